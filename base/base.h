@@ -1,0 +1,43 @@
+/* Small things that every room needs: checked arithmetic, clock, aligned memory, rank and precision. */
+#ifndef STENCIL_BASE_BASE_H
+#define STENCIL_BASE_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Number type of a field. Its values index tables. */
+typedef enum stencil_precision { STENCIL_FLOAT32, STENCIL_FLOAT64, STENCIL_PRECISION_COUNT } stencil_precision;
+
+size_t stencil_precision_bytes(stencil_precision precision);
+const char *stencil_precision_name(stencil_precision precision); /* "float32", "float64" */
+
+/* Axes are counted in array order: z, y, x. A 2D problem has one plane (extent[STENCIL_Z] == 1). */
+enum { STENCIL_Z, STENCIL_Y, STENCIL_X, STENCIL_AXES };
+
+/* a*b into *product; false when it does not fit into 63 bits. Both factors must not be negative. */
+bool stencil_multiply(int64_t a, int64_t b, int64_t *product);
+
+/* Seconds of a monotonic clock. */
+double stencil_clock_s(void);
+
+/* Zeroed memory on a 4096-byte boundary, touched by all OpenMP threads; freed with free().
+ * NO_MEMORY with need and have in the message where the machine does not have it. */
+stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const char *what);
+
+/* Bytes that this process can still take (the machine's available memory, or its control group's limit). */
+int64_t stencil_memory_available_bytes(void);
+
+/* "1.50 GiB" into text (returned). */
+const char *stencil_bytes_text(int64_t bytes, char text[32]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,42 @@
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local stencil_error last_error;
+
+const stencil_error *stencil_error_last(void) {
+    return &last_error;
+}
+
+int stencil_status_exit_code(stencil_status status) {
+    switch (status) {
+#define X(name, code, text)                                                                                   \
+    case STENCIL_##name:                                                                                      \
+        return code;
+        STENCIL_STATUS_LIST(X)
+#undef X
+    }
+    return 70;
+}
+
+const char *stencil_status_text(stencil_status status) {
+    switch (status) {
+#define X(name, code, text)                                                                                   \
+    case STENCIL_##name:                                                                                      \
+        return text;
+        STENCIL_STATUS_LIST(X)
+#undef X
+    }
+    return "unknown status";
+}
+
+stencil_status stencil_error_set(stencil_status status, const char *file, int line, const char *expression,
+                                 const char *format, ...) {
+    last_error = (stencil_error){.status = status, .file = file, .line = line, .expression = expression};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(last_error.message, sizeof last_error.message, format, arguments);
+    va_end(arguments);
+    return status;
+}

@@ -1,0 +1,27 @@
+# A room is a folder, a static library and an include directory of its own: code sees `room/header.h` of a room
+# only if its target links it, so an include that points up the house does not compile.
+# stencil_room(NAME SOURCES … ROOMS lower rooms … LIBRARIES others …)
+function(stencil_room name)
+    cmake_parse_arguments(ROOM "" "" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
+    set(include_directory ${CMAKE_BINARY_DIR}/rooms/${name})
+    file(MAKE_DIRECTORY ${include_directory})
+    file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${include_directory}/${name} SYMBOLIC)
+    add_library(stencil_${name} STATIC ${ROOM_SOURCES})
+    target_include_directories(stencil_${name} PUBLIC ${include_directory})
+    foreach(lower IN LISTS ROOM_ROOMS)
+        target_link_libraries(stencil_${name} PUBLIC stencil_${lower})
+    endforeach()
+    target_link_libraries(stencil_${name} PUBLIC ${ROOM_LIBRARIES} PRIVATE stencil_options)
+endfunction()
+
+# The first argument of every row `MACRO(name, …)` of a .def file, in order: lists that CMake and C share.
+function(stencil_def_names file macro result)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(STRINGS ${file} rows REGEX "^${macro}\\(")
+    set(names)
+    foreach(row IN LISTS rows)
+        string(REGEX REPLACE "^${macro}\\(([A-Za-z0-9_]+).*" "\\1" name "${row}")
+        list(APPEND names ${name})
+    endforeach()
+    set(${result} ${names} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,43 @@
+/* Problems on disk: HDF5 files in, HDF5 files out. The format is written down in docs/format.md. */
+#ifndef STENCIL_INPUTS_INPUTS_H
+#define STENCIL_INPUTS_INPUTS_H
+
+#include "solver/problem.h"
+#include "solver/report.h"
+
+/* An open input file. */
+typedef struct stencil_input stencil_input;
+
+/* Opens `path` and reads what it says of the problem into *spec (initialised here): shape and type of /u,
+ * attributes, /stencil, whether /b or /f is there. Reads no field yet. *input is owned by the caller
+ * (stencil_input_close, NULL-safe) and NULL on failure.
+ * NO_INPUT: missing, unreadable, a directory. BAD_DATA: everything else that is wrong with it; the message
+ * names the file, the object in it and what to do. */
+stencil_status stencil_input_open(stencil_input **input, const char *path, stencil_spec *spec);
+
+/* Creates and fills problem->u and problem->b (resolved from the spec of this input; fields not yet created).
+ * Values are converted to problem->precision by HDF5; /f is scaled by source_scale.
+ * BAD_DATA with the index of the first NaN or Inf unless allow_nonfinite. NO_MEMORY with need and have. */
+stencil_status stencil_input_load(stencil_input *input, stencil_problem *problem, bool allow_nonfinite);
+
+void stencil_input_close(stencil_input *input);
+
+/* Where the result is going. Checked before computing: stencil_output_prepare. */
+typedef struct stencil_output_options {
+    const char *path;       /* final name */
+    const char *input_path; /* the run's input, for provenance and for /b, /f; never overwritten */
+    bool force;             /* may replace an existing file */
+    const char *command_line; /* for provenance */
+} stencil_output_options;
+
+/* CANNOT_CREATE: the directory is missing or not writable, the file exists (no force), it is the input itself
+ * (same inode), or a directory. Leaves nothing behind. */
+stencil_status stencil_output_prepare(const stencil_output_options *options);
+
+/* Writes the result: /u, /residual, /residual_step, the attributes that make it a valid input again, the
+ * source of the input (/b or /f), /provenance. Written to a temporary file beside `path`, every HDF5 return
+ * checked, fsynced, renamed; on failure nothing is left behind. Errors: CANNOT_CREATE, IO. */
+stencil_status stencil_output_write(const stencil_output_options *options, const stencil_problem *problem,
+                                    const stencil_report *report);
+
+#endif

@@ -1,0 +1,31 @@
+/* The CPU twin of the kernels: the same cells by the same expression, vectorised over rows. Each instruction set
+ * has its own compiled copy (function multiversioning); all copies give the same bits. */
+#ifndef STENCIL_KERNELS_CPU_H
+#define STENCIL_KERNELS_CPU_H
+
+#include "kernels/sweep.h"
+
+/* Advances rows [first, last) of domain->n (row = z*ny + y) from buffer `from` to the other one and writes the
+ * copies of their edge cells. `streaming`: results bypass the cache (for fields larger than it).
+ * `chunk`: where the residual's chunk values go ([stencil_chunk_count]); NULL: this step is not looked at. */
+typedef void (*stencil_cpu_sweep)(const stencil_domain *domain, int from, int64_t first, int64_t last,
+                                  bool streaming, double *chunk, stencil_norm norm);
+
+/* The sweep of a point set for the best instruction set of this CPU; never NULL. */
+stencil_cpu_sweep stencil_cpu_sweep_find(stencil_shape_id shape, stencil_precision precision);
+
+/* Name of that instruction set: "avx512", "avx2" or "baseline". */
+const char *stencil_cpu_isa(void);
+
+/* Copies `count` bytes with stores that bypass the cache where the instruction set has them (the ceiling of a
+ * streaming sweep); both sides aligned to 64 bytes, count a multiple of 64. */
+typedef void (*stencil_cpu_copy)(void *to, const void *from, int64_t count);
+stencil_cpu_copy stencil_cpu_copy_find(void);
+
+/* Rows of one instruction set's table, built by cpu_isa.c. */
+typedef struct stencil_cpu_table {
+    stencil_cpu_sweep sweep[STENCIL_SHAPE_COUNT][STENCIL_PRECISION_COUNT];
+    stencil_cpu_copy copy;
+} stencil_cpu_table;
+
+#endif

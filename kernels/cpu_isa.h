@@ -1,0 +1,90 @@
+/* The CPU sweep, written once for both precisions and specialised by inlining: rank, rule and radius are
+ * constants at every call, so the loops over points unroll. Included by cpu_isa.c only. */
+#ifndef STENCIL_KERNELS_CPU_ISA_H
+#define STENCIL_KERNELS_CPU_ISA_H
+
+#include <math.h>
+#include <string.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include "kernels/cpu.h"
+
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* Cells that are computed at once: a segment's results stay in L1 until they are stored. A multiple of a chunk. */
+enum { SEGMENT_CELLS = 512 };
+
+/* Copies 64-byte lines past the cache. */
+static void copy_streaming(void *to, const void *from, int64_t count) {
+    char *t = to;
+    const char *f = from;
+    for (int64_t i = 0; i < count; i += 64) {
+#if defined(__AVX512F__)
+        _mm512_stream_si512((void *)(t + i), _mm512_loadu_si512((const void *)(f + i)));
+#elif defined(__AVX__)
+        for (int j = 0; j < 64; j += 32)
+            _mm256_stream_si256((void *)(t + i + j), _mm256_loadu_si256((const void *)(f + i + j)));
+#elif defined(__SSE2__)
+        for (int j = 0; j < 64; j += 16)
+            _mm_stream_si128((void *)(t + i + j), _mm_loadu_si128((const void *)(f + i + j)));
+#else
+        memcpy(t + i, f + i, 64);
+#endif
+    }
+}
+
+/* Makes streaming stores visible to the threads of the next step. */
+static inline void streaming_fence(void) {
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
+/* Stores a segment: whole aligned lines past the cache, the ends (and everything, unless streaming) through it. */
+static inline void store_segment(char *to, const char *from, int64_t bytes, bool streaming) {
+    const int64_t head = streaming ? (int64_t)(-(uintptr_t)to & 63) : bytes;
+    if (head >= bytes) {
+        memcpy(to, from, (size_t)bytes);
+        return;
+    }
+    const int64_t lines = (bytes - head) & ~INT64_C(63);
+    memcpy(to, from, (size_t)head);
+    copy_streaming(to + head, from + head, lines);
+    memcpy(to + head + lines, from + head + lines, (size_t)(bytes - head - lines));
+}
+
+/* Image of edge cell i of an axis; false: it has none. */
+static inline bool image_of(const stencil_domain *d, int axis, int64_t i, int64_t *image) {
+    const int64_t n = d->n[axis], reach = d->reach[axis];
+    if (i >= reach && i < n - reach)
+        return false;
+    if (d->rim[axis] == STENCIL_RIM_PERIODIC)
+        *image = i < reach ? i + n : i - n;
+    else
+        *image = i < reach ? -1 - i : 2 * n - 1 - i;
+    return true;
+}
+
+#define CPU_REAL   float
+#define CPU_FMA    fmaf
+#define CPU_WEIGHT f32
+#define CPU_(name) name##_f32
+#include "kernels/cpu_sweep.inc"
+#undef CPU_REAL
+#undef CPU_FMA
+#undef CPU_WEIGHT
+#undef CPU_
+
+#define CPU_REAL   double
+#define CPU_FMA    fma
+#define CPU_WEIGHT f64
+#define CPU_(name) name##_f64
+#include "kernels/cpu_sweep.inc"
+#undef CPU_REAL
+#undef CPU_FMA
+#undef CPU_WEIGHT
+#undef CPU_
+
+#endif

@@ -1,0 +1,103 @@
+/* The persistent loop around a sweep: steps, barrier, residual, decision. One step with the empty barrier is the
+ * kernel of a relaunch. */
+#ifndef STENCIL_KERNELS_PERSISTENT_CUH
+#define STENCIL_KERNELS_PERSISTENT_CUH
+
+#include <type_traits>
+
+#include "kernels/residual.cuh"
+#include "kernels/stream.cuh"
+#include "sync/none.cuh"
+
+namespace stencil {
+
+/* The first thread of the grid: the one that writes what the host reads. */
+__device__ __forceinline__ bool is_speaker() {
+    return blockIdx.x == 0 && threadIdx.x == 0 && threadIdx.y == 0;
+}
+
+/* All blocks fold the chunk values together; every thread gets the residual. Levels with more than one group are
+ * shared out between the blocks and end with a barrier; the last level is short, so every block does it itself. */
+template <class Barrier>
+__device__ double grid_residual(const stencil_sweep &s, const double *chunk, Barrier &barrier) {
+    const stencil_norm norm = s.schedule.norm;
+    const double *v = chunk;
+    double *folded = s.fold;
+    int64_t count = s.domain.n[0] * s.domain.n[1] * s.domain.chunks_per_row;
+    while (count > STENCIL_FOLD_VALUES) {
+        const int64_t groups = (count + STENCIL_FOLD_VALUES - 1) / STENCIL_FOLD_VALUES;
+        for (int64_t g = blockIdx.x; g < groups; g += gridDim.x) {
+            const double value = fold_group(v, count, g, norm);
+            if (threadIdx.x + threadIdx.y == 0)
+                folded[g] = value;
+        }
+        barrier.sync();
+        v = folded;
+        folded += groups;
+        count = groups;
+    }
+    const double value = count > 1 ? fold_group(v, count, 0, norm) : __ldcg(v);
+    return finish_residual(value, s.schedule.updated_cells, norm);
+}
+
+__device__ __forceinline__ uint32_t decide(const stencil_schedule &schedule, double residual) {
+    if (!isfinite(residual))
+        return STENCIL_LEAVE_DIVERGED;
+    return residual < schedule.tolerance ? STENCIL_LEAVE_CONVERGED : STENCIL_LEAVE_NOT;
+}
+
+template <class P, class T, int Batch, class Barrier>
+__global__ void __launch_bounds__(block_threads) stream_kernel(const __grid_constant__ stencil_sweep s) {
+    Barrier barrier(s.barrier);
+    const stencil_domain &d = s.domain;
+    const int64_t chunks = d.n[0] * d.n[1] * d.chunks_per_row;
+    int64_t step = s.step_first, looks = 0;
+    uint32_t leave = STENCIL_LEAVE_NOT;
+    int64_t to_check = s.schedule.check_every - step % s.schedule.check_every;
+    int64_t to_poll = s.poll_every;
+    for (const int64_t end = step + s.step_count; step < end && leave == STENCIL_LEAVE_NOT;) {
+        const bool odd = step % 2 != 0;
+        const T *u = static_cast<const T *>(d.u[odd]);
+        T *next = static_cast<T *>(d.u[!odd]);
+        step++;
+        const bool check = --to_check == 0 || step == s.schedule.last_step;
+        if (check) {
+            /* The last level may still be read by a slow block when the next look writes: two sets of chunks. */
+            stream_step<P, T, Batch, true>(s, u, next, odd, d.chunk + (looks & 1) * chunks);
+            to_check = s.schedule.check_every;
+        } else {
+            stream_step<P, T, Batch, false>(s, u, next, odd, nullptr);
+        }
+        if (std::is_same<Barrier, none_barrier>::value)
+            return; /* the launch is the step; the host looks at the residual */
+        const bool poll = --to_poll == 0;
+        if (poll && is_speaker() && s.mailbox->interrupt)
+            s.control->interrupt = step; /* ordered before the barrier; named by its step, so that no block
+                                            takes it for an earlier one */
+        barrier.sync();
+        if (check) {
+            const double residual = grid_residual(s, d.chunk + (looks & 1) * chunks, barrier);
+            leave = decide(s.schedule, residual);
+            if (is_speaker()) {
+                s.history[looks] = residual;
+                s.mailbox->residual = residual;
+            }
+            looks++;
+        }
+        if (poll) {
+            if (leave == STENCIL_LEAVE_NOT && *(volatile int64_t *)&s.control->interrupt == step)
+                leave = STENCIL_LEAVE_INTERRUPTED;
+            if (is_speaker())
+                s.mailbox->step = step;
+            to_poll = s.poll_every;
+        }
+    }
+    if (is_speaker()) {
+        s.control->step = step;
+        s.control->history_count = looks;
+        s.control->reason = leave;
+    }
+}
+
+} // namespace stencil
+#endif

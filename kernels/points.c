@@ -1,0 +1,32 @@
+#include "kernels/points.h"
+
+#include <string.h>
+
+const stencil_shape stencil_shapes[] = {
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                  \
+    {STENCIL_SHAPE_##name, #name, rank, STENCIL_##rule, radius, count, text},
+#include "kernels/stencils.def"
+#undef STENCIL_SHAPE
+};
+
+const stencil_shape *stencil_shape_find(const char *name) {
+    for (int s = 0; s < STENCIL_SHAPE_COUNT; s++)
+        if (strcmp(stencil_shapes[s].name, name) == 0)
+            return &stencil_shapes[s];
+    return NULL;
+}
+
+int stencil_shape_offsets(const stencil_shape *shape, int32_t offset[STENCIL_POINTS_MAX][3]) {
+    const int r = shape->radius, rz = shape->rank == 3 ? r : 0;
+    int count = 0;
+    for (int dz = -rz; dz <= rz; dz++)
+        for (int dy = -r; dy <= r; dy++)
+            for (int dx = -r; dx <= r; dx++)
+                if (stencil_rule_contains(shape->rule, r, dz, dy, dx)) {
+                    offset[count][STENCIL_Z] = dz;
+                    offset[count][STENCIL_Y] = dy;
+                    offset[count][STENCIL_X] = dx;
+                    count++;
+                }
+    return count;
+}

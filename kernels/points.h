@@ -1,0 +1,71 @@
+/* Point sets: which neighbours a cell reads. The shapes are written here once, for the C and the CUDA side. */
+#ifndef STENCIL_KERNELS_POINTS_H
+#define STENCIL_KERNELS_POINTS_H
+
+#include "base/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The largest point set has this many points and this radius. */
+enum { STENCIL_POINTS_MAX = 49, STENCIL_RADIUS_MAX = 3 };
+
+typedef enum stencil_rule { STENCIL_STAR, STENCIL_BOX, STENCIL_CORNERS, STENCIL_EDGES } stencil_rule;
+
+typedef enum stencil_shape_id {
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text) STENCIL_SHAPE_##name,
+#include "kernels/stencils.def"
+#undef STENCIL_SHAPE
+    STENCIL_SHAPE_COUNT
+} stencil_shape_id;
+
+/* A named point set. */
+typedef struct stencil_shape {
+    stencil_shape_id id;
+    const char *name;
+    int rank; /* 2 or 3 */
+    stencil_rule rule;
+    int radius;
+    int point_count;
+    const char *description;
+} stencil_shape;
+
+/* All of them, STENCIL_SHAPE_COUNT rows in the order of stencils.def. */
+extern const stencil_shape stencil_shapes[];
+
+/* The set of this name, or NULL. */
+const stencil_shape *stencil_shape_find(const char *name);
+
+/* The offsets (z, y, x) of a set in ascending order, which is the order of weights and of summation.
+ * Returns the number of points. */
+int stencil_shape_offsets(const stencil_shape *shape, int32_t offset[STENCIL_POINTS_MAX][3]);
+
+/* Whether the point (dz, dy, dx) belongs to a shape; constexpr for device code. */
+#ifdef __cplusplus
+__host__ __device__ constexpr
+#else
+static
+#endif
+    inline int
+    stencil_rule_contains(stencil_rule rule, int radius, int dz, int dy, int dx) {
+    if (dz < -radius || dz > radius || dy < -radius || dy > radius || dx < -radius || dx > radius)
+        return 0;
+    const int az = dz < 0 ? -dz : dz, ay = dy < 0 ? -dy : dy, ax = dx < 0 ? -dx : dx;
+    switch (rule) {
+    case STENCIL_STAR:
+        return (az != 0) + (ay != 0) + (ax != 0) <= 1;
+    case STENCIL_BOX:
+        return 1;
+    case STENCIL_CORNERS:
+        return az == 0 || (ay == az && ax == az);
+    case STENCIL_EDGES:
+        return az + ay + ax < 3;
+    }
+    return 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,70 @@
+/* The residual on the device; the order of summation is defined in residual.h. */
+#ifndef STENCIL_KERNELS_RESIDUAL_CUH
+#define STENCIL_KERNELS_RESIDUAL_CUH
+
+#include "kernels/residual.h"
+
+namespace stencil {
+
+constexpr int block_threads = STENCIL_FOLD_LANES; /* of every kernel: a block folds a group */
+
+__device__ __forceinline__ double join(double a, double b, stencil_norm norm) {
+    if (norm == STENCIL_NORM_L2)
+        return __dadd_rn(a, b);
+    return isnan(a) || isnan(b) ? NAN : fmax(a, b);
+}
+
+template <class T> __device__ __forceinline__ double residual_term(T value, T old, stencil_norm norm) {
+    const double difference = __dadd_rn((double)value, -(double)old);
+    return norm == STENCIL_NORM_L2 ? __dmul_rn(difference, difference) : fabs(difference);
+}
+
+/* The balanced tree over adjacent lanes, `lanes` a power of two up to 32; every lane gets the value.
+ * a + b == b + a to the bit, so a butterfly is the tree. */
+__device__ __forceinline__ double join_lanes(double value, int lanes, stencil_norm norm) {
+    for (int step = 1; step < lanes; step *= 2)
+        value = join(value, __shfl_xor_sync(0xffffffffu, value, step), norm);
+    return value;
+}
+
+/* Value of the chunk whose 64 terms stand in the lanes of a warp (or half of one), V in each. */
+template <int V> __device__ __forceinline__ double join_chunk(const double *term, stencil_norm norm) {
+    double value = V == 4 ? join(join(term[0], term[1], norm), join(term[V - 2], term[V - 1], norm), norm)
+                          : join(term[0], term[1], norm);
+    return join_lanes(value, STENCIL_CHUNK_CELLS / V, norm);
+}
+
+/* The value of one group, by a whole block; every thread gets it. The values were written by other blocks:
+ * read past L1. */
+__device__ __forceinline__ double fold_group(const double *v, int64_t count, int64_t group,
+                                             stencil_norm norm) {
+    __shared__ double warp_value[block_threads / 32];
+    const int thread = threadIdx.y * blockDim.x + threadIdx.x;
+    const int64_t first = group * STENCIL_FOLD_VALUES + thread;
+    double value = first < count ? __ldcg(v + first) : 0.0;
+    for (int j = 1; j < STENCIL_FOLD_VALUES / STENCIL_FOLD_LANES; j++) {
+        const int64_t at = first + j * STENCIL_FOLD_LANES;
+        value = join(value, at < count ? __ldcg(v + at) : 0.0, norm);
+    }
+    value = join_lanes(value, 32, norm);
+    __syncthreads(); /* the last group's values have been read */
+    if (thread % 32 == 0)
+        warp_value[thread / 32] = value;
+    __syncthreads();
+    double tree[block_threads / 32];
+    for (int w = 0; w < block_threads / 32; w++)
+        tree[w] = warp_value[w];
+    for (int step = 1; step < block_threads / 32; step *= 2)
+        for (int w = 0; w < block_threads / 32; w += 2 * step)
+            tree[w] = join(tree[w], tree[w + step], norm);
+    return tree[0];
+}
+
+__device__ __forceinline__ double finish_residual(double value, int64_t updated_cells, stencil_norm norm) {
+    if (isnan(value))
+        return NAN;
+    return norm == STENCIL_NORM_MAX ? value : __dsqrt_rn(__ddiv_rn(value, (double)updated_cells));
+}
+
+} // namespace stencil
+#endif

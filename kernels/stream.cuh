@@ -1,0 +1,232 @@
+/* The stream sweep: one step from one buffer to the other through device memory.
+ *
+ * A tile is (bx*V) cells wide (V cells of 16 bytes per thread), one cell (3D) or `march` cells (2D) per thread row
+ * in y. Each thread walks along the march axis with a window of rows in registers, so that a row is loaded once
+ * per thread row however many points read it; Batch rows are loaded before the first is used, so that enough
+ * bytes are in flight. Neighbours along x come from L1.
+ *
+ * Tiles are visited in opposite order in odd steps: what the last step wrote last is still in L2. */
+#ifndef STENCIL_KERNELS_STREAM_CUH
+#define STENCIL_KERNELS_STREAM_CUH
+
+#include "kernels/points.cuh"
+#include "kernels/residual.cuh"
+#include "kernels/rims.cuh"
+#include "kernels/sweep.h"
+#include "kernels/vector.cuh"
+
+namespace stencil {
+
+/* Where a thread stands in its tile. */
+struct place {
+    int64_t z, y, x; /* first cell */
+    int count;       /* cells along the march axis; 0: outside */
+    bool inside;     /* x < nx */
+};
+
+template <class P, class T, int Batch> struct stream {
+    static constexpr int R = P::radius, V = vector_cells<T>, C = P::cross;
+    static constexpr int rows = 2 * R + Batch, width = V + 2 * R;
+    /* Aligned loads of the neighbours' vectors beat single cells when more than one cell per side is read. */
+    static constexpr int side_vectors = R > 1 ? (R + V - 1) / V : 0;
+
+    T window[2 * C + 1][rows][width];
+
+    /* The cells beside the thread's own in row `j` of cross offset `o`. */
+    __device__ __forceinline__ void load_sides(int o, int j, const T *row) {
+        T *w = window[o + C][j];
+        if (side_vectors > 0) {
+            T side[(side_vectors ? side_vectors : 1) * V];
+#pragma unroll
+            for (int s = 0; s < side_vectors; s++)
+                load_vector(row + (s - side_vectors) * V, side + s * V);
+#pragma unroll
+            for (int i = 0; i < R; i++)
+                w[i] = side[side_vectors * V - R + i];
+#pragma unroll
+            for (int s = 0; s < side_vectors; s++)
+                load_vector(row + (s + 1) * V, side + s * V);
+#pragma unroll
+            for (int i = 0; i < R; i++)
+                w[R + V + i] = side[i];
+        } else {
+            w[R - 1] = row[-1];
+            w[R + V] = row[V];
+        }
+    }
+
+    /* The one expression of the cell update, for cell v of row `u` of the batch. */
+    __device__ __forceinline__ T update(const T *weight, int u, int v) const {
+        T sum = 0;
+        int k = 0;
+#pragma unroll
+        for (int m = -R; m <= R; m++)
+#pragma unroll
+            for (int o = -C; o <= C; o++)
+#pragma unroll
+                for (int dx = -R; dx <= R; dx++)
+                    if (P::contains(m, o, dx)) {
+                        const T value = window[o + C][u + m + R][v + dx + R];
+                        sum = k == 0 ? multiply(weight[0], value) : multiply_add(weight[k], value, sum);
+                        k++;
+                    }
+        return sum;
+    }
+
+    __device__ __forceinline__ T centre(int u, int v) const { return window[C][u + R][v + R]; }
+
+    /* The rows that the first batch finds already there. */
+    __device__ __forceinline__ void start(const T *from, int64_t march, int64_t cross) {
+#pragma unroll
+        for (int o = -C; o <= C; o++) {
+            const int ahead = P::ahead(o), sides = P::ahead_sides(o);
+#pragma unroll
+            for (int m = -R; m < R; m++) {
+                const T *row = from + m * march + o * cross;
+                if (m >= -ahead && m < ahead)
+                    load_vector(row, window[o + C][m + R] + R);
+                if (m >= -sides && m < sides)
+                    load_sides(o, m + R, row);
+            }
+        }
+    }
+
+    /* The rows that a batch adds; `left` of them exist. */
+    __device__ __forceinline__ void advance(const T *from, int64_t march, int64_t cross, int left) {
+#pragma unroll
+        for (int u = 0; u < Batch; u++)
+            if (u < left) {
+#pragma unroll
+                for (int o = -C; o <= C; o++) {
+                    const int ahead = P::ahead(o), sides = P::ahead_sides(o);
+                    const T *row = from + u * march + o * cross;
+                    if (ahead >= 0)
+                        load_vector(row + ahead * march, window[o + C][u + ahead + R] + R);
+                    if (sides >= 0)
+                        load_sides(o, u + sides + R, row + sides * march);
+                }
+            }
+    }
+
+    __device__ __forceinline__ void shift() {
+#pragma unroll
+        for (int o = 0; o < 2 * C + 1; o++)
+#pragma unroll
+            for (int j = 0; j < 2 * R; j++)
+#pragma unroll
+                for (int i = 0; i < width; i++)
+                    window[o][j][i] = window[o][j + Batch][i];
+    }
+
+    template <bool Check>
+    __device__ __forceinline__ void tile(const stencil_sweep &s, const T *u, T *next, const place &p,
+                                         double *chunk) {
+        const stencil_domain &d = s.domain;
+        const int64_t march = P::rank == 3 ? d.plane : d.row, cross = P::rank == 3 ? d.row : 0;
+        int64_t at = p.z * d.plane + p.y * d.row + p.x;
+        const T *weight = weights_of<T>(d.weights);
+        const T *b = static_cast<const T *>(d.b);
+        if (p.inside && p.count > 0)
+            start(u + at, march, cross);
+        for (int h = 0; h < p.count; h += Batch) {
+            if (p.inside)
+                advance(u + at, march, cross, p.count - h);
+#pragma unroll
+            for (int k = 0; k < Batch; k++)
+                if (h + k < p.count)
+                    finish<Check>(d, s.schedule.norm, weight, b, next, p, h + k, k, at + k * march, chunk);
+            shift();
+            at += Batch * march;
+        }
+    }
+
+    /* Computes, stores and, in a step that is looked at, sums one vector of cells. */
+    template <bool Check>
+    __device__ __forceinline__ void finish(const stencil_domain &d, stencil_norm norm, const T *weight,
+                                           const T *b, T *next, const place &p, int h, int k, int64_t at,
+                                           double *chunk) {
+        const int64_t z = P::rank == 3 ? p.z + h : 0, y = P::rank == 3 ? p.y : p.y + h;
+        const int64_t nx = d.n[STENCIL_X];
+        T value[V], source[V];
+        if (p.inside) {
+            if (b != nullptr)
+                load_vector(b + at, source);
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                value[v] = update(weight, k, v);
+            if (b != nullptr) {
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    value[v] = add(value[v], source[v]);
+            }
+            if (p.x + V <= nx) {
+                store_vector(next + at, value);
+            } else {
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    if (p.x + v < nx)
+                        next[at + v] = value[v];
+            }
+            if (at_edge(d, STENCIL_X, p.x, p.x + V) || at_edge(d, STENCIL_Y, y, y + 1) ||
+                (P::rank == 3 && at_edge(d, STENCIL_Z, z, z + 1))) {
+#pragma unroll 1
+                for (int v = 0; v < V; v++)
+                    if (p.x + v < nx)
+                        write_copies(d, next, z, y, p.x + v, pick(value, v));
+            }
+        }
+        if (Check) {
+            double term[V];
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                term[v] = p.inside && p.x + v < nx ? residual_term(value[v], centre(k, v), norm) : 0.0;
+            const double sum = join_chunk<V>(term, norm);
+            if (p.inside && p.x % STENCIL_CHUNK_CELLS == 0)
+                chunk[(z * d.n[STENCIL_Y] + y) * d.chunks_per_row + p.x / STENCIL_CHUNK_CELLS] = sum;
+        }
+    }
+
+    /* value[v] without indexing registers at run time. */
+    __device__ __forceinline__ static T pick(const T *value, int v) {
+        T picked = value[0];
+#pragma unroll
+        for (int i = 1; i < V; i++)
+            picked = i == v ? value[i] : picked;
+        return picked;
+    }
+};
+
+/* This thread's place in tile t. */
+template <class P, class T> __device__ __forceinline__ place place_in(const stencil_sweep &s, uint32_t t) {
+    const stencil_domain &d = s.domain;
+    const uint32_t cx = (uint32_t)s.tile_count[STENCIL_X], cy = (uint32_t)s.tile_count[STENCIL_Y];
+    const uint32_t tx = t % cx, ty = t / cx % cy, tz = t / cx / cy;
+    const int march = (int)s.tile_march;
+    place p;
+    p.x = ((int64_t)tx * blockDim.x + threadIdx.x) * vector_cells<T>;
+    p.inside = p.x < d.n[STENCIL_X];
+    if (P::rank == 3) {
+        p.z = (int64_t)tz * march;
+        p.y = (int64_t)ty * blockDim.y + threadIdx.y;
+        p.count = p.y < d.n[STENCIL_Y] ? (int)min((int64_t)march, d.n[STENCIL_Z] - p.z) : 0;
+    } else {
+        p.z = 0;
+        p.y = ((int64_t)ty * blockDim.y + threadIdx.y) * march;
+        p.count = (int)max((int64_t)0, min((int64_t)march, d.n[STENCIL_Y] - p.y));
+    }
+    return p;
+}
+
+/* All tiles of this block for the step from u to next. */
+template <class P, class T, int Batch, bool Check>
+__device__ __forceinline__ void stream_step(const stencil_sweep &s, const T *u, T *next, bool backwards,
+                                            double *chunk) {
+    const uint32_t tiles = (uint32_t)(s.tile_count[0] * s.tile_count[1] * s.tile_count[2]);
+    for (uint32_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+        stream<P, T, Batch> sweep;
+        sweep.template tile<Check>(s, u, next, place_in<P, T>(s, backwards ? tiles - 1 - t : t), chunk);
+    }
+}
+
+} // namespace stencil
+#endif

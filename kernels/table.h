@@ -1,0 +1,37 @@
+/* The table of compiled kernels: templates end here, everything above picks a row. */
+#ifndef STENCIL_KERNELS_TABLE_H
+#define STENCIL_KERNELS_TABLE_H
+
+#include "kernels/sweep.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How a block gets from one step to the next. */
+typedef enum stencil_sweep_id { STENCIL_SWEEP_stream, STENCIL_SWEEP_COUNT } stencil_sweep_id;
+
+/* A compiled CUDA kernel. Its only argument is a stencil_sweep by value. */
+typedef struct stencil_kernel {
+    stencil_shape_id shape;
+    stencil_precision precision;
+    stencil_sweep_id sweep;
+    stencil_barrier_id barrier;
+    int vector_cells; /* cells along x that a thread updates at once */
+    const void *function; /* for cudaLaunchKernel, cudaFuncGetAttributes, … */
+} stencil_kernel;
+
+enum { STENCIL_BLOCK_THREADS = 256 }; /* of every kernel */
+
+/* NULL where there is none (always, in a build without CUDA). */
+const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precision precision,
+                                          stencil_sweep_id sweep, stencil_barrier_id barrier);
+
+/* One level of folding: fold(const double *v, int64_t count, double *folded, int norm), any grid of
+ * STENCIL_BLOCK_THREADS threads per block, a block per group. NULL without CUDA. */
+const void *stencil_fold_kernel(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

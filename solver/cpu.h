@@ -1,0 +1,37 @@
+/* A run on the CPU: buffers and the pieces that its time loops are made of. Internal to solver/. */
+#ifndef STENCIL_SOLVER_CPU_H
+#define STENCIL_SOLVER_CPU_H
+
+#include "kernels/cpu.h"
+#include "solver/problem.h"
+
+typedef struct stencil_cpu {
+    stencil_domain domain; /* u[0] is the problem's own field, u[1] is `second` */
+    stencil_schedule schedule;
+    stencil_cpu_sweep sweep;
+    bool streaming; /* the fields are larger than the cache */
+    int threads;
+    stencil_field second;
+    double *fold; /* scratch of all levels of folding */
+} stencil_cpu;
+
+/* Whether results should bypass a last-level cache of this size (0: unknown). */
+bool stencil_cpu_streams(const stencil_problem *problem, int64_t cache_bytes);
+
+/* Bytes that a run needs beside the problem's own fields. */
+int64_t stencil_cpu_bytes(const stencil_problem *problem);
+
+/* Borrows the problem's fields until destroy. NO_MEMORY with need and have. */
+stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, int threads, bool streaming);
+/* Leaves the field after `steps` steps in problem->u. NULL-safe. */
+void stencil_cpu_finish(stencil_cpu *cpu, stencil_problem *problem, int64_t steps);
+void stencil_cpu_destroy(stencil_cpu *cpu);
+
+/* Thread `thread` of `threads` makes its rows of the step that follows `step` steps. */
+void stencil_cpu_step(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads);
+
+/* The residual of the step just made. Called by every thread of the team that made it (the OpenMP team of the
+ * caller); all get the same number. Contains barriers. */
+double stencil_cpu_residual(const stencil_cpu *cpu, int thread, int threads);
+
+#endif

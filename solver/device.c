@@ -1,0 +1,71 @@
+#include "solver/device.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "kernels/cpu.h"
+#include "solver/gpu.h"
+
+static void probe_cpu(stencil_machine *machine) {
+    machine->cpu_threads = omp_get_max_threads();
+    machine->cpu_isa = stencil_cpu_isa();
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    machine->cpu_cache_bytes = l3 > 0 ? l3 : l2 > 0 ? l2 : 0;
+#endif
+}
+
+#ifdef STENCIL_HAVE_CUDA
+static stencil_status probe_gpu(stencil_gpu *gpu, int device) {
+    struct cudaDeviceProp p;
+    TRY_CUDA(cudaGetDeviceProperties(&p, device));
+    snprintf(gpu->name, sizeof gpu->name, "%.120s", p.name);
+    gpu->sm_count = p.multiProcessorCount;
+    gpu->capability = 10 * p.major + p.minor;
+    gpu->memory_bytes = (int64_t)p.totalGlobalMem;
+    gpu->l2_bytes = p.l2CacheSize;
+    gpu->shared_per_sm_bytes = (int64_t)p.sharedMemPerMultiprocessor;
+    TRY_CUDA(cudaDeviceGetAttribute(&gpu->clock_khz, cudaDevAttrClockRate, device));
+    gpu->cooperative = p.cooperativeLaunch != 0;
+    return STENCIL_OK;
+}
+
+static stencil_status probe_gpus(stencil_machine *machine) {
+    int count = 0;
+    const cudaError_t state = cudaGetDeviceCount(&count);
+    /* Both answers mean that there is none, whatever the driver calls it. */
+    if (state == cudaErrorNoDevice || state == cudaErrorInsufficientDriver || count == 0) {
+        cudaGetLastError();
+        snprintf(machine->no_gpu_reason, sizeof machine->no_gpu_reason, "%s",
+                 state == cudaErrorInsufficientDriver ? "no NVIDIA driver, or one older than CUDA needs"
+                                                      : "no GPU found");
+        return STENCIL_OK;
+    }
+    TRY_CUDA(state);
+    TRY_CUDA(cudaDriverGetVersion(&machine->driver_version));
+    machine->gpu_count = count < STENCIL_GPUS_MAX ? count : STENCIL_GPUS_MAX;
+    for (int i = 0; i < machine->gpu_count; i++) {
+        TRY(probe_gpu(&machine->gpu[i], i));
+        for (int j = 0; j < machine->gpu_count; j++) {
+            int access = i == j;
+            if (i != j)
+                TRY_CUDA(cudaDeviceCanAccessPeer(&access, i, j));
+            machine->peer[i][j] = access != 0;
+        }
+    }
+    return STENCIL_OK;
+}
+#endif
+
+stencil_status stencil_machine_probe(stencil_machine *machine) {
+    *machine = (stencil_machine){0};
+    probe_cpu(machine);
+#ifdef STENCIL_HAVE_CUDA
+    TRY_CUDA(cudaRuntimeGetVersion(&machine->runtime_version));
+    return probe_gpus(machine);
+#else
+    snprintf(machine->no_gpu_reason, sizeof machine->no_gpu_reason, "built without CUDA");
+    return STENCIL_OK;
+#endif
+}

@@ -1,0 +1,263 @@
+#include "solver/problem.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The points of a problem while they are being decided: (z, y, x), sorted, with weights. */
+typedef struct points {
+    int count;
+    int32_t offset[STENCIL_POINTS_MAX][3];
+    double weight[STENCIL_POINTS_MAX];
+} points;
+
+/* Entry of a per-axis list in array order for axis a of (z, y, x); z of a 2D problem has none (-1). */
+static int list_index(int rank, int axis) {
+    return axis - (STENCIL_AXES - rank);
+}
+
+static int compare_offsets(const int32_t a[3], const int32_t b[3]) {
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        if (a[axis] != b[axis])
+            return a[axis] < b[axis] ? -1 : 1;
+    return 0;
+}
+
+/* Insertion sort into ascending order; weights travel along. */
+static void points_insert(points *p, const int32_t offset[3], double weight) {
+    int at = p->count++;
+    for (; at > 0 && compare_offsets(p->offset[at - 1], offset) > 0; at--) {
+        memcpy(p->offset[at], p->offset[at - 1], sizeof p->offset[at]);
+        p->weight[at] = p->weight[at - 1];
+    }
+    memcpy(p->offset[at], offset, sizeof p->offset[at]);
+    p->weight[at] = weight;
+}
+
+static stencil_status points_from_offsets(points *p, const stencil_spec *spec) {
+    CHECK(spec->offset_count <= STENCIL_POINTS_MAX, BAD_DATA, "%d points: at most %d are possible",
+          spec->offset_count, STENCIL_POINTS_MAX);
+    CHECK(spec->weight_count == spec->offset_count, BAD_DATA,
+          "/stencil/weights has %d entries for %d offsets: give one weight for each offset",
+          spec->weight_count, spec->offset_count);
+    for (int k = 0; k < spec->offset_count; k++) {
+        int32_t offset[3] = {0, 0, 0};
+        for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++)
+            offset[axis] = spec->offset[k][list_index(spec->rank, axis)];
+        for (int j = 0; j < p->count; j++)
+            CHECK(compare_offsets(p->offset[j], offset) != 0, BAD_DATA,
+                  "/stencil/offsets names the point (%d, %d, %d) twice", (int)offset[0], (int)offset[1],
+                  (int)offset[2]);
+        points_insert(p, offset, spec->weight[k]);
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status points_from_name(points *p, const stencil_spec *spec) {
+    const stencil_shape *shape = stencil_shape_find(spec->stencil);
+    CHECK(shape != NULL, BAD_DATA, "unknown stencil '%s': 'stencil info' lists the names", spec->stencil);
+    CHECK(shape->rank == spec->rank, BAD_DATA, "stencil %s is for %dD fields, /u is %dD", shape->name,
+          shape->rank, spec->rank);
+    CHECK(spec->weight_count == 0 || spec->weight_count == shape->point_count, BAD_DATA,
+          "stencil %s has %d points, but %d weights are given", shape->name, shape->point_count,
+          spec->weight_count);
+    p->count = stencil_shape_offsets(shape, p->offset);
+    for (int k = 0; k < p->count; k++)
+        p->weight[k] = spec->weight_count > 0 ? spec->weight[k] : 1.0 / shape->point_count;
+    return STENCIL_OK;
+}
+
+static double axis_spacing(const stencil_spec *spec, int axis) {
+    if (spec->spacing_count == 0)
+        return 1.0;
+    return spec->spacing[spec->spacing_count == 1 ? 0 : list_index(spec->rank, axis)];
+}
+
+static stencil_status check_spacing(const stencil_spec *spec) {
+    CHECK(spec->spacing_count == 0 || spec->spacing_count == 1 || spec->spacing_count == spec->rank, BAD_DATA,
+          "spacing has %d entries: give one for all axes or %d, one per axis", spec->spacing_count, spec->rank);
+    for (int i = 0; i < spec->spacing_count; i++)
+        CHECK(isfinite(spec->spacing[i]) && spec->spacing[i] > 0, BAD_DATA,
+              "spacing[%d] is %g: it must be a positive number", i, spec->spacing[i]);
+    return STENCIL_OK;
+}
+
+/* Explicit heat equation: fills centre and neighbour weights, decides dt. */
+static stencil_status heat_weights(stencil_spec *spec, double sum, double *centre, double neighbour[3]) {
+    if (isnan(spec->diffusivity))
+        spec->diffusivity = 1.0;
+    CHECK(isfinite(spec->diffusivity) && spec->diffusivity > 0, BAD_DATA,
+          "diffusivity is %g: it must be a positive number", spec->diffusivity);
+    const double largest = 1.0 / (spec->diffusivity * sum);
+    if (isnan(spec->dt))
+        spec->dt = largest;
+    CHECK(isfinite(spec->dt) && spec->dt > 0, BAD_DATA, "dt is %g: it must be a positive number", spec->dt);
+    CHECK(spec->dt <= largest, BAD_DATA, "dt = %.17g is unstable: the largest stable time step is %.17g",
+          spec->dt, largest);
+    double all = 0.0;
+    for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
+        const double h = axis_spacing(spec, axis);
+        neighbour[axis] = spec->diffusivity * spec->dt / (h * h);
+        all += neighbour[axis];
+    }
+    *centre = 1.0 - 2.0 * all;
+    return STENCIL_OK;
+}
+
+/* laplace, poisson and heat: the weights of the radius-1 star. */
+static stencil_status points_from_kind(points *p, stencil_spec *spec, double *source_scale) {
+    const stencil_shape *star = &stencil_shapes[spec->rank == 2 ? STENCIL_SHAPE_j2d5pt : STENCIL_SHAPE_j3d7pt];
+    const char *name = stencil_kind_names[spec->kind];
+    CHECK(spec->offset_count == 0 && spec->weight_count == 0, BAD_DATA,
+          "problem %s derives its weights itself: remove /stencil, or give no problem", name);
+    CHECK(spec->stencil[0] == '\0' || strcmp(spec->stencil, star->name) == 0, BAD_DATA,
+          "problem %s runs on %s, not on stencil %s: give one of the two", name, star->name, spec->stencil);
+    double sum = 0.0, centre = 0.0, neighbour[3] = {0, 0, 0};
+    for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
+        const double h = axis_spacing(spec, axis);
+        sum += 2.0 / (h * h);
+    }
+    CHECK(isfinite(sum) && sum > 0, BAD_DATA, "spacing leads to weights that are no finite numbers");
+    if (spec->kind == STENCIL_KIND_HEAT) {
+        TRY(heat_weights(spec, sum, &centre, neighbour));
+    } else {
+        if (isnan(spec->omega))
+            spec->omega = 1.0;
+        CHECK(isfinite(spec->omega) && spec->omega > 0, BAD_DATA, "omega is %g: it must be a positive number",
+              spec->omega);
+        centre = 1.0 - spec->omega;
+        for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
+            const double h = axis_spacing(spec, axis);
+            neighbour[axis] = spec->omega / (h * h) / sum;
+        }
+        *source_scale = spec->omega / sum;
+    }
+    p->count = stencil_shape_offsets(star, p->offset);
+    for (int k = 0; k < p->count; k++) {
+        p->weight[k] = centre;
+        for (int axis = 0; axis < STENCIL_AXES; axis++)
+            if (p->offset[k][axis] != 0)
+                p->weight[k] = neighbour[axis];
+    }
+    return STENCIL_OK;
+}
+
+/* The smallest compiled set that holds all points; weights of the others are 0. */
+static stencil_status choose_shape(stencil_problem *problem, const points *p) {
+    problem->shape = NULL;
+    for (int s = 0; s < STENCIL_SHAPE_COUNT; s++) {
+        const stencil_shape *shape = &stencil_shapes[s];
+        bool holds = shape->rank == problem->rank;
+        for (int k = 0; k < p->count && holds; k++)
+            holds = stencil_rule_contains(shape->rule, shape->radius, p->offset[k][0], p->offset[k][1],
+                                          p->offset[k][2]);
+        if (holds && (problem->shape == NULL || shape->point_count < problem->shape->point_count))
+            problem->shape = shape;
+    }
+    CHECK(problem->shape != NULL, BAD_DATA,
+          "the points of /stencil/offsets fit into none of the named sets: 'stencil info' lists them");
+    int32_t offset[STENCIL_POINTS_MAX][3];
+    const int count = stencil_shape_offsets(problem->shape, offset);
+    for (int k = 0, given = 0; k < count; k++) {
+        problem->weight[k] = 0.0;
+        if (given < p->count && compare_offsets(offset[k], p->offset[given]) == 0)
+            problem->weight[k] = p->weight[given++];
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status check_weights(const stencil_problem *problem, const points *p) {
+    for (int k = 0; k < p->count; k++) {
+        const double w = problem->precision == STENCIL_FLOAT32 ? (double)(float)p->weight[k] : p->weight[k];
+        CHECK(isfinite(w), BAD_DATA, "weight %d (%g) is not a finite number in %s", k, p->weight[k],
+              stencil_precision_name(problem->precision));
+    }
+    return STENCIL_OK;
+}
+
+/* Boundaries, radius, interior and layout. */
+static stencil_status resolve_extent(stencil_problem *problem, const points *p) {
+    static const char *const axis_name[] = {"z", "y", "x"};
+    const stencil_spec *spec = &problem->spec;
+    CHECK(spec->boundary_count == 0 || spec->boundary_count == 1 || spec->boundary_count == spec->rank,
+          BAD_DATA, "boundary has %d entries: give one for all axes or %d, one per axis", spec->boundary_count,
+          spec->rank);
+    int64_t rim[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        const int i = list_index(spec->rank, axis);
+        problem->extent[axis] = i < 0 ? 1 : spec->extent[i];
+        problem->boundary[axis] = STENCIL_FIXED;
+        if (i >= 0 && spec->boundary_count > 0)
+            problem->boundary[axis] = spec->boundary[spec->boundary_count == 1 ? 0 : i];
+        problem->radius[axis] = 0;
+        for (int k = 0; k < p->count; k++) {
+            const int64_t reach = llabs((long long)p->offset[k][axis]);
+            problem->radius[axis] = reach > problem->radius[axis] ? reach : problem->radius[axis];
+        }
+        const int64_t r = problem->radius[axis], width = 2 * r + 1;
+        CHECK(problem->extent[axis] >= width, BAD_DATA,
+              "/u has %" PRId64 " cells along %s, the stencil is %" PRId64 " wide: give at least as many",
+              problem->extent[axis], axis_name[axis], width);
+        const bool fixed = problem->boundary[axis] == STENCIL_FIXED;
+        problem->n[axis] = fixed ? problem->extent[axis] - 2 * r : problem->extent[axis];
+        problem->first[axis] = fixed ? -r : 0;
+        rim[axis] = i < 0 ? 0 : problem->shape->radius;
+    }
+    return stencil_layout_init(&problem->layout, problem->precision, problem->n, rim);
+}
+
+static stencil_status resolve_stop(stencil_problem *problem) {
+    stencil_spec *spec = &problem->spec;
+    stencil_stop *stop = &problem->stop;
+    CHECK(isnan(spec->tolerance) || (isfinite(spec->tolerance) && spec->tolerance >= 0), BAD_DATA,
+          "tolerance is %g: it must be a number that is not negative", spec->tolerance);
+    CHECK(spec->check_every >= 0, BAD_DATA, "check_every is %" PRId64 ": it must be positive",
+          spec->check_every);
+    stop->tolerance = spec->tolerance;
+    stop->norm = spec->norm;
+    stop->steps_default = spec->steps < 0;
+    stop->steps = spec->steps;
+    if (stop->steps_default)
+        stop->steps = isnan(spec->tolerance) ? STENCIL_STEPS_DEFAULT : STENCIL_STEPS_DEFAULT_TOLERANCE;
+    stop->check_every = spec->check_every > 0 ? spec->check_every : STENCIL_CHECK_EVERY_DEFAULT;
+    return STENCIL_OK;
+}
+
+stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_spec *spec) {
+    *problem = (stencil_problem){.spec = *spec, .rank = spec->rank, .precision = spec->precision,
+                                 .source_scale = 1.0};
+    CHECK(spec->rank == 2 || spec->rank == 3, BAD_DATA, "rank %d: fields have 2 or 3 axes", spec->rank);
+    TRY(check_spacing(spec));
+    points p = {0};
+    if (spec->kind != STENCIL_KIND_NONE) {
+        TRY(points_from_kind(&p, &problem->spec, &problem->source_scale));
+    } else if (spec->offset_count > 0) {
+        CHECK(spec->stencil[0] == '\0', BAD_DATA,
+              "both a stencil name (%s) and /stencil/offsets are given: give one of the two", spec->stencil);
+        TRY(points_from_offsets(&p, spec));
+    } else {
+        CHECK(spec->stencil[0] != '\0', BAD_DATA,
+              "no stencil: give the attribute 'stencil' or 'problem', or the option --stencil or --problem");
+        TRY(points_from_name(&p, spec));
+    }
+    CHECK(spec->source != STENCIL_SOURCE_F || spec->kind == STENCIL_KIND_POISSON, BAD_DATA,
+          "/f is the right-hand side of problem poisson: give the source of other problems as /b");
+    if (spec->source != STENCIL_SOURCE_F)
+        problem->source_scale = 1.0;
+    TRY(choose_shape(problem, &p));
+    TRY(check_weights(problem, &p));
+    TRY(resolve_extent(problem, &p));
+    return resolve_stop(problem);
+}
+
+void stencil_problem_destroy(stencil_problem *problem) {
+    if (problem == NULL)
+        return;
+    stencil_field_destroy(&problem->u);
+    stencil_field_destroy(&problem->b);
+}
+
+int64_t stencil_problem_updated_cells(const stencil_problem *problem) {
+    return problem->n[0] * problem->n[1] * problem->n[2];
+}

@@ -1,0 +1,57 @@
+/* A problem ready to be solved: everything that stencil_spec leaves open is decided. */
+#ifndef STENCIL_SOLVER_PROBLEM_H
+#define STENCIL_SOLVER_PROBLEM_H
+
+#include "solver/field.h"
+#include "solver/spec.h"
+
+/* When a run ends. */
+typedef struct stencil_stop {
+    int64_t steps;      /* at the latest after this many steps */
+    bool steps_default; /* nobody gave that number */
+    double tolerance;   /* when the residual falls under it; NaN: never */
+    stencil_norm norm;
+    int64_t check_every; /* the residual is looked at every so many steps and after the last one; >= 1 */
+} stencil_stop;
+
+/* Steps of a run whose author gave none: with a tolerance and without. */
+#define STENCIL_STEPS_DEFAULT_TOLERANCE INT64_C(10000000)
+#define STENCIL_STEPS_DEFAULT           INT64_C(1000)
+#define STENCIL_CHECK_EVERY_DEFAULT     INT64_C(100)
+
+/* Arrays per axis are in (z, y, x) here, whatever the rank; a 2D problem has one plane, radius 0 in z. */
+typedef struct stencil_problem {
+    stencil_spec spec; /* what it was made from, with the effective values filled in (kept for the output) */
+    int rank;
+    stencil_precision precision;
+    const stencil_shape *shape; /* compiled point set that it runs on */
+    double weight[STENCIL_POINTS_MAX]; /* of all points of `shape`, ascending; 0 for points not given.
+                                          Rounded to `precision` before use. */
+    int64_t extent[3];          /* cells of /u */
+    int64_t n[3];               /* updated cells: extent less the rims of fixed axes */
+    int64_t radius[3];          /* of the points given, per axis */
+    int64_t first[3];           /* interior index of the array's first cell: -radius on fixed axes, else 0 */
+    stencil_boundary boundary[3];
+    double source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F; 1 for SOURCE_B */
+    stencil_stop stop;
+    stencil_layout layout; /* of u and b */
+    stencil_field u;       /* initial values, rims included; replaced by the result. data NULL until loaded */
+    stencil_field b;       /* source term, interior only; data NULL: none */
+} stencil_problem;
+
+/* Decides everything from `spec` and lays out the fields; allocates nothing.
+ *  laplace, poisson: -div grad u = f (f = 0) by Jacobi relaxation on the radius-1 star:
+ *    S = sum over axes of 2/h^2; w_centre = 1 - omega; w_neighbour = omega / h^2 / S; b = (omega / S) * f.
+ *  heat: du/dt = a div grad u, explicit: c = a dt / h^2 per axis; w_neighbour = c;
+ *    w_centre = 1 - 2 (c_z + c_y + c_x). Stable while dt <= 1 / (a S).
+ * All of it in double, in the order written (axes z, y, x).
+ * BAD_DATA for contradictions, wrong lengths, points that fit no shape, unstable dt, too small extents. */
+stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_spec *spec);
+
+/* Frees the fields; NULL-safe. */
+void stencil_problem_destroy(stencil_problem *problem);
+
+/* Number of updated cells. */
+int64_t stencil_problem_updated_cells(const stencil_problem *problem);
+
+#endif

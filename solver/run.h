@@ -1,0 +1,69 @@
+/* Runs a problem with a strategy. The plan is what --dry-run shows. */
+#ifndef STENCIL_SOLVER_RUN_H
+#define STENCIL_SOLVER_RUN_H
+
+#include <signal.h>
+
+#include "solver/device.h"
+#include "solver/problem.h"
+#include "solver/report.h"
+#include "sync/barrier.h"
+
+typedef enum stencil_backend { STENCIL_BACKEND_AUTO, STENCIL_BACKEND_CPU, STENCIL_BACKEND_GPU } stencil_backend;
+
+/* How the caller watches and stops a run. All members may be NULL. Ticks come from the calling thread. */
+typedef struct stencil_watch {
+    void (*tick)(void *context, int64_t step, double residual); /* residual: the last one seen, or NaN */
+    void *context;
+    const volatile sig_atomic_t *interrupt; /* not 0: stop at the next step boundary that looks */
+} stencil_watch;
+
+typedef struct stencil_run_options {
+    const char *sync; /* name of a strategy; NULL: "relaunch" */
+    stencil_backend backend;
+    int gpu_count; /* 0: not asked for */
+    int gpu[STENCIL_GPUS_MAX];
+    stencil_watch watch;
+} stencil_run_options;
+
+/* One row per strategy, in the order of the .def files: for --help, `info` and the conformance tests. */
+typedef struct stencil_strategy_info {
+    const char *name;
+    const char *summary;
+} stencil_strategy_info;
+int stencil_strategy_count(void);
+stencil_strategy_info stencil_strategy_at(int index);
+/* "" when strategy `index` can run on that backend of this machine, else why it cannot. */
+const char *stencil_strategy_unavailable(int index, stencil_backend backend, const stencil_machine *machine);
+
+/* What a run will do. */
+typedef struct stencil_plan {
+    char strategy[32];
+    stencil_backend backend; /* CPU or GPU */
+    char note[256];          /* one line for the user ("no GPU (…): using the CPU"), or "" */
+    int gpu;                 /* device ordinal */
+    int threads;             /* CPU threads */
+    bool streaming;          /* CPU: the fields are larger than the cache, results bypass it */
+    stencil_barrier_id barrier; /* between the steps */
+    int64_t poll_every;         /* persistent loops: steps between looks at the host's wishes */
+    int grid_blocks, block_x, block_y; /* launch shape on a GPU */
+    int64_t tile[3];                   /* cells per tile (z, y, x) */
+    int64_t tile_count;
+    int registers;       /* per thread */
+    int blocks_per_sm;   /* resident at once */
+    int64_t host_bytes, device_bytes;  /* needed, fields included */
+    int64_t host_available_bytes, device_available_bytes;
+    char kernel[96];                   /* stencil, precision, sweep, barrier */
+} stencil_plan;
+
+/* Chooses backend, device, kernel and launch shape; allocates nothing. UNAVAILABLE (a GPU asked for where
+ * none is, more than there are, strategy not possible here), NO_MEMORY, USAGE (unknown strategy). */
+stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
+                                 const stencil_run_options *options, const stencil_machine *machine);
+
+/* Runs problem->u (loaded) to its stop; problem->u then holds the result, and *report (zeroed by the caller,
+ * destroyed by the caller) says what happened. Divergence and missing convergence are reasons, not errors. */
+stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan, const stencil_watch *watch,
+                           stencil_report *report);
+
+#endif

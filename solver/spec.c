@@ -1,0 +1,41 @@
+#include "solver/spec.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const stencil_kind_names[STENCIL_KIND_COUNT] = {
+    [STENCIL_KIND_NONE] = "",
+    [STENCIL_KIND_LAPLACE] = "laplace",
+    [STENCIL_KIND_POISSON] = "poisson",
+    [STENCIL_KIND_HEAT] = "heat",
+};
+
+const char *const stencil_boundary_names[STENCIL_BOUNDARY_COUNT] = {
+    [STENCIL_FIXED] = "fixed",
+    [STENCIL_PERIODIC] = "periodic",
+    [STENCIL_MIRROR] = "mirror",
+};
+
+const char *const stencil_norm_names[STENCIL_NORM_COUNT] = {
+    [STENCIL_NORM_L2] = "l2",
+    [STENCIL_NORM_MAX] = "max",
+};
+
+void stencil_spec_init(stencil_spec *spec) {
+    *spec = (stencil_spec){
+        .precision = STENCIL_FLOAT64,
+        .omega = NAN,
+        .diffusivity = NAN,
+        .dt = NAN,
+        .steps = -1,
+        .tolerance = NAN,
+        .norm = STENCIL_NORM_L2,
+    };
+}
+
+int stencil_name_find(const char *name, const char *const *names, int count) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}

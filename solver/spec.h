@@ -1,0 +1,67 @@
+/* A problem as its author states it: what an input file's attributes and the command line say, before anything
+ * is derived. The reader fills it, options override it, stencil_problem_resolve() turns it into a problem,
+ * and the writer stores it again. Everything per axis is in array order: (y, x) or (z, y, x). */
+#ifndef STENCIL_SOLVER_SPEC_H
+#define STENCIL_SOLVER_SPEC_H
+
+#include "kernels/points.h"
+#include "kernels/residual.h"
+
+typedef enum stencil_kind {
+    STENCIL_KIND_NONE,    /* points and weights are given directly */
+    STENCIL_KIND_LAPLACE, /* weights derived from the spacing, see stencil_problem_resolve() */
+    STENCIL_KIND_POISSON,
+    STENCIL_KIND_HEAT,
+    STENCIL_KIND_COUNT
+} stencil_kind;
+
+typedef enum stencil_boundary {
+    STENCIL_FIXED,    /* the rim keeps its values; the rim is part of /u, as wide as the points reach */
+    STENCIL_PERIODIC, /* the array wraps around */
+    STENCIL_MIRROR,   /* half-sample symmetric: cell -1-k is a copy of cell k */
+    STENCIL_BOUNDARY_COUNT
+} stencil_boundary;
+
+typedef enum stencil_source {
+    STENCIL_SOURCE_NONE,
+    STENCIL_SOURCE_B, /* dataset /b: added as it is */
+    STENCIL_SOURCE_F, /* dataset /f: right-hand side of poisson, scaled by resolve */
+} stencil_source;
+
+/* Names as they stand in files and options ("laplace", "fixed", "l2", …), indexed by the enumerations;
+ * kind NONE has the name "". */
+extern const char *const stencil_kind_names[STENCIL_KIND_COUNT];
+extern const char *const stencil_boundary_names[STENCIL_BOUNDARY_COUNT];
+extern const char *const stencil_norm_names[STENCIL_NORM_COUNT];
+
+/* Zero-initialise with stencil_spec_init(). "Not given" is written beside each field. */
+typedef struct stencil_spec {
+    int rank;                    /* 2 or 3 */
+    int64_t extent[3];           /* cells of /u in array order, `rank` entries used */
+    stencil_precision precision; /* of the fields and of the arithmetic */
+    char stencil[32];            /* name of a point set; "" not given */
+    int offset_count;            /* 0: not given */
+    int32_t offset[STENCIL_POINTS_MAX][3]; /* `rank` entries used each, any order */
+    int weight_count;                      /* 0: not given */
+    double weight[STENCIL_POINTS_MAX];     /* beside `offset`, or in the ascending order of `stencil` */
+    stencil_kind kind;
+    int boundary_count; /* 0 (fixed everywhere), 1 (one for all axes) or rank */
+    stencil_boundary boundary[3];
+    int spacing_count; /* 0 (1.0 everywhere), 1 or rank */
+    double spacing[3];
+    double omega;       /* NaN: not given (1) */
+    double diffusivity; /* NaN: not given (1) */
+    double dt;          /* NaN: not given (the largest stable one) */
+    int64_t steps;      /* -1: not given */
+    double tolerance;   /* NaN: not given (no stop on the residual) */
+    stencil_norm norm;
+    int64_t check_every; /* 0: not given */
+    stencil_source source;
+} stencil_spec;
+
+void stencil_spec_init(stencil_spec *spec);
+
+/* Index of `name` in a list of `count` names, or -1. */
+int stencil_name_find(const char *name, const char *const *names, int count);
+
+#endif

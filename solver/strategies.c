@@ -1,0 +1,77 @@
+/* The registry of time loops, made of strategies.def and, for the persistent ones, sync/barriers.def. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "solver/strategy.h"
+
+#define STENCIL_STRATEGY(name, text) extern const stencil_strategy stencil_strategy_##name;
+#include "solver/strategies.def"
+#undef STENCIL_STRATEGY
+
+typedef enum loop_id {
+#define STENCIL_STRATEGY(name, text) LOOP_##name,
+#include "solver/strategies.def"
+#undef STENCIL_STRATEGY
+    LOOP_COUNT
+} loop_id;
+
+static const stencil_strategy *const loops[] = {
+#define STENCIL_STRATEGY(name, text) &stencil_strategy_##name,
+#include "solver/strategies.def"
+#undef STENCIL_STRATEGY
+};
+
+static const stencil_strategy_info infos[] = {
+#define STENCIL_STRATEGY(name, text) {#name, text},
+#include "solver/strategies.def"
+#undef STENCIL_STRATEGY
+#define STENCIL_BARRIER(name, capability, text) {#name, text},
+#include "sync/barriers.def"
+#undef STENCIL_BARRIER
+};
+
+#ifdef STENCIL_HAVE_CUDA
+#define PERSISTENT_GPU stencil_persistent_gpu
+#else
+#define PERSISTENT_GPU NULL
+#endif
+
+static const stencil_strategy persistent[] = {
+#define STENCIL_BARRIER(text_name, capability, text)                                                          \
+    {.barrier = STENCIL_BARRIER_##text_name,                                                                  \
+     .cooperative = true,                                                                                     \
+     .run_cpu = stencil_persistent_cpu,                                                                       \
+     .run_gpu = PERSISTENT_GPU},
+#include "sync/barriers.def"
+#undef STENCIL_BARRIER
+};
+
+int stencil_strategy_count(void) {
+    return (int)(sizeof infos / sizeof *infos);
+}
+
+stencil_strategy_info stencil_strategy_at(int index) {
+    return infos[index];
+}
+
+const stencil_strategy *stencil_strategy_row(int index) {
+    return index < LOOP_COUNT ? loops[index] : &persistent[index - LOOP_COUNT];
+}
+
+int stencil_strategy_index(const char *name) {
+    for (int i = 0; i < stencil_strategy_count(); i++)
+        if (strcmp(infos[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+stencil_reason stencil_decide(const stencil_schedule *schedule, int64_t step, double residual) {
+    if (!isfinite(residual))
+        return STENCIL_REASON_DIVERGED;
+    if (residual < schedule->tolerance)
+        return STENCIL_REASON_CONVERGED;
+    if (step < schedule->last_step)
+        return STENCIL_REASON_NONE;
+    return isnan(schedule->tolerance) ? STENCIL_REASON_STEPS : STENCIL_REASON_NOT_CONVERGED;
+}

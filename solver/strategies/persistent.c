@@ -1,0 +1,126 @@
+/* The persistent loop: all steps in one launch with a barrier between them; residual, decision and progress live
+ * where the steps are made. On a CPU one team of threads makes all steps. Which barrier: the name of the strategy. */
+#include <math.h>
+#include <omp.h>
+#include <time.h>
+
+#include "solver/strategy.h"
+
+/* What the team shares. Written by thread 0 before a barrier, read by all after it. */
+typedef struct team {
+    int64_t interrupt_step;
+    stencil_status status;
+} team;
+
+static void team_run(stencil_cpu *cpu, const stencil_watch *watch, stencil_report *report, team *shared) {
+    const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+    const stencil_schedule *schedule = &cpu->schedule;
+    stencil_reason reason = STENCIL_REASON_NONE;
+    double residual = NAN;
+    int64_t step = 0;
+    while (step < schedule->last_step && reason == STENCIL_REASON_NONE) {
+        const bool check = stencil_schedule_checks(schedule, step + 1);
+        stencil_cpu_step(cpu, step, check, thread, threads);
+        step++;
+        /* Named by its step: a slow thread does not take the next step's word for this one's. */
+        if (thread == 0 && watch->interrupt != NULL && *watch->interrupt) {
+#pragma omp atomic write
+            shared->interrupt_step = step;
+        }
+        stencil_team_sync();
+        if (check) {
+            residual = stencil_cpu_residual(cpu, thread, threads);
+            reason = stencil_decide(schedule, step, residual);
+            if (thread == 0 && shared->status == STENCIL_OK)
+                shared->status = stencil_report_add(report, step, residual);
+        }
+        int64_t interrupt_step;
+#pragma omp atomic read
+        interrupt_step = shared->interrupt_step;
+        if (reason == STENCIL_REASON_NONE && interrupt_step == step)
+            reason = STENCIL_REASON_INTERRUPTED;
+        if (thread == 0 && watch->tick != NULL)
+            watch->tick(watch->context, step, residual);
+    }
+    if (thread == 0) {
+        report->steps = step;
+        report->reason = reason;
+    }
+}
+
+stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_watch *watch, stencil_report *report) {
+    team shared = {0};
+#pragma omp parallel num_threads(cpu->threads)
+    team_run(cpu, watch, report, &shared);
+    return shared.status;
+}
+
+#ifdef STENCIL_HAVE_CUDA
+/* One launch: all steps, or as many as the history holds. */
+static stencil_status launch(stencil_gpu_run *gpu, int64_t step) {
+    const stencil_plan *plan = gpu->plan;
+    stencil_sweep *s = &gpu->sweep;
+    int64_t most = 0;
+    if (!stencil_multiply(s->schedule.check_every, STENCIL_HISTORY_MAX - 1, &most))
+        most = INT64_MAX;
+    s->step_first = step;
+    s->step_count = s->schedule.last_step - step < most ? s->schedule.last_step - step : most;
+    void *arguments[] = {s};
+    const dim3 grid = {(unsigned)plan->grid_blocks, 1, 1};
+    const dim3 block = {(unsigned)plan->block_x, (unsigned)plan->block_y, 1};
+    TRY_CUDA(cudaLaunchCooperativeKernel(gpu->kernel->function, grid, block, arguments, 0, gpu->stream));
+    TRY_CUDA(cudaMemcpyAsync(gpu->control_host, gpu->control, sizeof *gpu->control, cudaMemcpyDeviceToHost,
+                             gpu->stream));
+    return STENCIL_OK;
+}
+
+/* Waits for the launch, passing messages on. Short runs are not slept through. */
+static stencil_status wait(stencil_gpu_run *gpu, const stencil_watch *watch) {
+    const double start_s = stencil_clock_s();
+    for (;;) {
+        const cudaError_t state = cudaStreamQuery(gpu->stream);
+        if (state == cudaSuccess)
+            return STENCIL_OK;
+        if (state != cudaErrorNotReady)
+            TRY_CUDA(state);
+        if (watch->interrupt != NULL && *watch->interrupt)
+            gpu->mailbox->interrupt = 1;
+        if (watch->tick != NULL)
+            watch->tick(watch->context, gpu->mailbox->step, gpu->mailbox->residual);
+        if (stencil_clock_s() - start_s > 0.01)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
+static stencil_status collect(stencil_gpu_run *gpu, int64_t first, stencil_report *report) {
+    const stencil_schedule *schedule = &gpu->sweep.schedule;
+    const int64_t count = gpu->control_host->history_count;
+    TRY_CUDA(cudaMemcpy(gpu->history_host, gpu->history, (size_t)count * sizeof(double), cudaMemcpyDeviceToHost));
+    int64_t step = first;
+    for (int64_t i = 0; i < count; i++) {
+        step += schedule->check_every - step % schedule->check_every;
+        step = step < schedule->last_step ? step : schedule->last_step;
+        TRY(stencil_report_add(report, step, gpu->history_host[i]));
+        report->reason = stencil_decide(schedule, step, gpu->history_host[i]);
+    }
+    report->steps = gpu->control_host->step;
+    if (report->reason == STENCIL_REASON_NONE && gpu->control_host->reason == STENCIL_LEAVE_INTERRUPTED)
+        report->reason = STENCIL_REASON_INTERRUPTED;
+    return STENCIL_OK;
+}
+
+stencil_status stencil_persistent_gpu(stencil_gpu_run *gpu, const stencil_watch *watch, stencil_report *report) {
+    TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
+    while (report->steps < gpu->sweep.schedule.last_step && report->reason == STENCIL_REASON_NONE) {
+        const int64_t first = report->steps;
+        TRY(launch(gpu, first));
+        TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
+        TRY(wait(gpu, watch));
+        TRY(collect(gpu, first, report));
+    }
+    if (gpu->sweep.schedule.last_step == 0)
+        TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
+    TRY_CUDA(cudaStreamSynchronize(gpu->stream));
+    return STENCIL_OK;
+}
+#endif

@@ -1,0 +1,31 @@
+/* A strategy is a time loop: how the steps of a run follow each other. One C file each in strategies/, ending in
+ * a table of functions; strategies.def lists them. Persistent loops share strategies/persistent.c and are named
+ * after their barrier. Internal to solver/. */
+#ifndef STENCIL_SOLVER_STRATEGY_H
+#define STENCIL_SOLVER_STRATEGY_H
+
+#include "solver/cpu.h"
+#include "solver/gpu.h"
+#include "solver/run.h"
+
+/* Name and summary stand in the .def files. */
+typedef struct stencil_strategy {
+    stencil_barrier_id barrier; /* of the kernel that it runs */
+    bool cooperative;           /* all blocks of a launch must be resident at once */
+    /* Run to the stop; fill steps, reason and history of the report. NULL: does not apply. */
+    stencil_status (*run_cpu)(stencil_cpu *cpu, const stencil_watch *watch, stencil_report *report);
+    stencil_status (*run_gpu)(stencil_gpu_run *gpu, const stencil_watch *watch, stencil_report *report);
+} stencil_strategy;
+
+/* Strategy at an index of stencil_strategy_count(); index of a name, or -1. */
+const stencil_strategy *stencil_strategy_row(int index);
+int stencil_strategy_index(const char *name);
+
+/* The persistent loop, the same for every barrier. */
+stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_watch *watch, stencil_report *report);
+stencil_status stencil_persistent_gpu(stencil_gpu_run *gpu, const stencil_watch *watch, stencil_report *report);
+
+/* What a residual means for the run: STENCIL_REASON_NONE to go on. */
+stencil_reason stencil_decide(const stencil_schedule *schedule, int64_t step, double residual);
+
+#endif
