@@ -46,8 +46,9 @@ __device__ __forceinline__ uint32_t decide(const stencil_schedule &schedule, dou
     return residual < schedule.tolerance ? STENCIL_LEAVE_CONVERGED : STENCIL_LEAVE_NOT;
 }
 
-template <class P, class T, int Batch, class Barrier>
-__global__ void __launch_bounds__(block_threads) stream_kernel(const __grid_constant__ stencil_sweep s) {
+/* Blocks: how many of them are to fit on a multiprocessor, which bounds the registers. */
+template <class P, class T, int Batch, int Blocks, class Barrier>
+__global__ void __launch_bounds__(block_threads, Blocks) stream_kernel(const __grid_constant__ stencil_sweep s) {
     Barrier barrier(s.barrier);
     const stencil_domain &d = s.domain;
     const int64_t chunks = d.n[0] * d.n[1] * d.chunks_per_row;

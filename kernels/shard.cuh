@@ -15,21 +15,38 @@ template <stencil_shape_id Id> struct points_of;
 #include "kernels/stencils.def"
 #undef STENCIL_SHAPE
 
-/* Rows loaded at once, by registers: measured in docs/performance.md. */
-template <class P, class T> constexpr int batch_of() {
-    const bool star = P::ahead(P::cross) <= 0 || P::row_reach(P::radius, 0) == 0;
-    return P::radius == 1 && (star || P::rank == 2) ? 4 : P::radius == 3 ? 1 : 2;
+/* Rows loaded at once, blocks on a multiprocessor (they share its registers) and threads of a block along x:
+ * measured on an H200, docs/performance.md. */
+struct tuning {
+    int batch, blocks, block_x;
+};
+template <class P, class T, class Barrier> constexpr tuning tuning_of() {
+    constexpr bool relaunch = std::is_same<Barrier, none_barrier>::value, f64 = sizeof(T) == 8;
+    constexpr bool star = P::row_reach(P::radius, 0) == 0;
+    if (P::radius == 1 && star && P::rank == 2)
+        return relaunch ? tuning{4, f64 ? 4 : 3, 128} : f64 ? tuning{8, 2, 64} : tuning{4, 3, 32};
+    if (P::radius == 1 && star)
+        return relaunch ? f64 ? tuning{2, 4, 32} : tuning{4, 3, 32} : f64 ? tuning{4, 2, 128} : tuning{2, 3, 128};
+    if (P::radius == 1)
+        return P::rank == 2 ? tuning{4, f64 ? 2 : 3, 128} : tuning{1, 2, 32};
+    return tuning{P::radius == 3 ? 1 : 2, 2, P::rank == 2 ? 64 : 32};
 }
 
-template <class P, class T, class Barrier> const void *address() {
-    return reinterpret_cast<const void *>(&stream_kernel<P, T, batch_of<P, T>(), Barrier>);
+template <class P, class T, class Barrier>
+stencil_kernel row_of(stencil_shape_id shape, stencil_precision precision, stencil_barrier_id barrier) {
+    constexpr tuning t = tuning_of<P, T, Barrier>();
+    return {shape,
+            precision,
+            STENCIL_SWEEP_stream,
+            barrier,
+            vector_cells<T>,
+            t.block_x,
+            reinterpret_cast<const void *>(&stream_kernel<P, T, t.batch, t.blocks, Barrier>)};
 }
 
-#define SHARD_ROWS(barrier)                                                                                   \
-    {Id, STENCIL_FLOAT32, STENCIL_SWEEP_stream, STENCIL_BARRIER_##barrier, vector_cells<float>,               \
-     address<P, float, barrier##_barrier>()},                                                                 \
-        {Id, STENCIL_FLOAT64, STENCIL_SWEEP_stream, STENCIL_BARRIER_##barrier, vector_cells<double>,          \
-         address<P, double, barrier##_barrier>()},
+#define SHARD_ROWS(name)                                                                                      \
+    row_of<P, float, name##_barrier>(Id, STENCIL_FLOAT32, STENCIL_BARRIER_##name),                            \
+        row_of<P, double, name##_barrier>(Id, STENCIL_FLOAT64, STENCIL_BARRIER_##name),
 
 constexpr int shard_row_count = 2 * STENCIL_BARRIER_COUNT;
 

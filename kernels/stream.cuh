@@ -19,10 +19,16 @@ namespace stencil {
 
 /* Where a thread stands in its tile. */
 struct place {
-    int64_t z, y, x; /* first cell */
-    int count;       /* cells along the march axis; 0: outside */
-    bool inside;     /* x < nx */
+    int z, y, x; /* first cell */
+    int count;   /* cells along the march axis; 0: outside */
 };
+
+/* Hides how an offset came about. Rows are addressed as base + offset, with the base the same for all threads;
+ * without this the compiler keeps a pointer of its own for every row of the batch and runs out of registers. */
+__device__ __forceinline__ int64_t opaque(int64_t offset) {
+    asm volatile("" : "+l"(offset));
+    return offset;
+}
 
 template <class P, class T, int Batch> struct stream {
     static constexpr int R = P::radius, V = vector_cells<T>, C = P::cross;
@@ -76,13 +82,14 @@ template <class P, class T, int Batch> struct stream {
     __device__ __forceinline__ T centre(int u, int v) const { return window[C][u + R][v + R]; }
 
     /* The rows that the first batch finds already there. */
-    __device__ __forceinline__ void start(const T *from, int64_t march, int64_t cross) {
+    __device__ __forceinline__ void start(const T *u, int64_t at, int64_t march, int64_t cross) {
 #pragma unroll
-        for (int o = -C; o <= C; o++) {
-            const int ahead = P::ahead(o), sides = P::ahead_sides(o);
+        for (int m = -R; m < R; m++) {
+            const int64_t row_at = opaque(at + m * march);
 #pragma unroll
-            for (int m = -R; m < R; m++) {
-                const T *row = from + m * march + o * cross;
+            for (int o = -C; o <= C; o++) {
+                const int ahead = P::ahead(o), sides = P::ahead_sides(o);
+                const T *row = u + o * cross + row_at;
                 if (m >= -ahead && m < ahead)
                     load_vector(row, window[o + C][m + R] + R);
                 if (m >= -sides && m < sides)
@@ -91,21 +98,21 @@ template <class P, class T, int Batch> struct stream {
         }
     }
 
-    /* The rows that a batch adds; `left` of them exist. */
-    __device__ __forceinline__ void advance(const T *from, int64_t march, int64_t cross, int left) {
+    /* The rows that a batch adds. Of the last batch `left` exist; the last of them is loaded again for the others,
+     * because a value that may or may not be loaded would cost a register for good. */
+    __device__ __forceinline__ void advance(const T *u, int64_t at, int64_t march, int64_t cross, int left) {
 #pragma unroll
-        for (int u = 0; u < Batch; u++)
-            if (u < left) {
+        for (int k = 0; k < Batch; k++) {
 #pragma unroll
-                for (int o = -C; o <= C; o++) {
-                    const int ahead = P::ahead(o), sides = P::ahead_sides(o);
-                    const T *row = from + u * march + o * cross;
-                    if (ahead >= 0)
-                        load_vector(row + ahead * march, window[o + C][u + ahead + R] + R);
-                    if (sides >= 0)
-                        load_sides(o, u + sides + R, row + sides * march);
-                }
+            for (int o = -C; o <= C; o++) {
+                const int ahead = P::ahead(o), sides = P::ahead_sides(o);
+                if (ahead >= 0)
+                    load_vector(u + (ahead * march + o * cross) + at, window[o + C][k + ahead + R] + R);
+                if (sides >= 0)
+                    load_sides(o, k + sides + R, u + (sides * march + o * cross) + at);
             }
+            at = opaque(k + 1 < left ? at + march : at);
+        }
     }
 
     __device__ __forceinline__ void shift() {
@@ -123,76 +130,82 @@ template <class P, class T, int Batch> struct stream {
                                          double *chunk) {
         const stencil_domain &d = s.domain;
         const int64_t march = P::rank == 3 ? d.plane : d.row, cross = P::rank == 3 ? d.row : 0;
-        int64_t at = p.z * d.plane + p.y * d.row + p.x;
-        const T *weight = weights_of<T>(d.weights);
-        const T *b = static_cast<const T *>(d.b);
-        if (p.inside && p.count > 0)
-            start(u + at, march, cross);
-        for (int h = 0; h < p.count; h += Batch) {
-            if (p.inside)
-                advance(u + at, march, cross, p.count - h);
+        const int left_x = (int)d.n[STENCIL_X] - p.x; /* cells to the end of the row */
+        /* A thread beyond the end of the row loads what the last one loads, and stores nothing. */
+        int64_t at = p.z * d.plane + p.y * d.row + (left_x > 0 ? p.x : ((int)d.n[STENCIL_X] - 1) / V * V);
+        if (Check)
+            chunk += (p.z * d.n[STENCIL_Y] + p.y) * d.chunks_per_row + p.x / STENCIL_CHUNK_CELLS;
+        if (p.count <= 0)
+            return;
+        start(u, at, march, cross);
+        for (int left = p.count; left > 0; left -= Batch) {
+            advance(u, at, march, cross, left);
 #pragma unroll
-            for (int k = 0; k < Batch; k++)
-                if (h + k < p.count)
-                    finish<Check>(d, s.schedule.norm, weight, b, next, p, h + k, k, at + k * march, chunk);
+            for (int k = 0; k < Batch; k++) {
+                if (k < left) {
+                    finish<Check>(d, s.schedule.norm, next, p.x, left_x, k, at, chunk);
+                    if (Check)
+                        chunk += P::rank == 3 ? d.n[STENCIL_Y] * d.chunks_per_row : d.chunks_per_row;
+                }
+                at = opaque(at + march);
+            }
             shift();
-            at += Batch * march;
         }
+        if (left_x > 0)
+            copy_edges(d, next, p);
     }
 
     /* Computes, stores and, in a step that is looked at, sums one vector of cells. */
     template <bool Check>
-    __device__ __forceinline__ void finish(const stencil_domain &d, stencil_norm norm, const T *weight,
-                                           const T *b, T *next, const place &p, int h, int k, int64_t at,
-                                           double *chunk) {
-        const int64_t z = P::rank == 3 ? p.z + h : 0, y = P::rank == 3 ? p.y : p.y + h;
-        const int64_t nx = d.n[STENCIL_X];
-        T value[V], source[V];
-        if (p.inside) {
-            if (b != nullptr)
-                load_vector(b + at, source);
+    __device__ __forceinline__ void finish(const stencil_domain &d, stencil_norm norm, T *next, int x, int left_x,
+                                           int k, int64_t at, double *chunk) {
+        const T *weight = weights_of<T>(d.weights);
+        const T *b = static_cast<const T *>(d.b);
+        T value[V];
+#pragma unroll
+        for (int v = 0; v < V; v++)
+            value[v] = update(weight, k, v);
+        if (b != nullptr) {
+            T source[V];
+            load_vector(b + at, source);
 #pragma unroll
             for (int v = 0; v < V; v++)
-                value[v] = update(weight, k, v);
-            if (b != nullptr) {
+                value[v] = add(value[v], source[v]);
+        }
+        if (V <= left_x) {
+            store_vector(next + at, value);
+        } else {
 #pragma unroll
-                for (int v = 0; v < V; v++)
-                    value[v] = add(value[v], source[v]);
-            }
-            if (p.x + V <= nx) {
-                store_vector(next + at, value);
-            } else {
-#pragma unroll
-                for (int v = 0; v < V; v++)
-                    if (p.x + v < nx)
-                        next[at + v] = value[v];
-            }
-            if (at_edge(d, STENCIL_X, p.x, p.x + V) || at_edge(d, STENCIL_Y, y, y + 1) ||
-                (P::rank == 3 && at_edge(d, STENCIL_Z, z, z + 1))) {
-#pragma unroll 1
-                for (int v = 0; v < V; v++)
-                    if (p.x + v < nx)
-                        write_copies(d, next, z, y, p.x + v, pick(value, v));
-            }
+            for (int v = 0; v < V; v++)
+                if (v < left_x)
+                    next[at + v] = value[v];
         }
         if (Check) {
             double term[V];
 #pragma unroll
             for (int v = 0; v < V; v++)
-                term[v] = p.inside && p.x + v < nx ? residual_term(value[v], centre(k, v), norm) : 0.0;
+                term[v] = v < left_x ? residual_term(value[v], centre(k, v), norm) : 0.0;
             const double sum = join_chunk<V>(term, norm);
-            if (p.inside && p.x % STENCIL_CHUNK_CELLS == 0)
-                chunk[(z * d.n[STENCIL_Y] + y) * d.chunks_per_row + p.x / STENCIL_CHUNK_CELLS] = sum;
+            if (left_x > 0 && x % STENCIL_CHUNK_CELLS == 0)
+                *chunk = sum;
         }
     }
 
-    /* value[v] without indexing registers at run time. */
-    __device__ __forceinline__ static T pick(const T *value, int v) {
-        T picked = value[0];
-#pragma unroll
-        for (int i = 1; i < V; i++)
-            picked = i == v ? value[i] : picked;
-        return picked;
+    /* Copies of this thread's edge cells, read back from what it has just stored: few tiles have any, and the
+     * march stays free of them. */
+    __device__ __forceinline__ void copy_edges(const stencil_domain &d, T *next, const place &p) {
+        const int deep = P::rank == 3 ? p.count : 1, high = P::rank == 3 ? 1 : p.count;
+        if (p.count <= 0 || !(at_edge(d, STENCIL_X, p.x, p.x + V) || at_edge(d, STENCIL_Y, p.y, p.y + high) ||
+                              (P::rank == 3 && at_edge(d, STENCIL_Z, p.z, p.z + deep))))
+            return;
+        const int last = min(p.x + V, (int)d.n[STENCIL_X]);
+#pragma unroll 1
+        for (int h = 0; h < p.count; h++)
+#pragma unroll 1
+            for (int x = p.x; x < last; x++) {
+                const int z = P::rank == 3 ? p.z + h : 0, y = P::rank == 3 ? p.y : p.y + h;
+                write_copies(d, next, z, y, x, next[z * d.plane + y * d.row + x]);
+            }
     }
 };
 
@@ -203,16 +216,15 @@ template <class P, class T> __device__ __forceinline__ place place_in(const sten
     const uint32_t tx = t % cx, ty = t / cx % cy, tz = t / cx / cy;
     const int march = (int)s.tile_march;
     place p;
-    p.x = ((int64_t)tx * blockDim.x + threadIdx.x) * vector_cells<T>;
-    p.inside = p.x < d.n[STENCIL_X];
+    p.x = (int)(tx * blockDim.x + threadIdx.x) * vector_cells<T>;
     if (P::rank == 3) {
-        p.z = (int64_t)tz * march;
-        p.y = (int64_t)ty * blockDim.y + threadIdx.y;
-        p.count = p.y < d.n[STENCIL_Y] ? (int)min((int64_t)march, d.n[STENCIL_Z] - p.z) : 0;
+        p.z = (int)tz * march;
+        p.y = (int)(ty * blockDim.y + threadIdx.y);
+        p.count = p.y < d.n[STENCIL_Y] ? min(march, (int)d.n[STENCIL_Z] - p.z) : 0;
     } else {
         p.z = 0;
-        p.y = ((int64_t)ty * blockDim.y + threadIdx.y) * march;
-        p.count = (int)max((int64_t)0, min((int64_t)march, d.n[STENCIL_Y] - p.y));
+        p.y = (int)(ty * blockDim.y + threadIdx.y) * march;
+        p.count = max(0, min(march, (int)d.n[STENCIL_Y] - p.y));
     }
     return p;
 }

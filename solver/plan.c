@@ -42,10 +42,14 @@ static int64_t field_count(const stencil_problem *problem) {
 }
 
 #ifdef STENCIL_HAVE_CUDA
-/* Threads of a block along x and y. Wide enough for whole cache lines; 3D blocks share rows in y through L1. */
-static void choose_block(stencil_plan *plan, const stencil_problem *problem, int vector_cells) {
-    const bool narrow = problem->n[STENCIL_X] <= 32 * vector_cells;
-    plan->block_x = problem->rank == 3 || narrow ? 32 : 64;
+/* Longer marches gained nothing on an H200: docs/performance.md. */
+enum { MARCH_MAX = 8 };
+
+/* Threads of a block along x and y: as the kernel likes it, less wide where the rows are short. */
+static void choose_block(stencil_plan *plan, const stencil_problem *problem, const stencil_kernel *kernel) {
+    plan->block_x = kernel->block_x;
+    while (plan->block_x > 32 && problem->n[STENCIL_X] <= plan->block_x / 2 * kernel->vector_cells)
+        plan->block_x /= 2;
     plan->block_y = STENCIL_BLOCK_THREADS / plan->block_x;
 }
 
@@ -56,7 +60,7 @@ static int64_t choose_march(const stencil_plan *plan, const stencil_problem *pro
     const double overhead = 0.5 + 0.5 * problem->shape->radius;
     int64_t best = 1;
     double best_cost = 0;
-    for (int64_t march = 1; march <= 64; march++) {
+    for (int64_t march = 1; march <= MARCH_MAX; march *= 2) {
         const int64_t per_tile = problem->rank == 3 ? march : march * plan->block_y;
         const int64_t tiles = across * ((length + per_tile - 1) / per_tile);
         const double cost = (double)((tiles + slots - 1) / slots) * ((double)march + overhead);
@@ -109,7 +113,7 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
                                                            STENCIL_BLOCK_THREADS, 0));
     CHECK(plan->blocks_per_sm > 0, UNAVAILABLE, "GPU %d cannot hold a block of kernel %s", plan->gpu, plan->kernel);
     const int64_t slots = (int64_t)plan->blocks_per_sm * gpu->sm_count;
-    choose_block(plan, problem, kernel->vector_cells);
+    choose_block(plan, problem, kernel);
     TRY(choose_tiles(plan, problem, kernel->vector_cells, slots));
     plan->grid_blocks = (int)plan->tile_count;
     if (strategy->cooperative && plan->tile_count > slots)
