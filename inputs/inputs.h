@@ -24,10 +24,11 @@ void stencil_input_close(stencil_input *input);
 
 /* Where the result is going. Checked before computing: stencil_output_prepare. */
 typedef struct stencil_output_options {
-    const char *path;       /* final name */
-    const char *input_path; /* the run's input, for provenance and for /b, /f; never overwritten */
-    bool force;             /* may replace an existing file */
+    const char *path;         /* final name */
+    const char *input_path;   /* the run's input, for provenance and for /b, /f; never overwritten */
+    bool force;               /* may replace an existing file */
     const char *command_line; /* for provenance */
+    int64_t started_s;        /* when the run began, seconds since 1970 (UTC); 0: not recorded */
 } stencil_output_options;
 
 /* CANNOT_CREATE: the directory is missing or not writable, the file exists (no force), it is the input itself

@@ -1,0 +1,231 @@
+#include "inputs/generate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "inputs/h5.h"
+#include "inputs/random.h"
+#include "inputs/sink.h"
+#include "inputs/spec_file.h"
+#include "solver/problem.h"
+
+/* Cells per block: 32 MiB of float64. */
+#define BLOCK_CELLS ((int64_t)4 << 20)
+#define PI          3.14159265358979323846
+
+const char *const stencil_initial_names[STENCIL_INITIAL_COUNT] = {
+    [STENCIL_INITIAL_ZERO] = "zero",
+    [STENCIL_INITIAL_RANDOM] = "random",
+    [STENCIL_INITIAL_HOT_EDGE] = "hot-edge",
+    [STENCIL_INITIAL_SINE] = "sine",
+};
+
+const char *const stencil_generate_source_names[STENCIL_GENERATE_SOURCE_COUNT] = {
+    [STENCIL_GENERATE_SOURCE_AUTO] = "auto",
+    [STENCIL_GENERATE_SOURCE_NONE] = "none",
+    [STENCIL_GENERATE_SOURCE_MANUFACTURED] = "manufactured",
+};
+
+/* A file while it is being generated. */
+typedef struct generator {
+    const stencil_generate_options *options;
+    stencil_problem problem; /* resolved, without fields */
+    stencil_sink sink;
+    stencil_random random;
+    double *mode[3]; /* per axis (z, y, x), owned; NULL: not needed */
+    double *values;  /* one block in double, owned */
+    uint32_t *words; /* one block's random words, owned */
+} generator;
+
+/* One dataset: its values are written for a block. */
+typedef stencil_status fill_block(generator *g, const stencil_h5_block *block);
+
+static bool is_manufactured(const stencil_generate_options *options) {
+    return options->source == STENCIL_GENERATE_SOURCE_MANUFACTURED ||
+           (options->source == STENCIL_GENERATE_SOURCE_AUTO && options->spec.kind == STENCIL_KIND_POISSON);
+}
+
+static stencil_boundary axis_boundary(const stencil_spec *spec, int i) {
+    if (spec->boundary_count == 0)
+        return STENCIL_FIXED;
+    return spec->boundary[spec->boundary_count == 1 ? 0 : i];
+}
+
+/* The spec of the new file: the unit domain where a problem is given no spacing. */
+static stencil_spec complete_spec(const stencil_generate_options *options) {
+    stencil_spec spec = options->spec;
+    spec.source = is_manufactured(options) ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE;
+    if (spec.kind == STENCIL_KIND_NONE || spec.spacing_count > 0)
+        return spec;
+    spec.spacing_count = spec.rank;
+    for (int i = 0; i < spec.rank && i < STENCIL_AXES; i++) {
+        const int64_t cells = spec.extent[i] - (axis_boundary(&spec, i) == STENCIL_FIXED ? 1 : 0);
+        spec.spacing[i] = 1.0 / (double)(cells > 0 ? cells : 1);
+    }
+    return spec;
+}
+
+/* m(i) of an axis of n cells. The sines are folded at their symmetry, so that they vanish exactly on both
+ * ends. */
+static double mode_value(stencil_boundary boundary, int64_t i, int64_t n) {
+    switch (boundary) {
+    case STENCIL_PERIODIC:
+        return 2 * i > n ? -sin(2 * PI * (double)(n - i) / (double)n) : sin(2 * PI * (double)i / (double)n);
+    case STENCIL_MIRROR:
+        return cos(PI * ((double)i + 0.5) / (double)n);
+    default:
+        return sin(PI * (double)(2 * i > n - 1 ? n - 1 - i : i) / (double)(n - 1));
+    }
+}
+
+/* k^2 of an axis: the second derivative of its mode is -k^2 times the mode. */
+static double mode_square(stencil_boundary boundary, int64_t n, double spacing) {
+    const double length = (double)(boundary == STENCIL_FIXED ? n - 1 : n) * spacing;
+    const double k = (boundary == STENCIL_PERIODIC ? 2 * PI : PI) / length;
+    return k * k;
+}
+
+static stencil_status make_modes(generator *g) {
+    for (int axis = STENCIL_AXES - g->problem.rank; axis < STENCIL_AXES; axis++) {
+        const int64_t n = g->problem.extent[axis];
+        void *mode = NULL;
+        TRY(stencil_memory_alloc(&mode, n * (int64_t)sizeof(double), "a table of sines"));
+        g->mode[axis] = mode;
+        for (int64_t i = 0; i < n; i++)
+            g->mode[axis][i] = mode_value(g->problem.boundary[axis], i, n);
+    }
+    return STENCIL_OK;
+}
+
+/* values[] of the block = factor * product of the modes. */
+static void fill_modes(generator *g, const stencil_h5_block *block, double factor) {
+    const int64_t nx = block->count[STENCIL_X], rows = block->cells / nx;
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t z = block->first[STENCIL_Z] + r / block->count[STENCIL_Y];
+        const int64_t y = block->first[STENCIL_Y] + r % block->count[STENCIL_Y];
+        double row = g->mode[STENCIL_Y][y];
+        if (g->mode[STENCIL_Z] != NULL)
+            row *= g->mode[STENCIL_Z][z];
+        for (int64_t x = 0; x < nx; x++)
+            g->values[r * nx + x] = factor * (row * g->mode[STENCIL_X][block->first[STENCIL_X] + x]);
+    }
+}
+
+static stencil_status fill_random(generator *g, const stencil_h5_block *block) {
+    const stencil_precision precision = g->problem.precision;
+    const double amplitude = g->options->amplitude;
+    const int per_number = stencil_random_words_per_number(precision);
+    const int64_t *extent = g->problem.extent;
+    const int64_t cell =
+        (block->first[STENCIL_Z] * extent[STENCIL_Y] + block->first[STENCIL_Y]) * extent[STENCIL_X] +
+        block->first[STENCIL_X];
+    TRY(stencil_random_words(&g->random, (uint64_t)cell * (uint64_t)per_number, block->cells * per_number,
+                             g->words));
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < block->cells; i++)
+        g->values[i] = amplitude * stencil_random_uniform(precision, g->words + i * per_number);
+    return STENCIL_OK;
+}
+
+static stencil_status fill_initial(generator *g, const stencil_h5_block *block) {
+    const double amplitude = g->options->amplitude;
+    const int hot_axis = STENCIL_AXES - g->problem.rank;
+    switch (g->options->initial) {
+    case STENCIL_INITIAL_RANDOM:
+        return fill_random(g, block);
+    case STENCIL_INITIAL_SINE:
+        fill_modes(g, block, amplitude);
+        return STENCIL_OK;
+    default:
+        break;
+    }
+    /* A block is contiguous in array order, so its hot cells come first. */
+    const int64_t hot = g->options->initial == STENCIL_INITIAL_HOT_EDGE && block->first[hot_axis] == 0
+                            ? block->cells / block->count[hot_axis]
+                            : 0;
+    for (int64_t i = 0; i < block->cells; i++)
+        g->values[i] = i < hot ? amplitude : 0.0;
+    return STENCIL_OK;
+}
+
+static stencil_status fill_source(generator *g, const stencil_h5_block *block) {
+    const stencil_spec *spec = &g->problem.spec;
+    double factor = 0.0;
+    for (int i = 0; i < spec->rank; i++)
+        factor += mode_square(axis_boundary(spec, i), spec->extent[i],
+                              spec->spacing[spec->spacing_count == 1 ? 0 : i]);
+    fill_modes(g, block, factor);
+    return STENCIL_OK;
+}
+
+static stencil_status write_blocks(generator *g, hid_t dataset, const char *name, fill_block *fill) {
+    stencil_h5_block block = {0};
+    while (stencil_h5_block_next(&block, g->problem.extent, BLOCK_CELLS)) {
+        TRY(fill(g, &block));
+        CHECK(stencil_h5_block_write(dataset, g->problem.rank, &block, H5T_NATIVE_DOUBLE, g->values) >= 0, IO,
+              "cannot write '%s': /%s: %s", g->options->path, name, stencil_h5_reason());
+        TRY(stencil_sink_state(&g->sink));
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status write_dataset(generator *g, const char *name, fill_block *fill) {
+    hsize_t size[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        size[axis] = (hsize_t)g->problem.extent[axis];
+    const hid_t dataset =
+        stencil_h5_create(g->sink.file, name, g->problem.rank, size + STENCIL_AXES - g->problem.rank,
+                          stencil_h5_file_type(g->problem.precision));
+    CHECK(dataset >= 0, IO, "cannot write '%s': /%s: %s", g->options->path, name, stencil_h5_reason());
+    stencil_status status = write_blocks(g, dataset, name, fill);
+    if (H5Dclose(dataset) < 0 && status == STENCIL_OK)
+        status = stencil_error_set(STENCIL_IO, __FILE__, __LINE__, "", "cannot write '%s': /%s: %s",
+                                   g->options->path, name, stencil_h5_reason());
+    return status;
+}
+
+static stencil_status make_buffers(generator *g) {
+    const int64_t cells = stencil_h5_block_cells(g->problem.extent, BLOCK_CELLS);
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(&memory, cells * (int64_t)sizeof(double), "a buffer for generating"));
+    g->values = memory;
+    if (g->options->initial == STENCIL_INITIAL_RANDOM) {
+        TRY(stencil_memory_alloc(&memory, cells * 2 * (int64_t)sizeof(uint32_t),
+                                 "a buffer for random numbers"));
+        g->words = memory;
+        TRY(stencil_random_open(&g->random, g->options->seed, STENCIL_RANDOM_AUTO));
+    }
+    if (g->options->initial == STENCIL_INITIAL_SINE || g->problem.spec.source == STENCIL_SOURCE_F)
+        TRY(make_modes(g));
+    return STENCIL_OK;
+}
+
+static stencil_status generate(generator *g) {
+    const stencil_spec spec = complete_spec(g->options);
+    CHECK(isfinite(g->options->amplitude), BAD_DATA, "the amplitude is %g: give a finite number",
+          g->options->amplitude);
+    CHECK(spec.source == STENCIL_SOURCE_NONE || spec.kind == STENCIL_KIND_POISSON, USAGE,
+          "a manufactured source belongs to problem poisson: choose that problem, or no source");
+    TRY(stencil_problem_resolve(&g->problem, &spec));
+    TRY(stencil_sink_check(g->options->path, g->options->force, NULL));
+    TRY(make_buffers(g));
+    TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force));
+    TRY(write_dataset(g, "u", fill_initial));
+    if (spec.source == STENCIL_SOURCE_F)
+        TRY(write_dataset(g, "f", fill_source));
+    TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
+    return stencil_sink_commit(&g->sink);
+}
+
+stencil_status stencil_generate(const stencil_generate_options *options) {
+    generator g = {.options = options, .sink = {.file = -1, .fd = -1}};
+    const stencil_status status = generate(&g);
+    stencil_sink_abort(&g.sink);
+    stencil_random_close(&g.random);
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        free(g.mode[axis]);
+    free(g.values);
+    free(g.words);
+    return status;
+}

@@ -1,0 +1,54 @@
+/* New problem files, for `stencil new`. */
+#ifndef STENCIL_INPUTS_GENERATE_H
+#define STENCIL_INPUTS_GENERATE_H
+
+#include "solver/spec.h"
+
+/* Initial values, times the amplitude. The modes m_a(i) of axis a with N cells are sin(pi i/(N-1)) where it
+ * is fixed, sin(2 pi i/N) where it is periodic, cos(pi (i + 1/2)/N) where it is mirrored. */
+typedef enum stencil_initial {
+    STENCIL_INITIAL_ZERO,
+    STENCIL_INITIAL_RANDOM,   /* uniform in [0, 1), see inputs/random.h; number k belongs to cell k in array
+                                 order */
+    STENCIL_INITIAL_HOT_EDGE, /* 1 in the first row (2D, y = 0) or plane (3D, z = 0), else 0 */
+    STENCIL_INITIAL_SINE,     /* product of the modes of all axes */
+    STENCIL_INITIAL_COUNT
+} stencil_initial;
+
+/* "zero", "random", "hot-edge", "sine". */
+extern const char *const stencil_initial_names[STENCIL_INITIAL_COUNT];
+
+typedef enum stencil_generate_source {
+    STENCIL_GENERATE_SOURCE_AUTO, /* manufactured for problem poisson, none otherwise */
+    STENCIL_GENERATE_SOURCE_NONE,
+    /* /f = (sum of k_a^2) * product of the modes, whose solution is the product of the modes; k_a is
+     * pi/((N-1) h), 2 pi/(N h), pi/(N h) on fixed, periodic, mirrored axes. On the unit square with fixed
+     * boundaries: f = 2 pi^2 sin(pi x) sin(pi y). */
+    STENCIL_GENERATE_SOURCE_MANUFACTURED,
+    STENCIL_GENERATE_SOURCE_COUNT
+} stencil_generate_source;
+
+/* "auto", "none", "manufactured". */
+extern const char *const stencil_generate_source_names[STENCIL_GENERATE_SOURCE_COUNT];
+
+typedef struct stencil_generate_options {
+    const char *path; /* of the new file */
+    bool force;       /* may replace an existing file */
+    /* Rank, extent, precision, stencil or problem, boundary, stop rule, … of the new file; spec.source is
+     * ignored. For a problem without spacing the domain has length 1 on every axis: h = 1/(N-1) on fixed axes
+     * (cells stand on both ends), 1/N on periodic (cell N is cell 0 again) and
+     * mirrored ones (the mirror stands half a cell outside). */
+    stencil_spec spec;
+    stencil_initial initial;
+    uint64_t seed;    /* of random */
+    double amplitude; /* factor of the initial values; 1 is usual */
+    stencil_generate_source source;
+} stencil_generate_options;
+
+/* Writes the file, block by block: it may be larger than memory. It is whole under its final name or not
+ * there. BAD_DATA: a problem that could not be solved (as stencil_problem_resolve), an amplitude that is not
+ * finite. USAGE: a manufactured source for another problem than poisson. CANNOT_CREATE, IO: as
+ * stencil_output_write. */
+stencil_status stencil_generate(const stencil_generate_options *options);
+
+#endif

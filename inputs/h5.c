@@ -1,0 +1,215 @@
+#include "inputs/h5.h"
+
+#include <string.h>
+
+void stencil_h5_quiet(void) {
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+typedef struct description {
+    char text[240];
+} description;
+
+static herr_t first_description(unsigned n, const H5E_error2_t *error, void *data) {
+    description *found = data;
+    if (n == 0 && error->desc != NULL) {
+        strncpy(found->text, error->desc, sizeof found->text - 1);
+        found->text[sizeof found->text - 1] = '\0';
+    }
+    return 0;
+}
+
+const char *stencil_h5_reason(void) {
+    static _Thread_local description found = {"no details"};
+    /* The next call of HDF5, a close say, empties its record: then the last description stands. */
+    if (H5Eget_num(H5E_DEFAULT) > 0)
+        H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_description, &found);
+    for (char *c = found.text; *c != '\0'; c++)
+        if (*c == '\n')
+            *c = ' ';
+    return found.text;
+}
+
+const char *stencil_h5_class_text(H5T_class_t type_class) {
+    switch (type_class) {
+    case H5T_INTEGER:
+        return "an integer";
+    case H5T_FLOAT:
+        return "a floating-point number";
+    case H5T_TIME:
+        return "a time";
+    case H5T_STRING:
+        return "a string";
+    case H5T_BITFIELD:
+        return "a bit field";
+    case H5T_OPAQUE:
+        return "an opaque type";
+    case H5T_COMPOUND:
+        return "a compound type";
+    case H5T_REFERENCE:
+        return "a reference";
+    case H5T_ENUM:
+        return "an enumeration or truth value";
+    case H5T_VLEN:
+        return "a variable-length type";
+    case H5T_ARRAY:
+        return "an array type";
+    default:
+        return "an unknown type";
+    }
+}
+
+hid_t stencil_h5_native_type(stencil_precision precision) {
+    return precision == STENCIL_FLOAT64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
+}
+
+hid_t stencil_h5_file_type(stencil_precision precision) {
+    return precision == STENCIL_FLOAT64 ? H5T_IEEE_F64LE : H5T_IEEE_F32LE;
+}
+
+hid_t stencil_h5_open(const char *path) {
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
+    H5Pset_file_locking(access, true, true); /* not every file system has locks */
+#endif
+    const hid_t file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
+    if (file < 0)
+        stencil_h5_reason();
+    if (access >= 0)
+        H5Pclose(access);
+    return file;
+}
+
+hid_t stencil_h5_create(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type) {
+    const hid_t space = H5Screate_simple(rank, size, NULL);
+    const hid_t create = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t dataset = -1;
+    if (space >= 0 && create >= 0 && H5Pset_obj_track_times(create, false) >= 0 &&
+        H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) >= 0)
+        dataset = H5Dcreate2(parent, name, file_type, space, H5P_DEFAULT, create, H5P_DEFAULT);
+    if (dataset < 0)
+        stencil_h5_reason();
+    if (create >= 0)
+        H5Pclose(create);
+    if (space >= 0)
+        H5Sclose(space);
+    return dataset;
+}
+
+herr_t stencil_h5_write(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type,
+                        hid_t memory_type, hid_t memory, const void *values) {
+    hsize_t cells = 1;
+    for (int i = 0; i < rank; i++)
+        cells *= size[i];
+    const hid_t dataset = stencil_h5_create(parent, name, rank, size, file_type);
+    if (dataset < 0)
+        return -1;
+    herr_t failed = cells == 0 ? 0 : H5Dwrite(dataset, memory_type, memory, H5S_ALL, H5P_DEFAULT, values);
+    if (failed < 0)
+        stencil_h5_reason();
+    if (H5Dclose(dataset) < 0)
+        failed = -1;
+    return failed;
+}
+
+hid_t stencil_h5_window_space(const stencil_problem *problem, stencil_field *field, void **base) {
+    const stencil_layout *l = &field->layout;
+    const int64_t at = l->origin + problem->first[STENCIL_Z] * l->plane + problem->first[STENCIL_Y] * l->row +
+                       problem->first[STENCIL_X];
+    *base = (char *)field->data + at * (int64_t)stencil_precision_bytes(l->precision);
+    const hsize_t size[3] = {(hsize_t)problem->extent[STENCIL_Z], (hsize_t)(l->plane / l->row),
+                             (hsize_t)l->row};
+    const hsize_t start[3] = {0, 0, 0};
+    const hsize_t count[3] = {(hsize_t)problem->extent[STENCIL_Z], (hsize_t)problem->extent[STENCIL_Y],
+                              (hsize_t)problem->extent[STENCIL_X]};
+    const hid_t space = H5Screate_simple(3, size, NULL);
+    if (space >= 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) < 0) {
+        H5Sclose(space);
+        return -1;
+    }
+    return space;
+}
+
+/* Cells per axis of a block that starts at the origin: whole axes from x on while they fit. */
+static void block_size(int64_t size[3], const int64_t extent[3], int64_t cells_max) {
+    int64_t room = cells_max;
+    for (int axis = STENCIL_X; axis >= STENCIL_Z; axis--) {
+        size[axis] = extent[axis] < room ? extent[axis] : room;
+        room = size[axis] < extent[axis] ? 1 : room / size[axis];
+        room = room > 0 ? room : 1;
+    }
+}
+
+bool stencil_h5_block_next(stencil_h5_block *block, const int64_t extent[3], int64_t cells_max) {
+    int64_t size[3];
+    block_size(size, extent, cells_max);
+    if (block->cells > 0) {
+        int axis = STENCIL_X;
+        for (; axis >= STENCIL_Z; axis--) {
+            block->first[axis] += size[axis];
+            if (block->first[axis] < extent[axis])
+                break;
+            block->first[axis] = 0;
+        }
+        if (axis < STENCIL_Z)
+            return false;
+    }
+    block->cells = 1;
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        const int64_t left = extent[axis] - block->first[axis];
+        block->count[axis] = left < size[axis] ? left : size[axis];
+        block->cells *= block->count[axis];
+    }
+    return true;
+}
+
+int64_t stencil_h5_block_cells(const int64_t extent[3], int64_t cells_max) {
+    int64_t size[3];
+    block_size(size, extent, cells_max);
+    return size[0] * size[1] * size[2];
+}
+
+/* The file space of `dataset` with the block selected, and a dense memory space; negative on failure. */
+static herr_t block_spaces(hid_t dataset, int rank, const stencil_h5_block *block, hid_t *file,
+                           hid_t *memory) {
+    hsize_t start[3], count[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        start[axis] = (hsize_t)block->first[axis];
+        count[axis] = (hsize_t)block->count[axis];
+    }
+    const int skip = STENCIL_AXES - rank;
+    *memory = H5Screate_simple(rank, count + skip, NULL);
+    *file = H5Dget_space(dataset);
+    if (*memory < 0 || *file < 0)
+        return -1;
+    return H5Sselect_hyperslab(*file, H5S_SELECT_SET, start + skip, NULL, count + skip, NULL);
+}
+
+static void close_spaces(hid_t file, hid_t memory, herr_t failed) {
+    if (failed < 0)
+        stencil_h5_reason(); /* keeps it from being emptied here */
+    if (file >= 0)
+        H5Sclose(file);
+    if (memory >= 0)
+        H5Sclose(memory);
+}
+
+herr_t stencil_h5_block_read(hid_t dataset, int rank, const stencil_h5_block *block, hid_t type,
+                             void *values) {
+    hid_t file = -1, memory = -1;
+    herr_t failed = block_spaces(dataset, rank, block, &file, &memory);
+    if (failed >= 0)
+        failed = H5Dread(dataset, type, memory, file, H5P_DEFAULT, values);
+    close_spaces(file, memory, failed);
+    return failed;
+}
+
+herr_t stencil_h5_block_write(hid_t dataset, int rank, const stencil_h5_block *block, hid_t type,
+                              const void *values) {
+    hid_t file = -1, memory = -1;
+    herr_t failed = block_spaces(dataset, rank, block, &file, &memory);
+    if (failed >= 0)
+        failed = H5Dwrite(dataset, type, memory, file, H5P_DEFAULT, values);
+    close_spaces(file, memory, failed);
+    return failed;
+}

@@ -1,0 +1,179 @@
+#include "inputs/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "inputs/h5.h"
+
+enum { TEMPORARY_NAME_CHARS = 200, TEMPORARY_TRIES = 100 };
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* Opens a new file .NAME.PID.tmp in the directory of sink->path. */
+static stencil_status open_temporary(stencil_sink *sink) {
+    const char *name = base_name(sink->path);
+    const size_t length = strlen(sink->path) + 64;
+    sink->directory = strndup(sink->path, (size_t)(name - sink->path));
+    sink->temporary = malloc(length);
+    CHECK(sink->directory != NULL && sink->temporary != NULL, NO_MEMORY, "no memory for a file name");
+    for (int attempt = 0; sink->fd < 0 && attempt < TEMPORARY_TRIES; attempt++) {
+        snprintf(sink->temporary, length, "%s.%.*s.%ld-%d.tmp", sink->directory, TEMPORARY_NAME_CHARS, name,
+                 (long)getpid(), attempt);
+        sink->fd = open(sink->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (sink->fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (sink->fd < 0) {
+        free(sink->temporary);
+        sink->temporary = NULL;
+        FAIL(CANNOT_CREATE, "cannot write to directory '%s': %s; choose another output file",
+             sink->directory[0] != '\0' ? sink->directory : ".", strerror(errno));
+    }
+    return STENCIL_OK;
+}
+
+/* Frees everything, and removes the temporary file where there still is one. */
+static void release(stencil_sink *sink) {
+    if (sink->file >= 0)
+        H5Fclose(sink->file);
+    if (sink->fd >= 0)
+        close(sink->fd);
+    if (sink->temporary != NULL)
+        unlink(sink->temporary);
+    free(sink->temporary);
+    free(sink->directory);
+    free(sink->path);
+    *sink = (stencil_sink){.file = -1, .fd = -1};
+}
+
+static stencil_status start(stencil_sink *sink, const char *path, bool replace) {
+    *sink = (stencil_sink){.file = -1, .fd = -1, .replace = replace, .path = strdup(path)};
+    CHECK(sink->path != NULL, NO_MEMORY, "no memory for a file name");
+    return open_temporary(sink);
+}
+
+static stencil_status check_target(const char *path, bool replace, const char *other) {
+    CHECK(base_name(path)[0] != '\0', CANNOT_CREATE, "'%s' names no file: give the output a file name", path);
+    struct stat target, source;
+    if (stat(path, &target) != 0) {
+        struct stat link;
+        CHECK(errno == ENOENT || errno == ENOTDIR, CANNOT_CREATE, "cannot create '%s': %s", path,
+              strerror(errno));
+        CHECK(replace || lstat(path, &link) != 0, CANNOT_CREATE,
+              "'%s' exists (a link to nothing): use --force to replace it, or choose another output file",
+              path);
+        return STENCIL_OK;
+    }
+    CHECK(!S_ISDIR(target.st_mode), CANNOT_CREATE, "'%s' is a directory: give the output a file name", path);
+    CHECK(S_ISREG(target.st_mode), CANNOT_CREATE, "'%s' is not a regular file: choose another output file",
+          path);
+    CHECK(other == NULL || stat(other, &source) != 0 || source.st_dev != target.st_dev ||
+              source.st_ino != target.st_ino,
+          CANNOT_CREATE, "'%s' is the input file: choose another output file", path);
+    CHECK(replace, CANNOT_CREATE, "'%s' exists: use --force to replace it, or choose another output file",
+          path);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_sink_check(const char *path, bool replace, const char *other) {
+    TRY(check_target(path, replace, other));
+    stencil_sink sink;
+    const stencil_status status = start(&sink, path, replace);
+    release(&sink);
+    return status;
+}
+
+static stencil_status create_file(stencil_sink *sink) {
+    stencil_h5_quiet();
+    const hid_t access = stencil_sink_access(sink);
+    CHECK(access >= 0, INTERNAL, "HDF5 takes no file driver: %s", stencil_h5_reason());
+    sink->file = H5Fcreate(sink->temporary, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    if (sink->file < 0)
+        stencil_h5_reason();
+    H5Pclose(access);
+    CHECK(sink->file >= 0, IO, "cannot write '%s': %s", sink->path, stencil_h5_reason());
+    return stencil_sink_state(sink);
+}
+
+stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace) {
+    stencil_status status = start(sink, path, replace);
+    if (status == STENCIL_OK)
+        status = create_file(sink);
+    if (status != STENCIL_OK)
+        release(sink);
+    return status;
+}
+
+stencil_status stencil_sink_state(const stencil_sink *sink) {
+    CHECK(sink->error == 0, IO, "cannot write '%s': %s; make room or choose another output file", sink->path,
+          strerror(sink->error));
+    return STENCIL_OK;
+}
+
+/* Gives the temporary file its final name; link() where rename() would replace a file that nobody gave up. */
+static stencil_status give_name(stencil_sink *sink) {
+    if (!sink->replace) {
+        if (link(sink->temporary, sink->path) == 0)
+            return STENCIL_OK; /* release() removes the temporary name */
+        CHECK(errno != EEXIST, CANNOT_CREATE,
+              "'%s' has come up meanwhile: use --force to replace it, or choose another output file",
+              sink->path);
+        /* Not every file system has links. */
+        CHECK(access(sink->path, F_OK) != 0, CANNOT_CREATE,
+              "'%s' has come up meanwhile: use --force to replace it, or choose another output file",
+              sink->path);
+    }
+    CHECK(rename(sink->temporary, sink->path) == 0, IO, "cannot rename '%s' to '%s': %s", sink->temporary,
+          sink->path, strerror(errno));
+    free(sink->temporary);
+    sink->temporary = NULL;
+    return STENCIL_OK;
+}
+
+static stencil_status sync_directory(const stencil_sink *sink) {
+    const char *directory = sink->directory[0] != '\0' ? sink->directory : ".";
+    const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return STENCIL_OK; /* a directory that may be written but not read */
+    const int failed = fsync(fd) != 0 ? errno : 0;
+    close(fd);
+    CHECK(failed == 0 || failed == EINVAL || failed == ENOTSUP, IO, "cannot sync directory '%s': %s",
+          directory, strerror(failed));
+    return STENCIL_OK;
+}
+
+static stencil_status finish(stencil_sink *sink) {
+    const herr_t flushed = H5Fflush(sink->file, H5F_SCOPE_GLOBAL);
+    TRY(stencil_sink_state(sink));
+    CHECK(flushed >= 0, IO, "cannot write '%s': %s", sink->path, stencil_h5_reason());
+    const herr_t closed = H5Fclose(sink->file);
+    sink->file = -1;
+    TRY(stencil_sink_state(sink));
+    CHECK(closed >= 0, IO, "cannot close '%s': %s", sink->path, stencil_h5_reason());
+    CHECK(fsync(sink->fd) == 0, IO, "cannot write '%s': %s; make room or choose another output file",
+          sink->path, strerror(errno));
+    const int failed = close(sink->fd);
+    sink->fd = -1;
+    CHECK(failed == 0, IO, "cannot close '%s': %s", sink->path, strerror(errno));
+    TRY(give_name(sink));
+    return sync_directory(sink);
+}
+
+stencil_status stencil_sink_commit(stencil_sink *sink) {
+    const stencil_status status = finish(sink);
+    release(sink);
+    return status;
+}
+
+void stencil_sink_abort(stencil_sink *sink) {
+    if (sink != NULL && sink->path != NULL)
+        release(sink);
+}

@@ -1,0 +1,46 @@
+/* A new HDF5 file that appears under its final name whole or not at all: written to a temporary file beside
+ * it, fsynced, renamed. */
+#ifndef STENCIL_INPUTS_SINK_H
+#define STENCIL_INPUTS_SINK_H
+
+#include <hdf5.h>
+
+#include "base/base.h"
+
+typedef struct stencil_sink {
+    hid_t file;      /* to be written through HDF5; -1: not open */
+    char *path;      /* final name, owned */
+    char *directory; /* of it, owned */
+    char *temporary; /* owned; NULL: nothing to remove */
+    int fd;          /* of the temporary file */
+    bool replace;    /* an existing file may be replaced */
+    /* The driver below HDF5 (sink_driver.c) keeps the first failed system call here and lets HDF5 believe
+     * that all is well: HDF5 cannot close a file that it cannot write, and would try again at exit. */
+    int error;     /* errno of the first failure, 0: none */
+    uint64_t size; /* of the temporary file */
+    uint64_t eoa;  /* end of the addresses that HDF5 has allocated */
+} stencil_sink;
+
+/* Whether `path` can be made: CANNOT_CREATE when its directory is missing or not writable, when it is a
+ * directory or another special file, when it is the file `other` (may be NULL), or exists and may not be
+ * replaced. Creates and removes a temporary file to find out. */
+stencil_status stencil_sink_check(const char *path, bool replace, const char *other);
+
+/* Opens the temporary file and creates an empty HDF5 file in it. On failure nothing is left. */
+stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace);
+
+/* IO when a write has failed so far; to be asked between large writes. */
+stencil_status stencil_sink_state(const stencil_sink *sink);
+
+/* Closes, checks, fsyncs, renames; the sink is closed afterwards in any case. IO, CANNOT_CREATE (a file came
+ * up under that name meanwhile). */
+stencil_status stencil_sink_commit(stencil_sink *sink);
+
+/* Throws everything away; NULL-safe, nothing to do after a commit. Keeps the error record. */
+void stencil_sink_abort(stencil_sink *sink);
+
+/* File access property list that makes H5Fcreate write into sink->fd; closed by the caller, negative on
+ * failure. */
+hid_t stencil_sink_access(stencil_sink *sink);
+
+#endif

@@ -1,0 +1,164 @@
+#include <hdf5.h>
+#ifdef H5_VERSION_GE
+#if H5_VERSION_GE(1, 14, 0)
+#include <H5FDdevelop.h>
+#endif
+#endif
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "inputs/sink.h"
+
+/* HDF5's virtual file driver interface: "HDF5 Virtual File Layer", and H5FDpublic.h / H5FDdevelop.h. */
+typedef struct driver_file {
+    H5FD_t base; /* HDF5's part, first */
+    stencil_sink *sink;
+} driver_file;
+
+typedef struct driver_info {
+    stencil_sink *sink;
+} driver_info;
+
+#define ADDRESS_MAX ((haddr_t)INT64_MAX)
+
+static stencil_sink *sink_of(const H5FD_t *file) {
+    return ((const driver_file *)(const void *)file)->sink;
+}
+
+static void keep_error(stencil_sink *sink) {
+    if (sink->error == 0)
+        sink->error = errno != 0 ? errno : EIO;
+}
+
+static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr_t maximum) {
+    (void)name, (void)flags, (void)maximum;
+    const driver_info *info = H5Pget_driver_info(access);
+    driver_file *file = calloc(1, sizeof *file);
+    if (file == NULL || info == NULL) {
+        free(file);
+        return NULL;
+    }
+    file->sink = info->sink;
+    return &file->base;
+}
+
+static herr_t driver_close(H5FD_t *file) {
+    free(file); /* the descriptor belongs to the sink */
+    return 0;
+}
+
+static herr_t driver_query(const H5FD_t *file, unsigned long *flags) {
+    (void)file;
+    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
+             H5FD_FEAT_AGGREGATE_SMALLDATA;
+    return 0;
+}
+
+static haddr_t driver_get_eoa(const H5FD_t *file, H5FD_mem_t type) {
+    (void)type;
+    return sink_of(file)->eoa;
+}
+
+static herr_t driver_set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t address) {
+    (void)type;
+    sink_of(file)->eoa = address;
+    return 0;
+}
+
+static haddr_t driver_get_eof(const H5FD_t *file, H5FD_mem_t type) {
+    (void)type;
+    return sink_of(file)->size;
+}
+
+static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
+                          void *buffer) {
+    (void)type, (void)transfer;
+    stencil_sink *sink = sink_of(file);
+    char *at = buffer;
+    while (size > 0 && sink->error == 0) {
+        const ssize_t got = pread(sink->fd, at, size, (off_t)address);
+        if (got == 0)
+            break;
+        if (got < 0 && errno != EINTR)
+            keep_error(sink);
+        if (got > 0) {
+            at += got;
+            address += (haddr_t)got;
+            size -= (size_t)got;
+        }
+    }
+    memset(at, 0, size); /* beyond the end of the file */
+    return 0;
+}
+
+static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
+                           const void *buffer) {
+    (void)type, (void)transfer;
+    stencil_sink *sink = sink_of(file);
+    const char *at = buffer;
+    while (size > 0 && sink->error == 0) {
+        errno = 0;
+        const ssize_t put = pwrite(sink->fd, at, size, (off_t)address);
+        if (put > 0) {
+            at += put;
+            address += (haddr_t)put;
+            size -= (size_t)put;
+        } else if (errno != EINTR) {
+            keep_error(sink);
+        }
+    }
+    const haddr_t end = address + size;
+    sink->size = end > sink->size ? end : sink->size;
+    return 0;
+}
+
+static herr_t driver_truncate(H5FD_t *file, hid_t transfer, hbool_t closing) {
+    (void)transfer, (void)closing;
+    stencil_sink *sink = sink_of(file);
+    if (sink->error == 0 && sink->eoa != sink->size && ftruncate(sink->fd, (off_t)sink->eoa) != 0)
+        keep_error(sink);
+    sink->size = sink->eoa;
+    return 0;
+}
+
+static const H5FD_class_t driver_class = {
+#ifdef H5FD_CLASS_VERSION
+    .version = H5FD_CLASS_VERSION,
+    .value = 513, /* of the range for drivers of one's own (256 … 65535) */
+#endif
+    .name = "stencil_sink",
+    .maxaddr = ADDRESS_MAX,
+    .fc_degree = H5F_CLOSE_WEAK,
+    .fapl_size = sizeof(driver_info),
+    .open = driver_open,
+    .close = driver_close,
+    .query = driver_query,
+    .get_eoa = driver_get_eoa,
+    .set_eoa = driver_set_eoa,
+    .get_eof = driver_get_eof,
+    .read = driver_read,
+    .write = driver_write,
+    .truncate = driver_truncate,
+    .fl_map = H5FD_FLMAP_DICHOTOMY,
+};
+
+hid_t stencil_sink_access(stencil_sink *sink) {
+    const driver_info info = {sink};
+    const hid_t driver = H5FDregister(&driver_class);
+    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    herr_t failed = driver < 0 || access < 0 ? -1 : H5Pset_driver(access, driver, &info);
+    /* Objects that a failed writer left open must not keep the file. */
+    if (failed >= 0)
+        failed = H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    if (driver >= 0)
+        H5FDunregister(driver); /* the list holds on to it */
+    if (failed < 0 && access >= 0) {
+        H5Pclose(access);
+        return -1;
+    }
+    return access;
+}

@@ -1,0 +1,208 @@
+#include "files.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "inputs/inputs.h"
+
+static const hsize_t size_2d[2] = {5, 7}, size_3d[3] = {4, 5, 6};
+
+/* Opens, resolves and loads, in the precision of /u for STENCIL_PRECISION_COUNT; the problem is the caller's.
+ */
+static stencil_status load_file(const char *name, stencil_precision precision, bool allow_nonfinite,
+                                stencil_problem *problem) {
+    stencil_input *input = NULL;
+    stencil_spec spec;
+    files_expect(stencil_input_open(&input, name, &spec), STENCIL_OK, "");
+    if (precision != STENCIL_PRECISION_COUNT)
+        spec.precision = precision;
+    files_expect(stencil_problem_resolve(problem, &spec), STENCIL_OK, "");
+    const stencil_status status = stencil_input_load(input, problem, allow_nonfinite);
+    stencil_input_close(input);
+    return status;
+}
+
+/* Value of cell (z, y, x) of the array. */
+static double cell(const stencil_problem *problem, const stencil_field *field, int64_t z, int64_t y,
+                   int64_t x) {
+    const stencil_layout *l = &field->layout;
+    const int64_t at = l->origin + (z + problem->first[0]) * l->plane + (y + problem->first[1]) * l->row + x +
+                       problem->first[2];
+    return l->precision == STENCIL_FLOAT64 ? ((const double *)field->data)[at]
+                                           : ((const float *)field->data)[at];
+}
+
+static void types_choose_the_precision(void **state) {
+    (void)state;
+    const struct {
+        hid_t type;
+        stencil_precision precision;
+    } kinds[] = {{H5T_IEEE_F32LE, STENCIL_FLOAT32}, {H5T_IEEE_F32BE, STENCIL_FLOAT32},
+                 {H5T_IEEE_F64LE, STENCIL_FLOAT64}, {H5T_IEEE_F64BE, STENCIL_FLOAT64},
+                 {H5T_STD_I32BE, STENCIL_FLOAT64},  {H5T_STD_U8LE, STENCIL_FLOAT64},
+                 {H5T_STD_I64LE, STENCIL_FLOAT64},  {H5T_NATIVE_LDOUBLE, STENCIL_FLOAT64}};
+    double values[35];
+    for (int k = 0; k < 35; k++)
+        values[k] = 3 * k;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const hid_t file = files_new("bad.h5");
+        files_dataset(file, "u", 2, size_2d, kinds[i].type, H5T_NATIVE_DOUBLE, values);
+        files_text(file, "stencil", "j2d5pt");
+        H5Fclose(file);
+        stencil_problem problem;
+        files_expect(load_file("bad.h5", STENCIL_PRECISION_COUNT, false, &problem), STENCIL_OK, "");
+        assert_int_equal(problem.precision, kinds[i].precision);
+        for (int k = 0; k < 35; k++)
+            assert_true(cell(&problem, &problem.u, 0, k / 7, k % 7) == values[k]);
+        stencil_problem_destroy(&problem);
+    }
+}
+
+/* Every cell of the array arrives, fixed rims included, and what lies outside stays zero. */
+static void fields_arrive(void **state) {
+    (void)state;
+    static const char *const boundary[] = {"fixed", "periodic", "mirror"};
+    for (int b = 0; b < 3; b++)
+        for (int p = 0; p < STENCIL_PRECISION_COUNT; p++) {
+            const hid_t file = files_create("field.h5", 3, size_3d);
+            files_text(file, "stencil", "j3d7pt");
+            files_text(file, "boundary", boundary[b]);
+            H5Fclose(file);
+            stencil_problem problem;
+            files_expect(load_file("field.h5", (stencil_precision)p, false, &problem), STENCIL_OK, "");
+            assert_int_equal(problem.u.layout.precision, p);
+            double sum = 0;
+            for (int k = 0; k < 120; k++)
+                assert_true(cell(&problem, &problem.u, k / 30, k / 6 % 5, k % 6) == k);
+            for (int64_t i = 0; i < problem.layout.element_count; i++)
+                sum += p == STENCIL_FLOAT64 ? ((double *)problem.u.data)[i] : ((float *)problem.u.data)[i];
+            assert_true(sum == 119 * 120 / 2);
+            assert_null(problem.b.data);
+            stencil_problem_destroy(&problem);
+        }
+}
+
+/* f is scaled in double and rounded once, whatever the precision. */
+static void sources_arrive(void **state) {
+    (void)state;
+    double values[35];
+    const double spacing[2] = {0.3, 0.7}, omega = 0.9;
+    for (int k = 0; k < 35; k++)
+        values[k] = 1.0 / (k + 3);
+    for (int p = 0; p < STENCIL_PRECISION_COUNT; p++) {
+        const hid_t file = files_create("source.h5", 2, size_2d);
+        files_dataset(file, "f", 2, size_2d, H5T_IEEE_F64BE, H5T_NATIVE_DOUBLE, values);
+        files_text(file, "problem", "poisson");
+        files_attribute(file, "spacing", 2, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, spacing);
+        files_attribute(file, "omega", 0, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &omega);
+        H5Fclose(file);
+        stencil_problem problem;
+        files_expect(load_file("source.h5", (stencil_precision)p, false, &problem), STENCIL_OK, "");
+        const double scale = 0.9 / (2.0 / (0.3 * 0.3) + 2.0 / (0.7 * 0.7));
+        for (int y = 1; y < 4; y++)
+            for (int x = 1; x < 6; x++) {
+                const double product = scale * values[y * 7 + x];
+                const double wanted = p == STENCIL_FLOAT64 ? product : (double)(float)product;
+                assert_true(cell(&problem, &problem.b, 0, y, x) == wanted);
+            }
+        stencil_problem_destroy(&problem);
+    }
+}
+
+/* A 3D source of more cells than fit into one reading block arrives whole. */
+static void large_sources_arrive(void **state) {
+    (void)state;
+    const hsize_t size[3] = {3, 4000, 1500};
+    const size_t cells = 3 * 4000 * 1500;
+    float *values = malloc(cells * sizeof *values);
+    assert_non_null(values);
+    for (size_t k = 0; k < cells; k++)
+        values[k] = (float)(k % 9973);
+    const hid_t file = files_new("bad.h5");
+    files_dataset(file, "u", 3, size, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values);
+    files_dataset(file, "f", 3, size, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values);
+    files_text(file, "problem", "poisson");
+    H5Fclose(file);
+    stencil_problem problem;
+    files_expect(load_file("bad.h5", STENCIL_FLOAT32, false, &problem), STENCIL_OK, "");
+    size_t wrong = 0;
+    for (int64_t k = 0; k < (int64_t)cells; k++) {
+        const int64_t z = k / (4000 * 1500), y = k / 1500 % 4000, x = k % 1500;
+        wrong += cell(&problem, &problem.u, z, y, x) != (double)values[k];
+        wrong +=
+            cell(&problem, &problem.b, z, y, x) != (double)(float)(problem.source_scale * (double)values[k]);
+    }
+    assert_int_equal(wrong, 0);
+    stencil_problem_destroy(&problem);
+    free(values);
+}
+
+static void expect_nonfinite(const char *dataset, double bad, int at, stencil_precision precision,
+                             const char *part) {
+    double values[35] = {0};
+    values[at] = bad;
+    const hid_t file = files_new("bad.h5");
+    const double clean[35] = {0};
+    files_dataset(file, "u", 2, size_2d, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, *dataset == 'u' ? values : clean);
+    if (*dataset == 'f')
+        files_dataset(file, "f", 2, size_2d, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values);
+    files_text(file, "problem", "poisson");
+    H5Fclose(file);
+    stencil_problem problem;
+    files_expect(load_file("bad.h5", precision, false, &problem), STENCIL_BAD_DATA, part);
+    assert_null(problem.u.data);
+    assert_null(problem.b.data);
+    files_expect(load_file("bad.h5", precision, true, &problem), STENCIL_OK, "");
+    assert_false(isfinite(cell(&problem, *dataset == 'u' ? &problem.u : &problem.b, 0, at / 7, at % 7)));
+    stencil_problem_destroy(&problem);
+}
+
+static void values_that_are_not_finite(void **state) {
+    (void)state;
+    expect_nonfinite("u", NAN, 0, STENCIL_FLOAT64, "/u[0][0]");
+    expect_nonfinite("u", -INFINITY, 34, STENCIL_FLOAT32, "/u[4][6]");
+    expect_nonfinite("u", 1e300, 16, STENCIL_FLOAT32, "/u[2][2]");
+    expect_nonfinite("f", NAN, 9, STENCIL_FLOAT64, "/f[1][2]");
+}
+
+static void damage_found_while_reading(void **state) {
+    (void)state;
+    const hsize_t size[2] = {64, 64}, chunk[2] = {64, 64};
+    double *values = calloc(64 * 64, sizeof *values);
+    assert_non_null(values);
+    hid_t file = files_new("bad.h5");
+    const hid_t space = H5Screate_simple(2, size, NULL), create = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(create, 2, chunk);
+    H5Pset_fletcher32(create);
+    const hid_t dataset = H5Dcreate2(file, "u", H5T_IEEE_F64LE, space, H5P_DEFAULT, create, H5P_DEFAULT);
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    H5Dclose(dataset);
+    H5Pclose(create);
+    H5Sclose(space);
+    free(values);
+    files_text(file, "stencil", "j2d5pt");
+    H5Fclose(file);
+    FILE *raw = fopen("bad.h5", "r+");
+    assert_non_null(raw);
+    /* In the middle of the chunk: most of the file is that. */
+    assert_int_equal(fseek(raw, 20000, SEEK_SET), 0);
+    fputs("damage", raw);
+    fclose(raw);
+    stencil_problem problem;
+    files_expect(load_file("bad.h5", STENCIL_FLOAT64, false, &problem), STENCIL_BAD_DATA, "cannot read /u");
+    assert_null(problem.u.data);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(types_choose_the_precision),
+        cmocka_unit_test(fields_arrive),
+        cmocka_unit_test(sources_arrive),
+        cmocka_unit_test(large_sources_arrive),
+        cmocka_unit_test(values_that_are_not_finite),
+        cmocka_unit_test(damage_found_while_reading),
+    };
+    return cmocka_run_group_tests_name("inputs: loading", tests, files_setup, files_teardown);
+}
