@@ -35,7 +35,7 @@ typedef struct stencil_problem {
     double source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F; 1 for SOURCE_B */
     stencil_stop stop;
     stencil_layout layout; /* of u and b */
-    stencil_field u;       /* initial values, rims included; replaced by the result. data NULL until loaded */
+    stencil_field u;       /* initial values: interior and fixed rims; replaced by the result. data NULL until loaded */
     stencil_field b;       /* source term, interior only; data NULL: none */
 } stencil_problem;
 

@@ -80,6 +80,7 @@ stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan, c
     report->updated_cells = stencil_problem_updated_cells(problem);
     report->bytes_per_cell =
         (problem->b.data != NULL ? 3.0 : 2.0) * (double)stencil_precision_bytes(problem->precision);
+    stencil_field_fill_rims(&problem->u, problem->boundary, problem->radius);
     TRY((on_gpu ? run_gpu : run_cpu)(problem, plan, strategy, watch, report));
     if (report->reason == STENCIL_REASON_NONE) /* no step at all */
         report->reason = isnan(problem->stop.tolerance) ? STENCIL_REASON_STEPS : STENCIL_REASON_NOT_CONVERGED;

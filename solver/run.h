@@ -61,7 +61,7 @@ typedef struct stencil_plan {
 stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, const stencil_machine *machine);
 
-/* Runs problem->u (loaded) to its stop; problem->u then holds the result, and *report (zeroed by the caller,
+/* Runs problem->u (loaded: interior and fixed rims; the other rims are filled here) to its stop; problem->u then holds the result, and *report (zeroed by the caller,
  * destroyed by the caller) says what happened. Divergence and missing convergence are reasons, not errors. */
 stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan, const stencil_watch *watch,
                            stencil_report *report);

@@ -1,0 +1,154 @@
+#include "app/h5file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+stencil_status h5_file_open(const char *path, hid_t *file) {
+    *file = H5I_INVALID_HID;
+    struct stat info;
+    CHECK(stat(path, &info) == 0, NO_INPUT, "cannot open '%s': %s", path, strerror(errno));
+    CHECK(!S_ISDIR(info.st_mode), NO_INPUT, "'%s' is a directory: give an HDF5 file", path);
+    CHECK(access(path, R_OK) == 0, NO_INPUT, "cannot open '%s': %s", path, strerror(errno));
+    CHECK(info.st_size > 0, BAD_DATA, "'%s' is empty: give an HDF5 file", path);
+    CHECK(H5Fis_hdf5(path) > 0, BAD_DATA, "'%s' is not an HDF5 file: 'stencil new' makes one", path);
+    *file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    CHECK(*file >= 0, BAD_DATA, "'%s' is truncated or damaged, or still being written: make it again", path);
+    return STENCIL_OK;
+}
+
+/* "float64", "int32", "uint8", … of a dataset, whatever its byte order. */
+static stencil_status describe_type(h5_dataset *d) {
+    const hid_t type = H5Dget_type(d->dataset);
+    const H5T_class_t type_class = H5Tget_class(type);
+    const unsigned bits = 8 * (unsigned)H5Tget_size(type);
+    if (type_class == H5T_FLOAT)
+        snprintf(d->type, sizeof d->type, "float%u", bits);
+    else
+        snprintf(d->type, sizeof d->type, "%sint%u", H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "", bits);
+    H5Tclose(type);
+    CHECK(type_class == H5T_FLOAT || type_class == H5T_INTEGER, BAD_DATA,
+          "'%s': %s does not hold numbers: name another dataset with --dataset", d->path, d->name);
+    return STENCIL_OK;
+}
+
+static stencil_status describe_extent(h5_dataset *d) {
+    const hid_t space = H5Dget_space(d->dataset);
+    d->rank = H5Sget_simple_extent_dims(space, d->extent, NULL);
+    const H5S_class_t space_class = H5Sget_simple_extent_type(space);
+    H5Sclose(space);
+    CHECK(d->rank >= 0 && space_class != H5S_NULL, BAD_DATA,
+          "'%s': %s is an empty dataset: name another one with --dataset", d->path, d->name);
+    d->count = 1;
+    for (int axis = 0; axis < d->rank; axis++)
+        CHECK(d->extent[axis] <= INT64_MAX && stencil_multiply(d->count, (int64_t)d->extent[axis], &d->count),
+              BAD_DATA, "'%s': %s has more elements than 64 bits count", d->path, d->name);
+    return STENCIL_OK;
+}
+
+stencil_status h5_dataset_open(h5_dataset *dataset, const char *path, const char *name) {
+    *dataset = (h5_dataset){.path = path, .name = name, .dataset = H5I_INVALID_HID};
+    TRY(h5_file_open(path, &dataset->file));
+    const hid_t object = H5Oopen(dataset->file, name, H5P_DEFAULT);
+    CHECK(object >= 0, BAD_DATA, "'%s' has no dataset %s: name another one", path, name);
+    if (H5Iget_type(object) != H5I_DATASET) {
+        H5Oclose(object);
+        FAIL(BAD_DATA, "'%s': %s is not a dataset: name another object", path, name);
+    }
+    dataset->dataset = object;
+    TRY(describe_type(dataset));
+    return describe_extent(dataset);
+}
+
+stencil_status h5_dataset_read(const h5_dataset *dataset, const hsize_t *start, const hsize_t *count,
+                               hid_t memory_type, void *values) {
+    if (dataset->rank == 0)
+        return h5_dataset_read_all(dataset, memory_type, values);
+    const hid_t file = H5Dget_space(dataset->dataset);
+    const hid_t memory = H5Screate_simple(dataset->rank, count, NULL);
+    herr_t failed = H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL);
+    if (failed >= 0)
+        failed = H5Dread(dataset->dataset, memory_type, memory, file, H5P_DEFAULT, values);
+    H5Sclose(memory);
+    H5Sclose(file);
+    CHECK(failed >= 0, BAD_DATA,
+          "'%s': %s cannot be read: it is damaged, or packed with a filter that is missing", dataset->path,
+          dataset->name);
+    return STENCIL_OK;
+}
+
+stencil_status h5_dataset_read_all(const h5_dataset *dataset, hid_t memory_type, void *values) {
+    CHECK(H5Dread(dataset->dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, BAD_DATA,
+          "'%s': %s cannot be read: it is damaged, or packed with a filter that is missing", dataset->path,
+          dataset->name);
+    return STENCIL_OK;
+}
+
+void h5_dataset_close(h5_dataset *dataset) {
+    if (dataset->dataset >= 0)
+        H5Dclose(dataset->dataset);
+    if (dataset->file >= 0)
+        H5Fclose(dataset->file);
+    dataset->dataset = dataset->file = H5I_INVALID_HID;
+}
+
+stencil_status h5_read_integer(hid_t file, const char *path, const char *group, const char *name,
+                               int64_t *value) {
+    const hid_t attribute = H5Aopen_by_name(file, group, name, H5P_DEFAULT, H5P_DEFAULT);
+    CHECK(attribute >= 0, BAD_DATA, "'%s' has no attribute %s of %s: it was not written by 'stencil run'",
+          path, name, group);
+    const hid_t space = H5Aget_space(attribute);
+    const bool scalar = H5Sget_simple_extent_npoints(space) == 1;
+    H5Sclose(space);
+    const herr_t failed = scalar ? H5Aread(attribute, H5T_NATIVE_INT64, value) : -1;
+    H5Aclose(attribute);
+    CHECK(failed >= 0, BAD_DATA, "'%s': attribute %s of %s is not one whole number", path, name, group);
+    return STENCIL_OK;
+}
+
+/* A fixed-length string attribute, cut to `size`. */
+static bool read_fixed_text(hid_t attribute, hid_t type, char *text, size_t size) {
+    const hid_t memory = H5Tcopy(H5T_C_S1);
+    H5Tset_size(memory, size);
+    H5Tset_cset(memory, H5Tget_cset(type));
+    const herr_t failed = H5Aread(attribute, memory, text);
+    H5Tclose(memory);
+    text[size - 1] = '\0';
+    return failed >= 0;
+}
+
+static bool read_variable_text(hid_t attribute, hid_t type, char *text, size_t size) {
+    const hid_t memory = H5Tcopy(H5T_C_S1);
+    H5Tset_size(memory, H5T_VARIABLE);
+    H5Tset_cset(memory, H5Tget_cset(type));
+    char *found = NULL;
+    const bool read = H5Aread(attribute, memory, &found) >= 0 && found != NULL;
+    H5Tclose(memory);
+    if (read)
+        snprintf(text, size, "%s", found);
+    H5free_memory(found);
+    return read;
+}
+
+stencil_status h5_read_text(hid_t file, const char *path, const char *group, const char *name, char *text,
+                            size_t size) {
+    text[0] = '\0';
+    if (H5Aexists_by_name(file, group, name, H5P_DEFAULT) <= 0)
+        return STENCIL_OK;
+    const hid_t attribute = H5Aopen_by_name(file, group, name, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t type = H5Aget_type(attribute);
+    const hid_t space = H5Aget_space(attribute);
+    bool read = H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == 1;
+    if (read && H5Tis_variable_str(type) > 0)
+        read = read_variable_text(attribute, type, text, size);
+    else if (read)
+        read = read_fixed_text(attribute, type, text, size);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Aclose(attribute);
+    CHECK(read, BAD_DATA, "'%s': attribute %s of %s is not one text", path, name, group);
+    return STENCIL_OK;
+}

@@ -1,0 +1,169 @@
+/* stencil info: what this machine and this build can do. */
+#include <string.h>
+
+#include "app/commands.h"
+#include "app/json.h"
+#include "solver/run.h"
+
+typedef struct info_options {
+    const char *json;
+} info_options;
+
+static const option info_table[] = {
+    {"json", 0, OPTION_TEXT, offsetof(info_options, json), "FILE",
+     .help = "write it as JSON; - writes it to standard output"},
+    {NULL},
+};
+static const option_group info_groups[] = {{"Options", info_table, 0}, {NULL}};
+
+/* Where the continuation of a description starts. */
+enum { INDENT = 14 };
+
+static void print_gpus(FILE *out, const stencil_machine *machine) {
+    if (machine->gpu_count == 0)
+        fprintf(out, "GPUs        none: %s\n", machine->no_gpu_reason);
+    for (int i = 0; i < machine->gpu_count; i++) {
+        const stencil_gpu *gpu = &machine->gpu[i];
+        char memory[32], cache[32];
+        fprintf(out, "GPU %-7d %s\n", i, gpu->name);
+        fprintf(out, "            %s, %s L2 cache, compute capability %d.%d\n",
+                stencil_bytes_text(gpu->memory_bytes, memory), stencil_bytes_text(gpu->l2_bytes, cache),
+                gpu->capability / 10, gpu->capability % 10);
+        fprintf(out, "            %d SMs at %.2f GHz%s\n", gpu->sm_count, 1e-6 * gpu->clock_khz,
+                gpu->cooperative ? "" : ", no cooperative launch");
+    }
+}
+
+static void print_peers(FILE *out, const stencil_machine *machine) {
+    if (machine->gpu_count < 2)
+        return;
+    fputs("Peers       row reads memory of column:\n               ", out);
+    for (int j = 0; j < machine->gpu_count; j++)
+        fprintf(out, " %3d", j);
+    for (int i = 0; i < machine->gpu_count; i++) {
+        fprintf(out, "\n            %3d", i);
+        for (int j = 0; j < machine->gpu_count; j++)
+            fprintf(out, " %3s", i == j ? "." : machine->peer[i][j] ? "yes" : "no");
+    }
+    fputc('\n', out);
+}
+
+static void print_strategies(FILE *out, const stencil_machine *machine) {
+    fputs("\nStrategies (--sync)\n", out);
+    for (int i = 0; i < stencil_strategy_count(); i++) {
+        const stencil_strategy_info info = stencil_strategy_at(i);
+        options_print_wrapped(out, info.summary, fprintf(out, "  %-11s ", info.name), INDENT);
+        const stencil_backend backends[] = {STENCIL_BACKEND_CPU, STENCIL_BACKEND_GPU};
+        for (int b = 0; b < 2; b++) {
+            const char *why = stencil_strategy_unavailable(i, backends[b], machine);
+            const int column = fprintf(out, "%*s%s: ", INDENT, "", b == 0 ? "CPU" : "GPU");
+            options_print_wrapped(out, why[0] == '\0' ? "yes" : why, column, INDENT + 5);
+        }
+    }
+}
+
+static void print_info(FILE *out, const stencil_machine *machine) {
+    char cache[32];
+    fprintf(out, "stencil %s\n\n", STENCIL_VERSION);
+    fprintf(out, "CPU         %d thread%s, %s kernels", machine->cpu_threads,
+            machine->cpu_threads == 1 ? "" : "s", machine->cpu_isa);
+    if (machine->cpu_cache_bytes > 0)
+        fprintf(out, ", %s last-level cache", stencil_bytes_text(machine->cpu_cache_bytes, cache));
+    fprintf(out, "\nMemory      %s available\n", stencil_bytes_text(stencil_memory_available_bytes(), cache));
+    if (machine->driver_version > 0)
+        fprintf(out, "CUDA        driver %d.%d, runtime %d.%d\n", machine->driver_version / 1000,
+                machine->driver_version % 1000 / 10, machine->runtime_version / 1000,
+                machine->runtime_version % 1000 / 10);
+    print_gpus(out, machine);
+    print_peers(out, machine);
+    print_strategies(out, machine);
+    fputs("\nStencils (--stencil)\n", out);
+    for (int i = 0; i < STENCIL_SHAPE_COUNT; i++)
+        fprintf(out, "  %-11s %2d points: %s\n", stencil_shapes[i].name, stencil_shapes[i].point_count,
+                stencil_shapes[i].description);
+}
+
+static json_t *gpus_json(const stencil_machine *machine) {
+    json_t *array = json_array();
+    for (int i = 0; i < machine->gpu_count; i++) {
+        const stencil_gpu *gpu = &machine->gpu[i];
+        json_array_append_new(
+            array, json_pack("{s:i, s:s, s:i, s:f, s:I, s:I, s:I, s:i, s:b}", "id", i, "name", gpu->name,
+                             "sm_count", gpu->sm_count, "capability", gpu->capability / 10.0, "memory_bytes",
+                             (json_int_t)gpu->memory_bytes, "l2_bytes", (json_int_t)gpu->l2_bytes,
+                             "shared_per_sm_bytes", (json_int_t)gpu->shared_per_sm_bytes, "clock_khz",
+                             gpu->clock_khz, "cooperative", gpu->cooperative));
+    }
+    return array;
+}
+
+static json_t *peers_json(const stencil_machine *machine) {
+    json_t *rows = json_array();
+    for (int i = 0; i < machine->gpu_count; i++) {
+        json_t *row = json_array();
+        for (int j = 0; j < machine->gpu_count; j++)
+            json_array_append_new(row, json_boolean(machine->peer[i][j]));
+        json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+/* null where it is available, else why not. */
+static json_t *reason_json(int strategy, stencil_backend backend, const stencil_machine *machine) {
+    const char *why = stencil_strategy_unavailable(strategy, backend, machine);
+    return why[0] == '\0' ? json_null() : json_string(why);
+}
+
+static json_t *strategies_json(const stencil_machine *machine) {
+    json_t *array = json_array();
+    for (int i = 0; i < stencil_strategy_count(); i++) {
+        const stencil_strategy_info info = stencil_strategy_at(i);
+        json_array_append_new(array, json_pack("{s:s, s:s, s:{s:o, s:o}}", "name", info.name, "summary",
+                                               info.summary, "unavailable", "cpu",
+                                               reason_json(i, STENCIL_BACKEND_CPU, machine), "gpu",
+                                               reason_json(i, STENCIL_BACKEND_GPU, machine)));
+    }
+    return array;
+}
+
+static json_t *stencils_json(void) {
+    json_t *array = json_array();
+    for (int i = 0; i < STENCIL_SHAPE_COUNT; i++) {
+        const stencil_shape *shape = &stencil_shapes[i];
+        json_array_append_new(array, json_pack("{s:s, s:i, s:i, s:i, s:s}", "name", shape->name, "rank",
+                                               shape->rank, "radius", shape->radius, "points",
+                                               shape->point_count, "description", shape->description));
+    }
+    return array;
+}
+
+static json_t *info_json(const stencil_machine *machine) {
+    return json_pack("{s:i, s:s, s:{s:i, s:s, s:I, s:I}, s:{s:i, s:i}, s:o, s:s, s:o, s:o, s:o}",
+                     "schema_version", 1, "version", STENCIL_VERSION, "cpu", "threads", machine->cpu_threads,
+                     "isa", machine->cpu_isa, "cache_bytes", (json_int_t)machine->cpu_cache_bytes,
+                     "memory_available_bytes", (json_int_t)stencil_memory_available_bytes(), "cuda",
+                     "driver_version", machine->driver_version, "runtime_version", machine->runtime_version,
+                     "gpus", gpus_json(machine), "no_gpu_reason", machine->no_gpu_reason, "peers",
+                     peers_json(machine), "strategies", strategies_json(machine), "stencils",
+                     stencils_json());
+}
+
+static stencil_status info_run(const invocation *call, int *exit_code) {
+    const info_options *options = call->values;
+    (void)exit_code;
+    TRY(json_check_target(options->json, true, NULL));
+    stencil_machine machine = {0};
+    TRY(stencil_machine_probe(&machine));
+    if (!json_is_stdout(options->json))
+        print_info(stdout, &machine);
+    return json_write(options->json, options->json != NULL ? info_json(&machine) : NULL);
+}
+
+const command command_info = {
+    .name = "info",
+    .usage = "info [options]",
+    .summary = "shows devices, which strategies can run on them, and the stencils",
+    .groups = info_groups,
+    .values_size = sizeof(info_options),
+    .run = info_run,
+};

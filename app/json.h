@@ -1,0 +1,27 @@
+/* JSON for programs: what every --json does. */
+#ifndef STENCIL_APP_JSON_H
+#define STENCIL_APP_JSON_H
+
+#include <jansson.h>
+
+#include "base/base.h"
+
+/* A real number; null where it is NaN or infinite, which JSON cannot say. */
+json_t *json_number(double value);
+
+/* An array of `count` real or whole numbers. */
+json_t *json_numbers(const double *values, int64_t count);
+json_t *json_integers(const int64_t *values, int64_t count);
+
+/* Whether `target` (a file name, "-" or NULL) is standard output. */
+bool json_is_stdout(const char *target);
+
+/* CANNOT_CREATE where `target` cannot be written: looked at before the work that it will report. An existing
+ * file is replaced only with `force`, and `input` (may be NULL) never. */
+stencil_status json_check_target(const char *target, bool force, const char *input);
+
+/* Writes `root` (consumed; NULL: NO_MEMORY) to `target`, indented, real numbers with 17 digits. A file
+ * appears whole or not at all. Does nothing where target is NULL. */
+stencil_status json_write(const char *target, json_t *root);
+
+#endif

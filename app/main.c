@@ -1,0 +1,185 @@
+/* The `stencil` command: finds the subcommand, and turns its status into one line on stderr and an exit code.
+ */
+#include <errno.h>
+#include <hdf5.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/commands.h"
+#include "app/signals.h"
+
+static const command *const commands[] = {
+    &command_run, &command_new, &command_compare, &command_verify, &command_info, &command_bench,
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static const char *command_name_of(const void *context, int index) {
+    (void)context;
+    return index < COMMAND_COUNT ? commands[index]->name : NULL;
+}
+
+static const command *find_command(const char *name) {
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static void print_overview(FILE *out) {
+    fputs("Usage: stencil [run] [options] INPUT\n"
+          "       stencil COMMAND [options] …\n"
+          "\n"
+          "Solves iterative stencil problems (Jacobi, heat, Poisson, any weights on a 2D or\n"
+          "3D grid) on CPUs and NVIDIA GPUs, with interchangeable ways to keep the steps in\n"
+          "order. Every way gives the same result to the last bit.\n"
+          "\nCommands:\n",
+          out);
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        options_print_wrapped(out, commands[i]->summary, fprintf(out, "  %-9s ", commands[i]->name), 12);
+    fputs("  help      the options of a command: stencil help COMMAND\n"
+          "\nExamples:\n"
+          "  stencil new p.h5 --problem poisson --size 129x129\n"
+          "  stencil p.h5 --tolerance 1e-10\n"
+          "  stencil --sync grid --gpus 1 p.h5\n"
+          "  stencil compare p.out.h5 other.out.h5\n"
+          "\nExit codes:\n"
+          "   0  converged, or all steps done    69  device not available\n"
+          "   1  files differ                    70  internal error\n"
+          "   2  not converged, or diverged      71  out of memory\n"
+          "  64  wrong use                       73  cannot create the output\n"
+          "  65  bad input data                  74  input/output error\n"
+          "  66  no input                       130  interrupted\n",
+          out);
+}
+
+/* One argument in single quotes where a shell would need them. */
+static void append_quoted(FILE *out, const char *text) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
+    if (*text != '\0' && strspn(text, plain) == strlen(text)) {
+        fputs(text, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *text != '\0'; text++)
+        fputs(*text == '\'' ? "'\\''" : (const char[]){*text, '\0'}, out);
+    fputc('\'', out);
+}
+
+/* The command line as it could be typed again; owned by the caller, NULL without memory. */
+static char *join_command_line(int argc, char **argv) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+    fputs("stencil", out);
+    for (int i = 1; i < argc; i++) {
+        fputc(' ', out);
+        append_quoted(out, argv[i]);
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static stencil_status run_command(const command *command, int argc, char **argv, const char *command_line,
+                                  int *exit_code) {
+    void *values = calloc(1, command->values_size);
+    CHECK(values != NULL, NO_MEMORY, "no memory for the options");
+    invocation call;
+    stencil_status status = options_parse(command, argc, argv, values, &call);
+    call.command_line = command_line;
+    if (status == STENCIL_OK && call.help)
+        options_print_help(stdout, command);
+    else if (status == STENCIL_OK)
+        status = command->run(&call, exit_code);
+    free(values);
+    return status;
+}
+
+static stencil_status help(const char *name) {
+    if (name == NULL) {
+        print_overview(stdout);
+        return STENCIL_OK;
+    }
+    const command *command = find_command(name);
+    const char *nearest = command == NULL ? options_nearest(name, command_name_of, NULL) : NULL;
+    CHECK(command != NULL || nearest == NULL, USAGE, "unknown command '%s', did you mean '%s'?", name,
+          nearest);
+    CHECK(command != NULL, USAGE, "unknown command '%s': 'stencil help' lists the commands", name);
+    options_print_help(stdout, command);
+    return STENCIL_OK;
+}
+
+/* A word that is no file and nearly a command was meant to be one. */
+static stencil_status check_misspelt(const char *word) {
+    if (strpbrk(word, "-./") != NULL || access(word, F_OK) == 0)
+        return STENCIL_OK;
+    const char *nearest = options_nearest(word, command_name_of, NULL);
+    CHECK(nearest == NULL, USAGE, "'%s' is neither a file nor a command, did you mean 'stencil %s'?", word,
+          nearest);
+    return STENCIL_OK;
+}
+
+static stencil_status dispatch(int argc, char **argv, int *exit_code) {
+    const char *first = argc > 1 ? argv[1] : NULL;
+    CHECK(first != NULL, USAGE, "an input file is missing: 'stencil help' shows how it is used");
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)
+        return help(NULL);
+    if (strcmp(first, "help") == 0)
+        return help(argc > 2 ? argv[2] : NULL);
+    if (strcmp(first, "--version") == 0) {
+        printf("stencil %s%s\n", STENCIL_VERSION,
+#ifdef STENCIL_HAVE_CUDA
+               " (CPU and CUDA)"
+#else
+               " (CPU only, built without CUDA)"
+#endif
+        );
+        return STENCIL_OK;
+    }
+    const command *command = find_command(first);
+    if (command == NULL)
+        TRY(check_misspelt(first));
+    char *command_line = join_command_line(argc, argv);
+    CHECK(command_line != NULL, NO_MEMORY, "no memory for the command line");
+    const int skipped = command != NULL ? 2 : 1;
+    const stencil_status status = run_command(command != NULL ? command : &command_run, argc - skipped,
+                                              argv + skipped, command_line, exit_code);
+    free(command_line);
+    return status;
+}
+
+/* One line, whatever stands in the file names that it quotes. */
+static void print_error(void) {
+    fputs("stencil: ", stderr);
+    for (const char *c = stencil_error_last()->message; *c != '\0'; c++)
+        fputc((unsigned char)*c < ' ' ? '?' : *c, stderr);
+    fputc('\n', stderr);
+}
+
+/* What was printed has to arrive; a reader that had enough (EPIPE) is none of our business. */
+static stencil_status flush_output(void) {
+    errno = 0;
+    const bool failed = fflush(stdout) != 0 || ferror(stdout) != 0;
+    CHECK(!failed || errno == EPIPE, IO, "standard output: %s",
+          errno != 0 ? strerror(errno) : "write failed");
+    return STENCIL_OK;
+}
+
+int main(int argc, char **argv) {
+    signals_start();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    int exit_code = 0;
+    stencil_status status = dispatch(argc, argv, &exit_code);
+    if (status == STENCIL_OK)
+        status = flush_output();
+    if (status != STENCIL_OK) {
+        print_error();
+        exit_code = stencil_status_exit_code(status);
+    }
+    return exit_code;
+}

@@ -1,0 +1,116 @@
+/* stencil new: makes a problem file. */
+#include <math.h>
+#include <string.h>
+
+#include "app/commands.h"
+#include "app/problem_options.h"
+#include "app/signals.h"
+#include "app/text.h"
+#include "inputs/generate.h"
+
+/* Relaxation without a tolerance of its own would stop after a fixed number of steps, converged or not. */
+static const double relaxation_tolerance = 1e-6;
+
+typedef struct new_options {
+    problem_options problem;
+    option_list size;
+    int initial, source;
+    int64_t seed;
+    double amplitude;
+    bool force, quiet;
+} new_options;
+
+static const char *initial_choice(int index) {
+    return index < STENCIL_INITIAL_COUNT ? stencil_initial_names[index] : NULL;
+}
+
+static const char *source_choice(int index) {
+    return index < STENCIL_GENERATE_SOURCE_COUNT ? stencil_generate_source_names[index] : NULL;
+}
+
+#define AT(field) offsetof(new_options, field)
+static const option field_table[] = {
+    {"size", 0, OPTION_SIZE, AT(size), "NXxNY[xNZ]",
+     .help = "cells of /u, x first (x varies fastest); the rims of fixed axes count"},
+    {"initial", 0, OPTION_CHOICE, AT(initial), "NAME", .help = "initial values", .preset = "zero",
+     .choice = initial_choice},
+    {"seed", 0, OPTION_INTEGER, AT(seed), "N", .help = "of the random initial values (Philox4x32-10)",
+     .preset = "0", .maximum = INT64_MAX},
+    {"amplitude", 0, OPTION_REAL, AT(amplitude), "A", .help = "factor of the initial values", .preset = "1"},
+    {"source", 0, OPTION_CHOICE, AT(source), "NAME",
+     .help = "right-hand side of poisson; manufactured: one whose solution is a product of sines or cosines",
+     .preset = "auto", .choice = source_choice},
+    {NULL},
+};
+static const option file_table[] = {
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing"},
+    {NULL},
+};
+static const option_group new_groups[] = {
+    {"Field", field_table, 0},
+    {"Problem", problem_option_table, AT(problem)},
+    {"When to stop (stored in the file)", stop_option_table, AT(problem)},
+    {"File", file_table, 0},
+    {NULL},
+};
+
+static stencil_status make_spec(const new_options *options, stencil_spec *spec) {
+    CHECK(options->size.count > 0, USAGE,
+          "--size is missing: give NXxNY or NXxNYxNZ, such as --size 129x129");
+    CHECK(options->problem.problem >= 0 || options->problem.stencil >= 0, USAGE,
+          "neither --problem nor --stencil is given: 'stencil help new' lists the names");
+    stencil_spec_init(spec);
+    spec->rank = options->size.count;
+    for (int i = 0; i < spec->rank; i++)
+        spec->extent[i] = options->size.value[spec->rank - 1 - i];
+    problem_options_apply(&options->problem, spec);
+    const bool relaxation = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
+    if (relaxation && isnan(options->problem.tolerance))
+        spec->tolerance = relaxation_tolerance;
+    return STENCIL_OK;
+}
+
+static stencil_status new_run(const invocation *call, int *exit_code) {
+    const new_options *options = call->values;
+    const char *path = call->operand[0];
+    (void)exit_code;
+    stencil_generate_options generate = {
+        .path = path,
+        .force = options->force,
+        .initial = (stencil_initial)options->initial,
+        .seed = (uint64_t)options->seed,
+        .amplitude = options->amplitude,
+        .source = (stencil_generate_source)options->source,
+    };
+    TRY(make_spec(options, &generate.spec));
+    signals_hold();
+    TRY(stencil_generate(&generate));
+    if (options->quiet)
+        return STENCIL_OK;
+    const stencil_spec *spec = &generate.spec;
+    char extent[96];
+    printf("%s: %s, %s cells, %s, initial values %s\n", path,
+           spec->kind != STENCIL_KIND_NONE ? stencil_kind_names[spec->kind] : spec->stencil,
+           text_extent(spec->extent, spec->rank, extent, sizeof extent),
+           stencil_precision_name(spec->precision), initial_choice(options->initial));
+    return STENCIL_OK;
+}
+
+const command command_new = {
+    .name = "new",
+    .usage = "new [options] FILE",
+    .summary = "makes a problem file",
+    .details =
+        "One of --problem and --stencil has to be given, and --size. Lists per axis are in array order, (y, "
+        "x) or "
+        "(z, y, x), unlike --size, which starts with x. Without --spacing the domain of a problem has length "
+        "1 "
+        "on every axis; a stencil has spacing 1. laplace and poisson are given the tolerance 1e-6 unless "
+        "--tolerance says otherwise.",
+    .groups = new_groups,
+    .values_size = sizeof(new_options),
+    .operand_min = 1,
+    .operand_max = 1,
+    .run = new_run,
+};

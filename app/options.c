@@ -1,0 +1,247 @@
+#include "app/options.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "app/option_values.h"
+
+enum { COLUMNS = 80, HELP_COLUMN = 28, WORD_MAX = 64 };
+
+static void *target_of(void *values, const option_group *group, const option *option) {
+    return (char *)values + group->base + option->offset;
+}
+
+static int smaller(int a, int b) {
+    return a < b ? a : b;
+}
+
+/* How many letters have to be inserted, left out, replaced or swapped with their neighbour ("optimal string
+ * alignment") to make one short word of another. */
+static int edit_distance(const char *a, const char *b) {
+    int distance[WORD_MAX + 1][WORD_MAX + 1];
+    const int m = (int)strlen(a), n = (int)strlen(b);
+    if (m > WORD_MAX || n > WORD_MAX)
+        return WORD_MAX;
+    for (int i = 0; i <= m; i++)
+        distance[i][0] = i;
+    for (int j = 0; j <= n; j++)
+        distance[0][j] = j;
+    for (int i = 1; i <= m; i++)
+        for (int j = 1; j <= n; j++) {
+            int least = smaller(distance[i - 1][j], distance[i][j - 1]) + 1;
+            least = smaller(least, distance[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                least = smaller(least, distance[i - 2][j - 2] + 1);
+            distance[i][j] = least;
+        }
+    return distance[m][n];
+}
+
+const char *options_nearest(const char *word, const char *(*candidate)(const void *context, int index),
+                            const void *context) {
+    const char *nearest = NULL, *name;
+    const size_t length = strlen(word);
+    /* A third of the word may be wrong; more than that is another word. */
+    int least = length < 4 ? 2 : (int)length / 3 + 2;
+    for (int i = 0; (name = candidate(context, i)) != NULL; i++) {
+        int distance = edit_distance(word, name);
+        if (length >= 2 && strncmp(name, word, length) == 0)
+            distance = 1;
+        if (distance < least) {
+            least = distance;
+            nearest = name;
+        }
+    }
+    return nearest;
+}
+
+/* The index-th option of all groups, then "help". */
+static const char *option_name_of(const void *context, int index) {
+    const command *command = context;
+    for (const option_group *group = command->groups; group->title != NULL; group++)
+        for (const option *option = group->options; option->name != NULL; option++)
+            if (index-- == 0)
+                return option->name;
+    return index == 0 ? "help" : NULL;
+}
+
+static const option *find_option(const command *command, const char *name, size_t length, char letter,
+                                 const option_group **in) {
+    for (const option_group *group = command->groups; group->title != NULL; group++)
+        for (const option *option = group->options; option->name != NULL; option++) {
+            *in = group;
+            if (letter != 0 ? option->letter == letter
+                            : strlen(option->name) == length && strncmp(option->name, name, length) == 0)
+                return option;
+        }
+    return NULL;
+}
+
+static stencil_status unknown_option(const command *command, const char *name, size_t length) {
+    char word[WORD_MAX];
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    const char *nearest = options_nearest(word, option_name_of, command);
+    CHECK(nearest == NULL, USAGE, "unknown option '--%s', did you mean '--%s'? See 'stencil help %s'", word,
+          nearest, command->name);
+    FAIL(USAGE, "unknown option '--%s': 'stencil help %s' lists the options", word, command->name);
+}
+
+/* Where reading stands in argv. */
+typedef struct cursor {
+    int argc, at;
+    char **argv;
+} cursor;
+
+/* The value of an option that needs one: `attached` (behind '=' or the letter), else the next argument. */
+static stencil_status option_value(const option *option, const char *attached, cursor *cursor,
+                                   const char **value) {
+    *value = attached;
+    if (option->type == OPTION_FLAG || attached != NULL)
+        return STENCIL_OK;
+    const char *next = cursor->at + 1 < cursor->argc ? cursor->argv[cursor->at + 1] : NULL;
+    const bool is_option =
+        next != NULL && next[0] == '-' && next[1] != '\0' && strspn(next + 1, "0123456789.") == 0;
+    CHECK(next != NULL && !is_option, USAGE, "--%s needs a value: --%s %s", option->name, option->name,
+          option->argument);
+    *value = next;
+    cursor->at++;
+    return STENCIL_OK;
+}
+
+static stencil_status read_long(const command *command, cursor *cursor, void *values, invocation *call) {
+    const char *name = cursor->argv[cursor->at] + 2;
+    const size_t length = strcspn(name, "=");
+    if (strcmp(name, "help") == 0) {
+        call->help = true;
+        return STENCIL_OK;
+    }
+    const option_group *group;
+    const option *option = find_option(command, name, length, 0, &group);
+    if (option == NULL)
+        return unknown_option(command, name, length);
+    const char *value;
+    TRY(option_value(option, name[length] == '=' ? name + length + 1 : NULL, cursor, &value));
+    return option_read(option, value, target_of(values, group, option));
+}
+
+/* One argument of short options: flags can stand together, a value follows directly or as the next argument.
+ */
+static stencil_status read_short(const command *command, cursor *cursor, void *values, invocation *call) {
+    for (const char *letter = cursor->argv[cursor->at] + 1; *letter != '\0'; letter++) {
+        if (*letter == 'h') {
+            call->help = true;
+            return STENCIL_OK;
+        }
+        const option_group *group;
+        const option *option = find_option(command, NULL, 0, *letter, &group);
+        CHECK(option != NULL, USAGE, "unknown option '-%c': 'stencil help %s' lists the options", *letter,
+              command->name);
+        const char *value = NULL;
+        if (option->type != OPTION_FLAG)
+            TRY(option_value(option, letter[1] != '\0' ? letter + 1 : NULL, cursor, &value));
+        TRY(option_read(option, value, target_of(values, group, option)));
+        if (option->type != OPTION_FLAG)
+            return STENCIL_OK;
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status read_operand(const command *command, const char *text, invocation *call) {
+    CHECK(text[0] != '\0', USAGE, "an empty file name: usage: stencil %s", command->usage);
+    CHECK(call->operand_count < command->operand_max, USAGE,
+          "'%s' is one argument too many: usage: stencil %s", text, command->usage);
+    call->operand[call->operand_count++] = text;
+    return STENCIL_OK;
+}
+
+stencil_status options_parse(const command *command, int argc, char **argv, void *values, invocation *call) {
+    *call = (invocation){.command = command, .values = values};
+    for (const option_group *group = command->groups; group->title != NULL; group++)
+        for (const option *option = group->options; option->name != NULL; option++) {
+            option_clear(option, target_of(values, group, option));
+            if (option->preset != NULL)
+                TRY(option_read(option, option->preset, target_of(values, group, option)));
+        }
+    bool options = true;
+    for (cursor cursor = {argc, 0, argv}; cursor.at < argc && !call->help; cursor.at++) {
+        const char *text = argv[cursor.at];
+        if (options && strcmp(text, "--") == 0)
+            options = false;
+        else if (options && strncmp(text, "--", 2) == 0)
+            TRY(read_long(command, &cursor, values, call));
+        else if (options && text[0] == '-' && text[1] != '\0')
+            TRY(read_short(command, &cursor, values, call));
+        else
+            TRY(read_operand(command, text, call));
+    }
+    CHECK(call->help || call->operand_count >= command->operand_min, USAGE,
+          "a file name is missing: usage: stencil %s", command->usage);
+    return STENCIL_OK;
+}
+
+/* Bytes that take no column: the second and further ones of a UTF-8 character. */
+static int continuation_bytes(const char *text, int length) {
+    int count = 0;
+    for (int i = 0; i < length; i++)
+        count += ((unsigned char)text[i] & 0xC0) == 0x80;
+    return count;
+}
+
+void options_print_wrapped(FILE *out, const char *text, int column, int indent) {
+    bool first = true; /* on its line */
+    while (*text != '\0') {
+        const int length = (int)strcspn(text, " \n");
+        if (!first && column + 1 + length > COLUMNS - 1) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+            first = true;
+        }
+        column += fprintf(out, "%s%.*s", first ? "" : " ", length, text) - continuation_bytes(text, length);
+        first = false;
+        text += length;
+        if (*text == '\n') {
+            fprintf(out, "\n%*s", text[1] == '\n' ? 0 : indent, "");
+            column = indent;
+            first = true;
+        }
+        text += *text != '\0';
+    }
+    fputc('\n', out);
+}
+
+static void print_option(FILE *out, const option *option) {
+    char text[1024];
+    int used = snprintf(text, sizeof text, "%s", option->help);
+    if (option->choice != NULL) {
+        for (int i = 0; option->choice(i) != NULL; i++)
+            used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", i == 0 ? ": " : ", ",
+                             option->choice(i));
+    }
+    if (option->preset != NULL)
+        snprintf(text + used, sizeof text - (size_t)used, " [%s]", option->preset);
+    const char short_form[] = {'-', option->letter, ',', '\0'};
+    int column =
+        fprintf(out, "  %3s --%s%s%s", option->letter != 0 ? short_form : "", option->name,
+                option->argument != NULL ? " " : "", option->argument != NULL ? option->argument : "");
+    if (column > HELP_COLUMN - 2) {
+        fputc('\n', out);
+        column = 0;
+    }
+    fprintf(out, "%*s", HELP_COLUMN - column, "");
+    options_print_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
+}
+
+void options_print_help(FILE *out, const command *command) {
+    fprintf(out, "Usage: stencil %s\n\n", command->usage);
+    fprintf(out, "%c%s.\n", toupper((unsigned char)command->summary[0]), command->summary + 1);
+    for (const option_group *group = command->groups; group->title != NULL; group++) {
+        fprintf(out, "\n%s:\n", group->title);
+        for (const option *option = group->options; option->name != NULL; option++)
+            print_option(out, option);
+    }
+    fprintf(out, "\n  -h, --help                this help\n");
+    if (command->details != NULL) {
+        fputc('\n', out);
+        options_print_wrapped(out, command->details, 0, 0);
+    }
+}

@@ -1,0 +1,104 @@
+/* Command-line options as tables: one row says how an option is written, what it accepts, where its value
+ * goes and what --help prints about it. */
+#ifndef STENCIL_APP_OPTIONS_H
+#define STENCIL_APP_OPTIONS_H
+
+#include <stdio.h>
+
+#include "base/base.h"
+
+enum { OPTION_LIST_MAX = 16, OPTION_OPERANDS_MAX = 16 };
+
+/* Type of the value behind an option; in brackets what stands there when it was not given. */
+typedef enum option_type {
+    OPTION_FLAG,    /* bool (false); takes no value */
+    OPTION_TEXT,    /* const char * (NULL); points into argv */
+    OPTION_INTEGER, /* int64_t (-1), minimum … maximum */
+    OPTION_REAL,    /* double (NaN): finite, not negative, or positive; the word "none" is INFINITY */
+    OPTION_CHOICE,  /* int (-1): index among the choices */
+    OPTION_CHOICES, /* option_list (count 0): comma-separated choices, at most `maximum` */
+    OPTION_REALS,   /* option_reals (count 0): comma-separated, at most `maximum`, each as for OPTION_REAL */
+    OPTION_SIZE,    /* option_list (count 0): NXxNY or NXxNYxNZ, kept in that order */
+    OPTION_DEVICES, /* option_devices (count 0): N for N devices, a list "0,2" or "2," for those */
+    OPTION_TYPE_COUNT
+} option_type;
+
+typedef struct option_list {
+    int count;
+    int64_t value[OPTION_LIST_MAX];
+} option_list;
+
+typedef struct option_reals {
+    int count;
+    double value[OPTION_LIST_MAX];
+} option_reals;
+
+typedef struct option_devices {
+    int count;
+    int id[OPTION_LIST_MAX];
+    bool listed; /* the numbers were given, not only how many */
+} option_devices;
+
+typedef struct option {
+    const char *name; /* without dashes; NULL ends a table */
+    char letter;      /* short form, or 0 */
+    option_type type;
+    size_t offset;        /* of the value, from the group's base */
+    const char *argument; /* name of the value in --help; NULL for flags */
+    const char *help;     /* a sentence without full stop */
+    const char *preset;   /* parsed where the option is not given; NULL: none */
+    int64_t minimum, maximum;
+    bool positive;                    /* OPTION_REAL(S): 0 is not allowed */
+    bool none;                        /* OPTION_REAL: the word "none" is allowed */
+    const char *(*choice)(int index); /* names that OPTION_CHOICE(S) accepts, NULL behind the last one */
+} option;
+
+typedef struct option_group {
+    const char *title; /* NULL ends the list */
+    const option *options;
+    size_t base; /* offset of the group's structure in the values */
+} option_group;
+
+typedef struct invocation invocation;
+
+/* A subcommand. */
+typedef struct command {
+    const char *name;
+    const char *usage;   /* what follows "stencil ", e.g. "compare [options] A B" */
+    const char *summary; /* one phrase */
+    const char *details; /* paragraphs (divided by '\n') for --help, or NULL */
+    const option_group *groups;
+    size_t values_size; /* of the structure that the options fill */
+    int operand_min, operand_max;
+    /* Does the work; *exit_code (0 before) is used where the status is OK. */
+    stencil_status (*run)(const invocation *call, int *exit_code);
+} command;
+
+/* A parsed command line. */
+struct invocation {
+    const command *command;
+    const void *values; /* values_size bytes */
+    int operand_count;
+    const char *operand[OPTION_OPERANDS_MAX];
+    bool help;                /* --help or -h was met; nothing behind it was read */
+    const char *command_line; /* all of it, quoted for a shell; set by main.c */
+};
+
+/* Reads argv[0 … argc) (options and operands in any order, "--" ends the options) into `values`
+ * (values_size bytes) and *call. The last one of equal options wins. USAGE with a message that names the
+ * option and what it accepts. */
+stencil_status options_parse(const command *command, int argc, char **argv, void *values, invocation *call);
+
+/* Prints the help of a command at 80 columns. */
+void options_print_help(FILE *out, const command *command);
+
+/* Prints text wrapped at 80 columns; the first line starts at `column`, the following ones are indented to
+ * `indent`. Ends with a line feed. */
+void options_print_wrapped(FILE *out, const char *text, int column, int indent);
+
+/* The candidate nearest to `word` (small edit distance, or `word` starts it), or NULL. candidate(i) is NULL
+ * behind the last one. */
+const char *options_nearest(const char *word, const char *(*candidate)(const void *context, int index),
+                            const void *context);
+
+#endif

@@ -1,0 +1,105 @@
+#include "app/problem_options.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* The first kind, NONE, is not a name that can be given. */
+static const char *problem_choice(int index) {
+    return index + 1 < STENCIL_KIND_COUNT ? stencil_kind_names[index + 1] : NULL;
+}
+
+static const char *stencil_choice(int index) {
+    return index < STENCIL_SHAPE_COUNT ? stencil_shapes[index].name : NULL;
+}
+
+static const char *boundary_choice(int index) {
+    return index < STENCIL_BOUNDARY_COUNT ? stencil_boundary_names[index] : NULL;
+}
+
+static const char *norm_choice(int index) {
+    return index < STENCIL_NORM_COUNT ? stencil_norm_names[index] : NULL;
+}
+
+const char *precision_choice(int index) {
+    return index < STENCIL_PRECISION_COUNT ? stencil_precision_name((stencil_precision)index) : NULL;
+}
+
+#define AT(field) offsetof(problem_options, field)
+#define STEPS_MAX INT64_C(1000000000000000)
+
+const option problem_option_table[] = {
+    {"problem", 0, OPTION_CHOICE, AT(problem), "NAME", .help = "weights from the grid spacing",
+     .choice = problem_choice},
+    {"stencil", 0, OPTION_CHOICE, AT(stencil), "NAME", .help = "equal weights of sum 1 on a set of points",
+     .choice = stencil_choice},
+    {"boundary", 0, OPTION_CHOICES, AT(boundary), "A[,B[,C]]", .help = "one for all axes, or one per axis",
+     .maximum = STENCIL_AXES, .choice = boundary_choice},
+    {"spacing", 0, OPTION_REALS, AT(spacing), "H[,H[,H]]",
+     .help = "distance of grid points, for all axes or per axis", .maximum = STENCIL_AXES, .positive = true},
+    {"omega", 0, OPTION_REAL, AT(omega), "W", .help = "damping of laplace and poisson (1 where not given)",
+     .positive = true},
+    {"diffusivity", 0, OPTION_REAL, AT(diffusivity), "A", .help = "of heat (1 where not given)",
+     .positive = true},
+    {"dt", 0, OPTION_REAL, AT(dt), "T", .help = "time step of heat (the largest stable one where not given)",
+     .positive = true},
+    {"precision", 0, OPTION_CHOICE, AT(precision), "TYPE", .help = "of field and arithmetic",
+     .choice = precision_choice},
+    {NULL},
+};
+
+const option stop_option_table[] = {
+    {"steps", 0, OPTION_INTEGER, AT(steps), "N",
+     .help = "stop after N steps (where nobody says: 1000, or 10000000 with a tolerance)",
+     .maximum = STEPS_MAX},
+    {"tolerance", 0, OPTION_REAL, AT(tolerance), "T",
+     .help = "stop when the residual u' - u is under T; none: do not look at it", .none = true},
+    {"norm", 0, OPTION_CHOICE, AT(norm), "NAME", .help = "of the residual, root mean square or largest",
+     .choice = norm_choice},
+    {"check-every", 0, OPTION_INTEGER, AT(check_every), "K",
+     .help = "look at the residual every K steps (100 where nobody says)", .minimum = 1,
+     .maximum = STEPS_MAX},
+    {NULL},
+};
+
+static void apply_points(const problem_options *options, stencil_spec *spec) {
+    if (options->problem < 0 && options->stencil < 0)
+        return;
+    spec->kind = options->problem >= 0 ? (stencil_kind)(options->problem + 1) : STENCIL_KIND_NONE;
+    spec->offset_count = spec->weight_count = 0;
+    snprintf(spec->stencil, sizeof spec->stencil, "%s",
+             options->stencil >= 0 ? stencil_shapes[options->stencil].name : "");
+}
+
+static void apply_axes(const problem_options *options, stencil_spec *spec) {
+    if (options->boundary.count > 0) {
+        spec->boundary_count = options->boundary.count;
+        for (int i = 0; i < options->boundary.count; i++)
+            spec->boundary[i] = (stencil_boundary)options->boundary.value[i];
+    }
+    if (options->spacing.count > 0) {
+        spec->spacing_count = options->spacing.count;
+        for (int i = 0; i < options->spacing.count; i++)
+            spec->spacing[i] = options->spacing.value[i];
+    }
+}
+
+void problem_options_apply(const problem_options *options, stencil_spec *spec) {
+    apply_points(options, spec);
+    apply_axes(options, spec);
+    if (!isnan(options->omega))
+        spec->omega = options->omega;
+    if (!isnan(options->diffusivity))
+        spec->diffusivity = options->diffusivity;
+    if (!isnan(options->dt))
+        spec->dt = options->dt;
+    if (options->precision >= 0)
+        spec->precision = (stencil_precision)options->precision;
+    if (options->steps >= 0)
+        spec->steps = options->steps;
+    if (!isnan(options->tolerance))
+        spec->tolerance = isinf(options->tolerance) ? NAN : options->tolerance;
+    if (options->norm >= 0)
+        spec->norm = (stencil_norm)options->norm;
+    if (options->check_every > 0)
+        spec->check_every = options->check_every;
+}

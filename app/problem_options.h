@@ -1,0 +1,33 @@
+/* Options that state a problem: the same for `run`, where they override the file, and for `new`, where they
+ * are stored in it. */
+#ifndef STENCIL_APP_PROBLEM_OPTIONS_H
+#define STENCIL_APP_PROBLEM_OPTIONS_H
+
+#include "app/options.h"
+#include "solver/spec.h"
+
+typedef struct problem_options {
+    int problem; /* index of problem_choice() */
+    int stencil; /* stencil_shapes[] */
+    option_list boundary;
+    option_reals spacing;
+    double omega, diffusivity, dt;
+    int precision;
+    int64_t steps;
+    double tolerance; /* INFINITY: "none" */
+    int norm;
+    int64_t check_every;
+} problem_options;
+
+/* Tables with offsets into problem_options. */
+extern const option problem_option_table[];
+extern const option stop_option_table[];
+
+/* Names for choices in options: precisions, and the rest of the problem's. */
+const char *precision_choice(int index);
+
+/* Overrides *spec with the options that were given. A problem replaces a stencil, its points and weights, and
+ * a stencil replaces a problem. */
+void problem_options_apply(const problem_options *options, stencil_spec *spec);
+
+#endif

@@ -1,0 +1,28 @@
+/* The progress bar on stderr: only on a terminal, at most ten times a second, gone at the end. */
+#ifndef STENCIL_APP_PROGRESS_H
+#define STENCIL_APP_PROGRESS_H
+
+#include "solver/problem.h"
+
+typedef struct progress {
+    bool shown; /* a bar is wanted here */
+    bool drawn; /* one stands on the terminal */
+    stencil_stop stop;
+    int64_t updated_cells;
+    double start_s, drawn_s; /* clock: start of computing, last drawing */
+    double first_residual;   /* NaN: none seen */
+} progress;
+
+/* Whether progress may be shown: stderr is a terminal, NO_COLOR is not set, TERM is not "dumb". */
+bool progress_possible(void);
+
+/* A bar is shown where progress_possible() and not `quiet`. */
+void progress_start(progress *progress, const stencil_problem *problem, bool quiet);
+
+/* For stencil_watch; context is the progress. */
+void progress_tick(void *context, int64_t step, double residual);
+
+/* Erases the bar. */
+void progress_end(progress *progress);
+
+#endif

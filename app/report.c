@@ -1,0 +1,201 @@
+#include "app/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "app/options.h"
+#include "app/text.h"
+
+enum { LABEL_COLUMNS = 12, TEXT_CHARS = 4608 };
+
+/* One line of the report, or several where it is long: a label and a formatted text beside it. */
+__attribute__((format(printf, 3, 4))) static void print_entry(FILE *out, const char *label,
+                                                              const char *format, ...) {
+    char text[TEXT_CHARS];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    options_print_wrapped(out, text, fprintf(out, "%-*s", LABEL_COLUMNS, label), LABEL_COLUMNS);
+}
+
+/* The last residual that was looked at, NaN where there is none. */
+static double last_residual(const stencil_report *report) {
+    return report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
+}
+
+static const char *boundary_text(const stencil_problem *problem, char *text, size_t size) {
+    const int first = STENCIL_AXES - problem->rank;
+    bool same = true;
+    for (int axis = first; axis < STENCIL_AXES; axis++)
+        same = same && problem->boundary[axis] == problem->boundary[first];
+    size_t used = 0;
+    for (int axis = STENCIL_AXES - 1; axis >= first && used < size; axis--) {
+        const char *name = stencil_boundary_names[problem->boundary[axis]];
+        if (same) {
+            snprintf(text, size, "%s", name);
+            break;
+        }
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%s in %c", used > 0 ? ", " : "", name, "zyx"[axis]);
+    }
+    return text;
+}
+
+static const char *device_text(const run_record *run, char *text, size_t size) {
+    if (run->plan->backend == STENCIL_BACKEND_GPU)
+        snprintf(text, size, "%s (device %d)", run->machine->gpu[run->plan->gpu].name, run->plan->gpu);
+    else
+        snprintf(text, size, "%d thread%s, %s", run->plan->threads, run->plan->threads == 1 ? "" : "s",
+                 run->machine->cpu_isa);
+    return text;
+}
+
+void report_print_head(FILE *out, const run_record *run) {
+    const stencil_problem *problem = run->problem;
+    const stencil_plan *plan = run->plan;
+    char extent[96], boundary[96], count[TEXT_SIZE], device[192];
+    print_entry(out, "Input", "%s", run->input);
+    print_entry(
+        out, "Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
+        problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
+        text_extent(problem->extent + STENCIL_AXES - problem->rank, problem->rank, extent, sizeof extent),
+        stencil_precision_name(problem->precision));
+    print_entry(out, "Boundary", "%s", boundary_text(problem, boundary, sizeof boundary));
+    print_entry(out, "Cells", "%s updated in each step",
+                text_count(stencil_problem_updated_cells(problem), count));
+    print_entry(out, "Strategy", "%s on %s: %s", plan->strategy,
+                plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
+                device_text(run, device, sizeof device));
+    if (plan->note[0] != '\0')
+        print_entry(out, "Note", "%s", plan->note);
+    fflush(out);
+}
+
+static void print_stop(FILE *out, const run_record *run) {
+    static const char *const why[STENCIL_REASON_COUNT] = {
+        [STENCIL_REASON_NONE] = "not started",
+        [STENCIL_REASON_STEPS] = "all steps done",
+        [STENCIL_REASON_CONVERGED] = "converged",
+        [STENCIL_REASON_NOT_CONVERGED] = "all steps done, not converged",
+        [STENCIL_REASON_DIVERGED] = "diverged: the residual is not finite",
+        [STENCIL_REASON_INTERRUPTED] = "interrupted",
+    };
+    const stencil_report *report = run->report;
+    const stencil_stop *stop = &run->problem->stop;
+    char done[TEXT_SIZE], limit[TEXT_SIZE];
+    print_entry(out, "Steps", "%s of %s%s: %s", text_count(report->steps, done),
+                isnan(stop->tolerance) ? "" : "at most ", text_count(stop->steps, limit),
+                why[report->reason]);
+    if (report->history_count == 0)
+        return;
+    char tolerance[TEXT_SIZE] = "";
+    if (!isnan(stop->tolerance))
+        snprintf(tolerance, sizeof tolerance, ", tolerance %g", stop->tolerance);
+    print_entry(out, "Residual", "%.6e (%s) at step %s%s", last_residual(report),
+                stencil_norm_names[stop->norm],
+                text_count(report->residual_step[report->history_count - 1], done), tolerance);
+}
+
+static void print_rates(FILE *out, const run_record *run) {
+    const stencil_report *report = run->report;
+    if (report->steps == 0 || report->compute_s <= 0)
+        return;
+    const int bytes = (int)stencil_precision_bytes(run->problem->precision);
+    const double rate = 1e-9 * stencil_report_cells_per_s(report);
+    char source[TEXT_SIZE] = "";
+    if (report->bytes_per_cell > 2 * bytes)
+        snprintf(source, sizeof source, ", read b %d", bytes);
+    print_entry(out, "Time/step", "%.4g µs", stencil_report_step_us(report));
+    print_entry(out, "Rate", "%.4g Gcell/s", rate);
+    print_entry(
+        out, "Bandwidth", "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
+        1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes, source);
+}
+
+/* Seconds in at most six characters, so that all of them fit on a line. */
+static const char *seconds_text(double seconds, char text[TEXT_SIZE]) {
+    snprintf(text, TEXT_SIZE, "%.*f", seconds < 10 ? 3 : seconds < 1000 ? 1 : 0, seconds);
+    return text;
+}
+
+static void print_times(FILE *out, const run_record *run) {
+    const stencil_report *report = run->report;
+    char read[TEXT_SIZE], prepare[TEXT_SIZE], compute[TEXT_SIZE], finish[TEXT_SIZE], write[TEXT_SIZE];
+    print_entry(out, "Seconds", "read %s, prepare %s, compute %s, finish %s, write %s",
+                seconds_text(run->read_s, read), seconds_text(report->prepare_s, prepare),
+                seconds_text(report->compute_s, compute), seconds_text(report->finish_s, finish),
+                seconds_text(run->write_s, write));
+}
+
+void report_print_result(FILE *out, const run_record *run) {
+    print_stop(out, run);
+    print_rates(out, run);
+    print_times(out, run);
+    print_entry(out, "Output", "%s", run->output != NULL ? run->output : "none");
+}
+
+static void print_limits(FILE *out, const stencil_stop *stop) {
+    char steps[TEXT_SIZE], every[TEXT_SIZE], residual[96] = "";
+    if (!isnan(stop->tolerance))
+        snprintf(residual, sizeof residual, ", until the residual (%s) is under %g",
+                 stencil_norm_names[stop->norm], stop->tolerance);
+    print_entry(out, "Steps", "%s%s%s\nresidual every %s steps", residual[0] != '\0' ? "at most " : "",
+                text_count(stop->steps, steps), residual, text_count(stop->check_every, every));
+}
+
+static void print_launch(FILE *out, const run_record *run) {
+    const stencil_plan *plan = run->plan;
+    char text[96], count[TEXT_SIZE];
+    const int first = STENCIL_AXES - run->problem->rank;
+    print_entry(out, "Partition", "1 of 1: %s updated cells",
+                text_extent(run->problem->n + first, run->problem->rank, text, sizeof text));
+    if (plan->backend == STENCIL_BACKEND_GPU) {
+        print_entry(out, "Tiles", "%s of %s cells", text_count(plan->tile_count, count),
+                    text_extent(plan->tile + first, run->problem->rank, text, sizeof text));
+        print_entry(out, "Launch", "%d blocks of %d x %d threads, %d per SM, %d registers per thread",
+                    plan->grid_blocks, plan->block_x, plan->block_y, plan->blocks_per_sm, plan->registers);
+    } else {
+        print_entry(out, "Tiles", "rows of %s cells, %s for each thread",
+                    text_count(plan->tile[STENCIL_X], text), text_count(plan->tile[STENCIL_Y], count));
+        print_entry(out, "Launch", "%d thread%s", plan->threads, plan->threads == 1 ? "" : "s");
+    }
+}
+
+void report_print_plan(FILE *out, const run_record *run) {
+    const stencil_plan *plan = run->plan;
+    char need[32], have[32];
+    report_print_head(out, run);
+    print_entry(out, "Kernel", "%s", plan->kernel);
+    print_limits(out, &run->problem->stop);
+    print_entry(out, "Memory", "host %s of %s available", stencil_bytes_text(plan->host_bytes, need),
+                stencil_bytes_text(plan->host_available_bytes, have));
+    if (plan->backend == STENCIL_BACKEND_GPU)
+        print_entry(out, "", "device %s of %s available", stencil_bytes_text(plan->device_bytes, need),
+                    stencil_bytes_text(plan->device_available_bytes, have));
+    print_launch(out, run);
+    print_entry(out, "Output", "%s%s", run->output != NULL ? run->output : "none",
+                run->output != NULL ? " (a dry run does not write it)" : "");
+}
+
+void report_print_failure(FILE *out, const run_record *run) {
+    const stencil_report *report = run->report;
+    fprintf(out, "stencil: %s: ", run->input);
+    switch (report->reason) {
+    case STENCIL_REASON_NOT_CONVERGED:
+        fprintf(out, "not converged in %" PRId64 " steps: residual %g, tolerance %g", report->steps,
+                last_residual(report), run->problem->stop.tolerance);
+        break;
+    case STENCIL_REASON_DIVERGED:
+        fprintf(out, "diverged: the residual is not finite at step %" PRId64, report->steps);
+        break;
+    default:
+        fprintf(out, "interrupted after step %" PRId64, report->steps);
+        break;
+    }
+    if (run->output != NULL)
+        fprintf(out, "; %s holds that step", run->output);
+    fputc('\n', out);
+}

@@ -1,0 +1,34 @@
+/* What `run` tells: a report for people, and all of it as JSON for programs. */
+#ifndef STENCIL_APP_REPORT_H
+#define STENCIL_APP_REPORT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "solver/run.h"
+
+/* Everything that is known of a run; borrowed. */
+typedef struct run_record {
+    const char *input;
+    const char *output; /* NULL: none is written */
+    const char *command_line;
+    const stencil_problem *problem;
+    const stencil_machine *machine;
+    const stencil_plan *plan;
+    const stencil_report *report; /* NULL: a dry run */
+    double read_s, write_s;
+    int exit_code;
+} run_record;
+
+/* At 80 columns: what is going to run (before it does), what came of it, and for a dry run the plan. */
+void report_print_head(FILE *out, const run_record *run);
+void report_print_result(FILE *out, const run_record *run);
+void report_print_plan(FILE *out, const run_record *run);
+
+/* One line of what went wrong in a run that ended with an exit code other than 0. */
+void report_print_failure(FILE *out, const run_record *run);
+
+/* With schema_version; numbers that are not finite are null. Owned by the caller, NULL without memory. */
+json_t *report_json(const run_record *run);
+
+#endif

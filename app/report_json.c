@@ -1,0 +1,88 @@
+#include <math.h>
+
+#include "app/json.h"
+#include "app/report.h"
+
+static json_t *text_or_null(const char *text) {
+    return text != NULL && text[0] != '\0' ? json_string(text) : json_null();
+}
+
+/* Everything per axis in array order, as in the files. */
+static json_t *problem_json(const stencil_problem *problem) {
+    const int first = STENCIL_AXES - problem->rank;
+    const stencil_spec *spec = &problem->spec;
+    json_t *boundary = json_array(), *spacing = json_array();
+    for (int i = 0; i < problem->rank; i++) {
+        json_array_append_new(boundary, json_string(stencil_boundary_names[problem->boundary[first + i]]));
+        const double h = spec->spacing_count == 0 ? 1.0 : spec->spacing[spec->spacing_count == 1 ? 0 : i];
+        json_array_append_new(spacing, json_number(h));
+    }
+    return json_pack("{s:o, s:s, s:i, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "problem",
+                     text_or_null(stencil_kind_names[spec->kind]), "stencil", problem->shape->name, "rank",
+                     problem->rank, "extent", json_integers(problem->extent + first, problem->rank),
+                     "updated", json_integers(problem->n + first, problem->rank), "updated_cells",
+                     (json_int_t)stencil_problem_updated_cells(problem), "precision",
+                     stencil_precision_name(problem->precision), "boundary", boundary, "spacing", spacing,
+                     "omega", json_number(spec->omega), "diffusivity", json_number(spec->diffusivity), "dt",
+                     json_number(spec->dt));
+}
+
+static json_t *stop_json(const stencil_stop *stop) {
+    return json_pack("{s:I, s:o, s:s, s:I}", "steps", (json_int_t)stop->steps, "tolerance",
+                     json_number(stop->tolerance), "norm", stencil_norm_names[stop->norm], "check_every",
+                     (json_int_t)stop->check_every);
+}
+
+static json_t *plan_json(const run_record *run) {
+    const stencil_plan *plan = run->plan;
+    const int first = STENCIL_AXES - run->problem->rank;
+    const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
+    return json_pack(
+        "{s:s, s:s, s:o, s:s, s:o, s:i, s:[i], s:[i, i], s:o, s:I, s:i, s:i, s:{s:I, s:I, s:I, s:I}}",
+        "strategy", plan->strategy, "backend", gpu ? "gpu" : "cpu", "gpu",
+        gpu ? json_integer(plan->gpu) : json_null(), "kernel", plan->kernel, "note", text_or_null(plan->note),
+        "threads", plan->threads, "grid", plan->grid_blocks, "block", plan->block_x, plan->block_y, "tile",
+        json_integers(plan->tile + first, run->problem->rank), "tile_count", (json_int_t)plan->tile_count,
+        "registers", plan->registers, "blocks_per_sm", plan->blocks_per_sm, "memory_bytes", "host_need",
+        (json_int_t)plan->host_bytes, "host_have", (json_int_t)plan->host_available_bytes, "device_need",
+        (json_int_t)plan->device_bytes, "device_have", (json_int_t)plan->device_available_bytes);
+}
+
+static json_t *result_json(const run_record *run) {
+    const stencil_report *report = run->report;
+    const double last = report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
+    return json_pack("{s:s, s:i, s:I, s:o, s:s, s:{s:o, s:o}}", "reason",
+                     stencil_reason_names[report->reason], "exit_code", run->exit_code, "steps",
+                     (json_int_t)report->steps, "residual", json_number(last), "device", report->device,
+                     "history", "step", json_integers(report->residual_step, report->history_count),
+                     "residual", json_numbers(report->residual, report->history_count));
+}
+
+static json_t *rates_json(const stencil_report *report) {
+    return json_pack("{s:o, s:o, s:o, s:o, s:s}", "step_us", json_number(stencil_report_step_us(report)),
+                     "cells_per_s", json_number(stencil_report_cells_per_s(report)), "bytes_per_s",
+                     json_number(stencil_report_bytes_per_s(report)), "bytes_per_cell",
+                     json_number(report->bytes_per_cell), "formula",
+                     "bytes_per_s = steps * updated_cells * bytes_per_cell / compute_s");
+}
+
+static json_t *times_json(const run_record *run) {
+    const stencil_report *report = run->report;
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "read", json_number(run->read_s), "prepare",
+                     json_number(report->prepare_s), "compute", json_number(report->compute_s), "finish",
+                     json_number(report->finish_s), "write", json_number(run->write_s));
+}
+
+json_t *report_json(const run_record *run) {
+    json_t *root =
+        json_pack("{s:i, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o}", "schema_version", 1, "version",
+                  STENCIL_VERSION, "command_line", run->command_line, "input", run->input, "output",
+                  text_or_null(run->output), "dry_run", run->report == NULL, "problem",
+                  problem_json(run->problem), "stop", stop_json(&run->problem->stop), "plan", plan_json(run));
+    if (root != NULL && run->report != NULL) {
+        json_object_set_new(root, "result", result_json(run));
+        json_object_set_new(root, "rates", rates_json(run->report));
+        json_object_set_new(root, "times_s", times_json(run));
+    }
+    return root;
+}

@@ -1,0 +1,259 @@
+/* stencil run: reads a problem, solves it, reports, writes the result. */
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "app/commands.h"
+#include "app/json.h"
+#include "app/problem_options.h"
+#include "app/progress.h"
+#include "app/report.h"
+#include "app/signals.h"
+#include "app/text.h"
+#include "inputs/inputs.h"
+#include "solver/run.h"
+
+enum { NAME_SIZE = 4096, THREADS_MAX = 4096 };
+
+typedef struct run_options {
+    problem_options problem;
+    int sync, device;
+    option_devices gpus;
+    int64_t threads;
+    const char *output, *json;
+    bool force, no_output, dry_run, allow_nonfinite, quiet;
+} run_options;
+
+static const char *sync_choice(int index) {
+    return index < stencil_strategy_count() ? stencil_strategy_at(index).name : NULL;
+}
+
+/* In the order of stencil_backend. */
+static const char *device_choice(int index) {
+    static const char *const names[] = {"auto", "cpu", "gpu", NULL};
+    return names[index];
+}
+
+#define AT(field) offsetof(run_options, field)
+static const option place_table[] = {
+    {"sync", 0, OPTION_CHOICE, AT(sync), "NAME", .help = "how steps are kept in order", .preset = "relaunch",
+     .choice = sync_choice},
+    {"device", 0, OPTION_CHOICE, AT(device), "WHERE", .help = "auto takes a GPU where there is one",
+     .preset = "auto", .choice = device_choice},
+    {"gpus", 'g', OPTION_DEVICES, AT(gpus), "N|LIST",
+     .help = "how many (2), or which ones (0,2 or 2,); means --device gpu", .maximum = STENCIL_GPUS_MAX},
+    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
+     .minimum = 1, .maximum = THREADS_MAX},
+    {NULL},
+};
+static const option output_table[] = {
+    {"output", 'o', OPTION_TEXT, AT(output), "FILE", .help = "result (default: INPUT with .out.h5 for .h5)"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
+    {"no-output", 0, OPTION_FLAG, AT(no_output), NULL, .help = "write no result"},
+    {"json", 0, OPTION_TEXT, AT(json), "FILE",
+     .help = "write the report as JSON; - writes it to standard output in place of the report for people"},
+    {"dry-run", 0, OPTION_FLAG, AT(dry_run), NULL,
+     .help = "print memory, partitions and launch shape, then stop"},
+    {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print neither report, notes nor progress"},
+    {NULL},
+};
+static const option_group run_groups[] = {
+    {"Where and how", place_table, 0},
+    {"When to stop (overrides the file's attributes)", stop_option_table, AT(problem)},
+    {"Problem (overrides the file's attributes)", problem_option_table, AT(problem)},
+    {"Output", output_table, 0},
+    {NULL},
+};
+
+/* What a run holds while it goes; released by run_close(). */
+typedef struct run_state {
+    const invocation *call;
+    const run_options *options;
+    stencil_input *input;
+    stencil_problem problem;
+    stencil_machine machine;
+    stencil_plan plan;
+    stencil_report report;
+    char output_name[NAME_SIZE];
+    stencil_output_options output;
+    run_record record;
+} run_state;
+
+static void run_close(run_state *state) {
+    stencil_report_destroy(&state->report);
+    stencil_problem_destroy(&state->problem);
+    stencil_input_close(state->input);
+    free(state);
+}
+
+static stencil_status check_contradictions(const run_options *options) {
+    CHECK(options->gpus.count == 0 || options->device != STENCIL_BACKEND_CPU, USAGE,
+          "--gpus and --device cpu contradict each other: give one of them");
+    CHECK(options->output == NULL || !options->no_output, USAGE,
+          "--output and --no-output contradict each other: give one of them");
+    return STENCIL_OK;
+}
+
+static stencil_status describe_problem(run_state *state) {
+    stencil_spec spec;
+    TRY(stencil_input_open(&state->input, state->call->operand[0], &spec));
+    problem_options_apply(&state->options->problem, &spec);
+    return text_name_file(stencil_problem_resolve(&state->problem, &spec), state->call->operand[0]);
+}
+
+static stencil_status make_plan(run_state *state) {
+    const run_options *options = state->options;
+    if (options->threads > 0)
+        omp_set_num_threads((int)options->threads);
+    TRY(stencil_machine_probe(&state->machine));
+    stencil_run_options run = {.sync = sync_choice(options->sync),
+                               .backend = (stencil_backend)options->device,
+                               .gpu_count = options->gpus.count};
+    for (int i = 0; i < run.gpu_count; i++)
+        run.gpu[i] = options->gpus.id[i];
+    if (run.gpu_count > 0)
+        run.backend = STENCIL_BACKEND_GPU;
+    const stencil_status status = stencil_plan_make(&state->plan, &state->problem, &run, &state->machine);
+    /* What is wrong is the size of the problem, not an option. */
+    return status == STENCIL_NO_MEMORY ? text_name_file(status, state->call->operand[0]) : status;
+}
+
+/* The directory of a name and its last part. */
+static const char *split_name(const char *name, char *directory, size_t size) {
+    const char *slash = strrchr(name, '/');
+    snprintf(directory, size, "%.*s", slash != NULL ? (int)(slash - name + 1) : 1,
+             slash != NULL ? name : ".");
+    return slash != NULL ? slash + 1 : name;
+}
+
+/* Whether two names mean one file, existing or not: same file, or same name in the same directory. */
+static bool same_file(const char *a, const char *b) {
+    struct stat first, second;
+    char first_directory[NAME_SIZE], second_directory[NAME_SIZE];
+    const bool same_name =
+        strcmp(split_name(a, first_directory, NAME_SIZE), split_name(b, second_directory, NAME_SIZE)) == 0;
+    if (stat(a, &first) != 0 || stat(b, &second) != 0) {
+        if (!same_name || stat(first_directory, &first) != 0 || stat(second_directory, &second) != 0)
+            return false;
+    }
+    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+/* Everything that can be known to fail at the end is found here, before computing. */
+static stencil_status prepare_output(run_state *state) {
+    const run_options *options = state->options;
+    const char *input = state->call->operand[0];
+    if (!options->no_output) {
+        if (options->output == NULL)
+            TRY(text_output_name(input, state->output_name, sizeof state->output_name));
+        state->output = (stencil_output_options){
+            .path = options->output != NULL ? options->output : state->output_name,
+            .input_path = input,
+            .force = options->force,
+            .command_line = state->call->command_line,
+            .started_s = (int64_t)time(NULL),
+        };
+        TRY(stencil_output_prepare(&state->output));
+        CHECK(options->json == NULL || json_is_stdout(options->json) ||
+                  !same_file(options->json, state->output.path),
+              USAGE, "--json %s is the output file too: give another name", options->json);
+    }
+    return json_check_target(options->json, options->force, input);
+}
+
+static stencil_status load(run_state *state) {
+    const double start_s = stencil_clock_s();
+    stencil_problem *problem = &state->problem;
+    TRY(stencil_input_load(state->input, problem, state->options->allow_nonfinite));
+    state->record.read_s = stencil_clock_s() - start_s;
+    return STENCIL_OK;
+}
+
+static stencil_status compute(run_state *state) {
+    progress progress;
+    progress_start(&progress, &state->problem, state->options->quiet);
+    const stencil_watch watch = {.tick = progress_tick, .context = &progress, .interrupt = &signals_caught};
+    signals_catch();
+    const stencil_status status = stencil_run(&state->problem, &state->plan, &watch, &state->report);
+    signals_hold();
+    progress_end(&progress);
+    TRY(status);
+    if (state->output.path != NULL) {
+        const double start_s = stencil_clock_s();
+        TRY(stencil_output_write(&state->output, &state->problem, &state->report));
+        state->record.write_s = stencil_clock_s() - start_s;
+    }
+    return STENCIL_OK;
+}
+
+static int reason_exit_code(stencil_reason reason) {
+    if (reason == STENCIL_REASON_INTERRUPTED)
+        return 128 + (signals_caught != 0 ? signals_caught : SIGINT);
+    return reason == STENCIL_REASON_NOT_CONVERGED || reason == STENCIL_REASON_DIVERGED ? EXIT_NOT_CONVERGED
+                                                                                       : 0;
+}
+
+static stencil_status run_stages(run_state *state, int *exit_code) {
+    const run_options *options = state->options;
+    run_record *record = &state->record;
+    TRY(check_contradictions(options));
+    TRY(describe_problem(state));
+    TRY(make_plan(state));
+    TRY(prepare_output(state));
+    *record = (run_record){.input = state->call->operand[0],
+                           .output = state->output.path,
+                           .command_line = state->call->command_line,
+                           .problem = &state->problem,
+                           .machine = &state->machine,
+                           .plan = &state->plan};
+    const bool people = !options->quiet && !json_is_stdout(options->json);
+    if (options->dry_run) {
+        if (people)
+            report_print_plan(stdout, record);
+        return json_write(options->json, report_json(record));
+    }
+    TRY(load(state));
+    if (people)
+        report_print_head(stdout, record);
+    TRY(compute(state));
+    record->report = &state->report;
+    record->exit_code = *exit_code = reason_exit_code(state->report.reason);
+    if (people)
+        report_print_result(stdout, record);
+    TRY(json_write(options->json, options->json != NULL ? report_json(record) : NULL));
+    if (*exit_code != 0)
+        report_print_failure(stderr, record);
+    return STENCIL_OK;
+}
+
+static stencil_status run_run(const invocation *call, int *exit_code) {
+    run_state *state = calloc(1, sizeof *state);
+    CHECK(state != NULL, NO_MEMORY, "no memory for a run");
+    state->call = call;
+    state->options = call->values;
+    const stencil_status status = run_stages(state, exit_code);
+    run_close(state);
+    return status;
+}
+
+const command command_run = {
+    .name = "run",
+    .usage = "[run] [options] INPUT",
+    .summary = "solves the problem in an HDF5 file",
+    .details =
+        "Options override the attributes of the input. Lists per axis are in array order, (y, x) or (z, y, "
+        "x), "
+        "unlike --size of 'stencil new', which starts with x. The first SIGINT or SIGTERM ends the run at "
+        "the next step that is looked at and writes the result; a second one ends it at once.\n"
+        "Exit codes: 0 converged or all steps done, 2 not converged or diverged (the result is written), "
+        "128 + signal interrupted; 'stencil help' lists the others.",
+    .groups = run_groups,
+    .values_size = sizeof(run_options),
+    .operand_min = 1,
+    .operand_max = 1,
+    .run = run_run,
+};

@@ -1,0 +1,67 @@
+#include "app/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base.h"
+
+const char *text_duration(double seconds, char text[TEXT_SIZE]) {
+    const long whole = (long)(seconds < 1e9 ? seconds + 0.5 : 1e9);
+    if (seconds < 0.9995e-3)
+        snprintf(text, TEXT_SIZE, "%.3g µs", 1e6 * seconds);
+    else if (seconds < 0.9995)
+        snprintf(text, TEXT_SIZE, "%.3g ms", 1e3 * seconds);
+    else if (seconds < 99.5)
+        snprintf(text, TEXT_SIZE, "%.3g s", seconds);
+    else if (whole < 3600)
+        snprintf(text, TEXT_SIZE, "%ld min %02ld s", whole / 60, whole % 60);
+    else
+        snprintf(text, TEXT_SIZE, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
+    return text;
+}
+
+const char *text_count(int64_t count, char text[TEXT_SIZE]) {
+    char digits[TEXT_SIZE];
+    const int length = snprintf(digits, sizeof digits, "%" PRId64, count);
+    char *out = text;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0 && digits[i - 1] != '-')
+            *out++ = ' ';
+        *out++ = digits[i];
+    }
+    *out = '\0';
+    return text;
+}
+
+const char *text_extent(const int64_t *extent, int rank, char *text, size_t size) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (int axis = rank - 1; axis >= 0 && used < size; axis--)
+        used +=
+            (size_t)snprintf(text + used, size - used, "%" PRId64 "%s", extent[axis], axis > 0 ? " x " : "");
+    return text;
+}
+
+stencil_status text_name_file(stencil_status status, const char *path) {
+    if (status == STENCIL_OK)
+        return status;
+    const stencil_error seen = *stencil_error_last();
+    return stencil_error_set(status, seen.file, seen.line, seen.expression, "'%s': %s", path, seen.message);
+}
+
+stencil_status text_output_name(const char *input, char *name, size_t size) {
+    static const char *const suffixes[] = {".h5", ".hdf5"};
+    size_t length = strlen(input);
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        const size_t suffix = strlen(suffixes[i]);
+        if (length > suffix && input[length - suffix - 1] != '/' &&
+            strcmp(input + length - suffix, suffixes[i]) == 0) {
+            length -= suffix;
+            break;
+        }
+    }
+    const int written = snprintf(name, size, "%.*s.out.h5", (int)length, input);
+    CHECK(written >= 0 && (size_t)written < size, USAGE, "the input's name is too long: give --output FILE");
+    return STENCIL_OK;
+}

@@ -1,0 +1,28 @@
+/* Numbers as people read them. */
+#ifndef STENCIL_APP_TEXT_H
+#define STENCIL_APP_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { TEXT_SIZE = 32 };
+
+/* "4.2 µs", "12 ms", "3.42 s", "2 min 05 s", "3 h 20 min" (returned). */
+const char *text_duration(double seconds, char text[TEXT_SIZE]);
+
+/* "16 641", "1 073 741 824": groups of three (returned). */
+const char *text_count(int64_t count, char text[TEXT_SIZE]);
+
+/* Array-order extents as they are written in --size, x first: "129 x 65" (returned). */
+const char *text_extent(const int64_t *extent, int rank, char *text, size_t size);
+
+/* Names the file in the message of an error that has no file: "'PATH': message". Returns `status`. */
+stencil_status text_name_file(stencil_status status, const char *path);
+
+/* "input.h5" -> "input.out.h5" beside it; a suffix other than .h5 or .hdf5 is kept. USAGE where it does not
+ * fit into `size`. */
+stencil_status text_output_name(const char *input, char *name, size_t size);
+
+#endif

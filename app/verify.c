@@ -1,0 +1,292 @@
+/* stencil verify: computes a result again with the plain reference and compares bit for bit. */
+#include <inttypes.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/commands.h"
+#include "app/h5file.h"
+#include "app/json.h"
+#include "app/reference.h"
+#include "app/text.h"
+#include "inputs/inputs.h"
+
+enum { PATH_SIZE = 4096, THREADS_MAX = 4096 };
+
+typedef struct verify_options {
+    int64_t threads;
+    const char *json;
+    bool quiet;
+} verify_options;
+
+#define AT(field) offsetof(verify_options, field)
+static const option verify_table[] = {
+    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
+     .minimum = 1, .maximum = THREADS_MAX},
+    {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
+    {NULL},
+};
+static const option_group verify_groups[] = {{"Options", verify_table, 0}, {NULL}};
+
+/* Values that differ: how many of how many, and the first one. */
+typedef struct mismatch {
+    int64_t count, of, first;
+    double expected, found;
+} mismatch;
+
+/* A verification while it goes; released by verify_close(). */
+typedef struct verification {
+    const char *output, *input;
+    char input_name[PATH_SIZE];
+    stencil_problem problem;
+    reference reference;
+    h5_dataset u;          /* of the output */
+    int64_t steps;         /* done by the run */
+    int64_t *history_step; /* owned, [residuals.of] */
+    double *history;       /* owned, [residuals.of] */
+    mismatch cells, residuals;
+} verification;
+
+static const h5_dataset closed = {.file = H5I_INVALID_HID, .dataset = H5I_INVALID_HID};
+
+static void verify_close(verification *v) {
+    h5_dataset_close(&v->u);
+    reference_destroy(&v->reference);
+    free(v->history_step);
+    free(v->history);
+    free(v);
+}
+
+/* The problem that the run solved, as its output states it. */
+static stencil_status read_problem(verification *v) {
+    stencil_input *output = NULL;
+    stencil_spec spec;
+    TRY(stencil_input_open(&output, v->output, &spec));
+    stencil_input_close(output);
+    return text_name_file(stencil_problem_resolve(&v->problem, &spec), v->output);
+}
+
+static stencil_status read_provenance(verification *v) {
+    TRY(h5_dataset_open(&v->u, v->output, "/u"));
+    TRY(h5_read_integer(v->u.file, v->output, "/provenance", "steps_done", &v->steps));
+    CHECK(v->steps >= 0, BAD_DATA, "'%s': attribute steps_done of /provenance is negative", v->output);
+    if (v->input != NULL)
+        return STENCIL_OK;
+    TRY(h5_read_text(v->u.file, v->output, "/provenance", "input", v->input_name, sizeof v->input_name));
+    CHECK(v->input_name[0] != '\0', USAGE, "'%s' does not name its input: give it, 'stencil verify %s INPUT'",
+          v->output, v->output);
+    v->input = v->input_name;
+    return STENCIL_OK;
+}
+
+/* Opens /residual or /residual_step and allocates room for its values. */
+static stencil_status read_list(const char *path, const char *name, hid_t type, int64_t *count,
+                                void **values) {
+    h5_dataset list = closed;
+    stencil_status status = h5_dataset_open(&list, path, name);
+    if (status == STENCIL_OK && list.rank != 1)
+        status =
+            stencil_error_set(STENCIL_BAD_DATA, __FILE__, __LINE__, "", "'%s': %s is not a list", path, name);
+    if (status == STENCIL_OK)
+        status = stencil_memory_alloc(values, list.count * (int64_t)sizeof(double), name);
+    if (status == STENCIL_OK && list.count > 0)
+        status = h5_dataset_read_all(&list, type, *values);
+    *count = list.count;
+    h5_dataset_close(&list);
+    return status;
+}
+
+static stencil_status read_history(verification *v) {
+    void *values = NULL;
+    int64_t count = 0;
+    TRY(read_list(v->output, "/residual", H5T_NATIVE_DOUBLE, &v->residuals.of, &values));
+    v->history = values;
+    values = NULL;
+    TRY(read_list(v->output, "/residual_step", H5T_NATIVE_INT64, &count, &values));
+    v->history_step = values;
+    CHECK(count == v->residuals.of, BAD_DATA, "'%s': /residual and /residual_step differ in length",
+          v->output);
+    for (int64_t i = 0; i < count; i++)
+        CHECK(v->history_step[i] > (i > 0 ? v->history_step[i - 1] : 0) && v->history_step[i] <= v->steps,
+              BAD_DATA, "'%s': /residual_step[%" PRId64 "] is out of order or behind the last step",
+              v->output, i);
+    return STENCIL_OK;
+}
+
+/* A dataset of the input, which has to have the shape of the output's /u. */
+static stencil_status read_field(const verification *v, const char *name, hid_t type, void *values) {
+    h5_dataset field = closed;
+    stencil_status status = h5_dataset_open(&field, v->input, name);
+    if (status == STENCIL_OK &&
+        (field.rank != v->u.rank ||
+         memcmp(field.extent, v->u.extent, (size_t)field.rank * sizeof *field.extent) != 0))
+        status = stencil_error_set(STENCIL_BAD_DATA, __FILE__, __LINE__, "",
+                                   "'%s' is not the input of '%s': %s has another shape than its /u",
+                                   v->input, v->output, name);
+    if (status == STENCIL_OK)
+        status = h5_dataset_read_all(&field, type, values);
+    h5_dataset_close(&field);
+    return status;
+}
+
+/* /f is scaled in double and rounded once. */
+static stencil_status read_right_hand_side(verification *v) {
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(&memory, v->u.count * (int64_t)sizeof(double), "the right-hand side"));
+    double *f = memory;
+    const stencil_status status = read_field(v, "/f", H5T_NATIVE_DOUBLE, f);
+    const double scale = v->reference.source_scale;
+    for (int64_t i = 0; status == STENCIL_OK && i < v->u.count; i++) {
+        if (v->reference.precision == STENCIL_FLOAT64)
+            ((double *)v->reference.b)[i] = scale * f[i];
+        else
+            ((float *)v->reference.b)[i] = (float)(scale * f[i]);
+    }
+    free(memory);
+    return status;
+}
+
+static hid_t memory_type(const verification *v) {
+    return v->reference.precision == STENCIL_FLOAT64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
+}
+
+static stencil_status read_fields(verification *v) {
+    TRY(read_field(v, "/u", memory_type(v), v->reference.u[0]));
+    reference_start(&v->reference);
+    if (v->problem.spec.source == STENCIL_SOURCE_F)
+        return read_right_hand_side(v);
+    return v->problem.spec.source == STENCIL_SOURCE_B ? read_field(v, "/b", memory_type(v), v->reference.b)
+                                                      : STENCIL_OK;
+}
+
+/* Notes a pair of values; same bits, or both NaN. */
+static void check_value(mismatch *m, int64_t at, double expected, double found) {
+    if (memcmp(&expected, &found, sizeof expected) == 0 || (isnan(expected) && isnan(found)))
+        return;
+    if (m->count++ == 0) {
+        m->first = at;
+        m->expected = expected;
+        m->found = found;
+    }
+}
+
+static void make_steps(verification *v) {
+    int64_t looked = 0;
+    for (int64_t step = 1; step <= v->steps; step++) {
+        reference_step(&v->reference, step);
+        if (looked < v->residuals.of && v->history_step[looked] == step) {
+            check_value(&v->residuals, looked, reference_residual(&v->reference, step), v->history[looked]);
+            looked++;
+        }
+    }
+}
+
+/* Reads the output's /u over the reference's older field, which is not needed any more. */
+static stencil_status compare_fields(verification *v) {
+    const void *expected = v->reference.u[v->steps % 2];
+    void *found = v->reference.u[(v->steps + 1) % 2];
+    TRY(h5_dataset_read_all(&v->u, memory_type(v), found));
+    v->cells.of = v->u.count;
+    for (int64_t i = 0; i < v->u.count; i++) {
+        if (v->reference.precision == STENCIL_FLOAT64)
+            check_value(&v->cells, i, ((const double *)expected)[i], ((const double *)found)[i]);
+        else
+            check_value(&v->cells, i, (double)((const float *)expected)[i],
+                        (double)((const float *)found)[i]);
+    }
+    return STENCIL_OK;
+}
+
+static void print_mismatch(const mismatch *m, const char *name, const char *where, const char *unit) {
+    char count[TEXT_SIZE], of[TEXT_SIZE];
+    if (m->count == 0) {
+        printf("  %-10s %s of %s %s equal\n", name, text_count(m->of, count), text_count(m->of, of), unit);
+        return;
+    }
+    printf("  %-10s differs in %s of %s %s, first at %s:\n", name, text_count(m->count, count),
+           text_count(m->of, of), unit, where);
+    printf("             reference %.17g, file %.17g\n", m->expected, m->found);
+}
+
+static void print_result(const verification *v) {
+    char steps[TEXT_SIZE], where[96], index[TEXT_SIZE];
+    const int64_t *extent = v->reference.extent;
+    const int64_t x = v->cells.first % extent[STENCIL_X], line = v->cells.first / extent[STENCIL_X];
+    if (v->problem.rank == 2)
+        snprintf(where, sizeof where, "[%" PRId64 ", %" PRId64 "]", line, x);
+    else
+        snprintf(where, sizeof where, "[%" PRId64 ", %" PRId64 ", %" PRId64 "]", line / extent[STENCIL_Y],
+                 line % extent[STENCIL_Y], x);
+    snprintf(index, sizeof index, "[%" PRId64 "]", v->residuals.first);
+    const bool equal = v->cells.count == 0 && v->residuals.count == 0;
+    printf("%s: %s after %s steps\n", v->output, equal ? "verified" : "NOT verified",
+           text_count(v->steps, steps));
+    print_mismatch(&v->cells, "/u", where, "cells");
+    print_mismatch(&v->residuals, "/residual", index, "values");
+}
+
+static json_t *mismatch_json(const mismatch *m) {
+    json_t *root = json_pack("{s:I, s:I}", "count", (json_int_t)m->of, "differing", (json_int_t)m->count);
+    if (root != NULL && m->count > 0) {
+        json_object_set_new(root, "first", json_integer(m->first));
+        json_object_set_new(root, "reference", json_number(m->expected));
+        json_object_set_new(root, "file", json_number(m->found));
+    }
+    return root;
+}
+
+static json_t *result_json(const verification *v) {
+    return json_pack("{s:i, s:s, s:s, s:s, s:b, s:I, s:o, s:o}", "schema_version", 1, "command", "verify",
+                     "output", v->output, "input", v->input, "verified",
+                     v->cells.count == 0 && v->residuals.count == 0, "steps", (json_int_t)v->steps, "u",
+                     mismatch_json(&v->cells), "residual", mismatch_json(&v->residuals));
+}
+
+static stencil_status verify_stages(const verify_options *options, verification *v, int *exit_code) {
+    if (options->threads > 0)
+        omp_set_num_threads((int)options->threads);
+    TRY(json_check_target(options->json, true, v->output));
+    TRY(read_problem(v));
+    TRY(read_provenance(v));
+    TRY(json_check_target(options->json, true, v->input));
+    TRY(read_history(v));
+    TRY(reference_create(&v->reference, &v->problem));
+    TRY(read_fields(v));
+    make_steps(v);
+    TRY(compare_fields(v));
+    if (v->cells.count > 0 || v->residuals.count > 0)
+        *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
+    if (!options->quiet && !json_is_stdout(options->json))
+        print_result(v);
+    return json_write(options->json, options->json != NULL ? result_json(v) : NULL);
+}
+
+static stencil_status verify_run(const invocation *call, int *exit_code) {
+    verification *v = calloc(1, sizeof *v);
+    CHECK(v != NULL, NO_MEMORY, "no memory for a verification");
+    v->output = call->operand[0];
+    v->input = call->operand_count > 1 ? call->operand[1] : NULL;
+    v->u = closed;
+    const stencil_status status = verify_stages(call->values, v, exit_code);
+    verify_close(v);
+    return status;
+}
+
+const command command_verify = {
+    .name = "verify",
+    .usage = "verify [options] OUT [INPUT]",
+    .summary = "computes a result again with a plain reference and compares bit for bit",
+    .details =
+        "OUT is a result of 'stencil run', INPUT the file that it was made from (default: the one named in "
+        "/provenance of OUT). Every cell of /u and every entry of /residual has to have the same bits (any "
+        "NaN "
+        "equals any other): exit code 0, else 1. The reference is slow: it is meant for problems of moderate "
+        "size.",
+    .groups = verify_groups,
+    .values_size = sizeof(verify_options),
+    .operand_min = 1,
+    .operand_max = 2,
+    .run = verify_run,
+};

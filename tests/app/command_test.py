@@ -1,0 +1,259 @@
+"""The other commands from end to end: new, compare, verify, info, help."""
+import json
+import os
+import re
+import unittest
+
+import numpy
+
+from harness import CommandTest, field, h5py
+
+COMMANDS = ("run", "new", "compare", "verify", "info", "bench")
+
+
+def h5_text(value):
+    return value.decode() if isinstance(value, bytes) else value
+
+
+class New(CommandTest):
+    def test_size_and_axes(self):
+        self.ok("new", "p.h5", "--stencil", "j3d7pt", "--size", "5x6x7", "--precision", "float32", "--boundary",
+                "periodic,fixed,mirror", "--steps", 12, "--norm", "max", "--check-every", 3)
+        with h5py.File(self.path("p.h5")) as file:
+            self.assertEqual(file["u"].shape, (7, 6, 5))
+            self.assertEqual(file["u"].dtype, numpy.float32)
+            self.assertEqual(h5_text(file.attrs["stencil"]), "j3d7pt")
+            self.assertEqual([h5_text(name) for name in file.attrs["boundary"]], ["periodic", "fixed", "mirror"])
+            self.assertEqual((file.attrs["steps"], file.attrs["check_every"]), (12, 3))
+            self.assertEqual(h5_text(file.attrs["norm"]), "max")
+            self.assertNotIn("tolerance", file.attrs)
+
+    def test_stop_rule_by_default(self):
+        for problem, tolerance in (("laplace", 1e-6), ("poisson", 1e-6), ("heat", None)):
+            self.ok("new", "p.h5", "--force", "--problem", problem, "--size", "9x9")
+            with h5py.File(self.path("p.h5")) as file:
+                self.assertEqual(file.attrs.get("tolerance"), tolerance)
+                self.assertNotIn("steps", file.attrs)
+        self.ok("new", "p.h5", "--force", "--problem", "laplace", "--size", "9x9", "--tolerance", "none")
+        with h5py.File(self.path("p.h5")) as file:
+            self.assertNotIn("tolerance", file.attrs)
+
+    def test_initial_values(self):
+        self.make("zero.h5", "--initial", "zero")
+        self.assertEqual(numpy.count_nonzero(self.read("zero.h5")), 0)
+        self.make("hot.h5", "--initial", "hot-edge", "--amplitude", 3)
+        self.assertTrue((self.read("hot.h5")[0] == 3).all())
+        self.assertTrue((self.read("hot.h5")[1:] == 0).all())
+        self.make("sine.h5", "--initial", "sine")
+        self.assertAlmostEqual(self.read("sine.h5")[8, 9], 1.0)
+        self.make("a.h5", "--seed", 7)
+        self.make("b.h5", "--seed", 7)
+        self.make("c.h5", "--seed", 8)
+        self.ok("compare", "a.h5", "b.h5")
+        self.ok("compare", "a.h5", "c.h5", code=1)
+        self.assertTrue(0 <= self.read("a.h5").min() < 0.1 and 0.9 < self.read("a.h5").max() < 1)
+
+    def test_source(self):
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "9x9")
+        self.assertAlmostEqual(self.read("p.h5", "f")[4, 4], 2 * numpy.pi**2)
+        self.ok("new", "q.h5", "--problem", "poisson", "--size", "9x9", "--source", "none")
+        with h5py.File(self.path("q.h5")) as file:
+            self.assertNotIn("f", file)
+
+    def test_quiet(self):
+        self.assertEqual(self.ok("new", "p.h5", "--problem", "heat", "--size", "9x9", "-q").stdout, "")
+
+
+class Compare(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.u = field(6, 7, 8)
+        self.write("a.h5", self.u)
+
+    def test_equal(self):
+        self.u[1, 2, 3] = numpy.nan
+        self.u[1, 2, 4] = numpy.inf
+        self.write("a.h5", self.u)
+        self.write("b.h5", self.u)
+        self.assertIn("equal", self.ok("compare", "a.h5", "b.h5").stdout)
+        self.write("big.h5", self.u.astype(">f8"))
+        self.ok("compare", "a.h5", "big.h5")
+
+    def test_values(self):
+        changed = self.u.copy()
+        changed[5, 0, 7] += 0.25
+        changed[2, 3, 4] -= 0.5
+        changed[0, 0, 0] += 0.125
+        self.write("b.h5", changed)
+        done = self.ok("compare", "a.h5", "b.h5", code=1)
+        self.assertEqual(done.stderr, "")
+        self.assertIn("3 of 336", done.stdout)
+        self.assertIn("0.5 at [2, 3, 4]", done.stdout)
+        result = json.loads(self.ok("compare", "a.h5", "b.h5", "--json", "-", code=1).stdout)
+        self.assertEqual((result["equal"], result["differs_in"], result["differing_cells"], result["index"]),
+                         (False, "values", 3, [2, 3, 4]))
+        self.assertEqual(self.ok("compare", "a.h5", "b.h5", "-q", code=1).stdout, "")
+        self.assertIn("2 of 336", self.ok("compare", "a.h5", "b.h5", "--tolerance", 0.2, code=1).stdout)
+        self.ok("compare", "a.h5", "b.h5", "--tolerance", 0.6)
+
+    def test_nonfinite(self):
+        changed = self.u.copy()
+        changed[3, 3, 3] = numpy.nan
+        self.write("b.h5", changed)
+        self.assertIn("at [3, 3, 3]", self.ok("compare", "a.h5", "b.h5", "--tolerance", 1e9, code=1).stdout)
+        self.assertIsNone(json.loads(self.ok("compare", "a.h5", "b.h5", "--json", "-", code=1).stdout)["largest_difference"])
+
+    def test_shape_and_type(self):
+        self.write("b.h5", self.u[:, :, :7])
+        done = self.ok("compare", "a.h5", "b.h5", code=1)
+        self.assertEqual(len(done.stdout.splitlines()), 1)
+        self.assertIn("[6, 7, 8]", done.stdout)
+        self.assertIn("[6, 7, 7]", done.stdout)
+        self.write("b.h5", self.u.astype("f4"))
+        done = self.ok("compare", "a.h5", "b.h5", code=1)
+        self.assertEqual(len(done.stdout.splitlines()), 1)
+        self.assertIn("float64 and float32", done.stdout)
+
+    def test_many_blocks(self):
+        a = numpy.zeros((5, 1100, 1000), "f4")  # a block holds one plane at most
+        b = a.copy()
+        b[4, 1099, 999] = 1
+        b[3, 0, 0] = 0.5
+        self.write("a.h5", a)
+        self.write("b.h5", b)
+        done = self.ok("compare", "a.h5", "b.h5", code=1)
+        self.assertIn("2 of 5500000", done.stdout.replace(" ", "").replace("of", " of "))
+        self.assertIn("1 at [4, 1099, 999]", done.stdout)
+
+    def test_other_ranks(self):
+        for value in (1.0, [1.0, 2.0, 3.0], numpy.zeros((2, 3, 4, 5))):
+            self.write("a.h5", datasets={"x": value})
+            self.write("b.h5", datasets={"x": numpy.array(value) + 1})
+            self.ok("compare", "a.h5", "a.h5", "--dataset", "/x")
+            self.ok("compare", "a.h5", "b.h5", "--dataset", "x", code=1)
+
+
+class Verify(CommandTest):
+    def setUp(self):
+        super().setUp()
+        self.make()
+        self.ok("p.h5", "--steps", 30, "--check-every", 7)
+
+    def change(self, dataset, index, change):
+        with h5py.File(self.path("p.out.h5"), "r+") as file:
+            file[dataset][index] = change(file[dataset][index])
+
+    def test_true_result(self):
+        done = self.ok("verify", "p.out.h5")
+        self.assertIn("verified after 30 steps", done.stdout)
+        self.assertIn("323 of 323 cells equal", done.stdout)
+        self.assertIn("5 of 5 values equal", done.stdout)
+        self.ok("verify", "p.out.h5", "p.h5")
+        self.assertTrue(json.loads(self.ok("verify", "p.out.h5", "--json", "-").stdout)["verified"])
+
+    def test_last_bit_of_a_cell(self):
+        self.change("u", (8, 5), lambda value: numpy.nextafter(value, 2))
+        done = self.ok("verify", "p.out.h5", code=1)
+        self.assertIn("NOT verified", done.stdout)
+        self.assertIn("1 of 323 cells, first at [8, 5]", done.stdout)
+        result = json.loads(self.ok("verify", "p.out.h5", "--json", "-", code=1).stdout)
+        self.assertEqual((result["u"]["differing"], result["residual"]["differing"]), (1, 0))
+
+    def test_rim_cell(self):
+        self.change("u", (0, 0), lambda value: value + 1)
+        self.assertIn("[0, 0]", self.ok("verify", "p.out.h5", code=1).stdout)
+
+    def test_last_bit_of_a_residual(self):
+        self.change("residual", 3, lambda value: numpy.nextafter(value, 2))
+        self.assertIn("first at [3]", self.ok("verify", "p.out.h5", code=1).stdout)
+
+    def test_another_input(self):
+        self.make("other.h5", "--seed", 99)
+        self.ok("verify", "p.out.h5", "other.h5", code=1)
+        self.make("larger.h5", "--size", "20x17")
+        self.refused(65, ["'larger.h5'", "not the input"], "verify", "p.out.h5", "larger.h5")
+
+    def test_input_gone(self):
+        os.rename(self.path("p.h5"), self.path("moved.h5"))
+        self.refused(66, ["p.h5", "No such file"], "verify", "p.out.h5")
+        self.ok("verify", "p.out.h5", "moved.h5")
+
+    def test_points_of_an_author(self):
+        offsets = numpy.array([[0, 2], [-1, 0], [0, 0], [1, 1]], "i4")
+        weights = [0.1, 0.2, 0.3, 0.4]
+        for boundary in ("fixed", "periodic", "mirror", ["mirror", "fixed"], ["fixed", "periodic"]):
+            for dtype in ("f4", "f8"):
+                self.write("o.h5", field(13, 70, dtype=dtype), {"stencil": None, "boundary": boundary, "steps": 9},
+                           {"stencil/offsets": offsets, "stencil/weights": weights})
+                self.ok("o.h5", "--force", "--norm", "max", "--check-every", 4)
+                self.ok("verify", "o.out.h5")
+
+    def test_against_numpy(self):
+        """The reference itself, against array arithmetic that knows nothing of it (to rounding)."""
+        u = field(11, 12)
+        b = field(11, 12) - 0.5
+        self.write("n.h5", u, {"boundary": ["mirror", "periodic"], "steps": 3}, {"b": b})
+        self.ok("n.h5")
+        self.ok("verify", "n.out.h5")
+        for _ in range(3):
+            padded = numpy.pad(numpy.pad(u, ((1, 1), (0, 0)), "symmetric"), ((0, 0), (1, 1)), "wrap")
+            before, u = u, (padded[1:-1, 1:-1] + padded[:-2, 1:-1] + padded[2:, 1:-1] + padded[1:-1, :-2] +
+                            padded[1:-1, 2:]) / 5 + b
+        numpy.testing.assert_allclose(self.read("n.out.h5"), u, rtol=1e-14, atol=1e-14)
+        residual = numpy.sqrt(numpy.mean((u - before) ** 2))
+        self.assertAlmostEqual(self.read("n.out.h5", "residual")[-1], residual, places=13)
+
+
+class Info(CommandTest):
+    def test_text(self):
+        done = self.ok("info")
+        for text in ("CPU", "GPU", "Strategies", "relaunch", "grid", "j3d27pt", "27 points"):
+            self.assertIn(text, done.stdout)
+        for line in done.stdout.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+
+    def test_json(self):
+        info = json.loads(self.ok("info", "--json", "-").stdout)
+        self.assertEqual({row["name"] for row in info["strategies"]} & {"relaunch", "grid"}, {"relaunch", "grid"})
+        for row in info["strategies"]:
+            self.assertIsNone(row["unavailable"]["cpu"])
+            self.assertEqual(row["unavailable"]["gpu"] is None, len(info["gpus"]) > 0)
+        self.assertEqual(len(info["stencils"]), 10)
+        self.assertGreaterEqual(info["cpu"]["threads"], 1)
+        self.assertEqual(len(info["peers"]), len(info["gpus"]))
+        self.assertEqual(info["no_gpu_reason"] == "", len(info["gpus"]) > 0)
+
+
+class Help(CommandTest):
+    def test_overview_and_version(self):
+        for arguments in (("help",), ("--help",), ("-h",)):
+            text = self.ok(*arguments).stdout
+            for command in COMMANDS:
+                self.assertIn(f"  {command} ", text)
+        self.assertRegex(self.ok("--version").stdout, r"^stencil \d+\.\d+\.\d+")
+
+    def test_every_command(self):
+        for command in COMMANDS:
+            text = self.ok("help", command).stdout
+            self.assertEqual(text, self.ok(command, "--help").stdout)
+            self.assertEqual(text, self.ok(command, "-h").stdout)
+            self.assertTrue(text.startswith("Usage: stencil "))
+            for line in text.splitlines():
+                self.assertLessEqual(len(line), 80, line)
+
+    def test_manual_has_every_option(self):
+        page = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "app", "stencil.1")
+        with open(page) as file:
+            manual = file.read()
+        for command in COMMANDS:
+            section = re.search(rf"(?ms)^\.Ss {command}\n.*?(?=^\.S[sh] )", manual)
+            self.assertIsNotNone(section, command)
+            for option in re.findall(r"(?m)^ {2}.{4}--([a-z-]+)", self.ok("help", command).stdout):
+                if option != "help":  # the same for all commands
+                    self.assertRegex(section.group(0), rf"(?m)^\.It .*Fl -{option}\b", f"{command} --{option}")
+        for code in (0, 1, 2, 64, 65, 66, 69, 70, 71, 73, 74, 130):
+            self.assertRegex(manual, rf"(?m)^\.It {code}$")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,128 @@
+"""Drives the built command ($STENCIL) in a directory of its own."""
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import h5py
+    import numpy
+except ImportError:
+    print("skipped: h5py (Debian: python3-h5py) is not installed")
+    sys.exit(77)
+
+NOBODY = 65534
+STENCIL = os.environ["STENCIL"]
+
+
+class CommandTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="stencil-test-")
+        self.addCleanup(shutil.rmtree, self.directory)
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def call(self, *arguments, cwd=None, preexec_fn=None, program=STENCIL, **keywords):
+        """Runs the command; gives a CompletedProcess with text output."""
+        return subprocess.run([program, *map(str, arguments)], cwd=cwd or self.directory, preexec_fn=preexec_fn,
+                              stdin=subprocess.DEVNULL, stdout=keywords.pop("stdout", subprocess.PIPE),
+                              stderr=subprocess.PIPE, encoding="utf-8", timeout=300, **keywords)
+
+    def ok(self, *arguments, code=0, **keywords):
+        done = self.call(*arguments, **keywords)
+        self.assertEqual(done.returncode, code, f"{arguments}: {done.stderr}{done.stdout}")
+        return done
+
+    def snapshot(self):
+        """Every path below the directory, with what it holds."""
+        found = {}
+        for folder, folders, files in os.walk(self.directory):
+            for name in folders:
+                found[os.path.join(folder, name)] = None
+            for name in files:
+                path = os.path.join(folder, name)
+                try:
+                    with open(path, "rb") as file:
+                        found[path] = hashlib.sha256(file.read()).hexdigest() if not self.is_sparse(path) else "sparse"
+                except PermissionError:
+                    found[path] = "unreadable"
+        return found
+
+    @staticmethod
+    def is_sparse(path):
+        return os.stat(path).st_size > 1 << 28
+
+    def refused(self, code, wanted, *arguments, **keywords):
+        """The command fails with this exit code and one line on stderr that holds every wanted text; the directory
+        is as it was."""
+        before = self.snapshot()
+        done = self.call(*arguments, **keywords)
+        self.assertEqual(done.returncode, code, f"{arguments}: {done.stderr}{done.stdout}")
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 1, f"{arguments}: {done.stderr}")
+        self.assertTrue(lines[0].startswith("stencil: "), lines[0])
+        for text in wanted:
+            self.assertIn(text, lines[0])
+        self.assertEqual(before, self.snapshot(), f"{arguments} changed the directory")
+        return lines[0]
+
+    def make(self, name="p.h5", *arguments):
+        """A small problem file made by `stencil new`."""
+        self.ok("new", name, "--stencil", "j2d5pt", "--size", "19x17", "--initial", "random", "--quiet", *arguments)
+        return name
+
+    def write(self, name="p.h5", u=None, attributes=None, datasets=None):
+        """A problem file made by h5py; u may be an array or a function that makes something of the open file."""
+        with h5py.File(self.path(name), "w") as file:
+            if callable(u):
+                u(file)
+            elif u is not None:
+                file["u"] = u
+            for key, value in {"stencil": "j2d5pt", **(attributes or {})}.items():
+                if value is not None:
+                    file.attrs[key] = value
+            for key, value in (datasets or {}).items():
+                file[key] = value
+        return name
+
+    def read(self, name, dataset="u"):
+        with h5py.File(self.path(name), "r") as file:
+            return file[dataset][()]
+
+    def attribute(self, name, group, attribute):
+        with h5py.File(self.path(name), "r") as file:
+            return file[group].attrs[attribute]
+
+    def gpu_count(self):
+        return len(json.loads(self.ok("info", "--json", "-").stdout)["gpus"])
+
+    def as_nobody(self):
+        """Keywords for call() under an identity that permissions apply to. As root, file modes stop nobody."""
+        if os.geteuid() != 0:
+            return {}
+        program = os.path.join(self.directory, "program", "stencil")
+        os.mkdir(os.path.dirname(program))
+        shutil.copy(STENCIL, program)
+        for path in (self.directory, os.path.dirname(program), program):
+            os.chmod(path, 0o755)
+
+        def drop():
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+
+        try:
+            subprocess.run(["true"], preexec_fn=drop, check=True)
+        except (subprocess.SubprocessError, OSError):
+            self.skipTest("root without the right to become another user")
+        return {"program": program, "preexec_fn": drop}
+
+
+def field(*shape, dtype="f8"):
+    """Values without structure."""
+    return numpy.random.default_rng(1).random(shape).astype(dtype)

@@ -1,0 +1,296 @@
+"""`stencil run` from end to end: what it makes, prints and leaves behind."""
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+import unittest
+
+import numpy
+
+from harness import STENCIL, CommandTest, field
+
+CPU = ("--device", "cpu")
+
+
+class Run(CommandTest):
+    def test_poisson_converges(self):
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
+        done = self.ok("p.h5", "--tolerance", "1e-10", "--json", "r.json")
+        self.assertIn("converged", done.stdout)
+        self.assertIn("p.out.h5", done.stdout)
+        self.assertEqual(done.stderr, "")
+        with open(self.path("r.json")) as file:
+            report = json.load(file)
+        self.assertEqual(report["result"]["reason"], "converged")
+        self.assertLess(report["result"]["residual"], 1e-10)
+        self.ok("verify", "p.out.h5")
+
+    def test_names_of_outputs(self):
+        for name, output in (("a.h5", "a.out.h5"), ("b.hdf5", "b.out.h5"), ("c", "c.out.h5"), ("d.dat", "d.dat.out.h5")):
+            self.make(name)
+            self.ok(name, "--steps", 1)
+            self.assertTrue(os.path.exists(self.path(output)), output)
+        os.mkdir(self.path("sub"))
+        self.make("sub/p.h5")
+        self.ok("run", "sub/p.h5", "--steps", 1)
+        self.assertEqual(sorted(os.listdir(self.path("sub"))), ["p.h5", "p.out.h5"])
+
+    def test_command_line_in_any_order(self):
+        self.make()
+        self.ok("--sync", "grid", "p.h5", "--steps=3", "-qo", "x.h5", *CPU)
+        self.ok("run", "-f", "--output=x.h5", "--steps", "99", "--steps", "3", *CPU, "--", "p.h5")
+        self.assertEqual(self.attribute("x.h5", "provenance", "steps_done"), 3)
+
+    def test_force(self):
+        self.make()
+        self.ok("p.h5", "--steps", 1)
+        self.ok("p.h5", "--steps", 2, code=73)
+        self.ok("p.h5", "--steps", 2, "--force")
+        self.assertEqual(self.attribute("p.out.h5", "provenance", "steps_done"), 2)
+
+    def test_no_output(self):
+        self.make()
+        self.ok("p.h5", "--steps", 1, "--no-output")
+        self.assertEqual(os.listdir(self.directory), ["p.h5"])
+
+    def test_quiet(self):
+        self.make()
+        done = self.ok("p.h5", "--steps", 1, "--quiet")
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
+
+    def test_report_fits_80_columns(self):
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x21x17", "--boundary", "fixed,mirror,periodic")
+        for arguments in (("--steps", 100000), ("--dry-run",)):
+            done = self.ok("p.h5", "--force", *arguments)
+            for line in done.stdout.splitlines():
+                self.assertLessEqual(len(line), 80, line)
+            for label in ("Problem", "Boundary", "Cells", "Strategy", "Steps", "Output"):
+                self.assertRegex(done.stdout, f"(?m)^{label} ")
+
+    def test_report_for_people(self):
+        self.make()
+        done = self.ok("p.h5", "--steps", 200)
+        for label in ("Time/step", "Rate", "Bandwidth", "Residual", "Seconds"):
+            self.assertRegex(done.stdout, f"(?m)^{label} ")
+        self.assertIn("all steps done", done.stdout)
+
+    def test_dry_run(self):
+        self.make()
+        done = self.ok("p.h5", "--dry-run", "--json", "plan.json", *CPU)
+        self.assertRegex(done.stdout, r"(?m)^Memory +host .* of .* available$")
+        self.assertRegex(done.stdout, r"(?m)^Partition +1 of 1: 17 x 15 updated cells$")
+        self.assertRegex(done.stdout, r"(?m)^Launch ")
+        self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "plan.json"])
+        with open(self.path("plan.json")) as file:
+            plan = json.load(file)
+        self.assertTrue(plan["dry_run"])
+        self.assertNotIn("result", plan)
+        self.assertGreater(plan["plan"]["memory_bytes"]["host_need"], 17 * 19 * 8)
+
+    def test_not_converged(self):
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
+        done = self.ok("p.h5", "--steps", 50, code=2)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertIn("not converged in 50 steps", done.stderr)
+        self.ok("verify", "p.out.h5")
+        self.ok("p.h5", "--steps", 50, "--tolerance", "none", "--force")
+
+    def test_diverged(self):
+        self.ok("new", "p.h5", "--problem", "laplace", "--size", "33x33", "--initial", "random", "--omega", 9)
+        done = self.ok("p.h5", "--check-every", 10, code=2)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertIn("diverged", done.stderr)
+        self.assertTrue(os.path.exists(self.path("p.out.h5")))
+        report = json.loads(self.ok("p.h5", "--force", "--json", "-", code=2).stdout)
+        self.assertEqual(report["result"]["reason"], "diverged")
+        self.assertIsNone(report["result"]["residual"])
+
+    def test_options_override_attributes(self):
+        self.write("p.h5", field(9, 9), {"problem": "laplace", "stencil": None, "steps": 5, "norm": "l2"})
+        report = json.loads(self.ok("p.h5", "--stencil", "j2d9pt", "--boundary", "periodic,mirror", "--precision", "float32",
+                                    "--norm", "max", "--check-every", 2, "--json", "-").stdout)
+        self.assertIsNone(report["problem"]["problem"])
+        self.assertEqual(report["problem"]["stencil"], "j2d9pt")
+        self.assertEqual(report["problem"]["boundary"], ["periodic", "mirror"])
+        self.assertEqual(report["problem"]["precision"], "float32")
+        self.assertEqual(report["stop"], {"steps": 5, "tolerance": None, "norm": "max", "check_every": 2})
+        self.assertEqual(report["result"]["history"]["step"], [2, 4, 5])
+        self.ok("verify", "p.out.h5")
+        self.write("q.h5", field(9, 9), {"stencil": None, "steps": 7},
+                   {"stencil/offsets": numpy.array([[0, 0], [0, 1]], "i4"), "stencil/weights": [0.5, 0.5]})
+        report = json.loads(self.ok("q.h5", "--problem", "laplace", "--tolerance", "1e-30", "--json", "-", code=2).stdout)
+        self.assertEqual(report["problem"]["problem"], "laplace")
+        self.assertEqual(report["stop"]["steps"], 7)
+
+    def test_converted_data(self):
+        u = (field(9, 9) * 100).astype("i4")
+        self.write("reference.h5", u.astype("f8"))
+        self.ok("reference.h5", "--steps", 3)
+        for name, dtype in (("big.h5", ">f8"), ("integer.h5", "i4"), ("short.h5", ">i2")):
+            self.write(name, u.astype(dtype))
+            self.ok(name, "--steps", 3)
+            self.ok("compare", "reference.out.h5", name.replace(".h5", ".out.h5"))
+        self.write("packed.h5", lambda file: file.create_dataset("u", data=u.astype("f8"), chunks=(4, 5), compression="gzip"))
+        self.ok("packed.h5", "--steps", 3)
+        self.ok("compare", "reference.out.h5", "packed.out.h5")
+
+    def test_nonfinite_when_allowed(self):
+        u = field(9, 9)
+        u[4, 4] = numpy.nan
+        self.write("p.h5", u)
+        self.ok("p.h5", "--steps", 2, "--allow-nonfinite", code=2)
+        self.assertTrue(numpy.isnan(self.read("p.out.h5")[4, 4]))
+        self.ok("verify", "p.out.h5")
+
+    def test_same_run_twice(self):
+        self.make()
+        self.ok("p.h5", "--steps", 11, "-o", "a.h5")
+        self.ok("p.h5", "--steps", 11, "-o", "b.h5", "--sync", "grid")
+        self.assertEqual(self.read("a.h5").tobytes(), self.read("b.h5").tobytes())
+        self.ok("compare", "a.h5", "b.h5", "--dataset", "/residual")
+
+    def test_output_is_an_input(self):
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "19x17", "--initial", "sine", "--steps", 4)
+        self.ok("p.h5", "-o", "once.h5", "--steps", 8)
+        self.ok("p.h5", "-o", "half.h5")
+        self.ok("half.h5", "-o", "twice.h5")
+        self.ok("compare", "once.h5", "twice.h5")
+
+    def test_threads(self):
+        self.make()
+        report = json.loads(self.ok("p.h5", "--steps", 3, "--threads", 1, "--json", "-", *CPU).stdout)
+        self.assertEqual(report["plan"]["threads"], 1)
+        self.ok("verify", "p.out.h5", "--threads", 2)
+
+
+class Json(CommandTest):
+    def test_contents(self):
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "21x19x17", "--precision", "float32",
+                "--boundary", "fixed,mirror,periodic")
+        done = self.ok("p.h5", "--steps", 25, "--tolerance", "1e-30", "--check-every", 10, "--json", "-", code=2)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["schema_version"], 1)
+        self.assertEqual(report["input"], "p.h5")
+        self.assertEqual(report["output"], "p.out.h5")
+        self.assertEqual(report["command_line"],
+                         "stencil p.h5 --steps 25 --tolerance 1e-30 --check-every 10 --json -")
+        problem = report["problem"]
+        self.assertEqual(problem["extent"], [17, 19, 21])
+        self.assertEqual(problem["updated"], [15, 19, 21])
+        self.assertEqual(problem["updated_cells"], 15 * 19 * 21)
+        self.assertEqual(problem["boundary"], ["fixed", "mirror", "periodic"])
+        self.assertEqual(problem["spacing"], [1 / 16, 1 / 19, 1 / 21])
+        self.assertEqual(problem["omega"], 1.0)
+        self.assertIsNone(problem["dt"])
+        self.assertEqual(report["stop"], {"steps": 25, "tolerance": 1e-30, "norm": "l2", "check_every": 10})
+        result, rates = report["result"], report["rates"]
+        self.assertEqual((result["reason"], result["exit_code"], result["steps"]), ("not_converged", 2, 25))
+        self.assertEqual(result["history"]["step"], [10, 20, 25])
+        self.assertEqual(result["history"]["residual"], self.read("p.out.h5", "residual").tolist())
+        self.assertEqual(result["residual"], result["history"]["residual"][-1])
+        self.assertEqual(rates["bytes_per_cell"], 12)
+        self.assertAlmostEqual(rates["bytes_per_s"] / rates["cells_per_s"], 12)
+        self.assertAlmostEqual(rates["step_us"] * rates["cells_per_s"] * 1e-6 / problem["updated_cells"], 1)
+        self.assertEqual(set(report["times_s"]), {"read", "prepare", "compute", "finish", "write"})
+
+    def test_quoted_command_line(self):
+        self.make("it's here.h5")
+        report = json.loads(self.ok("it's here.h5", "--steps", 1, "--json", "-").stdout)
+        self.assertEqual(report["command_line"], "stencil 'it'\\''s here.h5' --steps 1 --json -")
+
+    def test_file(self):
+        self.make()
+        self.ok("p.h5", "--steps", 1, "--json", "r.json")
+        self.ok("p.h5", "--steps", 1, "--no-output", "--json", "r.json", code=73)
+        self.ok("p.h5", "--steps", 1, "--no-output", "--json", "r.json", "--force")
+        self.ok("p.h5", "--steps", 1, "--no-output", "--json", "/dev/null")
+        self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "p.out.h5", "r.json"])
+
+
+class Terminal(CommandTest):
+    def run_on_terminal(self, enough, **environment):
+        """What appears on a terminal that is the command's stderr, until `enough` says so or a second has passed;
+        then the run is interrupted."""
+        self.make("p.h5", "--size", "129x129", "--force")
+        leader, follower = pty.openpty()
+        process = subprocess.Popen([STENCIL, "p.h5", "--no-output", "--steps", str(10**14), *CPU], cwd=self.directory,
+                                   stdout=subprocess.PIPE, stderr=follower,
+                                   env={**os.environ, "TERM": "xterm", **environment})
+        os.close(follower)
+        while not process.stdout.readline().startswith(b"Strategy"):
+            pass
+        shown, interrupted, end = b"", False, time.monotonic() + 1
+        while True:
+            if not interrupted and (enough(shown) or time.monotonic() > end):
+                process.send_signal(signal.SIGINT)
+                interrupted = True
+            try:
+                if select.select([leader], [], [], 0.05)[0]:
+                    chunk = os.read(leader, 4096)
+                    if not chunk:
+                        break
+                    shown += chunk
+            except OSError:  # the other side is closed
+                break
+        os.close(leader)
+        process.stdout.close()
+        self.assertEqual(process.wait(), 130)
+        shown = shown.decode()
+        before, line = shown.rsplit("stencil: ", 1)
+        self.assertIn("interrupted", line)
+        return before
+
+    def test_progress(self):
+        shown = self.run_on_terminal(lambda shown: shown.count(b"\r") >= 3, NO_COLOR="")
+        lines = [line for line in re.split("\r|\x1b\\[K", shown) if line]
+        self.assertTrue(lines, "no progress was shown")
+        for line in lines:
+            self.assertRegex(line, r"^\[[#.]+\] +\d+ %  ETA .*  step \d+.* Gcell/s$")
+            self.assertLess(len(line), 80)
+        self.assertTrue(shown.endswith("\r\x1b[K"), "the bar stays")
+
+    def test_no_progress_where_it_is_not_wanted(self):
+        for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            self.assertEqual(self.run_on_terminal(lambda shown: False, **environment), "")
+
+
+class Signals(CommandTest):
+    def interrupt(self, number, sync):
+        self.make("p.h5", "--size", "65x65", "--force")
+        process = subprocess.Popen([STENCIL, "p.h5", "--steps", str(10**14), "--check-every", "50", "--sync", sync, "--force", *CPU],
+                                   cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+        while not process.stdout.readline().startswith("Strategy"):
+            pass
+        time.sleep(0.3)
+        process.send_signal(number)
+        printed, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 128 + number, errors)
+        self.assertEqual(len(errors.splitlines()), 1)
+        self.assertIn("interrupted after step", errors)
+        self.assertIn("interrupted", printed)
+        self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "p.out.h5"])
+        self.assertGreater(self.attribute("p.out.h5", "provenance", "steps_done"), 0)
+        self.ok("verify", "p.out.h5")
+
+    def test_interrupted_run_keeps_its_last_step(self):
+        for sync in ("relaunch", "grid"):
+            self.interrupt(signal.SIGINT, sync)
+        self.interrupt(signal.SIGTERM, "relaunch")
+
+    def test_reader_that_leaves(self):
+        self.make()
+        process = subprocess.Popen([STENCIL, "p.h5", "--steps", "3", *CPU], cwd=self.directory, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, encoding="utf-8")
+        process.stdout.close()
+        errors = process.stderr.read()
+        process.stderr.close()
+        self.assertEqual((process.wait(), errors), (0, ""))
+        self.assertTrue(os.path.exists(self.path("p.out.h5")))
+
+
+if __name__ == "__main__":
+    unittest.main()
