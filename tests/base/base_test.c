@@ -1,0 +1,165 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/base.h"
+
+static void exit_codes_follow_sysexits(void **state) {
+    (void)state;
+    static const struct {
+        stencil_status status;
+        int code;
+    } expected[] = {{STENCIL_OK, 0},        {STENCIL_DIFFERENT, 1},  {STENCIL_USAGE, 64},
+                    {STENCIL_BAD_DATA, 65}, {STENCIL_NO_INPUT, 66},  {STENCIL_UNAVAILABLE, 69},
+                    {STENCIL_INTERNAL, 70}, {STENCIL_NO_MEMORY, 71}, {STENCIL_CANNOT_CREATE, 73},
+                    {STENCIL_IO, 74}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_int_equal(stencil_status_exit_code(expected[i].status), expected[i].code);
+        assert_true(strlen(stencil_status_text(expected[i].status)) > 3);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(stencil_status_text(expected[i].status),
+                                    stencil_status_text(expected[j].status));
+    }
+}
+
+static int failing_line;
+
+static stencil_status check_positive(int value) {
+    failing_line = __LINE__ + 1;
+    CHECK(value > 0, BAD_DATA, "value is %d: give a positive one", value);
+    return STENCIL_OK;
+}
+
+static stencil_status check_both(int a, int b, bool *reached) {
+    TRY(check_positive(a));
+    TRY(check_positive(b));
+    *reached = true;
+    FAIL(IO, "both are positive");
+}
+
+static void errors_are_recorded_where_they_are_seen(void **state) {
+    (void)state;
+    bool reached = false;
+    assert_int_equal(check_positive(1), STENCIL_OK);
+    assert_int_equal(check_both(1, -3, &reached), STENCIL_BAD_DATA);
+    const stencil_error *error = stencil_error_last();
+    assert_false(reached);
+    assert_int_equal(error->status, STENCIL_BAD_DATA);
+    assert_string_equal(error->message, "value is -3: give a positive one");
+    assert_string_equal(error->expression, "value > 0");
+    assert_string_equal(error->file, __FILE__);
+    assert_int_equal(error->line, failing_line);
+    assert_int_equal(check_both(1, 2, &reached), STENCIL_IO);
+    assert_true(reached);
+    assert_string_equal(stencil_error_last()->message, "both are positive");
+}
+
+static void long_messages_are_cut(void **state) {
+    (void)state;
+    char text[3000];
+    memset(text, 'x', sizeof text);
+    text[sizeof text - 1] = '\0';
+    assert_int_equal(stencil_error_set(STENCIL_IO, "f", 1, "", "%s", text), STENCIL_IO);
+    assert_int_equal(strlen(stencil_error_last()->message), sizeof stencil_error_last()->message - 1);
+}
+
+static void products_that_overflow_are_seen(void **state) {
+    (void)state;
+    int64_t product = -1;
+    assert_true(stencil_multiply(0, INT64_MAX, &product));
+    assert_int_equal(product, 0);
+    assert_true(stencil_multiply(46349, 46349, &product));
+    assert_int_equal(product, INT64_C(2148229801));
+    assert_true(stencil_multiply(INT64_MAX, 1, &product));
+    assert_int_equal(product, INT64_MAX);
+    assert_true(stencil_multiply(INT64_C(1) << 31, (INT64_C(1) << 32) - 1, &product));
+    assert_false(stencil_multiply(INT64_C(1) << 31, INT64_C(1) << 32, &product));
+    assert_false(stencil_multiply(INT64_MAX, 2, &product));
+    assert_false(stencil_multiply(INT64_C(3037000500), INT64_C(3037000500), &product));
+}
+
+static void bytes_are_written_for_people(void **state) {
+    (void)state;
+    static const struct {
+        int64_t bytes;
+        const char *text;
+    } expected[] = {{0, "0 B"},
+                    {1023, "1023 B"},
+                    {1024, "1.00 KiB"},
+                    {INT64_C(1610612736), "1.50 GiB"},
+                    {INT64_C(1) << 40, "1.00 TiB"},
+                    {INT64_MAX, "8.00 EiB"}};
+    char text[32];
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        assert_ptr_equal(stencil_bytes_text(expected[i].bytes, text), text);
+        assert_string_equal(text, expected[i].text);
+    }
+}
+
+static void memory_is_aligned_and_zero(void **state) {
+    (void)state;
+    static const int64_t sizes[] = {0, 1, 4095, 4096, 4097, 1000003};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        void *memory = NULL;
+        assert_int_equal(stencil_memory_alloc(&memory, sizes[i], "test"), STENCIL_OK);
+        assert_non_null(memory);
+        assert_int_equal((uintptr_t)memory % 4096, 0);
+        for (int64_t at = 0; at < sizes[i]; at++)
+            assert_int_equal(((const char *)memory)[at], 0);
+        free(memory);
+    }
+}
+
+static void too_much_memory_is_refused_with_need_and_have(void **state) {
+    (void)state;
+    static const int64_t sizes[] = {INT64_C(1) << 60, INT64_MAX - 1, INT64_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        void *memory = &memory;
+        char need[32];
+        assert_int_equal(stencil_memory_alloc(&memory, sizes[i], "the field u"), STENCIL_NO_MEMORY);
+        assert_null(memory);
+        const char *message = stencil_error_last()->message;
+        assert_non_null(strstr(message, "the field u"));
+        assert_non_null(strstr(message, stencil_bytes_text(sizes[i], need)));
+        assert_non_null(strstr(message, "available"));
+    }
+    void *memory = &memory;
+    assert_int_not_equal(stencil_memory_alloc(&memory, -1, "test"), STENCIL_OK);
+    assert_null(memory);
+}
+
+static void the_clock_runs_forward(void **state) {
+    (void)state;
+    const double begin = stencil_clock_s();
+    double end = begin;
+    for (int i = 0; i < 100000000 && end == begin; i++)
+        end = stencil_clock_s();
+    assert_true(end > begin && end - begin < 60.0);
+    assert_true(stencil_memory_available_bytes() > 0);
+}
+
+static void precisions_have_names_and_sizes(void **state) {
+    (void)state;
+    assert_int_equal(stencil_precision_bytes(STENCIL_FLOAT32), 4);
+    assert_int_equal(stencil_precision_bytes(STENCIL_FLOAT64), 8);
+    assert_string_equal(stencil_precision_name(STENCIL_FLOAT32), "float32");
+    assert_string_equal(stencil_precision_name(STENCIL_FLOAT64), "float64");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exit_codes_follow_sysexits),
+        cmocka_unit_test(errors_are_recorded_where_they_are_seen),
+        cmocka_unit_test(long_messages_are_cut),
+        cmocka_unit_test(products_that_overflow_are_seen),
+        cmocka_unit_test(bytes_are_written_for_people),
+        cmocka_unit_test(memory_is_aligned_and_zero),
+        cmocka_unit_test(too_much_memory_is_refused_with_need_and_have),
+        cmocka_unit_test(the_clock_runs_forward),
+        cmocka_unit_test(precisions_have_names_and_sizes),
+    };
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}

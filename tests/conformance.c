@@ -1,0 +1,309 @@
+/* Every strategy gives the bits of the plain reference.
+ *
+ *   test_conformance cpu|gpu [PATTERN]     PATTERN: only tests whose name matches, such as "j2d5pt*"
+ *
+ * The matrix runs every strategy × named point set × precision with every boundary (three pure, three mixed
+ * per axis) × size (no multiple of anything; as small as the stencil allows; rows longer than a block) ×
+ * {default weights, random weights and a source} × steps 0, 1, 2, 7. At 7 steps all pairs of check_every 1, 3
+ * and norm l2, max are run; at fewer steps the pairs take turns. So do, over all runs, the thread counts 2,
+ * 1, 3 of the CPU, and the machine as it is and one with a tiny cache and a single multiprocessor (fields
+ * that stream past the cache, blocks with several tiles). Products that cannot interact are not multiplied
+ * out: weights and source are both data of the same update. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "trial.h"
+
+enum { MATRIX_STEPS = 7, STOP_STEPS = 150, LONG_STEPS = 2000 };
+
+static struct {
+    stencil_machine machine;
+    stencil_backend backend;
+    int turn; /* of thread counts and residual settings */
+} here;
+
+/* One cell of the matrix: a point set in a precision; boundary and size vary inside. */
+typedef struct subject {
+    const stencil_shape *shape;
+    stencil_precision precision;
+} subject;
+
+static bool runs_here(int strategy) {
+    return stencil_strategy_unavailable(strategy, here.backend, &here.machine)[0] == '\0';
+}
+
+static trial_run run_of(int strategy, int64_t steps, int pair) {
+    static const int threads[] = {2, 1, 3};
+    const int turn = here.turn++;
+    return (trial_run){.machine = &here.machine,
+                       .backend = here.backend,
+                       .strategy = strategy,
+                       .threads = threads[turn % 3],
+                       .small = turn / 3 % 2 == 1,
+                       .steps = steps,
+                       .check_every = pair % 2 == 0 ? 1 : 3,
+                       .norm = pair / 2 == 0 ? STENCIL_NORM_L2 : STENCIL_NORM_MAX,
+                       .tolerance = NAN};
+}
+
+/* A trial with all strategies, steps and residual settings. */
+static void run_trial(const trial *t) {
+    oracle_trace trace;
+    oracle_trace_make(&trace, &t->oracle, t->initial, MATRIX_STEPS);
+    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
+        if (!runs_here(strategy))
+            continue;
+        for (int64_t steps = 0; steps <= 2; steps++) {
+            const trial_run r = run_of(strategy, steps, here.turn % 4);
+            trial_expect(t, &trace, &r);
+        }
+        for (int pair = 0; pair < 4; pair++) {
+            const trial_run r = run_of(strategy, MATRIX_STEPS, pair);
+            trial_expect(t, &trace, &r);
+        }
+    }
+    oracle_trace_destroy(&trace);
+}
+
+/* Weights of both signs whose absolute values add up to less than 1. */
+static void random_weights(uint64_t seed, int count, double *weight) {
+    for (int k = 0; k < count; k++)
+        weight[k] = (2.0 * trial_random(seed, (uint64_t)k) - 1.0) / count;
+}
+
+static void run_matrix_case(const subject *s, const int64_t extent[3], const stencil_boundary boundary[3],
+                            bool given) {
+    double weight[STENCIL_POINTS_MAX];
+    trial t;
+    random_weights((uint64_t)s->shape->id + 100, s->shape->point_count, weight);
+    trial_init(&t, s->precision, s->shape->rank, extent, boundary);
+    trial_set_shape(&t, s->shape, given ? weight : NULL);
+    trial_fill(&t, (uint64_t)extent[2] + given, 1.0, given ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+    run_trial(&t);
+    trial_destroy(&t);
+}
+
+static void matrix(void **state) {
+    static const stencil_boundary boundary[][3] = {
+        {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+        {STENCIL_PERIODIC, STENCIL_PERIODIC, STENCIL_PERIODIC},
+        {STENCIL_MIRROR, STENCIL_MIRROR, STENCIL_MIRROR},
+        {STENCIL_MIRROR, STENCIL_FIXED, STENCIL_PERIODIC},
+        {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR},
+        {STENCIL_PERIODIC, STENCIL_MIRROR, STENCIL_FIXED},
+    };
+    const subject *s = *state;
+    const int64_t width = 2 * s->shape->radius + 1;
+    const int64_t extent2[][3] = {{1, 37, 61}, {1, width, width}, {1, width + 2, 301}};
+    const int64_t extent3[][3] = {{19, 23, 31}, {width, width, width}, {width + 2, 9, 139}};
+    for (size_t b = 0; b < sizeof boundary / sizeof *boundary; b++)
+        for (int e = 0; e < 3; e++)
+            for (int given = 0; given < 2; given++)
+                run_matrix_case(s, s->shape->rank == 2 ? extent2[e] : extent3[e], boundary[b], given == 1);
+}
+
+/* Points that are no named set: asymmetric, without centre, of another reach on each axis. */
+static void custom_points(void **state) {
+    static const int32_t upwind[][3] = {{0, 0, 0}, {0, -2, 0}, {0, 0, 1}, {0, -1, 0}};
+    static const int32_t skewed[][3] = {{0, 1, 2}, {0, 0, -1}, {0, -1, 0}};
+    static const int32_t far_corner[][3] = {{0, 3, -3}, {0, 0, 0}};
+    static const int32_t column[][3] = {{1, 0, 0}, {-1, 0, 0}};
+    static const int32_t diagonal[][3] = {{1, 1, 1}, {0, 0, 0}, {0, 1, -1}, {-1, 0, 0}};
+    static const struct {
+        int rank, count;
+        const int32_t (*offset)[3];
+    } set[] = {{2, 4, upwind}, {2, 3, skewed}, {2, 2, far_corner}, {3, 2, column}, {3, 4, diagonal}};
+    static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+                                                   {STENCIL_PERIODIC, STENCIL_MIRROR, STENCIL_FIXED},
+                                                   {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR}};
+    const subject *s = *state;
+    for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+        for (size_t b = 0; b < sizeof boundary / sizeof *boundary; b++) {
+            const int64_t extent[3] = {set[i].rank == 2 ? 1 : 7, 13, 71};
+            double weight[STENCIL_POINTS_MAX];
+            trial t;
+            random_weights(i + 7, set[i].count, weight);
+            trial_init(&t, s->precision, set[i].rank, extent, boundary[b]);
+            trial_set_points(&t, set[i].count, set[i].offset, weight);
+            trial_fill(&t, i, 1.0, i % 2 == 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+            run_trial(&t);
+            trial_destroy(&t);
+        }
+}
+
+/* laplace, poisson with damping, heat: weights from an unequal spacing, f scaled. */
+static void equations(void **state) {
+    static const double spacing[] = {0.5, 0.25, 0.75};
+    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_MIRROR, STENCIL_PERIODIC};
+    const subject *s = *state;
+    for (int rank = 2; rank <= 3; rank++)
+        for (int kind = STENCIL_KIND_LAPLACE; kind < STENCIL_KIND_COUNT; kind++) {
+            const int64_t extent[3] = {rank == 2 ? 1 : 9, 17, 70};
+            trial t;
+            trial_init(&t, s->precision, rank, extent, boundary);
+            t.spec.kind = (stencil_kind)kind;
+            t.spec.spacing_count = rank;
+            memcpy(t.spec.spacing, spacing, sizeof spacing);
+            const double omega = kind == STENCIL_KIND_POISSON ? 0.8 : 1.0;
+            t.spec.omega = kind == STENCIL_KIND_POISSON ? omega : NAN;
+            if (kind == STENCIL_KIND_HEAT) {
+                t.spec.diffusivity = 0.3;
+                t.spec.dt = 0.01;
+                oracle_heat(&t.oracle, rank, spacing, 0.3, 0.01);
+            } else {
+                oracle_laplace(&t.oracle, rank, spacing, omega, &t.source_factor);
+            }
+            trial_fill(&t, 5, 1.0, kind == STENCIL_KIND_POISSON ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE);
+            run_trial(&t);
+            trial_destroy(&t);
+        }
+}
+
+/* All strategies with these stop rules. */
+static void run_stops(const trial *t, const oracle_trace *trace, int64_t steps, double tolerance,
+                      stencil_norm norm) {
+    static const int64_t check_every[] = {1, 3, 10, 1000};
+    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+        for (size_t c = 0; c < sizeof check_every / sizeof *check_every && runs_here(strategy); c++) {
+            trial_run r = run_of(strategy, steps, 0);
+            r.check_every = check_every[c];
+            r.norm = norm;
+            r.tolerance = tolerance;
+            trial_expect(t, trace, &r);
+        }
+}
+
+/* Stops at the first look that sees the residual under the tolerance; equal is not under. */
+static void tolerance_midway(void **state) {
+    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_MIRROR};
+    const subject *s = *state;
+    for (int rank = 2; rank <= 3; rank++) {
+        const int64_t extent[3] = {rank == 2 ? 1 : 9, 17, 31};
+        trial t;
+        oracle_trace trace;
+        trial_init(&t, s->precision, rank, extent, boundary);
+        trial_set_shape(&t, stencil_shape_find(rank == 2 ? "j2d5pt" : "j3d7pt"), NULL);
+        trial_fill(&t, 11, 1.0, STENCIL_SOURCE_NONE);
+        oracle_trace_make(&trace, &t.oracle, t.initial, STOP_STEPS);
+        for (int norm = 0; norm < STENCIL_NORM_COUNT; norm++) {
+            const double midway = trace.residual[norm][41];
+            const oracle_end end = oracle_trace_end(&trace, STOP_STEPS, 1, (stencil_norm)norm, midway);
+            assert_true(end.reason == STENCIL_REASON_CONVERGED && end.step > 1 && end.step < STOP_STEPS);
+            run_stops(&t, &trace, STOP_STEPS, midway, (stencil_norm)norm);
+            run_stops(&t, &trace, STOP_STEPS, nextafter(midway, 1.0), (stencil_norm)norm);
+            run_stops(&t, &trace, STOP_STEPS, 1e30, (stencil_norm)norm);
+            run_stops(&t, &trace, STOP_STEPS, 0.0, (stencil_norm)norm);
+            run_stops(&t, &trace, 0, 1.0, (stencil_norm)norm);
+        }
+        oracle_trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
+/* Values that grow out of the number range stop the run at the first look that sees it. */
+static void divergence(void **state) {
+    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR};
+    static const double weight[] = {3.0, -2.0, 5.0, 1.5, -4.0};
+    const subject *s = *state;
+    const int64_t extent[3] = {1, 14, 75};
+    for (int norm = 0; norm < STENCIL_NORM_COUNT; norm++) {
+        /* Squares of float64 differences overflow long before the differences do. */
+        const double scale = s->precision == STENCIL_FLOAT32 ? 1e30 : norm == STENCIL_NORM_L2 ? 1e145 : 1e297;
+        trial t;
+        oracle_trace trace;
+        trial_init(&t, s->precision, 2, extent, boundary);
+        trial_set_shape(&t, stencil_shape_find("j2d5pt"), weight);
+        trial_fill(&t, 3, scale, STENCIL_SOURCE_NONE);
+        oracle_trace_make(&trace, &t.oracle, t.initial, STOP_STEPS);
+        const oracle_end end = oracle_trace_end(&trace, STOP_STEPS, 1, (stencil_norm)norm, NAN);
+        assert_true(end.reason == STENCIL_REASON_DIVERGED && end.step > 3 && end.step < STOP_STEPS);
+        run_stops(&t, &trace, STOP_STEPS, NAN, (stencil_norm)norm);
+        run_stops(&t, &trace, STOP_STEPS, 1e-3, (stencil_norm)norm);
+        oracle_trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
+/* An interrupted run ends at a step boundary with the state of the step that it reports. */
+static void interrupted(void **state) {
+    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
+    static const volatile sig_atomic_t interrupt = 1;
+    const subject *s = *state;
+    const int64_t extent[3] = {1, 5, 70};
+    trial t;
+    oracle_trace trace;
+    trial_init(&t, s->precision, 2, extent, boundary);
+    trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
+    trial_fill(&t, 3, 1.0, STENCIL_SOURCE_NONE);
+    oracle_trace_make(&trace, &t.oracle, t.initial, LONG_STEPS);
+    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
+        if (!runs_here(strategy))
+            continue;
+        trial_run r = run_of(strategy, LONG_STEPS, 0);
+        r.interrupt = &interrupt;
+        trial_expect(&t, &trace, &r);
+    }
+    oracle_trace_destroy(&trace);
+    trial_destroy(&t);
+}
+
+/* Finds out what runs here; false (with the reason printed) when nothing does. */
+static bool look_around(const char *backend) {
+    here.backend = strcmp(backend, "gpu") == 0 ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
+    if (stencil_machine_probe(&here.machine) != STENCIL_OK) {
+        printf("no test run: %s\n", stencil_error_last()->message);
+        return false;
+    }
+    if (here.backend == STENCIL_BACKEND_GPU && here.machine.gpu_count == 0) {
+        printf("no GPU (%s)\n", here.machine.no_gpu_reason);
+        return false;
+    }
+    int count = 0;
+    for (int i = 0; i < stencil_strategy_count(); i++) {
+        const char *why = stencil_strategy_unavailable(i, here.backend, &here.machine);
+        if (why[0] != '\0')
+            printf("%s does not run here: %s\n", stencil_strategy_at(i).name, why);
+        count += why[0] == '\0';
+    }
+    return count > 0;
+}
+
+int main(int argument_count, char **argument) {
+    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + 5)];
+    static subject subjects[sizeof tests / sizeof *tests];
+    static char names[sizeof tests / sizeof *tests][64];
+    static const struct {
+        const char *name;
+        CMUnitTestFunction function;
+    } others[] = {{"custom points", custom_points},
+                  {"equations", equations},
+                  {"tolerance midway", tolerance_midway},
+                  {"divergence", divergence},
+                  {"interrupted", interrupted}};
+    if (argument_count < 2 || (strcmp(argument[1], "cpu") != 0 && strcmp(argument[1], "gpu") != 0)) {
+        fprintf(stderr, "usage: %s cpu|gpu [PATTERN]\n", argument[0]);
+        return 64;
+    }
+    if (!look_around(argument[1]))
+        return here.backend == STENCIL_BACKEND_GPU ? 77 : 1;
+    if (argument_count > 2)
+        cmocka_set_test_filter(argument[2]);
+    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+        const size_t row = i / STENCIL_PRECISION_COUNT;
+        const bool is_shape = row < STENCIL_SHAPE_COUNT;
+        subjects[i] = (subject){.shape = is_shape ? &stencil_shapes[row] : NULL,
+                                .precision = (stencil_precision)(i % STENCIL_PRECISION_COUNT)};
+        snprintf(names[i], sizeof names[i], "%s %s",
+                 is_shape ? stencil_shapes[row].name : others[row - STENCIL_SHAPE_COUNT].name,
+                 stencil_precision_name(subjects[i].precision));
+        tests[i] =
+            (struct CMUnitTest){names[i], is_shape ? matrix : others[row - STENCIL_SHAPE_COUNT].function,
+                                NULL, NULL, &subjects[i]};
+    }
+    return cmocka_run_group_tests_name("conformance", tests, NULL, NULL);
+}

@@ -1,0 +1,178 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../oracle.h"
+#include "solver/field.h"
+
+static int64_t element(const stencil_layout *l, int64_t z, int64_t y, int64_t x) {
+    return l->origin + z * l->plane + y * l->row + x;
+}
+
+/* Loops over every cell of the layout, rims included. */
+#define EACH_CELL(l, z, y, x)                                                                                \
+    for (int64_t z = -(l)->rim[0]; z < (l)->n[0] + (l)->rim[0]; z++)                                         \
+        for (int64_t y = -(l)->rim[1]; y < (l)->n[1] + (l)->rim[1]; y++)                                     \
+            for (int64_t x = -(l)->rim[2]; x < (l)->n[2] + (l)->rim[2]; x++)
+
+static void rows_are_aligned_and_cells_are_apart(void **state) {
+    (void)state;
+    static const int64_t n[][3] = {{1, 1, 1}, {1, 37, 61}, {19, 23, 31}, {3, 4, 128}, {2, 5, 26}};
+    for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++)
+        for (size_t i = 0; i < sizeof n / sizeof *n; i++)
+            for (int64_t r = 0; r <= STENCIL_RADIUS_MAX; r++) {
+                const int64_t rim[3] = {n[i][0] == 1 ? 0 : r, r, r};
+                stencil_field field;
+                stencil_layout l;
+                assert_int_equal(stencil_layout_init(&l, (stencil_precision)precision, n[i], rim),
+                                 STENCIL_OK);
+                const int64_t bytes = (int64_t)stencil_precision_bytes((stencil_precision)precision);
+                assert_int_equal(stencil_layout_bytes(&l), l.element_count * bytes);
+                assert_int_equal(stencil_field_create(&field, &l, "test"), STENCIL_OK);
+                char *seen = calloc((size_t)l.element_count, 1);
+                EACH_CELL(&l, z, y, x) {
+                    const int64_t at = element(&l, z, y, x);
+                    assert_true(at >= 0 && at < l.element_count);
+                    assert_int_equal(seen[at]++, 0);
+                    if (x == 0)
+                        assert_int_equal((uintptr_t)((char *)field.data + at * bytes) % 128, 0);
+                }
+                free(seen);
+                stencil_field_destroy(&field);
+                assert_null(field.data);
+            }
+    stencil_field_destroy(NULL);
+}
+
+static void layouts_that_overflow_are_refused(void **state) {
+    (void)state;
+    static const int64_t rim[3] = {1, 1, 1};
+    static const int64_t n[][3] = {{1, INT64_MAX, 1},
+                                   {1, 1, INT64_MAX},
+                                   {INT64_MAX, 1, 1},
+                                   {INT64_C(1) << 21, INT64_C(1) << 21, INT64_C(1) << 21},
+                                   {1, INT64_C(1) << 32, INT64_C(1) << 32}};
+    for (size_t i = 0; i < sizeof n / sizeof *n; i++) {
+        stencil_layout l;
+        assert_int_equal(stencil_layout_init(&l, STENCIL_FLOAT64, n[i], rim), STENCIL_BAD_DATA);
+    }
+}
+
+static void too_large_fields_are_refused(void **state) {
+    (void)state;
+    static const int64_t n[3] = {1, INT64_C(1) << 28, INT64_C(1) << 28}, rim[3] = {0, 1, 1};
+    stencil_layout l;
+    stencil_field field;
+    assert_int_equal(stencil_layout_init(&l, STENCIL_FLOAT32, n, rim), STENCIL_OK);
+    assert_int_equal(stencil_field_create(&field, &l, "the field u"), STENCIL_NO_MEMORY);
+    assert_null(field.data);
+    assert_non_null(strstr(stencil_error_last()->message, "the field u"));
+    stencil_field_destroy(&field);
+}
+
+static double load(const stencil_field *field, int64_t at) {
+    return field->layout.precision == STENCIL_FLOAT64 ? ((const double *)field->data)[at]
+                                                      : (double)((const float *)field->data)[at];
+}
+
+static void store(stencil_field *field, int64_t at, double value) {
+    if (field->layout.precision == STENCIL_FLOAT64)
+        ((double *)field->data)[at] = value;
+    else
+        ((float *)field->data)[at] = (float)value;
+}
+
+/* Every cell holds its own number. After filling, a rim cell within the radius holds that of the cell that
+ * its index stands for, and nothing else has changed. */
+static void check_rims(stencil_field *field, const stencil_boundary boundary[3], const int64_t radius[3]) {
+    const stencil_layout *l = &field->layout;
+    int64_t number = 1;
+    EACH_CELL(l, z, y, x) store(field, element(l, z, y, x), (double)number++);
+    stencil_field before = {.layout = *l};
+    assert_int_equal(stencil_field_create(&before, l, "copy"), STENCIL_OK);
+    memcpy(before.data, field->data, (size_t)stencil_layout_bytes(l));
+    stencil_field_fill_rims(field, boundary, radius);
+    EACH_CELL(l, z, y, x) {
+        const int64_t at[3] = {z, y, x};
+        int64_t from[3];
+        bool within = true;
+        for (int axis = 0; axis < 3; axis++) {
+            within = within && at[axis] >= -radius[axis] && at[axis] < l->n[axis] + radius[axis];
+            from[axis] = boundary[axis] == STENCIL_FIXED ? at[axis]
+                                                         : oracle_image(at[axis], l->n[axis], boundary[axis]);
+        }
+        const int64_t source = within ? element(l, from[0], from[1], from[2]) : element(l, z, y, x);
+        if (load(field, element(l, z, y, x)) != load(&before, source))
+            fail_msg("cell (%lld, %lld, %lld), boundary %s,%s,%s, radius %lld,%lld,%lld: %g instead of %g",
+                     (long long)z, (long long)y, (long long)x, stencil_boundary_names[boundary[0]],
+                     stencil_boundary_names[boundary[1]], stencil_boundary_names[boundary[2]],
+                     (long long)radius[0], (long long)radius[1], (long long)radius[2],
+                     load(field, element(l, z, y, x)), load(&before, source));
+    }
+    stencil_field_destroy(&before);
+}
+
+static void rims_show_what_their_indices_stand_for(void **state) {
+    (void)state;
+    static const struct {
+        int64_t n[3], rim[3], radius[3];
+    } size[] = {{{1, 7, 9}, {0, 3, 3}, {0, 3, 3}},
+                {{1, 5, 3}, {0, 2, 2}, {0, 2, 1}},
+                {{3, 4, 5}, {1, 1, 1}, {1, 1, 1}},
+                {{6, 5, 7}, {2, 2, 2}, {0, 1, 2}}};
+    for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++)
+        for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
+            stencil_layout l;
+            stencil_field field;
+            assert_int_equal(stencil_layout_init(&l, (stencil_precision)precision, size[i].n, size[i].rim),
+                             STENCIL_OK);
+            assert_int_equal(stencil_field_create(&field, &l, "test"), STENCIL_OK);
+            for (int b = 0; b < 27; b++) {
+                const stencil_boundary boundary[3] = {
+                    (stencil_boundary)(b / 9), (stencil_boundary)(b / 3 % 3), (stencil_boundary)(b % 3)};
+                check_rims(&field, boundary, size[i].radius);
+            }
+            stencil_field_destroy(&field);
+        }
+}
+
+static void the_first_cell_that_is_not_finite_is_found(void **state) {
+    (void)state;
+    static const int64_t n[3] = {5, 6, 70}, rim[3] = {1, 1, 1}, first[3] = {-1, 0, -1}, count[3] = {7, 6, 72};
+    static const double bad[] = {NAN, INFINITY, -INFINITY};
+    static const int64_t planted[][3] = {{-1, 0, -1}, {0, 0, 0}, {0, 5, 70},
+                                         {2, 3, 69},  {4, 5, 7}, {5, 5, 70}};
+    for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++) {
+        stencil_layout l;
+        stencil_field field;
+        int64_t found[3];
+        assert_int_equal(stencil_layout_init(&l, (stencil_precision)precision, n, rim), STENCIL_OK);
+        assert_int_equal(stencil_field_create(&field, &l, "test"), STENCIL_OK);
+        /* Outside the window nothing counts. */
+        store(&field, element(&l, 0, -1, 3), NAN);
+        store(&field, element(&l, 0, 0, 0), precision == STENCIL_FLOAT64 ? 1.7e308 : 3.4e38);
+        assert_false(stencil_field_find_nonfinite(&field, first, count, found));
+        /* From the last to the first, so that the newest is always the first of several. */
+        for (size_t i = sizeof planted / sizeof *planted; i-- > 0;) {
+            store(&field, element(&l, planted[i][0], planted[i][1], planted[i][2]), bad[i % 3]);
+            assert_true(stencil_field_find_nonfinite(&field, first, count, found));
+            assert_memory_equal(found, planted[i], sizeof found);
+        }
+        stencil_field_destroy(&field);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_aligned_and_cells_are_apart),
+        cmocka_unit_test(layouts_that_overflow_are_refused),
+        cmocka_unit_test(too_large_fields_are_refused),
+        cmocka_unit_test(rims_show_what_their_indices_stand_for),
+        cmocka_unit_test(the_first_cell_that_is_not_finite_is_found),
+    };
+    return cmocka_run_group_tests_name("field", tests, NULL, NULL);
+}

@@ -1,0 +1,262 @@
+#include "trial.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014). */
+static uint64_t mix(uint64_t x) {
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+double trial_random(uint64_t seed, uint64_t index) {
+    return (double)(mix(mix(seed) + index) >> 11) * 0x1p-53;
+}
+
+void trial_init(trial *t, stencil_precision precision, int rank, const int64_t extent[3],
+                const stencil_boundary boundary[3]) {
+    *t = (trial){.source_factor = 1.0};
+    stencil_spec_init(&t->spec);
+    t->spec.precision = precision;
+    t->spec.rank = rank;
+    t->spec.boundary_count = rank;
+    for (int i = 0; i < rank; i++) {
+        t->spec.extent[i] = extent[3 - rank + i];
+        t->spec.boundary[i] = boundary[3 - rank + i];
+    }
+    t->oracle.precision = precision;
+    memcpy(t->oracle.extent, extent, sizeof t->oracle.extent);
+    memcpy(t->oracle.boundary, boundary, sizeof t->oracle.boundary);
+    if (rank == 2)
+        t->oracle.boundary[STENCIL_Z] = STENCIL_FIXED;
+}
+
+void trial_destroy(trial *t) {
+    free(t->initial);
+    free(t->source);
+    free((void *)(uintptr_t)t->oracle.source);
+}
+
+void trial_set_shape(trial *t, const stencil_shape *shape, const double *weights) {
+    snprintf(t->spec.stencil, sizeof t->spec.stencil, "%s", shape->name);
+    t->spec.weight_count = weights != NULL ? shape->point_count : 0;
+    t->oracle.point_count = stencil_shape_offsets(shape, t->oracle.offset);
+    for (int k = 0; k < shape->point_count; k++) {
+        t->oracle.weight[k] = weights != NULL ? weights[k] : 1.0 / shape->point_count;
+        t->spec.weight[k] = t->oracle.weight[k];
+    }
+}
+
+void trial_set_points(trial *t, int count, const int32_t offset[][3], const double *weights) {
+    t->spec.offset_count = t->spec.weight_count = t->oracle.point_count = count;
+    for (int k = 0; k < count; k++) {
+        for (int i = 0; i < t->spec.rank; i++)
+            t->spec.offset[k][i] = offset[k][3 - t->spec.rank + i];
+        memcpy(t->oracle.offset[k], offset[k], sizeof t->oracle.offset[k]);
+        t->spec.weight[k] = t->oracle.weight[k] = weights[k];
+    }
+    oracle_points_sort(&t->oracle);
+}
+
+static void store(stencil_precision precision, void *array, int64_t at, double value) {
+    if (precision == STENCIL_FLOAT64)
+        ((double *)array)[at] = value;
+    else
+        ((float *)array)[at] = (float)value;
+}
+
+static double load(stencil_precision precision, const void *array, int64_t at) {
+    return precision == STENCIL_FLOAT64 ? ((const double *)array)[at] : (double)((const float *)array)[at];
+}
+
+static int64_t cell_count(const trial *t) {
+    return t->oracle.extent[0] * t->oracle.extent[1] * t->oracle.extent[2];
+}
+
+void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source) {
+    const stencil_precision precision = t->spec.precision;
+    const int64_t cells = cell_count(t);
+    t->spec.source = source;
+    t->initial = calloc((size_t)cells, sizeof(double));
+    for (int64_t i = 0; i < cells; i++)
+        store(precision, t->initial, i, scale * (2.0 * trial_random(seed, (uint64_t)i) - 1.0));
+    if (source == STENCIL_SOURCE_NONE)
+        return;
+    t->source = calloc((size_t)cells, sizeof(double));
+    void *scaled = calloc((size_t)cells, sizeof(double));
+    for (int64_t i = 0; i < cells; i++) {
+        store(precision, t->source, i, scale * (2.0 * trial_random(~seed, (uint64_t)i) - 1.0));
+        store(precision, scaled, i, t->source_factor * load(precision, t->source, i));
+    }
+    t->oracle.source = scaled;
+}
+
+static const char *case_text(const trial *t, const trial_run *r) {
+    static char text[512];
+    int at = snprintf(text, sizeof text, "%s on the %s, %s, %s,", stencil_strategy_at(r->strategy).name,
+                      r->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
+                      t->spec.stencil[0] != '\0'          ? t->spec.stencil
+                      : t->spec.kind != STENCIL_KIND_NONE ? stencil_kind_names[t->spec.kind]
+                                                          : "custom points",
+                      stencil_precision_name(t->spec.precision));
+    for (int i = 0; i < t->spec.rank; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at, "%s%s", i == 0 ? " boundary " : ",",
+                       stencil_boundary_names[t->spec.boundary[i]]);
+    for (int i = 0; i < t->spec.rank; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at, "%s%lld", i == 0 ? ", size " : "x",
+                       (long long)t->spec.extent[i]);
+    snprintf(text + at, sizeof text - (size_t)at,
+             ", source %s, weights %s, steps %lld, check_every %lld, norm %s, tolerance %g, threads %d, "
+             "machine %s",
+             t->source != NULL ? "yes" : "no", t->spec.weight_count > 0 ? "given" : "default",
+             (long long)r->steps, (long long)r->check_every, stencil_norm_names[r->norm], r->tolerance,
+             r->threads, r->small ? "small" : "as it is");
+    return text;
+}
+
+#define EXPECT(condition, ...)                                                                               \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            print_error("%s:\n    ", case_text(t, r));                                                       \
+            print_error(__VA_ARGS__);                                                                        \
+            print_error("\n");                                                                               \
+            fail();                                                                                          \
+        }                                                                                                    \
+    } while (0)
+
+#define EXPECT_OK(call)                                                                                      \
+    do {                                                                                                     \
+        const stencil_status status_ = (call);                                                               \
+        EXPECT(status_ == STENCIL_OK, "%s: %s", #call, stencil_error_last()->message);                       \
+    } while (0)
+
+/* Element of a field for the cell (z, y, x) of the array. */
+static int64_t element(const stencil_problem *p, const stencil_layout *l, int64_t z, int64_t y, int64_t x) {
+    return l->origin + (z + p->first[0]) * l->plane + (y + p->first[1]) * l->row + x + p->first[2];
+}
+
+/* Creates the fields of p and copies the plain arrays into them: u whole, b where cells are updated. */
+static void load_fields(const trial *t, const trial_run *r, stencil_problem *p) {
+    const int64_t *n = t->oracle.extent;
+    EXPECT_OK(stencil_field_create(&p->u, &p->layout, "u"));
+    if (t->source != NULL)
+        EXPECT_OK(stencil_field_create(&p->b, &p->layout, "b"));
+    for (int64_t i = 0; i < cell_count(t); i++) {
+        const int64_t z = i / (n[1] * n[2]), y = i / n[2] % n[1], x = i % n[2];
+        const int64_t at = element(p, &p->layout, z, y, x);
+        store(p->precision, p->u.data, at, load(p->precision, t->initial, i));
+        const int64_t inner[3] = {z + p->first[0], y + p->first[1], x + p->first[2]};
+        bool updated = true;
+        for (int axis = 0; axis < 3; axis++)
+            updated = updated && inner[axis] >= 0 && inner[axis] < p->n[axis];
+        if (t->source != NULL && updated)
+            store(p->precision, p->b.data, at, p->source_scale * load(p->precision, t->source, i));
+    }
+}
+
+/* Bit for bit, but for the payload and sign of a NaN, which IEEE 754 leaves open. */
+static bool same_value(stencil_precision precision, const void *a, int64_t at_a, const void *b,
+                       int64_t at_b) {
+    const size_t bytes = stencil_precision_bytes(precision);
+    if (memcmp((const char *)a + (size_t)at_a * bytes, (const char *)b + (size_t)at_b * bytes, bytes) == 0)
+        return true;
+    return isnan(load(precision, a, at_a)) && isnan(load(precision, b, at_b));
+}
+
+static void expect_field(const trial *t, const trial_run *r, const stencil_problem *p, const void *expected) {
+    const int64_t *n = t->oracle.extent;
+    int64_t different = 0, first = -1, first_at = 0;
+    for (int64_t i = 0; i < cell_count(t); i++) {
+        const int64_t at = element(p, &p->u.layout, i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]);
+        if (same_value(p->precision, p->u.data, at, expected, i))
+            continue;
+        if (different++ == 0) {
+            first = i;
+            first_at = at;
+        }
+    }
+    if (different == 0)
+        return;
+    const double is = load(p->precision, p->u.data, first_at), should = load(p->precision, expected, first);
+    EXPECT(different == 0,
+           "u differs in %lld of %lld cells, first at (%lld, %lld, %lld): %.17g (%a) instead of %.17g (%a)",
+           (long long)different, (long long)cell_count(t), (long long)(first / (n[1] * n[2])),
+           (long long)(first / n[2] % n[1]), (long long)(first % n[2]), is, is, should, should);
+}
+
+static void expect_history(const trial *t, const trial_run *r, const stencil_report *report,
+                           const oracle_trace *trace, int64_t end) {
+    int64_t seen = 0;
+    for (int64_t s = 1; s <= end; s++) {
+        if (!oracle_looks_at(s, r->check_every, end))
+            continue;
+        EXPECT(seen < report->history_count, "the history ends after %lld residuals: step %lld is missing",
+               (long long)seen, (long long)s);
+        EXPECT(report->residual_step[seen] == s, "residual %lld belongs to step %lld instead of %lld",
+               (long long)seen, (long long)report->residual_step[seen], (long long)s);
+        const double is = report->residual[seen], should = trace->residual[r->norm][s];
+        EXPECT(same_value(STENCIL_FLOAT64, &is, 0, &should, 0),
+               "the residual of step %lld is %.17g (%a) instead of %.17g (%a)", (long long)s, is, is, should,
+               should);
+        seen++;
+    }
+    EXPECT(report->history_count == seen, "the history has %lld residuals instead of %lld",
+           (long long)report->history_count, (long long)seen);
+}
+
+static void expect_end(const trial *t, const trial_run *r, const stencil_report *report,
+                       const oracle_trace *trace) {
+    if (report->reason == STENCIL_REASON_INTERRUPTED) {
+        EXPECT(r->interrupt != NULL && report->steps >= 0 && report->steps < r->steps,
+               "interrupted after step %lld", (long long)report->steps);
+        return;
+    }
+    const oracle_end end = oracle_trace_end(trace, r->steps, r->check_every, r->norm, r->tolerance);
+    EXPECT(report->steps == end.step && report->reason == end.reason,
+           "ended after step %lld (%s) instead of %lld (%s)", (long long)report->steps,
+           stencil_reason_names[report->reason], (long long)end.step, stencil_reason_names[end.reason]);
+}
+
+void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r) {
+    stencil_spec spec = t->spec;
+    spec.steps = r->steps;
+    spec.check_every = r->check_every;
+    spec.norm = r->norm;
+    spec.tolerance = r->tolerance;
+    stencil_machine machine = *r->machine;
+    machine.cpu_threads = r->threads;
+    if (r->small)
+        machine.cpu_cache_bytes = 1;
+    for (int i = 0; i < machine.gpu_count && r->small; i++)
+        machine.gpu[i].sm_count = 1;
+    const stencil_run_options options = {.sync = stencil_strategy_at(r->strategy).name,
+                                         .backend = r->backend,
+                                         .watch = {.interrupt = r->interrupt}};
+    stencil_problem problem;
+    stencil_plan plan;
+    stencil_report report = {0};
+    EXPECT_OK(stencil_problem_resolve(&problem, &spec));
+    load_fields(t, r, &problem);
+    EXPECT_OK(stencil_plan_make(&plan, &problem, &options, &machine));
+    EXPECT(plan.backend == r->backend, "the plan is for another back-end");
+    EXPECT(plan.backend == STENCIL_BACKEND_GPU || plan.threads == r->threads, "the plan has %d threads",
+           plan.threads);
+    EXPECT(plan.backend == STENCIL_BACKEND_GPU || plan.streaming || !r->small, "the plan stays in the cache");
+    EXPECT_OK(stencil_run(&problem, &plan, &options.watch, &report));
+    expect_end(t, r, &report, trace);
+    if (report.reason == STENCIL_REASON_INTERRUPTED)
+        EXPECT(report.history_count <= report.steps, "more residuals than steps");
+    else
+        expect_history(t, r, &report, trace, report.steps);
+    expect_field(t, r, &problem, oracle_trace_state(trace, report.steps));
+    stencil_report_destroy(&report);
+    stencil_problem_destroy(&problem);
+}

@@ -1,0 +1,54 @@
+/* One run of the product held against the plain reference. A trial is a problem stated twice, as a
+ * stencil_spec and as an oracle_problem, with the same random fields. */
+#ifndef STENCIL_TESTS_TRIAL_H
+#define STENCIL_TESTS_TRIAL_H
+
+#include "oracle.h"
+#include "solver/run.h"
+
+typedef struct trial {
+    stencil_spec spec;
+    oracle_problem oracle; /* its source is owned here */
+    void *initial;         /* [nz][ny][nx] of the precision, owned */
+    void *source;          /* the same, or NULL */
+    double source_factor;  /* the oracle's source is (T)(source_factor * source) */
+} trial;
+
+/* How it is run. */
+typedef struct trial_run {
+    const stencil_machine *machine;
+    stencil_backend backend;
+    int strategy;
+    int threads; /* of the CPU back-end */
+    bool small;  /* as on a machine with next to no cache and GPUs of one multiprocessor: fields are larger
+                    than the cache, blocks have several tiles */
+    int64_t steps;
+    int64_t check_every;
+    stencil_norm norm;
+    double tolerance; /* NAN: none */
+    const volatile sig_atomic_t *interrupt;
+} trial_run;
+
+/* A problem without points: `extent` and `boundary` in (z, y, x), extent[0] == 1 in 2D. */
+void trial_init(trial *t, stencil_precision precision, int rank, const int64_t extent[3],
+                const stencil_boundary boundary[3]);
+void trial_destroy(trial *t);
+
+/* Points of a named set with its default weights (weights NULL) or with weights[point_count]. */
+void trial_set_shape(trial *t, const stencil_shape *shape, const double *weights);
+
+/* Any points (z, y, x), in any order. */
+void trial_set_points(trial *t, int count, const int32_t offset[][3], const double *weights);
+
+/* Random initial values (and source) between -scale and scale, the same for the same seed. */
+void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source);
+
+/* A number in [0, 1) that depends on nothing but seed and index. */
+double trial_random(uint64_t seed, uint64_t index);
+
+/* Runs the trial and fails the test, naming the case, unless the field, the history, the step and the reason
+ * are those of the trace, which holds at least r->steps steps. An interrupted run is held against the state
+ * of the step it reports. */
+void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r);
+
+#endif
