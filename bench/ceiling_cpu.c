@@ -1,0 +1,83 @@
+/* Copying on the CPU by all threads, each its own share. */
+#include <omp.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "bench/ceiling.h"
+#include "kernels/cpu.h"
+
+static void copy_memcpy(void *to, const void *from, int64_t count) {
+    memcpy(to, from, (size_t)count);
+}
+
+static void copy_loop(void *to, const void *from, int64_t count) {
+    uint64_t *restrict t = to;
+    const uint64_t *restrict f = from;
+    for (int64_t i = 0; i < count / (int64_t)sizeof *t; i++)
+        t[i] = f[i];
+}
+
+const char *const stencil_ceiling_cpu_names[] = {"memcpy", "streaming", "loop", NULL};
+
+static stencil_cpu_copy way_function(int way) {
+    const stencil_cpu_copy functions[] = {copy_memcpy, stencil_cpu_copy_find(), copy_loop};
+    return functions[way];
+}
+
+/* First byte of a thread's share, which consists of whole pages but for the last one's end. */
+static int64_t share(int64_t bytes, int thread, int threads) {
+    const int64_t page = 4096, pages = (bytes + page - 1) / page;
+    const int64_t before = pages / threads * thread + (thread < pages % threads ? thread : pages % threads);
+    return before * page < bytes ? before * page : bytes;
+}
+
+/* Times `function` on all shares; from the start of the team to the end of its last thread. */
+static double copy_all(const stencil_ceiling *c, stencil_cpu_copy function, int64_t iterations) {
+    const double start_s = stencil_clock_s();
+#pragma omp parallel num_threads(c->threads)
+    {
+        const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+        const int64_t begin = share(c->bytes, thread, threads), end = share(c->bytes, thread + 1, threads);
+        for (int64_t i = 0; i < iterations; i++)
+            function((char *)c->to + begin, (const char *)c->from + begin, end - begin);
+        /* Streaming stores may still wait in this core's buffers: the copy is done when they are in memory.
+         */
+        atomic_thread_fence(memory_order_seq_cst);
+    }
+    return stencil_clock_s() - start_s;
+}
+
+void stencil_parallel_copy(void *to, const void *from, int64_t bytes, int threads) {
+    const stencil_ceiling whole = {.threads = threads, .bytes = bytes, .to = to, .from = from};
+    copy_all(&whole, copy_memcpy, 1);
+}
+
+/* Something else than the source in every byte: a copy that leaves one out is seen. */
+static void spoil(const stencil_ceiling *c) {
+    uint64_t *to = c->to;
+    const uint64_t *from = c->from;
+    const int64_t words = c->bytes / (int64_t)sizeof *to;
+#pragma omp parallel for schedule(static) num_threads(c->threads)
+    for (int64_t i = 0; i < words; i++)
+        to[i] = ~from[i];
+}
+
+static stencil_status verify(const stencil_ceiling *c, int way) {
+    bool same = true;
+#pragma omp parallel num_threads(c->threads) reduction(&& : same)
+    {
+        const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+        const int64_t begin = share(c->bytes, thread, threads), end = share(c->bytes, thread + 1, threads);
+        same = memcmp((char *)c->to + begin, (const char *)c->from + begin, (size_t)(end - begin)) == 0;
+    }
+    CHECK(same, INTERNAL, "copy: the destination of %s differs from its source",
+          stencil_ceiling_cpu_names[way]);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_ceiling_cpu_sample(const stencil_ceiling *c, int way, int64_t iterations,
+                                          double *time_s) {
+    spoil(c);
+    *time_s = copy_all(c, way_function(way), iterations);
+    return verify(c, way);
+}
