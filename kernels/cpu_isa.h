@@ -13,8 +13,13 @@
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Cells that are computed at once: a segment's results stay in L1 until they are stored. A multiple of a chunk. */
+/* Cells that are computed at once: a segment's results stay in L1 until they are stored. A multiple of a
+ * chunk. */
 enum { SEGMENT_CELLS = 512 };
+
+/* A streaming sweep advances so many rows of a plane together, some cells of each in turn, and asks for lines so far
+ * ahead. */
+enum { BAND_ROWS = 8, LINE_BYTES = 64, PREFETCH_BYTES = 512 };
 
 /* Copies 64-byte lines past the cache. */
 static void copy_streaming(void *to, const void *from, int64_t count) {
@@ -42,7 +47,8 @@ static inline void streaming_fence(void) {
 #endif
 }
 
-/* Stores a segment: whole aligned lines past the cache, the ends (and everything, unless streaming) through it. */
+/* Stores a segment: whole aligned lines past the cache, the ends (and everything, unless streaming) through
+ * it. */
 static inline void store_segment(char *to, const char *from, int64_t bytes, bool streaming) {
     const int64_t head = streaming ? (int64_t)(-(uintptr_t)to & 63) : bytes;
     if (head >= bytes) {
@@ -66,6 +72,34 @@ static inline bool image_of(const stencil_domain *d, int axis, int64_t i, int64_
         *image = i < reach ? -1 - i : 2 * n - 1 - i;
     return true;
 }
+
+static inline double larger(double a, double b) {
+    return isnan(a) || isnan(b) ? (double)NAN : a > b ? a : b;
+}
+
+/* The value of a chunk, as stencil_chunk_join() has it; out of place, so that a level's additions are vectors. */
+#define LEVEL(to, from, count, join)                                                                          \
+    double to[count];                                                                                         \
+    for (int i = 0; i < (count); i++)                                                                         \
+        to[i] = join(from[2 * i], from[2 * i + 1]);
+#define TREE(join)                                                                                            \
+    LEVEL(t32, term, 32, join)                                                                                \
+    LEVEL(t16, t32, 16, join)                                                                                 \
+    LEVEL(t8, t16, 8, join)                                                                                   \
+    LEVEL(t4, t8, 4, join)                                                                                    \
+    LEVEL(t2, t4, 2, join)                                                                                    \
+    return join(t2[0], t2[1]);
+#define SUM(a, b) ((a) + (b))
+_Static_assert(STENCIL_CHUNK_CELLS == 64, "the tree has six levels");
+static inline double join_sum(const double term[STENCIL_CHUNK_CELLS]) {
+    TREE(SUM)
+}
+static inline double join_larger(const double term[STENCIL_CHUNK_CELLS]) {
+    TREE(larger)
+}
+#undef SUM
+#undef TREE
+#undef LEVEL
 
 #define CPU_REAL   float
 #define CPU_FMA    fmaf

@@ -7,13 +7,35 @@
 #include "kernels/cpu.h"
 #include "solver/gpu.h"
 
+/* Last-level cache that one core can fill. The C library's answer is that of a whole socket on some processors. */
+static int64_t cache_bytes(void) {
+    int64_t bytes = 0;
+    for (int index = 0; index < 8; index++) {
+        char path[96], unit = 0;
+        long long size = 0;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+        FILE *file = fopen(path, "r");
+        if (file == NULL)
+            break;
+        if (fscanf(file, "%lld%c", &size, &unit) == 2 && (unit == 'K' || unit == 'M') && size < 1 << 20) {
+            size *= unit == 'K' ? 1 << 10 : 1 << 20;
+            bytes = size > bytes ? size : bytes;
+        }
+        fclose(file);
+    }
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    if (bytes == 0) {
+        const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+        bytes = l3 > 0 ? l3 : l2 > 0 ? l2 : 0;
+    }
+#endif
+    return bytes;
+}
+
 static void probe_cpu(stencil_machine *machine) {
     machine->cpu_threads = omp_get_max_threads();
     machine->cpu_isa = stencil_cpu_isa();
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    machine->cpu_cache_bytes = l3 > 0 ? l3 : l2 > 0 ? l2 : 0;
-#endif
+    machine->cpu_cache_bytes = cache_bytes();
 }
 
 #ifdef STENCIL_HAVE_CUDA
