@@ -1,6 +1,5 @@
 /* stencil bench: measures this machine, as tables for people and JSON for programs. */
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,9 +9,10 @@
 #include "app/json.h"
 #include "app/problem_options.h"
 #include "app/text.h"
+#include "app/threads.h"
 #include "bench/bench.h"
 
-enum { THREADS_MAX = 4096, LABEL_COLUMNS = 12, NAME_COLUMNS = 11 };
+enum { LABEL_COLUMNS = 12, NAME_COLUMNS = 11 };
 
 typedef struct bench_options {
     problem_options problem;
@@ -22,7 +22,7 @@ typedef struct bench_options {
     int64_t threads, samples, iterations;
     double max_time;
     const char *json;
-    bool list, quiet;
+    bool list, force, quiet;
 } bench_options;
 
 /* In the order of stencil_backend. */
@@ -60,6 +60,7 @@ static const option size_table[] = {
 static const option output_table[] = {
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write all samples as JSON; - writes it to standard output in place of the tables"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print no table and no progress"},
     {NULL},
 };
@@ -218,9 +219,8 @@ static stencil_status run_all(const invocation *call, const int *index, int coun
     stencil_bench_options bench;
     stencil_machine machine;
     TRY(make_options(options, &bench));
-    TRY(json_check_target(options->json, true, NULL));
-    if (options->threads > 0)
-        omp_set_num_threads((int)options->threads);
+    TRY(json_check_target(options->json, options->force, NULL));
+    TRY(threads_start(options->threads));
     TRY(stencil_machine_probe(&machine));
     for (int i = 0; i < count; i++) {
         const stencil_status status = stencil_bench_run(index[i], &bench, &machine, &result[i]);
@@ -234,10 +234,10 @@ static stencil_status run_all(const invocation *call, const int *index, int coun
         print_result(stdout, &result[i]);
         fflush(stdout);
     }
-    return json_write(options->json, options->json == NULL
-                                         ? NULL
-                                         : stencil_bench_json(result, count, &bench, &machine,
-                                                              call->command_line, started_s));
+    return json_write(options->json, options->force,
+                      options->json == NULL ? NULL
+                                            : stencil_bench_json(result, count, &bench, &machine,
+                                                                 call->command_line, started_s));
 }
 
 static stencil_status bench_run(const invocation *call, int *exit_code) {

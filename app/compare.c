@@ -7,12 +7,13 @@
 #include "app/commands.h"
 #include "app/h5file.h"
 #include "app/json.h"
+#include "app/text.h"
 
 typedef struct compare_options {
     const char *dataset;
     double tolerance;
     const char *json;
-    bool quiet;
+    bool force, quiet;
 } compare_options;
 
 #define AT(field) offsetof(compare_options, field)
@@ -21,6 +22,7 @@ static const option compare_table[] = {
     {"tolerance", 0, OPTION_REAL, AT(tolerance), "T",
      .help = "cells count as equal where |a - b| <= T (absolute)", .preset = "0"},
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
     {NULL},
 };
@@ -113,7 +115,7 @@ static void element_index(const h5_dataset *d, int64_t element, int64_t index[H5
     }
 }
 
-static void print_values_differ(const h5_dataset *a, const h5_dataset *b, const difference *found) {
+static void print_values_differ(char file[2][TEXT_NAME_SIZE], const h5_dataset *a, const difference *found) {
     char where[256] = "[";
     int64_t index[H5S_MAX_RANK];
     element_index(a, found->at, index);
@@ -121,7 +123,7 @@ static void print_values_differ(const h5_dataset *a, const h5_dataset *b, const 
     for (int axis = 0; axis < a->rank && used < sizeof where - 24; axis++)
         used += (size_t)snprintf(where + used, sizeof where - used, "%s%" PRId64, axis > 0 ? ", " : "",
                                  index[axis]);
-    printf("%s and %s: %s differs in %" PRId64 " of %" PRId64 " cells (%.3g %%)\n", a->path, b->path, a->name,
+    printf("%s and %s: %s differs in %" PRId64 " of %" PRId64 " cells (%.3g %%)\n", file[0], file[1], a->name,
            found->count, a->count, 100.0 * (double)found->count / (double)a->count);
     printf("  largest difference  %.17g at %s]\n", found->largest, where);
     printf("  values there        %.17g and %.17g\n", found->a, found->b);
@@ -129,19 +131,21 @@ static void print_values_differ(const h5_dataset *a, const h5_dataset *b, const 
 
 static void print_result(const h5_dataset *a, const h5_dataset *b, double tolerance,
                          const difference *found) {
-    char first[256], second[256];
+    char first[256], second[256], file[2][TEXT_NAME_SIZE];
+    text_escape(a->path, file[0], TEXT_NAME_SIZE);
+    text_escape(b->path, file[1], TEXT_NAME_SIZE);
     if (strcmp(found->what, "shape") == 0)
-        printf("%s and %s: %s differs in shape: %s and %s\n", a->path, b->path, a->name,
+        printf("%s and %s: %s differs in shape: %s and %s\n", file[0], file[1], a->name,
                extent_text(a, first, sizeof first), extent_text(b, second, sizeof second));
     else if (strcmp(found->what, "type") == 0)
-        printf("%s and %s: %s differs in type: %s and %s\n", a->path, b->path, a->name, a->type, b->type);
+        printf("%s and %s: %s differs in type: %s and %s\n", file[0], file[1], a->name, a->type, b->type);
     else if (found->count > 0)
-        print_values_differ(a, b, found);
+        print_values_differ(file, a, found);
     else if (tolerance > 0)
-        printf("%s and %s: %s is equal within %g in all %" PRId64 " cells (%s)\n", a->path, b->path, a->name,
+        printf("%s and %s: %s is equal within %g in all %" PRId64 " cells (%s)\n", file[0], file[1], a->name,
                tolerance, a->count, a->type);
     else
-        printf("%s and %s: %s is equal in all %" PRId64 " cells (%s)\n", a->path, b->path, a->name, a->count,
+        printf("%s and %s: %s is equal in all %" PRId64 " cells (%s)\n", file[0], file[1], a->name, a->count,
                a->type);
 }
 
@@ -187,15 +191,17 @@ static stencil_status compare_datasets(const h5_dataset *a, const h5_dataset *b,
 static stencil_status compare_open(const invocation *call, h5_dataset *a, h5_dataset *b, int *exit_code) {
     const compare_options *options = call->values;
     for (int i = 0; i < 2; i++)
-        TRY(json_check_target(options->json, true, call->operand[i]));
-    TRY(h5_dataset_open(a, call->operand[0], options->dataset));
-    TRY(h5_dataset_open(b, call->operand[1], options->dataset));
+        TRY(json_check_target(options->json, options->force, call->operand[i]));
+    const char *advice = "name another one with --dataset";
+    TRY(h5_dataset_open(a, call->operand[0], options->dataset, advice));
+    TRY(h5_dataset_open(b, call->operand[1], options->dataset, advice));
     difference found;
     TRY(compare_datasets(a, b, options->tolerance, &found));
     *exit_code = found.what[0] == '\0' ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !json_is_stdout(options->json))
         print_result(a, b, options->tolerance, &found);
-    return json_write(options->json, result_json(a, b, options->tolerance, &found));
+    return json_write(options->json, options->force,
+                      options->json != NULL ? result_json(a, b, options->tolerance, &found) : NULL);
 }
 
 static stencil_status compare_run(const invocation *call, int *exit_code) {

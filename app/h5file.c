@@ -1,24 +1,9 @@
 #include "app/h5file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-stencil_status h5_file_open(const char *path, hid_t *file) {
-    *file = H5I_INVALID_HID;
-    struct stat info;
-    CHECK(stat(path, &info) == 0, NO_INPUT, "cannot open '%s': %s", path, strerror(errno));
-    CHECK(!S_ISDIR(info.st_mode), NO_INPUT, "'%s' is a directory: give an HDF5 file", path);
-    CHECK(access(path, R_OK) == 0, NO_INPUT, "cannot open '%s': %s", path, strerror(errno));
-    CHECK(info.st_size > 0, BAD_DATA, "'%s' is empty: give an HDF5 file", path);
-    CHECK(H5Fis_hdf5(path) > 0, BAD_DATA, "'%s' is not an HDF5 file: 'stencil new' makes one", path);
-    *file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    CHECK(*file >= 0, BAD_DATA, "'%s' is truncated or damaged, or still being written: make it again", path);
-    return STENCIL_OK;
-}
+#include "inputs/h5.h"
 
 /* "float64", "int32", "uint8", … of a dataset, whatever its byte order. */
 static stencil_status describe_type(h5_dataset *d) {
@@ -31,7 +16,7 @@ static stencil_status describe_type(h5_dataset *d) {
         snprintf(d->type, sizeof d->type, "%sint%u", H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "", bits);
     H5Tclose(type);
     CHECK(type_class == H5T_FLOAT || type_class == H5T_INTEGER, BAD_DATA,
-          "'%s': %s does not hold numbers: name another dataset with --dataset", d->path, d->name);
+          "'%s': %s does not hold numbers: %s", d->path, d->name, d->advice);
     return STENCIL_OK;
 }
 
@@ -40,8 +25,8 @@ static stencil_status describe_extent(h5_dataset *d) {
     d->rank = H5Sget_simple_extent_dims(space, d->extent, NULL);
     const H5S_class_t space_class = H5Sget_simple_extent_type(space);
     H5Sclose(space);
-    CHECK(d->rank >= 0 && space_class != H5S_NULL, BAD_DATA,
-          "'%s': %s is an empty dataset: name another one with --dataset", d->path, d->name);
+    CHECK(d->rank >= 0 && space_class != H5S_NULL, BAD_DATA, "'%s': %s is an empty dataset: %s", d->path,
+          d->name, d->advice);
     d->count = 1;
     for (int axis = 0; axis < d->rank; axis++)
         CHECK(d->extent[axis] <= INT64_MAX && stencil_multiply(d->count, (int64_t)d->extent[axis], &d->count),
@@ -49,14 +34,16 @@ static stencil_status describe_extent(h5_dataset *d) {
     return STENCIL_OK;
 }
 
-stencil_status h5_dataset_open(h5_dataset *dataset, const char *path, const char *name) {
-    *dataset = (h5_dataset){.path = path, .name = name, .dataset = H5I_INVALID_HID};
-    TRY(h5_file_open(path, &dataset->file));
+stencil_status h5_dataset_open(h5_dataset *dataset, const char *path, const char *name, const char *advice) {
+    *dataset = (h5_dataset){.path = path, .name = name, .advice = advice, .dataset = H5I_INVALID_HID};
+    TRY(stencil_h5_open(path, &dataset->file));
+    CHECK(!stencil_h5_dangling(dataset->file, name), BAD_DATA, "'%s': %s is a link that leads nowhere: %s",
+          path, name, advice);
     const hid_t object = H5Oopen(dataset->file, name, H5P_DEFAULT);
-    CHECK(object >= 0, BAD_DATA, "'%s' has no dataset %s: name another one", path, name);
+    CHECK(object >= 0, BAD_DATA, "'%s' has no dataset %s: %s", path, name, advice);
     if (H5Iget_type(object) != H5I_DATASET) {
         H5Oclose(object);
-        FAIL(BAD_DATA, "'%s': %s is not a dataset: name another object", path, name);
+        FAIL(BAD_DATA, "'%s': %s is not a dataset: %s", path, name, advice);
     }
     dataset->dataset = object;
     TRY(describe_type(dataset));

@@ -8,8 +8,9 @@
 
 /* A dataset of numbers in an open file. */
 typedef struct h5_dataset {
-    const char *path; /* file name, borrowed */
-    const char *name; /* of the dataset, borrowed */
+    const char *path;   /* file name, borrowed */
+    const char *name;   /* of the dataset, borrowed */
+    const char *advice; /* what to do where it is not as it should be, borrowed */
     hid_t file, dataset;
     int rank;
     hsize_t extent[H5S_MAX_RANK];
@@ -17,12 +18,10 @@ typedef struct h5_dataset {
     char type[32]; /* "float64", "int32", "uint8" … */
 } h5_dataset;
 
-/* Opens a file for reading. NO_INPUT (missing, unreadable, a directory) or BAD_DATA (not HDF5, truncated). */
-stencil_status h5_file_open(const char *path, hid_t *file);
-
-/* Opens a dataset of integers or floating-point numbers. NO_INPUT as above, BAD_DATA for the rest.
+/* Opens a dataset of integers or floating-point numbers. Errors as stencil_h5_open(), BAD_DATA for the rest;
+ * `advice` ends messages about the dataset.
  * *dataset is closed with h5_dataset_close() in any case. */
-stencil_status h5_dataset_open(h5_dataset *dataset, const char *path, const char *name);
+stencil_status h5_dataset_open(h5_dataset *dataset, const char *path, const char *name, const char *advice);
 
 /* Reads the block [start, start+count) of every axis, in array order, converted to `memory_type`. */
 stencil_status h5_dataset_read(const h5_dataset *dataset, const hsize_t *start, const hsize_t *count,

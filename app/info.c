@@ -7,11 +7,13 @@
 
 typedef struct info_options {
     const char *json;
+    bool force;
 } info_options;
 
+#define AT(field) offsetof(info_options, field)
 static const option info_table[] = {
-    {"json", 0, OPTION_TEXT, offsetof(info_options, json), "FILE",
-     .help = "write it as JSON; - writes it to standard output"},
+    {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write it as JSON; - writes it to standard output"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
     {NULL},
 };
 static const option_group info_groups[] = {{"Options", info_table, 0}, {NULL}};
@@ -151,12 +153,12 @@ static json_t *info_json(const stencil_machine *machine) {
 static stencil_status info_run(const invocation *call, int *exit_code) {
     const info_options *options = call->values;
     (void)exit_code;
-    TRY(json_check_target(options->json, true, NULL));
+    TRY(json_check_target(options->json, options->force, NULL));
     stencil_machine machine = {0};
     TRY(stencil_machine_probe(&machine));
     if (!json_is_stdout(options->json))
         print_info(stdout, &machine);
-    return json_write(options->json, options->json != NULL ? info_json(&machine) : NULL);
+    return json_write(options->json, options->force, options->json != NULL ? info_json(&machine) : NULL);
 }
 
 const command command_info = {

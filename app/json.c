@@ -1,15 +1,19 @@
 #include "app/json.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "inputs/inputs.h"
+#include "app/output.h"
+#include "app/signals.h"
+#include "app/text.h"
+#include "inputs/sink.h"
 
-enum { FORMAT = JSON_INDENT(2) | JSON_REAL_PRECISION(17), PATH_SIZE = 4096 };
+enum { FORMAT = JSON_INDENT(2) | JSON_REAL_PRECISION(17) };
 
 json_t *json_number(double value) {
     return isfinite(value) ? json_real(value) : json_null();
@@ -39,61 +43,72 @@ static bool is_special(const char *target) {
     return stat(target, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-stencil_status json_check_target(const char *target, bool force, const char *input) {
+static stencil_status check_target(const char *target, bool force, const char *input) {
     if (target == NULL || json_is_stdout(target) || is_special(target))
         return STENCIL_OK;
-    const stencil_output_options options = {.path = target, .input_path = input, .force = force};
-    return stencil_output_prepare(&options);
+    signals_hold();
+    const stencil_status status = stencil_sink_check(target, force, input);
+    signals_release();
+    return status;
+}
+
+stencil_status json_check_target(const char *target, bool force, const char *input) {
+    return text_prefix(check_target(target, force, input), "--json");
 }
 
 static stencil_status write_stream(FILE *out, const json_t *root, const char *name) {
     errno = 0;
     const bool failed = json_dumpf(root, out, FORMAT) != 0 || fputc('\n', out) == EOF || fflush(out) != 0;
-    CHECK(!failed || (out == stdout && errno == EPIPE), IO, "cannot write %s: %s", name,
-          errno != 0 ? strerror(errno) : "cannot be written");
+    CHECK(!failed, IO, "cannot write '%s': %s", name, errno != 0 ? strerror(errno) : "write failed");
     return STENCIL_OK;
 }
 
-static stencil_status write_special(const char *target, const json_t *root) {
-    FILE *out = fopen(target, "w");
-    CHECK(out != NULL, CANNOT_CREATE, "cannot write '%s': %s", target, strerror(errno));
-    const stencil_status status = write_stream(out, root, target);
-    fclose(out);
-    return status;
-}
-
-static stencil_status write_synced(const char *temporary, const char *target, const json_t *root) {
-    FILE *out = fopen(temporary, "wx");
-    CHECK(out != NULL, CANNOT_CREATE, "cannot write '%s': %s", target, strerror(errno));
-    const stencil_status status = write_stream(out, root, target);
-    const bool synced = fsync(fileno(out)) == 0;
+/* A descriptor of its own for the stream: closing it closes nothing else. */
+static stencil_status write_descriptor(int fd, const json_t *root, const char *name) {
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    if (out == NULL && fd >= 0)
+        close(fd);
+    CHECK(out != NULL, CANNOT_CREATE, "cannot write '%s': %s", name, strerror(errno));
+    const stencil_status status = write_stream(out, root, name);
     const bool closed = fclose(out) == 0;
     TRY(status);
-    CHECK(synced && closed, IO, "cannot write '%s': %s", target, strerror(errno));
-    CHECK(rename(temporary, target) == 0, CANNOT_CREATE, "cannot write '%s': %s", target, strerror(errno));
+    CHECK(closed, IO, "cannot write '%s': %s", name, strerror(errno));
     return STENCIL_OK;
 }
 
-static stencil_status write_target(const char *target, const json_t *root) {
-    if (json_is_stdout(target))
-        return write_stream(stdout, root, "standard output");
-    if (is_special(target))
-        return write_special(target, root);
-    char temporary[PATH_SIZE];
-    const int length = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", target, (long)getpid());
-    CHECK(length < (int)sizeof temporary, CANNOT_CREATE, "%.64s…: the file name is too long", target);
-    const stencil_status status = write_synced(temporary, target, root);
-    if (status != STENCIL_OK)
-        unlink(temporary);
+static stencil_status write_file(const char *target, bool force, const json_t *root) {
+    stencil_sink sink;
+    TRY(stencil_sink_open_plain(&sink, target, force));
+    const stencil_status status = write_descriptor(dup(sink.fd), root, target);
+    if (status == STENCIL_OK)
+        return stencil_sink_commit(&sink);
+    stencil_sink_abort(&sink);
     return status;
 }
 
-stencil_status json_write(const char *target, json_t *root) {
+static stencil_status write_target(const char *target, bool force, const json_t *root) {
+    /* What does not arrive is found by output_check(). */
+    if (json_is_stdout(target)) {
+        json_dumpf(root, stdout, FORMAT);
+        putchar('\n');
+        output_flush();
+        return STENCIL_OK;
+    }
+    if (is_special(target))
+        return text_prefix(write_descriptor(open(target, O_WRONLY | O_CLOEXEC), root, target), "--json");
+    signals_hold();
+    const stencil_status status = write_file(target, force, root);
+    signals_release();
+    return text_prefix(status, "--json");
+}
+
+stencil_status json_write(const char *target, bool force, json_t *root) {
     stencil_status status = STENCIL_OK;
     if (target != NULL && root == NULL)
-        status = stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "%s: no memory for it", target);
+        status = stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "--json %s: no memory for it",
+                                   target);
     else if (target != NULL)
-        status = write_target(target, root);
+        status = write_target(target, force, root);
     json_decref(root);
     return status;
 }

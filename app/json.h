@@ -21,7 +21,8 @@ bool json_is_stdout(const char *target);
 stencil_status json_check_target(const char *target, bool force, const char *input);
 
 /* Writes `root` (consumed; NULL: NO_MEMORY) to `target`, indented, real numbers with 17 digits. A file
- * appears whole or not at all. Does nothing where target is NULL. */
-stencil_status json_write(const char *target, json_t *root);
+ * appears whole or not at all, in place of an existing one only with `force`. Does nothing where target is
+ * NULL; what does not arrive at standard output is told by output_check(). */
+stencil_status json_write(const char *target, bool force, json_t *root);
 
 #endif

@@ -1,13 +1,14 @@
 /* The `stencil` command: finds the subcommand, and turns its status into one line on stderr and an exit code.
  */
-#include <errno.h>
 #include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "app/commands.h"
+#include "app/output.h"
 #include "app/signals.h"
+#include "app/text.h"
 
 static const command *const commands[] = {
     &command_run, &command_new, &command_compare, &command_verify, &command_info, &command_bench,
@@ -124,13 +125,17 @@ static stencil_status check_misspelt(const char *word) {
     return STENCIL_OK;
 }
 
+static bool asks_for_help(const char *word) {
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 static stencil_status dispatch(int argc, char **argv, int *exit_code) {
     const char *first = argc > 1 ? argv[1] : NULL;
     CHECK(first != NULL, USAGE, "an input file is missing: 'stencil help' shows how it is used");
-    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)
+    if (asks_for_help(first))
         return help(NULL);
     if (strcmp(first, "help") == 0)
-        return help(argc > 2 ? argv[2] : NULL);
+        return help(argc > 2 && !asks_for_help(argv[2]) ? argv[2] : NULL);
     if (strcmp(first, "--version") == 0) {
         printf("stencil %s%s\n", STENCIL_VERSION,
 #ifdef STENCIL_HAVE_CUDA
@@ -155,31 +160,21 @@ static stencil_status dispatch(int argc, char **argv, int *exit_code) {
 
 /* One line, whatever stands in the file names that it quotes. */
 static void print_error(void) {
-    fputs("stencil: ", stderr);
-    for (const char *c = stencil_error_last()->message; *c != '\0'; c++)
-        fputc((unsigned char)*c < ' ' ? '?' : *c, stderr);
-    fputc('\n', stderr);
-}
-
-/* What was printed has to arrive; a reader that had enough (EPIPE) is none of our business. */
-static stencil_status flush_output(void) {
-    errno = 0;
-    const bool failed = fflush(stdout) != 0 || ferror(stdout) != 0;
-    CHECK(!failed || errno == EPIPE, IO, "standard output: %s",
-          errno != 0 ? strerror(errno) : "write failed");
-    return STENCIL_OK;
+    char line[TEXT_NAME_SIZE];
+    fprintf(stderr, "stencil: %s\n", text_escape(stencil_error_last()->message, line, sizeof line));
 }
 
 int main(int argc, char **argv) {
+    output_start();
     signals_start();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     int exit_code = 0;
     stencil_status status = dispatch(argc, argv, &exit_code);
     if (status == STENCIL_OK)
-        status = flush_output();
+        status = output_check();
     if (status != STENCIL_OK) {
         print_error();
         exit_code = stencil_status_exit_code(status);
     }
-    return exit_code;
+    return status == STENCIL_INTERRUPTED ? 128 + signals_caught : exit_code;
 }

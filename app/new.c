@@ -1,8 +1,10 @@
 /* stencil new: makes a problem file. */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "app/commands.h"
+#include "app/output.h"
 #include "app/problem_options.h"
 #include "app/signals.h"
 #include "app/text.h"
@@ -71,6 +73,38 @@ static stencil_status make_spec(const new_options *options, stencil_spec *spec) 
     return STENCIL_OK;
 }
 
+/* As it was typed. */
+static void size_text(const stencil_spec *spec, char *text, size_t size) {
+    size_t used = 0;
+    for (int i = spec->rank - 1; i >= 0 && used < size; i--)
+        used +=
+            (size_t)snprintf(text + used, size - used, "%" PRId64 "%s", spec->extent[i], i > 0 ? "x" : "");
+}
+
+/* What the size has to be, in words of the options: the solver speaks of /u. */
+static stencil_status check_size(const stencil_spec *spec) {
+    const stencil_shape *shape =
+        &stencil_shapes[spec->rank == 2 ? STENCIL_SHAPE_j2d5pt : STENCIL_SHAPE_j3d7pt];
+    if (spec->kind == STENCIL_KIND_NONE)
+        shape = stencil_shape_find(spec->stencil);
+    char size[96];
+    size_text(spec, size, sizeof size);
+    CHECK(shape != NULL && shape->rank == spec->rank, USAGE,
+          "--stencil %s and --size %s contradict each other: the first is for %dD fields, the second is %dD",
+          spec->stencil, size, spec->rank == 2 ? 3 : 2, spec->rank);
+    int64_t bytes = 1;
+    for (int i = 0; i < spec->rank; i++) {
+        CHECK(spec->extent[i] > 2 * shape->radius, USAGE,
+              "--size %s: %s is %d cells wide, give at least as many on every axis", size, shape->name,
+              2 * shape->radius + 1);
+        /* Padding of any kind is smaller than this. */
+        CHECK(spec->extent[i] < INT64_MAX / 4 && stencil_multiply(bytes, spec->extent[i] + 1024, &bytes) &&
+                  bytes < INT64_MAX / 64,
+              USAGE, "--size %s: more cells than can be counted, give a smaller size", size);
+    }
+    return STENCIL_OK;
+}
+
 static stencil_status new_run(const invocation *call, int *exit_code) {
     const new_options *options = call->values;
     const char *path = call->operand[0];
@@ -82,19 +116,21 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
         .seed = (uint64_t)options->seed,
         .amplitude = options->amplitude,
         .source = (stencil_generate_source)options->source,
+        .interrupt = &signals_caught,
     };
     TRY(make_spec(options, &generate.spec));
-    signals_hold();
-    TRY(stencil_generate(&generate));
+    TRY(check_size(&generate.spec));
+    signals_collect();
+    TRY(text_name_out_of_memory(stencil_generate(&generate), path));
     if (options->quiet)
         return STENCIL_OK;
     const stencil_spec *spec = &generate.spec;
-    char extent[96];
-    printf("%s: %s, %s cells, %s, initial values %s\n", path,
+    char extent[96], name[TEXT_NAME_SIZE];
+    printf("%s: %s, %s cells, %s, initial values %s\n", text_escape(path, name, sizeof name),
            spec->kind != STENCIL_KIND_NONE ? stencil_kind_names[spec->kind] : spec->stencil,
            text_extent(spec->extent, spec->rank, extent, sizeof extent),
            stencil_precision_name(spec->precision), initial_choice(options->initial));
-    return STENCIL_OK;
+    return text_append(output_check(), path, "is complete");
 }
 
 const command command_new = {

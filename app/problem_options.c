@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "inputs/inputs.h"
+
 /* The first kind, NONE, is not a name that can be given. */
 static const char *problem_choice(int index) {
     return index + 1 < STENCIL_KIND_COUNT ? stencil_kind_names[index + 1] : NULL;
@@ -25,7 +27,6 @@ const char *precision_choice(int index) {
 }
 
 #define AT(field) offsetof(problem_options, field)
-#define STEPS_MAX INT64_C(1000000000000000)
 
 const option problem_option_table[] = {
     {"problem", 0, OPTION_CHOICE, AT(problem), "NAME", .help = "weights from the grid spacing",
@@ -50,14 +51,14 @@ const option problem_option_table[] = {
 const option stop_option_table[] = {
     {"steps", 0, OPTION_INTEGER, AT(steps), "N",
      .help = "stop after N steps (where nobody says: 1000, or 10000000 with a tolerance)",
-     .maximum = STEPS_MAX},
+     .maximum = STENCIL_STEPS_MAX},
     {"tolerance", 0, OPTION_REAL, AT(tolerance), "T",
      .help = "stop when the residual u' - u is under T; none: do not look at it", .none = true},
     {"norm", 0, OPTION_CHOICE, AT(norm), "NAME", .help = "of the residual, root mean square or largest",
      .choice = norm_choice},
     {"check-every", 0, OPTION_INTEGER, AT(check_every), "K",
      .help = "look at the residual every K steps (100 where nobody says)", .minimum = 1,
-     .maximum = STEPS_MAX},
+     .maximum = STENCIL_STEPS_MAX},
     {NULL},
 };
 

@@ -56,8 +56,8 @@ static const char *device_text(const run_record *run, char *text, size_t size) {
 void report_print_head(FILE *out, const run_record *run) {
     const stencil_problem *problem = run->problem;
     const stencil_plan *plan = run->plan;
-    char extent[96], boundary[96], count[TEXT_SIZE], device[192];
-    print_entry(out, "Input", "%s", run->input);
+    char extent[96], boundary[96], count[TEXT_SIZE], device[192], name[TEXT_NAME_SIZE];
+    print_entry(out, "Input", "%s", text_escape(run->input, name, sizeof name));
     print_entry(
         out, "Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
         problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
@@ -71,7 +71,6 @@ void report_print_head(FILE *out, const run_record *run) {
                 device_text(run, device, sizeof device));
     if (plan->note[0] != '\0')
         print_entry(out, "Note", "%s", plan->note);
-    fflush(out);
 }
 
 static void print_stop(FILE *out, const run_record *run) {
@@ -130,11 +129,17 @@ static void print_times(FILE *out, const run_record *run) {
                 seconds_text(run->write_s, write));
 }
 
+/* Name of the result, as it can be printed. */
+static const char *output_text(const run_record *run, char name[TEXT_NAME_SIZE]) {
+    return run->output != NULL ? text_escape(run->output, name, TEXT_NAME_SIZE) : "none";
+}
+
 void report_print_result(FILE *out, const run_record *run) {
+    char name[TEXT_NAME_SIZE];
     print_stop(out, run);
     print_rates(out, run);
     print_times(out, run);
-    print_entry(out, "Output", "%s", run->output != NULL ? run->output : "none");
+    print_entry(out, "Output", "%s", output_text(run, name));
 }
 
 static void print_limits(FILE *out, const stencil_stop *stop) {
@@ -166,7 +171,7 @@ static void print_launch(FILE *out, const run_record *run) {
 
 void report_print_plan(FILE *out, const run_record *run) {
     const stencil_plan *plan = run->plan;
-    char need[32], have[32];
+    char need[32], have[32], name[TEXT_NAME_SIZE];
     report_print_head(out, run);
     print_entry(out, "Kernel", "%s", plan->kernel);
     print_limits(out, &run->problem->stop);
@@ -176,13 +181,14 @@ void report_print_plan(FILE *out, const run_record *run) {
         print_entry(out, "", "device %s of %s available", stencil_bytes_text(plan->device_bytes, need),
                     stencil_bytes_text(plan->device_available_bytes, have));
     print_launch(out, run);
-    print_entry(out, "Output", "%s%s", run->output != NULL ? run->output : "none",
+    print_entry(out, "Output", "%s%s", output_text(run, name),
                 run->output != NULL ? " (a dry run does not write it)" : "");
 }
 
 void report_print_failure(FILE *out, const run_record *run) {
     const stencil_report *report = run->report;
-    fprintf(out, "stencil: %s: ", run->input);
+    char name[TEXT_NAME_SIZE];
+    fprintf(out, "stencil: %s: ", text_escape(run->input, name, sizeof name));
     switch (report->reason) {
     case STENCIL_REASON_NOT_CONVERGED:
         fprintf(out, "not converged in %" PRId64 " steps: residual %g, tolerance %g", report->steps,
@@ -196,6 +202,6 @@ void report_print_failure(FILE *out, const run_record *run) {
         break;
     }
     if (run->output != NULL)
-        fprintf(out, "; %s holds that step", run->output);
+        fprintf(out, "; %s holds that step", output_text(run, name));
     fputc('\n', out);
 }

@@ -1,6 +1,5 @@
 /* stencil run: reads a problem, solves it, reports, writes the result. */
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,15 +7,17 @@
 
 #include "app/commands.h"
 #include "app/json.h"
+#include "app/output.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
 #include "app/report.h"
 #include "app/signals.h"
 #include "app/text.h"
+#include "app/threads.h"
 #include "inputs/inputs.h"
 #include "solver/run.h"
 
-enum { NAME_SIZE = 4096, THREADS_MAX = 4096 };
+enum { NAME_SIZE = 4096 };
 
 typedef struct run_options {
     problem_options problem;
@@ -107,8 +108,7 @@ static stencil_status describe_problem(run_state *state) {
 
 static stencil_status make_plan(run_state *state) {
     const run_options *options = state->options;
-    if (options->threads > 0)
-        omp_set_num_threads((int)options->threads);
+    TRY(threads_start(options->threads));
     TRY(stencil_machine_probe(&state->machine));
     stencil_run_options run = {.sync = sync_choice(options->sync),
                                .backend = (stencil_backend)options->device,
@@ -119,7 +119,7 @@ static stencil_status make_plan(run_state *state) {
         run.backend = STENCIL_BACKEND_GPU;
     const stencil_status status = stencil_plan_make(&state->plan, &state->problem, &run, &state->machine);
     /* What is wrong is the size of the problem, not an option. */
-    return status == STENCIL_NO_MEMORY ? text_name_file(status, state->call->operand[0]) : status;
+    return text_name_out_of_memory(status, state->call->operand[0]);
 }
 
 /* The directory of a name and its last part. */
@@ -157,7 +157,10 @@ static stencil_status prepare_output(run_state *state) {
             .command_line = state->call->command_line,
             .started_s = (int64_t)time(NULL),
         };
-        TRY(stencil_output_prepare(&state->output));
+        signals_hold();
+        const stencil_status status = stencil_output_prepare(&state->output);
+        signals_release();
+        TRY(status);
         CHECK(options->json == NULL || json_is_stdout(options->json) ||
                   !same_file(options->json, state->output.path),
               USAGE, "--json %s is the output file too: give another name", options->json);
@@ -168,7 +171,8 @@ static stencil_status prepare_output(run_state *state) {
 static stencil_status load(run_state *state) {
     const double start_s = stencil_clock_s();
     stencil_problem *problem = &state->problem;
-    TRY(stencil_input_load(state->input, problem, state->options->allow_nonfinite));
+    TRY(text_name_out_of_memory(stencil_input_load(state->input, problem, state->options->allow_nonfinite),
+                                state->call->operand[0]));
     state->record.read_s = stencil_clock_s() - start_s;
     return STENCIL_OK;
 }
@@ -179,22 +183,39 @@ static stencil_status compute(run_state *state) {
     const stencil_watch watch = {.tick = progress_tick, .context = &progress, .interrupt = &signals_caught};
     signals_catch();
     const stencil_status status = stencil_run(&state->problem, &state->plan, &watch, &state->report);
-    signals_hold();
     progress_end(&progress);
-    TRY(status);
-    if (state->output.path != NULL) {
-        const double start_s = stencil_clock_s();
-        TRY(stencil_output_write(&state->output, &state->problem, &state->report));
-        state->record.write_s = stencil_clock_s() - start_s;
-    }
-    return STENCIL_OK;
+    return text_name_out_of_memory(status, state->call->operand[0]);
 }
 
+static stencil_status write_output(run_state *state) {
+    if (state->output.path == NULL)
+        return STENCIL_OK;
+    const double start_s = stencil_clock_s();
+    signals_hold();
+    const stencil_status status = stencil_output_write(&state->output, &state->problem, &state->report);
+    state->record.write_s = stencil_clock_s() - start_s;
+    signals_release();
+    return status;
+}
+
+/* A signal that came while the result was being written counts, too. */
 static int reason_exit_code(stencil_reason reason) {
-    if (reason == STENCIL_REASON_INTERRUPTED)
+    if (reason == STENCIL_REASON_INTERRUPTED || signals_caught != 0)
         return 128 + (signals_caught != 0 ? signals_caught : SIGINT);
     return reason == STENCIL_REASON_NOT_CONVERGED || reason == STENCIL_REASON_DIVERGED ? EXIT_NOT_CONVERGED
                                                                                        : 0;
+}
+
+static stencil_status tell(run_state *state, bool people) {
+    const run_options *options = state->options;
+    const run_record *record = &state->record;
+    if (people)
+        report_print_result(stdout, record);
+    TRY(json_write(options->json, options->force, options->json != NULL ? report_json(record) : NULL));
+    TRY(output_check());
+    if (record->exit_code != 0)
+        report_print_failure(stderr, record);
+    return STENCIL_OK;
 }
 
 static stencil_status run_stages(run_state *state, int *exit_code) {
@@ -214,20 +235,19 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     if (options->dry_run) {
         if (people)
             report_print_plan(stdout, record);
-        return json_write(options->json, report_json(record));
+        return json_write(options->json, options->force, options->json != NULL ? report_json(record) : NULL);
     }
     TRY(load(state));
-    if (people)
+    if (people) {
         report_print_head(stdout, record);
+        output_flush();
+    }
     TRY(compute(state));
+    TRY(write_output(state));
     record->report = &state->report;
     record->exit_code = *exit_code = reason_exit_code(state->report.reason);
-    if (people)
-        report_print_result(stdout, record);
-    TRY(json_write(options->json, options->json != NULL ? report_json(record) : NULL));
-    if (*exit_code != 0)
-        report_print_failure(stderr, record);
-    return STENCIL_OK;
+    const stencil_status status = tell(state, people);
+    return record->output != NULL ? text_append(status, record->output, "holds the complete result") : status;
 }
 
 static stencil_status run_run(const invocation *call, int *exit_code) {
@@ -247,8 +267,10 @@ const command command_run = {
     .details =
         "Options override the attributes of the input. Lists per axis are in array order, (y, x) or (z, y, "
         "x), "
-        "unlike --size of 'stencil new', which starts with x. The first SIGINT or SIGTERM ends the run at "
-        "the next step that is looked at and writes the result; a second one ends it at once.\n"
+        "unlike --size of 'stencil new', which starts with x. The first SIGINT, SIGTERM or SIGHUP ends "
+        "the run at a step boundary, within 16 steps on a CPU and about a millisecond on a GPU, and writes "
+        "the "
+        "result; a second one ends it at once.\n"
         "Exit codes: 0 converged or all steps done, 2 not converged or diverged (the result is written), "
         "128 + signal interrupted; 'stencil help' lists the others.",
     .groups = run_groups,

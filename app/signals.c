@@ -1,14 +1,30 @@
 #include "app/signals.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 volatile sig_atomic_t signals_caught = 0;
 
+static const int numbers[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT};
+enum { NUMBER_COUNT = sizeof numbers / sizeof *numbers, CATCH_COUNT = NUMBER_COUNT - 1 /* not SIGQUIT */ };
+
+static struct sigaction before_hold[NUMBER_COUNT];
+static int hold_depth = 0;
+static volatile sig_atomic_t held = 0;
+
 static void note(int number) {
     signals_caught = number;
     /* Whoever asks twice does not want to wait. */
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
+    for (int i = 0; i < CATCH_COUNT; i++)
+        signal(numbers[i], SIG_DFL);
+}
+
+static void collect(int number) {
+    signals_caught = number;
+}
+
+static void keep(int number) {
+    held = number;
 }
 
 static void set_handler(int number, void (*handler)(int)) {
@@ -18,6 +34,9 @@ static void set_handler(int number, void (*handler)(int)) {
         return;
     action = (struct sigaction){.sa_handler = handler, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
+    /* The handlers share what they know. */
+    for (int i = 0; i < NUMBER_COUNT; i++)
+        sigaddset(&action.sa_mask, numbers[i]);
     sigaction(number, &action, NULL);
 }
 
@@ -27,11 +46,32 @@ void signals_start(void) {
 }
 
 void signals_catch(void) {
-    set_handler(SIGINT, note);
-    set_handler(SIGTERM, note);
+    for (int i = 0; i < CATCH_COUNT; i++)
+        set_handler(numbers[i], note);
 }
 
+void signals_collect(void) {
+    for (int i = 0; i < NUMBER_COUNT; i++)
+        set_handler(numbers[i], collect);
+}
+
+/* Handlers and not a mask: with a mask, a thread of OpenMP that has none would take the signal. */
 void signals_hold(void) {
-    set_handler(SIGINT, SIG_IGN);
-    set_handler(SIGTERM, SIG_IGN);
+    if (hold_depth++ > 0)
+        return;
+    for (int i = 0; i < NUMBER_COUNT; i++) {
+        sigaction(numbers[i], NULL, &before_hold[i]);
+        set_handler(numbers[i], keep);
+    }
+}
+
+void signals_release(void) {
+    if (--hold_depth > 0)
+        return;
+    for (int i = 0; i < NUMBER_COUNT; i++)
+        sigaction(numbers[i], &before_hold[i], NULL);
+    const int number = held;
+    held = 0;
+    if (number != 0)
+        raise(number);
 }

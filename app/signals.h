@@ -1,5 +1,5 @@
-/* Signals during a run: the first SIGINT or SIGTERM asks for a stop at a step boundary, the second one ends
- * the process at once, and none cuts a file in half. */
+/* Signals: the first SIGHUP, SIGINT or SIGTERM asks for a stop at a step boundary, the second one ends the
+ * process at once, and none cuts a file in half or leaves a temporary one. */
 #ifndef STENCIL_APP_SIGNALS_H
 #define STENCIL_APP_SIGNALS_H
 
@@ -8,11 +8,17 @@
 /* Ignores SIGPIPE and SIGXFSZ: the failing write is seen where it is made. Called once, by main(). */
 void signals_start(void);
 
-/* From here on the first SIGINT or SIGTERM only sets the flag; the second one ends the process. */
+/* From here on the first SIGHUP, SIGINT or SIGTERM only sets the flag; the second one ends the process. */
 void signals_catch(void);
 
-/* From here on SIGINT and SIGTERM wait: a file is being written and will be whole soon. */
+/* From here on SIGHUP, SIGINT, SIGQUIT and SIGTERM only set the flag, however often they come: for work that
+ * looks at it and has something to clean up. */
+void signals_collect(void);
+
+/* Between these two, SIGHUP, SIGINT, SIGQUIT and SIGTERM wait: a file is being written and will be whole
+ * soon. The last one that came takes effect at the release, whatever that is by then. Pairs can be nested. */
 void signals_hold(void);
+void signals_release(void);
 
 /* The flag for stencil_watch: 0, or the number of the signal that came. */
 extern volatile sig_atomic_t signals_caught;

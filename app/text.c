@@ -43,11 +43,44 @@ const char *text_extent(const int64_t *extent, int rank, char *text, size_t size
     return text;
 }
 
-stencil_status text_name_file(stencil_status status, const char *path) {
+const char *text_escape(const char *name, char *text, size_t size) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (; *name != '\0' && used + 5 < size; name++) {
+        const unsigned char c = (unsigned char)*name;
+        if (c >= ' ' && c != 0x7f)
+            used += (size_t)snprintf(text + used, size - used, "%c", c);
+        else if (c == '\n' || c == '\t')
+            used += (size_t)snprintf(text + used, size - used, "%s", c == '\n' ? "\\n" : "\\t");
+        else
+            used += (size_t)snprintf(text + used, size - used, "\\x%02x", c);
+    }
+    return text;
+}
+
+stencil_status text_prefix(stencil_status status, const char *where) {
     if (status == STENCIL_OK)
         return status;
     const stencil_error seen = *stencil_error_last();
-    return stencil_error_set(status, seen.file, seen.line, seen.expression, "'%s': %s", path, seen.message);
+    return stencil_error_set(status, seen.file, seen.line, seen.expression, "%s: %s", where, seen.message);
+}
+
+stencil_status text_append(stencil_status status, const char *name, const char *text) {
+    if (status == STENCIL_OK)
+        return status;
+    const stencil_error seen = *stencil_error_last();
+    return stencil_error_set(status, seen.file, seen.line, seen.expression, "%s; '%s' %s", seen.message, name,
+                             text);
+}
+
+stencil_status text_name_file(stencil_status status, const char *path) {
+    char where[TEXT_NAME_SIZE + 2];
+    snprintf(where, sizeof where, "'%s'", path);
+    return text_prefix(status, where);
+}
+
+stencil_status text_name_out_of_memory(stencil_status status, const char *path) {
+    return status == STENCIL_NO_MEMORY ? text_name_file(status, path) : status;
 }
 
 stencil_status text_output_name(const char *input, char *name, size_t size) {

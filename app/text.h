@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-enum { TEXT_SIZE = 32 };
+enum { TEXT_SIZE = 32, TEXT_NAME_SIZE = 4096 };
 
 /* "4.2 µs", "12 ms", "3.42 s", "2 min 05 s", "3 h 20 min" (returned). */
 const char *text_duration(double seconds, char text[TEXT_SIZE]);
@@ -18,8 +18,19 @@ const char *text_count(int64_t count, char text[TEXT_SIZE]);
 /* Array-order extents as they are written in --size, x first: "129 x 65" (returned). */
 const char *text_extent(const int64_t *extent, int rank, char *text, size_t size);
 
+/* A name as it can be printed on one line, control characters as \\n, \\t, \\x1b (returned); cut to `size`.
+ */
+const char *text_escape(const char *name, char *text, size_t size);
+
 /* Names the file in the message of an error that has no file: "'PATH': message". Returns `status`. */
 stencil_status text_name_file(stencil_status status, const char *path);
+
+/* The same for NO_MEMORY only. */
+stencil_status text_name_out_of_memory(stencil_status status, const char *path);
+
+/* Puts "WHERE: " before the message of an error, or "; 'NAME' TEXT" behind it. Returns `status`. */
+stencil_status text_prefix(stencil_status status, const char *where);
+stencil_status text_append(stencil_status status, const char *name, const char *text);
 
 /* "input.h5" -> "input.out.h5" beside it; a suffix other than .h5 or .hdf5 is kept. USAGE where it does not
  * fit into `size`. */

@@ -1,7 +1,6 @@
 /* stencil verify: computes a result again with the plain reference and compares bit for bit. */
 #include <inttypes.h>
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +9,17 @@
 #include "app/json.h"
 #include "app/reference.h"
 #include "app/text.h"
+#include "app/threads.h"
 #include "inputs/inputs.h"
 
-enum { PATH_SIZE = 4096, THREADS_MAX = 4096 };
+enum { PATH_SIZE = 4096 };
+
+static const char give_result[] = "give a result of 'stencil run'";
 
 typedef struct verify_options {
     int64_t threads;
     const char *json;
-    bool quiet;
+    bool force, quiet;
 } verify_options;
 
 #define AT(field) offsetof(verify_options, field)
@@ -25,6 +27,7 @@ static const option verify_table[] = {
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
     {NULL},
 };
@@ -69,7 +72,7 @@ static stencil_status read_problem(verification *v) {
 }
 
 static stencil_status read_provenance(verification *v) {
-    TRY(h5_dataset_open(&v->u, v->output, "/u"));
+    TRY(h5_dataset_open(&v->u, v->output, "/u", give_result));
     TRY(h5_read_integer(v->u.file, v->output, "/provenance", "steps_done", &v->steps));
     CHECK(v->steps >= 0, BAD_DATA, "'%s': attribute steps_done of /provenance is negative", v->output);
     if (v->input != NULL)
@@ -85,7 +88,7 @@ static stencil_status read_provenance(verification *v) {
 static stencil_status read_list(const char *path, const char *name, hid_t type, int64_t *count,
                                 void **values) {
     h5_dataset list = closed;
-    stencil_status status = h5_dataset_open(&list, path, name);
+    stencil_status status = h5_dataset_open(&list, path, name, give_result);
     if (status == STENCIL_OK && list.rank != 1)
         status =
             stencil_error_set(STENCIL_BAD_DATA, __FILE__, __LINE__, "", "'%s': %s is not a list", path, name);
@@ -118,7 +121,7 @@ static stencil_status read_history(verification *v) {
 /* A dataset of the input, which has to have the shape of the output's /u. */
 static stencil_status read_field(const verification *v, const char *name, hid_t type, void *values) {
     h5_dataset field = closed;
-    stencil_status status = h5_dataset_open(&field, v->input, name);
+    stencil_status status = h5_dataset_open(&field, v->input, name, "give the input of that run");
     if (status == STENCIL_OK &&
         (field.rank != v->u.rank ||
          memcmp(field.extent, v->u.extent, (size_t)field.rank * sizeof *field.extent) != 0))
@@ -211,7 +214,7 @@ static void print_mismatch(const mismatch *m, const char *name, const char *wher
 }
 
 static void print_result(const verification *v) {
-    char steps[TEXT_SIZE], where[96], index[TEXT_SIZE];
+    char steps[TEXT_SIZE], where[96], index[TEXT_SIZE], name[TEXT_NAME_SIZE];
     const int64_t *extent = v->reference.extent;
     const int64_t x = v->cells.first % extent[STENCIL_X], line = v->cells.first / extent[STENCIL_X];
     if (v->problem.rank == 2)
@@ -221,8 +224,8 @@ static void print_result(const verification *v) {
                  line % extent[STENCIL_Y], x);
     snprintf(index, sizeof index, "[%" PRId64 "]", v->residuals.first);
     const bool equal = v->cells.count == 0 && v->residuals.count == 0;
-    printf("%s: %s after %s steps\n", v->output, equal ? "verified" : "NOT verified",
-           text_count(v->steps, steps));
+    printf("%s: %s after %s steps\n", text_escape(v->output, name, sizeof name),
+           equal ? "verified" : "NOT verified", text_count(v->steps, steps));
     print_mismatch(&v->cells, "/u", where, "cells");
     print_mismatch(&v->residuals, "/residual", index, "values");
 }
@@ -245,12 +248,11 @@ static json_t *result_json(const verification *v) {
 }
 
 static stencil_status verify_stages(const verify_options *options, verification *v, int *exit_code) {
-    if (options->threads > 0)
-        omp_set_num_threads((int)options->threads);
-    TRY(json_check_target(options->json, true, v->output));
+    TRY(threads_start(options->threads));
+    TRY(json_check_target(options->json, options->force, v->output));
     TRY(read_problem(v));
     TRY(read_provenance(v));
-    TRY(json_check_target(options->json, true, v->input));
+    TRY(json_check_target(options->json, options->force, v->input));
     TRY(read_history(v));
     TRY(reference_create(&v->reference, &v->problem));
     TRY(read_fields(v));
@@ -260,7 +262,7 @@ static stencil_status verify_stages(const verify_options *options, verification 
         *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !json_is_stdout(options->json))
         print_result(v);
-    return json_write(options->json, options->json != NULL ? result_json(v) : NULL);
+    return json_write(options->json, options->force, options->json != NULL ? result_json(v) : NULL);
 }
 
 static stencil_status verify_run(const invocation *call, int *exit_code) {
@@ -269,7 +271,8 @@ static stencil_status verify_run(const invocation *call, int *exit_code) {
     v->output = call->operand[0];
     v->input = call->operand_count > 1 ? call->operand[1] : NULL;
     v->u = closed;
-    const stencil_status status = verify_stages(call->values, v, exit_code);
+    const stencil_status status =
+        text_name_out_of_memory(verify_stages(call->values, v, exit_code), v->output);
     verify_close(v);
     return status;
 }

@@ -31,7 +31,8 @@ double stencil_clock_s(void);
  * NO_MEMORY with need and have in the message where the machine does not have it. */
 stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const char *what);
 
-/* Bytes that this process can still take (the machine's available memory, or its control group's limit). */
+/* Bytes that this process can still take: the least of the machine's available memory, what its control groups
+ * leave (all of them up to the root) and what its limit of address space (ulimit -v) leaves. */
 int64_t stencil_memory_available_bytes(void);
 
 /* "1.50 GiB" into text (returned). */

@@ -7,7 +7,7 @@
 extern "C" {
 #endif
 
-/* X(NAME, exit code after sysexits.h, meaning) */
+/* X(NAME, exit code after sysexits.h, meaning). INTERRUPTED: 128 + the signal, 130 for SIGINT. */
 #define STENCIL_STATUS_LIST(X)                                                                                \
     X(OK, 0, "success")                                                                                       \
     X(DIFFERENT, 1, "files differ")                                                                           \
@@ -18,7 +18,8 @@ extern "C" {
     X(INTERNAL, 70, "internal error")                                                                         \
     X(NO_MEMORY, 71, "out of memory")                                                                         \
     X(CANNOT_CREATE, 73, "cannot create the output")                                                          \
-    X(IO, 74, "input/output error")
+    X(IO, 74, "input/output error")                                                                           \
+    X(INTERRUPTED, 130, "interrupted")
 
 typedef enum stencil_status {
 #define X(name, code, text) STENCIL_##name,

@@ -140,30 +140,42 @@ stencil_status stencil_attribute_doubles(hid_t object, const char *path, const c
     return status;
 }
 
-static stencil_status read_integer(const attribute *a, int64_t least, int64_t *value) {
-    if (a->type_class == H5T_FLOAT) {
-        double number = 0.0;
-        TRY(attribute_read(a, H5T_NATIVE_DOUBLE, &number));
-        CHECK(number == floor(number) && fabs(number) < 0x1p63, BAD_DATA,
-              "'%s': attribute '%s' is %g; give %s", a->path, a->name, number, a->wanted);
+/* HDF5 clamps what does not fit: unsigned values are looked at as such first. */
+static stencil_status read_whole(const attribute *a, int64_t least, int64_t most, int64_t *value) {
+    if (H5Tget_sign(a->type) == H5T_SGN_NONE) {
+        uint64_t number = 0;
+        TRY(attribute_read(a, H5T_NATIVE_UINT64, &number));
+        CHECK(number <= (uint64_t)most, BAD_DATA, "'%s': attribute '%s' is %" PRIu64 "; give %s", a->path,
+              a->name, number, a->wanted);
         *value = (int64_t)number;
-    } else if (a->type_class == H5T_INTEGER) {
-        TRY(attribute_read(a, H5T_NATIVE_INT64, value));
     } else {
-        return wrong_type(a);
+        TRY(attribute_read(a, H5T_NATIVE_INT64, value));
     }
-    CHECK(*value >= least, BAD_DATA, "'%s': attribute '%s' is %" PRId64 "; give %s", a->path, a->name, *value,
-          a->wanted);
+    CHECK(*value >= least && *value <= most, BAD_DATA, "'%s': attribute '%s' is %" PRId64 "; give %s",
+          a->path, a->name, *value, a->wanted);
+    return STENCIL_OK;
+}
+
+static stencil_status read_integer(const attribute *a, int64_t least, int64_t most, int64_t *value) {
+    if (a->type_class == H5T_INTEGER)
+        return read_whole(a, least, most, value);
+    if (a->type_class != H5T_FLOAT)
+        return wrong_type(a);
+    double number = 0.0;
+    TRY(attribute_read(a, H5T_NATIVE_DOUBLE, &number));
+    CHECK(number == floor(number) && number >= (double)least && number <= (double)most, BAD_DATA,
+          "'%s': attribute '%s' is %g; give %s", a->path, a->name, number, a->wanted);
+    *value = (int64_t)number;
     return STENCIL_OK;
 }
 
 stencil_status stencil_attribute_integer(hid_t object, const char *path, const char *name, const char *wanted,
-                                         int64_t least, int64_t *value, int *count) {
+                                         int64_t least, int64_t most, int64_t *value, int *count) {
     attribute a = {-1, -1, -1, H5T_NO_CLASS, 0, path, name, wanted};
     int64_t read = 0;
     stencil_status status = attribute_inspect(&a, object, 1);
     if (status == STENCIL_OK && a.count > 0)
-        status = read_integer(&a, least, &read);
+        status = read_integer(&a, least, most, &read);
     if (status == STENCIL_OK && a.count > 0)
         *value = read;
     attribute_close(&a);

@@ -16,9 +16,9 @@ stencil_status stencil_attribute_strings(hid_t object, const char *path, const c
 /* Integers are converted; values that are not finite are BAD_DATA. */
 stencil_status stencil_attribute_doubles(hid_t object, const char *path, const char *name, const char *wanted,
                                          int count_max, double *values, int *count);
-/* Of floating-point values, whole ones are taken; at least `least`. */
+/* Of floating-point values, whole ones are taken; `least` … `most`. */
 stencil_status stencil_attribute_integer(hid_t object, const char *path, const char *name, const char *wanted,
-                                         int64_t least, int64_t *value, int *count);
+                                         int64_t least, int64_t most, int64_t *value, int *count);
 
 /* New attributes: a scalar for count 1, else an array; strings are UTF-8 of variable length. IO on failure.
  */

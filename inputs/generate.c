@@ -159,9 +159,17 @@ static stencil_status fill_source(generator *g, const stencil_h5_block *block) {
     return STENCIL_OK;
 }
 
+static stencil_status check_interrupt(const generator *g) {
+    const volatile sig_atomic_t *interrupt = g->options->interrupt;
+    CHECK(interrupt == NULL || *interrupt == 0, INTERRUPTED, "interrupted: '%s' is not written",
+          g->options->path);
+    return STENCIL_OK;
+}
+
 static stencil_status write_blocks(generator *g, hid_t dataset, const char *name, fill_block *fill) {
     stencil_h5_block block = {0};
     while (stencil_h5_block_next(&block, g->problem.extent, BLOCK_CELLS)) {
+        TRY(check_interrupt(g));
         TRY(fill(g, &block));
         CHECK(stencil_h5_block_write(dataset, g->problem.rank, &block, H5T_NATIVE_DOUBLE, g->values) >= 0, IO,
               "cannot write '%s': /%s: %s", g->options->path, name, stencil_h5_reason());
@@ -215,6 +223,7 @@ static stencil_status generate(generator *g) {
     if (spec.source == STENCIL_SOURCE_F)
         TRY(write_dataset(g, "f", fill_source));
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
+    TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);
 }
 

@@ -2,6 +2,8 @@
 #ifndef STENCIL_INPUTS_GENERATE_H
 #define STENCIL_INPUTS_GENERATE_H
 
+#include <signal.h>
+
 #include "solver/spec.h"
 
 /* Initial values, times the amplitude. The modes m_a(i) of axis a with N cells are sin(pi i/(N-1)) where it
@@ -43,12 +45,13 @@ typedef struct stencil_generate_options {
     uint64_t seed;    /* of random */
     double amplitude; /* factor of the initial values; 1 is usual */
     stencil_generate_source source;
+    const volatile sig_atomic_t *interrupt; /* not 0: stop between two blocks; NULL: nobody asks for it */
 } stencil_generate_options;
 
 /* Writes the file, block by block: it may be larger than memory. It is whole under its final name or not
  * there. BAD_DATA: a problem that could not be solved (as stencil_problem_resolve), an amplitude that is not
- * finite. USAGE: a manufactured source for another problem than poisson. CANNOT_CREATE, IO: as
- * stencil_output_write. */
+ * finite. USAGE: a manufactured source for another problem than poisson. INTERRUPTED: on request,
+ * before the file was complete. CANNOT_CREATE, IO: as stencil_output_write. */
 stencil_status stencil_generate(const stencil_generate_options *options);
 
 #endif

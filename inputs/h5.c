@@ -1,6 +1,10 @@
 #include "inputs/h5.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 void stencil_h5_quiet(void) {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -67,7 +71,32 @@ hid_t stencil_h5_file_type(stencil_precision precision) {
     return precision == STENCIL_FLOAT64 ? H5T_IEEE_F64LE : H5T_IEEE_F32LE;
 }
 
-hid_t stencil_h5_open(const char *path) {
+/* What the user can do about a file that the system does not give. */
+static const char *advice(int number) {
+    switch (number) {
+    case ENOENT:
+        return "check the name, or make the file with 'stencil new'";
+    case EACCES:
+        return "ask for the right to read it";
+    default:
+        return "give another file";
+    }
+}
+
+/* Checks the file as the system sees it, before HDF5 does: its errors tell less. */
+static stencil_status check_file(const char *path) {
+    struct stat file;
+    CHECK(stat(path, &file) == 0, NO_INPUT, "cannot open '%s': %s; %s", path, strerror(errno), advice(errno));
+    CHECK(!S_ISDIR(file.st_mode), NO_INPUT, "'%s' is a directory: give an HDF5 file", path);
+    CHECK(S_ISREG(file.st_mode), NO_INPUT, "'%s' is not a regular file: give an HDF5 file", path);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0, NO_INPUT, "cannot open '%s': %s; %s", path, strerror(errno), advice(errno));
+    close(fd);
+    CHECK(file.st_size > 0, BAD_DATA, "'%s' is empty: give an HDF5 file", path);
+    return STENCIL_OK;
+}
+
+static hid_t open_unlocked(const char *path) {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
     H5Pset_file_locking(access, true, true); /* not every file system has locks */
@@ -78,6 +107,24 @@ hid_t stencil_h5_open(const char *path) {
     if (access >= 0)
         H5Pclose(access);
     return file;
+}
+
+stencil_status stencil_h5_open(const char *path, hid_t *file) {
+    *file = -1;
+    TRY(check_file(path));
+    stencil_h5_quiet();
+    /* False for a file cut off within its first bytes as well: there is nothing left to know it by. */
+    CHECK(H5Fis_hdf5(path) > 0, BAD_DATA, "'%s' is not an HDF5 file: 'stencil new' makes one", path);
+    *file = open_unlocked(path);
+    CHECK(*file >= 0, BAD_DATA, "'%s' is truncated or damaged, or still being written (%s): make it again",
+          path, stencil_h5_reason());
+    return STENCIL_OK;
+}
+
+bool stencil_h5_dangling(hid_t file, const char *name) {
+    H5L_info_t info;
+    return H5Lget_info(file, name, &info, H5P_DEFAULT) >= 0 && info.type != H5L_TYPE_HARD &&
+           H5Oexists_by_name(file, name, H5P_DEFAULT) <= 0;
 }
 
 hid_t stencil_h5_create(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type) {

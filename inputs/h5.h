@@ -19,8 +19,13 @@ const char *stencil_h5_class_text(H5T_class_t type_class);
 hid_t stencil_h5_native_type(stencil_precision precision); /* not to be closed */
 hid_t stencil_h5_file_type(stencil_precision precision);   /* IEEE little endian, not to be closed */
 
-/* Opens a file for reading; negative on failure. */
-hid_t stencil_h5_open(const char *path);
+/* Opens any HDF5 file for reading; *file is closed by the caller, negative on failure. NO_INPUT: missing,
+ * unreadable, a directory or another special file. BAD_DATA: empty, not HDF5, truncated. The message names
+ * the file and says what to do. */
+stencil_status stencil_h5_open(const char *path, hid_t *file);
+
+/* Whether `name` (an absolute path, or one relative to `file`) is a link that leads nowhere. */
+bool stencil_h5_dangling(hid_t file, const char *name);
 
 /* A new contiguous dataset without object times and fill values (all of it is going to be written); negative
  * on failure, with the reason remembered. */

@@ -5,6 +5,9 @@
 #include "solver/problem.h"
 #include "solver/report.h"
 
+/* Most steps of a run, and most steps between two looks at the residual. */
+#define STENCIL_STEPS_MAX INT64_C(1000000000000000)
+
 /* An open input file. */
 typedef struct stencil_input stencil_input;
 

@@ -1,11 +1,7 @@
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "inputs/h5.h"
 #include "inputs/inputs.h"
@@ -21,32 +17,6 @@ struct stencil_input {
     hid_t file;
     char *path;
 };
-
-/* Checks the file as the system sees it, before HDF5 does: its errors tell less. */
-static stencil_status check_file(const char *path) {
-    struct stat file;
-    CHECK(stat(path, &file) == 0, NO_INPUT, "cannot open '%s': %s", path, strerror(errno));
-    CHECK(!S_ISDIR(file.st_mode), NO_INPUT, "'%s' is a directory: give an HDF5 file", path);
-    CHECK(S_ISREG(file.st_mode), NO_INPUT, "'%s' is not a regular file: give an HDF5 file", path);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    CHECK(fd >= 0, NO_INPUT, "cannot open '%s': %s", path, strerror(errno));
-    close(fd);
-    CHECK(file.st_size > 0, BAD_DATA, "'%s' is empty: give an HDF5 file", path);
-    return STENCIL_OK;
-}
-
-static stencil_status open_file(stencil_input *input) {
-    const char *path = input->path;
-    TRY(check_file(path));
-    stencil_h5_quiet();
-    /* False for a file cut off within its first bytes as well: there is nothing left to know it by. */
-    CHECK(H5Fis_hdf5(path) > 0, BAD_DATA, "'%s' is not an HDF5 file: 'stencil new' makes one", path);
-    input->file = stencil_h5_open(path);
-    CHECK(input->file >= 0, BAD_DATA,
-          "'%s' is truncated or damaged, or still being written (%s): make it again", path,
-          stencil_h5_reason());
-    return STENCIL_OK;
-}
 
 static stencil_status check_type(hid_t dataset, const char *path, const char *name,
                                  stencil_precision *precision) {
@@ -101,6 +71,9 @@ static stencil_status inspect(const stencil_input *input, const char *name, sten
           stencil_h5_reason());
     if (exists == 0)
         return STENCIL_OK;
+    CHECK(!stencil_h5_dangling(input->file, name), BAD_DATA,
+          "'%s': /%s is a link that leads nowhere; mend the link, or give the values as a dataset",
+          input->path, name);
     const hid_t object = H5Oopen(input->file, name, H5P_DEFAULT);
     CHECK(object >= 0, BAD_DATA, "'%s': cannot open /%s (%s)", input->path, name, stencil_h5_reason());
     const stencil_status status = check_dataset(object, input->path, name, precision, rank, extent);
@@ -128,7 +101,7 @@ static stencil_status inspect_source(const stencil_input *input, const char *nam
 }
 
 static stencil_status read_head(stencil_input *input, stencil_spec *spec) {
-    TRY(open_file(input));
+    TRY(stencil_h5_open(input->path, &input->file));
     TRY(inspect(input, "u", &spec->precision, &spec->rank, spec->extent));
     CHECK(spec->rank != 0, BAD_DATA, "'%s' has no dataset /u: give the initial values as /u", input->path);
     TRY(inspect_source(input, "b", STENCIL_SOURCE_B, spec));

@@ -112,6 +112,13 @@ stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool repl
     return status;
 }
 
+stencil_status stencil_sink_open_plain(stencil_sink *sink, const char *path, bool replace) {
+    const stencil_status status = start(sink, path, replace);
+    if (status != STENCIL_OK)
+        release(sink);
+    return status;
+}
+
 stencil_status stencil_sink_state(const stencil_sink *sink) {
     CHECK(sink->error == 0, IO, "cannot write '%s': %s; make room or choose another output file", sink->path,
           strerror(sink->error));
@@ -150,7 +157,7 @@ static stencil_status sync_directory(const stencil_sink *sink) {
     return STENCIL_OK;
 }
 
-static stencil_status finish(stencil_sink *sink) {
+static stencil_status finish_hdf5(stencil_sink *sink) {
     const herr_t flushed = H5Fflush(sink->file, H5F_SCOPE_GLOBAL);
     TRY(stencil_sink_state(sink));
     CHECK(flushed >= 0, IO, "cannot write '%s': %s", sink->path, stencil_h5_reason());
@@ -158,6 +165,12 @@ static stencil_status finish(stencil_sink *sink) {
     sink->file = -1;
     TRY(stencil_sink_state(sink));
     CHECK(closed >= 0, IO, "cannot close '%s': %s", sink->path, stencil_h5_reason());
+    return STENCIL_OK;
+}
+
+static stencil_status finish(stencil_sink *sink) {
+    if (sink->file >= 0)
+        TRY(finish_hdf5(sink));
     CHECK(fsync(sink->fd) == 0, IO, "cannot write '%s': %s; make room or choose another output file",
           sink->path, strerror(errno));
     const int failed = close(sink->fd);

@@ -1,5 +1,5 @@
-/* A new HDF5 file that appears under its final name whole or not at all: written to a temporary file beside
- * it, fsynced, renamed. */
+/* A new file, HDF5 or not, that appears under its final name whole or not at all: written to a temporary file
+ * beside it, fsynced, renamed. */
 #ifndef STENCIL_INPUTS_SINK_H
 #define STENCIL_INPUTS_SINK_H
 
@@ -8,7 +8,7 @@
 #include "base/base.h"
 
 typedef struct stencil_sink {
-    hid_t file;      /* to be written through HDF5; -1: not open */
+    hid_t file;      /* to be written through HDF5; -1: not open, or a plain file */
     char *path;      /* final name, owned */
     char *directory; /* of it, owned */
     char *temporary; /* owned; NULL: nothing to remove */
@@ -28,6 +28,9 @@ stencil_status stencil_sink_check(const char *path, bool replace, const char *ot
 
 /* Opens the temporary file and creates an empty HDF5 file in it. On failure nothing is left. */
 stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace);
+
+/* Opens the temporary file of a plain file, to be written through sink->fd. */
+stencil_status stencil_sink_open_plain(stencil_sink *sink, const char *path, bool replace);
 
 /* IO when a write has failed so far; to be asked between large writes. */
 stencil_status stencil_sink_state(const stencil_sink *sink);

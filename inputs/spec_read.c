@@ -5,6 +5,7 @@
 
 #include "inputs/attributes.h"
 #include "inputs/h5.h"
+#include "inputs/inputs.h"
 #include "inputs/spec_file.h"
 
 /* "laplace, poisson, heat" into text (returned); empty names are left out. */
@@ -57,6 +58,22 @@ static stencil_status read_names(hid_t file, const char *path, stencil_spec *spe
     return STENCIL_OK;
 }
 
+static stencil_status read_counts(hid_t file, const char *path, stencil_spec *spec) {
+    const struct {
+        const char *name;
+        int64_t least, *value;
+    } number[] = {{"steps", 0, &spec->steps}, {"check_every", 1, &spec->check_every}};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        char wanted[80];
+        int count = 0;
+        snprintf(wanted, sizeof wanted, "a whole number from %" PRId64 " to %" PRId64, number[i].least,
+                 STENCIL_STEPS_MAX);
+        TRY(stencil_attribute_integer(file, path, number[i].name, wanted, number[i].least, STENCIL_STEPS_MAX,
+                                      number[i].value, &count));
+    }
+    return STENCIL_OK;
+}
+
 static stencil_status read_numbers(hid_t file, const char *path, stencil_spec *spec) {
     const struct {
         const char *name;
@@ -84,9 +101,7 @@ static stencil_status read_numbers(hid_t file, const char *path, stencil_spec *s
         CHECK(spec->spacing[i] > 0, BAD_DATA, "'%s': attribute 'spacing' is %g; give %s", path,
               spec->spacing[i], wanted);
     spec->spacing_count = count;
-    TRY(stencil_attribute_integer(file, path, "steps", "a whole number >= 0", 0, &spec->steps, &count));
-    return stencil_attribute_integer(file, path, "check_every", "a whole number >= 1", 1, &spec->check_every,
-                                     &count);
+    return read_counts(file, path, spec);
 }
 
 /* A small dataset of numbers: its shape, and its values in double. */

@@ -53,9 +53,11 @@ static stencil_status copy_source(const stencil_sink *sink, const char *input_pa
     if (source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
     const char *name = source == STENCIL_SOURCE_B ? "b" : "f";
-    const hid_t input = stencil_h5_open(input_path);
-    CHECK(input >= 0, IO, "cannot write '%s': the input '%s' cannot be opened any more (%s)", sink->path,
-          input_path, stencil_h5_reason());
+    hid_t input = -1;
+    if (stencil_h5_open(input_path, &input) != STENCIL_OK) {
+        const stencil_error seen = *stencil_error_last();
+        FAIL(IO, "cannot write '%s': the input is needed once more: %s", sink->path, seen.message);
+    }
     const herr_t failed = H5Ocopy(input, name, sink->file, name, H5P_DEFAULT, H5P_DEFAULT);
     if (failed < 0)
         stencil_h5_reason();

@@ -35,6 +35,13 @@ static void points_insert(points *p, const int32_t offset[3], double weight) {
     p->weight[at] = weight;
 }
 
+static stencil_status point_twice(const int32_t offset[3], int rank) {
+    CHECK(rank != 2, BAD_DATA, "/stencil/offsets names the point (%d, %d) twice", (int)offset[STENCIL_Y],
+          (int)offset[STENCIL_X]);
+    FAIL(BAD_DATA, "/stencil/offsets names the point (%d, %d, %d) twice", (int)offset[STENCIL_Z],
+         (int)offset[STENCIL_Y], (int)offset[STENCIL_X]);
+}
+
 static stencil_status points_from_offsets(points *p, const stencil_spec *spec) {
     CHECK(spec->offset_count <= STENCIL_POINTS_MAX, BAD_DATA, "%d points: at most %d are possible",
           spec->offset_count, STENCIL_POINTS_MAX);
@@ -46,9 +53,8 @@ static stencil_status points_from_offsets(points *p, const stencil_spec *spec) {
         for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++)
             offset[axis] = spec->offset[k][list_index(spec->rank, axis)];
         for (int j = 0; j < p->count; j++)
-            CHECK(compare_offsets(p->offset[j], offset) != 0, BAD_DATA,
-                  "/stencil/offsets names the point (%d, %d, %d) twice", (int)offset[0], (int)offset[1],
-                  (int)offset[2]);
+            if (compare_offsets(p->offset[j], offset) == 0)
+                return point_twice(offset, spec->rank);
         points_insert(p, offset, spec->weight[k]);
     }
     return STENCIL_OK;

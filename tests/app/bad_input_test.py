@@ -5,9 +5,9 @@ import unittest
 
 import numpy
 
-from harness import CommandTest, field, h5py
+from harness import CommandTest, field, h5py, limited
 
-USAGE, BAD_DATA, NO_INPUT, UNAVAILABLE, NO_MEMORY, CANNOT_CREATE, IO = 64, 65, 66, 69, 71, 73, 74
+USAGE, BAD_DATA, NO_INPUT, UNAVAILABLE, NO_MEMORY, CANNOT_CREATE = 64, 65, 66, 69, 71, 73
 
 
 class Options(CommandTest):
@@ -64,8 +64,18 @@ class Options(CommandTest):
         self.refused(USAGE, ["--size"], "new", "x.h5", "--problem", "heat")
         self.refused(USAGE, ["--problem", "--stencil"], "new", "x.h5", "--size", "9x9")
         self.refused(USAGE, ["--size", "'9by9'"], "new", "x.h5", "--problem", "heat", "--size", "9by9")
-        self.refused(BAD_DATA, ["j3d7pt"], "new", "x.h5", "--stencil", "j3d7pt", "--size", "9x9")
+        self.refused(USAGE, ["--stencil j3d7pt", "--size 9x9"], "new", "x.h5", "--stencil", "j3d7pt", "--size", "9x9")
         self.refused(CANNOT_CREATE, ["'p.h5'", "--force"], "new", "p.h5", "--problem", "heat", "--size", "9x9")
+
+    def test_size_of_new(self):
+        self.refused(USAGE, ["--size 2x2", "7 cells"], "new", "x.h5", "--stencil", "j2d49pt", "--size", "2x2")
+        self.refused(USAGE, ["--size 9x2", "3 cells"], "new", "x.h5", "--problem", "heat", "--size", "9x2")
+        self.refused(USAGE, ["--size 9x9x2", "3 cells"], "new", "x.h5", "--problem", "heat", "--size", "9x9x2")
+        for size in ("4000000000x4000000000", "9000000000000000000x9", "9x9223372036854775807",
+                     "4000000000x4000000000x4000000000", "99999999999999999999x9"):
+            for stencil in (("--stencil", "j2d49pt"), ("--problem", "poisson")):
+                if "--problem" in stencil or size.count("x") == 1:
+                    self.refused(USAGE, ["--size", size], "new", "x.h5", *stencil, "--size", size)
 
     def test_unstable_time_step(self):
         self.refused(BAD_DATA, ["p.h5", "dt", "largest stable", "0.25"], "p.h5", "--problem", "heat", "--dt", 1)
@@ -79,14 +89,21 @@ class Files(CommandTest):
         self.refused(code, wanted, "compare", name, name)
 
     def test_missing(self):
-        self.every_reader(NO_INPUT, ["'nothing.h5'", "No such file"], "nothing.h5")
+        self.every_reader(NO_INPUT, ["'nothing.h5'", "No such file", "'stencil new'"], "nothing.h5")
 
     def test_name_of_two_lines(self):
-        self.every_reader(NO_INPUT, ["'no?thing.h5'"], "no\nthing.h5")
+        self.every_reader(NO_INPUT, ["'no\\nthing.h5'"], "no\nthing.h5")
 
     def test_directory(self):
         os.mkdir(self.path("d.h5"))
         self.every_reader(NO_INPUT, ["'d.h5'", "directory"], "d.h5")
+
+    def test_pipe(self):
+        os.mkfifo(self.path("f.h5"))
+        for arguments in (("f.h5",), ("verify", "f.h5"), ("compare", "f.h5", "f.h5")):
+            done = self.call(*arguments)
+            self.assertEqual(done.returncode, NO_INPUT)
+            self.assertRegex(done.stderr, r"^stencil: 'f.h5' is not a regular file.*\n$")
 
     def test_unreadable(self):
         self.make()
@@ -116,7 +133,7 @@ class Files(CommandTest):
 
     def test_compare_other_dataset(self):
         self.make()
-        self.refused(BAD_DATA, ["'p.h5'", "/nothing"], "compare", "p.h5", "p.h5", "--dataset", "/nothing")
+        self.refused(BAD_DATA, ["'p.h5'", "/nothing", "--dataset"], "compare", "p.h5", "p.h5", "--dataset", "/nothing")
 
 
 class Contents(CommandTest):
@@ -125,6 +142,11 @@ class Contents(CommandTest):
 
     def test_missing_u(self):
         self.bad(["/u"], datasets={"v": field(9, 9)})
+
+    def test_dangling_u(self):
+        for link in (h5py.SoftLink("/nowhere"), h5py.ExternalLink("nowhere.h5", "/u")):
+            self.bad(["/u is a link", "leads nowhere"], u=lambda file: file.__setitem__("u", link))
+            self.refused(BAD_DATA, ["'p.h5'", "/u is a link", "--dataset"], "compare", "p.h5", "p.h5")
 
     def test_group_for_u(self):
         self.bad(["/u", "group"], u=lambda file: file.create_group("u"))
@@ -185,6 +207,10 @@ class Contents(CommandTest):
         self.bad(["/stencil/weights", "4", "5"], u=u, datasets={"stencil/weights": [0.25] * 4})
         self.bad(["offsets"], u=u, attributes=none,
                  datasets={"stencil/offsets": star * 4, "stencil/weights": [0.5, 0.25, 0.25]})
+        self.bad(["offsets", "(-1, 1) twice"], u=u, attributes=none,
+                 datasets={"stencil/offsets": [[-1, 1], [0, 0], [-1, 1]], "stencil/weights": [0.5, 0.25, 0.25]})
+        self.bad(["offsets", "(-1, 1, 0) twice"], u=field(9, 9, 9), attributes=none,
+                 datasets={"stencil/offsets": [[-1, 1, 0], [-1, 1, 0]], "stencil/weights": [0.5, 0.5]})
 
     def test_attributes(self):
         self.bad(["stencil", "nonsense"], u=field(9, 9), attributes={"stencil": "nonsense"})
@@ -192,6 +218,9 @@ class Contents(CommandTest):
         self.bad(["boundary", "open"], u=field(9, 9), attributes={"boundary": "open"})
         self.bad(["problem", "wave"], u=field(9, 9), attributes={"stencil": None, "problem": "wave"})
         self.bad(["steps"], u=field(9, 9), attributes={"steps": -3})
+        for name in ("steps", "check_every"):
+            for value in (numpy.uint64(2**64 - 1), numpy.int64(2**63 - 1), 10**15 + 1, 1e16):
+                self.bad([f"'{name}'", "1000000000000000"], u=field(9, 9), attributes={name: value})
 
     def test_source_of_another_shape(self):
         self.bad(["/b", "shape"], u=field(9, 9), datasets={"b": field(9, 8)})
@@ -207,6 +236,28 @@ class Machine(CommandTest):
         self.huge()
         line = self.refused(NO_MEMORY, ["'huge.h5'", "TiB"], "huge.h5", "--device", "cpu")
         self.assertRegex(line, r"needs [0-9.]+ TiB .*[0-9.]+ [KMGT]iB is available")
+
+    def skip_without_address_space(self, limit):
+        """The address sanitizer's shadow fits under no limit."""
+        if "AddressSanitizer" in self.call("--version", preexec_fn=limit).stderr:
+            self.skipTest("built with the address sanitizer")
+
+    def test_address_space(self):
+        """A limit that the field does not fit under, though the machine has the memory."""
+        space = limited(resource.RLIMIT_AS, 600 << 20)
+        self.skip_without_address_space(space)
+        self.write("large.h5", lambda file: file.create_dataset("u", (1 << 13, 1 << 13), "f8", chunks=(1 << 12, 1 << 12)))
+        line = self.refused(NO_MEMORY, ["'large.h5'"], "large.h5", "--device", "cpu", "--threads", 1,
+                            preexec_fn=space)
+        self.assertRegex(line, r"needs [0-9.]+ [MG]iB .*[0-9.]+ [KM]iB is available")
+
+    def test_more_threads_than_the_system_starts(self):
+        self.make()
+        space = limited(resource.RLIMIT_AS, 400000 << 10)
+        self.skip_without_address_space(space)
+        for arguments in (("p.h5", "--device", "cpu"), ("verify", "p.h5"), ("bench", "copy", "--device", "cpu")):
+            self.refused(NO_MEMORY, ["--threads 300", "starts only"], *arguments, "-j", 300, preexec_fn=space)
+        self.ok("p.h5", "--device", "cpu", "--steps", 1, "-j", 3, preexec_fn=space)
 
     def test_memory_with_a_gpu(self):
         if self.gpu_count() == 0:
@@ -228,78 +279,6 @@ class Machine(CommandTest):
         self.make()
         self.refused(UNAVAILABLE, ["--gpus", str(count)], "p.h5", "--gpus", count + 1)
         self.refused(UNAVAILABLE, ["--gpus", str(count)], "p.h5", "--gpus", f"{count},")
-
-
-class Output(CommandTest):
-    """All of these are found before anything is computed: the run would take years."""
-
-    forever = ("--steps", 10**14, "--device", "cpu")
-
-    def setUp(self):
-        super().setUp()
-        self.make()
-
-    def test_directory_missing(self):
-        self.refused(CANNOT_CREATE, ["nowhere"], "p.h5", "-o", "nowhere/out.h5", *self.forever)
-        self.refused(CANNOT_CREATE, ["nowhere"], "p.h5", "--json", "nowhere/out.json", *self.forever)
-        self.refused(CANNOT_CREATE, ["nowhere"], "new", "nowhere/p.h5", "--problem", "heat", "--size", "9x9")
-
-    def test_directory_is_a_file(self):
-        self.refused(CANNOT_CREATE, ["p.h5/"], "p.h5", "-o", "p.h5/out.h5", *self.forever)
-
-    def test_directory_read_only(self):
-        os.mkdir(self.path("d"))
-        keywords = self.as_nobody()
-        os.chmod(self.path("d"), 0o555)
-        self.refused(CANNOT_CREATE, ["'d/'", "Permission denied"], "p.h5", "-o", "d/out.h5", *self.forever, **keywords)
-        self.refused(CANNOT_CREATE, ["'d/'", "Permission denied"], "p.h5", "--no-output", "--json", "d/out.json",
-                     *self.forever, **keywords)
-
-    def test_is_a_directory(self):
-        os.mkdir(self.path("d"))
-        self.refused(CANNOT_CREATE, ["'d'", "directory"], "p.h5", "-o", "d", "--force", *self.forever)
-
-    def test_exists(self):
-        open(self.path("p.out.h5"), "w").close()
-        self.refused(CANNOT_CREATE, ["'p.out.h5'", "--force"], "p.h5", *self.forever)
-        self.refused(CANNOT_CREATE, ["'p.out.h5'", "--force"], "p.h5", "--no-output", "--json", "p.out.h5",
-                     *self.forever)
-
-    def test_is_the_input(self):
-        os.symlink("p.h5", self.path("link.h5"))
-        os.link(self.path("p.h5"), self.path("hard.h5"))
-        for name in ("p.h5", "./p.h5", "link.h5", "hard.h5"):
-            self.refused(CANNOT_CREATE, [f"'{name}'", "is the input"], "p.h5", "-o", name, "--force", *self.forever)
-            self.refused(CANNOT_CREATE, [f"'{name}'", "is the input"], "p.h5", "--no-output", "--json", name, "--force",
-                         *self.forever)
-
-    def test_report_in_place_of_the_output(self):
-        self.refused(USAGE, ["--json"], "p.h5", "-o", "x.h5", "--json", "./x.h5", *self.forever)
-
-    def limited(self):
-        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
-
-    def test_disk_full(self):
-        self.make("big.h5", "--size", "129x129")
-        self.refused(IO, ["'big.out.h5'", "too large"], "big.h5", "--steps", 1, "--device", "cpu",
-                     preexec_fn=self.limited)
-        self.refused(IO, ["'new.h5'", "too large"], "new", "new.h5", "--problem", "heat", "--size", "129x129",
-                     preexec_fn=self.limited)
-
-    def test_disk_full_keeps_the_old_output(self):
-        self.make("big.h5", "--size", "129x129")
-        self.ok("big.h5", "--steps", 1, "--device", "cpu")
-        self.refused(IO, ["'big.out.h5'"], "big.h5", "--steps", 2, "--device", "cpu", "--force",
-                     preexec_fn=self.limited)
-
-    def test_disk_full_for_the_report(self):
-        self.refused(IO, ["r.json"], "p.h5", "--no-output", "--json", "r.json", "--check-every", 1, "--steps", 500,
-                     "--device", "cpu", preexec_fn=self.limited)
-
-    def test_standard_output_full(self):
-        with open("/dev/full", "w") as full:
-            self.refused(IO, ["standard output"], "info", stdout=full)
-            self.refused(IO, ["standard output"], "p.h5", "--no-output", "--device", "cpu", "--json", "-", stdout=full)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,19 @@ class New(CommandTest):
         with h5py.File(self.path("q.h5")) as file:
             self.assertNotIn("f", file)
 
+    def test_names_of_many_lines(self):
+        name = "a\nb\t\x1b[31m.h5"
+        shown = "a\\nb\\t\\x1b[31m"
+        done = self.ok("new", name, "--problem", "heat", "--size", "9x9", "--initial", "sine")
+        self.assertIn(f"{shown}.h5: heat", done.stdout)
+        done = self.ok(name, "--tolerance", "1e-30", "--steps", 2, "--device", "cpu", code=2)
+        self.assertRegex(done.stdout, rf"(?m)^Input +{re.escape(shown)}\.h5$")
+        self.assertRegex(done.stdout, rf"(?m)^Output +{re.escape(shown)}\.out\.h5$")
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        result = name.replace(".h5", ".out.h5")
+        self.assertIn(f"{shown}.out.h5: verified", self.ok("verify", result).stdout)
+        self.assertIn(f"{shown}.h5 and {shown}.h5: /u is equal", self.ok("compare", name, name).stdout)
+
     def test_quiet(self):
         self.assertEqual(self.ok("new", "p.h5", "--problem", "heat", "--size", "9x9", "-q").stdout, "")
 
@@ -226,7 +239,7 @@ class Info(CommandTest):
 
 class Help(CommandTest):
     def test_overview_and_version(self):
-        for arguments in (("help",), ("--help",), ("-h",)):
+        for arguments in (("help",), ("--help",), ("-h",), ("help", "--help"), ("help", "-h")):
             text = self.ok(*arguments).stdout
             for command in COMMANDS:
                 self.assertIn(f"  {command} ", text)

@@ -2,6 +2,7 @@
 import hashlib
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,11 @@ except ImportError:
 
 NOBODY = 65534
 STENCIL = os.environ["STENCIL"]
+
+
+def limited(what, most):
+    """A preexec_fn that sets a resource limit."""
+    return lambda: resource.setrlimit(what, (most, most))
 
 
 class CommandTest(unittest.TestCase):

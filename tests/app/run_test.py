@@ -3,6 +3,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import signal
 import subprocess
@@ -280,6 +281,50 @@ class Signals(CommandTest):
         for sync in ("relaunch", "grid"):
             self.interrupt(signal.SIGINT, sync)
         self.interrupt(signal.SIGTERM, "relaunch")
+        self.interrupt(signal.SIGHUP, "grid")
+
+    def temporary(self, name):
+        return [entry for entry in os.listdir(self.directory) if entry.startswith(f".{name}.")]
+
+    def start(self, *arguments):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+
+        return subprocess.Popen([STENCIL, *arguments], cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                encoding="utf-8", preexec_fn=limit)
+
+    def signal_while_writing(self, process, name, number):
+        """Sends a signal as soon as there is the temporary file; gives the exit code and standard error."""
+        while process.poll() is None and not self.temporary(name):
+            pass
+        process.send_signal(number)
+        errors = process.communicate(timeout=60)[1]
+        return process.returncode, errors
+
+    def test_signal_while_the_result_is_written(self):
+        self.make("p.h5", "--size", "3000x3000")
+        whole = None
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            process = self.start("p.h5", "--steps", "1", "--force", *CPU)
+            while not process.stdout.readline().startswith("Strategy"):
+                pass
+            code, errors = self.signal_while_writing(process, "p.out.h5", number)
+            # SIGQUIT wants no orderly end, only no torn file.
+            self.assertEqual(code, -number if number == signal.SIGQUIT else 128 + number, errors)
+            self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "p.out.h5"])
+            self.assertEqual(self.attribute("p.out.h5", "provenance", "steps_done"), 1)
+            size = os.path.getsize(self.path("p.out.h5"))
+            self.assertIn(whole, (None, size))
+            whole = size
+
+    def test_signal_while_a_problem_is_made(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+            process = self.start("new", "p.h5", "--stencil", "j3d7pt", "--size", "1000x1000x1000", "--initial", "random")
+            code, errors = self.signal_while_writing(process, "p.h5", number)
+            self.assertEqual(code, 128 + number, errors)
+            self.assertRegex(errors, r"^stencil: interrupted: 'p.h5' is not written\n$")
+            self.assertEqual(os.listdir(self.directory), [])
 
     def test_reader_that_leaves(self):
         self.make()

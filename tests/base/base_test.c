@@ -1,21 +1,26 @@
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/memory.h"
 
 static void exit_codes_follow_sysexits(void **state) {
     (void)state;
     static const struct {
         stencil_status status;
         int code;
-    } expected[] = {{STENCIL_OK, 0},        {STENCIL_DIFFERENT, 1},  {STENCIL_USAGE, 64},
-                    {STENCIL_BAD_DATA, 65}, {STENCIL_NO_INPUT, 66},  {STENCIL_UNAVAILABLE, 69},
-                    {STENCIL_INTERNAL, 70}, {STENCIL_NO_MEMORY, 71}, {STENCIL_CANNOT_CREATE, 73},
-                    {STENCIL_IO, 74}};
+    } expected[] = {{STENCIL_OK, 0},        {STENCIL_DIFFERENT, 1},    {STENCIL_USAGE, 64},
+                    {STENCIL_BAD_DATA, 65}, {STENCIL_NO_INPUT, 66},    {STENCIL_UNAVAILABLE, 69},
+                    {STENCIL_INTERNAL, 70}, {STENCIL_NO_MEMORY, 71},   {STENCIL_CANNOT_CREATE, 73},
+                    {STENCIL_IO, 74},       {STENCIL_INTERRUPTED, 130}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         assert_int_equal(stencil_status_exit_code(expected[i].status), expected[i].code);
         assert_true(strlen(stencil_status_text(expected[i].status)) > 3);
@@ -131,6 +136,107 @@ static void too_much_memory_is_refused_with_need_and_have(void **state) {
     assert_null(memory);
 }
 
+/* Without room in the address space nothing is tried; where the allocation itself fails (the limit of data is
+ * not asked for), the message has been written before it is used. */
+static void limits_of_the_process_count(void **state) {
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__)
+    skip(); /* its shadow takes terabytes of address space */
+#else
+    struct rlimit space, data;
+    assert_int_equal(getrlimit(RLIMIT_AS, &space), 0);
+    assert_int_equal(getrlimit(RLIMIT_DATA, &data), 0);
+    if (space.rlim_cur == RLIM_INFINITY)
+        assert_true(stencil_memory_address_space_left_bytes() == INT64_MAX);
+    struct rlimit tight = {(rlim_t)1 << 30, space.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &tight), 0);
+    void *memory = NULL;
+    const int64_t left = stencil_memory_address_space_left_bytes();
+    const int64_t available = stencil_memory_available_bytes();
+    const stencil_status without_space = stencil_memory_alloc(&memory, INT64_C(1) << 30, "the field u");
+    assert_int_equal(setrlimit(RLIMIT_AS, &space), 0);
+    assert_true(left > 0 && left < INT64_C(1) << 30);
+    assert_true(available <= left);
+    assert_int_equal(without_space, STENCIL_NO_MEMORY);
+    assert_null(memory);
+    assert_non_null(strstr(stencil_error_last()->message, "the field u needs 1.00 GiB of host memory, "));
+    tight = (struct rlimit){(rlim_t)1 << 24, data.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_DATA, &tight), 0);
+    const stencil_status without_data = stencil_memory_alloc(&memory, 96 << 20, "the field u");
+    assert_int_equal(setrlimit(RLIMIT_DATA, &data), 0);
+    assert_int_equal(without_data, STENCIL_NO_MEMORY);
+    assert_null(memory);
+    assert_non_null(strstr(stencil_error_last()->message, "the field u needs 96.00 MiB of host memory, "));
+    assert_non_null(strstr(stencil_error_last()->message, "iB available"));
+#endif
+}
+
+static char folder[64];
+
+static void put(const char *name, const char *text) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int64_t group_left(const char *membership) {
+    char path[256];
+    put("membership", membership);
+    snprintf(path, sizeof path, "%s/membership", folder);
+    return stencil_memory_group_left_bytes(path, folder);
+}
+
+static void control_groups_count_up_to_the_root(void **state) {
+    (void)state;
+    static const char *const folders[] = {"", "/a", "/a/b", "/memory", "/memory/c"};
+    static const char *const files[] = {"a/b/memory.max",
+                                        "a/b/memory.current",
+                                        "a/b/memory.stat",
+                                        "a/memory.max",
+                                        "a/memory.current",
+                                        "memory/c/memory.limit_in_bytes",
+                                        "memory/c/memory.usage_in_bytes",
+                                        "memory/c/memory.stat",
+                                        "membership"};
+    char path[256];
+    strcpy(folder, "/tmp/stencil-base-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    for (size_t i = 1; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, sizeof path, "%s%s", folder, folders[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    put("a/b/memory.max", "1000000\n");
+    put("a/b/memory.current", "700000\n");
+    put("a/b/memory.stat", "anon 5\ninactive_anon 9\ninactive_file 200000\n");
+    put("a/memory.max", "max\n");
+    put("a/memory.current", "900000\n");
+    put("memory/c/memory.limit_in_bytes", "5000\n");
+    put("memory/c/memory.usage_in_bytes", "4000\n");
+    put("memory/c/memory.stat", "inactive_file 1\ntotal_inactive_file 500\n");
+    assert_true(group_left("") == INT64_MAX);
+    assert_true(group_left("0::/a/b\n") == 500000);
+    assert_true(group_left("0::/a\n") == INT64_MAX);
+    assert_true(group_left("0::/a/b/gone\n") == 500000);
+    assert_true(group_left("7:cpu,memory:/c\n0::/\n") == 1500);
+    assert_true(group_left("7:cpu,memory:/c\n0::/a/b\n") == 1500);
+    assert_true(group_left("7:memory_other:/c\n") == INT64_MAX);
+    put("a/memory.max", "900001\n");
+    assert_true(group_left("0::/a/b\n") == 1);
+    put("a/b/memory.max", "10\n");
+    assert_true(group_left("0::/a/b\n") == 0);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    for (size_t i = sizeof folders / sizeof *folders; i-- > 0;) {
+        snprintf(path, sizeof path, "%s%s", folder, folders[i]);
+        assert_int_equal(rmdir(path), 0);
+    }
+}
+
 static void the_clock_runs_forward(void **state) {
     (void)state;
     const double begin = stencil_clock_s();
@@ -158,6 +264,8 @@ int main(void) {
         cmocka_unit_test(bytes_are_written_for_people),
         cmocka_unit_test(memory_is_aligned_and_zero),
         cmocka_unit_test(too_much_memory_is_refused_with_need_and_have),
+        cmocka_unit_test(limits_of_the_process_count),
+        cmocka_unit_test(control_groups_count_up_to_the_root),
         cmocka_unit_test(the_clock_runs_forward),
         cmocka_unit_test(precisions_have_names_and_sizes),
     };

@@ -1,0 +1,80 @@
+#include "app/threads.h"
+
+#include <ctype.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Threads that wait for each other, so that all of them exist at once. */
+typedef struct crowd {
+    pthread_mutex_t mutex;
+    pthread_cond_t go;
+    bool done;
+} crowd;
+
+static void *wait_for_the_others(void *context) {
+    crowd *c = context;
+    pthread_mutex_lock(&c->mutex);
+    while (!c->done)
+        pthread_cond_wait(&c->go, &c->mutex);
+    pthread_mutex_unlock(&c->mutex);
+    return NULL;
+}
+
+/* OpenMP 5.2, 21.2.2 OMP_STACKSIZE: a number and B, K (without a letter, too), M or G; 0: not given. */
+static size_t stack_bytes(void) {
+    const char *text = getenv("OMP_STACKSIZE");
+    if (text == NULL)
+        return 0;
+    char *end;
+    const unsigned long long number = strtoull(text, &end, 10);
+    while (isspace((unsigned char)*end))
+        end++;
+    const char *const units = "BKMG", *unit = strchr(units, toupper((unsigned char)*end));
+    const int shift = *end == '\0' || unit == NULL ? 10 : 10 * (int)(unit - units);
+    return number <= SIZE_MAX >> shift ? (size_t)number << shift : 0;
+}
+
+/* How many threads beside this one the system starts, of `count`; *number is why there are no more. */
+static int64_t start_and_join(pthread_t *thread, int64_t count, int *number) {
+    crowd c = {.mutex = PTHREAD_MUTEX_INITIALIZER, .go = PTHREAD_COND_INITIALIZER};
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    if (stack_bytes() > 0)
+        pthread_attr_setstacksize(&attributes, stack_bytes());
+    int64_t started = 0;
+    while (started < count &&
+           (*number = pthread_create(&thread[started], &attributes, wait_for_the_others, &c)) == 0)
+        started++;
+    pthread_mutex_lock(&c.mutex);
+    c.done = true;
+    pthread_cond_broadcast(&c.go);
+    pthread_mutex_unlock(&c.mutex);
+    for (int64_t i = 0; i < started; i++)
+        pthread_join(thread[i], NULL);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+stencil_status threads_start(int64_t count) {
+    if (count <= 0)
+        return STENCIL_OK;
+    pthread_t *thread = calloc((size_t)count, sizeof *thread);
+    CHECK(thread != NULL, NO_MEMORY, "no memory for --threads %lld", (long long)count);
+    int number = 0;
+    /* One more than OpenMP starts leaves room for what it needs besides. */
+    const int64_t started = count == 1 ? count : start_and_join(thread, count, &number);
+    free(thread);
+    CHECK(started == count, NO_MEMORY,
+          "--threads %lld: the system starts only %lld threads (%s); give fewer, or raise 'ulimit -v' or "
+          "'ulimit -u'",
+          (long long)count, (long long)started, strerror(number));
+    omp_set_num_threads((int)count);
+    /* The team starts while there is room: what is allocated from here on knows of its stacks. */
+    int team = 0;
+#pragma omp parallel reduction(+ : team)
+    team++;
+    CHECK(team > 0, INTERNAL, "OpenMP starts no thread");
+    return STENCIL_OK;
+}

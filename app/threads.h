@@ -1,0 +1,13 @@
+/* The team of CPU threads. */
+#ifndef STENCIL_APP_THREADS_H
+#define STENCIL_APP_THREADS_H
+
+#include "base/base.h"
+
+enum { THREADS_MAX = 4096 };
+
+/* Makes OpenMP use `count` threads and starts them; -1 leaves all to OpenMP. NO_MEMORY where the system does
+ * not start as many: OpenMP itself would end the process. Called before the first parallel region. */
+stencil_status threads_start(int64_t count);
+
+#endif

@@ -1,0 +1,150 @@
+#include "base/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { PATH_CHARS = 4096 };
+
+/* First number behind `key` in a file of the kernel's; INT64_MAX where there is none ("max" included). */
+static int64_t kernel_number(const char *path, const char *key) {
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return INT64_MAX;
+    char line[256];
+    int64_t number = INT64_MAX;
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, strlen(key)) == 0 && sscanf(line + strlen(key), "%" SCNd64, &number) == 1)
+            break;
+    }
+    fclose(file);
+    return number;
+}
+
+/* The files of one version of control groups. */
+typedef struct group_files {
+    const char *folder, *limit, *used, *reclaimable;
+} group_files;
+
+static const group_files version_1 = {"/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+                                      "total_inactive_file "};
+static const group_files version_2[] = {{"", "memory.max", "memory.current", "inactive_file "},
+                                        {"/unified", "memory.max", "memory.current", "inactive_file "}};
+
+static int64_t group_number(const char *folder, const char *name, const char *key) {
+    char path[PATH_CHARS];
+    const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+    return length < (int)sizeof path ? kernel_number(path, key) : INT64_MAX;
+}
+
+/* Bytes left in one group by itself. */
+static int64_t one_group_left(const char *folder, const group_files *files) {
+    const int64_t limit = group_number(folder, files->limit, "");
+    int64_t used = group_number(folder, files->used, "");
+    if (limit == INT64_MAX || used == INT64_MAX)
+        return INT64_MAX;
+    const int64_t reclaimable = group_number(folder, "memory.stat", files->reclaimable);
+    used -= reclaimable == INT64_MAX ? 0 : reclaimable < used ? reclaimable : used;
+    return limit > used ? limit - used : 0;
+}
+
+/* From `group` ("/a/b") up to the root. Where a container hides the groups above it, the first folders do not
+ * exist and the root is its own group. */
+static int64_t groups_left(const char *mount, const char *group, const group_files *files) {
+    char folder[PATH_CHARS];
+    const int root = snprintf(folder, sizeof folder, "%s%s", mount, files->folder);
+    if (root + strlen(group) >= sizeof folder)
+        return INT64_MAX;
+    strcpy(folder + root, group);
+    int64_t least = INT64_MAX;
+    for (;;) {
+        const int64_t left = one_group_left(folder, files);
+        least = left < least ? left : least;
+        char *slash = strrchr(folder + root, '/');
+        if (slash == NULL)
+            return least;
+        *slash = '\0';
+    }
+}
+
+/* Whether "memory" is among comma-separated controllers of `length` characters. */
+static bool has_memory(const char *controllers, size_t length) {
+    for (size_t at = 0; at < length;) {
+        const size_t word = strcspn(controllers + at, ",:");
+        if (word == strlen("memory") && strncmp(controllers + at, "memory", word) == 0)
+            return true;
+        at += word + 1;
+    }
+    return false;
+}
+
+int64_t stencil_memory_group_left_bytes(const char *membership, const char *mount) {
+    FILE *file = fopen(membership, "r");
+    if (file == NULL)
+        return INT64_MAX;
+    char line[PATH_CHARS];
+    int64_t least = INT64_MAX;
+    /* Lines are "ID:CONTROLLERS:GROUP"; version 2 has ID 0 and no controllers. */
+    while (fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *controllers = strchr(line, ':');
+        const char *group = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+        if (group == NULL)
+            continue;
+        int64_t left = INT64_MAX, unified = INT64_MAX;
+        if (strncmp(line, "0::", 3) == 0) {
+            left = groups_left(mount, group + 1, &version_2[0]);
+            unified = groups_left(mount, group + 1, &version_2[1]);
+        } else if (has_memory(controllers + 1, (size_t)(group - controllers - 1))) {
+            left = groups_left(mount, group + 1, &version_1);
+        }
+        left = unified < left ? unified : left;
+        least = left < least ? left : least;
+    }
+    fclose(file);
+    return least;
+}
+
+int64_t stencil_memory_address_space_left_bytes(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > INT64_MAX)
+        return INT64_MAX;
+    const int64_t pages = kernel_number("/proc/self/statm", ""), page = sysconf(_SC_PAGESIZE);
+    int64_t used = 0;
+    if (pages == INT64_MAX || !stencil_multiply(pages, page, &used))
+        return (int64_t)limit.rlim_cur;
+    return (int64_t)limit.rlim_cur > used ? (int64_t)limit.rlim_cur - used : 0;
+}
+
+int64_t stencil_memory_available_bytes(void) {
+    int64_t available = kernel_number("/proc/meminfo", "MemAvailable:");
+    if (available != INT64_MAX)
+        available *= 1024;
+    const int64_t group = stencil_memory_group_left_bytes("/proc/self/cgroup", "/sys/fs/cgroup");
+    const int64_t space = stencil_memory_address_space_left_bytes();
+    available = group < available ? group : available;
+    return space < available ? space : available;
+}
+
+stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const char *what) {
+    const int64_t page = 4096;
+    *memory = NULL;
+    const int64_t have = stencil_memory_available_bytes();
+    char need_text[32], have_text[32];
+    stencil_bytes_text(size_bytes, need_text);
+    stencil_bytes_text(have, have_text);
+    CHECK(size_bytes >= 0 && size_bytes < have - page, NO_MEMORY, "%s needs %s of host memory, %s available",
+          what, need_text, have_text);
+    const int64_t rounded = (size_bytes + page - 1) / page * page;
+    char *bytes = aligned_alloc((size_t)page, (size_t)(rounded ? rounded : page));
+    CHECK(bytes != NULL, NO_MEMORY, "%s needs %s of host memory, %s available", what, need_text, have_text);
+    /* The first touch places a page near the thread that will sweep it. */
+#pragma omp parallel for schedule(static)
+    for (int64_t at = 0; at < rounded; at += page)
+        memset(bytes + at, 0, (size_t)page);
+    *memory = bytes;
+    return STENCIL_OK;
+}

@@ -1,0 +1,141 @@
+"""Outputs that cannot be made, or only in part: one line on stderr, the right exit code, and nothing torn left behind."""
+import json
+import os
+import resource
+import subprocess
+import unittest
+
+from harness import STENCIL, CommandTest, limited
+
+USAGE, CANNOT_CREATE, IO = 64, 73, 74
+
+
+class Output(CommandTest):
+    """All of these are found before anything is computed: the run would take years."""
+
+    forever = ("--steps", 10**14, "--device", "cpu")
+
+    def setUp(self):
+        super().setUp()
+        self.make()
+
+    def test_directory_missing(self):
+        self.refused(CANNOT_CREATE, ["nowhere"], "p.h5", "-o", "nowhere/out.h5", *self.forever)
+        self.refused(CANNOT_CREATE, ["nowhere"], "p.h5", "--json", "nowhere/out.json", *self.forever)
+        self.refused(CANNOT_CREATE, ["nowhere"], "new", "nowhere/p.h5", "--problem", "heat", "--size", "9x9")
+
+    def test_directory_is_a_file(self):
+        self.refused(CANNOT_CREATE, ["p.h5/"], "p.h5", "-o", "p.h5/out.h5", *self.forever)
+
+    def test_directory_read_only(self):
+        os.mkdir(self.path("d"))
+        keywords = self.as_nobody()
+        os.chmod(self.path("d"), 0o555)
+        self.refused(CANNOT_CREATE, ["'d/'", "Permission denied"], "p.h5", "-o", "d/out.h5", *self.forever, **keywords)
+        self.refused(CANNOT_CREATE, ["'d/'", "Permission denied"], "p.h5", "--no-output", "--json", "d/out.json",
+                     *self.forever, **keywords)
+
+    def test_is_a_directory(self):
+        os.mkdir(self.path("d"))
+        self.refused(CANNOT_CREATE, ["'d'", "directory"], "p.h5", "-o", "d", "--force", *self.forever)
+
+    def test_exists(self):
+        open(self.path("p.out.h5"), "w").close()
+        self.refused(CANNOT_CREATE, ["'p.out.h5'", "--force"], "p.h5", *self.forever)
+        self.refused(CANNOT_CREATE, ["'p.out.h5'", "--force"], "p.h5", "--no-output", "--json", "p.out.h5",
+                     *self.forever)
+
+    def test_is_the_input(self):
+        os.symlink("p.h5", self.path("link.h5"))
+        os.link(self.path("p.h5"), self.path("hard.h5"))
+        for name in ("p.h5", "./p.h5", "link.h5", "hard.h5"):
+            self.refused(CANNOT_CREATE, [f"'{name}'", "is the input"], "p.h5", "-o", name, "--force", *self.forever)
+            self.refused(CANNOT_CREATE, [f"'{name}'", "is the input"], "p.h5", "--no-output", "--json", name, "--force",
+                         *self.forever)
+
+    def test_report_that_cannot_be(self):
+        """All commands with --json name the option, and refuse what is there."""
+        self.ok("p.h5", "--steps", 1, "--device", "cpu")
+        os.mkdir(self.path("d"))
+        with open(self.path("old.json"), "w") as file:
+            file.write("{}")
+        for arguments in (("p.h5", "--no-output", *self.forever), ("verify", "p.out.h5"), ("compare", "p.h5", "p.h5"),
+                          ("info",), ("bench", "copy")):
+            self.refused(CANNOT_CREATE, ["--json", "'d'", "directory"], *arguments, "--json", "d")
+            self.refused(CANNOT_CREATE, ["--json", "'old.json'", "--force"], *arguments, "--json", "old.json")
+            self.refused(CANNOT_CREATE, ["--json", "nowhere"], *arguments, "--json", "nowhere/r.json")
+            if arguments[0] in ("p.h5", "compare"):
+                self.refused(CANNOT_CREATE, ["--json", "'p.h5'", "input"], *arguments, "--json", "p.h5", "--force")
+        for arguments in (("verify", "p.out.h5"), ("compare", "p.h5", "p.h5"), ("info",)):
+            self.ok(*arguments, "--json", "old.json", "--force")
+            with open(self.path("old.json")) as file:
+                self.assertEqual(json.load(file).get("schema_version"), 1)
+
+    def test_temporary_file_of_somebody_else(self):
+        """A file that has the name of our temporary one survives."""
+        process = subprocess.Popen(["sh", "-c", 'echo kept >"r.json.tmp-$$"; echo kept >".r.json.$$-0.tmp"; exec "$0" "$@"',
+                                    STENCIL, "info", "--json", "r.json"], cwd=self.directory, stdout=subprocess.DEVNULL)
+        self.assertEqual(process.wait(), 0)
+        names = {f"r.json.tmp-{process.pid}", f".r.json.{process.pid}-0.tmp"}
+        self.assertEqual(set(os.listdir(self.directory)), names | {"p.h5", "r.json"})
+        for name in names:
+            with open(self.path(name)) as file:
+                self.assertEqual(file.read(), "kept\n")
+
+    def test_report_in_place_of_the_output(self):
+        self.refused(USAGE, ["--json"], "p.h5", "-o", "x.h5", "--json", "./x.h5", *self.forever)
+
+    def test_disk_full(self):
+        self.make("big.h5", "--size", "129x129")
+        self.refused(IO, ["'big.out.h5'", "too large"], "big.h5", "--steps", 1, "--device", "cpu",
+                     preexec_fn=limited(resource.RLIMIT_FSIZE, 4096))
+        self.refused(IO, ["'new.h5'", "too large"], "new", "new.h5", "--problem", "heat", "--size", "129x129",
+                     preexec_fn=limited(resource.RLIMIT_FSIZE, 4096))
+
+    def test_disk_full_keeps_the_old_output(self):
+        self.make("big.h5", "--size", "129x129")
+        self.ok("big.h5", "--steps", 1, "--device", "cpu")
+        self.refused(IO, ["'big.out.h5'"], "big.h5", "--steps", 2, "--device", "cpu", "--force",
+                     preexec_fn=limited(resource.RLIMIT_FSIZE, 4096))
+
+    def test_disk_full_for_the_report(self):
+        self.refused(IO, ["r.json"], "p.h5", "--no-output", "--json", "r.json", "--check-every", 1, "--steps", 500,
+                     "--device", "cpu", preexec_fn=limited(resource.RLIMIT_FSIZE, 4096))
+
+    def test_standard_output_full(self):
+        with open("/dev/full", "w") as full:
+            self.refused(IO, ["standard output"], "info", stdout=full)
+            self.refused(IO, ["standard output"], "p.h5", "--no-output", "--device", "cpu", "--json", "-", stdout=full)
+
+    def test_report_lost_but_not_the_result(self):
+        def close():
+            os.close(1)
+
+        for number, options in enumerate(((), ("--json", "-"), ("--json", "r.json"))):
+            for way in ("full", "closed"):
+                name = f"{way}{number}.h5"
+                with open("/dev/full", "w") as full:
+                    done = self.call("p.h5", "-o", name, "--steps", 3, "--device", "cpu", "--force", *options,
+                                     stdout=full if way == "full" else None, preexec_fn=close if way == "closed" else None)
+                self.assertEqual(done.returncode, IO, done.stderr)
+                self.assertRegex(done.stderr, rf"^stencil: .*standard output.*'{name}' holds the complete result\n$")
+                self.ok("verify", name)
+        self.assertTrue(os.path.exists(self.path("r.json")))
+        with open("/dev/full", "w") as full:
+            done = self.call("new", "n.h5", "--problem", "heat", "--size", "9x9", stdout=full)
+        self.assertEqual(done.returncode, IO)
+        self.assertRegex(done.stderr, r"^stencil: .*standard output.*'n.h5' is complete\n$")
+        self.ok("n.h5", "--device", "cpu")
+
+    def test_closed_descriptors(self):
+        """No file of ours becomes standard input, output or error: what is printed would end in it."""
+        for closed in ((0,), (2,), (0, 1), (0, 1, 2)):
+            done = self.call("p.h5", "-o", "x.h5", "--force", "--steps", 3, "--device", "cpu",
+                             preexec_fn=lambda: [os.close(fd) for fd in closed])
+            self.assertEqual(done.returncode, IO if 1 in closed else 0, f"{closed}: {done.stderr}")
+            self.ok("verify", "x.h5")
+        self.ok("p.h5", "-q", "-o", "x.h5", "--force", "--steps", 3, "--device", "cpu", preexec_fn=lambda: os.close(1))
+
+
+if __name__ == "__main__":
+    unittest.main()
