@@ -24,6 +24,8 @@ typedef struct run_options {
     int sync, device;
     option_devices gpus;
     int64_t threads;
+    double barrier_timeout;
+    int64_t inject_delay, inject_seed, inject_absent;
     const char *output, *json;
     bool force, no_output, dry_run, allow_nonfinite, quiet;
 } run_options;
@@ -50,6 +52,22 @@ static const option place_table[] = {
      .minimum = 1, .maximum = THREADS_MAX},
     {NULL},
 };
+/* What an engineer does to a barrier before trusting it. */
+static const option trial_table[] = {
+    {"barrier-timeout", 0, OPTION_REAL, AT(barrier_timeout), "S",
+     .help = "a block that waits longer than this for others ends the run, exit code 70", .preset = "10",
+     .positive = true},
+    {"inject-delay", 0, OPTION_INTEGER, AT(inject_delay), "NS",
+     .help = "make a random quarter of the blocks late by up to NS nanoseconds before each barrier; the result must "
+             "not change",
+     .minimum = 1, .maximum = 1000000000},
+    {"inject-seed", 0, OPTION_INTEGER, AT(inject_seed), "N", .help = "of who is late and how much (1)", .minimum = 0,
+     .maximum = UINT32_MAX},
+    {"inject-absent", 0, OPTION_INTEGER, AT(inject_absent), "STEP",
+     .help = "block 1 never arrives after step STEP: the run must end with exit code 70", .minimum = 1,
+     .maximum = INT64_MAX},
+    {NULL},
+};
 static const option output_table[] = {
     {"output", 'o', OPTION_TEXT, AT(output), "FILE", .help = "result (default: INPUT with .out.h5 for .h5)"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
@@ -67,6 +85,7 @@ static const option_group run_groups[] = {
     {"When to stop (overrides the file's attributes)", stop_option_table, AT(problem)},
     {"Problem (overrides the file's attributes)", problem_option_table, AT(problem)},
     {"Output", output_table, 0},
+    {"Barriers of persistent loops", trial_table, 0},
     {NULL},
 };
 
@@ -112,7 +131,13 @@ static stencil_status make_plan(run_state *state) {
     TRY(stencil_machine_probe(&state->machine));
     stencil_run_options run = {.sync = sync_choice(options->sync),
                                .backend = (stencil_backend)options->device,
-                               .gpu_count = options->gpus.count};
+                               .gpu_count = options->gpus.count,
+                               .patience.timeout_s = options->barrier_timeout};
+    stencil_disturbance *disturbance = &run.patience.disturbance;
+    disturbance->seed = options->inject_seed >= 0 ? (uint32_t)options->inject_seed : 1;
+    disturbance->delay_ns = options->inject_delay > 0 ? (uint32_t)options->inject_delay : 0;
+    disturbance->absent = 1;
+    disturbance->absent_step = options->inject_absent > 0 ? options->inject_absent : 0;
     for (int i = 0; i < run.gpu_count; i++)
         run.gpu[i] = options->gpus.id[i];
     if (run.gpu_count > 0)

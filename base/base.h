@@ -13,7 +13,11 @@ extern "C" {
 #endif
 
 /* Number type of a field. Its values index tables. */
-typedef enum stencil_precision { STENCIL_FLOAT32, STENCIL_FLOAT64, STENCIL_PRECISION_COUNT } stencil_precision;
+typedef enum stencil_precision {
+    STENCIL_FLOAT32,
+    STENCIL_FLOAT64,
+    STENCIL_PRECISION_COUNT
+} stencil_precision;
 
 size_t stencil_precision_bytes(stencil_precision precision);
 const char *stencil_precision_name(stencil_precision precision); /* "float32", "float64" */
@@ -31,8 +35,8 @@ double stencil_clock_s(void);
  * NO_MEMORY with need and have in the message where the machine does not have it. */
 stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const char *what);
 
-/* Bytes that this process can still take: the least of the machine's available memory, what its control groups
- * leave (all of them up to the root) and what its limit of address space (ulimit -v) leaves. */
+/* Bytes that this process can still take: the least of the machine's available memory, what its control
+ * groups leave (all of them up to the root) and what its limit of address space (ulimit -v) leaves. */
 int64_t stencil_memory_available_bytes(void);
 
 /* "1.50 GiB" into text (returned). */

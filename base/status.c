@@ -11,8 +11,8 @@ const stencil_error *stencil_error_last(void) {
 
 int stencil_status_exit_code(stencil_status status) {
     switch (status) {
-#define X(name, code, text)                                                                                   \
-    case STENCIL_##name:                                                                                      \
+#define X(name, code, text)                                                                                  \
+    case STENCIL_##name:                                                                                     \
         return code;
         STENCIL_STATUS_LIST(X)
 #undef X
@@ -22,8 +22,8 @@ int stencil_status_exit_code(stencil_status status) {
 
 const char *stencil_status_text(stencil_status status) {
     switch (status) {
-#define X(name, code, text)                                                                                   \
-    case STENCIL_##name:                                                                                      \
+#define X(name, code, text)                                                                                  \
+    case STENCIL_##name:                                                                                     \
         return text;
         STENCIL_STATUS_LIST(X)
 #undef X

@@ -8,17 +8,17 @@ extern "C" {
 #endif
 
 /* X(NAME, exit code after sysexits.h, meaning). INTERRUPTED: 128 + the signal, 130 for SIGINT. */
-#define STENCIL_STATUS_LIST(X)                                                                                \
-    X(OK, 0, "success")                                                                                       \
-    X(DIFFERENT, 1, "files differ")                                                                           \
-    X(USAGE, 64, "wrong use of the command line")                                                             \
-    X(BAD_DATA, 65, "bad input data")                                                                         \
-    X(NO_INPUT, 66, "input not found or not readable")                                                        \
-    X(UNAVAILABLE, 69, "device not available")                                                                \
-    X(INTERNAL, 70, "internal error")                                                                         \
-    X(NO_MEMORY, 71, "out of memory")                                                                         \
-    X(CANNOT_CREATE, 73, "cannot create the output")                                                          \
-    X(IO, 74, "input/output error")                                                                           \
+#define STENCIL_STATUS_LIST(X)                                                                               \
+    X(OK, 0, "success")                                                                                      \
+    X(DIFFERENT, 1, "files differ")                                                                          \
+    X(USAGE, 64, "wrong use of the command line")                                                            \
+    X(BAD_DATA, 65, "bad input data")                                                                        \
+    X(NO_INPUT, 66, "input not found or not readable")                                                       \
+    X(UNAVAILABLE, 69, "device not available")                                                               \
+    X(INTERNAL, 70, "internal error")                                                                        \
+    X(NO_MEMORY, 71, "out of memory")                                                                        \
+    X(CANNOT_CREATE, 73, "cannot create the output")                                                         \
+    X(IO, 74, "input/output error")                                                                          \
     X(INTERRUPTED, 130, "interrupted")
 
 typedef enum stencil_status {
@@ -47,18 +47,18 @@ stencil_status stencil_error_set(stencil_status status, const char *file, int li
                                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* Hands the failure of a called function on. */
-#define TRY(call)                                                                                             \
-    do {                                                                                                      \
-        const stencil_status try_status_ = (call);                                                            \
-        if (try_status_ != STENCIL_OK)                                                                        \
-            return try_status_;                                                                               \
+#define TRY(call)                                                                                            \
+    do {                                                                                                     \
+        const stencil_status try_status_ = (call);                                                           \
+        if (try_status_ != STENCIL_OK)                                                                       \
+            return try_status_;                                                                              \
     } while (0)
 
 /* Fails with STENCIL_<code> and a message unless the condition holds. */
-#define CHECK(condition, code, ...)                                                                           \
-    do {                                                                                                      \
-        if (!(condition))                                                                                     \
-            return stencil_error_set(STENCIL_##code, __FILE__, __LINE__, #condition, __VA_ARGS__);            \
+#define CHECK(condition, code, ...)                                                                          \
+    do {                                                                                                     \
+        if (!(condition))                                                                                    \
+            return stencil_error_set(STENCIL_##code, __FILE__, __LINE__, #condition, __VA_ARGS__);           \
     } while (0)
 
 #define FAIL(code, ...) return stencil_error_set(STENCIL_##code, __FILE__, __LINE__, "", __VA_ARGS__)

@@ -1,13 +1,13 @@
-/* The CPU twin of the kernels: the same cells by the same expression, vectorised over rows. Each instruction set
- * has its own compiled copy (function multiversioning); all copies give the same bits. */
+/* The CPU twin of the kernels: the same cells by the same expression, vectorised over rows. Each instruction
+ * set has its own compiled copy (function multiversioning); all copies give the same bits. */
 #ifndef STENCIL_KERNELS_CPU_H
 #define STENCIL_KERNELS_CPU_H
 
 #include "kernels/sweep.h"
 
-/* Advances rows [first, last) of domain->n (row = z*ny + y) from buffer `from` to the other one and writes the
- * copies of their edge cells. `streaming`: results bypass the cache (for fields larger than it).
- * `chunk`: where the residual's chunk values go ([stencil_chunk_count]); NULL: this step is not looked at. */
+/* Advances rows [first, last) of domain->n (row = z*ny + y) from buffer `from` to the other one and writes
+ * the copies of their edge cells. `streaming`: results bypass the cache (for fields larger than it). `chunk`:
+ * where the residual's chunk values go ([stencil_chunk_count]); NULL: this step is not looked at. */
 typedef void (*stencil_cpu_sweep)(const stencil_domain *domain, int from, int64_t first, int64_t last,
                                   bool streaming, double *chunk, stencil_norm norm);
 

@@ -2,17 +2,17 @@
  * and the compiler's flags choosing it, so that fma is one instruction wherever the CPU has one. */
 #include "kernels/cpu_isa.h"
 
-#define CPU_PASTE_(a, b)  a##_##b
-#define CPU_PASTE(a, b)   CPU_PASTE_(a, b)
+#define CPU_PASTE_(a, b) a##_##b
+#define CPU_PASTE(a, b)  CPU_PASTE_(a, b)
 
-#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                  \
-    static void name##_f32(const stencil_domain *d, int from, int64_t first, int64_t last, bool streaming,    \
-                           double *chunk, stencil_norm norm) {                                                \
-        sweep_f32(d, from, first, last, streaming, chunk, norm, rank, STENCIL_##rule, radius);                \
-    }                                                                                                         \
-    static void name##_f64(const stencil_domain *d, int from, int64_t first, int64_t last, bool streaming,    \
-                           double *chunk, stencil_norm norm) {                                                \
-        sweep_f64(d, from, first, last, streaming, chunk, norm, rank, STENCIL_##rule, radius);                \
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
+    static void name##_f32(const stencil_domain *d, int from, int64_t first, int64_t last, bool streaming,   \
+                           double *chunk, stencil_norm norm) {                                               \
+        sweep_f32(d, from, first, last, streaming, chunk, norm, rank, STENCIL_##rule, radius);               \
+    }                                                                                                        \
+    static void name##_f64(const stencil_domain *d, int from, int64_t first, int64_t last, bool streaming,   \
+                           double *chunk, stencil_norm norm) {                                               \
+        sweep_f64(d, from, first, last, streaming, chunk, norm, rank, STENCIL_##rule, radius);               \
     }
 #include "kernels/stencils.def"
 #undef STENCIL_SHAPE
@@ -20,7 +20,7 @@
 const stencil_cpu_table CPU_PASTE(stencil_cpu_table, CPU_ISA) = {
     .sweep =
         {
-#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                  \
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
     [STENCIL_SHAPE_##name] = {[STENCIL_FLOAT32] = name##_f32, [STENCIL_FLOAT64] = name##_f64},
 #include "kernels/stencils.def"
 #undef STENCIL_SHAPE

@@ -17,8 +17,8 @@
  * chunk. */
 enum { SEGMENT_CELLS = 512 };
 
-/* A streaming sweep advances so many rows of a plane together, some cells of each in turn, and asks for lines so far
- * ahead. */
+/* A streaming sweep advances so many rows of a plane together, some cells of each in turn, and asks for lines
+ * so far ahead. */
 enum { BAND_ROWS = 8, LINE_BYTES = 64, PREFETCH_BYTES = 512 };
 
 /* Copies 64-byte lines past the cache. */
@@ -77,17 +77,18 @@ static inline double larger(double a, double b) {
     return isnan(a) || isnan(b) ? (double)NAN : a > b ? a : b;
 }
 
-/* The value of a chunk, as stencil_chunk_join() has it; out of place, so that a level's additions are vectors. */
-#define LEVEL(to, from, count, join)                                                                          \
-    double to[count];                                                                                         \
-    for (int i = 0; i < (count); i++)                                                                         \
+/* The value of a chunk, as stencil_chunk_join() has it; out of place, so that a level's additions are
+ * vectors. */
+#define LEVEL(to, from, count, join)                                                                         \
+    double to[count];                                                                                        \
+    for (int i = 0; i < (count); i++)                                                                        \
         to[i] = join(from[2 * i], from[2 * i + 1]);
-#define TREE(join)                                                                                            \
-    LEVEL(t32, term, 32, join)                                                                                \
-    LEVEL(t16, t32, 16, join)                                                                                 \
-    LEVEL(t8, t16, 8, join)                                                                                   \
-    LEVEL(t4, t8, 4, join)                                                                                    \
-    LEVEL(t2, t4, 2, join)                                                                                    \
+#define TREE(join)                                                                                           \
+    LEVEL(t32, term, 32, join)                                                                               \
+    LEVEL(t16, t32, 16, join)                                                                                \
+    LEVEL(t8, t16, 8, join)                                                                                  \
+    LEVEL(t4, t8, 4, join)                                                                                   \
+    LEVEL(t2, t4, 2, join)                                                                                   \
     return join(t2[0], t2[1]);
 #define SUM(a, b) ((a) + (b))
 _Static_assert(STENCIL_CHUNK_CELLS == 64, "the tree has six levels");

@@ -1,5 +1,5 @@
-/* The persistent loop around a sweep: steps, barrier, residual, decision. One step with the empty barrier is the
- * kernel of a relaunch. */
+/* The persistent loop around a sweep: steps, barrier, residual, decision. One step with the empty barrier is
+ * the kernel of a relaunch. */
 #ifndef STENCIL_KERNELS_PERSISTENT_CUH
 #define STENCIL_KERNELS_PERSISTENT_CUH
 
@@ -7,6 +7,7 @@
 
 #include "kernels/residual.cuh"
 #include "kernels/stream.cuh"
+#include "sync/memory.cuh"
 #include "sync/none.cuh"
 
 namespace stencil {
@@ -16,10 +17,11 @@ __device__ __forceinline__ bool is_speaker() {
     return blockIdx.x == 0 && threadIdx.x == 0 && threadIdx.y == 0;
 }
 
-/* All blocks fold the chunk values together; every thread gets the residual. Levels with more than one group are
- * shared out between the blocks and end with a barrier; the last level is short, so every block does it itself. */
+/* All blocks fold the chunk values together; every thread gets the residual. Levels with more than one group
+ * are shared out between the blocks and end with a barrier; the last level is short, so every block does it
+ * itself. */
 template <class Barrier>
-__device__ double grid_residual(const stencil_sweep &s, const double *chunk, Barrier &barrier) {
+__device__ double grid_residual(const stencil_sweep &s, const double *chunk, Barrier &barrier, int64_t step) {
     const stencil_norm norm = s.schedule.norm;
     const double *v = chunk;
     double *folded = s.fold;
@@ -31,7 +33,7 @@ __device__ double grid_residual(const stencil_sweep &s, const double *chunk, Bar
             if (threadIdx.x + threadIdx.y == 0)
                 folded[g] = value;
         }
-        barrier.sync();
+        barrier.sync_all(step);
         v = folded;
         folded += groups;
         count = groups;
@@ -46,9 +48,40 @@ __device__ __forceinline__ uint32_t decide(const stencil_schedule &schedule, dou
     return residual < schedule.tolerance ? STENCIL_LEAVE_CONVERGED : STENCIL_LEAVE_NOT;
 }
 
+/* Does what a test asks for before the barrier of a step: comes late, or not at all (until somebody gives
+ * up). */
+static __device__ __noinline__ void disturb(const stencil_sweep &s, int64_t step) {
+    const stencil_disturbance &d = s.disturbance;
+    for (uint32_t left_ns = stencil_lateness_ns(&d, blockIdx.x, step); left_ns > 0;) {
+        const uint32_t nap_ns = min(left_ns, 100000u);
+        __nanosleep(nap_ns);
+        left_ns -= nap_ns;
+    }
+    const uint64_t start_ns = device_clock_ns();
+    if (step == d.absent_step && blockIdx.x == d.absent)
+        while (load_relaxed(s.barrier.alarm) == 0 && device_clock_ns() - start_ns < 4 * s.barrier.timeout_ns)
+            __nanosleep(1000);
+}
+
+/* Whether somebody has given up; the same answer for all threads of a block. */
+__device__ __forceinline__ bool alarmed(const stencil_sweep &s) {
+    return __syncthreads_or(thread_in_block() == 0 && load_relaxed(s.barrier.alarm) != 0);
+}
+
+/* In a chain of programmatic launches: lets the next one set up its blocks, and waits until the one before
+ * has ended and its writes are visible. Elsewhere both do nothing. */
+__device__ __forceinline__ void await_launch_before() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /* Blocks: how many of them are to fit on a multiprocessor, which bounds the registers. */
 template <class P, class T, int Batch, int Blocks, class Barrier>
-__global__ void __launch_bounds__(block_threads, Blocks) stream_kernel(const __grid_constant__ stencil_sweep s) {
+__global__ void __launch_bounds__(block_threads, Blocks)
+    stream_kernel(const __grid_constant__ stencil_sweep s) {
+    if (std::is_same<Barrier, none_barrier>::value)
+        await_launch_before();
     Barrier barrier(s.barrier);
     const stencil_domain &d = s.domain;
     const int64_t chunks = d.n[0] * d.n[1] * d.chunks_per_row;
@@ -63,11 +96,12 @@ __global__ void __launch_bounds__(block_threads, Blocks) stream_kernel(const __g
         step++;
         const bool check = --to_check == 0 || step == s.schedule.last_step;
         if (check) {
-            /* The last level may still be read by a slow block when the next look writes: two sets of chunks. */
-            stream_step<P, T, Batch, true>(s, u, next, odd, d.chunk + (looks & 1) * chunks);
+            /* The last level may still be read by a slow block when the next look writes: two sets of chunks.
+             */
+            stream_step<P, T, Batch, true, Barrier::local>(s, u, next, odd, d.chunk + (looks & 1) * chunks);
             to_check = s.schedule.check_every;
         } else {
-            stream_step<P, T, Batch, false>(s, u, next, odd, nullptr);
+            stream_step<P, T, Batch, false, Barrier::local>(s, u, next, odd, nullptr);
         }
         if (std::is_same<Barrier, none_barrier>::value)
             return; /* the launch is the step; the host looks at the residual */
@@ -75,9 +109,17 @@ __global__ void __launch_bounds__(block_threads, Blocks) stream_kernel(const __g
         if (poll && is_speaker() && s.mailbox->interrupt)
             s.control->interrupt = step; /* ordered before the barrier; named by its step, so that no block
                                             takes it for an earlier one */
-        barrier.sync();
+        if ((s.disturbance.delay_ns | s.disturbance.absent_step) != 0)
+            disturb(s, step);
+        if (check || poll) {
+            barrier.sync_all(step);
+            if (alarmed(s))
+                return; /* the host reads the alarm */
+        } else {
+            barrier.sync(step);
+        }
         if (check) {
-            const double residual = grid_residual(s, d.chunk + (looks & 1) * chunks, barrier);
+            const double residual = grid_residual(s, d.chunk + (looks & 1) * chunks, barrier, step);
             leave = decide(s.schedule, residual);
             if (is_speaker()) {
                 s.history[looks] = residual;
@@ -98,6 +140,7 @@ __global__ void __launch_bounds__(block_threads, Blocks) stream_kernel(const __g
         s.control->history_count = looks;
         s.control->reason = leave;
     }
+    barrier.leave();
 }
 
 } // namespace stencil

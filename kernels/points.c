@@ -3,7 +3,7 @@
 #include <string.h>
 
 const stencil_shape stencil_shapes[] = {
-#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                  \
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
     {STENCIL_SHAPE_##name, #name, rank, STENCIL_##rule, radius, count, text},
 #include "kernels/stencils.def"
 #undef STENCIL_SHAPE

@@ -1,6 +1,6 @@
 /* A point set as device code sees it: everything is known at compile time, so loops over points unroll into
- * straight lines of fma. The march axis is the one a thread walks along (y in 2D, z in 3D), the cross axis is the
- * other one that is not x (none in 2D). */
+ * straight lines of fma. The march axis is the one a thread walks along (y in 2D, z in 3D), the cross axis is
+ * the other one that is not x (none in 2D). */
 #ifndef STENCIL_KERNELS_POINTS_CUH
 #define STENCIL_KERNELS_POINTS_CUH
 

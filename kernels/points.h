@@ -1,4 +1,5 @@
-/* Point sets: which neighbours a cell reads. The shapes are written here once, for the C and the CUDA side. */
+/* Point sets: which neighbours a cell reads. The shapes are written here once, for the C and the CUDA side.
+ */
 #ifndef STENCIL_KERNELS_POINTS_H
 #define STENCIL_KERNELS_POINTS_H
 

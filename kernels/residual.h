@@ -1,17 +1,20 @@
-/* The residual of a step, u' - u over all updated cells, summed in double in one canonical order, so that every
- * strategy, tile, partition and back-end gets the same number to the last bit.
+/* The residual of a step, u' - u over all updated cells, summed in double in one canonical order, so that
+ * every strategy, tile, partition and back-end gets the same number to the last bit.
  *
  * l2 norm: term of a cell d*d with d = (double)u' - (double)u, and the operator a + b.
  * max norm: term |d| and the operator "the larger one; NaN if either is NaN".
  *
- * 1. Chunks. Each row of updated cells is cut at x = 0, 64, 128, … (x counted from the first updated cell of the
- *    whole problem). The value of a chunk is the balanced binary tree over its 64 terms, adjacent ones first:
+ * 1. Chunks. Each row of updated cells is cut at x = 0, 64, 128, … (x counted from the first updated cell of
+ * the whole problem). The value of a chunk is the balanced binary tree over its 64 terms, adjacent ones
+ * first:
  *    ((t0+t1)+(t2+t3)) + ((t4+t5)+(t6+t7)) …; cells beyond the row's end have the term 0.
- * 2. Numbering. With c = ceil(nx / 64) chunks in a row, chunk k of row (z, y) has the number (z*ny + y)*c + k.
- * 3. Folding. While there is more than one value: each group of 1024 consecutive values (the last one filled up
- *    with zeros) becomes one: s_t = ((v[t] + v[t+256]) + v[t+512]) + v[t+768] for t = 0 … 255, then the balanced
- *    binary tree over s_0 … s_255, adjacent ones first.
- * 4. l2: sqrt(value / number of updated cells), in double. max: the value. A NaN is stored as the NaN of <math.h>.
+ * 2. Numbering. With c = ceil(nx / 64) chunks in a row, chunk k of row (z, y) has the number (z*ny + y)*c +
+ * k.
+ * 3. Folding. While there is more than one value: each group of 1024 consecutive values (the last one filled
+ * up with zeros) becomes one: s_t = ((v[t] + v[t+256]) + v[t+512]) + v[t+768] for t = 0 … 255, then the
+ * balanced binary tree over s_0 … s_255, adjacent ones first.
+ * 4. l2: sqrt(value / number of updated cells), in double. max: the value. A NaN is stored as the NaN of
+ * <math.h>.
  */
 #ifndef STENCIL_KERNELS_RESIDUAL_H
 #define STENCIL_KERNELS_RESIDUAL_H
@@ -19,7 +22,7 @@
 #include "base/base.h"
 
 enum {
-    STENCIL_CHUNK_CELLS = 64,  /* cells of a chunk */
+    STENCIL_CHUNK_CELLS = 64,   /* cells of a chunk */
     STENCIL_FOLD_VALUES = 1024, /* values of a group */
     STENCIL_FOLD_LANES = 256
 };

@@ -10,7 +10,7 @@
 namespace stencil {
 
 template <stencil_shape_id Id> struct points_of;
-#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                  \
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
     template <> struct points_of<STENCIL_SHAPE_##name> { using type = points<rank, STENCIL_##rule, radius>; };
 #include "kernels/stencils.def"
 #undef STENCIL_SHAPE
@@ -26,7 +26,9 @@ template <class P, class T, class Barrier> constexpr tuning tuning_of() {
     if (P::radius == 1 && star && P::rank == 2)
         return relaunch ? tuning{4, f64 ? 4 : 3, 128} : f64 ? tuning{8, 2, 64} : tuning{4, 3, 32};
     if (P::radius == 1 && star)
-        return relaunch ? f64 ? tuning{2, 4, 32} : tuning{4, 3, 32} : f64 ? tuning{4, 2, 128} : tuning{2, 3, 128};
+        return relaunch ? f64 ? tuning{2, 4, 32} : tuning{4, 3, 32}
+               : f64 ? tuning{4, 2, 128}
+                        : tuning{2, 3, 128};
     if (P::radius == 1)
         return P::rank == 2 ? tuning{4, f64 ? 2 : 3, 128} : tuning{1, 2, 32};
     return tuning{P::radius == 3 ? 1 : 2, 2, P::rank == 2 ? 64 : 32};
@@ -44,17 +46,16 @@ stencil_kernel row_of(stencil_shape_id shape, stencil_precision precision, stenc
             reinterpret_cast<const void *>(&stream_kernel<P, T, t.batch, t.blocks, Barrier>)};
 }
 
-#define SHARD_ROWS(name)                                                                                      \
-    row_of<P, float, name##_barrier>(Id, STENCIL_FLOAT32, STENCIL_BARRIER_##name),                            \
+#define SHARD_ROWS(name)                                                                                     \
+    row_of<P, float, name##_barrier>(Id, STENCIL_FLOAT32, STENCIL_BARRIER_##name),                           \
         row_of<P, double, name##_barrier>(Id, STENCIL_FLOAT64, STENCIL_BARRIER_##name),
 
 constexpr int shard_row_count = 2 * STENCIL_BARRIER_COUNT;
 
 template <stencil_shape_id Id> const stencil_kernel *shard_rows() {
     using P = typename points_of<Id>::type;
-    static const stencil_kernel rows[shard_row_count] = {
-        SHARD_ROWS(none)
-#define STENCIL_BARRIER(name, capability, text) SHARD_ROWS(name)
+    static const stencil_kernel rows[shard_row_count] = {SHARD_ROWS(none)
+#define STENCIL_BARRIER(id, name, capability, needs, text) SHARD_ROWS(id)
 #include "sync/barriers.def"
 #undef STENCIL_BARRIER
     };

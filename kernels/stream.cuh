@@ -1,9 +1,9 @@
 /* The stream sweep: one step from one buffer to the other through device memory.
  *
- * A tile is (bx*V) cells wide (V cells of 16 bytes per thread), one cell (3D) or `march` cells (2D) per thread row
- * in y. Each thread walks along the march axis with a window of rows in registers, so that a row is loaded once
- * per thread row however many points read it; Batch rows are loaded before the first is used, so that enough
- * bytes are in flight. Neighbours along x come from L1.
+ * A tile is (bx*V) cells wide (V cells of 16 bytes per thread), one cell (3D) or `march` cells (2D) per
+ * thread row in y. Each thread walks along the march axis with a window of rows in registers, so that a row
+ * is loaded once per thread row however many points read it; Batch rows are loaded before the first is used,
+ * so that enough bytes are in flight. Neighbours along x come from L1.
  *
  * Tiles are visited in opposite order in odd steps: what the last step wrote last is still in L2. */
 #ifndef STENCIL_KERNELS_STREAM_CUH
@@ -23,8 +23,9 @@ struct place {
     int count;   /* cells along the march axis; 0: outside */
 };
 
-/* Hides how an offset came about. Rows are addressed as base + offset, with the base the same for all threads;
- * without this the compiler keeps a pointer of its own for every row of the batch and runs out of registers. */
+/* Hides how an offset came about. Rows are addressed as base + offset, with the base the same for all
+ * threads; without this the compiler keeps a pointer of its own for every row of the batch and runs out of
+ * registers. */
 __device__ __forceinline__ int64_t opaque(int64_t offset) {
     asm volatile("" : "+l"(offset));
     return offset;
@@ -79,7 +80,9 @@ template <class P, class T, int Batch> struct stream {
         return sum;
     }
 
-    __device__ __forceinline__ T centre(int u, int v) const { return window[C][u + R][v + R]; }
+    __device__ __forceinline__ T centre(int u, int v) const {
+        return window[C][u + R][v + R];
+    }
 
     /* The rows that the first batch finds already there. */
     __device__ __forceinline__ void start(const T *u, int64_t at, int64_t march, int64_t cross) {
@@ -98,8 +101,8 @@ template <class P, class T, int Batch> struct stream {
         }
     }
 
-    /* The rows that a batch adds. Of the last batch `left` exist; the last of them is loaded again for the others,
-     * because a value that may or may not be loaded would cost a register for good. */
+    /* The rows that a batch adds. Of the last batch `left` exist; the last of them is loaded again for the
+     * others, because a value that may or may not be loaded would cost a register for good. */
     __device__ __forceinline__ void advance(const T *u, int64_t at, int64_t march, int64_t cross, int left) {
 #pragma unroll
         for (int k = 0; k < Batch; k++) {
@@ -157,8 +160,8 @@ template <class P, class T, int Batch> struct stream {
 
     /* Computes, stores and, in a step that is looked at, sums one vector of cells. */
     template <bool Check>
-    __device__ __forceinline__ void finish(const stencil_domain &d, stencil_norm norm, T *next, int x, int left_x,
-                                           int k, int64_t at, double *chunk) {
+    __device__ __forceinline__ void finish(const stencil_domain &d, stencil_norm norm, T *next, int x,
+                                           int left_x, int k, int64_t at, double *chunk) {
         const T *weight = weights_of<T>(d.weights);
         const T *b = static_cast<const T *>(d.b);
         T value[V];
@@ -229,12 +232,20 @@ template <class P, class T> __device__ __forceinline__ place place_in(const sten
     return p;
 }
 
-/* All tiles of this block for the step from u to next. */
-template <class P, class T, int Batch, bool Check>
+/* All tiles of this block for the step from u to next. Together: they follow each other, so that few blocks
+ * are this one's neighbours. */
+template <class P, class T, int Batch, bool Check, bool Together>
 __device__ __forceinline__ void stream_step(const stencil_sweep &s, const T *u, T *next, bool backwards,
                                             double *chunk) {
     const uint32_t tiles = (uint32_t)(s.tile_count[0] * s.tile_count[1] * s.tile_count[2]);
-    for (uint32_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+    uint32_t t = blockIdx.x, end = tiles, stride = gridDim.x;
+    if (Together) {
+        t = stencil_tile_share(tiles, gridDim.x, blockIdx.x);
+        end = stencil_tile_share(tiles, gridDim.x, blockIdx.x + 1);
+        stride = 1;
+        backwards = false;
+    }
+    for (; t < end; t += stride) {
         stream<P, T, Batch> sweep;
         sweep.template tile<Check>(s, u, next, place_in<P, T>(s, backwards ? tiles - 1 - t : t), chunk);
     }

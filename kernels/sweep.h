@@ -49,12 +49,35 @@ typedef enum stencil_leave {
     STENCIL_LEAVE_INTERRUPTED
 } stencil_leave;
 
+/* For tests: a run with these must give the same bits, or end with an alarm. */
+typedef struct stencil_disturbance {
+    uint32_t
+        delay_ns;  /* before each barrier a random part of the participants is late by up to this; 0: none */
+    uint32_t seed; /* of who and how much */
+    int64_t absent_step; /* in this step (1, 2, …) participant `absent` never arrives; 0: none */
+    uint32_t absent;
+} stencil_disturbance;
+
+/* How late a participant is in a step, from the seed. One in four is. */
+#ifdef __cplusplus
+__host__ __device__
+#endif
+    static inline uint32_t
+    stencil_lateness_ns(const stencil_disturbance *d, uint32_t participant, int64_t step) {
+    uint32_t h = d->seed ^ participant * 0x9e3779b1u ^ (uint32_t)step * 0x85ebca77u;
+    h = (h ^ h >> 15) * 0xc2b2ae3du;
+    h = (h ^ h >> 13) * 0x27d4eb2fu;
+    h ^= h >> 16;
+    return h % 4 != 0 ? 0 : (uint32_t)((uint64_t)(h >> 2) * d->delay_ns >> 30);
+}
+
 /* State of a run where the steps are made: device memory for a GPU. Zeroed before the first launch. */
 typedef struct stencil_control {
     int64_t step;          /* steps done */
     int64_t history_count; /* residuals written to `history` */
     int64_t interrupt;     /* step at which to leave, set by block 0 when the host asks */
     uint32_t reason;       /* stencil_leave */
+    uint32_t alarm[3];     /* of the barrier, see stencil_barrier_state */
 } stencil_control;
 
 /* Seen by the host while a persistent loop runs: pinned memory mapped into the device. */
@@ -74,12 +97,22 @@ typedef struct stencil_sweep {
     int64_t poll_every; /* steps between looks at the mailbox */
     int64_t tile_march; /* cells of a tile along its march axis (y in 2D, z in 3D) */
     int64_t tile_count[3];
-    double *fold;       /* scratch of level 1 of the residual: stencil_fold_count(chunks) values */
-    double *history;    /* residuals of this launch, one per look */
+    double *fold;    /* scratch of level 1 of the residual: stencil_fold_count(chunks) values */
+    double *history; /* residuals of this launch, one per look */
     stencil_control *control;
     stencil_mailbox *mailbox;
     stencil_barrier_state barrier;
+    stencil_disturbance disturbance;
 } stencil_sweep;
+
+/* First tile of block `block` where the tiles of blocks follow each other. */
+#ifdef __cplusplus
+__host__ __device__
+#endif
+    static inline uint32_t
+    stencil_tile_share(uint32_t tiles, uint32_t blocks, uint32_t block) {
+    return tiles / blocks * block + (block < tiles % blocks ? block : tiles % blocks);
+}
 
 /* Whether the residual of step s (1, 2, …) is looked at. */
 #ifdef __cplusplus

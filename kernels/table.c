@@ -1,15 +1,15 @@
 #include "kernels/table.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                  \
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
     extern const stencil_kernel *stencil_kernels_##name(void);
 #include "kernels/stencils.def"
 #undef STENCIL_SHAPE
 
 static const stencil_kernel *rows_of(stencil_shape_id shape) {
     switch (shape) {
-#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                  \
-    case STENCIL_SHAPE_##name:                                                                                \
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
+    case STENCIL_SHAPE_##name:                                                                               \
         return stencil_kernels_##name();
 #include "kernels/stencils.def"
 #undef STENCIL_SHAPE
@@ -24,7 +24,8 @@ const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precis
     const stencil_kernel *row = rows_of(shape);
     if (row == NULL)
         return NULL;
-    for (const stencil_kernel *end = row + STENCIL_SWEEP_COUNT * STENCIL_BARRIER_COUNT * STENCIL_PRECISION_COUNT;
+    for (const stencil_kernel *end =
+             row + STENCIL_SWEEP_COUNT * STENCIL_BARRIER_COUNT * STENCIL_PRECISION_COUNT;
          row < end; row++)
         if (row->precision == precision && row->sweep == sweep && row->barrier == barrier)
             return row;

@@ -17,8 +17,8 @@ typedef struct stencil_kernel {
     stencil_precision precision;
     stencil_sweep_id sweep;
     stencil_barrier_id barrier;
-    int vector_cells;     /* cells along x that a thread updates at once */
-    int block_x;          /* threads along x that suit it best; any multiple of 32 that divides the block is right */
+    int vector_cells; /* cells along x that a thread updates at once */
+    int block_x; /* threads along x that suit it best; any multiple of 32 that divides the block is right */
     const void *function; /* for cudaLaunchKernel, cudaFuncGetAttributes, … */
 } stencil_kernel;
 

@@ -3,7 +3,8 @@
 #define STENCIL_SOLVER_CPU_H
 
 #include "kernels/cpu.h"
-#include "solver/problem.h"
+#include "solver/neighbors.h"
+#include "solver/run.h"
 
 typedef struct stencil_cpu {
     stencil_domain domain; /* u[0] is the problem's own field, u[1] is `second` */
@@ -12,7 +13,12 @@ typedef struct stencil_cpu {
     bool streaming; /* the fields are larger than the cache */
     int threads;
     stencil_field second;
-    double *fold; /* scratch of all levels of folding */
+    double *fold;                /* scratch of all levels of folding */
+    stencil_barrier_id barrier;  /* none: the end of a parallel loop */
+    stencil_barrier_state state; /* of the barrier; `words` owned */
+    stencil_neighbors neighbors;
+    stencil_disturbance disturbance;
+    uint32_t alarm[3];
 } stencil_cpu;
 
 /* Whether results should bypass a last-level cache of this size (0: unknown). */
@@ -22,7 +28,7 @@ bool stencil_cpu_streams(const stencil_problem *problem, int64_t cache_bytes);
 int64_t stencil_cpu_bytes(const stencil_problem *problem);
 
 /* Borrows the problem's fields until destroy. NO_MEMORY with need and have. */
-stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, int threads, bool streaming);
+stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, const stencil_plan *plan);
 /* Leaves the field after `steps` steps in problem->u. NULL-safe. */
 void stencil_cpu_finish(stencil_cpu *cpu, stencil_problem *problem, int64_t steps);
 void stencil_cpu_destroy(stencil_cpu *cpu);
@@ -30,8 +36,11 @@ void stencil_cpu_destroy(stencil_cpu *cpu);
 /* Thread `thread` of `threads` makes its rows of the step that follows `step` steps. */
 void stencil_cpu_step(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads);
 
+/* Passes the barrier after step `step` (1, 2, …), disturbed as the test asks. false: its time is over. */
+bool stencil_cpu_sync(stencil_cpu *cpu, int64_t step, int thread, bool all);
+
 /* The residual of the step just made. Called by every thread of the team that made it (the OpenMP team of the
- * caller); all get the same number. Contains barriers. */
-double stencil_cpu_residual(const stencil_cpu *cpu, int thread, int threads);
+ * caller); all get the same number. Contains barriers; false: their time is over. */
+bool stencil_cpu_residual(stencil_cpu *cpu, int thread, int threads, double *residual);
 
 #endif

@@ -7,7 +7,8 @@
 #include "kernels/cpu.h"
 #include "solver/gpu.h"
 
-/* Last-level cache that one core can fill. The C library's answer is that of a whole socket on some processors. */
+/* Last-level cache that one core can fill. The C library's answer is that of a whole socket on some
+ * processors. */
 static int64_t cache_bytes(void) {
     int64_t bytes = 0;
     for (int index = 0; index < 8; index++) {

@@ -24,7 +24,7 @@ typedef struct stencil_machine {
     char no_gpu_reason[160];                       /* why gpu_count is 0; "" otherwise */
     int driver_version, runtime_version;           /* 13000 for 13.0; 0: none */
     int cpu_threads;
-    const char *cpu_isa; /* instruction set that the CPU kernels use here: "avx512", "avx2", "baseline" */
+    const char *cpu_isa;     /* instruction set that the CPU kernels use here: "avx512", "avx2", "baseline" */
     int64_t cpu_cache_bytes; /* last-level cache; 0: unknown */
 } stencil_machine;
 

@@ -19,7 +19,8 @@ stencil_status stencil_layout_init(stencil_layout *layout, stencil_precision pre
         layout->n[axis] = n[axis];
         layout->rim[axis] = rim[axis];
     }
-    /* The right rim of a row, the reach of the last vector, and the left rim of the next row share the gap. */
+    /* The right rim of a row, the reach of the last vector, and the left rim of the next row share the gap.
+     */
     layout->row = round_up(n[STENCIL_X] + 2 * rim[STENCIL_X] + VECTOR_ELEMENTS_MAX, aligned);
     const int64_t rows = n[STENCIL_Y] + 2 * rim[STENCIL_Y], planes = n[STENCIL_Z] + 2 * rim[STENCIL_Z];
     int64_t bytes = 0;
@@ -114,7 +115,8 @@ bool stencil_field_find_nonfinite(const stencil_field *field, const int64_t firs
     int64_t bad = rows;
 #pragma omp parallel for reduction(min : bad) schedule(static)
     for (int64_t r = 0; r < rows; r++) {
-        const int64_t z = first[STENCIL_Z] + r / count[STENCIL_Y], y = first[STENCIL_Y] + r % count[STENCIL_Y];
+        const int64_t z = first[STENCIL_Z] + r / count[STENCIL_Y],
+                      y = first[STENCIL_Y] + r % count[STENCIL_Y];
         const int64_t at = l->origin + z * l->plane + y * l->row + first[STENCIL_X];
         if (r < bad && !all_finite(field, at, count[STENCIL_X]))
             bad = r;

@@ -53,8 +53,8 @@ static void choose_block(stencil_plan *plan, const stencil_problem *problem, con
     plan->block_y = STENCIL_BLOCK_THREADS / plan->block_x;
 }
 
-/* Length of the march. Rounds of tiles over the resident blocks, times the rows of a tile and what its first row
- * costs extra, is what a step takes: long marches reload less, short ones fill the device evenly. */
+/* Length of the march. Rounds of tiles over the resident blocks, times the rows of a tile and what its first
+ * row costs extra, is what a step takes: long marches reload less, short ones fill the device evenly. */
 static int64_t choose_march(const stencil_plan *plan, const stencil_problem *problem, int64_t across,
                             int64_t length, int64_t slots) {
     const double overhead = 0.5 + 0.5 * problem->shape->radius;
@@ -87,10 +87,39 @@ static stencil_status choose_tiles(stencil_plan *plan, const stencil_problem *pr
         plan->tile[STENCIL_Y] = plan->block_y * choose_march(plan, problem, columns, n[STENCIL_Y], slots);
     }
     plan->tile_count = 1;
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        /* Kernels count cells of an axis in 32 bits, a tile beyond the end included. */
+        const int64_t most = INT32_MAX - plan->tile[axis] - 16;
+        CHECK(n[axis] <= most, UNAVAILABLE,
+              "axis %c has %lld cells, the GPU kernels take up to %lld along an axis: use --device cpu",
+              "zyx"[axis], (long long)n[axis], (long long)most);
+    }
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         plan->tile_count *= (n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
-    CHECK(plan->tile_count <= INT32_MAX, NO_MEMORY, "the field has more tiles (%lld) than one launch can cover",
-          (long long)plan->tile_count);
+    CHECK(plan->tile_count <= INT32_MAX, UNAVAILABLE,
+          "the field has %lld tiles, one launch covers up to %d: use --device cpu",
+          (long long)plan->tile_count, INT32_MAX);
+    return STENCIL_OK;
+}
+
+/* Blocks of a cluster; a processing cluster of the device has 16 or 18 multiprocessors. */
+enum { CLUSTER_BLOCKS = 4 };
+
+/* The grid becomes a whole number of clusters, as many as fit at once at the most. */
+static stencil_status fit_clusters(stencil_plan *plan, const stencil_kernel *kernel) {
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeClusterDimension,
+                                     .val.clusterDim = {CLUSTER_BLOCKS, 1, 1}};
+    const cudaLaunchConfig_t config = {.gridDim = {CLUSTER_BLOCKS, 1, 1},
+                                       .blockDim = {(unsigned)plan->block_x, (unsigned)plan->block_y, 1},
+                                       .attrs = &attribute,
+                                       .numAttrs = 1};
+    int clusters = 0;
+    TRY_CUDA(cudaOccupancyMaxActiveClusters(&clusters, kernel->function, &config));
+    CHECK(clusters > 0, UNAVAILABLE, "GPU %d cannot hold a cluster of %d blocks of kernel %s", plan->gpu,
+          CLUSTER_BLOCKS, plan->kernel);
+    const int needed = (plan->grid_blocks + CLUSTER_BLOCKS - 1) / CLUSTER_BLOCKS;
+    plan->grid_blocks = CLUSTER_BLOCKS * (needed < clusters ? needed : clusters);
+    plan->cluster_blocks = CLUSTER_BLOCKS;
     return STENCIL_OK;
 }
 
@@ -111,13 +140,16 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
     plan->registers = attributes.numRegs;
     TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&plan->blocks_per_sm, kernel->function,
                                                            STENCIL_BLOCK_THREADS, 0));
-    CHECK(plan->blocks_per_sm > 0, UNAVAILABLE, "GPU %d cannot hold a block of kernel %s", plan->gpu, plan->kernel);
+    CHECK(plan->blocks_per_sm > 0, UNAVAILABLE, "GPU %d cannot hold a block of kernel %s", plan->gpu,
+          plan->kernel);
     const int64_t slots = (int64_t)plan->blocks_per_sm * gpu->sm_count;
     choose_block(plan, problem, kernel);
     TRY(choose_tiles(plan, problem, kernel->vector_cells, slots));
     plan->grid_blocks = (int)plan->tile_count;
     if (strategy->cooperative && plan->tile_count > slots)
         plan->grid_blocks = (int)slots;
+    if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
+        TRY(fit_clusters(plan, kernel));
     size_t free_bytes = 0, total_bytes = 0;
     TRY_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
     plan->device_bytes = stencil_gpu_bytes(problem);
@@ -126,7 +158,8 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
     CHECK(plan->device_bytes < plan->device_available_bytes, NO_MEMORY,
           "the run needs %s of memory on GPU %d, %s is free", stencil_bytes_text(plan->device_bytes, need),
           plan->gpu, stencil_bytes_text(plan->device_available_bytes, have));
-    /* A look at the mailbox crosses the bus: about once a millisecond, by the time that memory needs for a step. */
+    /* A look at the mailbox crosses the bus: about once a millisecond, by the time that memory needs for a
+     * step. */
     const double step_s = 2e-6 + 16.0 * (double)stencil_problem_updated_cells(problem) / 4e12;
     plan->poll_every = (int64_t)(1e-3 / step_s) + 1;
     return STENCIL_OK;
@@ -135,7 +168,8 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
 static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_strategy *strategy, const stencil_machine *machine) {
     (void)problem, (void)strategy;
-    FAIL(UNAVAILABLE, "no GPU here (%s): use --device cpu instead of %s", machine->no_gpu_reason, plan->kernel);
+    FAIL(UNAVAILABLE, "no GPU here (%s): use --device cpu instead of %s", machine->no_gpu_reason,
+         plan->kernel);
 }
 #endif
 
@@ -174,6 +208,10 @@ stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *prob
     const stencil_strategy *strategy = stencil_strategy_row(index);
     snprintf(plan->strategy, sizeof plan->strategy, "%s", sync);
     plan->barrier = strategy->barrier;
+    plan->cluster_blocks = 1;
+    plan->patience = options->patience;
+    if (!(plan->patience.timeout_s > 0))
+        plan->patience.timeout_s = STENCIL_TIMEOUT_DEFAULT_S;
     snprintf(plan->kernel, sizeof plan->kernel, "%s %s stream %s", problem->shape->name,
              stencil_precision_name(problem->precision), stencil_barriers[strategy->barrier].name);
     TRY(choose_backend(plan, options, machine));

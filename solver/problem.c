@@ -82,7 +82,8 @@ static double axis_spacing(const stencil_spec *spec, int axis) {
 
 static stencil_status check_spacing(const stencil_spec *spec) {
     CHECK(spec->spacing_count == 0 || spec->spacing_count == 1 || spec->spacing_count == spec->rank, BAD_DATA,
-          "spacing has %d entries: give one for all axes or %d, one per axis", spec->spacing_count, spec->rank);
+          "spacing has %d entries: give one for all axes or %d, one per axis", spec->spacing_count,
+          spec->rank);
     for (int i = 0; i < spec->spacing_count; i++)
         CHECK(isfinite(spec->spacing[i]) && spec->spacing[i] > 0, BAD_DATA,
               "spacing[%d] is %g: it must be a positive number", i, spec->spacing[i]);
@@ -113,7 +114,8 @@ static stencil_status heat_weights(stencil_spec *spec, double sum, double *centr
 
 /* laplace, poisson and heat: the weights of the radius-1 star. */
 static stencil_status points_from_kind(points *p, stencil_spec *spec, double *source_scale) {
-    const stencil_shape *star = &stencil_shapes[spec->rank == 2 ? STENCIL_SHAPE_j2d5pt : STENCIL_SHAPE_j3d7pt];
+    const stencil_shape *star =
+        &stencil_shapes[spec->rank == 2 ? STENCIL_SHAPE_j2d5pt : STENCIL_SHAPE_j3d7pt];
     const char *name = stencil_kind_names[spec->kind];
     CHECK(spec->offset_count == 0 && spec->weight_count == 0, BAD_DATA,
           "problem %s derives its weights itself: remove /stencil, or give no problem", name);
@@ -187,8 +189,8 @@ static stencil_status resolve_extent(stencil_problem *problem, const points *p) 
     static const char *const axis_name[] = {"z", "y", "x"};
     const stencil_spec *spec = &problem->spec;
     CHECK(spec->boundary_count == 0 || spec->boundary_count == 1 || spec->boundary_count == spec->rank,
-          BAD_DATA, "boundary has %d entries: give one for all axes or %d, one per axis", spec->boundary_count,
-          spec->rank);
+          BAD_DATA, "boundary has %d entries: give one for all axes or %d, one per axis",
+          spec->boundary_count, spec->rank);
     int64_t rim[3];
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         const int i = list_index(spec->rank, axis);
@@ -231,8 +233,8 @@ static stencil_status resolve_stop(stencil_problem *problem) {
 }
 
 stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_spec *spec) {
-    *problem = (stencil_problem){.spec = *spec, .rank = spec->rank, .precision = spec->precision,
-                                 .source_scale = 1.0};
+    *problem = (stencil_problem){
+        .spec = *spec, .rank = spec->rank, .precision = spec->precision, .source_scale = 1.0};
     CHECK(spec->rank == 2 || spec->rank == 3, BAD_DATA, "rank %d: fields have 2 or 3 axes", spec->rank);
     TRY(check_spacing(spec));
     points p = {0};

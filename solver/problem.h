@@ -24,19 +24,20 @@ typedef struct stencil_problem {
     stencil_spec spec; /* what it was made from, with the effective values filled in (kept for the output) */
     int rank;
     stencil_precision precision;
-    const stencil_shape *shape; /* compiled point set that it runs on */
+    const stencil_shape *shape;        /* compiled point set that it runs on */
     double weight[STENCIL_POINTS_MAX]; /* of all points of `shape`, ascending; 0 for points not given.
                                           Rounded to `precision` before use. */
-    int64_t extent[3];          /* cells of /u */
-    int64_t n[3];               /* updated cells: extent less the rims of fixed axes */
-    int64_t radius[3];          /* of the points given, per axis */
-    int64_t first[3];           /* interior index of the array's first cell: -radius on fixed axes, else 0 */
+    int64_t extent[3];                 /* cells of /u */
+    int64_t n[3];                      /* updated cells: extent less the rims of fixed axes */
+    int64_t radius[3];                 /* of the points given, per axis */
+    int64_t first[3]; /* interior index of the array's first cell: -radius on fixed axes, else 0 */
     stencil_boundary boundary[3];
     double source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F; 1 for SOURCE_B */
     stencil_stop stop;
     stencil_layout layout; /* of u and b */
-    stencil_field u;       /* initial values: interior and fixed rims; replaced by the result. data NULL until loaded */
-    stencil_field b;       /* source term, interior only; data NULL: none */
+    stencil_field
+        u; /* initial values: interior and fixed rims; replaced by the result. data NULL until loaded */
+    stencil_field b; /* source term, interior only; data NULL: none */
 } stencil_problem;
 
 /* Decides everything from `spec` and lays out the fields; allocates nothing.

@@ -3,12 +3,9 @@
 #include <stdlib.h>
 
 const char *const stencil_reason_names[STENCIL_REASON_COUNT] = {
-    [STENCIL_REASON_NONE] = "none",
-    [STENCIL_REASON_STEPS] = "steps",
-    [STENCIL_REASON_CONVERGED] = "converged",
-    [STENCIL_REASON_NOT_CONVERGED] = "not_converged",
-    [STENCIL_REASON_DIVERGED] = "diverged",
-    [STENCIL_REASON_INTERRUPTED] = "interrupted",
+    [STENCIL_REASON_NONE] = "none",           [STENCIL_REASON_STEPS] = "steps",
+    [STENCIL_REASON_CONVERGED] = "converged", [STENCIL_REASON_NOT_CONVERGED] = "not_converged",
+    [STENCIL_REASON_DIVERGED] = "diverged",   [STENCIL_REASON_INTERRUPTED] = "interrupted",
 };
 
 void stencil_report_destroy(stencil_report *report) {
@@ -36,7 +33,8 @@ stencil_status stencil_report_add(stencil_report *report, int64_t step, double r
     const int64_t count = report->history_count;
     CHECK(grow((void **)&report->residual, count, sizeof(double)) &&
               grow((void **)&report->residual_step, count, sizeof(int64_t)),
-          NO_MEMORY, "no memory for a residual history of %lld entries: raise --check-every", (long long)count);
+          NO_MEMORY, "no memory for a residual history of %lld entries: raise --check-every",
+          (long long)count);
     report->residual[count] = residual;
     report->residual_step[count] = step;
     report->history_count = count + 1;
@@ -48,9 +46,8 @@ double stencil_report_step_us(const stencil_report *report) {
 }
 
 double stencil_report_cells_per_s(const stencil_report *report) {
-    return report->compute_s > 0
-               ? (double)report->updated_cells * (double)report->steps / report->compute_s
-               : 0.0;
+    return report->compute_s > 0 ? (double)report->updated_cells * (double)report->steps / report->compute_s
+                                 : 0.0;
 }
 
 double stencil_report_bytes_per_s(const stencil_report *report) {

@@ -24,8 +24,8 @@ typedef struct stencil_report {
     double *residual;       /* [history_count], owned */
     int64_t *residual_step; /* [history_count], owned */
     char strategy[32];
-    char backend[8];   /* "cpu" or "gpu" */
-    char device[160];  /* "NVIDIA H200" or "2 threads, avx512" */
+    char backend[8];  /* "cpu" or "gpu" */
+    char device[160]; /* "NVIDIA H200" or "2 threads, avx512" */
     int64_t updated_cells;
     double bytes_per_cell; /* that must move per update: read u, write u, read b where there is one */
     double prepare_s;      /* device memory, kernel loading, upload */

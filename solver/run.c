@@ -13,7 +13,7 @@ static stencil_status run_cpu(stencil_problem *problem, const stencil_plan *plan
              plan->threads == 1 ? "" : "s", stencil_cpu_isa());
     stencil_cpu cpu;
     const double start_s = stencil_clock_s();
-    TRY(stencil_cpu_create(&cpu, problem, plan->threads, plan->streaming));
+    TRY(stencil_cpu_create(&cpu, problem, plan));
     const double ready_s = stencil_clock_s();
     const stencil_status status = strategy->run_cpu(&cpu, watch, report);
     const double done_s = stencil_clock_s();
@@ -56,6 +56,7 @@ static stencil_status run_gpu(stencil_problem *problem, const stencil_plan *plan
     const double start_s = stencil_clock_s();
     TRY(stencil_gpu_create(&gpu, plan, problem));
     report->prepare_s = stencil_clock_s() - start_s;
+    gpu.after_step = strategy->after_step;
     const stencil_status status = run_created(&gpu, problem, strategy, watch, report);
     stencil_gpu_destroy(&gpu);
     return status;

@@ -4,12 +4,17 @@
 
 #include <signal.h>
 
+#include "kernels/sweep.h"
 #include "solver/device.h"
 #include "solver/problem.h"
 #include "solver/report.h"
 #include "sync/barrier.h"
 
-typedef enum stencil_backend { STENCIL_BACKEND_AUTO, STENCIL_BACKEND_CPU, STENCIL_BACKEND_GPU } stencil_backend;
+typedef enum stencil_backend {
+    STENCIL_BACKEND_AUTO,
+    STENCIL_BACKEND_CPU,
+    STENCIL_BACKEND_GPU
+} stencil_backend;
 
 /* How the caller watches and stops a run. All members may be NULL. Ticks come from the calling thread. */
 typedef struct stencil_watch {
@@ -18,12 +23,22 @@ typedef struct stencil_watch {
     const volatile sig_atomic_t *interrupt; /* not 0: stop at the next step boundary that looks */
 } stencil_watch;
 
+/* How persistent loops wait. Zero-initialised: defaults. The last three are for tests. */
+typedef struct stencil_patience {
+    double timeout_s;         /* a wait longer than this ends the run; 0: STENCIL_TIMEOUT_DEFAULT_S */
+    uint32_t epoch;           /* what barriers count from */
+    int64_t steps_per_launch; /* launch again after so many steps; 0: never */
+    stencil_disturbance disturbance;
+} stencil_patience;
+#define STENCIL_TIMEOUT_DEFAULT_S 10.0
+
 typedef struct stencil_run_options {
     const char *sync; /* name of a strategy; NULL: "relaunch" */
     stencil_backend backend;
     int gpu_count; /* 0: not asked for */
     int gpu[STENCIL_GPUS_MAX];
     stencil_watch watch;
+    stencil_patience patience;
 } stencil_run_options;
 
 /* One row per strategy, in the order of the .def files: for --help, `info` and the conformance tests. */
@@ -39,21 +54,23 @@ const char *stencil_strategy_unavailable(int index, stencil_backend backend, con
 /* What a run will do. */
 typedef struct stencil_plan {
     char strategy[32];
-    stencil_backend backend; /* CPU or GPU */
-    char note[256];          /* one line for the user ("no GPU (…): using the CPU"), or "" */
-    int gpu;                 /* device ordinal */
-    int threads;             /* CPU threads */
-    bool streaming;          /* CPU: the fields are larger than the cache, results bypass it */
-    stencil_barrier_id barrier; /* between the steps */
-    int64_t poll_every;         /* persistent loops: steps between looks at the host's wishes */
+    stencil_backend backend;           /* CPU or GPU */
+    char note[256];                    /* one line for the user ("no GPU (…): using the CPU"), or "" */
+    int gpu;                           /* device ordinal */
+    int threads;                       /* CPU threads */
+    bool streaming;                    /* CPU: the fields are larger than the cache, results bypass it */
+    stencil_barrier_id barrier;        /* between the steps */
+    int64_t poll_every;                /* persistent loops: steps between looks at the host's wishes */
     int grid_blocks, block_x, block_y; /* launch shape on a GPU */
-    int64_t tile[3];                   /* cells per tile (z, y, x) */
+    int cluster_blocks;                /* blocks of a cluster; 1: none */
+    stencil_patience patience;
+    int64_t tile[3]; /* cells per tile (z, y, x) */
     int64_t tile_count;
-    int registers;       /* per thread */
-    int blocks_per_sm;   /* resident at once */
-    int64_t host_bytes, device_bytes;  /* needed, fields included */
+    int registers;                    /* per thread */
+    int blocks_per_sm;                /* resident at once */
+    int64_t host_bytes, device_bytes; /* needed, fields included */
     int64_t host_available_bytes, device_available_bytes;
-    char kernel[96];                   /* stencil, precision, sweep, barrier */
+    char kernel[96]; /* stencil, precision, sweep, barrier */
 } stencil_plan;
 
 /* Chooses backend, device, kernel and launch shape; allocates nothing. UNAVAILABLE (a GPU asked for where
@@ -61,8 +78,9 @@ typedef struct stencil_plan {
 stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, const stencil_machine *machine);
 
-/* Runs problem->u (loaded: interior and fixed rims; the other rims are filled here) to its stop; problem->u then holds the result, and *report (zeroed by the caller,
- * destroyed by the caller) says what happened. Divergence and missing convergence are reasons, not errors. */
+/* Runs problem->u (loaded: interior and fixed rims; the other rims are filled here) to its stop; problem->u
+ * then holds the result, and *report (zeroed by the caller, destroyed by the caller) says what happened.
+ * Divergence and missing convergence are reasons, not errors. */
 stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan, const stencil_watch *watch,
                            stencil_report *report);
 

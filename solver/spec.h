@@ -1,6 +1,6 @@
-/* A problem as its author states it: what an input file's attributes and the command line say, before anything
- * is derived. The reader fills it, options override it, stencil_problem_resolve() turns it into a problem,
- * and the writer stores it again. Everything per axis is in array order: (y, x) or (z, y, x). */
+/* A problem as its author states it: what an input file's attributes and the command line say, before
+ * anything is derived. The reader fills it, options override it, stencil_problem_resolve() turns it into a
+ * problem, and the writer stores it again. Everything per axis is in array order: (y, x) or (z, y, x). */
 #ifndef STENCIL_SOLVER_SPEC_H
 #define STENCIL_SOLVER_SPEC_H
 
@@ -36,11 +36,11 @@ extern const char *const stencil_norm_names[STENCIL_NORM_COUNT];
 
 /* Zero-initialise with stencil_spec_init(). "Not given" is written beside each field. */
 typedef struct stencil_spec {
-    int rank;                    /* 2 or 3 */
-    int64_t extent[3];           /* cells of /u in array order, `rank` entries used */
-    stencil_precision precision; /* of the fields and of the arithmetic */
-    char stencil[32];            /* name of a point set; "" not given */
-    int offset_count;            /* 0: not given */
+    int rank;                              /* 2 or 3 */
+    int64_t extent[3];                     /* cells of /u in array order, `rank` entries used */
+    stencil_precision precision;           /* of the fields and of the arithmetic */
+    char stencil[32];                      /* name of a point set; "" not given */
+    int offset_count;                      /* 0: not given */
     int32_t offset[STENCIL_POINTS_MAX][3]; /* `rank` entries used each, any order */
     int weight_count;                      /* 0: not given */
     double weight[STENCIL_POINTS_MAX];     /* beside `offset`, or in the ascending order of `stencil` */

@@ -5,44 +5,38 @@
 
 #include "solver/strategy.h"
 
-#define STENCIL_STRATEGY(name, text) extern const stencil_strategy stencil_strategy_##name;
+#define STENCIL_STRATEGY(id, name, text) extern const stencil_strategy stencil_strategy_##id;
 #include "solver/strategies.def"
 #undef STENCIL_STRATEGY
 
 typedef enum loop_id {
-#define STENCIL_STRATEGY(name, text) LOOP_##name,
+#define STENCIL_STRATEGY(id, name, text) LOOP_##id,
 #include "solver/strategies.def"
 #undef STENCIL_STRATEGY
     LOOP_COUNT
 } loop_id;
 
 static const stencil_strategy *const loops[] = {
-#define STENCIL_STRATEGY(name, text) &stencil_strategy_##name,
+#define STENCIL_STRATEGY(id, name, text) &stencil_strategy_##id,
 #include "solver/strategies.def"
 #undef STENCIL_STRATEGY
 };
 
 static const stencil_strategy_info infos[] = {
-#define STENCIL_STRATEGY(name, text) {#name, text},
+#define STENCIL_STRATEGY(id, name, text) {name, text},
 #include "solver/strategies.def"
 #undef STENCIL_STRATEGY
-#define STENCIL_BARRIER(name, capability, text) {#name, text},
+#define STENCIL_BARRIER(id, name, capability, needs, text) {name, text},
 #include "sync/barriers.def"
 #undef STENCIL_BARRIER
 };
 
-#ifdef STENCIL_HAVE_CUDA
-#define PERSISTENT_GPU stencil_persistent_gpu
-#else
-#define PERSISTENT_GPU NULL
-#endif
-
 static const stencil_strategy persistent[] = {
-#define STENCIL_BARRIER(text_name, capability, text)                                                          \
-    {.barrier = STENCIL_BARRIER_##text_name,                                                                  \
-     .cooperative = true,                                                                                     \
-     .run_cpu = stencil_persistent_cpu,                                                                       \
-     .run_gpu = PERSISTENT_GPU},
+#define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
+    {.barrier = STENCIL_BARRIER_##id,                                                                        \
+     .cooperative = true,                                                                                    \
+     .run_cpu = stencil_persistent_cpu,                                                                      \
+     .run_gpu = STENCIL_ON_GPU(stencil_persistent_gpu)},
 #include "sync/barriers.def"
 #undef STENCIL_BARRIER
 };

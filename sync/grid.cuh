@@ -1,19 +1,54 @@
-/* Cooperative groups' grid barrier, the vendor's own. Needs a cooperative launch. Every thread's writes before
- * sync() are visible to every thread after it: the library fences at device scope around its counter. */
+/* Cooperative groups' grid barrier, the vendor's own. The arrival is the library's, barrier_arrive(); the
+ * library's wait has no time limit, so the word that it polls is polled here, in the same way. The library
+ * adds with release, the polling acquires, both at device scope, and __syncthreads() stands on either side.
+ * The word is the driver's and outlives the launch: after an alarm it is no longer to be trusted, and the
+ * host resets the device. */
 #ifndef STENCIL_SYNC_GRID_CUH
 #define STENCIL_SYNC_GRID_CUH
 
+#include "sync/barrier.h"
+
+#ifdef __CUDACC__
 #include <cooperative_groups.h>
 
-#include "sync/barrier.h"
+#include "sync/memory.cuh"
 
 namespace stencil {
 
 struct grid_barrier {
-    cooperative_groups::grid_group grid;
-    __device__ explicit grid_barrier(const stencil_barrier_state &) : grid(cooperative_groups::this_grid()) {}
-    __device__ void sync() { grid.sync(); }
+    static constexpr bool local = false;
+    const stencil_barrier_state &s;
+    __device__ explicit grid_barrier(const stencil_barrier_state &state) : s(state) {}
+
+    __device__ void sync(int64_t step) {
+        namespace cg = cooperative_groups;
+        const cg::grid_group::arrival_token token = cg::this_grid().barrier_arrive();
+        if (thread_in_block() == 0) {
+            const unsigned int *word = &cg::details::get_grid_workspace()->barrier;
+            spin(s, step, [&] { return cg::details::bar_has_flipped(token, load_acquire(word)); });
+        }
+        __syncthreads();
+    }
+    __device__ void sync_all(int64_t step) {
+        sync(step);
+    }
+    __device__ void leave() {}
 };
 
 } // namespace stencil
+#else
+#include "sync/team.h"
+
+/* The twin: all count at one word, the last one to come lets the others go by another. */
+static inline bool grid_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
+    (void)all;
+    uint32_t *goal = &stencil_barrier_epoch(s)[thread], *released = stencil_barrier_counter(s, 1);
+    *goal += s->participants;
+    if (__atomic_add_fetch(stencil_barrier_counter(s, 0), 1, __ATOMIC_ACQ_REL) == *goal) {
+        team_store(released, *goal);
+        return true;
+    }
+    return team_spin(s, thread, released, *goal);
+}
+#endif
 #endif

@@ -230,6 +230,44 @@ static void divergence(void **state) {
     }
 }
 
+/* More chunks than one group holds: the residual is folded in two levels, with a barrier between. */
+static void long_rows(void **state) {
+    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_FIXED};
+    const subject *s = *state;
+    for (int rank = 2; rank <= 3; rank++) {
+        const int64_t extent[3] = {rank == 2 ? 1 : 4, rank == 2 ? 3 : 5, rank == 2 ? 40000 : 9000};
+        trial t;
+        trial_init(&t, s->precision, rank, extent, boundary);
+        trial_set_shape(&t, stencil_shape_find(rank == 2 ? "j2d5pt" : "j3d7pt"), NULL);
+        trial_fill(&t, 17, 1.0, STENCIL_SOURCE_NONE);
+        run_trial(&t);
+        trial_destroy(&t);
+    }
+}
+
+/* More residuals than one launch of a persistent kernel keeps; on a CPU nothing is cut into launches. */
+static void many_looks(void **state) {
+    enum { MANY_STEPS = 66000 };
+    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_FIXED};
+    const subject *s = *state;
+    const int64_t extent[3] = {1, 5, 7};
+    trial t;
+    oracle_trace trace;
+    if (here.backend == STENCIL_BACKEND_CPU)
+        skip();
+    trial_init(&t, s->precision, 2, extent, boundary);
+    trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
+    trial_fill(&t, 19, 1.0, STENCIL_SOURCE_NONE);
+    oracle_trace_make(&trace, &t.oracle, t.initial, MANY_STEPS);
+    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
+        const trial_run r = run_of(strategy, MANY_STEPS, 0);
+        if (runs_here(strategy))
+            trial_expect(&t, &trace, &r);
+    }
+    oracle_trace_destroy(&trace);
+    trial_destroy(&t);
+}
+
 /* An interrupted run ends at a step boundary with the state of the step that it reports. */
 static void interrupted(void **state) {
     static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
@@ -275,7 +313,7 @@ static bool look_around(const char *backend) {
 }
 
 int main(int argument_count, char **argument) {
-    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + 5)];
+    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + 7)];
     static subject subjects[sizeof tests / sizeof *tests];
     static char names[sizeof tests / sizeof *tests][64];
     static const struct {
@@ -285,7 +323,9 @@ int main(int argument_count, char **argument) {
                   {"equations", equations},
                   {"tolerance midway", tolerance_midway},
                   {"divergence", divergence},
-                  {"interrupted", interrupted}};
+                  {"interrupted", interrupted},
+                  {"long rows", long_rows},
+                  {"many looks", many_looks}};
     if (argument_count < 2 || (strcmp(argument[1], "cpu") != 0 && strcmp(argument[1], "gpu") != 0)) {
         fprintf(stderr, "usage: %s cpu|gpu [PATTERN]\n", argument[0]);
         return 64;

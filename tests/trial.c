@@ -225,6 +225,17 @@ static void expect_end(const trial *t, const trial_run *r, const stencil_report 
            stencil_reason_names[report->reason], (long long)end.step, stencil_reason_names[end.reason]);
 }
 
+/* The run failed, and said all that it should. */
+static void expect_failure(const trial *t, const trial_run *r, stencil_status status) {
+    EXPECT(status == STENCIL_INTERNAL, "status %d instead of INTERNAL", (int)status);
+    char words[256];
+    snprintf(words, sizeof words, "%s", r->failure);
+    for (char *rest = words, *word = strtok_r(words, "|", &rest); word != NULL;
+         word = strtok_r(NULL, "|", &rest))
+        EXPECT(strstr(stencil_error_last()->message, word) != NULL, "'%s' is not in '%s'", word,
+               stencil_error_last()->message);
+}
+
 void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r) {
     stencil_spec spec = t->spec;
     spec.steps = r->steps;
@@ -239,7 +250,8 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
         machine.gpu[i].sm_count = 1;
     const stencil_run_options options = {.sync = stencil_strategy_at(r->strategy).name,
                                          .backend = r->backend,
-                                         .watch = {.interrupt = r->interrupt}};
+                                         .watch = {.interrupt = r->interrupt},
+                                         .patience = r->patience};
     stencil_problem problem;
     stencil_plan plan;
     stencil_report report = {0};
@@ -250,6 +262,13 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
     EXPECT(plan.backend == STENCIL_BACKEND_GPU || plan.threads == r->threads, "the plan has %d threads",
            plan.threads);
     EXPECT(plan.backend == STENCIL_BACKEND_GPU || plan.streaming || !r->small, "the plan stays in the cache");
+    if (r->failure != NULL) {
+        const stencil_status status = stencil_run(&problem, &plan, &options.watch, &report);
+        stencil_report_destroy(&report);
+        stencil_problem_destroy(&problem);
+        expect_failure(t, r, status);
+        return;
+    }
     EXPECT_OK(stencil_run(&problem, &plan, &options.watch, &report));
     expect_end(t, r, &report, trace);
     if (report.reason == STENCIL_REASON_INTERRUPTED)

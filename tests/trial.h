@@ -27,6 +27,9 @@ typedef struct trial_run {
     stencil_norm norm;
     double tolerance; /* NAN: none */
     const volatile sig_atomic_t *interrupt;
+    stencil_patience patience;
+    const char *failure; /* NULL: succeeds; else fails as INTERNAL, and these words (|-separated) are in the
+                            message */
 } trial_run;
 
 /* A problem without points: `extent` and `boundary` in (z, y, x), extent[0] == 1 in 2D. */

@@ -1,5 +1,6 @@
-/* The persistent loop: all steps in one launch with a barrier between them; residual, decision and progress live
- * where the steps are made. On a CPU one team of threads makes all steps. Which barrier: the name of the strategy. */
+/* The persistent loop: all steps in one launch with a barrier between them; residual, decision and progress
+ * live where the steps are made. On a CPU one team of threads makes all steps. Which barrier: the name of the
+ * strategy. */
 #include <math.h>
 #include <omp.h>
 #include <time.h>
@@ -8,10 +9,14 @@
 
 /* What the team shares. Written by thread 0 before a barrier, read by all after it. */
 typedef struct team {
-    int64_t interrupt_step;
+    int64_t interrupt_step, alarm_step;
     stencil_status status;
 } team;
 
+/* Steps between looks at the host's wishes, which need all threads to agree. */
+enum { POLL_EVERY = 16 };
+
+/* The loop of one thread. */
 static void team_run(stencil_cpu *cpu, const stencil_watch *watch, stencil_report *report, team *shared) {
     const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
     const stencil_schedule *schedule = &cpu->schedule;
@@ -19,25 +24,26 @@ static void team_run(stencil_cpu *cpu, const stencil_watch *watch, stencil_repor
     double residual = NAN;
     int64_t step = 0;
     while (step < schedule->last_step && reason == STENCIL_REASON_NONE) {
-        const bool check = stencil_schedule_checks(schedule, step + 1);
+        const bool check = stencil_schedule_checks(schedule, step + 1), poll = (step + 1) % POLL_EVERY == 0;
         stencil_cpu_step(cpu, step, check, thread, threads);
         step++;
-        /* Named by its step: a slow thread does not take the next step's word for this one's. */
-        if (thread == 0 && watch->interrupt != NULL && *watch->interrupt) {
-#pragma omp atomic write
-            shared->interrupt_step = step;
+        /* Named by its step: a slow thread does not take the next word for this one. */
+        if (poll && thread == 0 &&
+            ((watch->interrupt != NULL && *watch->interrupt) || shared->status != STENCIL_OK))
+            __atomic_store_n(&shared->interrupt_step, step, __ATOMIC_RELAXED);
+        if (!stencil_cpu_sync(cpu, step, thread, check || poll) ||
+            (check && !stencil_cpu_residual(cpu, thread, threads, &residual))) {
+            if (cpu->alarm[0] == 1 + (uint32_t)thread)
+                shared->alarm_step = step;
+            return;
         }
-        stencil_team_sync();
         if (check) {
-            residual = stencil_cpu_residual(cpu, thread, threads);
             reason = stencil_decide(schedule, step, residual);
             if (thread == 0 && shared->status == STENCIL_OK)
                 shared->status = stencil_report_add(report, step, residual);
         }
-        int64_t interrupt_step;
-#pragma omp atomic read
-        interrupt_step = shared->interrupt_step;
-        if (reason == STENCIL_REASON_NONE && interrupt_step == step)
+        if (poll && reason == STENCIL_REASON_NONE &&
+            __atomic_load_n(&shared->interrupt_step, __ATOMIC_RELAXED) == step)
             reason = STENCIL_REASON_INTERRUPTED;
         if (thread == 0 && watch->tick != NULL)
             watch->tick(watch->context, step, residual);
@@ -50,8 +56,21 @@ static void team_run(stencil_cpu *cpu, const stencil_watch *watch, stencil_repor
 
 stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_watch *watch, stencil_report *report) {
     team shared = {0};
+    int threads = 0;
 #pragma omp parallel num_threads(cpu->threads)
-    team_run(cpu, watch, report, &shared);
+    {
+        if (omp_get_num_threads() == cpu->threads)
+            team_run(cpu, watch, report, &shared);
+#pragma omp single
+        threads = omp_get_num_threads();
+    }
+    CHECK(threads == cpu->threads, UNAVAILABLE,
+          "OpenMP gave %d threads where %d were asked for: give --threads %d", threads, cpu->threads,
+          threads);
+    CHECK(cpu->alarm[0] == 0, INTERNAL,
+          "barrier %s: in step %lld thread %u waited for more than %g s in vain; the run is given up",
+          stencil_barriers[cpu->barrier].name, (long long)shared.alarm_step, cpu->alarm[0] - 1,
+          1e-9 * (double)cpu->state.timeout_ns);
     return shared.status;
 }
 
@@ -63,12 +82,23 @@ static stencil_status launch(stencil_gpu_run *gpu, int64_t step) {
     int64_t most = 0;
     if (!stencil_multiply(s->schedule.check_every, STENCIL_HISTORY_MAX - 1, &most))
         most = INT64_MAX;
+    if (plan->patience.steps_per_launch > 0 && plan->patience.steps_per_launch < most)
+        most = plan->patience.steps_per_launch;
     s->step_first = step;
     s->step_count = s->schedule.last_step - step < most ? s->schedule.last_step - step : most;
     void *arguments[] = {s};
-    const dim3 grid = {(unsigned)plan->grid_blocks, 1, 1};
-    const dim3 block = {(unsigned)plan->block_x, (unsigned)plan->block_y, 1};
-    TRY_CUDA(cudaLaunchCooperativeKernel(gpu->kernel->function, grid, block, arguments, 0, gpu->stream));
+    cudaLaunchAttribute attribute[2] = {
+        {.id = cudaLaunchAttributeCooperative, .val.cooperative = 1},
+        {.id = cudaLaunchAttributeClusterDimension, .val.clusterDim = {(unsigned)plan->cluster_blocks, 1, 1}},
+    };
+    const cudaLaunchConfig_t config = {
+        .gridDim = {(unsigned)plan->grid_blocks, 1, 1},
+        .blockDim = {(unsigned)plan->block_x, (unsigned)plan->block_y, 1},
+        .stream = gpu->stream,
+        .attrs = attribute,
+        .numAttrs = plan->cluster_blocks > 1 ? 2 : 1,
+    };
+    TRY_CUDA(cudaLaunchKernelExC(&config, gpu->kernel->function, arguments));
     TRY_CUDA(cudaMemcpyAsync(gpu->control_host, gpu->control, sizeof *gpu->control, cudaMemcpyDeviceToHost,
                              gpu->stream));
     return STENCIL_OK;
@@ -94,8 +124,16 @@ static stencil_status wait(stencil_gpu_run *gpu, const stencil_watch *watch) {
 
 static stencil_status collect(stencil_gpu_run *gpu, int64_t first, stencil_report *report) {
     const stencil_schedule *schedule = &gpu->sweep.schedule;
-    const int64_t count = gpu->control_host->history_count;
-    TRY_CUDA(cudaMemcpy(gpu->history_host, gpu->history, (size_t)count * sizeof(double), cudaMemcpyDeviceToHost));
+    const stencil_control *control = gpu->control_host;
+    gpu->alarmed = control->alarm[0] != 0;
+    CHECK(!gpu->alarmed, INTERNAL,
+          "barrier %s: in step %lld block %u waited for more than %g s in vain; the run is given up",
+          stencil_barriers[gpu->plan->barrier].name,
+          (long long)((uint64_t)control->alarm[2] << 32 | control->alarm[1]), control->alarm[0] - 1,
+          gpu->plan->patience.timeout_s);
+    const int64_t count = control->history_count;
+    TRY_CUDA(
+        cudaMemcpy(gpu->history_host, gpu->history, (size_t)count * sizeof(double), cudaMemcpyDeviceToHost));
     int64_t step = first;
     for (int64_t i = 0; i < count; i++) {
         step += schedule->check_every - step % schedule->check_every;
@@ -103,13 +141,14 @@ static stencil_status collect(stencil_gpu_run *gpu, int64_t first, stencil_repor
         TRY(stencil_report_add(report, step, gpu->history_host[i]));
         report->reason = stencil_decide(schedule, step, gpu->history_host[i]);
     }
-    report->steps = gpu->control_host->step;
-    if (report->reason == STENCIL_REASON_NONE && gpu->control_host->reason == STENCIL_LEAVE_INTERRUPTED)
+    report->steps = control->step;
+    if (report->reason == STENCIL_REASON_NONE && control->reason == STENCIL_LEAVE_INTERRUPTED)
         report->reason = STENCIL_REASON_INTERRUPTED;
     return STENCIL_OK;
 }
 
-stencil_status stencil_persistent_gpu(stencil_gpu_run *gpu, const stencil_watch *watch, stencil_report *report) {
+stencil_status stencil_persistent_gpu(stencil_gpu_run *gpu, const stencil_watch *watch,
+                                      stencil_report *report) {
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
     while (report->steps < gpu->sweep.schedule.last_step && report->reason == STENCIL_REASON_NONE) {
         const int64_t first = report->steps;

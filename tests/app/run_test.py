@@ -168,6 +168,32 @@ class Run(CommandTest):
         self.ok("verify", "p.out.h5", "--threads", 2)
 
 
+class Barriers(CommandTest):
+    """Persistent loops when threads come late or never; the host's own loops have no barrier to disturb."""
+
+    def barriers(self):
+        info = json.loads(self.ok("info", "--json", "-").stdout)
+        host = {"relaunch", "stream-sync", "device-sync", "event-sync", "graph"}
+        return [s["name"] for s in info["strategies"] if s["name"] not in host]
+
+    def test_late_threads_change_nothing(self):
+        self.make()
+        self.ok("p.h5", *CPU, "--steps", 30, "-o", "right.h5")
+        for name in self.barriers():
+            self.ok("p.h5", *CPU, "-j", 3, "--steps", 30, "--sync", name, "--inject-delay", 200000, "-o", "late.h5", "-f")
+            self.ok("compare", "right.h5", "late.h5")
+
+    def test_absent_thread_ends_the_run(self):
+        self.make()
+        for name in self.barriers():
+            done = self.call("p.h5", *CPU, "-j", 2, "--steps", 30, "--sync", name, "--inject-absent", 5,
+                             "--barrier-timeout", 0.1)
+            self.assertEqual(done.returncode, 70, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+            self.assertIn(f"barrier {name}: in step 5 ", done.stderr)
+            self.assertFalse(os.path.exists(self.path("p.out.h5")))
+
+
 class Json(CommandTest):
     def test_contents(self):
         self.ok("new", "p.h5", "--problem", "poisson", "--size", "21x19x17", "--precision", "float32",

@@ -1,0 +1,17 @@
+/* The host records an event behind every step and waits for it. */
+#include "solver/strategy.h"
+
+#ifdef STENCIL_HAVE_CUDA
+static stencil_status after_step(stencil_gpu_run *gpu) {
+    TRY_CUDA(cudaEventRecord(gpu->step_done, gpu->stream));
+    TRY_CUDA(cudaEventSynchronize(gpu->step_done));
+    return STENCIL_OK;
+}
+#endif
+
+const stencil_strategy stencil_strategy_event_sync = {
+    .barrier = STENCIL_BARRIER_none,
+    .run_cpu = stencil_host_loop_cpu,
+    .run_gpu = STENCIL_ON_GPU(stencil_host_loop_gpu),
+    .after_step = STENCIL_ON_GPU(after_step),
+};

@@ -1,0 +1,54 @@
+/* One counter that only grows: a block adds 1 when it arrives and waits until all blocks of this epoch have.
+ *
+ * Why it holds: thread 0's addition comes after __syncthreads(), so it releases what the whole block wrote;
+ * the ld.acquire that sees the last addition synchronises with all of them, because each addition extends the
+ * release sequence of the ones before it; the second __syncthreads() hands that on to the block. A block can
+ * be at most one epoch ahead, so the counter is compared with "has come as far as", and wrapping around does
+ * no harm. */
+#ifndef STENCIL_SYNC_CENTRAL_CUH
+#define STENCIL_SYNC_CENTRAL_CUH
+
+#include "sync/barrier.h"
+
+#ifdef __CUDACC__
+#include "sync/memory.cuh"
+
+namespace stencil {
+
+struct central_barrier {
+    static constexpr bool local = false;
+    const stencil_barrier_state &s;
+    uint32_t goal; /* the counter when all have arrived */
+
+    __device__ explicit central_barrier(const stencil_barrier_state &state)
+        : s(state), goal(stencil_barrier_epoch(&state)[blockIdx.x]) {}
+
+    __device__ void sync(int64_t step) {
+        goal += gridDim.x;
+        __syncthreads();
+        if (thread_in_block() == 0)
+            count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
+        __syncthreads();
+    }
+    __device__ void sync_all(int64_t step) {
+        sync(step);
+    }
+    __device__ void leave() {
+        if (thread_in_block() == 0)
+            stencil_barrier_epoch(&s)[blockIdx.x] = goal;
+    }
+};
+
+} // namespace stencil
+#else
+#include "sync/team.h"
+
+static inline bool central_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
+    (void)all;
+    uint32_t *goal = &stencil_barrier_epoch(s)[thread];
+    *goal += s->participants;
+    team_add(stencil_barrier_counter(s, 0), 1);
+    return team_spin(s, thread, stencil_barrier_counter(s, 0), *goal);
+}
+#endif
+#endif

@@ -1,0 +1,65 @@
+/* The lock-based barrier of S. Xiao and W. Feng, "Inter-Block GPU Communication via Fast Barrier
+ * Synchronization", IPDPS 2010, section V.A: one mutex; the leading thread of each block adds 1 to it and
+ * busy-waits until it has reached the goal value, which grows by the number of blocks with every call.
+ *
+ * Its structure is kept: an atomic addition whose result is awaited, plain polling, goal value. Two things
+ * are mended for today's memory model. The published code relies on `volatile`, which orders nothing between
+ * blocks: here a fence stands before the addition and behind the polling, and both are relaxed atomics, so
+ * that the fences synchronise. And it waits for equality: a block that is quick to enter the next barrier
+ * moves the mutex past the value that a slow one still waits for; "has come as far as" cannot miss it. */
+#ifndef STENCIL_SYNC_LOCK_CUH
+#define STENCIL_SYNC_LOCK_CUH
+
+#include "sync/barrier.h"
+
+#ifdef __CUDACC__
+#include "sync/memory.cuh"
+
+namespace stencil {
+
+struct lock_barrier {
+    static constexpr bool local = false;
+    const stencil_barrier_state &s;
+    uint32_t goal;
+
+    __device__ explicit lock_barrier(const stencil_barrier_state &state)
+        : s(state), goal(stencil_barrier_epoch(&state)[blockIdx.x]) {}
+
+    __device__ void sync(int64_t step) {
+        goal += gridDim.x;
+        __syncthreads();
+        if (thread_in_block() == 0) {
+            uint32_t *mutex = stencil_barrier_counter(&s, 0), seen;
+            fence(); /* release: what the block wrote comes before the addition */
+            asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(seen) : "l"(mutex) : "memory");
+            if (!stencil_reached(seen + 1, goal))
+                spin(s, step, [&] { return stencil_reached(load_relaxed(mutex), goal); });
+            fence(); /* acquire: what others wrote comes after the value that told of it */
+        }
+        __syncthreads();
+    }
+    __device__ void sync_all(int64_t step) {
+        sync(step);
+    }
+    __device__ void leave() {
+        if (thread_in_block() == 0)
+            stencil_barrier_epoch(&s)[blockIdx.x] = goal;
+    }
+};
+
+} // namespace stencil
+#else
+#include "sync/team.h"
+
+static inline bool lock_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
+    (void)all;
+    uint32_t *goal = &stencil_barrier_epoch(s)[thread], *mutex = stencil_barrier_counter(s, 0);
+    *goal += s->participants;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    const uint32_t seen = __atomic_fetch_add(mutex, 1, __ATOMIC_RELAXED);
+    const bool passed = stencil_reached(seen + 1, *goal) || team_spin(s, thread, mutex, *goal);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return passed;
+}
+#endif
+#endif

@@ -1,0 +1,80 @@
+/* The lock-free barrier of S. Xiao and W. Feng (IPDPS 2010, section V.C): two arrays, one element per block,
+ * and no atomic addition. The leading thread of block i writes the goal value to Arrayin[i] and waits for
+ * Arrayout[i]; the threads of one block watch all of Arrayin, meet at __syncthreads(), and write all of
+ * Arrayout.
+ *
+ * Its structure is kept; the goal value counts up by one. Mended for today's memory model: the published
+ * `volatile` becomes st.release and ld.acquire. Each gathering thread acquires what one block released,
+ * __syncthreads() brings them together, and the releases to Arrayout publish all of it to all. More blocks
+ * than threads: a thread watches several. */
+#ifndef STENCIL_SYNC_LOCK_FREE_CUH
+#define STENCIL_SYNC_LOCK_FREE_CUH
+
+#include "sync/barrier.h"
+
+#ifdef __CUDACC__
+#include "sync/memory.cuh"
+
+namespace stencil {
+
+struct lock_free_barrier {
+    static constexpr bool local = false;
+    const stencil_barrier_state &s;
+    uint32_t goal;
+
+    __device__ explicit lock_free_barrier(const stencil_barrier_state &state)
+        : s(state), goal(stencil_barrier_epoch(&state)[blockIdx.x]) {}
+
+    /* The gathering block: waits for all, then lets all go. */
+    __device__ void gather(int64_t step) {
+        uint32_t *arrived = stencil_barrier_arrived(&s), *released = stencil_barrier_released(&s);
+        const uint32_t threads = blockDim.x * blockDim.y;
+        for (uint32_t b = thread_in_block(); b < gridDim.x; b += threads)
+            spin(s, step, [&] { return stencil_reached(load_acquire(arrived + b), goal); });
+        __syncthreads();
+        for (uint32_t b = thread_in_block(); b < gridDim.x; b += threads)
+            store_release(released + b, goal);
+    }
+
+    __device__ void sync(int64_t step) {
+        goal++;
+        __syncthreads();
+        if (thread_in_block() == 0)
+            store_release(stencil_barrier_arrived(&s) + blockIdx.x, goal);
+        if (blockIdx.x == 0)
+            gather(step);
+        if (thread_in_block() == 0) {
+            const uint32_t *mine = stencil_barrier_released(&s) + blockIdx.x;
+            spin(s, step, [&] { return stencil_reached(load_acquire(mine), goal); });
+        }
+        __syncthreads();
+    }
+    __device__ void sync_all(int64_t step) {
+        sync(step);
+    }
+    __device__ void leave() {
+        if (thread_in_block() == 0)
+            stencil_barrier_epoch(&s)[blockIdx.x] = goal;
+    }
+};
+
+} // namespace stencil
+#else
+#include "sync/team.h"
+
+static inline bool lock_free_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
+    (void)all;
+    const uint32_t goal = team_next_epoch(s, thread);
+    uint32_t *arrived = stencil_barrier_arrived(s), *released = stencil_barrier_released(s);
+    team_store(&arrived[thread], goal);
+    if (thread == 0) {
+        for (uint32_t t = 0; t < s->participants; t++)
+            if (!team_spin(s, thread, &arrived[t], goal))
+                return false;
+        for (uint32_t t = 0; t < s->participants; t++)
+            team_store(&released[t], goal);
+    }
+    return team_spin(s, thread, &released[thread], goal);
+}
+#endif
+#endif

@@ -1,0 +1,85 @@
+/* Memory accesses with explicit order at device scope (PTX ISA, "Memory Consistency Model"), and the bounded
+ * spin that every barrier waits with. */
+#ifndef STENCIL_SYNC_MEMORY_CUH
+#define STENCIL_SYNC_MEMORY_CUH
+
+#include "sync/barrier.h"
+
+namespace stencil {
+
+/* Everything that the writer of the value read had seen or written before is seen after it. */
+__device__ __forceinline__ uint32_t load_acquire(const uint32_t *p) {
+    uint32_t value;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+
+__device__ __forceinline__ uint32_t load_relaxed(const uint32_t *p) {
+    uint32_t value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+
+/* Everything seen or written before it is seen by whoever acquires the value. */
+__device__ __forceinline__ void store_release(uint32_t *p, uint32_t value) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
+}
+
+/* Orders what is before it with what is after it, in both directions. */
+__device__ __forceinline__ void fence() {
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+/* Nanoseconds of the device's clock. */
+__device__ __forceinline__ uint64_t device_clock_ns() {
+    uint64_t now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+__device__ __forceinline__ uint32_t thread_in_block() {
+    return threadIdx.y * blockDim.x + threadIdx.x;
+}
+
+/* The watchdog: whether to give up. The first one whose time is over raises the alarm, the others see it. */
+static __device__ __noinline__ bool give_up(const stencil_barrier_state &s, uint64_t *start_ns,
+                                            int64_t step) {
+    const uint64_t now_ns = device_clock_ns();
+    if (*start_ns == 0)
+        *start_ns = now_ns;
+    if (load_relaxed(s.alarm) != 0)
+        return true;
+    if (now_ns - *start_ns < s.timeout_ns)
+        return false;
+    if (atomicCAS(s.alarm, 0u, 1 + blockIdx.x) == 0) { /* relaxed: the host reads it after the launch */
+        s.alarm[1] = (uint32_t)step;
+        s.alarm[2] = (uint32_t)((uint64_t)step >> 32);
+    }
+    return true;
+}
+
+/* Spins until done(), or until it is time to give up. The clock is looked at so seldom that it costs nothing.
+ */
+template <class Done>
+__device__ __forceinline__ void spin(const stencil_barrier_state &s, int64_t step, Done done) {
+    uint64_t start_ns = 0;
+    for (uint32_t polls = 1; !done(); polls++)
+        if (polls % 1024 == 0 && give_up(s, &start_ns, step))
+            return;
+}
+
+/* Adds 1 to a counter that only grows and waits until it has come as far as `goal`. The addition returns the
+ * count, though nobody but the last to come needs it: that one goes on at once, and the others' polling
+ * begins when their own addition is through and does not get in the way of it (0.86 us instead of 0.91 with
+ * red on an H200). Additions release, polling acquires; each addition extends the release sequence of those
+ * before it. */
+__device__ __forceinline__ void count_and_wait(const stencil_barrier_state &s, uint32_t *counter,
+                                               uint32_t goal, int64_t step) {
+    uint32_t before;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
+    if (before + 1 != goal)
+        spin(s, step, [&] { return stencil_reached(load_acquire(counter), goal); });
+}
+
+} // namespace stencil
+#endif

@@ -1,0 +1,51 @@
+/* What the CPU twins of the barriers share: atomics with explicit order and the bounded spin. */
+#ifndef STENCIL_SYNC_TEAM_H
+#define STENCIL_SYNC_TEAM_H
+
+#include <sched.h>
+
+#include "sync/barrier.h"
+
+static inline uint32_t team_load(const uint32_t *p) {
+    return __atomic_load_n(p, __ATOMIC_ACQUIRE);
+}
+
+static inline void team_store(uint32_t *p, uint32_t value) {
+    __atomic_store_n(p, value, __ATOMIC_RELEASE);
+}
+
+static inline void team_add(uint32_t *p, uint32_t value) {
+    __atomic_fetch_add(p, value, __ATOMIC_RELEASE);
+}
+
+/* Waits until *p has come as far as `goal`. Threads may outnumber cores: after a while each poll gives the
+ * core away. false: the time is over, or somebody else gave up; the first one raises the alarm. */
+static inline bool team_spin(const stencil_barrier_state *s, uint32_t thread, const uint32_t *p,
+                             uint32_t goal) {
+    double start_s = 0.0;
+    for (uint32_t polls = 1; !stencil_reached(team_load(p), goal); polls++) {
+        if (polls < 256)
+            continue;
+        sched_yield();
+        if (polls % 256 != 0)
+            continue;
+        const double now_s = stencil_clock_s();
+        start_s = start_s > 0.0 ? start_s : now_s;
+        if (team_load(s->alarm) != 0)
+            return false;
+        if (1e9 * (now_s - start_s) >= (double)s->timeout_ns) {
+            uint32_t none = 0;
+            __atomic_compare_exchange_n(s->alarm, &none, 1 + thread, false, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* This thread's count of passes, one higher than before. */
+static inline uint32_t team_next_epoch(const stencil_barrier_state *s, uint32_t thread) {
+    return ++stencil_barrier_epoch(s)[thread];
+}
+
+#endif

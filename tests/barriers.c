@@ -1,0 +1,154 @@
+/* Barriers under stress: `test_barriers cpu|gpu`. Every strategy with a barrier gives the bits of the plain
+ * reference when blocks come late by random times, when its counters wrap around and the kernel is launched
+ * again and again, and ends with an alarm that says who waited where when a block never comes; the device
+ * works on after that. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "trial.h"
+
+enum { STEPS = 40 };
+
+static struct {
+    stencil_machine machine;
+    stencil_backend backend;
+    int tried;
+} here;
+
+typedef void (*stress)(const trial *t, const oracle_trace *trace, int strategy);
+
+static trial_run run_of(int strategy) {
+    return (trial_run){.machine = &here.machine,
+                       .backend = here.backend,
+                       .strategy = strategy,
+                       .threads = 3,
+                       .steps = STEPS,
+                       .check_every = 7,
+                       .tolerance = NAN};
+}
+
+/* Persistent loops are named after the barriers, whose first row is the empty one. */
+static bool has_barrier(int strategy) {
+    for (int b = 1; b < STENCIL_BARRIER_COUNT; b++)
+        if (strcmp(stencil_barriers[b].name, stencil_strategy_at(strategy).name) == 0)
+            return stencil_strategy_unavailable(strategy, here.backend, &here.machine)[0] == '\0';
+    return false;
+}
+
+/* Applies `what` to every barrier on problems of many small blocks: 2D and 3D, stars and boxes, all
+ * boundaries. */
+static void with_all(stress what) {
+    static const struct {
+        const char *shape;
+        int64_t extent[3];
+        stencil_precision precision;
+        stencil_boundary boundary[3];
+    } problem[] = {
+        {"j2d5pt", {1, 97, 300}, STENCIL_FLOAT64, {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED}},
+        {"j2d25pt", {1, 61, 530}, STENCIL_FLOAT32, {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR}},
+        {"j3d7pt", {13, 35, 140}, STENCIL_FLOAT32, {STENCIL_PERIODIC, STENCIL_MIRROR, STENCIL_PERIODIC}},
+        {"j3d27pt", {9, 26, 70}, STENCIL_FLOAT64, {STENCIL_MIRROR, STENCIL_PERIODIC, STENCIL_FIXED}},
+    };
+    for (size_t p = 0; p < sizeof problem / sizeof *problem; p++) {
+        const stencil_shape *shape = stencil_shape_find(problem[p].shape);
+        trial t;
+        oracle_trace trace;
+        trial_init(&t, problem[p].precision, shape->rank, problem[p].extent, problem[p].boundary);
+        trial_set_shape(&t, shape, NULL);
+        trial_fill(&t, p, 1.0, STENCIL_SOURCE_NONE);
+        oracle_trace_make(&trace, &t.oracle, t.initial, STEPS);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+            if (has_barrier(strategy)) {
+                what(&t, &trace, strategy);
+                here.tried++;
+            }
+        oracle_trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
+static void late(const trial *t, const oracle_trace *trace, int strategy) {
+    trial_run r = run_of(strategy);
+    for (uint32_t seed = 1; seed <= 4; seed++) {
+        r.patience.disturbance.seed = seed;
+        r.patience.disturbance.delay_ns = here.backend == STENCIL_BACKEND_GPU ? 30000 : 500000;
+        r.check_every = seed == 1 ? 1 : 1000;
+        trial_expect(t, trace, &r);
+    }
+}
+
+static void wrapping(const trial *t, const oracle_trace *trace, int strategy) {
+    static const uint32_t epoch[] = {UINT32_MAX - 3, UINT32_MAX - 200, INT32_MAX - 5, 0};
+    trial_run r = run_of(strategy);
+    for (size_t e = 0; e < sizeof epoch / sizeof *epoch; e++) {
+        r.patience.epoch = epoch[e];
+        r.patience.steps_per_launch = 3;
+        trial_expect(t, trace, &r);
+    }
+}
+
+static void absent(const trial *t, const oracle_trace *trace, int strategy) {
+    char words[96];
+    trial_run r = run_of(strategy);
+    /* Step 7 is a look at the residual, step 9 is not. */
+    for (int64_t step = 7; step <= 9; step += 2) {
+        r.patience.timeout_s = 0.05;
+        r.patience.disturbance.absent = 1;
+        r.patience.disturbance.absent_step = step;
+        /* Without a look in this step, blocks far away pass it and may be the first to give up, in the next
+         * look. */
+        const bool all = step == 7 || strcmp(stencil_strategy_at(strategy).name, "neighbor") != 0;
+        char at[32] = "in step ";
+        if (all)
+            snprintf(at, sizeof at, "in step %lld ", (long long)step);
+        snprintf(words, sizeof words, "barrier %s:|%s|waited for more than 0.05 s",
+                 stencil_strategy_at(strategy).name, at);
+        r.failure = words;
+        trial_expect(t, trace, &r);
+    }
+    r = run_of(strategy);
+    trial_expect(t, trace, &r); /* and it works on */
+}
+
+static void test_late(void **state) {
+    (void)state;
+    with_all(late);
+}
+
+static void test_wrapping(void **state) {
+    (void)state;
+    with_all(wrapping);
+}
+
+static void test_absent(void **state) {
+    (void)state;
+    with_all(absent);
+}
+
+int main(int argument_count, char **argument) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_late),
+        cmocka_unit_test(test_wrapping),
+        cmocka_unit_test(test_absent),
+    };
+    if (argument_count != 2 || (strcmp(argument[1], "cpu") != 0 && strcmp(argument[1], "gpu") != 0)) {
+        fprintf(stderr, "usage: %s cpu|gpu\n", argument[0]);
+        return 64;
+    }
+    here.backend = strcmp(argument[1], "gpu") == 0 ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
+    if (stencil_machine_probe(&here.machine) != STENCIL_OK) {
+        fprintf(stderr, "%s\n", stencil_error_last()->message);
+        return 1;
+    }
+    if (here.backend == STENCIL_BACKEND_GPU && here.machine.gpu_count == 0) {
+        printf("no GPU (%s)\n", here.machine.no_gpu_reason);
+        return 77;
+    }
+    const int failed = cmocka_run_group_tests_name("barriers", tests, NULL, NULL);
+    return failed != 0 || here.tried == 0;
+}
