@@ -50,18 +50,26 @@ static void print_peers(FILE *out, const stencil_machine *machine) {
     fputc('\n', out);
 }
 
+/* Why strategy `index` cannot run, unless that is known already: no GPU is a line of its own. */
+static const char *own_reason(int index, stencil_backend backend, const stencil_machine *machine) {
+    const char *why = stencil_strategy_unavailable(index, backend, machine);
+    return backend == STENCIL_BACKEND_GPU && machine->gpu_count == 0 ? "" : why;
+}
+
+/* One line each; what a device cannot run says why instead of what it is. */
 static void print_strategies(FILE *out, const stencil_machine *machine) {
-    fputs("\nStrategies (--sync)\n", out);
+    fputs("\nStrategies (--sync)\n              CPU GPU\n", out);
     for (int i = 0; i < stencil_strategy_count(); i++) {
         const stencil_strategy_info info = stencil_strategy_at(i);
-        options_print_wrapped(out, info.summary, fprintf(out, "  %-11s ", info.name), INDENT);
-        const stencil_backend backends[] = {STENCIL_BACKEND_CPU, STENCIL_BACKEND_GPU};
-        for (int b = 0; b < 2; b++) {
-            const char *why = stencil_strategy_unavailable(i, backends[b], machine);
-            const int column = fprintf(out, "%*s%s: ", INDENT, "", b == 0 ? "CPU" : "GPU");
-            options_print_wrapped(out, why[0] == '\0' ? "yes" : why, column, INDENT + 5);
-        }
+        const bool cpu = stencil_strategy_unavailable(i, STENCIL_BACKEND_CPU, machine)[0] == '\0';
+        const bool gpu = stencil_strategy_unavailable(i, STENCIL_BACKEND_GPU, machine)[0] == '\0';
+        const char *why_cpu = own_reason(i, STENCIL_BACKEND_CPU, machine);
+        const char *why_gpu = own_reason(i, STENCIL_BACKEND_GPU, machine);
+        const char *text = why_gpu[0] != '\0' ? why_gpu : why_cpu[0] != '\0' ? why_cpu : info.summary;
+        fprintf(out, "  %-11s %-3s %-3s %s\n", info.name, cpu ? "yes" : "no", gpu ? "yes" : "no", text);
     }
+    if (machine->gpu_count == 0)
+        fprintf(out, "  GPU: %s\n", machine->no_gpu_reason);
 }
 
 static void print_info(FILE *out, const stencil_machine *machine) {

@@ -58,11 +58,12 @@ static const option trial_table[] = {
      .help = "a block that waits longer than this for others ends the run, exit code 70", .preset = "10",
      .positive = true},
     {"inject-delay", 0, OPTION_INTEGER, AT(inject_delay), "NS",
-     .help = "make a random quarter of the blocks late by up to NS nanoseconds before each barrier; the result must "
+     .help = "make a random quarter of the blocks late by up to NS nanoseconds before each barrier; the "
+             "result must "
              "not change",
      .minimum = 1, .maximum = 1000000000},
-    {"inject-seed", 0, OPTION_INTEGER, AT(inject_seed), "N", .help = "of who is late and how much (1)", .minimum = 0,
-     .maximum = UINT32_MAX},
+    {"inject-seed", 0, OPTION_INTEGER, AT(inject_seed), "N", .help = "of who is late and how much (1)",
+     .minimum = 0, .maximum = UINT32_MAX},
     {"inject-absent", 0, OPTION_INTEGER, AT(inject_absent), "STEP",
      .help = "block 1 never arrives after step STEP: the run must end with exit code 70", .minimum = 1,
      .maximum = INT64_MAX},
