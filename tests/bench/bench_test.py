@@ -1,12 +1,25 @@
 """`stencil bench`: table, JSON and refusals of the built command ($STENCIL)."""
 import json
 import os
+import pathlib
+import re
 import statistics
 import subprocess
 import tempfile
 import unittest
 
 STENCIL = os.environ["STENCIL"]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def names_of(list_file, macro):
+    """The names of an X-macro list, in order: the tests grow with it."""
+    text = (ROOT / list_file).read_text(encoding="utf-8")
+    return re.findall(rf'^{macro}\((?:\w+, )?"?([\w-]+)"?, ', text, re.MULTILINE)
+
+
+BENCHMARKS = names_of("bench/benchmarks.def", "STENCIL_BENCHMARK")
+BARRIERS = names_of("sync/barriers.def", "STENCIL_BARRIER")
 SMALL = ["--device", "cpu", "--size", "130x70", "--samples", "5", "--iterations", "3", "--threads", "2"]
 
 
@@ -30,14 +43,20 @@ class BenchTest(unittest.TestCase):
 
     def test_list(self):
         names = [line.split()[0] for line in self.ok("--list").splitlines() if not line.startswith(" ")]
-        self.assertEqual(names, ["copy", "sweep"])
+        self.assertEqual(names, BENCHMARKS)
+        self.assertGreaterEqual(len(names), 3)
 
     def test_table_fits_80_columns(self):
         text = self.ok(*SMALL)
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
         for word in ("memcpy", "streaming", "loop", "relaunch", "grid", "Verified"):
             self.assertIn(word, text)
-        self.assertEqual(text.count("Benchmark "), 2)
+        self.assertEqual(text.count("Benchmark "), len(BENCHMARKS))
+
+    def test_every_barrier_is_timed(self):
+        root = json.loads(self.ok("barrier", *SMALL, "--json", "-"))
+        timed = [row["name"] for row in root["results"][0]["rows"]]
+        self.assertEqual(timed, BARRIERS)
 
     def test_json(self):
         with tempfile.TemporaryDirectory() as folder:
