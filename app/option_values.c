@@ -160,9 +160,6 @@ static stencil_status read_device_list(const option *option, const char *text, o
         CHECK(whole_number(at, length, &id) && id < 1024, USAGE,
               "--%s: '%s' is neither a count such as 2 nor a list of device numbers such as 0,2 or 2,",
               option->name, text);
-        for (int i = 0; i < devices->count; i++)
-            CHECK(devices->id[i] != id, USAGE, "--%s: '%s' names device %d twice", option->name, text,
-                  (int)id);
         CHECK(devices->count < option->maximum, USAGE, "--%s: '%s' has more than %" PRId64 " devices",
               option->name, text, option->maximum);
         devices->id[devices->count++] = (int)id;

@@ -45,9 +45,15 @@ static const char *boundary_text(const stencil_problem *problem, char *text, siz
 }
 
 static const char *device_text(const run_record *run, char *text, size_t size) {
-    if (run->plan->backend == STENCIL_BACKEND_GPU)
-        snprintf(text, size, "%s (device %d)", run->machine->gpu[run->plan->gpu].name, run->plan->gpu);
-    else
+    const stencil_plan *plan = run->plan;
+    if (plan->backend == STENCIL_BACKEND_GPU) {
+        size_t at = (size_t)snprintf(text, size, "%s (device%s ", run->machine->gpu[plan->part[0].gpu].name,
+                                     plan->cut.parts > 1 ? "s" : "");
+        for (int p = 0; p < plan->cut.parts && at < size; p++)
+            at += (size_t)snprintf(text + at, size - at, "%s%d", p > 0 ? "," : "", plan->part[p].gpu);
+        if (at < size)
+            snprintf(text + at, size - at, ")");
+    } else
         snprintf(text, size, "%d thread%s, %s", run->plan->threads, run->plan->threads == 1 ? "" : "s",
                  run->machine->cpu_isa);
     return text;
@@ -151,17 +157,44 @@ static void print_limits(FILE *out, const stencil_stop *stop) {
                 text_count(stop->steps, steps), residual, text_count(stop->check_every, every));
 }
 
+/* A line for each part: where it begins, in array order, and what it has. */
+static void print_parts(FILE *out, const run_record *run) {
+    const stencil_plan *plan = run->plan;
+    const int rank = run->problem->rank, first = STENCIL_AXES - rank;
+    for (int p = 0; p < plan->cut.parts; p++) {
+        const stencil_part_plan *part = &plan->part[p];
+        char extent[96], where[32] = "", begin[96] = "", title[16] = "";
+        if (p == 0)
+            snprintf(title, sizeof title, "Partition");
+        if (plan->backend == STENCIL_BACKEND_GPU)
+            snprintf(where, sizeof where, " on GPU %d", part->gpu);
+        for (int axis = first, at = 0; axis < STENCIL_AXES && plan->cut.parts > 1; axis++)
+            at += snprintf(begin + at, sizeof begin - (size_t)at, "%s%" PRId64,
+                           axis > first ? ", " : " from (", part->first[axis]);
+        print_entry(out, title, "%d of %d%s: %s updated cells%s%s", p + 1, plan->cut.parts, where,
+                    text_extent(part->n + first, rank, extent, sizeof extent), begin,
+                    begin[0] != '\0' ? ")" : "");
+    }
+    if (plan->cut.parts > 1)
+        print_entry(out, "Halo", "%s%s",
+                    plan->halo == STENCIL_HALO_PEER ? "stored by the sweep into the rims of other parts"
+                                                    : "copied after each step",
+                    plan->overlap ? ", edges first, while the rest is computed" : "");
+}
+
 static void print_launch(FILE *out, const run_record *run) {
     const stencil_plan *plan = run->plan;
     char text[96], count[TEXT_SIZE];
     const int first = STENCIL_AXES - run->problem->rank;
-    print_entry(out, "Partition", "1 of 1: %s updated cells",
-                text_extent(run->problem->n + first, run->problem->rank, text, sizeof text));
+    print_parts(out, run);
     if (plan->backend == STENCIL_BACKEND_GPU) {
-        print_entry(out, "Tiles", "%s of %s cells", text_count(plan->tile_count, count),
-                    text_extent(plan->tile + first, run->problem->rank, text, sizeof text));
-        print_entry(out, "Launch", "%d blocks of %d x %d threads, %d per SM, %d registers per thread",
-                    plan->grid_blocks, plan->block_x, plan->block_y, plan->blocks_per_sm, plan->registers);
+        const bool several = plan->cut.parts > 1;
+        print_entry(out, "Tiles", "%s of %s cells%s", text_count(plan->part[0].tile_count, count),
+                    text_extent(plan->tile + first, run->problem->rank, text, sizeof text),
+                    several ? " in part 1" : "");
+        print_entry(out, "Launch", "%d blocks of %d x %d threads%s, %d per SM,\n%d registers per thread",
+                    plan->part[0].grid_blocks, plan->block_x, plan->block_y, several ? " in part 1" : "",
+                    plan->blocks_per_sm, plan->registers);
     } else {
         print_entry(out, "Tiles", "rows of %s cells, %s for each thread",
                     text_count(plan->tile[STENCIL_X], text), text_count(plan->tile[STENCIL_Y], count));

@@ -33,17 +33,32 @@ static json_t *stop_json(const stencil_stop *stop) {
                      (json_int_t)stop->check_every);
 }
 
+static json_t *parts_json(const stencil_plan *plan, int rank) {
+    json_t *array = json_array();
+    const int first = STENCIL_AXES - rank;
+    for (int p = 0; p < plan->cut.parts; p++) {
+        const stencil_part_plan *part = &plan->part[p];
+        const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
+        json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:I, s:i}", "gpu",
+                                               gpu ? json_integer(part->gpu) : json_null(), "first",
+                                               json_integers(part->first + first, rank), "cells",
+                                               json_integers(part->n + first, rank), "tile_count",
+                                               (json_int_t)part->tile_count, "blocks", part->grid_blocks));
+    }
+    return array;
+}
+
 static json_t *plan_json(const run_record *run) {
     const stencil_plan *plan = run->plan;
     const int first = STENCIL_AXES - run->problem->rank;
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     return json_pack(
-        "{s:s, s:s, s:o, s:s, s:o, s:i, s:[i], s:[i, i], s:o, s:I, s:i, s:i, s:{s:I, s:I, s:I, s:I}}",
-        "strategy", plan->strategy, "backend", gpu ? "gpu" : "cpu", "gpu",
-        gpu ? json_integer(plan->gpu) : json_null(), "kernel", plan->kernel, "note", text_or_null(plan->note),
-        "threads", plan->threads, "grid", plan->grid_blocks, "block", plan->block_x, plan->block_y, "tile",
-        json_integers(plan->tile + first, run->problem->rank), "tile_count", (json_int_t)plan->tile_count,
-        "registers", plan->registers, "blocks_per_sm", plan->blocks_per_sm, "memory_bytes", "host_need",
+        "{s:s, s:s, s:s, s:o, s:i, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, s:{s:I, s:I, s:I, s:I}}",
+        "strategy", plan->strategy, "backend", gpu ? "gpu" : "cpu", "kernel", plan->kernel, "note",
+        text_or_null(plan->note), "threads", plan->threads, "parts", parts_json(plan, run->problem->rank),
+        "halo", stencil_halo_names[plan->halo], "overlap", plan->overlap, "block", plan->block_x,
+        plan->block_y, "tile", json_integers(plan->tile + first, run->problem->rank), "registers",
+        plan->registers, "blocks_per_sm", plan->blocks_per_sm, "memory_bytes", "host_need",
         (json_int_t)plan->host_bytes, "host_have", (json_int_t)plan->host_available_bytes, "device_need",
         (json_int_t)plan->device_bytes, "device_have", (json_int_t)plan->device_available_bytes);
 }

@@ -23,15 +23,18 @@ typedef struct run_options {
     problem_options problem;
     int sync, device;
     option_devices gpus;
-    int64_t threads;
+    int64_t threads, parts;
+    const char *cut;
+    int halo;
+    bool overlap;
     double barrier_timeout;
-    int64_t inject_delay, inject_seed, inject_absent;
+    int64_t inject_delay, inject_seed, inject_absent, inject_absent_part;
     const char *output, *json;
     bool force, no_output, dry_run, allow_nonfinite, quiet;
 } run_options;
 
 static const char *sync_choice(int index) {
-    return index < stencil_strategy_count() ? stencil_strategy_at(index).name : NULL;
+    return index >= 0 && index < stencil_strategy_count() ? stencil_strategy_at(index).name : NULL;
 }
 
 /* In the order of stencil_backend. */
@@ -40,16 +43,40 @@ static const char *device_choice(int index) {
     return names[index];
 }
 
+static const char *halo_choice(int index) {
+    return index < STENCIL_HALO_COUNT ? stencil_halo_names[index] : NULL;
+}
+
 #define AT(field) offsetof(run_options, field)
 static const option place_table[] = {
-    {"sync", 0, OPTION_CHOICE, AT(sync), "NAME", .help = "how steps are kept in order", .preset = "relaunch",
+    {"sync", 0, OPTION_CHOICE, AT(sync), "NAME",
+     .help = "how steps are kept in order (default: relaunch, on several GPUs multi-grid, which grid "
+             "means there, too)",
      .choice = sync_choice},
     {"device", 0, OPTION_CHOICE, AT(device), "WHERE", .help = "auto takes a GPU where there is one",
      .preset = "auto", .choice = device_choice},
     {"gpus", 'g', OPTION_DEVICES, AT(gpus), "N|LIST",
-     .help = "how many (2), or which ones (0,2 or 2,); means --device gpu", .maximum = STENCIL_GPUS_MAX},
+     .help = "how many (2), or which ones (0,2 or 2,); each gets a part of the field, and one named several "
+             "times (0,0) "
+             "that many; means --device gpu",
+     .maximum = STENCIL_PARTS_MAX},
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
+    {NULL},
+};
+static const option parts_table[] = {
+    {"parts", 0, OPTION_INTEGER, AT(parts), "N",
+     .help = "cut a run on the CPU as one on N GPUs is; means --device cpu", .minimum = 1,
+     .maximum = STENCIL_PARTS_MAX},
+    {"cut", 0, OPTION_TEXT, AT(cut), "LIST",
+     .help = "parts along each axis, in array order, as in 4,1 (default: along the slowest axis, or along "
+             "two where "
+             "fewer bytes cross)"},
+    {"halo", 0, OPTION_CHOICE, AT(halo), "HOW",
+     .help = "openmp, single-thread: edges get to other parts by peer stores of the kernel or by copies",
+     .preset = "auto", .choice = halo_choice},
+    {"overlap", 0, OPTION_FLAG, AT(overlap), NULL,
+     .help = "openmp, single-thread: compute the edges first, copy them while the rest is computed"},
     {NULL},
 };
 /* What an engineer does to a barrier before trusting it. */
@@ -67,6 +94,9 @@ static const option trial_table[] = {
     {"inject-absent", 0, OPTION_INTEGER, AT(inject_absent), "STEP",
      .help = "block 1 never arrives after step STEP: the run must end with exit code 70", .minimum = 1,
      .maximum = INT64_MAX},
+    {"inject-absent-part", 0, OPTION_INTEGER, AT(inject_absent_part), "N",
+     .help = "with --inject-absent: not block 1, but all blocks of part N (from 0 on)", .minimum = 0,
+     .maximum = STENCIL_PARTS_MAX - 1},
     {NULL},
 };
 static const option output_table[] = {
@@ -83,6 +113,7 @@ static const option output_table[] = {
 };
 static const option_group run_groups[] = {
     {"Where and how", place_table, 0},
+    {"Several GPUs", parts_table, 0},
     {"When to stop (overrides the file's attributes)", stop_option_table, AT(problem)},
     {"Problem (overrides the file's attributes)", problem_option_table, AT(problem)},
     {"Output", output_table, 0},
@@ -114,6 +145,12 @@ static void run_close(run_state *state) {
 static stencil_status check_contradictions(const run_options *options) {
     CHECK(options->gpus.count == 0 || options->device != STENCIL_BACKEND_CPU, USAGE,
           "--gpus and --device cpu contradict each other: give one of them");
+    CHECK(options->gpus.count == 0 || options->parts < 0, USAGE,
+          "--gpus and --parts contradict each other: --parts cuts a run on the CPU");
+    CHECK(options->device != STENCIL_BACKEND_GPU || options->parts < 0, USAGE,
+          "--device gpu and --parts contradict each other: --parts cuts a run on the CPU");
+    CHECK(options->inject_absent_part < 0 || options->inject_absent > 0, USAGE,
+          "--inject-absent-part goes with --inject-absent: give both");
     CHECK(options->output == NULL || !options->no_output, USAGE,
           "--output and --no-output contradict each other: give one of them");
     return STENCIL_OK;
@@ -126,11 +163,33 @@ static stencil_status describe_problem(run_state *state) {
     return text_name_file(stencil_problem_resolve(&state->problem, &spec), state->call->operand[0]);
 }
 
+/* "4,1" as parts along z, y, x; nothing: all 0. */
+static stencil_status read_cut(const char *text, int rank, int cut[3]) {
+    cut[0] = cut[1] = cut[2] = 0;
+    if (text == NULL)
+        return STENCIL_OK;
+    cut[0] = 1;
+    const char *at = text;
+    for (int axis = STENCIL_AXES - rank; axis < STENCIL_AXES; axis++) {
+        char *end;
+        const long parts = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : 0;
+        CHECK(parts >= 1 && parts <= STENCIL_PARTS_MAX && *end == (axis < STENCIL_X ? ',' : '\0'), USAGE,
+              "--cut: '%s' is not a list of %d numbers of parts, such as %s", text, rank,
+              rank == 2 ? "4,1" : "2,2,1");
+        cut[axis] = (int)parts;
+        at = end + 1;
+    }
+    return STENCIL_OK;
+}
+
 static stencil_status make_plan(run_state *state) {
     const run_options *options = state->options;
     TRY(threads_start(options->threads));
     TRY(stencil_machine_probe(&state->machine));
     stencil_run_options run = {.sync = sync_choice(options->sync),
+                               .parts = options->parts > 0 ? (int)options->parts : 0,
+                               .halo = (stencil_halo_mode)options->halo,
+                               .overlap = options->overlap,
                                .backend = (stencil_backend)options->device,
                                .gpu_count = options->gpus.count,
                                .patience.timeout_s = options->barrier_timeout};
@@ -139,10 +198,15 @@ static stencil_status make_plan(run_state *state) {
     disturbance->delay_ns = options->inject_delay > 0 ? (uint32_t)options->inject_delay : 0;
     disturbance->absent = 1;
     disturbance->absent_step = options->inject_absent > 0 ? options->inject_absent : 0;
+    disturbance->absent_part =
+        options->inject_absent_part >= 0 ? 1 + (uint32_t)options->inject_absent_part : 0;
+    TRY(read_cut(options->cut, state->problem.rank, run.cut));
     for (int i = 0; i < run.gpu_count; i++)
         run.gpu[i] = options->gpus.id[i];
     if (run.gpu_count > 0)
         run.backend = STENCIL_BACKEND_GPU;
+    if (run.parts > 0)
+        run.backend = STENCIL_BACKEND_CPU;
     const stencil_status status = stencil_plan_make(&state->plan, &state->problem, &run, &state->machine);
     /* What is wrong is the size of the problem, not an option. */
     return text_name_out_of_memory(status, state->call->operand[0]);

@@ -40,3 +40,8 @@ stencil_status stencil_error_set(stencil_status status, const char *file, int li
     va_end(arguments);
     return status;
 }
+
+stencil_status stencil_error_adopt(const stencil_error *error) {
+    last_error = *error;
+    return error->status;
+}

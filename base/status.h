@@ -46,6 +46,9 @@ const char *stencil_status_text(stencil_status status);
 stencil_status stencil_error_set(stencil_status status, const char *file, int line, const char *expression,
                                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* Makes an error that another thread has recorded this thread's, and returns its status. */
+stencil_status stencil_error_adopt(const stencil_error *error);
+
 /* Hands the failure of a called function on. */
 #define TRY(call)                                                                                            \
     do {                                                                                                     \

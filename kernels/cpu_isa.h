@@ -61,16 +61,14 @@ static inline void store_segment(char *to, const char *from, int64_t bytes, bool
     memcpy(to + head + lines, from + head + lines, (size_t)(bytes - head - lines));
 }
 
-/* Image of edge cell i of an axis; false: it has none. */
-static inline bool image_of(const stencil_domain *d, int axis, int64_t i, int64_t *image) {
-    const int64_t n = d->n[axis], reach = d->reach[axis];
-    if (i >= reach && i < n - reach)
-        return false;
-    if (d->rim[axis] == STENCIL_RIM_PERIODIC)
-        *image = i < reach ? i + n : i - n;
-    else
-        *image = i < reach ? -1 - i : 2 * n - 1 - i;
-    return true;
+/* Whether cell i stands at the low (-1) or high (1) edge of an axis, and where it is copied to. */
+static inline bool is_edge(const stencil_domain *d, int axis, int side, int64_t i) {
+    return side < 0 ? i < d->reach[axis][STENCIL_LOW] : i >= d->n[axis] - d->reach[axis][STENCIL_HIGH];
+}
+static inline int64_t image_of(const stencil_domain *d, int axis, int side, int64_t i) {
+    if (side < 0)
+        return d->mirror[axis][STENCIL_LOW] ? -1 - i : i + d->beyond[axis];
+    return d->mirror[axis][STENCIL_HIGH] ? 2 * d->n[axis] - 1 - i : i - d->n[axis];
 }
 
 static inline double larger(double a, double b) {

@@ -17,15 +17,35 @@ __device__ __forceinline__ bool is_speaker() {
     return blockIdx.x == 0 && threadIdx.x == 0 && threadIdx.y == 0;
 }
 
-/* All blocks fold the chunk values together; every thread gets the residual. Levels with more than one group
- * are shared out between the blocks and end with a barrier; the last level is short, so every block does it
- * itself. */
+/* The first level of folding: every part folds its groups and gives their values to all. */
+template <class Barrier>
+__device__ void fold_own_groups(const stencil_sweep &s, const double *chunk, Barrier &barrier, int64_t step) {
+    const uint32_t thread = thread_in_block();
+    for (int64_t g = s.group_first + blockIdx.x; g < s.group_end; g += gridDim.x) {
+        const double value = fold_group(chunk, s.domain.chunk_count, g, s.schedule.norm);
+        if (s.span == nullptr && thread == 0)
+            s.fold[g] = value;
+        else if (s.span != nullptr && thread < s.barrier.parts)
+            s.span->fold[thread][g] = value;
+    }
+    barrier.sync_all(step);
+}
+
+/* All blocks of all parts fold the chunk values together; every thread gets the residual. Levels with more
+ * than one group are shared out and end with a barrier, the first one between the parts, the others between
+ * the blocks of each part alike; the last level is short, so every block does it itself. */
 template <class Barrier>
 __device__ double grid_residual(const stencil_sweep &s, const double *chunk, Barrier &barrier, int64_t step) {
     const stencil_norm norm = s.schedule.norm;
     const double *v = chunk;
     double *folded = s.fold;
-    int64_t count = s.domain.n[0] * s.domain.n[1] * s.domain.chunks_per_row;
+    int64_t count = s.domain.chunk_count;
+    if (count > STENCIL_FOLD_VALUES) {
+        fold_own_groups(s, chunk, barrier, step);
+        v = folded;
+        count = (count + STENCIL_FOLD_VALUES - 1) / STENCIL_FOLD_VALUES;
+        folded += count;
+    }
     while (count > STENCIL_FOLD_VALUES) {
         const int64_t groups = (count + STENCIL_FOLD_VALUES - 1) / STENCIL_FOLD_VALUES;
         for (int64_t g = blockIdx.x; g < groups; g += gridDim.x) {
@@ -52,20 +72,34 @@ __device__ __forceinline__ uint32_t decide(const stencil_schedule &schedule, dou
  * up). */
 static __device__ __noinline__ void disturb(const stencil_sweep &s, int64_t step) {
     const stencil_disturbance &d = s.disturbance;
-    for (uint32_t left_ns = stencil_lateness_ns(&d, blockIdx.x, step); left_ns > 0;) {
+    const uint32_t participant = s.barrier.first + blockIdx.x;
+    for (uint32_t left_ns = stencil_lateness_ns(&d, participant, step); left_ns > 0;) {
         const uint32_t nap_ns = min(left_ns, 100000u);
         __nanosleep(nap_ns);
         left_ns -= nap_ns;
     }
     const uint64_t start_ns = device_clock_ns();
-    if (step == d.absent_step && blockIdx.x == d.absent)
-        while (load_relaxed(s.barrier.alarm) == 0 && device_clock_ns() - start_ns < 4 * s.barrier.timeout_ns)
+    const bool absent = d.absent_part != 0 ? s.barrier.part + 1 == d.absent_part : participant == d.absent;
+    if (step == d.absent_step && absent)
+        while (!alarm_raised(s.barrier) && device_clock_ns() - start_ns < 4 * s.barrier.timeout_ns)
             __nanosleep(1000);
 }
 
 /* Whether somebody has given up; the same answer for all threads of a block. */
 __device__ __forceinline__ bool alarmed(const stencil_sweep &s) {
-    return __syncthreads_or(thread_in_block() == 0 && load_relaxed(s.barrier.alarm) != 0);
+    return __syncthreads_or(thread_in_block() == 0 && alarm_raised(s.barrier));
+}
+
+/* Passes the host's wish to leave on to all parts: ordered before the barrier of `step`, and named by it, so
+ * that no block takes it for an earlier one. */
+static __device__ __noinline__ void relay_interrupt(const stencil_sweep &s, int64_t step) {
+    if (s.barrier.part != 0 || !s.mailbox->interrupt)
+        return;
+    if (s.span == nullptr)
+        s.control->interrupt = step;
+    else
+        for (uint32_t p = 0; p < s.barrier.parts; p++)
+            s.span->control[p]->interrupt = step;
 }
 
 /* In a chain of programmatic launches: lets the next one set up its blocks, and waits until the one before
@@ -84,31 +118,31 @@ __global__ void __launch_bounds__(block_threads, Blocks)
         await_launch_before();
     Barrier barrier(s.barrier);
     const stencil_domain &d = s.domain;
-    const int64_t chunks = d.n[0] * d.n[1] * d.chunks_per_row;
     int64_t step = s.step_first, looks = 0;
     uint32_t leave = STENCIL_LEAVE_NOT;
-    int64_t to_check = s.schedule.check_every - step % s.schedule.check_every;
+    const int64_t looks_before = step / s.schedule.check_every;
+    int64_t to_check = (looks_before + 1) * s.schedule.check_every - step;
     int64_t to_poll = s.poll_every;
+    /* The last level may still be read by a slow block, of this part or another, when the next look writes:
+     * two sets of chunks in turns, over all launches. */
+    double *chunk = d.chunk;
+    if (!std::is_same<Barrier, none_barrier>::value && looks_before % 2 != 0)
+        chunk += d.chunk_set;
     for (const int64_t end = step + s.step_count; step < end && leave == STENCIL_LEAVE_NOT;) {
-        const bool odd = step % 2 != 0;
-        const T *u = static_cast<const T *>(d.u[odd]);
-        T *next = static_cast<T *>(d.u[!odd]);
+        const int from = (int)(step & 1);
         step++;
         const bool check = --to_check == 0 || step == s.schedule.last_step;
         if (check) {
-            /* The last level may still be read by a slow block when the next look writes: two sets of chunks.
-             */
-            stream_step<P, T, Batch, true, Barrier::local>(s, u, next, odd, d.chunk + (looks & 1) * chunks);
+            stream_step<P, T, Batch, true, Barrier::local>(s, from, chunk);
             to_check = s.schedule.check_every;
         } else {
-            stream_step<P, T, Batch, false, Barrier::local>(s, u, next, odd, nullptr);
+            stream_step<P, T, Batch, false, Barrier::local>(s, from, nullptr);
         }
         if (std::is_same<Barrier, none_barrier>::value)
             return; /* the launch is the step; the host looks at the residual */
         const bool poll = --to_poll == 0;
-        if (poll && is_speaker() && s.mailbox->interrupt)
-            s.control->interrupt = step; /* ordered before the barrier; named by its step, so that no block
-                                            takes it for an earlier one */
+        if (poll && is_speaker())
+            relay_interrupt(s, step);
         if ((s.disturbance.delay_ns | s.disturbance.absent_step) != 0)
             disturb(s, step);
         if (check || poll) {
@@ -119,7 +153,9 @@ __global__ void __launch_bounds__(block_threads, Blocks)
             barrier.sync(step);
         }
         if (check) {
-            const double residual = grid_residual(s, d.chunk + (looks & 1) * chunks, barrier, step);
+            /* Chunk values are addressed by their number in the whole problem. */
+            const double residual = grid_residual(s, chunk - d.chunk_first, barrier, step);
+            chunk = d.chunk + (chunk == d.chunk ? d.chunk_set : 0);
             leave = decide(s.schedule, residual);
             if (is_speaker()) {
                 s.history[looks] = residual;

@@ -3,6 +3,7 @@
 #define STENCIL_KERNELS_RESIDUAL_CUH
 
 #include "kernels/residual.h"
+#include "kernels/sweep.h"
 
 namespace stencil {
 
@@ -32,6 +33,31 @@ template <int V> __device__ __forceinline__ double join_chunk(const double *term
     double value = V == 4 ? join(join(term[0], term[1], norm), join(term[V - 2], term[V - 1], norm), norm)
                           : join(term[0], term[1], norm);
     return join_lanes(value, STENCIL_CHUNK_CELLS / V, norm);
+}
+
+/* Stores a chunk's value where another part folds it: to every part when all chunks are one group, else to
+ * the one whose group it is in. */
+static __device__ __noinline__ void push_chunk(const stencil_sweep &s, const double *at, double value) {
+    const stencil_span &span = *s.span;
+    const int64_t offset = at - s.domain.chunk; /* the set's distance included */
+    const int64_t set = offset >= s.domain.chunk_set ? s.domain.chunk_set : 0;
+    const int64_t chunk = s.domain.chunk_first + offset - set;
+    if (s.domain.chunk_count <= STENCIL_FOLD_VALUES) {
+        for (uint32_t p = 0; p < s.barrier.parts; p++)
+            span.chunk[p][set + chunk] = value;
+        return;
+    }
+    uint32_t owner = 0;
+    while (chunk / STENCIL_FOLD_VALUES >= span.group_first[owner + 1])
+        owner++;
+    span.chunk[owner][set + chunk] = value;
+}
+
+__device__ __forceinline__ void store_chunk(const stencil_sweep &s, double *at, double value) {
+    if (s.span == nullptr)
+        *at = value;
+    else
+        push_chunk(s, at, value);
 }
 
 /* The value of one group, by a whole block; every thread gets it. The values were written by other blocks:

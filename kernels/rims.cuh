@@ -1,38 +1,70 @@
-/* Rims: the owner of an edge cell writes its copies. Nobody ever reads a rim to fill another. */
+/* Rims: the owner of an edge cell writes its copies, into its own rim or that of the part beyond. Nobody ever
+ * reads a rim to fill another. */
 #ifndef STENCIL_KERNELS_RIMS_CUH
 #define STENCIL_KERNELS_RIMS_CUH
 
 #include "kernels/sweep.h"
+#include "kernels/vector.cuh"
 
 namespace stencil {
 
-/* Whether cell i of an axis has a copy, and where. n >= 2*reach + 1 holds, so it has at most one. */
-__device__ __forceinline__ bool image_of(const stencil_domain &d, int axis, int64_t i, int64_t *image) {
-    const int64_t n = d.n[axis];
-    const bool low = i < d.reach[axis], high = i >= n - d.reach[axis];
-    if (d.rim[axis] == STENCIL_RIM_PERIODIC)
-        *image = low ? i + n : i - n;
-    else
-        *image = low ? -1 - i : 2 * n - 1 - i;
-    return low || high;
+/* Whether cell i stands at the low (-1) or high (1) edge of an axis, so that somebody needs a copy of it. */
+__device__ __forceinline__ bool is_edge(const stencil_domain &d, int axis, int side, int64_t i) {
+    return side < 0 ? i < d.reach[axis][STENCIL_LOW] : i >= d.n[axis] - d.reach[axis][STENCIL_HIGH];
 }
 
-__device__ __forceinline__ bool at_edge(const stencil_domain &d, int axis, int64_t low, int64_t high) {
-    return low < d.reach[axis] || high > d.n[axis] - d.reach[axis];
+/* Where it is copied to. */
+__device__ __forceinline__ int64_t image_of(const stencil_domain &d, int axis, int side, int64_t i) {
+    if (side < 0)
+        return d.mirror[axis][STENCIL_LOW] ? -1 - i : i + d.beyond[axis];
+    return d.mirror[axis][STENCIL_HIGH] ? 2 * d.n[axis] - 1 - i : i - d.n[axis];
 }
 
-/* Writes all copies of cell (z, y, x): one per edge it stands at, and those of edges and corners. */
+/* Whether the cells [low, high) hold one at an edge; those beyond the end do not count. */
+__device__ __forceinline__ bool at_edge(const stencil_domain &d, int axis, int low, int high) {
+    return low < d.reach[axis][STENCIL_LOW] ||
+           min(high, (int)d.n[axis]) > (int)d.n[axis] - d.reach[axis][STENCIL_HIGH];
+}
+
+/* Writes all copies of `count` cells of row (z, y) from x on, at most a vector, into buffer `to`: of the row,
+ * where the row is at an edge, and of its ends, each in every direction where somebody needs it. */
 template <class T>
-__device__ void write_copies(const stencil_domain &d, T *u, int64_t z, int64_t y, int64_t x, T value) {
-    int64_t iz[2] = {z, 0}, iy[2] = {y, 0}, ix[2] = {x, 0};
-    const int cz = 1 + image_of(d, STENCIL_Z, z, &iz[1]);
-    const int cy = 1 + image_of(d, STENCIL_Y, y, &iy[1]);
-    const int cx = 1 + image_of(d, STENCIL_X, x, &ix[1]);
+__device__ __forceinline__ void write_copies(const stencil_domain &d, int to, int64_t z, int64_t y, int64_t x,
+                                             int count, const T *value) {
+#pragma unroll 1
+    for (int dz = -1; dz <= 1; dz++) {
+        if (dz != 0 && !is_edge(d, STENCIL_Z, dz, z))
+            continue;
+#pragma unroll 1
+        for (int dy = -1; dy <= 1; dy++) {
+            if (dy != 0 && !is_edge(d, STENCIL_Y, dy, y))
+                continue;
+            const int64_t row = (dz == 0 ? z : image_of(d, STENCIL_Z, dz, z)) * d.plane +
+                                (dy == 0 ? y : image_of(d, STENCIL_Y, dy, y)) * d.row;
+            const int direction = STENCIL_DIRECTION(dz, dy, 0);
+            if (direction != STENCIL_HERE) {
+                T *const copy = static_cast<T *>(d.image[direction][to]) + row + x;
+                if (count == vector_cells<T>) {
+                    store_vector(copy, value);
+                } else {
 #pragma unroll
-    for (int k = 1; k < 8; k++) {
-        const int a = k >> 2, b = (k >> 1) & 1, c = k & 1;
-        if (a < cz && b < cy && c < cx)
-            u[iz[a] * d.plane + iy[b] * d.row + ix[c]] = value;
+                    for (int v = 0; v < vector_cells<T>; v++)
+                        if (v < count)
+                            copy[v] = value[v];
+                }
+            }
+            if (!at_edge(d, STENCIL_X, (int)x, (int)x + count))
+                continue;
+            T *const low = static_cast<T *>(d.image[direction - 1][to]) + row;
+            T *const high = static_cast<T *>(d.image[direction + 1][to]) + row;
+#pragma unroll
+            for (int v = 0; v < vector_cells<T>; v++) {
+                if (v < count && is_edge(d, STENCIL_X, -1, x + v))
+                    low[image_of(d, STENCIL_X, -1, x + v)] = value[v];
+                if (v < count && is_edge(d, STENCIL_X, 1, x + v))
+                    high[image_of(d, STENCIL_X, 1, x + v)] = value[v];
+            }
+        }
     }
 }
 

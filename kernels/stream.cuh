@@ -129,15 +129,16 @@ template <class P, class T, int Batch> struct stream {
     }
 
     template <bool Check>
-    __device__ __forceinline__ void tile(const stencil_sweep &s, const T *u, T *next, const place &p,
-                                         double *chunk) {
+    __device__ __forceinline__ void tile(const stencil_sweep &s, int from, const place &p, double *chunk) {
         const stencil_domain &d = s.domain;
+        const T *u = static_cast<const T *>(d.u[from]);
+        T *next = static_cast<T *>(d.u[!from]);
         const int64_t march = P::rank == 3 ? d.plane : d.row, cross = P::rank == 3 ? d.row : 0;
         const int left_x = (int)d.n[STENCIL_X] - p.x; /* cells to the end of the row */
         /* A thread beyond the end of the row loads what the last one loads, and stores nothing. */
         int64_t at = p.z * d.plane + p.y * d.row + (left_x > 0 ? p.x : ((int)d.n[STENCIL_X] - 1) / V * V);
         if (Check)
-            chunk += (p.z * d.n[STENCIL_Y] + p.y) * d.chunks_per_row + p.x / STENCIL_CHUNK_CELLS;
+            chunk += p.z * d.chunk_plane + p.y * d.chunk_row + p.x / STENCIL_CHUNK_CELLS;
         if (p.count <= 0)
             return;
         start(u, at, march, cross);
@@ -146,22 +147,24 @@ template <class P, class T, int Batch> struct stream {
 #pragma unroll
             for (int k = 0; k < Batch; k++) {
                 if (k < left) {
-                    finish<Check>(d, s.schedule.norm, next, p.x, left_x, k, at, chunk);
+                    finish<Check>(s, next, p.x, left_x, k, at, chunk);
                     if (Check)
-                        chunk += P::rank == 3 ? d.n[STENCIL_Y] * d.chunks_per_row : d.chunks_per_row;
+                        chunk += P::rank == 3 ? d.chunk_plane : d.chunk_row;
                 }
                 at = opaque(at + march);
             }
             shift();
         }
         if (left_x > 0)
-            copy_edges(d, next, p);
+            copy_edges(d, !from, next, p);
     }
 
     /* Computes, stores and, in a step that is looked at, sums one vector of cells. */
     template <bool Check>
-    __device__ __forceinline__ void finish(const stencil_domain &d, stencil_norm norm, T *next, int x,
-                                           int left_x, int k, int64_t at, double *chunk) {
+    __device__ __forceinline__ void finish(const stencil_sweep &s, T *next, int x, int left_x, int k,
+                                           int64_t at, double *chunk) {
+        const stencil_domain &d = s.domain;
+        const stencil_norm norm = s.schedule.norm;
         const T *weight = weights_of<T>(d.weights);
         const T *b = static_cast<const T *>(d.b);
         T value[V];
@@ -190,33 +193,35 @@ template <class P, class T, int Batch> struct stream {
                 term[v] = v < left_x ? residual_term(value[v], centre(k, v), norm) : 0.0;
             const double sum = join_chunk<V>(term, norm);
             if (left_x > 0 && x % STENCIL_CHUNK_CELLS == 0)
-                *chunk = sum;
+                store_chunk(s, chunk, sum);
         }
     }
 
     /* Copies of this thread's edge cells, read back from what it has just stored: few tiles have any, and the
      * march stays free of them. */
-    __device__ __forceinline__ void copy_edges(const stencil_domain &d, T *next, const place &p) {
+    __device__ __forceinline__ void copy_edges(const stencil_domain &d, int to, const T *next,
+                                               const place &p) {
         const int deep = P::rank == 3 ? p.count : 1, high = P::rank == 3 ? 1 : p.count;
-        if (p.count <= 0 || !(at_edge(d, STENCIL_X, p.x, p.x + V) || at_edge(d, STENCIL_Y, p.y, p.y + high) ||
-                              (P::rank == 3 && at_edge(d, STENCIL_Z, p.z, p.z + deep))))
+        if (!(at_edge(d, STENCIL_X, p.x, p.x + V) || at_edge(d, STENCIL_Y, p.y, p.y + high) ||
+              (P::rank == 3 && at_edge(d, STENCIL_Z, p.z, p.z + deep))))
             return;
-        const int last = min(p.x + V, (int)d.n[STENCIL_X]);
+        const int cells = min(V, (int)d.n[STENCIL_X] - p.x);
 #pragma unroll 1
-        for (int h = 0; h < p.count; h++)
-#pragma unroll 1
-            for (int x = p.x; x < last; x++) {
-                const int z = P::rank == 3 ? p.z + h : 0, y = P::rank == 3 ? p.y : p.y + h;
-                write_copies(d, next, z, y, x, next[z * d.plane + y * d.row + x]);
-            }
+        for (int h = 0; h < p.count; h++) {
+            const int z = P::rank == 3 ? p.z + h : 0, y = P::rank == 3 ? p.y : p.y + h;
+            T value[V];
+            load_vector(next + z * d.plane + y * d.row + p.x, value);
+            write_copies(d, to, z, y, p.x, cells, value);
+        }
     }
 };
 
 /* This thread's place in tile t. */
 template <class P, class T> __device__ __forceinline__ place place_in(const stencil_sweep &s, uint32_t t) {
     const stencil_domain &d = s.domain;
-    const uint32_t cx = (uint32_t)s.tile_count[STENCIL_X], cy = (uint32_t)s.tile_count[STENCIL_Y];
-    const uint32_t tx = t % cx, ty = t / cx % cy, tz = t / cx / cy;
+    const uint32_t cx = s.tile_count[STENCIL_X], cy = s.tile_count[STENCIL_Y];
+    const uint32_t tx = s.tile_first[STENCIL_X] + t % cx, ty = s.tile_first[STENCIL_Y] + t / cx % cy,
+                   tz = s.tile_first[STENCIL_Z] + t / cx / cy;
     const int march = (int)s.tile_march;
     place p;
     p.x = (int)(tx * blockDim.x + threadIdx.x) * vector_cells<T>;
@@ -232,22 +237,20 @@ template <class P, class T> __device__ __forceinline__ place place_in(const sten
     return p;
 }
 
-/* All tiles of this block for the step from u to next. Together: they follow each other, so that few blocks
- * are this one's neighbours. */
+/* All tiles of this block for the step from buffer `from` to the other one. Together: they follow each other,
+ * so that few blocks are this one's neighbours; otherwise they are visited backwards in odd steps. */
 template <class P, class T, int Batch, bool Check, bool Together>
-__device__ __forceinline__ void stream_step(const stencil_sweep &s, const T *u, T *next, bool backwards,
-                                            double *chunk) {
-    const uint32_t tiles = (uint32_t)(s.tile_count[0] * s.tile_count[1] * s.tile_count[2]);
+__device__ __forceinline__ void stream_step(const stencil_sweep &s, int from, double *chunk) {
+    const uint32_t tiles = s.tile_count[0] * s.tile_count[1] * s.tile_count[2];
     uint32_t t = blockIdx.x, end = tiles, stride = gridDim.x;
     if (Together) {
-        t = stencil_tile_share(tiles, gridDim.x, blockIdx.x);
-        end = stencil_tile_share(tiles, gridDim.x, blockIdx.x + 1);
+        t = stencil_share(tiles, gridDim.x, blockIdx.x);
+        end = stencil_share(tiles, gridDim.x, blockIdx.x + 1);
         stride = 1;
-        backwards = false;
     }
     for (; t < end; t += stride) {
         stream<P, T, Batch> sweep;
-        sweep.template tile<Check>(s, u, next, place_in<P, T>(s, backwards ? tiles - 1 - t : t), chunk);
+        sweep.template tile<Check>(s, from, place_in<P, T>(s, !Together && from ? tiles - 1 - t : t), chunk);
     }
 }
 

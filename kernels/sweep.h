@@ -6,12 +6,10 @@
 #include "kernels/residual.h"
 #include "sync/barrier.h"
 
-/* Who needs copies of the cells at the edges of an axis. */
-typedef enum stencil_rim {
-    STENCIL_RIM_NONE,     /* nobody: the rim is fixed */
-    STENCIL_RIM_PERIODIC, /* cell i is copied to i + n (low edge) or i - n (high edge) */
-    STENCIL_RIM_MIRROR    /* cell i is copied to -1 - i (low edge) or 2n - 1 - i (high edge) */
-} stencil_rim;
+/* Sides of an axis, and directions: where a copy of an edge cell stands, seen from the part that owns the
+ * cell. A direction has one of -1, 0, 1 per axis; 0 along all axes is the part itself. */
+enum { STENCIL_LOW, STENCIL_HIGH, STENCIL_SIDES, STENCIL_DIRECTIONS = 27, STENCIL_HERE = 13 };
+#define STENCIL_DIRECTION(dz, dy, dx) (((dz) + 1) * 9 + ((dy) + 1) * 3 + (dx) + 1)
 
 /* Weights of all points of a shape in ascending order, rounded to the precision of the sweep. */
 typedef union stencil_weights {
@@ -19,17 +17,28 @@ typedef union stencil_weights {
     double f64[STENCIL_POINTS_MAX];
 } stencil_weights;
 
-/* A partition of the extent: u[nz][ny][nx] with a rim, in two buffers. */
+/* A part of the extent: u[nz][ny][nx] with a rim, in two buffers. All parts of a run have the same strides.
+ *
+ * Rims: whoever owns an edge cell writes its copies. Those go to the part's own rim where a boundary is
+ * periodic or mirror, and to the rim of the part beyond where the extent is cut; both are the same thing, a
+ * place for each direction. Cell i at the low edge of an axis becomes cell i + beyond of whoever is there
+ * (alone and periodic: itself), at the high edge cell i - n; mirrored, cell -1-i or 2n-1-i. */
 typedef struct stencil_domain {
-    int64_t n[3];       /* updated cells (z, y, x) */
-    int64_t row, plane; /* elements from row to row and from plane to plane */
-    void *u[2];         /* updated cell (0, 0, 0) of the two buffers; 16-byte aligned rows */
-    const void *b;      /* source term, same layout; NULL: none */
-    stencil_rim rim[3]; /* per axis */
-    int64_t reach[3];   /* how many edge cells are copied, per axis (0 where rim is NONE) */
+    int64_t n[3];                    /* updated cells (z, y, x) */
+    int64_t row, plane;              /* elements from row to row and from plane to plane */
+    void *u[2];                      /* updated cell (0, 0, 0) of the two buffers; rows aligned to 16 bytes */
+    const void *b;                   /* source term, same layout; NULL: none */
+    int32_t reach[3][STENCIL_SIDES]; /* how many edge cells are copied; 0: nobody needs them */
+    int32_t mirror[3][STENCIL_SIDES]; /* whether the copies are mirrored */
+    int64_t beyond[3];                /* extent along the axis of the part beyond the low edge */
+    void *image[STENCIL_DIRECTIONS]
+               [2]; /* updated cell (0, 0, 0) of who has the copies in a direction, both buffers */
     stencil_weights weights;
-    int64_t chunks_per_row;
-    double *chunk; /* [stencil_chunk_count] values of the step that is looked at */
+    int64_t chunk_first;            /* number of this part's first chunk */
+    int64_t chunk_row, chunk_plane; /* from row to row and from plane to plane of the whole problem */
+    int64_t chunk_count;            /* of the whole problem */
+    int64_t chunk_set;              /* on a device: elements from one set of chunk values to the other */
+    double *chunk;                  /* value of the part's first chunk; the others at the distances above */
 } stencil_domain;
 
 /* When residuals are looked at and what is decided then. */
@@ -56,6 +65,7 @@ typedef struct stencil_disturbance {
     uint32_t seed; /* of who and how much */
     int64_t absent_step; /* in this step (1, 2, …) participant `absent` never arrives; 0: none */
     uint32_t absent;
+    uint32_t absent_part; /* 1 + a part all of whose blocks are absent instead; 0: none */
 } stencil_disturbance;
 
 /* How late a participant is in a step, from the seed. One in four is. */
@@ -73,11 +83,11 @@ __host__ __device__
 
 /* State of a run where the steps are made: device memory for a GPU. Zeroed before the first launch. */
 typedef struct stencil_control {
-    int64_t step;          /* steps done */
-    int64_t history_count; /* residuals written to `history` */
-    int64_t interrupt;     /* step at which to leave, set by block 0 when the host asks */
-    uint32_t reason;       /* stencil_leave */
-    uint32_t alarm[3];     /* of the barrier, see stencil_barrier_state */
+    int64_t step;                        /* steps done */
+    int64_t history_count;               /* residuals written to `history` */
+    int64_t interrupt;                   /* step at which to leave, set by block 0 when the host asks */
+    uint32_t reason;                     /* stencil_leave */
+    uint32_t alarm[STENCIL_ALARM_WORDS]; /* of the barrier, see stencil_barrier_state */
 } stencil_control;
 
 /* Seen by the host while a persistent loop runs: pinned memory mapped into the device. */
@@ -87,6 +97,16 @@ typedef struct stencil_mailbox {
     volatile uint32_t interrupt; /* host to device: leave at the next step boundary that looks */
 } stencil_mailbox;
 
+/* The parts of a run as a kernel reaches them: in device memory, pointers into the memory of every part. */
+typedef struct stencil_span {
+    stencil_control *control[STENCIL_PARTS_MAX];
+    /* Groups of chunks are shared out: part p folds group_first[p] … group_first[p + 1] - 1. Where all chunks
+     * are one group every part folds it. */
+    int64_t group_first[STENCIL_PARTS_MAX + 1];
+    double *chunk[STENCIL_PARTS_MAX]; /* chunk[p][number of the chunk]; only what part p folds is there */
+    double *fold[STENCIL_PARTS_MAX];  /* level 1 of the residual: every part has all of it */
+} stencil_span;
+
 /* Argument of a persistent kernel: makes step_count steps from step_first. A relaunch is one step with the
  * empty barrier. Buffer u[s % 2] holds the field after s steps. */
 typedef struct stencil_sweep {
@@ -94,9 +114,11 @@ typedef struct stencil_sweep {
     stencil_schedule schedule;
     int64_t step_first; /* steps already done */
     int64_t step_count;
-    int64_t poll_every; /* steps between looks at the mailbox */
-    int64_t tile_march; /* cells of a tile along its march axis (y in 2D, z in 3D) */
-    int64_t tile_count[3];
+    int64_t poll_every;                    /* steps between looks at the mailbox */
+    int64_t tile_march;                    /* cells of a tile along its march axis (y in 2D, z in 3D) */
+    uint32_t tile_first[3], tile_count[3]; /* the box of tiles that the launch makes */
+    int64_t group_first, group_end;        /* that this part folds */
+    const stencil_span *span;              /* NULL: no other part is reached */
     double *fold;    /* scratch of level 1 of the residual: stencil_fold_count(chunks) values */
     double *history; /* residuals of this launch, one per look */
     stencil_control *control;
@@ -104,15 +126,6 @@ typedef struct stencil_sweep {
     stencil_barrier_state barrier;
     stencil_disturbance disturbance;
 } stencil_sweep;
-
-/* First tile of block `block` where the tiles of blocks follow each other. */
-#ifdef __cplusplus
-__host__ __device__
-#endif
-    static inline uint32_t
-    stencil_tile_share(uint32_t tiles, uint32_t blocks, uint32_t block) {
-    return tiles / blocks * block + (block < tiles % blocks ? block : tiles % blocks);
-}
 
 /* Whether the residual of step s (1, 2, …) is looked at. */
 #ifdef __cplusplus

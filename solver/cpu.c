@@ -4,16 +4,18 @@
 #include <string.h>
 #include <time.h>
 
-#include "solver/domain.h"
-#include "sync/barrier.h"
+enum { U0, U1, B, FIELDS };
 
 static int64_t fold_bytes(const stencil_problem *problem) {
     const int64_t chunks = stencil_chunk_count(problem->n);
     return (chunks + stencil_fold_scratch_count(chunks)) * (int64_t)sizeof(double);
 }
 
-int64_t stencil_cpu_bytes(const stencil_problem *problem) {
-    return stencil_layout_bytes(&problem->layout) + fold_bytes(problem);
+/* Parts need buffers of their own, a little larger together than the whole because of their rims. */
+int64_t stencil_cpu_bytes(const stencil_problem *problem, int parts) {
+    const int64_t field = stencil_layout_bytes(&problem->layout);
+    const int64_t fields = parts == 1 ? 1 : problem->spec.source != STENCIL_SOURCE_NONE ? 3 : 2;
+    return fields * field + (parts > 1 ? fields * field / 16 : 0) + fold_bytes(problem);
 }
 
 bool stencil_cpu_streams(const stencil_problem *problem, int64_t cache_bytes) {
@@ -21,25 +23,99 @@ bool stencil_cpu_streams(const stencil_problem *problem, int64_t cache_bytes) {
     return cache_bytes > 0 && fields * stencil_layout_bytes(&problem->layout) > cache_bytes;
 }
 
-static stencil_status create(stencil_cpu *cpu, stencil_problem *problem) {
-    TRY(stencil_field_create(&cpu->second, &problem->layout, "the second buffer of the field"));
-    void *fold = NULL;
-    TRY(stencil_memory_alloc(&fold, fold_bytes(problem), "the residual"));
-    cpu->fold = fold;
-    /* Rims and padding of both buffers start equal; the interior of the second is written before it is read.
-     */
-    const int64_t bytes = stencil_layout_bytes(&problem->layout), page = 1 << 16;
-    const char *from = problem->u.data;
-    char *to = cpu->second.data;
+/* Copies a whole buffer with all threads, so that each page is first touched by one of them. */
+static void copy_field(const stencil_cpu *cpu, stencil_field *to, const stencil_field *from) {
+    const int64_t bytes = stencil_layout_bytes(&from->layout), page = 1 << 16;
 #pragma omp parallel for schedule(static) num_threads(cpu->threads)
     for (int64_t at = 0; at < bytes; at += page)
-        memcpy(to + at, from + at, (size_t)(bytes - at < page ? bytes - at : page));
+        memcpy((char *)to->data + at, (const char *)from->data + at,
+               (size_t)(bytes - at < page ? bytes - at : page));
+}
+
+/* Copies the box [low, low + count) of `from`, in interior indices, to where `to` has it at to_low. */
+static void copy_box(const stencil_cpu *cpu, stencil_field *to, const int64_t to_low[3],
+                     const stencil_field *from, const int64_t low[3], const int64_t count[3]) {
+    const stencil_layout *lt = &to->layout, *lf = &from->layout;
+    const size_t bytes = stencil_precision_bytes(lf->precision);
+    const int64_t rows = count[STENCIL_Z] * count[STENCIL_Y];
+#pragma omp parallel for schedule(static) num_threads(cpu->threads)
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t z = r / count[STENCIL_Y], y = r % count[STENCIL_Y];
+        const int64_t at = lf->origin + (low[0] + z) * lf->plane + (low[1] + y) * lf->row + low[2];
+        const int64_t to_at =
+            lt->origin + (to_low[0] + z) * lt->plane + (to_low[1] + y) * lt->row + to_low[2];
+        memcpy((char *)to->data + (size_t)to_at * bytes, (const char *)from->data + (size_t)at * bytes,
+               (size_t)count[STENCIL_X] * bytes);
+    }
+}
+
+/* The part's window of a field of the whole problem, rims included. */
+static void take_window(const stencil_cpu *cpu, int part, stencil_field *to, const stencil_field *whole) {
+    const stencil_part_plan *p = &cpu->plan->part[part];
+    int64_t low[3], to_low[3], count[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        const int64_t rim = whole->layout.rim[axis];
+        to_low[axis] = -rim;
+        low[axis] = p->first[axis] - rim;
+        count[axis] = p->n[axis] + 2 * rim;
+    }
+    copy_box(cpu, to, to_low, whole, low, count);
+}
+
+/* Rims and padding of both buffers start equal; the interior of the second is written before it is read. */
+static stencil_status create_part(stencil_cpu *cpu, int part, const stencil_problem *problem) {
+    stencil_field *field = cpu->field[part];
+    if (cpu->plan->cut.parts == 1) {
+        TRY(stencil_field_create(&field[U1], &cpu->layout, "the second buffer of the field"));
+        copy_field(cpu, &field[U1], &problem->u);
+        field[U0] = problem->u;
+        field[B] = problem->b;
+        return STENCIL_OK;
+    }
+    for (int k = 0; k < (problem->b.data != NULL ? FIELDS : B); k++)
+        TRY(stencil_field_create(&field[k], &cpu->layout, "the buffers of a part"));
+    take_window(cpu, part, &field[U0], &problem->u);
+    copy_field(cpu, &field[U1], &field[U0]);
+    if (problem->b.data != NULL)
+        take_window(cpu, part, &field[B], &problem->b);
     return STENCIL_OK;
 }
 
+static stencil_status find_halos(stencil_cpu *cpu, const stencil_problem *problem) {
+    const stencil_cut *cut = &cpu->plan->cut;
+    cpu->halo = malloc((size_t)cut->parts * STENCIL_DIRECTIONS * sizeof *cpu->halo);
+    CHECK(cpu->halo != NULL, NO_MEMORY, "no memory for the halos of %d parts", cut->parts);
+    for (int part = 0; part < cut->parts; part++)
+        cpu->halo_count += stencil_halo_find(cpu->halo + cpu->halo_count, problem, cut, part, &cpu->layout);
+    return STENCIL_OK;
+}
+
+static stencil_status create(stencil_cpu *cpu, stencil_problem *problem) {
+    const stencil_cut *cut = &cpu->plan->cut;
+    const bool push = cpu->plan->halo != STENCIL_HALO_COPY;
+    stencil_buffers buffers = {0};
+    void *memory = NULL;
+    TRY(stencil_cut_layout(&cpu->layout, cut, problem));
+    TRY(stencil_memory_alloc(&memory, fold_bytes(problem), "the residual"));
+    cpu->fold = memory;
+    cpu->chunk = cpu->fold + stencil_fold_scratch_count(stencil_chunk_count(problem->n));
+    for (int part = 0; part < cut->parts; part++) {
+        TRY(create_part(cpu, part, problem));
+        for (int k = 0; k < 2; k++)
+            buffers.u[part][k] = cpu->field[part][k].data;
+    }
+    for (int part = 0; part < cut->parts; part++) {
+        stencil_domain *d = &cpu->domain[part];
+        stencil_domain_init(d, problem, cut, part, &cpu->layout, &buffers, cpu->field[part][B].data, push);
+        d->chunk = cpu->chunk + d->chunk_first;
+        cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
+    }
+    return push ? STENCIL_OK : find_halos(cpu, problem);
+}
+
 /* Memory of the barrier: every word the epoch asked for. */
-static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *problem,
-                                     const stencil_plan *plan) {
+static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *problem) {
+    const stencil_plan *plan = cpu->plan;
     const uint32_t participants = (uint32_t)cpu->threads;
     const size_t words = stencil_barrier_word_count(participants);
     void *memory = NULL;
@@ -48,9 +124,12 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     for (size_t i = 0; i < words; i++)
         cpu->state.words[i] = plan->patience.epoch;
     /* A thread's share is a run of rows: to its neighbours it is a run of tiles one row high. */
-    const int64_t row[3] = {1, 1, problem->n[STENCIL_X]};
-    TRY(stencil_neighbors_find(&cpu->neighbors, &cpu->domain, problem->shape, row, participants));
+    stencil_workers workers = {.tile = {1, 1, problem->n[STENCIL_X]}, .together = true};
+    workers.first[plan->cut.parts] = participants;
+    TRY(stencil_neighbors_find(&cpu->neighbors, problem, &plan->cut, &workers));
     cpu->state.participants = participants;
+    cpu->state.parts = 1;
+    cpu->state.groups = (uint32_t)(plan->cut.parts < cpu->threads ? plan->cut.parts : cpu->threads);
     cpu->state.neighbor_first = cpu->neighbors.first;
     cpu->state.neighbor = cpu->neighbors.list;
     cpu->state.timeout_ns = (uint64_t)(1e9 * plan->patience.timeout_s);
@@ -60,20 +139,17 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
 
 stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, const stencil_plan *plan) {
     *cpu = (stencil_cpu){
+        .plan = plan,
         .threads = plan->threads,
         .sweep = stencil_cpu_sweep_find(problem->shape->id, problem->precision),
-        .streaming = plan->streaming,
         .barrier = plan->barrier,
         .disturbance = plan->patience.disturbance,
     };
     stencil_status status = create(cpu, problem);
     if (status == STENCIL_OK) {
-        const int64_t chunks = stencil_chunk_count(problem->n);
-        stencil_domain_init(&cpu->domain, problem, problem->u.data, cpu->second.data, problem->b.data,
-                            cpu->fold + stencil_fold_scratch_count(chunks));
         stencil_schedule_init(&cpu->schedule, problem);
         if (cpu->barrier != STENCIL_BARRIER_none)
-            status = create_barrier(cpu, problem, plan);
+            status = create_barrier(cpu, problem);
     }
     if (status != STENCIL_OK)
         stencil_cpu_destroy(cpu);
@@ -81,22 +157,33 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, co
 }
 
 void stencil_cpu_finish(stencil_cpu *cpu, stencil_problem *problem, int64_t steps) {
-    if (steps % 2 == 0)
+    if (cpu->plan->cut.parts == 1) {
+        if (steps % 2 != 0) {
+            problem->u.data = cpu->field[0][U1].data;
+            cpu->field[0][U1].data = cpu->field[0][U0].data;
+        }
         return;
-    void *result = cpu->second.data;
-    cpu->second.data = problem->u.data;
-    problem->u.data = result;
+    }
+    for (int part = 0; part < cpu->plan->cut.parts; part++) {
+        static const int64_t none[3] = {0, 0, 0};
+        const stencil_part_plan *p = &cpu->plan->part[part];
+        copy_box(cpu, &problem->u, p->first, &cpu->field[part][steps % 2], none, p->n);
+    }
 }
 
 void stencil_cpu_destroy(stencil_cpu *cpu) {
     if (cpu == NULL)
         return;
-    stencil_field_destroy(&cpu->second);
+    const bool borrowed = cpu->plan != NULL && cpu->plan->cut.parts == 1;
+    for (int part = 0; part < STENCIL_PARTS_MAX; part++)
+        for (int k = 0; k < FIELDS; k++)
+            if (!borrowed || k == U1)
+                stencil_field_destroy(&cpu->field[part][k]);
     stencil_neighbors_destroy(&cpu->neighbors);
     free(cpu->fold);
+    free(cpu->halo);
     free(cpu->state.words);
-    cpu->fold = NULL;
-    cpu->state.words = NULL;
+    *cpu = (stencil_cpu){0};
 }
 
 /* First item of a thread's share. */
@@ -104,11 +191,82 @@ static int64_t share(int64_t items, int thread, int threads) {
     return items / threads * thread + (thread < items % threads ? thread : items % threads);
 }
 
-void stencil_cpu_step(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads) {
-    const stencil_domain *d = &cpu->domain;
-    const int64_t rows = d->n[STENCIL_Z] * d->n[STENCIL_Y];
-    cpu->sweep(d, step % 2 != 0, share(rows, thread, threads), share(rows, thread + 1, threads),
-               cpu->streaming, check ? d->chunk : NULL, cpu->schedule.norm);
+/* Which rows of a step. */
+typedef enum rows {
+    ROWS_ALL,
+    ROWS_EDGE, /* those that other parts need copies of */
+    ROWS_INNER /* all others */
+} rows;
+
+/* Whether other parts need copies of row r of a part, whose ends along x count where the extent is cut there.
+ */
+static bool is_edge_row(const stencil_cpu *cpu, int part, int64_t r) {
+    const stencil_cut *cut = &cpu->plan->cut;
+    const int64_t *n = cpu->domain[part].n, reach = cpu->layout.rim[STENCIL_X];
+    const int64_t z = r / n[STENCIL_Y], y = r % n[STENCIL_Y];
+    return cut->count[STENCIL_X] > 1 ||
+           (cut->count[STENCIL_Z] > 1 && (z < reach || z >= n[STENCIL_Z] - reach)) ||
+           (cut->count[STENCIL_Y] > 1 && (y < reach || y >= n[STENCIL_Y] - reach));
+}
+
+static void sweep_rows(const stencil_cpu *cpu, int64_t step, rows which, bool check, int part, int64_t first,
+                       int64_t last) {
+    const stencil_domain *d = &cpu->domain[part];
+    while (first < last) {
+        int64_t end = last;
+        if (which != ROWS_ALL) {
+            const bool edge = is_edge_row(cpu, part, first);
+            for (end = first + 1; end < last && is_edge_row(cpu, part, end) == edge;)
+                end++;
+            if (edge != (which == ROWS_EDGE)) {
+                first = end;
+                continue;
+            }
+        }
+        cpu->sweep(d, step % 2 != 0, first, end, cpu->plan->streaming, check ? d->chunk : NULL,
+                   cpu->schedule.norm);
+        first = end;
+    }
+}
+
+static void make_rows(const stencil_cpu *cpu, int64_t step, rows which, bool check, int thread, int threads) {
+    const int parts = cpu->plan->cut.parts;
+    const int64_t begin = share(cpu->row_base[parts], thread, threads),
+                  end = share(cpu->row_base[parts], thread + 1, threads);
+    for (int part = 0; part < parts; part++) {
+        const int64_t base = cpu->row_base[part], next = cpu->row_base[part + 1];
+        if (begin < next && end > base)
+            sweep_rows(cpu, step, which, check, part, begin > base ? begin - base : 0,
+                       (end < next ? end : next) - base);
+    }
+}
+
+/* Its share of the copies of the step that followed `step` steps, whose edge rows all threads have made. */
+static void copy_halos(const stencil_cpu *cpu, int64_t step, int thread, int threads) {
+    const int buffer = step % 2 == 0;
+    const size_t bytes = stencil_precision_bytes(cpu->layout.precision);
+    for (int k = thread; k < cpu->halo_count; k += threads) {
+        const stencil_halo *h = &cpu->halo[k];
+        const char *from = cpu->field[h->from][buffer].data;
+        char *to = cpu->field[h->to][buffer].data;
+        for (int64_t z = 0; z < h->count[STENCIL_Z]; z++)
+            for (int64_t y = 0; y < h->count[STENCIL_Y]; y++) {
+                const int64_t at = z * cpu->layout.plane + y * cpu->layout.row;
+                memcpy(to + (size_t)(h->to_at + at) * bytes, from + (size_t)(h->from_at + at) * bytes,
+                       (size_t)h->count[STENCIL_X] * bytes);
+            }
+    }
+}
+
+void stencil_cpu_advance(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads) {
+    const bool overlap = cpu->halo != NULL && cpu->plan->overlap;
+    make_rows(cpu, step, overlap ? ROWS_EDGE : ROWS_ALL, check, thread, threads);
+    if (cpu->halo == NULL)
+        return;
+#pragma omp barrier
+    copy_halos(cpu, step, thread, threads);
+    if (overlap)
+        make_rows(cpu, step, ROWS_INNER, check, thread, threads);
 }
 
 static void sleep_ns(uint32_t ns) {
@@ -133,9 +291,9 @@ bool stencil_cpu_sync(stencil_cpu *cpu, int64_t step, int thread, bool all) {
 
 bool stencil_cpu_residual(stencil_cpu *cpu, int thread, int threads, double *residual) {
     const stencil_norm norm = cpu->schedule.norm;
-    const double *v = cpu->domain.chunk;
+    const double *v = cpu->chunk;
     double *folded = cpu->fold;
-    int64_t count = stencil_chunk_count(cpu->domain.n);
+    int64_t count = cpu->domain[0].chunk_count;
     while (count > 1) {
         const int64_t groups = stencil_fold_count(count);
         for (int64_t g = share(groups, thread, threads); g < share(groups, thread + 1, threads); g++)

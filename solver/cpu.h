@@ -3,29 +3,36 @@
 #define STENCIL_SOLVER_CPU_H
 
 #include "kernels/cpu.h"
+#include "solver/domain.h"
 #include "solver/neighbors.h"
 #include "solver/run.h"
 
 typedef struct stencil_cpu {
-    stencil_domain domain; /* u[0] is the problem's own field, u[1] is `second` */
+    const stencil_plan *plan;
+    stencil_domain domain[STENCIL_PARTS_MAX];
+    int64_t row_base[STENCIL_PARTS_MAX + 1]; /* rows of the parts before */
     stencil_schedule schedule;
     stencil_cpu_sweep sweep;
-    bool streaming; /* the fields are larger than the cache */
     int threads;
-    stencil_field second;
-    double *fold;                /* scratch of all levels of folding */
+    /* Buffers of each part: u[0], u[1], b. A single part uses the problem's own u and b. */
+    stencil_field field[STENCIL_PARTS_MAX][3];
+    stencil_layout layout; /* of all parts */
+    double *chunk,
+        *fold; /* chunk values of the whole problem; scratch of all levels of folding; one allocation */
     stencil_barrier_id barrier;  /* none: the end of a parallel loop */
     stencil_barrier_state state; /* of the barrier; `words` owned */
     stencil_neighbors neighbors;
     stencil_disturbance disturbance;
-    uint32_t alarm[3];
+    uint32_t alarm[STENCIL_ALARM_WORDS];
+    int halo_count;
+    stencil_halo *halo; /* [halo_count] to be copied after each step, owned; NULL: the sweep pushes */
 } stencil_cpu;
 
 /* Whether results should bypass a last-level cache of this size (0: unknown). */
 bool stencil_cpu_streams(const stencil_problem *problem, int64_t cache_bytes);
 
-/* Bytes that a run needs beside the problem's own fields. */
-int64_t stencil_cpu_bytes(const stencil_problem *problem);
+/* Bytes that a run in `parts` parts needs beside the problem's own fields. */
+int64_t stencil_cpu_bytes(const stencil_problem *problem, int parts);
 
 /* Borrows the problem's fields until destroy. NO_MEMORY with need and have. */
 stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, const stencil_plan *plan);
@@ -33,8 +40,10 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, co
 void stencil_cpu_finish(stencil_cpu *cpu, stencil_problem *problem, int64_t steps);
 void stencil_cpu_destroy(stencil_cpu *cpu);
 
-/* Thread `thread` of `threads` makes its rows of the step that follows `step` steps. */
-void stencil_cpu_step(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads);
+/* Thread `thread` of `threads` makes its rows of the step that follows `step` steps, and its share of the
+ * halo copies where the plan wants them. Called by all threads of the OpenMP team, which then waits for all
+ * of them. */
+void stencil_cpu_advance(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads);
 
 /* Passes the barrier after step `step` (1, 2, …), disturbed as the test asks. false: its time is over. */
 bool stencil_cpu_sync(stencil_cpu *cpu, int64_t step, int thread, bool all);

@@ -1,228 +1,325 @@
 #include "solver/gpu.h"
 
-#include "solver/domain.h"
 #include "solver/neighbors.h"
 
-int64_t stencil_gpu_bytes(const stencil_problem *problem) {
+int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
     const int64_t chunks = stencil_chunk_count(problem->n);
     const int64_t fields = problem->spec.source != STENCIL_SOURCE_NONE || problem->b.data != NULL ? 3 : 2;
-    return fields * stencil_layout_bytes(&problem->layout) +
-           (2 * chunks + stencil_fold_scratch_count(chunks) + 65536) * (int64_t)sizeof(double);
+    stencil_layout layout;
+    if (stencil_cut_layout(&layout, cut, problem) != STENCIL_OK)
+        return INT64_MAX;
+    const int64_t set = stencil_cut_is_slabs(cut, problem)
+                            ? chunks / cut->parts + 2 * chunks / problem->n[STENCIL_Z]
+                            : chunks;
+    return fields * stencil_layout_bytes(&layout) +
+           (2 * set + stencil_fold_scratch_count(chunks) + 65536 + 2 * STENCIL_FOLD_VALUES) *
+               (int64_t)sizeof(double);
 }
 
 #ifdef STENCIL_HAVE_CUDA
 #include <math.h>
 #include <stdlib.h>
 
+stencil_status stencil_gpu_take(const stencil_gpu_run *gpu) {
+    TRY_CUDA(cudaSetDevice(gpu->device));
+    return STENCIL_OK;
+}
+
+/* Which groups of chunks a part folds: with slabs those that begin with a chunk of its own, so that nearly
+ * all values are its own; otherwise equal shares. A single group is part 0's, though in a span every part has
+ * its chunks. */
+static int64_t first_group(const stencil_gpu_team *team, const stencil_problem *problem, int part) {
+    const int64_t groups = stencil_fold_count(team->chunk_count);
+    if (part == 0 || part == team->parts)
+        return part == 0 ? 0 : groups;
+    if (groups == 1)
+        return 1;
+    if (!team->slabs)
+        return groups * part / team->parts;
+    const int axis = problem->rank == 3 ? STENCIL_Z : STENCIL_Y;
+    const int64_t chunk = team->plan->part[part].first[axis] * (team->chunk_count / problem->n[axis]);
+    return (chunk + STENCIL_FOLD_VALUES - 1) / STENCIL_FOLD_VALUES;
+}
+
+/* Numbers of a part's first chunk and the one after its last. */
+static void own_chunks(const stencil_problem *problem, const stencil_part_plan *part, int64_t *from,
+                       int64_t *to) {
+    const int64_t row = (problem->n[STENCIL_X] + STENCIL_CHUNK_CELLS - 1) / STENCIL_CHUNK_CELLS;
+    const int64_t plane = problem->n[STENCIL_Y] * row;
+    const int64_t *f = part->first, *n = part->n;
+    *from = f[0] * plane + f[1] * row + f[2] / STENCIL_CHUNK_CELLS;
+    *to = (f[0] + n[0] - 1) * plane + (f[1] + n[1] - 1) * row + (f[2] + n[2] - 1) / STENCIL_CHUNK_CELLS + 1;
+}
+
+/* Which chunk values each part keeps: those that it folds, or, where they are folded on the host, its own. */
+static void share_chunks(stencil_gpu_team *team, const stencil_problem *problem) {
+    int64_t set = 1;
+    for (int p = 0; p < team->parts; p++) {
+        stencil_gpu_run *gpu = &team->part[p];
+        int64_t from, to;
+        own_chunks(problem, &team->plan->part[p], &from, &to);
+        gpu->sweep.group_first = first_group(team, problem, p);
+        gpu->sweep.group_end = first_group(team, problem, p + 1);
+        set = to - from > set ? to - from : set;
+        gpu->chunk_from = from;
+        gpu->chunk_to = to;
+        if (!team->fold_on_host) {
+            const bool all = team->chunk_count <= STENCIL_FOLD_VALUES;
+            const int64_t end = gpu->sweep.group_end * STENCIL_FOLD_VALUES;
+            gpu->chunk_from = all ? 0 : gpu->sweep.group_first * STENCIL_FOLD_VALUES;
+            gpu->chunk_to = all || end > team->chunk_count ? team->chunk_count : end;
+            set = gpu->chunk_to - gpu->chunk_from > set ? gpu->chunk_to - gpu->chunk_from : set;
+        }
+    }
+    for (int p = 0; p < team->parts; p++)
+        team->part[p].sweep.domain.chunk_set = set;
+}
+
 static stencil_status allocate(stencil_gpu_run *gpu, const stencil_problem *problem) {
-    const size_t field_bytes = (size_t)stencil_layout_bytes(&problem->layout);
-    const int64_t chunks = stencil_chunk_count(problem->n);
+    const stencil_gpu_team *team = gpu->team;
+    const size_t field_bytes = (size_t)stencil_layout_bytes(&team->layout);
+    const size_t fold_count = (size_t)stencil_fold_scratch_count(team->chunk_count);
     TRY_CUDA(cudaMalloc(&gpu->u[0], field_bytes));
     TRY_CUDA(cudaMalloc(&gpu->u[1], field_bytes));
     if (problem->b.data != NULL)
         TRY_CUDA(cudaMalloc(&gpu->b, field_bytes));
-    TRY_CUDA(cudaMalloc((void **)&gpu->chunk, 2 * (size_t)chunks * sizeof(double)));
-    TRY_CUDA(cudaMalloc((void **)&gpu->fold, (size_t)stencil_fold_scratch_count(chunks) * sizeof(double)));
+    TRY_CUDA(cudaMalloc((void **)&gpu->chunk, 2 * (size_t)gpu->sweep.domain.chunk_set * sizeof(double)));
+    TRY_CUDA(cudaMalloc((void **)&gpu->fold, fold_count * sizeof(double)));
     TRY_CUDA(cudaMalloc((void **)&gpu->history, STENCIL_HISTORY_MAX * sizeof(double)));
     TRY_CUDA(cudaMalloc((void **)&gpu->control, sizeof *gpu->control));
     TRY_CUDA(cudaHostAlloc((void **)&gpu->mailbox, sizeof *gpu->mailbox, cudaHostAllocMapped));
-    TRY_CUDA(cudaMallocHost((void **)&gpu->value, sizeof(double)));
     TRY_CUDA(cudaMallocHost((void **)&gpu->control_host, sizeof *gpu->control_host));
     TRY_CUDA(cudaMallocHost((void **)&gpu->history_host, STENCIL_HISTORY_MAX * sizeof(double)));
     return STENCIL_OK;
 }
 
+/* The part's window of a field of the whole problem, rims included, or (down) its updated cells back into it.
+ */
+static stencil_status copy_window(const stencil_gpu_run *gpu, void *device, const stencil_field *whole,
+                                  bool down) {
+    const stencil_layout *own = &gpu->team->layout, *all = &whole->layout;
+    const stencil_part_plan *part = &gpu->plan->part[gpu->part];
+    const size_t bytes = stencil_precision_bytes(own->precision);
+    int64_t low[3], count[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        low[axis] = down ? 0 : -all->rim[axis];
+        count[axis] = part->n[axis] - 2 * low[axis];
+    }
+    const int64_t at = own->origin + low[0] * own->plane + low[1] * own->row + low[2];
+    const int64_t all_at = all->origin + (part->first[0] + low[0]) * all->plane +
+                           (part->first[1] + low[1]) * all->row + part->first[2] + low[2];
+    char *host = (char *)whole->data + (size_t)all_at * bytes, *mine = (char *)device + (size_t)at * bytes;
+    const enum cudaMemcpyKind kind = down ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
+    if (gpu->team
+            ->slabs) { /* in one piece: what lies between the rows is the same on both sides or nobody's */
+        const int64_t span = (count[0] - 1) * all->plane + (count[1] - 1) * all->row + count[2];
+        TRY_CUDA(cudaMemcpy(down ? host : mine, down ? mine : host, (size_t)span * bytes, kind));
+        return STENCIL_OK;
+    }
+    const struct cudaPitchedPtr device_ptr = {mine, (size_t)own->row * bytes, (size_t)own->row * bytes,
+                                              (size_t)(own->plane / own->row)};
+    const struct cudaPitchedPtr host_ptr = {host, (size_t)all->row * bytes, (size_t)all->row * bytes,
+                                            (size_t)(all->plane / all->row)};
+    struct cudaMemcpy3DParms copy = {.srcPtr = down ? device_ptr : host_ptr,
+                                     .dstPtr = down ? host_ptr : device_ptr,
+                                     .extent = {(size_t)count[2] * bytes, (size_t)count[1], (size_t)count[0]},
+                                     .kind = kind};
+    TRY_CUDA(cudaMemcpy3D(&copy));
+    return STENCIL_OK;
+}
+
 /* Both buffers get everything, so that rims and padding of both are right from the start. */
 static stencil_status upload(stencil_gpu_run *gpu, const stencil_problem *problem) {
-    const size_t field_bytes = (size_t)stencil_layout_bytes(&problem->layout);
-    TRY_CUDA(cudaMemcpy(gpu->u[0], problem->u.data, field_bytes, cudaMemcpyHostToDevice));
+    const size_t field_bytes = (size_t)stencil_layout_bytes(&gpu->team->layout);
+    TRY_CUDA(cudaMemset(gpu->u[0], 0, field_bytes));
+    TRY(copy_window(gpu, gpu->u[0], &problem->u, false));
     TRY_CUDA(cudaMemcpy(gpu->u[1], gpu->u[0], field_bytes, cudaMemcpyDeviceToDevice));
-    if (gpu->b != NULL)
-        TRY_CUDA(cudaMemcpy(gpu->b, problem->b.data, field_bytes, cudaMemcpyHostToDevice));
+    if (gpu->b != NULL) {
+        TRY_CUDA(cudaMemset(gpu->b, 0, field_bytes));
+        TRY(copy_window(gpu, gpu->b, &problem->b, false));
+    }
     TRY_CUDA(cudaMemset(gpu->control, 0, sizeof *gpu->control));
     *gpu->mailbox = (stencil_mailbox){.residual = NAN};
-    gpu->last_residual = NAN;
     return STENCIL_OK;
 }
 
-/* Words of the barrier, and who waits for whom where that is not everybody. */
-static stencil_status create_barrier(stencil_gpu_run *gpu, const stencil_problem *problem) {
-    const stencil_plan *plan = gpu->plan;
-    const uint32_t blocks = (uint32_t)plan->grid_blocks;
-    const size_t count = stencil_barrier_word_count(blocks);
-    uint32_t *words = malloc(count * sizeof *words);
-    CHECK(words != NULL, NO_MEMORY, "no memory for the barrier of %u blocks", (unsigned)blocks);
-    for (size_t i = 0; i < count; i++)
-        words[i] = plan->patience.epoch;
-    cudaError_t state = cudaMalloc((void **)&gpu->barrier_words, count * sizeof *words);
-    if (state == cudaSuccess)
-        state = cudaMemcpy(gpu->barrier_words, words, count * sizeof *words, cudaMemcpyHostToDevice);
-    free(words);
-    TRY_CUDA(state);
-    gpu->sweep.barrier = (stencil_barrier_state){
-        .words = gpu->barrier_words,
-        .participants = blocks,
-        .timeout_ns = (uint64_t)(1e9 * plan->patience.timeout_s),
-        .alarm = gpu->control->alarm,
-    };
-    if (stencil_barriers[plan->barrier].needs != STENCIL_NEEDS_NEIGHBORS)
-        return STENCIL_OK;
-    stencil_neighbors found;
-    TRY(stencil_neighbors_find(&found, &gpu->sweep.domain, problem->shape, plan->tile, blocks));
-    const size_t first_bytes = (blocks + 1) * sizeof(uint32_t),
-                 list_bytes = found.first[blocks] * sizeof(uint32_t);
-    state = cudaMalloc((void **)&gpu->neighbor_first, first_bytes);
-    if (state == cudaSuccess)
-        state = cudaMalloc((void **)&gpu->neighbor, list_bytes > 0 ? list_bytes : 4);
-    if (state == cudaSuccess)
-        state = cudaMemcpy(gpu->neighbor_first, found.first, first_bytes, cudaMemcpyHostToDevice);
-    if (state == cudaSuccess)
-        state = cudaMemcpy(gpu->neighbor, found.list, list_bytes, cudaMemcpyHostToDevice);
-    stencil_neighbors_destroy(&found);
-    TRY_CUDA(state);
-    gpu->sweep.barrier.neighbor_first = gpu->neighbor_first;
-    gpu->sweep.barrier.neighbor = gpu->neighbor;
-    return STENCIL_OK;
-}
-
-static void init_sweep(stencil_gpu_run *gpu, const stencil_problem *problem) {
+static void init_sweep(stencil_gpu_run *gpu, const stencil_problem *problem, const stencil_buffers *buffers) {
     const stencil_plan *plan = gpu->plan;
     stencil_sweep *s = &gpu->sweep;
-    *s = (stencil_sweep){
-        .poll_every = plan->poll_every,
-        .tile_march = plan->tile[problem->rank == 3 ? STENCIL_Z : STENCIL_Y],
-        .fold = gpu->fold,
-        .history = gpu->history,
-        .control = gpu->control,
-        .mailbox = gpu->mailbox,
-        .disturbance = plan->patience.disturbance,
-    };
+    const int64_t chunk_set = s->domain.chunk_set;
+    stencil_domain_init(&s->domain, problem, &plan->cut, gpu->part, &gpu->team->layout, buffers, gpu->b,
+                        plan->halo != STENCIL_HALO_COPY);
+    s->domain.chunk_set = chunk_set;
+    s->domain.chunk = gpu->chunk + (s->domain.chunk_first - gpu->chunk_from);
+    s->schedule = gpu->team->schedule;
+    s->poll_every = plan->poll_every;
+    s->tile_march = plan->tile[problem->rank == 3 ? STENCIL_Z : STENCIL_Y];
     if (problem->rank == 2)
         s->tile_march /= plan->block_y;
     for (int axis = 0; axis < STENCIL_AXES; axis++)
-        s->tile_count[axis] = (problem->n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
-    stencil_domain_init(&s->domain, problem, gpu->u[0], gpu->u[1], gpu->b, gpu->chunk);
-    stencil_schedule_init(&s->schedule, problem);
+        s->tile_count[axis] = (uint32_t)((s->domain.n[axis] + plan->tile[axis] - 1) / plan->tile[axis]);
+    s->fold = gpu->fold;
+    s->history = gpu->history;
+    s->control = gpu->control;
+    s->mailbox = gpu->mailbox;
+    s->span = gpu->span;
+    s->disturbance = plan->patience.disturbance;
+    s->barrier.parts = (uint32_t)gpu->team->parts;
+    s->barrier.part = (uint32_t)gpu->part;
+    gpu->halo_count = plan->halo == STENCIL_HALO_COPY
+                          ? stencil_halo_find(gpu->halo, problem, &plan->cut, gpu->part, &gpu->team->layout)
+                          : 0;
 }
 
-static stencil_status create(stencil_gpu_run *gpu, const stencil_problem *problem) {
-    TRY_CUDA(cudaSetDevice(gpu->plan->gpu));
-    /* Asking for attributes loads a kernel: nothing is loaded lazily while kernels wait for each other. */
+/* Streams, events and the kernels. Asking for attributes loads a kernel: nothing is loaded lazily while
+ * kernels wait for each other. */
+static stencil_status start_part(stencil_gpu_run *gpu) {
     struct cudaFuncAttributes attributes;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->kernel->function));
     TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_fold_kernel()));
+    int least = 0, greatest = 0, major = 0;
+    TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     TRY_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
+    if (gpu->plan->overlap)
+        TRY_CUDA(cudaStreamCreateWithPriority(&gpu->edge_stream, cudaStreamNonBlocking, greatest));
     TRY_CUDA(cudaEventCreate(&gpu->begin));
     TRY_CUDA(cudaEventCreate(&gpu->end));
     TRY_CUDA(cudaEventCreateWithFlags(&gpu->step_done, cudaEventDisableTiming));
-    int major = 0;
-    TRY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->plan->gpu));
+    TRY_CUDA(cudaEventCreateWithFlags(&gpu->edges_done, cudaEventDisableTiming));
+    for (int k = 0; k < 2; k++)
+        TRY_CUDA(cudaEventCreateWithFlags(&gpu->made[k], cudaEventDisableTiming));
+    TRY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->device));
     gpu->programmatic = major >= 9;
-    TRY(allocate(gpu, problem));
-    TRY(upload(gpu, problem));
-    init_sweep(gpu, problem);
-    if (gpu->plan->barrier != STENCIL_BARRIER_none)
-        TRY(create_barrier(gpu, problem));
-    TRY_CUDA(cudaDeviceSynchronize());
     return STENCIL_OK;
 }
 
-stencil_status stencil_gpu_create(stencil_gpu_run *gpu, const stencil_plan *plan,
+/* Lets a part's GPU reach the memory of all others. */
+static stencil_status reach_peers(const stencil_gpu_run *gpu) {
+    for (int p = 0; p < gpu->team->parts; p++) {
+        const int other = gpu->team->part[p].device;
+        if (other == gpu->device)
+            continue;
+        const cudaError_t state = cudaDeviceEnablePeerAccess(other, 0);
+        if (state == cudaErrorPeerAccessAlreadyEnabled)
+            (void)cudaGetLastError();
+        else
+            TRY_CUDA(state);
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status create_span(stencil_gpu_run *gpu) {
+    const stencil_gpu_team *team = gpu->team;
+    stencil_span span = {0};
+    for (int p = 0; p < team->parts; p++) {
+        const stencil_gpu_run *other = &team->part[p];
+        span.control[p] = other->control;
+        span.chunk[p] = other->chunk - other->chunk_from;
+        span.fold[p] = other->fold;
+        span.group_first[p] = other->sweep.group_first;
+        span.group_first[p + 1] = other->sweep.group_end;
+    }
+    TRY_CUDA(cudaMalloc((void **)&gpu->span, sizeof span));
+    TRY_CUDA(cudaMemcpy(gpu->span, &span, sizeof span, cudaMemcpyHostToDevice));
+    gpu->sweep.span = gpu->span;
+    return STENCIL_OK;
+}
+
+static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *problem) {
+    stencil_buffers buffers = {0};
+    for (int p = 0; p < team->parts; p++) {
+        stencil_gpu_run *gpu = &team->part[p];
+        TRY(stencil_gpu_take(gpu));
+        TRY(start_part(gpu));
+        if (team->parts > 1 && team->plan->halo == STENCIL_HALO_PEER)
+            TRY(reach_peers(gpu));
+        TRY(allocate(gpu, problem));
+        for (int k = 0; k < 2; k++)
+            buffers.u[p][k] = gpu->u[k];
+    }
+    for (int p = 0; p < team->parts; p++) {
+        stencil_gpu_run *gpu = &team->part[p];
+        TRY(stencil_gpu_take(gpu));
+        TRY(upload(gpu, problem));
+        init_sweep(gpu, problem, &buffers);
+        if (team->parts > 1 && !team->fold_on_host)
+            TRY(create_span(gpu));
+    }
+    const int64_t values = team->fold_on_host ? team->chunk_count : stencil_fold_count(team->chunk_count);
+    TRY_CUDA(cudaHostAlloc((void **)&team->values,
+                           (size_t)(values + stencil_fold_scratch_count(values)) * sizeof(double),
+                           cudaHostAllocPortable));
+    if (team->plan->barrier != STENCIL_BARRIER_none)
+        TRY(stencil_gpu_create_barriers(team, problem));
+    for (int p = 0; p < team->parts; p++) {
+        TRY(stencil_gpu_take(&team->part[p]));
+        TRY_CUDA(cudaDeviceSynchronize());
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *plan,
                                   const stencil_problem *problem) {
-    *gpu = (stencil_gpu_run){.plan = plan, .layout = problem->layout};
-    gpu->kernel =
+    *team = (stencil_gpu_team){.plan = plan, .parts = plan->cut.parts, .last_residual = NAN};
+    const stencil_kernel *kernel =
         stencil_kernel_find(problem->shape->id, problem->precision, STENCIL_SWEEP_stream, plan->barrier);
-    CHECK(gpu->kernel != NULL, INTERNAL, "no kernel for %s", plan->kernel);
-    const stencil_status status = create(gpu, problem);
+    CHECK(kernel != NULL, INTERNAL, "no kernel for %s", plan->kernel);
+    TRY(stencil_cut_layout(&team->layout, &plan->cut, problem));
+    stencil_schedule_init(&team->schedule, problem);
+    team->slabs = stencil_cut_is_slabs(&plan->cut, problem);
+    team->chunk_count = stencil_chunk_count(problem->n);
+    team->fold_on_host = team->parts > 1 && plan->halo == STENCIL_HALO_COPY;
+    for (int p = 0; p < team->parts; p++)
+        team->part[p] = (stencil_gpu_run){
+            .team = team, .part = p, .device = plan->part[p].gpu, .plan = plan, .kernel = kernel};
+    share_chunks(team, problem);
+    const stencil_status status = create_all(team, problem);
     if (status != STENCIL_OK)
-        stencil_gpu_destroy(gpu);
+        stencil_gpu_destroy(team);
     return status;
 }
 
-stencil_status stencil_gpu_finish(stencil_gpu_run *gpu, stencil_problem *problem, int64_t steps) {
-    TRY_CUDA(cudaMemcpy(problem->u.data, gpu->u[steps % 2], (size_t)stencil_layout_bytes(&gpu->layout),
-                        cudaMemcpyDeviceToHost));
+stencil_status stencil_gpu_finish(stencil_gpu_team *team, stencil_problem *problem, int64_t steps) {
+    for (int p = 0; p < team->parts; p++) {
+        TRY(stencil_gpu_take(&team->part[p]));
+        TRY(copy_window(&team->part[p], team->part[p].u[steps % 2], &problem->u, true));
+    }
     return STENCIL_OK;
 }
 
-void stencil_gpu_destroy(stencil_gpu_run *gpu) {
-    if (gpu == NULL)
-        return;
-    cudaFree(gpu->u[0]);
-    cudaFree(gpu->u[1]);
-    cudaFree(gpu->b);
-    cudaFree(gpu->chunk);
-    cudaFree(gpu->fold);
-    cudaFree(gpu->history);
-    cudaFree(gpu->control);
-    cudaFree(gpu->barrier_words);
-    cudaFree(gpu->neighbor_first);
-    cudaFree(gpu->neighbor);
+static void destroy_part(stencil_gpu_run *gpu) {
+    void *const device[] = {gpu->u[0],     gpu->u[1],     gpu->b,    gpu->chunk,         gpu->fold,
+                            gpu->history,  gpu->control,  gpu->span, gpu->barrier_words, gpu->neighbor_first,
+                            gpu->neighbor, gpu->announce, gpu->peers};
+    const cudaEvent_t event[] = {gpu->begin,      gpu->end,     gpu->step_done,
+                                 gpu->edges_done, gpu->made[0], gpu->made[1]};
+    cudaSetDevice(gpu->device);
+    for (size_t i = 0; i < sizeof device / sizeof *device; i++)
+        cudaFree(device[i]);
     cudaFreeHost(gpu->mailbox);
-    cudaFreeHost(gpu->value);
     cudaFreeHost(gpu->control_host);
     cudaFreeHost(gpu->history_host);
-    if (gpu->begin != NULL)
-        cudaEventDestroy(gpu->begin);
-    if (gpu->end != NULL)
-        cudaEventDestroy(gpu->end);
-    if (gpu->step_done != NULL)
-        cudaEventDestroy(gpu->step_done);
+    for (size_t i = 0; i < sizeof event / sizeof *event; i++)
+        if (event[i] != NULL)
+            cudaEventDestroy(event[i]);
     if (gpu->stream != NULL)
         cudaStreamDestroy(gpu->stream);
-    if (gpu->alarmed)
+    if (gpu->edge_stream != NULL)
+        cudaStreamDestroy(gpu->edge_stream);
+}
+
+void stencil_gpu_destroy(stencil_gpu_team *team) {
+    if (team == NULL)
+        return;
+    for (int p = 0; p < team->parts; p++)
+        destroy_part(&team->part[p]);
+    cudaFreeHost(team->values);
+    for (int p = 0; p < team->parts && team->alarmed; p++) {
+        cudaSetDevice(team->part[p].device);
         cudaDeviceReset();
-    *gpu = (stencil_gpu_run){0};
-}
-
-static stencil_status launch(stencil_gpu_run *gpu, stencil_sweep *sweep, int64_t step, bool programmatic) {
-    const stencil_plan *plan = gpu->plan;
-    sweep->step_first = step;
-    sweep->step_count = 1;
-    void *arguments[] = {sweep};
-    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
-                                     .val.programmaticStreamSerializationAllowed = 1};
-    const cudaLaunchConfig_t config = {
-        .gridDim = {(unsigned)plan->grid_blocks, 1, 1},
-        .blockDim = {(unsigned)plan->block_x, (unsigned)plan->block_y, 1},
-        .stream = gpu->stream,
-        .attrs = &attribute,
-        .numAttrs = programmatic ? 1 : 0,
-    };
-    TRY_CUDA(cudaLaunchKernelExC(&config, gpu->kernel->function, arguments));
-    return STENCIL_OK;
-}
-
-stencil_status stencil_gpu_launch_step(stencil_gpu_run *gpu, int64_t step) {
-    return launch(gpu, &gpu->sweep, step, false);
-}
-
-stencil_status stencil_gpu_launch_plain(stencil_gpu_run *gpu, int64_t step, bool programmatic) {
-    stencil_sweep sweep = gpu->sweep;
-    sweep.schedule.check_every = INT64_MAX;
-    sweep.schedule.last_step = INT64_MAX;
-    return launch(gpu, &sweep, step, programmatic);
-}
-
-stencil_status stencil_gpu_residual(stencil_gpu_run *gpu, double *residual) {
-    const stencil_schedule *schedule = &gpu->sweep.schedule;
-    const double *v = gpu->chunk;
-    double *folded = gpu->fold;
-    int64_t count = stencil_chunk_count(gpu->sweep.domain.n);
-    int norm = (int)schedule->norm;
-    while (count > 1) {
-        const int64_t groups = stencil_fold_count(count);
-        void *arguments[] = {&v, &count, &folded, &norm};
-        const dim3 grid = {groups < 65535 ? (unsigned)groups : 65535, 1, 1};
-        const dim3 block = {STENCIL_BLOCK_THREADS, 1, 1};
-        TRY_CUDA(cudaLaunchKernel(stencil_fold_kernel(), grid, block, arguments, 0, gpu->stream));
-        v = folded;
-        folded += groups;
-        count = groups;
     }
-    TRY_CUDA(cudaMemcpyAsync(gpu->value, v, sizeof(double), cudaMemcpyDeviceToHost, gpu->stream));
-    TRY_CUDA(cudaStreamSynchronize(gpu->stream));
-    *residual = stencil_residual_finish(*gpu->value, schedule->updated_cells, schedule->norm);
-    return STENCIL_OK;
+    if (team->parts > 0)
+        cudaSetDevice(team->part[0].device);
+    *team = (stencil_gpu_team){0};
 }
 #endif

@@ -1,9 +1,10 @@
-/* A run on one GPU: device memory, stream, and what its time loops share. Internal to solver/. Without CUDA
+/* A run on GPUs: device memory, streams, and what its time loops share. Internal to solver/. Without CUDA
  * only the declarations are there. */
 #ifndef STENCIL_SOLVER_GPU_H
 #define STENCIL_SOLVER_GPU_H
 
 #include "kernels/table.h"
+#include "solver/domain.h"
 #include "solver/run.h"
 
 #ifdef STENCIL_HAVE_CUDA
@@ -28,50 +29,97 @@
 #endif
 
 typedef struct stencil_gpu_run stencil_gpu_run;
+typedef struct stencil_gpu_team stencil_gpu_team;
 
 #ifdef STENCIL_HAVE_CUDA
+/* One part of a run, on one GPU. Functions that take one expect its device to be the calling thread's. */
 struct stencil_gpu_run {
+    stencil_gpu_team *team;
+    int part, device;
     const stencil_plan *plan;
     const stencil_kernel *kernel;
     stencil_sweep sweep; /* what every launch starts from */
-    stencil_layout layout;
-    cudaStream_t stream;
-    cudaEvent_t begin, end, step_done;
-    bool alarmed; /* a barrier was given up: what the driver keeps of it may be wrong, the device is reset */
-    bool programmatic;                                  /* the device has programmatic dependent launch */
-    stencil_status (*after_step)(stencil_gpu_run *gpu); /* of a loop driven by the host, or NULL */
-    double last_residual;
-    uint32_t *barrier_words, *neighbor_first, *neighbor; /* device */
+    cudaStream_t stream,
+        edge_stream; /* the second one for edges that are copied while the rest is computed */
+    cudaEvent_t begin, end, step_done, edges_done;
+    cudaEvent_t made[2]; /* behind the last two steps, for other parts */
+    bool programmatic;   /* the device has programmatic dependent launch */
+    /* Device memory, owned. */
     void *u[2], *b;
     double *chunk, *fold, *history;
-    stencil_control *control;      /* device */
-    stencil_mailbox *mailbox;      /* pinned, mapped */
-    double *value;                 /* pinned: the folded residual of host loops */
-    stencil_control *control_host; /* pinned */
-    double *history_host;          /* pinned, STENCIL_HISTORY_MAX */
+    stencil_control *control;
+    stencil_span *span;
+    uint32_t *barrier_words, *neighbor_first, *neighbor, *announce;
+    uint32_t **peers; /* [2 * parts]: the barrier words, then the alarms, of all parts */
+    /* Pinned memory, owned. */
+    stencil_mailbox *mailbox; /* mapped */
+    stencil_control *control_host;
+    double *history_host; /* [STENCIL_HISTORY_MAX] */
+    /* Chunk values first to last are in `chunk`, one set after the other. */
+    int64_t chunk_from, chunk_to;
+    int halo_count;
+    stencil_halo halo[STENCIL_DIRECTIONS]; /* copied after each step in mode COPY */
+};
+
+/* All parts. */
+struct stencil_gpu_team {
+    const stencil_plan *plan;
+    int parts;
+    stencil_gpu_run part[STENCIL_PARTS_MAX];
+    stencil_layout layout; /* of all parts */
+    stencil_schedule schedule;
+    bool slabs; /* a part's rows follow each other in the whole field */
+    bool
+        alarmed; /* a barrier was given up: what the driver keeps of it may be wrong, the devices are reset */
+    stencil_status (*after_step)(stencil_gpu_run *gpu); /* of a loop driven by the host, or NULL */
+    double last_residual;
+    int64_t chunk_count;
+    bool fold_on_host; /* parts do not reach each other: chunk values come to the host as they are */
+    double *values;    /* pinned: chunk values, or those of their groups; and room to fold them */
 };
 
 /* Residuals that one launch can keep. */
 enum { STENCIL_HISTORY_MAX = 65536 };
 
-/* Takes the device, loads the kernels, allocates, uploads. */
-stencil_status stencil_gpu_create(stencil_gpu_run *gpu, const stencil_plan *plan,
+/* Takes the devices, loads the kernels, allocates, uploads. */
+stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *plan,
                                   const stencil_problem *problem);
 /* Brings the field after `steps` steps back into problem->u. */
-stencil_status stencil_gpu_finish(stencil_gpu_run *gpu, stencil_problem *problem, int64_t steps);
-void stencil_gpu_destroy(stencil_gpu_run *gpu);
+stencil_status stencil_gpu_finish(stencil_gpu_team *team, stencil_problem *problem, int64_t steps);
+void stencil_gpu_destroy(stencil_gpu_team *team);
+
+/* Barrier memory of all parts; part of create. */
+stencil_status stencil_gpu_create_barriers(stencil_gpu_team *team, const stencil_problem *problem);
+
+/* Makes the device of a part the calling thread's. */
+stencil_status stencil_gpu_take(const stencil_gpu_run *gpu);
+
+/* Calls function(part, context) for every part at once, each in a thread of its own with the part's device
+ * taken; with several GPUs it is pinned near its own. Part 0 has the calling thread. Waits for all; the
+ * failure of the first part that failed. */
+stencil_status stencil_gpu_each(stencil_gpu_team *team, stencil_status (*function)(stencil_gpu_run *, void *),
+                                void *context);
 
 /* Launches the step that follows `step` steps, looked at when it is time to. */
 stencil_status stencil_gpu_launch_step(stencil_gpu_run *gpu, int64_t step);
 /* The same, never looked at; `programmatic`: its blocks may be set up before the launch before it has ended.
  */
 stencil_status stencil_gpu_launch_plain(stencil_gpu_run *gpu, int64_t step, bool programmatic);
+/* The same with the halo copies that the plan wants, queued so that what is queued in `stream` next comes
+ * after all of it. */
+stencil_status stencil_gpu_advance(stencil_gpu_run *gpu, int64_t step);
 
-/* Folds the chunk values of the last step with launches of their own and waits for the residual. */
-stencil_status stencil_gpu_residual(stencil_gpu_run *gpu, double *residual);
+/* After a step that was looked at: folds this part's groups of chunk values and brings them to the host,
+ * queued; waits for everything queued; and, when all parts have: the residual. */
+stencil_status stencil_gpu_start_fold(stencil_gpu_run *gpu);
+stencil_status stencil_gpu_wait(stencil_gpu_run *gpu);
+double stencil_gpu_residual(stencil_gpu_team *team);
+
+/* The longest time between the events `begin` and `end` of the parts, which the loop has recorded. */
+stencil_status stencil_gpu_time_s(stencil_gpu_team *team, double *time_s);
 #endif
 
-/* Device memory of a run in bytes. */
-int64_t stencil_gpu_bytes(const stencil_problem *problem);
+/* Device memory of a part with n updated cells per axis, in bytes; at most. */
+int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut);
 
 #endif

@@ -5,15 +5,31 @@
 
 #include "solver/strategy.h"
 
+stencil_status stencil_host_loop_note(const stencil_schedule *schedule, const stencil_watch *watch,
+                                      int64_t step, double residual, double *last_residual,
+                                      stencil_report *report) {
+    report->steps = step;
+    if (stencil_schedule_checks(schedule, step)) {
+        *last_residual = residual;
+        TRY(stencil_report_add(report, step, residual));
+        report->reason = stencil_decide(schedule, step, residual);
+    }
+    if (watch->tick != NULL)
+        watch->tick(watch->context, step, *last_residual);
+    if (report->reason == STENCIL_REASON_NONE && watch->interrupt != NULL && *watch->interrupt)
+        report->reason = STENCIL_REASON_INTERRUPTED;
+    return STENCIL_OK;
+}
+
 stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_watch *watch, stencil_report *report) {
-    double residual = NAN;
+    double last_residual = NAN;
     for (int64_t step = 0; step < cpu->schedule.last_step && report->reason == STENCIL_REASON_NONE; step++) {
         const bool check = stencil_schedule_checks(&cpu->schedule, step + 1);
         double seen = NAN;
 #pragma omp parallel num_threads(cpu->threads)
         {
             const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
-            stencil_cpu_step(cpu, step, check, thread, threads);
+            stencil_cpu_advance(cpu, step, check, thread, threads);
             if (check) {
                 double value;
                 stencil_cpu_sync(cpu, 0, thread, true);
@@ -22,46 +38,36 @@ stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_watch *watc
                     seen = value;
             }
         }
-        report->steps = step + 1;
-        if (check) {
-            residual = seen;
-            TRY(stencil_report_add(report, step + 1, residual));
-            report->reason = stencil_decide(&cpu->schedule, step + 1, residual);
-        }
-        if (watch->tick != NULL)
-            watch->tick(watch->context, step + 1, residual);
-        if (report->reason == STENCIL_REASON_NONE && watch->interrupt != NULL && *watch->interrupt)
-            report->reason = STENCIL_REASON_INTERRUPTED;
+        TRY(stencil_host_loop_note(&cpu->schedule, watch, step + 1, seen, &last_residual, report));
     }
     return STENCIL_OK;
 }
 
 #ifdef STENCIL_HAVE_CUDA
-stencil_status stencil_host_loop_look(stencil_gpu_run *gpu, const stencil_watch *watch, int64_t step,
+stencil_status stencil_host_loop_look(stencil_gpu_team *team, const stencil_watch *watch, int64_t step,
                                       stencil_report *report) {
-    const stencil_schedule *schedule = &gpu->sweep.schedule;
-    report->steps = step;
-    if (stencil_schedule_checks(schedule, step)) {
-        TRY(stencil_gpu_residual(gpu, &gpu->last_residual));
-        TRY(stencil_report_add(report, step, gpu->last_residual));
-        report->reason = stencil_decide(schedule, step, gpu->last_residual);
+    double residual = NAN;
+    if (stencil_schedule_checks(&team->schedule, step)) {
+        for (int part = 0; part < team->parts && team->parts > 1; part++)
+            TRY(stencil_gpu_wait(&team->part[part])); /* its chunk values may be in other parts */
+        for (int part = 0; part < team->parts; part++)
+            TRY(stencil_gpu_start_fold(&team->part[part]));
+        for (int part = 0; part < team->parts; part++)
+            TRY(stencil_gpu_wait(&team->part[part]));
+        residual = stencil_gpu_residual(team);
     }
-    if (watch->tick != NULL)
-        watch->tick(watch->context, step, gpu->last_residual);
-    if (report->reason == STENCIL_REASON_NONE && watch->interrupt != NULL && *watch->interrupt)
-        report->reason = STENCIL_REASON_INTERRUPTED;
-    return STENCIL_OK;
+    return stencil_host_loop_note(&team->schedule, watch, step, residual, &team->last_residual, report);
 }
 
-stencil_status stencil_host_loop_gpu(stencil_gpu_run *gpu, const stencil_watch *watch,
+stencil_status stencil_host_loop_gpu(stencil_gpu_team *team, const stencil_watch *watch,
                                      stencil_report *report) {
+    stencil_gpu_run *gpu = &team->part[0];
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
-    for (int64_t step = 0; step < gpu->sweep.schedule.last_step && report->reason == STENCIL_REASON_NONE;
-         step++) {
+    for (int64_t step = 0; step < team->schedule.last_step && report->reason == STENCIL_REASON_NONE; step++) {
         TRY(stencil_gpu_launch_step(gpu, step));
-        if (gpu->after_step != NULL)
-            TRY(gpu->after_step(gpu));
-        TRY(stencil_host_loop_look(gpu, watch, step + 1, report));
+        if (team->after_step != NULL)
+            TRY(team->after_step(gpu));
+        TRY(stencil_host_loop_look(team, watch, step + 1, report));
     }
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
     TRY_CUDA(cudaStreamSynchronize(gpu->stream));

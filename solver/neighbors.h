@@ -2,7 +2,7 @@
 #ifndef STENCIL_SOLVER_NEIGHBORS_H
 #define STENCIL_SOLVER_NEIGHBORS_H
 
-#include "kernels/sweep.h"
+#include "solver/cut.h"
 
 /* Lists in one piece: participant p waits for list[first[p]] … list[first[p + 1] - 1], itself not among them.
  */
@@ -12,12 +12,20 @@ typedef struct stencil_neighbors {
     uint32_t *list;  /* [first[participants]], owned */
 } stencil_neighbors;
 
-/* Tiles of tile[3] cells (z, y, x), numbered with x fastest, are shared out as stencil_tile_share() says; a
- * tile reads the points of `shape` around its cells, through the rims of `domain`. The relation is symmetric.
- * NO_MEMORY. */
-stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stencil_domain *domain,
-                                      const stencil_shape *shape, const int64_t tile[3],
-                                      uint32_t participants);
+/* Who makes which tiles. Each part has tiles of tile[3] cells (z, y, x), numbered with x fastest; shares are
+ * those of stencil_share(). */
+typedef struct stencil_workers {
+    int64_t tile[3];
+    /* Participants first[p] … first[p + 1] - 1 share the tiles of part p; together: first[parts] participants
+     * share the tiles of all parts, one part after the other. */
+    uint32_t first[STENCIL_PARTS_MAX + 1];
+    bool together;
+} stencil_workers;
+
+/* A tile reads the points of problem->shape around its cells, beyond the boundaries of the problem what the
+ * rims there are copies of. The relation is symmetric. NO_MEMORY. */
+stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stencil_problem *problem,
+                                      const stencil_cut *cut, const stencil_workers *workers);
 void stencil_neighbors_destroy(stencil_neighbors *neighbors);
 
 #endif

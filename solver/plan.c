@@ -4,16 +4,20 @@
 
 #include "solver/strategy.h"
 
+const char *const stencil_halo_names[STENCIL_HALO_COUNT] = {"auto", "peer", "copy"};
+
 static stencil_status choose_backend(stencil_plan *plan, const stencil_run_options *options,
                                      const stencil_machine *machine) {
     const bool asked = options->gpu_count > 0 || options->backend == STENCIL_BACKEND_GPU;
     CHECK(!(asked && options->backend == STENCIL_BACKEND_CPU), USAGE,
           "--gpus and --device cpu contradict each other: give one of the two");
+    CHECK(!(asked && options->parts > 0), USAGE,
+          "--parts cuts a run on the CPU: for parts on a GPU name it several times, as in --gpus 0,0");
     plan->backend = asked || machine->gpu_count > 0 ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
-    if (options->backend == STENCIL_BACKEND_CPU)
+    if (options->backend == STENCIL_BACKEND_CPU || options->parts > 0)
         plan->backend = STENCIL_BACKEND_CPU;
     if (plan->backend == STENCIL_BACKEND_CPU) {
-        if (options->backend != STENCIL_BACKEND_CPU)
+        if (options->backend != STENCIL_BACKEND_CPU && machine->gpu_count == 0)
             snprintf(plan->note, sizeof plan->note, "no GPU (%s): using the CPU", machine->no_gpu_reason);
         return STENCIL_OK;
     }
@@ -23,9 +27,72 @@ static stencil_status choose_backend(stencil_plan *plan, const stencil_run_optio
         CHECK(options->gpu[i] < machine->gpu_count, UNAVAILABLE,
               "--gpus asks for GPU %d, this machine has %d (0 … %d)", options->gpu[i], machine->gpu_count,
               machine->gpu_count - 1);
-    CHECK(options->gpu_count <= 1, USAGE, "strategy %s runs on one GPU: give --gpus 1 or --gpus ID,",
-          plan->strategy);
-    plan->gpu = options->gpu_count > 0 ? options->gpu[0] : 0;
+    for (int i = 0; i < options->gpu_count; i++)
+        plan->part[i].gpu = options->gpu[i];
+    return STENCIL_OK;
+}
+
+/* The names of the strategies that run on several parts. */
+static const char *spanning_names(char *text, size_t size) {
+    size_t at = 0;
+    text[0] = '\0';
+    for (int i = 0; i < stencil_strategy_count() && at < size; i++)
+        if (stencil_strategy_row(i)->spans)
+            at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? ", " : "",
+                                   stencil_strategy_at(i).name);
+    return text;
+}
+
+/* Which strategy a name means for so many parts. */
+static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_options *options, int parts,
+                                      const stencil_strategy **strategy) {
+    char names[128];
+    const char *sync = options->sync != NULL ? options->sync : parts > 1 ? "multi-grid" : "relaunch";
+    if (parts > 1 && strcmp(sync, "grid") == 0)
+        sync = "multi-grid";
+    const int index = stencil_strategy_index(sync);
+    CHECK(index >= 0, USAGE, "--sync %s: unknown strategy; 'stencil info' lists them", sync);
+    *strategy = stencil_strategy_row(index);
+    CHECK(parts == 1 || (*strategy)->spans, USAGE, "--sync %s runs on one GPU; on several: %s", sync,
+          spanning_names(names, sizeof names));
+    CHECK((*strategy)->copies || (options->halo == STENCIL_HALO_AUTO && !options->overlap), USAGE,
+          "--halo and --overlap are for openmp and single-thread; %s pushes its edges by itself", sync);
+    CHECK(!options->overlap || options->halo != STENCIL_HALO_PEER, USAGE,
+          "--overlap is for copies, and --halo peer makes none: give --halo copy");
+    snprintf(plan->strategy, sizeof plan->strategy, "%s", sync);
+    plan->barrier = (*strategy)->barrier;
+    return STENCIL_OK;
+}
+
+/* Who keeps the rims of other parts up to date, and whether the GPUs can. */
+static stencil_status choose_halo(stencil_plan *plan, const stencil_run_options *options,
+                                  const stencil_strategy *strategy, const stencil_machine *machine) {
+    int from = -1, to = -1;
+    for (int i = 0; i < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU; i++)
+        for (int j = 0; j < plan->cut.parts; j++)
+            if (plan->part[i].gpu != plan->part[j].gpu &&
+                !machine->peer[plan->part[i].gpu][plan->part[j].gpu]) {
+                from = plan->part[i].gpu;
+                to = plan->part[j].gpu;
+            }
+    plan->overlap = options->overlap;
+    plan->halo = options->halo;
+    if (plan->halo == STENCIL_HALO_AUTO)
+        plan->halo = strategy->copies && (plan->overlap || from >= 0) ? STENCIL_HALO_COPY : STENCIL_HALO_PEER;
+    CHECK(from < 0 || plan->halo == STENCIL_HALO_COPY, UNAVAILABLE,
+          "GPU %d cannot reach the memory of GPU %d: --sync %s needs that; openmp and single-thread can copy",
+          from, to, plan->strategy);
+    if (from >= 0)
+        snprintf(plan->note, sizeof plan->note,
+                 "GPU %d cannot reach the memory of GPU %d: halos go through the host", from, to);
+    return STENCIL_OK;
+}
+
+static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_run_options *options, int parts) {
+    TRY(stencil_cut_make(&plan->cut, problem, parts, options->cut));
+    for (int p = 0; p < parts; p++)
+        stencil_cut_box(&plan->cut, p, plan->part[p].first, plan->part[p].n);
     return STENCIL_OK;
 }
 
@@ -46,9 +113,9 @@ static int64_t field_count(const stencil_problem *problem) {
 enum { MARCH_MAX = 8 };
 
 /* Threads of a block along x and y: as the kernel likes it, less wide where the rows are short. */
-static void choose_block(stencil_plan *plan, const stencil_problem *problem, const stencil_kernel *kernel) {
+static void choose_block(stencil_plan *plan, const int64_t n[3], const stencil_kernel *kernel) {
     plan->block_x = kernel->block_x;
-    while (plan->block_x > 32 && problem->n[STENCIL_X] <= plan->block_x / 2 * kernel->vector_cells)
+    while (plan->block_x > 32 && n[STENCIL_X] <= plan->block_x / 2 * kernel->vector_cells)
         plan->block_x /= 2;
     plan->block_y = STENCIL_BLOCK_THREADS / plan->block_x;
 }
@@ -72,9 +139,9 @@ static int64_t choose_march(const stencil_plan *plan, const stencil_problem *pro
     return best;
 }
 
-static stencil_status choose_tiles(stencil_plan *plan, const stencil_problem *problem, int vector_cells,
-                                   int64_t slots) {
-    const int64_t *n = problem->n;
+/* Tiles of all parts, measured by the largest one (n). */
+static stencil_status choose_tiles(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
+                                   int vector_cells, int64_t slots) {
     const int64_t width = (int64_t)plan->block_x * vector_cells;
     const int64_t columns = (n[STENCIL_X] + width - 1) / width;
     plan->tile[STENCIL_X] = width;
@@ -86,7 +153,6 @@ static stencil_status choose_tiles(stencil_plan *plan, const stencil_problem *pr
         plan->tile[STENCIL_Z] = 1;
         plan->tile[STENCIL_Y] = plan->block_y * choose_march(plan, problem, columns, n[STENCIL_Y], slots);
     }
-    plan->tile_count = 1;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         /* Kernels count cells of an axis in 32 bits, a tile beyond the end included. */
         const int64_t most = INT32_MAX - plan->tile[axis] - 16;
@@ -94,11 +160,15 @@ static stencil_status choose_tiles(stencil_plan *plan, const stencil_problem *pr
               "axis %c has %lld cells, the GPU kernels take up to %lld along an axis: use --device cpu",
               "zyx"[axis], (long long)n[axis], (long long)most);
     }
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        plan->tile_count *= (n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
-    CHECK(plan->tile_count <= INT32_MAX, UNAVAILABLE,
-          "the field has %lld tiles, one launch covers up to %d: use --device cpu",
-          (long long)plan->tile_count, INT32_MAX);
+    for (int p = 0; p < plan->cut.parts; p++) {
+        stencil_part_plan *part = &plan->part[p];
+        part->tile_count = 1;
+        for (int axis = 0; axis < STENCIL_AXES; axis++)
+            part->tile_count *= (part->n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
+        CHECK(part->tile_count <= INT32_MAX, UNAVAILABLE,
+              "the field has %lld tiles, one launch covers up to %d: use --device cpu",
+              (long long)part->tile_count, INT32_MAX);
+    }
     return STENCIL_OK;
 }
 
@@ -115,53 +185,113 @@ static stencil_status fit_clusters(stencil_plan *plan, const stencil_kernel *ker
                                        .numAttrs = 1};
     int clusters = 0;
     TRY_CUDA(cudaOccupancyMaxActiveClusters(&clusters, kernel->function, &config));
-    CHECK(clusters > 0, UNAVAILABLE, "GPU %d cannot hold a cluster of %d blocks of kernel %s", plan->gpu,
+    stencil_part_plan *part = &plan->part[0];
+    CHECK(clusters > 0, UNAVAILABLE, "GPU %d cannot hold a cluster of %d blocks of kernel %s", part->gpu,
           CLUSTER_BLOCKS, plan->kernel);
-    const int needed = (plan->grid_blocks + CLUSTER_BLOCKS - 1) / CLUSTER_BLOCKS;
-    plan->grid_blocks = CLUSTER_BLOCKS * (needed < clusters ? needed : clusters);
+    const int needed = (part->grid_blocks + CLUSTER_BLOCKS - 1) / CLUSTER_BLOCKS;
+    part->grid_blocks = CLUSTER_BLOCKS * (needed < clusters ? needed : clusters);
     plan->cluster_blocks = CLUSTER_BLOCKS;
+    return STENCIL_OK;
+}
+
+/* How many parts a GPU has. */
+static int parts_on(const stencil_plan *plan, int gpu) {
+    int count = 0;
+    for (int p = 0; p < plan->cut.parts; p++)
+        count += plan->part[p].gpu == gpu;
+    return count;
+}
+
+static stencil_status find_kernel(stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_machine *machine, const stencil_kernel **found) {
+    const stencil_kernel *kernel =
+        stencil_kernel_find(problem->shape->id, problem->precision, STENCIL_SWEEP_stream, plan->barrier);
+    CHECK(kernel != NULL, INTERNAL, "no kernel for %s", plan->kernel);
+    for (int p = 0; p < plan->cut.parts; p++) {
+        const int id = plan->part[p].gpu, capability = machine->gpu[id].capability;
+        TRY_CUDA(cudaSetDevice(id));
+        struct cudaFuncAttributes attributes;
+        const cudaError_t state = cudaFuncGetAttributes(&attributes, kernel->function);
+        CHECK(state != cudaErrorNoKernelImageForDevice && state != cudaErrorInvalidDeviceFunction,
+              UNAVAILABLE,
+              "this build has no kernels for GPU %d (compute capability %d.%d): build with "
+              "-DCMAKE_CUDA_ARCHITECTURES=%d",
+              id, capability / 10, capability % 10, capability);
+        TRY_CUDA(state);
+        plan->registers = attributes.numRegs;
+    }
+    *found = kernel;
+    return STENCIL_OK;
+}
+
+/* Blocks of each part: one for each tile, or as many as fit into the part's share of its GPU at once. */
+static stencil_status choose_grids(stencil_plan *plan, const stencil_strategy *strategy,
+                                   const stencil_machine *machine, const stencil_kernel *kernel) {
+    uint32_t first = 0;
+    for (int p = 0; p < plan->cut.parts; p++) {
+        stencil_part_plan *part = &plan->part[p];
+        const int sharing = parts_on(plan, part->gpu);
+        const int64_t slots = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / sharing;
+        CHECK(slots > 0 || !strategy->cooperative, UNAVAILABLE,
+              "GPU %d holds %d blocks of kernel %s at once, not one for each of its %d parts: use fewer",
+              part->gpu, plan->blocks_per_sm * machine->gpu[part->gpu].sm_count, plan->kernel, sharing);
+        part->grid_blocks = (int)part->tile_count;
+        if (strategy->cooperative && part->tile_count > slots)
+            part->grid_blocks = (int)slots;
+        if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
+            TRY(fit_clusters(plan, kernel));
+        part->first_block = first;
+        first += (uint32_t)part->grid_blocks;
+    }
+    return STENCIL_OK;
+}
+
+/* Kernels that wait for each other must be on the GPU together: each has a stream of its own, and a device
+ * has so many queues for streams. */
+enum { SHARING_MAX = 8 };
+
+static stencil_status check_device_memory(stencil_plan *plan, const stencil_problem *problem) {
+    for (int p = 0; p < plan->cut.parts; p++) {
+        const int id = plan->part[p].gpu, sharing = parts_on(plan, id);
+        size_t free_bytes = 0, total_bytes = 0;
+        int64_t bytes = 0;
+        char need[32], have[32];
+        CHECK(sharing <= SHARING_MAX, UNAVAILABLE, "GPU %d is named %d times, it can hold up to %d parts", id,
+              sharing, SHARING_MAX);
+        TRY_CUDA(cudaSetDevice(id));
+        TRY_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
+        if (!stencil_multiply(stencil_gpu_bytes(problem, &plan->cut), sharing, &bytes))
+            bytes = INT64_MAX;
+        if (bytes > plan->device_bytes || p == 0) {
+            plan->device_bytes = bytes;
+            plan->device_available_bytes = (int64_t)free_bytes;
+        }
+        CHECK(bytes < (int64_t)free_bytes, NO_MEMORY, "the run needs %s of memory on GPU %d, %s is free",
+              stencil_bytes_text(bytes, need), id, stencil_bytes_text((int64_t)free_bytes, have));
+    }
     return STENCIL_OK;
 }
 
 static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_strategy *strategy, const stencil_machine *machine) {
-    const stencil_gpu *gpu = &machine->gpu[plan->gpu];
-    const stencil_kernel *kernel =
-        stencil_kernel_find(problem->shape->id, problem->precision, STENCIL_SWEEP_stream, strategy->barrier);
-    CHECK(kernel != NULL, INTERNAL, "no kernel for %s", plan->kernel);
-    TRY_CUDA(cudaSetDevice(plan->gpu));
-    struct cudaFuncAttributes attributes;
-    const cudaError_t state = cudaFuncGetAttributes(&attributes, kernel->function);
-    CHECK(state != cudaErrorNoKernelImageForDevice && state != cudaErrorInvalidDeviceFunction, UNAVAILABLE,
-          "this build has no kernels for GPU %d (compute capability %d.%d): build with "
-          "-DCMAKE_CUDA_ARCHITECTURES=%d",
-          plan->gpu, gpu->capability / 10, gpu->capability % 10, gpu->capability);
-    TRY_CUDA(state);
-    plan->registers = attributes.numRegs;
+    const stencil_kernel *kernel = NULL;
+    stencil_layout largest;
+    TRY(find_kernel(plan, problem, machine, &kernel));
     TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&plan->blocks_per_sm, kernel->function,
                                                            STENCIL_BLOCK_THREADS, 0));
-    CHECK(plan->blocks_per_sm > 0, UNAVAILABLE, "GPU %d cannot hold a block of kernel %s", plan->gpu,
+    CHECK(plan->blocks_per_sm > 0, UNAVAILABLE, "GPU %d cannot hold a block of kernel %s", plan->part[0].gpu,
           plan->kernel);
-    const int64_t slots = (int64_t)plan->blocks_per_sm * gpu->sm_count;
-    choose_block(plan, problem, kernel);
-    TRY(choose_tiles(plan, problem, kernel->vector_cells, slots));
-    plan->grid_blocks = (int)plan->tile_count;
-    if (strategy->cooperative && plan->tile_count > slots)
-        plan->grid_blocks = (int)slots;
-    if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
-        TRY(fit_clusters(plan, kernel));
-    size_t free_bytes = 0, total_bytes = 0;
-    TRY_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
-    plan->device_bytes = stencil_gpu_bytes(problem);
-    plan->device_available_bytes = (int64_t)free_bytes;
-    char need[32], have[32];
-    CHECK(plan->device_bytes < plan->device_available_bytes, NO_MEMORY,
-          "the run needs %s of memory on GPU %d, %s is free", stencil_bytes_text(plan->device_bytes, need),
-          plan->gpu, stencil_bytes_text(plan->device_available_bytes, have));
+    TRY(stencil_cut_layout(&largest, &plan->cut, problem));
+    const int gpu = plan->part[0].gpu;
+    const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[gpu].sm_count / parts_on(plan, gpu);
+    choose_block(plan, largest.n, kernel);
+    TRY(choose_tiles(plan, problem, largest.n, kernel->vector_cells, share > 0 ? share : 1));
+    TRY(choose_grids(plan, strategy, machine, kernel));
+    TRY(check_device_memory(plan, problem));
     /* A look at the mailbox crosses the bus: about once a millisecond, by the time that memory needs for a
      * step. */
-    const double step_s = 2e-6 + 16.0 * (double)stencil_problem_updated_cells(problem) / 4e12;
-    plan->poll_every = (int64_t)(1e-3 / step_s) + 1;
+    const double cells = (double)largest.n[0] * (double)largest.n[1] * (double)largest.n[2];
+    plan->poll_every = (int64_t)(1e-3 / (2e-6 + 16.0 * cells / 4e12)) + 1;
     return STENCIL_OK;
 }
 #else
@@ -180,8 +310,7 @@ static void plan_cpu(stencil_plan *plan, const stencil_problem *problem, const s
     plan->tile[STENCIL_Z] = 1;
     plan->tile[STENCIL_Y] = (rows + plan->threads - 1) / plan->threads;
     plan->tile[STENCIL_X] = problem->n[STENCIL_X];
-    plan->tile_count = plan->threads;
-    plan->host_bytes += stencil_cpu_bytes(problem);
+    plan->host_bytes += stencil_cpu_bytes(problem, plan->cut.parts);
 }
 
 const char *stencil_strategy_unavailable(int index, stencil_backend backend, const stencil_machine *machine) {
@@ -201,22 +330,21 @@ const char *stencil_strategy_unavailable(int index, stencil_backend backend, con
 
 stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, const stencil_machine *machine) {
-    *plan = (stencil_plan){0};
-    const char *sync = options->sync != NULL ? options->sync : "relaunch";
-    const int index = stencil_strategy_index(sync);
-    CHECK(index >= 0, USAGE, "--sync %s: unknown strategy; 'stencil info' lists them", sync);
-    const stencil_strategy *strategy = stencil_strategy_row(index);
-    snprintf(plan->strategy, sizeof plan->strategy, "%s", sync);
-    plan->barrier = strategy->barrier;
-    plan->cluster_blocks = 1;
-    plan->patience = options->patience;
+    const stencil_strategy *strategy = NULL;
+    *plan = (stencil_plan){.cluster_blocks = 1, .patience = options->patience};
     if (!(plan->patience.timeout_s > 0))
         plan->patience.timeout_s = STENCIL_TIMEOUT_DEFAULT_S;
+    TRY(choose_backend(plan, options, machine));
+    const int asked = plan->backend == STENCIL_BACKEND_CPU ? options->parts : options->gpu_count;
+    const int parts = asked > 0 ? asked : 1;
+    TRY(choose_strategy(plan, options, parts, &strategy));
     snprintf(plan->kernel, sizeof plan->kernel, "%s %s stream %s", problem->shape->name,
              stencil_precision_name(problem->precision), stencil_barriers[strategy->barrier].name);
-    TRY(choose_backend(plan, options, machine));
-    const char *why = stencil_strategy_unavailable(index, plan->backend, machine);
-    CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s", sync, why);
+    const char *why =
+        stencil_strategy_unavailable(stencil_strategy_index(plan->strategy), plan->backend, machine);
+    CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s", plan->strategy, why);
+    TRY(choose_parts(plan, problem, options, parts));
+    TRY(choose_halo(plan, options, strategy, machine));
     plan->host_bytes = field_count(problem) * stencil_layout_bytes(&problem->layout);
     plan->host_available_bytes = stencil_memory_available_bytes();
     if (plan->backend == STENCIL_BACKEND_CPU)

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "solver/strategy.h"
@@ -9,8 +10,11 @@
 static stencil_status run_cpu(stencil_problem *problem, const stencil_plan *plan,
                               const stencil_strategy *strategy, const stencil_watch *watch,
                               stencil_report *report) {
-    snprintf(report->device, sizeof report->device, "%d thread%s, %s", plan->threads,
-             plan->threads == 1 ? "" : "s", stencil_cpu_isa());
+    char parts[32] = "";
+    if (plan->cut.parts > 1)
+        snprintf(parts, sizeof parts, ", %d parts", plan->cut.parts);
+    snprintf(report->device, sizeof report->device, "%d thread%s, %s%s", plan->threads,
+             plan->threads == 1 ? "" : "s", stencil_cpu_isa(), parts);
     stencil_cpu cpu;
     const double start_s = stencil_clock_s();
     TRY(stencil_cpu_create(&cpu, problem, plan));
@@ -27,38 +31,52 @@ static stencil_status run_cpu(stencil_problem *problem, const stencil_plan *plan
 }
 
 #ifdef STENCIL_HAVE_CUDA
-/* Time between the events around the steps. */
-static stencil_status computed(stencil_gpu_run *gpu, stencil_report *report) {
-    float ms = 0;
-    TRY_CUDA(cudaEventElapsedTime(&ms, gpu->begin, gpu->end));
-    report->compute_s = 1e-3 * (double)ms;
+static stencil_status run_created(stencil_gpu_team *team, stencil_problem *problem,
+                                  const stencil_strategy *strategy, const stencil_watch *watch,
+                                  stencil_report *report) {
+    TRY(strategy->run_gpu(team, watch, report));
+    TRY(stencil_gpu_time_s(team, &report->compute_s));
+    const double done_s = stencil_clock_s();
+    TRY(stencil_gpu_finish(team, problem, report->steps));
+    report->finish_s = stencil_clock_s() - done_s;
     return STENCIL_OK;
 }
 
-static stencil_status run_created(stencil_gpu_run *gpu, stencil_problem *problem,
-                                  const stencil_strategy *strategy, const stencil_watch *watch,
-                                  stencil_report *report) {
-    TRY(strategy->run_gpu(gpu, watch, report));
-    TRY(computed(gpu, report));
-    const double done_s = stencil_clock_s();
-    TRY(stencil_gpu_finish(gpu, problem, report->steps));
-    report->finish_s = stencil_clock_s() - done_s;
+/* "NVIDIA H200", "4 x NVIDIA H200", or with how many parts share them. */
+static stencil_status name_devices(const stencil_plan *plan, char *text, size_t size) {
+    struct cudaDeviceProp properties;
+    int devices = 0;
+    for (int p = 0; p < plan->cut.parts; p++) {
+        bool seen = false;
+        for (int q = 0; q < p; q++)
+            seen = seen || plan->part[q].gpu == plan->part[p].gpu;
+        devices += !seen;
+    }
+    TRY_CUDA(cudaGetDeviceProperties(&properties, plan->part[0].gpu));
+    int at = 0;
+    if (devices > 1)
+        at = snprintf(text, size, "%d x ", devices);
+    at += snprintf(text + at, size - (size_t)at, "%.100s", properties.name);
+    if (devices < plan->cut.parts)
+        snprintf(text + at, size - (size_t)at, " in %d parts", plan->cut.parts);
     return STENCIL_OK;
 }
 
 static stencil_status run_gpu(stencil_problem *problem, const stencil_plan *plan,
                               const stencil_strategy *strategy, const stencil_watch *watch,
                               stencil_report *report) {
-    struct cudaDeviceProp properties;
-    TRY_CUDA(cudaGetDeviceProperties(&properties, plan->gpu));
-    snprintf(report->device, sizeof report->device, "%.140s", properties.name);
-    stencil_gpu_run gpu;
+    TRY(name_devices(plan, report->device, sizeof report->device));
+    stencil_gpu_team *team = malloc(sizeof *team);
+    CHECK(team != NULL, NO_MEMORY, "no memory for a run");
     const double start_s = stencil_clock_s();
-    TRY(stencil_gpu_create(&gpu, plan, problem));
-    report->prepare_s = stencil_clock_s() - start_s;
-    gpu.after_step = strategy->after_step;
-    const stencil_status status = run_created(&gpu, problem, strategy, watch, report);
-    stencil_gpu_destroy(&gpu);
+    stencil_status status = stencil_gpu_create(team, plan, problem);
+    if (status == STENCIL_OK) {
+        report->prepare_s = stencil_clock_s() - start_s;
+        team->after_step = strategy->after_step;
+        status = run_created(team, problem, strategy, watch, report);
+        stencil_gpu_destroy(team);
+    }
+    free(team);
     return status;
 }
 #else

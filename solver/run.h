@@ -5,8 +5,8 @@
 #include <signal.h>
 
 #include "kernels/sweep.h"
+#include "solver/cut.h"
 #include "solver/device.h"
-#include "solver/problem.h"
 #include "solver/report.h"
 #include "sync/barrier.h"
 
@@ -32,11 +32,25 @@ typedef struct stencil_patience {
 } stencil_patience;
 #define STENCIL_TIMEOUT_DEFAULT_S 10.0
 
+/* How edge cells get into the rims of other parts, in loops driven by the host. */
+typedef enum stencil_halo_mode {
+    STENCIL_HALO_AUTO, /* peer where every GPU reaches every other one, else copy */
+    STENCIL_HALO_PEER, /* the sweep stores them there */
+    STENCIL_HALO_COPY, /* copied after the sweep, through the host where GPUs do not reach each other */
+    STENCIL_HALO_COUNT
+} stencil_halo_mode;
+extern const char *const stencil_halo_names[STENCIL_HALO_COUNT]; /* "auto", "peer", "copy" */
+
 typedef struct stencil_run_options {
     const char *sync; /* name of a strategy; NULL: "relaunch" */
     stencil_backend backend;
-    int gpu_count; /* 0: not asked for */
-    int gpu[STENCIL_GPUS_MAX];
+    int gpu_count;              /* 0: not asked for */
+    int gpu[STENCIL_PARTS_MAX]; /* one part each; an ordinal that comes several times shares its
+                                   multiprocessors */
+    int parts;                  /* of a run on the CPU; 0: not asked for */
+    int cut[3];                 /* parts along z, y, x; all 0: as stencil_cut_make() chooses */
+    stencil_halo_mode halo;
+    bool overlap; /* with copies: edges first, copied while the rest is computed */
     stencil_watch watch;
     stencil_patience patience;
 } stencil_run_options;
@@ -51,30 +65,43 @@ stencil_strategy_info stencil_strategy_at(int index);
 /* "" when strategy `index` can run on that backend of this machine, else why it cannot. */
 const char *stencil_strategy_unavailable(int index, stencil_backend backend, const stencil_machine *machine);
 
+/* What one part of a run is given. */
+typedef struct stencil_part_plan {
+    int gpu;                /* device ordinal */
+    int64_t first[3], n[3]; /* its updated cells (z, y, x) */
+    int64_t tile_count;
+    int grid_blocks;
+    uint32_t first_block; /* number of its first block among those of all parts */
+} stencil_part_plan;
+
 /* What a run will do. */
 typedef struct stencil_plan {
     char strategy[32];
-    stencil_backend backend;           /* CPU or GPU */
-    char note[256];                    /* one line for the user ("no GPU (…): using the CPU"), or "" */
-    int gpu;                           /* device ordinal */
-    int threads;                       /* CPU threads */
-    bool streaming;                    /* CPU: the fields are larger than the cache, results bypass it */
-    stencil_barrier_id barrier;        /* between the steps */
-    int64_t poll_every;                /* persistent loops: steps between looks at the host's wishes */
-    int grid_blocks, block_x, block_y; /* launch shape on a GPU */
-    int cluster_blocks;                /* blocks of a cluster; 1: none */
+    stencil_backend backend;    /* CPU or GPU */
+    char note[256];             /* one line for the user ("no GPU (…): using the CPU"), or "" */
+    int threads;                /* CPU threads */
+    bool streaming;             /* CPU: the fields are larger than the cache, results bypass it */
+    stencil_barrier_id barrier; /* between the steps */
+    int64_t poll_every;         /* persistent loops: steps between looks at the host's wishes */
+    int block_x, block_y;       /* threads of a block */
+    int cluster_blocks;         /* blocks of a cluster; 1: none */
     stencil_patience patience;
-    int64_t tile[3]; /* cells per tile (z, y, x) */
-    int64_t tile_count;
+    stencil_cut cut;
+    stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.parts] */
+    stencil_halo_mode halo;                    /* PEER or COPY */
+    bool overlap;
+    int64_t tile[3];                  /* cells per tile (z, y, x), the same in all parts */
     int registers;                    /* per thread */
     int blocks_per_sm;                /* resident at once */
-    int64_t host_bytes, device_bytes; /* needed, fields included */
+    int64_t host_bytes, device_bytes; /* needed, fields included; on the device that needs most */
     int64_t host_available_bytes, device_available_bytes;
     char kernel[96]; /* stencil, precision, sweep, barrier */
 } stencil_plan;
 
-/* Chooses backend, device, kernel and launch shape; allocates nothing. UNAVAILABLE (a GPU asked for where
- * none is, more than there are, strategy not possible here), NO_MEMORY, USAGE (unknown strategy). */
+/* Chooses backend, devices, cut, kernel and launch shape; allocates nothing. With several parts strategy
+ * "grid" means "multi-grid". UNAVAILABLE (a GPU asked for where none is, more than there are, two that cannot
+ * reach each other, strategy not possible here), NO_MEMORY, USAGE (unknown strategy, one for a single part,
+ * no such cut). */
 stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, const stencil_machine *machine);
 

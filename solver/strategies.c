@@ -35,6 +35,8 @@ static const stencil_strategy persistent[] = {
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     {.barrier = STENCIL_BARRIER_##id,                                                                        \
      .cooperative = true,                                                                                    \
+     .spans =                                                                                                \
+         STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS || STENCIL_NEEDS_##needs == STENCIL_NEEDS_PEERS,   \
      .run_cpu = stencil_persistent_cpu,                                                                      \
      .run_gpu = STENCIL_ON_GPU(stencil_persistent_gpu)},
 #include "sync/barriers.def"

@@ -1,12 +1,16 @@
 /* Barriers: what all of them share. A barrier is one file, sync/<name>.cuh, and a line in barriers.def. The
- * file holds the device's policy type, NAME_barrier, NAME_barrier(const stencil_barrier_state &)  loads its
- * epoch; by all threads of all blocks, once per launch void sync(step)      called by all threads of all
- * blocks: what anybody who is waited for wrote before it is seen after it (release + acquire). Where the time
- * is over, the alarm is raised with the step and everybody goes on: look at the alarm now and then, and
- * leave. That every pass told its success to all threads would cost 4 % of it void sync_all(step)  the same,
- * and nobody passes before everybody has arrived void leave()         stores the epoch for the next launch;
- * after the last sync constexpr bool local whether sync() waits for some blocks only and the CPU twin,
- * NAME_team(team, thread, all), with the same meaning for a team of threads; false: given up. */
+ * file holds the device's policy type, NAME_barrier,
+ *
+ *   NAME_barrier(const stencil_barrier_state &)  loads its epoch; by all threads of all blocks, once per
+ * launch void sync(step)      called by all threads of all blocks: what anybody who is waited for wrote
+ * before it is seen after it (release + acquire). Where the time is over, the alarm is raised with the step
+ * and everybody goes on: look at the alarm now and then, and leave. That every pass told its success to all
+ * threads would cost 4 % of it void sync_all(step)  the same, and nobody passes before everybody has arrived
+ *   void leave()         stores the epoch for the next launch; after the last sync
+ *   constexpr bool local whether sync() waits for some blocks only
+ *
+ * and the CPU twin, NAME_team(team, thread, all), with the same meaning for a team of threads; false: given
+ * up. */
 #ifndef STENCIL_SYNC_BARRIER_H
 #define STENCIL_SYNC_BARRIER_H
 
@@ -28,8 +32,12 @@ typedef enum stencil_barrier_id {
 typedef enum stencil_barrier_needs {
     STENCIL_NEEDS_NOTHING,
     STENCIL_NEEDS_NEIGHBORS, /* lists of whom to wait for, and tiles of a block that lie together */
-    STENCIL_NEEDS_CLUSTERS   /* a launch in thread-block clusters */
+    STENCIL_NEEDS_CLUSTERS,  /* a launch in thread-block clusters */
+    STENCIL_NEEDS_PEERS      /* nothing but memory; made for several parts */
 } stencil_barrier_needs;
+
+/* Parts (GPUs, or partitions that share one) that a barrier can span. */
+enum { STENCIL_PARTS_MAX = 16 };
 
 /* A row of barriers.def. */
 typedef struct stencil_barrier_info {
@@ -43,24 +51,35 @@ typedef struct stencil_barrier_info {
 /* STENCIL_BARRIER_COUNT rows, the empty barrier first. */
 extern const stencil_barrier_info stencil_barriers[];
 
-/* Words of barrier memory: a line of 32 words for a counter, one for a second counter, then per participant a
- * line of its own (flag), and three plain arrays (arrived, released, epoch). Participants are blocks or
- * threads. */
-enum { STENCIL_LINE_WORDS = 32 };
+/* Words of barrier memory of one part: two lines of 32 words for counters, one with a word for each part,
+ * then per participant of all parts a line of its own (flag), and three plain arrays (arrived, released,
+ * epoch). Participants are blocks or threads. */
+enum { STENCIL_LINE_WORDS = 32, STENCIL_LINES_SHARED = 3 };
 static inline size_t stencil_barrier_word_count(uint32_t participants) {
-    return (2 + (size_t)participants) * STENCIL_LINE_WORDS + 3 * (size_t)participants;
+    return (STENCIL_LINES_SHARED + (size_t)participants) * STENCIL_LINE_WORDS + 3 * (size_t)participants;
 }
 
-/* Memory and limits of a barrier, on the device for blocks, on the host for a team of threads. */
+/* Words of an alarm: 0, or 1 + the participant that first gave up waiting; low, high word of its step; not 0
+ * when somebody of another part gave up. */
+enum { STENCIL_ALARM_WORDS = 4, STENCIL_ALARM_ELSEWHERE = 3 };
+
+/* Memory and limits of a barrier, on the device for blocks, on the host for a team of threads. All parts
+ * number their participants together; part p has its own words and alarm, in its own memory. */
 typedef struct stencil_barrier_state {
     uint32_t *words;       /* stencil_barrier_word_count(participants), zeroed once, kept between launches.
                               Any value v of every word is as good as 0: epochs wrap around */
-    uint32_t participants; /* blocks of the grid, threads of the team */
-    const uint32_t *neighbor_first; /* [participants + 1] and */
-    const uint32_t *neighbor; /* [neighbor_first[participants]]: whom each participant waits for in sync() */
-    uint64_t timeout_ns;      /* of one wait */
-    uint32_t
-        *alarm; /* [3]: 0, or 1 + the participant that first gave up waiting; low, high word of its step */
+    uint32_t participants; /* blocks of all grids, threads of the team */
+    uint32_t first;        /* number of this part's first participant */
+    uint32_t parts, part;  /* how many there are, and which one this is; 1 and 0 for a team of threads */
+    uint32_t groups;       /* of a team: threads that stand for one part each; 0 or 1: all are one */
+    /* Own participants in turn, numbered from 0; whom they name is numbered over all parts. */
+    const uint32_t *neighbor_first; /* [own participants + 1] and */
+    const uint32_t *neighbor;       /* [neighbor_first[…]]: whom each waits for in sync() */
+    const uint32_t *announce;       /* [own participants]: bit p, somebody of part p waits for it */
+    uint32_t *const *peer_words;    /* [parts] the words of every part; NULL: one part */
+    uint32_t *const *peer_alarm;    /* [parts] */
+    uint64_t timeout_ns;            /* of one wait */
+    uint32_t *alarm;                /* [STENCIL_ALARM_WORDS] */
 } stencil_barrier_state;
 
 /* The parts of the words. */
@@ -72,17 +91,33 @@ typedef struct stencil_barrier_state {
 STENCIL_ANYWHERE uint32_t *stencil_barrier_counter(const stencil_barrier_state *s, int which) {
     return s->words + which * STENCIL_LINE_WORDS;
 }
+/* Word p: how often part p has arrived. */
+STENCIL_ANYWHERE uint32_t *stencil_barrier_span(const stencil_barrier_state *s) {
+    return s->words + 2 * STENCIL_LINE_WORDS;
+}
+STENCIL_ANYWHERE size_t stencil_barrier_flag_at(uint32_t participant) {
+    return (STENCIL_LINES_SHARED + (size_t)participant) * STENCIL_LINE_WORDS;
+}
 STENCIL_ANYWHERE uint32_t *stencil_barrier_flag(const stencil_barrier_state *s, uint32_t participant) {
-    return s->words + (2 + (size_t)participant) * STENCIL_LINE_WORDS;
+    return s->words + stencil_barrier_flag_at(participant);
 }
 STENCIL_ANYWHERE uint32_t *stencil_barrier_arrived(const stencil_barrier_state *s) {
-    return s->words + (2 + (size_t)s->participants) * STENCIL_LINE_WORDS;
+    return s->words + stencil_barrier_flag_at(s->participants);
 }
 STENCIL_ANYWHERE uint32_t *stencil_barrier_released(const stencil_barrier_state *s) {
     return stencil_barrier_arrived(s) + s->participants;
 }
 STENCIL_ANYWHERE uint32_t *stencil_barrier_epoch(const stencil_barrier_state *s) {
     return stencil_barrier_released(s) + s->participants;
+}
+/* First item of an owner's share where items that follow each other are shared out evenly; whose share has an
+ * item. */
+STENCIL_ANYWHERE uint32_t stencil_share(uint32_t items, uint32_t owners, uint32_t owner) {
+    return items / owners * owner + (owner < items % owners ? owner : items % owners);
+}
+STENCIL_ANYWHERE uint32_t stencil_share_owner(uint32_t items, uint32_t owners, uint32_t item) {
+    const uint32_t each = items / owners, more = items % owners;
+    return item < (each + 1) * more ? item / (each + 1) : more + (item - (each + 1) * more) / each;
 }
 /* a has come as far as b, for counters that wrap around and are less than 2^31 apart. */
 STENCIL_ANYWHERE bool stencil_reached(uint32_t a, uint32_t b) {

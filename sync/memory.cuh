@@ -1,5 +1,5 @@
-/* Memory accesses with explicit order at device scope (PTX ISA, "Memory Consistency Model"), and the bounded
- * spin that every barrier waits with. */
+/* Memory accesses with explicit order, at device scope or, for what other GPUs write or read, at system scope
+ * (PTX ISA, "Memory Consistency Model"), and the bounded spin that every barrier waits with. */
 #ifndef STENCIL_SYNC_MEMORY_CUH
 #define STENCIL_SYNC_MEMORY_CUH
 
@@ -20,9 +20,23 @@ __device__ __forceinline__ uint32_t load_relaxed(const uint32_t *p) {
     return value;
 }
 
+__device__ __forceinline__ uint32_t load_acquire_system(const uint32_t *p) {
+    uint32_t value;
+    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+
 /* Everything seen or written before it is seen by whoever acquires the value. */
 __device__ __forceinline__ void store_release(uint32_t *p, uint32_t value) {
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
+}
+
+__device__ __forceinline__ void store_release_system(uint32_t *p, uint32_t value) {
+    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
+}
+
+__device__ __forceinline__ void store_relaxed_system(uint32_t *p, uint32_t value) {
+    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
 }
 
 /* Orders what is before it with what is after it, in both directions. */
@@ -41,19 +55,28 @@ __device__ __forceinline__ uint32_t thread_in_block() {
     return threadIdx.y * blockDim.x + threadIdx.x;
 }
 
+/* Whether somebody has given up, here or in another part. */
+__device__ __forceinline__ bool alarm_raised(const stencil_barrier_state &s) {
+    return (load_relaxed(s.alarm) | load_relaxed(s.alarm + STENCIL_ALARM_ELSEWHERE)) != 0;
+}
+
 /* The watchdog: whether to give up. The first one whose time is over raises the alarm, the others see it. */
 static __device__ __noinline__ bool give_up(const stencil_barrier_state &s, uint64_t *start_ns,
                                             int64_t step) {
     const uint64_t now_ns = device_clock_ns();
     if (*start_ns == 0)
         *start_ns = now_ns;
-    if (load_relaxed(s.alarm) != 0)
+    if (alarm_raised(s))
         return true;
     if (now_ns - *start_ns < s.timeout_ns)
         return false;
-    if (atomicCAS(s.alarm, 0u, 1 + blockIdx.x) == 0) { /* relaxed: the host reads it after the launch */
+    if (atomicCAS(s.alarm, 0u, 1 + s.first + blockIdx.x) ==
+        0) { /* relaxed: the host reads it after the launch */
         s.alarm[1] = (uint32_t)step;
         s.alarm[2] = (uint32_t)((uint64_t)step >> 32);
+        for (uint32_t p = 0; p < s.parts && s.peer_alarm != nullptr; p++)
+            if (p != s.part)
+                store_relaxed_system(s.peer_alarm[p] + STENCIL_ALARM_ELSEWHERE, 1);
     }
     return true;
 }

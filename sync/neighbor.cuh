@@ -9,7 +9,13 @@
  *  - Overwriting is right: in step e+1, b writes the buffer that held the field before step e. Only N(b) read
  * those cells, in step e, and did so before they released flag e. So two buffers are enough, and neighbours
  * are never more than one step apart, though distant blocks may be. Whatever belongs to the whole grid
- * (residual, decisions, the host's wishes) goes through sync_all(), a central counter. */
+ * (residual, decisions, the host's wishes) goes through sync_all(): one counter, or across GPUs the barrier
+ * of multi_grid.cuh.
+ *
+ * Across GPUs nothing changes but the scope. A block that blocks of other parts wait for also stores its
+ * flag, with a release at system scope, into the memory of each such part, after its pushes into that part's
+ * rims; it is polled there, in local memory, with an acquire at system scope. Local neighbours need no more
+ * than device scope and do not wait for the link: another warp stores the local flag. */
 #ifndef STENCIL_SYNC_NEIGHBOR_CUH
 #define STENCIL_SYNC_NEIGHBOR_CUH
 
@@ -17,6 +23,7 @@
 
 #ifdef __CUDACC__
 #include "sync/memory.cuh"
+#include "sync/multi_grid.cuh"
 
 namespace stencil {
 
@@ -24,41 +31,79 @@ struct neighbor_barrier {
     static constexpr bool local = true;
     const stencil_barrier_state &s;
     uint32_t epoch, goal;
-    const uint32_t *flag; /* that this thread watches; NULL: none */
-    uint32_t rest, end;   /* entries of the list beyond one for each thread */
+    uint32_t *flag;     /* that this thread watches, or stores to in another part; NULL: none */
+    uint32_t rest, end; /* entries of the list beyond one for each watching thread */
+
+    /* Warps by role: none of the lanes of a warp has to take two ways. The last thread stores the local flag,
+     * the warp before the last the remote ones, all others watch. In blocks of one or two warps the last
+     * thread stores them all, and everybody watches. */
+    __device__ __forceinline__ static uint32_t threads() {
+        return blockDim.x * blockDim.y;
+    }
+    __device__ __forceinline__ static uint32_t watchers() {
+        return threads() > 64 ? threads() - 64 : threads();
+    }
+    __device__ __forceinline__ uint32_t *remote_flag(uint32_t part) const {
+        return s.parts > 1 && (s.announce[blockIdx.x] >> part & 1) != 0
+                   ? s.peer_words[part] + stencil_barrier_flag_at(s.first + blockIdx.x)
+                   : nullptr;
+    }
 
     __device__ explicit neighbor_barrier(const stencil_barrier_state &state)
-        : s(state), epoch(*stencil_barrier_flag(&state, blockIdx.x)),
+        : s(state), epoch(*stencil_barrier_flag(&state, state.first + blockIdx.x)),
           goal(stencil_barrier_epoch(&state)[blockIdx.x]), flag(nullptr) {
         /* The list does not change: reading it again in every step would cost two trips to L2. */
-        const uint32_t mine = s.neighbor_first[blockIdx.x] + thread_in_block();
+        const uint32_t t = thread_in_block(), mine = s.neighbor_first[blockIdx.x] + t;
         end = s.neighbor_first[blockIdx.x + 1];
-        rest = mine + blockDim.x * blockDim.y;
-        if (mine < end)
+        rest = t < watchers() ? mine + watchers() : end;
+        if (t < watchers() && mine < end)
             flag = stencil_barrier_flag(&s, s.neighbor[mine]);
+        if (t >= watchers() && t - watchers() < s.parts)
+            flag = remote_flag(t - watchers());
+    }
+
+    __device__ __forceinline__ bool arrived(const uint32_t *other) const {
+        return stencil_reached(s.parts > 1 ? load_acquire_system(other) : load_acquire(other), epoch);
     }
 
     __device__ void sync(int64_t step) {
+        const uint32_t t = thread_in_block();
         epoch++;
         __syncthreads();
-        /* By another warp than the first ones that wait: none of its lanes has to take both ways. */
-        if (thread_in_block() == blockDim.x * blockDim.y - 1)
-            store_release(stencil_barrier_flag(&s, blockIdx.x), epoch);
-        if (flag != nullptr)
-            spin(s, step, [&] { return stencil_reached(load_acquire(flag), epoch); });
-        for (uint32_t i = rest; i < end; i += blockDim.x * blockDim.y) {
+        if (t == threads() - 1) {
+            store_release(stencil_barrier_flag(&s, s.first + blockIdx.x), epoch);
+            for (uint32_t part = 0; part < s.parts && threads() <= 64; part++)
+                if (remote_flag(part) != nullptr)
+                    store_release_system(remote_flag(part), epoch);
+        }
+        if (t >= watchers()) {
+            if (flag != nullptr)
+                store_release_system(flag, epoch);
+        } else if (flag != nullptr) {
+            spin(s, step, [&] { return arrived(flag); });
+        }
+        for (uint32_t i = rest; i < end; i += watchers()) {
             const uint32_t *other = stencil_barrier_flag(&s, s.neighbor[i]);
-            spin(s, step, [&] { return stencil_reached(load_acquire(other), epoch); });
+            spin(s, step, [&] { return arrived(other); });
         }
         __syncthreads();
     }
 
+    /* Passes of all together are counted apart from the flags, in the span's words. */
     __device__ void sync_all(int64_t step) {
         goal += gridDim.x;
         __syncthreads();
-        if (thread_in_block() == 0)
+        if (s.parts > 1) {
+            if (thread_in_block() < 32)
+                span_and_wait(s, goal, span_epoch() + 1, step);
+        } else if (thread_in_block() == 0) {
             count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
+        }
         __syncthreads();
+    }
+    /* Stable while this block has not arrived: its own part's word waits for it. */
+    __device__ __forceinline__ uint32_t span_epoch() const {
+        return load_relaxed(stencil_barrier_span(&s) + s.part);
     }
     __device__ void leave() {
         if (thread_in_block() == 0)

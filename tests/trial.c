@@ -113,6 +113,11 @@ static const char *case_text(const trial *t, const trial_run *r) {
     for (int i = 0; i < t->spec.rank; i++)
         at += snprintf(text + at, sizeof text - (size_t)at, "%s%lld", i == 0 ? ", size " : "x",
                        (long long)t->spec.extent[i]);
+    if (r->parts > 0)
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       ", %d parts cut %d,%d,%d on GPU %d,%d,%d,%d…, halo %s%s", r->parts, r->cut[0],
+                       r->cut[1], r->cut[2], r->gpu[0], r->gpu[1], r->gpu[2], r->gpu[3],
+                       stencil_halo_names[r->halo], r->overlap ? " overlapped" : "");
     snprintf(text + at, sizeof text - (size_t)at,
              ", source %s, weights %s, steps %lld, check_every %lld, norm %s, tolerance %g, threads %d, "
              "machine %s",
@@ -248,10 +253,18 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
         machine.cpu_cache_bytes = 1;
     for (int i = 0; i < machine.gpu_count && r->small; i++)
         machine.gpu[i].sm_count = 1;
-    const stencil_run_options options = {.sync = stencil_strategy_at(r->strategy).name,
-                                         .backend = r->backend,
-                                         .watch = {.interrupt = r->interrupt},
-                                         .patience = r->patience};
+    stencil_run_options options = {.sync = stencil_strategy_at(r->strategy).name,
+                                   .backend = r->backend,
+                                   .cut = {r->cut[0], r->cut[1], r->cut[2]},
+                                   .halo = r->halo,
+                                   .overlap = r->overlap,
+                                   .watch = {.interrupt = r->interrupt},
+                                   .patience = r->patience};
+    if (r->backend == STENCIL_BACKEND_CPU)
+        options.parts = r->parts;
+    else
+        options.gpu_count = r->parts;
+    memcpy(options.gpu, r->gpu, sizeof options.gpu);
     stencil_problem problem;
     stencil_plan plan;
     stencil_report report = {0};

@@ -22,6 +22,11 @@ typedef struct trial_run {
     int threads; /* of the CPU back-end */
     bool small;  /* as on a machine with next to no cache and GPUs of one multiprocessor: fields are larger
                     than the cache, blocks have several tiles */
+    int parts;   /* 0: one */
+    int gpu[STENCIL_PARTS_MAX]; /* of each part, on the GPU back-end */
+    int cut[3];
+    stencil_halo_mode halo;
+    bool overlap;
     int64_t steps;
     int64_t check_every;
     stencil_norm norm;

@@ -36,32 +36,34 @@ static int64_t plain_steps(const stencil_schedule *schedule, int64_t step) {
     return to_check < to_last ? to_check : to_last;
 }
 
-static stencil_status run_with(stencil_gpu_run *gpu, cudaGraphExec_t graph[2], const stencil_watch *watch,
+static stencil_status run_with(stencil_gpu_team *team, cudaGraphExec_t graph[2], const stencil_watch *watch,
                                stencil_report *report) {
+    stencil_gpu_run *gpu = &team->part[0];
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
     int64_t step = 0;
-    while (step < gpu->sweep.schedule.last_step && report->reason == STENCIL_REASON_NONE) {
-        if (plain_steps(&gpu->sweep.schedule, step) >= GRAPH_STEPS) {
+    while (step < team->schedule.last_step && report->reason == STENCIL_REASON_NONE) {
+        if (plain_steps(&team->schedule, step) >= GRAPH_STEPS) {
             TRY_CUDA(cudaGraphLaunch(graph[step % 2], gpu->stream));
             step += GRAPH_STEPS;
         } else {
             TRY(stencil_gpu_launch_step(gpu, step));
             step++;
         }
-        TRY(stencil_host_loop_look(gpu, watch, step, report));
+        TRY(stencil_host_loop_look(team, watch, step, report));
     }
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
     TRY_CUDA(cudaStreamSynchronize(gpu->stream));
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(stencil_gpu_run *gpu, const stencil_watch *watch, stencil_report *report) {
+static stencil_status run_gpu(stencil_gpu_team *team, const stencil_watch *watch, stencil_report *report) {
+    stencil_gpu_run *gpu = &team->part[0];
     cudaGraphExec_t graph[2] = {NULL, NULL};
     stencil_status status = STENCIL_OK;
     for (int parity = 0; parity < 2 && status == STENCIL_OK; parity++)
         status = capture(gpu, parity, &graph[parity]);
     if (status == STENCIL_OK && cudaStreamSynchronize(gpu->stream) == cudaSuccess)
-        status = run_with(gpu, graph, watch, report);
+        status = run_with(team, graph, watch, report);
     for (int parity = 0; parity < 2; parity++)
         if (graph[parity] != NULL)
             cudaGraphExecDestroy(graph[parity]);

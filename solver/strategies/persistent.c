@@ -3,6 +3,7 @@
  * strategy. */
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "solver/strategy.h"
@@ -25,7 +26,7 @@ static void team_run(stencil_cpu *cpu, const stencil_watch *watch, stencil_repor
     int64_t step = 0;
     while (step < schedule->last_step && reason == STENCIL_REASON_NONE) {
         const bool check = stencil_schedule_checks(schedule, step + 1), poll = (step + 1) % POLL_EVERY == 0;
-        stencil_cpu_step(cpu, step, check, thread, threads);
+        stencil_cpu_advance(cpu, step, check, thread, threads);
         step++;
         /* Named by its step: a slow thread does not take the next word for this one. */
         if (poll && thread == 0 &&
@@ -75,30 +76,46 @@ stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_watch *wat
 }
 
 #ifdef STENCIL_HAVE_CUDA
-/* One launch: all steps, or as many as the history holds. */
-static stencil_status launch(stencil_gpu_run *gpu, int64_t step) {
+/* What the threads of a launch share. */
+typedef struct launch_call {
+    const stencil_watch *watch;
+    int64_t first, count; /* steps */
+} launch_call;
+
+/* Steps of a launch from `step` on: all, or as many as the history holds. */
+static int64_t steps_of(const stencil_gpu_team *team, int64_t step) {
+    const stencil_schedule *schedule = &team->schedule;
+    const stencil_patience *patience = &team->plan->patience;
+    int64_t most = 0;
+    if (!stencil_multiply(schedule->check_every, STENCIL_HISTORY_MAX - 1, &most))
+        most = INT64_MAX;
+    if (patience->steps_per_launch > 0 && patience->steps_per_launch < most)
+        most = patience->steps_per_launch;
+    return schedule->last_step - step < most ? schedule->last_step - step : most;
+}
+
+/* One part's launch. */
+static stencil_status launch(stencil_gpu_run *gpu, const launch_call *call) {
     const stencil_plan *plan = gpu->plan;
     stencil_sweep *s = &gpu->sweep;
-    int64_t most = 0;
-    if (!stencil_multiply(s->schedule.check_every, STENCIL_HISTORY_MAX - 1, &most))
-        most = INT64_MAX;
-    if (plan->patience.steps_per_launch > 0 && plan->patience.steps_per_launch < most)
-        most = plan->patience.steps_per_launch;
-    s->step_first = step;
-    s->step_count = s->schedule.last_step - step < most ? s->schedule.last_step - step : most;
+    s->step_first = call->first;
+    s->step_count = call->count;
     void *arguments[] = {s};
     cudaLaunchAttribute attribute[2] = {
         {.id = cudaLaunchAttributeCooperative, .val.cooperative = 1},
         {.id = cudaLaunchAttributeClusterDimension, .val.clusterDim = {(unsigned)plan->cluster_blocks, 1, 1}},
     };
     const cudaLaunchConfig_t config = {
-        .gridDim = {(unsigned)plan->grid_blocks, 1, 1},
+        .gridDim = {(unsigned)plan->part[gpu->part].grid_blocks, 1, 1},
         .blockDim = {(unsigned)plan->block_x, (unsigned)plan->block_y, 1},
         .stream = gpu->stream,
         .attrs = attribute,
         .numAttrs = plan->cluster_blocks > 1 ? 2 : 1,
     };
+    if (call->first == 0)
+        TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
     TRY_CUDA(cudaLaunchKernelExC(&config, gpu->kernel->function, arguments));
+    TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
     TRY_CUDA(cudaMemcpyAsync(gpu->control_host, gpu->control, sizeof *gpu->control, cudaMemcpyDeviceToHost,
                              gpu->stream));
     return STENCIL_OK;
@@ -113,25 +130,51 @@ static stencil_status wait(stencil_gpu_run *gpu, const stencil_watch *watch) {
             return STENCIL_OK;
         if (state != cudaErrorNotReady)
             TRY_CUDA(state);
-        if (watch->interrupt != NULL && *watch->interrupt)
+        if (gpu->part == 0 && watch->interrupt != NULL && *watch->interrupt)
             gpu->mailbox->interrupt = 1;
-        if (watch->tick != NULL)
+        if (gpu->part == 0 && watch->tick != NULL)
             watch->tick(watch->context, gpu->mailbox->step, gpu->mailbox->residual);
         if (stencil_clock_s() - start_s > 0.01)
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
 }
 
-static stencil_status collect(stencil_gpu_run *gpu, int64_t first, stencil_report *report) {
-    const stencil_schedule *schedule = &gpu->sweep.schedule;
+static stencil_status launch_and_wait(stencil_gpu_run *gpu, void *context) {
+    const launch_call *call = context;
+    TRY(launch(gpu, call));
+    return wait(gpu, call->watch);
+}
+
+/* Whether somebody gave up: the part that did so first says where; the others only know that it happened. */
+static stencil_status check_alarms(stencil_gpu_team *team) {
+    const stencil_gpu_run *first = NULL;
+    for (int p = 0; p < team->parts; p++) {
+        const uint32_t *alarm = team->part[p].control_host->alarm;
+        team->alarmed = team->alarmed || (alarm[0] | alarm[STENCIL_ALARM_ELSEWHERE]) != 0;
+        if (alarm[0] != 0 && first == NULL)
+            first = &team->part[p];
+    }
+    if (!team->alarmed)
+        return STENCIL_OK;
+    CHECK(first != NULL, INTERNAL, "barrier %s: the run is given up",
+          stencil_barriers[team->plan->barrier].name);
+    const uint32_t *alarm = first->control_host->alarm;
+    char where[48] = "";
+    if (team->parts > 1)
+        snprintf(where, sizeof where, " of part %d on GPU %d", first->part, first->device);
+    FAIL(INTERNAL,
+         "barrier %s: in step %lld block %u%s waited for more than %g s in vain; the run is given up",
+         stencil_barriers[team->plan->barrier].name, (long long)((uint64_t)alarm[2] << 32 | alarm[1]),
+         alarm[0] - 1, where, team->plan->patience.timeout_s);
+}
+
+/* What the launch has found; every part has found the same. */
+static stencil_status collect(stencil_gpu_team *team, int64_t first, stencil_report *report) {
+    const stencil_schedule *schedule = &team->schedule;
+    stencil_gpu_run *gpu = &team->part[0];
     const stencil_control *control = gpu->control_host;
-    gpu->alarmed = control->alarm[0] != 0;
-    CHECK(!gpu->alarmed, INTERNAL,
-          "barrier %s: in step %lld block %u waited for more than %g s in vain; the run is given up",
-          stencil_barriers[gpu->plan->barrier].name,
-          (long long)((uint64_t)control->alarm[2] << 32 | control->alarm[1]), control->alarm[0] - 1,
-          gpu->plan->patience.timeout_s);
     const int64_t count = control->history_count;
+    TRY(stencil_gpu_take(gpu));
     TRY_CUDA(
         cudaMemcpy(gpu->history_host, gpu->history, (size_t)count * sizeof(double), cudaMemcpyDeviceToHost));
     int64_t step = first;
@@ -142,24 +185,36 @@ static stencil_status collect(stencil_gpu_run *gpu, int64_t first, stencil_repor
         report->reason = stencil_decide(schedule, step, gpu->history_host[i]);
     }
     report->steps = control->step;
+    for (int p = 1; p < team->parts; p++)
+        CHECK(team->part[p].control_host->step == control->step &&
+                  team->part[p].control_host->reason == control->reason,
+              INTERNAL, "part %d ended after step %lld, part 0 after step %lld", p,
+              (long long)team->part[p].control_host->step, (long long)control->step);
     if (report->reason == STENCIL_REASON_NONE && control->reason == STENCIL_LEAVE_INTERRUPTED)
         report->reason = STENCIL_REASON_INTERRUPTED;
     return STENCIL_OK;
 }
 
-stencil_status stencil_persistent_gpu(stencil_gpu_run *gpu, const stencil_watch *watch,
-                                      stencil_report *report) {
+static stencil_status record_nothing(stencil_gpu_run *gpu, void *context) {
+    (void)context;
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
-    while (report->steps < gpu->sweep.schedule.last_step && report->reason == STENCIL_REASON_NONE) {
-        const int64_t first = report->steps;
-        TRY(launch(gpu, first));
-        TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
-        TRY(wait(gpu, watch));
-        TRY(collect(gpu, first, report));
+    TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
+    return stencil_gpu_wait(gpu);
+}
+
+stencil_status stencil_persistent_gpu(stencil_gpu_team *team, const stencil_watch *watch,
+                                      stencil_report *report) {
+    if (team->schedule.last_step == 0)
+        return stencil_gpu_each(team, record_nothing, NULL);
+    while (report->steps < team->schedule.last_step && report->reason == STENCIL_REASON_NONE) {
+        launch_call call = {watch, report->steps, steps_of(team, report->steps)};
+        const stencil_status status = stencil_gpu_each(team, launch_and_wait, &call);
+        if (status != STENCIL_OK) /* the others have given up waiting for it */
+            team->alarmed = team->parts > 1;
+        TRY(status);
+        TRY(check_alarms(team));
+        TRY(collect(team, call.first, report));
     }
-    if (gpu->sweep.schedule.last_step == 0)
-        TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
-    TRY_CUDA(cudaStreamSynchronize(gpu->stream));
     return STENCIL_OK;
 }
 #endif

@@ -213,8 +213,7 @@ static void counts_and_lists_of_devices(void **state) {
     assert_int_equal(v.gpus.count, 2);
     assert_int_equal(v.gpus.id[0], 3);
     assert_int_equal(v.gpus.id[1], 0);
-    static const char *const wrong[] = {"0",  "5",    "-1",  "x",         "1,x", ",",
-                                        ",1", "1,,2", "1,1", "0,1,2,3,4", "1.5"};
+    static const char *const wrong[] = {"0", "5", "-1", "x", "1,x", ",", ",1", "1,,2", "0,1,2,3,4", "1.5"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char line[64];
         snprintf(line, sizeof line, "a --gpus=%s", wrong[i]);

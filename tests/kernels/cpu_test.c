@@ -46,16 +46,20 @@ static void sweep_with(const stencil_cpu_table *table, const stencil_shape *shap
     stencil_domain d = {.n = {nz, NY, NX},
                         .row = ROW,
                         .plane = plane,
-                        .rim = {shape->rank == 3 ? STENCIL_RIM_PERIODIC : STENCIL_RIM_NONE,
-                                STENCIL_RIM_MIRROR, STENCIL_RIM_PERIODIC},
-                        .reach = {shape->rank == 3 ? shape->radius : 0, shape->radius, shape->radius},
-                        .chunks_per_row = (NX + STENCIL_CHUNK_CELLS - 1) / STENCIL_CHUNK_CELLS,
+                        .mirror = {{0, 0}, {1, 1}, {0, 0}},
+                        .beyond = {nz, NY, NX},
+                        .chunk_row = (NX + STENCIL_CHUNK_CELLS - 1) / STENCIL_CHUNK_CELLS,
                         .chunk = r->chunk};
+    d.chunk_plane = NY * d.chunk_row;
+    for (int axis = shape->rank == 3 ? 0 : 1; axis < 3; axis++)
+        d.reach[axis][STENCIL_LOW] = d.reach[axis][STENCIL_HIGH] = shape->radius;
     r->bytes = (count * (int64_t)cell + 4095) / 4096 * 4096;
     for (int i = 0; i < 2; i++) {
         r->memory[i] = aligned_alloc(4096, (size_t)r->bytes);
         memset(r->memory[i], 0, (size_t)r->bytes);
         d.u[i] = (char *)r->memory[i] + (size_t)origin * cell;
+        for (int direction = 0; direction < STENCIL_DIRECTIONS; direction++)
+            d.image[direction][i] = d.u[i];
     }
     fill(precision, r->memory[0], count);
     fill(precision, &d.weights, shape->point_count);

@@ -42,40 +42,64 @@ static void too_large_for_the_host(void **state) {
     assert_non_null(strstr(stencil_error_last()->message, "TiB of host memory"));
 }
 
-/* Who reads whom, found cell by cell. */
-static bool reads(const stencil_domain *d, const stencil_shape *shape, const int64_t tile[3],
-                  uint32_t participants, uint32_t a, uint32_t b) {
+/* Who makes a cell: tiles numbered within their part, and their owner, by plain counting. */
+static uint32_t owner_of(const stencil_cut *cut, const stencil_workers *w, const int64_t cell[3]) {
+    uint32_t before = 0, all = 0, tile = 0;
+    int part = -1;
+    uint32_t tiles_of[STENCIL_PARTS_MAX];
+    for (int p = 0; p < cut->parts; p++) {
+        int64_t first[3], n[3], count[3], at[3];
+        bool inside = true;
+        stencil_cut_box(cut, p, first, n);
+        for (int axis = 0; axis < 3; axis++) {
+            count[axis] = (n[axis] + w->tile[axis] - 1) / w->tile[axis];
+            at[axis] = (cell[axis] - first[axis]) / w->tile[axis];
+            inside = inside && cell[axis] >= first[axis] && cell[axis] < first[axis] + n[axis];
+        }
+        tiles_of[p] = (uint32_t)(count[0] * count[1] * count[2]);
+        if (inside) {
+            part = p;
+            before = all;
+            tile = (uint32_t)((at[0] * count[1] + at[1]) * count[2] + at[2]);
+        }
+        all += tiles_of[p];
+    }
+    assert_true(part >= 0);
+    const uint32_t participants = w->together ? w->first[cut->parts] : w->first[part + 1] - w->first[part];
+    const uint32_t items = w->together ? all : tiles_of[part], item = w->together ? before + tile : tile;
+    uint32_t owner = 0;
+    while (item >= stencil_share(items, participants, owner + 1))
+        owner++;
+    return w->together ? owner : w->first[part] + owner;
+}
+
+/* Who reads whom, found cell by cell: table[a * participants + b]. */
+static void find_reads(const stencil_problem *p, const stencil_cut *cut, const stencil_workers *w,
+                       bool *table) {
     int32_t offset[STENCIL_POINTS_MAX][3];
-    const int points = stencil_shape_offsets(shape, offset);
-    const int64_t ty = (d->n[1] + tile[1] - 1) / tile[1], tx = (d->n[2] + tile[2] - 1) / tile[2];
-    const int64_t tz = (d->n[0] + tile[0] - 1) / tile[0], tiles = tx * ty * tz;
-    for (int64_t i = 0; i < d->n[0] * d->n[1] * d->n[2]; i++) {
-        const int64_t cell[3] = {i / d->n[2] / d->n[1], i / d->n[2] % d->n[1], i % d->n[2]};
-        for (int k = -1; k < points; k++) {
-            int64_t t[3];
-            bool inside = true;
+    const int points = stencil_shape_offsets(p->shape, offset);
+    const uint32_t participants = w->first[cut->parts];
+    for (int64_t i = 0; i < p->n[0] * p->n[1] * p->n[2]; i++) {
+        const int64_t cell[3] = {i / p->n[2] / p->n[1], i / p->n[2] % p->n[1], i % p->n[2]};
+        const uint32_t reader = owner_of(cut, w, cell);
+        for (int k = 0; k < points; k++) {
+            int64_t other[3];
+            bool exists = true;
             for (int axis = 0; axis < 3; axis++) {
-                int64_t at = cell[axis] + (k < 0 ? 0 : offset[k][axis]);
-                const int64_t n = d->n[axis];
+                const int64_t n = p->n[axis];
+                int64_t at = cell[axis] + offset[k][axis];
                 if (at < 0 || at >= n) {
-                    inside = inside && d->rim[axis] != STENCIL_RIM_NONE;
-                    at = d->rim[axis] == STENCIL_RIM_PERIODIC ? (at + n) % n
-                         : at < 0                             ? -1 - at
-                                                              : 2 * n - 1 - at;
+                    exists = exists && p->boundary[axis] != STENCIL_FIXED;
+                    at = p->boundary[axis] == STENCIL_PERIODIC ? (at + n) % n
+                         : at < 0                              ? -1 - at
+                                                               : 2 * n - 1 - at;
                 }
-                t[axis] = at / tile[axis];
+                other[axis] = at;
             }
-            const int64_t index = (t[0] * ty + t[1]) * tx + t[2];
-            const uint32_t mine = k < 0 && index >= stencil_tile_share((uint32_t)tiles, participants, a) &&
-                                  index < stencil_tile_share((uint32_t)tiles, participants, a + 1);
-            if (k < 0 && !mine)
-                break;
-            if (k >= 0 && inside && index >= stencil_tile_share((uint32_t)tiles, participants, b) &&
-                index < stencil_tile_share((uint32_t)tiles, participants, b + 1))
-                return true;
+            if (exists)
+                table[reader * participants + owner_of(cut, w, other)] = true;
         }
     }
-    return false;
 }
 
 static bool listed(const stencil_neighbors *n, uint32_t a, uint32_t b) {
@@ -85,31 +109,52 @@ static bool listed(const stencil_neighbors *n, uint32_t a, uint32_t b) {
     return false;
 }
 
-/* Exactly those that are read, and symmetric, on all shapes, boundaries and odd tilings. */
+static void expect_neighbors(const stencil_problem *p, const stencil_cut *cut, const stencil_workers *w,
+                             int variant) {
+    static bool table[64 * 64];
+    const uint32_t participants = w->first[cut->parts];
+    stencil_neighbors n;
+    assert_true(participants <= 64);
+    memset(table, 0, sizeof table);
+    find_reads(p, cut, w, table);
+    assert_int_equal(stencil_neighbors_find(&n, p, cut, w), STENCIL_OK);
+    for (uint32_t a = 0; a < participants; a++)
+        for (uint32_t b = 0; b < participants; b++) {
+            const bool expected = a != b && table[a * participants + b];
+            if (listed(&n, a, b) != expected)
+                fail_msg("%s variant %d, %d parts: %u %s %u", p->shape->name, variant, cut->parts, a,
+                         expected ? "misses" : "waits in vain for", b);
+            assert_int_equal(listed(&n, a, b), listed(&n, b, a));
+        }
+    stencil_neighbors_destroy(&n);
+}
+
+/* Exactly those that are read, and symmetric, on all shapes, boundaries, odd tilings and cuts. */
 static void neighbors(void **state) {
+    static const int cuts[][3] = {{1, 1, 1}, {1, 3, 1}, {2, 1, 1}, {2, 2, 1}, {1, 1, 3}, {1, 2, 2}};
     (void)state;
     for (int s = 0; s < STENCIL_SHAPE_COUNT; s++)
-        for (int variant = 0; variant < 9; variant++) {
+        for (int variant = 0; variant < 18; variant++) {
             const stencil_shape *shape = &stencil_shapes[s];
-            const bool flat = shape->rank == 2;
-            const int64_t tile[3] = {flat ? 1 : 1 + variant % 3, 2 + variant % 2, 5 - variant % 4};
-            const uint32_t participants = (uint32_t)(1 + variant * 3);
-            stencil_domain d = {.n = {flat ? 1 : 7, 9, 13}};
-            for (int axis = flat ? 1 : 0; axis < 3; axis++) {
-                d.rim[axis] = (stencil_rim)((variant + axis) % 3);
-                d.reach[axis] = d.rim[axis] == STENCIL_RIM_NONE ? 0 : shape->radius;
+            const int *count = cuts[variant % 6];
+            const bool flat = shape->rank == 2, wide = count[2] > 1;
+            if (flat && count[0] > 1)
+                continue;
+            stencil_problem p = {
+                .rank = shape->rank, .shape = shape, .n = {flat ? 1 : 7, 9, wide ? 140 : 13}};
+            for (int axis = 0; axis < 3; axis++) {
+                p.boundary[axis] =
+                    flat && axis == 0 ? STENCIL_FIXED : (stencil_boundary)((variant / 6 + axis) % 3);
+                p.radius[axis] = flat && axis == 0 ? 0 : shape->radius;
             }
-            stencil_neighbors n;
-            assert_int_equal(stencil_neighbors_find(&n, &d, shape, tile, participants), STENCIL_OK);
-            for (uint32_t a = 0; a < participants; a++)
-                for (uint32_t b = 0; b < participants; b++) {
-                    const bool expected = a != b && reads(&d, shape, tile, participants, a, b);
-                    if (listed(&n, a, b) != expected)
-                        fail_msg("%s variant %d: %u %s %u", shape->name, variant, a,
-                                 expected ? "misses" : "waits in vain for", b);
-                    assert_int_equal(listed(&n, a, b), listed(&n, b, a));
-                }
-            stencil_neighbors_destroy(&n);
+            stencil_cut cut;
+            stencil_workers w = {
+                .tile = {flat ? 1 : 1 + variant % 3, 2 + variant % 2, wide ? 33 : 5 - variant % 4},
+                .together = variant % 4 == 3};
+            assert_int_equal(stencil_cut_make(&cut, &p, count[0] * count[1] * count[2], count), STENCIL_OK);
+            for (int part = 0; part < cut.parts; part++)
+                w.first[part + 1] = w.first[part] + (uint32_t)(1 + (part + variant) % 7);
+            expect_neighbors(&p, &cut, &w, variant);
         }
 }
 

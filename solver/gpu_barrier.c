@@ -1,0 +1,122 @@
+/* Memory of the barriers of a run on GPUs: words, who waits for whom, and how parts reach each other. */
+#include "solver/gpu.h"
+
+#ifdef STENCIL_HAVE_CUDA
+#include <stdlib.h>
+
+#include "solver/neighbors.h"
+
+static stencil_status to_device(void *to, const void *from, size_t bytes) {
+    void **pointer = to;
+    TRY_CUDA(cudaMalloc(pointer, bytes > 0 ? bytes : 4));
+    TRY_CUDA(cudaMemcpy(*pointer, from, bytes, cudaMemcpyHostToDevice));
+    return STENCIL_OK;
+}
+
+static uint32_t participants_of(const stencil_plan *plan) {
+    const stencil_part_plan *last = &plan->part[plan->cut.parts - 1];
+    return last->first_block + (uint32_t)last->grid_blocks;
+}
+
+static stencil_status create_words(stencil_gpu_run *gpu) {
+    const stencil_plan *plan = gpu->plan;
+    const uint32_t participants = participants_of(plan);
+    const size_t count = stencil_barrier_word_count(participants);
+    uint32_t *words = malloc(count * sizeof *words);
+    CHECK(words != NULL, NO_MEMORY, "no memory for the barrier of %u blocks", (unsigned)participants);
+    for (size_t i = 0; i < count; i++)
+        words[i] = plan->patience.epoch;
+    const stencil_status status = to_device(&gpu->barrier_words, words, count * sizeof *words);
+    free(words);
+    TRY(status);
+    stencil_barrier_state *s = &gpu->sweep.barrier;
+    s->words = gpu->barrier_words;
+    s->participants = participants;
+    s->first = plan->part[gpu->part].first_block;
+    s->timeout_ns = (uint64_t)(1e9 * plan->patience.timeout_s);
+    s->alarm = gpu->control->alarm;
+    return STENCIL_OK;
+}
+
+/* How this part reaches the words and alarms of all. */
+static stencil_status create_peers(stencil_gpu_run *gpu) {
+    uint32_t *pointer[2 * STENCIL_PARTS_MAX];
+    const int parts = gpu->team->parts;
+    for (int p = 0; p < parts; p++) {
+        pointer[p] = gpu->team->part[p].barrier_words;
+        pointer[parts + p] = gpu->team->part[p].control->alarm;
+    }
+    TRY(to_device(&gpu->peers, pointer, 2 * (size_t)parts * sizeof *pointer));
+    gpu->sweep.barrier.peer_words = gpu->peers;
+    gpu->sweep.barrier.peer_alarm = gpu->peers + parts;
+    return STENCIL_OK;
+}
+
+static int part_of(const stencil_plan *plan, uint32_t block) {
+    int part = 0;
+    while (part + 1 < plan->cut.parts && block >= plan->part[part + 1].first_block)
+        part++;
+    return part;
+}
+
+/* The part's share of the lists: from its first block on, and which parts wait for each of its blocks (whom
+ * it waits for waits for it). */
+static stencil_status hand_out(stencil_gpu_run *gpu, const stencil_neighbors *found) {
+    const stencil_part_plan *part = &gpu->plan->part[gpu->part];
+    const uint32_t blocks = (uint32_t)part->grid_blocks, *first = found->first + part->first_block;
+    const uint32_t *list = found->list + first[0];
+    uint32_t *own = malloc((2 * (size_t)blocks + 1) * sizeof *own), *announce = own + blocks + 1;
+    CHECK(own != NULL, NO_MEMORY, "no memory for the neighbours of %u blocks", (unsigned)blocks);
+    for (uint32_t b = 0; b <= blocks; b++)
+        own[b] = first[b] - first[0];
+    for (uint32_t b = 0; b < blocks; b++) {
+        announce[b] = 0;
+        for (uint32_t i = own[b]; i < own[b + 1]; i++) {
+            const int other = part_of(gpu->plan, list[i]);
+            announce[b] |= other != gpu->part ? 1u << other : 0;
+        }
+    }
+    stencil_status status = to_device(&gpu->neighbor_first, own, (blocks + 1) * sizeof *own);
+    if (status == STENCIL_OK)
+        status = to_device(&gpu->neighbor, list, own[blocks] * sizeof *list);
+    if (status == STENCIL_OK)
+        status = to_device(&gpu->announce, announce, blocks * sizeof *announce);
+    free(own);
+    gpu->sweep.barrier.neighbor_first = gpu->neighbor_first;
+    gpu->sweep.barrier.neighbor = gpu->neighbor;
+    gpu->sweep.barrier.announce = gpu->announce;
+    return status;
+}
+
+static stencil_status create_neighbors(stencil_gpu_team *team, const stencil_problem *problem) {
+    const stencil_plan *plan = team->plan;
+    stencil_workers workers = {.tile = {plan->tile[0], plan->tile[1], plan->tile[2]}};
+    for (int p = 0; p < team->parts; p++)
+        workers.first[p] = plan->part[p].first_block;
+    workers.first[team->parts] = participants_of(plan);
+    stencil_neighbors found;
+    TRY(stencil_neighbors_find(&found, problem, &plan->cut, &workers));
+    stencil_status status = STENCIL_OK;
+    for (int p = 0; p < team->parts && status == STENCIL_OK; p++) {
+        status = stencil_gpu_take(&team->part[p]);
+        if (status == STENCIL_OK)
+            status = hand_out(&team->part[p], &found);
+    }
+    stencil_neighbors_destroy(&found);
+    return status;
+}
+
+stencil_status stencil_gpu_create_barriers(stencil_gpu_team *team, const stencil_problem *problem) {
+    for (int p = 0; p < team->parts; p++) {
+        TRY(stencil_gpu_take(&team->part[p]));
+        TRY(create_words(&team->part[p]));
+    }
+    for (int p = 0; p < team->parts && team->parts > 1; p++) {
+        TRY(stencil_gpu_take(&team->part[p]));
+        TRY(create_peers(&team->part[p]));
+    }
+    if (stencil_barriers[team->plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)
+        TRY(create_neighbors(team, problem));
+    return STENCIL_OK;
+}
+#endif

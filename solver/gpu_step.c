@@ -1,0 +1,181 @@
+/* What the time loops on GPUs are made of: launches, halo copies, the residual's way to the host. */
+#include "solver/gpu.h"
+
+#ifdef STENCIL_HAVE_CUDA
+
+/* A box of tiles of a step, in a stream. */
+static stencil_status launch_box(const stencil_gpu_run *gpu, stencil_sweep *sweep, int64_t step,
+                                 bool programmatic, cudaStream_t stream) {
+    const stencil_plan *plan = gpu->plan;
+    sweep->step_first = step;
+    sweep->step_count = 1;
+    void *arguments[] = {sweep};
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
+                                     .val.programmaticStreamSerializationAllowed = 1};
+    const cudaLaunchConfig_t config = {
+        .gridDim = {sweep->tile_count[0] * sweep->tile_count[1] * sweep->tile_count[2], 1, 1},
+        .blockDim = {(unsigned)plan->block_x, (unsigned)plan->block_y, 1},
+        .stream = stream,
+        .attrs = &attribute,
+        .numAttrs = programmatic ? 1 : 0,
+    };
+    TRY_CUDA(cudaLaunchKernelExC(&config, gpu->kernel->function, arguments));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_launch_step(stencil_gpu_run *gpu, int64_t step) {
+    return launch_box(gpu, &gpu->sweep, step, false, gpu->stream);
+}
+
+stencil_status stencil_gpu_launch_plain(stencil_gpu_run *gpu, int64_t step, bool programmatic) {
+    stencil_sweep sweep = gpu->sweep;
+    sweep.schedule.check_every = INT64_MAX;
+    sweep.schedule.last_step = INT64_MAX;
+    return launch_box(gpu, &sweep, step, programmatic, gpu->stream);
+}
+
+static stencil_status copy_halos(const stencil_gpu_run *gpu, int64_t step, cudaStream_t stream) {
+    const stencil_layout *layout = &gpu->team->layout;
+    const size_t bytes = stencil_precision_bytes(layout->precision);
+    const int buffer = step % 2 == 0;
+    for (int k = 0; k < gpu->halo_count; k++) {
+        const stencil_halo *h = &gpu->halo[k];
+        const stencil_gpu_run *other = &gpu->team->part[h->to];
+        char *from = (char *)gpu->u[buffer] + (size_t)h->from_at * bytes;
+        char *to = (char *)other->u[buffer] + (size_t)h->to_at * bytes;
+        if (h->span > 0) {
+            TRY_CUDA(
+                cudaMemcpyPeerAsync(to, other->device, from, gpu->device, (size_t)h->span * bytes, stream));
+            continue;
+        }
+        const size_t row = (size_t)layout->row * bytes, rows = (size_t)(layout->plane / layout->row);
+        const struct cudaMemcpy3DPeerParms copy = {
+            .srcPtr = {from, row, row, rows},
+            .srcDevice = gpu->device,
+            .dstPtr = {to, row, row, rows},
+            .dstDevice = other->device,
+            .extent = {(size_t)h->count[2] * bytes, (size_t)h->count[1], (size_t)h->count[0]},
+        };
+        TRY_CUDA(cudaMemcpy3DPeerAsync(&copy, stream));
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status launch_range(stencil_gpu_run *gpu, int64_t step, const uint32_t low[3],
+                                   const uint32_t high[3], cudaStream_t stream) {
+    stencil_sweep sweep = gpu->sweep;
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        if (low[axis] >= high[axis])
+            return STENCIL_OK;
+        sweep.tile_first[axis] = low[axis];
+        sweep.tile_count[axis] = high[axis] - low[axis];
+    }
+    return launch_box(gpu, &sweep, step, false, stream);
+}
+
+/* The edges first, peeled off axis by axis and copied while the rest is computed. */
+static stencil_status advance_overlapped(stencil_gpu_run *gpu, int64_t step) {
+    const stencil_plan *plan = gpu->plan;
+    uint32_t low[3] = {0, 0, 0}, high[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        high[axis] = gpu->sweep.tile_count[axis];
+    TRY_CUDA(cudaEventRecord(gpu->step_done, gpu->stream));
+    TRY_CUDA(cudaStreamWaitEvent(gpu->edge_stream, gpu->step_done, 0));
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        if (plan->cut.count[axis] == 1)
+            continue;
+        const int64_t tile = plan->tile[axis], reach = gpu->team->layout.rim[axis],
+                      n = gpu->sweep.domain.n[axis];
+        const uint32_t begin = (uint32_t)((reach + tile - 1) / tile), end = (uint32_t)((n - reach) / tile);
+        uint32_t edge_low[3] = {low[0], low[1], low[2]}, edge_high[3] = {high[0], high[1], high[2]};
+        edge_high[axis] = begin < high[axis] ? begin : high[axis];
+        TRY(launch_range(gpu, step, low, edge_high, gpu->edge_stream));
+        low[axis] = edge_high[axis];
+        edge_low[axis] = end > low[axis] ? end : low[axis];
+        TRY(launch_range(gpu, step, edge_low, high, gpu->edge_stream));
+        high[axis] = edge_low[axis];
+    }
+    TRY(copy_halos(gpu, step, gpu->edge_stream));
+    TRY_CUDA(cudaEventRecord(gpu->edges_done, gpu->edge_stream));
+    TRY(launch_range(gpu, step, low, high, gpu->stream));
+    TRY_CUDA(cudaStreamWaitEvent(gpu->stream, gpu->edges_done, 0));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_advance(stencil_gpu_run *gpu, int64_t step) {
+    if (gpu->plan->overlap && gpu->halo_count > 0)
+        return advance_overlapped(gpu, step);
+    TRY(stencil_gpu_launch_step(gpu, step));
+    return copy_halos(gpu, step, gpu->stream);
+}
+
+/* Chunk values as they are, to their places in those of the whole problem. */
+static stencil_status fetch_chunks(const stencil_gpu_run *gpu) {
+    const stencil_domain *d = &gpu->sweep.domain;
+    const size_t row = (size_t)d->chunk_row * sizeof(double), rows = (size_t)(d->chunk_plane / d->chunk_row);
+    const size_t across = (size_t)((d->n[STENCIL_X] + STENCIL_CHUNK_CELLS - 1) / STENCIL_CHUNK_CELLS);
+    struct cudaMemcpy3DParms copy = {
+        .srcPtr = {d->chunk, row, row, rows},
+        .dstPtr = {gpu->team->values + d->chunk_first, row, row, rows},
+        .extent = {across * sizeof(double), (size_t)d->n[STENCIL_Y], (size_t)d->n[STENCIL_Z]},
+        .kind = cudaMemcpyDeviceToHost,
+    };
+    TRY_CUDA(cudaMemcpy3DAsync(&copy, gpu->stream));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_start_fold(stencil_gpu_run *gpu) {
+    const stencil_sweep *s = &gpu->sweep;
+    if (gpu->team->parts > 1)
+        TRY(stencil_gpu_take(gpu));
+    if (gpu->team->fold_on_host)
+        return fetch_chunks(gpu);
+    const int64_t groups = s->group_end - s->group_first;
+    if (groups == 0)
+        return STENCIL_OK;
+    const double *v = gpu->chunk;
+    double *folded = gpu->fold + s->group_first;
+    const int64_t rest = gpu->team->chunk_count - s->group_first * STENCIL_FOLD_VALUES;
+    int64_t count = groups * STENCIL_FOLD_VALUES < rest ? groups * STENCIL_FOLD_VALUES : rest;
+    int norm = (int)s->schedule.norm;
+    void *arguments[] = {&v, &count, &folded, &norm};
+    const dim3 grid = {groups < 65535 ? (unsigned)groups : 65535, 1, 1},
+               block = {STENCIL_BLOCK_THREADS, 1, 1};
+    TRY_CUDA(cudaLaunchKernel(stencil_fold_kernel(), grid, block, arguments, 0, gpu->stream));
+    TRY_CUDA(cudaMemcpyAsync(gpu->team->values + s->group_first, folded, (size_t)groups * sizeof *folded,
+                             cudaMemcpyDeviceToHost, gpu->stream));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_wait(stencil_gpu_run *gpu) {
+    TRY_CUDA(cudaStreamSynchronize(gpu->stream));
+    return STENCIL_OK;
+}
+
+double stencil_gpu_residual(stencil_gpu_team *team) {
+    const stencil_norm norm = team->schedule.norm;
+    int64_t count = team->fold_on_host ? team->chunk_count : stencil_fold_count(team->chunk_count);
+    const double *v = team->values;
+    double *folded = team->values + count;
+    while (count > 1) {
+        const int64_t groups = stencil_fold_count(count);
+#pragma omp parallel for if (groups > 64)
+        for (int64_t g = 0; g < groups; g++)
+            folded[g] = stencil_fold_group(v, count, g, norm);
+        v = folded;
+        folded += groups;
+        count = groups;
+    }
+    return stencil_residual_finish(v[0], team->schedule.updated_cells, norm);
+}
+
+stencil_status stencil_gpu_time_s(stencil_gpu_team *team, double *time_s) {
+    *time_s = 0;
+    for (int p = 0; p < team->parts; p++) {
+        float ms = 0;
+        TRY_CUDA(cudaEventElapsedTime(&ms, team->part[p].begin, team->part[p].end));
+        *time_s = 1e-3 * (double)ms > *time_s ? 1e-3 * (double)ms : *time_s;
+    }
+    return STENCIL_OK;
+}
+#endif

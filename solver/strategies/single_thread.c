@@ -1,0 +1,65 @@
+/* One host thread drives all GPUs: a step of a part waits, in its stream, for the event behind the step
+ * before of every part that it exchanges cells with. That is enough in both directions: what it reads has
+ * arrived, and the rims that it writes into have been read, since two buffers take turns. The host waits only
+ * where it looks at a residual. On a CPU a step is a parallel loop over all parts. */
+#include "solver/strategy.h"
+
+#ifdef STENCIL_HAVE_CUDA
+/* Parts that part `part` exchanges cells with. */
+static uint32_t partners(const stencil_gpu_team *team, int part) {
+    uint32_t set = 0;
+    const stencil_domain *d = &team->part[part].sweep.domain;
+    for (int p = 0; p < team->parts; p++) {
+        const void *theirs = team->part[p].sweep.domain.u[0];
+        for (int direction = 0; direction < STENCIL_DIRECTIONS; direction++)
+            if (p != part && d->image[direction][0] == theirs)
+                set |= 1u << p;
+    }
+    return set;
+}
+
+static stencil_status queue_step(stencil_gpu_team *team, const uint32_t *partner, int64_t step) {
+    for (int p = 0; p < team->parts; p++) {
+        stencil_gpu_run *gpu = &team->part[p];
+        TRY(stencil_gpu_take(gpu));
+        for (int other = 0; other < team->parts && step > 0; other++)
+            if (partner[p] >> other & 1)
+                TRY_CUDA(cudaStreamWaitEvent(gpu->stream, team->part[other].made[(step + 1) % 2], 0));
+        TRY(stencil_gpu_advance(gpu, step));
+        TRY_CUDA(cudaEventRecord(gpu->made[step % 2], gpu->stream));
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status mark(stencil_gpu_team *team, bool begin) {
+    for (int p = 0; p < team->parts; p++) {
+        stencil_gpu_run *gpu = &team->part[p];
+        TRY(stencil_gpu_take(gpu));
+        TRY_CUDA(cudaEventRecord(begin ? gpu->begin : gpu->end, gpu->stream));
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status run_gpu(stencil_gpu_team *team, const stencil_watch *watch, stencil_report *report) {
+    uint32_t partner[STENCIL_PARTS_MAX];
+    for (int p = 0; p < team->parts; p++)
+        partner[p] = partners(team, p);
+    TRY(mark(team, true));
+    for (int64_t step = 0; step < team->schedule.last_step && report->reason == STENCIL_REASON_NONE; step++) {
+        TRY(queue_step(team, partner, step));
+        TRY(stencil_host_loop_look(team, watch, step + 1, report));
+    }
+    TRY(mark(team, false));
+    for (int p = 0; p < team->parts; p++)
+        TRY(stencil_gpu_wait(&team->part[p]));
+    return STENCIL_OK;
+}
+#endif
+
+const stencil_strategy stencil_strategy_single_thread = {
+    .barrier = STENCIL_BARRIER_none,
+    .spans = true,
+    .copies = true,
+    .run_cpu = stencil_host_loop_cpu,
+    .run_gpu = STENCIL_ON_GPU(run_gpu),
+};

@@ -1,0 +1,100 @@
+/* One barrier across the grids of several GPUs. CUDA 13 has none of its own any more.
+ *
+ * The blocks of a part count themselves at a counter in their own memory; the warp that counts the last one
+ * stores the epoch into its part's word in the memory of every part, its own included, one lane for each;
+ * every block waits until the words of all parts, in its own memory, have come that far. So there is one hop
+ * between GPUs and nothing is read across a link, and no block waits for a second release inside its GPU.
+ *
+ * Why it holds: a block's addition releases at device scope what all of its threads wrote, to its own memory
+ * or a peer's (__syncthreads() stands before it); the last addition acquires what all the others released,
+ * and
+ * __syncwarp() hands that to the lanes; their st.release.sys publishes it, since causality order is
+ * transitive, to whoever acquires the word at system scope. A part stores epoch e+1 only after all of its
+ * blocks have seen all words at e: a word is at most one epoch ahead of what anybody waits for, and is
+ * compared with "has come as far as", so wrapping around does no harm. */
+#ifndef STENCIL_SYNC_MULTI_GRID_CUH
+#define STENCIL_SYNC_MULTI_GRID_CUH
+
+#include "sync/barrier.h"
+
+#ifdef __CUDACC__
+#include "sync/memory.cuh"
+
+namespace stencil {
+
+/* The wait of a block, by its first warp: its part's counter comes to `goal` when all blocks have arrived,
+ * every part's word to `epoch`. */
+__device__ __forceinline__ void span_and_wait(const stencil_barrier_state &s, uint32_t goal, uint32_t epoch,
+                                              int64_t step) {
+    const uint32_t lane = thread_in_block();
+    uint32_t before = 0;
+    if (lane == 0)
+        asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;"
+                     : "=r"(before)
+                     : "l"(stencil_barrier_counter(&s, 0))
+                     : "memory");
+    before = __shfl_sync(0xffffffffu, before, 0);
+    __syncwarp();
+    if (lane < s.parts) {
+        if (before + 1 == goal)
+            store_release_system(s.peer_words[lane] + 2 * STENCIL_LINE_WORDS + s.part, epoch);
+        const uint32_t *word = stencil_barrier_span(&s) + lane;
+        spin(s, step, [&] { return stencil_reached(load_acquire_system(word), epoch); });
+    }
+    __syncwarp();
+}
+
+struct multi_grid_barrier {
+    static constexpr bool local = false;
+    const stencil_barrier_state &s;
+    uint32_t goal, epoch;
+
+    __device__ explicit multi_grid_barrier(const stencil_barrier_state &state)
+        : s(state), goal(stencil_barrier_epoch(&state)[blockIdx.x]),
+          epoch(stencil_barrier_span(&state)[state.part]) {}
+
+    __device__ void sync(int64_t step) {
+        goal += gridDim.x;
+        epoch++;
+        __syncthreads();
+        if (s.parts > 1) {
+            if (thread_in_block() < 32)
+                span_and_wait(s, goal, epoch, step);
+        } else if (thread_in_block() == 0) {
+            count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
+        }
+        __syncthreads();
+    }
+    __device__ void sync_all(int64_t step) {
+        sync(step);
+    }
+    __device__ void leave() {
+        if (thread_in_block() == 0)
+            stencil_barrier_epoch(&s)[blockIdx.x] = goal;
+    }
+};
+
+} // namespace stencil
+#else
+#include "sync/team.h"
+
+/* The twin: threads in groups of consecutive numbers, one for each part. A group counts at its first thread's
+ * flag, the last of it raises the group's word, and everybody waits for all words. */
+static inline bool multi_grid_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
+    (void)all;
+    const uint32_t groups = s->groups > 1 ? s->groups : 1,
+                   group = stencil_share_owner(s->participants, groups, thread);
+    const uint32_t first = stencil_share(s->participants, groups, group);
+    const uint32_t size = stencil_share(s->participants, groups, group + 1) - first;
+    uint32_t *goal = &stencil_barrier_epoch(s)[thread], *epoch = &stencil_barrier_arrived(s)[thread];
+    *goal += size;
+    ++*epoch;
+    if (__atomic_add_fetch(stencil_barrier_flag(s, first), 1, __ATOMIC_ACQ_REL) == *goal)
+        team_store(stencil_barrier_span(s) + group, *epoch);
+    for (uint32_t g = 0; g < groups; g++)
+        if (!team_spin(s, thread, stencil_barrier_span(s) + g, *epoch))
+            return false;
+    return true;
+}
+#endif
+#endif

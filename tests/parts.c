@@ -1,0 +1,334 @@
+/* Runs in several parts give the bits of the plain reference, as one part does.
+ *
+ *   test_parts cpu|gpu [GPUS [PATTERN [REPEATS]]]
+ *
+ * GPUS: how many GPUs take part, 1 (default), 2, 3, 4, …; with 1 all parts share it. Every strategy that runs
+ * on several parts, with every way to exchange halos that it has × point sets × precisions × boundaries ×
+ * cuts: along the slowest axis, along each other one, along two; uneven ones, and parts as thin as the points
+ * reach. Then the same under stress: parts that come late, that stop (REPEATS runs, 20), counters that wrap
+ * around. */
+#include <fnmatch.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "trial.h"
+
+enum { MATRIX_STEPS = 7, STRESS_STEPS = 200 };
+
+static struct {
+    stencil_machine machine;
+    stencil_backend backend;
+    int gpus, repeats;
+    int turn; /* of configurations, thread counts and residual settings */
+    int runs;
+} here;
+
+/* A way to run in parts: how many, and where they are cut. */
+typedef struct division {
+    int parts;
+    int cut[3]; /* all 0: as the product chooses */
+} division;
+
+static const division divisions2[] = {{2, {0, 0, 0}}, {3, {1, 3, 1}}, {4, {0, 0, 0}}, {8, {1, 8, 1}},
+                                      {3, {1, 1, 3}}, {4, {1, 2, 2}}, {6, {1, 3, 2}}};
+static const division divisions3[] = {{2, {0, 0, 0}}, {3, {3, 1, 1}}, {4, {0, 0, 0}}, {8, {8, 1, 1}},
+                                      {3, {1, 3, 1}}, {4, {2, 2, 1}}, {4, {2, 1, 2}}, {6, {1, 3, 2}},
+                                      {3, {1, 1, 3}}, {2, {1, 2, 1}}};
+
+/* A way to exchange halos: those of strategies that push by themselves are the first only. */
+typedef struct exchange {
+    stencil_halo_mode halo;
+    bool overlap;
+} exchange;
+static const exchange exchanges[] = {
+    {STENCIL_HALO_AUTO, false}, {STENCIL_HALO_COPY, false}, {STENCIL_HALO_COPY, true}};
+
+typedef struct subject {
+    const stencil_shape *shape;
+    stencil_precision precision;
+} subject;
+
+static bool spans(int strategy) {
+    static const char *const names[] = {"grid", "multi-grid", "neighbor", "openmp", "single-thread"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], stencil_strategy_at(strategy).name) == 0)
+            return stencil_strategy_unavailable(strategy, here.backend, &here.machine)[0] == '\0';
+    return false;
+}
+
+static bool exchanges_halos(int strategy) {
+    const char *name = stencil_strategy_at(strategy).name;
+    return strcmp(name, "openmp") == 0 || strcmp(name, "single-thread") == 0;
+}
+
+static trial_run run_of(int strategy, const division *d, const exchange *e, int64_t steps) {
+    static const int threads[] = {2, 4, 3, 1, 5};
+    const int turn = here.turn++;
+    trial_run r = {.machine = &here.machine,
+                   .backend = here.backend,
+                   .strategy = strategy,
+                   .threads = threads[turn % 5],
+                   .parts = d->parts,
+                   .cut = {d->cut[0], d->cut[1], d->cut[2]},
+                   .halo = e->halo,
+                   .overlap = e->overlap,
+                   .steps = steps,
+                   .check_every = turn % 3 == 0 ? 1 : 3,
+                   .norm = turn % 2 == 0 ? STENCIL_NORM_L2 : STENCIL_NORM_MAX,
+                   .tolerance = NAN};
+    for (int p = 0; p < d->parts; p++)
+        r.gpu[p] = p % here.gpus;
+    here.runs++;
+    return r;
+}
+
+/* One trial with every strategy and exchange, the divisions in turns. */
+static void run_trial(const trial *t, int rank) {
+    oracle_trace trace;
+    oracle_trace_make(&trace, &t->oracle, t->initial, MATRIX_STEPS);
+    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+        for (size_t e = 0; e < sizeof exchanges / sizeof *exchanges && spans(strategy); e++) {
+            if (e > 0 && !exchanges_halos(strategy))
+                continue;
+            const division *d = rank == 2
+                                    ? &divisions2[here.turn % (int)(sizeof divisions2 / sizeof *divisions2)]
+                                    : &divisions3[here.turn % (int)(sizeof divisions3 / sizeof *divisions3)];
+            const trial_run r = run_of(strategy, d, &exchanges[e], MATRIX_STEPS - here.turn % 2);
+            trial_expect(t, &trace, &r);
+        }
+    oracle_trace_destroy(&trace);
+}
+
+static void matrix(void **state) {
+    static const stencil_boundary boundary[][3] = {
+        {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+        {STENCIL_PERIODIC, STENCIL_PERIODIC, STENCIL_PERIODIC},
+        {STENCIL_MIRROR, STENCIL_MIRROR, STENCIL_MIRROR},
+        {STENCIL_MIRROR, STENCIL_FIXED, STENCIL_PERIODIC},
+        {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR},
+        {STENCIL_PERIODIC, STENCIL_MIRROR, STENCIL_FIXED},
+    };
+    const subject *s = *state;
+    const int r = s->shape->radius;
+    for (size_t b = 0; b < sizeof boundary / sizeof *boundary; b++)
+        for (int given = 0; given < 2; given++) {
+            /* Sizes that no number of parts divides; the second as thin as eight parts can be, rims included.
+             */
+            const bool flat = s->shape->rank == 2;
+            const int64_t thin = 8 * r + 2 * r;
+            const int64_t extent[3] = {flat    ? 1
+                                       : given ? thin
+                                               : 8 * r + 11,
+                                       flat && given ? thin : 8 * r + 13, 211};
+            double weight[STENCIL_POINTS_MAX];
+            trial t;
+            for (int k = 0; k < s->shape->point_count; k++)
+                weight[k] = (2.0 * trial_random((uint64_t)s->shape->id + 7, (uint64_t)k) - 1.0) /
+                            s->shape->point_count;
+            trial_init(&t, s->precision, s->shape->rank, extent, boundary[b]);
+            trial_set_shape(&t, s->shape, given ? weight : NULL);
+            trial_fill(&t, b + 10 * (size_t)given, 1.0, given ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+            run_trial(&t, s->shape->rank);
+            trial_destroy(&t);
+        }
+}
+
+/* More chunks than a group holds, so that parts fold groups for each other, some of two parts; stops midway.
+ */
+static void large_residual(void **state) {
+    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_FIXED};
+    const subject *s = *state;
+    for (int rank = 2; rank <= 3; rank++) {
+        const int64_t extent[3] = {rank == 2 ? 1 : 17, rank == 2 ? 67 : 19, rank == 2 ? 3001 : 301};
+        trial t;
+        oracle_trace trace;
+        trial_init(&t, s->precision, rank, extent, boundary);
+        trial_set_shape(&t, stencil_shape_find(rank == 2 ? "j2d5pt" : "j3d7pt"), NULL);
+        trial_fill(&t, 5, 1.0, STENCIL_SOURCE_NONE);
+        oracle_trace_make(&trace, &t.oracle, t.initial, 30);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+            for (int k = 0; k < 8 && spans(strategy); k++) {
+                const division *d = rank == 2 ? &divisions2[k % 7] : &divisions3[k];
+                const exchange *e = &exchanges[exchanges_halos(strategy) ? k % 3 : 0];
+                trial_run r = run_of(strategy, d, e, 30);
+                r.check_every = 1 + k % 3;
+                r.patience.steps_per_launch = k % 2 == 0 ? 0 : 4;
+                r.tolerance = k < 4 ? NAN : trace.residual[r.norm][18];
+                trial_expect(&t, &trace, &r);
+            }
+        oracle_trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
+static void interrupted(void **state) {
+    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
+    static const volatile sig_atomic_t interrupt = 1;
+    static const division two = {2, {0, 0, 0}};
+    const subject *s = *state;
+    const int64_t extent[3] = {1, 15, 70};
+    trial t;
+    oracle_trace trace;
+    trial_init(&t, s->precision, 2, extent, boundary);
+    trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
+    trial_fill(&t, 3, 1.0, STENCIL_SOURCE_NONE);
+    oracle_trace_make(&trace, &t.oracle, t.initial, 2000);
+    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+        if (spans(strategy)) {
+            trial_run r = run_of(strategy, &two, &exchanges[0], 2000);
+            r.interrupt = &interrupt;
+            trial_expect(&t, &trace, &r);
+        }
+    oracle_trace_destroy(&trace);
+    trial_destroy(&t);
+}
+
+typedef void (*stress)(const trial *t, const oracle_trace *trace, int strategy, const division *d);
+
+static void with_all(stress what, bool persistent_only) {
+    static const struct {
+        const char *shape;
+        int64_t extent[3];
+        stencil_boundary boundary[3];
+        division division;
+    } problem[] = {
+        {"j2d5pt", {1, 197, 300}, {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED}, {2, {0, 0, 0}}},
+        {"j2d25pt", {1, 61, 330}, {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR}, {4, {1, 2, 2}}},
+        {"j3d27pt", {23, 26, 70}, {STENCIL_MIRROR, STENCIL_PERIODIC, STENCIL_FIXED}, {4, {0, 0, 0}}},
+    };
+    for (size_t p = 0; p < sizeof problem / sizeof *problem; p++) {
+        const stencil_shape *shape = stencil_shape_find(problem[p].shape);
+        trial t;
+        oracle_trace trace;
+        trial_init(&t, p == 1 ? STENCIL_FLOAT32 : STENCIL_FLOAT64, shape->rank, problem[p].extent,
+                   problem[p].boundary);
+        trial_set_shape(&t, shape, NULL);
+        trial_fill(&t, p, 1.0, STENCIL_SOURCE_NONE);
+        oracle_trace_make(&trace, &t.oracle, t.initial, STRESS_STEPS);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+            if (spans(strategy) && !(persistent_only && exchanges_halos(strategy)))
+                what(&t, &trace, strategy, &problem[p].division);
+        oracle_trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
+static void late(const trial *t, const oracle_trace *trace, int strategy, const division *d) {
+    for (int seed = 1; seed <= here.repeats; seed++) {
+        trial_run r = run_of(strategy, d, &exchanges[0], STRESS_STEPS);
+        r.threads = 4;
+        r.check_every = seed % 4 == 0 ? 3 : 1000;
+        r.patience.disturbance.seed = (uint32_t)seed;
+        r.patience.disturbance.delay_ns = here.backend == STENCIL_BACKEND_GPU ? 10000 : 20000;
+        trial_expect(t, trace, &r);
+    }
+}
+
+static void wrapping(const trial *t, const oracle_trace *trace, int strategy, const division *d) {
+    static const uint32_t epoch[] = {UINT32_MAX - 3, UINT32_MAX - 200, INT32_MAX - 5};
+    for (size_t e = 0; e < sizeof epoch / sizeof *epoch; e++) {
+        trial_run r = run_of(strategy, d, &exchanges[0], 40);
+        r.patience.epoch = epoch[e];
+        r.patience.steps_per_launch = 3;
+        trial_expect(t, trace, &r);
+    }
+}
+
+/* A part all of whose blocks stop: everybody else gives up, and the next run works. */
+static void absent(const trial *t, const oracle_trace *trace, int strategy, const division *d) {
+    for (int64_t step = 7; step <= 9; step += 2) {
+        trial_run r = run_of(strategy, d, &exchanges[0], 40);
+        r.threads = 4;
+        r.patience.timeout_s = 0.05;
+        r.patience.disturbance.absent = 1;
+        r.patience.disturbance.absent_part = here.backend == STENCIL_BACKEND_GPU ? 2 : 0;
+        r.patience.disturbance.absent_step = step;
+        r.failure = "barrier |in step |waited for more than 0.05 s";
+        trial_expect(t, trace, &r);
+    }
+    const trial_run r = run_of(strategy, d, &exchanges[0], 40);
+    trial_expect(t, trace, &r);
+}
+
+static void test_late(void **state) {
+    (void)state;
+    with_all(late, true);
+}
+
+static void test_wrapping(void **state) {
+    (void)state;
+    with_all(wrapping, true);
+}
+
+static void test_absent(void **state) {
+    (void)state;
+    with_all(absent, true);
+}
+
+static int look_around(const char *backend) {
+    here.backend = strcmp(backend, "gpu") == 0 ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
+    if (stencil_machine_probe(&here.machine) != STENCIL_OK) {
+        printf("no test run: %s\n", stencil_error_last()->message);
+        return 1;
+    }
+    if (here.backend == STENCIL_BACKEND_GPU && here.machine.gpu_count < here.gpus) {
+        printf("%d GPUs needed, %d here (%s)\n", here.gpus, here.machine.gpu_count,
+               here.machine.no_gpu_reason);
+        return 77;
+    }
+    return 0;
+}
+
+int main(int argument_count, char **argument) {
+    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + 2) + 3];
+    static subject subjects[sizeof tests / sizeof *tests];
+    static char names[sizeof tests / sizeof *tests][64];
+    if (argument_count < 2 || (strcmp(argument[1], "cpu") != 0 && strcmp(argument[1], "gpu") != 0)) {
+        fprintf(stderr, "usage: %s cpu|gpu [GPUS [PATTERN [REPEATS]]]\n", argument[0]);
+        return 64;
+    }
+    here.gpus = argument_count > 2 ? atoi(argument[2]) : 1;
+    here.repeats = argument_count > 4 ? atoi(argument[4]) : here.backend == STENCIL_BACKEND_GPU ? 20 : 4;
+    const int cannot = look_around(argument[1]);
+    if (cannot != 0)
+        return cannot;
+    size_t count = 0;
+    for (int shape = 0; shape < STENCIL_SHAPE_COUNT + 2; shape++)
+        for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++, count++) {
+            const bool is_shape = shape < STENCIL_SHAPE_COUNT, first = shape == STENCIL_SHAPE_COUNT;
+            subjects[count] =
+                (subject){is_shape ? &stencil_shapes[shape] : NULL, (stencil_precision)precision};
+            snprintf(names[count], sizeof names[count], "%s %s",
+                     is_shape ? stencil_shapes[shape].name
+                     : first  ? "large residual"
+                              : "interrupted",
+                     stencil_precision_name((stencil_precision)precision));
+            tests[count] = (struct CMUnitTest){names[count],
+                                               is_shape ? matrix
+                                               : first  ? large_residual
+                                                        : interrupted,
+                                               NULL, NULL, &subjects[count]};
+        }
+    tests[count++] = (struct CMUnitTest){"late", test_late, NULL, NULL, NULL};
+    tests[count++] = (struct CMUnitTest){"wrapping", test_wrapping, NULL, NULL, NULL};
+    tests[count++] = (struct CMUnitTest){"absent", test_absent, NULL, NULL, NULL};
+    if (argument_count > 3) {
+        size_t matching = 0;
+        for (size_t i = 0; i < count; i++)
+            matching += fnmatch(argument[3], tests[i].name, 0) == 0;
+        if (matching == 0) {
+            fprintf(stderr, "no test matches '%s'\n", argument[3]);
+            return 64;
+        }
+        cmocka_set_test_filter(argument[3]);
+    }
+    const int failed = cmocka_run_group_tests_name("parts", tests, NULL, NULL);
+    printf("%d runs in parts\n", here.runs);
+    return failed != 0 || here.runs == 0;
+}
