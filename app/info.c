@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/json.h"
 #include "solver/run.h"
+#include "solver/topology.h"
 
 typedef struct info_options {
     const char *json;
@@ -33,6 +34,11 @@ static void print_gpus(FILE *out, const stencil_machine *machine) {
                 gpu->capability / 10, gpu->capability % 10);
         fprintf(out, "            %d SMs at %.2f GHz%s\n", gpu->sm_count, 1e-6 * gpu->clock_khz,
                 gpu->cooperative ? "" : ", no cooperative launch");
+        char processors[64];
+        int node;
+        stencil_topology_near(gpu->bus_id, processors, sizeof processors, &node);
+        if (processors[0] != '\0')
+            fprintf(out, "            PCI %s, near CPUs %s of NUMA node %d\n", gpu->bus_id, processors, node);
     }
 }
 
@@ -97,8 +103,12 @@ static json_t *gpus_json(const stencil_machine *machine) {
     json_t *array = json_array();
     for (int i = 0; i < machine->gpu_count; i++) {
         const stencil_gpu *gpu = &machine->gpu[i];
+        char processors[256];
+        int node;
+        stencil_topology_near(gpu->bus_id, processors, sizeof processors, &node);
         json_array_append_new(
-            array, json_pack("{s:i, s:s, s:i, s:f, s:I, s:I, s:I, s:i, s:b}", "id", i, "name", gpu->name,
+            array, json_pack("{s:i, s:s, s:s, s:s, s:i, s:i, s:f, s:I, s:I, s:I, s:i, s:b}", "id", i, "name",
+                             gpu->name, "bus_id", gpu->bus_id, "near_cpus", processors, "numa_node", node,
                              "sm_count", gpu->sm_count, "capability", gpu->capability / 10.0, "memory_bytes",
                              (json_int_t)gpu->memory_bytes, "l2_bytes", (json_int_t)gpu->l2_bytes,
                              "shared_per_sm_bytes", (json_int_t)gpu->shared_per_sm_bytes, "clock_khz",

@@ -7,7 +7,7 @@
 
 /* Advances rows [first, last) of domain->n (row = z*ny + y) from buffer `from` to the other one and writes
  * the copies of their edge cells. `streaming`: results bypass the cache (for fields larger than it). `chunk`:
- * where the residual's chunk values go, the part's first one; NULL: this step is not looked at. */
+ * where the residual's chunk values go, that of the part's first chunk; NULL: this step is not looked at. */
 typedef void (*stencil_cpu_sweep)(const stencil_domain *domain, int from, int64_t first, int64_t last,
                                   bool streaming, double *chunk, stencil_norm norm);
 

@@ -17,40 +17,34 @@ __device__ __forceinline__ bool is_speaker() {
     return blockIdx.x == 0 && threadIdx.x == 0 && threadIdx.y == 0;
 }
 
-/* The first level of folding: every part folds its groups and gives their values to all. */
+/* All blocks of all parts fold the chunk values of a set together; every thread gets the residual. Levels
+ * with more than one group are shared out and end with a barrier: the first one between the parts, which give
+ * their groups' values to all, the others between the blocks of each part alike. The last level is short, so
+ * every block does it itself. */
 template <class Barrier>
-__device__ void fold_own_groups(const stencil_sweep &s, const double *chunk, Barrier &barrier, int64_t step) {
+__device__ double grid_residual(const stencil_sweep &s, uint32_t set, Barrier &barrier, int64_t step) {
+    const stencil_norm norm = s.schedule.norm;
+    const read_chunks chunks{s, set};
     const uint32_t thread = thread_in_block();
+    int64_t count = s.domain.chunk_count;
+    if (count <= STENCIL_FOLD_VALUES)
+        return finish_residual(count > 1 ? fold_group(chunks, count, 0, norm) : chunks(0),
+                               s.schedule.updated_cells, norm);
     for (int64_t g = s.group_first + blockIdx.x; g < s.group_end; g += gridDim.x) {
-        const double value = fold_group(chunk, s.domain.chunk_count, g, s.schedule.norm);
+        const double value = fold_group(chunks, count, g, norm);
         if (s.span == nullptr && thread == 0)
             s.fold[g] = value;
         else if (s.span != nullptr && thread < s.barrier.parts)
             s.span->fold[thread][g] = value;
     }
     barrier.sync_all(step);
-}
-
-/* All blocks of all parts fold the chunk values together; every thread gets the residual. Levels with more
- * than one group are shared out and end with a barrier, the first one between the parts, the others between
- * the blocks of each part alike; the last level is short, so every block does it itself. */
-template <class Barrier>
-__device__ double grid_residual(const stencil_sweep &s, const double *chunk, Barrier &barrier, int64_t step) {
-    const stencil_norm norm = s.schedule.norm;
-    const double *v = chunk;
-    double *folded = s.fold;
-    int64_t count = s.domain.chunk_count;
-    if (count > STENCIL_FOLD_VALUES) {
-        fold_own_groups(s, chunk, barrier, step);
-        v = folded;
-        count = (count + STENCIL_FOLD_VALUES - 1) / STENCIL_FOLD_VALUES;
-        folded += count;
-    }
-    while (count > STENCIL_FOLD_VALUES) {
+    const double *v = s.fold;
+    count = (count + STENCIL_FOLD_VALUES - 1) / STENCIL_FOLD_VALUES;
+    for (double *folded = s.fold + count; count > STENCIL_FOLD_VALUES;) {
         const int64_t groups = (count + STENCIL_FOLD_VALUES - 1) / STENCIL_FOLD_VALUES;
         for (int64_t g = blockIdx.x; g < groups; g += gridDim.x) {
-            const double value = fold_group(v, count, g, norm);
-            if (threadIdx.x + threadIdx.y == 0)
+            const double value = fold_group(read_values{v}, count, g, norm);
+            if (thread == 0)
                 folded[g] = value;
         }
         barrier.sync_all(step);
@@ -58,8 +52,7 @@ __device__ double grid_residual(const stencil_sweep &s, const double *chunk, Bar
         folded += groups;
         count = groups;
     }
-    const double value = count > 1 ? fold_group(v, count, 0, norm) : __ldcg(v);
-    return finish_residual(value, s.schedule.updated_cells, norm);
+    return finish_residual(fold_group(read_values{v}, count, 0, norm), s.schedule.updated_cells, norm);
 }
 
 __device__ __forceinline__ uint32_t decide(const stencil_schedule &schedule, double residual) {
@@ -118,28 +111,39 @@ __global__ void __launch_bounds__(block_threads, Blocks)
         await_launch_before();
     Barrier barrier(s.barrier);
     const stencil_domain &d = s.domain;
-    int64_t step = s.step_first, looks = 0;
-    uint32_t leave = STENCIL_LEAVE_NOT;
+    int64_t step = s.step_first;
+    uint32_t leave = STENCIL_LEAVE_NOT, looks = 0;
     const int64_t looks_before = step / s.schedule.check_every;
     int64_t to_check = (looks_before + 1) * s.schedule.check_every - step;
-    int64_t to_poll = s.poll_every;
+    int32_t to_poll = s.poll_every;
     /* The last level may still be read by a slow block, of this part or another, when the next look writes:
      * two sets of chunks in turns, over all launches. */
-    double *chunk = d.chunk;
-    if (!std::is_same<Barrier, none_barrier>::value && looks_before % 2 != 0)
-        chunk += d.chunk_set;
+    uint32_t set = std::is_same<Barrier, none_barrier>::value ? 0 : (uint32_t)looks_before & 1;
+    __shared__ tile_start start;
+    if (!std::is_same<Barrier, none_barrier>::value) {
+        if (thread_in_block() == 0)
+            start = start_of<Barrier::local>(s);
+        __syncthreads();
+    }
     for (const int64_t end = step + s.step_count; step < end && leave == STENCIL_LEAVE_NOT;) {
         const int from = (int)(step & 1);
         step++;
         const bool check = --to_check == 0 || step == s.schedule.last_step;
+        if (std::is_same<Barrier, none_barrier>::value) {
+            /* The launch is the step; the host looks at the residual. */
+            if (check)
+                launched_step<P, T, Batch, true>(s, from, d.chunk + d.chunk_first);
+            else
+                launched_step<P, T, Batch, false>(s, from, nullptr);
+            return;
+        }
         if (check) {
-            stream_step<P, T, Batch, true, Barrier::local>(s, from, chunk);
+            stream_step<P, T, Batch, true, Barrier::local>(s, start, from,
+                                                           d.chunk + d.chunk_first + set * d.chunk_set);
             to_check = s.schedule.check_every;
         } else {
-            stream_step<P, T, Batch, false, Barrier::local>(s, from, nullptr);
+            stream_step<P, T, Batch, false, Barrier::local>(s, start, from, nullptr);
         }
-        if (std::is_same<Barrier, none_barrier>::value)
-            return; /* the launch is the step; the host looks at the residual */
         const bool poll = --to_poll == 0;
         if (poll && is_speaker())
             relay_interrupt(s, step);
@@ -153,9 +157,8 @@ __global__ void __launch_bounds__(block_threads, Blocks)
             barrier.sync(step);
         }
         if (check) {
-            /* Chunk values are addressed by their number in the whole problem. */
-            const double residual = grid_residual(s, chunk - d.chunk_first, barrier, step);
-            chunk = d.chunk + (chunk == d.chunk ? d.chunk_set : 0);
+            const double residual = grid_residual(s, set, barrier, step);
+            set ^= 1;
             leave = decide(s.schedule, residual);
             if (is_speaker()) {
                 s.history[looks] = residual;

@@ -35,42 +35,48 @@ template <int V> __device__ __forceinline__ double join_chunk(const double *term
     return join_lanes(value, STENCIL_CHUNK_CELLS / V, norm);
 }
 
-/* Stores a chunk's value where another part folds it: to every part when all chunks are one group, else to
- * the one whose group it is in. */
-static __device__ __noinline__ void push_chunk(const stencil_sweep &s, const double *at, double value) {
-    const stencil_span &span = *s.span;
-    const int64_t offset = at - s.domain.chunk; /* the set's distance included */
-    const int64_t set = offset >= s.domain.chunk_set ? s.domain.chunk_set : 0;
-    const int64_t chunk = s.domain.chunk_first + offset - set;
-    if (s.domain.chunk_count <= STENCIL_FOLD_VALUES) {
-        for (uint32_t p = 0; p < s.barrier.parts; p++)
-            span.chunk[p][set + chunk] = value;
-        return;
+/* The value of chunk number `chunk` of the whole problem, in the memory of the part that has made it. */
+static __device__ __noinline__ double chunk_of_span(const stencil_domain &d, const stencil_span &span,
+                                                    int64_t chunk, uint32_t set) {
+    const int64_t at[3] = {chunk / d.chunk_plane, chunk % d.chunk_plane / d.chunk_row,
+                           chunk % d.chunk_row * STENCIL_CHUNK_CELLS};
+    int part = 0;
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        int place = 0;
+        while (at[axis] >= span.first[axis][place + 1])
+            place++;
+        part = part * span.count[axis] + place;
     }
-    uint32_t owner = 0;
-    while (chunk / STENCIL_FOLD_VALUES >= span.group_first[owner + 1])
-        owner++;
-    span.chunk[owner][set + chunk] = value;
+    return __ldcg(span.chunk[part] + set * d.chunk_set + chunk);
 }
 
-__device__ __forceinline__ void store_chunk(const stencil_sweep &s, double *at, double value) {
-    if (s.span == nullptr)
-        *at = value;
-    else
-        push_chunk(s, at, value);
-}
+/* Values of chunks, or of groups of them. They were written by other blocks: read past L1. */
+struct read_values {
+    const double *v;
+    __device__ __forceinline__ double operator()(int64_t i) const {
+        return __ldcg(v + i);
+    }
+};
+struct read_chunks {
+    const stencil_sweep &s;
+    uint32_t set;
+    __device__ __forceinline__ double operator()(int64_t i) const {
+        const stencil_domain &d = s.domain;
+        return s.span == nullptr ? __ldcg(d.chunk + set * d.chunk_set + i)
+                                 : chunk_of_span(d, *s.span, i, set);
+    }
+};
 
-/* The value of one group, by a whole block; every thread gets it. The values were written by other blocks:
- * read past L1. */
-__device__ __forceinline__ double fold_group(const double *v, int64_t count, int64_t group,
-                                             stencil_norm norm) {
+/* The value of one group of `count` values, by a whole block; every thread gets it. */
+template <class Read>
+__device__ __forceinline__ double fold_group(Read read, int64_t count, int64_t group, stencil_norm norm) {
     __shared__ double warp_value[block_threads / 32];
     const int thread = threadIdx.y * blockDim.x + threadIdx.x;
     const int64_t first = group * STENCIL_FOLD_VALUES + thread;
-    double value = first < count ? __ldcg(v + first) : 0.0;
+    double value = first < count ? read(first) : 0.0;
     for (int j = 1; j < STENCIL_FOLD_VALUES / STENCIL_FOLD_LANES; j++) {
         const int64_t at = first + j * STENCIL_FOLD_LANES;
-        value = join(value, at < count ? __ldcg(v + at) : 0.0, norm);
+        value = join(value, at < count ? read(at) : 0.0, norm);
     }
     value = join_lanes(value, 32, norm);
     __syncthreads(); /* the last group's values have been read */

@@ -22,13 +22,16 @@ struct tuning {
 };
 template <class P, class T, class Barrier> constexpr tuning tuning_of() {
     constexpr bool relaunch = std::is_same<Barrier, none_barrier>::value, f64 = sizeof(T) == 8;
+    /* For short steps: with three blocks its state would not stay in registers, and what is spilled has to be
+     * fetched from L2 after each acquire. */
+    constexpr int blocks = Barrier::local ? 2 : 3;
     constexpr bool star = P::row_reach(P::radius, 0) == 0;
     if (P::radius == 1 && star && P::rank == 2)
-        return relaunch ? tuning{4, f64 ? 4 : 3, 128} : f64 ? tuning{8, 2, 64} : tuning{4, 3, 32};
+        return relaunch ? tuning{4, f64 ? 4 : 3, 128} : f64 ? tuning{8, 2, 64} : tuning{4, blocks, 32};
     if (P::radius == 1 && star)
         return relaunch ? f64 ? tuning{2, 4, 32} : tuning{4, 3, 32}
                : f64 ? tuning{4, 2, 128}
-                        : tuning{2, 3, 128};
+                        : tuning{2, blocks, 128};
     if (P::radius == 1)
         return P::rank == 2 ? tuning{4, f64 ? 2 : 3, 128} : tuning{1, 2, 32};
     return tuning{P::radius == 3 ? 1 : 2, 2, P::rank == 2 ? 64 : 32};

@@ -142,12 +142,21 @@ template <class P, class T, int Batch> struct stream {
         if (p.count <= 0)
             return;
         start(u, at, march, cross);
+        if (Batch == 1 && s.tile_march == 1) {
+            T value[V];
+            advance(u, at, march, cross, 1);
+            finish<Check>(s, next, p.x, left_x, 0, at, chunk, value);
+            if (left_x > 0 && near_edge(d, p))
+                write_copies(d, !from, p.z, p.y, p.x, min(V, left_x), value);
+            return;
+        }
         for (int left = p.count; left > 0; left -= Batch) {
             advance(u, at, march, cross, left);
 #pragma unroll
             for (int k = 0; k < Batch; k++) {
                 if (k < left) {
-                    finish<Check>(s, next, p.x, left_x, k, at, chunk);
+                    T value[V];
+                    finish<Check>(s, next, p.x, left_x, k, at, chunk, value);
                     if (Check)
                         chunk += P::rank == 3 ? d.chunk_plane : d.chunk_row;
                 }
@@ -155,19 +164,18 @@ template <class P, class T, int Batch> struct stream {
             }
             shift();
         }
-        if (left_x > 0)
-            copy_edges(d, !from, next, p);
+        if (left_x > 0 && near_edge(d, p))
+            copy_rows<T>(d, !from, p.z, p.y, p.x, P::rank == 3 ? p.count : 1, P::rank == 3 ? 1 : p.count);
     }
 
     /* Computes, stores and, in a step that is looked at, sums one vector of cells. */
     template <bool Check>
     __device__ __forceinline__ void finish(const stencil_sweep &s, T *next, int x, int left_x, int k,
-                                           int64_t at, double *chunk) {
+                                           int64_t at, double *chunk, T *value) {
         const stencil_domain &d = s.domain;
         const stencil_norm norm = s.schedule.norm;
         const T *weight = weights_of<T>(d.weights);
         const T *b = static_cast<const T *>(d.b);
-        T value[V];
 #pragma unroll
         for (int v = 0; v < V; v++)
             value[v] = update(weight, k, v);
@@ -193,35 +201,34 @@ template <class P, class T, int Batch> struct stream {
                 term[v] = v < left_x ? residual_term(value[v], centre(k, v), norm) : 0.0;
             const double sum = join_chunk<V>(term, norm);
             if (left_x > 0 && x % STENCIL_CHUNK_CELLS == 0)
-                store_chunk(s, chunk, sum);
+                *chunk = sum;
         }
     }
 
-    /* Copies of this thread's edge cells, read back from what it has just stored: few tiles have any, and the
-     * march stays free of them. */
-    __device__ __forceinline__ void copy_edges(const stencil_domain &d, int to, const T *next,
-                                               const place &p) {
+    /* Whether this thread has edge cells. Few tiles do, so the march stays free of their copies. */
+    __device__ __forceinline__ static bool near_edge(const stencil_domain &d, const place &p) {
         const int deep = P::rank == 3 ? p.count : 1, high = P::rank == 3 ? 1 : p.count;
-        if (!(at_edge(d, STENCIL_X, p.x, p.x + V) || at_edge(d, STENCIL_Y, p.y, p.y + high) ||
-              (P::rank == 3 && at_edge(d, STENCIL_Z, p.z, p.z + deep))))
-            return;
-        const int cells = min(V, (int)d.n[STENCIL_X] - p.x);
-#pragma unroll 1
-        for (int h = 0; h < p.count; h++) {
-            const int z = P::rank == 3 ? p.z + h : 0, y = P::rank == 3 ? p.y : p.y + h;
-            T value[V];
-            load_vector(next + z * d.plane + y * d.row + p.x, value);
-            write_copies(d, to, z, y, p.x, cells, value);
-        }
+        return at_edge(d, STENCIL_X, p.x, p.x + V) || at_edge(d, STENCIL_Y, p.y, p.y + high) ||
+               (P::rank == 3 && at_edge(d, STENCIL_Z, p.z, p.z + deep));
     }
 };
 
-/* This thread's place in tile t. */
-template <class P, class T> __device__ __forceinline__ place place_in(const stencil_sweep &s, uint32_t t) {
+/* A tile by its place among the tiles of the launch. */
+struct tile_place {
+    uint32_t z, y, x;
+};
+
+__device__ __forceinline__ tile_place tile_at(const stencil_sweep &s, uint32_t t) {
+    const uint32_t cx = s.tile_count[STENCIL_X], cy = s.tile_count[STENCIL_Y], row = t / cx;
+    return {row / cy, row % cy, t % cx};
+}
+
+/* This thread's place in a tile. */
+template <class P, class T>
+__device__ __forceinline__ place place_in(const stencil_sweep &s, const tile_place &t) {
     const stencil_domain &d = s.domain;
-    const uint32_t cx = s.tile_count[STENCIL_X], cy = s.tile_count[STENCIL_Y];
-    const uint32_t tx = s.tile_first[STENCIL_X] + t % cx, ty = s.tile_first[STENCIL_Y] + t / cx % cy,
-                   tz = s.tile_first[STENCIL_Z] + t / cx / cy;
+    const uint32_t tx = s.tile_first[STENCIL_X] + t.x, ty = s.tile_first[STENCIL_Y] + t.y,
+                   tz = s.tile_first[STENCIL_Z] + t.z;
     const int march = (int)s.tile_march;
     place p;
     p.x = (int)(tx * blockDim.x + threadIdx.x) * vector_cells<T>;
@@ -237,20 +244,68 @@ template <class P, class T> __device__ __forceinline__ place place_in(const sten
     return p;
 }
 
-/* All tiles of this block for the step from buffer `from` to the other one. Together: they follow each other,
- * so that few blocks are this one's neighbours; otherwise they are visited backwards in odd steps. */
-template <class P, class T, int Batch, bool Check, bool Together>
-__device__ __forceinline__ void stream_step(const stencil_sweep &s, int from, double *chunk) {
+/* What a block's steps begin with: divisions take longer than a small tile, and they are the same in each
+ * step. */
+struct tile_start {
+    uint32_t first, end; /* tiles: of a run of them, or from the first one on in strides of the grid */
+    tile_place place[2]; /* of the first one in even and odd steps */
+};
+
+/* Together: the tiles of a block follow each other, so that few blocks are its neighbours; otherwise they are
+ * visited backwards in odd steps. */
+template <bool Together> __device__ __forceinline__ tile_start start_of(const stencil_sweep &s) {
     const uint32_t tiles = s.tile_count[0] * s.tile_count[1] * s.tile_count[2];
-    uint32_t t = blockIdx.x, end = tiles, stride = gridDim.x;
+    tile_start start = {blockIdx.x, tiles, {{0, 0, 0}, {0, 0, 0}}};
     if (Together) {
-        t = stencil_share(tiles, gridDim.x, blockIdx.x);
-        end = stencil_share(tiles, gridDim.x, blockIdx.x + 1);
-        stride = 1;
+        start.first = stencil_share(tiles, gridDim.x, blockIdx.x);
+        start.end = stencil_share(tiles, gridDim.x, blockIdx.x + 1);
     }
-    for (; t < end; t += stride) {
+    start.place[0] = tile_at(s, start.first);
+    start.place[1] = Together ? start.place[0] : tile_at(s, tiles - 1 - start.first);
+    return start;
+}
+
+/* A tile. Small fields have a tile of one row for each thread, which has fewer instructions to go through
+ * without a batch: at that size they are what takes time. */
+template <class P, class T, int Batch, bool Check>
+__device__ __forceinline__ void make_tile(const stencil_sweep &s, const tile_place &t, int from,
+                                          double *chunk) {
+    const place p = place_in<P, T>(s, t);
+    if (Batch > 1 && s.tile_march == 1) {
+        stream<P, T, 1> sweep;
+        sweep.template tile<Check>(s, from, p, chunk);
+    } else {
         stream<P, T, Batch> sweep;
-        sweep.template tile<Check>(s, from, place_in<P, T>(s, !Together && from ? tiles - 1 - t : t), chunk);
+        sweep.template tile<Check>(s, from, p, chunk);
+    }
+}
+
+/* The tile of this block in a launch of its own. */
+template <class P, class T, int Batch, bool Check>
+__device__ __forceinline__ void launched_step(const stencil_sweep &s, int from, double *chunk) {
+    const uint32_t last = s.tile_count[0] * s.tile_count[1] * s.tile_count[2] - 1;
+    make_tile<P, T, Batch, Check>(s, tile_at(s, from ? last - blockIdx.x : blockIdx.x), from, chunk);
+}
+
+/* All tiles of this block for the step from buffer `from` to the other one. */
+template <class P, class T, int Batch, bool Check, bool Together>
+__device__ __forceinline__ void stream_step(const stencil_sweep &s, const tile_start &start, int from,
+                                            double *chunk) {
+    tile_place t = start.place[from];
+    for (uint32_t i = start.first; i < start.end;) {
+        make_tile<P, T, Batch, Check>(s, t, from, chunk);
+        i += Together ? 1 : gridDim.x;
+        if (i >= start.end)
+            break;
+        if (!Together) {
+            t = tile_at(s, from ? start.end - 1 - i : i);
+        } else if (++t.x == s.tile_count[STENCIL_X]) {
+            t.x = 0;
+            if (++t.y == s.tile_count[STENCIL_Y]) {
+                t.y = 0;
+                t.z++;
+            }
+        }
     }
 }
 

@@ -38,7 +38,7 @@ typedef struct stencil_domain {
     int64_t chunk_row, chunk_plane; /* from row to row and from plane to plane of the whole problem */
     int64_t chunk_count;            /* of the whole problem */
     int64_t chunk_set;              /* on a device: elements from one set of chunk values to the other */
-    double *chunk;                  /* value of the part's first chunk; the others at the distances above */
+    double *chunk; /* chunk[number of a chunk]: its value; only those of this part are there */
 } stencil_domain;
 
 /* When residuals are looked at and what is decided then. */
@@ -100,11 +100,10 @@ typedef struct stencil_mailbox {
 /* The parts of a run as a kernel reaches them: in device memory, pointers into the memory of every part. */
 typedef struct stencil_span {
     stencil_control *control[STENCIL_PARTS_MAX];
-    /* Groups of chunks are shared out: part p folds group_first[p] … group_first[p + 1] - 1. Where all chunks
-     * are one group every part folds it. */
-    int64_t group_first[STENCIL_PARTS_MAX + 1];
-    double *chunk[STENCIL_PARTS_MAX]; /* chunk[p][number of the chunk]; only what part p folds is there */
+    double *chunk[STENCIL_PARTS_MAX]; /* chunk[p][number of the chunk]; only those of part p are there */
     double *fold[STENCIL_PARTS_MAX];  /* level 1 of the residual: every part has all of it */
+    int32_t count[3];                 /* parts along each axis, and where they begin: see stencil_cut */
+    int64_t first[3][STENCIL_PARTS_MAX + 1];
 } stencil_span;
 
 /* Argument of a persistent kernel: makes step_count steps from step_first. A relaunch is one step with the
@@ -114,10 +113,10 @@ typedef struct stencil_sweep {
     stencil_schedule schedule;
     int64_t step_first; /* steps already done */
     int64_t step_count;
-    int64_t poll_every;                    /* steps between looks at the mailbox */
+    int32_t poll_every;                    /* steps between looks at the mailbox */
     int64_t tile_march;                    /* cells of a tile along its march axis (y in 2D, z in 3D) */
     uint32_t tile_first[3], tile_count[3]; /* the box of tiles that the launch makes */
-    int64_t group_first, group_end;        /* that this part folds */
+    int64_t group_first, group_end;        /* groups of chunks that this part folds */
     const stencil_span *span;              /* NULL: no other part is reached */
     double *fold;    /* scratch of level 1 of the residual: stencil_fold_count(chunks) values */
     double *history; /* residuals of this launch, one per look */

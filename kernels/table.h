@@ -28,8 +28,8 @@ enum { STENCIL_BLOCK_THREADS = 256 }; /* of every kernel */
 const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precision precision,
                                           stencil_sweep_id sweep, stencil_barrier_id barrier);
 
-/* One level of folding: fold(const double *v, int64_t count, double *folded, int norm), any grid of
- * STENCIL_BLOCK_THREADS threads per block, a block per group. NULL without CUDA. */
+/* The first level of folding of the last look: fold(stencil_sweep by value) folds its groups from set 0 of
+ * the chunk values, a block of STENCIL_BLOCK_THREADS threads per group, any grid. NULL without CUDA. */
 const void *stencil_fold_kernel(void);
 
 #ifdef __cplusplus

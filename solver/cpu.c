@@ -107,7 +107,7 @@ static stencil_status create(stencil_cpu *cpu, stencil_problem *problem) {
     for (int part = 0; part < cut->parts; part++) {
         stencil_domain *d = &cpu->domain[part];
         stencil_domain_init(d, problem, cut, part, &cpu->layout, &buffers, cpu->field[part][B].data, push);
-        d->chunk = cpu->chunk + d->chunk_first;
+        d->chunk = cpu->chunk;
         cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
     }
     return push ? STENCIL_OK : find_halos(cpu, problem);
@@ -223,8 +223,8 @@ static void sweep_rows(const stencil_cpu *cpu, int64_t step, rows which, bool ch
                 continue;
             }
         }
-        cpu->sweep(d, step % 2 != 0, first, end, cpu->plan->streaming, check ? d->chunk : NULL,
-                   cpu->schedule.norm);
+        cpu->sweep(d, step % 2 != 0, first, end, cpu->plan->streaming,
+                   check ? d->chunk + d->chunk_first : NULL, cpu->schedule.norm);
         first = end;
     }
 }

@@ -2,6 +2,7 @@
 
 #include <omp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "kernels/cpu.h"
@@ -44,6 +45,7 @@ static stencil_status probe_gpu(stencil_gpu *gpu, int device) {
     struct cudaDeviceProp p;
     TRY_CUDA(cudaGetDeviceProperties(&p, device));
     snprintf(gpu->name, sizeof gpu->name, "%.120s", p.name);
+    TRY_CUDA(cudaDeviceGetPCIBusId(gpu->bus_id, sizeof gpu->bus_id, device));
     gpu->sm_count = p.multiProcessorCount;
     gpu->capability = 10 * p.major + p.minor;
     gpu->memory_bytes = (int64_t)p.totalGlobalMem;
@@ -56,6 +58,9 @@ static stencil_status probe_gpu(stencil_gpu *gpu, int device) {
 
 static stencil_status probe_gpus(stencil_machine *machine) {
     int count = 0;
+    /* Parts that share a GPU wait for each other: streams that share a queue of the driver would keep one of
+     * them from starting. The driver reads this once; 8 is its default, 32 the most. */
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     const cudaError_t state = cudaGetDeviceCount(&count);
     /* Both answers mean that there is none, whatever the driver calls it. */
     if (state == cudaErrorNoDevice || state == cudaErrorInsufficientDriver || count == 0) {

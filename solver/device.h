@@ -8,6 +8,7 @@ enum { STENCIL_GPUS_MAX = 16 };
 
 typedef struct stencil_gpu {
     char name[128];
+    char bus_id[32]; /* "0000:3B:00.0" */
     int sm_count;
     int capability; /* 90 for 9.0 */
     int clock_khz;

@@ -19,6 +19,7 @@ int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut
 #ifdef STENCIL_HAVE_CUDA
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 stencil_status stencil_gpu_take(const stencil_gpu_run *gpu) {
     TRY_CUDA(cudaSetDevice(gpu->device));
@@ -51,25 +52,15 @@ static void own_chunks(const stencil_problem *problem, const stencil_part_plan *
     *to = (f[0] + n[0] - 1) * plane + (f[1] + n[1] - 1) * row + (f[2] + n[2] - 1) / STENCIL_CHUNK_CELLS + 1;
 }
 
-/* Which chunk values each part keeps: those that it folds, or, where they are folded on the host, its own. */
+/* Each part keeps the values of its own chunks, and folds its share of the groups. */
 static void share_chunks(stencil_gpu_team *team, const stencil_problem *problem) {
-    int64_t set = 1;
+    int64_t set = 1, to;
     for (int p = 0; p < team->parts; p++) {
         stencil_gpu_run *gpu = &team->part[p];
-        int64_t from, to;
-        own_chunks(problem, &team->plan->part[p], &from, &to);
+        own_chunks(problem, &team->plan->part[p], &gpu->chunk_from, &to);
         gpu->sweep.group_first = first_group(team, problem, p);
         gpu->sweep.group_end = first_group(team, problem, p + 1);
-        set = to - from > set ? to - from : set;
-        gpu->chunk_from = from;
-        gpu->chunk_to = to;
-        if (!team->fold_on_host) {
-            const bool all = team->chunk_count <= STENCIL_FOLD_VALUES;
-            const int64_t end = gpu->sweep.group_end * STENCIL_FOLD_VALUES;
-            gpu->chunk_from = all ? 0 : gpu->sweep.group_first * STENCIL_FOLD_VALUES;
-            gpu->chunk_to = all || end > team->chunk_count ? team->chunk_count : end;
-            set = gpu->chunk_to - gpu->chunk_from > set ? gpu->chunk_to - gpu->chunk_from : set;
-        }
+        set = to - gpu->chunk_from > set ? to - gpu->chunk_from : set;
     }
     for (int p = 0; p < team->parts; p++)
         team->part[p].sweep.domain.chunk_set = set;
@@ -150,7 +141,7 @@ static void init_sweep(stencil_gpu_run *gpu, const stencil_problem *problem, con
     stencil_domain_init(&s->domain, problem, &plan->cut, gpu->part, &gpu->team->layout, buffers, gpu->b,
                         plan->halo != STENCIL_HALO_COPY);
     s->domain.chunk_set = chunk_set;
-    s->domain.chunk = gpu->chunk + (s->domain.chunk_first - gpu->chunk_from);
+    s->domain.chunk = gpu->chunk - gpu->chunk_from;
     s->schedule = gpu->team->schedule;
     s->poll_every = plan->poll_every;
     s->tile_march = plan->tile[problem->rank == 3 ? STENCIL_Z : STENCIL_Y];
@@ -216,8 +207,10 @@ static stencil_status create_span(stencil_gpu_run *gpu) {
         span.control[p] = other->control;
         span.chunk[p] = other->chunk - other->chunk_from;
         span.fold[p] = other->fold;
-        span.group_first[p] = other->sweep.group_first;
-        span.group_first[p + 1] = other->sweep.group_end;
+    }
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        span.count[axis] = team->plan->cut.count[axis];
+        memcpy(span.first[axis], team->plan->cut.first[axis], sizeof span.first[axis]);
     }
     TRY_CUDA(cudaMalloc((void **)&gpu->span, sizeof span));
     TRY_CUDA(cudaMemcpy(gpu->span, &span, sizeof span, cudaMemcpyHostToDevice));
@@ -272,6 +265,10 @@ stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *pl
     for (int p = 0; p < team->parts; p++)
         team->part[p] = (stencil_gpu_run){
             .team = team, .part = p, .device = plan->part[p].gpu, .plan = plan, .kernel = kernel};
+    for (int p = 0; p < team->parts; p++)
+        for (int q = 0; q < team->parts; q++)
+            team->part[p].shared =
+                team->part[p].shared || (p != q && team->part[p].device == team->part[q].device);
     share_chunks(team, problem);
     const stencil_status status = create_all(team, problem);
     if (status != STENCIL_OK)

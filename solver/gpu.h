@@ -43,6 +43,7 @@ struct stencil_gpu_run {
         edge_stream; /* the second one for edges that are copied while the rest is computed */
     cudaEvent_t begin, end, step_done, edges_done;
     cudaEvent_t made[2]; /* behind the last two steps, for other parts */
+    bool shared;       /* other parts have the same device */
     bool programmatic;   /* the device has programmatic dependent launch */
     /* Device memory, owned. */
     void *u[2], *b;
@@ -55,8 +56,7 @@ struct stencil_gpu_run {
     stencil_mailbox *mailbox; /* mapped */
     stencil_control *control_host;
     double *history_host; /* [STENCIL_HISTORY_MAX] */
-    /* Chunk values first to last are in `chunk`, one set after the other. */
-    int64_t chunk_from, chunk_to;
+    int64_t chunk_from;   /* number of the first chunk in `chunk`, which holds two sets */
     int halo_count;
     stencil_halo halo[STENCIL_DIRECTIONS]; /* copied after each step in mode COPY */
 };

@@ -115,7 +115,7 @@ static stencil_status fetch_chunks(const stencil_gpu_run *gpu) {
     const size_t row = (size_t)d->chunk_row * sizeof(double), rows = (size_t)(d->chunk_plane / d->chunk_row);
     const size_t across = (size_t)((d->n[STENCIL_X] + STENCIL_CHUNK_CELLS - 1) / STENCIL_CHUNK_CELLS);
     struct cudaMemcpy3DParms copy = {
-        .srcPtr = {d->chunk, row, row, rows},
+        .srcPtr = {d->chunk + d->chunk_first, row, row, rows},
         .dstPtr = {gpu->team->values + d->chunk_first, row, row, rows},
         .extent = {across * sizeof(double), (size_t)d->n[STENCIL_Y], (size_t)d->n[STENCIL_Z]},
         .kind = cudaMemcpyDeviceToHost,
@@ -133,17 +133,12 @@ stencil_status stencil_gpu_start_fold(stencil_gpu_run *gpu) {
     const int64_t groups = s->group_end - s->group_first;
     if (groups == 0)
         return STENCIL_OK;
-    const double *v = gpu->chunk;
-    double *folded = gpu->fold + s->group_first;
-    const int64_t rest = gpu->team->chunk_count - s->group_first * STENCIL_FOLD_VALUES;
-    int64_t count = groups * STENCIL_FOLD_VALUES < rest ? groups * STENCIL_FOLD_VALUES : rest;
-    int norm = (int)s->schedule.norm;
-    void *arguments[] = {&v, &count, &folded, &norm};
+    void *arguments[] = {&gpu->sweep};
     const dim3 grid = {groups < 65535 ? (unsigned)groups : 65535, 1, 1},
                block = {STENCIL_BLOCK_THREADS, 1, 1};
     TRY_CUDA(cudaLaunchKernel(stencil_fold_kernel(), grid, block, arguments, 0, gpu->stream));
-    TRY_CUDA(cudaMemcpyAsync(gpu->team->values + s->group_first, folded, (size_t)groups * sizeof *folded,
-                             cudaMemcpyDeviceToHost, gpu->stream));
+    TRY_CUDA(cudaMemcpyAsync(gpu->team->values + s->group_first, gpu->fold + s->group_first,
+                             (size_t)groups * sizeof *gpu->fold, cudaMemcpyDeviceToHost, gpu->stream));
     return STENCIL_OK;
 }
 

@@ -11,9 +11,9 @@ static stencil_status call_pinned(stencil_gpu_run *gpu, stencil_status (*functio
     stencil_pin *pin = NULL;
     TRY(stencil_gpu_take(gpu));
     if (gpu->team->parts > 1) {
-        char bus[32];
-        TRY_CUDA(cudaDeviceGetPCIBusId(bus, sizeof bus, gpu->device));
-        pin = stencil_pin_near(bus); /* where that is not possible the thread stays where it is */
+        char bus_id[32];
+        TRY_CUDA(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, gpu->device));
+        pin = stencil_pin_near(bus_id); /* where that is not possible the thread stays where it is */
     }
     const stencil_status status = function(gpu, context);
     stencil_pin_release(pin);

@@ -291,7 +291,7 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
     /* A look at the mailbox crosses the bus: about once a millisecond, by the time that memory needs for a
      * step. */
     const double cells = (double)largest.n[0] * (double)largest.n[1] * (double)largest.n[2];
-    plan->poll_every = (int64_t)(1e-3 / (2e-6 + 16.0 * cells / 4e12)) + 1;
+    plan->poll_every = (int32_t)(1e-3 / (2e-6 + 16.0 * cells / 4e12)) + 1;
     return STENCIL_OK;
 }
 #else

@@ -82,7 +82,7 @@ typedef struct stencil_plan {
     int threads;                /* CPU threads */
     bool streaming;             /* CPU: the fields are larger than the cache, results bypass it */
     stencil_barrier_id barrier; /* between the steps */
-    int64_t poll_every;         /* persistent loops: steps between looks at the host's wishes */
+    int32_t poll_every;         /* persistent loops: steps between looks at the host's wishes */
     int block_x, block_y;       /* threads of a block */
     int cluster_blocks;         /* blocks of a cluster; 1: none */
     stencil_patience patience;

@@ -30,9 +30,9 @@ namespace stencil {
 struct neighbor_barrier {
     static constexpr bool local = true;
     const stencil_barrier_state &s;
-    uint32_t epoch, goal;
-    uint32_t *flag;     /* that this thread watches, or stores to in another part; NULL: none */
-    uint32_t rest, end; /* entries of the list beyond one for each watching thread */
+    uint32_t epoch;
+    uint32_t *flag; /* that this thread watches, or stores to in another part; NULL: none */
+    bool more;      /* the list is longer than one entry for each watching thread */
 
     /* Warps by role: none of the lanes of a warp has to take two ways. The last thread stores the local flag,
      * the warp before the last the remote ones, all others watch. In blocks of one or two warps the last
@@ -43,6 +43,9 @@ struct neighbor_barrier {
     __device__ __forceinline__ static uint32_t watchers() {
         return threads() > 64 ? threads() - 64 : threads();
     }
+    __device__ __forceinline__ uint32_t count() const {
+        return s.neighbor_first[blockIdx.x + 1] - s.neighbor_first[blockIdx.x];
+    }
     __device__ __forceinline__ uint32_t *remote_flag(uint32_t part) const {
         return s.parts > 1 && (s.announce[blockIdx.x] >> part & 1) != 0
                    ? s.peer_words[part] + stencil_barrier_flag_at(s.first + blockIdx.x)
@@ -50,14 +53,12 @@ struct neighbor_barrier {
     }
 
     __device__ explicit neighbor_barrier(const stencil_barrier_state &state)
-        : s(state), epoch(*stencil_barrier_flag(&state, state.first + blockIdx.x)),
-          goal(stencil_barrier_epoch(&state)[blockIdx.x]), flag(nullptr) {
+        : s(state), epoch(*stencil_barrier_flag(&state, state.first + blockIdx.x)), flag(nullptr) {
         /* The list does not change: reading it again in every step would cost two trips to L2. */
-        const uint32_t t = thread_in_block(), mine = s.neighbor_first[blockIdx.x] + t;
-        end = s.neighbor_first[blockIdx.x + 1];
-        rest = t < watchers() ? mine + watchers() : end;
-        if (t < watchers() && mine < end)
-            flag = stencil_barrier_flag(&s, s.neighbor[mine]);
+        const uint32_t t = thread_in_block();
+        more = count() > watchers();
+        if (t < watchers() && t < count())
+            flag = stencil_barrier_flag(&s, s.neighbor[s.neighbor_first[blockIdx.x] + t]);
         if (t >= watchers() && t - watchers() < s.parts)
             flag = remote_flag(t - watchers());
     }
@@ -82,22 +83,28 @@ struct neighbor_barrier {
         } else if (flag != nullptr) {
             spin(s, step, [&] { return arrived(flag); });
         }
-        for (uint32_t i = rest; i < end; i += watchers()) {
-            const uint32_t *other = stencil_barrier_flag(&s, s.neighbor[i]);
-            spin(s, step, [&] { return arrived(other); });
-        }
+        for (uint32_t i = watchers(); more && i < count(); i += watchers())
+            if (t < watchers() && i + t < count()) {
+                const uint32_t *other =
+                    stencil_barrier_flag(&s, s.neighbor[s.neighbor_first[blockIdx.x] + i + t]);
+                spin(s, step, [&] { return arrived(other); });
+            }
         __syncthreads();
     }
 
     /* Passes of all together are counted apart from the flags, in the span's words. */
     __device__ void sync_all(int64_t step) {
-        goal += gridDim.x;
+        uint32_t *const counted = stencil_barrier_epoch(&s) + blockIdx.x;
         __syncthreads();
-        if (s.parts > 1) {
-            if (thread_in_block() < 32)
+        if (thread_in_block() < 32) {
+            const uint32_t goal = *counted + gridDim.x;
+            __syncwarp();
+            if (s.parts > 1)
                 span_and_wait(s, goal, span_epoch() + 1, step);
-        } else if (thread_in_block() == 0) {
-            count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
+            else if (thread_in_block() == 0)
+                count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
+            if (thread_in_block() == 0)
+                *counted = goal;
         }
         __syncthreads();
     }
@@ -105,10 +112,7 @@ struct neighbor_barrier {
     __device__ __forceinline__ uint32_t span_epoch() const {
         return load_relaxed(stencil_barrier_span(&s) + s.part);
     }
-    __device__ void leave() {
-        if (thread_in_block() == 0)
-            stencil_barrier_epoch(&s)[blockIdx.x] = goal;
-    }
+    __device__ void leave() {}
 };
 
 } // namespace stencil

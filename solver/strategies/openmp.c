@@ -8,6 +8,9 @@
 #include "solver/strategy.h"
 
 #ifdef STENCIL_HAVE_CUDA
+#include <cuda.h>
+#include <string.h>
+
 /* What the threads share. Thread 0 writes what it has decided before a barrier, all read it after it. */
 typedef struct loop {
     const stencil_watch *watch;
@@ -16,17 +19,87 @@ typedef struct loop {
     stencil_status failed; /* of any thread */
 } loop;
 
+/* The next step's launch, queued while this step runs, so that launching takes no time of its own: in a
+ * second stream, behind a gate that the host opens after the barrier. */
+typedef CUresult (*wait_value)(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags);
+typedef struct gate {
+    wait_value wait;           /* NULL: not possible here, every step is launched when its time has come */
+    volatile uint32_t *opened; /* pinned: steps that may begin */
+    cudaStream_t stream[2];    /* of even and odd steps; the first one is the part's own */
+    int64_t queued;            /* step that is queued behind the gate; 0: none (step 0 never is) */
+} gate;
+
+/* Parts that share a GPU share queues of its driver, too, where one that waits at its gate would be in the
+ * way. */
+static stencil_status create_gate(stencil_gpu_run *gpu, gate *g) {
+    enum cudaDriverEntryPointQueryResult found;
+    void *function = NULL;
+    int able = 0;
+    *g = (gate){.stream = {gpu->stream, gpu->stream}};
+    if (gpu->shared || gpu->halo_count > 0)
+        return STENCIL_OK;
+    TRY_CUDA(
+        cudaGetDriverEntryPointByVersion("cuStreamWaitValue32", &function, 12000, cudaEnableDefault, &found));
+    TRY_CUDA(cudaDeviceGetAttribute(&able, cudaDevAttrHostRegisterSupported, gpu->device));
+    if (found != cudaDriverEntryPointSuccess || function == NULL || !able)
+        return STENCIL_OK;
+    void *word = NULL;
+    TRY_CUDA(cudaHostAlloc(&word, sizeof(uint32_t), cudaHostAllocMapped | cudaHostAllocPortable));
+    g->opened = word;
+    *g->opened = 0;
+    TRY_CUDA(cudaStreamCreateWithFlags(&g->stream[1], cudaStreamNonBlocking));
+    memcpy(&g->wait, &function, sizeof g->wait); /* ISO C has no conversion for it */
+    return STENCIL_OK;
+}
+
+/* Lets whatever is queued run to its end. */
+static void destroy_gate(stencil_gpu_run *gpu, gate *g) {
+    if (g->opened != NULL)
+        *g->opened = (uint32_t)g->queued;
+    if (g->stream[1] != NULL && g->stream[1] != gpu->stream) {
+        cudaStreamSynchronize(g->stream[1]);
+        cudaStreamDestroy(g->stream[1]);
+    }
+    cudaStreamSynchronize(gpu->stream);
+    cudaFreeHost((void *)(uintptr_t)g->opened);
+}
+
+static stencil_status launch_in(stencil_gpu_run *gpu, const gate *g, int64_t step) {
+    const cudaStream_t own = gpu->stream;
+    gpu->stream = g->stream[step % 2];
+    const stencil_status status = stencil_gpu_advance(gpu, step);
+    gpu->stream = own;
+    return status;
+}
+
+/* Queues a step behind the gate. */
+static stencil_status queue(stencil_gpu_run *gpu, gate *g, int64_t step) {
+    const CUresult state = g->wait((CUstream)g->stream[step % 2], (CUdeviceptr)(uintptr_t)g->opened,
+                                   (cuuint32_t)step, CU_STREAM_WAIT_VALUE_GEQ);
+    CHECK(state == CUDA_SUCCESS, INTERNAL, "CUDA: error %d of cuStreamWaitValue32", (int)state);
+    g->queued = step;
+    return launch_in(gpu, g, step);
+}
+
+/* One step: begun by opening its gate or by launching it; the next one is queued while it runs, unless the
+ * residual or the user may end the run before it. */
+static stencil_status make_step(stencil_gpu_run *gpu, gate *g, int64_t step, bool goes_on) {
+    if (g->queued == step && step > 0)
+        *g->opened = (uint32_t)step;
+    else
+        TRY(launch_in(gpu, g, step));
+    if (goes_on && g->wait != NULL)
+        TRY(queue(gpu, g, step + 1));
+    TRY_CUDA(cudaStreamSynchronize(g->stream[step % 2]));
+    return STENCIL_OK;
+}
+
 /* All threads arrive, and go on or leave together. */
 static bool all_well(loop *l, stencil_status status) {
     if (status != STENCIL_OK)
         __atomic_store_n(&l->failed, status, __ATOMIC_RELAXED);
 #pragma omp barrier
     return __atomic_load_n(&l->failed, __ATOMIC_RELAXED) == STENCIL_OK;
-}
-
-static stencil_status make_step(stencil_gpu_run *gpu, int64_t step) {
-    TRY(stencil_gpu_advance(gpu, step));
-    return stencil_gpu_wait(gpu);
 }
 
 static stencil_status mark(stencil_gpu_run *gpu, cudaEvent_t event) {
@@ -48,25 +121,24 @@ static stencil_status decide(stencil_gpu_run *gpu, loop *l, int64_t step, bool c
     return STENCIL_OK;
 }
 
-/* Whether this step ends with a word of thread 0 to the others: when the residual was looked at, and now and
- * then for the progress and the user's wish to stop, which cost a second barrier. */
-enum { WORD_EVERY = 16 };
+/* Steps between words of thread 0 to the others about the progress and the user's wish to stop, which cost a
+ * second barrier. */
+enum { WORD_EVERY = 64 };
 
-/* A barrier never separates a failing thread from the others: every round trip of all_well() is made by all.
- */
-static stencil_status run_part(stencil_gpu_run *gpu, void *context) {
-    loop *l = context;
+/* A failing thread never leaves the others at a barrier: every all_well() is passed by all. */
+static stencil_status run_steps(stencil_gpu_run *gpu, gate *g, loop *l) {
     const stencil_schedule *schedule = &gpu->team->schedule;
     stencil_status status = mark(gpu, gpu->begin);
     int64_t step = 0;
     while (step < schedule->last_step && !l->stop) {
+        const bool check = stencil_schedule_checks(schedule, step + 1),
+                   word = check || (step + 1) % WORD_EVERY == 0;
         if (status == STENCIL_OK)
-            status = make_step(gpu, step);
+            status = make_step(gpu, g, step, !word);
         step++;
-        const bool check = stencil_schedule_checks(schedule, step);
         if (!all_well(l, status))
             return status;
-        if (!check && step % WORD_EVERY != 0)
+        if (!word)
             continue;
         if (check)
             status = fold(gpu);
@@ -79,6 +151,16 @@ static stencil_status run_part(stencil_gpu_run *gpu, void *context) {
     }
     TRY(mark(gpu, gpu->end));
     return stencil_gpu_wait(gpu);
+}
+
+static stencil_status run_part(stencil_gpu_run *gpu, void *context) {
+    gate g;
+    loop *l = context;
+    stencil_status status = create_gate(gpu, &g);
+    if (all_well(l, status))
+        status = run_steps(gpu, &g, l);
+    destroy_gate(gpu, &g);
+    return status;
 }
 
 static stencil_status run_gpu(stencil_gpu_team *team, const stencil_watch *watch, stencil_report *report) {

@@ -110,14 +110,16 @@ static stencil_status launch(stencil_gpu_run *gpu, const launch_call *call) {
         .blockDim = {(unsigned)plan->block_x, (unsigned)plan->block_y, 1},
         .stream = gpu->stream,
         .attrs = attribute,
-        .numAttrs = plan->cluster_blocks > 1 ? 2 : 1,
+        /* Parts that share a GPU fit on it together because the plan shares out its multiprocessors;
+         * cooperative launches of several streams do not always start beside each other. */
+        .numAttrs = gpu->shared                ? 0
+                    : plan->cluster_blocks > 1 ? 2
+                                               : 1,
     };
     if (call->first == 0)
         TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
     TRY_CUDA(cudaLaunchKernelExC(&config, gpu->kernel->function, arguments));
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
-    TRY_CUDA(cudaMemcpyAsync(gpu->control_host, gpu->control, sizeof *gpu->control, cudaMemcpyDeviceToHost,
-                             gpu->stream));
     return STENCIL_OK;
 }
 
@@ -142,7 +144,11 @@ static stencil_status wait(stencil_gpu_run *gpu, const stencil_watch *watch) {
 static stencil_status launch_and_wait(stencil_gpu_run *gpu, void *context) {
     const launch_call *call = context;
     TRY(launch(gpu, call));
-    return wait(gpu, call->watch);
+    TRY(wait(gpu, call->watch));
+    /* Not queued behind the kernel: a copy that waits may keep another part's kernel from starting. */
+    TRY_CUDA(cudaMemcpyAsync(gpu->control_host, gpu->control, sizeof *gpu->control, cudaMemcpyDeviceToHost,
+                             gpu->stream));
+    return stencil_gpu_wait(gpu);
 }
 
 /* Whether somebody gave up: the part that did so first says where; the others only know that it happened. */
