@@ -55,7 +55,7 @@ static stencil_status add_rows(bench *b, const stencil_machine *machine, const s
                                   id == STENCIL_BARRIER_none ? "grid.sync" : stencil_barriers[id].name,
                                   "s/pass", &row));
         b->id[row] = (stencil_barrier_id)id;
-        if (on_gpu && machine->gpu[options->gpu].capability < stencil_barriers[id].capability)
+        if (on_gpu && machine->gpu[options->gpu[0]].capability < stencil_barriers[id].capability)
             snprintf(result->row[row].skipped, sizeof result->row[row].skipped,
                      "needs compute capability %d.%d", stencil_barriers[id].capability / 10,
                      stencil_barriers[id].capability % 10);
@@ -209,8 +209,8 @@ static stencil_status verify_gpu(void *context, int row, int64_t passes, double 
 
 static stencil_status prepare_gpu(bench *b, const stencil_bench_options *options,
                                   const stencil_machine *machine) {
-    TRY_CUDA(cudaSetDevice(options->gpu));
-    TRY(ring(b, (uint32_t)machine->gpu[options->gpu].sm_count));
+    TRY_CUDA(cudaSetDevice(options->gpu[0]));
+    TRY(ring(b, (uint32_t)machine->gpu[options->gpu[0]].sm_count));
     const size_t n = b->participants, words = stencil_barrier_word_count(b->participants);
     const size_t count = words + STENCIL_LINE_WORDS + n + (n + 1) + 2 * n;
     TRY_CUDA(cudaMalloc(&b->memory, count * sizeof(uint32_t)));

@@ -74,7 +74,7 @@ static stencil_status add_strategies(sweep *s, const stencil_bench_options *opti
         const stencil_run_options run = {.sync = name,
                                          .backend = options->backend,
                                          .gpu_count = options->backend == STENCIL_BACKEND_GPU,
-                                         .gpu = {options->gpu}};
+                                         .gpu = {options->gpu[0]}};
         if (why[0] == '\0')
             TRY(stencil_plan_make(&s->plan[i], &s->problem, &run, machine));
     }
@@ -139,7 +139,6 @@ static stencil_status choose_iterations(sweep *s, const stencil_bench_options *o
     for (int i = s->first_strategy; i < result->row_count; i++)
         result->row[i].iterations = steps;
     s->steps = steps;
-    stencil_bench_add_number(result, "steps_per_sample", steps);
     return STENCIL_OK;
 }
 
@@ -155,7 +154,7 @@ static stencil_status measure(sweep *s, const stencil_bench_options *options, co
     stencil_field_fill_rims(&s->initial, s->problem.boundary, s->problem.radius);
     s->ceiling = (stencil_ceiling){
         .backend = options->backend,
-        .gpu = options->gpu,
+        .gpu = options->gpu[0],
         .threads = machine->cpu_threads,
         .bytes = stencil_layout_bytes(&s->problem.layout),
         .from = s->initial.data,
