@@ -1,4 +1,6 @@
-/* stencil bench: measures this machine, as tables for people and JSON for programs. */
+/* stencil bench: measures this machine, as tables for people, JSON and CSV for programs, and plots. */
+#include "app/bench.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,21 +10,20 @@
 #include "app/commands.h"
 #include "app/json.h"
 #include "app/problem_options.h"
-#include "app/text.h"
+#include "app/target.h"
 #include "app/threads.h"
-#include "bench/bench.h"
 
-enum { LABEL_COLUMNS = 12, NAME_COLUMNS = 11 };
+enum { NAME_COLUMNS = 13 };
 
 typedef struct bench_options {
     problem_options problem;
     option_list size;
     int device;
     option_devices gpus;
-    int64_t threads, samples, iterations;
-    double max_time;
-    const char *json;
-    bool list, force, quiet;
+    int64_t threads, samples, iterations, repeats;
+    double timeout, max_noise, margin;
+    const char *json, *csv, *md, *plot, *against, *child;
+    bool list, fail, inject_fault, force, quiet;
 } bench_options;
 
 /* In the order of stencil_backend. */
@@ -34,20 +35,30 @@ static const char *device_choice(int index) {
 #define AT(field) offsetof(bench_options, field)
 static const option measure_table[] = {
     {"list", 'l', OPTION_FLAG, AT(list), NULL, .help = "list the benchmarks, then stop"},
-    {"samples", 'n', OPTION_INTEGER, AT(samples), "N", .help = "samples of everything that is timed",
-     .preset = "11", .minimum = 1, .maximum = STENCIL_BENCH_SAMPLES_MAX},
+    {"samples", 'n', OPTION_INTEGER, AT(samples), "N",
+     .help = "samples of each row (default: 7, and more where they spread too much)", .minimum = 1,
+     .maximum = STENCIL_BENCH_SAMPLES_MAX},
+    {"max-noise", 0, OPTION_REAL, AT(max_noise), "P",
+     .help = "samples may spread by P % (standard deviation); wider rows are marked with ~", .preset = "5",
+     .positive = true},
+    {"timeout", 0, OPTION_REAL, AT(timeout), "S",
+     .help = "take no further samples in a benchmark after S seconds, once each row has 5", .preset = "8"},
     {"iterations", 0, OPTION_INTEGER, AT(iterations), "N",
-     .help = "steps, copies, … in one sample (default: as many as take about 0.4 s)", .minimum = 1,
+     .help = "steps, copies, … in one sample (default: as many as take about 0.1 s)", .minimum = 1,
      .maximum = INT32_MAX},
-    {"max-time", 0, OPTION_REAL, AT(max_time), "S",
-     .help = "begin no further round of samples after S seconds, once there are 3", .preset = "60"},
+    {"repeats", 0, OPTION_INTEGER, AT(repeats), "N",
+     .help = "repetitions in the kernels of published methods (default: as published)", .minimum = 1,
+     .maximum = INT32_MAX},
+    {"inject-fault", 0, OPTION_FLAG, AT(inject_fault), NULL,
+     .help = "for tests: plant a barrier that does not hold; must end with exit code 70"},
     {NULL},
 };
 static const option place_table[] = {
     {"device", 0, OPTION_CHOICE, AT(device), "WHERE", .help = "auto takes a GPU where there is one",
      .preset = "auto", .choice = device_choice},
-    {"gpus", 'g', OPTION_DEVICES, AT(gpus), "1|ID,", .help = "GPU 0 (1), or GPU ID; means --device gpu",
-     .maximum = 1},
+    {"gpus", 'g', OPTION_DEVICES, AT(gpus), "N|LIST",
+     .help = "how many (2), or which ones (0,2 or 2,); means --device gpu (default: all)",
+     .maximum = STENCIL_GPUS_MAX},
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
     {NULL},
@@ -60,93 +71,35 @@ static const option size_table[] = {
 static const option output_table[] = {
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write all samples as JSON; - writes it to standard output in place of the tables"},
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
+    {"csv", 0, OPTION_TEXT, AT(csv), "FILE", .help = "write the statistics of all rows as CSV; - as above"},
+    {"md", 0, OPTION_TEXT, AT(md), "FILE", .help = "write the tables as Markdown; - as above"},
+    {"plot", 0, OPTION_TEXT, AT(plot), "DIR",
+     .help = "draw PNGs into DIR with gnuplot, and keep its scripts"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print no table and no progress"},
+    {NULL},
+};
+static const option against_table[] = {
+    {"against", 0, OPTION_TEXT, AT(against), "FILE",
+     .help = "compare with the JSON of an earlier run: same, faster, slower or unclear for each row"},
+    {"margin", 0, OPTION_REAL, AT(margin), "P", .help = "what differs by less than P % is the same",
+     .preset = "3"},
+    {"fail", 0, OPTION_FLAG, AT(fail), NULL, .help = "end with exit code 1 where a row is slower or changed"},
+    {NULL},
+};
+static const option child_table[] = {
+    {"child", 0, OPTION_TEXT, AT(child), "NAME", .help = "answer the question of a benchmark"},
     {NULL},
 };
 static const option_group bench_groups[] = {
     {"What", measure_table, 0},  {"Where", place_table, 0},
     {"Size", size_table, 0},     {"Problem", problem_option_table, AT(problem)},
-    {"Output", output_table, 0}, {NULL},
+    {"Output", output_table, 0}, {"Comparison", against_table, 0},
+    {"", child_table, 0},        {NULL},
 };
 
-/* One table row; the unit of all times is `scale` seconds. */
-static void print_row(FILE *out, const stencil_bench_row *row, double scale) {
-    const char *per = strchr(row->unit, '/');
-    fprintf(out, "%-*s ", NAME_COLUMNS, row->name);
-    if (row->skipped[0] != '\0') {
-        options_print_wrapped(out, row->skipped, fprintf(out, "skipped: ") + NAME_COLUMNS + 1,
-                              NAME_COLUMNS + 1);
-        return;
-    }
-    const stencil_statistics *s = &row->statistics;
-    fprintf(out, "%-5s %10.5g %6.2f%% %10.5g %10.5g", per != NULL ? per + 1 : "", s->median / scale,
-            100 * s->mad / s->median, s->p5 / scale, s->p95 / scale);
-    if (row->cells > 0)
-        fprintf(out, " %7.4g", 1e-9 * stencil_bench_cells_per_s(row));
-    else
-        fprintf(out, " %7s", "");
-    if (row->bytes > 0)
-        fprintf(out, " %7.5g", 1e-9 * stencil_bench_bytes_per_s(row));
-    if (!isnan(row->ratio))
-        fprintf(out, " %4.0f%%", 100 * row->ratio);
-    fputc('\n', out);
-}
-
-static void print_rows(FILE *out, const stencil_bench_result *result) {
-    double longest_s = 0;
-    for (int i = 0; i < result->row_count; i++)
-        longest_s = fmax(longest_s, result->row[i].statistics.median);
-    const double scale = longest_s >= 0.1 ? 1e-3 : 1e-6;
-    fprintf(out, "\n%-*s %-5s %10s %7s %10s %10s %7s %7s %5s\n", NAME_COLUMNS, "", "per",
-            scale == 1e-3   ? "median ms"
-            : longest_s > 0 ? "median us"
-                            : "",
-            "noise", "p5", "p95", "Gcell/s", "GB/s", "copy");
-    for (int i = 0; i < result->row_count; i++)
-        print_row(out, &result->row[i], scale);
-    fputc('\n', out);
-    const char *last = "";
-    for (int i = 0; i < result->row_count; i++) {
-        const stencil_bench_row *row = &result->row[i];
-        if (row->formula[0] != '\0' && strcmp(row->formula, last) != 0)
-            fprintf(out, "Bytes       per %s: %s\n", strchr(row->unit, '/') + 1, row->formula);
-        last = row->formula;
-    }
-}
-
-static void print_parameters(FILE *out, const stencil_bench_result *result) {
-    char text[1024] = "", number[TEXT_SIZE];
-    size_t used = 0;
-    for (int i = 0; i < result->parameter_count && used < sizeof text; i++) {
-        const stencil_bench_parameter *p = &result->parameter[i];
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", i > 0 ? ", " : "", p->name,
-                                 p->text[0] != '\0' ? p->text : text_count(p->number, number));
-    }
-    if (used > 0)
-        options_print_wrapped(out, text, fprintf(out, "Parameters  "), LABEL_COLUMNS);
-}
-
-static void print_result(FILE *out, const stencil_bench_result *result) {
-    fprintf(out, "Benchmark   ");
-    options_print_wrapped(out, result->benchmark, LABEL_COLUMNS, LABEL_COLUMNS);
-    if (result->skipped[0] != '\0') {
-        options_print_wrapped(out, result->skipped, fprintf(out, "Skipped     "), LABEL_COLUMNS);
-        return;
-    }
-    fprintf(out, "Device      %s: %s\n", result->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
-            result->device);
-    print_parameters(out, result);
-    int64_t samples = 0;
-    for (int i = 0; i < result->row_count; i++)
-        samples = result->row[i].sample_count > samples ? result->row[i].sample_count : samples;
-    fprintf(out, "Samples     %lld of each row, in turns; noise: median absolute deviation\n",
-            (long long)samples);
-    print_rows(out, result);
-    for (int i = 0; i < result->note_count; i++)
-        options_print_wrapped(out, result->note[i],
-                              fprintf(out, "%-*s", LABEL_COLUMNS, i == 0 ? "Notes" : ""), LABEL_COLUMNS);
-}
+/* How a benchmark starts this program again for what may hang or crash. */
+static const char *const child_command[] = {"/proc/self/exe", "bench", "--child", NULL};
 
 static void show_progress(void *context, const char *what) {
     (void)context;
@@ -185,10 +138,15 @@ static stencil_status make_options(const bench_options *options, stencil_bench_o
           "--gpus and --device cpu contradict each other: give one of them");
     stencil_bench_options_init(bench);
     bench->backend = options->gpus.count > 0 ? STENCIL_BACKEND_GPU : (stencil_backend)options->device;
-    bench->gpu = options->gpus.count > 0 ? options->gpus.id[0] : 0;
-    bench->samples = options->samples;
+    for (int i = 0; i < options->gpus.count; i++)
+        bench->gpu[bench->gpu_count++] = options->gpus.id[i];
+    bench->samples = options->samples > 0 ? options->samples : 0;
     bench->iterations = options->iterations > 0 ? options->iterations : 0;
-    bench->max_s = options->max_time;
+    bench->repeats = options->repeats > 0 ? options->repeats : 0;
+    bench->max_noise = options->max_noise / 100;
+    bench->timeout_s = options->timeout;
+    bench->inject_fault = options->inject_fault;
+    bench->child_command = child_command;
     bench->progress = progress_wanted(options) ? show_progress : NULL;
     stencil_spec *spec = &bench->spec;
     spec->rank = options->size.count;
@@ -212,37 +170,112 @@ static stencil_status choose_benchmarks(const invocation *call, int *index, int 
     return STENCIL_OK;
 }
 
-static stencil_status run_all(const invocation *call, const int *index, int count,
-                              stencil_bench_result *result) {
-    const bench_options *options = call->values;
-    const int64_t started_s = (int64_t)time(NULL);
-    stencil_bench_options bench;
-    stencil_machine machine;
-    TRY(make_options(options, &bench));
-    TRY(json_check_target(options->json, options->force, NULL));
-    TRY(threads_start(options->threads));
-    TRY(stencil_machine_probe(&machine));
+/* What cannot be written is found before anything is measured. */
+static stencil_status check_targets(const bench_options *options, const int *index, int count) {
+    const char *const target[] = {options->json, options->csv, options->md};
+    int to_stdout = 0;
+    for (int i = 0; i < 3; i++)
+        to_stdout += target_is_stdout(target[i]);
+    CHECK(to_stdout <= 1, USAGE, "--json, --csv and --md: only one of them can be standard output");
+    CHECK(!options->fail || options->against != NULL, USAGE, "--fail needs --against");
+    TRY(json_check_target(options->json, options->force, options->against));
+    TRY(target_check("--csv", options->csv, options->force, options->against));
+    TRY(target_check("--md", options->md, options->force, options->against));
+    return bench_plot_check(options->plot, options->force, index, count);
+}
+
+static bool tables_wanted(const bench_options *options) {
+    return !options->quiet && !target_is_stdout(options->json) && !target_is_stdout(options->csv) &&
+           !target_is_stdout(options->md);
+}
+
+/* Runs them one after the other; the first failure is kept in *failure, and the rest goes on. */
+static void run_each(const bench_options *options, const stencil_bench_options *bench,
+                     const stencil_machine *machine, const int *index, int count,
+                     stencil_bench_result *result, stencil_error *failure) {
     for (int i = 0; i < count; i++) {
-        const stencil_status status = stencil_bench_run(index[i], &bench, &machine, &result[i]);
-        if (bench.progress != NULL)
+        const stencil_status status = stencil_bench_run(index[i], bench, machine, &result[i]);
+        if (status != STENCIL_OK && failure->status == STENCIL_OK)
+            *failure = *stencil_error_last();
+        if (bench->progress != NULL)
             show_progress(NULL, "");
-        TRY(status);
-        if (options->quiet || json_is_stdout(options->json))
+        if (!tables_wanted(options))
             continue;
         if (i > 0)
             putchar('\n');
-        print_result(stdout, &result[i]);
+        bench_print(stdout, &result[i], bench->max_noise);
         fflush(stdout);
     }
-    return json_write(options->json, options->force,
-                      options->json == NULL ? NULL
-                                            : stencil_bench_json(result, count, &bench, &machine,
-                                                                 call->command_line, started_s));
+}
+
+static stencil_status write_json(const bench_options *options, const bench_report *report, json_t *against) {
+    json_t *root = NULL;
+    if (options->json != NULL)
+        root = stencil_bench_json(report->result, report->count, report->options, report->machine,
+                                  report->origin);
+    if (root != NULL && against != NULL)
+        json_object_set(root, "against", against);
+    return json_write(options->json, options->force, root);
+}
+
+static stencil_status write_files(const bench_options *options, const bench_report *report, json_t *against) {
+    TRY(write_json(options, report, against));
+    TRY(target_write("--csv", options->csv, options->force, bench_print_csv, report));
+    TRY(target_write("--md", options->md, options->force, bench_print_markdown, report));
+    bool missing = false;
+    if (options->plot != NULL)
+        TRY(bench_plot(report, options->plot, options->force, &missing));
+    if (missing)
+        fprintf(stderr, "stencil: --plot: no gnuplot here (Debian: gnuplot-nox); its scripts are in '%s'\n",
+                options->plot);
+    return STENCIL_OK;
+}
+
+static stencil_status report_all(const bench_options *options, const bench_report *report,
+                                 const bench_against *against, int *exit_code) {
+    json_t *verdicts = NULL;
+    int worse = 0;
+    stencil_status status = STENCIL_OK;
+    if (against->path != NULL)
+        status =
+            bench_against_compare(against, report, tables_wanted(options) ? stdout : NULL, &verdicts, &worse);
+    if (status == STENCIL_OK)
+        status = write_files(options, report, verdicts);
+    json_decref(verdicts);
+    if (options->fail && worse > 0)
+        *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
+    return status;
+}
+
+static stencil_status run_all(const invocation *call, const int *index, int count,
+                              stencil_bench_result *result, bench_against *against, int *exit_code) {
+    const bench_options *options = call->values;
+    stencil_bench_origin origin = {.command_line = call->command_line, .started_s = (int64_t)time(NULL)};
+    const double start_s = stencil_clock_s();
+    stencil_bench_options bench;
+    stencil_machine machine;
+    stencil_error failure = {.status = STENCIL_OK};
+    TRY(make_options(options, &bench));
+    TRY(check_targets(options, index, count));
+    if (options->against != NULL)
+        TRY(bench_against_open(against, options->against, options->margin / 100));
+    TRY(threads_start(options->threads));
+    TRY(stencil_machine_probe(&machine));
+    TRY(stencil_bench_check(&bench, &machine));
+    run_each(options, &bench, &machine, index, count, result, &failure);
+    origin.seconds = stencil_clock_s() - start_s;
+    const bench_report report = {result, count, &bench, &machine, &origin};
+    TRY(report_all(options, &report, against, exit_code));
+    if (failure.status != STENCIL_OK)
+        return stencil_error_set(failure.status, failure.file, failure.line, failure.expression, "%s",
+                                 failure.message);
+    return STENCIL_OK;
 }
 
 static stencil_status bench_run(const invocation *call, int *exit_code) {
-    (void)exit_code;
     const bench_options *options = call->values;
+    if (options->child != NULL)
+        return stencil_bench_child_main(options->child, show_progress);
     if (options->list) {
         print_list(stdout);
         return STENCIL_OK;
@@ -251,13 +284,15 @@ static stencil_status bench_run(const invocation *call, int *exit_code) {
         stencil_bench_count() > OPTION_OPERANDS_MAX ? stencil_bench_count() : OPTION_OPERANDS_MAX;
     int count, *index = calloc((size_t)most, sizeof *index);
     stencil_bench_result *result = calloc((size_t)most, sizeof *result);
+    bench_against against = {.path = NULL};
     stencil_status status = STENCIL_OK;
     if (index == NULL || result == NULL)
         status = stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "no memory for the results");
     if (status == STENCIL_OK)
         status = choose_benchmarks(call, index, &count);
     if (status == STENCIL_OK)
-        status = run_all(call, index, count, result);
+        status = run_all(call, index, count, result, &against, exit_code);
+    bench_against_close(&against);
     for (int i = 0; result != NULL && i < most; i++)
         stencil_bench_result_destroy(&result[i]);
     free(result);
@@ -268,10 +303,14 @@ static stencil_status bench_run(const invocation *call, int *exit_code) {
 const command command_bench = {
     .name = "bench",
     .usage = "bench [options] [NAME …]",
-    .summary = "measures bandwidth and strategies on this machine",
-    .details = "Without a NAME all benchmarks run; --list names them. GB/s are bytes that must move over the "
-               "median time; the last column holds them against the best copy of the same run. sweep fails "
-               "with exit code 70 where two strategies give different bits.",
+    .summary = "measures what synchronisation costs on this machine, bandwidth and strategies",
+    .details =
+        "Without a NAME all benchmarks run; --list names them. noise is the standard deviation of the "
+        "samples "
+        "over their median, estimated from their quantiles. GB/s are bytes that must move over the median "
+        "time. A benchmark that finds a wrong result (a barrier that does not hold, strategies that give "
+        "different bits) fails with exit code 70 after the others have run; what may hang or crash runs in a "
+        "process of its own.",
     .groups = bench_groups,
     .values_size = sizeof(bench_options),
     .operand_max = OPTION_OPERANDS_MAX,

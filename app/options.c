@@ -235,6 +235,8 @@ void options_print_help(FILE *out, const command *command) {
     fprintf(out, "Usage: stencil %s\n\n", command->usage);
     fprintf(out, "%c%s.\n", toupper((unsigned char)command->summary[0]), command->summary + 1);
     for (const option_group *group = command->groups; group->title != NULL; group++) {
+        if (group->title[0] == '\0')
+            continue;
         fprintf(out, "\n%s:\n", group->title);
         for (const option *option = group->options; option->name != NULL; option++)
             print_option(out, option);

@@ -54,7 +54,7 @@ typedef struct option {
 } option;
 
 typedef struct option_group {
-    const char *title; /* NULL ends the list */
+    const char *title; /* NULL ends the list; "": not in --help, for the program itself */
     const option *options;
     size_t base; /* offset of the group's structure in the values */
 } option_group;

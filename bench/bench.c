@@ -2,10 +2,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "bench/benchmark.h"
+#include "bench/child.h"
+#include "bench/clock.h"
+#include "bench/revision.h"
 
-#define STENCIL_BENCHMARK(name, text) extern const stencil_benchmark stencil_benchmark_##name;
+#define STENCIL_BENCHMARK(id, name, text) extern const stencil_benchmark stencil_benchmark_##id;
 #include "bench/benchmarks.def"
 #undef STENCIL_BENCHMARK
 
@@ -13,7 +16,7 @@ static const struct {
     const char *name, *summary;
     const stencil_benchmark *benchmark;
 } benchmarks[] = {
-#define STENCIL_BENCHMARK(name, text) {#name, text, &stencil_benchmark_##name},
+#define STENCIL_BENCHMARK(id, name, text) {name, text, &stencil_benchmark_##id},
 #include "bench/benchmarks.def"
 #undef STENCIL_BENCHMARK
 };
@@ -30,46 +33,113 @@ const char *stencil_bench_summary(int index) {
     return benchmarks[index].summary;
 }
 
+const stencil_benchmark *stencil_benchmark_find(const char *name, int *index) {
+    for (int i = 0; i < stencil_bench_count(); i++)
+        if (strcmp(benchmarks[i].name, name) == 0) {
+            if (index != NULL)
+                *index = i;
+            return benchmarks[i].benchmark;
+        }
+    return NULL;
+}
+
 void stencil_bench_options_init(stencil_bench_options *options) {
     *options = (stencil_bench_options){
         .backend = STENCIL_BACKEND_AUTO,
-        .samples = STENCIL_BENCH_SAMPLES_DEFAULT,
-        .max_s = STENCIL_BENCH_MAX_S_DEFAULT,
+        .max_noise = STENCIL_BENCH_MAX_NOISE_DEFAULT,
+        .timeout_s = STENCIL_BENCH_TIMEOUT_DEFAULT_S,
     };
     stencil_spec_init(&options->spec);
 }
 
-static stencil_status choose_device(stencil_bench_options *options, const stencil_machine *machine,
+/* All GPUs where nobody asked; the device as it is named in reports. */
+static stencil_status choose_gpus(stencil_bench_options *options, const stencil_machine *machine, bool many,
+                                  char *device, size_t size) {
+    CHECK(machine->gpu_count > 0, UNAVAILABLE, "no GPU here (%s): give --device cpu", machine->no_gpu_reason);
+    for (int i = 0; i < options->gpu_count; i++)
+        CHECK(options->gpu[i] >= 0 && options->gpu[i] < machine->gpu_count, UNAVAILABLE,
+              "--gpus asks for GPU %d, this machine has %d (0 … %d)", options->gpu[i], machine->gpu_count,
+              machine->gpu_count - 1);
+    if (options->gpu_count == 0)
+        for (options->gpu_count = 0; options->gpu_count < machine->gpu_count; options->gpu_count++)
+            options->gpu[options->gpu_count] = options->gpu_count;
+    const char *name = machine->gpu[options->gpu[0]].name;
+    if (many && options->gpu_count > 1)
+        snprintf(device, size, "%d x %s", options->gpu_count, name);
+    else
+        snprintf(device, size, "%s", name);
+    return STENCIL_OK;
+}
+
+static stencil_status choose_device(stencil_bench_options *options, const stencil_machine *machine, bool many,
                                     stencil_bench_result *result) {
     if (options->backend == STENCIL_BACKEND_AUTO)
         options->backend = machine->gpu_count > 0 ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
     result->backend = options->backend;
-    if (options->backend == STENCIL_BACKEND_CPU) {
-        snprintf(result->device, sizeof result->device, "%d thread%s, %s", machine->cpu_threads,
-                 machine->cpu_threads == 1 ? "" : "s", machine->cpu_isa);
-        return STENCIL_OK;
-    }
-    CHECK(machine->gpu_count > 0, UNAVAILABLE, "no GPU here (%s): give --device cpu", machine->no_gpu_reason);
-    CHECK(options->gpu >= 0 && options->gpu < machine->gpu_count, UNAVAILABLE,
-          "--gpus asks for GPU %d, this machine has %d (0 … %d)", options->gpu, machine->gpu_count,
-          machine->gpu_count - 1);
-    snprintf(result->device, sizeof result->device, "%s", machine->gpu[options->gpu].name);
+    if (options->backend == STENCIL_BACKEND_GPU)
+        return choose_gpus(options, machine, many, result->device, sizeof result->device);
+    snprintf(result->device, sizeof result->device, "%d thread%s, %s", machine->cpu_threads,
+             machine->cpu_threads == 1 ? "" : "s", machine->cpu_isa);
     return STENCIL_OK;
+}
+
+static stencil_status check_options(const stencil_bench_options *options) {
+    CHECK(options->samples >= 0 && options->samples <= STENCIL_BENCH_SAMPLES_MAX, USAGE,
+          "--samples: a row has 1 to %d samples", STENCIL_BENCH_SAMPLES_MAX);
+    CHECK(options->max_noise > 0, USAGE, "--max-noise: a spread is not under 0");
+    CHECK(options->timeout_s >= 0, USAGE, "--timeout: a time is not under 0");
+    return STENCIL_OK;
+}
+
+stencil_status stencil_bench_check(const stencil_bench_options *options, const stencil_machine *machine) {
+    stencil_bench_options chosen = *options;
+    stencil_bench_result result;
+    TRY(check_options(options));
+    return choose_device(&chosen, machine, true, &result);
+}
+
+static void start_result(int index, stencil_bench_result *result) {
+    *result = (stencil_bench_result){.benchmark = stencil_bench_name(index), .clock_hz = {NAN, NAN}};
+}
+
+stencil_status stencil_bench_run_here(int index, const stencil_bench_options *options,
+                                      const stencil_machine *machine, stencil_bench_result *result) {
+    const stencil_benchmark *benchmark = benchmarks[index].benchmark;
+    stencil_bench_options chosen = *options;
+    start_result(index, result);
+    TRY(choose_device(&chosen, machine, benchmark->many_gpus, result));
+    const bool on_gpu = chosen.backend == STENCIL_BACKEND_GPU;
+    const stencil_benchmark_function run = on_gpu ? benchmark->run_gpu : benchmark->run_cpu;
+    if (run == NULL)
+        return stencil_bench_skip(result, "does not apply to a %s", on_gpu ? "GPU" : "CPU");
+    if (chosen.inject_fault && !benchmark->fault)
+        return stencil_bench_skip(result, "has no fault to plant");
+    const double start_s = stencil_clock_s();
+    TRY(stencil_clock_seen(chosen.backend, chosen.gpu[0], &result->clock_hz[0]));
+    stencil_status status = run(&chosen, machine, result);
+    /* After a failure the device may answer nothing any more. */
+    if (status == STENCIL_OK)
+        status = stencil_clock_seen(chosen.backend, chosen.gpu[0], &result->clock_hz[1]);
+    result->seconds = stencil_clock_s() - start_s;
+    if (status == STENCIL_OK && chosen.inject_fault && result->skipped[0] == '\0')
+        status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "",
+                                   "%s: the planted fault was not found", result->benchmark);
+    return status;
 }
 
 stencil_status stencil_bench_run(int index, const stencil_bench_options *options,
                                  const stencil_machine *machine, stencil_bench_result *result) {
-    *result = (stencil_bench_result){.benchmark = stencil_bench_name(index)};
-    CHECK(options->samples >= 1 && options->samples <= STENCIL_BENCH_SAMPLES_MAX, USAGE,
-          "--samples: a row has 1 to %d samples", STENCIL_BENCH_SAMPLES_MAX);
     stencil_bench_options chosen = *options;
-    TRY(choose_device(&chosen, machine, result));
-    const bool on_gpu = chosen.backend == STENCIL_BACKEND_GPU;
-    const stencil_benchmark *benchmark = benchmarks[index].benchmark;
-    const stencil_benchmark_function run = on_gpu ? benchmark->run_gpu : benchmark->run_cpu;
-    if (run == NULL)
-        return stencil_bench_skip(result, "does not apply to a %s", on_gpu ? "GPU" : "CPU");
-    return run(&chosen, machine, result);
+    start_result(index, result);
+    TRY(check_options(options));
+    TRY(choose_device(&chosen, machine, benchmarks[index].benchmark->many_gpus, result));
+    const bool alone = chosen.backend == STENCIL_BACKEND_GPU && options->child_command != NULL &&
+                       benchmarks[index].benchmark->run_gpu != NULL;
+    const stencil_status status = alone ? stencil_bench_run_in_child(index, &chosen, machine, result)
+                                        : stencil_bench_run_here(index, &chosen, machine, result);
+    if (status != STENCIL_OK)
+        snprintf(result->failed, sizeof result->failed, "%.500s", stencil_error_last()->message);
+    return status;
 }
 
 void stencil_bench_result_destroy(stencil_bench_result *result) {
@@ -78,6 +148,7 @@ void stencil_bench_result_destroy(stencil_bench_result *result) {
     for (int i = 0; i < result->row_count; i++)
         free(result->row[i].sample);
     free(result->row);
+    json_decref(result->source);
     *result = (stencil_bench_result){0};
 }
 
@@ -87,9 +158,16 @@ stencil_status stencil_bench_add_row(stencil_bench_result *result, const char *k
     CHECK(rows != NULL, NO_MEMORY, "no memory for the results of %s", result->benchmark);
     result->row = rows;
     *index = result->row_count++;
-    rows[*index] = (stencil_bench_row){.kind = kind, .unit = unit, .iterations = 1, .ratio = NAN};
+    rows[*index] =
+        (stencil_bench_row){.kind = kind, .unit = unit, .iterations = 1, .ratio = NAN, .method_sd = NAN};
     snprintf(rows[*index].name, sizeof rows[*index].name, "%s", name);
     return STENCIL_OK;
+}
+
+void stencil_bench_set_axis(stencil_bench_result *result, int row, const char *name, int64_t number) {
+    stencil_bench_row *r = &result->row[row];
+    if (r->axis_count < STENCIL_BENCH_AXES_MAX)
+        r->axis[r->axis_count++] = (stencil_bench_parameter){.name = name, .number = number};
 }
 
 static stencil_bench_parameter *add_parameter(stencil_bench_result *result, const char *name) {
@@ -120,6 +198,30 @@ stencil_status stencil_bench_skip(stencil_bench_result *result, const char *form
     vsnprintf(result->skipped, sizeof result->skipped, format, arguments);
     va_end(arguments);
     return STENCIL_OK;
+}
+
+void stencil_bench_skip_row(stencil_bench_result *result, int row, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(result->row[row].skipped, sizeof result->row[row].skipped, format, arguments);
+    va_end(arguments);
+}
+
+bool stencil_bench_is_time(const stencil_bench_row *row) {
+    return strcmp(row->unit, "s") == 0 || strncmp(row->unit, "s/", 2) == 0;
+}
+
+bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t *number) {
+    for (int i = 0; i < row->axis_count; i++)
+        if (strcmp(row->axis[i].name, name) == 0) {
+            *number = row->axis[i].number;
+            return true;
+        }
+    return false;
+}
+
+const char *stencil_bench_revision(void) {
+    return STENCIL_GIT_REVISION;
 }
 
 double stencil_bench_bytes_per_s(const stencil_bench_row *row) {

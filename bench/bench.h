@@ -1,5 +1,5 @@
 /* What is measured. A benchmark fills a result: rows with all their samples, what had to move, and why
- * something could not be measured. Nothing here prints: app/ makes a table or JSON of the results. */
+ * something could not be measured. Nothing here prints: app/ makes tables, plots or JSON of the results. */
 #ifndef STENCIL_BENCH_BENCH_H
 #define STENCIL_BENCH_BENCH_H
 
@@ -8,63 +8,94 @@
 #include "bench/statistics.h"
 #include "solver/run.h"
 
-enum { STENCIL_BENCH_SCHEMA_VERSION = 1, STENCIL_BENCH_SAMPLES_MAX = 100000 };
-enum { STENCIL_BENCH_SAMPLES_DEFAULT = 11, STENCIL_BENCH_SAMPLES_LEAST = 3 };
-#define STENCIL_BENCH_MAX_S_DEFAULT 60.0
+enum { STENCIL_BENCH_SCHEMA_VERSION = 2, STENCIL_BENCH_SAMPLES_MAX = 100000 };
+/* A row that is left to itself ends with AUTO_MAX samples at the latest; it is not judged before it has
+ * SETTLE, and gets LEAST after the time-out as well, as long as that takes no more than four time-outs. */
+enum { STENCIL_BENCH_AUTO_MAX = 101, STENCIL_BENCH_SETTLE = 7, STENCIL_BENCH_LEAST = 5 };
+#define STENCIL_BENCH_MAX_NOISE_DEFAULT 0.05
+#define STENCIL_BENCH_TIMEOUT_DEFAULT_S 8.0
 
-/* What the user asks for. Zero-initialise with stencil_bench_options_init(). */
+/* What the user asks for. Initialise with stencil_bench_options_init(). */
 typedef struct stencil_bench_options {
     stencil_backend backend; /* AUTO: the GPU where there is one */
-    int gpu;                 /* device ordinal */
+    /* Device ordinals asked for; gpu_count 0: not asked. A benchmark is given them filled in: all GPUs of the
+     * machine where nobody asked. One that uses a single GPU takes gpu[0]. */
+    int gpu_count;
+    int gpu[STENCIL_GPUS_MAX];
     /* The problem. rank 0: the benchmark's own size; neither stencil nor kind: the star of radius 1. Steps
      * and tolerance are the benchmark's business. */
     stencil_spec spec;
-    int64_t samples;    /* of each row, >= 1 */
-    int64_t iterations; /* in one sample; 0: as many as take about 0.4 s */
-    double max_s;       /* no further round of samples after this time, once there are SAMPLES_LEAST */
+    int64_t samples;    /* of each row; 0: until the spread is under max_noise */
+    int64_t iterations; /* in one sample of what is calibrated; 0: as many as take about 0.1 s */
+    int64_t repeats;    /* of the repeated instruction or barrier in a published method; 0: as published */
+    double max_noise;   /* a relative spread above this marks a row as noisy; 0 < max_noise */
+    double timeout_s;   /* no further sample of a benchmark after this time, once all rows have LEAST */
+    bool inject_fault;  /* for tests: benchmarks with a fault to plant plant it, and must fail; others are
+                           skipped */
+    /* The command that answers questions as a child process: program, arguments, NULL; a name is appended
+     * (see stencil_bench_child_main()). NULL: no child processes, all in this one. */
+    const char *const *child_command;
     void (*progress)(void *context, const char *what); /* what is being measured; may be NULL */
     void *context;
 } stencil_bench_options;
 
 void stencil_bench_options_init(stencil_bench_options *options);
 
-/* A setting that a result depends on; a number, or text where `text` is not "". */
+/* A setting that a result depends on; a number, or text where `text` is not "". Not for what was measured
+ * or calibrated: results are comparable where all their parameters are equal. */
 typedef struct stencil_bench_parameter {
-    const char *name;
+    const char *name; /* lower case with underscores: "threads", "blocks_per_sm" */
     int64_t number;
     char text[64];
 } stencil_bench_parameter;
 
-/* One measured thing. */
+enum { STENCIL_BENCH_AXES_MAX = 4 };
+
+/* One measured thing, or a statement. Rows of a result are told apart by kind, name, unit and axes. */
 typedef struct stencil_bench_row {
     char name[32];
-    const char *kind;     /* what sort of thing: "copy", "strategy" */
-    const char *unit;     /* of samples and statistics: "s/step", "s/copy" */
+    const char *kind; /* what sort of thing: "copy", "strategy", "barrier", … */
+    /* Of samples and statistics: "s", "s/step", "ns", "cycles", "operations/cycle", "bytes/s", …
+     * Units that are "s" or begin with "s/" are shown in ns, us or ms. */
+    const char *unit;
+    bool higher_is_better;
+    /* The published method, as it is named in the output; NULL: plain timing. */
+    const char *method;
+    double method_sd; /* standard deviation that the method itself gives, in `unit`; NaN: none */
+    /* Where the row stands on the axes of its benchmark, outermost first. */
+    int axis_count;
+    stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX];
     int64_t iterations;   /* in each sample */
-    int64_t sample_count; /* 0: skipped */
+    int64_t sample_count; /* 0: skipped, or a statement */
     double *sample;       /* [sample_count], in the order in which they were taken, owned */
     stencil_statistics statistics;
+    bool noisy;        /* the relative spread is above options->max_noise */
     double bytes;      /* declared: what must move in one iteration; 0: the thing moves none */
     char formula[96];  /* of `bytes` */
     double cells;      /* updated in one iteration; 0: none */
     double ratio;      /* bandwidth to that of the best copy in the same result; NaN: none */
+    char outcome[96];  /* a statement in place of samples: "completes", "deadlocks"; "" */
     char skipped[192]; /* why it was not measured; "" */
 } stencil_bench_row;
 
-enum { STENCIL_BENCH_PARAMETERS_MAX = 16, STENCIL_BENCH_NOTES_MAX = 4 };
+enum { STENCIL_BENCH_PARAMETERS_MAX = 16, STENCIL_BENCH_NOTES_MAX = 8 };
 
 /* What one benchmark found. */
 typedef struct stencil_bench_result {
     const char *benchmark;
     stencil_backend backend; /* CPU or GPU */
-    char device[160];        /* "NVIDIA H200" or "2 threads, avx512" */
+    char device[160];        /* "NVIDIA H200", "4 x NVIDIA H200" or "2 threads, avx512" */
+    double clock_hz[2];      /* clock of the (first) device seen before and after; NaN: unknown */
+    double seconds;          /* that all of it took */
     int parameter_count;
     stencil_bench_parameter parameter[STENCIL_BENCH_PARAMETERS_MAX];
     int row_count;
     stencil_bench_row *row; /* [row_count], owned */
     int note_count;
-    char note[STENCIL_BENCH_NOTES_MAX][160]; /* what a reader has to know of the method, a sentence each */
+    char note[STENCIL_BENCH_NOTES_MAX][192]; /* what a reader has to know of the method, a sentence each */
     char skipped[192];                       /* why nothing was measured; "" */
+    char failed[512];                        /* why the result must not be used; "" */
+    json_t *source; /* of a result that was read: what its names point into, owned; else NULL */
 } stencil_bench_result;
 
 /* The benchmarks, in the order of benchmarks.def. */
@@ -72,21 +103,58 @@ int stencil_bench_count(void);
 const char *stencil_bench_name(int index); /* NULL behind the last one */
 const char *stencil_bench_summary(int index);
 
-/* Runs benchmark `index`; *result is set and destroyed by the caller, whatever comes back. A benchmark that
- * does not apply to the device is skipped, with the reason. UNAVAILABLE: a GPU asked for where none is,
- * NO_MEMORY, INTERNAL: what was timed gave wrong results; BAD_DATA: the problem cannot be. */
+/* What stencil_bench_run() would refuse for any benchmark: USAGE (a number out of range), UNAVAILABLE. */
+stencil_status stencil_bench_check(const stencil_bench_options *options, const stencil_machine *machine);
+
+/* Runs benchmark `index`; *result is set and destroyed by the caller, whatever comes back. On a GPU, and
+ * where there is a child_command, it runs in a child process, so that a fault or a hang leaves the other
+ * benchmarks alone. A benchmark that does not apply to the device is skipped, with the reason. Failures of
+ * the benchmark stand in result->failed as well. UNAVAILABLE: a GPU asked for where none is, NO_MEMORY,
+ * INTERNAL: what was timed gave wrong results, the child crashed or hung; BAD_DATA: the problem cannot be. */
 stencil_status stencil_bench_run(int index, const stencil_bench_options *options,
                                  const stencil_machine *machine, stencil_bench_result *result);
 void stencil_bench_result_destroy(stencil_bench_result *result);
+
+/* The other end of child_command: answers one question that concerns benchmark `name`, read from and
+ * answered on the descriptor STENCIL_BENCH_CHANNEL, a socket. `progress` is used where the asking process
+ * shows progress. The status of the answer itself travels inside it. Does not return once it has answered;
+ * the process ends when the one that asks does. USAGE: nobody asks. */
+enum { STENCIL_BENCH_CHANNEL = 3 };
+stencil_status stencil_bench_child_main(const char *name, void (*progress)(void *context, const char *what));
 
 /* Rates at the median; 0 for a row that has none. */
 double stencil_bench_bytes_per_s(const stencil_bench_row *row);
 double stencil_bench_cells_per_s(const stencil_bench_row *row);
 
-/* Everything, with all samples; owned by the caller, NULL without memory. `command_line` as it was typed,
- * `started_s` in seconds of the Unix epoch. */
+/* Whether the samples are times: the unit is "s" or begins with "s/". */
+bool stencil_bench_is_time(const stencil_bench_row *row);
+
+/* The number on axis `name`; false: the row has no such axis. */
+bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t *number);
+
+/* Where and when: the parts of a report beside the results. */
+typedef struct stencil_bench_origin {
+    const char *command_line; /* as it was typed */
+    int64_t started_s;        /* seconds of the Unix epoch */
+    double seconds;           /* that all of it took */
+} stencil_bench_origin;
+
+/* Git revision of the sources ("0123456789ab", with "-dirty" behind it where files were changed), "unknown"
+ * where they were built outside a git tree. */
+const char *stencil_bench_revision(void);
+
+/* Version of the GPU driver's kernel module ("580.65.06"), "" where there is none. */
+const char *stencil_bench_kernel_driver(void);
+
+/* Everything, with all samples; owned by the caller, NULL without memory. */
 json_t *stencil_bench_json(const stencil_bench_result *result, int result_count,
                            const stencil_bench_options *options, const stencil_machine *machine,
-                           const char *command_line, int64_t started_s);
+                           const stencil_bench_origin *origin);
+json_t *stencil_bench_result_json(const stencil_bench_result *result);
+
+/* One result as stencil_bench_result_json() wrote it; `object` is borrowed, a reference is kept. *result is
+ * set and destroyed by the caller, whatever comes back. BAD_DATA, naming what is missing or of another type.
+ */
+stencil_status stencil_bench_result_read(const json_t *object, stencil_bench_result *result);
 
 #endif

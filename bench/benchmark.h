@@ -1,23 +1,51 @@
-/* What benchmarks are made of: the table row, filling a result, and sampling. Internal to bench/. */
+/* What benchmarks are made of: the table row, filling a result, sampling, child processes. Internal to
+ * bench/.
+ *
+ * A benchmark is bench/benchmarks/NAME.c, which ends in `const stencil_benchmark stencil_benchmark_NAME`,
+ * and a line in benchmarks.def. Every .c of that folder is compiled, and with CUDA every .cu. CPU twins that
+ * are plain host code stand in NAME_cpu.c and are declared in bench/benchmarks/cpu.h.
+ *
+ * The planted fault (options->inject_fault, `stencil bench NAME --inject-fault`): a benchmark that verifies
+ * something sets `.fault = true` in its table row. Where inject_fault is set, it measures and verifies one
+ * more thing that is wrong on purpose (on the CPU a barrier that lets everybody pass at once, on a GPU a
+ * policy without its release), through the same verification as everything else, and has to fail with
+ * INTERNAL because of it. Benchmarks without `.fault` are skipped by the framework. */
 #ifndef STENCIL_BENCH_BENCHMARK_H
 #define STENCIL_BENCH_BENCHMARK_H
 
 #include "bench/bench.h"
 
-/* options->backend is the result's here (CPU or GPU), and samples and max_s are in range. */
+/* options->backend is the result's here (CPU or GPU), gpu_count and gpu[] are filled in on a GPU, and all
+ * numbers are in range. */
 typedef stencil_status (*stencil_benchmark_function)(const stencil_bench_options *options,
                                                      const stencil_machine *machine,
                                                      stencil_bench_result *result);
 
-/* Name and description stand in benchmarks.def. NULL: does not apply. */
+/* One question to a benchmark, answered in a child process (see stencil_bench_in_child()): reads
+ * `question` [question_size] and fills `answer` [answer_size], zeroed before. Which case is meant stands in
+ * the question. The answer counts only where OK comes back; a failure is handed on with its message. */
+typedef stencil_status (*stencil_bench_child_function)(const stencil_bench_options *options,
+                                                       const void *question, size_t question_size,
+                                                       void *answer, size_t answer_size);
+
+/* Name and description stand in benchmarks.def. */
 typedef struct stencil_benchmark {
-    stencil_benchmark_function run_cpu, run_gpu;
+    stencil_benchmark_function run_cpu, run_gpu; /* NULL: does not apply */
+    stencil_bench_child_function child;          /* NULL: asks no questions (on a GPU) */
+    stencil_bench_child_function child_cpu;      /* the same where options->backend is CPU */
+    bool many_gpus;                              /* uses all of gpu[0 … gpu_count), not only the first */
+    bool fault;                                  /* has a fault to plant */
 } stencil_benchmark;
 
 /* Appends a row; *index is its place, since rows move when one is added. `unit` and `kind` are kept, not
- * copied. */
+ * copied. Further members of the row (method, higher_is_better, …) are set directly. */
 stencil_status stencil_bench_add_row(stencil_bench_result *result, const char *kind, const char *name,
                                      const char *unit, int *index);
+
+/* Puts a row on an axis; the first call is the outermost axis. `name` is kept, not copied. At most
+ * STENCIL_BENCH_AXES_MAX. Rows of the same kind, name, unit and axis names make a series or, where the last
+ * two axes are "blocks_per_sm" and "threads", a heat map. */
+void stencil_bench_set_axis(stencil_bench_result *result, int row, const char *name, int64_t number);
 
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number);
 void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text);
@@ -27,22 +55,47 @@ void stencil_bench_add_note(stencil_bench_result *result, const char *format, ..
 /* Gives a benchmark up without an error. Returns OK. */
 stencil_status stencil_bench_skip(stencil_bench_result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same for one row. */
+void stencil_bench_skip_row(stencil_bench_result *result, int row, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Makes `iterations` iterations of row `row` and says how long all of them took. */
 typedef stencil_status (*stencil_bench_sampler)(void *context, int row, int64_t iterations, double *time_s);
 
+/* Takes one sample of row `row`, in the row's unit. A sampler may set the row's `skipped` instead. */
+typedef stencil_status (*stencil_bench_value_sampler)(void *context, int row, double *value);
+
 /* Warms up row `row`, and finds how many iterations make a sample: `asked`, or, where that is 0, as many as
- * take about 0.4 s (and at least 0.05 s). */
+ * take about 0.1 s (and at least 0.03 s). */
 stencil_status stencil_bench_calibrate(stencil_bench_sampler sampler, void *context, int row, int64_t asked,
                                        int64_t *iterations);
 
-/* Takes options->samples samples of every row that is not skipped, row->iterations iterations each. Rounds:
- * each row once, starting with another one each time, so that what disturbs the machine hits all rows alike.
- * Then fills the rows' statistics, and their ratios where there are rows of kind "copy". */
+/* Takes samples of every row that is neither skipped nor a statement, row->iterations iterations each.
+ * Rounds: each row once, starting with another one each time, so that what disturbs the machine hits all rows
+ * alike. A row is done after options->samples samples; where that is 0, as soon as its relative spread is
+ * under options->max_noise with at least SETTLE samples, or after AUTO_MAX. After options->timeout_s nothing
+ * more is begun once all rows have LEAST samples. Then fills the rows' statistics and `noisy`, and their
+ * ratios where there are rows of kind "copy". Called once per result. */
 stencil_status stencil_bench_measure(stencil_bench_result *result, const stencil_bench_options *options,
                                      stencil_bench_sampler sampler, void *context);
 
+/* The same for samplers that give a value in the row's unit. Every row is sampled once before the rounds to
+ * warm up; that value is dropped. */
+stencil_status stencil_bench_measure_values(stencil_bench_result *result,
+                                            const stencil_bench_options *options,
+                                            stencil_bench_value_sampler sampler, void *context);
+
 /* Ratio of every row that moves bytes to the best row of kind "copy". */
 void stencil_bench_fill_ratios(stencil_bench_result *result);
+
+/* Asks benchmark `name`'s child function a question in a fresh process of the same program, which may hang,
+ * crash or fault the device. CUDA cannot be used in a process forked after it was initialised, so nothing is
+ * shared: question and answer are plain bytes without pointers. `options` are handed on, without progress.
+ * *timed_out: there was no answer after `timeout_s` (which the child's start, CUDA included, counts
+ * towards: some seconds) and the child was killed; OK comes back then. INTERNAL where the child crashed, or
+ * what it failed with; the message names the benchmark. UNAVAILABLE where options->child_command is NULL. */
+stencil_status stencil_bench_in_child(const stencil_bench_options *options, const char *name,
+                                      double timeout_s, const void *question, size_t question_size,
+                                      void *answer, size_t answer_size, bool *timed_out);
 
 #endif

@@ -15,6 +15,18 @@ static double quantile(const double *sorted, int count, double q) {
     return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
 }
 
+/* Of a normal distribution: standard deviations in a median absolute deviation, and from p5 to p95. */
+static const double sd_per_mad = 1.4826, sd_p5_to_p95 = 3.2897;
+
+static double relative_spread(const stencil_statistics *s) {
+    const double sd = fmax(sd_per_mad * s->mad, (s->p95 - s->p5) / sd_p5_to_p95);
+    if (s->count < 2)
+        return NAN;
+    if (sd == 0)
+        return 0;
+    return s->median != 0 ? sd / fabs(s->median) : NAN;
+}
+
 stencil_statistics stencil_statistics_of(const double *sample, int count, double *scratch) {
     memcpy(scratch, sample, (size_t)count * sizeof *sample);
     qsort(scratch, (size_t)count, sizeof *scratch, ascending);
@@ -30,5 +42,97 @@ stencil_statistics stencil_statistics_of(const double *sample, int count, double
         scratch[i] = fabs(sample[i] - s.median);
     qsort(scratch, (size_t)count, sizeof *scratch, ascending);
     s.mad = quantile(scratch, count, 0.5);
+    s.spread = relative_spread(&s);
     return s;
+}
+
+/* More samples than these on a side are thinned out to evenly spaced order statistics: their ratios are
+ * kept all at once. */
+enum { SHIFT_SAMPLES_MAX = 500, EXACT_RATIOS_MAX = 2500 };
+static const double shift_tail = 0.005; /* on either side */
+static const double normal_tail = 2.5758;
+
+/* Number of smallest (and of largest) ratios outside the interval: the largest c with P(U <= c - 1) <= tail,
+ * where U counts the pairs with b < a. The distribution of U by the recursion over the largest sample: with
+ * probability m / (m + n) it is one of the m, and then adds n pairs. */
+static stencil_status exact_outside(int m, int n, int *outside) {
+    const int size = m * n + 1;
+    double *p = calloc((size_t)(n + 1) * (size_t)size, sizeof *p); /* p[j][u] for i of the m and j of the n */
+    CHECK(p != NULL, NO_MEMORY, "no memory to compare %d with %d samples", m, n);
+    for (int j = 0; j <= n; j++)
+        p[(size_t)j * (size_t)size] = 1;
+    for (int i = 1; i <= m; i++)
+        for (int j = 1; j <= n; j++) {
+            double *here = p + (size_t)j * (size_t)size;
+            const double *less = here - size; /* i of the m, j - 1 of the n: already of this round */
+            for (int u = i * j; u >= 0; u--)
+                here[u] = (u >= j ? here[u - j] * i : 0) / (i + j) + less[u] * j / (i + j);
+        }
+    const double *law = p + (size_t)n * (size_t)size;
+    double sum = 0;
+    for (*outside = 0; *outside < size && (sum += law[*outside]) <= shift_tail;)
+        ++*outside;
+    free(p);
+    return STENCIL_OK;
+}
+
+static int normal_outside(int m, int n) {
+    const double pairs = (double)m * n;
+    const double at = pairs / 2 - normal_tail * sqrt(pairs * (m + n + 1) / 12);
+    return at > 0 ? (int)at : 0;
+}
+
+/* Sorted logarithms, at most SHIFT_SAMPLES_MAX of them; NULL: no memory or, with *count 0, not positive. */
+static double *sorted_logarithms(const double *sample, int *count) {
+    double *sorted = malloc((size_t)*count * sizeof *sorted);
+    if (sorted == NULL)
+        return NULL;
+    memcpy(sorted, sample, (size_t)*count * sizeof *sorted);
+    qsort(sorted, (size_t)*count, sizeof *sorted, ascending);
+    if (!(sorted[0] > 0)) {
+        free(sorted);
+        *count = 0;
+        return NULL;
+    }
+    const int kept = *count < SHIFT_SAMPLES_MAX ? *count : SHIFT_SAMPLES_MAX;
+    for (int i = 0; i < kept; i++)
+        sorted[i] = log(sorted[(int64_t)i * *count / kept]);
+    *count = kept;
+    return sorted;
+}
+
+static stencil_status shift_of_logarithms(const double *a, int m, const double *b, int n,
+                                          stencil_shift *shift) {
+    int outside = 0;
+    if (m * n <= EXACT_RATIOS_MAX)
+        TRY(exact_outside(m, n, &outside));
+    else
+        outside = normal_outside(m, n);
+    const int count = m * n;
+    double *difference = malloc((size_t)count * sizeof *difference);
+    CHECK(difference != NULL, NO_MEMORY, "no memory to compare %d with %d samples", m, n);
+    for (int i = 0; i < count; i++)
+        difference[i] = b[i % n] - a[i / n];
+    qsort(difference, (size_t)count, sizeof *difference, ascending);
+    shift->ratio = exp(quantile(difference, count, 0.5));
+    if (outside > 0) {
+        shift->low = exp(difference[outside - 1]);
+        shift->high = exp(difference[count - outside]);
+    }
+    free(difference);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_shift_of(const double *a, int a_count, const double *b, int b_count,
+                                stencil_shift *shift) {
+    *shift = (stencil_shift){.ratio = NAN, .low = 0, .high = INFINITY};
+    double *log_a = sorted_logarithms(a, &a_count), *log_b = sorted_logarithms(b, &b_count);
+    stencil_status status = STENCIL_OK;
+    if (log_a != NULL && log_b != NULL)
+        status = shift_of_logarithms(log_a, a_count, log_b, b_count, shift);
+    else if (a_count > 0 && b_count > 0)
+        status = stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "no memory to compare samples");
+    free(log_a);
+    free(log_b);
+    return status;
 }

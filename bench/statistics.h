@@ -8,10 +8,27 @@ typedef struct stencil_statistics {
     int count;
     double median, mad; /* median absolute deviation from the median */
     double p5, p95, smallest, largest;
+    /* Standard deviation over |median| of a normal distribution as wide as the samples: the larger one of
+     * 1.4826 * mad and (p95 - p5) / 3.29, so neither a broad middle nor tails are missed. NaN: unknown (one
+     * sample, or a median of 0 among other values). */
+    double spread;
 } stencil_statistics;
 
 /* Of `count` >= 1 samples, which are left as they are (a sorted copy is made in scratch[count]).
  * Quantiles are interpolated linearly between order statistics. */
 stencil_statistics stencil_statistics_of(const double *sample, int count, double *scratch);
+
+/* How far two sets of samples are apart. */
+typedef struct stencil_shift {
+    double ratio;     /* Hodges-Lehmann estimate of b over a: the median of all b[j] / a[i] */
+    double low, high; /* where that ratio is with a probability of 99 %; 0 and infinity: too few samples */
+} stencil_shift;
+
+/* Ratio of b to a with the confidence interval that belongs to the rank test of Mann and Whitney (Hollander
+ * and Wolfe, Nonparametric Statistical Methods, 4.3, on logarithms): no assumption about the distributions
+ * but that they differ by a factor. Exact for few samples, by the normal approximation for many. Samples of
+ * which one is not positive have no ratio: low is 0, high infinite, ratio NaN. NO_MEMORY. */
+stencil_status stencil_shift_of(const double *a, int a_count, const double *b, int b_count,
+                                stencil_shift *shift);
 
 #endif

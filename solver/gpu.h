@@ -43,7 +43,7 @@ struct stencil_gpu_run {
         edge_stream; /* the second one for edges that are copied while the rest is computed */
     cudaEvent_t begin, end, step_done, edges_done;
     cudaEvent_t made[2]; /* behind the last two steps, for other parts */
-    bool shared;       /* other parts have the same device */
+    bool shared;         /* other parts have the same device */
     bool programmatic;   /* the device has programmatic dependent launch */
     /* Device memory, owned. */
     void *u[2], *b;

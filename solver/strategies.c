@@ -22,7 +22,9 @@ static const stencil_strategy *const loops[] = {
 #undef STENCIL_STRATEGY
 };
 
-static const stencil_strategy_info infos[] = {
+static const struct {
+    const char *name, *summary;
+} infos[] = {
 #define STENCIL_STRATEGY(id, name, text) {name, text},
 #include "solver/strategies.def"
 #undef STENCIL_STRATEGY
@@ -48,7 +50,8 @@ int stencil_strategy_count(void) {
 }
 
 stencil_strategy_info stencil_strategy_at(int index) {
-    return infos[index];
+    const stencil_strategy *row = stencil_strategy_row(index);
+    return (stencil_strategy_info){infos[index].name, infos[index].summary, row->spans, row->copies};
 }
 
 const stencil_strategy *stencil_strategy_row(int index) {

@@ -54,17 +54,15 @@ typedef struct subject {
     stencil_precision precision;
 } subject;
 
+/* "grid" does not span parts itself: it means multi-grid then. */
 static bool spans(int strategy) {
-    static const char *const names[] = {"grid", "multi-grid", "neighbor", "openmp", "single-thread"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], stencil_strategy_at(strategy).name) == 0)
-            return stencil_strategy_unavailable(strategy, here.backend, &here.machine)[0] == '\0';
-    return false;
+    const stencil_strategy_info info = stencil_strategy_at(strategy);
+    return (info.spans || strcmp(info.name, "grid") == 0) &&
+           stencil_strategy_unavailable(strategy, here.backend, &here.machine)[0] == '\0';
 }
 
 static bool exchanges_halos(int strategy) {
-    const char *name = stencil_strategy_at(strategy).name;
-    return strcmp(name, "openmp") == 0 || strcmp(name, "single-thread") == 0;
+    return stencil_strategy_at(strategy).copies;
 }
 
 static trial_run run_of(int strategy, const division *d, const exchange *e, int64_t steps) {
@@ -294,7 +292,7 @@ int main(int argument_count, char **argument) {
         return 64;
     }
     here.gpus = argument_count > 2 ? atoi(argument[2]) : 1;
-    here.repeats = argument_count > 4 ? atoi(argument[4]) : here.backend == STENCIL_BACKEND_GPU ? 20 : 4;
+    here.repeats = argument_count > 4 ? atoi(argument[4]) : strcmp(argument[1], "gpu") == 0 ? 20 : 3;
     const int cannot = look_around(argument[1]);
     if (cannot != 0)
         return cannot;

@@ -65,7 +65,7 @@ static stencil_status run_cpu(const stencil_bench_options *options, const stenci
 
 static stencil_status run_gpu(const stencil_bench_options *options, const stencil_machine *machine,
                               stencil_bench_result *result) {
-    stencil_ceiling c = {.backend = STENCIL_BACKEND_GPU, .gpu = options->gpu};
+    stencil_ceiling c = {.backend = STENCIL_BACKEND_GPU, .gpu = options->gpu[0]};
     TRY(choose_bytes(options, machine, &c));
     return measure(&c, options, machine, result);
 }

@@ -16,7 +16,7 @@ typedef struct sweep {
     double reference_residual;
     const char *reference_name;
     int64_t steps;      /* of timed samples; 0 while it is being chosen */
-    stencil_plan *plan; /* [stencil_strategy_count()] */
+    stencil_plan *plan; /* of each row from first_strategy on */
     stencil_ceiling ceiling;
     int first_copy, first_strategy; /* rows */
 } sweep;
@@ -35,7 +35,8 @@ static void default_problem(stencil_spec *spec) {
     spec->steps = 1;
 }
 
-static void add_parameters(const sweep *s, stencil_bench_result *result) {
+static void add_parameters(const sweep *s, const stencil_bench_options *options,
+                           stencil_bench_result *result) {
     const stencil_problem *problem = &s->problem;
     static const char *const size[] = {"nz", "ny", "nx"};
     char boundary[64] = "";
@@ -51,32 +52,63 @@ static void add_parameters(const sweep *s, stencil_bench_result *result) {
     }
     stencil_bench_add_text(result, "boundary", boundary);
     stencil_bench_add_number(result, "updated_cells", stencil_problem_updated_cells(problem));
+    if (options->backend == STENCIL_BACKEND_GPU)
+        stencil_bench_add_number(result, "gpus", options->gpu_count);
 }
 
-/* A row for each strategy, with its plan, or with the reason why there is none. */
+/* Ways to exchange halos: those of a strategy that can copy them, the first one of all others. */
+static const struct {
+    const char *suffix;
+    stencil_halo_mode halo;
+    bool overlap;
+} exchanges[] = {{"", STENCIL_HALO_AUTO, false},
+                 {"/copy", STENCIL_HALO_COPY, false},
+                 {"/overlap", STENCIL_HALO_COPY, true}};
+enum { EXCHANGES = sizeof exchanges / sizeof *exchanges };
+
+/* A row for a strategy with one way to exchange halos, with its plan, or with the reason why there is none.
+ */
+static stencil_status add_strategy(sweep *s, const stencil_bench_options *options,
+                                   const stencil_machine *machine, stencil_bench_result *result, int strategy,
+                                   int exchange) {
+    const char *why = stencil_strategy_unavailable(strategy, options->backend, machine);
+    char name[sizeof result->row->name];
+    int index;
+    snprintf(name, sizeof name, "%s%s", stencil_strategy_at(strategy).name, exchanges[exchange].suffix);
+    TRY(stencil_bench_add_row(result, "strategy", name, "s/step", &index));
+    stencil_bench_row *row = &result->row[index];
+    row->cells = (double)stencil_problem_updated_cells(&s->problem);
+    const int bytes = (int)stencil_precision_bytes(s->problem.precision);
+    row->bytes = 2 * bytes * row->cells;
+    snprintf(row->formula, sizeof row->formula, "%.0f cells x (read u %d + write u %d)", row->cells, bytes,
+             bytes);
+    snprintf(row->skipped, sizeof row->skipped, "%s", why);
+    stencil_run_options run = {.sync = stencil_strategy_at(strategy).name,
+                               .backend = options->backend,
+                               .halo = exchanges[exchange].halo,
+                               .overlap = exchanges[exchange].overlap};
+    if (options->backend == STENCIL_BACKEND_GPU)
+        run.gpu_count = options->gpu_count;
+    memcpy(run.gpu, options->gpu, sizeof run.gpu);
+    if (why[0] == '\0')
+        TRY(stencil_plan_make(&s->plan[index - s->first_strategy], &s->problem, &run, machine));
+    return STENCIL_OK;
+}
+
+/* On several GPUs the strategies that span them, with every way to exchange halos. */
 static stencil_status add_strategies(sweep *s, const stencil_bench_options *options,
                                      const stencil_machine *machine, stencil_bench_result *result) {
+    const bool several = options->backend == STENCIL_BACKEND_GPU && options->gpu_count > 1;
     s->first_strategy = result->row_count;
-    s->plan = calloc((size_t)stencil_strategy_count(), sizeof *s->plan);
+    s->plan = calloc((size_t)stencil_strategy_count() * EXCHANGES, sizeof *s->plan);
     CHECK(s->plan != NULL, NO_MEMORY, "no memory for a benchmark");
     for (int i = 0; i < stencil_strategy_count(); i++) {
-        const char *name = stencil_strategy_at(i).name;
-        const char *why = stencil_strategy_unavailable(i, options->backend, machine);
-        int index;
-        TRY(stencil_bench_add_row(result, "strategy", name, "s/step", &index));
-        stencil_bench_row *row = &result->row[index];
-        row->cells = (double)stencil_problem_updated_cells(&s->problem);
-        const int bytes = (int)stencil_precision_bytes(s->problem.precision);
-        row->bytes = 2 * bytes * row->cells;
-        snprintf(row->formula, sizeof row->formula, "%.0f cells x (read u %d + write u %d)", row->cells,
-                 bytes, bytes);
-        snprintf(row->skipped, sizeof row->skipped, "%s", why);
-        const stencil_run_options run = {.sync = name,
-                                         .backend = options->backend,
-                                         .gpu_count = options->backend == STENCIL_BACKEND_GPU,
-                                         .gpu = {options->gpu}};
-        if (why[0] == '\0')
-            TRY(stencil_plan_make(&s->plan[i], &s->problem, &run, machine));
+        const stencil_strategy_info info = stencil_strategy_at(i);
+        if (several && !info.spans)
+            continue;
+        TRY(add_strategy(s, options, machine, result, i, 0));
+        for (int exchange = 1; exchange < EXCHANGES && several && info.copies; exchange++)
+            TRY(add_strategy(s, options, machine, result, i, exchange));
     }
     return STENCIL_OK;
 }
@@ -139,7 +171,6 @@ static stencil_status choose_iterations(sweep *s, const stencil_bench_options *o
     for (int i = s->first_strategy; i < result->row_count; i++)
         result->row[i].iterations = steps;
     s->steps = steps;
-    stencil_bench_add_number(result, "steps_per_sample", steps);
     return STENCIL_OK;
 }
 
@@ -148,14 +179,14 @@ static stencil_status measure(sweep *s, const stencil_bench_options *options, co
     stencil_spec spec = options->spec;
     default_problem(&spec);
     TRY(stencil_problem_resolve(&s->problem, &spec));
-    add_parameters(s, result);
+    add_parameters(s, options, result);
     TRY(stencil_field_create(&s->initial, &s->problem.layout, "the initial field"));
     TRY(stencil_field_create(&s->problem.u, &s->problem.layout, "the field"));
     stencil_field_fill_random(&s->initial, SEED);
     stencil_field_fill_rims(&s->initial, s->problem.boundary, s->problem.radius);
     s->ceiling = (stencil_ceiling){
         .backend = options->backend,
-        .gpu = options->gpu,
+        .gpu = options->gpu[0],
         .threads = machine->cpu_threads,
         .bytes = stencil_layout_bytes(&s->problem.layout),
         .from = s->initial.data,
@@ -187,4 +218,5 @@ static stencil_status run(const stencil_bench_options *options, const stencil_ma
 const stencil_benchmark stencil_benchmark_sweep = {
     .run_cpu = run,
     .run_gpu = run,
+    .many_gpus = true,
 };

@@ -1,11 +1,14 @@
 """`stencil bench`: table, JSON and refusals of the built command ($STENCIL)."""
+import csv
 import json
 import os
 import pathlib
 import re
+import shutil
 import statistics
 import subprocess
 import tempfile
+import time
 import unittest
 
 STENCIL = os.environ["STENCIL"]
@@ -23,12 +26,25 @@ BARRIERS = names_of("sync/barriers.def", "STENCIL_BARRIER")
 SMALL = ["--device", "cpu", "--size", "130x70", "--samples", "5", "--iterations", "3", "--threads", "2"]
 
 
-def call(*arguments):
+def call(*arguments, path=None):
+    """`stencil bench`, with the command search path `path`."""
+    environment = dict(os.environ, PATH=path) if path is not None else None
     return subprocess.run([STENCIL, "bench", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, encoding="utf-8", timeout=300)
+                          stderr=subprocess.PIPE, encoding="utf-8", timeout=300, env=environment)
 
 
 class BenchTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="stencil-test-")
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def read(self, name):
+        with open(self.path(name), encoding="utf-8", newline="") as file:
+            return file.read()
+
     def ok(self, *arguments):
         done = call(*arguments)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done)
@@ -54,21 +70,20 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(text.count("Benchmark "), len(BENCHMARKS))
 
     def test_every_barrier_is_timed(self):
-        root = json.loads(self.ok("barrier", *SMALL, "--json", "-"))
-        timed = [row["name"] for row in root["results"][0]["rows"]]
-        self.assertEqual(timed, BARRIERS)
+        root = json.loads(self.ok("grid", *SMALL, "--json", "-"))
+        rows = root["results"][0]["rows"]
+        self.assertEqual([row["name"] for row in rows], BARRIERS)
+        self.assertEqual([row["axes"] for row in rows], [{"threads": 2}] * len(rows))
 
     def test_json(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "out.json")
-            text = self.ok("sweep", "copy", *SMALL, "--precision", "float32", "--json", path)
-            self.assertIn("relaunch", text)
-            with open(path, encoding="utf-8") as file:
-                root = json.load(file)
-        self.check(root)
+        text = self.ok("sweep", "copy", *SMALL, "--precision", "float32", "--json", self.path("out.json"))
+        self.assertIn("relaunch", text)
+        self.check(json.loads(self.read("out.json")))
 
     def check(self, root):
-        self.assertEqual(root["schema_version"], 1)
+        self.assertEqual(root["schema_version"], 2)
+        self.assertRegex(root["git_revision"], r"^([0-9a-f]{12,40}(-dirty)?|unknown)$")
+        self.assertEqual(root["options"]["samples"], 5)
         self.assertTrue(root["command_line"].startswith("stencil bench sweep copy --device cpu"))
         self.assertEqual(root["machine"]["cpu"]["threads"], 2)
         self.assertIn("driver_version", root["machine"]["cuda"])
@@ -101,8 +116,195 @@ class BenchTest(unittest.TestCase):
         self.refused(64, "unknown benchmark 'nothing-like-it'", "nothing-like-it")
         self.refused(64, "--samples", "copy", "--samples", "0")
         self.refused(64, "contradict", "copy", "--device", "cpu", "--gpus", "1")
-        self.refused(65, "j3d7pt", "sweep", *SMALL, "--stencil", "j3d7pt")
+        self.refused(64, "standard output", "copy", "--json", "-", "--csv", "-")
+        self.refused(64, "--against", "copy", "--fail")
+        self.refused(64, "--max-noise", "copy", "--max-noise", "0")
+        self.refused(64, "--child", "--child", "grid")
+        self.refused(65, "j3d7pt", "sweep", *SMALL, "--stencil", "j3d7pt", "--quiet")
+        self.refused(73, "no-such-folder", "copy", *SMALL, "--plot", "/no-such-folder/plots")
         self.refused(73, "no-such-folder", "copy", *SMALL, "--json", "/no-such-folder/out.json")
+
+    def test_children_are_no_matter_of_the_help(self):
+        self.assertNotIn("--child", self.ok("--help"))
+
+    def test_planted_fault_fails_and_the_rest_goes_on(self):
+        done = call("grid", "copy", *SMALL, "--inject-fault", "--json", self.path("out.json"))
+        self.assertEqual(done.returncode, 70, done)
+        self.assertRegex(done.stderr, r"^stencil: barrier planted fault does not hold: \d+ times [^\n]*\n$")
+        self.assertIn("FAILED", done.stdout)
+        self.assertIn("has no fault to plant", done.stdout)
+        grid, copy = json.loads(self.read("out.json"))["results"]
+        self.assertIn("planted fault does not hold", grid["failed"])
+        self.assertEqual(len(grid["rows"]), len(BARRIERS) + 1)
+        self.assertIn("no fault", copy["skipped"])
+
+    def test_failure_keeps_the_others(self):
+        done = call("sweep", "copy", *SMALL, "--stencil", "j3d7pt", "--json", self.path("out.json"))
+        self.assertEqual(done.returncode, 65, done)
+        sweep, copy = json.loads(self.read("out.json"))["results"]
+        self.assertIn("j3d7pt", sweep["failed"])
+        self.assertIsNone(copy["failed"])
+        self.assertEqual(len(copy["rows"]), 4)
+
+    def test_part_of_a_team(self):
+        rows = json.loads(self.ok("partial", *SMALL, "--json", "-"))["results"][0]["rows"]
+        self.assertEqual(len(rows), 2 * (len(BARRIERS) + 1))
+        for row in rows:
+            self.assertEqual(row["samples"], [])
+            if row["axes"]["absent"] == 0:
+                self.assertEqual(row["outcome"], "completes")
+            else:
+                self.assertNotEqual(row["outcome"], "completes")
+
+    def test_no_child_outlives_its_parent(self):
+        with subprocess.Popen([STENCIL, "bench", "partial", *SMALL], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
+            children = pathlib.Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
+            if not children.exists():
+                parent.kill()
+                self.skipTest("this kernel does not list children")
+            child, since = None, time.monotonic()
+            while parent.poll() is None and time.monotonic() - since < 1: # until one hangs for a second
+                now = children.read_text(encoding="ascii").split()
+                if now != child:
+                    child, since = now, time.monotonic()
+                time.sleep(0.01)
+            self.assertEqual(len(child), 1)
+            parent.kill()
+        until = time.monotonic() + 20
+        while self.is_running(child[0]) and time.monotonic() < until:
+            time.sleep(0.01)
+        self.assertFalse(self.is_running(child[0]))
+
+    @staticmethod
+    def is_running(process):
+        """Neither gone nor only waiting to be collected."""
+        try:
+            status = pathlib.Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return False
+        return status.rpartition(")")[2].split()[0] not in "ZX"
+
+    def test_noise_is_marked(self):
+        text = self.ok("launch", *SMALL, "--max-noise", "1e-9", "--json", self.path("noisy.json"))
+        self.assertIn("~", text)
+        self.assertIn("spread by more than 1e-09 %", text)
+        rows = json.loads(self.read("noisy.json"))["results"][0]["rows"]
+        self.assertTrue(any(row["noisy"] for row in rows))
+        text = self.ok("launch", *SMALL, "--max-noise", "1e9", "--json", self.path("quiet.json"))
+        self.assertNotIn("~", text)
+        rows = json.loads(self.read("quiet.json"))["results"][0]["rows"]
+        self.assertFalse(any(row["noisy"] for row in rows))
+
+    def test_csv_says_what_json_says(self):
+        self.ok("copy", "grid", "partial", *SMALL, "--json", self.path("out.json"), "--csv", self.path("out.csv"))
+        lines = list(csv.DictReader(self.read("out.csv").splitlines()))
+        rows = [(result, row) for result in json.loads(self.read("out.json"))["results"] for row in result["rows"]]
+        self.assertEqual(len(lines), len(rows))
+        for line, (result, row) in zip(lines, rows):
+            for key, value in {**row, **row["axes"], "benchmark": result["benchmark"], "device": result["device"],
+                               "samples": len(row["samples"]), **(row["statistics"] or {})}.items():
+                if key not in line:
+                    continue
+                if value is None or (key == "noisy" and not row["samples"]):
+                    self.assertEqual(line[key], "", key)
+                elif isinstance(value, bool):
+                    self.assertEqual(line[key], str(value).lower())
+                elif isinstance(value, (int, float)):
+                    self.assertEqual(float(line[key]), value, key)
+                else:
+                    self.assertEqual(line[key], value)
+        self.assertEqual({line["threads"] for line in lines if line["benchmark"] == "copy"}, {""})
+
+    def test_markdown(self):
+        text = self.ok("copy", "grid", *SMALL, "--md", "-")
+        self.assertIn("\n## copy\n", text)
+        tables = [line for line in text.splitlines() if line.startswith("|")]
+        names = [line.split("|")[1].strip() for line in tables]
+        for name in ["memcpy", *BARRIERS]:
+            self.assertIn(name, names)
+        for line in tables: # as many columns as the head of its table
+            head = next(other for other in reversed(tables[:tables.index(line) + 1]) if other.startswith("|  |"))
+            self.assertEqual(line.count("|"), head.count("|"), line)
+        self.assertIn("--md -`", text)
+
+    def against(self, factor, *arguments):
+        """Compares a run with itself, all samples then `factor` times as large as they were."""
+        run = self.path("run.json")
+        if not os.path.exists(run):
+            self.ok("copy", "partial", *SMALL, "--json", run)
+        root = json.loads(self.read("run.json"))
+        for row in root["results"][0]["rows"]:
+            row["samples"] = [factor * sample for sample in row["samples"]]
+        with open(self.path("then.json"), "w", encoding="utf-8") as file:
+            json.dump(root, file)
+        return call("copy", *SMALL, "--against", self.path("then.json"), "--json", self.path("now.json"), "--force",
+                    *arguments)
+
+    def verdicts(self):
+        found = json.loads(self.read("now.json"))["against"]
+        self.assertEqual([result["benchmark"] for result in found["results"]], ["copy"])
+        return [row["verdict"] for row in found["results"][0]["rows"]]
+
+    def test_against(self):
+        done = self.against(1000)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        self.assertEqual(self.verdicts(), ["faster"] * 4)
+        self.assertIn("4 faster", done.stdout)
+        self.assertLessEqual(max(map(len, done.stdout.splitlines())), 80)
+        self.assertEqual(self.against(1000, "--fail").returncode, 0)
+        self.assertEqual(self.against(0.001).returncode, 0)
+        self.assertEqual(self.verdicts(), ["slower"] * 4)
+        self.assertEqual(self.against(0.001, "--fail").returncode, 1)
+        self.assertEqual(self.against(0.001, "--fail", "--margin", "100000000").returncode, 0)
+        self.assertEqual(self.verdicts(), ["same"] * 4)
+
+    def test_against_changed_outcome(self):
+        self.ok("partial", *SMALL, "--json", self.path("then.json"))
+        text = self.read("then.json").replace('"outcome": "completes"', '"outcome": "deadlocks"', 1)
+        with open(self.path("then.json"), "w", encoding="utf-8") as file:
+            file.write(text)
+        done = call("partial", *SMALL, "--against", self.path("then.json"), "--fail")
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("1 changed", done.stdout)
+
+    def test_against_refusals(self):
+        self.refused(66, "no-such-file", "copy", *SMALL, "--against", self.path("no-such-file"))
+        for text, wanted in (("{", "JSON"), ("{}", "not written by"), ('{"schema_version": 1, "results": []}', "version 1"),
+                             ('{"schema_version": 2, "results": [{}]}', "missing")):
+            with open(self.path("bad.json"), "w", encoding="utf-8") as file:
+                file.write(text)
+            self.refused(65, wanted, "copy", *SMALL, "--against", self.path("bad.json"))
+
+    PLOTS = ["copy-box", "host-barrier-box", "launch-lines"]
+
+    def test_plots_without_gnuplot(self):
+        done = call("copy", "launch", "host-barrier", *SMALL, "--plot", self.path("plots"), "--quiet", path=self.folder)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertRegex(done.stderr, r"^stencil: --plot: no gnuplot here [^\n]*\n$")
+        self.assertEqual(sorted(os.listdir(self.path("plots"))), [name + ".gp" for name in self.PLOTS])
+
+    def test_plots_with_a_gnuplot_that_fails(self):
+        with open(self.path("gnuplot"), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nexit 5\n")
+        os.chmod(self.path("gnuplot"), 0o755)
+        done = call("copy", *SMALL, "--plot", self.path("plots"), "--quiet", path=self.folder)
+        self.assertEqual(done.returncode, 70, done)
+        self.assertIn("exit code 5", done.stderr)
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot here (Debian: gnuplot-nox)")
+    def test_plots(self):
+        arguments = ["copy", "launch", "host-barrier", *SMALL, "--plot", self.path("plots"), "--quiet"]
+        self.ok(*arguments)
+        wanted = sorted(name + suffix for name in self.PLOTS for suffix in (".gp", ".png"))
+        self.assertEqual(sorted(os.listdir(self.path("plots"))), wanted)
+        for name in self.PLOTS:
+            with open(os.path.join(self.path("plots"), name + ".png"), "rb") as file:
+                head = file.read(24)
+            self.assertEqual(head[:8], b"\x89PNG\r\n\x1a\n")
+            self.assertGreater(int.from_bytes(head[16:20], "big"), 500)
+        self.refused(73, "copy-box.gp", *arguments)
+        self.ok(*arguments, "--force")
 
 
 if __name__ == "__main__":

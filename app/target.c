@@ -1,0 +1,88 @@
+#include "app/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/output.h"
+#include "app/signals.h"
+#include "app/text.h"
+#include "inputs/sink.h"
+
+bool target_is_stdout(const char *target) {
+    return target != NULL && strcmp(target, "-") == 0;
+}
+
+/* A pipe or a device is written to as it is: it cannot be replaced. */
+static bool is_special(const char *target) {
+    struct stat info;
+    return stat(target, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+static stencil_status check(const char *target, bool force, const char *input) {
+    if (target == NULL || target_is_stdout(target) || is_special(target))
+        return STENCIL_OK;
+    signals_hold();
+    const stencil_status status = stencil_sink_check(target, force, input);
+    signals_release();
+    return status;
+}
+
+stencil_status target_check(const char *option, const char *target, bool force, const char *input) {
+    return text_prefix(check(target, force, input), option);
+}
+
+static stencil_status write_stream(FILE *out, target_printer print, const void *content, const char *name) {
+    errno = 0;
+    const bool failed = !print(out, content) || fflush(out) != 0;
+    CHECK(!failed, IO, "cannot write '%s': %s", name, errno != 0 ? strerror(errno) : "write failed");
+    return STENCIL_OK;
+}
+
+/* A descriptor of its own for the stream: closing it closes nothing else. */
+static stencil_status write_descriptor(int fd, target_printer print, const void *content, const char *name) {
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    if (out == NULL && fd >= 0)
+        close(fd);
+    CHECK(out != NULL, CANNOT_CREATE, "cannot write '%s': %s", name, strerror(errno));
+    const stencil_status status = write_stream(out, print, content, name);
+    const bool closed = fclose(out) == 0;
+    TRY(status);
+    CHECK(closed, IO, "cannot write '%s': %s", name, strerror(errno));
+    return STENCIL_OK;
+}
+
+static stencil_status write_file(const char *target, bool force, target_printer print, const void *content) {
+    stencil_sink sink;
+    TRY(stencil_sink_open_plain(&sink, target, force));
+    const stencil_status status = write_descriptor(dup(sink.fd), print, content, target);
+    if (status == STENCIL_OK)
+        return stencil_sink_commit(&sink);
+    stencil_sink_abort(&sink);
+    return status;
+}
+
+stencil_status target_write(const char *option, const char *target, bool force, target_printer print,
+                            const void *content) {
+    if (target == NULL)
+        return STENCIL_OK;
+    /* What does not arrive is found by output_check(). */
+    if (target_is_stdout(target)) {
+        print(stdout, content);
+        output_flush();
+        return STENCIL_OK;
+    }
+    if (is_special(target))
+        return text_prefix(write_descriptor(open(target, O_WRONLY | O_CLOEXEC), print, content, target),
+                           option);
+    signals_hold();
+    const stencil_status status = write_file(target, force, print, content);
+    signals_release();
+    return text_prefix(status, option);
+}
+
+bool target_print_text(FILE *out, const void *content) {
+    return fputs(content, out) != EOF;
+}

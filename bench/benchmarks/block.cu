@@ -1,0 +1,50 @@
+#include "bench/benchmarks/block_kernels.h"
+#include "bench/benchmarks/sm.cuh"
+
+struct block_barrier {
+    __device__ static bool takes_part(const stencil_sm_arguments &) {
+        return true;
+    }
+    __device__ explicit block_barrier(const stencil_sm_arguments &) {}
+    __device__ void once() {
+        __syncthreads();
+    }
+    __device__ unsigned wrong(int64_t) {
+        return 0;
+    }
+};
+
+/* Each thread leaves the number of the pass, some of them late, and looks at the word of another
+ * thread. */
+struct checked_block_barrier {
+    __device__ static bool takes_part(const stencil_sm_arguments &) {
+        return true;
+    }
+    volatile uint32_t *word;
+    uint32_t pass = 0, missing = 0;
+    __device__ explicit checked_block_barrier(const stencil_sm_arguments &) {
+        __shared__ uint32_t words[1024];
+        words[threadIdx.x] = 0;
+        __syncthreads();
+        word = words;
+    }
+    __device__ void once() {
+        pass++;
+        if ((pass + threadIdx.x / 32) % 8 == 0)
+            __nanosleep(200);
+        word[threadIdx.x] = pass;
+        __syncthreads();
+        missing += word[(threadIdx.x + 1 + 37 * pass % (blockDim.x - 1)) % blockDim.x] < pass;
+    }
+    __device__ unsigned wrong(int64_t) {
+        return missing;
+    }
+};
+
+extern "C" const void *stencil_block_kernel(void) {
+    return reinterpret_cast<const void *>(&stencil::time_operation<block_barrier, STENCIL_BLOCK_UNROLLED>);
+}
+
+extern "C" const void *stencil_block_check_kernel(void) {
+    return reinterpret_cast<const void *>(&stencil::time_operation<checked_block_barrier, 1>);
+}

@@ -1,0 +1,30 @@
+/* Kernels of the benchmark grid. Internal to it. */
+#ifndef STENCIL_BENCH_GRID_KERNELS_H
+#define STENCIL_BENCH_GRID_KERNELS_H
+
+#include "sync/barrier.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct stencil_grid_passes {
+    stencil_barrier_state state;
+    int64_t passes;
+    uint32_t *word;    /* [blocks], zeroed; for verification */
+    uint32_t *missing; /* how often a block had not arrived when another one went on */
+} stencil_grid_passes;
+
+/* What stands beside the barriers of barriers.def: the library's grid.sync() as it is, without a time limit;
+ * and a barrier that does not hold, planted to see that it is found: it arrives without releasing what its
+ * block wrote, without waiting for it even. */
+enum { STENCIL_GRID_LIBRARY = STENCIL_BARRIER_none, STENCIL_GRID_FAULT = STENCIL_BARRIER_COUNT };
+
+/* Kernel with a stencil_grid_passes that passes the barrier; with `verify`, everybody looks each time whether
+ * those that it waits for have arrived, and some come late. */
+const void *stencil_grid_kernel(int barrier, bool verify);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

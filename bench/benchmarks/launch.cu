@@ -1,0 +1,76 @@
+#include "bench/benchmarks/launch_kernels.h"
+
+#include <cuda_runtime.h>
+
+static __device__ uint32_t counter;
+
+/* A programmatic launch starts while the kernel before it runs: the order is kept here, as the sweeps do it.
+ * Nothing happens in any other launch. */
+static __device__ __forceinline__ void after_predecessor() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+static __global__ void null_kernel() {
+    after_predecessor();
+}
+
+template <int Units> static __global__ void sleep_kernel() {
+    after_predecessor();
+#pragma unroll 1
+    for (int i = 0; i < 10 * Units; i++)
+        asm volatile("nanosleep.u32 1000;");
+}
+
+template <int Units> static __global__ void spin_kernel() {
+    after_predecessor();
+    const long long start = clock64();
+    while (clock64() - start < 20000ll * Units) {
+    }
+}
+
+/* One thread of the grid: reads, waits, writes. */
+static __global__ void count_kernel() {
+    after_predecessor();
+    if (blockIdx.x != 0 || threadIdx.x != 0)
+        return;
+    volatile uint32_t *word = &counter;
+    const uint32_t seen = *word;
+    const long long start = clock64();
+    while (clock64() - start < 4000) {
+    }
+    *word = seen + 1;
+}
+
+template <int Units> static const void *kernel(stencil_launch_work work) {
+    return work == STENCIL_LAUNCH_SLEEP ? reinterpret_cast<const void *>(&sleep_kernel<Units>)
+                                        : reinterpret_cast<const void *>(&spin_kernel<Units>);
+}
+
+extern "C" const void *stencil_launch_kernel(stencil_launch_work work, int units) {
+    if (work == STENCIL_LAUNCH_NULL)
+        return reinterpret_cast<const void *>(&null_kernel);
+    if (work == STENCIL_LAUNCH_COUNT)
+        return reinterpret_cast<const void *>(&count_kernel);
+    switch (units) {
+    case 1:
+        return kernel<1>(work);
+    case 5:
+        return kernel<5>(work);
+    case 10:
+        return kernel<10>(work);
+    case 50:
+        return kernel<50>(work);
+    default:
+        return nullptr;
+    }
+}
+
+extern "C" int stencil_launch_take_count(uint32_t *count) {
+    const uint32_t zero = 0;
+    cudaError_t state = cudaMemcpyFromSymbol(count, counter, sizeof *count);
+    if (state == cudaSuccess)
+        state = cudaMemcpyToSymbol(counter, &zero, sizeof zero);
+    return (int)state;
+}

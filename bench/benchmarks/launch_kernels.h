@@ -1,0 +1,30 @@
+/* Kernels of the benchmark launch, without arguments, as the method asks for. Internal to the benchmark. */
+#ifndef STENCIL_BENCH_LAUNCH_KERNELS_H
+#define STENCIL_BENCH_LAUNCH_KERNELS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a kernel does: nothing; sleep 10 us a unit, as 10 nanosleeps of 1000; spin 20 000 cycles a unit; add 1
+ * to a counter in a way that loses additions where two kernels overlap. */
+typedef enum stencil_launch_work {
+    STENCIL_LAUNCH_NULL,
+    STENCIL_LAUNCH_SLEEP,
+    STENCIL_LAUNCH_SPIN,
+    STENCIL_LAUNCH_COUNT
+} stencil_launch_work;
+
+/* Work of `units` units (1, 5, 10 or 50; those of NULL and COUNT have none). Each kernel waits for the one
+ * before it where it is launched programmatically. NULL where there is no such kernel. */
+const void *stencil_launch_kernel(stencil_launch_work work, int units);
+
+/* The counter of the current device: reads it into *count and zeroes it. Returns a cudaError_t. */
+int stencil_launch_take_count(uint32_t *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,196 @@
+#include "bench/benchmarks/memory_kernels.h"
+#include "bench/benchmarks/sm.cuh"
+
+enum { SHARED_WORDS = 4096 };
+
+static __global__ void fill(stencil_memory_chain c) {
+    for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < c.nodes; i += gridDim.x * blockDim.x)
+        c.place[(size_t)i * c.stride] = (1664525u * i + 1013904223u) & (c.nodes - 1);
+}
+
+template <stencil_memory_path Path> static __device__ __forceinline__ uint32_t load(const uint32_t *p) {
+    uint32_t value;
+    if (Path == STENCIL_MEMORY_CACHED)
+        asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    else if (Path == STENCIL_MEMORY_L2)
+        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    else
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+
+/* A short chain is followed once all around before, so that it is in the cache that it fits into; the code is
+ * in any case. The clock is read behind a use of the last value loaded. */
+template <class Load>
+static __device__ __forceinline__ void chase(uint32_t first, uint32_t nodes, int64_t steps,
+                                             stencil_memory_seen *seen, Load load) {
+    uint32_t node = first;
+    int64_t left = nodes >= 16 && nodes <= 8192 ? nodes : 16;
+    long long cycles = 0;
+#pragma unroll 1
+    for (int warm = 0; warm < 2; warm++) {
+        const long long start = clock64();
+#pragma unroll 1
+        for (; left > 0; left -= 16)
+#pragma unroll
+            for (int k = 0; k < 16; k++)
+                node = load(node);
+        uint32_t last;
+        asm volatile("mov.u32 %0, %1;" : "=r"(last) : "r"(node) : "memory");
+        node = last;
+        cycles = clock64() + (last == 0xffffffffu) - start;
+        left = steps;
+    }
+    seen->cycles = cycles;
+    seen->node = node;
+}
+
+template <stencil_memory_path Path>
+static __global__ void chase_global(stencil_memory_chain c, uint32_t first, int64_t steps,
+                                    stencil_memory_seen *seen) {
+    chase(first, c.nodes, steps, seen,
+          [&](uint32_t node) { return load<Path>(c.place + (size_t)node * c.stride); });
+}
+
+static __global__ void chase_shared(stencil_memory_chain, uint32_t first, int64_t steps,
+                                    stencil_memory_seen *seen) {
+    __shared__ uint32_t place[SHARED_WORDS];
+    for (uint32_t i = threadIdx.x; i < SHARED_WORDS; i += blockDim.x)
+        place[i] = (1664525u * i + 1013904223u) & (SHARED_WORDS - 1);
+    __syncthreads();
+    const volatile uint32_t *next = place;
+    chase(first, SHARED_WORDS, steps, seen, [&](uint32_t node) { return next[node]; });
+}
+
+static __global__ void __launch_bounds__(512) copy(const uint4 *from, uint4 *to, int64_t vectors) {
+    const int64_t stride = (int64_t)gridDim.x * blockDim.x;
+    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    for (; i + 3 * stride < vectors; i += 4 * stride) {
+        uint4 v[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            v[k] = __ldcs(from + i + k * stride);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            __stcs(to + i + k * stride, v[k]);
+    }
+    for (; i < vectors; i += stride)
+        to[i] = from[i];
+}
+
+static __device__ __forceinline__ uint4 load_vector(const uint4 *p) {
+    uint4 v;
+    asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(p));
+    return v;
+}
+
+/* Blocks begin at different places, so that they do not all want the same line. `vectors` is a multiple of
+ * four times the threads of a block. */
+static __global__ void __launch_bounds__(512)
+    read(const uint4 *from, int64_t vectors, int64_t passes, uint32_t *result) {
+    const uint32_t count = (uint32_t)vectors, chunk = 4 * blockDim.x, chunks = count / chunk;
+    uint32_t sum = 0;
+    for (int64_t pass = 0; pass < passes; pass++)
+        for (uint32_t i = 0; i < chunks; i++) {
+            const uint32_t at = (i + blockIdx.x * (chunks / gridDim.x + 1)) % chunks;
+            const uint4 *p = from + (size_t)at * chunk + threadIdx.x;
+            uint4 v[4];
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                v[k] = load_vector(p + k * blockDim.x);
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                sum ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
+        }
+    if (sum != 0)
+        atomicXor(result + blockIdx.x, sum);
+}
+
+/* Rows of 512 bytes, a warp each, without bank conflicts. */
+struct shared_read {
+    uint32_t address, sum = 0;
+    __device__ static bool takes_part(const stencil_sm_arguments &) {
+        return true;
+    }
+    __device__ explicit shared_read(const stencil_sm_arguments &) {
+        __shared__ uint4 words[1024];
+        words[threadIdx.x] = make_uint4(1, 2, 4, 8);
+        __syncthreads();
+        address = (uint32_t)__cvta_generic_to_shared(words + threadIdx.x);
+    }
+    __device__ void once() {
+        uint4 v;
+        asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                     : "r"(address));
+        sum += v.x ^ v.y ^ v.z ^ v.w;
+    }
+    __device__ unsigned wrong(int64_t times) {
+        return sum != 15u * (uint32_t)times;
+    }
+};
+
+/* sum += data[i], i += group size. */
+struct shared_sum {
+    uint32_t address, offset = 0;
+    double sum = 0;
+    __device__ static bool takes_part(const stencil_sm_arguments &) {
+        return true;
+    }
+    __device__ explicit shared_sum(const stencil_sm_arguments &) {
+        __shared__ double data[2048];
+        for (uint32_t i = threadIdx.x; i < 2048; i += blockDim.x)
+            data[i] = 1;
+        __syncthreads();
+        address = (uint32_t)__cvta_generic_to_shared(data);
+        offset = 8 * threadIdx.x;
+    }
+    __device__ void once() {
+        double value;
+        asm volatile("ld.volatile.shared.f64 %0, [%1];" : "=d"(value) : "r"(address + offset));
+        sum += value;
+        offset = (offset + 8 * blockDim.x) & (8 * 2048 - 1);
+    }
+    __device__ unsigned wrong(int64_t times) {
+        return sum != (double)times;
+    }
+};
+
+extern "C" const void *stencil_memory_fill_kernel(void) {
+    return reinterpret_cast<const void *>(&fill);
+}
+
+extern "C" const void *stencil_memory_chase_kernel(stencil_memory_path path) {
+    switch (path) {
+    case STENCIL_MEMORY_CACHED:
+        return reinterpret_cast<const void *>(&chase_global<STENCIL_MEMORY_CACHED>);
+    case STENCIL_MEMORY_L2:
+        return reinterpret_cast<const void *>(&chase_global<STENCIL_MEMORY_L2>);
+    case STENCIL_MEMORY_ACQUIRE:
+        return reinterpret_cast<const void *>(&chase_global<STENCIL_MEMORY_ACQUIRE>);
+    default:
+        return nullptr;
+    }
+}
+
+extern "C" const void *stencil_memory_chase_shared_kernel(void) {
+    return reinterpret_cast<const void *>(&chase_shared);
+}
+
+extern "C" const void *stencil_memory_copy_kernel(void) {
+    return reinterpret_cast<const void *>(&copy);
+}
+
+extern "C" const void *stencil_memory_read_kernel(void) {
+    return reinterpret_cast<const void *>(&read);
+}
+
+extern "C" const void *stencil_memory_shared_kernel(void) {
+    return reinterpret_cast<const void *>(&stencil::time_operation<shared_read, 32>);
+}
+
+extern "C" const void *stencil_memory_sum_kernel(void) {
+    return reinterpret_cast<const void *>(&stencil::time_operation<shared_sum, 16>);
+}

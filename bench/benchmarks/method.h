@@ -1,0 +1,44 @@
+/* Published ways of timing that several benchmarks share: their names, and the arithmetic of the
+ * two-repeat-count method. Internal to bench/benchmarks/. */
+#ifndef STENCIL_BENCH_METHOD_H
+#define STENCIL_BENCH_METHOD_H
+
+#include "bench/benchmark.h"
+
+/* As they are named in the output. "000": L. Zhang et al., A Study of Single and Multi-device Synchronization
+ * Methods in Nvidia GPUs. */
+#define STENCIL_METHOD_GPU_CLOCK  "GPU clock on a dependent chain (Wong 2010)"
+#define STENCIL_METHOD_SM_CLOCK   "GPU clock of each multiprocessor, first start to last end"
+#define STENCIL_METHOD_TWO_COUNTS "two repeat counts, CPU clock (000 Eq. 7, 8)"
+#define STENCIL_METHOD_FUSION     "kernel fusion with sleep (000 Eq. 6)"
+
+/* Repeats of an instruction or barrier: 512, and 5120 more in the second kernel (Zhang et al., A Study of
+ * Synchronization Methods in Modern GPUs, section 3.4). */
+enum { STENCIL_REPEATS = 512, STENCIL_REPEATS_MORE = 5120 };
+
+/* Difference of the two repeat counts: what the user asks for, or as published. */
+static inline int64_t stencil_repeats_more(const stencil_bench_options *options) {
+    return options->repeats > 0 ? options->repeats : STENCIL_REPEATS_MORE;
+}
+
+/* Mean and squared deviations of one of the two kernels (Welford). */
+typedef struct stencil_spread {
+    double count, mean, squares;
+} stencil_spread;
+
+/* What the method keeps for a row: both latencies, in the row's unit times the difference of the counts. */
+typedef struct stencil_two_counts {
+    double difference; /* r1 - r2, set by the benchmark */
+    bool warm;         /* the first sample was taken */
+    stencil_spread high, low;
+} stencil_two_counts;
+
+/* One sample: `high` and `low` are the total latencies of the kernels with the higher and the lower repeat
+ * count. Returns (high - low) / difference, 000 Eq. 7. The first sample of a row is its warm-up, which the
+ * framework drops and which does not count here either. */
+double stencil_two_counts_add(stencil_two_counts *two, double high, double low);
+
+/* Standard deviation of the result, 000 Eq. 8; NaN with less than two samples. */
+double stencil_two_counts_sd(const stencil_two_counts *two);
+
+#endif

@@ -1,0 +1,241 @@
+/* What happens when only a part of a group synchronises (000 section 8.2): of a warp, a block, a grid, of all
+ * GPUs, while the others go on to their end. Does it complete, or deadlock? In child processes: a child goes
+ * through the cases until one does not end, and the next child goes on behind that. */
+#include "bench/benchmarks/partial.h"
+#include "bench/benchmark.h"
+#include "bench/benchmarks/cpu.h"
+#include "solver/gpu.h"
+
+#ifdef STENCIL_HAVE_CUDA
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/benchmarks/hang.h"
+
+enum { THREADS = 256, ALARM_WORDS = STENCIL_LINE_WORDS };
+static const double limit_s = 1, child_timeout_s = 40;
+static const uint64_t timeout_ns = 300000000;
+
+typedef struct question {
+    int first, end; /* cases */
+} question;
+
+typedef struct answer {
+    int next; /* behind the last case that was looked at */
+    stencil_partial_outcome outcome[STENCIL_PARTIAL_CASES];
+} answer;
+
+static bool grid_wide(int which) {
+    return which >= STENCIL_PARTIAL_GRID_LANES;
+}
+
+/* Barriers with a time limit that need nothing but memory of one GPU and a cooperative launch. */
+static bool exists(int which) {
+    const int barrier = which - STENCIL_PARTIAL_LIMITED;
+    return stencil_partial_kernel(which) != NULL &&
+           (barrier < 0 || stencil_barriers[barrier].needs == STENCIL_NEEDS_NOTHING);
+}
+
+typedef struct memory {
+    uint32_t *words; /* device: of the barrier, alarm, done */
+    size_t barrier_words;
+    unsigned blocks;
+} memory;
+
+static stencil_status look(const memory *m, uint32_t threads, stencil_partial_outcome *outcome) {
+    uint32_t seen[ALARM_WORDS + 1];
+    TRY_CUDA(cudaMemcpy(seen, m->words + m->barrier_words, sizeof seen, cudaMemcpyDeviceToHost));
+    *outcome = seen[0] != 0                   ? STENCIL_PARTIAL_GIVES_UP
+               : seen[ALARM_WORDS] == threads ? STENCIL_PARTIAL_COMPLETES
+                                              : STENCIL_PARTIAL_LOSES;
+    return STENCIL_OK;
+}
+
+static stencil_status launch_case(const memory *m, int which, stencil_partial_outcome *outcome) {
+    const unsigned blocks = grid_wide(which) ? m->blocks : 1;
+    const unsigned threads = which <= STENCIL_PARTIAL_COALESCED ? 32 : THREADS;
+    stencil_partial_work work = {.state = {.words = m->words,
+                                           .participants = blocks,
+                                           .timeout_ns = timeout_ns,
+                                           .alarm = m->words + m->barrier_words},
+                                 .done = m->words + m->barrier_words + ALARM_WORDS};
+    void *arguments[] = {&work};
+    const dim3 grid = {blocks, 1, 1}, block = {threads, 1, 1};
+    bool ended;
+    TRY_CUDA(cudaMemset(m->words, 0, (m->barrier_words + ALARM_WORDS + 1) * sizeof *m->words));
+    TRY_CUDA(cudaDeviceSynchronize());
+    if (grid_wide(which))
+        TRY_CUDA(cudaLaunchCooperativeKernel(stencil_partial_kernel(which), grid, block, arguments, 0, NULL));
+    else
+        TRY_CUDA(cudaLaunchKernel(stencil_partial_kernel(which), grid, block, arguments, 0, NULL));
+    TRY(stencil_wait_or_give_up(limit_s, &ended));
+    *outcome = STENCIL_PARTIAL_DEADLOCKS;
+    return ended ? look(m, blocks * threads, outcome) : STENCIL_OK;
+}
+
+/* A barrier that was given up may leave the driver's own words wrong: the device is reset behind it. */
+static stencil_status run_case(const stencil_bench_options *options, int which,
+                               stencil_partial_outcome *outcome) {
+    memory m = {0};
+    int sm_count;
+    TRY_CUDA(cudaSetDevice(options->gpu[0]));
+    TRY_CUDA(cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, options->gpu[0]));
+    m.blocks = (unsigned)sm_count;
+    m.barrier_words = stencil_barrier_word_count(m.blocks);
+    TRY_CUDA(cudaMalloc((void **)&m.words, (m.barrier_words + ALARM_WORDS + 1) * sizeof *m.words));
+    TRY(launch_case(&m, which, outcome));
+    if (*outcome == STENCIL_PARTIAL_COMPLETES)
+        TRY_CUDA(cudaFree(m.words));
+    else if (*outcome != STENCIL_PARTIAL_DEADLOCKS)
+        TRY_CUDA(cudaDeviceReset());
+    return STENCIL_OK;
+}
+
+static stencil_status child(const stencil_bench_options *options, const void *question_bytes,
+                            size_t question_size, void *answer_bytes, size_t answer_size) {
+    const question *q = question_bytes;
+    answer *a = answer_bytes;
+    CHECK(question_size == sizeof *q && answer_size == sizeof *a && q->first >= 0 &&
+              q->end <= STENCIL_PARTIAL_CASES,
+          USAGE, "partial: no such question");
+    for (a->next = q->first; a->next < q->end; a->next++) {
+        stencil_partial_outcome *outcome = &a->outcome[a->next];
+        if (exists(a->next))
+            TRY(run_case(options, a->next, outcome));
+        if (*outcome == STENCIL_PARTIAL_DEADLOCKS) {
+            a->next++;
+            break;
+        }
+    }
+    return STENCIL_OK;
+}
+
+static const char *text(stencil_partial_outcome outcome) {
+    switch (outcome) {
+    case STENCIL_PARTIAL_COMPLETES:
+        return "completes";
+    case STENCIL_PARTIAL_DEADLOCKS:
+        return "deadlocks";
+    case STENCIL_PARTIAL_GIVES_UP:
+        return "waits in vain, given up after its time limit";
+    case STENCIL_PARTIAL_LOSES:
+        return "ends, but not every thread comes to its end";
+    default:
+        return "ends its process";
+    }
+}
+
+/* All outcomes. What ends its process, or hangs it, is found by asking for each case alone. */
+static stencil_status ask(const stencil_bench_options *options, const char *name, answer *all) {
+    question q = {.first = 0, .end = STENCIL_PARTIAL_CASES};
+    while (q.first < STENCIL_PARTIAL_CASES) {
+        answer a = {0};
+        bool timed_out = false;
+        const stencil_status status =
+            stencil_bench_in_child(options, name, child_timeout_s, &q, sizeof q, &a, sizeof a, &timed_out);
+        const bool answered = status == STENCIL_OK && !timed_out;
+        if (!answered && q.end - q.first > 1) {
+            q.end = q.first + 1;
+            continue;
+        }
+        if (answered) {
+            CHECK(a.next > q.first && a.next <= q.end, INTERNAL, "partial: an answer to another question");
+            memcpy(all->outcome + q.first, a.outcome + q.first,
+                   (size_t)(a.next - q.first) * sizeof *a.outcome);
+            q.first = a.next;
+        } else {
+            all->outcome[q.first++] = timed_out ? STENCIL_PARTIAL_DEADLOCKS : STENCIL_PARTIAL_UNKNOWN;
+        }
+        q.end = STENCIL_PARTIAL_CASES;
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status add(stencil_bench_result *result, const char *kind, const char *name,
+                          stencil_partial_outcome outcome, int *row) {
+    TRY(stencil_bench_add_row(result, kind, name, "s", row));
+    stencil_bench_row *r = &result->row[*row];
+    snprintf(r->outcome, sizeof r->outcome, "%s", text(outcome));
+    return STENCIL_OK;
+}
+
+static stencil_status add_cases(stencil_bench_result *result, const stencil_gpu *gpu, const answer *all) {
+    static const struct {
+        const char *kind, *name;
+    } fixed[STENCIL_PARTIAL_LIMITED] = {
+        {"warp", "__syncwarp, half the lanes"},     {"warp", "tile, half the lanes"},
+        {"warp", "coalesced, half the lanes"},      {"block", "__syncthreads, half the lanes"},
+        {"block", "__syncthreads, half the warps"}, {"grid", "grid.sync, half the lanes"},
+        {"grid", "grid.sync, half the warps"},      {"grid", "grid.sync, half the blocks"},
+    };
+    int row;
+    for (int which = 0; which < STENCIL_PARTIAL_CASES; which++) {
+        const int barrier = which - STENCIL_PARTIAL_LIMITED;
+        char name[64];
+        if (!exists(which))
+            continue;
+        snprintf(name, sizeof name, "%s, half the blocks",
+                 barrier >= 0 ? stencil_barriers[barrier].name : "");
+        TRY(add(result, barrier >= 0 ? "with a time limit" : fixed[which].kind,
+                barrier >= 0 ? name : fixed[which].name, all->outcome[which], &row));
+        if (barrier >= 0 && gpu->capability < stencil_barriers[barrier].capability) {
+            result->row[row].outcome[0] = '\0';
+            stencil_bench_skip_row(result, row, "needs a newer compute capability");
+        }
+    }
+    return STENCIL_OK;
+}
+
+/* The barrier across GPUs belongs to another benchmark, which knows how to launch it. */
+static stencil_status add_multi_grid(const stencil_bench_options *options, const stencil_machine *machine,
+                                     stencil_bench_result *result) {
+    bool known = false, reach = options->gpu_count > 1;
+    for (int i = 1; i < options->gpu_count; i++)
+        reach = reach && machine->peer[options->gpu[0]][options->gpu[i]];
+    for (int i = 0; i < stencil_bench_count(); i++)
+        known = known || strcmp(stencil_bench_name(i), "multi-grid") == 0;
+    for (int blocks = 0; blocks < 2 && known; blocks++) {
+        const stencil_multi_grid_part part = {.gpu_count = options->gpu_count, .blocks = blocks};
+        stencil_partial_outcome outcome = STENCIL_PARTIAL_UNKNOWN;
+        bool timed_out = false;
+        int row;
+        if (reach && stencil_bench_in_child(options, "multi-grid", child_timeout_s, &part, sizeof part,
+                                            &outcome, sizeof outcome, &timed_out) != STENCIL_OK)
+            outcome = STENCIL_PARTIAL_UNKNOWN;
+        if (timed_out)
+            outcome = STENCIL_PARTIAL_DEADLOCKS;
+        TRY(add(result, "with a time limit",
+                blocks ? "multi-grid, half the blocks" : "multi-grid, half the GPUs", outcome, &row));
+        stencil_bench_set_axis(result, row, "gpus", options->gpu_count);
+        if (!reach) {
+            result->row[row].outcome[0] = '\0';
+            stencil_bench_skip_row(result, row, "needs two GPUs that reach each other's memory");
+        }
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status run_gpu(const stencil_bench_options *options, const stencil_machine *machine,
+                              stencil_bench_result *result) {
+    answer all = {0};
+    if (options->child_command == NULL)
+        return stencil_bench_skip(result, "needs child processes");
+    TRY(ask(options, result->benchmark, &all));
+    TRY(add_cases(result, &machine->gpu[options->gpu[0]], &all));
+    TRY(add_multi_grid(options, machine, result));
+    stencil_bench_add_note(
+        result,
+        "A part of the group synchronises once, the rest goes on to its end. Deadlock: not "
+        "ended after %g s. The barriers of this program have a time limit, here %g s.",
+        limit_s, 1e-9 * (double)timeout_ns);
+    return STENCIL_OK;
+}
+#endif
+
+const stencil_benchmark stencil_benchmark_partial = {
+    .run_cpu = stencil_bench_partial_cpu,
+    .run_gpu = STENCIL_ON_GPU(run_gpu),
+    .child = STENCIL_ON_GPU(child),
+    .child_cpu = stencil_bench_partial_cpu_child,
+    .many_gpus = true,
+};

@@ -1,0 +1,72 @@
+#include "bench/clock.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "solver/gpu.h"
+
+static double cpu_clock_hz(void) {
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    double highest = NAN, mhz;
+    char line[512];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "cpu MHz : %lf", &mhz) == 1 && mhz > 0)
+            highest = fmax(highest, 1e6 * mhz); /* NaN gives way */
+    if (file != NULL)
+        fclose(file);
+    return highest;
+}
+
+#ifdef STENCIL_HAVE_CUDA
+static stencil_status time_kernel(int64_t *device, double *hz) {
+    int64_t seen[2];
+    void *arguments[] = {&device};
+    TRY_CUDA(cudaLaunchKernel(stencil_clock_kernel(), (dim3){1, 1, 1}, (dim3){1, 1, 1}, arguments, 0, 0));
+    TRY_CUDA(cudaMemcpy(seen, device, sizeof seen, cudaMemcpyDeviceToHost));
+    CHECK(seen[0] > 0 && seen[1] > 0, INTERNAL, "the clocks of the GPU do not run");
+    *hz = 1e9 * (double)seen[0] / (double)seen[1];
+    return STENCIL_OK;
+}
+
+static stencil_status gpu_clock_hz(int gpu, double *hz) {
+    void *device;
+    TRY_CUDA(cudaSetDevice(gpu));
+    TRY_CUDA(cudaMalloc(&device, 2 * sizeof(int64_t)));
+    const stencil_status status = time_kernel(device, hz);
+    cudaFree(device);
+    return status;
+}
+#else
+static stencil_status gpu_clock_hz(int gpu, double *hz) {
+    (void)hz;
+    FAIL(UNAVAILABLE, "GPU %d: built without CUDA", gpu);
+}
+#endif
+
+stencil_status stencil_clock_seen(stencil_backend backend, int gpu, double *hz) {
+    if (backend == STENCIL_BACKEND_GPU)
+        return gpu_clock_hz(gpu, hz);
+    *hz = cpu_clock_hz();
+    return STENCIL_OK;
+}
+
+const char *stencil_bench_kernel_driver(void) {
+    static char version[32];
+    char line[256];
+    FILE *file = fopen("/proc/driver/nvidia/version", "r");
+    if (file == NULL)
+        return "";
+
+    /* "NVRM version: NVIDIA UNIX … Kernel Module … 580.65.06  Release Build …": the first such number. */
+    if (fgets(line, sizeof line, file) != NULL)
+        for (char *word = strtok(line, " \t\n"); word != NULL; word = strtok(NULL, " \t\n")) {
+            const size_t digits = strspn(word, "0123456789");
+            if (digits > 0 && word[digits] == '.' && strspn(word, "0123456789.") == strlen(word)) {
+                snprintf(version, sizeof version, "%s", word);
+                break;
+            }
+        }
+    fclose(file);
+    return version;
+}

@@ -1,0 +1,303 @@
+/* Results as JSON and back, and the verdicts over two of them. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bench/against.h"
+#include "bench/benchmark.h"
+#include "bench/series.h"
+
+/* A row with `count` samples around `median`, `width` to either side; not a multiple of 7. */
+static int add_row(stencil_bench_result *result, const char *name, int64_t threads, double median,
+                   double width, int count) {
+    int index;
+    double scratch[64];
+    assert_int_equal(stencil_bench_add_row(result, "barrier", name, "s/pass", &index), STENCIL_OK);
+    if (threads > 0)
+        stencil_bench_set_axis(result, index, "threads", threads);
+    stencil_bench_row *row = &result->row[index];
+    row->sample = calloc((size_t)count + 1, sizeof *row->sample);
+    assert_non_null(row->sample);
+    for (int i = 0; i < count; i++)
+        row->sample[i] = median * (1 + width * ((double)(i * 7 % count) / (count - 1) * 2 - 1));
+    row->sample_count = count;
+    if (count > 0)
+        row->statistics = stencil_statistics_of(row->sample, count, scratch);
+    return index;
+}
+
+/* A row that says something. */
+static void add_statement(stencil_bench_result *result, const char *name, int64_t threads,
+                          const char *outcome) {
+    const int index = add_row(result, name, threads, 1, 0, 0);
+    strcpy(result->row[index].outcome, outcome);
+}
+
+static void start(stencil_bench_result *result) {
+    *result = (stencil_bench_result){.benchmark = "grid",
+                                     .backend = STENCIL_BACKEND_CPU,
+                                     .device = "2 threads",
+                                     .clock_hz = {2e9, NAN},
+                                     .seconds = 0.1};
+}
+
+static void fill(stencil_bench_result *result) {
+    start(result);
+    stencil_bench_add_number(result, "nx", 8192);
+    stencil_bench_add_text(result, "precision", "float64");
+    stencil_bench_add_note(result, "Verified: %d passes.", 7);
+    const int row = add_row(result, "central", 4, 1.0 / 3e6, 0.1, 11);
+    stencil_bench_set_axis(result, row, "blocks_per_sm", 2);
+    stencil_bench_row *r = &result->row[row];
+    r->method = "two repeat counts, CPU clock (000 Eq. 7, 8)";
+    r->method_sd = 1.0 / 7e9;
+    r->noisy = true;
+    r->higher_is_better = true;
+    r->iterations = 1234567890123;
+    r->bytes = 16;
+    strcpy(r->formula, "read 8 + write 8");
+    r->cells = 3;
+    r->ratio = 0.75;
+    const int skipped = add_row(result, "cluster", 4, 1, 0, 0);
+    stencil_bench_skip_row(result, skipped, "needs \"%s\"", "clusters");
+    add_statement(result, "part", 0, "deadlocks");
+}
+
+static void round_trip(void **state) {
+    (void)state;
+    stencil_bench_result result, again;
+    fill(&result);
+    json_t *first = stencil_bench_result_json(&result);
+    char *text = json_dumps(first, JSON_REAL_PRECISION(17));
+    json_t *parsed = json_loads(text, 0, NULL);
+    assert_int_equal(stencil_bench_result_read(parsed, &again), STENCIL_OK);
+    json_decref(parsed); /* the result keeps what it needs */
+    json_t *second = stencil_bench_result_json(&again);
+    assert_true(json_equal(first, second));
+    assert_string_equal(again.benchmark, "grid");
+    assert_int_equal(again.row_count, 3);
+    assert_memory_equal(again.row[0].sample, result.row[0].sample, 11 * sizeof(double));
+    assert_true(again.row[0].statistics.median == result.row[0].statistics.median);
+    assert_true(again.row[0].statistics.spread == result.row[0].statistics.spread);
+    assert_string_equal(again.row[0].axis[1].name, "blocks_per_sm");
+    assert_string_equal(again.row[1].skipped, "needs \"clusters\"");
+    assert_string_equal(again.row[2].outcome, "deadlocks");
+    assert_true(isnan(again.clock_hz[1]) && isnan(again.row[1].method_sd));
+    json_decref(first);
+    json_decref(second);
+    free(text);
+    stencil_bench_result_destroy(&result);
+    stencil_bench_result_destroy(&again);
+}
+
+/* Each member that is missing, or of another type, is named. */
+static void damaged(void **state) {
+    (void)state;
+    stencil_bench_result result, again;
+    fill(&result);
+    json_t *whole = stencil_bench_result_json(&result);
+    const char *key;
+    json_t *value;
+    json_object_foreach(whole, key, value) {
+        for (int kind = 0; kind < 2; kind++) {
+            json_t *copy = json_deep_copy(whole);
+            if (kind == 0)
+                json_object_del(copy, key);
+            else
+                json_object_set_new(copy, key, json_true());
+            assert_int_equal(stencil_bench_result_read(copy, &again), STENCIL_BAD_DATA);
+            assert_non_null(strstr(stencil_error_last()->message, key));
+            stencil_bench_result_destroy(&again);
+            json_decref(copy);
+        }
+    }
+    json_object_foreach(json_array_get(json_object_get(whole, "rows"), 0), key, value) {
+        json_t *copy = json_deep_copy(whole);
+        json_object_set_new(json_array_get(json_object_get(copy, "rows"), 0), key, json_pack("{}"));
+        const bool derived = strcmp(key, "statistics") == 0 || strcmp(key, "bytes_per_s") == 0 ||
+                             strcmp(key, "cells_per_s") == 0 || strcmp(key, "axes") == 0;
+        assert_int_equal(stencil_bench_result_read(copy, &again), derived ? STENCIL_OK : STENCIL_BAD_DATA);
+        stencil_bench_result_destroy(&again);
+        json_decref(copy);
+    }
+    json_decref(whole);
+    stencil_bench_result_destroy(&result);
+}
+
+/* The verdict over two single rows. */
+static stencil_verdict verdict_of(double then_median, double then_width, int then_count, double now_median,
+                                  double now_width, int now_count, bool higher_is_better) {
+    stencil_bench_result then, now;
+    stencil_comparison *c;
+    int count;
+    char why[192];
+    start(&then);
+    start(&now);
+    add_row(&then, "x", 2, then_median, then_width, then_count);
+    add_row(&now, "x", 2, now_median, now_width, now_count);
+    now.row[0].higher_is_better = then.row[0].higher_is_better = higher_is_better;
+    assert_int_equal(stencil_bench_compare(&then, &now, 0.03, &c, &count, why), STENCIL_OK);
+    assert_string_equal(why, "");
+    assert_int_equal(count, 1);
+    const stencil_verdict verdict = c[0].verdict;
+    free(c);
+    stencil_bench_result_destroy(&then);
+    stencil_bench_result_destroy(&now);
+    return verdict;
+}
+
+static void verdicts(void **state) {
+    (void)state;
+    assert_int_equal(verdict_of(1, 0.01, 11, 1, 0.01, 11, false), STENCIL_VERDICT_SAME);
+    assert_int_equal(verdict_of(1, 0.01, 11, 1.01, 0.01, 11, false), STENCIL_VERDICT_SAME);
+    assert_int_equal(verdict_of(1, 0.01, 11, 1.1, 0.01, 11, false), STENCIL_VERDICT_SLOWER);
+    assert_int_equal(verdict_of(1, 0.01, 11, 0.9, 0.01, 11, false), STENCIL_VERDICT_FASTER);
+    assert_int_equal(verdict_of(1, 0.01, 11, 1.1, 0.01, 11, true), STENCIL_VERDICT_FASTER);
+    assert_int_equal(verdict_of(1, 0.01, 11, 0.9, 0.01, 11, true), STENCIL_VERDICT_SLOWER);
+    /* The same 10 % drown in the noise of either side. */
+    assert_int_equal(verdict_of(1, 0.5, 11, 1.1, 0.01, 11, false), STENCIL_VERDICT_UNCLEAR);
+    assert_int_equal(verdict_of(1, 0.01, 11, 1.1, 0.5, 11, false), STENCIL_VERDICT_UNCLEAR);
+    /* More samples can tell. */
+    assert_int_equal(verdict_of(1, 0.1, 8, 1.1, 0.1, 8, false), STENCIL_VERDICT_UNCLEAR);
+    assert_int_equal(verdict_of(1, 0.1, 61, 1.1, 0.1, 61, false), STENCIL_VERDICT_SLOWER);
+    /* Noise alone is not slower; few samples tell nothing, however far apart. */
+    assert_int_equal(verdict_of(1, 0.3, 11, 1, 0.3, 11, false), STENCIL_VERDICT_UNCLEAR);
+    assert_int_equal(verdict_of(1, 0.01, 4, 2, 0.01, 4, false), STENCIL_VERDICT_UNCLEAR);
+    /* Counts of cycles are often all equal. */
+    assert_int_equal(verdict_of(20, 0, 11, 20, 0, 11, false), STENCIL_VERDICT_SAME);
+    assert_int_equal(verdict_of(20, 0, 11, 21, 0, 11, false), STENCIL_VERDICT_SLOWER);
+}
+
+static stencil_verdict find(const stencil_comparison *c, int count, const char *name, int64_t threads) {
+    for (int i = 0; i < count; i++) {
+        const stencil_bench_row *row = c[i].now != NULL ? c[i].now : c[i].then;
+        int64_t number = 0;
+        stencil_bench_axis(row, "threads", &number);
+        if (strcmp(row->name, name) == 0 && number == threads)
+            return c[i].verdict;
+    }
+    fail_msg("no row %s, threads %d", name, (int)threads);
+    return STENCIL_VERDICT_COUNT;
+}
+
+static void rows_find_each_other(void **state) {
+    (void)state;
+    stencil_bench_result then, now;
+    stencil_comparison *c;
+    int count;
+    char why[192];
+    start(&then);
+    start(&now);
+    add_row(&then, "a", 2, 1, 0.01, 11);
+    add_row(&then, "a", 4, 2, 0.01, 11);
+    add_row(&then, "gone", 2, 2, 0.01, 11);
+    add_row(&then, "skipped", 2, 1, 0, 0);
+    add_statement(&then, "says", 1, "completes");
+    add_statement(&then, "says", 2, "completes");
+    add_row(&now, "new", 2, 1, 0.01, 11);
+    add_row(&now, "a", 4, 2, 0.01, 11); /* in another order */
+    add_row(&now, "a", 2, 2, 0.01, 11);
+    add_row(&now, "skipped", 2, 1, 0, 0);
+    add_statement(&now, "says", 1, "completes");
+    add_statement(&now, "says", 2, "deadlocks");
+    assert_int_equal(stencil_bench_compare(&then, &now, 0.03, &c, &count, why), STENCIL_OK);
+    assert_int_equal(count, 6);
+    assert_int_equal(find(c, count, "a", 2), STENCIL_VERDICT_SLOWER);
+    assert_int_equal(find(c, count, "a", 4), STENCIL_VERDICT_SAME);
+    assert_int_equal(find(c, count, "new", 2), STENCIL_VERDICT_NEW);
+    assert_int_equal(find(c, count, "gone", 2), STENCIL_VERDICT_GONE);
+    assert_int_equal(find(c, count, "says", 1), STENCIL_VERDICT_SAME);
+    assert_int_equal(find(c, count, "says", 2), STENCIL_VERDICT_CHANGED);
+    free(c);
+    stencil_bench_result_destroy(&then);
+    stencil_bench_result_destroy(&now);
+}
+
+static void other_things_are_not_compared(void **state) {
+    (void)state;
+    stencil_bench_result then, now;
+    stencil_comparison *c;
+    int count;
+    char why[192];
+    start(&then);
+    start(&now);
+    add_row(&then, "a", 2, 1, 0.01, 11);
+    add_row(&now, "a", 2, 1, 0.01, 11);
+    stencil_bench_add_number(&then, "nx", 130);
+    stencil_bench_add_number(&now, "nx", 8192);
+    assert_int_equal(stencil_bench_compare(&then, &now, 0.03, &c, &count, why), STENCIL_OK);
+    assert_string_equal(why, "nx is 8192, was 130");
+    assert_int_equal(count, 0);
+    free(c);
+    then.parameter[0].number = 8192;
+    then.backend = STENCIL_BACKEND_GPU;
+    assert_int_equal(stencil_bench_compare(&then, &now, 0.03, &c, &count, why), STENCIL_OK);
+    assert_string_equal(why, "it was measured on a GPU then");
+    free(c);
+    then.backend = STENCIL_BACKEND_CPU;
+    strcpy(now.failed, "wrong");
+    assert_int_equal(stencil_bench_compare(&then, &now, 0.03, &c, &count, why), STENCIL_OK);
+    assert_string_equal(why, "it failed now");
+    free(c);
+    stencil_bench_result_destroy(&then);
+    stencil_bench_result_destroy(&now);
+}
+
+/* Two barriers over 3 x 2 places, one of them without a place, and a row of its own. */
+static void series(void **state) {
+    (void)state;
+    stencil_bench_result result;
+    stencil_bench_series *s;
+    int count;
+    start(&result);
+    for (int64_t threads = 64; threads >= 32; threads /= 2)
+        for (int64_t blocks = 1; blocks <= 4; blocks *= 2)
+            for (int name = 0; name < 2; name++)
+                if (name == 0 || blocks < 4 || threads < 64) {
+                    int index;
+                    assert_int_equal(
+                        stencil_bench_add_row(&result, "barrier", name == 0 ? "a" : "b", "s/pass", &index),
+                        STENCIL_OK);
+                    stencil_bench_set_axis(&result, index, "blocks_per_sm", blocks);
+                    stencil_bench_set_axis(&result, index, "threads", threads);
+                }
+    add_row(&result, "a", 32, 1, 0, 5);
+    assert_int_equal(stencil_bench_series_make(&result, &s, &count), STENCIL_OK);
+    assert_int_equal(count, 3);
+    assert_int_equal(s[0].count, 6);
+    assert_int_equal(s[1].count, 5);
+    assert_int_equal(s[2].count, 1);
+    assert_true(stencil_bench_series_is_map(&result, &s[0]) && stencil_bench_series_is_map(&result, &s[1]));
+    assert_false(stencil_bench_series_is_field(&result, &s[2]));
+    int64_t value[6];
+    assert_int_equal(stencil_bench_series_values(&result, &s[1], 0, value), 3);
+    assert_true(value[0] == 1 && value[1] == 2 && value[2] == 4);
+    assert_non_null(stencil_bench_series_at(&result, &s[0], (const int64_t[]){4, 64}));
+    assert_null(stencil_bench_series_at(&result, &s[1], (const int64_t[]){4, 64}));
+    int64_t at[2] = {1, 32};
+    int places = 1;
+    while (stencil_bench_series_next(&result, &s[0], 2, at))
+        places++;
+    assert_int_equal(places, 6);
+    assert_true(at[0] == 1 && at[1] == 32);
+    stencil_bench_series_destroy(s, count);
+    stencil_bench_result_destroy(&result);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(damaged),
+        cmocka_unit_test(verdicts),
+        cmocka_unit_test(rows_find_each_other),
+        cmocka_unit_test(other_things_are_not_compared),
+        cmocka_unit_test(series),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+/* Child processes: what answers, fails, crashes, hangs or is no child at all. Commands that take the place of
+ * the child stand for its crashes; this program itself is a child that answers. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bench/child.h"
+
+static stencil_bench_options options_of(const char *const *command) {
+    stencil_bench_options options;
+    stencil_bench_options_init(&options);
+    options.backend = STENCIL_BACKEND_CPU;
+    options.child_command = command;
+    return options;
+}
+
+static const char *const self[] = {"/proc/self/exe", "--child", NULL};
+
+/* Asks what answers or does not; the message of the failure. */
+static stencil_status ask(const char *const *command, const char *name, double timeout_s, bool *timed_out) {
+    const stencil_bench_options options = options_of(command);
+    char question[4] = "why", answer[8];
+    return stencil_bench_in_child(&options, name, timeout_s, question, sizeof question, answer, sizeof answer,
+                                  timed_out);
+}
+
+static void expect_message(const char *text) {
+    if (strstr(stencil_error_last()->message, text) == NULL)
+        fail_msg("'%s' is not in '%s'", text, stencil_error_last()->message);
+}
+
+static void crash(void **state) {
+    (void)state;
+    bool timed_out;
+    const char *const by_signal[] = {"/bin/sh", "-c", "kill -SEGV $$", NULL};
+    assert_int_equal(ask(by_signal, "grid", 30, &timed_out), STENCIL_INTERNAL);
+    assert_false(timed_out);
+    expect_message("grid: its child process was ended by signal 11");
+    const char *const by_exit[] = {"/bin/sh", "-c", "exit 3", NULL};
+    assert_int_equal(ask(by_exit, "grid", 30, &timed_out), STENCIL_INTERNAL);
+    expect_message("grid: its child process ended with exit code 3");
+    const char *const half[] = {"/bin/sh", "-c", "echo half an answer >&3", NULL};
+    assert_int_equal(ask(half, "grid", 30, &timed_out), STENCIL_INTERNAL);
+    expect_message("no answer");
+}
+
+static void hang(void **state) {
+    (void)state;
+    bool timed_out;
+    const char *const sleeps[] = {"/bin/sh", "-c", "exec sleep 100", NULL};
+    const double start_s = stencil_clock_s();
+    assert_int_equal(ask(sleeps, "grid", 0.2, &timed_out), STENCIL_OK);
+    assert_true(timed_out);
+    const double took_s = stencil_clock_s() - start_s;
+    assert_true(took_s >= 0.2 && took_s < 20);
+}
+
+static void no_child(void **state) {
+    (void)state;
+    bool timed_out;
+    const char *const missing[] = {"/no/such/program", NULL};
+    assert_int_equal(ask(missing, "grid", 30, &timed_out), STENCIL_INTERNAL);
+    expect_message("/no/such/program");
+    assert_int_equal(ask(NULL, "grid", 30, &timed_out), STENCIL_UNAVAILABLE);
+    /* Nobody asks this process. */
+    assert_int_equal(stencil_bench_child_main("grid", NULL), STENCIL_USAGE);
+}
+
+static void no_such_question(void **state) {
+    (void)state;
+    bool timed_out;
+    assert_int_equal(ask(self, "copy", 30, &timed_out), STENCIL_USAGE);
+    expect_message("benchmark 'copy' answers no questions");
+    assert_int_equal(ask(self, "nothing", 30, &timed_out), STENCIL_USAGE);
+    assert_int_equal(ask(self, "partial", 30, &timed_out), STENCIL_USAGE);
+    expect_message("partial: no such question");
+}
+
+static stencil_machine cpu_machine(void) {
+    return (stencil_machine){
+        .no_gpu_reason = "none in this test", .cpu_threads = 2, .cpu_isa = "any", .cpu_cache_bytes = 1};
+}
+
+static int find(const char *name) {
+    int index = -1;
+    assert_non_null(stencil_benchmark_find(name, &index));
+    return index;
+}
+
+/* A whole benchmark in a child gives what it gives here. */
+static void whole(void **state) {
+    (void)state;
+    const stencil_machine machine = cpu_machine();
+    stencil_bench_options options = options_of(self);
+    stencil_bench_result result = {0};
+    options.samples = 5;
+    options.iterations = 100;
+    assert_int_equal(stencil_bench_run_in_child(find("grid"), &options, &machine, &result), STENCIL_OK);
+    assert_string_equal(result.benchmark, "grid");
+    assert_string_equal(result.device, "2 threads, any");
+    assert_int_equal(result.row_count, STENCIL_BARRIER_COUNT - 1);
+    for (int i = 0; i < result.row_count; i++) {
+        assert_int_equal(result.row[i].sample_count, 5);
+        assert_int_equal(result.row[i].iterations, 100);
+        assert_true(result.row[i].statistics.median > 0);
+    }
+    stencil_bench_result_destroy(&result);
+}
+
+/* The planted fault is found in a child as well, and what was measured comes along with the failure. */
+static void whole_with_fault(void **state) {
+    (void)state;
+    const stencil_machine machine = cpu_machine();
+    stencil_bench_options options = options_of(self);
+    stencil_bench_result result = {0};
+    options.samples = 5;
+    options.iterations = 100;
+    options.inject_fault = true;
+    assert_int_equal(stencil_bench_run_in_child(find("grid"), &options, &machine, &result), STENCIL_INTERNAL);
+    expect_message("barrier planted fault does not hold");
+    assert_int_equal(result.row_count, STENCIL_BARRIER_COUNT);
+    stencil_bench_result_destroy(&result);
+}
+
+static void partial_team(void **state) {
+    (void)state;
+    const stencil_machine machine = cpu_machine();
+    const stencil_bench_options options = options_of(self);
+    stencil_bench_result result = {0};
+    assert_int_equal(stencil_bench_run(find("partial"), &options, &machine, &result), STENCIL_OK);
+    assert_int_equal(result.row_count, 2 * STENCIL_BARRIER_COUNT);
+    for (int i = 0; i < result.row_count; i++) {
+        int64_t absent = -1;
+        assert_true(stencil_bench_axis(&result.row[i], "absent", &absent));
+        if (absent == 0)
+            assert_string_equal(result.row[i].outcome, "completes");
+        else if (i < 2) /* undefined behaviour, and whatever it does must not reach this process */
+            assert_string_not_equal(result.row[i].outcome, "");
+        else
+            assert_string_equal(result.row[i].outcome, "waits in vain, given up after its time limit");
+    }
+    stencil_bench_result_destroy(&result);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "--child") == 0)
+        return stencil_status_exit_code(stencil_bench_child_main(argv[2], NULL));
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(crash),        cmocka_unit_test(hang),
+        cmocka_unit_test(no_child),     cmocka_unit_test(no_such_question),
+        cmocka_unit_test(whole),        cmocka_unit_test(whole_with_fault),
+        cmocka_unit_test(partial_team),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
