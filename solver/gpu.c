@@ -168,6 +168,7 @@ static stencil_status start_part(stencil_gpu_run *gpu) {
     struct cudaFuncAttributes attributes;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->kernel->function));
     TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_fold_kernel()));
+    TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_meet_kernel()));
     int least = 0, greatest = 0, major = 0;
     TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     TRY_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
@@ -242,8 +243,10 @@ static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *
     TRY_CUDA(cudaHostAlloc((void **)&team->values,
                            (size_t)(values + stencil_fold_scratch_count(values)) * sizeof(double),
                            cudaHostAllocPortable));
-    if (team->plan->barrier != STENCIL_BARRIER_none)
+    if (team->plan->barrier != STENCIL_BARRIER_none) {
         TRY(stencil_gpu_create_barriers(team, problem));
+        TRY(stencil_gpu_share(team));
+    }
     for (int p = 0; p < team->parts; p++) {
         TRY(stencil_gpu_take(&team->part[p]));
         TRY_CUDA(cudaDeviceSynchronize());

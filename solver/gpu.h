@@ -88,6 +88,10 @@ stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *pl
 stencil_status stencil_gpu_finish(stencil_gpu_team *team, stencil_problem *problem, int64_t steps);
 void stencil_gpu_destroy(stencil_gpu_team *team);
 
+/* Sees to it that the streams of parts that share a GPU run kernels beside each other; part of create.
+ * UNAVAILABLE where they do not. */
+stencil_status stencil_gpu_share(stencil_gpu_team *team);
+
 /* Barrier memory of all parts; part of create. */
 stencil_status stencil_gpu_create_barriers(stencil_gpu_team *team, const stencil_problem *problem);
 

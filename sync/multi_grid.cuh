@@ -22,10 +22,17 @@
 
 namespace stencil {
 
+/* This part's word in the memory of the part that the thread's number names; NULL: no such part. */
+__device__ __forceinline__ uint32_t *word_there(const stencil_barrier_state &s) {
+    return s.parts > 1 && thread_in_block() < s.parts
+               ? s.peer_words[thread_in_block()] + 2 * STENCIL_LINE_WORDS + s.part
+               : nullptr;
+}
+
 /* The wait of a block, by its first warp: its part's counter comes to `goal` when all blocks have arrived,
- * every part's word to `epoch`. */
-__device__ __forceinline__ void span_and_wait(const stencil_barrier_state &s, uint32_t goal, uint32_t epoch,
-                                              int64_t step) {
+ * every part's word to `epoch`. there: word_there(). */
+__device__ __forceinline__ void span_and_wait(const stencil_barrier_state &s, uint32_t *there, uint32_t goal,
+                                              uint32_t epoch, int64_t step) {
     const uint32_t lane = thread_in_block();
     uint32_t before = 0;
     if (lane == 0)
@@ -35,9 +42,9 @@ __device__ __forceinline__ void span_and_wait(const stencil_barrier_state &s, ui
                      : "memory");
     before = __shfl_sync(0xffffffffu, before, 0);
     __syncwarp();
-    if (lane < s.parts) {
+    if (there != nullptr) {
         if (before + 1 == goal)
-            store_release_system(s.peer_words[lane] + 2 * STENCIL_LINE_WORDS + s.part, epoch);
+            store_release_system(there, epoch);
         const uint32_t *word = stencil_barrier_span(&s) + lane;
         spin(s, step, [&] { return stencil_reached(load_acquire_system(word), epoch); });
     }
@@ -48,10 +55,11 @@ struct multi_grid_barrier {
     static constexpr bool local = false;
     const stencil_barrier_state &s;
     uint32_t goal, epoch;
+    uint32_t *there;
 
     __device__ explicit multi_grid_barrier(const stencil_barrier_state &state)
         : s(state), goal(stencil_barrier_epoch(&state)[blockIdx.x]),
-          epoch(stencil_barrier_span(&state)[state.part]) {}
+          epoch(stencil_barrier_span(&state)[state.part]), there(word_there(state)) {}
 
     __device__ void sync(int64_t step) {
         goal += gridDim.x;
@@ -59,7 +67,7 @@ struct multi_grid_barrier {
         __syncthreads();
         if (s.parts > 1) {
             if (thread_in_block() < 32)
-                span_and_wait(s, goal, epoch, step);
+                span_and_wait(s, there, goal, epoch, step);
         } else if (thread_in_block() == 0) {
             count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
         }

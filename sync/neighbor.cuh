@@ -100,7 +100,7 @@ struct neighbor_barrier {
             const uint32_t goal = *counted + gridDim.x;
             __syncwarp();
             if (s.parts > 1)
-                span_and_wait(s, goal, span_epoch() + 1, step);
+                span_and_wait(s, word_there(s), goal, span_epoch() + 1, step);
             else if (thread_in_block() == 0)
                 count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
             if (thread_in_block() == 0)

@@ -35,7 +35,8 @@ struct unreleased_barrier {
  * into the block's word, one block in eight some microseconds late; after the barrier every thread looks at
  * the word of a block that it has waited for, another one each time. */
 template <class Barrier, bool Verify>
-static __global__ void __launch_bounds__(1024, 2) pass(const __grid_constant__ stencil_grid_passes p) {
+static __global__ void __launch_bounds__(1024, Barrier::local ? 1 : 2)
+    pass(const __grid_constant__ stencil_grid_passes p) {
     Barrier barrier(p.state);
     unsigned missing = 0;
     uint32_t ahead = 1 + threadIdx.x;

@@ -22,7 +22,7 @@ enum {
     MARK = 0x12345678
 };
 static const int64_t copy_bytes_most = (int64_t)1 << 31, chain_bytes_most = (int64_t)1 << 30,
-                     l2_bytes_most = (int64_t)1 << 24, chain_l2_bytes = (int64_t)1 << 23;
+                     l2_bytes_most = (int64_t)1 << 24, chain_l2_bytes = (int64_t)1 << 20;
 
 struct bench;
 typedef stencil_status (*row_sampler)(struct bench *b, int row, double *value);
