@@ -69,15 +69,19 @@ __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, in
 }
 
 /* The same for the cells of a thread's rows and planes from (z, y, x) on, read back from what it has just
- * stored. A function of its own: its registers are not the march's. */
+ * stored; rows without an edge are passed over before anything is read. A function of its own: its registers
+ * are not the march's. */
 template <class T>
 static __device__ __noinline__ void copy_rows(const stencil_domain &d, int to, int z, int y, int x, int deep,
                                               int high) {
     const T *u = static_cast<const T *>(d.u[to]);
     const int cells = min(vector_cells<T>, (int)d.n[STENCIL_X] - x);
+    const bool ends = at_edge(d, STENCIL_X, x, x + cells);
 #pragma unroll 1
     for (int h = 0; h < deep * high; h++) {
         const int row_z = deep > 1 ? z + h : z, row_y = deep > 1 ? y : y + h;
+        if (!ends && !at_edge(d, STENCIL_Z, row_z, row_z + 1) && !at_edge(d, STENCIL_Y, row_y, row_y + 1))
+            continue;
         T value[vector_cells<T>];
         load_vector(u + row_z * d.plane + row_y * d.row + x, value);
         write_copies(d, to, row_z, row_y, x, cells, value);

@@ -31,40 +31,58 @@ struct neighbor_barrier {
     static constexpr bool local = true;
     const stencil_barrier_state &s;
     uint32_t epoch;
-    uint32_t *flag; /* that this thread watches, or stores to in another part; NULL: none */
+    uint32_t *flag; /* that this thread watches, or stores to; NULL: none */
     bool more;      /* the list is longer than one entry for each watching thread */
 
     /* Warps by role: none of the lanes of a warp has to take two ways. The last thread stores the local flag,
      * the warp before the last the remote ones, all others watch. In blocks of one or two warps the last
-     * thread stores them all, and everybody watches. */
+     * thread stores them all, and everybody else watches. */
     __device__ __forceinline__ static uint32_t threads() {
         return blockDim.x * blockDim.y;
     }
     __device__ __forceinline__ static uint32_t watchers() {
-        return threads() > 64 ? threads() - 64 : threads();
+        return threads() > 64 ? threads() - 64 : threads() - 1;
     }
     __device__ __forceinline__ uint32_t count() const {
         return s.neighbor_first[blockIdx.x + 1] - s.neighbor_first[blockIdx.x];
     }
-    __device__ __forceinline__ uint32_t *remote_flag(uint32_t part) const {
-        return s.parts > 1 && (s.announce[blockIdx.x] >> part & 1) != 0
+    __device__ __forceinline__ uint32_t *watched(uint32_t entry) const {
+        return stencil_barrier_flag(&s, s.neighbor[s.neighbor_first[blockIdx.x] + entry]);
+    }
+    __device__ __forceinline__ static uint32_t *remote_flag(const stencil_barrier_state &s, uint32_t part) {
+        return s.parts > 1 && part < s.parts && (s.announce[blockIdx.x] >> part & 1) != 0
                    ? s.peer_words[part] + stencil_barrier_flag_at(s.first + blockIdx.x)
                    : nullptr;
     }
 
+    /* Neither the list nor the addresses change: finding them again in every step would cost trips to L2. */
     __device__ explicit neighbor_barrier(const stencil_barrier_state &state)
         : s(state), epoch(*stencil_barrier_flag(&state, state.first + blockIdx.x)), flag(nullptr) {
-        /* The list does not change: reading it again in every step would cost two trips to L2. */
         const uint32_t t = thread_in_block();
         more = count() > watchers();
-        if (t < watchers() && t < count())
-            flag = stencil_barrier_flag(&s, s.neighbor[s.neighbor_first[blockIdx.x] + t]);
-        if (t >= watchers() && t - watchers() < s.parts)
-            flag = remote_flag(t - watchers());
+        if (t == threads() - 1)
+            flag = stencil_barrier_flag(&s, s.first + blockIdx.x);
+        else if (t >= watchers())
+            flag = remote_flag(s, t - watchers());
+        else if (t < count())
+            flag = watched(t);
     }
 
-    __device__ __forceinline__ bool arrived(const uint32_t *other) const {
-        return stencil_reached(s.parts > 1 ? load_acquire_system(other) : load_acquire(other), epoch);
+    /* Blocks of one or two warps have no warp to spare for this. */
+    static __device__ __noinline__ void announce_alone(const stencil_barrier_state &s, uint32_t epoch) {
+        for (uint32_t part = 0; part < s.parts; part++) {
+            uint32_t *const there = remote_flag(s, part);
+            if (there != nullptr)
+                store_release_system(there, epoch);
+        }
+    }
+
+    /* With several parts some of those that are watched store from another GPU. */
+    __device__ __forceinline__ void watch(const uint32_t *other, int64_t step) const {
+        if (s.parts > 1)
+            spin(s, step, [&] { return stencil_reached(load_acquire_system(other), epoch); });
+        else
+            spin(s, step, [&] { return stencil_reached(load_acquire(other), epoch); });
     }
 
     __device__ void sync(int64_t step) {
@@ -72,23 +90,17 @@ struct neighbor_barrier {
         epoch++;
         __syncthreads();
         if (t == threads() - 1) {
-            store_release(stencil_barrier_flag(&s, s.first + blockIdx.x), epoch);
-            for (uint32_t part = 0; part < s.parts && threads() <= 64; part++)
-                if (remote_flag(part) != nullptr)
-                    store_release_system(remote_flag(part), epoch);
-        }
-        if (t >= watchers()) {
-            if (flag != nullptr)
-                store_release_system(flag, epoch);
+            store_release(flag, epoch);
+            if (threads() <= 64)
+                announce_alone(s, epoch);
         } else if (flag != nullptr) {
-            spin(s, step, [&] { return arrived(flag); });
+            if (t >= watchers())
+                store_release_system(flag, epoch);
+            else
+                watch(flag, step);
         }
-        for (uint32_t i = watchers(); more && i < count(); i += watchers())
-            if (t < watchers() && i + t < count()) {
-                const uint32_t *other =
-                    stencil_barrier_flag(&s, s.neighbor[s.neighbor_first[blockIdx.x] + i + t]);
-                spin(s, step, [&] { return arrived(other); });
-            }
+        for (uint32_t i = t + watchers(); more && t < watchers() && i < count(); i += watchers())
+            watch(watched(i), step);
         __syncthreads();
     }
 

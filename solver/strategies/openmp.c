@@ -20,35 +20,46 @@ typedef struct loop {
 } loop;
 
 /* The next step's launch, queued while this step runs, so that launching takes no time of its own: in a
- * second stream, behind a gate that the host opens after the barrier. */
-typedef CUresult (*wait_value)(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags);
+ * second stream, behind a gate that the host opens after the barrier. Behind each step its stream writes the
+ * step's number to the host, which sees it sooner than the driver tells that a stream is idle. */
+typedef CUresult (*stream_word)(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags);
 typedef struct gate {
-    wait_value wait;           /* NULL: not possible here, every step is launched when its time has come */
+    stream_word wait, write;   /* NULL: not possible here, every step is launched when its time has come */
     volatile uint32_t *opened; /* pinned: steps that may begin */
+    volatile uint32_t *done;   /* pinned: steps that have ended */
     cudaStream_t stream[2];    /* of even and odd steps; the first one is the part's own */
     int64_t queued;            /* step that is queued behind the gate; 0: none (step 0 never is) */
 } gate;
 
+enum { LINE_WORDS = 32 };
+
+static bool find_word(const char *name, stream_word *function) {
+    enum cudaDriverEntryPointQueryResult found;
+    void *address = NULL;
+    if (cudaGetDriverEntryPointByVersion(name, &address, 12000, cudaEnableDefault, &found) != cudaSuccess ||
+        found != cudaDriverEntryPointSuccess || address == NULL)
+        return false;
+    memcpy(function, &address, sizeof *function); /* ISO C has no conversion for it */
+    return true;
+}
+
 /* Parts that share a GPU share queues of its driver, too, where one that waits at its gate would be in the
  * way. */
 static stencil_status create_gate(stencil_gpu_run *gpu, gate *g) {
-    enum cudaDriverEntryPointQueryResult found;
-    void *function = NULL;
-    int able = 0;
+    stream_word wait, write;
+    void *words = NULL;
     *g = (gate){.stream = {gpu->stream, gpu->stream}};
-    if (gpu->shared || gpu->halo_count > 0)
+    if (gpu->shared || gpu->halo_count > 0 || !find_word("cuStreamWaitValue32", &wait) ||
+        !find_word("cuStreamWriteValue32", &write))
         return STENCIL_OK;
-    TRY_CUDA(
-        cudaGetDriverEntryPointByVersion("cuStreamWaitValue32", &function, 12000, cudaEnableDefault, &found));
-    TRY_CUDA(cudaDeviceGetAttribute(&able, cudaDevAttrHostRegisterSupported, gpu->device));
-    if (found != cudaDriverEntryPointSuccess || function == NULL || !able)
-        return STENCIL_OK;
-    void *word = NULL;
-    TRY_CUDA(cudaHostAlloc(&word, sizeof(uint32_t), cudaHostAllocMapped | cudaHostAllocPortable));
-    g->opened = word;
-    *g->opened = 0;
+    TRY_CUDA(cudaHostAlloc(&words, 2 * LINE_WORDS * sizeof(uint32_t),
+                           cudaHostAllocMapped | cudaHostAllocPortable));
+    memset(words, 0, 2 * LINE_WORDS * sizeof(uint32_t));
+    g->opened = words;
+    g->done = g->opened + LINE_WORDS;
     TRY_CUDA(cudaStreamCreateWithFlags(&g->stream[1], cudaStreamNonBlocking));
-    memcpy(&g->wait, &function, sizeof g->wait); /* ISO C has no conversion for it */
+    g->wait = wait;
+    g->write = write;
     return STENCIL_OK;
 }
 
@@ -64,21 +75,40 @@ static void destroy_gate(stencil_gpu_run *gpu, gate *g) {
     cudaFreeHost((void *)(uintptr_t)g->opened);
 }
 
+static stencil_status use_word(stream_word function, cudaStream_t stream, volatile uint32_t *word,
+                               int64_t value, unsigned flags) {
+    const CUresult state = function((CUstream)stream, (CUdeviceptr)(uintptr_t)word, (cuuint32_t)value, flags);
+    CHECK(state == CUDA_SUCCESS, INTERNAL, "CUDA: error %d of a wait or write in a stream", (int)state);
+    return STENCIL_OK;
+}
+
+/* The launch of a step, and the word behind it. */
 static stencil_status launch_in(stencil_gpu_run *gpu, const gate *g, int64_t step) {
     const cudaStream_t own = gpu->stream;
     gpu->stream = g->stream[step % 2];
     const stencil_status status = stencil_gpu_advance(gpu, step);
     gpu->stream = own;
-    return status;
+    TRY(status);
+    return g->write != NULL
+               ? use_word(g->write, g->stream[step % 2], g->done, step + 1, CU_STREAM_WRITE_VALUE_DEFAULT)
+               : STENCIL_OK;
 }
 
 /* Queues a step behind the gate. */
 static stencil_status queue(stencil_gpu_run *gpu, gate *g, int64_t step) {
-    const CUresult state = g->wait((CUstream)g->stream[step % 2], (CUdeviceptr)(uintptr_t)g->opened,
-                                   (cuuint32_t)step, CU_STREAM_WAIT_VALUE_GEQ);
-    CHECK(state == CUDA_SUCCESS, INTERNAL, "CUDA: error %d of cuStreamWaitValue32", (int)state);
+    TRY(use_word(g->wait, g->stream[step % 2], g->opened, step, CU_STREAM_WAIT_VALUE_GEQ));
     g->queued = step;
     return launch_in(gpu, g, step);
+}
+
+/* Waits for a step: for its word, and for the stream where that does not come soon. */
+static stencil_status wait_for(const gate *g, int64_t step) {
+    enum { POLLS = 20000 };
+    for (int poll = 0; poll < POLLS && g->write != NULL; poll++)
+        if (stencil_reached(*g->done, (uint32_t)(step + 1)))
+            return STENCIL_OK;
+    TRY_CUDA(cudaStreamSynchronize(g->stream[step % 2]));
+    return STENCIL_OK;
 }
 
 /* One step: begun by opening its gate or by launching it; the next one is queued while it runs, unless the
@@ -90,8 +120,7 @@ static stencil_status make_step(stencil_gpu_run *gpu, gate *g, int64_t step, boo
         TRY(launch_in(gpu, g, step));
     if (goes_on && g->wait != NULL)
         TRY(queue(gpu, g, step + 1));
-    TRY_CUDA(cudaStreamSynchronize(g->stream[step % 2]));
-    return STENCIL_OK;
+    return wait_for(g, step);
 }
 
 /* All threads arrive, and go on or leave together. */

@@ -33,7 +33,7 @@ class Parts(CommandTest):
         self.assertEqual(len(steps), 1)
 
     def test_dry_run_shows_the_parts(self):
-        self.ok("new", "p.h5", "--stencil", "j3d7pt", "--size", "20x32x32", "--boundary", "periodic")
+        self.ok("new", "p.h5", "--stencil", "j3d7pt", "--size", "22x34x34")
         text = self.ok("p.h5", "--parts", 4, "--dry-run", "--json", "plan.json").stdout
         self.assertEqual(text.count(" of 4"), 4)
         self.assertIn("multi-grid", text)
