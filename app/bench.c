@@ -21,9 +21,10 @@ typedef struct bench_options {
     int device;
     option_devices gpus;
     int64_t threads, samples, iterations, repeats;
-    double timeout, max_noise, margin;
-    const char *json, *csv, *md, *plot, *against, *child;
-    bool list, fail, inject_fault, force, quiet;
+    double timeout, max_noise;
+    const char *from, *child;
+    bool list, inject_fault;
+    bench_outputs output;
 } bench_options;
 
 /* In the order of stencil_backend. */
@@ -68,6 +69,8 @@ static const option size_table[] = {
      .help = "cells, x first (default: 8192x8192, 512x512x512, or what a benchmark needs)"},
     {NULL},
 };
+#undef AT
+#define AT(field) offsetof(bench_outputs, field)
 static const option output_table[] = {
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write all samples as JSON; - writes it to standard output in place of the tables"},
@@ -87,15 +90,27 @@ static const option against_table[] = {
     {"fail", 0, OPTION_FLAG, AT(fail), NULL, .help = "end with exit code 1 where a row is slower or changed"},
     {NULL},
 };
+#undef AT
+#define AT(field) offsetof(bench_options, field)
+static const option from_table[] = {
+    {"from", 0, OPTION_TEXT, AT(from), "FILE",
+     .help = "measure nothing: the tables and files of an earlier run, from its JSON; NAMEs select"},
+    {NULL},
+};
 static const option child_table[] = {
     {"child", 0, OPTION_TEXT, AT(child), "NAME", .help = "answer the question of a benchmark"},
     {NULL},
 };
 static const option_group bench_groups[] = {
-    {"What", measure_table, 0},  {"Where", place_table, 0},
-    {"Size", size_table, 0},     {"Problem", problem_option_table, AT(problem)},
-    {"Output", output_table, 0}, {"Comparison", against_table, 0},
-    {"", child_table, 0},        {NULL},
+    {"What", measure_table, 0},
+    {"Where", place_table, 0},
+    {"Size", size_table, 0},
+    {"Problem", problem_option_table, AT(problem)},
+    {"Output", output_table, AT(output)},
+    {"Comparison", against_table, AT(output)},
+    {"Earlier run", from_table, 0},
+    {"", child_table, 0},
+    {NULL},
 };
 
 /* How a benchmark starts this program again for what may hang or crash. */
@@ -109,7 +124,7 @@ static void show_progress(void *context, const char *what) {
 
 static bool progress_wanted(const bench_options *options) {
     const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return !options->quiet && isatty(STDERR_FILENO) && (no_color == NULL || no_color[0] == '\0') &&
+    return !options->output.quiet && isatty(STDERR_FILENO) && (no_color == NULL || no_color[0] == '\0') &&
            (terminal == NULL || strcmp(terminal, "dumb") != 0);
 }
 
@@ -170,23 +185,34 @@ static stencil_status choose_benchmarks(const invocation *call, int *index, int 
     return STENCIL_OK;
 }
 
-/* What cannot be written is found before anything is measured. */
-static stencil_status check_targets(const bench_options *options, const int *index, int count) {
-    const char *const target[] = {options->json, options->csv, options->md};
-    int to_stdout = 0;
-    for (int i = 0; i < 3; i++)
-        to_stdout += target_is_stdout(target[i]);
-    CHECK(to_stdout <= 1, USAGE, "--json, --csv and --md: only one of them can be standard output");
-    CHECK(!options->fail || options->against != NULL, USAGE, "--fail needs --against");
-    TRY(json_check_target(options->json, options->force, options->against));
-    TRY(target_check("--csv", options->csv, options->force, options->against));
-    TRY(target_check("--md", options->md, options->force, options->against));
-    return bench_plot_check(options->plot, options->force, index, count);
+static stencil_status check_outputs(const bench_outputs *outputs, const int *index, int count) {
+    const char **name = calloc((size_t)count, sizeof *name);
+    CHECK(name != NULL, NO_MEMORY, "no memory for %d names", count);
+    for (int i = 0; i < count; i++)
+        name[i] = stencil_bench_name(index[i]);
+    const stencil_status status = bench_outputs_check(outputs, NULL, name, count);
+    free(name);
+    return status;
 }
 
-static bool tables_wanted(const bench_options *options) {
-    return !options->quiet && !target_is_stdout(options->json) && !target_is_stdout(options->csv) &&
-           !target_is_stdout(options->md);
+/* Options that say how to measure would do nothing beside --from. */
+static stencil_status refuse_measuring(const bench_options *options) {
+    static const size_t size[OPTION_TYPE_COUNT] = {
+        [OPTION_FLAG] = sizeof(bool),          [OPTION_TEXT] = sizeof(char *),
+        [OPTION_INTEGER] = sizeof(int64_t),    [OPTION_REAL] = sizeof(double),
+        [OPTION_CHOICE] = sizeof(int),         [OPTION_CHOICES] = sizeof(option_list),
+        [OPTION_REALS] = sizeof(option_reals), [OPTION_SIZE] = sizeof(option_list),
+        [OPTION_DEVICES] = sizeof(int)};
+    bench_options none = {.list = false};
+    invocation nothing;
+    TRY(options_parse(&command_bench, 0, NULL, &none, &nothing));
+    for (const option_group *group = bench_groups; group->options != output_table; group++)
+        for (const option *o = group->options; o->name != NULL; o++) {
+            const size_t at = group->base + o->offset;
+            CHECK(memcmp((const char *)options + at, (const char *)&none + at, size[o->type]) == 0, USAGE,
+                  "--from measures nothing: --%s means nothing beside it", o->name);
+        }
+    return STENCIL_OK;
 }
 
 /* Runs them one after the other; the first failure is kept in *failure, and the rest goes on. */
@@ -199,7 +225,7 @@ static void run_each(const bench_options *options, const stencil_bench_options *
             *failure = *stencil_error_last();
         if (bench->progress != NULL)
             show_progress(NULL, "");
-        if (!tables_wanted(options))
+        if (!bench_tables_wanted(&options->output))
             continue;
         if (i > 0)
             putchar('\n');
@@ -208,64 +234,29 @@ static void run_each(const bench_options *options, const stencil_bench_options *
     }
 }
 
-static stencil_status write_json(const bench_options *options, const bench_report *report, json_t *against) {
-    json_t *root = NULL;
-    if (options->json != NULL)
-        root = stencil_bench_json(report->result, report->count, report->options, report->machine,
-                                  report->origin);
-    if (root != NULL && against != NULL)
-        json_object_set(root, "against", against);
-    return json_write(options->json, options->force, root);
-}
-
-static stencil_status write_files(const bench_options *options, const bench_report *report, json_t *against) {
-    TRY(write_json(options, report, against));
-    TRY(target_write("--csv", options->csv, options->force, bench_print_csv, report));
-    TRY(target_write("--md", options->md, options->force, bench_print_markdown, report));
-    bool missing = false;
-    if (options->plot != NULL)
-        TRY(bench_plot(report, options->plot, options->force, &missing));
-    if (missing)
-        fprintf(stderr, "stencil: --plot: no gnuplot here (Debian: gnuplot-nox); its scripts are in '%s'\n",
-                options->plot);
-    return STENCIL_OK;
-}
-
-static stencil_status report_all(const bench_options *options, const bench_report *report,
-                                 const bench_against *against, int *exit_code) {
-    json_t *verdicts = NULL;
-    int worse = 0;
-    stencil_status status = STENCIL_OK;
-    if (against->path != NULL)
-        status =
-            bench_against_compare(against, report, tables_wanted(options) ? stdout : NULL, &verdicts, &worse);
-    if (status == STENCIL_OK)
-        status = write_files(options, report, verdicts);
-    json_decref(verdicts);
-    if (options->fail && worse > 0)
-        *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
-    return status;
-}
-
 static stencil_status run_all(const invocation *call, const int *index, int count,
                               stencil_bench_result *result, bench_against *against, int *exit_code) {
     const bench_options *options = call->values;
-    stencil_bench_origin origin = {.command_line = call->command_line, .started_s = (int64_t)time(NULL)};
+    const int64_t started_s = (int64_t)time(NULL);
     const double start_s = stencil_clock_s();
     stencil_bench_options bench;
     stencil_machine machine;
     stencil_error failure = {.status = STENCIL_OK};
     TRY(make_options(options, &bench));
-    TRY(check_targets(options, index, count));
-    if (options->against != NULL)
-        TRY(bench_against_open(against, options->against, options->margin / 100));
+    TRY(check_outputs(&options->output, index, count));
+    if (options->output.against != NULL)
+        TRY(bench_against_open(against, options->output.against, options->output.margin / 100));
     TRY(threads_start(options->threads));
     TRY(stencil_machine_probe(&machine));
     TRY(stencil_bench_check(&bench, &machine));
     run_each(options, &bench, &machine, index, count, result, &failure);
+    stencil_bench_origin origin;
+    stencil_bench_origin_init(&origin, &bench, &machine);
+    origin.command_line = call->command_line;
+    origin.started_s = started_s;
     origin.seconds = stencil_clock_s() - start_s;
-    const bench_report report = {result, count, &bench, &machine, &origin};
-    TRY(report_all(options, &report, against, exit_code));
+    const bench_report report = {result, count, &origin, &bench, &machine};
+    TRY(bench_outputs_write(&options->output, &report, against, exit_code));
     if (failure.status != STENCIL_OK)
         return stencil_error_set(failure.status, failure.file, failure.line, failure.expression, "%s",
                                  failure.message);
@@ -280,11 +271,15 @@ static stencil_status bench_run(const invocation *call, int *exit_code) {
         print_list(stdout);
         return STENCIL_OK;
     }
+    if (options->from != NULL) {
+        TRY(refuse_measuring(options));
+        return bench_from(options->from, call->operand, call->operand_count, &options->output, exit_code);
+    }
     const int most =
         stencil_bench_count() > OPTION_OPERANDS_MAX ? stencil_bench_count() : OPTION_OPERANDS_MAX;
     int count, *index = calloc((size_t)most, sizeof *index);
     stencil_bench_result *result = calloc((size_t)most, sizeof *result);
-    bench_against against = {.path = NULL};
+    bench_against against = {.margin = 0};
     stencil_status status = STENCIL_OK;
     if (index == NULL || result == NULL)
         status = stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "no memory for the results");

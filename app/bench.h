@@ -51,13 +51,27 @@ void bench_visit_foot(const stencil_bench_result *result, double max_noise, benc
 /* bench_print.c: for people. */
 void bench_print(FILE *out, const stencil_bench_result *result, double max_noise);
 
+/* bench_file.c: an earlier report, read from JSON. */
+typedef struct bench_file {
+    const char *path;
+    json_t *root;                 /* owned */
+    int result_count;             /* what is in it */
+    stencil_bench_result *result; /* [result_count], owned */
+} bench_file;
+
+/* Reads the file. NO_INPUT, BAD_DATA with its name behind `option`. Freed by bench_file_close(), which does
+ * nothing to a zeroed one. */
+stencil_status bench_file_open(bench_file *from, const char *option, const char *path);
+void bench_file_close(bench_file *from);
+
 /* What is written into files. */
 typedef struct bench_report {
     const stencil_bench_result *result; /* [count] */
     int count;
+    const stencil_bench_origin *origin;
+    /* Of the run, for its JSON; NULL where the results come from a file. */
     const stencil_bench_options *options;
     const stencil_machine *machine;
-    const stencil_bench_origin *origin;
 } bench_report;
 
 /* bench_csv.c, bench_markdown.c: printers for target_write(); `content` is a bench_report. */
@@ -70,8 +84,8 @@ bool bench_print_markdown(FILE *out, const void *content);
  * *missing: there is no gnuplot; the scripts are there. CANNOT_CREATE, IO, INTERNAL (gnuplot failed). */
 stencil_status bench_plot(const bench_report *report, const char *directory, bool force, bool *missing);
 /* Before the work: makes the directory where it is missing, and looks for files that are in the way of the
- * benchmarks index[count]. CANNOT_CREATE. */
-stencil_status bench_plot_check(const char *directory, bool force, const int *index, int count);
+ * benchmarks name[count]. CANNOT_CREATE. */
+stencil_status bench_plot_check(const char *directory, bool force, const char *const *name, int count);
 
 /* bench_script.c: one gnuplot script; false: the result has nothing to draw in that style. */
 typedef enum bench_style { BENCH_MAP, BENCH_LINES, BENCH_BOX, BENCH_STYLE_COUNT } bench_style;
@@ -82,19 +96,41 @@ stencil_status bench_script_print(FILE *out, const stencil_bench_result *result,
 
 /* bench_against.c: the verdicts over an earlier report. */
 typedef struct bench_against {
-    const char *path;
+    bench_file file;
     double margin;
-    json_t *root;                 /* of the file, owned */
-    int result_count;             /* what is in it */
-    stencil_bench_result *result; /* [result_count], owned */
 } bench_against;
 
-/* Reads the file. NO_INPUT, BAD_DATA with its name. Freed by bench_against_close(). */
+/* Opens the file as bench_file_open() does. Freed by bench_against_close(). */
 stencil_status bench_against_open(bench_against *against, const char *path, double margin);
 /* Compares; prints the verdicts where `out` is not NULL; *json (owned by the caller, may be NULL) gets them
  * all. *worse: rows that are slower or say something else now. */
 stencil_status bench_against_compare(const bench_against *against, const bench_report *report, FILE *out,
                                      json_t **json, int *worse);
 void bench_against_close(bench_against *against);
+
+/* bench_output.c: where the results go. */
+typedef struct bench_outputs {
+    const char *json, *csv, *md, *plot; /* as they were given; NULL: not */
+    const char *against;                /* file to compare with */
+    double margin;                      /* per cent */
+    bool fail, force, quiet;
+} bench_outputs;
+
+/* What cannot be written is found before anything is measured. `from`: the file that results are read from,
+ * or NULL; name[count]: the benchmarks. USAGE, CANNOT_CREATE. */
+stencil_status bench_outputs_check(const bench_outputs *outputs, const char *from, const char *const *name,
+                                   int count);
+
+/* Whether tables go to standard output. */
+bool bench_tables_wanted(const bench_outputs *outputs);
+
+/* Verdicts over `against` (path NULL: none) and all files. *exit_code is set where --fail asks for it. */
+stencil_status bench_outputs_write(const bench_outputs *outputs, const bench_report *report,
+                                   const bench_against *against, int *exit_code);
+
+/* bench_from.c: the outputs of the results in the file `path`, of all or of the benchmarks name[count], in
+ * the order of the file. Measures nothing. USAGE, NO_INPUT, BAD_DATA. */
+stencil_status bench_from(const char *path, const char *const *name, int count, const bench_outputs *outputs,
+                          int *exit_code);
 
 #endif

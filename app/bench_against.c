@@ -10,52 +10,21 @@
 
 enum { LABEL_COLUMNS = 12 };
 
-static stencil_status read_root(bench_against *against) {
-    json_error_t error;
-    FILE *file = fopen(against->path, "rb");
-    CHECK(file != NULL, NO_INPUT, "cannot be read");
-    against->root = json_loadf(file, 0, &error);
-    fclose(file);
-    CHECK(against->root != NULL, BAD_DATA, "no JSON: line %d: %s", error.line, error.text);
-    const json_t *version = json_object_get(against->root, "schema_version");
-    const json_t *results = json_object_get(against->root, "results");
-    CHECK(json_is_integer(version) && json_is_array(results), BAD_DATA,
-          "not written by 'stencil bench --json'");
-    CHECK(json_integer_value(version) == STENCIL_BENCH_SCHEMA_VERSION, BAD_DATA,
-          "has schema version %lld, %d is read", (long long)json_integer_value(version),
-          STENCIL_BENCH_SCHEMA_VERSION);
-    const size_t count = json_array_size(results);
-    against->result = calloc(count + 1, sizeof *against->result);
-    CHECK(against->result != NULL, NO_MEMORY, "no memory for its results");
-    for (size_t i = 0; i < count; i++) {
-        against->result_count++;
-        TRY(stencil_bench_result_read(json_array_get(results, i), &against->result[i]));
-    }
-    return STENCIL_OK;
-}
-
 stencil_status bench_against_open(bench_against *against, const char *path, double margin) {
-    *against = (bench_against){.path = path, .margin = margin};
-    const stencil_status status = text_name_file(read_root(against), path);
-    if (status != STENCIL_OK)
-        bench_against_close(against);
-    return text_prefix(status, "--against");
+    *against = (bench_against){.margin = margin};
+    return bench_file_open(&against->file, "--against", path);
 }
 
 void bench_against_close(bench_against *against) {
-    for (int i = 0; i < against->result_count; i++)
-        stencil_bench_result_destroy(&against->result[i]);
-    free(against->result);
-    json_decref(against->root);
-    *against = (bench_against){.path = NULL};
+    bench_file_close(&against->file);
 }
 
 /* Of several results of that name the one on the same back-end. */
 static const stencil_bench_result *find_result(const bench_against *against,
                                                const stencil_bench_result *now) {
     const stencil_bench_result *found = NULL;
-    for (int i = 0; i < against->result_count; i++) {
-        const stencil_bench_result *then = &against->result[i];
+    for (int i = 0; i < against->file.result_count; i++) {
+        const stencil_bench_result *then = &against->file.result[i];
         if (strcmp(then->benchmark, now->benchmark) == 0 && (found == NULL || then->backend == now->backend))
             found = then;
     }
@@ -188,12 +157,12 @@ stencil_status bench_against_compare(const bench_against *against, const bench_r
         char text[TEXT_NAME_SIZE], path[TEXT_NAME_SIZE / 2];
         snprintf(text, sizeof text,
                  "%s; same: within %.3g %%, slower or faster: by more, each with 99 %% confidence",
-                 text_escape(against->path, path, sizeof path), 100 * against->margin);
+                 text_escape(against->file.path, path, sizeof path), 100 * against->margin);
         options_print_wrapped(out, text, fprintf(out, "\n%-*s", LABEL_COLUMNS, "Against") - 1, LABEL_COLUMNS);
     }
     for (int i = 0; i < report->count && status == STENCIL_OK; i++)
         status = compare(against, &report->result[i], out, results, worse);
-    *json = json_pack("{s:s, s:f, s:i, s:o}", "file", against->path, "margin", against->margin, "worse",
+    *json = json_pack("{s:s, s:f, s:i, s:o}", "file", against->file.path, "margin", against->margin, "worse",
                       *worse, "results", results);
     return status;
 }

@@ -31,19 +31,20 @@ static void print_section(void *context, const char *title, const table *t) {
 }
 
 static void print_head(FILE *out, const bench_report *report) {
-    const time_t started = (time_t)report->origin->started_s;
+    const stencil_bench_origin *origin = report->origin;
+    const time_t started = (time_t)origin->started_s;
     struct tm utc;
     char when[64] = "";
     if (gmtime_r(&started, &utc) != NULL)
         strftime(when, sizeof when, "%Y-%m-%d %H:%M UTC", &utc);
     fprintf(out, "# Benchmarks\n\n- Command: `%s`\n- When: %s, %.0f s\n- Version: %s, revision %s, %s\n",
-            report->origin->command_line, when, report->origin->seconds, STENCIL_VERSION,
-            stencil_bench_revision(), __VERSION__);
-    if (report->machine->driver_version > 0) {
-        const int driver = report->machine->driver_version, runtime = report->machine->runtime_version;
+            origin->command_line, when, origin->seconds, origin->version, origin->git_revision,
+            origin->compiler);
+    if (origin->driver_version > 0) {
+        const int driver = origin->driver_version, runtime = origin->runtime_version;
         fprintf(out, "- CUDA: driver %d.%d%s%s, runtime %d.%d\n", driver / 1000, driver % 1000 / 10,
-                stencil_bench_kernel_driver()[0] != '\0' ? ", kernel module " : "",
-                stencil_bench_kernel_driver(), runtime / 1000, runtime % 1000 / 10);
+                origin->kernel_driver[0] != '\0' ? ", kernel module " : "", origin->kernel_driver,
+                runtime / 1000, runtime % 1000 / 10);
     }
 }
 
@@ -59,7 +60,7 @@ bool bench_print_markdown(FILE *out, const void *content) {
             continue;
         whole = bench_visit_sections(result, print_section, out) == STENCIL_OK && whole;
         fputc('\n', out);
-        bench_visit_foot(result, report->options->max_noise, print_line, out);
+        bench_visit_foot(result, report->origin->max_noise, print_line, out);
     }
     return whole && !ferror(out);
 }

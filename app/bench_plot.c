@@ -21,7 +21,7 @@ static stencil_status file_name(char *path, size_t size, const char *directory, 
     return STENCIL_OK;
 }
 
-stencil_status bench_plot_check(const char *directory, bool force, const int *index, int count) {
+stencil_status bench_plot_check(const char *directory, bool force, const char *const *name, int count) {
     static const char *const suffix[] = {"gp", "png"};
     char path[TEXT_NAME_SIZE], shown[TEXT_NAME_SIZE / 2];
     if (directory == NULL)
@@ -31,8 +31,7 @@ stencil_status bench_plot_check(const char *directory, bool force, const int *in
     for (int i = 0; i < count; i++)
         for (int style = 0; style < BENCH_STYLE_COUNT; style++)
             for (int k = 0; k < 2; k++) {
-                TRY(file_name(path, sizeof path, directory, stencil_bench_name(index[i]), (bench_style)style,
-                              suffix[k]));
+                TRY(file_name(path, sizeof path, directory, name[i], (bench_style)style, suffix[k]));
                 TRY(target_check("--plot", path, force, NULL));
             }
     return STENCIL_OK;

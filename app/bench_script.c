@@ -10,7 +10,7 @@ const char *const bench_style_names[BENCH_STYLE_COUNT] = {"map", "lines", "box"}
 /* Pixels of a panel. */
 static const struct {
     int width, height, columns;
-} panel_size[BENCH_STYLE_COUNT] = {{640, 420, 2}, {1000, 560, 1}, {1000, 560, 1}};
+} panel_size[BENCH_STYLE_COUNT] = {{380, 260, 3}, {960, 440, 1}, {1000, 560, 1}};
 
 const stencil_bench_row *script_row(const script *s, int series, int i) {
     return &s->result->row[s->series[series].row[i]];
@@ -163,15 +163,13 @@ static void print_curve(script *s, int series, const int64_t *at, void *context)
     c->between = ", \\\n  ";
 }
 
-/* Powers of two are shown as such. */
+/* Where all numbers are small, only they are shown, and with bytes their powers of 1024. */
 static void set_line_axis(const script *s, int first) {
     int64_t low = INT64_MAX, high = 0;
-    bool powers = true;
     for (int i = first; i < s->series_count; i++)
         for (int k = 0; k < s->series[i].count && script_same_panel(s, first, i); k++) {
             const stencil_bench_row *row = script_row(s, i, k);
             const int64_t x = row->axis[row->axis_count - 1].number;
-            powers = powers && x > 0 && (x & (x - 1)) == 0;
             low = x < low ? x : low;
             high = x > high ? x : high;
         }
@@ -180,7 +178,8 @@ static void set_line_axis(const script *s, int first) {
     else
         fprintf(s->out, "unset logscale x\nset xrange [%.9g:%.9g]\n",
                 (double)low - 0.05 * (double)(high - low), (double)high + 0.05 * (double)(high - low));
-    fputs(powers && high < 1 << 20 ? "set format x '%.0f'\n" : "set format x '%.0b%B'\n", s->out);
+    fputs(high - low <= SCRIPT_TICS_MAX ? "set xtics 1\n" : "set xtics autofreq\n", s->out);
+    fputs(high < 1 << 20 ? "set format x '%.0f'\n" : "set format x '%.0b%B'\n", s->out);
 }
 
 static void print_line_panel(script *s, int first, bool data) {
@@ -295,7 +294,7 @@ static void print_script(script *s, const char *png) {
           "set palette defined (0 '#ffffd9', 0.35 '#c7e9b4', 0.7 '#7fcdbb', 1 '#41b6c4')\n",
           s->out);
     if (s->style == BENCH_MAP)
-        fputs("unset grid\n", s->out);
+        fputs("unset grid\nunset colorbox\nset rmargin 2\n", s->out);
     fprintf(s->out, "set multiplot layout %d,%d title ", lines, columns);
     char title[256];
     snprintf(title, sizeof title, "%s: %s", s->result->benchmark, s->result->device);

@@ -7,6 +7,9 @@
 /* Above this ratio of the largest to the smallest number an axis is logarithmic. */
 #define SCRIPT_LOG_RATIO 20.0
 
+/* A line's axis that is no longer than this has a mark at every whole number. */
+#define SCRIPT_TICS_MAX 8
+
 /* A script that is being printed, in two passes: the data as blocks $data0, $data1, …, then what draws them
  * in the same order. */
 typedef struct script {

@@ -18,11 +18,16 @@ static int place_in(const int64_t *value, int count, int64_t wanted) {
     return i;
 }
 
+/* What stands in a cell: short, so that it fits. */
+static void print_label(FILE *out, const stencil_bench_row *row, double value) {
+    const int decimals = value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 ? 2 : 3;
+    fprintf(out, "%s%.*f", row->noisy ? "~" : "", decimals, value);
+}
+
 static void print_map_data(script *s, int series, const int64_t *at, void *context) {
     const bench_scale *scale = context;
     const int outer = script_row(s, series, 0)->axis_count - 2;
     const stencil_bench_series *all = &s->series[series];
-    char text[TABLE_CELL_SIZE];
     int64_t *y = malloc(2 * (size_t)all->count * sizeof *y), *x = y + all->count;
     if (y == NULL)
         return;
@@ -31,10 +36,13 @@ static void print_map_data(script *s, int series, const int64_t *at, void *conte
     fprintf(s->out, "$data%d << EOD\n", s->blocks++);
     for (int i = 0; i < all->count; i++) {
         const stencil_bench_row *row = script_row(s, series, i);
-        if (at_place(row, outer, at))
-            fprintf(s->out, "%d %d %.9g %s%s\n", place_in(x, xs, row->axis[outer + 1].number),
-                    place_in(y, ys, row->axis[outer].number), row->statistics.median / scale->factor,
-                    row->noisy ? "~" : "", bench_value(row->statistics.median, scale, text));
+        if (!at_place(row, outer, at))
+            continue;
+        const double value = row->statistics.median / scale->factor;
+        fprintf(s->out, "%d %d %.9g ", place_in(x, xs, row->axis[outer + 1].number),
+                place_in(y, ys, row->axis[outer].number), value);
+        print_label(s->out, row, value);
+        fputc('\n', s->out);
     }
     fputs("EOD\n", s->out);
     free(y);
@@ -59,7 +67,7 @@ static void print_map(script *s, int series, const int64_t *at, void *context) {
     const int outer = script_row(s, series, 0)->axis_count - 2;
     fputs("set title ", s->out);
     script_title(s, series, outer, at);
-    fputs("\nset cblabel ", s->out);
+    fputs(".', '.", s->out);
     script_quote(s->out, scale->unit);
     fputc('\n', s->out);
     print_tics(s, series, outer + 1, "x");
@@ -72,7 +80,7 @@ static void print_map(script *s, int series, const int64_t *at, void *context) {
     s->blocks++;
 }
 
-/* All fields of a unit in the same colours. */
+/* All fields of a unit in the same colours; their key is left out, the numbers stand in the cells. */
 void script_map_panel(script *s, int first, bool data) {
     bench_scale scale = script_scale(s, first);
     double low, high;

@@ -64,7 +64,7 @@ static const char *own_reason(int index, stencil_backend backend, const stencil_
 
 /* One line each; what a device cannot run says why instead of what it is. */
 static void print_strategies(FILE *out, const stencil_machine *machine) {
-    fputs("\nStrategies (--sync)\n              CPU GPU\n", out);
+    fputs("\nStrategies (--sync)\n                CPU GPU\n", out);
     for (int i = 0; i < stencil_strategy_count(); i++) {
         const stencil_strategy_info info = stencil_strategy_at(i);
         const bool cpu = stencil_strategy_unavailable(i, STENCIL_BACKEND_CPU, machine)[0] == '\0';
@@ -72,7 +72,7 @@ static void print_strategies(FILE *out, const stencil_machine *machine) {
         const char *why_cpu = own_reason(i, STENCIL_BACKEND_CPU, machine);
         const char *why_gpu = own_reason(i, STENCIL_BACKEND_GPU, machine);
         const char *text = why_gpu[0] != '\0' ? why_gpu : why_cpu[0] != '\0' ? why_cpu : info.summary;
-        fprintf(out, "  %-11s %-3s %-3s %s\n", info.name, cpu ? "yes" : "no", gpu ? "yes" : "no", text);
+        fprintf(out, "  %-13s %-3s %-3s %s\n", info.name, cpu ? "yes" : "no", gpu ? "yes" : "no", text);
     }
     if (machine->gpu_count == 0)
         fprintf(out, "  GPU: %s\n", machine->no_gpu_reason);
@@ -95,7 +95,7 @@ static void print_info(FILE *out, const stencil_machine *machine) {
     print_strategies(out, machine);
     fputs("\nStencils (--stencil)\n", out);
     for (int i = 0; i < STENCIL_SHAPE_COUNT; i++)
-        fprintf(out, "  %-11s %2d points: %s\n", stencil_shapes[i].name, stencil_shapes[i].point_count,
+        fprintf(out, "  %-13s %2d points: %s\n", stencil_shapes[i].name, stencil_shapes[i].point_count,
                 stencil_shapes[i].description);
 }
 

@@ -132,12 +132,21 @@ bool stencil_bench_is_time(const stencil_bench_row *row);
 /* The number on axis `name`; false: the row has no such axis. */
 bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t *number);
 
-/* Where and when: the parts of a report beside the results. */
+/* Where, when and with what: the parts of a report beside the results. Texts are borrowed. */
 typedef struct stencil_bench_origin {
-    const char *command_line; /* as it was typed */
-    int64_t started_s;        /* seconds of the Unix epoch */
-    double seconds;           /* that all of it took */
+    const char *command_line;                      /* as it was typed */
+    int64_t started_s;                             /* seconds of the Unix epoch */
+    double seconds;                                /* that all of it took */
+    double max_noise;                              /* of the options */
+    const char *version, *git_revision, *compiler; /* of the program that measured */
+    /* CUDA versions as 1000 major + 10 minor, 0: none; kernel_driver as stencil_bench_kernel_driver(). */
+    int driver_version, runtime_version;
+    const char *kernel_driver;
 } stencil_bench_origin;
+
+/* What this program, the options and the machine say; command line and times are the caller's. */
+void stencil_bench_origin_init(stencil_bench_origin *origin, const stencil_bench_options *options,
+                               const stencil_machine *machine);
 
 /* Git revision of the sources ("0123456789ab", with "-dirty" behind it where files were changed), "unknown"
  * where they were built outside a git tree. */
@@ -146,7 +155,8 @@ const char *stencil_bench_revision(void);
 /* Version of the GPU driver's kernel module ("580.65.06"), "" where there is none. */
 const char *stencil_bench_kernel_driver(void);
 
-/* Everything, with all samples; owned by the caller, NULL without memory. */
+/* Everything, with all samples (of the origin only command line and times: the rest is this program's, the
+ * options' and the machine's); owned by the caller, NULL without memory. */
 json_t *stencil_bench_json(const stencil_bench_result *result, int result_count,
                            const stencil_bench_options *options, const stencil_machine *machine,
                            const stencil_bench_origin *origin);
@@ -156,5 +166,8 @@ json_t *stencil_bench_result_json(const stencil_bench_result *result);
  * set and destroyed by the caller, whatever comes back. BAD_DATA, naming what is missing or of another type.
  */
 stencil_status stencil_bench_result_read(const json_t *object, stencil_bench_result *result);
+
+/* The origin in what stencil_bench_json() wrote, which the texts point into. BAD_DATA as above. */
+stencil_status stencil_bench_origin_read(const json_t *root, stencil_bench_origin *origin);
 
 #endif

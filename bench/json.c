@@ -96,6 +96,18 @@ static json_t *options_json(const stencil_bench_options *options) {
                      options->inject_fault);
 }
 
+void stencil_bench_origin_init(stencil_bench_origin *origin, const stencil_bench_options *options,
+                               const stencil_machine *machine) {
+    *origin = (stencil_bench_origin){.command_line = "",
+                                     .max_noise = options->max_noise,
+                                     .version = STENCIL_VERSION,
+                                     .git_revision = stencil_bench_revision(),
+                                     .compiler = __VERSION__,
+                                     .driver_version = machine->driver_version,
+                                     .runtime_version = machine->runtime_version,
+                                     .kernel_driver = stencil_bench_kernel_driver()};
+}
+
 json_t *stencil_bench_json(const stencil_bench_result *result, int result_count,
                            const stencil_bench_options *options, const stencil_machine *machine,
                            const stencil_bench_origin *origin) {

@@ -171,6 +171,10 @@ stencil_status stencil_bench_result_read(const json_t *object, stencil_bench_res
     CHECK(json_is_object(object), BAD_DATA, "a result is not an object");
     const char *backend;
     TRY(read_text(object, "benchmark", false, &result->benchmark));
+    /* Files are named after it. */
+    CHECK(result->benchmark[0] != '\0' &&
+              result->benchmark[strspn(result->benchmark, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0',
+          BAD_DATA, "\"benchmark\" is not a name");
     TRY(read_text(object, "backend", false, &backend));
     result->backend = strcmp(backend, "gpu") == 0 ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
     TRY(copy_text(object, "device", false, result->device, sizeof result->device));
@@ -182,4 +186,40 @@ stencil_status stencil_bench_result_read(const json_t *object, stencil_bench_res
     TRY(read_notes(object, result));
     TRY(copy_text(object, "skipped", true, result->skipped, sizeof result->skipped));
     return copy_text(object, "failed", true, result->failed, sizeof result->failed);
+}
+
+static stencil_status read_integer(const json_t *object, const char *key, int64_t *number) {
+    const json_t *value;
+    TRY(member(object, key, JSON_INTEGER, false, &value));
+    *number = json_integer_value(value);
+    return STENCIL_OK;
+}
+
+static stencil_status read_version(const json_t *object, const char *key, int *version) {
+    int64_t number;
+    TRY(read_integer(object, key, &number));
+    CHECK(number >= 0 && number <= INT32_MAX, BAD_DATA, "\"%s\" is not a version", key);
+    *version = (int)number;
+    return STENCIL_OK;
+}
+
+stencil_status stencil_bench_origin_read(const json_t *root, stencil_bench_origin *origin) {
+    const json_t *options, *machine, *cuda;
+    *origin = (stencil_bench_origin){.kernel_driver = NULL};
+    TRY(read_text(root, "command_line", false, &origin->command_line));
+    TRY(read_integer(root, "started_s", &origin->started_s));
+    TRY(read_number(root, "seconds", NAN, &origin->seconds));
+    TRY(read_text(root, "version", false, &origin->version));
+    TRY(read_text(root, "git_revision", false, &origin->git_revision));
+    TRY(read_text(root, "compiler", false, &origin->compiler));
+    TRY(member(root, "options", JSON_OBJECT, false, &options));
+    TRY(read_number(options, "max_noise", STENCIL_BENCH_MAX_NOISE_DEFAULT, &origin->max_noise));
+    TRY(member(root, "machine", JSON_OBJECT, false, &machine));
+    TRY(member(machine, "cuda", JSON_OBJECT, false, &cuda));
+    TRY(read_version(cuda, "driver_version", &origin->driver_version));
+    TRY(read_version(cuda, "runtime_version", &origin->runtime_version));
+    TRY(read_text(cuda, "kernel_driver", true, &origin->kernel_driver));
+    if (origin->kernel_driver == NULL)
+        origin->kernel_driver = "";
+    return STENCIL_OK;
 }

@@ -275,7 +275,7 @@ static void json_of_a_skipped_row(void **state) {
     int index;
     assert_int_equal(stencil_bench_add_row(&result, "strategy", "x", "s/step", &index), STENCIL_OK);
     strcpy(result.row[0].skipped, "too old");
-    const stencil_bench_origin origin = {"stencil bench", 7, 0.5};
+    const stencil_bench_origin origin = {.command_line = "stencil bench", .started_s = 7, .seconds = 0.5};
     json_t *root = stencil_bench_json(&result, 1, &options, &machine, &origin);
     assert_non_null(root);
     const json_t *entry = json_array_get(json_object_get(root, "results"), 0);
@@ -287,6 +287,48 @@ static void json_of_a_skipped_row(void **state) {
     assert_int_equal(json_integer_value(json_object_get(root, "started_s")), 7);
     json_decref(root);
     stencil_bench_result_destroy(&result);
+}
+
+/* What a report says of its origin is the same after a way through JSON, and what is missing is named. */
+static void origin_from_json(void **state) {
+    (void)state;
+    const stencil_machine machine = cpu_machine();
+    stencil_bench_options options = small_options(2);
+    stencil_bench_origin wrote, read;
+    options.max_noise = 0.125;
+    stencil_bench_origin_init(&wrote, &options, &machine);
+    wrote.command_line = "stencil bench --quiet";
+    wrote.started_s = 1795260626;
+    wrote.seconds = 63.8;
+    json_t *root = stencil_bench_json(NULL, 0, &options, &machine, &wrote);
+    assert_non_null(root);
+    assert_int_equal(stencil_bench_origin_read(root, &read), STENCIL_OK);
+    assert_string_equal(read.command_line, wrote.command_line);
+    assert_string_equal(read.version, STENCIL_VERSION);
+    assert_string_equal(read.git_revision, wrote.git_revision);
+    assert_string_equal(read.compiler, wrote.compiler);
+    assert_string_equal(read.kernel_driver, wrote.kernel_driver);
+    assert_int_equal(read.started_s, wrote.started_s);
+    assert_true(read.seconds == wrote.seconds && read.max_noise == 0.125);
+    assert_int_equal(read.driver_version, machine.driver_version);
+    assert_int_equal(read.runtime_version, machine.runtime_version);
+    json_object_del(root, "git_revision");
+    assert_int_equal(stencil_bench_origin_read(root, &read), STENCIL_BAD_DATA);
+    assert_non_null(strstr(stencil_error_last()->message, "git_revision"));
+    json_decref(root);
+}
+
+/* Files are named after benchmarks. */
+static void name_that_is_a_path(void **state) {
+    (void)state;
+    const char *const bad[] = {"../x", "", "A"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        stencil_bench_result result = {.benchmark = bad[i], .device = "any"}, read;
+        json_t *object = stencil_bench_result_json(&result);
+        assert_int_equal(stencil_bench_result_read(object, &read), STENCIL_BAD_DATA);
+        stencil_bench_result_destroy(&read);
+        json_decref(object);
+    }
 }
 
 int main(void) {
@@ -303,6 +345,8 @@ int main(void) {
         cmocka_unit_test(negative_zero_is_different),
         cmocka_unit_test(random_values),
         cmocka_unit_test(json_of_a_skipped_row),
+        cmocka_unit_test(origin_from_json),
+        cmocka_unit_test(name_that_is_a_path),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,9 @@ def call(*arguments, path=None):
                           stderr=subprocess.PIPE, encoding="utf-8", timeout=300, env=environment)
 
 
-class BenchTest(unittest.TestCase):
+class Commands(unittest.TestCase):
+    """A folder of its own for each test, and what to expect of a command."""
+
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="stencil-test-")
         self.addCleanup(shutil.rmtree, self.folder)
@@ -57,6 +59,8 @@ class BenchTest(unittest.TestCase):
         self.assertIn(wanted, done.stderr)
         self.assertEqual(done.stdout, "")
 
+
+class BenchTest(Commands):
     def test_list(self):
         names = [line.split()[0] for line in self.ok("--list").splitlines() if not line.startswith(" ")]
         self.assertEqual(names, BENCHMARKS)
@@ -305,6 +309,90 @@ class BenchTest(unittest.TestCase):
             self.assertGreater(int.from_bytes(head[16:20], "big"), 500)
         self.refused(73, "copy-box.gp", *arguments)
         self.ok(*arguments, "--force")
+
+
+class FromTest(Commands):
+    """--from: reports of an earlier run, here of one that was made once for all tests."""
+
+    PLOTS = BenchTest.PLOTS
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.mkdtemp(prefix="stencil-test-")
+        cls.addClassCleanup(shutil.rmtree, folder)
+        cls.run_files = {name: os.path.join(folder, "run." + name) for name in ("json", "md", "csv")}
+        cls.plots = os.path.join(folder, "plots")
+        done = call("copy", "launch", "host-barrier", "order", "partial", "grid", *SMALL, "--max-noise", "1e-9", "--json",
+                    cls.run_files["json"], "--md", cls.run_files["md"], "--csv", cls.run_files["csv"], "--plot",
+                    cls.plots, path=folder)
+        assert done.returncode == 0, done
+        cls.printed = done.stdout
+
+    def was(self, name):
+        with open(self.run_files[name], encoding="utf-8", newline="") as file:
+            return file.read()
+
+    def test_writes_what_the_run_wrote(self):
+        run = self.run_files["json"]
+        text = self.ok("--from", run, "--md", self.path("again.md"), "--csv", self.path("again.csv"))
+        self.assertEqual(text, self.printed)
+        self.assertIn("Benchmark   host-barrier\n", text)
+        self.assertEqual(self.read("again.md"), self.was("md"))
+        self.assertIn("--max-noise 1e-9", self.was("md"))
+        self.assertIn("spread by more than 1e-09 %", self.was("md"))
+        self.assertEqual(self.read("again.csv"), self.was("csv"))
+        self.assertEqual(self.ok("--from", run, "--md", "-"), self.was("md"))
+        self.assertEqual(self.ok("--from", run, "--quiet"), "")
+
+    def test_draws_the_same_plots(self):
+        done = call("--from", self.run_files["json"], "--plot", self.path("again"), "--quiet", path=self.folder)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertRegex(done.stderr, r"^stencil: --plot: no gnuplot here [^\n]*\n$")
+        self.assertEqual(sorted(os.listdir(self.path("again"))), sorted(os.listdir(self.plots)))
+        self.assertLessEqual({name + ".gp" for name in self.PLOTS}, set(os.listdir(self.plots)))
+        for name in os.listdir(self.plots):
+            with open(os.path.join(self.plots, name), encoding="utf-8", newline="") as file:
+                self.assertEqual(self.read(f"again/{name}"), file.read())
+
+    def test_some(self):
+        text = self.ok("grid", "copy", "--from", self.run_files["json"], "--csv", "-")
+        self.assertEqual(list(dict.fromkeys(line["benchmark"] for line in csv.DictReader(text.splitlines()))),
+                         ["copy", "grid"])
+
+    def test_says_what_is_in_the_file(self):
+        """Of another machine and program, with a benchmark that this one does not know, and a failed one."""
+        root = json.loads(self.was("json"))
+        root.update(version="9.8.7", git_revision="feedfeedfeed", compiler="of another time")
+        root["machine"]["cuda"] = {"driver_version": 12080, "runtime_version": 12060, "kernel_driver": "570.1"}
+        root["results"][0].update(benchmark="another", failed="it went wrong")
+        with open(self.path("other.json"), "w", encoding="utf-8") as file:
+            json.dump(root, file)
+        text = self.ok("--from", self.path("other.json"), "another", "--md", "-")
+        for wanted in ("Version: 9.8.7, revision feedfeedfeed, of another time",
+                       "CUDA: driver 12.8, kernel module 570.1, runtime 12.6", "## another", "FAILED: it went wrong"):
+            self.assertIn(wanted, text)
+        self.assertEqual(text.count("\n## "), 1)
+
+    def test_against_another(self):
+        run = self.run_files["json"]
+        text = self.ok("copy", "--from", run, "--against", run, "--fail", "--margin", "100000000")
+        self.assertIn("4 same", text)
+        self.assertIn("+0.0%", text)
+
+    def test_refusals(self):
+        self.refused(66, "no-such-file", "--from", self.path("no-such-file"))
+        with open(self.path("bad.json"), "w", encoding="utf-8") as file:
+            file.write('{"schema_version": 2, "results": []}')
+        self.refused(65, "bad.json': \"command_line\" is missing", "--from", self.path("bad.json"))
+        run = self.run_files["json"]
+        self.refused(64, "did you mean 'grid'", "grd", "--from", run)
+        self.refused(64, "holds no benchmark 'sweep'", "sweep", "--from", run)
+        self.refused(64, "--json", "--from", run, "--json", self.path("x.json"))
+        for option in (["--samples", "5"], ["--device", "cpu"], ["--max-noise", "3"], ["--gpus", "1"], ["--size", "9x9"],
+                       ["--inject-fault"], ["--omega", "1"]):
+            self.refused(64, f"{option[0]} means nothing", "--from", run, *option)
+        self.refused(73, "run.json", "--from", run, "--md", run, "--force")
+        self.refused(73, "run.csv", "--from", run, "--csv", self.run_files["csv"])
 
 
 if __name__ == "__main__":
