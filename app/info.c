@@ -138,10 +138,11 @@ static json_t *strategies_json(const stencil_machine *machine) {
     json_t *array = json_array();
     for (int i = 0; i < stencil_strategy_count(); i++) {
         const stencil_strategy_info info = stencil_strategy_at(i);
-        json_array_append_new(array, json_pack("{s:s, s:s, s:{s:o, s:o}}", "name", info.name, "summary",
-                                               info.summary, "unavailable", "cpu",
-                                               reason_json(i, STENCIL_BACKEND_CPU, machine), "gpu",
-                                               reason_json(i, STENCIL_BACKEND_GPU, machine)));
+        json_array_append_new(array,
+                              json_pack("{s:s, s:s, s:b, s:b, s:{s:o, s:o}}", "name", info.name, "summary",
+                                        info.summary, "persistent", info.persistent, "spans", info.spans,
+                                        "unavailable", "cpu", reason_json(i, STENCIL_BACKEND_CPU, machine),
+                                        "gpu", reason_json(i, STENCIL_BACKEND_GPU, machine)));
     }
     return array;
 }

@@ -56,6 +56,8 @@ static const char *device_text(const run_record *run, char *text, size_t size) {
     } else
         snprintf(text, size, "%d thread%s, %s", run->plan->threads, run->plan->threads == 1 ? "" : "s",
                  run->machine->cpu_isa);
+    if (plan->cut.parts > 1)
+        snprintf(text + strlen(text), size - strlen(text), ", %d parts", plan->cut.parts);
     return text;
 }
 

@@ -11,11 +11,17 @@ static int64_t fold_bytes(const stencil_problem *problem) {
     return (chunks + stencil_fold_scratch_count(chunks)) * (int64_t)sizeof(double);
 }
 
-/* Parts need buffers of their own, a little larger together than the whole because of their rims. */
-int64_t stencil_cpu_bytes(const stencil_problem *problem, int parts) {
-    const int64_t field = stencil_layout_bytes(&problem->layout);
-    const int64_t fields = parts == 1 ? 1 : problem->spec.source != STENCIL_SOURCE_NONE ? 3 : 2;
-    return fields * field + (parts > 1 ? fields * field / 16 : 0) + fold_bytes(problem);
+/* Parts need buffers of their own, rims included. */
+int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
+    stencil_layout layout;
+    int64_t bytes = 0;
+    if (cut->parts == 1)
+        return stencil_layout_bytes(&problem->layout) + fold_bytes(problem);
+    const int64_t fields = problem->spec.source != STENCIL_SOURCE_NONE ? 3 : 2;
+    if (stencil_cut_layout(&layout, cut, problem) != STENCIL_OK ||
+        !stencil_multiply(fields * cut->parts, stencil_layout_bytes(&layout), &bytes))
+        return INT64_MAX / 2;
+    return bytes + fold_bytes(problem);
 }
 
 bool stencil_cpu_streams(const stencil_problem *problem, int64_t cache_bytes) {
@@ -145,6 +151,9 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, co
         .barrier = plan->barrier,
         .disturbance = plan->patience.disturbance,
     };
+    if (cpu->disturbance.absent_part > 0) /* the first thread of that part */
+        cpu->disturbance.absent = stencil_share_owner((uint32_t)plan->cut.parts, (uint32_t)plan->threads,
+                                                      cpu->disturbance.absent_part - 1);
     stencil_status status = create(cpu, problem);
     if (status == STENCIL_OK) {
         stencil_schedule_init(&cpu->schedule, problem);

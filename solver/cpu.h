@@ -31,8 +31,8 @@ typedef struct stencil_cpu {
 /* Whether results should bypass a last-level cache of this size (0: unknown). */
 bool stencil_cpu_streams(const stencil_problem *problem, int64_t cache_bytes);
 
-/* Bytes that a run in `parts` parts needs beside the problem's own fields. */
-int64_t stencil_cpu_bytes(const stencil_problem *problem, int parts);
+/* Bytes that a run needs beside the problem's own fields. */
+int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut);
 
 /* Borrows the problem's fields until destroy. NO_MEMORY with need and have. */
 stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, const stencil_plan *plan);

@@ -89,8 +89,8 @@ stencil_status stencil_cut_make(stencil_cut *cut, const stencil_problem *problem
         return STENCIL_OK;
     }
     CHECK(asked[0] * asked[1] * asked[2] == parts, USAGE,
-          "--cut makes %d parts, and there are %d: give --cut for %d", asked[0] * asked[1] * asked[2], parts,
-          parts);
+          "--cut makes %d parts, and there are %d: give --gpus or --parts as many",
+          asked[0] * asked[1] * asked[2], parts);
     cut_into(cut, problem, asked);
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         CHECK(cut->count[axis] == 1 || thinnest(cut, axis) >= problem->shape->radius, USAGE,

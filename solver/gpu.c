@@ -185,11 +185,15 @@ static stencil_status start_part(stencil_gpu_run *gpu) {
     return STENCIL_OK;
 }
 
-/* Lets a part's GPU reach the memory of all others. */
+/* Lets a part's GPU reach the memory of all others, where it can: stores need it, copies are quicker with it.
+ */
 static stencil_status reach_peers(const stencil_gpu_run *gpu) {
     for (int p = 0; p < gpu->team->parts; p++) {
         const int other = gpu->team->part[p].device;
-        if (other == gpu->device)
+        int able = 0;
+        if (other != gpu->device)
+            TRY_CUDA(cudaDeviceCanAccessPeer(&able, gpu->device, other));
+        if (!able)
             continue;
         const cudaError_t state = cudaDeviceEnablePeerAccess(other, 0);
         if (state == cudaErrorPeerAccessAlreadyEnabled)
@@ -225,8 +229,7 @@ static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *
         stencil_gpu_run *gpu = &team->part[p];
         TRY(stencil_gpu_take(gpu));
         TRY(start_part(gpu));
-        if (team->parts > 1 && team->plan->halo == STENCIL_HALO_PEER)
-            TRY(reach_peers(gpu));
+        TRY(reach_peers(gpu));
         TRY(allocate(gpu, problem));
         for (int k = 0; k < 2; k++)
             buffers.u[p][k] = gpu->u[k];

@@ -53,8 +53,8 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     const int index = stencil_strategy_index(sync);
     CHECK(index >= 0, USAGE, "--sync %s: unknown strategy; 'stencil info' lists them", sync);
     *strategy = stencil_strategy_row(index);
-    CHECK(parts == 1 || (*strategy)->spans, USAGE, "--sync %s runs on one GPU; on several: %s", sync,
-          spanning_names(names, sizeof names));
+    CHECK(parts == 1 || (*strategy)->spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s",
+          sync, spanning_names(names, sizeof names));
     CHECK((*strategy)->copies || (options->halo == STENCIL_HALO_AUTO && !options->overlap), USAGE,
           "--halo and --overlap are for openmp and single-thread; %s pushes its edges by itself", sync);
     CHECK(!options->overlap || options->halo != STENCIL_HALO_PEER, USAGE,
@@ -85,6 +85,18 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_run_options 
     if (from >= 0)
         snprintf(plan->note, sizeof plan->note,
                  "GPU %d cannot reach the memory of GPU %d: halos go through the host", from, to);
+    return STENCIL_OK;
+}
+
+/* What a test asks for must be possible, or it would show nothing. */
+static stencil_status check_disturbance(const stencil_plan *plan, const stencil_run_options *options) {
+    const stencil_disturbance *d = &options->patience.disturbance;
+    CHECK((d->delay_ns == 0 && d->absent_step == 0) || plan->barrier != STENCIL_BARRIER_none, USAGE,
+          "--inject-delay and --inject-absent are for persistent loops; %s has no barrier of its own",
+          plan->strategy);
+    CHECK(d->absent_part <= (uint32_t)plan->cut.parts, USAGE,
+          "--inject-absent-part %u: there are %d parts (0 … %d)", (unsigned)d->absent_part - 1,
+          plan->cut.parts, plan->cut.parts - 1);
     return STENCIL_OK;
 }
 
@@ -303,14 +315,20 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
 }
 #endif
 
-static void plan_cpu(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
+static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *problem,
+                               const stencil_machine *machine) {
     plan->threads = machine->cpu_threads;
     plan->streaming = stencil_cpu_streams(problem, machine->cpu_cache_bytes);
     const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
     plan->tile[STENCIL_Z] = 1;
     plan->tile[STENCIL_Y] = (rows + plan->threads - 1) / plan->threads;
     plan->tile[STENCIL_X] = problem->n[STENCIL_X];
-    plan->host_bytes += stencil_cpu_bytes(problem, plan->cut.parts);
+    plan->host_bytes += stencil_cpu_bytes(problem, &plan->cut);
+    const stencil_disturbance *d = &plan->patience.disturbance;
+    CHECK(d->absent_step == 0 || d->absent_part > 0 || d->absent < (uint32_t)plan->threads, USAGE,
+          "--inject-absent stops thread %u, and there are %d: give --threads %u", (unsigned)d->absent,
+          plan->threads, (unsigned)d->absent + 1);
+    return STENCIL_OK;
 }
 
 const char *stencil_strategy_unavailable(int index, stencil_backend backend, const stencil_machine *machine) {
@@ -344,11 +362,12 @@ stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *prob
         stencil_strategy_unavailable(stencil_strategy_index(plan->strategy), plan->backend, machine);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s", plan->strategy, why);
     TRY(choose_parts(plan, problem, options, parts));
+    TRY(check_disturbance(plan, options));
     TRY(choose_halo(plan, options, strategy, machine));
     plan->host_bytes = field_count(problem) * stencil_layout_bytes(&problem->layout);
     plan->host_available_bytes = stencil_memory_available_bytes();
     if (plan->backend == STENCIL_BACKEND_CPU)
-        plan_cpu(plan, problem, machine);
+        TRY(plan_cpu(plan, problem, machine));
     TRY(check_host_memory(plan));
     return plan->backend == STENCIL_BACKEND_GPU ? plan_gpu(plan, problem, strategy, machine) : STENCIL_OK;
 }

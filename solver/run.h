@@ -59,8 +59,9 @@ typedef struct stencil_run_options {
 typedef struct stencil_strategy_info {
     const char *name;
     const char *summary;
-    bool spans;  /* runs in several parts */
-    bool copies; /* can copy halos, and overlap that (--halo, --overlap) */
+    bool persistent; /* one launch, or team of threads, makes many steps, with a barrier between them */
+    bool spans;      /* runs in several parts */
+    bool copies;     /* can copy halos, and overlap that (--halo, --overlap) */
 } stencil_strategy_info;
 int stencil_strategy_count(void);
 stencil_strategy_info stencil_strategy_at(int index);

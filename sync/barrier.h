@@ -1,16 +1,18 @@
+/* clang-format off */
 /* Barriers: what all of them share. A barrier is one file, sync/<name>.cuh, and a line in barriers.def. The
  * file holds the device's policy type, NAME_barrier,
  *
- *   NAME_barrier(const stencil_barrier_state &)  loads its epoch; by all threads of all blocks, once per
- * launch void sync(step)      called by all threads of all blocks: what anybody who is waited for wrote
- * before it is seen after it (release + acquire). Where the time is over, the alarm is raised with the step
- * and everybody goes on: look at the alarm now and then, and leave. That every pass told its success to all
- * threads would cost 4 % of it void sync_all(step)  the same, and nobody passes before everybody has arrived
+ *   NAME_barrier(const stencil_barrier_state &)  loads its epoch; by all threads of all blocks, once per launch
+ *   void sync(step)      called by all threads of all blocks: what anybody who is waited for wrote before it is
+ *                        seen after it (release + acquire). Where the time is over, the alarm is raised with the
+ *                        step and everybody goes on: look at the alarm now and then, and leave. That every pass
+ *                        told its success to all threads would cost 4 % of it
+ *   void sync_all(step)  the same, and nobody passes before everybody has arrived
  *   void leave()         stores the epoch for the next launch; after the last sync
  *   constexpr bool local whether sync() waits for some blocks only
  *
- * and the CPU twin, NAME_team(team, thread, all), with the same meaning for a team of threads; false: given
- * up. */
+ * and the CPU twin, NAME_team(team, thread, all), with the same meaning for a team of threads; false: given up. */
+/* clang-format on */
 #ifndef STENCIL_SYNC_BARRIER_H
 #define STENCIL_SYNC_BARRIER_H
 

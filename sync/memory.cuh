@@ -26,6 +26,12 @@ __device__ __forceinline__ uint32_t load_acquire_system(const uint32_t *p) {
     return value;
 }
 
+__device__ __forceinline__ uint32_t load_relaxed_system(const uint32_t *p) {
+    uint32_t value;
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+
 /* Everything seen or written before it is seen by whoever acquires the value. */
 __device__ __forceinline__ void store_release(uint32_t *p, uint32_t value) {
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
@@ -57,7 +63,7 @@ __device__ __forceinline__ uint32_t thread_in_block() {
 
 /* Whether somebody has given up, here or in another part. */
 __device__ __forceinline__ bool alarm_raised(const stencil_barrier_state &s) {
-    return (load_relaxed(s.alarm) | load_relaxed(s.alarm + STENCIL_ALARM_ELSEWHERE)) != 0;
+    return (load_relaxed(s.alarm) | load_relaxed_system(s.alarm + STENCIL_ALARM_ELSEWHERE)) != 0;
 }
 
 /* The watchdog: whether to give up. The first one whose time is over raises the alarm, the others see it. */

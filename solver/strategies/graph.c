@@ -20,10 +20,13 @@ static stencil_status capture(stencil_gpu_run *gpu, int64_t first, cudaGraphExec
     TRY_CUDA(cudaStreamBeginCapture(gpu->stream, cudaStreamCaptureModeThreadLocal));
     const stencil_status status = launch_steps(gpu, first, GRAPH_STEPS, gpu->programmatic);
     const cudaError_t ended = cudaStreamEndCapture(gpu->stream, &graph);
+    cudaError_t made = cudaSuccess;
+    if (status == STENCIL_OK && ended == cudaSuccess)
+        made = cudaGraphInstantiate(executable, graph, 0);
+    if (graph != NULL)
+        cudaGraphDestroy(graph);
     TRY(status);
     TRY_CUDA(ended);
-    const cudaError_t made = cudaGraphInstantiate(executable, graph, 0);
-    cudaGraphDestroy(graph);
     TRY_CUDA(made);
     TRY_CUDA(cudaGraphUpload(*executable, gpu->stream));
     return STENCIL_OK;
@@ -62,7 +65,9 @@ static stencil_status run_gpu(stencil_gpu_team *team, const stencil_watch *watch
     stencil_status status = STENCIL_OK;
     for (int parity = 0; parity < 2 && status == STENCIL_OK; parity++)
         status = capture(gpu, parity, &graph[parity]);
-    if (status == STENCIL_OK && cudaStreamSynchronize(gpu->stream) == cudaSuccess)
+    if (status == STENCIL_OK)
+        status = stencil_gpu_wait(gpu);
+    if (status == STENCIL_OK)
         status = run_with(team, graph, watch, report);
     for (int parity = 0; parity < 2; parity++)
         if (graph[parity] != NULL)

@@ -37,8 +37,10 @@ static bool find_word(const char *name, stream_word *function) {
     enum cudaDriverEntryPointQueryResult found;
     void *address = NULL;
     if (cudaGetDriverEntryPointByVersion(name, &address, 12000, cudaEnableDefault, &found) != cudaSuccess ||
-        found != cudaDriverEntryPointSuccess || address == NULL)
+        found != cudaDriverEntryPointSuccess || address == NULL) {
+        (void)cudaGetLastError();
         return false;
+    }
     memcpy(function, &address, sizeof *function); /* ISO C has no conversion for it */
     return true;
 }

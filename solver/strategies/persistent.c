@@ -151,7 +151,8 @@ static stencil_status launch_and_wait(stencil_gpu_run *gpu, void *context) {
     return stencil_gpu_wait(gpu);
 }
 
-/* Whether somebody gave up: the part that did so first says where; the others only know that it happened. */
+/* Whether somebody gave up: a part that did so by itself says where (several may have at once: the first of
+ * them); the others only know that it happened. */
 static stencil_status check_alarms(stencil_gpu_team *team) {
     const stencil_gpu_run *first = NULL;
     for (int p = 0; p < team->parts; p++) {

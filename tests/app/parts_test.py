@@ -72,6 +72,23 @@ class Parts(CommandTest):
         self.ok("thin.h5", "--parts", 4, "--steps", 3)
         self.ok("verify", "thin.out.h5")
 
+    def test_absent_part_ends_the_run(self):
+        self.make()
+        self.refused(64, ["--inject-absent-part 7", "4 parts"], "p.h5", "--parts", 4, "--sync", "neighbor", "-j", 4,
+                     "--inject-absent", 5, "--inject-absent-part", 7)
+        done = self.ok("p.h5", "--parts", 4, "--sync", "neighbor", "-j", 4, "--inject-absent", 5, "--inject-absent-part",
+                       3, "--barrier-timeout", "0.1", code=70)
+        self.assertIn("waited for more than", done.stderr)
+
+    def test_thin_parts_count_their_rims(self):
+        self.ok("new", "p.h5", "--stencil", "j3d7pt", "--size", "100x100x18")
+        needs = []
+        for parts in (1, 16):
+            self.ok("p.h5", "--parts", parts, "--dry-run", "--json", "plan.json", "--force")
+            with open(self.path("plan.json")) as file:
+                needs.append(json.load(file)["plan"]["memory_bytes"]["host_need"])
+        self.assertGreater(needs[1], 2 * needs[0])  # a part of one plane has three
+
     def test_absent_thread_ends_the_run(self):
         self.make()
         for sync in ("multi-grid", "neighbor"):

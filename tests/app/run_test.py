@@ -173,8 +173,19 @@ class Barriers(CommandTest):
 
     def barriers(self):
         info = json.loads(self.ok("info", "--json", "-").stdout)
-        host = {"relaunch", "stream-sync", "device-sync", "event-sync", "graph"}
-        return [s["name"] for s in info["strategies"] if s["name"] not in host]
+        return [s["name"] for s in info["strategies"] if s["persistent"]]
+
+    def test_without_barrier_there_is_nothing_to_disturb(self):
+        self.make()
+        info = json.loads(self.ok("info", "--json", "-").stdout)
+        host = [s["name"] for s in info["strategies"] if not s["persistent"]]
+        self.assertLessEqual({"relaunch", "graph", "openmp", "single-thread"}, set(host))
+        for name in host:
+            for option in (("--inject-delay", 5), ("--inject-absent", 5)):
+                done = self.ok("p.h5", *CPU, "-j", 2, "--steps", 30, "--sync", name, *option, code=64)
+                self.assertIn("persistent", done.stderr)
+        done = self.ok("p.h5", *CPU, "-j", 1, "--steps", 30, "--sync", "grid", "--inject-absent", 5, code=64)
+        self.assertIn("--threads 2", done.stderr)
 
     def test_late_threads_change_nothing(self):
         self.make()
