@@ -61,16 +61,6 @@ static inline void store_segment(char *to, const char *from, int64_t bytes, bool
     memcpy(to + head + lines, from + head + lines, (size_t)(bytes - head - lines));
 }
 
-/* Whether cell i stands at the low (-1) or high (1) edge of an axis, and where it is copied to. */
-static inline bool is_edge(const stencil_domain *d, int axis, int side, int64_t i) {
-    return side < 0 ? i < d->reach[axis][STENCIL_LOW] : i >= d->n[axis] - d->reach[axis][STENCIL_HIGH];
-}
-static inline int64_t image_of(const stencil_domain *d, int axis, int side, int64_t i) {
-    if (side < 0)
-        return d->mirror[axis][STENCIL_LOW] ? -1 - i : i + d->beyond[axis];
-    return d->mirror[axis][STENCIL_HIGH] ? 2 * d->n[axis] - 1 - i : i - d->n[axis];
-}
-
 static inline double larger(double a, double b) {
     return isnan(a) || isnan(b) ? (double)NAN : a > b ? a : b;
 }

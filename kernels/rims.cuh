@@ -8,18 +8,6 @@
 
 namespace stencil {
 
-/* Whether cell i stands at the low (-1) or high (1) edge of an axis, so that somebody needs a copy of it. */
-__device__ __forceinline__ bool is_edge(const stencil_domain &d, int axis, int side, int64_t i) {
-    return side < 0 ? i < d.reach[axis][STENCIL_LOW] : i >= d.n[axis] - d.reach[axis][STENCIL_HIGH];
-}
-
-/* Where it is copied to. */
-__device__ __forceinline__ int64_t image_of(const stencil_domain &d, int axis, int side, int64_t i) {
-    if (side < 0)
-        return d.mirror[axis][STENCIL_LOW] ? -1 - i : i + d.beyond[axis];
-    return d.mirror[axis][STENCIL_HIGH] ? 2 * d.n[axis] - 1 - i : i - d.n[axis];
-}
-
 /* Whether the cells [low, high) hold one at an edge; those beyond the end do not count. */
 __device__ __forceinline__ bool at_edge(const stencil_domain &d, int axis, int low, int high) {
     return low < d.reach[axis][STENCIL_LOW] ||
@@ -33,14 +21,14 @@ __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, in
                                              int count, const T *value) {
 #pragma unroll 1
     for (int dz = -1; dz <= 1; dz++) {
-        if (dz != 0 && !is_edge(d, STENCIL_Z, dz, z))
+        if (dz != 0 && !stencil_is_edge(&d, STENCIL_Z, dz, z))
             continue;
 #pragma unroll 1
         for (int dy = -1; dy <= 1; dy++) {
-            if (dy != 0 && !is_edge(d, STENCIL_Y, dy, y))
+            if (dy != 0 && !stencil_is_edge(&d, STENCIL_Y, dy, y))
                 continue;
-            const int64_t row = (dz == 0 ? z : image_of(d, STENCIL_Z, dz, z)) * d.plane +
-                                (dy == 0 ? y : image_of(d, STENCIL_Y, dy, y)) * d.row;
+            const int64_t row = (dz == 0 ? z : stencil_image(&d, STENCIL_Z, dz, z)) * d.plane +
+                                (dy == 0 ? y : stencil_image(&d, STENCIL_Y, dy, y)) * d.row;
             const int direction = STENCIL_DIRECTION(dz, dy, 0);
             if (direction != STENCIL_HERE) {
                 T *const copy = static_cast<T *>(d.image[direction][to]) + row + x;
@@ -59,10 +47,10 @@ __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, in
             T *const high = static_cast<T *>(d.image[direction + 1][to]) + row;
 #pragma unroll
             for (int v = 0; v < vector_cells<T>; v++) {
-                if (v < count && is_edge(d, STENCIL_X, -1, x + v))
-                    low[image_of(d, STENCIL_X, -1, x + v)] = value[v];
-                if (v < count && is_edge(d, STENCIL_X, 1, x + v))
-                    high[image_of(d, STENCIL_X, 1, x + v)] = value[v];
+                if (v < count && stencil_is_edge(&d, STENCIL_X, -1, x + v))
+                    low[stencil_image(&d, STENCIL_X, -1, x + v)] = value[v];
+                if (v < count && stencil_is_edge(&d, STENCIL_X, 1, x + v))
+                    high[stencil_image(&d, STENCIL_X, 1, x + v)] = value[v];
             }
         }
     }
@@ -72,7 +60,7 @@ __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, in
  * stored; rows without an edge are passed over before anything is read. A function of its own: its registers
  * are not the march's. */
 template <class T>
-static __device__ __noinline__ void copy_rows(const stencil_domain &d, int to, int z, int y, int x, int deep,
+__device__ __forceinline__ void copy_rows(const stencil_domain &d, int to, int z, int y, int x, int deep,
                                               int high) {
     const T *u = static_cast<const T *>(d.u[to]);
     const int cells = min(vector_cells<T>, (int)d.n[STENCIL_X] - x);

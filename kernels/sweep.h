@@ -31,8 +31,8 @@ typedef struct stencil_domain {
     int32_t reach[3][STENCIL_SIDES]; /* how many edge cells are copied; 0: nobody needs them */
     int32_t mirror[3][STENCIL_SIDES]; /* whether the copies are mirrored */
     int64_t beyond[3];                /* extent along the axis of the part beyond the low edge */
-    void *image[STENCIL_DIRECTIONS]
-               [2]; /* updated cell (0, 0, 0) of who has the copies in a direction, both buffers */
+    /* Updated cell (0, 0, 0) of who has the copies in a direction, both buffers. */
+    void *image[STENCIL_DIRECTIONS][2];
     stencil_weights weights;
     int64_t chunk_first;            /* number of this part's first chunk */
     int64_t chunk_row, chunk_plane; /* from row to row and from plane to plane of the whole problem */
@@ -40,6 +40,17 @@ typedef struct stencil_domain {
     int64_t chunk_set;              /* on a device: elements from one set of chunk values to the other */
     double *chunk; /* chunk[number of a chunk]: its value; only those of this part are there */
 } stencil_domain;
+
+/* Whether cell i stands at the low (-1) or high (1) edge of an axis, so that somebody needs a copy of it; and
+ * where along the axis that is. */
+STENCIL_ANYWHERE bool stencil_is_edge(const stencil_domain *d, int axis, int side, int64_t i) {
+    return side < 0 ? i < d->reach[axis][STENCIL_LOW] : i >= d->n[axis] - d->reach[axis][STENCIL_HIGH];
+}
+STENCIL_ANYWHERE int64_t stencil_image(const stencil_domain *d, int axis, int side, int64_t i) {
+    if (side < 0)
+        return d->mirror[axis][STENCIL_LOW] ? -1 - i : i + d->beyond[axis];
+    return d->mirror[axis][STENCIL_HIGH] ? 2 * d->n[axis] - 1 - i : i - d->n[axis];
+}
 
 /* When residuals are looked at and what is decided then. */
 typedef struct stencil_schedule {

@@ -134,8 +134,7 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     workers.first[plan->cut.parts] = participants;
     TRY(stencil_neighbors_find(&cpu->neighbors, problem, &plan->cut, &workers));
     cpu->state.participants = participants;
-    cpu->state.parts = 1;
-    cpu->state.groups = (uint32_t)(plan->cut.parts < cpu->threads ? plan->cut.parts : cpu->threads);
+    cpu->state.parts = (uint32_t)(plan->cut.parts < cpu->threads ? plan->cut.parts : cpu->threads);
     cpu->state.neighbor_first = cpu->neighbors.first;
     cpu->state.neighbor = cpu->neighbors.list;
     cpu->state.timeout_ns = (uint64_t)(1e9 * plan->patience.timeout_s);

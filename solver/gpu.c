@@ -1,7 +1,5 @@
 #include "solver/gpu.h"
 
-#include "solver/neighbors.h"
-
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
     const int64_t chunks = stencil_chunk_count(problem->n);
     const int64_t fields = problem->spec.source != STENCIL_SOURCE_NONE || problem->b.data != NULL ? 3 : 2;
@@ -27,8 +25,8 @@ stencil_status stencil_gpu_take(const stencil_gpu_run *gpu) {
 }
 
 /* Which groups of chunks a part folds: with slabs those that begin with a chunk of its own, so that nearly
- * all values are its own; otherwise equal shares. A single group is part 0's, though in a span every part has
- * its chunks. */
+ * all values are its own; otherwise equal shares. A single group is part 0's; persistent loops fold it in
+ * every block. */
 static int64_t first_group(const stencil_gpu_team *team, const stencil_problem *problem, int part) {
     const int64_t groups = stencil_fold_count(team->chunk_count);
     if (part == 0 || part == team->parts)
@@ -101,8 +99,8 @@ static stencil_status copy_window(const stencil_gpu_run *gpu, void *device, cons
                            (part->first[1] + low[1]) * all->row + part->first[2] + low[2];
     char *host = (char *)whole->data + (size_t)all_at * bytes, *mine = (char *)device + (size_t)at * bytes;
     const enum cudaMemcpyKind kind = down ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
-    if (gpu->team
-            ->slabs) { /* in one piece: what lies between the rows is the same on both sides or nobody's */
+    if (gpu->team->slabs) {
+        /* In one piece: what lies between the rows is the same on both sides or nobody's. */
         const int64_t span = (count[0] - 1) * all->plane + (count[1] - 1) * all->row + count[2];
         TRY_CUDA(cudaMemcpy(down ? host : mine, down ? mine : host, (size_t)span * bytes, kind));
         return STENCIL_OK;

@@ -39,8 +39,8 @@ struct stencil_gpu_run {
     const stencil_plan *plan;
     const stencil_kernel *kernel;
     stencil_sweep sweep; /* what every launch starts from */
-    cudaStream_t stream,
-        edge_stream; /* the second one for edges that are copied while the rest is computed */
+    /* The second one for edges that are copied while the rest is computed. */
+    cudaStream_t stream, edge_stream;
     cudaEvent_t begin, end, step_done, edges_done;
     cudaEvent_t made[2]; /* behind the last two steps, for other parts */
     bool shared;         /* other parts have the same device */
@@ -69,8 +69,8 @@ struct stencil_gpu_team {
     stencil_layout layout; /* of all parts */
     stencil_schedule schedule;
     bool slabs; /* a part's rows follow each other in the whole field */
-    bool
-        alarmed; /* a barrier was given up: what the driver keeps of it may be wrong, the devices are reset */
+    /* A barrier was given up: what the driver keeps of it may be wrong, the devices are reset. */
+    bool alarmed;
     stencil_status (*after_step)(stencil_gpu_run *gpu); /* of a loop driven by the host, or NULL */
     double last_residual;
     int64_t chunk_count;
@@ -123,7 +123,7 @@ double stencil_gpu_residual(stencil_gpu_team *team);
 stencil_status stencil_gpu_time_s(stencil_gpu_team *team, double *time_s);
 #endif
 
-/* Device memory of a part with n updated cells per axis, in bytes; at most. */
+/* Device memory of any one part, in bytes; at most. */
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut);
 
 #endif

@@ -56,7 +56,7 @@ extern const stencil_barrier_info stencil_barriers[];
 /* Words of barrier memory of one part: two lines of 32 words for counters, one with a word for each part,
  * then per participant of all parts a line of its own (flag), and three plain arrays (arrived, released,
  * epoch). Participants are blocks or threads. */
-enum { STENCIL_LINE_WORDS = 32, STENCIL_LINES_SHARED = 3 };
+enum { STENCIL_LINE_WORDS = 32, STENCIL_SPAN_AT = 2 * STENCIL_LINE_WORDS, STENCIL_LINES_SHARED = 3 };
 static inline size_t stencil_barrier_word_count(uint32_t participants) {
     return (STENCIL_LINES_SHARED + (size_t)participants) * STENCIL_LINE_WORDS + 3 * (size_t)participants;
 }
@@ -72,8 +72,8 @@ typedef struct stencil_barrier_state {
                               Any value v of every word is as good as 0: epochs wrap around */
     uint32_t participants; /* blocks of all grids, threads of the team */
     uint32_t first;        /* number of this part's first participant */
-    uint32_t parts, part;  /* how many there are, and which one this is; 1 and 0 for a team of threads */
-    uint32_t groups;       /* of a team: threads that stand for one part each; 0 or 1: all are one */
+    uint32_t parts, part;  /* how many there are, and which one this is. A team of threads stands for all
+                              parts, in groups of consecutive numbers */
     /* Own participants in turn, numbered from 0; whom they name is numbered over all parts. */
     const uint32_t *neighbor_first; /* [own participants + 1] and */
     const uint32_t *neighbor;       /* [neighbor_first[…]]: whom each waits for in sync() */
@@ -95,7 +95,7 @@ STENCIL_ANYWHERE uint32_t *stencil_barrier_counter(const stencil_barrier_state *
 }
 /* Word p: how often part p has arrived. */
 STENCIL_ANYWHERE uint32_t *stencil_barrier_span(const stencil_barrier_state *s) {
-    return s->words + 2 * STENCIL_LINE_WORDS;
+    return s->words + STENCIL_SPAN_AT;
 }
 STENCIL_ANYWHERE size_t stencil_barrier_flag_at(uint32_t participant) {
     return (STENCIL_LINES_SHARED + (size_t)participant) * STENCIL_LINE_WORDS;

@@ -11,17 +11,13 @@
 #include "sync/barrier.h"
 
 #ifdef __CUDACC__
-#include "sync/memory.cuh"
+#include "sync/counted.cuh"
 
 namespace stencil {
 
-struct central_barrier {
-    static constexpr bool local = false;
-    const stencil_barrier_state &s;
-    uint32_t goal; /* the counter when all have arrived */
+struct central_barrier : counted_barrier<central_barrier> {
 
-    __device__ explicit central_barrier(const stencil_barrier_state &state)
-        : s(state), goal(stencil_barrier_epoch(&state)[blockIdx.x]) {}
+    __device__ explicit central_barrier(const stencil_barrier_state &state) : counted_barrier(state) {}
 
     __device__ void sync(int64_t step) {
         goal += gridDim.x;
@@ -29,13 +25,6 @@ struct central_barrier {
         if (thread_in_block() == 0)
             count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
         __syncthreads();
-    }
-    __device__ void sync_all(int64_t step) {
-        sync(step);
-    }
-    __device__ void leave() {
-        if (thread_in_block() == 0)
-            stencil_barrier_epoch(&s)[blockIdx.x] = goal;
     }
 };
 

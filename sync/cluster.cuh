@@ -11,17 +11,13 @@
 #include "sync/barrier.h"
 
 #ifdef __CUDACC__
-#include "sync/memory.cuh"
+#include "sync/counted.cuh"
 
 namespace stencil {
 
-struct cluster_barrier {
-    static constexpr bool local = false;
-    const stencil_barrier_state &s;
-    uint32_t goal;
+struct cluster_barrier : counted_barrier<cluster_barrier> {
 
-    __device__ explicit cluster_barrier(const stencil_barrier_state &state)
-        : s(state), goal(stencil_barrier_epoch(&state)[blockIdx.x]) {}
+    __device__ explicit cluster_barrier(const stencil_barrier_state &state) : counted_barrier(state) {}
 
     __device__ __forceinline__ static uint32_t size() {
         uint32_t blocks;
@@ -46,13 +42,6 @@ struct cluster_barrier {
             count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
         meet();
 #endif
-    }
-    __device__ void sync_all(int64_t step) {
-        sync(step);
-    }
-    __device__ void leave() {
-        if (thread_in_block() == 0)
-            stencil_barrier_epoch(&s)[blockIdx.x] = goal;
     }
 };
 

@@ -13,17 +13,13 @@
 #include "sync/barrier.h"
 
 #ifdef __CUDACC__
-#include "sync/memory.cuh"
+#include "sync/counted.cuh"
 
 namespace stencil {
 
-struct lock_barrier {
-    static constexpr bool local = false;
-    const stencil_barrier_state &s;
-    uint32_t goal;
+struct lock_barrier : counted_barrier<lock_barrier> {
 
-    __device__ explicit lock_barrier(const stencil_barrier_state &state)
-        : s(state), goal(stencil_barrier_epoch(&state)[blockIdx.x]) {}
+    __device__ explicit lock_barrier(const stencil_barrier_state &state) : counted_barrier(state) {}
 
     __device__ void sync(int64_t step) {
         goal += gridDim.x;
@@ -37,13 +33,6 @@ struct lock_barrier {
             fence(); /* acquire: what others wrote comes after the value that told of it */
         }
         __syncthreads();
-    }
-    __device__ void sync_all(int64_t step) {
-        sync(step);
-    }
-    __device__ void leave() {
-        if (thread_in_block() == 0)
-            stencil_barrier_epoch(&s)[blockIdx.x] = goal;
     }
 };
 

@@ -13,17 +13,13 @@
 #include "sync/barrier.h"
 
 #ifdef __CUDACC__
-#include "sync/memory.cuh"
+#include "sync/counted.cuh"
 
 namespace stencil {
 
-struct lock_free_barrier {
-    static constexpr bool local = false;
-    const stencil_barrier_state &s;
-    uint32_t goal;
+struct lock_free_barrier : counted_barrier<lock_free_barrier> {
 
-    __device__ explicit lock_free_barrier(const stencil_barrier_state &state)
-        : s(state), goal(stencil_barrier_epoch(&state)[blockIdx.x]) {}
+    __device__ explicit lock_free_barrier(const stencil_barrier_state &state) : counted_barrier(state) {}
 
     /* The gathering block: waits for all, then lets all go. */
     __device__ void gather(int64_t step) {
@@ -48,13 +44,6 @@ struct lock_free_barrier {
             spin(s, step, [&] { return stencil_reached(load_acquire(mine), goal); });
         }
         __syncthreads();
-    }
-    __device__ void sync_all(int64_t step) {
-        sync(step);
-    }
-    __device__ void leave() {
-        if (thread_in_block() == 0)
-            stencil_barrier_epoch(&s)[blockIdx.x] = goal;
     }
 };
 

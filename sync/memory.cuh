@@ -97,6 +97,14 @@ __device__ __forceinline__ void spin(const stencil_barrier_state &s, int64_t ste
             return;
 }
 
+/* Adds 1: releases what the block wrote, acquires what those have released that came before. The count before
+ * it. */
+__device__ __forceinline__ uint32_t count_in(uint32_t *counter) {
+    uint32_t before;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
+    return before;
+}
+
 /* Adds 1 to a counter that only grows and waits until it has come as far as `goal`. The addition returns the
  * count, though nobody but the last to come needs it: that one goes on at once, and the others' polling
  * begins when their own addition is through and does not get in the way of it (0.86 us instead of 0.91 with
@@ -104,9 +112,7 @@ __device__ __forceinline__ void spin(const stencil_barrier_state &s, int64_t ste
  * before it. */
 __device__ __forceinline__ void count_and_wait(const stencil_barrier_state &s, uint32_t *counter,
                                                uint32_t goal, int64_t step) {
-    uint32_t before;
-    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
-    if (before + 1 != goal)
+    if (count_in(counter) + 1 != goal)
         spin(s, step, [&] { return stencil_reached(load_acquire(counter), goal); });
 }
 

@@ -7,8 +7,7 @@
  *
  * Why it holds: a block's addition releases at device scope what all of its threads wrote, to its own memory
  * or a peer's (__syncthreads() stands before it); the last addition acquires what all the others released,
- * and
- * __syncwarp() hands that to the lanes; their st.release.sys publishes it, since causality order is
+ * and __syncwarp() hands that to the lanes; their st.release.sys publishes it, since causality order is
  * transitive, to whoever acquires the word at system scope. A part stores epoch e+1 only after all of its
  * blocks have seen all words at e: a word is at most one epoch ahead of what anybody waits for, and is
  * compared with "has come as far as", so wrapping around does no harm. */
@@ -18,14 +17,14 @@
 #include "sync/barrier.h"
 
 #ifdef __CUDACC__
-#include "sync/memory.cuh"
+#include "sync/counted.cuh"
 
 namespace stencil {
 
 /* This part's word in the memory of the part that the thread's number names; NULL: no such part. */
 __device__ __forceinline__ uint32_t *word_there(const stencil_barrier_state &s) {
     return s.parts > 1 && thread_in_block() < s.parts
-               ? s.peer_words[thread_in_block()] + 2 * STENCIL_LINE_WORDS + s.part
+               ? s.peer_words[thread_in_block()] + STENCIL_SPAN_AT + s.part
                : nullptr;
 }
 
@@ -36,10 +35,7 @@ __device__ __forceinline__ void span_and_wait(const stencil_barrier_state &s, ui
     const uint32_t lane = thread_in_block();
     uint32_t before = 0;
     if (lane == 0)
-        asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;"
-                     : "=r"(before)
-                     : "l"(stencil_barrier_counter(&s, 0))
-                     : "memory");
+        before = count_in(stencil_barrier_counter(&s, 0));
     before = __shfl_sync(0xffffffffu, before, 0);
     __syncwarp();
     if (there != nullptr) {
@@ -51,15 +47,11 @@ __device__ __forceinline__ void span_and_wait(const stencil_barrier_state &s, ui
     __syncwarp();
 }
 
-struct multi_grid_barrier {
-    static constexpr bool local = false;
-    const stencil_barrier_state &s;
-    uint32_t goal, epoch;
-    uint32_t *there;
+struct multi_grid_barrier : counted_barrier<multi_grid_barrier> {
+    uint32_t epoch, *there;
 
     __device__ explicit multi_grid_barrier(const stencil_barrier_state &state)
-        : s(state), goal(stencil_barrier_epoch(&state)[blockIdx.x]),
-          epoch(stencil_barrier_span(&state)[state.part]), there(word_there(state)) {}
+        : counted_barrier(state), epoch(stencil_barrier_span(&state)[state.part]), there(word_there(state)) {}
 
     __device__ void sync(int64_t step) {
         goal += gridDim.x;
@@ -73,24 +65,17 @@ struct multi_grid_barrier {
         }
         __syncthreads();
     }
-    __device__ void sync_all(int64_t step) {
-        sync(step);
-    }
-    __device__ void leave() {
-        if (thread_in_block() == 0)
-            stencil_barrier_epoch(&s)[blockIdx.x] = goal;
-    }
 };
 
 } // namespace stencil
 #else
 #include "sync/team.h"
 
-/* The twin: threads in groups of consecutive numbers, one for each part. A group counts at its first thread's
+/* The twin: threads in groups, one for each part. A group counts at its first thread's
  * flag, the last of it raises the group's word, and everybody waits for all words. */
 static inline bool multi_grid_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
     (void)all;
-    const uint32_t groups = s->groups > 1 ? s->groups : 1,
+    const uint32_t groups = s->parts > 1 ? s->parts : 1,
                    group = stencil_share_owner(s->participants, groups, thread);
     const uint32_t first = stencil_share(s->participants, groups, group);
     const uint32_t size = stencil_share(s->participants, groups, group + 1) - first;
