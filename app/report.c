@@ -180,7 +180,9 @@ static void print_parts(FILE *out, const run_record *run) {
     if (plan->cut.parts > 1)
         print_entry(out, "Halo", "%s%s",
                     plan->halo == STENCIL_HALO_PEER ? "stored by the sweep into the rims of other parts"
-                                                    : "copied after each step",
+                    : plan->halo == STENCIL_HALO_COPY
+                        ? "copied after each step"
+                        : "sent after each step, in words that carry its number",
                     plan->overlap ? ", edges first, while the rest is computed" : "");
 }
 

@@ -73,7 +73,8 @@ static const option parts_table[] = {
              "two where "
              "fewer bytes cross)"},
     {"halo", 0, OPTION_CHOICE, AT(halo), "HOW",
-     .help = "openmp, single-thread: edges get to other parts by peer stores of the kernel or by copies",
+     .help = "edges get to other parts by stores of the kernel (peer), by copies (openmp, single-thread) or "
+             "stamped with their step (neighbor on GPUs)",
      .preset = "auto", .choice = halo_choice},
     {"overlap", 0, OPTION_FLAG, AT(overlap), NULL,
      .help = "openmp, single-thread: compute the edges first, copy them while the rest is computed"},

@@ -5,6 +5,7 @@
 
 #include <type_traits>
 
+#include "kernels/inbox.cuh"
 #include "kernels/residual.cuh"
 #include "kernels/stream.cuh"
 #include "sync/memory.cuh"
@@ -125,6 +126,13 @@ __global__ void __launch_bounds__(block_threads, Blocks)
             start = start_of<Barrier::local>(s);
         __syncthreads();
     }
+    edge_lists *edges = nullptr;
+    if constexpr (Barrier::local) {
+        __shared__ edge_lists lists;
+        edges = &lists;
+        start_edges(s.inbox, lists);
+        __syncthreads();
+    }
     for (const int64_t end = step + s.step_count; step < end && leave == STENCIL_LEAVE_NOT;) {
         const int from = (int)(step & 1);
         step++;
@@ -150,9 +158,19 @@ __global__ void __launch_bounds__(block_threads, Blocks)
         if ((s.disturbance.delay_ns | s.disturbance.absent_step) != 0)
             disturb(s, step);
         if (check || poll) {
+            if constexpr (Barrier::local) {
+                const stencil_edge first = first_push(s.inbox, *edges);
+                __syncthreads();
+                exchange_edges<T>(s, *edges, first, step);
+            }
             barrier.sync_all(step);
             if (alarmed(s))
                 return; /* the host reads the alarm */
+        } else if constexpr (Barrier::local) {
+            const stencil_edge first = first_push(s.inbox, *edges);
+            barrier.arrive();
+            exchange_edges<T>(s, *edges, first, step);
+            barrier.wait(step);
         } else {
             barrier.sync(step);
         }

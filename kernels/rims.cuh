@@ -61,7 +61,7 @@ __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, in
  * are not the march's. */
 template <class T>
 __device__ __forceinline__ void copy_rows(const stencil_domain &d, int to, int z, int y, int x, int deep,
-                                              int high) {
+                                          int high) {
     const T *u = static_cast<const T *>(d.u[to]);
     const int cells = min(vector_cells<T>, (int)d.n[STENCIL_X] - x);
     const bool ends = at_edge(d, STENCIL_X, x, x + cells);

@@ -27,7 +27,9 @@ template <class P, class T, class Barrier> constexpr tuning tuning_of() {
     constexpr int blocks = Barrier::local ? 2 : 3;
     constexpr bool star = P::row_reach(P::radius, 0) == 0;
     if (P::radius == 1 && star && P::rank == 2)
-        return relaunch ? tuning{4, f64 ? 4 : 3, 128} : f64 ? tuning{8, 2, 64} : tuning{4, blocks, 32};
+        return relaunch ? tuning{4, f64 ? 4 : 3, 128}
+               : f64    ? tuning{Barrier::local ? 4 : 8, 2, 64}
+                        : tuning{4, blocks, 32};
     if (P::radius == 1 && star)
         return relaunch ? f64 ? tuning{2, 4, 32} : tuning{4, 3, 32}
                : f64 ? tuning{4, 2, 128}

@@ -117,6 +117,20 @@ typedef struct stencil_span {
     int64_t first[3][STENCIL_PARTS_MAX + 1];
 } stencil_span;
 
+/* A cell on its way from the part that makes it to one that reads it. */
+typedef struct stencil_edge {
+    int64_t cell; /* element from updated cell (0, 0, 0) of the buffer: where it is made, or its place in the
+                     rim */
+    uint64_t *word; /* in the reading part's inbox, of even steps: the first of the words that carry it */
+} stencil_edge;
+
+/* Edge cells that travel as words with their step in them (kernels/inbox.cuh), in device memory. */
+typedef struct stencil_inbox {
+    const uint32_t *push_first, *pull_first; /* [own blocks + 1]; NULL: edges are stored into the rims */
+    const stencil_edge *push, *pull; /* [push_first[…]]: cells that a block sends on; that it reads */
+    int64_t set;                     /* words from an even step's to an odd step's */
+} stencil_inbox;
+
 /* Argument of a persistent kernel: makes step_count steps from step_first. A relaunch is one step with the
  * empty barrier. Buffer u[s % 2] holds the field after s steps. */
 typedef struct stencil_sweep {
@@ -133,6 +147,7 @@ typedef struct stencil_sweep {
     double *history; /* residuals of this launch, one per look */
     stencil_control *control;
     stencil_mailbox *mailbox;
+    stencil_inbox inbox;
     stencil_barrier_state barrier;
     stencil_disturbance disturbance;
 } stencil_sweep;

@@ -137,7 +137,7 @@ static void init_sweep(stencil_gpu_run *gpu, const stencil_problem *problem, con
     stencil_sweep *s = &gpu->sweep;
     const int64_t chunk_set = s->domain.chunk_set;
     stencil_domain_init(&s->domain, problem, &plan->cut, gpu->part, &gpu->team->layout, buffers, gpu->b,
-                        plan->halo != STENCIL_HALO_COPY);
+                        plan->halo == STENCIL_HALO_PEER);
     s->domain.chunk_set = chunk_set;
     s->domain.chunk = gpu->chunk - gpu->chunk_from;
     s->schedule = gpu->team->schedule;
@@ -289,9 +289,11 @@ stencil_status stencil_gpu_finish(stencil_gpu_team *team, stencil_problem *probl
 }
 
 static void destroy_part(stencil_gpu_run *gpu) {
-    void *const device[] = {gpu->u[0],     gpu->u[1],     gpu->b,    gpu->chunk,         gpu->fold,
-                            gpu->history,  gpu->control,  gpu->span, gpu->barrier_words, gpu->neighbor_first,
-                            gpu->neighbor, gpu->announce, gpu->peers};
+    void *const device[] = {
+        gpu->u[0],       gpu->u[1],     gpu->b,     gpu->chunk,         gpu->fold,
+        gpu->history,    gpu->control,  gpu->span,  gpu->barrier_words, gpu->neighbor_first,
+        gpu->neighbor,   gpu->announce, gpu->peers, gpu->inbox,         gpu->push_first,
+        gpu->pull_first, gpu->push,     gpu->pull};
     const cudaEvent_t event[] = {gpu->begin,      gpu->end,     gpu->step_done,
                                  gpu->edges_done, gpu->made[0], gpu->made[1]};
     cudaSetDevice(gpu->device);

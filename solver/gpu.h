@@ -51,6 +51,9 @@ struct stencil_gpu_run {
     stencil_control *control;
     stencil_span *span;
     uint32_t *barrier_words, *neighbor_first, *neighbor, *announce;
+    uint64_t *inbox; /* two sets of words for edge cells that come stamped */
+    uint32_t *push_first, *pull_first;
+    stencil_edge *push, *pull;
     uint32_t **peers; /* [2 * parts]: the barrier words, then the alarms, of all parts */
     /* Pinned memory, owned. */
     stencil_mailbox *mailbox; /* mapped */

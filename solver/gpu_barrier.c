@@ -4,7 +4,7 @@
 #ifdef STENCIL_HAVE_CUDA
 #include <stdlib.h>
 
-#include "solver/neighbors.h"
+#include "solver/inbox.h"
 
 static stencil_status to_device(void *to, const void *from, size_t bytes) {
     void **pointer = to;
@@ -60,32 +60,90 @@ static int part_of(const stencil_plan *plan, uint32_t block) {
 }
 
 /* The part's share of the lists: from its first block on, and which parts wait for each of its blocks (whom
- * it waits for waits for it). */
+ * it waits for waits for it). Edges that come stamped tell of themselves: then blocks of other parts are not
+ * waited for. */
 static stencil_status hand_out(stencil_gpu_run *gpu, const stencil_neighbors *found) {
     const stencil_part_plan *part = &gpu->plan->part[gpu->part];
+    const bool stamped = gpu->plan->halo == STENCIL_HALO_STAMPED;
     const uint32_t blocks = (uint32_t)part->grid_blocks, *first = found->first + part->first_block;
-    const uint32_t *list = found->list + first[0];
-    uint32_t *own = malloc((2 * (size_t)blocks + 1) * sizeof *own), *announce = own + blocks + 1;
+    const uint32_t entries = first[blocks] - first[0];
+    uint32_t *own = malloc((2 * (size_t)blocks + 1 + entries + 1) * sizeof *own);
+    uint32_t *announce = own + blocks + 1, *list = announce + blocks, count = 0;
     CHECK(own != NULL, NO_MEMORY, "no memory for the neighbours of %u blocks", (unsigned)blocks);
-    for (uint32_t b = 0; b <= blocks; b++)
-        own[b] = first[b] - first[0];
     for (uint32_t b = 0; b < blocks; b++) {
+        own[b] = count;
         announce[b] = 0;
-        for (uint32_t i = own[b]; i < own[b + 1]; i++) {
-            const int other = part_of(gpu->plan, list[i]);
+        for (uint32_t i = first[b]; i < first[b + 1]; i++) {
+            const int other = part_of(gpu->plan, found->list[i]);
             announce[b] |= other != gpu->part ? 1u << other : 0;
+            if (!stamped || other == gpu->part)
+                list[count++] = found->list[i];
         }
     }
+    own[blocks] = count;
+    list[count] = 0; /* never empty: an address to hand over */
     stencil_status status = to_device(&gpu->neighbor_first, own, (blocks + 1) * sizeof *own);
     if (status == STENCIL_OK)
-        status = to_device(&gpu->neighbor, list, own[blocks] * sizeof *list);
-    if (status == STENCIL_OK)
+        status = to_device(&gpu->neighbor, list, (count + 1) * sizeof *list);
+    if (status == STENCIL_OK && gpu->team->parts > 1 && !stamped)
         status = to_device(&gpu->announce, announce, blocks * sizeof *announce);
     free(own);
     gpu->sweep.barrier.neighbor_first = gpu->neighbor_first;
     gpu->sweep.barrier.neighbor = gpu->neighbor;
     gpu->sweep.barrier.announce = gpu->announce;
     return status;
+}
+
+/* The letters of a part's blocks on its device; each names the words of its slot there, where the part that
+ * reads it has them. */
+static stencil_status hand_out_letters(const stencil_gpu_run *gpu, const stencil_letters *found,
+                                       uint32_t **first_there, stencil_edge **edge_there) {
+    const stencil_part_plan *part = &gpu->plan->part[gpu->part];
+    const size_t words = stencil_precision_bytes(gpu->team->layout.precision) / 4;
+    const uint32_t blocks = (uint32_t)part->grid_blocks, *first = found->first + part->first_block;
+    const uint32_t count = first[blocks] - first[0];
+    const stencil_letter *letter = found->letter + first[0];
+    stencil_edge *edge = malloc((count + (size_t)1) * sizeof *edge + (blocks + (size_t)1) * sizeof *first);
+    CHECK(edge != NULL, NO_MEMORY, "no memory for the %u edge cells of a part", (unsigned)count);
+    uint32_t *own = (uint32_t *)(edge + count + 1);
+    for (uint32_t b = 0; b <= blocks; b++)
+        own[b] = first[b] - first[0];
+    for (uint32_t i = 0; i < count; i++)
+        edge[i] = (stencil_edge){letter[i].cell,
+                                 gpu->team->part[letter[i].to].inbox + words * (size_t)letter[i].slot};
+    edge[count] = (stencil_edge){0};
+    stencil_status status = to_device(first_there, own, (blocks + (size_t)1) * sizeof *own);
+    if (status == STENCIL_OK)
+        status = to_device(edge_there, edge, (count + (size_t)1) * sizeof *edge);
+    free(edge);
+    return status;
+}
+
+/* The inboxes of all parts have one size. No word of an inbox has the number of a step yet: sets of zeros,
+ * which step 0 would have. */
+static stencil_status create_inboxes(stencil_gpu_team *team, const stencil_inboxes *found) {
+    const size_t words = stencil_precision_bytes(team->layout.precision) / 4;
+    size_t set = 0;
+    for (int p = 0; p < team->parts; p++)
+        set = words * (size_t)found->slots[p] > set ? words * (size_t)found->slots[p] : set;
+    for (int p = 0; p < team->parts; p++) {
+        stencil_gpu_run *gpu = &team->part[p];
+        TRY(stencil_gpu_take(gpu));
+        TRY_CUDA(cudaMalloc((void **)&gpu->inbox, (2 * set + 2) * sizeof *gpu->inbox));
+        TRY_CUDA(cudaMemset(gpu->inbox, 0, (2 * set + 2) * sizeof *gpu->inbox));
+    }
+    for (int p = 0; p < team->parts; p++) {
+        stencil_gpu_run *gpu = &team->part[p];
+        TRY(stencil_gpu_take(gpu));
+        TRY(hand_out_letters(gpu, &found->push, &gpu->push_first, &gpu->push));
+        TRY(hand_out_letters(gpu, &found->pull, &gpu->pull_first, &gpu->pull));
+        gpu->sweep.inbox = (stencil_inbox){.push_first = gpu->push_first,
+                                           .pull_first = gpu->pull_first,
+                                           .push = gpu->push,
+                                           .pull = gpu->pull,
+                                           .set = (int64_t)set};
+    }
+    return STENCIL_OK;
 }
 
 static stencil_status create_neighbors(stencil_gpu_team *team, const stencil_problem *problem) {
@@ -103,6 +161,12 @@ static stencil_status create_neighbors(stencil_gpu_team *team, const stencil_pro
             status = hand_out(&team->part[p], &found);
     }
     stencil_neighbors_destroy(&found);
+    if (status != STENCIL_OK || plan->halo != STENCIL_HALO_STAMPED)
+        return status;
+    stencil_inboxes inboxes;
+    TRY(stencil_inboxes_find(&inboxes, problem, &plan->cut, &workers, &team->layout));
+    status = create_inboxes(team, &inboxes);
+    stencil_inboxes_destroy(&inboxes);
     return status;
 }
 

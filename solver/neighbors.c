@@ -22,9 +22,27 @@ typedef struct run {
     int64_t first, last;
 } run;
 
+static int64_t tiles_of(const stencil_workers *workers, const stencil_cut *cut, int axis, int place) {
+    const int64_t n = cut->first[axis][place + 1] - cut->first[axis][place];
+    return (n + workers->tile[axis] - 1) / workers->tile[axis];
+}
+
 static int64_t tiles_along(const search *s, int axis, int place) {
-    const int64_t n = s->cut->first[axis][place + 1] - s->cut->first[axis][place];
-    return (n + s->workers->tile[axis] - 1) / s->workers->tile[axis];
+    return tiles_of(s->workers, s->cut, axis, place);
+}
+
+uint32_t stencil_workers_owner(const stencil_workers *workers, const stencil_cut *cut, int part,
+                               const int64_t cell[3]) {
+    int place[3];
+    int64_t tile = 0, tiles = 1;
+    stencil_cut_place(cut, part, place);
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        const int64_t along = tiles_of(workers, cut, axis, place[axis]);
+        tile = tile * along + cell[axis] / workers->tile[axis];
+        tiles *= along;
+    }
+    const uint32_t first = workers->first[part];
+    return first + stencil_share_owner((uint32_t)tiles, workers->first[part + 1] - first, (uint32_t)tile);
 }
 
 /* Who makes tile `tile` of a part. */

@@ -26,6 +26,11 @@ typedef struct stencil_workers {
  * rims there are copies of. The relation is symmetric. NO_MEMORY. */
 stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stencil_problem *problem,
                                       const stencil_cut *cut, const stencil_workers *workers);
+/* The participant that makes updated cell `cell` (z, y, x) of part `part`; workers->together must not be set.
+ */
+uint32_t stencil_workers_owner(const stencil_workers *workers, const stencil_cut *cut, int part,
+                               const int64_t cell[3]);
+
 void stencil_neighbors_destroy(stencil_neighbors *neighbors);
 
 #endif

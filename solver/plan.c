@@ -2,9 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "solver/inbox.h"
 #include "solver/strategy.h"
 
-const char *const stencil_halo_names[STENCIL_HALO_COUNT] = {"auto", "peer", "copy"};
+const char *const stencil_halo_names[STENCIL_HALO_COUNT] = {"auto", "peer", "copy", "stamped"};
 
 static stencil_status choose_backend(stencil_plan *plan, const stencil_run_options *options,
                                      const stencil_machine *machine) {
@@ -55,18 +56,35 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     *strategy = stencil_strategy_row(index);
     CHECK(parts == 1 || (*strategy)->spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s",
           sync, spanning_names(names, sizeof names));
-    CHECK((*strategy)->copies || (options->halo == STENCIL_HALO_AUTO && !options->overlap), USAGE,
-          "--halo and --overlap are for openmp and single-thread; %s pushes its edges by itself", sync);
-    CHECK(!options->overlap || options->halo != STENCIL_HALO_PEER, USAGE,
-          "--overlap is for copies, and --halo peer makes none: give --halo copy");
+    CHECK((*strategy)->copies || (options->halo != STENCIL_HALO_COPY && !options->overlap), USAGE,
+          "--halo copy and --overlap are for openmp and single-thread; %s pushes its edges by itself", sync);
+    CHECK(!options->overlap || options->halo == STENCIL_HALO_AUTO || options->halo == STENCIL_HALO_COPY,
+          USAGE, "--overlap is for copies, and --halo %s makes none: give --halo copy",
+          stencil_halo_names[options->halo]);
+    CHECK(options->halo != STENCIL_HALO_STAMPED ||
+              (plan->backend == STENCIL_BACKEND_GPU && stencil_strategy_at(index).stamps),
+          USAGE, "--halo stamped is for --sync neighbor on GPUs: leave it out");
     snprintf(plan->strategy, sizeof plan->strategy, "%s", sync);
     plan->barrier = (*strategy)->barrier;
     return STENCIL_OK;
 }
 
+/* Words into an inbox up to which they pay: stores of the sweep need half of them, and travel while it
+ * computes, but a flag has to follow them (docs/performance.md). */
+enum { STAMPED_WORDS_MAX = 65536 };
+
+static bool stamps_pay(const stencil_plan *plan, const stencil_problem *problem) {
+    const int64_t words = (int64_t)stencil_precision_bytes(problem->precision) / 4;
+    for (int p = 0; p < plan->cut.parts; p++)
+        if (words * stencil_inbox_slots_most(problem, &plan->cut, p) > STAMPED_WORDS_MAX)
+            return false;
+    return true;
+}
+
 /* Who keeps the rims of other parts up to date, and whether the GPUs can. */
-static stencil_status choose_halo(stencil_plan *plan, const stencil_run_options *options,
-                                  const stencil_strategy *strategy, const stencil_machine *machine) {
+static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_run_options *options, const stencil_strategy *strategy,
+                                  const stencil_machine *machine) {
     int from = -1, to = -1;
     for (int i = 0; i < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU; i++)
         for (int j = 0; j < plan->cut.parts; j++)
@@ -77,6 +95,12 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_run_options 
             }
     plan->overlap = options->overlap;
     plan->halo = options->halo;
+    const bool stamps = plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 &&
+                        stencil_barriers[strategy->barrier].needs == STENCIL_NEEDS_NEIGHBORS;
+    if (plan->halo == STENCIL_HALO_AUTO && stamps && stamps_pay(plan, problem))
+        plan->halo = STENCIL_HALO_STAMPED;
+    if (plan->halo == STENCIL_HALO_STAMPED && !stamps) /* a single part has no edges to send */
+        plan->halo = STENCIL_HALO_PEER;
     if (plan->halo == STENCIL_HALO_AUTO)
         plan->halo = strategy->copies && (plan->overlap || from >= 0) ? STENCIL_HALO_COPY : STENCIL_HALO_PEER;
     CHECK(from < 0 || plan->halo == STENCIL_HALO_COPY, UNAVAILABLE,
@@ -363,7 +387,7 @@ stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *prob
     CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s", plan->strategy, why);
     TRY(choose_parts(plan, problem, options, parts));
     TRY(check_disturbance(plan, options));
-    TRY(choose_halo(plan, options, strategy, machine));
+    TRY(choose_halo(plan, problem, options, strategy, machine));
     plan->host_bytes = field_count(problem) * stencil_layout_bytes(&problem->layout);
     plan->host_available_bytes = stencil_memory_available_bytes();
     if (plan->backend == STENCIL_BACKEND_CPU)

@@ -32,14 +32,15 @@ typedef struct stencil_patience {
 } stencil_patience;
 #define STENCIL_TIMEOUT_DEFAULT_S 10.0
 
-/* How edge cells get into the rims of other parts, in loops driven by the host. */
+/* How edge cells get into the rims of other parts. */
 typedef enum stencil_halo_mode {
-    STENCIL_HALO_AUTO, /* peer where every GPU reaches every other one, else copy */
-    STENCIL_HALO_PEER, /* the sweep stores them there */
-    STENCIL_HALO_COPY, /* copied after the sweep, through the host where GPUs do not reach each other */
+    STENCIL_HALO_AUTO,    /* stamped where it pays; peer where every GPU reaches every other one, else copy */
+    STENCIL_HALO_PEER,    /* the sweep stores them there */
+    STENCIL_HALO_COPY,    /* copied after the sweep, through the host where GPUs do not reach each other */
+    STENCIL_HALO_STAMPED, /* sent after the sweep in words that carry their step; neighbor on GPUs */
     STENCIL_HALO_COUNT
 } stencil_halo_mode;
-extern const char *const stencil_halo_names[STENCIL_HALO_COUNT]; /* "auto", "peer", "copy" */
+extern const char *const stencil_halo_names[STENCIL_HALO_COUNT]; /* "auto", "peer", "copy", "stamped" */
 
 typedef struct stencil_run_options {
     const char *sync; /* name of a strategy; NULL: "relaunch" */
@@ -61,7 +62,8 @@ typedef struct stencil_strategy_info {
     const char *summary;
     bool persistent; /* one launch, or team of threads, makes many steps, with a barrier between them */
     bool spans;      /* runs in several parts */
-    bool copies;     /* can copy halos, and overlap that (--halo, --overlap) */
+    bool copies;     /* can copy halos, and overlap that (--halo copy, --overlap) */
+    bool stamps;     /* can send them stamped, on GPUs (--halo stamped) */
 } stencil_strategy_info;
 int stencil_strategy_count(void);
 stencil_strategy_info stencil_strategy_at(int index);
@@ -91,7 +93,7 @@ typedef struct stencil_plan {
     stencil_patience patience;
     stencil_cut cut;
     stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.parts] */
-    stencil_halo_mode halo;                    /* PEER or COPY */
+    stencil_halo_mode halo;                    /* not AUTO */
     bool overlap;
     int64_t tile[3];                  /* cells per tile (z, y, x), the same in all parts */
     int registers;                    /* per thread */

@@ -51,8 +51,12 @@ int stencil_strategy_count(void) {
 
 stencil_strategy_info stencil_strategy_at(int index) {
     const stencil_strategy *row = stencil_strategy_row(index);
-    return (stencil_strategy_info){infos[index].name, infos[index].summary,
-                                   row->barrier != STENCIL_BARRIER_none, row->spans, row->copies};
+    return (stencil_strategy_info){infos[index].name,
+                                   infos[index].summary,
+                                   row->barrier != STENCIL_BARRIER_none,
+                                   row->spans,
+                                   row->copies,
+                                   stencil_barriers[row->barrier].needs == STENCIL_NEEDS_NEIGHBORS};
 }
 
 const stencil_strategy *stencil_strategy_row(int index) {

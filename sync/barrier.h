@@ -9,7 +9,8 @@
  *                        told its success to all threads would cost 4 % of it
  *   void sync_all(step)  the same, and nobody passes before everybody has arrived
  *   void leave()         stores the epoch for the next launch; after the last sync
- *   constexpr bool local whether sync() waits for some blocks only
+ *   constexpr bool local whether sync() waits for some blocks only; it then comes in two halves, arrive() and
+ *                        wait(step), with whatever the block does between them
  *
  * and the CPU twin, NAME_team(team, thread, all), with the same meaning for a team of threads; false: given up. */
 /* clang-format on */
@@ -77,7 +78,8 @@ typedef struct stencil_barrier_state {
     /* Own participants in turn, numbered from 0; whom they name is numbered over all parts. */
     const uint32_t *neighbor_first; /* [own participants + 1] and */
     const uint32_t *neighbor;       /* [neighbor_first[…]]: whom each waits for in sync() */
-    const uint32_t *announce;       /* [own participants]: bit p, somebody of part p waits for it */
+    const uint32_t *announce;       /* [own participants]: bit p, somebody of part p waits for it; NULL: all
+                                       neighbours are of the same part */
     uint32_t *const *peer_words;    /* [parts] the words of every part; NULL: one part */
     uint32_t *const *peer_alarm;    /* [parts] */
     uint64_t timeout_ns;            /* of one wait */

@@ -50,7 +50,7 @@ struct neighbor_barrier {
         return stencil_barrier_flag(&s, s.neighbor[s.neighbor_first[blockIdx.x] + entry]);
     }
     __device__ __forceinline__ static uint32_t *remote_flag(const stencil_barrier_state &s, uint32_t part) {
-        return s.parts > 1 && part < s.parts && (s.announce[blockIdx.x] >> part & 1) != 0
+        return s.announce != nullptr && part < s.parts && (s.announce[blockIdx.x] >> part & 1) != 0
                    ? s.peer_words[part] + stencil_barrier_flag_at(s.first + blockIdx.x)
                    : nullptr;
     }
@@ -64,8 +64,8 @@ struct neighbor_barrier {
             flag = stencil_barrier_flag(&s, s.first + blockIdx.x);
         else if (t >= watchers())
             flag = remote_flag(s, t - watchers());
-        else if (t < count())
-            flag = watched(t);
+        else if (watchers() - 1 - t < count())
+            flag = watched(watchers() - 1 - t);
     }
 
     /* Blocks of one or two warps have no warp to spare for this. */
@@ -77,15 +77,15 @@ struct neighbor_barrier {
         }
     }
 
-    /* With several parts some of those that are watched store from another GPU. */
+    /* Some of those that are watched may store from another GPU. */
     __device__ __forceinline__ void watch(const uint32_t *other, int64_t step) const {
-        if (s.parts > 1)
+        if (s.announce != nullptr)
             spin(s, step, [&] { return stencil_reached(load_acquire_system(other), epoch); });
         else
             spin(s, step, [&] { return stencil_reached(load_acquire(other), epoch); });
     }
 
-    __device__ void sync(int64_t step) {
+    __device__ __forceinline__ void arrive() {
         const uint32_t t = thread_in_block();
         epoch++;
         __syncthreads();
@@ -93,15 +93,21 @@ struct neighbor_barrier {
             store_release(flag, epoch);
             if (threads() <= 64)
                 announce_alone(s, epoch);
-        } else if (flag != nullptr) {
-            if (t >= watchers())
-                store_release_system(flag, epoch);
-            else
-                watch(flag, step);
+        } else if (flag != nullptr && t >= watchers()) {
+            store_release_system(flag, epoch);
         }
-        for (uint32_t i = t + watchers(); more && t < watchers() && i < count(); i += watchers())
+    }
+    __device__ __forceinline__ void wait(int64_t step) {
+        const uint32_t t = thread_in_block();
+        if (t < watchers() && flag != nullptr)
+            watch(flag, step);
+        for (uint32_t i = 2 * watchers() - 1 - t; more && t < watchers() && i < count(); i += watchers())
             watch(watched(i), step);
         __syncthreads();
+    }
+    __device__ void sync(int64_t step) {
+        arrive();
+        wait(step);
     }
 
     /* Passes of all together are counted apart from the flags, in the span's words. */

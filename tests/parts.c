@@ -41,13 +41,16 @@ static const division divisions3[] = {{2, {0, 0, 0}}, {3, {3, 1, 1}}, {4, {0, 0,
                                       {3, {1, 3, 1}}, {4, {2, 2, 1}}, {4, {2, 1, 2}}, {6, {1, 3, 2}},
                                       {3, {1, 1, 3}}, {2, {1, 2, 1}}};
 
-/* A way to exchange halos: those of strategies that push by themselves are the first only. */
+/* A way to exchange halos. */
 typedef struct exchange {
     stencil_halo_mode halo;
     bool overlap;
 } exchange;
-static const exchange exchanges[] = {
-    {STENCIL_HALO_AUTO, false}, {STENCIL_HALO_COPY, false}, {STENCIL_HALO_COPY, true}};
+static const exchange exchanges[] = {{STENCIL_HALO_AUTO, false},
+                                     {STENCIL_HALO_PEER, false},
+                                     {STENCIL_HALO_COPY, false},
+                                     {STENCIL_HALO_COPY, true}};
+enum { EXCHANGES = sizeof exchanges / sizeof *exchanges };
 
 typedef struct subject {
     const stencil_shape *shape;
@@ -61,8 +64,12 @@ static bool spans(int strategy) {
            stencil_strategy_unavailable(strategy, here.backend, &here.machine)[0] == '\0';
 }
 
-static bool exchanges_halos(int strategy) {
-    return stencil_strategy_at(strategy).copies;
+/* Whether a strategy has a way e to exchange them, other than the one that it chooses. */
+static bool exchanges_so(int strategy, int e) {
+    const stencil_strategy_info info = stencil_strategy_at(strategy);
+    return e == 0 ||
+           (exchanges[e].halo == STENCIL_HALO_COPY ? info.copies
+                                                   : info.stamps && here.backend == STENCIL_BACKEND_GPU);
 }
 
 static trial_run run_of(int strategy, const division *d, const exchange *e, int64_t steps) {
@@ -93,8 +100,8 @@ static void run_trial(const trial *t, int rank) {
     oracle_trace trace;
     oracle_trace_make(&trace, &t->oracle, t->initial, MATRIX_STEPS);
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
-        for (size_t e = 0; e < sizeof exchanges / sizeof *exchanges && spans(strategy); e++) {
-            if (e > 0 && !exchanges_halos(strategy))
+        for (int e = 0; e < EXCHANGES && spans(strategy); e++) {
+            if (!exchanges_so(strategy, e))
                 continue;
             const division *d = rank == 2
                                     ? &divisions2[here.turn % (int)(sizeof divisions2 / sizeof *divisions2)]
@@ -155,7 +162,7 @@ static void large_residual(void **state) {
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
             for (int k = 0; k < 8 && spans(strategy); k++) {
                 const division *d = rank == 2 ? &divisions2[k % 7] : &divisions3[k];
-                const exchange *e = &exchanges[exchanges_halos(strategy) ? k % 3 : 0];
+                const exchange *e = &exchanges[exchanges_so(strategy, k % EXCHANGES) ? k % EXCHANGES : 0];
                 trial_run r = run_of(strategy, d, e, 30);
                 r.check_every = 1 + k % 3;
                 r.patience.steps_per_launch = k % 2 == 0 ? 0 : 4;
@@ -212,7 +219,7 @@ static void with_all(stress what, bool persistent_only) {
         trial_fill(&t, p, 1.0, STENCIL_SOURCE_NONE);
         oracle_trace_make(&trace, &t.oracle, t.initial, STRESS_STEPS);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
-            if (spans(strategy) && !(persistent_only && exchanges_halos(strategy)))
+            if (spans(strategy) && !(persistent_only && stencil_strategy_at(strategy).copies))
                 what(&t, &trace, strategy, &problem[p].division);
         oracle_trace_destroy(&trace);
         trial_destroy(&t);
@@ -221,7 +228,8 @@ static void with_all(stress what, bool persistent_only) {
 
 static void late(const trial *t, const oracle_trace *trace, int strategy, const division *d) {
     for (int seed = 1; seed <= here.repeats; seed++) {
-        trial_run r = run_of(strategy, d, &exchanges[0], STRESS_STEPS);
+        const exchange *e = &exchanges[exchanges_so(strategy, seed % 2) ? seed % 2 : 0];
+        trial_run r = run_of(strategy, d, e, STRESS_STEPS);
         r.threads = 4;
         r.check_every = seed % 4 == 0 ? 3 : 1000;
         r.patience.disturbance.seed = (uint32_t)seed;

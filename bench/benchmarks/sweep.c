@@ -56,12 +56,13 @@ static void add_parameters(const sweep *s, const stencil_bench_options *options,
         stencil_bench_add_number(result, "gpus", options->gpu_count);
 }
 
-/* Ways to exchange halos: those of a strategy that can copy them, the first one of all others. */
+/* Ways to exchange halos: by itself, and what the strategy can do beside that. */
 static const struct {
     const char *suffix;
     stencil_halo_mode halo;
     bool overlap;
 } exchanges[] = {{"", STENCIL_HALO_AUTO, false},
+                 {"/peer", STENCIL_HALO_PEER, false},
                  {"/copy", STENCIL_HALO_COPY, false},
                  {"/overlap", STENCIL_HALO_COPY, true}};
 enum { EXCHANGES = sizeof exchanges / sizeof *exchanges };
@@ -107,8 +108,9 @@ static stencil_status add_strategies(sweep *s, const stencil_bench_options *opti
         if (several && !info.spans)
             continue;
         TRY(add_strategy(s, options, machine, result, i, 0));
-        for (int exchange = 1; exchange < EXCHANGES && several && info.copies; exchange++)
-            TRY(add_strategy(s, options, machine, result, i, exchange));
+        for (int exchange = 1; exchange < EXCHANGES && several; exchange++)
+            if (exchanges[exchange].halo == STENCIL_HALO_PEER ? info.stamps : info.copies)
+                TRY(add_strategy(s, options, machine, result, i, exchange));
     }
     return STENCIL_OK;
 }

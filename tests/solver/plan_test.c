@@ -2,10 +2,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "solver/inbox.h"
 #include "solver/neighbors.h"
 #include "solver/run.h"
 
@@ -129,10 +131,12 @@ static void expect_neighbors(const stencil_problem *p, const stencil_cut *cut, c
     stencil_neighbors_destroy(&n);
 }
 
-/* Exactly those that are read, and symmetric, on all shapes, boundaries, odd tilings and cuts. */
-static void neighbors(void **state) {
+typedef void (*expectation)(const stencil_problem *p, const stencil_cut *cut, const stencil_workers *w,
+                            int variant);
+
+/* All shapes, boundaries, odd tilings and cuts. */
+static void with_all(expectation expect, bool together) {
     static const int cuts[][3] = {{1, 1, 1}, {1, 3, 1}, {2, 1, 1}, {2, 2, 1}, {1, 1, 3}, {1, 2, 2}};
-    (void)state;
     for (int s = 0; s < STENCIL_SHAPE_COUNT; s++)
         for (int variant = 0; variant < 18; variant++) {
             const stencil_shape *shape = &stencil_shapes[s];
@@ -140,22 +144,145 @@ static void neighbors(void **state) {
             const bool flat = shape->rank == 2, wide = count[2] > 1;
             if (flat && count[0] > 1)
                 continue;
-            stencil_problem p = {
-                .rank = shape->rank, .shape = shape, .n = {flat ? 1 : 7, 9, wide ? 140 : 13}};
+            stencil_problem p = {.rank = shape->rank,
+                                 .shape = shape,
+                                 .precision = STENCIL_FLOAT64,
+                                 .n = {flat ? 1 : 7, 9, wide ? 140 : 13}};
             for (int axis = 0; axis < 3; axis++) {
                 p.boundary[axis] =
                     flat && axis == 0 ? STENCIL_FIXED : (stencil_boundary)((variant / 6 + axis) % 3);
                 p.radius[axis] = flat && axis == 0 ? 0 : shape->radius;
+                p.layout.rim[axis] = p.radius[axis];
             }
             stencil_cut cut;
             stencil_workers w = {
                 .tile = {flat ? 1 : 1 + variant % 3, 2 + variant % 2, wide ? 33 : 5 - variant % 4},
-                .together = variant % 4 == 3};
+                .together = together && variant % 4 == 3};
             assert_int_equal(stencil_cut_make(&cut, &p, count[0] * count[1] * count[2], count), STENCIL_OK);
             for (int part = 0; part < cut.parts; part++)
                 w.first[part + 1] = w.first[part] + (uint32_t)(1 + (part + variant) % 7);
-            expect_neighbors(&p, &cut, &w, variant);
+            expect(&p, &cut, &w, variant);
         }
+}
+
+/* Exactly those that are read, and symmetric. */
+static void neighbors(void **state) {
+    (void)state;
+    with_all(expect_neighbors, true);
+}
+
+/* The cell of the whole problem whose number stands at (z, y, x), as the boundaries continue it; -1: fixed
+ * rim. Numbers of all cells in turn. */
+static int64_t number_at(const stencil_problem *p, const int64_t cell[3]) {
+    int64_t number = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t n = p->n[axis];
+        int64_t at = cell[axis];
+        if ((at < 0 || at >= n) && p->boundary[axis] == STENCIL_FIXED)
+            return -1;
+        if (p->boundary[axis] == STENCIL_PERIODIC)
+            at = (at + n) % n;
+        else
+            at = at < 0 ? -1 - at : at >= n ? 2 * n - 1 - at : at;
+        number = number * n + at;
+    }
+    return number;
+}
+
+/* Each part's buffer, its own cells filled with their numbers. */
+static void fill_parts(const stencil_problem *p, const stencil_cut *cut, const stencil_layout *layout,
+                       int64_t **buffer) {
+    for (int part = 0; part < cut->parts; part++) {
+        int64_t first[3], n[3], c[3];
+        const size_t elements = (size_t)stencil_layout_bytes(layout) / sizeof(double);
+        buffer[part] = malloc(elements * sizeof(int64_t));
+        for (size_t i = 0; i < elements; i++)
+            buffer[part][i] = -2;
+        stencil_cut_box(cut, part, first, n);
+        for (c[0] = 0; c[0] < n[0]; c[0]++)
+            for (c[1] = 0; c[1] < n[1]; c[1]++)
+                for (c[2] = 0; c[2] < n[2]; c[2]++)
+                    buffer[part][layout->origin + c[0] * layout->plane + c[1] * layout->row + c[2]] =
+                        number_at(p, (const int64_t[]){first[0] + c[0], first[1] + c[1], first[2] + c[2]});
+    }
+}
+
+static int part_of(const stencil_workers *w, int parts, uint32_t participant) {
+    int part = 0;
+    while (part + 1 < parts && participant >= w->first[part + 1])
+        part++;
+    return part;
+}
+
+/* Every participant sends its letters; then one alone fetches its own, and must find beside each of its cells
+ * what all its points read; it leaves the rim as it was. */
+static void expect_letters(const stencil_problem *p, const stencil_cut *cut, const stencil_workers *w,
+                           int variant) {
+    int64_t *buffer[STENCIL_PARTS_MAX], *inbox[STENCIL_PARTS_MAX];
+    int32_t offset[STENCIL_POINTS_MAX][3];
+    stencil_layout layout;
+    stencil_inboxes found;
+    const int points = stencil_shape_offsets(p->shape, offset);
+    assert_int_equal(stencil_cut_layout(&layout, cut, p), STENCIL_OK);
+    assert_int_equal(stencil_inboxes_find(&found, p, cut, w, &layout), STENCIL_OK);
+    fill_parts(p, cut, &layout, buffer);
+    for (int part = 0; part < cut->parts; part++) {
+        assert_true(found.slots[part] <= stencil_inbox_slots_most(p, cut, part));
+        inbox[part] = calloc((size_t)found.slots[part] + 1, sizeof(int64_t));
+        for (int64_t i = 0; i < found.slots[part]; i++)
+            inbox[part][i] = -3;
+    }
+    const uint32_t participants = w->first[cut->parts];
+    for (uint32_t q = 0; q < participants; q++)
+        for (uint32_t i = found.push.first[q]; i < found.push.first[q + 1]; i++) {
+            const stencil_letter *l = &found.push.letter[i];
+            assert_true(l->slot >= 0 && l->slot < found.slots[l->to]);
+            assert_int_equal(inbox[l->to][l->slot], -3); /* nobody else sends it */
+            inbox[l->to][l->slot] = buffer[part_of(w, cut->parts, q)][layout.origin + l->cell];
+        }
+    for (uint32_t q = 0; q < participants; q++) {
+        const int part = part_of(w, cut->parts, q);
+        int64_t *u = buffer[part] + layout.origin, first[3], n[3], c[3];
+        for (uint32_t i = found.pull.first[q]; i < found.pull.first[q + 1]; i++) {
+            const stencil_letter *l = &found.pull.letter[i];
+            assert_int_equal(l->to, part);
+            assert_int_equal(u[l->cell], -2);
+            u[l->cell] = inbox[part][l->slot];
+        }
+        stencil_cut_box(cut, part, first, n);
+        for (c[0] = 0; c[0] < n[0]; c[0]++)
+            for (c[1] = 0; c[1] < n[1]; c[1]++)
+                for (c[2] = 0; c[2] < n[2]; c[2]++)
+                    for (int k = 0; k < points && stencil_workers_owner(w, cut, part, c) == q; k++) {
+                        const int64_t at[3] = {first[0] + c[0] + offset[k][0], first[1] + c[1] + offset[k][1],
+                                               first[2] + c[2] + offset[k][2]};
+                        const int64_t seen = u[(c[0] + offset[k][0]) * layout.plane +
+                                               (c[1] + offset[k][1]) * layout.row + c[2] + offset[k][2]];
+                        const int64_t number = number_at(p, at);
+                        /* The part's own rims are kept by its sweep. */
+                        int64_t owner[3], cell = number;
+                        bool own = true;
+                        for (int axis = 2; axis >= 0; cell /= p->n[axis--]) {
+                            owner[axis] = cell % p->n[axis];
+                            own = own && owner[axis] >= first[axis] && owner[axis] < first[axis] + n[axis];
+                        }
+                        if (number >= 0 && !own && seen != number)
+                            fail_msg("%s variant %d: participant %u reads %lld for %lld", p->shape->name,
+                                     variant, q, (long long)seen, (long long)number);
+                    }
+        for (uint32_t i = found.pull.first[q]; i < found.pull.first[q + 1]; i++)
+            u[found.pull.letter[i].cell] = -2;
+    }
+    for (int part = 0; part < cut->parts; part++) {
+        free(buffer[part]);
+        free(inbox[part]);
+    }
+    stencil_inboxes_destroy(&found);
+}
+
+static void letters(void **state) {
+    (void)state;
+    with_all(expect_letters, false);
 }
 
 int main(void) {
@@ -163,6 +290,7 @@ int main(void) {
         cmocka_unit_test(unknown_strategy),
         cmocka_unit_test(too_large_for_the_host),
         cmocka_unit_test(neighbors),
+        cmocka_unit_test(letters),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }
