@@ -57,8 +57,8 @@ __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, in
 }
 
 /* The same for the cells of a thread's rows and planes from (z, y, x) on, read back from what it has just
- * stored; rows without an edge are passed over before anything is read. A function of its own: its registers
- * are not the march's. */
+ * stored; rows without an edge are passed over before anything is read. Inlined: a call
+ * would fetch the parameters of the kernel from memory, and cost the march registers that live across it. */
 template <class T>
 __device__ __forceinline__ void copy_rows(const stencil_domain &d, int to, int z, int y, int x, int deep,
                                           int high) {

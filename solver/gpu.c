@@ -1,6 +1,17 @@
 #include "solver/gpu.h"
 
-int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
+#include "solver/inbox.h"
+
+/* Of edge cells that come stamped: two sets of words, the entry of who sends each and of those who read it,
+ * at most as many as there are tiles around a corner. */
+static int64_t inbox_bytes(const stencil_problem *problem, const stencil_cut *cut) {
+    const int64_t words = 2 * (int64_t)stencil_precision_bytes(problem->precision) / 4;
+    const int64_t readers = problem->rank == 3 ? 8 : 4;
+    return stencil_inbox_slots_most(problem, cut) *
+           (words * (int64_t)sizeof(uint64_t) + (1 + readers) * (int64_t)sizeof(stencil_edge));
+}
+
+int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo) {
     const int64_t chunks = stencil_chunk_count(problem->n);
     const int64_t fields = problem->spec.source != STENCIL_SOURCE_NONE || problem->b.data != NULL ? 3 : 2;
     stencil_layout layout;
@@ -10,6 +21,7 @@ int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut
                             ? chunks / cut->parts + 2 * chunks / problem->n[STENCIL_Z]
                             : chunks;
     return fields * stencil_layout_bytes(&layout) +
+           (halo == STENCIL_HALO_STAMPED ? inbox_bytes(problem, cut) : 0) +
            (2 * set + stencil_fold_scratch_count(chunks) + 65536 + 2 * STENCIL_FOLD_VALUES) *
                (int64_t)sizeof(double);
 }

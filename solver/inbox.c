@@ -179,13 +179,24 @@ void stencil_inboxes_destroy(stencil_inboxes *inboxes) {
     *inboxes = (stencil_inboxes){0};
 }
 
-int64_t stencil_inbox_slots_most(const stencil_problem *problem, const stencil_cut *cut, int part) {
-    int64_t first[3], n[3], outer = 1, inner = 1;
-    stencil_cut_box(cut, part, first, n);
-    for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        const int64_t framed = n[axis] + 2 * reach_of(problem, axis);
-        inner *= cut->count[axis] > 1 ? n[axis] : framed;
-        outer *= framed;
+bool stencil_inbox_fits(const stencil_problem *problem) {
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
+        if (problem->boundary[axis] != STENCIL_FIXED && problem->radius[axis] != problem->shape->radius)
+            return false;
+    return true;
+}
+
+int64_t stencil_inbox_slots_most(const stencil_problem *problem, const stencil_cut *cut) {
+    int64_t most = 0;
+    for (int part = 0; part < cut->parts; part++) {
+        int64_t first[3], n[3], outer = 1, inner = 1;
+        stencil_cut_box(cut, part, first, n);
+        for (int axis = 0; axis < STENCIL_AXES; axis++) {
+            const int64_t framed = n[axis] + 2 * reach_of(problem, axis);
+            inner *= cut->count[axis] > 1 ? n[axis] : framed;
+            outer *= framed;
+        }
+        most = outer - inner > most ? outer - inner : most;
     }
-    return outer - inner;
+    return most;
 }

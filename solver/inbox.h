@@ -25,13 +25,18 @@ typedef struct stencil_inboxes {
     stencil_letters push, pull;
 } stencil_inboxes;
 
-/* Cells as far as problem->shape reaches. workers->together must not be set. NO_MEMORY. */
+/* Whether the points reach as far as problem->shape along every axis that is not fixed. Otherwise the rims of
+ * that axis are kept up to date less deep than the shape looks at (with weight 0), which cells that travel by
+ * themselves would not see. */
+bool stencil_inbox_fits(const stencil_problem *problem);
+
+/* Cells as far as problem->shape reaches; the problem fits. workers->together must not be set. NO_MEMORY. */
 stencil_status stencil_inboxes_find(stencil_inboxes *inboxes, const stencil_problem *problem,
                                     const stencil_cut *cut, const stencil_workers *workers,
                                     const stencil_layout *layout);
 void stencil_inboxes_destroy(stencil_inboxes *inboxes);
 
-/* Slots of part `part`, or somewhat more: all cells of its rim that lie in others. */
-int64_t stencil_inbox_slots_most(const stencil_problem *problem, const stencil_cut *cut, int part);
+/* Slots of any part, or somewhat more: all cells of its rim that lie in others. */
+int64_t stencil_inbox_slots_most(const stencil_problem *problem, const stencil_cut *cut);
 
 #endif

@@ -57,7 +57,8 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     CHECK(parts == 1 || (*strategy)->spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s",
           sync, spanning_names(names, sizeof names));
     CHECK((*strategy)->copies || (options->halo != STENCIL_HALO_COPY && !options->overlap), USAGE,
-          "--halo copy and --overlap are for openmp and single-thread; %s pushes its edges by itself", sync);
+          "--halo copy and --overlap are for openmp and single-thread; %s %s", sync,
+          (*strategy)->spans ? "pushes its edges by itself" : "runs in one part");
     CHECK(!options->overlap || options->halo == STENCIL_HALO_AUTO || options->halo == STENCIL_HALO_COPY,
           USAGE, "--overlap is for copies, and --halo %s makes none: give --halo copy",
           stencil_halo_names[options->halo]);
@@ -75,10 +76,7 @@ enum { STAMPED_WORDS_MAX = 65536 };
 
 static bool stamps_pay(const stencil_plan *plan, const stencil_problem *problem) {
     const int64_t words = (int64_t)stencil_precision_bytes(problem->precision) / 4;
-    for (int p = 0; p < plan->cut.parts; p++)
-        if (words * stencil_inbox_slots_most(problem, &plan->cut, p) > STAMPED_WORDS_MAX)
-            return false;
-    return true;
+    return words * stencil_inbox_slots_most(problem, &plan->cut) <= STAMPED_WORDS_MAX;
 }
 
 /* Who keeps the rims of other parts up to date, and whether the GPUs can. */
@@ -95,8 +93,13 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
             }
     plan->overlap = options->overlap;
     plan->halo = options->halo;
-    const bool stamps = plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 &&
+    const bool fits = stencil_inbox_fits(problem);
+    const bool stamps = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 &&
                         stencil_barriers[strategy->barrier].needs == STENCIL_NEEDS_NEIGHBORS;
+    CHECK(plan->halo != STENCIL_HALO_STAMPED || fits, USAGE,
+          "--halo stamped is not for points that reach less far than %s along an axis that is not fixed: "
+          "leave it out",
+          problem->shape->name);
     if (plan->halo == STENCIL_HALO_AUTO && stamps && stamps_pay(plan, problem))
         plan->halo = STENCIL_HALO_STAMPED;
     if (plan->halo == STENCIL_HALO_STAMPED && !stamps) /* a single part has no edges to send */
@@ -296,7 +299,7 @@ static stencil_status check_device_memory(stencil_plan *plan, const stencil_prob
               sharing, SHARING_MAX);
         TRY_CUDA(cudaSetDevice(id));
         TRY_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
-        if (!stencil_multiply(stencil_gpu_bytes(problem, &plan->cut), sharing, &bytes))
+        if (!stencil_multiply(stencil_gpu_bytes(problem, &plan->cut, plan->halo), sharing, &bytes))
             bytes = INT64_MAX;
         if (bytes > plan->device_bytes || p == 0) {
             plan->device_bytes = bytes;

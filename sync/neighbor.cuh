@@ -12,10 +12,12 @@
  * (residual, decisions, the host's wishes) goes through sync_all(): one counter, or across GPUs the barrier
  * of multi_grid.cuh.
  *
- * Across GPUs nothing changes but the scope. A block that blocks of other parts wait for also stores its
- * flag, with a release at system scope, into the memory of each such part, after its pushes into that part's
- * rims; it is polled there, in local memory, with an acquire at system scope. Local neighbours need no more
- * than device scope and do not wait for the link: another warp stores the local flag. */
+ * Across GPUs edges may tell of themselves (kernels/inbox.cuh); then only blocks of the same part wait for
+ * each other here. Where they are stored into rims nothing changes but the scope: a block that blocks of
+ * other parts wait for also stores its flag, with a release at system scope, into the memory of each such
+ * part, after its pushes into that part's rims; it is polled there, in local memory, with an acquire at
+ * system scope. Local neighbours need no more than device scope and do not wait for the link: another warp
+ * stores the local flag. */
 #ifndef STENCIL_SYNC_NEIGHBOR_CUH
 #define STENCIL_SYNC_NEIGHBOR_CUH
 

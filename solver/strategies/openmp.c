@@ -4,6 +4,7 @@
  * threads makes all steps, with the compiler's barrier between them. */
 #include <math.h>
 #include <omp.h>
+#include <sched.h>
 
 #include "solver/strategy.h"
 
@@ -102,7 +103,10 @@ static stencil_status wait_for(const stencil_gpu_run *gpu, const gate *g, int64_
         return STENCIL_OK;
     }
     for (uint32_t poll = 1; !stencil_reached(*g->done, (uint32_t)(step + 1)); poll++) {
-        const cudaError_t state = poll % POLLS == 0 ? cudaStreamQuery(gpu->stream) : cudaSuccess;
+        if (poll % POLLS != 0)
+            continue;
+        sched_yield(); /* there may be fewer cores than GPUs */
+        const cudaError_t state = cudaStreamQuery(gpu->stream);
         if (state != cudaSuccess && state != cudaErrorNotReady)
             TRY_CUDA(state);
     }
