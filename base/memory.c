@@ -129,6 +129,8 @@ int64_t stencil_memory_available_bytes(void) {
     return space < available ? space : available;
 }
 
+enum { PARALLEL_BYTES = 1 << 22 };
+
 stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const char *what) {
     const int64_t page = 4096;
     *memory = NULL;
@@ -141,8 +143,9 @@ stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const cha
     const int64_t rounded = (size_bytes + page - 1) / page * page;
     char *bytes = aligned_alloc((size_t)page, (size_t)(rounded ? rounded : page));
     CHECK(bytes != NULL, NO_MEMORY, "%s needs %s of host memory, %s available", what, need_text, have_text);
-    /* The first touch places a page near the thread that will sweep it. */
-#pragma omp parallel for schedule(static)
+    /* The first touch places a page near the thread that will sweep it; where there are few, waking a large
+     * machine's threads costs more than the pages. */
+#pragma omp parallel for schedule(static) if (rounded > PARALLEL_BYTES)
     for (int64_t at = 0; at < rounded; at += page)
         memset(bytes + at, 0, (size_t)page);
     *memory = bytes;

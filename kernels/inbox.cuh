@@ -83,7 +83,7 @@ struct edge_lists {
 };
 
 __device__ __forceinline__ void start_edges(const stencil_inbox &inbox, edge_lists &edges) {
-    if (inbox.push_first == nullptr || thread_in_block() >= exchange_threads)
+    if (thread_in_block() >= exchange_threads)
         return;
     edges.push.start(inbox.push_first, inbox.push);
     edges.pull.start(inbox.pull_first, inbox.pull);
@@ -138,9 +138,9 @@ __device__ __forceinline__ void pull_edges(const stencil_barrier_state &barrier,
 }
 
 /* What the thread sends first; word NULL: nothing. Asked before the step is through, when there is time. */
-__device__ __forceinline__ stencil_edge first_push(const stencil_inbox &inbox, const edge_lists &edges) {
+__device__ __forceinline__ stencil_edge first_push(const edge_lists &edges) {
     const uint32_t t = thread_in_block();
-    if (inbox.push_first == nullptr || t >= exchange_threads || t >= edges.push.count)
+    if (t >= exchange_threads || t >= edges.push.count)
         return {0, nullptr};
     return edges.push.first[t];
 }
@@ -163,7 +163,7 @@ __device__ __forceinline__ void exchange_edges(const stencil_sweep &s, const edg
     const int64_t set = (step & 1) * s.inbox.set;
     if (first.word != nullptr)
         store_stamped(first.word + set, u[first.cell], (uint32_t)step);
-    if (s.inbox.push_first != nullptr && thread_in_block() < exchange_threads)
+    if (thread_in_block() < exchange_threads)
         exchange_more(s.barrier, edges, u, set, step);
 }
 

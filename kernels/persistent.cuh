@@ -104,8 +104,9 @@ __device__ __forceinline__ void await_launch_before() {
 #endif
 }
 
-/* Blocks: how many of them are to fit on a multiprocessor, which bounds the registers. */
-template <class P, class T, int Batch, int Blocks, class Barrier>
+/* Blocks: how many of them are to fit on a multiprocessor, which bounds the registers. Stamped: edge cells
+ * for other parts travel by themselves (kernels/inbox.cuh). */
+template <class P, class T, int Batch, int Blocks, class Barrier, bool Stamped>
 __global__ void __launch_bounds__(block_threads, Blocks)
     stream_kernel(const __grid_constant__ stencil_sweep s) {
     if (std::is_same<Barrier, none_barrier>::value)
@@ -123,11 +124,11 @@ __global__ void __launch_bounds__(block_threads, Blocks)
     __shared__ tile_start start;
     if (!std::is_same<Barrier, none_barrier>::value) {
         if (thread_in_block() == 0)
-            start = start_of<Barrier::local>(s);
+            start = start_of(s);
         __syncthreads();
     }
     edge_lists *edges = nullptr;
-    if constexpr (Barrier::local) {
+    if constexpr (Stamped) {
         __shared__ edge_lists lists;
         edges = &lists;
         start_edges(s.inbox, lists);
@@ -146,11 +147,10 @@ __global__ void __launch_bounds__(block_threads, Blocks)
             return;
         }
         if (check) {
-            stream_step<P, T, Batch, true, Barrier::local>(s, start, from,
-                                                           d.chunk + d.chunk_first + set * d.chunk_set);
+            stream_step<P, T, Batch, true>(s, start, from, d.chunk + d.chunk_first + set * d.chunk_set);
             to_check = s.schedule.check_every;
         } else {
-            stream_step<P, T, Batch, false, Barrier::local>(s, start, from, nullptr);
+            stream_step<P, T, Batch, false>(s, start, from, nullptr);
         }
         const bool poll = --to_poll == 0;
         if (poll && is_speaker())
@@ -158,16 +158,16 @@ __global__ void __launch_bounds__(block_threads, Blocks)
         if ((s.disturbance.delay_ns | s.disturbance.absent_step) != 0)
             disturb(s, step);
         if (check || poll) {
-            if constexpr (Barrier::local) {
-                const stencil_edge first = first_push(s.inbox, *edges);
+            if constexpr (Stamped) {
+                const stencil_edge first = first_push(*edges);
                 __syncthreads();
                 exchange_edges<T>(s, *edges, first, step);
             }
             barrier.sync_all(step);
             if (alarmed(s))
                 return; /* the host reads the alarm */
-        } else if constexpr (Barrier::local) {
-            const stencil_edge first = first_push(s.inbox, *edges);
+        } else if constexpr (Stamped) {
+            const stencil_edge first = first_push(*edges);
             barrier.arrive();
             exchange_edges<T>(s, *edges, first, step);
             barrier.wait(step);

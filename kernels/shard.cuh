@@ -20,42 +20,44 @@ template <stencil_shape_id Id> struct points_of;
 struct tuning {
     int batch, blocks, block_x;
 };
-template <class P, class T, class Barrier> constexpr tuning tuning_of() {
+template <class P, class T, class Barrier, bool Stamped> constexpr tuning tuning_of() {
     constexpr bool relaunch = std::is_same<Barrier, none_barrier>::value, f64 = sizeof(T) == 8;
-    /* For short steps: with three blocks its state would not stay in registers, and what is spilled has to be
-     * fetched from L2 after each acquire. */
-    constexpr int blocks = Barrier::local ? 2 : 3;
+    /* Stamped edges are for short steps: with three blocks their state would not stay in registers, and what
+     * is spilled has to be fetched from L2 after each acquire. */
+    constexpr int blocks = Stamped ? 2 : 3;
     constexpr bool star = P::row_reach(P::radius, 0) == 0;
     if (P::radius == 1 && star && P::rank == 2)
         return relaunch ? tuning{4, f64 ? 4 : 3, 128}
-               : f64    ? tuning{Barrier::local ? 4 : 8, 2, 64}
+               : f64    ? tuning{Stamped ? 4 : 8, 2, 64}
                         : tuning{4, blocks, 32};
     if (P::radius == 1 && star)
         return relaunch ? f64 ? tuning{2, 4, 32} : tuning{4, 3, 32}
-               : f64 ? tuning{4, 2, 128}
+               : f64 ? tuning{Stamped ? 2 : 4, 2, 128}
                         : tuning{2, blocks, 128};
     if (P::radius == 1)
         return P::rank == 2 ? tuning{4, f64 ? 2 : 3, 128} : tuning{1, 2, 32};
     return tuning{P::radius == 3 ? 1 : 2, 2, P::rank == 2 ? 64 : 32};
 }
 
-template <class P, class T, class Barrier>
+template <class P, class T, class Barrier, bool Stamped>
 stencil_kernel row_of(stencil_shape_id shape, stencil_precision precision, stencil_barrier_id barrier) {
-    constexpr tuning t = tuning_of<P, T, Barrier>();
-    return {shape,
-            precision,
-            STENCIL_SWEEP_stream,
-            barrier,
-            vector_cells<T>,
-            t.block_x,
-            reinterpret_cast<const void *>(&stream_kernel<P, T, t.batch, t.blocks, Barrier>)};
+    constexpr tuning t = tuning_of<P, T, Barrier, Stamped>();
+    stencil_kernel row = {shape,   precision,       Stamped ? STENCIL_SWEEP_stamped : STENCIL_SWEEP_stream,
+                          barrier, vector_cells<T>, t.block_x,
+                          nullptr};
+    if constexpr (Barrier::local || !Stamped)
+        row.function =
+            reinterpret_cast<const void *>(&stream_kernel<P, T, t.batch, t.blocks, Barrier, Stamped>);
+    return row;
 }
 
+#define SHARD_ROW(name, type, precision, stamped)                                                            \
+    row_of<P, type, name##_barrier, stamped>(Id, STENCIL_##precision, STENCIL_BARRIER_##name)
 #define SHARD_ROWS(name)                                                                                     \
-    row_of<P, float, name##_barrier>(Id, STENCIL_FLOAT32, STENCIL_BARRIER_##name),                           \
-        row_of<P, double, name##_barrier>(Id, STENCIL_FLOAT64, STENCIL_BARRIER_##name),
+    SHARD_ROW(name, float, FLOAT32, false), SHARD_ROW(name, double, FLOAT64, false),                         \
+        SHARD_ROW(name, float, FLOAT32, true), SHARD_ROW(name, double, FLOAT64, true),
 
-constexpr int shard_row_count = 2 * STENCIL_BARRIER_COUNT;
+constexpr int shard_row_count = STENCIL_SWEEP_COUNT * STENCIL_PRECISION_COUNT * STENCIL_BARRIER_COUNT;
 
 template <stencil_shape_id Id> const stencil_kernel *shard_rows() {
     using P = typename points_of<Id>::type;

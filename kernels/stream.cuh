@@ -245,24 +245,18 @@ __device__ __forceinline__ place place_in(const stencil_sweep &s, const tile_pla
 }
 
 /* What a block's steps begin with: divisions take longer than a small tile, and they are the same in each
- * step. */
+ * step. A block's tiles are first, first + gridDim.x … last, so that all blocks work along one front; odd
+ * steps visit them backwards. */
 struct tile_start {
-    uint32_t first, end; /* tiles: of a run of them, or from the first one on in strides of the grid */
-    tile_place place[2]; /* of the first one in even and odd steps */
+    uint32_t first, last, count;
+    tile_place place[2]; /* of the first one visited in even and odd steps */
 };
 
-/* Together: the tiles of a block follow each other, so that few blocks are its neighbours; otherwise they are
- * visited backwards in odd steps. */
-template <bool Together> __device__ __forceinline__ tile_start start_of(const stencil_sweep &s) {
-    const uint32_t tiles = s.tile_count[0] * s.tile_count[1] * s.tile_count[2];
-    tile_start start = {blockIdx.x, tiles, {{0, 0, 0}, {0, 0, 0}}};
-    if (Together) {
-        start.first = stencil_share(tiles, gridDim.x, blockIdx.x);
-        start.end = stencil_share(tiles, gridDim.x, blockIdx.x + 1);
-    }
-    start.place[0] = tile_at(s, start.first);
-    start.place[1] = Together ? start.place[0] : tile_at(s, tiles - 1 - start.first);
-    return start;
+__device__ __forceinline__ tile_start start_of(const stencil_sweep &s) {
+    const uint32_t tiles = s.tile_count[0] * s.tile_count[1] * s.tile_count[2], first = blockIdx.x;
+    const uint32_t count = first < tiles ? (tiles - 1 - first) / gridDim.x + 1 : 0;
+    const uint32_t last = first + (count - 1) * gridDim.x;
+    return {first, last, count, {tile_at(s, first), tile_at(s, last)}};
 }
 
 /* A tile. Small fields have a tile of one row for each thread, which has fewer instructions to go through
@@ -288,24 +282,17 @@ __device__ __forceinline__ void launched_step(const stencil_sweep &s, int from, 
 }
 
 /* All tiles of this block for the step from buffer `from` to the other one. */
-template <class P, class T, int Batch, bool Check, bool Together>
+template <class P, class T, int Batch, bool Check>
 __device__ __forceinline__ void stream_step(const stencil_sweep &s, const tile_start &start, int from,
                                             double *chunk) {
     tile_place t = start.place[from];
-    for (uint32_t i = start.first; i < start.end;) {
+    uint32_t i = from ? start.last : start.first;
+    for (uint32_t left = start.count; left > 0;) {
         make_tile<P, T, Batch, Check>(s, t, from, chunk);
-        i += Together ? 1 : gridDim.x;
-        if (i >= start.end)
+        if (--left == 0)
             break;
-        if (!Together) {
-            t = tile_at(s, from ? start.end - 1 - i : i);
-        } else if (++t.x == s.tile_count[STENCIL_X]) {
-            t.x = 0;
-            if (++t.y == s.tile_count[STENCIL_Y]) {
-                t.y = 0;
-                t.z++;
-            }
-        }
+        i = from ? i - gridDim.x : i + gridDim.x;
+        t = tile_at(s, i);
     }
 }
 

@@ -126,7 +126,7 @@ typedef struct stencil_edge {
 
 /* Edge cells that travel as words with their step in them (kernels/inbox.cuh), in device memory. */
 typedef struct stencil_inbox {
-    const uint32_t *push_first, *pull_first; /* [own blocks + 1]; NULL: edges are stored into the rims */
+    const uint32_t *push_first, *pull_first; /* [own blocks + 1] */
     const stencil_edge *push, *pull; /* [push_first[…]]: cells that a block sends on; that it reads */
     int64_t set;                     /* words from an even step's to an odd step's */
 } stencil_inbox;

@@ -28,7 +28,7 @@ const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precis
              row + STENCIL_SWEEP_COUNT * STENCIL_BARRIER_COUNT * STENCIL_PRECISION_COUNT;
          row < end; row++)
         if (row->precision == precision && row->sweep == sweep && row->barrier == barrier)
-            return row;
+            return row->function != NULL ? row : NULL;
     return NULL;
 }
 #else

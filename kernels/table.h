@@ -9,7 +9,13 @@ extern "C" {
 #endif
 
 /* How a block gets from one step to the next. */
-typedef enum stencil_sweep_id { STENCIL_SWEEP_stream, STENCIL_SWEEP_COUNT } stencil_sweep_id;
+typedef enum stencil_sweep_id {
+    STENCIL_SWEEP_stream,
+    STENCIL_SWEEP_stamped, /* the same, but edge cells for other parts go in words with their step in them;
+                              for barriers that wait for neighbours only, since nobody else's edges are waited
+                              for */
+    STENCIL_SWEEP_COUNT
+} stencil_sweep_id;
 
 /* A compiled CUDA kernel. Its only argument is a stencil_sweep by value. */
 typedef struct stencil_kernel {
@@ -19,7 +25,7 @@ typedef struct stencil_kernel {
     stencil_barrier_id barrier;
     int vector_cells; /* cells along x that a thread updates at once */
     int block_x; /* threads along x that suit it best; any multiple of 32 that divides the block is right */
-    const void *function; /* for cudaLaunchKernel, cudaFuncGetAttributes, … */
+    const void *function; /* for cudaLaunchKernel, cudaFuncGetAttributes, …; NULL: there is none */
 } stencil_kernel;
 
 enum { STENCIL_BLOCK_THREADS = 256 }; /* of every kernel */

@@ -113,7 +113,7 @@ bool stencil_field_find_nonfinite(const stencil_field *field, const int64_t firs
     const stencil_layout *l = &field->layout;
     const int64_t rows = count[STENCIL_Z] * count[STENCIL_Y];
     int64_t bad = rows;
-#pragma omp parallel for reduction(min : bad) schedule(static)
+#pragma omp parallel for reduction(min : bad) schedule(static) if (rows * count[STENCIL_X] > 1 << 18)
     for (int64_t r = 0; r < rows; r++) {
         const int64_t z = first[STENCIL_Z] + r / count[STENCIL_Y],
                       y = first[STENCIL_Y] + r % count[STENCIL_Y];

@@ -271,7 +271,7 @@ stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *pl
                                   const stencil_problem *problem) {
     *team = (stencil_gpu_team){.plan = plan, .parts = plan->cut.parts, .last_residual = NAN};
     const stencil_kernel *kernel =
-        stencil_kernel_find(problem->shape->id, problem->precision, STENCIL_SWEEP_stream, plan->barrier);
+        stencil_kernel_find(problem->shape->id, problem->precision, plan->sweep, plan->barrier);
     CHECK(kernel != NULL, INTERNAL, "no kernel for %s", plan->kernel);
     TRY(stencil_cut_layout(&team->layout, &plan->cut, problem));
     stencil_schedule_init(&team->schedule, problem);

@@ -31,6 +31,12 @@ static int64_t tiles_along(const search *s, int axis, int place) {
     return tiles_of(s->workers, s->cut, axis, place);
 }
 
+/* Where the participants of a part take its tiles in turns. */
+static uint32_t turn_of(const stencil_workers *workers, int part, uint32_t tile) {
+    const uint32_t first = workers->first[part];
+    return first + tile % (workers->first[part + 1] - first);
+}
+
 uint32_t stencil_workers_owner(const stencil_workers *workers, const stencil_cut *cut, int part,
                                const int64_t cell[3]) {
     int place[3];
@@ -41,17 +47,14 @@ uint32_t stencil_workers_owner(const stencil_workers *workers, const stencil_cut
         tile = tile * along + cell[axis] / workers->tile[axis];
         tiles *= along;
     }
-    const uint32_t first = workers->first[part];
-    return first + stencil_share_owner((uint32_t)tiles, workers->first[part + 1] - first, (uint32_t)tile);
+    return turn_of(workers, part, (uint32_t)tile);
 }
 
 /* Who makes tile `tile` of a part. */
 static uint32_t owner_of(const search *s, int part, uint32_t tile) {
-    const uint32_t *first = s->workers->first;
     if (s->workers->together)
         return stencil_share_owner(s->tiles, s->participants, s->base[part] + tile);
-    return first[part] +
-           stencil_share_owner(s->base[part + 1] - s->base[part], first[part + 1] - first[part], tile);
+    return turn_of(s->workers, part, tile);
 }
 
 static bool append(search *s, uint32_t participant) {
@@ -157,15 +160,16 @@ static bool add_tile(search *s, uint32_t self, int part, uint32_t t) {
 static bool find_of(search *s, uint32_t self) {
     for (int part = 0; part < s->cut->parts; part++) {
         const uint32_t tiles = s->base[part + 1] - s->base[part], *first = s->workers->first;
-        int64_t begin = 0, end = 0;
+        int64_t begin = 0, end = 0, stride = 1;
         if (s->workers->together) {
             begin = (int64_t)stencil_share(s->tiles, s->participants, self) - s->base[part];
             end = (int64_t)stencil_share(s->tiles, s->participants, self + 1) - s->base[part];
         } else if (self >= first[part] && self < first[part + 1]) {
-            begin = stencil_share(tiles, first[part + 1] - first[part], self - first[part]);
-            end = stencil_share(tiles, first[part + 1] - first[part], self + 1 - first[part]);
+            begin = self - first[part];
+            end = tiles;
+            stride = first[part + 1] - first[part];
         }
-        for (int64_t t = begin > 0 ? begin : 0; t < end && t < tiles; t++)
+        for (int64_t t = begin > 0 ? begin : 0; t < end && t < tiles; t += stride)
             if (!add_tile(s, self, part, (uint32_t)t))
                 return false;
     }

@@ -12,12 +12,11 @@ typedef struct stencil_neighbors {
     uint32_t *list;  /* [first[participants]], owned */
 } stencil_neighbors;
 
-/* Who makes which tiles. Each part has tiles of tile[3] cells (z, y, x), numbered with x fastest; shares are
- * those of stencil_share(). */
+/* Who makes which tiles. Each part has tiles of tile[3] cells (z, y, x), numbered with x fastest. */
 typedef struct stencil_workers {
     int64_t tile[3];
-    /* Participants first[p] … first[p + 1] - 1 share the tiles of part p; together: first[parts] participants
-     * share the tiles of all parts, one part after the other. */
+    /* Participants first[p] … first[p + 1] - 1 take the tiles of part p in turns; together: first[parts]
+     * participants share the tiles of all parts, one part after the other, by stencil_share(). */
     uint32_t first[STENCIL_PARTS_MAX + 1];
     bool together;
 } stencil_workers;

@@ -106,6 +106,7 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
         plan->halo = STENCIL_HALO_PEER;
     if (plan->halo == STENCIL_HALO_AUTO)
         plan->halo = strategy->copies && (plan->overlap || from >= 0) ? STENCIL_HALO_COPY : STENCIL_HALO_PEER;
+    plan->sweep = plan->halo == STENCIL_HALO_STAMPED ? STENCIL_SWEEP_stamped : STENCIL_SWEEP_stream;
     CHECK(from < 0 || plan->halo == STENCIL_HALO_COPY, UNAVAILABLE,
           "GPU %d cannot reach the memory of GPU %d: --sync %s needs that; openmp and single-thread can copy",
           from, to, plan->strategy);
@@ -244,7 +245,7 @@ static int parts_on(const stencil_plan *plan, int gpu) {
 static stencil_status find_kernel(stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_machine *machine, const stencil_kernel **found) {
     const stencil_kernel *kernel =
-        stencil_kernel_find(problem->shape->id, problem->precision, STENCIL_SWEEP_stream, plan->barrier);
+        stencil_kernel_find(problem->shape->id, problem->precision, plan->sweep, plan->barrier);
     CHECK(kernel != NULL, INTERNAL, "no kernel for %s", plan->kernel);
     for (int p = 0; p < plan->cut.parts; p++) {
         const int id = plan->part[p].gpu, capability = machine->gpu[id].capability;

@@ -34,7 +34,7 @@ typedef enum stencil_barrier_id {
 /* What the host has to provide beside memory. */
 typedef enum stencil_barrier_needs {
     STENCIL_NEEDS_NOTHING,
-    STENCIL_NEEDS_NEIGHBORS, /* lists of whom to wait for, and tiles of a block that lie together */
+    STENCIL_NEEDS_NEIGHBORS, /* lists of whom to wait for */
     STENCIL_NEEDS_CLUSTERS,  /* a launch in thread-block clusters */
     STENCIL_NEEDS_PEERS      /* nothing but memory; made for several parts */
 } stencil_barrier_needs;

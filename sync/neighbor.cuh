@@ -34,7 +34,6 @@ struct neighbor_barrier {
     const stencil_barrier_state &s;
     uint32_t epoch;
     uint32_t *flag; /* that this thread watches, or stores to; NULL: none */
-    bool more;      /* the list is longer than one entry for each watching thread */
 
     /* Warps by role: none of the lanes of a warp has to take two ways. The last thread stores the local flag,
      * the warp before the last the remote ones, all others watch. In blocks of one or two warps the last
@@ -44,6 +43,11 @@ struct neighbor_barrier {
     }
     __device__ __forceinline__ static uint32_t watchers() {
         return threads() > 64 ? threads() - 64 : threads() - 1;
+    }
+    /* Whether the list is longer than one entry for each watching thread. */
+    __device__ __forceinline__ static bool &more() {
+        __shared__ bool is_long;
+        return is_long;
     }
     __device__ __forceinline__ uint32_t count() const {
         return s.neighbor_first[blockIdx.x + 1] - s.neighbor_first[blockIdx.x];
@@ -61,7 +65,8 @@ struct neighbor_barrier {
     __device__ explicit neighbor_barrier(const stencil_barrier_state &state)
         : s(state), epoch(*stencil_barrier_flag(&state, state.first + blockIdx.x)), flag(nullptr) {
         const uint32_t t = thread_in_block();
-        more = count() > watchers();
+        if (t == 0)
+            more() = count() > watchers(); /* read after the __syncthreads() of arrive() */
         if (t == threads() - 1)
             flag = stencil_barrier_flag(&s, s.first + blockIdx.x);
         else if (t >= watchers())
@@ -80,11 +85,20 @@ struct neighbor_barrier {
     }
 
     /* Some of those that are watched may store from another GPU. */
-    __device__ __forceinline__ void watch(const uint32_t *other, int64_t step) const {
+    static __device__ __forceinline__ void watch(const stencil_barrier_state &s, const uint32_t *other,
+                                                 uint32_t epoch, int64_t step) {
         if (s.announce != nullptr)
             spin(s, step, [&] { return stencil_reached(load_acquire_system(other), epoch); });
         else
             spin(s, step, [&] { return stencil_reached(load_acquire(other), epoch); });
+    }
+
+    /* What is left of a long list. A function of its own: its registers are not the march's. */
+    static __device__ __noinline__ void watch_more(const stencil_barrier_state &s, uint32_t epoch,
+                                                   int64_t step) {
+        const uint32_t first = s.neighbor_first[blockIdx.x], count = s.neighbor_first[blockIdx.x + 1] - first;
+        for (uint32_t i = 2 * watchers() - 1 - thread_in_block(); i < count; i += watchers())
+            watch(s, stencil_barrier_flag(&s, s.neighbor[first + i]), epoch, step);
     }
 
     __device__ __forceinline__ void arrive() {
@@ -102,9 +116,9 @@ struct neighbor_barrier {
     __device__ __forceinline__ void wait(int64_t step) {
         const uint32_t t = thread_in_block();
         if (t < watchers() && flag != nullptr)
-            watch(flag, step);
-        for (uint32_t i = 2 * watchers() - 1 - t; more && t < watchers() && i < count(); i += watchers())
-            watch(watched(i), step);
+            watch(s, flag, epoch, step);
+        if (more() && t < watchers())
+            watch_more(s, epoch, step);
         __syncthreads();
     }
     __device__ void sync(int64_t step) {

@@ -13,8 +13,8 @@
 #include "bench/benchmarks/add_kernels.h"
 
 /* Differences of the two repeat counts: from the paper's table, and one that no jitter of the CPU's clock
- * reaches. Pairs of launches averaged in a sample. */
-enum { LARGE = 1 << 20, PAIRS = 100, PAIRS_LARGE = 2, CASES_MAX = 16 };
+ * reaches. Pairs of launches in a sample. */
+enum { LARGE = 1 << 20, PAIRS_LARGE = 2, CASES_MAX = 16 };
 static const int differences[] = {2048, 5120, 10240, 51200, LARGE};
 static const double agreement = 0.02;
 
@@ -63,17 +63,17 @@ static stencil_status sample_by_gpu(const bench *b, const add_case *c, double *v
 }
 
 static stencil_status sample_by_cpu(const bench *b, add_case *c, double *value) {
-    double hz, time_s, cycles, high_s = 0, low_s = 0;
-    const int pairs = c->repeats < LARGE ? PAIRS : PAIRS_LARGE;
+    double hz, cycles, high[STENCIL_PAIRS_MAX], low[STENCIL_PAIRS_MAX];
+    const int pairs = c->repeats < LARGE ? STENCIL_PAIRS_MAX : PAIRS_LARGE;
     TRY(stencil_clock_seen(STENCIL_BACKEND_GPU, b->gpu, &hz));
     for (int i = 0; i < pairs; i++) {
-        TRY(launch(b, STENCIL_REPEATS, &time_s));
-        low_s += time_s;
-        TRY(launch(b, STENCIL_REPEATS + c->repeats, &time_s));
-        high_s += time_s;
+        TRY(launch(b, STENCIL_REPEATS, &low[i]));
+        TRY(launch(b, STENCIL_REPEATS + c->repeats, &high[i]));
+        low[i] *= hz;
+        high[i] *= hz;
     }
     TRY(look(b, STENCIL_REPEATS + c->repeats, &cycles));
-    *value = stencil_two_counts_add(&c->two, high_s / pairs * hz, low_s / pairs * hz);
+    *value = stencil_two_counts_add_pairs(&c->two, high, low, pairs);
     return STENCIL_OK;
 }
 
@@ -92,6 +92,19 @@ static stencil_status add_case_row(bench *b, stencil_bench_result *result, bool 
     return STENCIL_OK;
 }
 
+/* How sure the median of a row is, as a part of it: two standard errors of the median of so many samples from
+ * a normal distribution as wide as they are. */
+static double doubt_of(const stencil_statistics *s) {
+    return 2 * 1.2533 * s->spread / sqrt(s->count);
+}
+
+/* What two latencies that lie `apart` of each other say, as far as the second one is known. */
+static const char *verdict(double apart, double doubt) {
+    if (apart <= agreement)
+        return "agree";
+    return apart - doubt > agreement ? "disagree" : "unclear";
+}
+
 /* States how far apart the two rows of each difference are. */
 static stencil_status state_agreement(const bench *b, stencil_bench_result *result) {
     const int rows = result->row_count;
@@ -106,7 +119,8 @@ static stencil_status state_agreement(const bench *b, stencil_bench_result *resu
                      apart = fabs(by_cpu / by_gpu - 1);
         stencil_bench_row *r = &result->row[row];
         snprintf(r->outcome, sizeof r->outcome, "%s: GPU %.3f, CPU %.3f, %.2f %% apart (limit %g %%)",
-                 apart <= agreement ? "agree" : "disagree", by_gpu, by_cpu, 100 * apart, 100 * agreement);
+                 verdict(apart, doubt_of(&result->row[cpu].statistics)), by_gpu, by_cpu, 100 * apart,
+                 100 * agreement);
     }
     return STENCIL_OK;
 }

@@ -18,6 +18,13 @@ double stencil_two_counts_add(stencil_two_counts *two, double high, double low) 
     return (high - low) / two->difference;
 }
 
+double stencil_two_counts_add_pairs(stencil_two_counts *two, const double *high, const double *low,
+                                    int count) {
+    double scratch[STENCIL_PAIRS_MAX];
+    return stencil_two_counts_add(two, stencil_statistics_of(high, count, scratch).median,
+                                  stencil_statistics_of(low, count, scratch).median);
+}
+
 double stencil_two_counts_sd(const stencil_two_counts *two) {
     if (two->high.count < 2)
         return NAN;

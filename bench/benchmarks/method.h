@@ -38,6 +38,12 @@ typedef struct stencil_two_counts {
  * framework drops and which does not count here either. */
 double stencil_two_counts_add(stencil_two_counts *two, double high, double low);
 
+/* The same of `count` pairs of launches, by the medians of each kind: a launch in which the host was
+ * interrupted counts for no more than another one. */
+enum { STENCIL_PAIRS_MAX = 200 };
+double stencil_two_counts_add_pairs(stencil_two_counts *two, const double *high, const double *low,
+                                    int count);
+
 /* Standard deviation of the result, 000 Eq. 8; NaN with less than two samples. */
 double stencil_two_counts_sd(const stencil_two_counts *two);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "bench/benchmarks/method.h"
 #include "bench/statistics.h"
 
 #define assert_near(value, expected, tolerance) assert_true(fabs((value) - (expected)) <= (tolerance))
@@ -140,11 +141,25 @@ static void shift_level(void **state) {
     }
 }
 
+/* Three pairs whose medians differ by 7, one of them interrupted for 1000; and the deviations of two samples,
+ * after the one that warms up: high 16 and 18, low 10 and 12, each with a variance of 2. */
+static void pairs_of_launches(void **state) {
+    (void)state;
+    const double high[] = {17, 16, 1015}, low[] = {10, 10, 11}, more[] = {18, 18, 18}, less[] = {12, 12, 12};
+    stencil_two_counts two = {.difference = 3};
+    assert_near(stencil_two_counts_add_pairs(&two, more, low, 3), 8.0 / 3, epsilon);
+    assert_near(stencil_two_counts_add_pairs(&two, high + 1, low, 1), 2, epsilon);
+    assert_true(isnan(stencil_two_counts_sd(&two)));
+    assert_near(stencil_two_counts_add_pairs(&two, more, less, 3), 2, epsilon);
+    assert_near(stencil_two_counts_sd(&two), sqrt(2 + 2) / 3, epsilon);
+    assert_near(stencil_two_counts_add_pairs(&two, high, low, 3), 7.0 / 3, epsilon);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(odd_count),     cmocka_unit_test(even_count),  cmocka_unit_test(one_sample),
         cmocka_unit_test(spread),        cmocka_unit_test(shift_exact), cmocka_unit_test(shift_needs_samples),
-        cmocka_unit_test(shift_of_many), cmocka_unit_test(shift_level),
+        cmocka_unit_test(shift_of_many), cmocka_unit_test(shift_level), cmocka_unit_test(pairs_of_launches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

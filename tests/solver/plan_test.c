@@ -67,12 +67,15 @@ static uint32_t owner_of(const stencil_cut *cut, const stencil_workers *w, const
         all += tiles_of[p];
     }
     assert_true(part >= 0);
-    const uint32_t participants = w->together ? w->first[cut->parts] : w->first[part + 1] - w->first[part];
-    const uint32_t items = w->together ? all : tiles_of[part], item = w->together ? before + tile : tile;
     uint32_t owner = 0;
-    while (item >= stencil_share(items, participants, owner + 1))
+    if (!w->together) {
+        for (uint32_t t = 0; t < tile; t++) /* in turns */
+            owner = w->first[part] + owner + 1 == w->first[part + 1] ? 0 : owner + 1;
+        return w->first[part] + owner;
+    }
+    while (before + tile >= stencil_share(all, w->first[cut->parts], owner + 1))
         owner++;
-    return w->together ? owner : w->first[part] + owner;
+    return owner;
 }
 
 /* Who reads whom, found cell by cell: table[a * participants + b]. */
