@@ -71,12 +71,18 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
 }
 
 /* Words into an inbox up to which they pay: stores of the sweep need half of them, and travel while it
- * computes, but a flag has to follow them (docs/performance.md). */
+ * computes, but a flag has to follow them. Nor do they where steps are long, whose kernel has no room for
+ * what stamped edges keep in registers: as soon as both buffers are more than L2 holds (docs/performance.md).
+ */
 enum { STAMPED_WORDS_MAX = 65536 };
 
-static bool stamps_pay(const stencil_plan *plan, const stencil_problem *problem) {
+static bool stamps_pay(const stencil_plan *plan, const stencil_problem *problem,
+                       const stencil_machine *machine) {
     const int64_t words = (int64_t)stencil_precision_bytes(problem->precision) / 4;
-    return words * stencil_inbox_slots_most(problem, &plan->cut) <= STAMPED_WORDS_MAX;
+    stencil_layout largest;
+    return words * stencil_inbox_slots_most(problem, &plan->cut) <= STAMPED_WORDS_MAX &&
+           stencil_cut_layout(&largest, &plan->cut, problem) == STENCIL_OK &&
+           2 * stencil_layout_bytes(&largest) <= machine->gpu[plan->part[0].gpu].l2_bytes;
 }
 
 /* Who keeps the rims of other parts up to date, and whether the GPUs can. */
@@ -100,7 +106,7 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
           "--halo stamped is not for points that reach less far than %s along an axis that is not fixed: "
           "leave it out",
           problem->shape->name);
-    if (plan->halo == STENCIL_HALO_AUTO && stamps && stamps_pay(plan, problem))
+    if (plan->halo == STENCIL_HALO_AUTO && stamps && stamps_pay(plan, problem, machine))
         plan->halo = STENCIL_HALO_STAMPED;
     if (plan->halo == STENCIL_HALO_STAMPED && !stamps) /* a single part has no edges to send */
         plan->halo = STENCIL_HALO_PEER;
