@@ -228,8 +228,12 @@ void report_print_failure(FILE *out, const run_record *run) {
     fprintf(out, "stencil: %s: ", text_escape(run->input, name, sizeof name));
     switch (report->reason) {
     case STENCIL_REASON_NOT_CONVERGED:
-        fprintf(out, "not converged in %" PRId64 " steps: residual %g, tolerance %g", report->steps,
-                last_residual(report), run->problem->stop.tolerance);
+        fprintf(out, "not converged in %" PRId64 " steps: ", report->steps);
+        if (isnan(last_residual(report))) /* no step, no residual */
+            fprintf(out, "no residual yet");
+        else
+            fprintf(out, "residual %g", last_residual(report));
+        fprintf(out, ", tolerance %g", run->problem->stop.tolerance);
         break;
     case STENCIL_REASON_DIVERGED:
         fprintf(out, "diverged: the residual is not finite at step %" PRId64, report->steps);

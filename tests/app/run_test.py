@@ -100,6 +100,11 @@ class Run(CommandTest):
         self.ok("verify", "p.out.h5")
         self.ok("p.h5", "--steps", 50, "--tolerance", "none", "--force")
 
+    def test_no_step_has_no_residual(self):
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
+        done = self.ok("p.h5", "--steps", 0, "--tolerance", "1e-6", code=2)
+        self.assertIn("not converged in 0 steps: no residual yet, tolerance 1e-06", done.stderr)
+
     def test_diverged(self):
         self.ok("new", "p.h5", "--problem", "laplace", "--size", "33x33", "--initial", "random", "--omega", 9)
         done = self.ok("p.h5", "--check-every", 10, code=2)
@@ -319,6 +324,22 @@ class Signals(CommandTest):
             self.interrupt(signal.SIGINT, sync)
         self.interrupt(signal.SIGTERM, "relaunch")
         self.interrupt(signal.SIGHUP, "grid")
+
+    def test_second_signal_ends_at_once(self):
+        """A thread that never arrives keeps the run from the end of its step, which the first signal waits for."""
+        self.make("p.h5", "--size", "65x65")
+        process = self.start("p.h5", "--sync", "grid", "--threads", "2", "--device", "cpu", "--inject-absent", "5",
+                             "--barrier-timeout", "600")
+        while not process.stdout.readline().startswith("Strategy"):
+            pass
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertEqual(os.listdir(self.directory), ["p.h5"])
 
     def temporary(self, name):
         return [entry for entry in os.listdir(self.directory) if entry.startswith(f".{name}.")]
