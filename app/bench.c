@@ -170,8 +170,7 @@ static stencil_status make_options(const bench_options *options, stencil_bench_o
     problem_options problem = options->problem;
     problem.steps = problem.norm = -1; /* no options of this command */
     problem.tolerance = NAN;
-    problem_options_apply(&problem, spec);
-    return STENCIL_OK;
+    return problem_options_apply(&problem, spec);
 }
 
 /* Which benchmarks: those named, or all. */

@@ -98,16 +98,21 @@ static void visit_skipped(const stencil_bench_result *result, bench_line_visitor
 
 static void visit_noise(const stencil_bench_result *result, double max_noise, bench_line_visitor visit,
                         void *context) {
-    int noisy = 0, measured = 0;
+    int noisy = 0, measured = 0, unknown = 0;
     char text[160];
     for (int i = 0; i < result->row_count; i++) {
         measured += result->row[i].sample_count > 0;
         noisy += result->row[i].noisy;
+        unknown += result->row[i].noisy && isnan(result->row[i].statistics.spread);
     }
     if (noisy == 0)
         return;
-    snprintf(text, sizeof text, "~ marks %d of %d rows: their samples spread by more than %.3g %%", noisy,
-             measured, 100 * max_noise);
+    if (unknown == noisy)
+        snprintf(text, sizeof text, "~ marks %d of %d rows: how far their samples spread is not known", noisy,
+                 measured);
+    else
+        snprintf(text, sizeof text, "~ marks %d of %d rows: their samples spread by more than %.3g %%", noisy,
+                 measured, 100 * max_noise);
     visit(context, "Noise", text);
 }
 

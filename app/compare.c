@@ -123,8 +123,10 @@ static void print_values_differ(char file[2][TEXT_NAME_SIZE], const h5_dataset *
     for (int axis = 0; axis < a->rank && used < sizeof where - 24; axis++)
         used += (size_t)snprintf(where + used, sizeof where - used, "%s%" PRId64, axis > 0 ? ", " : "",
                                  index[axis]);
-    printf("%s and %s: %s differs in %" PRId64 " of %" PRId64 " cells (%.3g %%)\n", file[0], file[1], a->name,
-           found->count, a->count, 100.0 * (double)found->count / (double)a->count);
+    char differing[TEXT_SIZE], all[TEXT_SIZE];
+    printf("%s and %s: %s differs in %s of %s cells (%.3g %%)\n", file[0], file[1], a->name,
+           text_count(found->count, differing), text_count(a->count, all),
+           100.0 * (double)found->count / (double)a->count);
     printf("  largest difference  %.17g at %s]\n", found->largest, where);
     printf("  values there        %.17g and %.17g\n", found->a, found->b);
 }

@@ -66,7 +66,7 @@ static stencil_status make_spec(const new_options *options, stencil_spec *spec) 
     spec->rank = options->size.count;
     for (int i = 0; i < spec->rank; i++)
         spec->extent[i] = options->size.value[spec->rank - 1 - i];
-    problem_options_apply(&options->problem, spec);
+    TRY(problem_options_apply(&options->problem, spec));
     const bool relaxation = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
     if (relaxation && isnan(options->problem.tolerance))
         spec->tolerance = relaxation_tolerance;
@@ -121,7 +121,13 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
     TRY(make_spec(options, &generate.spec));
     TRY(check_size(&generate.spec));
     signals_collect();
-    TRY(text_name_out_of_memory(stencil_generate(&generate), path));
+    stencil_status status = stencil_generate(&generate);
+    if (status == STENCIL_BAD_DATA) { /* all that it knows comes from options */
+        char message[sizeof stencil_error_last()->message];
+        snprintf(message, sizeof message, "%s", stencil_error_last()->message);
+        status = stencil_error_set(STENCIL_USAGE, __FILE__, __LINE__, "", "%s", message);
+    }
+    TRY(text_name_out_of_memory(status, path));
     if (options->quiet)
         return STENCIL_OK;
     const stencil_spec *spec = &generate.spec;

@@ -71,6 +71,14 @@ static void apply_points(const problem_options *options, stencil_spec *spec) {
              options->stencil >= 0 ? stencil_shapes[options->stencil].name : "");
 }
 
+/* A list of an option is for the rank of the field, where that is known. */
+static stencil_status check_list(const char *option, int count, int rank) {
+    CHECK(rank == 0 || count <= 1 || count == rank, USAGE,
+          "--%s has %d entries, the field %d axes: give one for all of them, or one for each", option, count,
+          rank);
+    return STENCIL_OK;
+}
+
 static void apply_axes(const problem_options *options, stencil_spec *spec) {
     if (options->boundary.count > 0) {
         spec->boundary_count = options->boundary.count;
@@ -84,7 +92,9 @@ static void apply_axes(const problem_options *options, stencil_spec *spec) {
     }
 }
 
-void problem_options_apply(const problem_options *options, stencil_spec *spec) {
+stencil_status problem_options_apply(const problem_options *options, stencil_spec *spec) {
+    TRY(check_list("boundary", options->boundary.count, spec->rank));
+    TRY(check_list("spacing", options->spacing.count, spec->rank));
     apply_points(options, spec);
     apply_axes(options, spec);
     if (!isnan(options->omega))
@@ -103,4 +113,5 @@ void problem_options_apply(const problem_options *options, stencil_spec *spec) {
         spec->norm = (stencil_norm)options->norm;
     if (options->check_every > 0)
         spec->check_every = options->check_every;
+    return STENCIL_OK;
 }

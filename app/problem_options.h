@@ -27,7 +27,7 @@ extern const option stop_option_table[];
 const char *precision_choice(int index);
 
 /* Overrides *spec with the options that were given. A problem replaces a stencil, its points and weights, and
- * a stencil replaces a problem. */
-void problem_options_apply(const problem_options *options, stencil_spec *spec);
+ * a stencil replaces a problem. USAGE: a list does not suit spec->rank (0: not known yet). */
+stencil_status problem_options_apply(const problem_options *options, stencil_spec *spec);
 
 #endif

@@ -115,7 +115,8 @@ static void print_rates(FILE *out, const run_record *run) {
     char source[TEXT_SIZE] = "";
     if (report->bytes_per_cell > 2 * bytes)
         snprintf(source, sizeof source, ", read b %d", bytes);
-    print_entry(out, "Time/step", "%.4g µs", stencil_report_step_us(report));
+    const double step_us = stencil_report_step_us(report);
+    print_entry(out, "Time/step", step_us < 9999.5 ? "%.4g µs" : "%.0f µs", step_us);
     print_entry(out, "Rate", "%.4g Gcell/s", rate);
     print_entry(
         out, "Bandwidth", "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
@@ -159,7 +160,7 @@ static void print_limits(FILE *out, const stencil_stop *stop) {
                 text_count(stop->steps, steps), residual, text_count(stop->check_every, every));
 }
 
-/* A line for each part: where it begins, in array order, and what it has. */
+/* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
 static void print_parts(FILE *out, const run_record *run) {
     const stencil_plan *plan = run->plan;
     const int rank = run->problem->rank, first = STENCIL_AXES - rank;
@@ -170,12 +171,11 @@ static void print_parts(FILE *out, const run_record *run) {
             snprintf(title, sizeof title, "Partition");
         if (plan->backend == STENCIL_BACKEND_GPU)
             snprintf(where, sizeof where, " on GPU %d", part->gpu);
-        for (int axis = first, at = 0; axis < STENCIL_AXES && plan->cut.parts > 1; axis++)
-            at += snprintf(begin + at, sizeof begin - (size_t)at, "%s%" PRId64,
-                           axis > first ? ", " : " from (", part->first[axis]);
-        print_entry(out, title, "%d of %d%s: %s updated cells%s%s", p + 1, plan->cut.parts, where,
-                    text_extent(part->n + first, rank, extent, sizeof extent), begin,
-                    begin[0] != '\0' ? ")" : "");
+        for (int axis = STENCIL_X, at = 0; axis >= first && plan->cut.parts > 1; axis--)
+            at += snprintf(begin + at, sizeof begin - (size_t)at, "%s%c %" PRId64,
+                           axis < STENCIL_X ? ", " : " from ", "zyx"[axis], part -> first[axis]);
+        print_entry(out, title, "%d of %d%s: %s updated cells%s", p + 1, plan->cut.parts, where,
+                    text_extent(part->n + first, rank, extent, sizeof extent), begin);
     }
     if (plan->cut.parts > 1)
         print_entry(out, "Halo", "%s%s",

@@ -70,8 +70,7 @@ static const option parts_table[] = {
      .maximum = STENCIL_PARTS_MAX},
     {"cut", 0, OPTION_TEXT, AT(cut), "LIST",
      .help = "parts along each axis, in array order, as in 4,1 (default: along the slowest axis, or along "
-             "two where "
-             "fewer bytes cross)"},
+             "the one or two where fewer bytes cross)"},
     {"halo", 0, OPTION_CHOICE, AT(halo), "HOW",
      .help = "edges get to other parts by stores of the kernel (peer), by copies (openmp, single-thread) or "
              "stamped with their step (neighbor on GPUs)",
@@ -160,7 +159,7 @@ static stencil_status check_contradictions(const run_options *options) {
 static stencil_status describe_problem(run_state *state) {
     stencil_spec spec;
     TRY(stencil_input_open(&state->input, state->call->operand[0], &spec));
-    problem_options_apply(&state->options->problem, &spec);
+    TRY(problem_options_apply(&state->options->problem, &spec));
     return text_name_file(stencil_problem_resolve(&state->problem, &spec), state->call->operand[0]);
 }
 

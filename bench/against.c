@@ -50,6 +50,12 @@ static stencil_verdict judge(const stencil_shift *shift, bool higher_is_better, 
     return STENCIL_VERDICT_UNCLEAR;
 }
 
+/* What is measured follows a colon, and differs from run to run. */
+static bool same_outcome(const char *a, const char *b) {
+    const size_t length = strcspn(a, ":");
+    return length == strcspn(b, ":") && strncmp(a, b, length) == 0;
+}
+
 static stencil_status compare_rows(stencil_comparison *c, double margin) {
     const stencil_bench_row *then = c->then, *now = c->now;
     c->shift.ratio = NAN;
@@ -57,7 +63,7 @@ static stencil_status compare_rows(stencil_comparison *c, double margin) {
         c->verdict = is_there(now) ? STENCIL_VERDICT_NEW : STENCIL_VERDICT_GONE;
     else if (then->outcome[0] != '\0' || now->outcome[0] != '\0')
         c->verdict =
-            strcmp(then->outcome, now->outcome) == 0 ? STENCIL_VERDICT_SAME : STENCIL_VERDICT_CHANGED;
+            same_outcome(then->outcome, now->outcome) ? STENCIL_VERDICT_SAME : STENCIL_VERDICT_CHANGED;
     else {
         TRY(stencil_shift_of(then->sample, (int)then->sample_count, now->sample, (int)now->sample_count,
                              &c->shift));

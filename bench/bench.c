@@ -55,7 +55,8 @@ void stencil_bench_options_init(stencil_bench_options *options) {
 /* All GPUs where nobody asked; the device as it is named in reports. */
 static stencil_status choose_gpus(stencil_bench_options *options, const stencil_machine *machine, bool many,
                                   char *device, size_t size) {
-    CHECK(machine->gpu_count > 0, UNAVAILABLE, "no GPU here (%s): give --device cpu", machine->no_gpu_reason);
+    CHECK(machine->gpu_count > 0, UNAVAILABLE, "no GPU here (%s): leave %s out", machine->no_gpu_reason,
+          options->gpu_count > 0 ? "--gpus" : "--device gpu");
     for (int i = 0; i < options->gpu_count; i++)
         CHECK(options->gpu[i] >= 0 && options->gpu[i] < machine->gpu_count, UNAVAILABLE,
               "--gpus asks for GPU %d, this machine has %d (0 … %d)", options->gpu[i], machine->gpu_count,

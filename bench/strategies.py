@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """Microseconds per step of every strategy for several sizes, as a table in Markdown.
 
-    bench/strategies.py [--stencil COMMAND] [--json FILE] [--sizes 512x512,128x128x128,...] [bench options...]
+    bench/strategies.py [--command COMMAND] [--json FILE] [--sizes 512x512,128x128x128,...] [bench options...]
 
 Runs `stencil bench sweep --size SIZE --precision float32 ...` for each size (2D 5-point or 3D 7-point, unless options
 say otherwise); --json keeps all of what was measured, --from FILE makes the table of an earlier run. On several GPUs
-(--gpus 4) the strategies are those that span them."""
+(--gpus 4) the strategies are those that span them. ~: samples spread by more than 5 % (--max-noise)."""
 import argparse
 import json
 import subprocess
 import sys
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--stencil", default="stencil", help="the command")
+parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--command", default="stencil", help="the command")
 parser.add_argument("--json", help="where to keep everything that was measured")
 parser.add_argument("--from", dest="earlier", help="the JSON of an earlier run")
 parser.add_argument("--sizes", default="256x256,1024x1024,4096x4096,16384x16384", help="cells, x first")
@@ -20,12 +20,20 @@ arguments, more = parser.parse_known_args()
 
 runs = []
 if arguments.earlier:
-    with open(arguments.earlier, encoding="utf-8") as file:
-        runs = json.load(file)
+    try:
+        with open(arguments.earlier, encoding="utf-8") as file:
+            runs = json.load(file)
+    except (OSError, ValueError) as error:
+        sys.exit(f"strategies.py: --from: {error}")
+    if not isinstance(runs, list) or not all(run.get("results", [{}])[0].get("benchmark") == "sweep" for run in runs):
+        sys.exit(f"strategies.py: --from: '{arguments.earlier}' was not written by this program")
 for size in [] if arguments.earlier else arguments.sizes.split(","):
-    command = [arguments.stencil, "bench", "sweep", "--size", size, "--precision", "float32", "--json", "-", *more]
+    command = [arguments.command, "bench", "sweep", "--size", size, "--precision", "float32", "--json", "-", *more]
     print(" ".join(command), file=sys.stderr, flush=True)
-    done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8")
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8")
+    except OSError as error:
+        sys.exit(f"strategies.py: {error}: where is the command? (--command)")
     if done.returncode != 0:
         sys.exit(done.returncode)
     runs.append(json.loads(done.stdout))
@@ -47,6 +55,7 @@ print("|---" * (len(runs) + 1) + "|")
 for name in columns[0]:
     cells = []
     for column in columns:
-        median = ((column.get(name) or {}).get("statistics") or {}).get("median")
-        cells.append("–" if median is None else f"{1e6 * median:.4g}")
+        row = column.get(name) or {}
+        median = (row.get("statistics") or {}).get("median")
+        cells.append("–" if median is None else f"{'~' if row['noisy'] else ''}{1e6 * median:.4g}")
     print(f"| {'`' + name + '`' if name != 'cudaMemcpy' else 'copy of the field'} | " + " | ".join(cells) + " |")

@@ -12,11 +12,11 @@
  * Shapes and boundaries are symmetric, so W reads a cell that C makes. Before W sends step e+2 it has pulled
  * all that it reads of step e+1, C's cells among them; C has sent those after the steps before: it had then
  * pulled the word of step e, and computed with it. For the same reason several blocks may store the same rim
- * cell: whoever still needed the one of step e has used it before anybody can have that of step e+2; and
- * since they are neighbours, which wait for each other's flags, their stores of different steps cannot change
- * places. That words which follow from a value are not visible before it was read is not promised by the
- * memory model for relaxed accesses, but by what a GPU can do: a value that has been waited for, and computed
- * with, has been read. */
+ * cell: whoever still needed the one of step e has used it before anybody can have that of step e+2, and the
+ * stores of different steps are two hops apart: A stores e, then sends cells of e+1, from which W makes those
+ * of e+2 that B gets. That words which follow from a value are not visible before it was read, or a store
+ * before it, is not promised by the memory model for relaxed accesses, but by what a GPU can do: a value that
+ * has been waited for, and computed with, has been read. */
 #ifndef STENCIL_KERNELS_INBOX_CUH
 #define STENCIL_KERNELS_INBOX_CUH
 

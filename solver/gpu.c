@@ -3,7 +3,7 @@
 #include "solver/inbox.h"
 
 /* Of edge cells that come stamped: two sets of words, the entry of who sends each and of those who read it,
- * at most as many as there are tiles around a corner. */
+ * at most so many tiles around a cell. */
 static int64_t inbox_bytes(const stencil_problem *problem, const stencil_cut *cut) {
     const int64_t words = 2 * (int64_t)stencil_precision_bytes(problem->precision) / 4;
     const int64_t readers = problem->rank == 3 ? 8 : 4;

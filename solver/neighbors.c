@@ -40,13 +40,10 @@ static uint32_t turn_of(const stencil_workers *workers, int part, uint32_t tile)
 uint32_t stencil_workers_owner(const stencil_workers *workers, const stencil_cut *cut, int part,
                                const int64_t cell[3]) {
     int place[3];
-    int64_t tile = 0, tiles = 1;
+    int64_t tile = 0;
     stencil_cut_place(cut, part, place);
-    for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        const int64_t along = tiles_of(workers, cut, axis, place[axis]);
-        tile = tile * along + cell[axis] / workers->tile[axis];
-        tiles *= along;
-    }
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        tile = tile * tiles_of(workers, cut, axis, place[axis]) + cell[axis] / workers->tile[axis];
     return turn_of(workers, part, (uint32_t)tile);
 }
 

@@ -22,8 +22,8 @@ static stencil_status choose_backend(stencil_plan *plan, const stencil_run_optio
             snprintf(plan->note, sizeof plan->note, "no GPU (%s): using the CPU", machine->no_gpu_reason);
         return STENCIL_OK;
     }
-    CHECK(machine->gpu_count > 0, UNAVAILABLE, "no GPU here (%s): leave --gpus out or give --device cpu",
-          machine->no_gpu_reason);
+    CHECK(machine->gpu_count > 0, UNAVAILABLE, "no GPU here (%s): leave %s out", machine->no_gpu_reason,
+          options->gpu_count > 0 ? "--gpus" : "--device gpu");
     for (int i = 0; i < options->gpu_count; i++)
         CHECK(options->gpu[i] < machine->gpu_count, UNAVAILABLE,
               "--gpus asks for GPU %d, this machine has %d (0 … %d)", options->gpu[i], machine->gpu_count,
@@ -70,19 +70,34 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     return STENCIL_OK;
 }
 
+/* How many parts a GPU has. */
+static int parts_on(const stencil_plan *plan, int gpu) {
+    int count = 0;
+    for (int p = 0; p < plan->cut.parts; p++)
+        count += plan->part[p].gpu == gpu;
+    return count;
+}
+
 /* Words into an inbox up to which they pay: stores of the sweep need half of them, and travel while it
  * computes, but a flag has to follow them. Nor do they where steps are long, whose kernel has no room for
- * what stamped edges keep in registers: as soon as both buffers are more than L2 holds (docs/performance.md).
- */
+ * what stamped edges keep in registers: as soon as a GPU's fields are more than its L2 holds
+ * (docs/performance.md). */
 enum { STAMPED_WORDS_MAX = 65536 };
 
 static bool stamps_pay(const stencil_plan *plan, const stencil_problem *problem,
                        const stencil_machine *machine) {
     const int64_t words = (int64_t)stencil_precision_bytes(problem->precision) / 4;
+    const int64_t fields = problem->spec.source != STENCIL_SOURCE_NONE || problem->b.data != NULL ? 3 : 2;
     stencil_layout largest;
-    return words * stencil_inbox_slots_most(problem, &plan->cut) <= STAMPED_WORDS_MAX &&
-           stencil_cut_layout(&largest, &plan->cut, problem) == STENCIL_OK &&
-           2 * stencil_layout_bytes(&largest) <= machine->gpu[plan->part[0].gpu].l2_bytes;
+    if (words * stencil_inbox_slots_most(problem, &plan->cut) > STAMPED_WORDS_MAX ||
+        stencil_cut_layout(&largest, &plan->cut, problem) != STENCIL_OK)
+        return false;
+    for (int p = 0; p < plan->cut.parts; p++) {
+        const int gpu = plan->part[p].gpu;
+        if (fields * parts_on(plan, gpu) * stencil_layout_bytes(&largest) > machine->gpu[gpu].l2_bytes)
+            return false;
+    }
+    return true;
 }
 
 /* Who keeps the rims of other parts up to date, and whether the GPUs can. */
@@ -102,7 +117,7 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     const bool fits = stencil_inbox_fits(problem);
     const bool stamps = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 &&
                         stencil_barriers[strategy->barrier].needs == STENCIL_NEEDS_NEIGHBORS;
-    CHECK(plan->halo != STENCIL_HALO_STAMPED || fits, USAGE,
+    CHECK(plan->halo != STENCIL_HALO_STAMPED || fits || plan->cut.parts == 1, USAGE,
           "--halo stamped is not for points that reach less far than %s along an axis that is not fixed: "
           "leave it out",
           problem->shape->name);
@@ -238,14 +253,6 @@ static stencil_status fit_clusters(stencil_plan *plan, const stencil_kernel *ker
     part->grid_blocks = CLUSTER_BLOCKS * (needed < clusters ? needed : clusters);
     plan->cluster_blocks = CLUSTER_BLOCKS;
     return STENCIL_OK;
-}
-
-/* How many parts a GPU has. */
-static int parts_on(const stencil_plan *plan, int gpu) {
-    int count = 0;
-    for (int p = 0; p < plan->cut.parts; p++)
-        count += plan->part[p].gpu == gpu;
-    return count;
 }
 
 static stencil_status find_kernel(stencil_plan *plan, const stencil_problem *problem,
@@ -390,14 +397,16 @@ stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *prob
     const int asked = plan->backend == STENCIL_BACKEND_CPU ? options->parts : options->gpu_count;
     const int parts = asked > 0 ? asked : 1;
     TRY(choose_strategy(plan, options, parts, &strategy));
-    snprintf(plan->kernel, sizeof plan->kernel, "%s %s stream %s", problem->shape->name,
-             stencil_precision_name(problem->precision), stencil_barriers[strategy->barrier].name);
     const char *why =
         stencil_strategy_unavailable(stencil_strategy_index(plan->strategy), plan->backend, machine);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s", plan->strategy, why);
     TRY(choose_parts(plan, problem, options, parts));
     TRY(check_disturbance(plan, options));
     TRY(choose_halo(plan, problem, options, strategy, machine));
+    snprintf(plan->kernel, sizeof plan->kernel, "%s %s %s %s", problem->shape->name,
+             stencil_precision_name(problem->precision),
+             plan->sweep == STENCIL_SWEEP_stamped ? "stamped" : "stream",
+             stencil_barriers[strategy->barrier].name);
     plan->host_bytes = field_count(problem) * stencil_layout_bytes(&problem->layout);
     plan->host_available_bytes = stencil_memory_available_bytes();
     if (plan->backend == STENCIL_BACKEND_CPU)

@@ -251,8 +251,11 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
     machine.cpu_threads = r->threads;
     if (r->small)
         machine.cpu_cache_bytes = 1;
-    for (int i = 0; i < machine.gpu_count && r->small; i++)
-        machine.gpu[i].sm_count = 1;
+    for (int i = 0; i < machine.gpu_count && r->small; i++) {
+        machine.gpu[i].sm_count = r->parts > 1 ? 0 : 1; /* one for each part */
+        for (int p = 0; p < r->parts && r->parts > 1; p++)
+            machine.gpu[i].sm_count += r->gpu[p] == i;
+    }
     stencil_run_options options = {.sync = stencil_strategy_at(r->strategy).name,
                                    .backend = r->backend,
                                    .cut = {r->cut[0], r->cut[1], r->cut[2]},

@@ -57,8 +57,10 @@ class Options(CommandTest):
         self.refused(USAGE, ["--output", "--no-output"], "p.h5", "--output", "x.h5", "--no-output")
 
     def test_too_many_entries(self):
-        self.refused(BAD_DATA, ["p.h5", "spacing", "2"], "p.h5", "--spacing", "1,1,1")
-        self.refused(BAD_DATA, ["p.h5", "boundary", "2"], "p.h5", "--boundary", "fixed,fixed,fixed")
+        self.refused(USAGE, ["--spacing", "2"], "p.h5", "--spacing", "1,1,1")
+        self.refused(USAGE, ["--boundary", "2"], "p.h5", "--boundary", "fixed,fixed,fixed")
+        self.refused(USAGE, ["--boundary", "2"], "new", "x.h5", "--problem", "heat", "--size", "9x9", "--boundary",
+                     "fixed,fixed,fixed")
 
     def test_new(self):
         self.refused(USAGE, ["--size"], "new", "x.h5", "--problem", "heat")
@@ -79,6 +81,7 @@ class Options(CommandTest):
 
     def test_unstable_time_step(self):
         self.refused(BAD_DATA, ["p.h5", "dt", "largest stable", "0.25"], "p.h5", "--problem", "heat", "--dt", 1)
+        self.refused(USAGE, ["dt", "largest stable"], "new", "x.h5", "--problem", "heat", "--size", "9x9", "--dt", 100)
 
 
 class Files(CommandTest):

@@ -200,20 +200,26 @@ static void rows_find_each_other(void **state) {
     add_row(&then, "skipped", 2, 1, 0, 0);
     add_statement(&then, "says", 1, "completes");
     add_statement(&then, "says", 2, "completes");
+    add_statement(&then, "says", 3, "agree: 4.03 and 4.02");
+    add_statement(&then, "says", 4, "agree: 4.03 and 4.02");
     add_row(&now, "new", 2, 1, 0.01, 11);
     add_row(&now, "a", 4, 2, 0.01, 11); /* in another order */
     add_row(&now, "a", 2, 2, 0.01, 11);
     add_row(&now, "skipped", 2, 1, 0, 0);
     add_statement(&now, "says", 1, "completes");
     add_statement(&now, "says", 2, "deadlocks");
+    add_statement(&now, "says", 3, "agree: 4.03 and 4.04");
+    add_statement(&now, "says", 4, "disagree: 4.03 and 4.31");
     assert_int_equal(stencil_bench_compare(&then, &now, 0.03, &c, &count, why), STENCIL_OK);
-    assert_int_equal(count, 6);
+    assert_int_equal(count, 8);
     assert_int_equal(find(c, count, "a", 2), STENCIL_VERDICT_SLOWER);
     assert_int_equal(find(c, count, "a", 4), STENCIL_VERDICT_SAME);
     assert_int_equal(find(c, count, "new", 2), STENCIL_VERDICT_NEW);
     assert_int_equal(find(c, count, "gone", 2), STENCIL_VERDICT_GONE);
     assert_int_equal(find(c, count, "says", 1), STENCIL_VERDICT_SAME);
     assert_int_equal(find(c, count, "says", 2), STENCIL_VERDICT_CHANGED);
+    assert_int_equal(find(c, count, "says", 3), STENCIL_VERDICT_SAME);
+    assert_int_equal(find(c, count, "says", 4), STENCIL_VERDICT_CHANGED);
     free(c);
     stencil_bench_result_destroy(&then);
     stencil_bench_result_destroy(&now);
