@@ -90,11 +90,13 @@ bool script_range(const script *s, int first, const bench_scale *scale, double *
     return positive;
 }
 
-static void set_value_axis(const script *s, int first, const bench_scale *scale) {
+/* Returns whether the axis is logarithmic. */
+static bool set_value_axis(const script *s, int first, const bench_scale *scale) {
     double low, high;
     char label[96];
     const bool positive = script_range(s, first, scale, &low, &high);
-    if (positive && high > SCRIPT_LOG_RATIO * low)
+    const bool logarithmic = positive && high > SCRIPT_LOG_RATIO * low;
+    if (logarithmic)
         fputs("set logscale y\nset yrange [*:*]\n", s->out);
     else
         fprintf(s->out, "unset logscale y\nset yrange [%s:*]\n", positive ? "0" : "*");
@@ -102,6 +104,7 @@ static void set_value_axis(const script *s, int first, const bench_scale *scale)
     fputs("set ylabel ", s->out);
     script_quote(s->out, label);
     fputc('\n', s->out);
+    return logarithmic;
 }
 
 void script_visit_places(script *s, int series, int outer, script_visitor visit, void *context) {
@@ -236,20 +239,48 @@ static int visit_box_rows(script *s, int first, const bench_scale *scale, int pa
     return at;
 }
 
+/* Where single samples lie so far away that nothing else could be seen, the axis ends at once the range from
+ * p5 to p95 beyond either, and a label counts them. */
+static void clip_box_axis(const script *s, int first, const bench_scale *scale) {
+    double low = INFINITY, high = -INFINITY, smallest = INFINITY, largest = -INFINITY;
+    int beyond = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = first; i < s->series_count; i++)
+            for (int k = 0; k < s->series[i].count && script_same_panel(s, first, i); k++) {
+                const stencil_bench_row *row = script_row(s, i, k);
+                const stencil_statistics *t = &row->statistics;
+                for (int64_t n = 0; n < row->sample_count && pass == 1; n++)
+                    beyond += row->sample[n] < low || row->sample[n] > high;
+                if (row->sample_count == 0 || pass == 1)
+                    continue;
+                low = fmin(low, t->p5 - (t->p95 - t->p5));
+                high = fmax(high, t->p95 + (t->p95 - t->p5));
+                smallest = fmin(smallest, t->smallest);
+                largest = fmax(largest, t->largest);
+            }
+    if (smallest > 0) /* the axis begins at 0 */
+        low = smallest = 0;
+    if (largest - smallest > SCRIPT_CLIP_RATIO * (high - low))
+        fprintf(s->out,
+                "set yrange [%.9g:%.9g]\nset label 1 \"%d samples beyond\" at graph 0.98, 0.94 right\n",
+                low / scale->factor, high / scale->factor, beyond);
+}
+
 static void print_box_panel(script *s, int first, bool data) {
     const bench_scale scale = script_scale(s, first);
     if (data) {
         visit_box_rows(s, first, &scale, 0);
         return;
     }
-    set_value_axis(s, first, &scale);
+    if (!set_value_axis(s, first, &scale))
+        clip_box_axis(s, first, &scale);
     fputs("set style fill solid 0.25 border\nset style boxplot sorted outliers pointtype 7\nset boxwidth "
           "0.5\nset pointsize 0.4\nset xtics rotate by -35 nomirror (",
           s->out);
     const int count = visit_box_rows(s, first, &scale, 1);
     fprintf(s->out, ")\nset xrange [0.25:%d.75]\n", count);
     visit_box_rows(s, first, &scale, 2);
-    fputc('\n', s->out);
+    fputs("\nunset label 1\n", s->out);
 }
 
 static void count_place(script *s, int series, const int64_t *at, void *context) {

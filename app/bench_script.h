@@ -6,6 +6,8 @@
 
 /* Above this ratio of the largest to the smallest number an axis is logarithmic. */
 #define SCRIPT_LOG_RATIO 20.0
+/* Above this ratio of all samples' range to that of most of them a box plot shows most of them. */
+#define SCRIPT_CLIP_RATIO 3.0
 
 /* A line's axis that is no longer than this has a mark at every whole number. */
 #define SCRIPT_TICS_MAX 8
