@@ -138,11 +138,14 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
 }
 
 /* What a test asks for must be possible, or it would show nothing. */
-static stencil_status check_disturbance(const stencil_plan *plan, const stencil_run_options *options) {
+static stencil_status check_disturbance(const stencil_plan *plan, const stencil_problem *problem,
+                                        const stencil_run_options *options) {
     const stencil_disturbance *d = &options->patience.disturbance;
     CHECK((d->delay_ns == 0 && d->absent_step == 0) || plan->barrier != STENCIL_BARRIER_none, USAGE,
           "--inject-delay and --inject-absent are for persistent loops; %s has no barrier of its own",
           plan->strategy);
+    CHECK(d->absent_step <= problem->stop.steps, USAGE, "--inject-absent %lld: there are at most %lld steps",
+          (long long)d->absent_step, (long long)problem->stop.steps);
     CHECK(d->absent_part <= (uint32_t)plan->cut.parts, USAGE,
           "--inject-absent-part %u: there are %d parts (0 … %d)", (unsigned)d->absent_part - 1,
           plan->cut.parts, plan->cut.parts - 1);
@@ -401,7 +404,7 @@ stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *prob
         stencil_strategy_unavailable(stencil_strategy_index(plan->strategy), plan->backend, machine);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s", plan->strategy, why);
     TRY(choose_parts(plan, problem, options, parts));
-    TRY(check_disturbance(plan, options));
+    TRY(check_disturbance(plan, problem, options));
     TRY(choose_halo(plan, problem, options, strategy, machine));
     snprintf(plan->kernel, sizeof plan->kernel, "%s %s %s %s", problem->shape->name,
              stencil_precision_name(problem->precision),

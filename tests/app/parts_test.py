@@ -76,6 +76,8 @@ class Parts(CommandTest):
         self.make()
         self.refused(64, ["--inject-absent-part 7", "4 parts"], "p.h5", "--parts", 4, "--sync", "neighbor", "-j", 4,
                      "--inject-absent", 5, "--inject-absent-part", 7)
+        self.refused(64, ["--inject-absent 500", "20 steps"], "p.h5", "--parts", 4, "--sync", "neighbor", "-j", 4, "--steps", 20,
+                     "--inject-absent", 500)
         done = self.ok("p.h5", "--parts", 4, "--sync", "neighbor", "-j", 4, "--inject-absent", 5, "--inject-absent-part",
                        3, "--barrier-timeout", "0.1", code=70)
         self.assertIn("waited for more than", done.stderr)
