@@ -22,9 +22,6 @@ typedef struct bench_scale {
  * not count. */
 bench_scale bench_scale_of(const stencil_bench_result *result, const int *row, int count);
 
-/* A number with four digits that count, never in powers of ten (returned). */
-const char *bench_number(double value, char text[TABLE_CELL_SIZE]);
-
 /* A value of a row in its scale (returned). */
 const char *bench_value(double value, const bench_scale *scale, char text[TABLE_CELL_SIZE]);
 

@@ -239,31 +239,44 @@ static int visit_box_rows(script *s, int first, const bench_scale *scale, int pa
     return at;
 }
 
-/* Where single samples lie so far away that nothing else could be seen, the axis ends at once the range from
- * p5 to p95 beyond either, and a label counts them. */
+/* What a panel of boxes has: all samples, and most of them, the range from p5 to p95 once more on either
+ * side; without a factor. */
+typedef struct box_range {
+    double smallest, largest, low, high;
+} box_range;
+
+static void widen(box_range *range, const stencil_statistics *t) {
+    range->smallest = fmin(range->smallest, t->smallest);
+    range->largest = fmax(range->largest, t->largest);
+    range->low = fmin(range->low, t->p5 - (t->p95 - t->p5));
+    range->high = fmax(range->high, t->p95 + (t->p95 - t->p5));
+}
+
+static int count_beyond(const box_range *range, const stencil_bench_row *row) {
+    int count = 0;
+    for (int64_t i = 0; i < row->sample_count; i++)
+        count += row->sample[i] < range->low || row->sample[i] > range->high;
+    return count;
+}
+
+/* Where single samples lie so far away that nothing else could be seen, the axis holds most of them, and a
+ * label counts the others. */
 static void clip_box_axis(const script *s, int first, const bench_scale *scale) {
-    double low = INFINITY, high = -INFINITY, smallest = INFINITY, largest = -INFINITY;
+    box_range range = {INFINITY, -INFINITY, INFINITY, -INFINITY};
     int beyond = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = first; i < s->series_count; i++)
-            for (int k = 0; k < s->series[i].count && script_same_panel(s, first, i); k++) {
-                const stencil_bench_row *row = script_row(s, i, k);
-                const stencil_statistics *t = &row->statistics;
-                for (int64_t n = 0; n < row->sample_count && pass == 1; n++)
-                    beyond += row->sample[n] < low || row->sample[n] > high;
-                if (row->sample_count == 0 || pass == 1)
-                    continue;
-                low = fmin(low, t->p5 - (t->p95 - t->p5));
-                high = fmax(high, t->p95 + (t->p95 - t->p5));
-                smallest = fmin(smallest, t->smallest);
-                largest = fmax(largest, t->largest);
-            }
-    if (smallest > 0) /* the axis begins at 0 */
-        low = smallest = 0;
-    if (largest - smallest > SCRIPT_CLIP_RATIO * (high - low))
-        fprintf(s->out,
-                "set yrange [%.9g:%.9g]\nset label 1 \"%d samples beyond\" at graph 0.98, 0.94 right\n",
-                low / scale->factor, high / scale->factor, beyond);
+    for (int i = first; i < s->series_count; i++)
+        for (int k = 0; k < s->series[i].count && script_same_panel(s, first, i); k++)
+            if (script_row(s, i, k)->sample_count > 0)
+                widen(&range, &script_row(s, i, k)->statistics);
+    if (range.smallest > 0) /* the axis begins at 0 */
+        range.low = range.smallest = 0;
+    if (!(range.largest - range.smallest > SCRIPT_CLIP_RATIO * (range.high - range.low)))
+        return;
+    for (int i = first; i < s->series_count; i++)
+        for (int k = 0; k < s->series[i].count && script_same_panel(s, first, i); k++)
+            beyond += count_beyond(&range, script_row(s, i, k));
+    fprintf(s->out, "set yrange [%.9g:%.9g]\nset label 1 \"%d samples beyond\" at graph 0.98, 0.94 right\n",
+            range.low / scale->factor, range.high / scale->factor, beyond);
 }
 
 static void print_box_panel(script *s, int first, bool data) {

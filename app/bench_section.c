@@ -6,14 +6,9 @@
 #include "app/bench.h"
 #include "app/text.h"
 
-const char *bench_number(double value, char text[TABLE_CELL_SIZE]) {
-    snprintf(text, TABLE_CELL_SIZE, fabs(value) >= 9999.5 && fabs(value) < 1e15 ? "%.0f" : "%.4g", value);
-    return text;
-}
-
 const char *bench_value(double value, const bench_scale *scale, char text[TABLE_CELL_SIZE]) {
     if (scale->decimals < 0)
-        return bench_number(value / scale->factor, text);
+        return text_number(value / scale->factor, text);
     snprintf(text, TABLE_CELL_SIZE, "%.*f", scale->decimals, value / scale->factor);
     return text;
 }
@@ -147,7 +142,7 @@ static void add_columns(const listing *l, table *t) {
 /* A number, or an empty cell. */
 static void add_number(table *t, bool there, double value) {
     char text[TABLE_CELL_SIZE];
-    table_add_cell(t, "%s", there && !isnan(value) ? bench_number(value, text) : "");
+    table_add_cell(t, "%s", there && !isnan(value) ? text_number(value, text) : "");
 }
 
 static void add_value(table *t, double value, const bench_scale *scale) {

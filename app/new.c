@@ -123,9 +123,8 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
     signals_collect();
     stencil_status status = stencil_generate(&generate);
     if (status == STENCIL_BAD_DATA) { /* all that it knows comes from options */
-        char message[sizeof stencil_error_last()->message];
-        snprintf(message, sizeof message, "%s", stencil_error_last()->message);
-        status = stencil_error_set(STENCIL_USAGE, __FILE__, __LINE__, "", "%s", message);
+        const stencil_error seen = *stencil_error_last();
+        status = stencil_error_set(STENCIL_USAGE, seen.file, seen.line, seen.expression, "%s", seen.message);
     }
     TRY(text_name_out_of_memory(status, path));
     if (options->quiet)

@@ -115,8 +115,8 @@ static void print_rates(FILE *out, const run_record *run) {
     char source[TEXT_SIZE] = "";
     if (report->bytes_per_cell > 2 * bytes)
         snprintf(source, sizeof source, ", read b %d", bytes);
-    const double step_us = stencil_report_step_us(report);
-    print_entry(out, "Time/step", step_us < 9999.5 ? "%.4g µs" : "%.0f µs", step_us);
+    char step[TEXT_SIZE];
+    print_entry(out, "Time/step", "%s µs", text_number(stencil_report_step_us(report), step));
     print_entry(out, "Rate", "%.4g Gcell/s", rate);
     print_entry(
         out, "Bandwidth", "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
@@ -162,6 +162,7 @@ static void print_limits(FILE *out, const stencil_stop *stop) {
 
 /* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
 static void print_parts(FILE *out, const run_record *run) {
+    static const char *const names[STENCIL_AXES] = {"z", "y", "x"};
     const stencil_plan *plan = run->plan;
     const int rank = run->problem->rank, first = STENCIL_AXES - rank;
     for (int p = 0; p < plan->cut.parts; p++) {
@@ -172,8 +173,8 @@ static void print_parts(FILE *out, const run_record *run) {
         if (plan->backend == STENCIL_BACKEND_GPU)
             snprintf(where, sizeof where, " on GPU %d", part->gpu);
         for (int axis = STENCIL_X, at = 0; axis >= first && plan->cut.parts > 1; axis--)
-            at += snprintf(begin + at, sizeof begin - (size_t)at, "%s%c %" PRId64,
-                           axis < STENCIL_X ? ", " : " from ", "zyx"[axis], part -> first[axis]);
+            at += snprintf(begin + at, sizeof begin - (size_t)at, "%s %s %" PRId64,
+                           axis < STENCIL_X ? "," : " from", names[axis], part->first[axis]);
         print_entry(out, title, "%d of %d%s: %s updated cells%s", p + 1, plan->cut.parts, where,
                     text_extent(part->n + first, rank, extent, sizeof extent), begin);
     }

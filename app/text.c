@@ -1,6 +1,7 @@
 #include "app/text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,11 @@ const char *text_duration(double seconds, char text[TEXT_SIZE]) {
         snprintf(text, TEXT_SIZE, "%ld min %02ld s", whole / 60, whole % 60);
     else
         snprintf(text, TEXT_SIZE, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
+    return text;
+}
+
+const char *text_number(double value, char text[TEXT_SIZE]) {
+    snprintf(text, TEXT_SIZE, fabs(value) >= 9999.5 && fabs(value) < 1e15 ? "%.0f" : "%.4g", value);
     return text;
 }
 

@@ -15,6 +15,9 @@ const char *text_duration(double seconds, char text[TEXT_SIZE]);
 /* "16 641", "1 073 741 824": groups of three (returned). */
 const char *text_count(int64_t count, char text[TEXT_SIZE]);
 
+/* Four digits that count, or a whole number from 10 000 on (returned). */
+const char *text_number(double value, char text[TEXT_SIZE]);
+
 /* Array-order extents as they are written in --size, x first: "129 x 65" (returned). */
 const char *text_extent(const int64_t *extent, int rank, char *text, size_t size);
 

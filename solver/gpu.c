@@ -5,7 +5,7 @@
 /* Of edge cells that come stamped: two sets of words, the entry of who sends each and of those who read it,
  * at most so many tiles around a cell. */
 static int64_t inbox_bytes(const stencil_problem *problem, const stencil_cut *cut) {
-    const int64_t words = 2 * (int64_t)stencil_precision_bytes(problem->precision) / 4;
+    const int64_t words = 2 * stencil_inbox_words(problem->precision);
     const int64_t readers = problem->rank == 3 ? 8 : 4;
     return stencil_inbox_slots_most(problem, cut) *
            (words * (int64_t)sizeof(uint64_t) + (1 + readers) * (int64_t)sizeof(stencil_edge));
@@ -13,14 +13,13 @@ static int64_t inbox_bytes(const stencil_problem *problem, const stencil_cut *cu
 
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo) {
     const int64_t chunks = stencil_chunk_count(problem->n);
-    const int64_t fields = problem->spec.source != STENCIL_SOURCE_NONE || problem->b.data != NULL ? 3 : 2;
     stencil_layout layout;
     if (stencil_cut_layout(&layout, cut, problem) != STENCIL_OK)
         return INT64_MAX;
     const int64_t set = stencil_cut_is_slabs(cut, problem)
                             ? chunks / cut->parts + 2 * chunks / problem->n[STENCIL_Z]
                             : chunks;
-    return fields * stencil_layout_bytes(&layout) +
+    return stencil_gpu_fields(problem) * stencil_layout_bytes(&layout) +
            (halo == STENCIL_HALO_STAMPED ? inbox_bytes(problem, cut) : 0) +
            (2 * set + stencil_fold_scratch_count(chunks) + 65536 + 2 * STENCIL_FOLD_VALUES) *
                (int64_t)sizeof(double);
@@ -270,9 +269,8 @@ static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *
 stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *plan,
                                   const stencil_problem *problem) {
     *team = (stencil_gpu_team){.plan = plan, .parts = plan->cut.parts, .last_residual = NAN};
-    const stencil_kernel *kernel =
-        stencil_kernel_find(problem->shape->id, problem->precision, plan->sweep, plan->barrier);
-    CHECK(kernel != NULL, INTERNAL, "no kernel for %s", plan->kernel);
+    const stencil_kernel *kernel;
+    TRY(stencil_gpu_find_kernel(plan, problem, &kernel));
     TRY(stencil_cut_layout(&team->layout, &plan->cut, problem));
     stencil_schedule_init(&team->schedule, problem);
     team->slabs = stencil_cut_is_slabs(&plan->cut, problem);

@@ -124,7 +124,16 @@ double stencil_gpu_residual(stencil_gpu_team *team);
 
 /* The longest time between the events `begin` and `end` of the parts, which the loop has recorded. */
 stencil_status stencil_gpu_time_s(stencil_gpu_team *team, double *time_s);
+
+/* The kernel of a plan. INTERNAL: there is none. */
+stencil_status stencil_gpu_find_kernel(const stencil_plan *plan, const stencil_problem *problem,
+                                       const stencil_kernel **kernel);
 #endif
+
+/* Arrays that a step reads or writes: both buffers, and b. */
+static inline int64_t stencil_gpu_fields(const stencil_problem *problem) {
+    return problem->spec.source != STENCIL_SOURCE_NONE || problem->b.data != NULL ? 3 : 2;
+}
 
 /* Device memory of any one part, in bytes; at most. */
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo);

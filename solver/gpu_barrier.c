@@ -99,7 +99,7 @@ static stencil_status hand_out(stencil_gpu_run *gpu, const stencil_neighbors *fo
 static stencil_status hand_out_letters(const stencil_gpu_run *gpu, const stencil_letters *found,
                                        uint32_t **first_there, stencil_edge **edge_there) {
     const stencil_part_plan *part = &gpu->plan->part[gpu->part];
-    const size_t words = stencil_precision_bytes(gpu->team->layout.precision) / 4;
+    const size_t words = (size_t)stencil_inbox_words(gpu->team->layout.precision);
     const uint32_t blocks = (uint32_t)part->grid_blocks, *first = found->first + part->first_block;
     const uint32_t count = first[blocks] - first[0];
     const stencil_letter *letter = found->letter + first[0];
@@ -122,7 +122,7 @@ static stencil_status hand_out_letters(const stencil_gpu_run *gpu, const stencil
 /* The inboxes of all parts have one size. No word of an inbox has the number of a step yet: sets of zeros,
  * which step 0 would have. */
 static stencil_status create_inboxes(stencil_gpu_team *team, const stencil_inboxes *found) {
-    const size_t words = stencil_precision_bytes(team->layout.precision) / 4;
+    const size_t words = (size_t)stencil_inbox_words(team->layout.precision);
     size_t set = 0;
     for (int p = 0; p < team->parts; p++)
         set = words * (size_t)found->slots[p] > set ? words * (size_t)found->slots[p] : set;

@@ -25,6 +25,11 @@ typedef struct stencil_inboxes {
     stencil_letters push, pull;
 } stencil_inboxes;
 
+/* Words that carry a cell, 32 bits of it in each. */
+static inline int64_t stencil_inbox_words(stencil_precision precision) {
+    return (int64_t)stencil_precision_bytes(precision) / 4;
+}
+
 /* Whether the points reach as far as problem->shape along every axis that is not fixed. Otherwise the rims of
  * that axis are kept up to date less deep than the shape looks at (with weight 0), which cells that travel by
  * themselves would not see. */

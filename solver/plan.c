@@ -86,15 +86,15 @@ enum { STAMPED_WORDS_MAX = 65536 };
 
 static bool stamps_pay(const stencil_plan *plan, const stencil_problem *problem,
                        const stencil_machine *machine) {
-    const int64_t words = (int64_t)stencil_precision_bytes(problem->precision) / 4;
-    const int64_t fields = problem->spec.source != STENCIL_SOURCE_NONE || problem->b.data != NULL ? 3 : 2;
     stencil_layout largest;
-    if (words * stencil_inbox_slots_most(problem, &plan->cut) > STAMPED_WORDS_MAX ||
+    if (stencil_inbox_words(problem->precision) * stencil_inbox_slots_most(problem, &plan->cut) >
+            STAMPED_WORDS_MAX ||
         stencil_cut_layout(&largest, &plan->cut, problem) != STENCIL_OK)
         return false;
     for (int p = 0; p < plan->cut.parts; p++) {
         const int gpu = plan->part[p].gpu;
-        if (fields * parts_on(plan, gpu) * stencil_layout_bytes(&largest) > machine->gpu[gpu].l2_bytes)
+        if (stencil_gpu_fields(problem) * parts_on(plan, gpu) * stencil_layout_bytes(&largest) >
+            machine->gpu[gpu].l2_bytes)
             return false;
     }
     return true;
@@ -116,7 +116,7 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     plan->halo = options->halo;
     const bool fits = stencil_inbox_fits(problem);
     const bool stamps = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 &&
-                        stencil_barriers[strategy->barrier].needs == STENCIL_NEEDS_NEIGHBORS;
+                        stencil_strategy_at(stencil_strategy_index(plan->strategy)).stamps;
     CHECK(plan->halo != STENCIL_HALO_STAMPED || fits || plan->cut.parts == 1, USAGE,
           "--halo stamped is not for points that reach less far than %s along an axis that is not fixed: "
           "leave it out",
@@ -127,7 +127,6 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
         plan->halo = STENCIL_HALO_PEER;
     if (plan->halo == STENCIL_HALO_AUTO)
         plan->halo = strategy->copies && (plan->overlap || from >= 0) ? STENCIL_HALO_COPY : STENCIL_HALO_PEER;
-    plan->sweep = plan->halo == STENCIL_HALO_STAMPED ? STENCIL_SWEEP_stamped : STENCIL_SWEEP_stream;
     CHECK(from < 0 || plan->halo == STENCIL_HALO_COPY, UNAVAILABLE,
           "GPU %d cannot reach the memory of GPU %d: --sync %s needs that; openmp and single-thread can copy",
           from, to, plan->strategy);
@@ -258,11 +257,20 @@ static stencil_status fit_clusters(stencil_plan *plan, const stencil_kernel *ker
     return STENCIL_OK;
 }
 
-static stencil_status find_kernel(stencil_plan *plan, const stencil_problem *problem,
+stencil_status stencil_gpu_find_kernel(const stencil_plan *plan, const stencil_problem *problem,
+                                       const stencil_kernel **kernel) {
+    const stencil_sweep_id sweep =
+        plan->halo == STENCIL_HALO_STAMPED ? STENCIL_SWEEP_stamped : STENCIL_SWEEP_stream;
+    *kernel = stencil_kernel_find(problem->shape->id, problem->precision, sweep, plan->barrier);
+    CHECK(*kernel != NULL, INTERNAL, "no kernel for %s", plan->kernel);
+    return STENCIL_OK;
+}
+
+/* Whether the GPUs have it, too. */
+static stencil_status load_kernel(stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_machine *machine, const stencil_kernel **found) {
-    const stencil_kernel *kernel =
-        stencil_kernel_find(problem->shape->id, problem->precision, plan->sweep, plan->barrier);
-    CHECK(kernel != NULL, INTERNAL, "no kernel for %s", plan->kernel);
+    const stencil_kernel *kernel;
+    TRY(stencil_gpu_find_kernel(plan, problem, &kernel));
     for (int p = 0; p < plan->cut.parts; p++) {
         const int id = plan->part[p].gpu, capability = machine->gpu[id].capability;
         TRY_CUDA(cudaSetDevice(id));
@@ -332,7 +340,7 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
                                const stencil_strategy *strategy, const stencil_machine *machine) {
     const stencil_kernel *kernel = NULL;
     stencil_layout largest;
-    TRY(find_kernel(plan, problem, machine, &kernel));
+    TRY(load_kernel(plan, problem, machine, &kernel));
     TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&plan->blocks_per_sm, kernel->function,
                                                            STENCIL_BLOCK_THREADS, 0));
     CHECK(plan->blocks_per_sm > 0, UNAVAILABLE, "GPU %d cannot hold a block of kernel %s", plan->part[0].gpu,
@@ -408,7 +416,7 @@ stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *prob
     TRY(choose_halo(plan, problem, options, strategy, machine));
     snprintf(plan->kernel, sizeof plan->kernel, "%s %s %s %s", problem->shape->name,
              stencil_precision_name(problem->precision),
-             plan->sweep == STENCIL_SWEEP_stamped ? "stamped" : "stream",
+             plan->halo == STENCIL_HALO_STAMPED ? "stamped" : "stream",
              stencil_barriers[strategy->barrier].name);
     plan->host_bytes = field_count(problem) * stencil_layout_bytes(&problem->layout);
     plan->host_available_bytes = stencil_memory_available_bytes();

@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-#include "kernels/table.h"
+#include "kernels/sweep.h"
 #include "solver/cut.h"
 #include "solver/device.h"
 #include "solver/report.h"
@@ -94,7 +94,6 @@ typedef struct stencil_plan {
     stencil_cut cut;
     stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.parts] */
     stencil_halo_mode halo;                    /* not AUTO */
-    stencil_sweep_id sweep;                    /* of the GPU's kernel */
     bool overlap;
     int64_t tile[3];                  /* cells per tile (z, y, x), the same in all parts */
     int registers;                    /* per thread */

@@ -251,8 +251,7 @@ static void wrapping(const trial *t, const oracle_trace *trace, int strategy, co
 
 /* A part all of whose blocks stop: everybody else gives up, and the next run works. */
 static void absent(const trial *t, const oracle_trace *trace, int strategy, const division *d) {
-    const int64_t last = here.gpus > 1 ? 7 : 9; /* devices are reset after each, which takes seconds */
-    for (int64_t step = 7; step <= last; step += 2) {
+    for (int64_t step = 7; step <= 9; step += 2) {
         trial_run r = run_of(strategy, d, &exchanges[0], 40);
         r.threads = 4;
         r.patience.timeout_s = 0.05;
