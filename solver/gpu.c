@@ -327,10 +327,11 @@ void stencil_gpu_destroy(stencil_gpu_team *team) {
     for (int p = 0; p < team->parts; p++)
         destroy_part(&team->part[p]);
     cudaFreeHost(team->values);
-    for (int p = 0; p < team->parts && team->alarmed; p++) {
-        cudaSetDevice(team->part[p].device);
-        cudaDeviceReset();
-    }
+    if (team->alarmed && stencil_barriers[team->plan->barrier].needs == STENCIL_NEEDS_RESET)
+        for (int p = 0; p < team->parts; p++) {
+            cudaSetDevice(team->part[p].device);
+            cudaDeviceReset();
+        }
     if (team->parts > 0)
         cudaSetDevice(team->part[0].device);
     *team = (stencil_gpu_team){0};

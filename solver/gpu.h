@@ -71,9 +71,8 @@ struct stencil_gpu_team {
     stencil_gpu_run part[STENCIL_PARTS_MAX];
     stencil_layout layout; /* of all parts */
     stencil_schedule schedule;
-    bool slabs; /* a part's rows follow each other in the whole field */
-    /* A barrier was given up: what the driver keeps of it may be wrong, the devices are reset. */
-    bool alarmed;
+    bool slabs;   /* a part's rows follow each other in the whole field */
+    bool alarmed; /* a barrier was given up */
     stencil_status (*after_step)(stencil_gpu_run *gpu); /* of a loop driven by the host, or NULL */
     double last_residual;
     int64_t chunk_count;

@@ -68,7 +68,7 @@ static stencil_status hand_out(stencil_gpu_run *gpu, const stencil_neighbors *fo
     const uint32_t blocks = (uint32_t)part->grid_blocks, *first = found->first + part->first_block;
     const uint32_t entries = first[blocks] - first[0];
     uint32_t *own = malloc((2 * (size_t)blocks + 1 + entries + 1) * sizeof *own);
-    uint32_t *announce = own + blocks + 1, *list = announce + blocks, count = 0;
+    uint32_t *announce = own + blocks + 1, *list = announce + blocks, count = 0, most = 0;
     CHECK(own != NULL, NO_MEMORY, "no memory for the neighbours of %u blocks", (unsigned)blocks);
     for (uint32_t b = 0; b < blocks; b++) {
         own[b] = count;
@@ -79,6 +79,7 @@ static stencil_status hand_out(stencil_gpu_run *gpu, const stencil_neighbors *fo
             if (!stamped || other == gpu->part)
                 list[count++] = found->list[i];
         }
+        most = count - own[b] > most ? count - own[b] : most;
     }
     own[blocks] = count;
     list[count] = 0; /* never empty: an address to hand over */
@@ -90,6 +91,7 @@ static stencil_status hand_out(stencil_gpu_run *gpu, const stencil_neighbors *fo
     free(own);
     gpu->sweep.barrier.neighbor_first = gpu->neighbor_first;
     gpu->sweep.barrier.neighbor = gpu->neighbor;
+    gpu->sweep.barrier.neighbor_most = most;
     gpu->sweep.barrier.announce = gpu->announce;
     return status;
 }

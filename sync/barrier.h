@@ -34,6 +34,7 @@ typedef enum stencil_barrier_id {
 /* What the host has to provide beside memory. */
 typedef enum stencil_barrier_needs {
     STENCIL_NEEDS_NOTHING,
+    STENCIL_NEEDS_RESET,     /* of the device after an alarm: the driver keeps its word */
     STENCIL_NEEDS_NEIGHBORS, /* lists of whom to wait for */
     STENCIL_NEEDS_CLUSTERS,  /* a launch in thread-block clusters */
     STENCIL_NEEDS_PEERS      /* nothing but memory; made for several parts */
@@ -78,6 +79,7 @@ typedef struct stencil_barrier_state {
     /* Own participants in turn, numbered from 0; whom they name is numbered over all parts. */
     const uint32_t *neighbor_first; /* [own participants + 1] and */
     const uint32_t *neighbor;       /* [neighbor_first[…]]: whom each waits for in sync() */
+    uint32_t neighbor_most;         /* the longest of these lists */
     const uint32_t *announce;       /* [own participants]: bit p, somebody of part p waits for it; NULL: all
                                        neighbours are of the same part */
     uint32_t *const *peer_words;    /* [parts] the words of every part; NULL: one part */

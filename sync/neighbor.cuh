@@ -44,16 +44,12 @@ struct neighbor_barrier {
     __device__ __forceinline__ static uint32_t watchers() {
         return threads() > 64 ? threads() - 64 : threads() - 1;
     }
-    /* Whether the list is longer than one entry for each watching thread. */
-    __device__ __forceinline__ static bool &more() {
-        __shared__ bool is_long;
-        return is_long;
-    }
-    __device__ __forceinline__ uint32_t count() const {
-        return s.neighbor_first[blockIdx.x + 1] - s.neighbor_first[blockIdx.x];
-    }
-    __device__ __forceinline__ uint32_t *watched(uint32_t entry) const {
-        return stencil_barrier_flag(&s, s.neighbor[s.neighbor_first[blockIdx.x] + entry]);
+    /* The flag of an entry of this block's list; NULL behind its end. */
+    __device__ __forceinline__ static uint32_t *watched(const stencil_barrier_state &s, uint32_t entry) {
+        const uint32_t first = s.neighbor_first[blockIdx.x];
+        return entry < s.neighbor_first[blockIdx.x + 1] - first
+                   ? stencil_barrier_flag(&s, s.neighbor[first + entry])
+                   : nullptr;
     }
     __device__ __forceinline__ static uint32_t *remote_flag(const stencil_barrier_state &s, uint32_t part) {
         return s.announce != nullptr && part < s.parts && (s.announce[blockIdx.x] >> part & 1) != 0
@@ -65,14 +61,12 @@ struct neighbor_barrier {
     __device__ explicit neighbor_barrier(const stencil_barrier_state &state)
         : s(state), epoch(*stencil_barrier_flag(&state, state.first + blockIdx.x)), flag(nullptr) {
         const uint32_t t = thread_in_block();
-        if (t == 0)
-            more() = count() > watchers(); /* read after the __syncthreads() of arrive() */
         if (t == threads() - 1)
             flag = stencil_barrier_flag(&s, s.first + blockIdx.x);
         else if (t >= watchers())
             flag = remote_flag(s, t - watchers());
-        else if (watchers() - 1 - t < count())
-            flag = watched(watchers() - 1 - t);
+        else
+            flag = watched(s, watchers() - 1 - t);
     }
 
     /* Blocks of one or two warps have no warp to spare for this. */
@@ -93,12 +87,15 @@ struct neighbor_barrier {
             spin(s, step, [&] { return stencil_reached(load_acquire(other), epoch); });
     }
 
-    /* What is left of a long list. A function of its own: its registers are not the march's. */
+    /* What is left of a long list, where any list of the part is longer than a block has watching threads:
+     * that is a constant of the launch, which costs no trip to memory. A function of its own: its registers
+     * are not the march's. */
     static __device__ __noinline__ void watch_more(const stencil_barrier_state &s, uint32_t epoch,
                                                    int64_t step) {
-        const uint32_t first = s.neighbor_first[blockIdx.x], count = s.neighbor_first[blockIdx.x + 1] - first;
-        for (uint32_t i = 2 * watchers() - 1 - thread_in_block(); i < count; i += watchers())
-            watch(s, stencil_barrier_flag(&s, s.neighbor[first + i]), epoch, step);
+        const uint32_t *other;
+        for (uint32_t i = 2 * watchers() - 1 - thread_in_block(); (other = watched(s, i)) != nullptr;
+             i += watchers())
+            watch(s, other, epoch, step);
     }
 
     __device__ __forceinline__ void arrive() {
@@ -117,7 +114,7 @@ struct neighbor_barrier {
         const uint32_t t = thread_in_block();
         if (t < watchers() && flag != nullptr)
             watch(s, flag, epoch, step);
-        if (more() && t < watchers())
+        if (s.neighbor_most > watchers() && t < watchers())
             watch_more(s, epoch, step);
         __syncthreads();
     }

@@ -83,6 +83,7 @@ static stencil_status pass(const bench *b, const grid_case *c, int64_t passes, b
     p.state.participants = c->blocks;
     p.state.neighbor_first = b->ring[c->ring].first;
     p.state.neighbor = b->ring[c->ring].list;
+    p.state.neighbor_most = 2;
     void *arguments[] = {&p};
     /* Each barrier counts in its own way. The blocks' words stand behind those of the barriers. */
     TRY_CUDA(cudaMemset(b->words, 0, b->words_bytes + c->blocks * sizeof *b->word));
@@ -188,9 +189,7 @@ static stencil_status add_case(bench *b, const stencil_gpu *gpu, stencil_bench_r
 static bool applies(int barrier, const stencil_bench_options *options) {
     if (barrier == STENCIL_GRID_FAULT)
         return options->inject_fault;
-    const stencil_barrier_needs needs = stencil_barriers[barrier].needs;
-    return needs == STENCIL_NEEDS_NOTHING || needs == STENCIL_NEEDS_NEIGHBORS ||
-           needs == STENCIL_NEEDS_CLUSTERS;
+    return stencil_barriers[barrier].needs != STENCIL_NEEDS_PEERS;
 }
 
 /* With a planted fault only what shows it: few shapes. */

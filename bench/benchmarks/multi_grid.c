@@ -87,6 +87,7 @@ static stencil_multi_grid_passes arguments_of(const bench *b, const multi_case *
                   .part = (uint32_t)part,
                   .neighbor_first = m->first,
                   .neighbor = m->list,
+                  .neighbor_most = 2,
                   .announce = m->announce,
                   .peer_words = m->peers,
                   .peer_alarm = m->peers + b->gpu_count,

@@ -31,9 +31,10 @@ static bool grid_wide(int which) {
 
 /* Barriers with a time limit that need nothing but memory of one GPU and a cooperative launch. */
 static bool exists(int which) {
-    const int barrier = which - STENCIL_PARTIAL_LIMITED;
-    return stencil_partial_kernel(which) != NULL &&
-           (barrier < 0 || stencil_barriers[barrier].needs == STENCIL_NEEDS_NOTHING);
+    if (stencil_partial_kernel(which) == NULL || which < STENCIL_PARTIAL_LIMITED)
+        return stencil_partial_kernel(which) != NULL;
+    const stencil_barrier_needs needs = stencil_barriers[which - STENCIL_PARTIAL_LIMITED].needs;
+    return needs == STENCIL_NEEDS_NOTHING || needs == STENCIL_NEEDS_RESET;
 }
 
 typedef struct memory {
@@ -73,7 +74,7 @@ static stencil_status launch_case(const memory *m, int which, stencil_partial_ou
     return ended ? look(m, blocks * threads, outcome) : STENCIL_OK;
 }
 
-/* A barrier that was given up may leave the driver's own words wrong: the device is reset behind it. */
+/* A group of the library that was given up may leave the driver's own words wrong: the device is reset. */
 static stencil_status run_case(const stencil_bench_options *options, int which,
                                stencil_partial_outcome *outcome) {
     memory m = {0};
