@@ -40,7 +40,7 @@ double stencil_two_counts_add(stencil_two_counts *two, double high, double low);
 
 /* The same of `count` pairs of launches, by the medians of each kind: a launch in which the host was
  * interrupted counts for no more than another one. */
-enum { STENCIL_PAIRS_MAX = 200 };
+enum { STENCIL_PAIRS_MAX = 1000 };
 double stencil_two_counts_add_pairs(stencil_two_counts *two, const double *high, const double *low,
                                     int count);
 
