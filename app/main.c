@@ -46,7 +46,7 @@ static void print_overview(FILE *out) {
           "  stencil compare p.out.h5 other.out.h5\n"
           "\nExit codes:\n"
           "   0  converged, or all steps done    69  device not available\n"
-          "   1  files differ                    70  internal error\n"
+          "   1  files differ                    70  barrier given up, internal error\n"
           "   2  not converged, or diverged      71  out of memory\n"
           "  64  wrong use                       73  cannot create the output\n"
           "  65  bad input data                  74  input/output error\n"
