@@ -13,7 +13,7 @@
 #include "bench/benchmarks/add_kernels.h"
 
 /* Differences of the two repeat counts: from the paper's table, and one that no jitter of the CPU's clock
- * reaches. BASE: the lower count, some 30 us. A kernel that were over before the host begins to wait for it
+ * reaches. BASE: the lower count, some 30 us. A kernel that is over before the host begins to wait for it
  * would be timed too long, and by how much depends on the host. */
 enum { LARGE = 1 << 20, BASE = 1 << 14, CASES_MAX = 16 };
 static const int differences[] = {2048, 5120, 10240, 51200, LARGE};
