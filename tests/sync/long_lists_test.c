@@ -11,61 +11,58 @@
 
 #include <cuda_runtime_api.h>
 
-#include "bench/benchmarks/grid_kernels.h"
+#include "long_lists.h"
 
-enum { PASSES = 300 };
-
-static int sm_count;
+enum { PASSES = 200, BLOCKS = 120 };
 
 #define CUDA(call) assert_int_equal(call, cudaSuccess)
 
-/* All other blocks, the two next to it (at whose words the kernel looks after each pass) last or left out. */
-static uint32_t fill(uint32_t *first, uint32_t *list, uint32_t blocks, bool with_next) {
+/* All blocks but block 0 wait for each other; block 0 and block 1 do so too, or not. Block 0 stands at the
+ * end of the list of block 1. The longest list. */
+static uint32_t fill(uint32_t *first, uint32_t *list, bool with_late) {
     uint32_t count = 0;
-    for (uint32_t b = 0; b < blocks; b++) {
+    for (uint32_t b = 0; b < BLOCKS; b++) {
         first[b] = count;
-        for (uint32_t away = 2; away < blocks - 1; away++)
-            list[count++] = (b + away) % blocks;
-        if (with_next) {
-            list[count++] = (b + 1) % blocks;
-            list[count++] = (b + blocks - 1) % blocks;
-        }
+        for (uint32_t other = 1; other < BLOCKS; other++)
+            if (other != b && b != 0)
+                list[count++] = other;
+        if (with_late && b < 2)
+            list[count++] = 1 - b;
     }
-    first[blocks] = count;
-    return count / blocks;
+    first[BLOCKS] = count;
+    return first[2] - first[1];
 }
 
-/* How often a block went on before one next to it had arrived. */
-static uint32_t missing(unsigned threads, bool with_next) {
-    const uint32_t blocks = (uint32_t)sm_count;
-    const size_t words = stencil_barrier_word_count(blocks), lists = blocks + 1 + (size_t)blocks * blocks;
-    const size_t zeroed = words + STENCIL_ALARM_WORDS + blocks + 1;
-    uint32_t *device, *host = malloc(lists * sizeof *host), found[STENCIL_ALARM_WORDS], result;
+/* How often block 1 went on before block 0 had arrived. `bound`: of the lists, as the barrier is told; 0: the
+ * right one. */
+static uint32_t missing(unsigned threads, bool with_late, uint32_t bound) {
+    const size_t words = stencil_barrier_word_count(BLOCKS), lists = BLOCKS + 1 + BLOCKS * BLOCKS;
+    const size_t zeroed = words + STENCIL_ALARM_WORDS + 2;
+    uint32_t *device, *host = malloc(lists * sizeof *host), alarm[STENCIL_ALARM_WORDS], result;
     assert_non_null(host);
-    const uint32_t most = fill(host, host + blocks + 1, blocks, with_next);
-    assert_true(most > threads); /* watched by one thread more than once */
+    const uint32_t most = fill(host, host + BLOCKS + 1, with_late);
+    assert_true(most > threads); /* so the last ones are not watched by threads that watch nothing else */
     CUDA(cudaMalloc((void **)&device, (zeroed + lists) * sizeof *device));
     CUDA(cudaMemset(device, 0, zeroed * sizeof *device));
     CUDA(cudaMemcpy(device + zeroed, host, lists * sizeof *host, cudaMemcpyHostToDevice));
-    stencil_grid_passes p = {.state = {.words = device,
-                                       .participants = blocks,
-                                       .parts = 1,
-                                       .neighbor_first = device + zeroed,
-                                       .neighbor = device + zeroed + blocks + 1,
-                                       .neighbor_most = most,
-                                       .timeout_ns = 2000000000,
-                                       .alarm = device + words},
-                             .passes = PASSES,
-                             .word = device + words + STENCIL_ALARM_WORDS,
-                             .missing = device + zeroed - 1};
+    long_lists_passes p = {.state = {.words = device,
+                                     .participants = BLOCKS,
+                                     .parts = 1,
+                                     .neighbor_first = device + zeroed,
+                                     .neighbor = device + zeroed + BLOCKS + 1,
+                                     .neighbor_most = bound > 0 ? bound : most,
+                                     .timeout_ns = 2000000000,
+                                     .alarm = device + words},
+                           .passes = PASSES,
+                           .done = device + zeroed - 2,
+                           .missing = device + zeroed - 1};
     void *arguments[] = {&p};
-    const dim3 grid = {blocks, 1, 1}, block = {threads, 1, 1};
-    CUDA(cudaLaunchCooperativeKernel(stencil_grid_kernel(STENCIL_BARRIER_neighbor, true), grid, block,
-                                     arguments, 0, NULL));
+    const dim3 grid = {BLOCKS, 1, 1}, block = {threads, 1, 1};
+    CUDA(cudaLaunchCooperativeKernel(long_lists_kernel(), grid, block, arguments, 0, NULL));
     CUDA(cudaDeviceSynchronize());
-    CUDA(cudaMemcpy(found, p.state.alarm, sizeof found, cudaMemcpyDeviceToHost));
+    CUDA(cudaMemcpy(alarm, p.state.alarm, sizeof alarm, cudaMemcpyDeviceToHost));
     CUDA(cudaMemcpy(&result, p.missing, sizeof result, cudaMemcpyDeviceToHost));
-    assert_int_equal(found[0], 0);
+    assert_int_equal(alarm[0], 0);
     CUDA(cudaFree(device));
     free(host);
     return result;
@@ -74,26 +71,31 @@ static uint32_t missing(unsigned threads, bool with_next) {
 static void waits_for_the_end_of_the_list(void **state) {
     (void)state;
     for (unsigned threads = 32; threads <= 96; threads += 32)
-        assert_int_equal(missing(threads, true), 0);
+        assert_int_equal(missing(threads, true, 0), 0);
 }
 
-/* The same without them: who is not waited for is seen to be missing. */
-static void sees_who_is_not_in_the_list(void **state) {
+/* Who is not waited for is seen to be missing: without it in the list, and where the barrier takes the lists
+ * for short ones. */
+static void sees_who_is_not_waited_for(void **state) {
     (void)state;
-    assert_true(missing(32, false) > 0);
+    assert_true(missing(32, false, 0) > 0);
+    assert_true(missing(32, true, 1) > 0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(waits_for_the_end_of_the_list),
-        cmocka_unit_test(sees_who_is_not_in_the_list),
+        cmocka_unit_test(sees_who_is_not_waited_for),
     };
+    int blocks_per_sm = 0, sm_count = 0;
     if (cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, 0) != cudaSuccess) {
         printf("no GPU\n");
         return 77;
     }
-    if (sm_count < 100) {
-        printf("%d multiprocessors: lists are not long enough\n", sm_count);
+    if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_per_sm, long_lists_kernel(), 96, 0) !=
+            cudaSuccess ||
+        blocks_per_sm * sm_count < BLOCKS) {
+        printf("%d blocks are not resident at once\n", BLOCKS);
         return 77;
     }
     return cmocka_run_group_tests_name("long lists", tests, NULL, NULL);
