@@ -7,7 +7,7 @@ static __global__ void pass(const __grid_constant__ long_lists_passes p) {
     uint32_t missing = 0;
     for (int64_t i = 1; i <= p.passes; i++) {
         if (blockIdx.x == 0 && threadIdx.x == 0) {
-            __nanosleep(5000);
+            __nanosleep(50000);
             __stcg(p.done, (uint32_t)i);
         }
         barrier.sync(i);
