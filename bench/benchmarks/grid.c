@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "bench/benchmarks/grid_kernels.h"
+#include "bench/benchmarks/ring.h"
 
 enum {
     CLUSTER_BLOCKS = 4,
@@ -83,7 +84,7 @@ static stencil_status pass(const bench *b, const grid_case *c, int64_t passes, b
     p.state.participants = c->blocks;
     p.state.neighbor_first = b->ring[c->ring].first;
     p.state.neighbor = b->ring[c->ring].list;
-    p.state.neighbor_most = 2;
+    p.state.neighbor_most = STENCIL_RING_NEIGHBORS;
     void *arguments[] = {&p};
     /* Each barrier counts in its own way. The blocks' words stand behind those of the barriers. */
     TRY_CUDA(cudaMemset(b->words, 0, b->words_bytes + c->blocks * sizeof *b->word));
@@ -110,15 +111,10 @@ static stencil_status find_ring(bench *b, unsigned blocks, int *index) {
     for (*index = 0; *index < b->ring_count; ++*index)
         if (b->ring[*index].blocks == blocks)
             return STENCIL_OK;
-    const size_t count = (blocks + 1) + 2 * (size_t)blocks;
-    uint32_t *host = malloc(count * sizeof *host), *list = host + blocks + 1;
+    const size_t count = (blocks + 1) + STENCIL_RING_NEIGHBORS * (size_t)blocks;
+    uint32_t *host = malloc(count * sizeof *host);
     CHECK(host != NULL, NO_MEMORY, "no memory for a ring of %u blocks", blocks);
-    for (unsigned i = 0; i <= blocks; i++)
-        host[i] = 2 * i;
-    for (unsigned i = 0; i < blocks; i++) {
-        list[2 * i] = (i + blocks - 1) % blocks;
-        list[2 * i + 1] = (i + 1) % blocks;
-    }
+    stencil_ring_fill(host, host + blocks + 1, 0, blocks, blocks);
     ring *r = &b->ring[b->ring_count];
     cudaError_t state = cudaMalloc((void **)&r->first, count * sizeof *host);
     b->ring_count += state == cudaSuccess;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/benchmarks/cpu.h"
+#include "bench/benchmarks/ring.h"
 #include "bench/benchmarks/team.h"
 #include "sync/barrier.h"
 
@@ -32,14 +33,10 @@ static stencil_status make_place(place *p, stencil_barrier_id id, const char *na
     const uint32_t n = (uint32_t)threads;
     const size_t words = stencil_barrier_word_count(n);
     void *memory;
-    TRY(stencil_memory_alloc(&memory, (int64_t)((words + n + 1 + 2 * n) * sizeof(uint32_t)), "the barriers"));
+    TRY(stencil_memory_alloc(
+        &memory, (int64_t)((words + n + 1 + STENCIL_RING_NEIGHBORS * n) * sizeof(uint32_t)), "the barriers"));
     uint32_t *first = (uint32_t *)memory + words, *list = first + n + 1;
-    for (uint32_t i = 0; i <= n; i++)
-        first[i] = 2 * i;
-    for (uint32_t i = 0; i < n; i++) {
-        list[2 * i] = (i + n - 1) % n;
-        list[2 * i + 1] = (i + 1) % n;
-    }
+    stencil_ring_fill(first, list, 0, n, n);
     p->id = id;
     p->state = (stencil_barrier_state){.words = memory,
                                        .participants = n,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "bench/benchmarks/multi_grid_kernels.h"
+#include "bench/benchmarks/ring.h"
 
 enum {
     BLOCKS_PER_SM_MAX = 32,
@@ -59,20 +60,18 @@ static size_t cleared_bytes(const bench *b) {
 /* The share of a part in a ring of all blocks: its neighbours are numbered over all parts. */
 static stencil_status set_ring(const bench *b, const multi_case *c, int part) {
     const uint32_t n = c->blocks, all = n * (uint32_t)c->gpus, from = n * (uint32_t)part;
-    uint32_t *first = b->host, *list = first + n + 1, *announce = list + 2 * (size_t)n;
-    for (uint32_t i = 0; i <= n; i++)
-        first[i] = 2 * i;
+    uint32_t *first = b->host, *list = first + n + 1, *announce = list + STENCIL_RING_NEIGHBORS * (size_t)n;
+    stencil_ring_fill(first, list, from, n, all);
     for (uint32_t i = 0; i < n; i++) {
-        list[2 * i] = (from + i + all - 1) % all;
-        list[2 * i + 1] = (from + i + 1) % all;
         announce[i] = 0;
-        for (int side = 0; side < 2; side++)
-            if (list[2 * i + side] / n != (uint32_t)part)
-                announce[i] |= 1u << (list[2 * i + side] / n);
+        for (uint32_t k = first[i]; k < first[i + 1]; k++)
+            if (list[k] / n != (uint32_t)part)
+                announce[i] |= 1u << (list[k] / n);
     }
     const part_memory *m = &b->part[part];
     TRY_CUDA(cudaMemcpy(m->first, first, (n + 1) * sizeof *first, cudaMemcpyHostToDevice));
-    TRY_CUDA(cudaMemcpy(m->list, list, 2 * (size_t)n * sizeof *list, cudaMemcpyHostToDevice));
+    TRY_CUDA(
+        cudaMemcpy(m->list, list, STENCIL_RING_NEIGHBORS * (size_t)n * sizeof *list, cudaMemcpyHostToDevice));
     TRY_CUDA(cudaMemcpy(m->announce, announce, n * sizeof *announce, cudaMemcpyHostToDevice));
     return STENCIL_OK;
 }
@@ -87,7 +86,7 @@ static stencil_multi_grid_passes arguments_of(const bench *b, const multi_case *
                   .part = (uint32_t)part,
                   .neighbor_first = m->first,
                   .neighbor = m->list,
-                  .neighbor_most = 2,
+                  .neighbor_most = STENCIL_RING_NEIGHBORS,
                   .announce = m->announce,
                   .peer_words = m->peers,
                   .peer_alarm = m->peers + b->gpu_count,
@@ -241,7 +240,7 @@ static stencil_status enable_peers(const bench *b, int part) {
 static stencil_status allocate(bench *b) {
     const size_t n = b->blocks_most,
                  words = stencil_barrier_word_count(b->blocks_most * (uint32_t)b->gpu_count);
-    const size_t lists = (n + 1) + 2 * n + n;
+    const size_t lists = (n + 1) + STENCIL_RING_NEIGHBORS * n + n;
     uint32_t *pointer[3 * STENCIL_GPUS_MAX];
     b->host = malloc(lists * sizeof *b->host);
     CHECK(b->host != NULL, NO_MEMORY, "no memory for a ring of %u blocks", b->blocks_most);
@@ -255,7 +254,7 @@ static stencil_status allocate(bench *b) {
         m->word = m->alarm + STENCIL_LINE_WORDS;
         m->first = m->word + n;
         m->list = m->first + n + 1;
-        m->announce = m->list + 2 * n;
+        m->announce = m->list + STENCIL_RING_NEIGHBORS * n;
         pointer[part] = m->words;
         pointer[b->gpu_count + part] = m->alarm;
         pointer[2 * b->gpu_count + part] = m->word;

@@ -31,10 +31,11 @@ static bool grid_wide(int which) {
 
 /* Barriers with a time limit that need nothing but memory of one GPU and a cooperative launch. */
 static bool exists(int which) {
-    if (stencil_partial_kernel(which) == NULL || which < STENCIL_PARTIAL_LIMITED)
-        return stencil_partial_kernel(which) != NULL;
-    const stencil_barrier_needs needs = stencil_barriers[which - STENCIL_PARTIAL_LIMITED].needs;
-    return needs == STENCIL_NEEDS_NOTHING || needs == STENCIL_NEEDS_RESET;
+    const stencil_barrier_needs needs = which < STENCIL_PARTIAL_LIMITED
+                                            ? STENCIL_NEEDS_NOTHING
+                                            : stencil_barriers[which - STENCIL_PARTIAL_LIMITED].needs;
+    return stencil_partial_kernel(which) != NULL &&
+           (needs == STENCIL_NEEDS_NOTHING || needs == STENCIL_NEEDS_RESET);
 }
 
 typedef struct memory {

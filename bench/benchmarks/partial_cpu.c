@@ -6,6 +6,7 @@
 
 #include "bench/benchmarks/cpu.h"
 #include "bench/benchmarks/partial.h"
+#include "bench/benchmarks/ring.h"
 
 /* A deadlock is what has not ended after this time; much longer than a child takes to start. */
 static const double child_timeout_s = 5;
@@ -54,15 +55,11 @@ stencil_status stencil_bench_partial_cpu_child(const stencil_bench_options *opti
     const uint32_t n = (uint32_t)q->threads;
     const size_t words = stencil_barrier_word_count(n);
     void *memory;
-    uint32_t alarm[3] = {0};
-    TRY(stencil_memory_alloc(&memory, (int64_t)((words + 3 * n + 1) * sizeof(uint32_t)), "the barriers"));
+    uint32_t alarm[STENCIL_ALARM_WORDS] = {0};
+    TRY(stencil_memory_alloc(
+        &memory, (int64_t)((words + n + 1 + STENCIL_RING_NEIGHBORS * n) * sizeof(uint32_t)), "the barriers"));
     uint32_t *first = (uint32_t *)memory + words, *list = first + n + 1;
-    for (uint32_t i = 0; i <= n; i++)
-        first[i] = 2 * i;
-    for (uint32_t i = 0; i < n; i++) {
-        list[2 * i] = (i + n - 1) % n;
-        list[2 * i + 1] = (i + 1) % n;
-    }
+    stencil_ring_fill(first, list, 0, n, n);
     const stencil_barrier_state state = {.words = memory,
                                          .participants = n,
                                          .neighbor_first = first,

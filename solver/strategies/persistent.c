@@ -215,10 +215,7 @@ stencil_status stencil_persistent_gpu(stencil_gpu_team *team, const stencil_watc
         return stencil_gpu_each(team, record_nothing, NULL);
     while (report->steps < team->schedule.last_step && report->reason == STENCIL_REASON_NONE) {
         launch_call call = {watch, report->steps, steps_of(team, report->steps)};
-        const stencil_status status = stencil_gpu_each(team, launch_and_wait, &call);
-        if (status != STENCIL_OK) /* the others have given up waiting for it */
-            team->alarmed = team->parts > 1;
-        TRY(status);
+        TRY(stencil_gpu_each(team, launch_and_wait, &call));
         TRY(check_alarms(team));
         TRY(collect(team, call.first, report));
     }

@@ -263,7 +263,7 @@ class BenchTest(Commands):
         self.assertEqual(self.against(1 / FAR).returncode, 0)
         self.assertEqual(self.verdicts(), ["slower"] * 4)
         self.assertEqual(self.against(1 / FAR, "--fail").returncode, 1)
-        self.assertEqual(self.against(1 / FAR, "--fail", "--margin", "1e14").returncode, 0)
+        self.assertEqual(self.against(1 / FAR, "--fail", "--margin", str(100 * FAR * FAR)).returncode, 0)
         self.assertEqual(self.verdicts(), ["same"] * 4)
 
     def test_against_changed_outcome(self):
