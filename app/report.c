@@ -81,6 +81,15 @@ void report_print_head(FILE *out, const run_record *run) {
         print_entry(out, "Note", "%s", plan->note);
 }
 
+int report_print_notes(FILE *out, const run_record *run, int from) {
+    const int count = run->notes != NULL ? run->notes->count : 0;
+    for (int i = from; i < count; i++) {
+        char line[TEXT_CHARS];
+        print_entry(out, "Note", "%s", text_escape(run->notes->line[i], line, sizeof line));
+    }
+    return count;
+}
+
 static void print_stop(FILE *out, const run_record *run) {
     static const char *const why[STENCIL_REASON_COUNT] = {
         [STENCIL_REASON_NONE] = "not started",
@@ -211,6 +220,7 @@ void report_print_plan(FILE *out, const run_record *run) {
     const stencil_plan *plan = run->plan;
     char need[32], have[32], name[TEXT_NAME_SIZE];
     report_print_head(out, run);
+    report_print_notes(out, run, 0);
     print_entry(out, "Kernel", "%s", plan->kernel);
     print_limits(out, &run->problem->stop);
     print_entry(out, "Memory", "host %s of %s available", stencil_bytes_text(plan->host_bytes, need),

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "base/notes.h"
 #include "solver/run.h"
 
 /* Everything that is known of a run; borrowed. */
@@ -16,6 +17,7 @@ typedef struct run_record {
     const stencil_machine *machine;
     const stencil_plan *plan;
     const stencil_report *report; /* NULL: a dry run */
+    const stencil_notes *notes;   /* NULL: none */
     double read_s, write_s;
     int exit_code;
 } run_record;
@@ -24,6 +26,9 @@ typedef struct run_record {
 void report_print_head(FILE *out, const run_record *run);
 void report_print_result(FILE *out, const run_record *run);
 void report_print_plan(FILE *out, const run_record *run);
+
+/* The notes from number `from` on; returns how many there are by now. */
+int report_print_notes(FILE *out, const run_record *run, int from);
 
 /* One line of what went wrong in a run that ended with an exit code other than 0. */
 void report_print_failure(FILE *out, const run_record *run);

@@ -88,12 +88,20 @@ static json_t *times_json(const run_record *run) {
                      json_number(report->finish_s), "write", json_number(run->write_s));
 }
 
+static json_t *notes_json(const stencil_notes *notes) {
+    json_t *array = json_array();
+    for (int i = 0; notes != NULL && i < notes->count; i++)
+        json_array_append_new(array, json_string(notes->line[i]));
+    return array;
+}
+
 json_t *report_json(const run_record *run) {
     json_t *root =
-        json_pack("{s:i, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o}", "schema_version", 1, "version",
+        json_pack("{s:i, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o}", "schema_version", 1, "version",
                   STENCIL_VERSION, "command_line", run->command_line, "input", run->input, "output",
                   text_or_null(run->output), "dry_run", run->report == NULL, "problem",
-                  problem_json(run->problem), "stop", stop_json(&run->problem->stop), "plan", plan_json(run));
+                  problem_json(run->problem), "stop", stop_json(&run->problem->stop), "plan", plan_json(run),
+                  "notes", notes_json(run->notes));
     if (root != NULL && run->report != NULL) {
         json_object_set_new(root, "result", result_json(run));
         json_object_set_new(root, "rates", rates_json(run->report));

@@ -132,6 +132,8 @@ typedef struct run_state {
     stencil_report report;
     char output_name[NAME_SIZE];
     stencil_output_options output;
+    stencil_notes notes;
+    int notes_shown;
     run_record record;
 } run_state;
 
@@ -299,8 +301,10 @@ static int reason_exit_code(stencil_reason reason) {
 static stencil_status tell(run_state *state, bool people) {
     const run_options *options = state->options;
     const run_record *record = &state->record;
-    if (people)
+    if (people) {
+        report_print_notes(stdout, record, state->notes_shown);
         report_print_result(stdout, record);
+    }
     TRY(json_write(options->json, options->force, options->json != NULL ? report_json(record) : NULL));
     TRY(output_check());
     if (record->exit_code != 0)
@@ -320,7 +324,8 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
                            .command_line = state->call->command_line,
                            .problem = &state->problem,
                            .machine = &state->machine,
-                           .plan = &state->plan};
+                           .plan = &state->plan,
+                           .notes = &state->notes};
     const bool people = !options->quiet && !json_is_stdout(options->json);
     if (options->dry_run) {
         if (people)
@@ -330,6 +335,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     TRY(load(state));
     if (people) {
         report_print_head(stdout, record);
+        state->notes_shown = report_print_notes(stdout, record, 0);
         output_flush();
     }
     TRY(compute(state));
