@@ -4,7 +4,7 @@
 
 #include "app/options.h"
 
-/* Exit code of a run that ended without reaching its tolerance or that diverged. */
+/* Exit code of a run that ended without what was asked of it. */
 enum { EXIT_NOT_CONVERGED = 2 };
 
 extern const command command_run;

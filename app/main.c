@@ -41,7 +41,7 @@ static void print_overview(FILE *out) {
     fputs("  help      the options of a command: stencil help COMMAND\n"
           "\nExamples:\n"
           "  stencil new p.h5 --problem poisson --size 129x129\n"
-          "  stencil p.h5 --tolerance 1e-10\n"
+          "  stencil p.h5 --rtol 1e-10\n"
           "  stencil --sync grid --gpus 1 p.h5\n"
           "  stencil compare p.out.h5 other.out.h5\n"
           "\nExit codes:\n"

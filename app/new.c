@@ -10,8 +10,9 @@
 #include "app/text.h"
 #include "inputs/generate.h"
 
-/* Relaxation without a tolerance of its own would stop after a fixed number of steps, converged or not. */
-static const double relaxation_tolerance = 1e-6;
+/* Relaxation without a criterion would stop after a fixed number of steps, converged or not. */
+static const double relaxation_rtol[STENCIL_PRECISION_COUNT] = {
+    [STENCIL_FLOAT32] = 1e-5, [STENCIL_FLOAT64] = 1e-8};
 
 typedef struct new_options {
     problem_options problem;
@@ -68,8 +69,9 @@ static stencil_status make_spec(const new_options *options, stencil_spec *spec) 
         spec->extent[i] = options->size.value[spec->rank - 1 - i];
     TRY(problem_options_apply(&options->problem, spec));
     const bool relaxation = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
-    if (relaxation && isnan(options->problem.tolerance))
-        spec->tolerance = relaxation_tolerance;
+    if (relaxation && isnan(options->problem.rtol) && isnan(options->problem.atol) &&
+        isnan(options->problem.tolerance))
+        spec->rtol = relaxation_rtol[spec->precision];
     return STENCIL_OK;
 }
 
@@ -147,8 +149,9 @@ const command command_new = {
         "x) or "
         "(z, y, x), unlike --size, which starts with x. Without --spacing the domain of a problem has length "
         "1 "
-        "on every axis; a stencil has spacing 1. laplace and poisson are given the tolerance 1e-6 unless "
-        "--tolerance says otherwise.",
+        "on every axis; a stencil has spacing 1. laplace and poisson are given rtol 1e-8 in float64 and 1e-5 "
+        "in "
+        "float32 unless --rtol or --atol is given.",
     .groups = new_groups,
     .values_size = sizeof(new_options),
     .operand_min = 1,

@@ -50,10 +50,18 @@ const option problem_option_table[] = {
 
 const option stop_option_table[] = {
     {"steps", 0, OPTION_INTEGER, AT(steps), "N",
-     .help = "stop after N steps (where nobody says: 1000, or 10000000 with a tolerance)",
+     .help = "stop after N steps from the problem's start (where nobody says: 1000, or 10000000 with rtol or "
+             "atol)",
      .maximum = STENCIL_STEPS_MAX},
-    {"tolerance", 0, OPTION_REAL, AT(tolerance), "T",
-     .help = "stop when the residual u' - u is under T; none: do not look at it", .none = true},
+    {"rtol", 0, OPTION_REAL, AT(rtol), "R",
+     .help = "stop when the residual u' - u is under R times that of step 1 (poisson: or of the source, if "
+             "larger); none: no such limit",
+     .none = true},
+    {"atol", 0, OPTION_REAL, AT(atol), "A",
+     .help = "stop when the residual is under A, which says nothing about the error of u; with both, the "
+             "larger limit counts",
+     .none = true},
+    {"tolerance", 0, OPTION_REAL, AT(tolerance), "A", .help = "old name of --atol", .none = true},
     {"norm", 0, OPTION_CHOICE, AT(norm), "NAME", .help = "of the residual, root mean square or largest",
      .choice = norm_choice},
     {"check-every", 0, OPTION_INTEGER, AT(check_every), "K",
@@ -107,8 +115,13 @@ stencil_status problem_options_apply(const problem_options *options, stencil_spe
         spec->precision = (stencil_precision)options->precision;
     if (options->steps >= 0)
         spec->steps = options->steps;
-    if (!isnan(options->tolerance))
-        spec->tolerance = isinf(options->tolerance) ? NAN : options->tolerance;
+    CHECK(isnan(options->tolerance) || isnan(options->atol), USAGE,
+          "--tolerance is the old name of --atol: give one of them");
+    const double atol = isnan(options->atol) ? options->tolerance : options->atol;
+    if (!isnan(atol))
+        spec->atol = isinf(atol) ? NAN : atol;
+    if (!isnan(options->rtol))
+        spec->rtol = isinf(options->rtol) ? NAN : options->rtol;
     if (options->norm >= 0)
         spec->norm = (stencil_norm)options->norm;
     if (options->check_every > 0)

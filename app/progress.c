@@ -24,39 +24,49 @@ void progress_start(progress *progress, const stencil_problem *problem, bool qui
         .stop = problem->stop,
         .updated_cells = stencil_problem_updated_cells(problem),
         .start_s = stencil_clock_s(),
+        .first_step = problem->origin.steps,
+        .residual = NAN,
         .first_residual = NAN,
+        .criterion_residual = problem->origin.residual_first,
     };
 }
 
 /* Done part of the run, 0 … 1. The residual of these iterations falls exponentially, so its logarithm tells
  * how far the tolerance is. */
-static double done_fraction(const progress *progress, int64_t step, double residual) {
-    const double steps = progress->stop.steps > 0 ? (double)step / (double)progress->stop.steps : 1.0;
-    const double tolerance = progress->stop.tolerance, first = progress->first_residual;
-    if (!(tolerance > 0) || !(residual > 0) || !(first > tolerance) || !(residual < first))
+static double done_fraction(const progress *progress, int64_t step) {
+    const double all = (double)(progress->stop.steps - progress->first_step);
+    const double steps = all > 0 ? (double)(step - progress->first_step) / all : 1.0;
+    const double first = progress->first_residual, now = progress->residual;
+    const double limit = fmax(progress->stop.atol, progress->stop.rtol * progress->criterion_residual);
+    if (!(limit > 0) || !(now > 0) || !(first > limit) || !(now < first))
         return steps;
-    const double fallen = log(first / residual) / log(first / tolerance);
+    const double fallen = log(first / now) / log(first / limit);
     return fallen > steps ? (fallen < 1 ? fallen : 1) : steps;
 }
 
 void progress_tick(void *context, int64_t step, double residual) {
     progress *progress = context;
+    if (!isnan(residual))
+        progress->residual = residual;
     if (isnan(progress->first_residual) && residual > 0)
         progress->first_residual = residual;
+    if (isnan(progress->criterion_residual) && residual > 0)
+        progress->criterion_residual = residual;
     const double now_s = stencil_clock_s(), elapsed_s = now_s - progress->start_s;
-    if (!progress->shown || step <= 0 || now_s - progress->drawn_s < interval_s || elapsed_s < interval_s)
+    if (!progress->shown || step <= progress->first_step || now_s - progress->drawn_s < interval_s ||
+        elapsed_s < interval_s)
         return;
     progress->drawn_s = now_s;
     progress->drawn = true;
-    const double done = done_fraction(progress, step, residual);
+    const double done = done_fraction(progress, step);
     char bar[BAR_CELLS + 1] = "", left[32] = "?", of[32] = "";
     for (int i = 0; i < BAR_CELLS; i++)
         bar[i] = i < (int)(done * BAR_CELLS) ? '#' : '.';
     if (done > 0)
         text_duration(elapsed_s * (1 - done) / done, left);
-    if (!isnan(residual))
-        snprintf(of, sizeof of, "  res %.1e", residual);
-    const double rate = (double)progress->updated_cells * (double)step / elapsed_s;
+    if (!isnan(progress->residual))
+        snprintf(of, sizeof of, "  res %.1e", progress->residual);
+    const double rate = (double)progress->updated_cells * (double)(step - progress->first_step) / elapsed_s;
     char line[160];
     snprintf(line, sizeof line, "[%s] %3.0f %%  ETA %s  step %" PRId64 "%s  %.3g Gcell/s", bar, 100 * done,
              left, step, of, 1e-9 * rate);

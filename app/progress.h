@@ -9,8 +9,10 @@ typedef struct progress {
     bool drawn; /* one stands on the terminal */
     stencil_stop stop;
     int64_t updated_cells;
-    double start_s, drawn_s; /* clock: start of computing, last drawing */
-    double first_residual;   /* NaN: none seen */
+    double start_s, drawn_s;         /* clock: start of computing, last drawing */
+    int64_t first_step;              /* made before */
+    double residual, first_residual; /* the last one, the first one of this run; NaN: none seen */
+    double criterion_residual;       /* that rtol is relative to, as far as it is known */
 } progress;
 
 /* Whether progress may be shown: stderr is a terminal, NO_COLOR is not set, TERM is not "dumb". */

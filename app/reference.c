@@ -242,8 +242,8 @@ static double tree(const double *value, int count, stencil_norm norm) {
     return join(tree(value, count / 2, norm), tree(value + count / 2, count / 2, norm), norm);
 }
 
-/* The chunks of one row of updated cells. */
-static void row_chunks(reference *r, int64_t line, int64_t step, change_function *change) {
+/* The chunks of one row of updated cells; `old` NULL: zeros. */
+static void row_chunks(reference *r, int64_t line, void *old, void *new, change_function *change) {
     const int64_t nx = r->n[STENCIL_X], chunks = (nx + CHUNK - 1) / CHUNK;
     const int64_t z = line / r->n[STENCIL_Y] + r->origin[STENCIL_Z];
     const int64_t y = line % r->n[STENCIL_Y] + r->origin[STENCIL_Y];
@@ -251,8 +251,7 @@ static void row_chunks(reference *r, int64_t line, int64_t step, change_function
         double term[CHUNK] = {0.0};
         const int64_t x = c * CHUNK + r->origin[STENCIL_X];
         const int64_t count = nx - c * CHUNK < CHUNK ? nx - c * CHUNK : CHUNK;
-        change(cell(r, r->u[(step - 1) % 2], z, y, x), cell(r, r->u[step % 2], z, y, x), count, r->norm,
-               term);
+        change(old != NULL ? cell(r, old, z, y, x) : r->zeros, cell(r, new, z, y, x), count, r->norm, term);
         r->chunk[line * chunks + c] = tree(term, CHUNK, r->norm);
     }
 }
@@ -269,12 +268,12 @@ static double fold_group(const double *value, int64_t count, stencil_norm norm) 
     return tree(lane, LANES, norm);
 }
 
-double reference_residual(reference *reference, int64_t step) {
-    struct reference *r = reference;
+/* Norm of new - old over the updated cells. */
+static double norm_of_change(reference *r, void *old, void *new) {
     change_function *const change = find_change(r->precision);
 #pragma omp parallel for schedule(static)
     for (int64_t line = 0; line < r->n[STENCIL_Z] * r->n[STENCIL_Y]; line++)
-        row_chunks(r, line, step, change);
+        row_chunks(r, line, old, new, change);
     /* In place: group g is read before value g, which never lies behind it, is written. */
     for (int64_t count = r->chunk_count; count > 1; count = (count + GROUP - 1) / GROUP)
         for (int64_t first = 0; first < count; first += GROUP)
@@ -284,4 +283,12 @@ double reference_residual(reference *reference, int64_t step) {
         return NAN;
     const double cells = (double)(r->n[STENCIL_Z] * r->n[STENCIL_Y] * r->n[STENCIL_X]);
     return r->norm == STENCIL_NORM_MAX ? value : sqrt(value / cells);
+}
+
+double reference_residual(reference *reference, int64_t step) {
+    return norm_of_change(reference, reference->u[(step - 1) % 2], reference->u[step % 2]);
+}
+
+double reference_source_norm(reference *reference) {
+    return reference->b != NULL ? norm_of_change(reference, NULL, reference->b) : 0.0;
 }

@@ -18,7 +18,8 @@ typedef struct reference {
     double weight[STENCIL_POINTS_MAX];     /* rounded to the precision */
     double source_scale;
     stencil_norm norm;
-    /* Dense arrays [nz][ny][nx] of the precision, owned; the caller fills u[0] and, where there is one, b
+    /* Dense arrays [nz][ny][nx] of the precision, owned; the caller fills u[0], with the field before the
+     * first step that it wants, and, where there is one, b
      * (already scaled). u[s % 2] is the field after s steps. */
     void *u[2];
     void *b;       /* NULL: no source term */
@@ -32,7 +33,8 @@ typedef struct reference {
 stencil_status reference_create(reference *reference, const stencil_problem *problem);
 void reference_destroy(reference *reference);
 
-/* Copies u[0] to u[1], so that both have the cells that are not updated. To be called once u[0] is filled. */
+/* Copies u[0] to u[1], so that both have the field and the cells that are not updated. To be called once u[0]
+ * is filled. */
 void reference_start(reference *reference);
 
 /* Makes step number `step` (1, 2, …) from u[(step - 1) % 2] into u[step % 2]. */
@@ -40,5 +42,8 @@ void reference_step(reference *reference, int64_t step);
 
 /* The residual of the step just made. */
 double reference_residual(reference *reference, int64_t step);
+
+/* Norm of the source term, 0 without one. */
+double reference_source_norm(reference *reference);
 
 #endif

@@ -10,20 +10,13 @@
 
 enum { LABEL_COLUMNS = 12, TEXT_CHARS = 4608 };
 
-/* One line of the report, or several where it is long: a label and a formatted text beside it. */
-__attribute__((format(printf, 3, 4))) static void print_entry(FILE *out, const char *label,
-                                                              const char *format, ...) {
+void report_print_entry(FILE *out, const char *label, const char *format, ...) {
     char text[TEXT_CHARS];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     options_print_wrapped(out, text, fprintf(out, "%-*s", LABEL_COLUMNS, label), LABEL_COLUMNS);
-}
-
-/* The last residual that was looked at, NaN where there is none. */
-static double last_residual(const stencil_report *report) {
-    return report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
 }
 
 static const char *boundary_text(const stencil_problem *problem, char *text, size_t size) {
@@ -65,59 +58,35 @@ void report_print_head(FILE *out, const run_record *run) {
     const stencil_problem *problem = run->problem;
     const stencil_plan *plan = run->plan;
     char extent[96], boundary[96], count[TEXT_SIZE], device[192], name[TEXT_NAME_SIZE];
-    print_entry(out, "Input", "%s", text_escape(run->input, name, sizeof name));
-    print_entry(
+    report_print_entry(out, "Input", "%s", text_escape(run->input, name, sizeof name));
+    report_print_entry(
         out, "Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
         problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
         text_extent(problem->extent + STENCIL_AXES - problem->rank, problem->rank, extent, sizeof extent),
         stencil_precision_name(problem->precision));
-    print_entry(out, "Boundary", "%s", boundary_text(problem, boundary, sizeof boundary));
-    print_entry(out, "Cells", "%s updated in each step",
-                text_count(stencil_problem_updated_cells(problem), count));
-    print_entry(out, "Strategy", "%s on %s: %s", plan->strategy,
-                plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
-                device_text(run, device, sizeof device));
+    report_print_entry(out, "Boundary", "%s", boundary_text(problem, boundary, sizeof boundary));
+    report_print_entry(out, "Cells", "%s updated in each step",
+                       text_count(stencil_problem_updated_cells(problem), count));
+    report_print_entry(out, "Strategy", "%s on %s: %s", plan->strategy,
+                       plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
+                       device_text(run, device, sizeof device));
+    report_print_prediction(out, problem);
     if (plan->note[0] != '\0')
-        print_entry(out, "Note", "%s", plan->note);
+        report_print_entry(out, "Note", "%s", plan->note);
 }
 
 int report_print_notes(FILE *out, const run_record *run, int from) {
     const int count = run->notes != NULL ? run->notes->count : 0;
     for (int i = from; i < count; i++) {
         char line[TEXT_CHARS];
-        print_entry(out, "Note", "%s", text_escape(run->notes->line[i], line, sizeof line));
+        report_print_entry(out, "Note", "%s", text_escape(run->notes->line[i], line, sizeof line));
     }
     return count;
 }
 
-static void print_stop(FILE *out, const run_record *run) {
-    static const char *const why[STENCIL_REASON_COUNT] = {
-        [STENCIL_REASON_NONE] = "not started",
-        [STENCIL_REASON_STEPS] = "all steps done",
-        [STENCIL_REASON_CONVERGED] = "converged",
-        [STENCIL_REASON_NOT_CONVERGED] = "all steps done, not converged",
-        [STENCIL_REASON_DIVERGED] = "diverged: the residual is not finite",
-        [STENCIL_REASON_INTERRUPTED] = "interrupted",
-    };
-    const stencil_report *report = run->report;
-    const stencil_stop *stop = &run->problem->stop;
-    char done[TEXT_SIZE], limit[TEXT_SIZE];
-    print_entry(out, "Steps", "%s of %s%s: %s", text_count(report->steps, done),
-                isnan(stop->tolerance) ? "" : "at most ", text_count(stop->steps, limit),
-                why[report->reason]);
-    if (report->history_count == 0)
-        return;
-    char tolerance[TEXT_SIZE] = "";
-    if (!isnan(stop->tolerance))
-        snprintf(tolerance, sizeof tolerance, ", tolerance %g", stop->tolerance);
-    print_entry(out, "Residual", "%.6e (%s) at step %s%s", last_residual(report),
-                stencil_norm_names[stop->norm],
-                text_count(report->residual_step[report->history_count - 1], done), tolerance);
-}
-
 static void print_rates(FILE *out, const run_record *run) {
     const stencil_report *report = run->report;
-    if (report->steps == 0 || report->compute_s <= 0)
+    if (stencil_report_steps_done(report) == 0 || report->compute_s <= 0)
         return;
     const int bytes = (int)stencil_precision_bytes(run->problem->precision);
     const double rate = 1e-9 * stencil_report_cells_per_s(report);
@@ -125,9 +94,9 @@ static void print_rates(FILE *out, const run_record *run) {
     if (report->bytes_per_cell > 2 * bytes)
         snprintf(source, sizeof source, ", read b %d", bytes);
     char step[TEXT_SIZE];
-    print_entry(out, "Time/step", "%s µs", text_number(stencil_report_step_us(report), step));
-    print_entry(out, "Rate", "%.4g Gcell/s", rate);
-    print_entry(
+    report_print_entry(out, "Time/step", "%s µs", text_number(stencil_report_step_us(report), step));
+    report_print_entry(out, "Rate", "%.4g Gcell/s", rate);
+    report_print_entry(
         out, "Bandwidth", "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
         1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes, source);
 }
@@ -141,32 +110,22 @@ static const char *seconds_text(double seconds, char text[TEXT_SIZE]) {
 static void print_times(FILE *out, const run_record *run) {
     const stencil_report *report = run->report;
     char read[TEXT_SIZE], prepare[TEXT_SIZE], compute[TEXT_SIZE], finish[TEXT_SIZE], write[TEXT_SIZE];
-    print_entry(out, "Seconds", "read %s, prepare %s, compute %s, finish %s, write %s",
-                seconds_text(run->read_s, read), seconds_text(report->prepare_s, prepare),
-                seconds_text(report->compute_s, compute), seconds_text(report->finish_s, finish),
-                seconds_text(run->write_s, write));
+    report_print_entry(out, "Seconds", "read %s, prepare %s, compute %s, finish %s, write %s",
+                       seconds_text(run->read_s, read), seconds_text(report->prepare_s, prepare),
+                       seconds_text(report->compute_s, compute), seconds_text(report->finish_s, finish),
+                       seconds_text(run->write_s, write));
 }
 
-/* Name of the result, as it can be printed. */
-static const char *output_text(const run_record *run, char name[TEXT_NAME_SIZE]) {
+const char *report_output_text(const run_record *run, char name[TEXT_NAME_SIZE]) {
     return run->output != NULL ? text_escape(run->output, name, TEXT_NAME_SIZE) : "none";
 }
 
 void report_print_result(FILE *out, const run_record *run) {
     char name[TEXT_NAME_SIZE];
-    print_stop(out, run);
+    report_print_stop(out, run);
     print_rates(out, run);
     print_times(out, run);
-    print_entry(out, "Output", "%s", output_text(run, name));
-}
-
-static void print_limits(FILE *out, const stencil_stop *stop) {
-    char steps[TEXT_SIZE], every[TEXT_SIZE], residual[96] = "";
-    if (!isnan(stop->tolerance))
-        snprintf(residual, sizeof residual, ", until the residual (%s) is under %g",
-                 stencil_norm_names[stop->norm], stop->tolerance);
-    print_entry(out, "Steps", "%s%s%s\nresidual every %s steps", residual[0] != '\0' ? "at most " : "",
-                text_count(stop->steps, steps), residual, text_count(stop->check_every, every));
+    report_print_entry(out, "Output", "%s", report_output_text(run, name));
 }
 
 /* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
@@ -184,16 +143,16 @@ static void print_parts(FILE *out, const run_record *run) {
         for (int axis = STENCIL_X, at = 0; axis >= first && plan->cut.parts > 1; axis--)
             at += snprintf(begin + at, sizeof begin - (size_t)at, "%s %s %" PRId64,
                            axis < STENCIL_X ? "," : " from", names[axis], part->first[axis]);
-        print_entry(out, title, "%d of %d%s: %s updated cells%s", p + 1, plan->cut.parts, where,
-                    text_extent(part->n + first, rank, extent, sizeof extent), begin);
+        report_print_entry(out, title, "%d of %d%s: %s updated cells%s", p + 1, plan->cut.parts, where,
+                           text_extent(part->n + first, rank, extent, sizeof extent), begin);
     }
     if (plan->cut.parts > 1)
-        print_entry(out, "Halo", "%s%s",
-                    plan->halo == STENCIL_HALO_PEER ? "stored by the sweep into the rims of other parts"
-                    : plan->halo == STENCIL_HALO_COPY
-                        ? "copied after each step"
-                        : "sent after each step, in words that carry its number",
-                    plan->overlap ? ", edges first, while the rest is computed" : "");
+        report_print_entry(
+            out, "Halo", "%s%s",
+            plan->halo == STENCIL_HALO_PEER   ? "stored by the sweep into the rims of other parts"
+            : plan->halo == STENCIL_HALO_COPY ? "copied after each step"
+                                              : "sent after each step, in words that carry its number",
+            plan->overlap ? ", edges first, while the rest is computed" : "");
 }
 
 static void print_launch(FILE *out, const run_record *run) {
@@ -203,16 +162,17 @@ static void print_launch(FILE *out, const run_record *run) {
     print_parts(out, run);
     if (plan->backend == STENCIL_BACKEND_GPU) {
         const bool several = plan->cut.parts > 1;
-        print_entry(out, "Tiles", "%s of %s cells%s", text_count(plan->part[0].tile_count, count),
-                    text_extent(plan->tile + first, run->problem->rank, text, sizeof text),
-                    several ? " in part 1" : "");
-        print_entry(out, "Launch", "%d blocks of %d x %d threads%s, %d per SM,\n%d registers per thread",
-                    plan->part[0].grid_blocks, plan->block_x, plan->block_y, several ? " in part 1" : "",
-                    plan->blocks_per_sm, plan->registers);
+        report_print_entry(out, "Tiles", "%s of %s cells%s", text_count(plan->part[0].tile_count, count),
+                           text_extent(plan->tile + first, run->problem->rank, text, sizeof text),
+                           several ? " in part 1" : "");
+        report_print_entry(out, "Launch",
+                           "%d blocks of %d x %d threads%s, %d per SM,\n%d registers per thread",
+                           plan->part[0].grid_blocks, plan->block_x, plan->block_y,
+                           several ? " in part 1" : "", plan->blocks_per_sm, plan->registers);
     } else {
-        print_entry(out, "Tiles", "rows of %s cells, %s for each thread",
-                    text_count(plan->tile[STENCIL_X], text), text_count(plan->tile[STENCIL_Y], count));
-        print_entry(out, "Launch", "%d thread%s", plan->threads, plan->threads == 1 ? "" : "s");
+        report_print_entry(out, "Tiles", "rows of %s cells, %s for each thread",
+                           text_count(plan->tile[STENCIL_X], text), text_count(plan->tile[STENCIL_Y], count));
+        report_print_entry(out, "Launch", "%d thread%s", plan->threads, plan->threads == 1 ? "" : "s");
     }
 }
 
@@ -221,39 +181,14 @@ void report_print_plan(FILE *out, const run_record *run) {
     char need[32], have[32], name[TEXT_NAME_SIZE];
     report_print_head(out, run);
     report_print_notes(out, run, 0);
-    print_entry(out, "Kernel", "%s", plan->kernel);
-    print_limits(out, &run->problem->stop);
-    print_entry(out, "Memory", "host %s of %s available", stencil_bytes_text(plan->host_bytes, need),
-                stencil_bytes_text(plan->host_available_bytes, have));
+    report_print_entry(out, "Kernel", "%s", plan->kernel);
+    report_print_limits(out, &run->problem->stop);
+    report_print_entry(out, "Memory", "host %s of %s available", stencil_bytes_text(plan->host_bytes, need),
+                       stencil_bytes_text(plan->host_available_bytes, have));
     if (plan->backend == STENCIL_BACKEND_GPU)
-        print_entry(out, "", "device %s of %s available", stencil_bytes_text(plan->device_bytes, need),
-                    stencil_bytes_text(plan->device_available_bytes, have));
+        report_print_entry(out, "", "device %s of %s available", stencil_bytes_text(plan->device_bytes, need),
+                           stencil_bytes_text(plan->device_available_bytes, have));
     print_launch(out, run);
-    print_entry(out, "Output", "%s%s", output_text(run, name),
-                run->output != NULL ? " (a dry run does not write it)" : "");
-}
-
-void report_print_failure(FILE *out, const run_record *run) {
-    const stencil_report *report = run->report;
-    char name[TEXT_NAME_SIZE];
-    fprintf(out, "stencil: %s: ", text_escape(run->input, name, sizeof name));
-    switch (report->reason) {
-    case STENCIL_REASON_NOT_CONVERGED:
-        fprintf(out, "not converged in %" PRId64 " steps: ", report->steps);
-        if (isnan(last_residual(report))) /* no step, no residual */
-            fprintf(out, "no residual yet");
-        else
-            fprintf(out, "residual %g", last_residual(report));
-        fprintf(out, ", tolerance %g", run->problem->stop.tolerance);
-        break;
-    case STENCIL_REASON_DIVERGED:
-        fprintf(out, "diverged: the residual is not finite at step %" PRId64, report->steps);
-        break;
-    default:
-        fprintf(out, "interrupted after step %" PRId64, report->steps);
-        break;
-    }
-    if (run->output != NULL)
-        fprintf(out, "; %s holds that step", output_text(run, name));
-    fputc('\n', out);
+    report_print_entry(out, "Output", "%s%s", report_output_text(run, name),
+                       run->output != NULL ? " (a dry run does not write it)" : "");
 }

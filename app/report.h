@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "app/text.h"
 #include "base/notes.h"
 #include "solver/run.h"
 
@@ -29,6 +30,20 @@ void report_print_plan(FILE *out, const run_record *run);
 
 /* The notes from number `from` on; returns how many there are by now. */
 int report_print_notes(FILE *out, const run_record *run, int from);
+
+/* A line of the report, or several where it is long: a label and a formatted text beside it. */
+void report_print_entry(FILE *out, const char *label, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Name of the result, as it can be printed. */
+const char *report_output_text(const run_record *run, char name[TEXT_NAME_SIZE]);
+
+/* report_stop.c: when it is going to stop, and why it did. */
+void report_print_prediction(FILE *out, const stencil_problem *problem);
+void report_print_limits(FILE *out, const stencil_stop *stop);
+void report_print_stop(FILE *out, const run_record *run);
+/* What is to be said about the end of a run: before it begins, and when it is known. */
+void report_note_start(const stencil_problem *problem, stencil_notes *notes);
+void report_note_end(const run_record *run, stencil_notes *notes);
 
 /* One line of what went wrong in a run that ended with an exit code other than 0. */
 void report_print_failure(FILE *out, const run_record *run);

@@ -27,10 +27,13 @@ static json_t *problem_json(const stencil_problem *problem) {
                      json_number(spec->dt));
 }
 
-static json_t *stop_json(const stencil_stop *stop) {
-    return json_pack("{s:I, s:o, s:s, s:I}", "steps", (json_int_t)stop->steps, "tolerance",
-                     json_number(stop->tolerance), "norm", stencil_norm_names[stop->norm], "check_every",
-                     (json_int_t)stop->check_every);
+static json_t *stop_json(const run_record *run) {
+    const stencil_stop *stop = &run->problem->stop;
+    return json_pack("{s:I, s:o, s:o, s:o, s:s, s:I, s:o}", "steps", (json_int_t)stop->steps, "rtol",
+                     json_number(stop->rtol), "atol", json_number(stop->atol), "threshold",
+                     json_number(run->report != NULL ? run->report->threshold : NAN), "norm",
+                     stencil_norm_names[stop->norm], "check_every", (json_int_t)stop->check_every,
+                     "predicted_steps", json_number(stencil_predicted_steps(run->problem)));
 }
 
 static json_t *parts_json(const stencil_plan *plan, int rank) {
@@ -66,11 +69,16 @@ static json_t *plan_json(const run_record *run) {
 static json_t *result_json(const run_record *run) {
     const stencil_report *report = run->report;
     const double last = report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
-    return json_pack("{s:s, s:i, s:I, s:o, s:s, s:{s:o, s:o}}", "reason",
+    const stencil_error_bound *bound = &report->bound;
+    return json_pack("{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:{s:o, s:o}}", "reason",
                      stencil_reason_names[report->reason], "exit_code", run->exit_code, "steps",
-                     (json_int_t)report->steps, "residual", json_number(last), "device", report->device,
-                     "history", "step", json_integers(report->residual_step, report->history_count),
-                     "residual", json_numbers(report->residual, report->history_count));
+                     (json_int_t)report->steps, "steps_done", (json_int_t)stencil_report_steps_done(report),
+                     "time", json_number(stencil_problem_time(run->problem, report->steps)), "residual",
+                     json_number(last), "residual_first", json_number(report->residual_first), "error_bound",
+                     json_number(bound->known ? bound->absolute : NAN), "error_bound_relative",
+                     json_number(bound->known ? bound->relative : NAN), "device", report->device, "history",
+                     "step", json_integers(report->residual_step, report->history_count), "residual",
+                     json_numbers(report->residual, report->history_count));
 }
 
 static json_t *rates_json(const stencil_report *report) {
@@ -78,7 +86,7 @@ static json_t *rates_json(const stencil_report *report) {
                      "cells_per_s", json_number(stencil_report_cells_per_s(report)), "bytes_per_s",
                      json_number(stencil_report_bytes_per_s(report)), "bytes_per_cell",
                      json_number(report->bytes_per_cell), "formula",
-                     "bytes_per_s = steps * updated_cells * bytes_per_cell / compute_s");
+                     "bytes_per_s = steps_done * updated_cells * bytes_per_cell / compute_s");
 }
 
 static json_t *times_json(const run_record *run) {
@@ -96,12 +104,11 @@ static json_t *notes_json(const stencil_notes *notes) {
 }
 
 json_t *report_json(const run_record *run) {
-    json_t *root =
-        json_pack("{s:i, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o}", "schema_version", 1, "version",
-                  STENCIL_VERSION, "command_line", run->command_line, "input", run->input, "output",
-                  text_or_null(run->output), "dry_run", run->report == NULL, "problem",
-                  problem_json(run->problem), "stop", stop_json(&run->problem->stop), "plan", plan_json(run),
-                  "notes", notes_json(run->notes));
+    json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o}", "schema_version", 2,
+                             "version", STENCIL_VERSION, "command_line", run->command_line, "input",
+                             run->input, "output", text_or_null(run->output), "dry_run", run->report == NULL,
+                             "problem", problem_json(run->problem), "stop", stop_json(run), "plan",
+                             plan_json(run), "notes", notes_json(run->notes));
     if (root != NULL && run->report != NULL) {
         json_object_set_new(root, "result", result_json(run));
         json_object_set_new(root, "rates", rates_json(run->report));

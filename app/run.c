@@ -162,7 +162,9 @@ static stencil_status describe_problem(run_state *state) {
     stencil_spec spec;
     TRY(stencil_input_open(&state->input, state->call->operand[0], &spec));
     TRY(problem_options_apply(&state->options->problem, &spec));
-    return text_name_file(stencil_problem_resolve(&state->problem, &spec), state->call->operand[0]);
+    TRY(text_name_file(stencil_problem_resolve(&state->problem, &spec), state->call->operand[0]));
+    report_note_start(&state->problem, &state->notes);
+    return STENCIL_OK;
 }
 
 /* "4,1" as parts along z, y, x; nothing: all 0. */
@@ -291,11 +293,10 @@ static stencil_status write_output(run_state *state) {
 }
 
 /* A signal that came while the result was being written counts, too. */
-static int reason_exit_code(stencil_reason reason) {
-    if (reason == STENCIL_REASON_INTERRUPTED || signals_caught != 0)
+static int report_exit_code(const stencil_report *report) {
+    if (report->reason == STENCIL_REASON_INTERRUPTED || signals_caught != 0)
         return 128 + (signals_caught != 0 ? signals_caught : SIGINT);
-    return reason == STENCIL_REASON_NOT_CONVERGED || reason == STENCIL_REASON_DIVERGED ? EXIT_NOT_CONVERGED
-                                                                                       : 0;
+    return report->reached ? 0 : EXIT_NOT_CONVERGED;
 }
 
 static stencil_status tell(run_state *state, bool people) {
@@ -341,7 +342,8 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     TRY(compute(state));
     TRY(write_output(state));
     record->report = &state->report;
-    record->exit_code = *exit_code = reason_exit_code(state->report.reason);
+    report_note_end(record, &state->notes);
+    record->exit_code = *exit_code = report_exit_code(&state->report);
     const stencil_status status = tell(state, people);
     return record->output != NULL ? text_append(status, record->output, "holds the complete result") : status;
 }
@@ -367,7 +369,8 @@ const command command_run = {
         "the run at a step boundary, within 16 steps on a CPU and about a millisecond on a GPU, and writes "
         "the "
         "result; a second one ends it at once.\n"
-        "Exit codes: 0 converged or all steps done, 2 not converged or diverged (the result is written), "
+        "Exit codes: 0 converged or all steps done, 2 not converged, stagnated or diverged (the result is "
+        "written), "
         "128 + signal interrupted; 'stencil help' lists the others.",
     .groups = run_groups,
     .values_size = sizeof(run_options),

@@ -46,9 +46,11 @@ typedef struct verification {
     stencil_problem problem;
     reference reference;
     h5_dataset u;          /* of the output */
-    int64_t steps;         /* done by the run */
+    int64_t first, steps;  /* of the problem: before and after the run */
+    double residual_first; /* NaN: the output has none */
     int64_t *history_step; /* owned, [residuals.of] */
     double *history;       /* owned, [residuals.of] */
+    bool criterion_known;  /* the input has a first residual, which is not this run's */
     mismatch cells, residuals;
 } verification;
 
@@ -73,8 +75,14 @@ static stencil_status read_problem(verification *v) {
 
 static stencil_status read_provenance(verification *v) {
     TRY(h5_dataset_open(&v->u, v->output, "/u", give_result));
-    TRY(h5_read_integer(v->u.file, v->output, "/provenance", "steps_done", &v->steps));
-    CHECK(v->steps >= 0, BAD_DATA, "'%s': attribute steps_done of /provenance is negative", v->output);
+    int64_t done = 0;
+    TRY(h5_read_integer(v->u.file, v->output, "/provenance", "steps_done", &done));
+    CHECK(done >= 0, BAD_DATA, "'%s': attribute steps_done of /provenance is negative", v->output);
+    /* Results of version 0.1.0 count no steps_total: their steps are all of them. */
+    v->steps = v->problem.spec.steps_total >= 0 ? v->problem.spec.steps_total : done;
+    v->first = v->steps - done;
+    v->residual_first = v->problem.spec.residual_first;
+    CHECK(v->first >= 0, BAD_DATA, "'%s': more steps_done (/provenance) than steps_total", v->output);
     if (v->input != NULL)
         return STENCIL_OK;
     TRY(h5_read_text(v->u.file, v->output, "/provenance", "input", v->input_name, sizeof v->input_name));
@@ -175,10 +183,52 @@ static void check_value(mismatch *m, int64_t at, double expected, double found) 
     }
 }
 
-static void make_steps(verification *v) {
-    int64_t looked = 0;
-    for (int64_t step = 1; step <= v->steps; step++) {
+/* The problem as the input has left it: the steps and residuals that are its own are taken from there. */
+static stencil_status take_origin(verification *v, int64_t *checked) {
+    stencil_input *input = NULL;
+    stencil_problem before;
+    stencil_spec spec;
+    *checked = 0;
+    if (v->first == 0)
+        return STENCIL_OK;
+    TRY(stencil_input_open(&input, v->input, &spec));
+    stencil_status status = text_name_file(stencil_problem_resolve(&before, &spec), v->input);
+    if (status == STENCIL_OK)
+        status = stencil_input_load_history(input, &before);
+    stencil_input_close(input);
+    if (status == STENCIL_OK &&
+        (before.origin.steps != v->first || strcmp(before.fingerprint, v->problem.fingerprint) != 0))
+        status = stencil_error_set(STENCIL_BAD_DATA, __FILE__, __LINE__, "",
+                                   "'%s' is not the input of '%s', which begins after step %" PRId64
+                                   " of the same problem",
+                                   v->input, v->output, v->first);
+    const stencil_origin *origin = &before.origin;
+    const int64_t count = origin->history_count - (origin->last_is_extra && v->steps > v->first);
+    for (; status == STENCIL_OK && *checked < count && *checked < v->residuals.of; ++*checked) {
+        check_value(&v->residuals, *checked, origin->residual[*checked], v->history[*checked]);
+        v->residuals.count += origin->residual_step[*checked] != v->history_step[*checked];
+    }
+    if (status == STENCIL_OK && !isnan(origin->residual_first))
+        check_value(&v->residuals, 0, origin->residual_first, v->residual_first);
+    v->criterion_known = !isnan(origin->residual_first);
+    stencil_problem_destroy(&before);
+    return status;
+}
+
+/* What rtol is relative to: the residual of the first step, or the norm of poisson's source. */
+static void check_first(verification *v) {
+    double first = reference_residual(&v->reference, v->first + 1);
+    const double source =
+        v->problem.spec.kind == STENCIL_KIND_POISSON ? reference_source_norm(&v->reference) : 0;
+    first = first < source ? source : first;
+    check_value(&v->residuals, 0, first, v->residual_first);
+}
+
+static void make_steps(verification *v, int64_t looked) {
+    for (int64_t step = v->first + 1; step <= v->steps; step++) {
         reference_step(&v->reference, step);
+        if (step == v->first + 1 && !isnan(v->residual_first) && !v->criterion_known)
+            check_first(v);
         if (looked < v->residuals.of && v->history_step[looked] == step) {
             check_value(&v->residuals, looked, reference_residual(&v->reference, step), v->history[looked]);
             looked++;
@@ -248,6 +298,7 @@ static json_t *result_json(const verification *v) {
 }
 
 static stencil_status verify_stages(const verify_options *options, verification *v, int *exit_code) {
+    int64_t checked = 0;
     TRY(threads_start(options->threads));
     TRY(json_check_target(options->json, options->force, v->output));
     TRY(read_problem(v));
@@ -256,7 +307,8 @@ static stencil_status verify_stages(const verify_options *options, verification 
     TRY(read_history(v));
     TRY(reference_create(&v->reference, &v->problem));
     TRY(read_fields(v));
-    make_steps(v);
+    TRY(take_origin(v, &checked));
+    make_steps(v, checked);
     TRY(compare_fields(v));
     if (v->cells.count > 0 || v->residuals.count > 0)
         *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);

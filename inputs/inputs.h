@@ -23,6 +23,9 @@ stencil_status stencil_input_open(stencil_input **input, const char *path, stenc
  * BAD_DATA with the index of the first NaN or Inf unless allow_nonfinite. NO_MEMORY with need and have. */
 stencil_status stencil_input_load(stencil_input *input, stencil_problem *problem, bool allow_nonfinite);
 
+/* The residual history alone, into problem->origin; part of stencil_input_load. BAD_DATA. */
+stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem);
+
 void stencil_input_close(stencil_input *input);
 
 /* Where the result is going. Checked before computing: stencil_output_prepare. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "inputs/h5.h"
+#include "inputs/history.h"
 #include "inputs/inputs.h"
 #include "inputs/spec_file.h"
 
@@ -250,7 +251,12 @@ static stencil_status load_source(const stencil_input *input, stencil_problem *p
     return allow_nonfinite ? STENCIL_OK : check_finite(input, problem, name, &problem->b, first, problem->n);
 }
 
+stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem) {
+    return stencil_history_read(input->file, input->path, problem);
+}
+
 static stencil_status load(const stencil_input *input, stencil_problem *problem, bool allow_nonfinite) {
+    TRY(stencil_history_read(input->file, input->path, problem));
     TRY(stencil_field_create(&problem->u, &problem->layout, "the field u"));
     TRY(read_field(input, problem, "u", &problem->u));
     if (!allow_nonfinite)

@@ -62,7 +62,9 @@ static stencil_status read_counts(hid_t file, const char *path, stencil_spec *sp
     const struct {
         const char *name;
         int64_t least, *value;
-    } number[] = {{"steps", 0, &spec->steps}, {"check_every", 1, &spec->check_every}};
+    } number[] = {{"steps", 0, &spec->steps},
+                  {"check_every", 1, &spec->check_every},
+                  {"steps_total", 0, &spec->steps_total}};
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
         char wanted[80];
         int count = 0;
@@ -75,6 +77,7 @@ static stencil_status read_counts(hid_t file, const char *path, stencil_spec *sp
 }
 
 static stencil_status read_numbers(hid_t file, const char *path, stencil_spec *spec) {
+    double tolerance = NAN; /* the name of atol in earlier versions */
     const struct {
         const char *name;
         double *value;
@@ -82,7 +85,10 @@ static stencil_status read_numbers(hid_t file, const char *path, stencil_spec *s
     } number[] = {{"omega", &spec->omega, false},
                   {"diffusivity", &spec->diffusivity, false},
                   {"dt", &spec->dt, false},
-                  {"tolerance", &spec->tolerance, true}};
+                  {"rtol", &spec->rtol, true},
+                  {"atol", &spec->atol, true},
+                  {"tolerance", &tolerance, true},
+                  {"residual_first", &spec->residual_first, true}};
     int count = 0;
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
         const char *wanted = number[i].zero_allowed ? "one number >= 0" : "one number > 0";
@@ -93,6 +99,9 @@ static stencil_status read_numbers(hid_t file, const char *path, stencil_spec *s
         if (count > 0)
             *number[i].value = value;
     }
+    CHECK(isnan(tolerance) || isnan(spec->atol), BAD_DATA,
+          "'%s' has both attributes 'atol' and 'tolerance', its old name: give atol alone", path);
+    spec->atol = isnan(tolerance) ? spec->atol : tolerance;
     const char *wanted = "numbers > 0, one for all axes or one per axis";
     TRY(stencil_attribute_doubles(file, path, "spacing", wanted, spec->rank, spec->spacing, &count));
     CHECK(count <= 1 || count == spec->rank, BAD_DATA, "'%s': attribute 'spacing' has %d values; give %s",
@@ -206,8 +215,25 @@ static stencil_status read_points(hid_t file, const char *path, stencil_spec *sp
     return status;
 }
 
+/* Physical time may be anything; the fingerprint says of which problem the steps in the file are. */
+static stencil_status read_past(hid_t file, const char *path, stencil_spec *spec) {
+    char text[1][STENCIL_ATTRIBUTE_CHARS];
+    int count = 0;
+    /* A time that is no number is the user's own affair. */
+    if (stencil_attribute_doubles(file, path, "time", "one number", 1, &spec->time, &count) != STENCIL_OK)
+        spec->time = NAN;
+    TRY(stencil_attribute_doubles(file, path, "time_first", "one number", 1, &spec->time_first, &count));
+    spec->checked_every = spec->check_every;
+    TRY(stencil_attribute_strings(file, path, "fingerprint", "what a run has written, or nothing", 1, text,
+                                  &count));
+    if (count > 0)
+        snprintf(spec->fingerprint, sizeof spec->fingerprint, "%.*s", STENCIL_FINGERPRINT_CHARS - 1, text[0]);
+    return STENCIL_OK;
+}
+
 stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spec) {
     TRY(read_names(file, path, spec));
     TRY(read_numbers(file, path, spec));
+    TRY(read_past(file, path, spec));
     return read_points(file, path, spec);
 }

@@ -56,7 +56,8 @@ stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_sp
     } number[] = {{"omega", spec->omega},
                   {"diffusivity", spec->diffusivity},
                   {"dt", spec->dt},
-                  {"tolerance", spec->tolerance}};
+                  {"rtol", spec->rtol},
+                  {"atol", spec->atol}};
     TRY(write_names(file, path, spec));
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         if (!isnan(number[i].value))

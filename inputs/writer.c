@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,8 @@ static stencil_status write_provenance(const stencil_sink *sink, const stencil_o
     CHECK(group >= 0, IO, "cannot write '%s': /provenance: %s", sink->path, stencil_h5_reason());
     stencil_status status = write_names(group, sink, options, report);
     if (status == STENCIL_OK)
-        status = stencil_attribute_write_integer(group, sink->path, "steps_done", report->steps);
+        status = stencil_attribute_write_integer(group, sink->path, "steps_done",
+                                                 stencil_report_steps_done(report));
     const struct {
         const char *name;
         double value;
@@ -111,12 +113,30 @@ static stencil_status write_provenance(const stencil_sink *sink, const stencil_o
     return status;
 }
 
+/* How far the problem has come, for a run that goes on from here. */
+static stencil_status write_past(const stencil_sink *sink, const stencil_problem *problem,
+                                 const stencil_report *report) {
+    const char *fingerprint = problem->fingerprint;
+    const struct {
+        const char *name;
+        double value;
+    } number[] = {{"residual_first", report->residual_first},
+                  {"time", stencil_problem_time(problem, report->steps)},
+                  {"time_first", problem->origin.time_first != 0 ? problem->origin.time_first : NAN}};
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
+        if (!isnan(number[i].value))
+            TRY(stencil_attribute_write_doubles(sink->file, sink->path, number[i].name, 1, &number[i].value));
+    TRY(stencil_attribute_write_strings(sink->file, sink->path, "fingerprint", 1, &fingerprint));
+    return stencil_attribute_write_integer(sink->file, sink->path, "steps_total", report->steps);
+}
+
 static stencil_status write_all(const stencil_sink *sink, const stencil_output_options *options,
                                 const stencil_problem *problem, const stencil_report *report) {
     TRY(write_field(sink, problem));
     TRY(write_history(sink, report));
     TRY(copy_source(sink, options->input_path, problem->spec.source));
     TRY(stencil_spec_write(sink->file, sink->path, &problem->spec));
+    TRY(write_past(sink, problem, report));
     return write_provenance(sink, options, report);
 }
 

@@ -56,12 +56,6 @@ __device__ double grid_residual(const stencil_sweep &s, uint32_t set, Barrier &b
     return finish_residual(fold_group(read_values{v}, count, 0, norm), s.schedule.updated_cells, norm);
 }
 
-__device__ __forceinline__ uint32_t decide(const stencil_schedule &schedule, double residual) {
-    if (!isfinite(residual))
-        return STENCIL_LEAVE_DIVERGED;
-    return residual < schedule.tolerance ? STENCIL_LEAVE_CONVERGED : STENCIL_LEAVE_NOT;
-}
-
 /* Does what a test asks for before the barrier of a step: comes late, or not at all (until somebody gives
  * up). */
 static __device__ __noinline__ void disturb(const stencil_sweep &s, int64_t step) {
@@ -114,7 +108,7 @@ __global__ void __launch_bounds__(block_threads, Blocks)
     Barrier barrier(s.barrier);
     const stencil_domain &d = s.domain;
     int64_t step = s.step_first;
-    uint32_t leave = STENCIL_LEAVE_NOT, looks = 0;
+    uint32_t reason = STENCIL_REASON_NONE, looks = 0;
     const int64_t looks_before = step / s.schedule.check_every;
     int64_t to_check = (looks_before + 1) * s.schedule.check_every - step;
     int32_t to_poll = s.poll_every;
@@ -134,10 +128,10 @@ __global__ void __launch_bounds__(block_threads, Blocks)
         start_edges(s.inbox, lists);
         __syncthreads();
     }
-    for (const int64_t end = step + s.step_count; step < end && leave == STENCIL_LEAVE_NOT;) {
+    for (const int64_t end = step + s.step_count; step < end && reason == STENCIL_REASON_NONE;) {
         const int from = (int)(step & 1);
         step++;
-        const bool check = --to_check == 0 || step == s.schedule.last_step;
+        const bool check = --to_check == 0 || step == s.schedule.check_step;
         if (std::is_same<Barrier, none_barrier>::value) {
             /* The launch is the step; the host looks at the residual. */
             if (check)
@@ -177,7 +171,7 @@ __global__ void __launch_bounds__(block_threads, Blocks)
         if (check) {
             const double residual = grid_residual(s, set, barrier, step);
             set ^= 1;
-            leave = decide(s.schedule, residual);
+            reason = stencil_schedule_decide(&s.schedule, residual);
             if (is_speaker()) {
                 s.history[looks] = residual;
                 s.mailbox->residual = residual;
@@ -185,8 +179,8 @@ __global__ void __launch_bounds__(block_threads, Blocks)
             looks++;
         }
         if (poll) {
-            if (leave == STENCIL_LEAVE_NOT && *(volatile int64_t *)&s.control->interrupt == step)
-                leave = STENCIL_LEAVE_INTERRUPTED;
+            if (reason == STENCIL_REASON_NONE && *(volatile int64_t *)&s.control->interrupt == step)
+                reason = STENCIL_REASON_INTERRUPTED;
             if (is_speaker())
                 s.mailbox->step = step;
             to_poll = s.poll_every;
@@ -195,7 +189,7 @@ __global__ void __launch_bounds__(block_threads, Blocks)
     if (is_speaker()) {
         s.control->step = step;
         s.control->history_count = looks;
-        s.control->reason = leave;
+        s.control->reason = reason;
     }
     barrier.leave();
 }

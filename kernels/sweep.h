@@ -2,6 +2,8 @@
 #ifndef STENCIL_KERNELS_SWEEP_H
 #define STENCIL_KERNELS_SWEEP_H
 
+#include <math.h>
+
 #include "kernels/points.h"
 #include "kernels/residual.h"
 #include "sync/barrier.h"
@@ -52,22 +54,30 @@ STENCIL_ANYWHERE int64_t stencil_image(const stencil_domain *d, int axis, int si
     return d->mirror[axis][STENCIL_HIGH] ? 2 * d->n[axis] - 1 - i : i - d->n[axis];
 }
 
-/* When residuals are looked at and what is decided then. */
+/* Why a run stopped. A time loop, on either side, finds the first four and INTERRUPTED; the driver the rest.
+ */
+typedef enum stencil_reason {
+    STENCIL_REASON_NONE,           /* not yet */
+    STENCIL_REASON_FIXED_POINT,    /* the residual is 0: u' = u in every cell */
+    STENCIL_REASON_CONVERGED_RTOL, /* residual under rtol times the first one */
+    STENCIL_REASON_CONVERGED_ATOL, /* residual under atol */
+    STENCIL_REASON_DIVERGED,       /* residual not finite */
+    STENCIL_REASON_INTERRUPTED,    /* stopped at a step boundary on request */
+    STENCIL_REASON_STAGNATED,      /* the residual has not fallen over many checks */
+    STENCIL_REASON_STEPS,          /* all steps done, no criterion given */
+    STENCIL_REASON_NOT_CONVERGED,  /* all steps done, no criterion met */
+    STENCIL_REASON_COUNT
+} stencil_reason;
+
+/* Which steps are checked, and what their residual means. */
 typedef struct stencil_schedule {
-    int64_t last_step;   /* global number of the last step of the run */
-    int64_t check_every; /* steps between residuals; the last step is always looked at */
-    double tolerance;    /* NaN: never converged */
+    int64_t check_every; /* every step that is a multiple of it is checked */
+    int64_t check_step;  /* and this one: the last of the run; 0: none */
+    double under_rtol;   /* rtol times the first residual; NaN: no such criterion, or not known yet */
+    double under_atol;   /* NaN: no such criterion */
     stencil_norm norm;
     int64_t updated_cells; /* of the whole problem */
 } stencil_schedule;
-
-/* Why a persistent loop left, in stencil_control.reason. */
-typedef enum stencil_leave {
-    STENCIL_LEAVE_NOT = 0, /* not: its steps are done */
-    STENCIL_LEAVE_CONVERGED,
-    STENCIL_LEAVE_DIVERGED,
-    STENCIL_LEAVE_INTERRUPTED
-} stencil_leave;
 
 /* For tests: a run with these must give the same bits, or end with an alarm. */
 typedef struct stencil_disturbance {
@@ -97,7 +107,7 @@ typedef struct stencil_control {
     int64_t step;                        /* steps done */
     int64_t history_count;               /* residuals written to `history` */
     int64_t interrupt;                   /* step at which to leave, set by block 0 when the host asks */
-    uint32_t reason;                     /* stencil_leave */
+    uint32_t reason;                     /* stencil_reason */
     uint32_t alarm[STENCIL_ALARM_WORDS]; /* of the barrier, see stencil_barrier_state */
 } stencil_control;
 
@@ -152,15 +162,27 @@ typedef struct stencil_sweep {
     stencil_disturbance disturbance;
 } stencil_sweep;
 
-/* Whether the residual of step s (1, 2, …) is looked at. */
-#ifdef __cplusplus
-__host__ __device__
-#else
-static
-#endif
-    inline int
-    stencil_schedule_checks(const stencil_schedule *schedule, int64_t step) {
-    return step == schedule->last_step || step % schedule->check_every == 0;
+/* Whether step s (1, 2, …) is checked. */
+STENCIL_ANYWHERE bool stencil_schedule_checks(const stencil_schedule *schedule, int64_t step) {
+    return step == schedule->check_step || step % schedule->check_every == 0;
+}
+
+/* Whether the run stops on its residual at all. */
+STENCIL_ANYWHERE bool stencil_schedule_has_criterion(const stencil_schedule *schedule) {
+    return !isnan(schedule->under_rtol) || !isnan(schedule->under_atol);
+}
+
+/* What the residual of a checked step means: the one decision of all time loops. */
+STENCIL_ANYWHERE stencil_reason stencil_schedule_decide(const stencil_schedule *schedule, double residual) {
+    if (!isfinite(residual))
+        return STENCIL_REASON_DIVERGED;
+    if (residual == 0 && stencil_schedule_has_criterion(schedule))
+        return STENCIL_REASON_FIXED_POINT;
+    if (residual < schedule->under_rtol)
+        return STENCIL_REASON_CONVERGED_RTOL;
+    if (residual < schedule->under_atol)
+        return STENCIL_REASON_CONVERGED_ATOL;
+    return STENCIL_REASON_NONE;
 }
 
 #endif

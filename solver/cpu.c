@@ -155,7 +155,6 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, co
                                                       cpu->disturbance.absent_part - 1);
     stencil_status status = create(cpu, problem);
     if (status == STENCIL_OK) {
-        stencil_schedule_init(&cpu->schedule, problem);
         if (cpu->barrier != STENCIL_BARRIER_none)
             status = create_barrier(cpu, problem);
     }

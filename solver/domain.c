@@ -76,16 +76,6 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
     }
 }
 
-void stencil_schedule_init(stencil_schedule *schedule, const stencil_problem *problem) {
-    *schedule = (stencil_schedule){
-        .last_step = problem->stop.steps,
-        .check_every = problem->stop.check_every,
-        .tolerance = problem->stop.tolerance,
-        .norm = problem->stop.norm,
-        .updated_cells = stencil_problem_updated_cells(problem),
-    };
-}
-
 int64_t stencil_fold_scratch_count(int64_t chunk_count) {
     int64_t count = 1;
     for (int64_t level = chunk_count; level > 1;) {

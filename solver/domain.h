@@ -16,8 +16,6 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
                          int part, const stencil_layout *layout, const stencil_buffers *buffers,
                          const void *b, bool push);
 
-void stencil_schedule_init(stencil_schedule *schedule, const stencil_problem *problem);
-
 /* Values in all levels of folding together (at least 1). */
 int64_t stencil_fold_scratch_count(int64_t chunk_count);
 

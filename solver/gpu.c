@@ -151,7 +151,6 @@ static void init_sweep(stencil_gpu_run *gpu, const stencil_problem *problem, con
                         plan->halo == STENCIL_HALO_PEER);
     s->domain.chunk_set = chunk_set;
     s->domain.chunk = gpu->chunk - gpu->chunk_from;
-    s->schedule = gpu->team->schedule;
     s->poll_every = plan->poll_every;
     s->tile_march = plan->tile[problem->rank == 3 ? STENCIL_Z : STENCIL_Y];
     if (problem->rank == 2)
@@ -272,7 +271,6 @@ stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *pl
     const stencil_kernel *kernel;
     TRY(stencil_gpu_find_kernel(plan, problem, &kernel));
     TRY(stencil_cut_layout(&team->layout, &plan->cut, problem));
-    stencil_schedule_init(&team->schedule, problem);
     team->slabs = stencil_cut_is_slabs(&plan->cut, problem);
     team->chunk_count = stencil_chunk_count(problem->n);
     team->fold_on_host = team->parts > 1 && plan->halo == STENCIL_HALO_COPY;

@@ -31,6 +31,9 @@
 typedef struct stencil_gpu_run stencil_gpu_run;
 typedef struct stencil_gpu_team stencil_gpu_team;
 
+/* Residuals that one batch can keep on a device. */
+enum { STENCIL_HISTORY_MAX = 65536 };
+
 #ifdef STENCIL_HAVE_CUDA
 /* One part of a run, on one GPU. Functions that take one expect its device to be the calling thread's. */
 struct stencil_gpu_run {
@@ -74,14 +77,12 @@ struct stencil_gpu_team {
     bool slabs;   /* a part's rows follow each other in the whole field */
     bool alarmed; /* a barrier was given up */
     stencil_status (*after_step)(stencil_gpu_run *gpu); /* of a loop driven by the host, or NULL */
+    void *loop; /* what the strategy keeps between batches, owned by it */
     double last_residual;
     int64_t chunk_count;
     bool fold_on_host; /* parts do not reach each other: chunk values come to the host as they are */
     double *values;    /* pinned: chunk values, or those of their groups; and room to fold them */
 };
-
-/* Residuals that one launch can keep. */
-enum { STENCIL_HISTORY_MAX = 65536 };
 
 /* Takes the devices, loads the kernels, allocates, uploads. */
 stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *plan,
@@ -105,6 +106,9 @@ stencil_status stencil_gpu_take(const stencil_gpu_run *gpu);
  * failure of the first part that failed. */
 stencil_status stencil_gpu_each(stencil_gpu_team *team, stencil_status (*function)(stencil_gpu_run *, void *),
                                 void *context);
+
+/* What the next launches check and decide; before the first of them. */
+void stencil_gpu_set_schedule(stencil_gpu_team *team, const stencil_schedule *schedule);
 
 /* Launches the step that follows `step` steps, looked at when it is time to. */
 stencil_status stencil_gpu_launch_step(stencil_gpu_run *gpu, int64_t step);

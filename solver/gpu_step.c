@@ -3,6 +3,12 @@
 
 #ifdef STENCIL_HAVE_CUDA
 
+void stencil_gpu_set_schedule(stencil_gpu_team *team, const stencil_schedule *schedule) {
+    team->schedule = *schedule;
+    for (int p = 0; p < team->parts; p++)
+        team->part[p].sweep.schedule = *schedule;
+}
+
 /* A box of tiles of a step, in a stream. */
 static stencil_status launch_box(const stencil_gpu_run *gpu, stencil_sweep *sweep, int64_t step,
                                  bool programmatic, cudaStream_t stream) {
@@ -30,7 +36,7 @@ stencil_status stencil_gpu_launch_step(stencil_gpu_run *gpu, int64_t step) {
 stencil_status stencil_gpu_launch_plain(stencil_gpu_run *gpu, int64_t step, bool programmatic) {
     stencil_sweep sweep = gpu->sweep;
     sweep.schedule.check_every = INT64_MAX;
-    sweep.schedule.last_step = INT64_MAX;
+    sweep.schedule.check_step = 0;
     return launch_box(gpu, &sweep, step, programmatic, gpu->stream);
 }
 

@@ -12,7 +12,7 @@ stencil_status stencil_host_loop_note(const stencil_schedule *schedule, const st
     if (stencil_schedule_checks(schedule, step)) {
         *last_residual = residual;
         TRY(stencil_report_add(report, step, residual));
-        report->reason = stencil_decide(schedule, step, residual);
+        report->reason = stencil_schedule_decide(schedule, residual);
     }
     if (watch->tick != NULL)
         watch->tick(watch->context, step, *last_residual);
@@ -21,9 +21,11 @@ stencil_status stencil_host_loop_note(const stencil_schedule *schedule, const st
     return STENCIL_OK;
 }
 
-stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_watch *watch, stencil_report *report) {
+stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batch, const stencil_watch *watch,
+                                     stencil_report *report) {
+    const int64_t end = batch->first + batch->count;
     double last_residual = NAN;
-    for (int64_t step = 0; step < cpu->schedule.last_step && report->reason == STENCIL_REASON_NONE; step++) {
+    for (int64_t step = batch->first; step < end && report->reason == STENCIL_REASON_NONE; step++) {
         const bool check = stencil_schedule_checks(&cpu->schedule, step + 1);
         double seen = NAN;
 #pragma omp parallel num_threads(cpu->threads)
@@ -59,11 +61,12 @@ stencil_status stencil_host_loop_look(stencil_gpu_team *team, const stencil_watc
     return stencil_host_loop_note(&team->schedule, watch, step, residual, &team->last_residual, report);
 }
 
-stencil_status stencil_host_loop_gpu(stencil_gpu_team *team, const stencil_watch *watch,
-                                     stencil_report *report) {
+stencil_status stencil_host_loop_gpu(stencil_gpu_team *team, const stencil_batch *batch,
+                                     const stencil_watch *watch, stencil_report *report) {
     stencil_gpu_run *gpu = &team->part[0];
+    const int64_t end = batch->first + batch->count;
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
-    for (int64_t step = 0; step < team->schedule.last_step && report->reason == STENCIL_REASON_NONE; step++) {
+    for (int64_t step = batch->first; step < end && report->reason == STENCIL_REASON_NONE; step++) {
         TRY(stencil_gpu_launch_step(gpu, step));
         if (team->after_step != NULL)
             TRY(team->after_step(gpu));

@@ -386,10 +386,10 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
 const char *stencil_strategy_unavailable(int index, stencil_backend backend, const stencil_machine *machine) {
     const stencil_strategy *strategy = stencil_strategy_row(index);
     if (backend == STENCIL_BACKEND_CPU)
-        return strategy->run_cpu != NULL ? "" : "has no CPU twin";
+        return strategy->batch_cpu != NULL ? "" : "has no CPU twin";
     if (machine->gpu_count == 0)
         return machine->no_gpu_reason;
-    if (strategy->run_gpu == NULL)
+    if (strategy->batch_gpu == NULL)
         return "built without CUDA";
     if (machine->gpu[0].capability < stencil_barriers[strategy->barrier].capability)
         return "the GPU is too old for its barrier";

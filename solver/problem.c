@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,18 +219,58 @@ static stencil_status resolve_extent(stencil_problem *problem, const points *p) 
 static stencil_status resolve_stop(stencil_problem *problem) {
     stencil_spec *spec = &problem->spec;
     stencil_stop *stop = &problem->stop;
-    CHECK(isnan(spec->tolerance) || (isfinite(spec->tolerance) && spec->tolerance >= 0), BAD_DATA,
-          "tolerance is %g: it must be a number that is not negative", spec->tolerance);
+    CHECK(isnan(spec->rtol) || (spec->rtol >= 0 && spec->rtol < 1), BAD_DATA,
+          "rtol is %g: it must be at least 0 and less than 1", spec->rtol);
+    CHECK(isnan(spec->atol) || (isfinite(spec->atol) && spec->atol >= 0), BAD_DATA,
+          "atol is %g: it must be a number that is not negative", spec->atol);
     CHECK(spec->check_every >= 0, BAD_DATA, "check_every is %" PRId64 ": it must be positive",
           spec->check_every);
-    stop->tolerance = spec->tolerance;
+    stop->rtol = spec->rtol;
+    stop->atol = spec->atol;
     stop->norm = spec->norm;
     stop->steps_default = spec->steps < 0;
     stop->steps = spec->steps;
     if (stop->steps_default)
-        stop->steps = isnan(spec->tolerance) ? STENCIL_STEPS_DEFAULT : STENCIL_STEPS_DEFAULT_TOLERANCE;
+        stop->steps =
+            isnan(spec->rtol) && isnan(spec->atol) ? STENCIL_STEPS_DEFAULT : STENCIL_STEPS_DEFAULT_CRITERION;
     stop->check_every = spec->check_every > 0 ? spec->check_every : STENCIL_CHECK_EVERY_DEFAULT;
     return STENCIL_OK;
+}
+
+/* FNV-1a (Fowler, Noll, Vo), 64 bits. */
+static void mix(uint64_t *hash, const void *data, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        *hash = (*hash ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
+}
+
+/* Of what decides the bits of a step and of its residual, and how long a step is. */
+static void make_fingerprint(stencil_problem *problem) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    const double step[2] = {problem->spec.kind == STENCIL_KIND_HEAT ? problem->spec.dt : 0.0,
+                            problem->spec.source != STENCIL_SOURCE_NONE ? problem->source_scale : 0.0};
+    const int32_t choice[] = {(int32_t)problem->precision,           (int32_t)problem->stop.norm,
+                              (int32_t)problem->spec.source,         (int32_t)problem->boundary[STENCIL_Z],
+                              (int32_t)problem->boundary[STENCIL_Y], (int32_t)problem->boundary[STENCIL_X]};
+    mix(&hash, problem->shape->name, strlen(problem->shape->name));
+    mix(&hash, problem->weight, (size_t)problem->shape->point_count * sizeof *problem->weight);
+    mix(&hash, step, sizeof step);
+    mix(&hash, choice, sizeof choice);
+    snprintf(problem->fingerprint, sizeof problem->fingerprint, "%016" PRIx64, hash);
+}
+
+/* Steps that the file counts are this problem's, unless they were made of another one. */
+static void resolve_origin(stencil_problem *problem) {
+    const stencil_spec *spec = &problem->spec;
+    stencil_origin *origin = &problem->origin;
+    *origin = (stencil_origin){.residual_first = NAN, .time_first = isnan(spec->time) ? 0.0 : spec->time};
+    origin->recounted = spec->steps_total > 0 && spec->fingerprint[0] != '\0' &&
+                        strcmp(spec->fingerprint, problem->fingerprint) != 0;
+    if (spec->steps_total <= 0 || origin->recounted)
+        return;
+    origin->steps = spec->steps_total;
+    origin->residual_first = spec->residual_first;
+    origin->check_every = spec->checked_every > 0 ? spec->checked_every : STENCIL_CHECK_EVERY_DEFAULT;
+    origin->time_first = isnan(spec->time_first) ? 0.0 : spec->time_first;
 }
 
 stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_spec *spec) {
@@ -256,7 +297,24 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
     TRY(choose_shape(problem, &p));
     TRY(check_weights(problem, &p));
     TRY(resolve_extent(problem, &p));
-    return resolve_stop(problem);
+    TRY(resolve_stop(problem));
+    make_fingerprint(problem);
+    resolve_origin(problem);
+    return STENCIL_OK;
+}
+
+double stencil_problem_time(const stencil_problem *problem, int64_t steps) {
+    return problem->spec.kind == STENCIL_KIND_HEAT
+               ? problem->origin.time_first + (double)steps * problem->spec.dt
+               : NAN;
+}
+
+bool stencil_problem_relaxes(const stencil_problem *problem) {
+    return problem->spec.kind == STENCIL_KIND_LAPLACE || problem->spec.kind == STENCIL_KIND_POISSON;
+}
+
+double stencil_problem_spacing(const stencil_problem *problem, int axis) {
+    return axis_spacing(&problem->spec, axis);
 }
 
 void stencil_problem_destroy(stencil_problem *problem) {
@@ -264,6 +322,11 @@ void stencil_problem_destroy(stencil_problem *problem) {
         return;
     stencil_field_destroy(&problem->u);
     stencil_field_destroy(&problem->b);
+    free(problem->origin.residual);
+    free(problem->origin.residual_step);
+    problem->origin.residual = NULL;
+    problem->origin.residual_step = NULL;
+    problem->origin.history_count = 0;
 }
 
 int64_t stencil_problem_updated_cells(const stencil_problem *problem) {

@@ -5,17 +5,35 @@
 #include "solver/field.h"
 #include "solver/spec.h"
 
-/* When a run ends. */
+/* When a run ends. Steps count from the problem's start, whoever made them.
+ *
+ * The residual is the norm of u' - u. A criterion is met when it falls under max(rtol * first, atol), with
+ * first the residual of step 1, for problem poisson the larger of it and the norm of (omega / S) f. Since
+ * u' - u shrinks with h^2 and omega, atol alone says nothing about the error of u. */
 typedef struct stencil_stop {
     int64_t steps;      /* at the latest after this many steps */
     bool steps_default; /* nobody gave that number */
-    double tolerance;   /* when the residual falls under it; NaN: never */
+    double rtol, atol;  /* NaN: no such criterion */
     stencil_norm norm;
-    int64_t check_every; /* the residual is looked at every so many steps and after the last one; >= 1 */
+    int64_t check_every; /* the residual is checked every so many steps and after the last one; >= 1 */
 } stencil_stop;
 
-/* Steps of a run whose author gave none: with a tolerance and without. */
-#define STENCIL_STEPS_DEFAULT_TOLERANCE INT64_C(10000000)
+/* Where a run begins: what earlier runs of the same problem have done to the field that it is given. */
+typedef struct stencil_origin {
+    int64_t steps;         /* made before; 0: the field holds initial values */
+    double residual_first; /* NaN: not known */
+    double time_first;     /* physical time of the problem's start */
+    int64_t check_every;   /* of those runs */
+    bool recounted;        /* the file's steps were made of another problem, and do not count */
+    /* Residuals of checked steps so far, filled by the reader; owned. */
+    int64_t history_count;
+    double *residual;
+    int64_t *residual_step;
+    bool last_is_extra; /* the last one was checked only because that run ended there */
+} stencil_origin;
+
+/* Steps of a run whose author gave none: with a criterion and without. */
+#define STENCIL_STEPS_DEFAULT_CRITERION INT64_C(10000000)
 #define STENCIL_STEPS_DEFAULT           INT64_C(1000)
 #define STENCIL_CHECK_EVERY_DEFAULT     INT64_C(100)
 
@@ -34,7 +52,9 @@ typedef struct stencil_problem {
     stencil_boundary boundary[3];
     double source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F; 1 for SOURCE_B */
     stencil_stop stop;
-    stencil_layout layout; /* of u and b */
+    stencil_origin origin;
+    char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* hexadecimal, of all that decides what a step does */
+    stencil_layout layout;                       /* of u and b */
     stencil_field
         u; /* initial values: interior and fixed rims; replaced by the result. data NULL until loaded */
     stencil_field b; /* source term, interior only; data NULL: none */
@@ -51,6 +71,15 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
 
 /* Frees the fields; NULL-safe. */
 void stencil_problem_destroy(stencil_problem *problem);
+
+/* Physical time of the field after `steps` steps of problem heat; NaN for other problems. */
+double stencil_problem_time(const stencil_problem *problem, int64_t steps);
+
+/* laplace and poisson: relaxations, whose field approaches the solution of an equation. */
+bool stencil_problem_relaxes(const stencil_problem *problem);
+
+/* Distance of grid points along an axis (STENCIL_Z, …), 1 where nothing is given. */
+double stencil_problem_spacing(const stencil_problem *problem, int axis);
 
 /* Number of updated cells. */
 int64_t stencil_problem_updated_cells(const stencil_problem *problem);

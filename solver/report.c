@@ -3,9 +3,15 @@
 #include <stdlib.h>
 
 const char *const stencil_reason_names[STENCIL_REASON_COUNT] = {
-    [STENCIL_REASON_NONE] = "none",           [STENCIL_REASON_STEPS] = "steps",
-    [STENCIL_REASON_CONVERGED] = "converged", [STENCIL_REASON_NOT_CONVERGED] = "not_converged",
-    [STENCIL_REASON_DIVERGED] = "diverged",   [STENCIL_REASON_INTERRUPTED] = "interrupted",
+    [STENCIL_REASON_NONE] = "none",
+    [STENCIL_REASON_FIXED_POINT] = "fixed_point",
+    [STENCIL_REASON_CONVERGED_RTOL] = "converged_rtol",
+    [STENCIL_REASON_CONVERGED_ATOL] = "converged_atol",
+    [STENCIL_REASON_DIVERGED] = "diverged",
+    [STENCIL_REASON_INTERRUPTED] = "interrupted",
+    [STENCIL_REASON_STAGNATED] = "stagnated",
+    [STENCIL_REASON_STEPS] = "steps",
+    [STENCIL_REASON_NOT_CONVERGED] = "not_converged",
 };
 
 void stencil_report_destroy(stencil_report *report) {
@@ -41,13 +47,18 @@ stencil_status stencil_report_add(stencil_report *report, int64_t step, double r
     return STENCIL_OK;
 }
 
+int64_t stencil_report_steps_done(const stencil_report *report) {
+    return report->steps - report->steps_before;
+}
+
 double stencil_report_step_us(const stencil_report *report) {
-    return report->steps > 0 ? 1e6 * report->compute_s / (double)report->steps : 0.0;
+    const int64_t steps = stencil_report_steps_done(report);
+    return steps > 0 ? 1e6 * report->compute_s / (double)steps : 0.0;
 }
 
 double stencil_report_cells_per_s(const stencil_report *report) {
-    return report->compute_s > 0 ? (double)report->updated_cells * (double)report->steps / report->compute_s
-                                 : 0.0;
+    const double updates = (double)report->updated_cells * (double)stencil_report_steps_done(report);
+    return report->compute_s > 0 ? updates / report->compute_s : 0.0;
 }
 
 double stencil_report_bytes_per_s(const stencil_report *report) {

@@ -2,27 +2,24 @@
 #ifndef STENCIL_SOLVER_REPORT_H
 #define STENCIL_SOLVER_REPORT_H
 
-#include "base/base.h"
+#include "kernels/sweep.h"
+#include "solver/stop.h"
 
-typedef enum stencil_reason {
-    STENCIL_REASON_NONE,
-    STENCIL_REASON_STEPS,         /* all steps done, no tolerance asked for */
-    STENCIL_REASON_CONVERGED,     /* residual under the tolerance */
-    STENCIL_REASON_NOT_CONVERGED, /* all steps done, residual not under the tolerance */
-    STENCIL_REASON_DIVERGED,      /* residual not finite */
-    STENCIL_REASON_INTERRUPTED,   /* stopped at a step boundary on request */
-    STENCIL_REASON_COUNT
-} stencil_reason;
-
-/* "steps", "converged", "not_converged", "diverged", "interrupted". */
+/* "fixed_point", "converged_rtol", "steps", … as in the enumeration. */
 extern const char *const stencil_reason_names[STENCIL_REASON_COUNT];
 
 typedef struct stencil_report {
     stencil_reason reason;
-    int64_t steps;          /* steps done; u is the field after them */
-    int64_t history_count;  /* residuals looked at */
-    double *residual;       /* [history_count], owned */
-    int64_t *residual_step; /* [history_count], owned */
+    bool reached;                  /* what was asked for: exit code 0 */
+    int64_t steps;                 /* done since the problem's start; u is the field after them */
+    int64_t steps_before;          /* of these, made by earlier runs */
+    double residual_first;         /* of step 1, see stencil_stop; NaN: no criterion was given */
+    double threshold;              /* what the residual has to be under; NaN: no criterion was given */
+    int64_t history_count;         /* residuals of checked steps, those of earlier runs included */
+    double *residual;              /* [history_count], owned */
+    int64_t *residual_step;        /* [history_count], owned */
+    stencil_stagnation stagnation; /* why, where the reason is STAGNATED */
+    stencil_error_bound bound;     /* of laplace and poisson with a criterion */
     char strategy[32];
     char backend[8];  /* "cpu" or "gpu" */
     char device[160]; /* "NVIDIA H200" or "2 threads, avx512" */
@@ -37,6 +34,9 @@ void stencil_report_destroy(stencil_report *report);
 
 /* Appends one residual to the history. */
 stencil_status stencil_report_add(stencil_report *report, int64_t step, double residual);
+
+/* Steps that this run has made. */
+int64_t stencil_report_steps_done(const stencil_report *report);
 
 /* Rates over compute_s; 0 when no step was done. */
 double stencil_report_step_us(const stencil_report *report);

@@ -7,9 +7,177 @@
 
 #include "solver/strategy.h"
 
-static stencil_status run_cpu(stencil_problem *problem, const stencil_plan *plan,
-                              const stencil_strategy *strategy, const stencil_watch *watch,
-                              stencil_report *report) {
+/* A run while it goes. */
+typedef struct run {
+    stencil_problem *problem;
+    const stencil_plan *plan;
+    const stencil_strategy *strategy;
+    const stencil_watch *watch;
+    stencil_report *report;
+    stencil_schedule schedule;
+    double source_norm;
+    int64_t window; /* of stagnation, steps */
+    stencil_cpu *cpu;
+    stencil_gpu_team *team; /* the side that makes the steps; the other one is NULL */
+} run;
+
+static bool has_criterion(const stencil_stop *stop) {
+    return !isnan(stop->rtol) || !isnan(stop->atol);
+}
+
+/* From now on `first` is known. */
+static void set_criteria(run *r, double first) {
+    const stencil_stop *stop = &r->problem->stop;
+    r->report->residual_first = first;
+    r->schedule.under_rtol = stop->rtol * first;
+    r->schedule.under_atol = stop->atol;
+    r->report->threshold = fmax(r->schedule.under_rtol, r->schedule.under_atol);
+}
+
+static void start_schedule(run *r) {
+    const stencil_stop *stop = &r->problem->stop;
+    r->schedule = (stencil_schedule){.check_every = stop->check_every,
+                                     .check_step = stop->steps,
+                                     .under_rtol = NAN,
+                                     .under_atol = NAN,
+                                     .norm = stop->norm,
+                                     .updated_cells = stencil_problem_updated_cells(r->problem)};
+    r->report->residual_first = r->report->threshold = NAN;
+    r->window = stencil_stagnation_window(r->problem);
+}
+
+/* What the residuals up to `step` say when it is the end of a window. */
+static stencil_reason judge_window(const run *r, int64_t step) {
+    const stencil_report *report = r->report;
+    return stencil_schedule_has_criterion(&r->schedule) && step > 0 && step % r->window == 0 &&
+                   stencil_stagnated(report->residual, report->residual_step, report->history_count,
+                                     r->window, step)
+               ? STENCIL_REASON_STAGNATED
+               : STENCIL_REASON_NONE;
+}
+
+/* Takes up the count of earlier runs. Where those have met a criterion, or stagnated, this run is over before
+ * its first step. */
+static stencil_status resume(run *r) {
+    const stencil_origin *origin = &r->problem->origin;
+    stencil_report *report = r->report;
+    int64_t count = origin->history_count;
+    report->steps = report->steps_before = origin->steps;
+    /* A run that goes on would not have checked the step in which an earlier one has ended. */
+    if (origin->last_is_extra && origin->steps < r->problem->stop.steps)
+        count--;
+    for (int64_t i = 0; i < count; i++)
+        TRY(stencil_report_add(report, origin->residual_step[i], origin->residual[i]));
+    if (origin->steps == 0)
+        return STENCIL_OK;
+    if (has_criterion(&r->problem->stop) && !isnan(origin->residual_first))
+        set_criteria(r, origin->residual_first);
+    if (origin->residual_first == 0 && has_criterion(&r->problem->stop))
+        report->reason = STENCIL_REASON_FIXED_POINT;
+    else if (count > 0)
+        report->reason = stencil_schedule_decide(&r->schedule, report->residual[count - 1]);
+    if (report->reason == STENCIL_REASON_NONE)
+        report->reason = judge_window(r, origin->steps);
+    return STENCIL_OK;
+}
+
+/* The next batch ends where somebody has to look: where a residual is judged, where the history that a launch
+ * can keep is full, where a test wants a launch of its own. */
+static stencil_batch next_batch(const run *r) {
+    const stencil_stop *stop = &r->problem->stop;
+    const int64_t step = r->report->steps, pieces = r->plan->patience.steps_per_launch;
+    int64_t most = stop->steps - step, history = 0;
+    if (stencil_multiply(stop->check_every, STENCIL_HISTORY_MAX - 1, &history) && history < most)
+        most = history;
+    if (pieces > 0 && pieces < most)
+        most = pieces;
+    if (has_criterion(stop) && r->window - step % r->window < most)
+        most = r->window - step % r->window;
+    return (stencil_batch){step, most};
+}
+
+static stencil_status make_batch(run *r, const stencil_batch *batch, const stencil_schedule *schedule) {
+    if (r->cpu != NULL) {
+        r->cpu->schedule = *schedule;
+        return r->strategy->batch_cpu(r->cpu, batch, r->watch, r->report);
+    }
+#ifdef STENCIL_HAVE_CUDA
+    double time_s = 0;
+    stencil_gpu_set_schedule(r->team, schedule);
+    TRY(r->strategy->batch_gpu(r->team, batch, r->watch, r->report));
+    TRY(stencil_gpu_time_s(r->team, &time_s));
+    r->report->compute_s += time_s;
+#endif
+    return STENCIL_OK;
+}
+
+/* The first step by itself: its residual is what rtol is relative to. It is an entry of the history only
+ * where it would have been checked anyway. */
+static stencil_status first_step(run *r) {
+    stencil_report *report = r->report;
+    const stencil_batch batch = {report->steps, 1};
+    const bool checked = stencil_schedule_checks(&r->schedule, batch.first + 1);
+    stencil_schedule schedule = r->schedule;
+    schedule.check_step = batch.first + 1;
+    TRY(make_batch(r, &batch, &schedule));
+    const double residual = report->residual[report->history_count - 1];
+    report->history_count -= !checked;
+    set_criteria(r, residual < r->source_norm ? r->source_norm : residual);
+    if (residual == 0)
+        report->reason = STENCIL_REASON_FIXED_POINT;
+    else if (checked && report->reason == STENCIL_REASON_NONE)
+        report->reason = stencil_schedule_decide(&r->schedule, residual);
+    return STENCIL_OK;
+}
+
+/* The one loop around all time loops. */
+static stencil_status drive(run *r) {
+    stencil_report *report = r->report;
+    while (report->reason == STENCIL_REASON_NONE && report->steps < r->problem->stop.steps) {
+        if (has_criterion(&r->problem->stop) && isnan(report->residual_first)) {
+            TRY(first_step(r));
+            continue;
+        }
+        const stencil_batch batch = next_batch(r);
+        TRY(make_batch(r, &batch, &r->schedule));
+        if (report->reason == STENCIL_REASON_NONE)
+            report->reason = judge_window(r, report->steps);
+    }
+    return STENCIL_OK;
+}
+
+/* Whether a field that no longer changes is what was asked for: rounding alone can make u' = u. */
+static bool fixed_point_is_solution(const run *r, const stencil_defect *defect) {
+    const double asked = fmax(r->problem->stop.rtol * r->report->residual_first, r->problem->stop.atol);
+    return defect == NULL || defect->norm <= asked / r->problem->spec.omega + defect->rounding;
+}
+
+/* What the end means, from the field as it is now. */
+static stencil_status judge_end(run *r) {
+    stencil_report *report = r->report;
+    if (report->reason == STENCIL_REASON_NONE)
+        report->reason =
+            has_criterion(&r->problem->stop) ? STENCIL_REASON_NOT_CONVERGED : STENCIL_REASON_STEPS;
+    const bool relaxes = has_criterion(&r->problem->stop) && stencil_problem_relaxes(r->problem);
+    stencil_defect values;
+    const stencil_defect *defect = relaxes ? &values : NULL;
+    if (relaxes) {
+        TRY(stencil_defect_of(r->problem, &values));
+        report->bound = stencil_error_bound_of(r->problem, &values);
+    }
+    const double last = report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
+    if (report->reason == STENCIL_REASON_STAGNATED)
+        report->stagnation = stencil_stagnation_of(r->problem, defect, last, report->residual_first);
+    report->reached = report->reason == STENCIL_REASON_STEPS ||
+                      report->reason == STENCIL_REASON_CONVERGED_RTOL ||
+                      report->reason == STENCIL_REASON_CONVERGED_ATOL ||
+                      (report->reason == STENCIL_REASON_FIXED_POINT && fixed_point_is_solution(r, defect));
+    return STENCIL_OK;
+}
+
+static stencil_status run_cpu(run *r) {
+    const stencil_plan *plan = r->plan;
+    stencil_report *report = r->report;
     char parts[32] = "";
     if (plan->cut.parts > 1)
         snprintf(parts, sizeof parts, ", %d parts", plan->cut.parts);
@@ -17,12 +185,13 @@ static stencil_status run_cpu(stencil_problem *problem, const stencil_plan *plan
              plan->threads == 1 ? "" : "s", stencil_cpu_isa(), parts);
     stencil_cpu cpu;
     const double start_s = stencil_clock_s();
-    TRY(stencil_cpu_create(&cpu, problem, plan));
+    TRY(stencil_cpu_create(&cpu, r->problem, plan));
+    r->cpu = &cpu;
     const double ready_s = stencil_clock_s();
-    const stencil_status status = strategy->run_cpu(&cpu, watch, report);
+    const stencil_status status = drive(r);
     const double done_s = stencil_clock_s();
     if (status == STENCIL_OK)
-        stencil_cpu_finish(&cpu, problem, report->steps);
+        stencil_cpu_finish(&cpu, r->problem, report->steps);
     stencil_cpu_destroy(&cpu);
     report->prepare_s = ready_s - start_s;
     report->compute_s = done_s - ready_s;
@@ -31,14 +200,16 @@ static stencil_status run_cpu(stencil_problem *problem, const stencil_plan *plan
 }
 
 #ifdef STENCIL_HAVE_CUDA
-static stencil_status run_created(stencil_gpu_team *team, stencil_problem *problem,
-                                  const stencil_strategy *strategy, const stencil_watch *watch,
-                                  stencil_report *report) {
-    TRY(strategy->run_gpu(team, watch, report));
-    TRY(stencil_gpu_time_s(team, &report->compute_s));
+static stencil_status run_created(run *r) {
+    stencil_gpu_team *team = r->team;
+    const double start_s = stencil_clock_s();
+    if (r->strategy->open_gpu != NULL)
+        TRY(r->strategy->open_gpu(team));
+    r->report->prepare_s += stencil_clock_s() - start_s;
+    TRY(drive(r));
     const double done_s = stencil_clock_s();
-    TRY(stencil_gpu_finish(team, problem, report->steps));
-    report->finish_s = stencil_clock_s() - done_s;
+    TRY(stencil_gpu_finish(team, r->problem, r->report->steps));
+    r->report->finish_s = stencil_clock_s() - done_s;
     return STENCIL_OK;
 }
 
@@ -62,46 +233,52 @@ static stencil_status name_devices(const stencil_plan *plan, char *text, size_t 
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(stencil_problem *problem, const stencil_plan *plan,
-                              const stencil_strategy *strategy, const stencil_watch *watch,
-                              stencil_report *report) {
-    TRY(name_devices(plan, report->device, sizeof report->device));
+static stencil_status run_gpu(run *r) {
+    stencil_report *report = r->report;
+    TRY(name_devices(r->plan, report->device, sizeof report->device));
     stencil_gpu_team *team = malloc(sizeof *team);
     CHECK(team != NULL, NO_MEMORY, "no memory for a run");
     const double start_s = stencil_clock_s();
-    stencil_status status = stencil_gpu_create(team, plan, problem);
+    stencil_status status = stencil_gpu_create(team, r->plan, r->problem);
     if (status == STENCIL_OK) {
         report->prepare_s = stencil_clock_s() - start_s;
-        team->after_step = strategy->after_step;
-        status = run_created(team, problem, strategy, watch, report);
+        team->after_step = r->strategy->after_step;
+        r->team = team;
+        status = run_created(r);
+        if (r->strategy->close_gpu != NULL)
+            r->strategy->close_gpu(team);
         stencil_gpu_destroy(team);
     }
     free(team);
     return status;
 }
 #else
-static stencil_status run_gpu(stencil_problem *problem, const stencil_plan *plan,
-                              const stencil_strategy *strategy, const stencil_watch *watch,
-                              stencil_report *report) {
-    (void)problem, (void)strategy, (void)watch, (void)report;
-    FAIL(UNAVAILABLE, "%s: built without CUDA", plan->kernel);
+static stencil_status run_gpu(run *r) {
+    FAIL(UNAVAILABLE, "%s: built without CUDA", r->plan->kernel);
 }
 #endif
 
 stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan, const stencil_watch *watch,
                            stencil_report *report) {
     static const stencil_watch nobody;
-    const stencil_strategy *strategy = stencil_strategy_row(stencil_strategy_index(plan->strategy));
     const bool on_gpu = plan->backend == STENCIL_BACKEND_GPU;
-    watch = watch != NULL ? watch : &nobody;
+    run r = {.problem = problem,
+             .plan = plan,
+             .strategy = stencil_strategy_row(stencil_strategy_index(plan->strategy)),
+             .watch = watch != NULL ? watch : &nobody,
+             .report = report};
     snprintf(report->strategy, sizeof report->strategy, "%s", plan->strategy);
     snprintf(report->backend, sizeof report->backend, "%s", on_gpu ? "gpu" : "cpu");
     report->updated_cells = stencil_problem_updated_cells(problem);
     report->bytes_per_cell =
         (problem->b.data != NULL ? 3.0 : 2.0) * (double)stencil_precision_bytes(problem->precision);
-    stencil_field_fill_rims(&problem->u, problem->boundary, problem->radius);
-    TRY((on_gpu ? run_gpu : run_cpu)(problem, plan, strategy, watch, report));
-    if (report->reason == STENCIL_REASON_NONE) /* no step at all */
-        report->reason = isnan(problem->stop.tolerance) ? STENCIL_REASON_STEPS : STENCIL_REASON_NOT_CONVERGED;
-    return STENCIL_OK;
+    start_schedule(&r);
+    TRY(resume(&r));
+    if (has_criterion(&problem->stop) && problem->spec.kind == STENCIL_KIND_POISSON)
+        TRY(stencil_source_norm(problem, &r.source_norm));
+    if (report->reason == STENCIL_REASON_NONE && report->steps < problem->stop.steps) {
+        stencil_field_fill_rims(&problem->u, problem->boundary, problem->radius);
+        TRY((on_gpu ? run_gpu : run_cpu)(&r));
+    }
+    return judge_end(&r);
 }

@@ -28,8 +28,13 @@ void stencil_spec_init(stencil_spec *spec) {
         .diffusivity = NAN,
         .dt = NAN,
         .steps = -1,
-        .tolerance = NAN,
+        .rtol = NAN,
+        .atol = NAN,
         .norm = STENCIL_NORM_L2,
+        .steps_total = -1,
+        .residual_first = NAN,
+        .time = NAN,
+        .time_first = NAN,
     };
 }
 

@@ -34,6 +34,8 @@ extern const char *const stencil_kind_names[STENCIL_KIND_COUNT];
 extern const char *const stencil_boundary_names[STENCIL_BOUNDARY_COUNT];
 extern const char *const stencil_norm_names[STENCIL_NORM_COUNT];
 
+enum { STENCIL_FINGERPRINT_CHARS = 17 };
+
 /* Zero-initialise with stencil_spec_init(). "Not given" is written beside each field. */
 typedef struct stencil_spec {
     int rank;                              /* 2 or 3 */
@@ -53,10 +55,16 @@ typedef struct stencil_spec {
     double diffusivity; /* NaN: not given (1) */
     double dt;          /* NaN: not given (the largest stable one) */
     int64_t steps;      /* -1: not given */
-    double tolerance;   /* NaN: not given (no stop on the residual) */
+    double rtol, atol;  /* of the stop rule, see stencil_stop; NaN: not given */
     stencil_norm norm;
     int64_t check_every; /* 0: not given */
     stencil_source source;
+    /* What earlier runs have left in the file; -1, NaN and "": nothing. */
+    int64_t steps_total;                         /* steps from the problem's start to /u */
+    int64_t checked_every;                       /* check_every of the file itself, 0: not given */
+    double residual_first;                       /* see stencil_stop */
+    double time, time_first;                     /* physical time of /u, and of the problem's start */
+    char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* of the problem that those steps were made of */
 } stencil_spec;
 
 void stencil_spec_init(stencil_spec *spec);

@@ -1,5 +1,4 @@
 /* The registry of time loops, made of strategies.def and, for the persistent ones, sync/barriers.def. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,8 +38,8 @@ static const stencil_strategy persistent[] = {
      .cooperative = true,                                                                                    \
      .spans =                                                                                                \
          STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS || STENCIL_NEEDS_##needs == STENCIL_NEEDS_PEERS,   \
-     .run_cpu = stencil_persistent_cpu,                                                                      \
-     .run_gpu = STENCIL_ON_GPU(stencil_persistent_gpu)},
+     .batch_cpu = stencil_persistent_cpu,                                                                    \
+     .batch_gpu = STENCIL_ON_GPU(stencil_persistent_gpu)},
 #include "sync/barriers.def"
 #undef STENCIL_BARRIER
 };
@@ -68,14 +67,4 @@ int stencil_strategy_index(const char *name) {
         if (strcmp(infos[i].name, name) == 0)
             return i;
     return -1;
-}
-
-stencil_reason stencil_decide(const stencil_schedule *schedule, int64_t step, double residual) {
-    if (!isfinite(residual))
-        return STENCIL_REASON_DIVERGED;
-    if (residual < schedule->tolerance)
-        return STENCIL_REASON_CONVERGED;
-    if (step < schedule->last_step)
-        return STENCIL_REASON_NONE;
-    return isnan(schedule->tolerance) ? STENCIL_REASON_STEPS : STENCIL_REASON_NOT_CONVERGED;
 }

@@ -237,16 +237,28 @@ bool oracle_looks_at(int64_t step, int64_t check_every, int64_t end) {
     return step > 0 && (step % check_every == 0 || step == end);
 }
 
-oracle_end oracle_trace_end(const oracle_trace *trace, int64_t steps, int64_t check_every, stencil_norm norm,
-                            double tolerance) {
-    for (int64_t s = 1; s <= steps; s++) {
-        if (!oracle_looks_at(s, check_every, steps))
+oracle_end oracle_trace_end(const oracle_trace *trace, const oracle_stop *stop) {
+    const bool criterion = !isnan(stop->rtol) || !isnan(stop->atol);
+    const double *residual = trace->residual[stop->norm];
+    const stencil_reason done = criterion ? STENCIL_REASON_NOT_CONVERGED : STENCIL_REASON_STEPS;
+    if (stop->steps == 0)
+        return (oracle_end){0, done};
+    if (criterion && !isfinite(residual[1]))
+        return (oracle_end){1, STENCIL_REASON_DIVERGED};
+    if (criterion && residual[1] == 0)
+        return (oracle_end){1, STENCIL_REASON_FIXED_POINT};
+    const double first = residual[1] > stop->first_least ? residual[1] : stop->first_least;
+    for (int64_t s = 1; s <= stop->steps; s++) {
+        if (!oracle_looks_at(s, stop->check_every, stop->steps))
             continue;
-        const double residual = trace->residual[norm][s];
-        if (!isfinite(residual))
+        if (!isfinite(residual[s]))
             return (oracle_end){s, STENCIL_REASON_DIVERGED};
-        if (residual < tolerance)
-            return (oracle_end){s, STENCIL_REASON_CONVERGED};
+        if (criterion && residual[s] == 0)
+            return (oracle_end){s, STENCIL_REASON_FIXED_POINT};
+        if (residual[s] < stop->rtol * first)
+            return (oracle_end){s, STENCIL_REASON_CONVERGED_RTOL};
+        if (residual[s] < stop->atol)
+            return (oracle_end){s, STENCIL_REASON_CONVERGED_ATOL};
     }
-    return (oracle_end){steps, isnan(tolerance) ? STENCIL_REASON_STEPS : STENCIL_REASON_NOT_CONVERGED};
+    return (oracle_end){stop->steps, done};
 }

@@ -67,8 +67,14 @@ const void *oracle_trace_state(const oracle_trace *trace, int64_t step);
  * `end`. */
 bool oracle_looks_at(int64_t step, int64_t check_every, int64_t end);
 
-/* Where a run with this stop rule ends; tolerance NAN: no stop on the residual. steps <= trace->steps. */
-oracle_end oracle_trace_end(const oracle_trace *trace, int64_t steps, int64_t check_every, stencil_norm norm,
-                            double tolerance);
+/* A stop rule; rtol and atol NAN: no such limit. The first residual counts as first_least at least. */
+typedef struct oracle_stop {
+    int64_t steps, check_every; /* steps <= trace->steps */
+    stencil_norm norm;
+    double rtol, atol, first_least;
+} oracle_stop;
+
+/* Where a run with this stop rule ends. */
+oracle_end oracle_trace_end(const oracle_trace *trace, const oracle_stop *stop);
 
 #endif

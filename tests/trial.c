@@ -119,10 +119,10 @@ static const char *case_text(const trial *t, const trial_run *r) {
                        r->cut[1], r->cut[2], r->gpu[0], r->gpu[1], r->gpu[2], r->gpu[3],
                        stencil_halo_names[r->halo], r->overlap ? " overlapped" : "");
     snprintf(text + at, sizeof text - (size_t)at,
-             ", source %s, weights %s, steps %lld, check_every %lld, norm %s, tolerance %g, threads %d, "
+             ", source %s, weights %s, steps %lld, check_every %lld, norm %s, rtol %g, atol %g, threads %d, "
              "machine %s",
              t->source != NULL ? "yes" : "no", t->spec.weight_count > 0 ? "given" : "default",
-             (long long)r->steps, (long long)r->check_every, stencil_norm_names[r->norm], r->tolerance,
+             (long long)r->steps, (long long)r->check_every, stencil_norm_names[r->norm], r->rtol, r->atol,
              r->threads, r->small ? "small" : "as it is");
     return text;
 }
@@ -224,7 +224,8 @@ static void expect_end(const trial *t, const trial_run *r, const stencil_report 
                "interrupted after step %lld", (long long)report->steps);
         return;
     }
-    const oracle_end end = oracle_trace_end(trace, r->steps, r->check_every, r->norm, r->tolerance);
+    const oracle_end end =
+        oracle_trace_end(trace, &(oracle_stop){r->steps, r->check_every, r->norm, r->rtol, r->atol, 0.0});
     EXPECT(report->steps == end.step && report->reason == end.reason,
            "ended after step %lld (%s) instead of %lld (%s)", (long long)report->steps,
            stencil_reason_names[report->reason], (long long)end.step, stencil_reason_names[end.reason]);
@@ -241,12 +242,38 @@ static void expect_failure(const trial *t, const trial_run *r, stencil_status st
                stencil_error_last()->message);
 }
 
+/* Runs the pieces, each from where the one before has left the field and the count. */
+static void run_pieces(const trial *t, const trial_run *r, const stencil_plan *plan,
+                       stencil_problem *problem) {
+    const int64_t steps = problem->stop.steps;
+    stencil_origin *origin = &problem->origin;
+    for (size_t k = 0; k < sizeof r->pieces / sizeof *r->pieces && r->pieces[k] > 0; k++) {
+        stencil_report report = {0};
+        problem->stop.steps = r->pieces[k];
+        EXPECT_OK(stencil_run(problem, plan, NULL, &report));
+        EXPECT(report.steps <= r->pieces[k] && report.steps_before == origin->steps,
+               "a piece has made steps %lld to %lld", (long long)report.steps_before,
+               (long long)report.steps);
+        free(origin->residual);
+        free(origin->residual_step);
+        origin->steps = report.steps;
+        origin->residual_first = report.residual_first;
+        origin->history_count = report.history_count;
+        origin->residual = report.residual;
+        origin->residual_step = report.residual_step;
+        origin->last_is_extra =
+            report.history_count > 0 && report.residual_step[report.history_count - 1] % r->check_every != 0;
+    }
+    problem->stop.steps = steps;
+}
+
 void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r) {
     stencil_spec spec = t->spec;
     spec.steps = r->steps;
     spec.check_every = r->check_every;
     spec.norm = r->norm;
-    spec.tolerance = r->tolerance;
+    spec.rtol = r->rtol;
+    spec.atol = r->atol;
     stencil_machine machine = *r->machine;
     machine.cpu_threads = r->threads;
     if (r->small)
@@ -285,6 +312,7 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
         expect_failure(t, r, status);
         return;
     }
+    run_pieces(t, r, &plan, &problem);
     EXPECT_OK(stencil_run(&problem, &plan, &options.watch, &report));
     expect_end(t, r, &report, trace);
     if (report.reason == STENCIL_REASON_INTERRUPTED)

@@ -28,9 +28,10 @@ typedef struct trial_run {
     stencil_halo_mode halo;
     bool overlap;
     int64_t steps;
+    int64_t pieces[2]; /* runs before that end after these steps, each taken up by the next; 0: none */
     int64_t check_every;
     stencil_norm norm;
-    double tolerance; /* NAN: none */
+    double rtol, atol; /* NAN: none */
     const volatile sig_atomic_t *interrupt;
     stencil_patience patience;
     const char *failure; /* NULL: succeeds; else fails as INTERNAL, and these words (|-separated) are in the

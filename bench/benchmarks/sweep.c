@@ -31,7 +31,7 @@ static void default_problem(stencil_spec *spec) {
             spec->extent[i] = spec->rank == 3 ? 512 : 8192;
     }
     spec->source = STENCIL_SOURCE_NONE;
-    spec->tolerance = NAN;
+    spec->rtol = spec->atol = NAN;
     spec->steps = 1;
 }
 

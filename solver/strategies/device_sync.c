@@ -11,7 +11,7 @@ static stencil_status after_step(stencil_gpu_run *gpu) {
 
 const stencil_strategy stencil_strategy_device_sync = {
     .barrier = STENCIL_BARRIER_none,
-    .run_cpu = stencil_host_loop_cpu,
-    .run_gpu = STENCIL_ON_GPU(stencil_host_loop_gpu),
+    .batch_cpu = stencil_host_loop_cpu,
+    .batch_gpu = STENCIL_ON_GPU(stencil_host_loop_gpu),
     .after_step = STENCIL_ON_GPU(after_step),
 };

@@ -3,6 +3,8 @@
  * the steps that are looked at, are launched as usual. Inside a graph the launches are programmatic: the next
  * step's blocks are set up while this step's drain, and wait for its end (griddepcontrol.wait) before they
  * read. On a CPU there is nothing to replay: a parallel loop per step. */
+#include <stdlib.h>
+
 #include "solver/strategy.h"
 
 #ifdef STENCIL_HAVE_CUDA
@@ -32,20 +34,20 @@ static stencil_status capture(stencil_gpu_run *gpu, int64_t first, cudaGraphExec
     return STENCIL_OK;
 }
 
-/* Steps that can be made from `step` on before the next one that is looked at. */
-static int64_t plain_steps(const stencil_schedule *schedule, int64_t step) {
+/* Steps that can be made from `step` on before the next one that is checked, and the last of the batch. */
+static int64_t plain_steps(const stencil_schedule *schedule, int64_t step, int64_t end) {
     const int64_t to_check = schedule->check_every - 1 - step % schedule->check_every;
-    const int64_t to_last = schedule->last_step - 1 - step;
-    return to_check < to_last ? to_check : to_last;
+    return to_check < end - 1 - step ? to_check : end - 1 - step;
 }
 
-static stencil_status run_with(stencil_gpu_team *team, cudaGraphExec_t graph[2], const stencil_watch *watch,
-                               stencil_report *report) {
+static stencil_status batch_gpu(stencil_gpu_team *team, const stencil_batch *batch,
+                                const stencil_watch *watch, stencil_report *report) {
     stencil_gpu_run *gpu = &team->part[0];
+    cudaGraphExec_t *graph = team->loop;
+    const int64_t end = batch->first + batch->count;
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
-    int64_t step = 0;
-    while (step < team->schedule.last_step && report->reason == STENCIL_REASON_NONE) {
-        if (plain_steps(&team->schedule, step) >= GRAPH_STEPS) {
+    for (int64_t step = batch->first; step < end && report->reason == STENCIL_REASON_NONE;) {
+        if (plain_steps(&team->schedule, step, end) >= GRAPH_STEPS) {
             TRY_CUDA(cudaGraphLaunch(graph[step % 2], gpu->stream));
             step += GRAPH_STEPS;
         } else {
@@ -59,25 +61,28 @@ static stencil_status run_with(stencil_gpu_team *team, cudaGraphExec_t graph[2],
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(stencil_gpu_team *team, const stencil_watch *watch, stencil_report *report) {
+static stencil_status open_gpu(stencil_gpu_team *team) {
     stencil_gpu_run *gpu = &team->part[0];
-    cudaGraphExec_t graph[2] = {NULL, NULL};
-    stencil_status status = STENCIL_OK;
-    for (int parity = 0; parity < 2 && status == STENCIL_OK; parity++)
-        status = capture(gpu, parity, &graph[parity]);
-    if (status == STENCIL_OK)
-        status = stencil_gpu_wait(gpu);
-    if (status == STENCIL_OK)
-        status = run_with(team, graph, watch, report);
+    cudaGraphExec_t *graph = team->loop = calloc(2, sizeof *graph);
+    CHECK(graph != NULL, NO_MEMORY, "no memory for a graph");
     for (int parity = 0; parity < 2; parity++)
+        TRY(capture(gpu, parity, &graph[parity]));
+    return stencil_gpu_wait(gpu);
+}
+
+static void close_gpu(stencil_gpu_team *team) {
+    cudaGraphExec_t *graph = team->loop;
+    for (int parity = 0; parity < 2 && graph != NULL; parity++)
         if (graph[parity] != NULL)
             cudaGraphExecDestroy(graph[parity]);
-    return status;
+    free(graph);
 }
 #endif
 
 const stencil_strategy stencil_strategy_graph = {
     .barrier = STENCIL_BARRIER_none,
-    .run_cpu = stencil_host_loop_cpu,
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
+    .batch_cpu = stencil_host_loop_cpu,
+    .batch_gpu = STENCIL_ON_GPU(batch_gpu),
+    .open_gpu = STENCIL_ON_GPU(open_gpu),
+    .close_gpu = STENCIL_ON_GPU(close_gpu),
 };

@@ -10,10 +10,12 @@
 
 #ifdef STENCIL_HAVE_CUDA
 #include <cuda.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What the threads share. Thread 0 writes what it has decided before a barrier, all read it after it. */
 typedef struct loop {
+    const stencil_batch *batch;
     const stencil_watch *watch;
     stencil_report *report;
     bool stop;
@@ -157,13 +159,18 @@ static stencil_status decide(stencil_gpu_run *gpu, loop *l, int64_t step, bool c
 enum { WORD_EVERY = 64 };
 
 /* A failing thread never leaves the others at a barrier: every all_well() is passed by all. */
-static stencil_status run_steps(stencil_gpu_run *gpu, gate *g, loop *l) {
+static stencil_status batch_part(stencil_gpu_run *gpu, void *context) {
+    loop *l = context;
+    gate *g = (gate *)gpu->team->loop + gpu->part;
     const stencil_schedule *schedule = &gpu->team->schedule;
+    const int64_t end = l->batch->first + l->batch->count;
     stencil_status status = mark(gpu, gpu->begin);
-    int64_t step = 0;
-    while (step < schedule->last_step && !l->stop) {
+    int64_t step = l->batch->first;
+    if (g->write != NULL)
+        *g->opened = *g->done = (uint32_t)step;
+    while (step < end && !l->stop) {
         const bool check = stencil_schedule_checks(schedule, step + 1),
-                   word = check || (step + 1) % WORD_EVERY == 0;
+                   word = check || (step + 1) % WORD_EVERY == 0 || step + 1 == end;
         if (status == STENCIL_OK)
             status = make_step(gpu, g, step, !word);
         step++;
@@ -184,19 +191,29 @@ static stencil_status run_steps(stencil_gpu_run *gpu, gate *g, loop *l) {
     return stencil_gpu_wait(gpu);
 }
 
-static stencil_status run_part(stencil_gpu_run *gpu, void *context) {
-    gate g;
-    loop *l = context;
-    stencil_status status = create_gate(gpu, &g);
-    if (all_well(l, status))
-        status = run_steps(gpu, &g, l);
-    destroy_gate(gpu, &g);
-    return status;
+static stencil_status batch_gpu(stencil_gpu_team *team, const stencil_batch *batch,
+                                const stencil_watch *watch, stencil_report *report) {
+    loop l = {.batch = batch, .watch = watch, .report = report};
+    return stencil_gpu_each(team, batch_part, &l);
 }
 
-static stencil_status run_gpu(stencil_gpu_team *team, const stencil_watch *watch, stencil_report *report) {
-    loop l = {.watch = watch, .report = report};
-    return stencil_gpu_each(team, run_part, &l);
+static stencil_status create_part(stencil_gpu_run *gpu, void *context) {
+    (void)context;
+    return create_gate(gpu, (gate *)gpu->team->loop + gpu->part);
+}
+
+static stencil_status open_gpu(stencil_gpu_team *team) {
+    team->loop = calloc((size_t)team->parts, sizeof(gate));
+    CHECK(team->loop != NULL, NO_MEMORY, "no memory for %d parts", team->parts);
+    return stencil_gpu_each(team, create_part, NULL);
+}
+
+static void close_gpu(stencil_gpu_team *team) {
+    for (int p = 0; p < team->parts && team->loop != NULL; p++) {
+        cudaSetDevice(team->part[p].device);
+        destroy_gate(&team->part[p], (gate *)team->loop + p);
+    }
+    free(team->loop);
 }
 #endif
 
@@ -204,6 +221,8 @@ const stencil_strategy stencil_strategy_openmp = {
     .barrier = STENCIL_BARRIER_none,
     .spans = true,
     .copies = true,
-    .run_cpu = stencil_persistent_cpu,
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
+    .batch_cpu = stencil_persistent_cpu,
+    .batch_gpu = STENCIL_ON_GPU(batch_gpu),
+    .open_gpu = STENCIL_ON_GPU(open_gpu),
+    .close_gpu = STENCIL_ON_GPU(close_gpu),
 };

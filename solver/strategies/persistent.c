@@ -18,13 +18,15 @@ typedef struct team {
 enum { POLL_EVERY = 16 };
 
 /* The loop of one thread. */
-static void team_run(stencil_cpu *cpu, const stencil_watch *watch, stencil_report *report, team *shared) {
+static void team_run(stencil_cpu *cpu, const stencil_batch *batch, const stencil_watch *watch,
+                     stencil_report *report, team *shared) {
     const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
     const stencil_schedule *schedule = &cpu->schedule;
+    const int64_t end = batch->first + batch->count;
     stencil_reason reason = STENCIL_REASON_NONE;
     double residual = NAN;
-    int64_t step = 0;
-    while (step < schedule->last_step && reason == STENCIL_REASON_NONE) {
+    int64_t step = batch->first;
+    while (step < end && reason == STENCIL_REASON_NONE) {
         const bool check = stencil_schedule_checks(schedule, step + 1), poll = (step + 1) % POLL_EVERY == 0;
         stencil_cpu_advance(cpu, step, check, thread, threads);
         step++;
@@ -39,7 +41,7 @@ static void team_run(stencil_cpu *cpu, const stencil_watch *watch, stencil_repor
             return;
         }
         if (check) {
-            reason = stencil_decide(schedule, step, residual);
+            reason = stencil_schedule_decide(schedule, residual);
             if (thread == 0 && shared->status == STENCIL_OK)
                 shared->status = stencil_report_add(report, step, residual);
         }
@@ -55,13 +57,14 @@ static void team_run(stencil_cpu *cpu, const stencil_watch *watch, stencil_repor
     }
 }
 
-stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_watch *watch, stencil_report *report) {
+stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_batch *batch,
+                                      const stencil_watch *watch, stencil_report *report) {
     team shared = {0};
     int threads = 0;
 #pragma omp parallel num_threads(cpu->threads)
     {
         if (omp_get_num_threads() == cpu->threads)
-            team_run(cpu, watch, report, &shared);
+            team_run(cpu, batch, watch, report, &shared);
 #pragma omp single
         threads = omp_get_num_threads();
     }
@@ -79,27 +82,15 @@ stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_watch *wat
 /* What the threads of a launch share. */
 typedef struct launch_call {
     const stencil_watch *watch;
-    int64_t first, count; /* steps */
+    const stencil_batch *batch;
 } launch_call;
 
-/* Steps of a launch from `step` on: all, or as many as the history holds. */
-static int64_t steps_of(const stencil_gpu_team *team, int64_t step) {
-    const stencil_schedule *schedule = &team->schedule;
-    const stencil_patience *patience = &team->plan->patience;
-    int64_t most = 0;
-    if (!stencil_multiply(schedule->check_every, STENCIL_HISTORY_MAX - 1, &most))
-        most = INT64_MAX;
-    if (patience->steps_per_launch > 0 && patience->steps_per_launch < most)
-        most = patience->steps_per_launch;
-    return schedule->last_step - step < most ? schedule->last_step - step : most;
-}
-
 /* One part's launch. */
-static stencil_status launch(stencil_gpu_run *gpu, const launch_call *call) {
+static stencil_status launch(stencil_gpu_run *gpu, const stencil_batch *batch) {
     const stencil_plan *plan = gpu->plan;
     stencil_sweep *s = &gpu->sweep;
-    s->step_first = call->first;
-    s->step_count = call->count;
+    s->step_first = batch->first;
+    s->step_count = batch->count;
     void *arguments[] = {s};
     cudaLaunchAttribute attribute[2] = {
         {.id = cudaLaunchAttributeCooperative, .val.cooperative = 1},
@@ -116,8 +107,7 @@ static stencil_status launch(stencil_gpu_run *gpu, const launch_call *call) {
                     : plan->cluster_blocks > 1 ? 2
                                                : 1,
     };
-    if (call->first == 0)
-        TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
+    TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
     TRY_CUDA(cudaLaunchKernelExC(&config, gpu->kernel->function, arguments));
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
     return STENCIL_OK;
@@ -143,7 +133,7 @@ static stencil_status wait(stencil_gpu_run *gpu, const stencil_watch *watch) {
 
 static stencil_status launch_and_wait(stencil_gpu_run *gpu, void *context) {
     const launch_call *call = context;
-    TRY(launch(gpu, call));
+    TRY(launch(gpu, call->batch));
     TRY(wait(gpu, call->watch));
     /* Not queued behind the kernel: a copy that waits may keep another part's kernel from starting. */
     TRY_CUDA(cudaMemcpyAsync(gpu->control_host, gpu->control, sizeof *gpu->control, cudaMemcpyDeviceToHost,
@@ -176,7 +166,7 @@ static stencil_status check_alarms(stencil_gpu_team *team) {
 }
 
 /* What the launch has found; every part has found the same. */
-static stencil_status collect(stencil_gpu_team *team, int64_t first, stencil_report *report) {
+static stencil_status collect(stencil_gpu_team *team, const stencil_batch *batch, stencil_report *report) {
     const stencil_schedule *schedule = &team->schedule;
     stencil_gpu_run *gpu = &team->part[0];
     const stencil_control *control = gpu->control_host;
@@ -184,41 +174,29 @@ static stencil_status collect(stencil_gpu_team *team, int64_t first, stencil_rep
     TRY(stencil_gpu_take(gpu));
     TRY_CUDA(
         cudaMemcpy(gpu->history_host, gpu->history, (size_t)count * sizeof(double), cudaMemcpyDeviceToHost));
-    int64_t step = first;
+    int64_t step = batch->first;
     for (int64_t i = 0; i < count; i++) {
+        const int64_t before = step;
         step += schedule->check_every - step % schedule->check_every;
-        step = step < schedule->last_step ? step : schedule->last_step;
+        if (before < schedule->check_step && schedule->check_step < step)
+            step = schedule->check_step;
         TRY(stencil_report_add(report, step, gpu->history_host[i]));
-        report->reason = stencil_decide(schedule, step, gpu->history_host[i]);
     }
     report->steps = control->step;
+    report->reason = (stencil_reason)control->reason;
     for (int p = 1; p < team->parts; p++)
         CHECK(team->part[p].control_host->step == control->step &&
                   team->part[p].control_host->reason == control->reason,
               INTERNAL, "part %d ended after step %lld, part 0 after step %lld", p,
               (long long)team->part[p].control_host->step, (long long)control->step);
-    if (report->reason == STENCIL_REASON_NONE && control->reason == STENCIL_LEAVE_INTERRUPTED)
-        report->reason = STENCIL_REASON_INTERRUPTED;
     return STENCIL_OK;
 }
 
-static stencil_status record_nothing(stencil_gpu_run *gpu, void *context) {
-    (void)context;
-    TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
-    TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
-    return stencil_gpu_wait(gpu);
-}
-
-stencil_status stencil_persistent_gpu(stencil_gpu_team *team, const stencil_watch *watch,
-                                      stencil_report *report) {
-    if (team->schedule.last_step == 0)
-        return stencil_gpu_each(team, record_nothing, NULL);
-    while (report->steps < team->schedule.last_step && report->reason == STENCIL_REASON_NONE) {
-        launch_call call = {watch, report->steps, steps_of(team, report->steps)};
-        TRY(stencil_gpu_each(team, launch_and_wait, &call));
-        TRY(check_alarms(team));
-        TRY(collect(team, call.first, report));
-    }
-    return STENCIL_OK;
+stencil_status stencil_persistent_gpu(stencil_gpu_team *team, const stencil_batch *batch,
+                                      const stencil_watch *watch, stencil_report *report) {
+    launch_call call = {watch, batch};
+    TRY(stencil_gpu_each(team, launch_and_wait, &call));
+    TRY(check_alarms(team));
+    return collect(team, batch, report);
 }
 #endif

@@ -4,6 +4,6 @@
 
 const stencil_strategy stencil_strategy_relaunch = {
     .barrier = STENCIL_BARRIER_none,
-    .run_cpu = stencil_host_loop_cpu,
-    .run_gpu = STENCIL_ON_GPU(stencil_host_loop_gpu),
+    .batch_cpu = stencil_host_loop_cpu,
+    .batch_gpu = STENCIL_ON_GPU(stencil_host_loop_gpu),
 };

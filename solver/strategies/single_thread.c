@@ -18,11 +18,12 @@ static uint32_t partners(const stencil_gpu_team *team, int part) {
     return set;
 }
 
-static stencil_status queue_step(stencil_gpu_team *team, const uint32_t *partner, int64_t step) {
+/* `after`: a step of this batch comes before it. */
+static stencil_status queue_step(stencil_gpu_team *team, const uint32_t *partner, int64_t step, bool after) {
     for (int p = 0; p < team->parts; p++) {
         stencil_gpu_run *gpu = &team->part[p];
         TRY(stencil_gpu_take(gpu));
-        for (int other = 0; other < team->parts && step > 0; other++)
+        for (int other = 0; other < team->parts && after; other++)
             if (partner[p] >> other & 1)
                 TRY_CUDA(cudaStreamWaitEvent(gpu->stream, team->part[other].made[(step + 1) % 2], 0));
         TRY(stencil_gpu_advance(gpu, step));
@@ -40,13 +41,15 @@ static stencil_status mark(stencil_gpu_team *team, bool begin) {
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(stencil_gpu_team *team, const stencil_watch *watch, stencil_report *report) {
+static stencil_status batch_gpu(stencil_gpu_team *team, const stencil_batch *batch,
+                                const stencil_watch *watch, stencil_report *report) {
+    const int64_t end = batch->first + batch->count;
     uint32_t partner[STENCIL_PARTS_MAX];
     for (int p = 0; p < team->parts; p++)
         partner[p] = partners(team, p);
     TRY(mark(team, true));
-    for (int64_t step = 0; step < team->schedule.last_step && report->reason == STENCIL_REASON_NONE; step++) {
-        TRY(queue_step(team, partner, step));
+    for (int64_t step = batch->first; step < end && report->reason == STENCIL_REASON_NONE; step++) {
+        TRY(queue_step(team, partner, step, step > batch->first));
         TRY(stencil_host_loop_look(team, watch, step + 1, report));
     }
     TRY(mark(team, false));
@@ -60,6 +63,6 @@ const stencil_strategy stencil_strategy_single_thread = {
     .barrier = STENCIL_BARRIER_none,
     .spans = true,
     .copies = true,
-    .run_cpu = stencil_host_loop_cpu,
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
+    .batch_cpu = stencil_host_loop_cpu,
+    .batch_gpu = STENCIL_ON_GPU(batch_gpu),
 };

@@ -26,17 +26,17 @@ class New(CommandTest):
             self.assertEqual([h5_text(name) for name in file.attrs["boundary"]], ["periodic", "fixed", "mirror"])
             self.assertEqual((file.attrs["steps"], file.attrs["check_every"]), (12, 3))
             self.assertEqual(h5_text(file.attrs["norm"]), "max")
-            self.assertNotIn("tolerance", file.attrs)
+            self.assertTrue({"tolerance", "rtol", "atol"}.isdisjoint(file.attrs))
 
     def test_stop_rule_by_default(self):
-        for problem, tolerance in (("laplace", 1e-6), ("poisson", 1e-6), ("heat", None)):
+        for problem, rtol in (("laplace", 1e-8), ("poisson", 1e-8), ("heat", None)):
             self.ok("new", "p.h5", "--force", "--problem", problem, "--size", "9x9")
             with h5py.File(self.path("p.h5")) as file:
-                self.assertEqual(file.attrs.get("tolerance"), tolerance)
+                self.assertEqual(file.attrs.get("rtol"), rtol)
                 self.assertNotIn("steps", file.attrs)
         self.ok("new", "p.h5", "--force", "--problem", "laplace", "--size", "9x9", "--tolerance", "none")
         with h5py.File(self.path("p.h5")) as file:
-            self.assertNotIn("tolerance", file.attrs)
+            self.assertTrue({"tolerance", "rtol", "atol"}.isdisjoint(file.attrs))
 
     def test_initial_values(self):
         self.make("zero.h5", "--initial", "zero")

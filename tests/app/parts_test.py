@@ -14,10 +14,10 @@ class Parts(CommandTest):
 
     def test_every_way_gives_the_same_file(self):
         self.make()
-        self.ok("p.h5", "--steps", 60, "--tolerance", "none", "--check-every", 7, "-o", "one.h5", "--device", "cpu")
+        self.ok("p.h5", "--steps", 60, "--rtol", "none", "--check-every", 7, "-o", "one.h5", "--device", "cpu")
         for parts in (2, 3, 7):
             for sync, *more in WAYS:
-                self.ok("p.h5", "--steps", 60, "--tolerance", "none", "--check-every", 7, "-fo", "many.h5", "--sync", sync,
+                self.ok("p.h5", "--steps", 60, "--rtol", "none", "--check-every", 7, "-fo", "many.h5", "--sync", sync,
                         "--parts", parts, "--threads", 3, *more)
                 for dataset in ("/u", "/residual", "/residual_step"):
                     self.ok("compare", "one.h5", "many.h5", "--dataset", dataset)

@@ -26,7 +26,7 @@ class Run(CommandTest):
         self.assertEqual(done.stderr, "")
         with open(self.path("r.json")) as file:
             report = json.load(file)
-        self.assertEqual(report["result"]["reason"], "converged")
+        self.assertEqual(report["result"]["reason"], "converged_atol")
         self.assertLess(report["result"]["residual"], 1e-10)
         self.ok("verify", "p.out.h5")
 
@@ -98,12 +98,12 @@ class Run(CommandTest):
         self.assertEqual(len(done.stderr.splitlines()), 1)
         self.assertIn("not converged in 50 steps", done.stderr)
         self.ok("verify", "p.out.h5")
-        self.ok("p.h5", "--steps", 50, "--tolerance", "none", "--force")
+        self.ok("p.h5", "--steps", 50, "--rtol", "none", "--force")
 
     def test_no_step_has_no_residual(self):
         self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
         done = self.ok("p.h5", "--steps", 0, "--tolerance", "1e-6", code=2)
-        self.assertIn("not converged in 0 steps: no residual yet, tolerance 1e-06", done.stderr)
+        self.assertIn("not converged in 0 steps: no residual yet, limit rtol 1e-08, atol 1e-06", done.stderr)
 
     def test_diverged(self):
         self.ok("new", "p.h5", "--problem", "laplace", "--size", "33x33", "--initial", "random", "--omega", 9)
@@ -123,7 +123,8 @@ class Run(CommandTest):
         self.assertEqual(report["problem"]["stencil"], "j2d9pt")
         self.assertEqual(report["problem"]["boundary"], ["periodic", "mirror"])
         self.assertEqual(report["problem"]["precision"], "float32")
-        self.assertEqual(report["stop"], {"steps": 5, "tolerance": None, "norm": "max", "check_every": 2})
+        self.assertEqual(report["stop"], {"steps": 5, "rtol": None, "atol": None, "threshold": None, "norm": "max",
+                                          "check_every": 2, "predicted_steps": None})
         self.assertEqual(report["result"]["history"]["step"], [2, 4, 5])
         self.ok("verify", "p.out.h5")
         self.write("q.h5", field(9, 9), {"stencil": None, "steps": 7},
@@ -163,7 +164,7 @@ class Run(CommandTest):
         self.ok("new", "p.h5", "--problem", "heat", "--size", "19x17", "--initial", "sine", "--steps", 4)
         self.ok("p.h5", "-o", "once.h5", "--steps", 8)
         self.ok("p.h5", "-o", "half.h5")
-        self.ok("half.h5", "-o", "twice.h5")
+        self.ok("half.h5", "-o", "twice.h5", "--steps", 8)
         self.ok("compare", "once.h5", "twice.h5")
 
     def test_threads(self):
@@ -214,13 +215,13 @@ class Json(CommandTest):
     def test_contents(self):
         self.ok("new", "p.h5", "--problem", "poisson", "--size", "21x19x17", "--precision", "float32",
                 "--boundary", "fixed,mirror,periodic")
-        done = self.ok("p.h5", "--steps", 25, "--tolerance", "1e-30", "--check-every", 10, "--json", "-", code=2)
+        done = self.ok("p.h5", "--steps", 25, "--rtol", "1e-9", "--atol", "1e-30", "--check-every", 10, "--json", "-", code=2)
         report = json.loads(done.stdout)
-        self.assertEqual(report["schema_version"], 1)
+        self.assertEqual(report["schema_version"], 2)
         self.assertEqual(report["input"], "p.h5")
         self.assertEqual(report["output"], "p.out.h5")
         self.assertEqual(report["command_line"],
-                         "stencil p.h5 --steps 25 --tolerance 1e-30 --check-every 10 --json -")
+                         "stencil p.h5 --steps 25 --rtol 1e-9 --atol 1e-30 --check-every 10 --json -")
         problem = report["problem"]
         self.assertEqual(problem["extent"], [17, 19, 21])
         self.assertEqual(problem["updated"], [15, 19, 21])
@@ -229,8 +230,10 @@ class Json(CommandTest):
         self.assertEqual(problem["spacing"], [1 / 16, 1 / 19, 1 / 21])
         self.assertEqual(problem["omega"], 1.0)
         self.assertIsNone(problem["dt"])
-        self.assertEqual(report["stop"], {"steps": 25, "tolerance": 1e-30, "norm": "l2", "check_every": 10})
-        result, rates = report["result"], report["rates"]
+        result, rates, stop = report["result"], report["rates"], report["stop"]
+        self.assertAlmostEqual(stop.pop("threshold"), 1e-9 * result["residual_first"], 15)
+        self.assertGreater(stop.pop("predicted_steps"), 100)
+        self.assertEqual(stop, {"steps": 25, "rtol": 1e-9, "atol": 1e-30, "norm": "l2", "check_every": 10})
         self.assertEqual((result["reason"], result["exit_code"], result["steps"]), ("not_converged", 2, 25))
         self.assertEqual(result["history"]["step"], [10, 20, 25])
         self.assertEqual(result["history"]["residual"], self.read("p.out.h5", "residual").tolist())

@@ -137,7 +137,7 @@ static void attributes_are_read(void **state) {
     assert_int_equal(spec.boundary[2], STENCIL_FIXED);
     assert_int_equal(spec.spacing_count, 3);
     assert_true(spec.spacing[0] == 0.5 && spec.spacing[1] == 0.25 && spec.spacing[2] == 0.125);
-    assert_true(spec.tolerance == 1e-6 && spec.omega == 1.0);
+    assert_true(spec.atol == 1e-6 && spec.omega == 1.0);
     assert_int_equal(spec.steps, 40);
     assert_int_equal(spec.check_every, 7);
     assert_true(isnan(spec.dt) && isnan(spec.diffusivity));
@@ -154,7 +154,7 @@ static void nothing_given_is_nothing_read(void **state) {
     assert_int_equal(spec.steps, wanted.steps);
     assert_int_equal(spec.check_every, wanted.check_every);
     assert_int_equal(spec.boundary_count + spec.spacing_count + spec.offset_count + spec.weight_count, 0);
-    assert_true(isnan(spec.omega) && isnan(spec.tolerance));
+    assert_true(isnan(spec.omega) && isnan(spec.atol));
     assert_int_equal(spec.kind, STENCIL_KIND_NONE);
 }
 

@@ -44,7 +44,10 @@ static void rates_are_those_of_the_computation(void **state) {
 static void reasons_have_names(void **state) {
     (void)state;
     assert_string_equal(stencil_reason_names[STENCIL_REASON_STEPS], "steps");
-    assert_string_equal(stencil_reason_names[STENCIL_REASON_CONVERGED], "converged");
+    assert_string_equal(stencil_reason_names[STENCIL_REASON_CONVERGED_RTOL], "converged_rtol");
+    assert_string_equal(stencil_reason_names[STENCIL_REASON_CONVERGED_ATOL], "converged_atol");
+    assert_string_equal(stencil_reason_names[STENCIL_REASON_FIXED_POINT], "fixed_point");
+    assert_string_equal(stencil_reason_names[STENCIL_REASON_STAGNATED], "stagnated");
     assert_string_equal(stencil_reason_names[STENCIL_REASON_NOT_CONVERGED], "not_converged");
     assert_string_equal(stencil_reason_names[STENCIL_REASON_DIVERGED], "diverged");
     assert_string_equal(stencil_reason_names[STENCIL_REASON_INTERRUPTED], "interrupted");

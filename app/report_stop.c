@@ -1,0 +1,199 @@
+/* What the report says of the end of a run: limits, prediction, reason, error. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "app/report.h"
+
+/* The last residual that was checked, NaN where there is none. */
+static double last_residual(const stencil_report *report) {
+    return report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
+}
+
+static bool has_criterion(const stencil_stop *stop) {
+    return !isnan(stop->rtol) || !isnan(stop->atol);
+}
+
+/* "rtol 1e-08", "atol 1e-06", "rtol 1e-08, atol 1e-06". */
+static const char *criteria_text(const stencil_stop *stop, char text[96]) {
+    char rtol[40] = "", atol[40] = "";
+    if (!isnan(stop->rtol))
+        snprintf(rtol, sizeof rtol, "rtol %g", stop->rtol);
+    if (!isnan(stop->atol))
+        snprintf(atol, sizeof atol, "atol %g", stop->atol);
+    snprintf(text, 96, "%s%s%s", rtol, rtol[0] != '\0' && atol[0] != '\0' ? ", " : "", atol);
+    return text;
+}
+
+void report_print_prediction(FILE *out, const stencil_problem *problem) {
+    const double steps = stencil_predicted_steps(problem);
+    char count[TEXT_SIZE];
+    if (isnan(steps) || isinf(steps))
+        return;
+    report_print_entry(out, "Predicted", "%s%s steps to rtol %g; each takes %.2g of the error away",
+                       steps < 1e15 ? "" : "more than ", text_count((int64_t)fmin(steps, 1e15), count),
+                       problem->stop.rtol, 1.0 - stencil_contraction(problem));
+}
+
+void report_print_limits(FILE *out, const stencil_stop *stop) {
+    char steps[TEXT_SIZE], every[TEXT_SIZE], residual[160] = "", criteria[96];
+    if (has_criterion(stop))
+        snprintf(residual, sizeof residual, ", until the residual (%s) is under %s",
+                 stencil_norm_names[stop->norm], criteria_text(stop, criteria));
+    report_print_entry(out, "Steps", "%s%s%s\nresidual every %s steps", residual[0] != '\0' ? "at most " : "",
+                       text_count(stop->steps, steps), residual, text_count(stop->check_every, every));
+}
+
+static const char *const why[STENCIL_REASON_COUNT] = {
+    [STENCIL_REASON_NONE] = "not started",
+    [STENCIL_REASON_FIXED_POINT] = "fixed point, no cell changes any more",
+    [STENCIL_REASON_CONVERGED_RTOL] = "converged (rtol)",
+    [STENCIL_REASON_CONVERGED_ATOL] = "converged (atol)",
+    [STENCIL_REASON_DIVERGED] = "diverged: the residual is not finite",
+    [STENCIL_REASON_INTERRUPTED] = "interrupted",
+    [STENCIL_REASON_STAGNATED] = "stagnated, the residual falls no more",
+    [STENCIL_REASON_STEPS] = "all steps done",
+    [STENCIL_REASON_NOT_CONVERGED] = "all steps done, not converged",
+};
+
+static void print_residual(FILE *out, const run_record *run) {
+    const stencil_report *report = run->report;
+    const stencil_stop *stop = &run->problem->stop;
+    char step[TEXT_SIZE], limit[160] = "", criteria[96];
+    if (report->history_count == 0)
+        return;
+    if (!isnan(report->threshold))
+        snprintf(limit, sizeof limit, ",\nlimit %.6e (%s, first residual %.3e)", report->threshold,
+                 criteria_text(stop, criteria), report->residual_first);
+    report_print_entry(out, "Residual", "%.6e (%s) at step %s%s", last_residual(report),
+                       stencil_norm_names[stop->norm],
+                       text_count(report->residual_step[report->history_count - 1], step), limit);
+}
+
+/* From which part of the solution on an error is no approximation any more. */
+static const double unsolved = 0.1;
+
+static void print_error(FILE *out, const run_record *run) {
+    const stencil_error_bound *bound = &run->report->bound;
+    if (!bound->known)
+        return;
+    report_print_entry(out, "Error", "at most %.2g (%.2g %% of the solution's size)%s%s", bound->absolute,
+                       100.0 * bound->relative,
+                       stencil_spectrum_of(run->problem).up_to_constant ? ", up to a constant" : "",
+                       bound->relative > unsolved ? ": not solved" : "");
+}
+
+void report_print_stop(FILE *out, const run_record *run) {
+    const stencil_report *report = run->report;
+    const stencil_stop *stop = &run->problem->stop;
+    char done[TEXT_SIZE], limit[TEXT_SIZE], now[TEXT_SIZE], part[64] = "";
+    if (report->steps_before > 0)
+        snprintf(part, sizeof part, ", %s of them in this run",
+                 text_count(stencil_report_steps_done(report), now));
+    report_print_entry(out, "Steps", "%s of %s%s%s: %s", text_count(report->steps, done),
+                       has_criterion(stop) ? "at most " : "", text_count(stop->steps, limit), part,
+                       why[report->reason]);
+    print_residual(out, run);
+    print_error(out, run);
+}
+
+static void note_prediction(const stencil_problem *problem, stencil_notes *notes) {
+    const double steps = stencil_predicted_steps(problem);
+    const stencil_spectrum spectrum = stencil_spectrum_of(problem);
+    char limit[TEXT_SIZE];
+    if (isinf(steps) && problem->spec.omega * spectrum.most > 2.0 + 1e-12)
+        stencil_notes_add(notes, "this iteration is unstable: give --omega below %.6g", 2.0 / spectrum.most);
+    else if (isinf(steps))
+        stencil_notes_add(notes,
+                          "with omega %g the mode with alternating signs does not shrink: try --omega 0.9",
+                          problem->spec.omega);
+    else if (steps > (double)problem->stop.steps)
+        stencil_notes_add(notes, "these are more than the limit of %s steps: raise --steps, or rtol",
+                          text_count(problem->stop.steps, limit));
+}
+
+void report_note_start(const stencil_problem *problem, stencil_notes *notes) {
+    const stencil_origin *origin = &problem->origin;
+    char count[TEXT_SIZE], limit[TEXT_SIZE];
+    if (origin->recounted)
+        stencil_notes_add(notes,
+                          "the file's %s steps were made with other weights, boundary, source, precision or "
+                          "norm: steps count from 0 again",
+                          text_count(problem->spec.steps_total, count));
+    else if (origin->steps > 0)
+        stencil_notes_add(notes, "the file holds step %s: the run goes on to step %s at most",
+                          text_count(origin->steps, count), text_count(problem->stop.steps, limit));
+    if (origin->steps > 0 && isnan(origin->residual_first) && !isnan(problem->stop.rtol))
+        stencil_notes_add(notes,
+                          "no earlier run had a criterion: rtol is relative to the residual of step %s",
+                          text_count(origin->steps + 1, count));
+    if (stencil_problem_relaxes(problem) && !isnan(problem->stop.rtol))
+        note_prediction(problem, notes);
+}
+
+static const char *stagnation_text(const run_record *run, char text[256]) {
+    const stencil_precision precision = run->problem->precision;
+    switch (run->report->stagnation) {
+    case STENCIL_STAGNATION_GROWTH:
+        return "it grows: the iteration is unstable, give smaller weights or omega";
+    case STENCIL_STAGNATION_CHECKERBOARD:
+        return "the mode with alternating signs (checkerboard) does not shrink: try --omega 0.9";
+    case STENCIL_STAGNATION_SOURCE:
+        return "no axis is fixed and the source has a mean other than 0: there is no solution";
+    case STENCIL_STAGNATION_ROUNDING:
+    case STENCIL_STAGNATION_NONE:
+        break;
+    }
+    snprintf(text, 256, "%s resolves no less%s", stencil_precision_name(precision),
+             precision == STENCIL_FLOAT32 ? ": --precision float64 does" : "");
+    return text;
+}
+
+void report_note_end(const run_record *run, stencil_notes *notes) {
+    const stencil_report *report = run->report;
+    char text[256];
+    if (stencil_report_steps_done(report) == 0 && report->steps > 0)
+        stencil_notes_add(notes, "no step was made: the file is a finished result; --steps asks for more, "
+                                 "a smaller --rtol or --atol for better");
+    if (report->reason == STENCIL_REASON_STAGNATED)
+        stencil_notes_add(notes, "the residual falls no more: %s", stagnation_text(run, text));
+    if (report->reason == STENCIL_REASON_FIXED_POINT && !report->reached)
+        stencil_notes_add(notes, "no cell changes any more, yet only because %s rounds the changes away",
+                          stencil_precision_name(run->problem->precision));
+    if (report->reason == STENCIL_REASON_CONVERGED_ATOL && report->bound.known &&
+        report->bound.relative > 0.01)
+        stencil_notes_add(notes,
+                          "atol is met far from the solution, since u' - u shrinks with spacing and omega: "
+                          "--rtol limits the error");
+}
+
+void report_print_failure(FILE *out, const run_record *run) {
+    const stencil_report *report = run->report;
+    char name[TEXT_NAME_SIZE], text[256];
+    fprintf(out, "stencil: %s: ", text_escape(run->input, name, sizeof name));
+    switch (report->reason) {
+    case STENCIL_REASON_NOT_CONVERGED:
+        fprintf(out, "not converged in %" PRId64 " steps: ", report->steps);
+        if (isnan(last_residual(report))) /* no step, no residual */
+            fprintf(out, "no residual yet");
+        else
+            fprintf(out, "residual %g", last_residual(report));
+        fprintf(out, ", limit %s", criteria_text(&run->problem->stop, text));
+        break;
+    case STENCIL_REASON_STAGNATED:
+        fprintf(out, "stagnated after step %" PRId64 ": %s", report->steps, stagnation_text(run, text));
+        break;
+    case STENCIL_REASON_FIXED_POINT:
+        fprintf(out, "no cell changes after step %" PRId64 ", but only by rounding", report->steps);
+        break;
+    case STENCIL_REASON_DIVERGED:
+        fprintf(out, "diverged: the residual is not finite at step %" PRId64, report->steps);
+        break;
+    default:
+        fprintf(out, "interrupted after step %" PRId64, report->steps);
+        break;
+    }
+    if (run->output != NULL)
+        fprintf(out, "; %s holds that step", report_output_text(run, name));
+    fputc('\n', out);
+}

@@ -1,0 +1,80 @@
+/* What the end of a run means: how far a relaxation is from its solution, how many steps it takes, and why a
+ * residual no longer falls. Everything here is about problems laplace and poisson unless it says otherwise.
+ *
+ * Write the relaxation at omega = 1 as u' = J u + f/S. J is symmetric, its eigenvectors are products of sines
+ * and cosines, and I - J has the eigenvalues (2/S) sum over axes of (1 - cos theta_a)/h_a^2 with
+ *   theta_a = pi k/(n+1) on a fixed axis of n updated cells, k = 1 … n,
+ *             2 pi k/n on a periodic one, pi k/n on a mirrored one, k = 0 … n-1. */
+#ifndef STENCIL_SOLVER_STOP_H
+#define STENCIL_SOLVER_STOP_H
+
+#include "solver/problem.h"
+
+/* Eigenvalues of I - J. Where no axis is fixed the constant has the eigenvalue 0 and is left out: the
+ * solution is known up to a constant. */
+typedef struct stencil_spectrum {
+    double least, most;
+    bool up_to_constant;
+} stencil_spectrum;
+stencil_spectrum stencil_spectrum_of(const stencil_problem *problem);
+
+/* Factor by which a step shrinks the error at least, max |1 - omega lambda| over the spectrum; 1 or more: it
+ * need not shrink at all. */
+double stencil_contraction(const stencil_problem *problem);
+
+/* Steps after which the residual is rtol times the first one at the latest; INFINITY: perhaps never; NaN: not
+ * known (other weights, no rtol). */
+double stencil_predicted_steps(const stencil_problem *problem);
+
+/* Norm of the source term b of a step over the updated cells, 0 without one, in the canonical order of
+ * kernels/residual.h. NO_MEMORY. */
+stencil_status stencil_source_norm(const stencil_problem *problem, double *norm);
+
+/* What a field misses: r = J u + f/S - u, the residual at omega = 1, computed in double. All in the root mean
+ * square over the updated cells but `norm`. */
+typedef struct stencil_defect {
+    double rms;                      /* of r, less its mean where the solution is known up to a constant */
+    double norm;                     /* of r in the norm of the stop rule */
+    double mean;                     /* of r */
+    double source_mean, source_size; /* of f/S */
+    double size;                     /* of u, less its mean likewise */
+    double rounding; /* bound on what rounding does to r: c * 2^-53 * sum of |terms|, c the number of
+                        roundings that a term goes through, those of its weight included, plus the rounding
+                        of b to the precision of the field */
+} stencil_defect;
+/* Fills the rims of problem->u. NO_MEMORY. */
+stencil_status stencil_defect_of(stencil_problem *problem, stencil_defect *defect);
+
+/* ||u* - u|| <= (||r|| + rounding) / lambda_min, u* the solution of the discrete equations with the given
+ * source, in the root mean square over the updated cells. */
+typedef struct stencil_error_bound {
+    bool known;      /* otherwise there is none: other problems, no criterion, a source without a solution */
+    double absolute; /* on ||u* - u|| */
+    double relative; /* absolute / (||u|| + absolute): at least this part of ||u*|| may be missing */
+} stencil_error_bound;
+stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const stencil_defect *defect);
+
+/* Why a residual no longer falls. */
+typedef enum stencil_stagnation {
+    STENCIL_STAGNATION_NONE,
+    STENCIL_STAGNATION_GROWTH,       /* it grows: the iteration is unstable */
+    STENCIL_STAGNATION_CHECKERBOARD, /* the mode with alternating signs is not damped */
+    STENCIL_STAGNATION_SOURCE,       /* no axis is fixed and the source has a mean: there is no solution */
+    STENCIL_STAGNATION_ROUNDING      /* the precision resolves no less */
+} stencil_stagnation;
+
+/* Steps of the windows over which stagnation is judged, a multiple of check_every. Weights that are symmetric
+ * make residuals log-convex in the step: once they do not fall, they never will. Others may rise first, as
+ * far as something has to travel through the field, and are given more time. Any problem. */
+int64_t stencil_stagnation_window(const stencil_problem *problem);
+
+/* Whether the residuals of checked steps up to `step`, the end of a window, have stopped falling: the
+ * smallest of the last window is not under that of the window before by one part in 2^30. Any problem. */
+bool stencil_stagnated(const double *residual, const int64_t *residual_step, int64_t count, int64_t window,
+                       int64_t step);
+
+/* Any problem; `defect` is NULL for those that are no relaxations. */
+stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
+                                         double residual, double residual_first);
+
+#endif

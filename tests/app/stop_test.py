@@ -1,0 +1,213 @@
+"""When runs stop, why, and what the report says of the error: with the options that a new user has."""
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+import numpy
+
+from harness import STENCIL, CommandTest
+
+CPU = ("--device", "cpu")
+
+
+class Criteria(CommandTest):
+    def report(self, *arguments, code=0):
+        return json.loads(self.ok(*arguments, "--force", "--json", "-", code=code).stdout)
+
+    def test_default_options_solve_the_problem(self):
+        """The error against the equation's solution is that of the discretisation, not of stopping early."""
+        for size in (65, 129) if os.environ.get("STENCIL_SLOW") == "1" else (65, 129, 257):
+            self.ok("new", "p.h5", "--problem", "poisson", "--size", f"{size}x{size}", "--force")
+            result = self.report("p.h5")["result"]
+            self.assertEqual((result["reason"], result["exit_code"]), ("converged_rtol", 0))
+            line = numpy.sin(numpy.pi * numpy.linspace(0, 1, size))
+            u, exact = self.read("p.out.h5"), numpy.outer(line, line)
+            h = 1 / (size - 1)
+            discrete = exact * (numpy.pi * h / 2) ** 2 / numpy.sin(numpy.pi * h / 2) ** 2
+            inner = (slice(1, -1), slice(1, -1))
+            rms = lambda a: float(numpy.sqrt(numpy.mean(a[inner] ** 2)))
+            self.assertLessEqual(rms(u - exact), 1.1 * rms(discrete - exact))
+            self.assertLessEqual(rms(u - discrete), result["error_bound"])
+            self.assertLess(result["error_bound"], 1.1 * rms(u - discrete) + 1e-10)
+
+    def test_prediction(self):
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x65")
+        report = self.report("p.h5", "--check-every", 1)
+        self.assertLessEqual(report["result"]["steps"], report["stop"]["predicted_steps"])
+        self.assertGreater(report["result"]["steps"], 0.99 * report["stop"]["predicted_steps"])
+        self.ok("new", "k.h5", "--problem", "poisson", "--size", "2049x2049")
+        said = self.ok("k.h5", "--dry-run").stdout
+        self.assertRegex(said, r"(?m)^Predicted +15 656 537 steps")
+        self.assertIn("more than the limit of 10 000 000 steps", " ".join(said.split()))
+        report = json.loads(self.ok("k.h5", "--dry-run", "--json", "-").stdout)
+        self.assertEqual(report["stop"]["predicted_steps"], 15656537)
+
+    def test_atol_far_from_the_solution_says_so(self):
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "257x257", "--atol", "1e-4")
+        done = self.ok("p.h5", "--json", "r.json")
+        self.assertRegex(done.stdout, r"(?m)^Error +at most .* not$|not solved")
+        self.assertIn("atol is met far from the solution", " ".join(done.stdout.split()))
+        with open(self.path("r.json")) as file:
+            result = json.load(file)["result"]
+        self.assertEqual(result["reason"], "converged_atol")
+        self.assertGreater(result["error_bound_relative"], 0.9)
+        # A small omega shrinks the residual, and convinces nobody any more.
+        self.ok("new", "q.h5", "--problem", "poisson", "--size", "65x65")
+        self.assertEqual(self.report("q.h5", "--omega", "0.001", "--steps", 1000, code=2)["result"]["reason"], "not_converged")
+
+    def test_criteria_and_their_old_name(self):
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
+        first = self.report("p.h5", "--rtol", "none", "--tolerance", "1e-5")["result"]
+        self.assertEqual(first["reason"], "converged_atol")
+        self.assertEqual(self.report("p.h5", "--rtol", "none", "--atol", "1e-5")["result"]["history"], first["history"])
+        self.assertEqual(self.report("p.h5", "--rtol", "1e-3", "--atol", "1e-30")["result"]["reason"], "converged_rtol")
+        self.refused(64, ["--tolerance", "--atol"], "p.h5", "--atol", 1, "--tolerance", 1, "--no-output")
+        self.write("both.h5", numpy.zeros((5, 5)), {"stencil": "j2d5pt", "atol": 1.0, "tolerance": 1.0})
+        self.refused(65, ["'atol'", "'tolerance'"], "both.h5", "--no-output")
+        self.write("old.h5", self.read("p.h5"), {"stencil": "j2d5pt", "tolerance": 1e-3})
+        self.assertEqual(self.report("old.h5", "--no-output")["stop"]["atol"], 1e-3)
+
+
+class Reasons(CommandTest):
+    def end(self, *arguments, code):
+        report = json.loads(self.ok("p.h5", "--force", "--json", "-", *arguments, code=code).stdout)
+        return report["result"], " ".join(report["notes"])
+
+    def test_nothing_to_do(self):
+        self.ok("new", "p.h5", "--problem", "laplace", "--size", "33x33")
+        result, notes = self.end(code=0)
+        self.assertEqual((result["reason"], result["steps"], result["residual_first"]), ("fixed_point", 1, 0.0))
+        self.ok("verify", "p.out.h5")
+
+    def test_checkerboard(self):
+        self.ok("new", "p.h5", "--problem", "laplace", "--size", "32x32", "--boundary", "periodic", "--initial", "random")
+        result, notes = self.end(code=2)
+        self.assertEqual(result["reason"], "stagnated")
+        self.assertIn("--omega 0.9", notes)
+        result, notes = self.end("--omega", 0.9, code=0)
+        self.assertEqual(result["reason"], "converged_rtol")
+
+    def test_source_with_a_mean(self):
+        ones = numpy.ones((16, 16))
+        self.write("p.h5", numpy.zeros((16, 16)), {"stencil": None, "problem": "poisson", "boundary": "periodic", "omega": 0.9,
+                                                   "rtol": 1e-6}, {"f": ones + numpy.arange(16)[:, None] % 3})
+        result, notes = self.end(code=2)
+        self.assertEqual(result["reason"], "stagnated")
+        self.assertIn("there is no solution", notes)
+        self.assertIsNone(result["error_bound"])
+
+    def test_floor_of_float32(self):
+        """Either no cell changes any more, or the changes no longer fall: never the limit of steps."""
+        seen = set()
+        for seed, size in ((1, "65x65"), (2, "130x67"), (3, "33x33x17")):
+            self.ok("new", "p.h5", "--force", "--problem", "poisson", "--size", size, "--precision", "float32", "--initial",
+                    "random", "--seed", seed, "--rtol", "1e-12")
+            result, notes = self.end(code=2)
+            seen.add(result["reason"])
+            self.assertIn("float32", notes)
+            self.assertLess(result["error_bound_relative"], 0.01)
+        self.assertLessEqual(seen, {"fixed_point", "stagnated"})
+
+    def test_growth(self):
+        self.ok("new", "p.h5", "--problem", "laplace", "--size", "33x33", "--initial", "random", "--omega", 1.004)
+        result, notes = self.end(code=2)
+        self.assertEqual(result["reason"], "stagnated")
+        self.assertIn("unstable", notes)
+
+    def test_fixed_steps_have_no_error(self):
+        self.ok("new", "p.h5", "--problem", "laplace", "--size", "17x17", "--rtol", "none")
+        result, notes = self.end("--steps", 20, code=0)
+        self.assertEqual((result["reason"], result["error_bound"], result["residual_first"]), ("steps", None, None))
+
+
+class Continuing(CommandTest):
+    def same(self, one, other):
+        for dataset in ("/u", "/residual", "/residual_step"):
+            self.ok("compare", one, other, "--dataset", dataset)
+        for name in ("steps_total", "residual_first"):
+            self.assertEqual(self.attribute(one, "/", name), self.attribute(other, "/", name))
+
+    def test_a_run_in_pieces_equals_one(self):
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "41x37", "--initial", "random")
+        self.ok("p.h5", *CPU, "-o", "whole.h5")
+        for sync in ("relaunch", "grid", "openmp"):
+            self.ok("p.h5", "-fo", "a.h5", "--steps", 333, "--sync", sync, *CPU, code=2)
+            self.ok("a.h5", "-fo", "b.h5", "--steps", 1250, "--sync", sync, *CPU, code=2)
+            self.ok("b.h5", "-fo", "c.h5", "--steps", 10**7, "--sync", sync, *CPU)
+            self.same("whole.h5", "c.h5")
+            for name in "abc":
+                self.ok("verify", f"{name}.h5")
+        self.assertEqual(self.attribute("b.h5", "provenance", "steps_done"), 917)
+
+    def interrupt(self, source, result):
+        process = subprocess.Popen([STENCIL, source, "-fo", result, "--check-every", "30", *CPU], cwd=self.directory,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not process.stdout.readline().startswith(b"Strategy"):
+            pass
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+        self.assertEqual(process.returncode, 130)
+
+    def test_interrupted_twice_and_continued(self):
+        self.make("p.h5", "--steps", 10**9)
+        self.interrupt("p.h5", "a.h5")
+        self.interrupt("a.h5", "b.h5")
+        done = int(self.attribute("b.h5", "/", "steps_total"))
+        self.assertGreater(done, int(self.attribute("a.h5", "/", "steps_total")))
+        self.ok("b.h5", "-o", "c.h5", "--steps", done + 1000, "--check-every", 30, *CPU)
+        self.ok("p.h5", "-o", "whole.h5", "--steps", done + 1000, "--check-every", 30, *CPU)
+        for dataset in ("/u", "/residual", "/residual_step"):
+            self.ok("compare", "c.h5", "whole.h5", "--dataset", dataset)
+
+    def test_finished(self):
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
+        self.ok("p.h5", "-o", "a.h5")
+        done = self.ok("a.h5", "-o", "b.h5")
+        self.assertIn("no step was made", done.stdout)
+        self.same("a.h5", "b.h5")
+        self.assertEqual(self.attribute("b.h5", "provenance", "steps_done"), 0)
+        self.ok("verify", "b.h5")
+        self.ok("a.h5", "-o", "c.h5", "--rtol", "1e-10")
+        self.assertGreater(self.attribute("c.h5", "/", "steps_total"), self.attribute("a.h5", "/", "steps_total"))
+
+    def test_another_problem_counts_anew(self):
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33", "--steps", 100)
+        self.ok("p.h5", "-o", "a.h5", code=2)
+        for change in (("--omega", 0.9), ("--boundary", "mirror,fixed"), ("--precision", "float32"), ("--norm", "max"),
+                       ("--spacing", 0.1)):
+            done = self.ok("a.h5", "-fo", "b.h5", *change, code=2)
+            self.assertIn("steps count from 0 again", " ".join(done.stdout.split()))
+            self.assertEqual(self.attribute("b.h5", "/", "steps_total"), 100)
+            self.assertEqual(self.attribute("b.h5", "provenance", "steps_done"), 100)
+            self.ok("verify", "b.h5")
+
+    def test_physical_time(self):
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "17x17", "--initial", "sine", "--steps", 40)
+        self.ok("p.h5", "-o", "whole.h5", "--steps", 100)
+        self.ok("p.h5", "-o", "a.h5")
+        self.ok("a.h5", "-o", "b.h5", "--steps", 100)
+        dt = self.attribute("b.h5", "/", "dt")
+        self.assertEqual(self.attribute("b.h5", "/", "time"), 100 * dt)
+        self.assertEqual(self.attribute("b.h5", "/", "time"), self.attribute("whole.h5", "/", "time"))
+        self.ok("b.h5", "-o", "c.h5", "--dt", dt / 2, "--steps", 10)
+        self.assertEqual(self.attribute("c.h5", "/", "time"), 100 * dt + 10 * (dt / 2))
+
+    def test_damaged_histories(self):
+        self.make()
+        self.ok("p.h5", "--steps", 300, "-o", "a.h5")
+        import h5py
+        for change, wanted in ((lambda f: f["residual_step"].__setitem__(0, 250), "out of order"),
+                               (lambda f: f["residual_step"].__setitem__(2, 301), "out of order"),
+                               (lambda f: f.__delitem__("residual"), "entries")):
+            self.ok("p.h5", "--steps", 300, "-fo", "a.h5")
+            with h5py.File(self.path("a.h5"), "r+") as file:
+                change(file)
+            self.refused(65, ["residual", wanted], "a.h5", "--steps", 400, "--no-output")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,319 @@
+/* What the end of a relaxation is said to mean, held against the solution itself: small problems are solved
+ * by elimination in long double, from equations that are written down here again. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../oracle.h"
+#include "solver/run.h"
+#include "solver/stop.h"
+
+enum { NX = 13, NY = 11, CELLS = NX * NY };
+
+/* How the fields begin. */
+typedef enum start { START_ZERO, START_RANDOM, START_HOT_EDGE, START_HUGE, START_TINY, START_COUNT } start;
+
+typedef struct setting {
+    stencil_precision precision;
+    stencil_boundary boundary[2]; /* y, x */
+    stencil_kind kind;
+    start start;
+    double omega;
+    stencil_norm norm;
+} setting;
+
+static uint64_t state_of_random;
+static double number(void) {
+    state_of_random = state_of_random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(state_of_random >> 11) * 0x1p-53;
+}
+
+static void store(stencil_field *field, int64_t at, double value) {
+    if (field->layout.precision == STENCIL_FLOAT64)
+        ((double *)field->data)[at] = value;
+    else
+        ((float *)field->data)[at] = (float)value;
+}
+static double load(const stencil_field *field, int64_t at) {
+    return field->layout.precision == STENCIL_FLOAT64 ? ((const double *)field->data)[at]
+                                                      : (double)((const float *)field->data)[at];
+}
+
+static int64_t element(const stencil_problem *p, int64_t y, int64_t x) {
+    return p->layout.origin + (y + p->first[1]) * p->layout.row + x + p->first[2];
+}
+
+static stencil_problem make(const setting *s, double f[CELLS]) {
+    stencil_spec spec;
+    stencil_problem p;
+    stencil_spec_init(&spec);
+    spec.rank = 2;
+    spec.extent[0] = NY;
+    spec.extent[1] = NX;
+    spec.precision = s->precision;
+    spec.kind = s->kind;
+    spec.boundary_count = spec.spacing_count = 2;
+    memcpy(spec.boundary, s->boundary, sizeof s->boundary);
+    spec.spacing[0] = 0.5;
+    spec.spacing[1] = 0.3;
+    spec.omega = s->omega;
+    spec.norm = s->norm;
+    spec.rtol = 0.0;
+    spec.source = s->kind == STENCIL_KIND_POISSON ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE;
+    assert_int_equal(stencil_problem_resolve(&p, &spec), STENCIL_OK);
+    assert_int_equal(stencil_field_create(&p.u, &p.layout, "u"), STENCIL_OK);
+    if (s->kind == STENCIL_KIND_POISSON)
+        assert_int_equal(stencil_field_create(&p.b, &p.layout, "b"), STENCIL_OK);
+    const double scale = s->start == START_HUGE ? 1e30 : s->start == START_TINY ? 1e-30 : 1.0;
+    double mean = 0;
+    for (int i = 0; i < CELLS; i++)
+        mean += (f[i] = scale * (number() - 0.5)) / CELLS;
+    for (int64_t y = 0; y < NY; y++)
+        for (int64_t x = 0; x < NX; x++) {
+            const bool free_constant = s->boundary[0] != STENCIL_FIXED && s->boundary[1] != STENCIL_FIXED;
+            f[y * NX + x] -= free_constant ? mean : 0;
+            store(&p.u, element(&p, y, x),
+                  s->start == START_ZERO       ? 0.0
+                  : s->start == START_HOT_EDGE ? (y == 0 ? 1.0 : 0.0)
+                                               : scale * number());
+            const int64_t v = y + p.first[1], w = x + p.first[2];
+            if (p.b.data != NULL && v >= 0 && v < p.n[1] && w >= 0 && w < p.n[2])
+                store(&p.b, element(&p, y, x), p.source_scale * f[y * NX + x]);
+        }
+    return p;
+}
+
+/* The solution of the discrete equations, interior cells in array order; up to a constant where no axis is
+ * fixed: that of cell 0 is 0 then. */
+static void solve(const stencil_problem *p, const double f[CELLS], long double *solution) {
+    static long double a[CELLS][CELLS + 1];
+    const int64_t n = p->n[1] * p->n[2];
+    const bool free_constant = p->boundary[1] != STENCIL_FIXED && p->boundary[2] != STENCIL_FIXED;
+    memset(a, 0, sizeof a);
+    for (int64_t r = 0; r < n; r++) {
+        const int64_t at[2] = {r / p->n[2], r % p->n[2]};
+        for (int axis = 0; axis < 2; axis++)
+            for (int side = -1; side <= 1; side += 2) {
+                const long double h = p->spec.spacing[axis], weight = 1.0L / (h * h);
+                int64_t to[2] = {at[0], at[1]};
+                to[axis] += side;
+                a[r][r] += weight;
+                if (p->boundary[axis + 1] != STENCIL_FIXED)
+                    to[axis] = oracle_image(to[axis], p->n[axis + 1], p->boundary[axis + 1]);
+                if (to[0] < 0 || to[0] >= p->n[1] || to[1] < 0 || to[1] >= p->n[2])
+                    a[r][n] += weight * load(&p->u, element(p, to[0] - p->first[1], to[1] - p->first[2]));
+                else
+                    a[r][to[0] * p->n[2] + to[1]] -= weight;
+            }
+        if (p->b.data != NULL)
+            a[r][n] += f[(at[0] - p->first[1]) * NX + at[1] - p->first[2]];
+    }
+    if (free_constant) {
+        memset(a[0], 0, sizeof a[0]);
+        a[0][0] = 1;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        int64_t pivot = k;
+        for (int64_t r = k; r < n; r++)
+            pivot = fabsl(a[r][k]) > fabsl(a[pivot][k]) ? r : pivot;
+        for (int64_t c = 0; c <= n; c++) {
+            const long double kept = a[k][c];
+            a[k][c] = a[pivot][c];
+            a[pivot][c] = kept;
+        }
+        for (int64_t r = 0; r < n; r++) {
+            const long double factor = r != k ? a[r][k] / a[k][k] : 0;
+            for (int64_t c = k; c <= n && factor != 0; c++)
+                a[r][c] -= factor * a[k][c];
+        }
+    }
+    for (int64_t k = 0; k < n; k++)
+        solution[k] = a[k][n] / a[k][k];
+}
+
+/* Root mean square of u - solution over the updated cells, less its mean where the constant is free. */
+static double true_error(const stencil_problem *p, const long double *solution) {
+    const int64_t n = p->n[1] * p->n[2];
+    const bool free_constant = p->boundary[1] != STENCIL_FIXED && p->boundary[2] != STENCIL_FIXED;
+    long double mean = 0, squares = 0, scale = 0;
+    for (int64_t r = 0; r < n; r++) {
+        const long double d =
+            load(&p->u, element(p, r / p->n[2] - p->first[1], r % p->n[2] - p->first[2])) - solution[r];
+        mean += free_constant ? d / n : 0;
+        scale = fabsl(d) > scale ? fabsl(d) : scale;
+    }
+    for (int64_t r = 0; r < n; r++) {
+        const long double d = load(&p->u, element(p, r / p->n[2] - p->first[1], r % p->n[2] - p->first[2])) -
+                              solution[r] - mean;
+        squares += d * d;
+    }
+    return (double)sqrtl(squares / n);
+}
+
+static void expect_bound(const setting *s) {
+    static const int64_t ends[] = {1, 2, 3, 10, 40, 100, 400, 1600};
+    static long double solution[CELLS];
+    static double f[CELLS];
+    stencil_problem p = make(s, f);
+    solve(&p, f, solution);
+    const stencil_machine machine = {.cpu_threads = 1, .cpu_isa = "baseline"};
+    const stencil_run_options options = {.backend = STENCIL_BACKEND_CPU};
+    stencil_plan plan;
+    for (size_t k = 0; k < sizeof ends / sizeof *ends; k++) {
+        stencil_report report = {0};
+        p.stop.steps = ends[k];
+        assert_int_equal(stencil_plan_make(&plan, &p, &options, &machine), STENCIL_OK);
+        assert_int_equal(stencil_run(&p, &plan, NULL, &report), STENCIL_OK);
+        p.origin.steps = report.steps;
+        p.origin.residual_first = report.residual_first;
+        const double error = true_error(&p, solution);
+        assert_true(report.bound.known);
+        if (!(report.bound.absolute >= error && report.bound.relative <= 1.0))
+            fail_msg("after %lld steps: error %g, said to be at most %g", (long long)report.steps, error,
+                     report.bound.absolute);
+        /* And it is of use: within the condition of the equations, which is under 200 here, of the error. */
+        double largest = s->start == START_HUGE ? 1e30 : s->start == START_TINY ? 1e-30 : 1.0;
+        for (int64_t i = 0; i < p.n[1] * p.n[2]; i++)
+            largest = fmax(largest, (double)fabsl(solution[i]));
+        const double floor = (s->precision == STENCIL_FLOAT64 ? 1e-12 : 1e-4) * largest;
+        if (!(report.bound.absolute <= 400.0 * error + floor + 1e-290))
+            fail_msg("after %lld steps: error %g, yet %g is allowed", (long long)report.steps, error,
+                     report.bound.absolute);
+        stencil_report_destroy(&report);
+    }
+    stencil_problem_destroy(&p);
+}
+
+static void the_bound_is_never_below_the_error(void **state) {
+    (void)state;
+    static const stencil_boundary boundary[][2] = {{STENCIL_FIXED, STENCIL_FIXED},
+                                                   {STENCIL_PERIODIC, STENCIL_FIXED},
+                                                   {STENCIL_FIXED, STENCIL_MIRROR},
+                                                   {STENCIL_PERIODIC, STENCIL_MIRROR}};
+    for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++)
+        for (size_t b = 0; b < sizeof boundary / sizeof *boundary; b++)
+            for (int begin = 0; begin < START_COUNT; begin++)
+                for (int k = 0; k < 4; k++) {
+                    const setting s = {.precision = (stencil_precision)precision,
+                                       .boundary = {boundary[b][0], boundary[b][1]},
+                                       .kind = k % 2 == 0 ? STENCIL_KIND_LAPLACE : STENCIL_KIND_POISSON,
+                                       .start = (start)begin,
+                                       .omega = k < 2 ? 1.0 : 0.7,
+                                       .norm = k % 2 == 0 ? STENCIL_NORM_L2 : STENCIL_NORM_MAX};
+                    expect_bound(&s);
+                }
+}
+
+/* The mode whose eigenvalue is said to be the least, and the greatest, under one step of the oracle. */
+static void the_spectrum_is_that_of_the_step(void **state) {
+    (void)state;
+    static const stencil_boundary boundary[][2] = {{STENCIL_FIXED, STENCIL_FIXED},
+                                                   {STENCIL_PERIODIC, STENCIL_FIXED},
+                                                   {STENCIL_MIRROR, STENCIL_MIRROR},
+                                                   {STENCIL_PERIODIC, STENCIL_MIRROR}};
+    for (size_t b = 0; b < sizeof boundary / sizeof *boundary; b++)
+        for (int most = 0; most < 2; most++) {
+            const setting s = {.precision = STENCIL_FLOAT64,
+                               .boundary = {boundary[b][0], boundary[b][1]},
+                               .kind = STENCIL_KIND_LAPLACE,
+                               .omega = 1.0};
+            static double f[CELLS], vector[CELLS], next[CELLS];
+            stencil_problem p = make(&s, f);
+            const stencil_spectrum spectrum = stencil_spectrum_of(&p);
+            /* Power iteration on J shifted so that the wanted end is the largest. */
+            oracle_problem o = {.extent = {1, NY, NX}, .precision = STENCIL_FLOAT64};
+            o.boundary[1] = s.boundary[0];
+            o.boundary[2] = s.boundary[1];
+            double factor;
+            oracle_laplace(&o, 2, p.spec.spacing, 1.0, &factor);
+            double value = 0;
+            for (int i = 0; i < CELLS; i++)
+                vector[i] = number() - 0.5;
+            for (int round = 0; round < 5000; round++) {
+                double norm = 0, mean = 0;
+                int64_t count = 0;
+                for (int64_t i = 0; i < CELLS; i++) {
+                    const int64_t v = i / NX + p.first[1], w = i % NX + p.first[2];
+                    const bool updated = v >= 0 && v < p.n[1] && w >= 0 && w < p.n[2];
+                    vector[i] = updated ? vector[i] : 0.0;
+                    mean += vector[i];
+                    count += updated;
+                }
+                for (int64_t i = 0; i < CELLS && spectrum.up_to_constant; i++)
+                    vector[i] -= mean / (double)count;
+                oracle_step(&o, vector, next);
+                for (int i = 0; i < CELLS; i++) {
+                    next[i] = most ? 2.0 * vector[i] - next[i] : next[i] + vector[i]; /* 2 - J, 1 + J */
+                    norm += next[i] * next[i];
+                }
+                value = sqrt(norm);
+                for (int i = 0; i < CELLS; i++)
+                    vector[i] = next[i] / value;
+            }
+            /* Of unit length: the value is 1 + J or 2 - J of the mode, and I - J what is asked for. */
+            const double found = most ? value - 1.0 : 2.0 - value;
+            const double said = most ? spectrum.most : spectrum.least;
+            if (fabs(found - said) > 1e-9)
+                fail_msg("boundary %d: %s eigenvalue %.12g, said to be %.12g", (int)b,
+                         most ? "greatest" : "least", found, said);
+            stencil_problem_destroy(&p);
+        }
+}
+
+static void stagnation_is_judged_by_windows(void **state) {
+    (void)state;
+    enum { COUNT = 400 };
+    static double residual[COUNT];
+    static int64_t step[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        step[i] = 10 * (i + 1);
+        residual[i] = exp(-1e-7 * i); /* slow is not stagnant */
+    }
+    for (int64_t end = 10; end <= 4000; end += 10)
+        assert_false(stencil_stagnated(residual, step, end / 10, 1000, end));
+    for (int i = 0; i < COUNT; i++)
+        residual[i] = i < 150 ? exp(-0.1 * i) : exp(-15.0) * (1.0 + 1e-3 * (i % 7));
+    assert_false(stencil_stagnated(residual, step, 100, 1000, 1000)); /* one window alone says nothing */
+    assert_false(stencil_stagnated(residual, step, 200, 1000, 2000));
+    assert_true(stencil_stagnated(residual, step, 300, 1000, 3000));
+    assert_true(stencil_stagnated(residual, step, 400, 1000, 4000));
+    assert_false(stencil_stagnated(NULL, NULL, 0, 1000, 2000)); /* no residual, no word */
+}
+
+static void lopsided_weights_are_given_more_time(void **state) {
+    (void)state;
+    stencil_spec spec;
+    stencil_problem p;
+    stencil_spec_init(&spec);
+    spec.rank = 2;
+    spec.extent[0] = spec.extent[1] = 2000;
+    snprintf(spec.stencil, sizeof spec.stencil, "j2d5pt");
+    spec.rtol = 1e-3;
+    assert_int_equal(stencil_problem_resolve(&p, &spec), STENCIL_OK);
+    assert_int_equal(stencil_stagnation_window(&p), 10000);
+    spec.check_every = 333;
+    assert_int_equal(stencil_problem_resolve(&p, &spec), STENCIL_OK);
+    assert_int_equal(stencil_stagnation_window(&p), 33300);
+    spec.weight_count = 5;
+    memcpy(spec.weight, (const double[]){0.1, 0.5, 0.2, 0.1, 0.1}, 5 * sizeof *spec.weight);
+    assert_int_equal(stencil_problem_resolve(&p, &spec), STENCIL_OK);
+    assert_true(stencil_stagnation_window(&p) > 400000 && stencil_stagnation_window(&p) % 333 == 0);
+    spec.check_every = INT64_MAX / 2;
+    assert_int_equal(stencil_problem_resolve(&p, &spec), STENCIL_OK);
+    assert_int_equal(stencil_stagnation_window(&p), INT64_MAX);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_bound_is_never_below_the_error),
+        cmocka_unit_test(the_spectrum_is_that_of_the_step),
+        cmocka_unit_test(stagnation_is_judged_by_windows),
+        cmocka_unit_test(lopsided_weights_are_given_more_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
