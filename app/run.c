@@ -365,8 +365,7 @@ const command command_run = {
         "x), "
         "unlike --size of 'stencil new', which starts with x. The first SIGINT, SIGTERM or SIGHUP ends "
         "the run at a step boundary, within 16 steps on a CPU and about a millisecond on a GPU, and writes "
-        "the "
-        "result; a second one ends it at once.\n"
+        "the result; what comes within a second of it is the same wish, a later one ends the run at once.\n"
         "Exit codes: 0 converged or all steps done, 2 not converged or diverged (the result is written), "
         "128 + signal interrupted; 'stencil help' lists the others.",
     .groups = run_groups,

@@ -325,7 +325,48 @@ class Signals(CommandTest):
         self.interrupt(signal.SIGTERM, "relaunch")
         self.interrupt(signal.SIGHUP, "grid")
 
-    def test_second_signal_ends_at_once(self):
+    def test_timeout_keeps_every_result(self):
+        """timeout(1) signals the command and then its process group, within moments: both mean one stop. Delays keep
+        the number of steps small that verify has to repeat."""
+        self.make("p.h5", "--size", "33x33")
+        run = ("p.h5", "--sync", "grid", "--inject-delay", "1000000", "--threads", "2", *CPU)
+        start = time.monotonic()
+        self.ok(*run, "--no-output", "--steps", 3)
+        seconds = str(0.3 + 5 * (time.monotonic() - start))  # every step but the first few is behind the start
+        kinds = {"TERM": 14, "INT": 13, "HUP": 13}
+        names = [(kind, f"{kind}{number}.h5") for kind, count in kinds.items() for number in range(count)]
+        for first in range(0, len(names), 5):
+            started = [(name, subprocess.Popen(["timeout", "-s", kind, seconds, STENCIL, *run, "-o", name, "--steps",
+                                                str(10**14)], cwd=self.directory, stdout=subprocess.PIPE,
+                                               stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True))
+                       for kind, name in names[first:first + 5]]
+            for name, process in started:
+                printed, errors = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 124, errors)
+                self.assertRegex(printed, r"(?m)^Steps +[1-9][0-9 ]* of .*: interrupted$", errors)
+                self.assertGreater(self.attribute(name, "provenance", "steps_done"), 1)
+        self.assertEqual(len(os.listdir(self.directory)), 41)
+        for _, name in names:
+            self.ok("verify", name, "--threads", 1)
+
+    def test_second_kind_of_signal_is_the_same_wish(self):
+        process = self.start_forever()
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGHUP)
+        errors = process.communicate(timeout=60)[1]
+        self.assertIn(process.returncode, (128 + signal.SIGHUP, 128 + signal.SIGTERM), errors)
+        self.ok("verify", "p.out.h5")
+
+    def start_forever(self):
+        self.make("p.h5", "--size", "33x33")
+        process = self.start("p.h5", "--steps", str(10**14), *CPU)
+        while not process.stdout.readline().startswith("Strategy"):
+            pass
+        time.sleep(0.3)
+        return process
+
+    def test_later_signal_ends_at_once(self):
         """A thread that never arrives keeps the run from the end of its step, which the first signal waits for."""
         self.make("p.h5", "--size", "65x65")
         process = self.start("p.h5", "--sync", "grid", "--threads", "2", "--device", "cpu", "--inject-absent", "5",
@@ -334,7 +375,9 @@ class Signals(CommandTest):
             pass
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        time.sleep(1.2)
         self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
