@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <time.h>
+#include <unistd.h>
 
 volatile sig_atomic_t signals_caught = 0;
 
@@ -12,6 +13,16 @@ enum { NUMBER_COUNT = sizeof numbers / sizeof *numbers, CATCH_COUNT = NUMBER_COU
 static struct sigaction before_hold[NUMBER_COUNT];
 static int hold_depth = 0;
 static volatile sig_atomic_t held = 0;
+
+static const char *volatile guarded = NULL;
+
+/* Takes effect at the return, which unblocks the signal. */
+static void end(int number) {
+    if (guarded != NULL)
+        unlink(guarded);
+    signal(number, SIG_DFL);
+    raise(number);
+}
 
 /* timeout(1) signals the process and then its group, terminals and batch systems send several kinds at once:
  * what comes within this time of the first one is the same wish. */
@@ -31,9 +42,7 @@ static void note(int number) {
     if (atomic_compare_exchange_strong(&first_ns, &first, now)) {
         signals_caught = number;
     } else if (now - first > SAME_WISH_NS) {
-        /* Whoever asks again does not want to wait. Takes effect at the return, which unblocks it. */
-        signal(number, SIG_DFL);
-        raise(number);
+        end(number); /* whoever asks again does not want to wait */
     }
 }
 
@@ -61,6 +70,12 @@ static void set_handler(int number, void (*handler)(int)) {
 void signals_start(void) {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+    for (int i = 0; i < NUMBER_COUNT; i++)
+        set_handler(numbers[i], end);
+}
+
+void signals_guard(const char *name) {
+    guarded = name;
 }
 
 void signals_catch(void) {

@@ -8,6 +8,10 @@
 /* Ignores SIGPIPE and SIGXFSZ: the failing write is seen where it is made. Called once, by main(). */
 void signals_start(void);
 
+/* The file `name`, which stays the caller's, is removed where SIGHUP, SIGINT, SIGQUIT or SIGTERM ends the
+ * process; NULL: none. */
+void signals_guard(const char *name);
+
 /* From here on the first SIGHUP, SIGINT or SIGTERM only sets the flag. Others of them within a second are the
  * same wish; a later one ends the process. */
 void signals_catch(void);

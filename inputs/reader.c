@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "inputs/h5.h"
-#include "inputs/inputs.h"
+#include "inputs/input_file.h"
 #include "inputs/spec_file.h"
 
 /* /f passes through a buffer of this many double values, 64 MiB. */
@@ -12,11 +12,6 @@
 /* Room for a layer of chunks, so that slabs that cut through chunks do not unpack them again and again. */
 #define CHUNK_CACHE_BYTES ((size_t)256 << 20)
 #define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime, as HDF5 advises */
-
-struct stencil_input {
-    hid_t file;
-    char *path;
-};
 
 static stencil_status check_type(hid_t dataset, const char *path, const char *name,
                                  stencil_precision *precision) {

@@ -384,8 +384,19 @@ class Signals(CommandTest):
         self.assertEqual(process.returncode, -signal.SIGINT)
         self.assertEqual(os.listdir(self.directory), ["p.h5"])
 
-    def temporary(self, name):
-        return [entry for entry in os.listdir(self.directory) if entry.startswith(f".{name}.")]
+    def written(self, pid):
+        """Whether the process has written into a file of the directory that has no final name yet."""
+        try:
+            for number in os.listdir(f"/proc/{pid}/fd"):
+                link = f"/proc/{pid}/fd/{number}"
+                target = os.readlink(link)
+                if target.startswith(self.directory) and (target.endswith("(deleted)") or target.endswith(".tmp")):
+                    with open(link, "rb") as file:
+                        os.lseek(file.fileno(), 0, os.SEEK_DATA)  # fails where there is none
+                        return True
+        except OSError:
+            pass
+        return False
 
     def start(self, *arguments):
         def limit():
@@ -395,9 +406,9 @@ class Signals(CommandTest):
         return subprocess.Popen([STENCIL, *arguments], cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 encoding="utf-8", preexec_fn=limit)
 
-    def signal_while_writing(self, process, name, number):
-        """Sends a signal as soon as there is the temporary file; gives the exit code and standard error."""
-        while process.poll() is None and not self.temporary(name):
+    def signal_while_writing(self, process, number):
+        """Sends a signal as soon as something is written; gives the exit code and standard error."""
+        while process.poll() is None and not self.written(process.pid):
             pass
         process.send_signal(number)
         errors = process.communicate(timeout=60)[1]
@@ -410,7 +421,7 @@ class Signals(CommandTest):
             process = self.start("p.h5", "--steps", "1", "--force", *CPU)
             while not process.stdout.readline().startswith("Strategy"):
                 pass
-            code, errors = self.signal_while_writing(process, "p.out.h5", number)
+            code, errors = self.signal_while_writing(process, number)
             # SIGQUIT wants no orderly end, only no torn file.
             self.assertEqual(code, -number if number == signal.SIGQUIT else 128 + number, errors)
             self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "p.out.h5"])
@@ -421,8 +432,8 @@ class Signals(CommandTest):
 
     def test_signal_while_a_problem_is_made(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            process = self.start("new", "p.h5", "--stencil", "j3d7pt", "--size", "1000x1000x1000", "--initial", "random")
-            code, errors = self.signal_while_writing(process, "p.h5", number)
+            process = self.start("new", "p.h5", "--stencil", "j3d7pt", "--size", "500x500x500", "--initial", "random")
+            code, errors = self.signal_while_writing(process, number)
             self.assertEqual(code, 128 + number, errors)
             self.assertRegex(errors, r"^stencil: interrupted: 'p.h5' is not written\n$")
             self.assertEqual(os.listdir(self.directory), [])
