@@ -173,6 +173,7 @@ static stencil_status check_contradictions(const run_options *options) {
 static stencil_status describe_problem(run_state *state) {
     stencil_spec spec;
     TRY(stencil_input_open(&state->input, state->call->operand[0], &spec));
+    stencil_input_notes(state->input, &state->notes);
     TRY(problem_options_apply(&state->options->problem, &spec));
     return text_name_file(stencil_problem_resolve(&state->problem, &spec), state->call->operand[0]);
 }
@@ -268,6 +269,7 @@ static stencil_status prepare_output(run_state *state) {
             .path = options->output != NULL ? options->output : state->output_name,
             .input_path = input,
             .input = state->input,
+            .notes = &state->notes,
             .force = options->force,
             .command_line = state->call->command_line,
             .started_s = (int64_t)time(NULL),

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "inputs/format.h"
 #include "inputs/h5.h"
 #include "inputs/random.h"
 #include "inputs/sink.h"
@@ -230,6 +231,7 @@ static stencil_status generate(generator *g) {
     TRY(write_dataset(g, "u", fill_initial));
     if (spec.source == STENCIL_SOURCE_F)
         TRY(write_dataset(g, "f", fill_source));
+    TRY(stencil_format_write(g->sink.file, g->options->path));
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);

@@ -2,6 +2,7 @@
 #ifndef STENCIL_INPUTS_INPUTS_H
 #define STENCIL_INPUTS_INPUTS_H
 
+#include "base/notes.h"
 #include "solver/problem.h"
 #include "solver/report.h"
 
@@ -23,13 +24,18 @@ stencil_status stencil_input_open(stencil_input **input, const char *path, stenc
  * BAD_DATA with the index of the first NaN or Inf unless allow_nonfinite. NO_MEMORY with need and have. */
 stencil_status stencil_input_load(stencil_input *input, stencil_problem *problem, bool allow_nonfinite);
 
+/* Notes what stands in the file as if it were meant for us, and is not used: nearly our names, fields of the
+ * shape of /u. */
+void stencil_input_notes(const stencil_input *input, stencil_notes *notes);
+
 void stencil_input_close(stencil_input *input);
 
 /* Where the result is going. All of it is borrowed while the output is open. */
 typedef struct stencil_output_options {
     const char *path;           /* final name */
     const char *input_path;     /* the run's input, for provenance; never overwritten */
-    const stencil_input *input; /* the same, open: /b or /f is copied from it */
+    const stencil_input *input; /* the same, open: /b or /f is copied from it, and what is the user's own */
+    stencil_notes *notes;       /* what cannot be kept of that is noted here; may be NULL */
     bool force;                 /* may replace an existing file */
     const char *command_line;   /* for provenance */
     int64_t started_s;          /* when the run began, seconds since 1970 (UTC); 0: not recorded */
@@ -49,8 +55,9 @@ stencil_status stencil_output_open(stencil_output **output, const stencil_output
 const char *stencil_output_temporary(const stencil_output *output);
 
 /* Writes the result: /u, /residual, /residual_step, the attributes that make it a valid input again, the
- * source of the input (/b or /f), /provenance. Every HDF5 return is checked, the file fsynced and given its
- * name; on failure nothing is left behind, and the space is free again. Once only. CANNOT_CREATE, IO. */
+ * source of the input (/b or /f) and what is the user's own in it, /provenance. Every HDF5 return is checked,
+ * the file fsynced and given its name; on failure nothing is left behind, and the space is free again. Once
+ * only. CANNOT_CREATE, IO. */
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
                                     const stencil_report *report);
 

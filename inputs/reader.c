@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputs/format.h"
 #include "inputs/h5.h"
 #include "inputs/input_file.h"
 #include "inputs/spec_file.h"
@@ -97,6 +98,7 @@ static stencil_status inspect_source(const stencil_input *input, const char *nam
 
 static stencil_status read_head(stencil_input *input, stencil_spec *spec) {
     TRY(stencil_h5_open(input->path, &input->file));
+    TRY(stencil_format_check(input->file, input->path));
     TRY(inspect(input, "u", &spec->precision, &spec->rank, spec->extent));
     CHECK(spec->rank != 0, BAD_DATA, "'%s' has no dataset /u: give the initial values as /u", input->path);
     TRY(inspect_source(input, "b", STENCIL_SOURCE_B, spec));
@@ -121,6 +123,10 @@ stencil_status stencil_input_open(stencil_input **input, const char *path, stenc
         *input = NULL;
     }
     return status;
+}
+
+void stencil_input_notes(const stencil_input *input, stencil_notes *notes) {
+    stencil_format_notes(input->file, notes);
 }
 
 void stencil_input_close(stencil_input *input) {

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "inputs/attributes.h"
+#include "inputs/format.h"
 #include "inputs/h5.h"
 #include "inputs/input_file.h"
 #include "inputs/sink.h"
@@ -27,15 +28,6 @@ static const char *source_name(stencil_source source) {
     return source == STENCIL_SOURCE_F ? "f" : "b";
 }
 
-/* What a dataset takes when it is copied as it is stored, with the index of its chunks. */
-static int64_t stored_bytes(hid_t file, const char *name) {
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    const int64_t bytes = dataset < 0 ? 0 : (int64_t)H5Dget_storage_size(dataset);
-    if (dataset >= 0)
-        H5Dclose(dataset);
-    return bytes + bytes / 16;
-}
-
 static int64_t result_bytes(const stencil_output_options *options, const stencil_problem *problem) {
     int64_t bytes = METADATA_BYTES, cells = 1;
     for (int axis = 0; axis < STENCIL_AXES; axis++)
@@ -44,8 +36,8 @@ static int64_t result_bytes(const stencil_output_options *options, const stencil
     const int64_t looks = problem->stop.steps / problem->stop.check_every + 1;
     bytes += (looks < HISTORY_MAX ? looks : HISTORY_MAX) * (int64_t)(sizeof(double) + sizeof(int64_t));
     if (problem->spec.source != STENCIL_SOURCE_NONE)
-        bytes += stored_bytes(options->input->file, source_name(problem->spec.source));
-    return bytes;
+        bytes += stencil_own_stored_bytes(options->input->file, source_name(problem->spec.source));
+    return bytes + stencil_own_bytes(options->input->file);
 }
 
 static stencil_status write_dataset(const stencil_sink *sink, const char *name, int rank, const hsize_t *size,
@@ -140,7 +132,10 @@ static stencil_status write_all(const stencil_sink *sink, const stencil_output_o
     TRY(write_field(sink, problem));
     TRY(write_history(sink, report));
     TRY(copy_source(sink, options->input, problem->spec.source));
+    TRY(stencil_format_write(sink->file, sink->path));
     TRY(stencil_spec_write(sink->file, sink->path, &problem->spec));
+    stencil_own_copy(options->input->file, sink->file, options->notes);
+    TRY(stencil_sink_state(sink));
     return write_provenance(sink, options, report);
 }
 
