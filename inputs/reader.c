@@ -7,6 +7,7 @@
 #include "inputs/h5.h"
 #include "inputs/input_file.h"
 #include "inputs/spec_file.h"
+#include "inputs/storage.h"
 
 /* /f passes through a buffer of this many double values, 64 MiB. */
 #define SLAB_CELLS ((int64_t)8 << 20)
@@ -70,6 +71,9 @@ static stencil_status inspect(const stencil_input *input, const char *name, sten
     CHECK(!stencil_h5_dangling(input->file, name), BAD_DATA,
           "'%s': /%s is a link that leads nowhere; mend the link, or give the values as a dataset",
           input->path, name);
+    char full[8];
+    snprintf(full, sizeof full, "/%s", name);
+    TRY(stencil_storage_check(input->file, input->path, full));
     const hid_t object = H5Oopen(input->file, name, H5P_DEFAULT);
     CHECK(object >= 0, BAD_DATA, "'%s': cannot open /%s (%s)", input->path, name, stencil_h5_reason());
     const stencil_status status = check_dataset(object, input->path, name, precision, rank, extent);

@@ -13,11 +13,15 @@
 #include "inputs/input_file.h"
 #include "inputs/sink.h"
 #include "inputs/spec_file.h"
+#include "inputs/storage.h"
 
 /* Room for what HDF5 needs beside the values, generously. */
 #define METADATA_BYTES ((int64_t)64 << 10)
 /* Of a longer history, which hardly any run has, the rest has to find its place in the end. */
 #define HISTORY_MAX ((int64_t)1 << 17)
+
+/* Of a buffer for copying. */
+#define COPY_BYTES ((int64_t)32 << 20)
 
 struct stencil_output {
     stencil_output_options options;
@@ -28,6 +32,17 @@ static const char *source_name(stencil_source source) {
     return source == STENCIL_SOURCE_F ? "f" : "b";
 }
 
+/* /b or /f, as it is stored or, from other files, with all of its values. */
+static int64_t source_bytes(hid_t file, const char *name) {
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    const int64_t stored = stencil_own_stored_bytes(file, name);
+    const int64_t values =
+        dataset >= 0 && stencil_storage_elsewhere(dataset) ? stencil_storage_bytes(dataset) : 0;
+    if (dataset >= 0)
+        H5Dclose(dataset);
+    return stored + values;
+}
+
 static int64_t result_bytes(const stencil_output_options *options, const stencil_problem *problem) {
     int64_t bytes = METADATA_BYTES, cells = 1;
     for (int axis = 0; axis < STENCIL_AXES; axis++)
@@ -36,7 +51,7 @@ static int64_t result_bytes(const stencil_output_options *options, const stencil
     const int64_t looks = problem->stop.steps / problem->stop.check_every + 1;
     bytes += (looks < HISTORY_MAX ? looks : HISTORY_MAX) * (int64_t)(sizeof(double) + sizeof(int64_t));
     if (problem->spec.source != STENCIL_SOURCE_NONE)
-        bytes += stencil_own_stored_bytes(options->input->file, source_name(problem->spec.source));
+        bytes += source_bytes(options->input->file, source_name(problem->spec.source));
     return bytes + stencil_own_bytes(options->input->file);
 }
 
@@ -71,14 +86,53 @@ static stencil_status write_history(const stencil_sink *sink, const stencil_repo
                          report->residual_step);
 }
 
+static herr_t copy_blocks(hid_t from, hid_t to, hid_t type, const stencil_problem *problem) {
+    const int64_t most = COPY_BYTES / (int64_t)H5Tget_size(type);
+    void *values = malloc((size_t)stencil_h5_block_cells(problem->extent, most) * H5Tget_size(type));
+    herr_t failed = values == NULL ? -1 : 0;
+    stencil_h5_block block = {0};
+    while (failed >= 0 && stencil_h5_block_next(&block, problem->extent, most)) {
+        failed = stencil_h5_block_read(from, problem->rank, &block, type, values);
+        if (failed >= 0)
+            failed = stencil_h5_block_write(to, problem->rank, &block, type, values);
+    }
+    free(values);
+    return failed;
+}
+
+/* A dataset whose values stand in other files, which may not be found from the result. */
+static herr_t gather(hid_t from, hid_t file, const char *name, const stencil_problem *problem) {
+    const int skip = STENCIL_AXES - problem->rank;
+    hsize_t size[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        size[axis] = (hsize_t)problem->extent[axis];
+    const hid_t type = H5Dget_type(from);
+    const hid_t to = type < 0 ? -1 : stencil_h5_create(file, name, problem->rank, size + skip, type);
+    const herr_t failed = to < 0 ? -1 : copy_blocks(from, to, type, problem);
+    if (to >= 0)
+        H5Dclose(to);
+    if (type >= 0)
+        H5Tclose(type);
+    return failed;
+}
+
 /* /b or /f as it stands in the input: whatever its type and storage. */
 static stencil_status copy_source(const stencil_sink *sink, const stencil_input *input,
-                                  stencil_source source) {
-    if (source == STENCIL_SOURCE_NONE)
+                                  const stencil_problem *problem) {
+    if (problem->spec.source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
-    const char *name = source_name(source);
-    CHECK(H5Ocopy(input->file, name, sink->file, name, H5P_DEFAULT, H5P_DEFAULT) >= 0, IO,
-          "cannot write '%s': cannot copy /%s of '%s' (%s)", sink->path, name, input->path,
+    const char *name = source_name(problem->spec.source);
+    const hid_t from = H5Dopen2(input->file, name, H5P_DEFAULT);
+    herr_t failed = -1;
+    if (from >= 0)
+        failed = stencil_storage_elsewhere(from)
+                     ? gather(from, sink->file, name, problem)
+                     : H5Ocopy(input->file, name, sink->file, name, H5P_DEFAULT, H5P_DEFAULT);
+    if (failed < 0)
+        stencil_h5_reason();
+    if (from >= 0)
+        H5Dclose(from);
+    CHECK(failed >= 0, IO, "cannot write '%s': cannot copy /%s of '%s' (%s)", sink->path, name, input->path,
           stencil_h5_reason());
     return stencil_sink_state(sink);
 }
@@ -131,7 +185,7 @@ static stencil_status write_all(const stencil_sink *sink, const stencil_output_o
                                 const stencil_problem *problem, const stencil_report *report) {
     TRY(write_field(sink, problem));
     TRY(write_history(sink, report));
-    TRY(copy_source(sink, options->input, problem->spec.source));
+    TRY(copy_source(sink, options->input, problem));
     TRY(stencil_format_write(sink->file, sink->path));
     TRY(stencil_spec_write(sink->file, sink->path, &problem->spec));
     stencil_own_copy(options->input->file, sink->file, options->notes);
