@@ -167,6 +167,10 @@ static stencil_status check_contradictions(const run_options *options) {
           "--inject-absent-part goes with --inject-absent: give both");
     CHECK(options->output == NULL || !options->no_output, USAGE,
           "--output and --no-output contradict each other: give one of them");
+    CHECK(options->output == NULL || strcmp(options->output, "-") != 0, USAGE,
+          "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
+          "for a "
+          "file called -");
     return STENCIL_OK;
 }
 

@@ -48,6 +48,12 @@ class Output(CommandTest):
         self.refused(CANNOT_CREATE, ["'p.out.h5'", "--force"], "p.h5", "--no-output", "--json", "p.out.h5",
                      *self.forever)
 
+    def test_standard_output_is_no_place_for_a_file(self):
+        self.refused(USAGE, ["--output -", "./-"], "p.h5", "-o", "-", *self.forever)
+        self.refused(USAGE, ["'-'", "./-"], "new", "-", "--problem", "heat", "--size", "9x9")
+        self.ok("p.h5", "-o", "./-", "--steps", 1, "--device", "cpu")
+        self.ok("verify", "./-")
+
     def test_is_the_input(self):
         os.symlink("p.h5", self.path("link.h5"))
         os.link(self.path("p.h5"), self.path("hard.h5"))
