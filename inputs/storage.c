@@ -45,8 +45,8 @@ static stencil_status check_dataset(hid_t file, const char *path, const char *na
 
 /* Whether this file holds the dataset; *status tells what is wrong further down. */
 static bool holds(const char *path, const char *name, int depth, stencil_status *status) {
-    const hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    const hid_t dataset = file < 0 ? -1 : H5Dopen2(file, name, H5P_DEFAULT);
+    hid_t file = -1;
+    const hid_t dataset = stencil_h5_open(path, &file) != STENCIL_OK ? -1 : H5Dopen2(file, name, H5P_DEFAULT);
     if (dataset >= 0) {
         H5Dclose(dataset);
         *status = check_dataset(file, path, name, depth);
@@ -76,8 +76,10 @@ static stencil_status check_source(const stored *s, const char *file, const char
             return status;
     }
     FAIL(BAD_DATA,
-         "'%s': %s is a virtual dataset, and its source %s in '%s' is missing: bring that file back", s->path,
-         s->name, name, file);
+         "'%s': %s is a virtual dataset, and its source %s in '%s' is missing or cannot be read: bring that "
+         "file "
+         "back",
+         s->path, s->name, name, file);
 }
 
 /* Number of cells of a dataset where at most `gap` of its numbered sources in turn may be missing. */

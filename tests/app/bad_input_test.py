@@ -119,6 +119,17 @@ class Files(CommandTest):
         open(self.path("e.h5"), "w").close()
         self.every_reader(BAD_DATA, ["'e.h5'", "empty"], "e.h5")
 
+    def test_locked(self):
+        """Another program writes the file, old or new."""
+        self.make()
+        for mode, name in (("r+", "p.h5"), ("w", "q.h5")):
+            with h5py.File(self.path(name), mode):
+                self.every_reader(NO_INPUT, [f"'{name}' is locked", "another program", "close it there"], name)
+        with h5py.File(self.path("p.h5"), "r"):
+            self.ok("p.h5", "--steps", 1, "--device", "cpu")
+        with h5py.File(self.path("p.h5"), "r+"):
+            self.ok("compare", "p.h5", "p.h5", env={**os.environ, "HDF5_USE_FILE_LOCKING": "FALSE"})
+
     def test_truncated(self):
         self.make()
         size = os.path.getsize(self.path("p.h5"))
