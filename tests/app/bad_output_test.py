@@ -147,7 +147,7 @@ class Output(CommandTest):
     def test_result_that_finds_no_place_in_the_end(self):
         """The limit comes while the run computes, and holds everywhere: the report is all that can be kept."""
         self.make("big.h5", "--size", "129x129")
-        process = self.start("big.h5", "--json", "/dev/stderr")
+        process = self.start("big.h5", "--check-every", 1, "--json", "/dev/stderr")
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
         process.send_signal(signal.SIGTERM)
         printed, errors = process.communicate(timeout=60)
