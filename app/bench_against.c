@@ -162,7 +162,7 @@ stencil_status bench_against_compare(const bench_against *against, const bench_r
     }
     for (int i = 0; i < report->count && status == STENCIL_OK; i++)
         status = compare(against, &report->result[i], out, results, worse);
-    *json = json_pack("{s:s, s:f, s:i, s:o}", "file", against->file.path, "margin", against->margin, "worse",
-                      *worse, "results", results);
+    *json = json_pack("{s:o, s:f, s:i, s:o}", "file", json_text(against->file.path), "margin",
+                      against->margin, "worse", *worse, "results", results);
     return status;
 }

@@ -154,10 +154,10 @@ static void print_result(const h5_dataset *a, const h5_dataset *b, double tolera
 static json_t *result_json(const h5_dataset *a, const h5_dataset *b, double tolerance,
                            const difference *found) {
     json_t *root =
-        json_pack("{s:i, s:s, s:[s, s], s:s, s:o, s:b, s:s, s:I, s:I}", "schema_version", 1, "command",
-                  "compare", "files", a->path, b->path, "dataset", a->name, "tolerance",
-                  json_number(tolerance), "equal", found->what[0] == '\0', "differs_in", found->what, "cells",
-                  (json_int_t)a->count, "differing_cells", (json_int_t)found->count);
+        json_pack("{s:i, s:s, s:[o, o], s:o, s:o, s:b, s:s, s:I, s:I}", "schema_version", 1, "command",
+                  "compare", "files", json_text(a->path), json_text(b->path), "dataset", json_text(a->name),
+                  "tolerance", json_number(tolerance), "equal", found->what[0] == '\0', "differs_in",
+                  found->what, "cells", (json_int_t)a->count, "differing_cells", (json_int_t)found->count);
     if (root != NULL && found->count > 0) {
         int64_t index[H5S_MAX_RANK];
         element_index(a, found->at, index);

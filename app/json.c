@@ -1,13 +1,24 @@
 #include "app/json.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "app/target.h"
+#include "app/text.h"
 
 enum { FORMAT = JSON_INDENT(2) | JSON_REAL_PRECISION(17) };
 
 json_t *json_number(double value) {
     return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *json_text(const char *text) {
+    if (text == NULL || text[0] == '\0')
+        return json_null();
+    char *utf8 = text_utf8(text);
+    json_t *string = utf8 != NULL ? json_string(utf8) : NULL;
+    free(utf8);
+    return string;
 }
 
 json_t *json_numbers(const double *values, int64_t count) {

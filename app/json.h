@@ -9,6 +9,9 @@
 /* A real number; null where it is NaN or infinite, which JSON cannot say. */
 json_t *json_number(double value);
 
+/* A text, with text_utf8() of bytes that JSON cannot say; null for NULL and "". */
+json_t *json_text(const char *text);
+
 /* An array of `count` real or whole numbers. */
 json_t *json_numbers(const double *values, int64_t count);
 json_t *json_integers(const int64_t *values, int64_t count);

@@ -67,7 +67,8 @@ static void append_quoted(FILE *out, const char *text) {
     fputc('\'', out);
 }
 
-/* The command line as it could be typed again; owned by the caller, NULL without memory. */
+/* The command line as it could be typed again, in UTF-8 for files and reports; owned by the caller, NULL
+ * without memory. */
 static char *join_command_line(int argc, char **argv) {
     char *text = NULL;
     size_t size = 0;
@@ -79,11 +80,9 @@ static char *join_command_line(int argc, char **argv) {
         fputc(' ', out);
         append_quoted(out, argv[i]);
     }
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    char *utf8 = fclose(out) == 0 ? text_utf8(text) : NULL;
+    free(text);
+    return utf8;
 }
 
 static stencil_status run_command(const command *command, int argc, char **argv, const char *command_line,

@@ -120,6 +120,8 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
         .source = (stencil_generate_source)options->source,
         .interrupt = &signals_caught,
     };
+    CHECK(strcmp(path, "-") != 0, USAGE,
+          "'-': an HDF5 file does not go to standard output: give a file name, ./- for a file called -");
     TRY(make_spec(options, &generate.spec));
     TRY(check_size(&generate.spec));
     signals_collect();

@@ -4,37 +4,12 @@
 #include <string.h>
 
 #include "app/option_values.h"
+#include "base/words.h"
 
 enum { COLUMNS = 80, HELP_COLUMN = 28, WORD_MAX = 64 };
 
 static void *target_of(void *values, const option_group *group, const option *option) {
     return (char *)values + group->base + option->offset;
-}
-
-static int smaller(int a, int b) {
-    return a < b ? a : b;
-}
-
-/* How many letters have to be inserted, left out, replaced or swapped with their neighbour ("optimal string
- * alignment") to make one short word of another. */
-static int edit_distance(const char *a, const char *b) {
-    int distance[WORD_MAX + 1][WORD_MAX + 1];
-    const int m = (int)strlen(a), n = (int)strlen(b);
-    if (m > WORD_MAX || n > WORD_MAX)
-        return WORD_MAX;
-    for (int i = 0; i <= m; i++)
-        distance[i][0] = i;
-    for (int j = 0; j <= n; j++)
-        distance[0][j] = j;
-    for (int i = 1; i <= m; i++)
-        for (int j = 1; j <= n; j++) {
-            int least = smaller(distance[i - 1][j], distance[i][j - 1]) + 1;
-            least = smaller(least, distance[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                least = smaller(least, distance[i - 2][j - 2] + 1);
-            distance[i][j] = least;
-        }
-    return distance[m][n];
 }
 
 const char *options_nearest(const char *word, const char *(*candidate)(const void *context, int index),
@@ -44,7 +19,7 @@ const char *options_nearest(const char *word, const char *(*candidate)(const voi
     /* A third of the word may be wrong; more than that is another word. */
     int least = length < 4 ? 2 : (int)length / 3 + 2;
     for (int i = 0; (name = candidate(context, i)) != NULL; i++) {
-        int distance = edit_distance(word, name);
+        int distance = stencil_edit_distance(word, name);
         if (length >= 2 && strncmp(name, word, length) == 0)
             distance = 1;
         if (distance < least) {

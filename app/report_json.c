@@ -3,10 +3,6 @@
 #include "app/json.h"
 #include "app/report.h"
 
-static json_t *text_or_null(const char *text) {
-    return text != NULL && text[0] != '\0' ? json_string(text) : json_null();
-}
-
 /* Everything per axis in array order, as in the files. */
 static json_t *problem_json(const stencil_problem *problem) {
     const int first = STENCIL_AXES - problem->rank;
@@ -18,7 +14,7 @@ static json_t *problem_json(const stencil_problem *problem) {
         json_array_append_new(spacing, json_number(h));
     }
     return json_pack("{s:o, s:s, s:i, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "problem",
-                     text_or_null(stencil_kind_names[spec->kind]), "stencil", problem->shape->name, "rank",
+                     json_text(stencil_kind_names[spec->kind]), "stencil", problem->shape->name, "rank",
                      problem->rank, "extent", json_integers(problem->extent + first, problem->rank),
                      "updated", json_integers(problem->n + first, problem->rank), "updated_cells",
                      (json_int_t)stencil_problem_updated_cells(problem), "precision",
@@ -58,7 +54,7 @@ static json_t *plan_json(const run_record *run) {
     return json_pack(
         "{s:s, s:s, s:s, s:o, s:i, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, s:{s:I, s:I, s:I, s:I}}",
         "strategy", plan->strategy, "backend", gpu ? "gpu" : "cpu", "kernel", plan->kernel, "note",
-        text_or_null(plan->note), "threads", plan->threads, "parts", parts_json(plan, run->problem->rank),
+        json_text(plan->note), "threads", plan->threads, "parts", parts_json(plan, run->problem->rank),
         "halo", stencil_halo_names[plan->halo], "overlap", plan->overlap, "block", plan->block_x,
         plan->block_y, "tile", json_integers(plan->tile + first, run->problem->rank), "registers",
         plan->registers, "blocks_per_sm", plan->blocks_per_sm, "memory_bytes", "host_need",
@@ -99,16 +95,16 @@ static json_t *times_json(const run_record *run) {
 static json_t *notes_json(const stencil_notes *notes) {
     json_t *array = json_array();
     for (int i = 0; notes != NULL && i < notes->count; i++)
-        json_array_append_new(array, json_string(notes->line[i]));
+        json_array_append_new(array, json_text(notes->line[i]));
     return array;
 }
 
 json_t *report_json(const run_record *run) {
-    json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o}", "schema_version", 2,
+    json_t *root = json_pack("{s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "schema_version", 2,
                              "version", STENCIL_VERSION, "command_line", run->command_line, "input",
-                             run->input, "output", text_or_null(run->output), "dry_run", run->report == NULL,
-                             "problem", problem_json(run->problem), "stop", stop_json(run), "plan",
-                             plan_json(run), "notes", notes_json(run->notes));
+                             json_text(run->input), "output", json_text(run->output), "dry_run",
+                             run->report == NULL, "problem", problem_json(run->problem), "stop",
+                             stop_json(run), "plan", plan_json(run), "notes", notes_json(run->notes));
     if (root != NULL && run->report != NULL) {
         json_object_set_new(root, "result", result_json(run));
         json_object_set_new(root, "rates", rates_json(run->report));

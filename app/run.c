@@ -11,6 +11,7 @@
 #include "app/problem_options.h"
 #include "app/progress.h"
 #include "app/report.h"
+#include "app/rescue.h"
 #include "app/signals.h"
 #include "app/text.h"
 #include "app/threads.h"
@@ -130,14 +131,25 @@ typedef struct run_state {
     stencil_machine machine;
     stencil_plan plan;
     stencil_report report;
-    char output_name[NAME_SIZE];
-    stencil_output_options output;
+    char output_name[NAME_SIZE], rescued_name[NAME_SIZE];
+    stencil_output_options output_options;
+    stencil_output *output;
     stencil_notes notes;
     int notes_shown;
     run_record record;
 } run_state;
 
+/* Signals wait: none of them leaves a temporary file. */
+static void close_output(run_state *state) {
+    signals_hold();
+    signals_guard(NULL);
+    stencil_output_close(state->output);
+    state->output = NULL;
+    signals_release();
+}
+
 static void run_close(run_state *state) {
+    close_output(state);
     stencil_report_destroy(&state->report);
     stencil_problem_destroy(&state->problem);
     stencil_input_close(state->input);
@@ -155,12 +167,17 @@ static stencil_status check_contradictions(const run_options *options) {
           "--inject-absent-part goes with --inject-absent: give both");
     CHECK(options->output == NULL || !options->no_output, USAGE,
           "--output and --no-output contradict each other: give one of them");
+    CHECK(options->output == NULL || strcmp(options->output, "-") != 0, USAGE,
+          "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
+          "for a "
+          "file called -");
     return STENCIL_OK;
 }
 
 static stencil_status describe_problem(run_state *state) {
     stencil_spec spec;
     TRY(stencil_input_open(&state->input, state->call->operand[0], &spec));
+    stencil_input_notes(state->input, &state->notes);
     TRY(problem_options_apply(&state->options->problem, &spec));
     TRY(text_name_file(stencil_problem_resolve(&state->problem, &spec), state->call->operand[0]));
     report_note_start(&state->problem, &state->notes);
@@ -237,6 +254,16 @@ static bool same_file(const char *a, const char *b) {
     return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
+static stencil_status open_output(run_state *state) {
+    signals_hold();
+    const stencil_status status =
+        stencil_output_open(&state->output, &state->output_options, &state->problem);
+    if (status == STENCIL_OK)
+        signals_guard(stencil_output_temporary(state->output));
+    signals_release();
+    return status;
+}
+
 /* Everything that can be known to fail at the end is found here, before computing. */
 static stencil_status prepare_output(run_state *state) {
     const run_options *options = state->options;
@@ -244,19 +271,18 @@ static stencil_status prepare_output(run_state *state) {
     if (!options->no_output) {
         if (options->output == NULL)
             TRY(text_output_name(input, state->output_name, sizeof state->output_name));
-        state->output = (stencil_output_options){
+        state->output_options = (stencil_output_options){
             .path = options->output != NULL ? options->output : state->output_name,
             .input_path = input,
+            .input = state->input,
+            .notes = &state->notes,
             .force = options->force,
             .command_line = state->call->command_line,
             .started_s = (int64_t)time(NULL),
         };
-        signals_hold();
-        const stencil_status status = stencil_output_prepare(&state->output);
-        signals_release();
-        TRY(status);
+        TRY(open_output(state));
         CHECK(options->json == NULL || json_is_stdout(options->json) ||
-                  !same_file(options->json, state->output.path),
+                  !same_file(options->json, state->output_options.path),
               USAGE, "--json %s is the output file too: give another name", options->json);
     }
     return json_check_target(options->json, options->force, input);
@@ -281,12 +307,19 @@ static stencil_status compute(run_state *state) {
     return text_name_out_of_memory(status, state->call->operand[0]);
 }
 
+/* What hours have computed is not given up for one directory. */
 static stencil_status write_output(run_state *state) {
-    if (state->output.path == NULL)
+    if (state->output == NULL)
         return STENCIL_OK;
     const double start_s = stencil_clock_s();
     signals_hold();
-    const stencil_status status = stencil_output_write(&state->output, &state->problem, &state->report);
+    stencil_status status = stencil_output_write(state->output, &state->problem, &state->report);
+    close_output(state);
+    if (status != STENCIL_OK) {
+        status = rescue_result(status, &state->output_options, &state->problem, &state->report,
+                               state->rescued_name, sizeof state->rescued_name);
+        state->record.output = state->rescued_name[0] != '\0' ? state->rescued_name : NULL;
+    }
     state->record.write_s = stencil_clock_s() - start_s;
     signals_release();
     return status;
@@ -299,18 +332,24 @@ static int report_exit_code(const stencil_report *report) {
     return report->reached ? 0 : EXIT_NOT_CONVERGED;
 }
 
-static stencil_status tell(run_state *state, bool people) {
+/* `written`: what became of the result, whose failure is told in the end, in one line. */
+static stencil_status tell(run_state *state, bool people, stencil_status written) {
     const run_options *options = state->options;
     const run_record *record = &state->record;
+    const stencil_error failure = *stencil_error_last();
     if (people) {
         report_print_notes(stdout, record, state->notes_shown);
         report_print_result(stdout, record);
     }
-    TRY(json_write(options->json, options->force, options->json != NULL ? report_json(record) : NULL));
-    TRY(output_check());
-    if (record->exit_code != 0)
+    stencil_status status =
+        json_write(options->json, options->force, options->json != NULL ? report_json(record) : NULL);
+    if (status == STENCIL_OK)
+        status = output_check();
+    if (written != STENCIL_OK)
+        return stencil_error_adopt(&failure);
+    if (status == STENCIL_OK && record->exit_code != 0)
         report_print_failure(stderr, record);
-    return STENCIL_OK;
+    return record->output != NULL ? text_append(status, record->output, "holds the complete result") : status;
 }
 
 static stencil_status run_stages(run_state *state, int *exit_code) {
@@ -321,7 +360,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     TRY(make_plan(state));
     TRY(prepare_output(state));
     *record = (run_record){.input = state->call->operand[0],
-                           .output = state->output.path,
+                           .output = state->output_options.path,
                            .command_line = state->call->command_line,
                            .problem = &state->problem,
                            .machine = &state->machine,
@@ -340,12 +379,12 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
         output_flush();
     }
     TRY(compute(state));
-    TRY(write_output(state));
+    const stencil_status written = write_output(state);
     record->report = &state->report;
     report_note_end(record, &state->notes);
-    record->exit_code = *exit_code = report_exit_code(&state->report);
-    const stencil_status status = tell(state, people);
-    return record->output != NULL ? text_append(status, record->output, "holds the complete result") : status;
+    record->exit_code = *exit_code =
+        written == STENCIL_OK ? report_exit_code(&state->report) : stencil_status_exit_code(written);
+    return tell(state, people, written);
 }
 
 static stencil_status run_run(const invocation *call, int *exit_code) {
@@ -367,8 +406,7 @@ const command command_run = {
         "x), "
         "unlike --size of 'stencil new', which starts with x. The first SIGINT, SIGTERM or SIGHUP ends "
         "the run at a step boundary, within 16 steps on a CPU and about a millisecond on a GPU, and writes "
-        "the "
-        "result; a second one ends it at once.\n"
+        "the result; what comes within a second of it is the same wish, a later one ends the run at once.\n"
         "Exit codes: 0 converged or all steps done, 2 not converged, stagnated or diverged (the result is "
         "written), "
         "128 + signal interrupted; 'stencil help' lists the others.",

@@ -1,7 +1,9 @@
 #include "app/signals.h"
 
-#include <stdbool.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <time.h>
+#include <unistd.h>
 
 volatile sig_atomic_t signals_caught = 0;
 
@@ -12,11 +14,36 @@ static struct sigaction before_hold[NUMBER_COUNT];
 static int hold_depth = 0;
 static volatile sig_atomic_t held = 0;
 
+static const char *volatile guarded = NULL;
+
+/* Takes effect at the return, which unblocks the signal. */
+static void end(int number) {
+    if (guarded != NULL)
+        unlink(guarded);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* timeout(1) signals the process and then its group, terminals and batch systems send several kinds at once:
+ * what comes within this time of the first one is the same wish. */
+#define SAME_WISH_NS 1000000000LL
+static atomic_llong first_ns = 0; /* of the monotonic clock; 0: none has come */
+
+static long long clock_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now); /* may be called in a handler */
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/* Threads can be here at the same time: the kernel gives signals to any of them. */
 static void note(int number) {
-    signals_caught = number;
-    /* Whoever asks twice does not want to wait. */
-    for (int i = 0; i < CATCH_COUNT; i++)
-        signal(numbers[i], SIG_DFL);
+    const long long now = clock_ns();
+    long long first = 0;
+    if (atomic_compare_exchange_strong(&first_ns, &first, now)) {
+        signals_caught = number;
+    } else if (now - first > SAME_WISH_NS) {
+        end(number); /* whoever asks again does not want to wait */
+    }
 }
 
 static void collect(int number) {
@@ -43,6 +70,12 @@ static void set_handler(int number, void (*handler)(int)) {
 void signals_start(void) {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+    for (int i = 0; i < NUMBER_COUNT; i++)
+        set_handler(numbers[i], end);
+}
+
+void signals_guard(const char *name) {
+    guarded = name;
 }
 
 void signals_catch(void) {

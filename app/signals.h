@@ -1,5 +1,5 @@
-/* Signals: the first SIGHUP, SIGINT or SIGTERM asks for a stop at a step boundary, the second one ends the
- * process at once, and none cuts a file in half or leaves a temporary one. */
+/* Signals: the first SIGHUP, SIGINT or SIGTERM asks for a stop at a step boundary, one that comes more than a
+ * second later ends the process at once, and none cuts a file in half or leaves a temporary one. */
 #ifndef STENCIL_APP_SIGNALS_H
 #define STENCIL_APP_SIGNALS_H
 
@@ -8,7 +8,12 @@
 /* Ignores SIGPIPE and SIGXFSZ: the failing write is seen where it is made. Called once, by main(). */
 void signals_start(void);
 
-/* From here on the first SIGHUP, SIGINT or SIGTERM only sets the flag; the second one ends the process. */
+/* The file `name`, which stays the caller's, is removed where SIGHUP, SIGINT, SIGQUIT or SIGTERM ends the
+ * process; NULL: none. */
+void signals_guard(const char *name);
+
+/* From here on the first SIGHUP, SIGINT or SIGTERM only sets the flag. Others of them within a second are the
+ * same wish; a later one ends the process. */
 void signals_catch(void);
 
 /* From here on SIGHUP, SIGINT, SIGQUIT and SIGTERM only set the flag, however often they come: for work that

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -61,6 +62,36 @@ const char *text_escape(const char *name, char *text, size_t size) {
         else
             used += (size_t)snprintf(text + used, size - used, "\\x%02x", c);
     }
+    return text;
+}
+
+/* Bytes of the UTF-8 character that `c` begins with; 0: it begins with none. */
+static int utf8_length(const unsigned char *c) {
+    const int length = *c < 0x80 ? 1 : *c < 0xC2 ? 0 : *c < 0xE0 ? 2 : *c < 0xF0 ? 3 : *c < 0xF5 ? 4 : 0;
+    for (int i = 1; i < length; i++)
+        if ((c[i] & 0xC0) != 0x80)
+            return 0;
+    /* Longer than need be, half of a pair, beyond the last one. */
+    const bool wrong = (*c == 0xE0 && c[1] < 0xA0) || (*c == 0xED && c[1] > 0x9F) ||
+                       (*c == 0xF0 && c[1] < 0x90) || (*c == 0xF4 && c[1] > 0x8F);
+    return wrong ? 0 : length;
+}
+
+char *text_utf8(const char *name) {
+    char *text = malloc(4 * strlen(name) + 1), *out = text;
+    if (text == NULL)
+        return NULL;
+    for (const unsigned char *c = (const unsigned char *)name; *c != '\0';) {
+        const int length = utf8_length(c);
+        if (length == 0) {
+            out += sprintf(out, "\\x%02x", *c++);
+            continue;
+        }
+        memcpy(out, c, (size_t)length);
+        out += length;
+        c += length;
+    }
+    *out = '\0';
     return text;
 }
 

@@ -25,6 +25,9 @@ const char *text_extent(const int64_t *extent, int rank, char *text, size_t size
  */
 const char *text_escape(const char *name, char *text, size_t size);
 
+/* A copy whose bytes that are not UTF-8 are written as \\xff; freed by the caller, NULL without memory. */
+char *text_utf8(const char *name);
+
 /* Names the file in the message of an error that has no file: "'PATH': message". Returns `status`. */
 stencil_status text_name_file(stencil_status status, const char *path);
 

@@ -291,8 +291,8 @@ static json_t *mismatch_json(const mismatch *m) {
 }
 
 static json_t *result_json(const verification *v) {
-    return json_pack("{s:i, s:s, s:s, s:s, s:b, s:I, s:o, s:o}", "schema_version", 1, "command", "verify",
-                     "output", v->output, "input", v->input, "verified",
+    return json_pack("{s:i, s:s, s:o, s:o, s:b, s:I, s:o, s:o}", "schema_version", 1, "command", "verify",
+                     "output", json_text(v->output), "input", json_text(v->input), "verified",
                      v->cells.count == 0 && v->residuals.count == 0, "steps", (json_int_t)v->steps, "u",
                      mismatch_json(&v->cells), "residual", mismatch_json(&v->residuals));
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "inputs/format.h"
 #include "inputs/h5.h"
 #include "inputs/random.h"
 #include "inputs/sink.h"
@@ -209,6 +210,14 @@ static stencil_status make_buffers(generator *g) {
     return STENCIL_OK;
 }
 
+/* Of all datasets, and generously of what HDF5 needs beside them. */
+static int64_t file_bytes(const stencil_problem *problem) {
+    int64_t bytes = (int64_t)stencil_precision_bytes(problem->precision);
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        bytes *= problem->extent[axis];
+    return (problem->spec.source == STENCIL_SOURCE_F ? 2 : 1) * bytes + 65536;
+}
+
 static stencil_status generate(generator *g) {
     const stencil_spec spec = complete_spec(g->options);
     CHECK(isfinite(g->options->amplitude), BAD_DATA, "the amplitude is %g: give a finite number",
@@ -218,10 +227,11 @@ static stencil_status generate(generator *g) {
     TRY(stencil_problem_resolve(&g->problem, &spec));
     TRY(stencil_sink_check(g->options->path, g->options->force, NULL));
     TRY(make_buffers(g));
-    TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force));
+    TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, file_bytes(&g->problem)));
     TRY(write_dataset(g, "u", fill_initial));
     if (spec.source == STENCIL_SOURCE_F)
         TRY(write_dataset(g, "f", fill_source));
+    TRY(stencil_format_write(g->sink.file, g->options->path));
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);

@@ -51,7 +51,7 @@ typedef struct stencil_generate_options {
 /* Writes the file, block by block: it may be larger than memory. It is whole under its final name or not
  * there. BAD_DATA: a problem that could not be solved (as stencil_problem_resolve), an amplitude that is not
  * finite. USAGE: a manufactured source for another problem than poisson. INTERRUPTED: on request,
- * before the file was complete. CANNOT_CREATE, IO: as stencil_output_write. */
+ * before the file was complete. CANNOT_CREATE, IO: as stencil_output_open. */
 stencil_status stencil_generate(const stencil_generate_options *options);
 
 #endif

@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,6 +85,15 @@ static const char *advice(int number) {
     }
 }
 
+/* Whether another program has opened the file for writing: HDF5 locks it then. Who turned locks off does not
+ * ask. */
+static bool is_locked(int fd) {
+    const char *use = getenv("HDF5_USE_FILE_LOCKING");
+    if (use != NULL && (strcmp(use, "FALSE") == 0 || strcmp(use, "0") == 0))
+        return false;
+    return flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; /* given back with the descriptor */
+}
+
 /* Checks the file as the system sees it, before HDF5 does: its errors tell less. */
 static stencil_status check_file(const char *path) {
     struct stat file;
@@ -91,7 +102,11 @@ static stencil_status check_file(const char *path) {
     CHECK(S_ISREG(file.st_mode), NO_INPUT, "'%s' is not a regular file: give an HDF5 file", path);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     CHECK(fd >= 0, NO_INPUT, "cannot open '%s': %s; %s", path, strerror(errno), advice(errno));
+    const bool locked = is_locked(fd);
     close(fd);
+    CHECK(!locked, NO_INPUT,
+          "'%s' is locked: another program has it open for writing; close it there, or wait until it is done",
+          path);
     CHECK(file.st_size > 0, BAD_DATA, "'%s' is empty: give an HDF5 file", path);
     return STENCIL_OK;
 }

@@ -20,8 +20,8 @@ hid_t stencil_h5_native_type(stencil_precision precision); /* not to be closed *
 hid_t stencil_h5_file_type(stencil_precision precision);   /* IEEE little endian, not to be closed */
 
 /* Opens any HDF5 file for reading; *file is closed by the caller, negative on failure. NO_INPUT: missing,
- * unreadable, a directory or another special file. BAD_DATA: empty, not HDF5, truncated. The message names
- * the file and says what to do. */
+ * unreadable, a directory or another special file, locked by a program that writes it. BAD_DATA: empty, not
+ * HDF5, truncated. The message names the file and says what to do. */
 stencil_status stencil_h5_open(const char *path, hid_t *file);
 
 /* Whether `name` (an absolute path, or one relative to `file`) is a link that leads nowhere. */

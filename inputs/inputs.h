@@ -2,6 +2,7 @@
 #ifndef STENCIL_INPUTS_INPUTS_H
 #define STENCIL_INPUTS_INPUTS_H
 
+#include "base/notes.h"
 #include "solver/problem.h"
 #include "solver/report.h"
 
@@ -14,8 +15,8 @@ typedef struct stencil_input stencil_input;
 /* Opens `path` and reads what it says of the problem into *spec (initialised here): shape and type of /u,
  * attributes, /stencil, whether /b or /f is there. Reads no field yet. *input is owned by the caller
  * (stencil_input_close, NULL-safe) and NULL on failure.
- * NO_INPUT: missing, unreadable, a directory. BAD_DATA: everything else that is wrong with it; the message
- * names the file, the object in it and what to do. */
+ * NO_INPUT: missing, unreadable, locked, a directory. BAD_DATA: everything else that is wrong with it; the
+ * message names the file, the object in it and what to do. */
 stencil_status stencil_input_open(stencil_input **input, const char *path, stencil_spec *spec);
 
 /* Creates and fills problem->u and problem->b (resolved from the spec of this input; fields not yet created).
@@ -26,25 +27,44 @@ stencil_status stencil_input_load(stencil_input *input, stencil_problem *problem
 /* The residual history alone, into problem->origin; part of stencil_input_load. BAD_DATA. */
 stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem);
 
+/* Notes what stands in the file as if it were meant for us, and is not used: nearly our names, fields of the
+ * shape of /u. */
+void stencil_input_notes(const stencil_input *input, stencil_notes *notes);
+
 void stencil_input_close(stencil_input *input);
 
-/* Where the result is going. Checked before computing: stencil_output_prepare. */
+/* Where the result is going. All of it is borrowed while the output is open. */
 typedef struct stencil_output_options {
-    const char *path;         /* final name */
-    const char *input_path;   /* the run's input, for provenance and for /b, /f; never overwritten */
-    bool force;               /* may replace an existing file */
-    const char *command_line; /* for provenance */
-    int64_t started_s;        /* when the run began, seconds since 1970 (UTC); 0: not recorded */
+    const char *path;           /* final name */
+    const char *input_path;     /* the run's input, for provenance; never overwritten */
+    const stencil_input *input; /* the same, open: /b or /f is copied from it, and what is the user's own */
+    stencil_notes *notes;       /* what cannot be kept of that is noted here; may be NULL */
+    bool force;                 /* may replace an existing file */
+    const char *command_line;   /* for provenance */
+    int64_t started_s;          /* when the run began, seconds since 1970 (UTC); 0: not recorded */
 } stencil_output_options;
 
+/* A result that is going to be written: the file is open and its space taken before anything is computed. */
+typedef struct stencil_output stencil_output;
+
 /* CANNOT_CREATE: the directory is missing or not writable, the file exists (no force), it is the input itself
- * (same inode), or a directory. Leaves nothing behind. */
-stencil_status stencil_output_prepare(const stencil_output_options *options);
+ * (same inode), or a directory. IO: the result does not fit, with need and have. *output is owned by the
+ * caller (stencil_output_close) and NULL on failure, which leaves nothing behind. */
+stencil_status stencil_output_open(stencil_output **output, const stencil_output_options *options,
+                                   const stencil_problem *problem);
+
+/* The name of a file that is to be removed should the process end now; NULL: there is none, as on most file
+ * systems. Valid until the output is written or closed. */
+const char *stencil_output_temporary(const stencil_output *output);
 
 /* Writes the result: /u, /residual, /residual_step, the attributes that make it a valid input again, the
- * source of the input (/b or /f), /provenance. Written to a temporary file beside `path`, every HDF5 return
- * checked, fsynced, renamed; on failure nothing is left behind. Errors: CANNOT_CREATE, IO. */
-stencil_status stencil_output_write(const stencil_output_options *options, const stencil_problem *problem,
+ * source of the input (/b or /f) and what is the user's own in it, /provenance. Every HDF5 return is checked,
+ * the file fsynced and given its name; on failure nothing is left behind, and the space is free again. Once
+ * only. CANNOT_CREATE, IO. */
+stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
                                     const stencil_report *report);
+
+/* Gives up what was not written. NULL-safe. */
+void stencil_output_close(stencil_output *output);
 
 #endif

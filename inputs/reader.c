@@ -3,21 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputs/format.h"
 #include "inputs/h5.h"
 #include "inputs/history.h"
-#include "inputs/inputs.h"
+#include "inputs/input_file.h"
 #include "inputs/spec_file.h"
+#include "inputs/storage.h"
 
 /* /f passes through a buffer of this many double values, 64 MiB. */
 #define SLAB_CELLS ((int64_t)8 << 20)
 /* Room for a layer of chunks, so that slabs that cut through chunks do not unpack them again and again. */
 #define CHUNK_CACHE_BYTES ((size_t)256 << 20)
 #define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime, as HDF5 advises */
-
-struct stencil_input {
-    hid_t file;
-    char *path;
-};
 
 static stencil_status check_type(hid_t dataset, const char *path, const char *name,
                                  stencil_precision *precision) {
@@ -75,6 +72,9 @@ static stencil_status inspect(const stencil_input *input, const char *name, sten
     CHECK(!stencil_h5_dangling(input->file, name), BAD_DATA,
           "'%s': /%s is a link that leads nowhere; mend the link, or give the values as a dataset",
           input->path, name);
+    char full[8];
+    snprintf(full, sizeof full, "/%s", name);
+    TRY(stencil_storage_check(input->file, input->path, full));
     const hid_t object = H5Oopen(input->file, name, H5P_DEFAULT);
     CHECK(object >= 0, BAD_DATA, "'%s': cannot open /%s (%s)", input->path, name, stencil_h5_reason());
     const stencil_status status = check_dataset(object, input->path, name, precision, rank, extent);
@@ -103,6 +103,7 @@ static stencil_status inspect_source(const stencil_input *input, const char *nam
 
 static stencil_status read_head(stencil_input *input, stencil_spec *spec) {
     TRY(stencil_h5_open(input->path, &input->file));
+    TRY(stencil_format_check(input->file, input->path));
     TRY(inspect(input, "u", &spec->precision, &spec->rank, spec->extent));
     CHECK(spec->rank != 0, BAD_DATA, "'%s' has no dataset /u: give the initial values as /u", input->path);
     TRY(inspect_source(input, "b", STENCIL_SOURCE_B, spec));
@@ -127,6 +128,10 @@ stencil_status stencil_input_open(stencil_input **input, const char *path, stenc
         *input = NULL;
     }
     return status;
+}
+
+void stencil_input_notes(const stencil_input *input, stencil_notes *notes) {
+    stencil_format_notes(input->file, notes);
 }
 
 void stencil_input_close(stencil_input *input) {

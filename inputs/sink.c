@@ -1,3 +1,5 @@
+#define _GNU_SOURCE /* O_TMPFILE, fallocate */
+
 #include "inputs/sink.h"
 
 #include <errno.h>
@@ -5,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "inputs/h5.h"
@@ -17,27 +21,57 @@ static const char *base_name(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Opens a new file .NAME.PID.tmp in the directory of sink->path. */
-static stencil_status open_temporary(stencil_sink *sink) {
-    const char *name = base_name(sink->path);
+/* Where the directory of a file is known by name. */
+static const char *directory_of(const stencil_sink *sink) {
+    return sink->directory[0] != '\0' ? sink->directory : ".";
+}
+
+/* A file without a name: whatever ends this process leaves nothing behind. -1 where the file system has no
+ * such files, or there is no /proc, which gives them a name in the end. */
+static int open_nameless(const stencil_sink *sink) {
+    if (access("/proc/self/fd", X_OK) != 0)
+        return -1;
+    return open(directory_of(sink), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+}
+
+/* Gives the file without a name one that is free; errno or 0. */
+static int link_nameless(const stencil_sink *sink, const char *name) {
+    char descriptor[64];
+    snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", sink->fd);
+    return linkat(AT_FDCWD, descriptor, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+static int create_named(stencil_sink *sink, const char *name) {
+    sink->fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return sink->fd >= 0 ? 0 : errno;
+}
+
+/* Opens a new file .NAME.PID-n.tmp in the directory of sink->path, or gives the open one such a name. */
+static stencil_status name_temporary(stencil_sink *sink) {
     const size_t length = strlen(sink->path) + 64;
-    sink->directory = strndup(sink->path, (size_t)(name - sink->path));
     sink->temporary = malloc(length);
-    CHECK(sink->directory != NULL && sink->temporary != NULL, NO_MEMORY, "no memory for a file name");
-    for (int attempt = 0; sink->fd < 0 && attempt < TEMPORARY_TRIES; attempt++) {
-        snprintf(sink->temporary, length, "%s.%.*s.%ld-%d.tmp", sink->directory, TEMPORARY_NAME_CHARS, name,
-                 (long)getpid(), attempt);
-        sink->fd = open(sink->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (sink->fd < 0 && errno != EEXIST)
-            break;
+    CHECK(sink->temporary != NULL, NO_MEMORY, "no memory for a file name");
+    const bool is_open = sink->fd >= 0;
+    int failed = EEXIST;
+    for (int attempt = 0; failed == EEXIST && attempt < TEMPORARY_TRIES; attempt++) {
+        snprintf(sink->temporary, length, "%s.%.*s.%ld-%d.tmp", sink->directory, TEMPORARY_NAME_CHARS,
+                 base_name(sink->path), (long)getpid(), attempt);
+        failed = is_open ? link_nameless(sink, sink->temporary) : create_named(sink, sink->temporary);
     }
-    if (sink->fd < 0) {
+    if (failed != 0) {
         free(sink->temporary);
         sink->temporary = NULL;
         FAIL(CANNOT_CREATE, "cannot write to directory '%s': %s; choose another output file",
-             sink->directory[0] != '\0' ? sink->directory : ".", strerror(errno));
+             directory_of(sink), strerror(failed));
     }
     return STENCIL_OK;
+}
+
+static stencil_status open_temporary(stencil_sink *sink) {
+    sink->directory = strndup(sink->path, (size_t)(base_name(sink->path) - sink->path));
+    CHECK(sink->directory != NULL, NO_MEMORY, "no memory for a file name");
+    sink->fd = open_nameless(sink);
+    return sink->fd >= 0 ? STENCIL_OK : name_temporary(sink);
 }
 
 /* Frees everything, and removes the temporary file where there still is one. */
@@ -91,11 +125,40 @@ stencil_status stencil_sink_check(const char *path, bool replace, const char *ot
     return status;
 }
 
+/* Bytes that this process can write into a file of that file system; INT64_MAX where it does not say. */
+static int64_t room_bytes(int fd) {
+    struct statvfs system;
+    struct rlimit limit;
+    int64_t room = INT64_MAX;
+    if (fstatvfs(fd, &system) == 0 && system.f_blocks > 0 &&
+        !stencil_multiply((int64_t)system.f_bavail, (int64_t)system.f_frsize, &room))
+        room = INT64_MAX;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)room)
+        room = (int64_t)limit.rlim_cur;
+    return room;
+}
+
+/* A disk that is too full is found before the work, not after it. */
+static stencil_status reserve(const stencil_sink *sink, int64_t bytes) {
+    int failed = EINTR;
+    while (failed == EINTR)
+        failed = fallocate(sink->fd, 0, 0, (off_t)bytes) == 0 ? 0 : errno;
+    const int64_t room = room_bytes(sink->fd);
+    if (failed == EOPNOTSUPP || failed == ENOSYS || failed == EINVAL) /* not every file system can */
+        failed = bytes <= room ? 0 : ENOSPC;
+    char need[32], have[32], free_text[64] = "";
+    if (room < bytes) /* not so for quotas */
+        snprintf(free_text, sizeof free_text, ", %s is free", stencil_bytes_text(room, have));
+    CHECK(failed == 0, IO, "cannot write '%s': %s: it needs %s%s; make room or choose another output file",
+          sink->path, strerror(failed), stencil_bytes_text(bytes, need), free_text);
+    return STENCIL_OK;
+}
+
 static stencil_status create_file(stencil_sink *sink) {
     stencil_h5_quiet();
     const hid_t access = stencil_sink_access(sink);
     CHECK(access >= 0, INTERNAL, "HDF5 takes no file driver: %s", stencil_h5_reason());
-    sink->file = H5Fcreate(sink->temporary, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    sink->file = H5Fcreate(sink->path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     if (sink->file < 0)
         stencil_h5_reason();
     H5Pclose(access);
@@ -103,8 +166,10 @@ static stencil_status create_file(stencil_sink *sink) {
     return stencil_sink_state(sink);
 }
 
-stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace) {
+stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, int64_t bytes) {
     stencil_status status = start(sink, path, replace);
+    if (status == STENCIL_OK)
+        status = reserve(sink, bytes);
     if (status == STENCIL_OK)
         status = create_file(sink);
     if (status != STENCIL_OK)
@@ -125,19 +190,23 @@ stencil_status stencil_sink_state(const stencil_sink *sink) {
     return STENCIL_OK;
 }
 
-/* Gives the temporary file its final name; link() where rename() would replace a file that nobody gave up. */
+/* Gives the file its final name; by a link where rename() would replace a file that nobody gave up. */
 static stencil_status give_name(stencil_sink *sink) {
     if (!sink->replace) {
-        if (link(sink->temporary, sink->path) == 0)
+        int failed = 0;
+        if (sink->temporary == NULL)
+            failed = link_nameless(sink, sink->path);
+        else if (link(sink->temporary, sink->path) != 0)
+            failed = errno;
+        if (failed == 0)
             return STENCIL_OK; /* release() removes the temporary name */
-        CHECK(errno != EEXIST, CANNOT_CREATE,
-              "'%s' has come up meanwhile: use --force to replace it, or choose another output file",
-              sink->path);
         /* Not every file system has links. */
-        CHECK(access(sink->path, F_OK) != 0, CANNOT_CREATE,
+        CHECK(failed != EEXIST && access(sink->path, F_OK) != 0, CANNOT_CREATE,
               "'%s' has come up meanwhile: use --force to replace it, or choose another output file",
               sink->path);
     }
+    if (sink->temporary == NULL)
+        TRY(name_temporary(sink));
     CHECK(rename(sink->temporary, sink->path) == 0, IO, "cannot rename '%s' to '%s': %s", sink->temporary,
           sink->path, strerror(errno));
     free(sink->temporary);
@@ -146,7 +215,7 @@ static stencil_status give_name(stencil_sink *sink) {
 }
 
 static stencil_status sync_directory(const stencil_sink *sink) {
-    const char *directory = sink->directory[0] != '\0' ? sink->directory : ".";
+    const char *directory = directory_of(sink);
     const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return STENCIL_OK; /* a directory that may be written but not read */
@@ -165,6 +234,9 @@ static stencil_status finish_hdf5(stencil_sink *sink) {
     sink->file = -1;
     TRY(stencil_sink_state(sink));
     CHECK(closed >= 0, IO, "cannot close '%s': %s", sink->path, stencil_h5_reason());
+    /* What was taken in vain. */
+    CHECK(ftruncate(sink->fd, (off_t)sink->size) == 0, IO, "cannot write '%s': %s", sink->path,
+          strerror(errno));
     return STENCIL_OK;
 }
 
@@ -173,9 +245,6 @@ static stencil_status finish(stencil_sink *sink) {
         TRY(finish_hdf5(sink));
     CHECK(fsync(sink->fd) == 0, IO, "cannot write '%s': %s; make room or choose another output file",
           sink->path, strerror(errno));
-    const int failed = close(sink->fd);
-    sink->fd = -1;
-    CHECK(failed == 0, IO, "cannot close '%s': %s", sink->path, strerror(errno));
     TRY(give_name(sink));
     return sync_directory(sink);
 }

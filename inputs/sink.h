@@ -1,5 +1,5 @@
-/* A new file, HDF5 or not, that appears under its final name whole or not at all: written to a temporary file
- * beside it, fsynced, renamed. */
+/* A new file, HDF5 or not, that appears under its final name whole or not at all: written to a file without a
+ * name in its directory, or where the file system has none, to a temporary one beside it; fsynced, named. */
 #ifndef STENCIL_INPUTS_SINK_H
 #define STENCIL_INPUTS_SINK_H
 
@@ -11,13 +11,13 @@ typedef struct stencil_sink {
     hid_t file;      /* to be written through HDF5; -1: not open, or a plain file */
     char *path;      /* final name, owned */
     char *directory; /* of it, owned */
-    char *temporary; /* owned; NULL: nothing to remove */
-    int fd;          /* of the temporary file */
+    char *temporary; /* owned; NULL: the file has no name, and nothing is to be removed */
+    int fd;          /* of that file */
     bool replace;    /* an existing file may be replaced */
     /* The driver below HDF5 (sink_driver.c) keeps the first failed system call here and lets HDF5 believe
      * that all is well: HDF5 cannot close a file that it cannot write, and would try again at exit. */
     int error;     /* errno of the first failure, 0: none */
-    uint64_t size; /* of the temporary file */
+    uint64_t size; /* of the file, without the space that was taken in advance */
     uint64_t eoa;  /* end of the addresses that HDF5 has allocated */
 } stencil_sink;
 
@@ -26,8 +26,10 @@ typedef struct stencil_sink {
  * replaced. Creates and removes a temporary file to find out. */
 stencil_status stencil_sink_check(const char *path, bool replace, const char *other);
 
-/* Opens the temporary file and creates an empty HDF5 file in it. On failure nothing is left. */
-stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace);
+/* Opens the temporary file, takes `bytes` of space for it and creates an empty HDF5 file in it. What is taken
+ * in vain is given back by the commit. On failure nothing is left. CANNOT_CREATE; IO with need and have where
+ * the space is not there. */
+stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, int64_t bytes);
 
 /* Opens the temporary file of a plain file, to be written through sink->fd. */
 stencil_status stencil_sink_open_plain(stencil_sink *sink, const char *path, bool replace);
@@ -35,7 +37,7 @@ stencil_status stencil_sink_open_plain(stencil_sink *sink, const char *path, boo
 /* IO when a write has failed so far; to be asked between large writes. */
 stencil_status stencil_sink_state(const stencil_sink *sink);
 
-/* Closes, checks, fsyncs, renames; the sink is closed afterwards in any case. IO, CANNOT_CREATE (a file came
+/* Closes, checks, fsyncs, names; the sink is closed afterwards in any case. IO, CANNOT_CREATE (a file came
  * up under that name meanwhile). */
 stencil_status stencil_sink_commit(stencil_sink *sink);
 

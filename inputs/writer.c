@@ -9,13 +9,51 @@
 #include <time.h>
 
 #include "inputs/attributes.h"
+#include "inputs/format.h"
 #include "inputs/h5.h"
-#include "inputs/inputs.h"
+#include "inputs/input_file.h"
 #include "inputs/sink.h"
 #include "inputs/spec_file.h"
+#include "inputs/storage.h"
 
-stencil_status stencil_output_prepare(const stencil_output_options *options) {
-    return stencil_sink_check(options->path, options->force, options->input_path);
+/* Room for what HDF5 needs beside the values, generously. */
+#define METADATA_BYTES ((int64_t)64 << 10)
+/* Of a longer history, which hardly any run has, the rest has to find its place in the end. */
+#define HISTORY_MAX ((int64_t)1 << 17)
+
+/* Of a buffer for copying. */
+#define COPY_BYTES ((int64_t)32 << 20)
+
+struct stencil_output {
+    stencil_output_options options;
+    stencil_sink sink;
+};
+
+static const char *source_name(stencil_source source) {
+    return source == STENCIL_SOURCE_F ? "f" : "b";
+}
+
+/* /b or /f, as it is stored or, from other files, with all of its values. */
+static int64_t source_bytes(hid_t file, const char *name) {
+    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    const int64_t stored = stencil_own_stored_bytes(file, name);
+    const int64_t values =
+        dataset >= 0 && stencil_storage_elsewhere(dataset) ? stencil_storage_bytes(dataset) : 0;
+    if (dataset >= 0)
+        H5Dclose(dataset);
+    return stored + values;
+}
+
+static int64_t result_bytes(const stencil_output_options *options, const stencil_problem *problem) {
+    int64_t bytes = METADATA_BYTES, cells = 1;
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        cells *= problem->extent[axis];
+    bytes += cells * (int64_t)stencil_precision_bytes(problem->precision);
+    const int64_t looks = problem->stop.steps / problem->stop.check_every + 1;
+    bytes += (looks < HISTORY_MAX ? looks : HISTORY_MAX) * (int64_t)(sizeof(double) + sizeof(int64_t));
+    if (problem->spec.source != STENCIL_SOURCE_NONE)
+        bytes += source_bytes(options->input->file, source_name(problem->spec.source));
+    return bytes + stencil_own_bytes(options->input->file);
 }
 
 static stencil_status write_dataset(const stencil_sink *sink, const char *name, int rank, const hsize_t *size,
@@ -49,21 +87,53 @@ static stencil_status write_history(const stencil_sink *sink, const stencil_repo
                          report->residual_step);
 }
 
-/* /b or /f as it stands in the input: whatever its type and storage. */
-static stencil_status copy_source(const stencil_sink *sink, const char *input_path, stencil_source source) {
-    if (source == STENCIL_SOURCE_NONE)
-        return STENCIL_OK;
-    const char *name = source == STENCIL_SOURCE_B ? "b" : "f";
-    hid_t input = -1;
-    if (stencil_h5_open(input_path, &input) != STENCIL_OK) {
-        const stencil_error seen = *stencil_error_last();
-        FAIL(IO, "cannot write '%s': the input is needed once more: %s", sink->path, seen.message);
+static herr_t copy_blocks(hid_t from, hid_t to, hid_t type, const stencil_problem *problem) {
+    const int64_t most = COPY_BYTES / (int64_t)H5Tget_size(type);
+    void *values = malloc((size_t)stencil_h5_block_cells(problem->extent, most) * H5Tget_size(type));
+    herr_t failed = values == NULL ? -1 : 0;
+    stencil_h5_block block = {0};
+    while (failed >= 0 && stencil_h5_block_next(&block, problem->extent, most)) {
+        failed = stencil_h5_block_read(from, problem->rank, &block, type, values);
+        if (failed >= 0)
+            failed = stencil_h5_block_write(to, problem->rank, &block, type, values);
     }
-    const herr_t failed = H5Ocopy(input, name, sink->file, name, H5P_DEFAULT, H5P_DEFAULT);
+    free(values);
+    return failed;
+}
+
+/* A dataset whose values stand in other files, which may not be found from the result. */
+static herr_t gather(hid_t from, hid_t file, const char *name, const stencil_problem *problem) {
+    const int skip = STENCIL_AXES - problem->rank;
+    hsize_t size[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        size[axis] = (hsize_t)problem->extent[axis];
+    const hid_t type = H5Dget_type(from);
+    const hid_t to = type < 0 ? -1 : stencil_h5_create(file, name, problem->rank, size + skip, type);
+    const herr_t failed = to < 0 ? -1 : copy_blocks(from, to, type, problem);
+    if (to >= 0)
+        H5Dclose(to);
+    if (type >= 0)
+        H5Tclose(type);
+    return failed;
+}
+
+/* /b or /f as it stands in the input: whatever its type and storage. */
+static stencil_status copy_source(const stencil_sink *sink, const stencil_input *input,
+                                  const stencil_problem *problem) {
+    if (problem->spec.source == STENCIL_SOURCE_NONE)
+        return STENCIL_OK;
+    const char *name = source_name(problem->spec.source);
+    const hid_t from = H5Dopen2(input->file, name, H5P_DEFAULT);
+    herr_t failed = -1;
+    if (from >= 0)
+        failed = stencil_storage_elsewhere(from)
+                     ? gather(from, sink->file, name, problem)
+                     : H5Ocopy(input->file, name, sink->file, name, H5P_DEFAULT, H5P_DEFAULT);
     if (failed < 0)
         stencil_h5_reason();
-    H5Fclose(input);
-    CHECK(failed >= 0, IO, "cannot write '%s': cannot copy /%s of '%s' (%s)", sink->path, name, input_path,
+    if (from >= 0)
+        H5Dclose(from);
+    CHECK(failed >= 0, IO, "cannot write '%s': cannot copy /%s of '%s' (%s)", sink->path, name, input->path,
           stencil_h5_reason());
     return stencil_sink_state(sink);
 }
@@ -134,20 +204,48 @@ static stencil_status write_all(const stencil_sink *sink, const stencil_output_o
                                 const stencil_problem *problem, const stencil_report *report) {
     TRY(write_field(sink, problem));
     TRY(write_history(sink, report));
-    TRY(copy_source(sink, options->input_path, problem->spec.source));
+    TRY(copy_source(sink, options->input, problem));
+    TRY(stencil_format_write(sink->file, sink->path));
     TRY(stencil_spec_write(sink->file, sink->path, &problem->spec));
     TRY(write_past(sink, problem, report));
+    stencil_own_copy(options->input->file, sink->file, options->notes);
+    TRY(stencil_sink_state(sink));
     return write_provenance(sink, options, report);
 }
 
-stencil_status stencil_output_write(const stencil_output_options *options, const stencil_problem *problem,
-                                    const stencil_report *report) {
-    stencil_sink sink;
+stencil_status stencil_output_open(stencil_output **output, const stencil_output_options *options,
+                                   const stencil_problem *problem) {
+    *output = NULL;
     TRY(stencil_sink_check(options->path, options->force, options->input_path));
-    TRY(stencil_sink_open(&sink, options->path, options->force));
-    const stencil_status status = write_all(&sink, options, problem, report);
+    stencil_output *made = calloc(1, sizeof *made);
+    CHECK(made != NULL, NO_MEMORY, "no memory for '%s'", options->path);
+    made->options = *options;
+    const stencil_status status =
+        stencil_sink_open(&made->sink, options->path, options->force, result_bytes(options, problem));
     if (status == STENCIL_OK)
-        return stencil_sink_commit(&sink);
-    stencil_sink_abort(&sink);
+        *output = made;
+    else
+        free(made);
     return status;
+}
+
+const char *stencil_output_temporary(const stencil_output *output) {
+    return output->sink.temporary;
+}
+
+stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
+                                    const stencil_report *report) {
+    stencil_sink *sink = &output->sink;
+    const stencil_status status = write_all(sink, &output->options, problem, report);
+    if (status == STENCIL_OK)
+        return stencil_sink_commit(sink);
+    stencil_sink_abort(sink);
+    return status;
+}
+
+void stencil_output_close(stencil_output *output) {
+    if (output == NULL)
+        return;
+    stencil_sink_abort(&output->sink);
+    free(output);
 }

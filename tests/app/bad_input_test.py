@@ -119,6 +119,17 @@ class Files(CommandTest):
         open(self.path("e.h5"), "w").close()
         self.every_reader(BAD_DATA, ["'e.h5'", "empty"], "e.h5")
 
+    def test_locked(self):
+        """Another program writes the file, old or new."""
+        self.make()
+        for mode, name in (("r+", "p.h5"), ("w", "q.h5")):
+            with h5py.File(self.path(name), mode):
+                self.every_reader(NO_INPUT, [f"'{name}' is locked", "another program", "close it there"], name)
+        with h5py.File(self.path("p.h5"), "r"):
+            self.ok("p.h5", "--steps", 1, "--device", "cpu")
+        with h5py.File(self.path("p.h5"), "r+"):
+            self.ok("compare", "p.h5", "p.h5", env={**os.environ, "HDF5_USE_FILE_LOCKING": "FALSE"})
+
     def test_truncated(self):
         self.make()
         size = os.path.getsize(self.path("p.h5"))
@@ -227,6 +238,113 @@ class Contents(CommandTest):
 
     def test_source_of_another_shape(self):
         self.bad(["/b", "shape"], u=field(9, 9), datasets={"b": field(9, 8)})
+
+
+class OtherFiles(CommandTest):
+    """Values that stand in other files. HDF5 reads zeros where one is missing."""
+
+    def parts(self, folder=""):
+        for number in range(3):
+            with h5py.File(self.path(f"{folder}part{number}.h5"), "w") as file:
+                file["v"] = field(3, 9)
+
+    def virtual(self, names, dataset="u"):
+        """p.h5 with a dataset put together of these sources."""
+        layout = h5py.VirtualLayout((3 * len(names), 9), "f8")
+        for number, (name, source) in enumerate(names):
+            layout[3 * number:3 * number + 3] = h5py.VirtualSource(name, source, (3, 9))
+        with h5py.File(self.path("p.h5"), "w") as file:
+            file.attrs["stencil"] = "j2d5pt"
+            if dataset != "u":
+                file["u"] = field(3 * len(names), 9)
+            file.create_virtual_dataset(dataset, layout)
+
+    def test_virtual_dataset(self):
+        run = ("p.h5", "--steps", 1, "--device", "cpu", "--force")
+        self.parts()
+        for dataset in ("u", "b"):
+            self.virtual([(f"part{number}.h5", "v") for number in range(3)], dataset)
+            self.ok(*run)
+            self.ok("verify", "p.out.h5")
+            self.ok("compare", "p.h5", "p.h5", "--dataset", f"/{dataset}")
+            os.rename(self.path("part1.h5"), self.path("away.h5"))
+            wanted = [f"'p.h5': /{dataset} is a virtual dataset", "v in 'part1.h5' is missing"]
+            self.refused(BAD_DATA, wanted, *run)
+            self.refused(BAD_DATA, wanted, "compare", "p.h5", "p.h5", "--dataset", f"/{dataset}")
+            self.refused(BAD_DATA, wanted, "verify", "p.out.h5", "p.h5")
+            self.ok("p.out.h5", *run[1:])  # a result stands by itself
+            os.rename(self.path("away.h5"), self.path("part1.h5"))
+        self.virtual([("part0.h5", "v"), ("part1.h5", "w")])
+        self.refused(BAD_DATA, ["w in 'part1.h5' is missing"], *run)
+
+    def test_virtual_dataset_elsewhere(self):
+        """Sources are looked for beside the file that names them, where $HDF5_VDS_PREFIX says, and by absolute names."""
+        os.mkdir(self.path("d"))
+        os.mkdir(self.path("e"))
+        self.parts("d/")
+        run = ("--steps", 1, "--device", "cpu", "--force", "-o", "out.h5")
+        names = [(f"part{number}.h5", "v") for number in range(2)]
+        self.virtual(names)
+        self.refused(BAD_DATA, ["'part0.h5' is missing"], "p.h5", *run)
+        self.ok("p.h5", *run, env={**os.environ, "HDF5_VDS_PREFIX": "d"})
+        self.ok("p.h5", *run, env={**os.environ, "HDF5_VDS_PREFIX": "${ORIGIN}/d"})
+        self.virtual([(self.path("d/part0.h5"), "v"), ("d/part1.h5", "v")])
+        self.ok("p.h5", *run)
+        os.symlink("../p.h5", self.path("e/link.h5"))
+        self.ok("e/link.h5", *run)
+        self.virtual(names)
+        os.rename(self.path("p.h5"), self.path("d/p.h5"))
+        self.ok("d/p.h5", *run)
+        numpy.testing.assert_array_equal(self.read("d/p.h5")[3:], self.read("d/part1.h5", "v"))
+
+    def test_virtual_dataset_of_virtual_ones(self):
+        self.parts()
+        self.virtual([("part0.h5", "v")])
+        os.rename(self.path("p.h5"), self.path("inner.h5"))
+        self.virtual([("inner.h5", "u"), ("part2.h5", "v")])
+        self.ok("p.h5", "--steps", 1, "--device", "cpu")
+        os.unlink(self.path("part0.h5"))
+        self.refused(BAD_DATA, ["'inner.h5'", "v in 'part0.h5' is missing"], "p.h5")
+
+    def numbered(self, count):
+        """/u of sources with a number in their name."""
+        with h5py.File(self.path("p.h5"), "w") as file:
+            file.attrs["stencil"] = "j2d5pt"
+            create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            space = h5py.h5s.create_simple((3 * count, 9), (h5py.h5s.UNLIMITED, 9))
+            space.select_hyperslab((0, 0), (h5py.h5s.UNLIMITED, 1), (3, 9), (3, 9))
+            create.set_virtual(space, b"part%b.h5", b"v", h5py.h5s.create_simple((3, 9)))
+            space.select_all()
+            h5py.h5d.create(file.id, b"u", h5py.h5t.NATIVE_DOUBLE, space, create)
+
+    def test_numbered_sources(self):
+        self.parts()
+        self.numbered(3)
+        self.ok("p.h5", "--steps", 1, "--device", "cpu")
+        self.assertEqual(self.read("p.out.h5").shape, (9, 9))
+        os.rename(self.path("part1.h5"), self.path("away.h5"))
+        self.refused(BAD_DATA, ["/u is a virtual dataset", "numbered sources are missing"], "p.h5", "--force")
+        os.rename(self.path("away.h5"), self.path("part1.h5"))
+        os.unlink(self.path("part2.h5"))
+        self.refused(BAD_DATA, ["'p.h5'", "/u"], "p.h5", "--force")
+
+    def test_external_file(self):
+        for dataset in ("u", "b"):
+            with h5py.File(self.path("p.h5"), "w") as file:
+                file.attrs["stencil"] = "j2d5pt"
+                if dataset != "u":
+                    file["u"] = field(9, 9)
+                file.create_dataset(dataset, (9, 9), "f8", external=[("raw0.bin", 8, 400), ("raw1.bin", 0, h5py.h5f.UNLIMITED)])
+            for name, size in (("raw0.bin", 408), ("raw1.bin", 248)):
+                with open(self.path(name), "wb") as file:
+                    file.write(field(size // 8).tobytes())
+            run = ("p.h5", "--steps", 1, "--device", "cpu", "--force")
+            self.ok(*run)
+            self.ok("verify", "p.out.h5")
+            os.truncate(self.path("raw1.bin"), 240)
+            self.refused(BAD_DATA, [f"/{dataset}", "'raw1.bin'", "too short"], *run)
+            os.unlink(self.path("raw0.bin"))
+            self.refused(BAD_DATA, [f"/{dataset}", "'raw0.bin'", "missing"], *run)
 
 
 class Machine(CommandTest):

@@ -2,7 +2,10 @@
 import json
 import os
 import resource
+import shutil
+import signal
 import subprocess
+import time
 import unittest
 
 from harness import STENCIL, CommandTest, limited
@@ -45,6 +48,12 @@ class Output(CommandTest):
         self.refused(CANNOT_CREATE, ["'p.out.h5'", "--force"], "p.h5", "--no-output", "--json", "p.out.h5",
                      *self.forever)
 
+    def test_standard_output_is_no_place_for_a_file(self):
+        self.refused(USAGE, ["--output -", "./-"], "p.h5", "-o", "-", *self.forever)
+        self.refused(USAGE, ["'-'", "./-"], "new", "-", "--problem", "heat", "--size", "9x9")
+        self.ok("p.h5", "-o", "./-", "--steps", 1, "--device", "cpu")
+        self.ok("verify", "./-")
+
     def test_is_the_input(self):
         os.symlink("p.h5", self.path("link.h5"))
         os.link(self.path("p.h5"), self.path("hard.h5"))
@@ -86,16 +95,108 @@ class Output(CommandTest):
         self.refused(USAGE, ["--json"], "p.h5", "-o", "x.h5", "--json", "./x.h5", *self.forever)
 
     def test_disk_full(self):
+        """Found before anything is computed, with need and have."""
         self.make("big.h5", "--size", "129x129")
-        self.refused(IO, ["'big.out.h5'", "too large"], "big.h5", "--steps", 1, "--device", "cpu",
+        wanted = ["too large", "it needs", "4.00 KiB is free"]
+        self.refused(IO, ["'big.out.h5'", *wanted], "big.h5", *self.forever,
                      preexec_fn=limited(resource.RLIMIT_FSIZE, 4096))
-        self.refused(IO, ["'new.h5'", "too large"], "new", "new.h5", "--problem", "heat", "--size", "129x129",
+        self.refused(IO, ["'big.out.h5'", *wanted], "big.h5", "--dry-run", preexec_fn=limited(resource.RLIMIT_FSIZE, 4096))
+        self.refused(IO, ["'new.h5'", *wanted], "new", "new.h5", "--problem", "heat", "--size", "129x129",
                      preexec_fn=limited(resource.RLIMIT_FSIZE, 4096))
+
+    def small_disk(self):
+        """A file system of one MiB, as a directory."""
+        disk = self.path("disk")
+        os.mkdir(disk)
+        try:
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", disk], check=True, stderr=subprocess.DEVNULL)
+        except (OSError, subprocess.CalledProcessError):
+            self.skipTest("no right to mount")
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        return disk
+
+    def test_small_disk(self):
+        disk = self.small_disk()
+        self.make("big.h5", "--size", "513x513")
+        self.refused(IO, ["No space left", "it needs 4.", "1.00 MiB is free"], "big.h5", "-o", "disk/out.h5", *self.forever)
+        self.refused(IO, ["No space left", "it needs 2.", "1.00 MiB is free"], "new", "disk/p.h5", "--problem", "heat",
+                     "--size", "513x513")
+        # One result fits, and a second one beside it, but not a third one.
+        self.make("half.h5", "--size", "200x200")
+        for name in ("one", "two"):
+            self.ok("half.h5", "-o", f"disk/{name}.h5", "--steps", 10, "--device", "cpu")
+        before = os.path.getmtime(self.path("disk/two.h5"))
+        self.refused(IO, ["'disk/two.h5'", "No space left"], "half.h5", "-o", "disk/two.h5", "--force", *self.forever)
+        self.assertEqual(os.path.getmtime(self.path("disk/two.h5")), before)
+        self.ok("verify", "disk/two.h5")
+        os.unlink(self.path("disk/one.h5"))
+        self.ok("half.h5", "-o", "disk/two.h5", "--force", "--steps", 11, "--device", "cpu")
+        self.ok("verify", "disk/two.h5")
+        used = os.statvfs(disk)
+        self.assertLess((used.f_blocks - used.f_bfree) * used.f_frsize, 340000, "space that was taken in vain is not given back")
+
+    def start(self, *arguments, **keywords):
+        """A run that has taken its output and computes."""
+        process = subprocess.Popen([STENCIL, *map(str, arguments), *map(str, self.forever)], cwd=self.directory,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", **keywords)
+        while not process.stdout.readline().startswith("Strategy"):
+            pass
+        time.sleep(0.2)
+        return process
+
+    def test_result_that_finds_no_place_in_the_end(self):
+        """The limit comes while the run computes, and holds everywhere: the report is all that can be kept."""
+        self.make("big.h5", "--size", "129x129")
+        process = self.start("big.h5", "--check-every", 1, "--json", "/dev/stderr")
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+        process.send_signal(signal.SIGTERM)
+        printed, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, IO)
+        self.assertRegex(printed, "(?m)^Steps .*: interrupted$")
+        self.assertRegex(printed, "(?m)^Residual ")
+        self.assertRegex(printed, "(?m)^Output +none$")
+        report, line = errors.rsplit("stencil: ", 1)
+        self.assertRegex(line, r"^cannot write 'big.out.h5': File too large; .*\n$")
+        report = json.loads(report)
+        self.assertEqual((report["output"], report["result"]["exit_code"]), (None, IO))
+        self.assertGreater(report["result"]["steps"], 0)
+        self.assertEqual(sorted(os.listdir(self.directory)), ["big.h5", "p.h5"])
+
+    def test_result_finds_another_place(self):
+        os.mkdir(self.path("d"))
+        process = self.start("p.h5", "-o", "d/out.h5", "--check-every", 1000)
+        shutil.rmtree(self.path("d"))
+        process.send_signal(signal.SIGTERM)
+        printed, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, CANNOT_CREATE)
+        name = f"rescued-{process.pid}-out.h5"
+        self.assertRegex(errors, rf"^stencil: cannot write .*'d/'.*; '{name}' holds the complete result\n$")
+        self.assertRegex(printed, rf"(?m)^Output +{name}$")
+        self.assertGreater(self.attribute(name, "provenance", "steps_done"), 0)
+        self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", name])
+
+    def test_result_whose_name_was_taken(self):
+        process = self.start("p.h5")
+        shutil.copy(self.path("p.h5"), self.path("p.out.h5"))
+        process.send_signal(signal.SIGTERM)
+        errors = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, CANNOT_CREATE)
+        self.assertRegex(errors, rf"'p.out.h5' has come up meanwhile.*'rescued-{process.pid}-p.out.h5' holds the complete")
+        with open(self.path("p.h5"), "rb") as ours, open(self.path("p.out.h5"), "rb") as theirs:
+            self.assertEqual(ours.read(), theirs.read())
+
+    def test_killed_run_leaves_nothing(self):
+        for number in (signal.SIGKILL, signal.SIGQUIT):
+            process = self.start("p.h5", preexec_fn=limited(resource.RLIMIT_CORE, 0))
+            process.send_signal(number)
+            process.communicate(timeout=60)
+            self.assertEqual(process.returncode, -number)
+            self.assertEqual(os.listdir(self.directory), ["p.h5"])
 
     def test_disk_full_keeps_the_old_output(self):
         self.make("big.h5", "--size", "129x129")
         self.ok("big.h5", "--steps", 1, "--device", "cpu")
-        self.refused(IO, ["'big.out.h5'"], "big.h5", "--steps", 2, "--device", "cpu", "--force",
+        self.refused(IO, ["'big.out.h5'"], "big.h5", *self.forever, "--force",
                      preexec_fn=limited(resource.RLIMIT_FSIZE, 4096))
 
     def test_disk_full_for_the_report(self):

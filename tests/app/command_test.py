@@ -15,6 +15,28 @@ def h5_text(value):
     return value.decode() if isinstance(value, bytes) else value
 
 
+class Names(CommandTest):
+    def json(self, *arguments):
+        return json.loads(self.ok(*arguments, "--json", "-").stdout)
+
+    def test_names_that_are_not_utf8(self):
+        """Files may have them, JSON may not: bytes that are no UTF-8 are written as \\xff."""
+        name = "p\udcffü\udced\udca0\udc80.h5"  # what Python makes of such bytes
+        shown, result = "p\\xffü\\xed\\xa0\\x80.h5", name.replace(".h5", ".out.h5")
+        try:
+            self.make(name)
+        except OSError:
+            self.skipTest("the file system takes no such names")
+        report = self.json(name, "--steps", 3, "--device", "cpu")
+        self.assertEqual((report["input"], report["output"]), (shown, shown.replace(".h5", ".out.h5")))
+        self.assertIn(shown, report["command_line"])
+        verified = self.json("verify", result)
+        self.assertTrue(verified["verified"])
+        self.assertTrue(verified["input"].endswith("/" + shown))
+        self.assertEqual(self.json("compare", name, name)["files"], [shown, shown])
+        self.assertIn(shown, self.attribute(result, "provenance", "command_line"))
+
+
 class New(CommandTest):
     def test_size_and_axes(self):
         self.ok("new", "p.h5", "--stencil", "j3d7pt", "--size", "5x6x7", "--precision", "float32", "--boundary",

@@ -328,7 +328,48 @@ class Signals(CommandTest):
         self.interrupt(signal.SIGTERM, "relaunch")
         self.interrupt(signal.SIGHUP, "grid")
 
-    def test_second_signal_ends_at_once(self):
+    def test_timeout_keeps_every_result(self):
+        """timeout(1) signals the command and then its process group, within moments: both mean one stop. Delays keep
+        the number of steps small that verify has to repeat."""
+        self.make("p.h5", "--size", "33x33")
+        run = ("p.h5", "--sync", "grid", "--inject-delay", "1000000", "--threads", "2", *CPU)
+        start = time.monotonic()
+        self.ok(*run, "--no-output", "--steps", 3)
+        seconds = str(0.3 + 5 * (time.monotonic() - start))  # every step but the first few is behind the start
+        kinds = {"TERM": 14, "INT": 13, "HUP": 13}
+        names = [(kind, f"{kind}{number}.h5") for kind, count in kinds.items() for number in range(count)]
+        for first in range(0, len(names), 5):
+            started = [(name, subprocess.Popen(["timeout", "-s", kind, seconds, STENCIL, *run, "-o", name, "--steps",
+                                                str(10**14)], cwd=self.directory, stdout=subprocess.PIPE,
+                                               stderr=subprocess.PIPE, encoding="utf-8", start_new_session=True))
+                       for kind, name in names[first:first + 5]]
+            for name, process in started:
+                printed, errors = process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 124, errors)
+                self.assertRegex(printed, r"(?m)^Steps +[1-9][0-9 ]* of .*: interrupted$", errors)
+                self.assertGreater(self.attribute(name, "provenance", "steps_done"), 1)
+        self.assertEqual(len(os.listdir(self.directory)), 41)
+        for _, name in names:
+            self.ok("verify", name, "--threads", 1)
+
+    def test_second_kind_of_signal_is_the_same_wish(self):
+        process = self.start_forever()
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGHUP)
+        errors = process.communicate(timeout=60)[1]
+        self.assertIn(process.returncode, (128 + signal.SIGHUP, 128 + signal.SIGTERM), errors)
+        self.ok("verify", "p.out.h5")
+
+    def start_forever(self):
+        self.make("p.h5", "--size", "33x33")
+        process = self.start("p.h5", "--steps", str(10**14), *CPU)
+        while not process.stdout.readline().startswith("Strategy"):
+            pass
+        time.sleep(0.3)
+        return process
+
+    def test_later_signal_ends_at_once(self):
         """A thread that never arrives keeps the run from the end of its step, which the first signal waits for."""
         self.make("p.h5", "--size", "65x65")
         process = self.start("p.h5", "--sync", "grid", "--threads", "2", "--device", "cpu", "--inject-absent", "5",
@@ -337,15 +378,28 @@ class Signals(CommandTest):
             pass
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.5)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        time.sleep(1.2)
         self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, -signal.SIGINT)
         self.assertEqual(os.listdir(self.directory), ["p.h5"])
 
-    def temporary(self, name):
-        return [entry for entry in os.listdir(self.directory) if entry.startswith(f".{name}.")]
+    def written(self, pid):
+        """Whether the process has written into a file of the directory that has no final name yet."""
+        try:
+            for number in os.listdir(f"/proc/{pid}/fd"):
+                link = f"/proc/{pid}/fd/{number}"
+                target = os.readlink(link)
+                if target.startswith(self.directory) and (target.endswith("(deleted)") or target.endswith(".tmp")):
+                    with open(link, "rb") as file:
+                        os.lseek(file.fileno(), 0, os.SEEK_DATA)  # fails where there is none
+                        return True
+        except OSError:
+            pass
+        return False
 
     def start(self, *arguments):
         def limit():
@@ -355,9 +409,9 @@ class Signals(CommandTest):
         return subprocess.Popen([STENCIL, *arguments], cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 encoding="utf-8", preexec_fn=limit)
 
-    def signal_while_writing(self, process, name, number):
-        """Sends a signal as soon as there is the temporary file; gives the exit code and standard error."""
-        while process.poll() is None and not self.temporary(name):
+    def signal_while_writing(self, process, number):
+        """Sends a signal as soon as something is written; gives the exit code and standard error."""
+        while process.poll() is None and not self.written(process.pid):
             pass
         process.send_signal(number)
         errors = process.communicate(timeout=60)[1]
@@ -370,7 +424,7 @@ class Signals(CommandTest):
             process = self.start("p.h5", "--steps", "1", "--force", *CPU)
             while not process.stdout.readline().startswith("Strategy"):
                 pass
-            code, errors = self.signal_while_writing(process, "p.out.h5", number)
+            code, errors = self.signal_while_writing(process, number)
             # SIGQUIT wants no orderly end, only no torn file.
             self.assertEqual(code, -number if number == signal.SIGQUIT else 128 + number, errors)
             self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "p.out.h5"])
@@ -381,8 +435,8 @@ class Signals(CommandTest):
 
     def test_signal_while_a_problem_is_made(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-            process = self.start("new", "p.h5", "--stencil", "j3d7pt", "--size", "1000x1000x1000", "--initial", "random")
-            code, errors = self.signal_while_writing(process, "p.h5", number)
+            process = self.start("new", "p.h5", "--stencil", "j3d7pt", "--size", "500x500x500", "--initial", "random")
+            code, errors = self.signal_while_writing(process, number)
             self.assertEqual(code, 128 + number, errors)
             self.assertRegex(errors, r"^stencil: interrupted: 'p.h5' is not written\n$")
             self.assertEqual(os.listdir(self.directory), [])

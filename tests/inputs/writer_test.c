@@ -1,4 +1,4 @@
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _DEFAULT_SOURCE /* realpath, chroot */
 
 #include "files.h"
 
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "inputs/inputs.h"
@@ -18,6 +19,7 @@ static const hsize_t size[2] = {33, 40};
 
 /* A loaded problem from a file with a source, and a report of a run that never was. */
 typedef struct result {
+    stencil_input *input;
     stencil_problem problem;
     stencil_report report;
     stencil_output_options options;
@@ -36,15 +38,13 @@ static void make_input(const char *name) {
 }
 
 static void make_result(result *r, const char *input_name, const char *output) {
-    stencil_input *input = NULL;
     stencil_spec spec;
     make_input(input_name);
     memset(r, 0, sizeof *r);
-    files_expect(stencil_input_open(&input, input_name, &spec), STENCIL_OK, "");
+    files_expect(stencil_input_open(&r->input, input_name, &spec), STENCIL_OK, "");
     spec.atol = 1e-8;
     files_expect(stencil_problem_resolve(&r->problem, &spec), STENCIL_OK, "");
-    files_expect(stencil_input_load(input, &r->problem, false), STENCIL_OK, "");
-    stencil_input_close(input);
+    files_expect(stencil_input_load(r->input, &r->problem, false), STENCIL_OK, "");
     r->report.reason = STENCIL_REASON_CONVERGED_ATOL;
     r->report.steps = 200;
     strcpy(r->report.strategy, "relaunch");
@@ -53,13 +53,26 @@ static void make_result(result *r, const char *input_name, const char *output) {
     r->report.compute_s = 1.5;
     files_expect(stencil_report_add(&r->report, 100, 0.5), STENCIL_OK, "");
     files_expect(stencil_report_add(&r->report, 200, 1e-9), STENCIL_OK, "");
-    r->options = (stencil_output_options){
-        .path = output, .input_path = input_name, .command_line = "stencil \xc3\xbc.h5", .started_s = 86400};
+    r->options = (stencil_output_options){.path = output,
+                                          .input_path = input_name,
+                                          .input = r->input,
+                                          .command_line = "stencil \xc3\xbc.h5",
+                                          .started_s = 86400};
+}
+
+static stencil_status write_result(const result *r) {
+    stencil_output *output = NULL;
+    stencil_status status = stencil_output_open(&output, &r->options, &r->problem);
+    if (status == STENCIL_OK)
+        status = stencil_output_write(output, &r->problem, &r->report);
+    stencil_output_close(output);
+    return status;
 }
 
 static void destroy_result(result *r) {
     stencil_problem_destroy(&r->problem);
     stencil_report_destroy(&r->report);
+    stencil_input_close(r->input);
 }
 
 static void read_all(hid_t file, const char *name, hid_t type, void *values) {
@@ -86,9 +99,7 @@ static void output_holds_the_result(void **state) {
     result r;
     make_result(&r, "in.h5", "out.h5");
     const int before = files_count();
-    files_expect(stencil_output_prepare(&r.options), STENCIL_OK, "");
-    assert_int_equal(files_count(), before);
-    files_expect(stencil_output_write(&r.options, &r.problem, &r.report), STENCIL_OK, "");
+    files_expect(write_result(&r), STENCIL_OK, "");
     assert_int_equal(files_count(), before + 1);
 
     double u[33 * 40], residual[2];
@@ -130,7 +141,7 @@ static void output_is_an_input(void **state) {
     stencil_spec spec;
     make_result(&r, "in.h5", "again.h5");
     r.report.history_count = 0;
-    files_expect(stencil_output_write(&r.options, &r.problem, &r.report), STENCIL_OK, "");
+    files_expect(write_result(&r), STENCIL_OK, "");
     files_expect(stencil_input_open(&input, "again.h5", &spec), STENCIL_OK, "");
     stencil_problem again;
     files_expect(stencil_problem_resolve(&again, &spec), STENCIL_OK, "");
@@ -172,10 +183,12 @@ static void points_survive(void **state) {
     spec.norm = STENCIL_NORM_MAX;
     files_expect(stencil_problem_resolve(&problem, &spec), STENCIL_OK, "");
     files_expect(stencil_input_load(input, &problem, false), STENCIL_OK, "");
+    const result r = {.input = input,
+                      .problem = problem,
+                      .report.reason = STENCIL_REASON_STEPS,
+                      .options = {.path = "points.h5", .input_path = "in.h5", .input = input}};
+    files_expect(write_result(&r), STENCIL_OK, "");
     stencil_input_close(input);
-    const stencil_report report = {.reason = STENCIL_REASON_STEPS};
-    const stencil_output_options options = {.path = "points.h5", .input_path = "in.h5"};
-    files_expect(stencil_output_write(&options, &problem, &report), STENCIL_OK, "");
     stencil_problem_destroy(&problem);
     files_expect(stencil_input_open(&input, "points.h5", &back), STENCIL_OK, "");
     stencil_input_close(input);
@@ -190,36 +203,39 @@ static void points_survive(void **state) {
     assert_int_equal(back.norm, STENCIL_NORM_MAX);
 }
 
-static void expect_no_output(const char *path, bool force, const char *part) {
-    const stencil_output_options options = {.path = path, .input_path = "in.h5", .force = force};
+static void expect_no_output(result *r, const char *path, bool force, const char *part) {
+    stencil_output *output = (stencil_output *)r;
     const int before = files_count();
-    files_expect(stencil_output_prepare(&options), STENCIL_CANNOT_CREATE, part);
+    r->options.path = path;
+    r->options.force = force;
+    files_expect(stencil_output_open(&output, &r->options, &r->problem), STENCIL_CANNOT_CREATE, part);
+    assert_null(output);
     assert_int_equal(files_count(), before);
 }
 
 static void outputs_that_cannot_be(void **state) {
     (void)state;
-    make_input("in.h5");
+    result r;
+    make_result(&r, "in.h5", "");
     H5Fclose(files_create("old.h5", 2, size));
-    expect_no_output("old.h5", false, "--force");
-    expect_no_output("in.h5", true, "is the input");
-    expect_no_output("./in.h5", true, "is the input");
+    expect_no_output(&r, "old.h5", false, "--force");
+    expect_no_output(&r, "in.h5", true, "is the input");
+    expect_no_output(&r, "./in.h5", true, "is the input");
     assert_int_equal(symlink("in.h5", "alias.h5"), 0);
-    expect_no_output("alias.h5", true, "is the input");
-    expect_no_output("nowhere/out.h5", false, "No such file");
-    expect_no_output("old.h5/out.h5", false, "Not a directory");
-    expect_no_output(".", true, "directory");
-    expect_no_output("./", true, "names no file");
-    expect_no_output("", true, "names no file");
-    expect_no_output("/dev/null", true, "not a regular file");
+    expect_no_output(&r, "alias.h5", true, "is the input");
+    expect_no_output(&r, "nowhere/out.h5", false, "No such file");
+    expect_no_output(&r, "old.h5/out.h5", false, "Not a directory");
+    expect_no_output(&r, ".", true, "directory");
+    expect_no_output(&r, "./", true, "names no file");
+    expect_no_output(&r, "", true, "names no file");
+    expect_no_output(&r, "/dev/null", true, "not a regular file");
     assert_int_equal(symlink("nothing", "dangling.h5"), 0);
-    expect_no_output("dangling.h5", false, "link to nothing");
+    expect_no_output(&r, "dangling.h5", false, "link to nothing");
     char name[301] = {0};
     memset(name, 'a', 300);
-    expect_no_output(name, false, "too long");
-    expect_no_output("/proc/out.h5", false, "/proc");
-    const stencil_output_options options = {.path = "old.h5", .input_path = "in.h5", .force = true};
-    files_expect(stencil_output_prepare(&options), STENCIL_OK, "");
+    expect_no_output(&r, name, false, "too long");
+    expect_no_output(&r, "/proc/out.h5", false, "/proc");
+    destroy_result(&r);
 }
 
 static void force_replaces(void **state) {
@@ -229,9 +245,9 @@ static void force_replaces(void **state) {
     const hsize_t small[2] = {2, 2};
     H5Fclose(files_create("old.h5", 2, small));
     const int before = files_count();
-    files_expect(stencil_output_write(&r.options, &r.problem, &r.report), STENCIL_CANNOT_CREATE, "--force");
+    files_expect(write_result(&r), STENCIL_CANNOT_CREATE, "--force");
     r.options.force = true;
-    files_expect(stencil_output_write(&r.options, &r.problem, &r.report), STENCIL_OK, "");
+    files_expect(write_result(&r), STENCIL_OK, "");
     assert_int_equal(files_count(), before);
     stencil_input *input = NULL;
     stencil_spec spec;
@@ -241,46 +257,115 @@ static void force_replaces(void **state) {
     destroy_result(&r);
 }
 
+/* RLIMIT_FSIZE stands for the disk that is full. */
+static struct rlimit limit_files(rlim_t most) {
+    struct rlimit old;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    const struct rlimit tight = {most, old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    return old;
+}
+
 /* The file system refuses to go on at every possible place: the message says so, nothing is left, an existing
  * file is untouched, and HDF5 is still good for the next file. */
 static void full_disks_leave_nothing(void **state) {
     (void)state;
     result r;
-    struct rlimit old;
     struct stat whole, kept;
     make_result(&r, "in.h5", "whole.h5");
-    files_expect(stencil_output_write(&r.options, &r.problem, &r.report), STENCIL_OK, "");
+    files_expect(write_result(&r), STENCIL_OK, "");
     assert_int_equal(stat("whole.h5", &whole), 0);
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     r.options.force = true;
     const int before = files_count();
     int failures = 0;
     for (off_t limit = 0; limit < whole.st_size; limit += limit < 4096 ? 256 : 1499) {
-        const struct rlimit tight = {(rlim_t)limit, old.rlim_max};
-        assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
-        const stencil_status status = stencil_output_write(&r.options, &r.problem, &r.report);
+        stencil_output *output = NULL;
+        files_expect(stencil_output_open(&output, &r.options, &r.problem), STENCIL_OK, "");
+        const struct rlimit old = limit_files((rlim_t)limit);
+        const stencil_status status = stencil_output_write(output, &r.problem, &r.report);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
         files_expect(status, STENCIL_IO, "'whole.h5': File too large");
+        stencil_output_close(output);
         assert_int_equal(files_count(), before);
         failures++;
     }
     assert_true(failures > 20);
     assert_int_equal(stat("whole.h5", &kept), 0);
     assert_int_equal(kept.st_ino, whole.st_ino);
+    files_expect(write_result(&r), STENCIL_OK, "");
+    destroy_result(&r);
     assert_int_equal(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
-    files_expect(stencil_output_write(&r.options, &r.problem, &r.report), STENCIL_OK, "");
+}
+
+static void space_is_taken_first(void **state) {
+    (void)state;
+    result r;
+    stencil_output *output = NULL;
+    struct stat whole;
+    make_result(&r, "in.h5", "fits.h5");
+    const int before = files_count();
+    const struct rlimit old = limit_files(16384);
+    const stencil_status status = stencil_output_open(&output, &r.options, &r.problem);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    files_expect(status, STENCIL_IO, "MiB, 16.00 KiB is free; make room");
+    assert_null(output);
+    assert_int_equal(files_count(), before);
+    files_expect(write_result(&r), STENCIL_OK, "");
+    assert_int_equal(stat("fits.h5", &whole), 0);
+    /* u, f and little more: what was taken for the rest is given back. */
+    assert_in_range(whole.st_size, 2 * 8 * 33 * 40, 2 * 8 * 33 * 40 + 16384);
+    assert_in_range(512 * whole.st_blocks, 0, 2 * 8 * 33 * 40 + 32768);
     destroy_result(&r);
 }
 
-static void lost_input_is_noticed(void **state) {
+static int write_without_proc(result *r) {
+    stencil_output *output = NULL;
+    if (chroot(".") != 0)
+        return 77;
+    if (stencil_output_open(&output, &r->options, &r->problem) != STENCIL_OK)
+        return 1;
+    const char *temporary = stencil_output_temporary(output);
+    if (temporary == NULL || access(temporary, F_OK) != 0)
+        return 2;
+    return stencil_output_write(output, &r->problem, &r->report) == STENCIL_OK ? 0 : 3;
+}
+
+/* A file without a name gets one through /proc; without that there is a temporary one with a name. */
+static void temporary_files_have_a_name_at_need(void **state) {
+    (void)state;
+    result r;
+    make_result(&r, "in.h5", "named.h5");
+    for (int force = 0; force <= 1; force++) {
+        const int before = files_count();
+        r.options.force = force == 1;
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(write_without_proc(&r));
+        int end = 0;
+        assert_int_equal(waitpid(child, &end, 0), child);
+        assert_true(WIFEXITED(end));
+        if (WEXITSTATUS(end) == 77) {
+            destroy_result(&r);
+            skip();
+        }
+        assert_int_equal(WEXITSTATUS(end), 0);
+        assert_int_equal(files_count(), before + 1 - force);
+    }
+    destroy_result(&r);
+    stencil_spec spec;
+    stencil_input *input = NULL;
+    files_expect(stencil_input_open(&input, "named.h5", &spec), STENCIL_OK, "");
+    stencil_input_close(input);
+}
+
+/* The input is open from the first look at it on. */
+static void lost_input_is_no_loss(void **state) {
     (void)state;
     result r;
     make_result(&r, "lost.h5", "orphan.h5");
     assert_int_equal(unlink("lost.h5"), 0);
-    const int before = files_count();
-    files_expect(stencil_output_write(&r.options, &r.problem, &r.report), STENCIL_IO, "lost.h5");
-    assert_int_equal(files_count(), before);
+    files_expect(write_result(&r), STENCIL_OK, "");
     destroy_result(&r);
 }
 
@@ -290,10 +375,10 @@ static void same_result_same_bytes(void **state) {
     make_result(&r, "in.h5", "one.h5");
     /* /stencil is written, too; no run looks at it any more. */
     r.problem.spec.offset_count = r.problem.spec.weight_count = 1;
-    files_expect(stencil_output_write(&r.options, &r.problem, &r.report), STENCIL_OK, "");
+    files_expect(write_result(&r), STENCIL_OK, "");
     sleep(1); /* object times would differ now */
     r.options.path = "two.h5";
-    files_expect(stencil_output_write(&r.options, &r.problem, &r.report), STENCIL_OK, "");
+    files_expect(write_result(&r), STENCIL_OK, "");
     destroy_result(&r);
     FILE *one = fopen("one.h5", "r"), *two = fopen("two.h5", "r");
     assert_true(one != NULL && two != NULL);
@@ -309,10 +394,16 @@ static void same_result_same_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(output_holds_the_result), cmocka_unit_test(output_is_an_input),
-        cmocka_unit_test(points_survive),          cmocka_unit_test(outputs_that_cannot_be),
-        cmocka_unit_test(force_replaces),          cmocka_unit_test(full_disks_leave_nothing),
-        cmocka_unit_test(lost_input_is_noticed),   cmocka_unit_test(same_result_same_bytes),
+        cmocka_unit_test(output_holds_the_result),
+        cmocka_unit_test(output_is_an_input),
+        cmocka_unit_test(points_survive),
+        cmocka_unit_test(outputs_that_cannot_be),
+        cmocka_unit_test(force_replaces),
+        cmocka_unit_test(full_disks_leave_nothing),
+        cmocka_unit_test(lost_input_is_no_loss),
+        cmocka_unit_test(space_is_taken_first),
+        cmocka_unit_test(temporary_files_have_a_name_at_need),
+        cmocka_unit_test(same_result_same_bytes),
     };
     return cmocka_run_group_tests_name("inputs: writer", tests, files_setup, files_teardown);
 }

@@ -1,0 +1,29 @@
+#include "base/words.h"
+
+#include <string.h>
+
+enum { WORD_MAX = 64 };
+
+static int smaller(int a, int b) {
+    return a < b ? a : b;
+}
+
+int stencil_edit_distance(const char *a, const char *b) {
+    int distance[WORD_MAX + 1][WORD_MAX + 1];
+    const int m = (int)strlen(a), n = (int)strlen(b);
+    if (m > WORD_MAX || n > WORD_MAX)
+        return WORD_MAX;
+    for (int i = 0; i <= m; i++)
+        distance[i][0] = i;
+    for (int j = 0; j <= n; j++)
+        distance[0][j] = j;
+    for (int i = 1; i <= m; i++)
+        for (int j = 1; j <= n; j++) {
+            int least = smaller(distance[i - 1][j], distance[i][j - 1]) + 1;
+            least = smaller(least, distance[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                least = smaller(least, distance[i - 2][j - 2] + 1);
+            distance[i][j] = least;
+        }
+    return distance[m][n];
+}

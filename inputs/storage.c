@@ -1,0 +1,195 @@
+#define _DEFAULT_SOURCE /* realpath */
+
+#include "inputs/storage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "inputs/h5.h"
+
+enum { NAME_CHARS = 4096, DEPTH_MAX = 8 /* virtual datasets of virtual datasets */, GAP_MAX = 100 };
+
+/* A dataset. It is not open: HDF5 keeps the first view of an open one. */
+typedef struct stored {
+    hid_t file;
+    const char *path, *name; /* of the file, of the dataset */
+    hid_t create;            /* its creation properties */
+    hsize_t bytes;           /* of its values */
+    int depth;
+} stored;
+
+/* The directory of a file, with its slash. */
+static void directory_of(const char *path, char directory[NAME_CHARS]) {
+    const char *slash = strrchr(path, '/');
+    snprintf(directory, NAME_CHARS, "%.*s", slash != NULL ? (int)(slash - path + 1) : 0, path);
+}
+
+/* A prefix for file names from the environment; HDF5 knows ${ORIGIN}, the directory of the file that names
+ * the others. */
+static void prefix_of(const char *variable, const char *path, char prefix[NAME_CHARS]) {
+    static const char origin[] = "${ORIGIN}";
+    const char *given = getenv(variable);
+    char directory[NAME_CHARS] = "";
+    if (given != NULL && strncmp(given, origin, sizeof origin - 1) == 0) {
+        directory_of(path, directory);
+        given += sizeof origin - 1;
+        given += *given == '/' && directory[0] == '\0';
+    }
+    snprintf(prefix, NAME_CHARS, "%s%s%s", directory, given != NULL ? given : "",
+             given != NULL && given[0] != '\0' ? "/" : "");
+}
+
+static stencil_status check_dataset(hid_t file, const char *path, const char *name, int depth);
+
+/* Whether this file holds the dataset; *status tells what is wrong further down. */
+static bool holds(const char *path, const char *name, int depth, stencil_status *status) {
+    hid_t file = -1;
+    const hid_t dataset = stencil_h5_open(path, &file) != STENCIL_OK ? -1 : H5Dopen2(file, name, H5P_DEFAULT);
+    if (dataset >= 0) {
+        H5Dclose(dataset);
+        *status = check_dataset(file, path, name, depth);
+    }
+    if (file >= 0)
+        H5Fclose(file);
+    return dataset >= 0;
+}
+
+/* Looks for one source of a virtual dataset where HDF5 does. */
+static stencil_status check_source(const stored *s, const char *file, const char *name) {
+    char place[4][NAME_CHARS], candidate[2 * NAME_CHARS], *real = realpath(s->path, NULL);
+    const char *slash = strrchr(file, '/');
+    const char *base =
+        file[0] == '/' && slash != NULL ? slash + 1 : file; /* HDF5 looks for that nearby, too */
+    place[0][0] = '\0';
+    prefix_of("HDF5_VDS_PREFIX", s->path, place[1]);
+    directory_of(s->path, place[2]);
+    directory_of(real != NULL ? real : s->path, place[3]);
+    free(real);
+    stencil_status status = STENCIL_OK;
+    if (strcmp(file, ".") == 0 && holds(s->path, name, s->depth + 1, &status))
+        return status;
+    for (int i = 0; i < 4; i++) {
+        snprintf(candidate, sizeof candidate, "%s%s", place[i], i == 0 ? file : base);
+        if (holds(candidate, name, s->depth + 1, &status))
+            return status;
+    }
+    FAIL(BAD_DATA,
+         "'%s': %s is a virtual dataset, and its source %s in '%s' is missing or cannot be read: bring that "
+         "file "
+         "back",
+         s->path, s->name, name, file);
+}
+
+/* Number of cells of a dataset where at most `gap` of its numbered sources in turn may be missing. */
+static hssize_t cells_with_gaps(const stored *s, hsize_t gap) {
+    const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    hid_t dataset = -1, space = -1;
+    if (access >= 0 && H5Pset_virtual_printf_gap(access, gap) >= 0)
+        dataset = H5Dopen2(s->file, s->name, access);
+    if (dataset >= 0)
+        space = H5Dget_space(dataset);
+    const hssize_t cells = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+    if (space >= 0)
+        H5Sclose(space);
+    if (dataset >= 0)
+        H5Dclose(dataset);
+    if (access >= 0)
+        H5Pclose(access);
+    return cells;
+}
+
+/* Names with a %: of numbered sources, as many as there are; no gap may be among them. */
+static stencil_status check_virtual(const stored *s) {
+    size_t count = 0;
+    CHECK(H5Pget_virtual_count(s->create, &count) >= 0, BAD_DATA, "'%s' is damaged: %s has no sources (%s)",
+          s->path, s->name, stencil_h5_reason());
+    for (size_t i = 0; i < count; i++) {
+        char file[NAME_CHARS], name[NAME_CHARS];
+        CHECK(H5Pget_virtual_filename(s->create, i, file, sizeof file) >= 0 &&
+                  H5Pget_virtual_dsetname(s->create, i, name, sizeof name) >= 0,
+              BAD_DATA, "'%s' is damaged: %s has a source without a name (%s)", s->path, s->name,
+              stencil_h5_reason());
+        if (strchr(file, '%') == NULL && strchr(name, '%') == NULL)
+            TRY(check_source(s, file, name));
+    }
+    CHECK(cells_with_gaps(s, 0) == cells_with_gaps(s, GAP_MAX), BAD_DATA,
+          "'%s': %s is a virtual dataset, and some of its numbered sources are missing: bring them back",
+          s->path, s->name);
+    return STENCIL_OK;
+}
+
+/* HDF5 reads zeros behind the end of such a file. */
+static stencil_status check_external(const stored *s, int count) {
+    char prefix[NAME_CHARS], file[NAME_CHARS], candidate[2 * NAME_CHARS];
+    hsize_t left = s->bytes;
+    prefix_of("HDF5_EXTFILE_PREFIX", s->path, prefix);
+    for (int i = 0; i < count && left > 0; i++) {
+        off_t offset = 0;
+        hsize_t size = 0;
+        struct stat found;
+        CHECK(H5Pget_external(s->create, (unsigned)i, sizeof file, file, &offset, &size) >= 0, BAD_DATA,
+              "'%s' is damaged: %s has a file without a name (%s)", s->path, s->name, stencil_h5_reason());
+        snprintf(candidate, sizeof candidate, "%s%s", file[0] == '/' ? "" : prefix, file);
+        const hsize_t part = size < left ? size : left; /* H5F_UNLIMITED is the largest number */
+        CHECK(stat(candidate, &found) == 0 && S_ISREG(found.st_mode), BAD_DATA,
+              "'%s': the values of %s are in the file '%s', which is missing: bring it back", s->path,
+              s->name, candidate);
+        CHECK((hsize_t)found.st_size >= (hsize_t)offset + part, BAD_DATA,
+              "'%s': the values of %s are in the file '%s', which is too short: bring it back", s->path,
+              s->name, candidate);
+        left -= part;
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status check_dataset(hid_t file, const char *path, const char *name, int depth) {
+    stored s = {file, path, name, -1, 0, depth};
+    const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
+    CHECK(depth < DEPTH_MAX, BAD_DATA, "'%s': the sources of %s never end", path, name);
+    if (object >= 0 && H5Iget_type(object) == H5I_DATASET) {
+        s.create = H5Dget_create_plist(object);
+        s.bytes = (hsize_t)stencil_storage_bytes(object);
+    }
+    if (object >= 0)
+        H5Oclose(object);
+    if (s.create < 0)
+        return STENCIL_OK; /* nothing that could be read */
+    stencil_status status = STENCIL_OK;
+    const H5D_layout_t layout = H5Pget_layout(s.create);
+    const int external = layout == H5D_CONTIGUOUS ? H5Pget_external_count(s.create) : 0;
+    if (layout == H5D_VIRTUAL)
+        status = check_virtual(&s);
+    else if (external > 0)
+        status = check_external(&s, external);
+    H5Pclose(s.create);
+    return status;
+}
+
+stencil_status stencil_storage_check(hid_t file, const char *path, const char *name) {
+    return check_dataset(file, path, name, 0);
+}
+
+bool stencil_storage_elsewhere(hid_t dataset) {
+    const hid_t create = H5Dget_create_plist(dataset);
+    const H5D_layout_t layout = create < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(create);
+    const bool elsewhere =
+        layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(create) > 0);
+    if (create >= 0)
+        H5Pclose(create);
+    return elsewhere;
+}
+
+int64_t stencil_storage_bytes(hid_t dataset) {
+    const hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
+    const hssize_t count = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+    int64_t bytes = 0;
+    if (type >= 0 && count > 0 && !stencil_multiply((int64_t)count, (int64_t)H5Tget_size(type), &bytes))
+        bytes = INT64_MAX;
+    if (space >= 0)
+        H5Sclose(space);
+    if (type >= 0)
+        H5Tclose(type);
+    return bytes;
+}

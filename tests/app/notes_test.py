@@ -1,0 +1,168 @@
+"""What stands in a file beside the format: noted where it was meant for us, kept where it is the user's own."""
+import json
+import resource
+import unittest
+
+import numpy
+
+from harness import CommandTest, field, h5py, limited
+
+BAD_DATA, IO = 65, 74
+RUN = ("--steps", 1, "--device", "cpu", "--force")
+
+
+class Notes(CommandTest):
+    def notes(self, **contents):
+        """The lines that a run of this file shows; the report as JSON has the same ones."""
+        name = self.write(**contents)
+        done = self.ok(name, *RUN, "--json", "r.json")
+        with open(self.path("r.json")) as file:
+            lines = json.load(file)["notes"]
+        for line in lines:
+            self.assertIn(line, done.stdout.replace("\n            ", " "))
+        return lines
+
+    def near(self, wrong, right, **contents):
+        self.assertEqual(self.notes(u=field(9, 11), **contents), [f"{wrong} is not used: did you mean {right}?"])
+
+    def test_attributes(self):
+        for wrong, right in (("boundry", "boundary"), ("tolerence", "tolerance"), ("Steps", "steps"), ("step", "steps"),
+                             ("check-every", "check_every"), ("tol", "tolerance"), ("boundaries", "boundary"),
+                             ("DT", "dt"), ("stencils", "stencil")):
+            self.near(f"attribute '{wrong}'", f"attribute '{right}'", attributes={wrong: 1.0})
+        self.near("attribute 'weights'", "/stencil/weights", attributes={"weights": [0.2] * 5})
+
+    def test_datasets(self):
+        self.near("/B", "/b", datasets={"B": field(9, 11)})
+        self.near("/F", "/f", datasets={"F": field(3)})
+        self.near("/weights", "/stencil/weights", datasets={"weights": [0.2] * 5})
+        self.near("/spacing", "attribute 'spacing' of the root group", datasets={"spacing": [1.0, 1.0]})
+        self.near("/stencil/weight", "/stencil/weights", datasets={"stencil/weight": [0.2] * 5})
+
+    def test_attribute_of_u(self):
+        def make(file):
+            file["u"] = field(9, 11)
+            file["u"].attrs["boundary"] = "periodic"
+            file["u"].attrs["units"] = "K"
+
+        self.assertEqual(self.notes(u=make), ["attribute 'boundary' of /u is not used: did you mean attribute 'boundary' of "
+                                              "the root group?"])
+
+    def test_field_that_nothing_uses(self):
+        self.assertEqual(self.notes(u=field(9, 11), datasets={"mask": numpy.ones((9, 11), "i1")}),
+                         ["/mask has the shape of /u, but is not used"])
+
+    def test_own_names_are_no_note(self):
+        own = {"units": "K", "title": "plate", "name": "a", "comment": "b", "history": "c", "author": "d", "date": "e",
+               "source": "f", "description": "g", "Conventions": "CF-1.8", "x0": 1.0, "T": 3, "h": 2.0, "time_unit": "s",
+               "temperature": 300.0, "mode": 1, "type": "x", "version": 2}
+        datasets = {"x": numpy.arange(11.0), "y": field(9, 11), "t": numpy.arange(9), "coordinates": field(2, 9),
+                    "lon": field(11), "lat": field(9), "grid/x": field(9, 11), "material": field(11, 9), "times": field(4)}
+        self.assertEqual(self.notes(u=field(9, 11), attributes=own, datasets=datasets), [])
+
+    def test_format(self):
+        self.make("g.h5", "--force")
+        self.assertEqual(self.attribute("g.h5", "/", "format"), "stencil 1")
+        self.ok("g.h5", *RUN)
+        self.assertEqual(self.attribute("g.out.h5", "/", "format"), "stencil 1")
+        self.assertEqual(self.notes(u=field(9, 9), attributes={"format": "stencil 1"}), [])
+        for newer in ("stencil 2", "stencil 99999999999999999999"):
+            self.refused(BAD_DATA, ["'n.h5'", "newer version", "'stencil 1'"],
+                         self.write("n.h5", field(9, 9), {"format": newer}))
+        for foreign in ("CF", "stencil", "stencil x", "stencil 1.5", "stencil 0", 3, ["a", "b"]):
+            lines = self.notes(u=field(9, 9), attributes={"format": foreign})
+            self.assertEqual(lines, ["attribute 'format' is none of stencil's: replaced in the result"])
+            self.assertEqual(self.attribute("p.out.h5", "/", "format"), "stencil 1")
+
+
+class Own(CommandTest):
+    def make_rich(self):
+        with h5py.File(self.path("p.h5"), "w") as file:
+            file["u"] = field(9, 11)
+            file["b"] = field(9, 11)
+            file.attrs["stencil"] = "j2d5pt"
+            file.attrs["units"] = "K"
+            file.attrs["title"] = numpy.bytes_("a plate")
+            file.attrs["names"] = ["one", "two ü"]
+            file.attrs["matrix"] = field(2, 3).astype(">f4")
+            file.attrs["pair"] = numpy.array([(1, 2.5)], dtype=[("a", "i4"), ("b", "f8")])
+            file.attrs["lists"] = numpy.array([numpy.arange(3), numpy.arange(2)], dtype=h5py.vlen_dtype("i4"))
+            file.attrs["nothing"] = h5py.Empty("f8")
+            file["u"].attrs["long_name"] = "temperature"
+            file["x"] = numpy.linspace(0, 1, 11)
+            file["x"].attrs["units"] = "m"
+            file.create_dataset("geometry/points", data=field(5, 2), chunks=(2, 2), compression="gzip")
+            file["geometry"].attrs["kind"] = "disc"
+            file["alias"] = h5py.SoftLink("/geometry/points")
+            file["nowhere"] = h5py.ExternalLink("elsewhere.h5", "/a")
+
+    def check_rich(self, name):
+        with h5py.File(self.path("p.h5"), "r") as given, h5py.File(self.path(name), "r") as file:
+            self.assertEqual(file.attrs["units"], "K")
+            self.assertEqual(file.attrs["title"], b"a plate")
+            self.assertEqual(list(file.attrs["names"]), ["one", "two ü"])
+            for key in ("matrix", "pair"):
+                self.assertEqual(file.attrs[key].dtype, given.attrs[key].dtype)
+                numpy.testing.assert_array_equal(file.attrs[key], given.attrs[key])
+            self.assertEqual([list(part) for part in file.attrs["lists"]], [[0, 1, 2], [0, 1]])
+            self.assertIsInstance(file.attrs["nothing"], h5py.Empty)
+            self.assertEqual(file["u"].attrs["long_name"], "temperature")
+            numpy.testing.assert_array_equal(file["x"], given["x"])
+            self.assertEqual(file["x"].attrs["units"], "m")
+            numpy.testing.assert_array_equal(file["alias"], given["geometry/points"])
+            self.assertEqual((file["geometry/points"].chunks, file["geometry/points"].compression), ((2, 2), "gzip"))
+            self.assertEqual(file["geometry"].attrs["kind"], "disc")
+            self.assertEqual(file.get("nowhere", getlink=True).filename, "elsewhere.h5")
+
+    def test_own_things_are_kept(self):
+        self.make_rich()
+        done = self.ok("p.h5", *RUN)
+        self.assertNotIn("Note  ", done.stdout.replace("Note        no GPU", ""))
+        self.check_rich("p.out.h5")
+        self.ok("verify", "p.out.h5")
+        self.ok("p.out.h5", *RUN)  # and once more
+        self.check_rich("p.out.out.h5")
+
+    def test_provenance_is_of_this_run(self):
+        self.make_rich()
+        with h5py.File(self.path("p.h5"), "a") as file:
+            file["provenance/old"] = 1
+        self.ok("p.h5", *RUN)
+        with h5py.File(self.path("p.out.h5"), "r") as file:
+            self.assertNotIn("old", file["provenance"])
+
+    def test_what_cannot_be_kept_is_noted(self):
+        def make(file):
+            file["u"] = field(9, 11)
+            file["x"] = field(11)
+            file["x"].make_scale("x")
+            file["u"].dims[1].attach_scale(file["x"])
+
+        done = self.ok(self.write(u=make), *RUN)
+        self.assertRegex(" ".join(done.stdout.split()), "Note attribute 'DIMENSION_LIST' of /u is not kept in the result: it refers")
+        numpy.testing.assert_array_equal(self.read("p.out.h5", "x"), self.read("p.h5", "x"))
+        self.ok("verify", "p.out.h5")
+
+    def test_attribute_that_is_too_long(self):
+        """HDF5 keeps such ones only in files of its latest versions."""
+        with h5py.File(self.path("p.h5"), "w", libver="latest") as file:
+            file["u"] = field(9, 11)
+            file.attrs["stencil"] = "j2d5pt"
+            file.attrs["long"] = numpy.arange(20000.0)
+            file.attrs["title"] = "kept"
+        self.assertIn("attribute 'long' is not kept in the result: ", " ".join(self.ok("p.h5", *RUN).stdout.split()))
+        self.assertEqual(self.attribute("p.out.h5", "/", "title"), "kept")
+        self.ok("verify", "p.out.h5")
+
+    def test_space_for_all_of_it(self):
+        """The user's own counts in the space that is taken before the run."""
+        with h5py.File(self.path("p.h5"), "w") as file:
+            file["u"] = field(9, 11)
+            file.attrs["stencil"] = "j2d5pt"
+            file["data/series"] = field(1 << 20)
+        self.refused(IO, ["it needs 8.", "4.00 MiB is free"], "p.h5", "--steps", 100, "--device", "cpu",
+                     preexec_fn=limited(resource.RLIMIT_FSIZE, 4 << 20))
+
+
+if __name__ == "__main__":
+    unittest.main()
