@@ -22,7 +22,7 @@ static const option compare_table[] = {
     {"tolerance", 0, OPTION_REAL, AT(tolerance), "T",
      .help = "cells count as equal where |a - b| <= T (absolute)", .preset = "0"},
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
     {NULL},
 };

@@ -14,7 +14,7 @@ typedef struct info_options {
 #define AT(field) offsetof(info_options, field)
 static const option info_table[] = {
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write it as JSON; - writes it to standard output"},
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {NULL},
 };
 static const option_group info_groups[] = {{"Options", info_table, 0}, {NULL}};

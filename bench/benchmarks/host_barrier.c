@@ -161,4 +161,6 @@ const stencil_benchmark stencil_benchmark_host_barrier = {
     .run_cpu = stencil_bench_host_barrier_cpu,
     .run_gpu = STENCIL_ON_GPU(run_gpu),
     .many_gpus = true,
+    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS,
+    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
 };

@@ -33,6 +33,14 @@ class Options(CommandTest):
         for value in ("abc", "-1", "nan", "1e999"):
             self.refused(USAGE, ["--tolerance", f"'{value}'"], "p.h5", "--tolerance", value)
 
+    def test_numbers_that_no_double_holds(self):
+        for option, value in (("--tolerance", "1e-400"), ("--tolerance", "0.000001e-330"), ("--spacing", "1,1e-400"),
+                              ("--spacing", "1e400"), ("--barrier-timeout", "1e-400")):
+            self.refused(USAGE, [option, f"'{value}'", "out of range"], "p.h5", option, value)
+        self.refused(USAGE, ["--margin", "'1e-400'", "out of range"], "bench", "--against", "x.json", "--margin", "1e-400")
+        for value in ("0", "0e-999", "0.0", "4.9e-324", "1e-310", "1.7e308"):
+            self.ok("p.h5", "--tolerance", value, "--dry-run", "--no-output")
+
     def test_check_every(self):
         self.refused(USAGE, ["--check-every", "'0'", "from 1 to"], "p.h5", "--check-every", 0)
 
@@ -45,6 +53,10 @@ class Options(CommandTest):
     def test_unknown_command(self):
         self.refused(USAGE, ["'comapre'", "compare"], "comapre", "p.h5", "p.h5")
         self.refused(USAGE, ["'nwe'", "'new'"], "help", "nwe")
+        self.refused(USAGE, ["'RUN'", "did you mean 'stencil run'"], "RUN", "p.h5")
+        self.refused(USAGE, ["'Bench'", "did you mean 'bench'"], "help", "Bench")
+        self.refused(USAGE, ["'--STEPS'", "did you mean '--steps'"], "p.h5", "--STEPS", 3)
+        self.refused(USAGE, ["'new'", "one argument too many"], "help", "run", "new")
 
     def test_no_operand(self):
         self.refused(USAGE, ["stencil help"])
@@ -82,6 +94,45 @@ class Options(CommandTest):
     def test_unstable_time_step(self):
         self.refused(BAD_DATA, ["p.h5", "dt", "largest stable", "0.25"], "p.h5", "--problem", "heat", "--dt", 1)
         self.refused(USAGE, ["dt", "largest stable"], "new", "x.h5", "--problem", "heat", "--size", "9x9", "--dt", 100)
+
+
+class WithoutEffect(CommandTest):
+    """An option that nobody looks at is refused: who gives it expects something of it."""
+
+    def test_problem(self):
+        self.make()
+        self.write("own.h5", field(9, 9), {"stencil": None}, {"stencil/offsets": numpy.array([[0, 0], [0, 1]], "i4"),
+                                                              "stencil/weights": [0.5, 0.5]})
+        self.write("heat.h5", field(9, 9), {"stencil": None, "problem": "heat"})
+        self.write("laplace.h5", field(9, 9), {"stencil": None, "problem": "laplace"})
+        for name, what, options in (("p.h5", "stencil j2d5pt", ("--omega", "--diffusivity", "--dt", "--spacing")),
+                                    ("own.h5", "given weights", ("--omega", "--diffusivity", "--dt", "--spacing")),
+                                    ("heat.h5", "heat", ("--omega",)), ("laplace.h5", "laplace", ("--diffusivity", "--dt"))):
+            for option in options:
+                self.refused(USAGE, [f"{option} is for problem", f"no effect on {what}"], name, option, "0.1")
+        self.refused(USAGE, ["--dt is for problem heat"], "heat.h5", "--stencil", "j2d5pt", "--dt", "0.1")
+        self.ok("p.h5", "--problem", "poisson", "--omega", "0.9", "--spacing", "0.1", "--steps", 1)
+        self.ok("heat.h5", "--dt", "0.1", "--diffusivity", "0.5", "--steps", 1)
+
+    def test_new(self):
+        new = ("new", "x.h5", "--size", "9x9")
+        self.refused(USAGE, ["--omega is for problem"], *new, "--stencil", "j2d5pt", "--omega", "0.5")
+        self.refused(USAGE, ["--seed is for --initial random"], *new, "--problem", "heat", "--initial", "sine", "--seed", "0")
+        self.refused(USAGE, ["--amplitude has no effect"], *new, "--problem", "heat", "--amplitude", "1")
+
+    def test_plan(self):
+        self.make()
+        cpu = ("p.h5", "--device", "cpu")
+        self.refused(USAGE, ["--barrier-timeout", "relaunch"], *cpu, "--barrier-timeout", "10")
+        self.refused(USAGE, ["--barrier-timeout", "'1e300'", "at most"], *cpu, "--sync", "grid", "--barrier-timeout", "1e300")
+        self.refused(USAGE, ["--halo has no effect in one part"], *cpu, "--sync", "openmp", "--halo", "copy")
+        self.refused(USAGE, ["--overlap has no effect in one part"], *cpu, "--sync", "openmp", "--overlap")
+        self.refused(USAGE, ["--inject-seed has no effect without --inject-delay"], *cpu, "--sync", "grid", "--inject-seed", 1)
+
+    def test_force_without_a_file(self):
+        self.make()
+        for arguments in (("info",), ("compare", "p.h5", "p.h5"), ("verify", "p.h5")):
+            self.refused(USAGE, ["--force has no effect without --json"], *arguments, "--force")
 
 
 class Files(CommandTest):

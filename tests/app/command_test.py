@@ -243,7 +243,9 @@ class Help(CommandTest):
             text = self.ok(*arguments).stdout
             for command in COMMANDS:
                 self.assertIn(f"  {command} ", text)
-        self.assertRegex(self.ok("--version").stdout, r"^stencil \d+\.\d+\.\d+")
+        self.assertEqual(self.ok("help", "help").stdout, text)
+        for arguments in (("--version",), ("-V",), ("version",), ("run", "--version"), ("p.h5", "-V"), ("bench", "-V")):
+            self.assertRegex(self.ok(*arguments).stdout, r"^stencil \d+\.\d+\.\d+ \(CPU.*\)\n$")
 
     def test_every_command(self):
         for command in COMMANDS:
@@ -262,7 +264,7 @@ class Help(CommandTest):
             section = re.search(rf"(?ms)^\.Ss {command}\n.*?(?=^\.S[sh] )", manual)
             self.assertIsNotNone(section, command)
             for option in re.findall(r"(?m)^ {2}.{4}--([a-z-]+)", self.ok("help", command).stdout):
-                if option != "help":  # the same for all commands
+                if option not in ("help", "version"):  # the same for all commands
                     self.assertRegex(section.group(0), rf"(?m)^\.It .*Fl -{option}\b", f"{command} --{option}")
         for code in (0, 1, 2, 64, 65, 66, 69, 70, 71, 73, 74, 130):
             self.assertRegex(manual, rf"(?m)^\.It {code}$")
