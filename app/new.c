@@ -8,6 +8,7 @@
 #include "app/problem_options.h"
 #include "app/signals.h"
 #include "app/text.h"
+#include "app/threads.h"
 #include "inputs/generate.h"
 
 /* Relaxation without a tolerance of its own would stop after a fixed number of steps, converged or not. */
@@ -133,6 +134,7 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
     TRY(make_spec(options, &generate.spec));
     TRY(check_effect(call));
     TRY(check_size(&generate.spec));
+    TRY(threads_start(-1));
     signals_collect();
     stencil_status status = stencil_generate(&generate);
     if (status == STENCIL_BAD_DATA) { /* all that it knows comes from options */

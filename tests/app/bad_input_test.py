@@ -311,7 +311,31 @@ class Machine(CommandTest):
         self.skip_without_address_space(space)
         for arguments in (("p.h5", "--device", "cpu"), ("verify", "p.h5"), ("bench", "copy", "--device", "cpu")):
             self.refused(NO_MEMORY, ["--threads 300", "starts only"], *arguments, "-j", 300, preexec_fn=space)
+        many = {**os.environ, "OMP_NUM_THREADS": "300"}
+        for arguments in (("p.h5", "--device", "cpu"), ("new", "x.h5", "--problem", "heat", "--size", "9x9")):
+            self.refused(NO_MEMORY, ["OMP_NUM_THREADS: 300", "starts only"], *arguments, preexec_fn=space, env=many)
         self.ok("p.h5", "--device", "cpu", "--steps", 1, "-j", 3, preexec_fn=space)
+
+    def test_more_threads_than_a_user_may_have(self):
+        self.make()
+        keywords = self.as_nobody()
+        drop = keywords.pop("preexec_fn", lambda: None)
+
+        def few():
+            resource.setrlimit(resource.RLIMIT_NPROC, (60, 60))
+            drop()
+
+        self.refused(NO_MEMORY, ["--threads 500", "starts only", "ulimit -u"], "p.h5", "--device", "cpu", "--no-output", "-j",
+                     500, preexec_fn=few, **keywords)
+
+    def test_too_many_threads_from_the_environment(self):
+        self.make()
+        self.ok("p.h5", "--steps", 1, "-o", "r.h5")
+        for number in ("40000", "100000"):
+            for arguments in (("p.h5",), ("verify", "r.h5"), ("bench", "copy", "--device", "cpu"),
+                              ("new", "x.h5", "--problem", "heat", "--size", "9x9")):
+                self.refused(USAGE, [f"OMP_NUM_THREADS: {number}", "at most 4096"], *arguments,
+                             env={**os.environ, "OMP_NUM_THREADS": number})
 
     def test_memory_with_a_gpu(self):
         if self.gpu_count() == 0:
