@@ -116,6 +116,61 @@ class Compare(CommandTest):
         self.assertIn("at [3, 3, 3]", self.ok("compare", "a.h5", "b.h5", "--tolerance", 1e9, code=1).stdout)
         self.assertIsNone(json.loads(self.ok("compare", "a.h5", "b.h5", "--json", "-", code=1).stdout)["largest_difference"])
 
+    def result(self, *options, code=0):
+        return json.loads(self.ok("compare", "a.h5", "b.h5", "--json", "-", *options, code=code).stdout)
+
+    def test_relative(self):
+        """The rule of numpy.allclose."""
+        a = numpy.array([[1.0, 100.0, -1e-3], [0.0, 1e200, 5.0]])
+        b = numpy.array([[1.05, 104.0, -1e-3], [1e-9, 1.04e200, 5.0]])
+        self.write("a.h5", a)
+        self.write("b.h5", b)
+        for rtol, atol in ((0, 0), (0.04, 0), (0.05, 0), (0.05, 1e-8), (0.03, 1), (1, 0)):
+            close = numpy.isclose(a, b, rtol=rtol, atol=atol)
+            result = self.result("--rtol", rtol, "--atol", atol, code=0 if close.all() else 1)
+            self.assertEqual((result["equal"], result["differing_cells"]), (bool(close.all()), 6 - close.sum()))
+        self.assertIn("within atol 1e-08, rtol 0.05 in all 6 cells",
+                      self.ok("compare", "a.h5", "b.h5", "--rtol", 0.05, "--atol", "1e-8").stdout)
+        self.write("a.h5", numpy.full((3, 3), numpy.inf))
+        self.write("b.h5", numpy.full((3, 3), 1.0))
+        self.assertEqual(self.result("--rtol", 1e300, code=1)["differing_cells"], 9)
+        self.ok("compare", "b.h5", "a.h5", "--rtol", 1, code=1)
+        self.ok("compare", "a.h5", "a.h5", "--rtol", 1)
+
+    def test_precisions(self):
+        self.write("b.h5", self.u.astype("f4"))
+        rounding = numpy.abs(self.u - self.u.astype("f4").astype("f8"))
+        done = self.ok("compare", "a.h5", "b.h5", "--rtol", "6e-8")
+        self.assertIn("(float64 and float32)", done.stdout)
+        self.assertIn(f"largest difference  {rounding.max():.17g} at", done.stdout)
+        self.ok("compare", "a.h5", "b.h5", "--rtol", "1e-9", code=1)
+        result = self.result("--atol", 0, code=1)
+        self.assertEqual((result["types"], result["differs_in"]), (["float64", "float32"], "values"))
+        self.write("b.h5", numpy.ones((6, 7, 8), "i4"))
+        self.write("a.h5", numpy.ones((6, 7, 8), "f4"))
+        self.ok("compare", "a.h5", "b.h5", "--atol", 0)
+        self.ok("compare", "a.h5", "b.h5", code=1)
+
+    def test_root_mean_square(self):
+        b = self.u + 0.01 * field(6, 7, 8)[::-1]
+        b[0, 0, 0] += 0.2
+        self.write("b.h5", b)
+        rms = numpy.sqrt(numpy.mean((self.u - b) ** 2))
+        for options, code in (((), 1), (("--rms", 1.01 * rms), 0), (("--rms", 0.99 * rms), 1),
+                              (("--rms", 1.01 * rms, "--atol", 0.1), 1), (("--rms", 0.99 * rms, "--atol", 1), 1),
+                              (("--rms", 1.01 * rms, "--atol", 1), 0)):
+            result = self.result(*options, code=code)
+            self.assertAlmostEqual(result["rms_difference"], rms, 14)
+            self.assertAlmostEqual(result["rms_relative"], rms / numpy.sqrt(numpy.mean(b**2)), 14)
+            self.assertIn(f"root mean square    {rms:.6g}, ", self.ok("compare", "a.h5", "b.h5", *options, code=code).stdout)
+        self.assertIn("differs by a root mean square of more than 0.001",
+                      self.ok("compare", "a.h5", "b.h5", "--rms", 0.001, code=1).stdout)
+        self.write("a.h5", numpy.zeros((3, 3)))  # squares would overflow, or be 0
+        for size in (1e200, 1e-200):
+            self.write("b.h5", numpy.full((3, 3), size))
+            self.assertAlmostEqual(self.result(code=1)["rms_difference"] / size, 1, 14)
+        self.assertIsNone(json.loads(self.ok("compare", "b.h5", "a.h5", "--json", "-", code=1).stdout)["rms_relative"])
+
     def test_shape_and_type(self):
         self.write("b.h5", self.u[:, :, :7])
         done = self.ok("compare", "a.h5", "b.h5", code=1)
