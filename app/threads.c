@@ -60,10 +60,10 @@ static int64_t start_and_join(pthread_t *thread, int64_t count, int *number) {
 
 /* Who asks for so many threads, for messages. */
 static const char *asker(int64_t count, int64_t threads, char text[64]) {
-    const char *const format = count > 0                           ? "--threads %lld"
-                               : getenv("OMP_NUM_THREADS") != NULL ? "OMP_NUM_THREADS: %lld threads"
-                                                                   : "%lld threads, one for each processor";
-    snprintf(text, 64, format, (long long)threads);
+    const char *const format = count > 0                           ? "--threads %lld%.0s"
+                               : getenv("OMP_NUM_THREADS") != NULL ? "OMP_NUM_THREADS: %lld thread%s"
+                                                                   : "%lld thread%s, one for each processor";
+    snprintf(text, 64, format, (long long)threads, stencil_plural(threads));
     return text;
 }
 

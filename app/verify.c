@@ -205,11 +205,12 @@ static stencil_status compare_fields(verification *v) {
 static void print_mismatch(const mismatch *m, const char *name, const char *where, const char *unit) {
     char count[TEXT_SIZE], of[TEXT_SIZE];
     if (m->count == 0) {
-        printf("  %-10s %s of %s %s equal\n", name, text_count(m->of, count), text_count(m->of, of), unit);
+        printf("  %-10s %s of %s %s%s equal\n", name, text_count(m->of, count), text_count(m->of, of), unit,
+               stencil_plural(m->of));
         return;
     }
-    printf("  %-10s differs in %s of %s %s, first at %s:\n", name, text_count(m->count, count),
-           text_count(m->of, of), unit, where);
+    printf("  %-10s differs in %s of %s %s%s, first at %s:\n", name, text_count(m->count, count),
+           text_count(m->of, of), unit, stencil_plural(m->of), where);
     printf("             reference %.17g, file %.17g\n", m->expected, m->found);
 }
 
@@ -224,10 +225,10 @@ static void print_result(const verification *v) {
                  line % extent[STENCIL_Y], x);
     snprintf(index, sizeof index, "[%" PRId64 "]", v->residuals.first);
     const bool equal = v->cells.count == 0 && v->residuals.count == 0;
-    printf("%s: %s after %s steps\n", text_escape(v->output, name, sizeof name),
-           equal ? "verified" : "NOT verified", text_count(v->steps, steps));
-    print_mismatch(&v->cells, "/u", where, "cells");
-    print_mismatch(&v->residuals, "/residual", index, "values");
+    printf("%s: %s after %s step%s\n", text_escape(v->output, name, sizeof name),
+           equal ? "verified" : "NOT verified", text_count(v->steps, steps), stencil_plural(v->steps));
+    print_mismatch(&v->cells, "/u", where, "cell");
+    print_mismatch(&v->residuals, "/residual", index, "value");
 }
 
 static json_t *mismatch_json(const mismatch *m) {

@@ -84,7 +84,7 @@ static stencil_status choose_device(stencil_bench_options *options, const stenci
     if (options->backend == STENCIL_BACKEND_GPU)
         return choose_gpus(options, machine, many, result->device, sizeof result->device);
     snprintf(result->device, sizeof result->device, "%d thread%s, %s", machine->cpu_threads,
-             machine->cpu_threads == 1 ? "" : "s", machine->cpu_isa);
+             stencil_plural(machine->cpu_threads), machine->cpu_isa);
     return STENCIL_OK;
 }
 

@@ -92,6 +92,18 @@ class Run(CommandTest):
         self.assertNotIn("result", plan)
         self.assertGreater(plan["plan"]["memory_bytes"]["host_need"], 17 * 19 * 8)
 
+    def test_one_is_singular(self):
+        self.write("p.h5", field(3, 3))
+        one = ("p.h5", "--steps", 1, "--check-every", 1, "-j", 1, *CPU)
+        printed = self.ok(*one, "--dry-run").stdout + self.ok(*one).stdout + self.ok("verify", "p.out.h5").stdout
+        printed += self.ok("p.h5", "--no-output", "--steps", 1, "--tolerance", "1e-300", *CPU, code=2).stderr
+        self.write("x.h5", datasets={"x": 1.0})
+        printed += self.ok("compare", "x.h5", "x.h5", "--dataset", "x").stdout
+        for singular in ("1 thread,", "1 updated cell\n", "every 1 step\n", "1 step\n", "1 value equal", "in 1 step:",
+                         "1 cell "):
+            self.assertIn(singular, printed)
+        self.assertNotRegex(printed, r"\b1 (updated )?(cells|steps|threads|values|parts|blocks)\b")
+
     def test_not_converged(self):
         self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
         done = self.ok("p.h5", "--steps", 50, code=2)
