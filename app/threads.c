@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 /* Threads that wait for each other, so that all of them exist at once. */
 typedef struct crowd {
     pthread_mutex_t mutex;
@@ -91,5 +93,8 @@ stencil_status threads_start(int64_t count) {
 #pragma omp parallel reduction(+ : team)
     team++;
     CHECK(team > 0, INTERNAL, "OpenMP starts no thread");
+    CHECK(stencil_memory_address_space_left_bytes() > 0, NO_MEMORY,
+          "%s: the limit of address space leaves no room beside them; give fewer, or raise 'ulimit -v'",
+          asker(count, threads, who));
     return STENCIL_OK;
 }

@@ -316,6 +316,18 @@ class Machine(CommandTest):
             self.refused(NO_MEMORY, ["OMP_NUM_THREADS: 300", "starts only"], *arguments, preexec_fn=space, env=many)
         self.ok("p.h5", "--device", "cpu", "--steps", 1, "-j", 3, preexec_fn=space)
 
+    def test_little_address_space(self):
+        """It suffices, or one line says that it does not: neither OpenMP nor HDF5 may end the process."""
+        self.make()
+        self.ok("p.h5", "--steps", 1, "-o", "r.h5")
+        self.skip_without_address_space(limited(resource.RLIMIT_AS, 600 << 20))
+        if self.gpu_count() > 0:
+            self.skipTest("the driver of a GPU wants more")
+        for mebibytes in range(32, 64, 2):
+            for arguments in (("p.h5", "--no-output"), ("verify", "r.h5")):
+                done = self.call(*arguments, preexec_fn=limited(resource.RLIMIT_AS, mebibytes << 20))
+                self.assertIn(done.returncode, (0, NO_MEMORY, 127), f"{mebibytes} MiB: {done.stderr}")  # 127: no libraries
+
     def test_more_threads_than_a_user_may_have(self):
         self.make()
         keywords = self.as_nobody()
