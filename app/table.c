@@ -30,8 +30,17 @@ void table_add_cell(table *t, const char *format, ...) {
         return;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(row->cell[row->cell_count++], TABLE_CELL_SIZE, format, arguments);
+    const size_t size = 1 + (size_t)vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
+    char *cell = malloc(size);
+    if (cell == NULL) {
+        t->no_memory = true;
+        return;
+    }
+    va_start(arguments, format);
+    vsnprintf(cell, size, format, arguments);
+    va_end(arguments);
+    row->cell[row->cell_count++] = cell;
 }
 
 void table_set_rest(table *t, const char *format, ...) {
@@ -226,6 +235,9 @@ void table_print_markdown(FILE *out, const table *t) {
 }
 
 void table_destroy(table *t) {
+    for (int r = 0; r < t->row_count; r++)
+        for (int c = 0; c < t->row[r].cell_count; c++)
+            free(t->row[r].cell[c]);
     free(t->row);
     *t = (table){0};
 }

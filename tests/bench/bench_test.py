@@ -395,6 +395,18 @@ class FromTest(Commands):
         self.assertIn("4 same", text)
         self.assertIn("+0.0%", text)
 
+    def test_against_names_rows_in_full(self):
+        root = json.loads(self.was("json"))
+        grid = next(result for result in root["results"] if result["benchmark"] == "grid")
+        for threads, row in zip((256, 512, 1024), grid["rows"]):
+            row.update(name="multi-grid of a long name", axes={"blocks_per_sm": 32, "threads": threads})
+        with open(self.path("long.json"), "w", encoding="utf-8") as file:
+            json.dump(root, file)
+        text = self.ok("grid", "--from", self.path("long.json"), "--against", self.path("long.json"))
+        for threads in (256, 512, 1024):
+            self.assertRegex(text, rf"(?m)^multi-grid of a long name, blocks_per_sm 32, threads {threads} +\w+ +\+0\.0%")
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+
     def test_refusals(self):
         self.refused(66, "no-such-file", "--from", self.path("no-such-file"))
         with open(self.path("bad.json"), "w", encoding="utf-8") as file:
