@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/option_values.h"
+#include "app/output.h"
 
 enum { COLUMNS = 80, HELP_COLUMN = 28, WORD_MAX = 64 };
 
@@ -212,24 +213,17 @@ bool options_given(const invocation *call, const char *name) {
     return false;
 }
 
-/* Bytes that take no column: the second and further ones of a UTF-8 character. */
-static int continuation_bytes(const char *text, int length) {
-    int count = 0;
-    for (int i = 0; i < length; i++)
-        count += ((unsigned char)text[i] & 0xC0) == 0x80;
-    return count;
-}
-
 void options_print_wrapped(FILE *out, const char *text, int column, int indent) {
     bool first = true; /* on its line */
     while (*text != '\0') {
-        const int length = (int)strcspn(text, " \n");
-        if (!first && column + 1 + length > COLUMNS - 1) {
+        const int length = (int)strcspn(text, " \n"), columns = output_columns(text, length);
+        if (!first && column + 1 + columns > COLUMNS - 1) {
             fprintf(out, "\n%*s", indent, "");
             column = indent;
             first = true;
         }
-        column += fprintf(out, "%s%.*s", first ? "" : " ", length, text) - continuation_bytes(text, length);
+        fprintf(out, "%s%.*s", first ? "" : " ", length, text);
+        column += !first + columns;
         first = false;
         text += length;
         if (*text == '\n') {

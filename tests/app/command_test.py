@@ -325,5 +325,48 @@ class Help(CommandTest):
             self.assertRegex(manual, rf"(?m)^\.It {code}$")
 
 
+class Locale(CommandTest):
+    """Where the locale is not UTF-8, what is printed is ASCII, and still fits."""
+
+    def printed(self, code, *arguments, **variables):
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("LC_") and key != "LANG"}
+        done = self.ok(*arguments, code=code, env={**environment, **variables})
+        return done.stdout + done.stderr
+
+    def test_ascii(self):
+        self.make("n\u00fc.h5")
+        calls = [(0, "help"), *((0, "help", command) for command in COMMANDS), (0, "info"), (0, "bench", "--list"),
+                 (0, "n\u00fc.h5", "-f", "--steps", 300), (64, "p.h5", "--inject-absent-part", "\u2026"),
+                 (66, "n\u00fc"), (0, "bench", "copy", "--device", "cpu", "--size", "99x99", "--samples", 2),
+                 (0, "n\u00fc.h5", "-f", "--steps", 300, "--json", "-")]
+        for call in calls:
+            text = self.printed(*call, LC_ALL="C", LANG="C.UTF-8")
+            self.assertTrue(text.isascii(), text)
+            for line in text.splitlines():
+                if call[0] == 0 and "--json" not in call:
+                    self.assertLessEqual(len(line), 80, line)
+        self.assertIn("[NAME ...]", self.printed(0, "help", "bench", LC_ALL="C"))
+        self.assertRegex(self.printed(0, "n\u00fc.h5", "-f", "--steps", 300, LC_ALL="C"), r"(?m)^Time/step +[0-9.]+ us$")
+        self.assertEqual(json.loads(self.printed(*calls[-1], LC_ALL="C"))["input"], "n\u00fc.h5")
+
+    def test_which_variable_counts(self):
+        for variables, ascii_only in (({}, True), ({"LANG": "C.UTF-8"}, False), ({"LANG": "de_DE.utf8"}, False),
+                                      ({"LC_CTYPE": "C", "LANG": "C.UTF-8"}, True), ({"LC_ALL": "", "LANG": "C.UTF-8"}, False),
+                                      ({"LC_ALL": "C.UTF-8", "LANG": "C"}, False), ({"LANG": "en_US.ISO-8859-1"}, True)):
+            self.assertEqual(self.printed(0, "help", "bench", **variables).isascii(), ascii_only, variables)
+
+    def test_unchanged_in_utf_8(self):
+        self.make("n\u00fc.h5")
+        self.assertIn("[NAME \u2026]", self.printed(0, "help", "bench", LC_ALL="C.UTF-8"))
+        text = self.printed(0, "n\u00fc.h5", "-f", "--steps", 300, LC_ALL="C.UTF-8")
+        self.assertRegex(text, "(?m)^Time/step +[0-9.]+ \u00b5s$")
+        self.assertRegex(text, "(?m)^Input +n\u00fc.h5$")
+        self.assertIn("\"n\u00fc.h5\"", self.printed(0, "n\u00fc.h5", "-f", "--json", "-", LC_ALL="C.UTF-8"))
+
+    def test_losses_are_told(self):
+        with open("/dev/full", "w") as full:
+            self.refused(74, ["standard output"], "info", stdout=full, env={**os.environ, "LC_ALL": "C"})
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -300,7 +300,10 @@ class Terminal(CommandTest):
         return before
 
     def test_progress(self):
-        shown = self.run_on_terminal(lambda shown: shown.count(b"\r") >= 3, NO_COLOR="")
+        for locale in ("C", "C.UTF-8"):
+            self.check_progress(self.run_on_terminal(lambda shown: shown.count(b"\r") >= 3, NO_COLOR="", LC_ALL=locale))
+
+    def check_progress(self, shown):
         lines = [line for line in re.split("\r|\x1b\\[K", shown) if line]
         self.assertTrue(lines, "no progress was shown")
         for line in lines:
