@@ -7,7 +7,9 @@
 #include "app/commands.h"
 #include "app/h5file.h"
 #include "app/json.h"
+#include "app/progress.h"
 #include "app/reference.h"
+#include "app/signals.h"
 #include "app/text.h"
 #include "app/threads.h"
 #include "inputs/inputs.h"
@@ -74,7 +76,9 @@ static stencil_status read_problem(verification *v) {
 static stencil_status read_provenance(verification *v) {
     TRY(h5_dataset_open(&v->u, v->output, "/u", give_result));
     TRY(h5_read_integer(v->u.file, v->output, "/provenance", "steps_done", &v->steps));
-    CHECK(v->steps >= 0, BAD_DATA, "'%s': attribute steps_done of /provenance is negative", v->output);
+    CHECK(v->steps >= 0 && v->steps <= STENCIL_STEPS_MAX, BAD_DATA,
+          "'%s': attribute steps_done of /provenance is %" PRId64 ": a number of steps is from 0 to %" PRId64,
+          v->output, v->steps, STENCIL_STEPS_MAX);
     if (v->input != NULL)
         return STENCIL_OK;
     TRY(h5_read_text(v->u.file, v->output, "/provenance", "input", v->input_name, sizeof v->input_name));
@@ -175,15 +179,27 @@ static void check_value(mismatch *m, int64_t at, double expected, double found) 
     }
 }
 
-static void make_steps(verification *v) {
-    int64_t looked = 0;
-    for (int64_t step = 1; step <= v->steps; step++) {
-        reference_step(&v->reference, step);
+/* Shows how far it is, as a run does. INTERRUPTED on request, after a whole step. */
+static stencil_status make_steps(verification *v, bool quiet) {
+    int64_t looked = 0, step = 0;
+    stencil_problem shown = v->problem;
+    progress progress;
+    shown.stop = (stencil_stop){.steps = v->steps};
+    progress_start(&progress, &shown, quiet);
+    signals_catch();
+    while (step < v->steps && signals_caught == 0) {
+        reference_step(&v->reference, ++step);
+        progress_tick(&progress, step, NAN);
         if (looked < v->residuals.of && v->history_step[looked] == step) {
             check_value(&v->residuals, looked, reference_residual(&v->reference, step), v->history[looked]);
             looked++;
         }
     }
+    progress_end(&progress);
+    CHECK(step == v->steps, INTERRUPTED,
+          "interrupted after step %" PRId64 " of %" PRId64 ": '%s' is not verified", step, v->steps,
+          v->output);
+    return STENCIL_OK;
 }
 
 /* Reads the output's /u over the reference's older field, which is not needed any more. */
@@ -257,7 +273,7 @@ static stencil_status verify_stages(const verify_options *options, verification 
     TRY(read_history(v));
     TRY(reference_create(&v->reference, &v->problem));
     TRY(read_fields(v));
-    make_steps(v);
+    TRY(make_steps(v, options->quiet));
     TRY(compare_fields(v));
     if (v->cells.count > 0 || v->residuals.count > 0)
         *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);

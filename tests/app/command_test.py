@@ -246,6 +246,12 @@ class Verify(CommandTest):
         self.refused(66, ["p.h5", "No such file"], "verify", "p.out.h5")
         self.ok("verify", "p.out.h5", "moved.h5")
 
+    def test_steps_that_nobody_made(self):
+        for steps in (-1, 10**15 + 1, 2**62):
+            with h5py.File(self.path("p.out.h5"), "r+") as file:
+                file["provenance"].attrs["steps_done"] = steps
+            self.refused(65, ["steps_done", str(steps), "from 0 to"], "verify", "p.out.h5")
+
     def test_points_of_an_author(self):
         offsets = numpy.array([[0, 2], [-1, 0], [0, 0], [1, 1]], "i4")
         weights = [0.1, 0.2, 0.3, 0.4]
