@@ -135,13 +135,15 @@ static stencil_status help(int argc, char **argv) {
     return STENCIL_OK;
 }
 
-/* A word that is no file and nearly a command was meant to be one. */
-static stencil_status check_misspelt(const char *word) {
+/* A word that is no file and nearly a command was meant to be one; so was one with a file behind it. */
+static stencil_status check_misspelt(const char *word, const char *next) {
     if (strpbrk(word, "-./") != NULL || access(word, F_OK) == 0)
         return STENCIL_OK;
     const char *nearest = options_nearest(word, command_name_of, NULL);
     CHECK(nearest == NULL, USAGE, "'%s' is neither a file nor a command, did you mean 'stencil %s'?", word,
           nearest);
+    CHECK(next == NULL || next[0] == '-', USAGE,
+          "'%s' is neither a file nor a command: 'stencil help' lists the commands", word);
     return STENCIL_OK;
 }
 
@@ -156,7 +158,7 @@ static stencil_status dispatch(int argc, char **argv, int *exit_code) {
     }
     const command *command = find_command(first);
     if (command == NULL)
-        TRY(check_misspelt(first));
+        TRY(check_misspelt(first, argv[2]));
     char *command_line = join_command_line(argc, argv);
     CHECK(command_line != NULL, NO_MEMORY, "no memory for the command line");
     const int skipped = command != NULL ? 2 : 1;

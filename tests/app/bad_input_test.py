@@ -53,6 +53,7 @@ class Options(CommandTest):
     def test_unknown_command(self):
         self.refused(USAGE, ["'comapre'", "compare"], "comapre", "p.h5", "p.h5")
         self.refused(USAGE, ["'nwe'", "'new'"], "help", "nwe")
+        self.refused(USAGE, ["'solve' is neither a file nor a command", "stencil help"], "solve", "p.h5")
         self.refused(USAGE, ["'RUN'", "did you mean 'stencil run'"], "RUN", "p.h5")
         self.refused(USAGE, ["'Bench'", "did you mean 'bench'"], "help", "Bench")
         self.refused(USAGE, ["'--STEPS'", "did you mean '--steps'"], "p.h5", "--STEPS", 3)

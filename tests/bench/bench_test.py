@@ -408,7 +408,7 @@ class FromTest(Commands):
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
 
     def test_refusals(self):
-        self.refused(66, "no-such-file", "--from", self.path("no-such-file"))
+        self.refused(66, "no-such-file': cannot be read: No such file", "--from", self.path("no-such-file"))
         with open(self.path("bad.json"), "w", encoding="utf-8") as file:
             file.write('{"schema_version": 2, "results": []}')
         self.refused(65, "bad.json': \"command_line\" is missing", "--from", self.path("bad.json"))
