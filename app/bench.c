@@ -43,7 +43,9 @@ static const option measure_table[] = {
      .help = "samples may spread by P % (standard deviation); wider rows are marked with ~", .preset = "5",
      .positive = true},
     {"timeout", 0, OPTION_REAL, AT(timeout), "S",
-     .help = "take no further samples in a benchmark after S seconds, once each row has 5", .preset = "8"},
+     .help = "take no further samples in a benchmark after S seconds, once each row has 5; where even these "
+             "take longer than 4 S, fewer have to do, at least one of each row",
+     .preset = "8"},
     {"iterations", 0, OPTION_INTEGER, AT(iterations), "N",
      .help = "steps, copies, … in one sample (default: as many as take about 0.1 s)", .minimum = 1,
      .maximum = INT32_MAX},
@@ -86,8 +88,9 @@ static const option against_table[] = {
     {"against", 0, OPTION_TEXT, AT(against), "FILE",
      .help = "compare with the JSON of an earlier run: same, faster, slower or unclear for each row"},
     {"margin", 0, OPTION_REAL, AT(margin), "P", .help = "what differs by less than P % is the same",
-     .preset = "3"},
-    {"fail", 0, OPTION_FLAG, AT(fail), NULL, .help = "end with exit code 1 where a row is slower or changed"},
+     .preset = "3", .needs = "against"},
+    {"fail", 0, OPTION_FLAG, AT(fail), NULL, .help = "end with exit code 1 where a row is slower or changed",
+     .needs = "against"},
     {NULL},
 };
 #undef AT
@@ -170,7 +173,8 @@ static stencil_status make_options(const bench_options *options, stencil_bench_o
     problem_options problem = options->problem;
     problem.steps = problem.norm = -1; /* no options of this command */
     problem.rtol = problem.atol = problem.tolerance = NAN;
-    return problem_options_apply(&problem, spec);
+    TRY(problem_options_apply(&problem, spec));
+    return problem_options_check_effect(&problem, spec);
 }
 
 /* Which benchmarks: those named, or all. */
@@ -195,22 +199,46 @@ static stencil_status check_outputs(const bench_outputs *outputs, const int *ind
 }
 
 /* Options that say how to measure would do nothing beside --from. */
-static stencil_status refuse_measuring(const bench_options *options) {
-    static const size_t size[OPTION_TYPE_COUNT] = {
-        [OPTION_FLAG] = sizeof(bool),          [OPTION_TEXT] = sizeof(char *),
-        [OPTION_INTEGER] = sizeof(int64_t),    [OPTION_REAL] = sizeof(double),
-        [OPTION_CHOICE] = sizeof(int),         [OPTION_CHOICES] = sizeof(option_list),
-        [OPTION_REALS] = sizeof(option_reals), [OPTION_SIZE] = sizeof(option_list),
-        [OPTION_DEVICES] = sizeof(int)};
-    bench_options none = {.list = false};
-    invocation nothing;
-    TRY(options_parse(&command_bench, 0, NULL, &none, &nothing));
+static stencil_status refuse_measuring(const invocation *call) {
     for (const option_group *group = bench_groups; group->options != output_table; group++)
-        for (const option *o = group->options; o->name != NULL; o++) {
-            const size_t at = group->base + o->offset;
-            CHECK(memcmp((const char *)options + at, (const char *)&none + at, size[o->type]) == 0, USAGE,
+        for (const option *o = group->options; o->name != NULL; o++)
+            CHECK(!options_given(call, o->name), USAGE,
                   "--from measures nothing: --%s means nothing beside it", o->name);
-        }
+    return STENCIL_OK;
+}
+
+/* STENCIL_BENCH_USES_… that an option is for; 0: all benchmarks look at it. */
+static unsigned use_of(const char *name) {
+    static const struct {
+        const char *name;
+        unsigned use;
+    } uses[] = {
+        {"samples", STENCIL_BENCH_USES_SAMPLES}, {"max-noise", STENCIL_BENCH_USES_SAMPLES},
+        {"timeout", STENCIL_BENCH_USES_SAMPLES}, {"size", STENCIL_BENCH_USES_SIZE},
+        {"precision", STENCIL_BENCH_USES_SIZE},  {"iterations", STENCIL_BENCH_USES_ITERATIONS},
+        {"repeats", STENCIL_BENCH_USES_REPEATS}, {"inject-fault", STENCIL_BENCH_USES_FAULT},
+    };
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        if (strcmp(uses[i].name, name) == 0)
+            return uses[i].use;
+    for (const option *o = problem_option_table; o->name != NULL; o++)
+        if (strcmp(o->name, name) == 0)
+            return STENCIL_BENCH_USES_PROBLEM;
+    return 0;
+}
+
+/* An option that none of the chosen benchmarks looks at would do nothing. */
+static stencil_status refuse_unused(const invocation *call, const stencil_bench_options *bench,
+                                    const stencil_machine *machine, const int *index, int count) {
+    unsigned used = 0;
+    for (int i = 0; i < count; i++)
+        used |= stencil_bench_uses(index[i], bench, machine);
+    for (int i = 0; i < call->given_count; i++) {
+        const unsigned use = use_of(call->given[i]->name);
+        CHECK(use == 0 || (use & used) != 0, USAGE, "--%s has no effect on %s: leave it out",
+              call->given[i]->name,
+              count == 1 ? stencil_bench_name(index[0]) : "the benchmarks that are named");
+    }
     return STENCIL_OK;
 }
 
@@ -248,6 +276,7 @@ static stencil_status run_all(const invocation *call, const int *index, int coun
     TRY(threads_start(options->threads));
     TRY(stencil_machine_probe(&machine));
     TRY(stencil_bench_check(&bench, &machine));
+    TRY(refuse_unused(call, &bench, &machine, index, count));
     run_each(options, &bench, &machine, index, count, result, &failure);
     stencil_bench_origin origin;
     stencil_bench_origin_init(&origin, &bench, &machine);
@@ -271,7 +300,7 @@ static stencil_status bench_run(const invocation *call, int *exit_code) {
         return STENCIL_OK;
     }
     if (options->from != NULL) {
-        TRY(refuse_measuring(options));
+        TRY(refuse_measuring(call));
         return bench_from(options->from, call->operand, call->operand_count, &options->output, exit_code);
     }
     const int most =

@@ -54,14 +54,13 @@ static const char *change_text(double ratio, char text[TABLE_CELL_SIZE]) {
 
 static void add_comparison(table *t, const stencil_bench_result *result, const stencil_comparison *c) {
     const stencil_bench_row *row = either(c);
-    char place[96], name[160], thing[96];
+    char place[160], thing[96];
     const stencil_bench_result alone = {.row = (stencil_bench_row *)row, .row_count = 1};
     const bench_scale scale = bench_scale_of(&alone, &(const int){0}, 1);
     bench_place(row, row->axis_count, place, sizeof place);
-    snprintf(name, sizeof name, "%s%s%s", bench_row_name(result, row, thing, sizeof thing),
-             place[0] != '\0' ? ", " : "", place);
     table_add_row(t);
-    table_add_cell(t, "%.39s", name);
+    table_add_cell(t, "%s%s%s", bench_row_name(result, row, thing, sizeof thing),
+                   place[0] != '\0' ? ", " : "", place);
     table_add_cell(t, "%s", stencil_verdict_text(c->verdict));
     table_add_cell(t, "%s", scale.unit);
     add_median(t, c->then, &scale);
@@ -71,7 +70,7 @@ static void add_comparison(table *t, const stencil_bench_result *result, const s
     char low[TABLE_CELL_SIZE], high[TABLE_CELL_SIZE];
     table_add_cell(t, "%s", change_text(c->shift.ratio, low));
     if (isfinite(c->shift.high))
-        table_add_cell(t, "%.16s … %.16s", change_text(c->shift.low, low), change_text(c->shift.high, high));
+        table_add_cell(t, "%s … %s", change_text(c->shift.low, low), change_text(c->shift.high, high));
     else
         table_add_cell(t, "too few samples");
 }

@@ -1,5 +1,7 @@
 /* Results in a file that `stencil bench --json` wrote. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/bench.h"
 #include "app/text.h"
@@ -7,7 +9,7 @@
 static stencil_status read_file(bench_file *from) {
     json_error_t error;
     FILE *file = fopen(from->path, "rb");
-    CHECK(file != NULL, NO_INPUT, "cannot be read");
+    CHECK(file != NULL, NO_INPUT, "cannot be read: %s", strerror(errno));
     from->root = json_loadf(file, 0, &error);
     fclose(file);
     CHECK(from->root != NULL, BAD_DATA, "no JSON: line %d: %s", error.line, error.text);

@@ -108,11 +108,11 @@ static void visit_noise(const stencil_bench_result *result, double max_noise, be
     if (noisy == 0)
         return;
     if (unknown == noisy)
-        snprintf(text, sizeof text, "~ marks %d of %d rows: how far their samples spread is not known", noisy,
-                 measured);
+        snprintf(text, sizeof text, "~ marks %d of %d row%s: how far their samples spread is not known",
+                 noisy, measured, stencil_plural(measured));
     else
-        snprintf(text, sizeof text, "~ marks %d of %d rows: their samples spread by more than %.3g %%", noisy,
-                 measured, 100 * max_noise);
+        snprintf(text, sizeof text, "~ marks %d of %d row%s: their samples spread by more than %.3g %%",
+                 noisy, measured, stencil_plural(measured), 100 * max_noise);
     visit(context, "Noise", text);
 }
 

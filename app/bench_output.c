@@ -17,7 +17,6 @@ stencil_status bench_outputs_check(const bench_outputs *outputs, const char *fro
     for (int i = 0; i < 3; i++)
         to_stdout += target_is_stdout(target[i]);
     CHECK(to_stdout <= 1, USAGE, "--json, --csv and --md: only one of them can be standard output");
-    CHECK(!outputs->fail || outputs->against != NULL, USAGE, "--fail needs --against");
     TRY(check_files(outputs, outputs->against));
     TRY(check_files(outputs, from));
     return bench_plot_check(outputs->plot, outputs->force, name, count);

@@ -275,8 +275,8 @@ static void clip_box_axis(const script *s, int first, const bench_scale *scale) 
     for (int i = first; i < s->series_count; i++)
         for (int k = 0; k < s->series[i].count && script_same_panel(s, first, i); k++)
             beyond += count_beyond(&range, script_row(s, i, k));
-    fprintf(s->out, "set yrange [%.9g:%.9g]\nset label 1 \"%d samples beyond\" at graph 0.98, 0.94 right\n",
-            range.low / scale->factor, range.high / scale->factor, beyond);
+    fprintf(s->out, "set yrange [%.9g:%.9g]\nset label 1 \"%d sample%s beyond\" at graph 0.98, 0.94 right\n",
+            range.low / scale->factor, range.high / scale->factor, beyond, stencil_plural(beyond));
 }
 
 static void print_box_panel(script *s, int first, bool data) {

@@ -11,7 +11,7 @@
 
 typedef struct compare_options {
     const char *dataset;
-    double tolerance;
+    double atol, rtol, rms; /* rms NaN: not given */
     const char *json;
     bool force, quiet;
 } compare_options;
@@ -19,10 +19,16 @@ typedef struct compare_options {
 #define AT(field) offsetof(compare_options, field)
 static const option compare_table[] = {
     {"dataset", 0, OPTION_TEXT, AT(dataset), "PATH", .help = "dataset to compare", .preset = "/u"},
-    {"tolerance", 0, OPTION_REAL, AT(tolerance), "T",
-     .help = "cells count as equal where |a - b| <= T (absolute)", .preset = "0"},
+    {"atol", 0, OPTION_REAL, AT(atol), "T",
+     .help = "cells count as equal where |a - b| <= T + R |b|, R from --rtol (old name: --tolerance)",
+     .preset = "0", .old_name = "tolerance"},
+    {"rtol", 0, OPTION_REAL, AT(rtol), "R", .help = "see --atol; relative to B", .preset = "0"},
+    {"rms", 0, OPTION_REAL, AT(rms), "T",
+     .help =
+         "files count as equal where the root mean square of a - b is at most T; cells are looked at only "
+         "where --atol or --rtol is given, too"},
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
     {NULL},
 };
@@ -31,27 +37,61 @@ static const option_group compare_groups[] = {{"Options", compare_table, 0}, {NU
 /* Elements that are read at a time. */
 enum { BLOCK_ELEMENTS = 1 << 20 };
 
+/* What counts as equal. */
+typedef struct equality {
+    double atol, rtol, rms; /* rms NaN: does not count */
+    bool cells;             /* each cell counts */
+    bool types;             /* types count: nobody gave a tolerance */
+} equality;
+
+/* The root of a sum of squares is scale * sqrt(sum), so that no square overflows. */
+typedef struct squares {
+    double scale, sum;
+} squares;
+
 /* What was found. */
 typedef struct difference {
     const char *what; /* "" equal, "shape", "type", "values" */
-    int64_t count;    /* differing elements */
-    double largest;   /* largest |a - b|; infinite where one of them is not finite */
+    int64_t count;    /* cells beyond atol and rtol */
+    bool any, beyond; /* some cell differs at all; the largest difference is of a cell that counts */
+    double largest;   /* largest |a - b|, of the cells that count where there are some; infinite where one of
+                         them is not finite */
     int64_t at;       /* where, counted in array order */
     double a, b;      /* the values there */
+    squares apart, of_b;  /* a - b, and b */
+    double rms, relative; /* of a - b; over that of b, NaN where that is 0 or not finite */
 } difference;
 
-static void compare_block(const double *a, const double *b, int64_t count, int64_t first, double tolerance,
-                          difference *found) {
+static void add_square(squares *s, double value) {
+    const double size = fabs(value);
+    if (size == 0 || isinf(s->scale))
+        return;
+    if (!(size <= s->scale)) { /* NaN, too */
+        s->sum = isfinite(size) ? 1 + s->sum * (s->scale / size) * (s->scale / size) : 1;
+        s->scale = isfinite(size) ? size : INFINITY;
+    } else {
+        s->sum += (size / s->scale) * (size / s->scale);
+    }
+}
+
+static double mean_root(const squares *s, int64_t count) {
+    return count > 0 ? s->scale * sqrt(s->sum / (double)count) : 0;
+}
+
+static void compare_block(const double *a, const double *b, int64_t count, int64_t first,
+                          const equality *equality, difference *found) {
     for (int64_t i = 0; i < count; i++) {
+        add_square(&found->of_b, b[i]);
         /* Equal infinities and two NaN are no difference, and inf - inf would be NaN. */
         if (a[i] == b[i] || (isnan(a[i]) && isnan(b[i])))
             continue;
-        double distance = fabs(a[i] - b[i]);
-        if (distance <= tolerance)
-            continue;
-        if (isnan(distance))
-            distance = INFINITY;
-        if (found->count++ == 0 || distance > found->largest) {
+        const double distance = isfinite(a[i] - b[i]) ? fabs(a[i] - b[i]) : INFINITY;
+        const bool beyond = isinf(distance) || distance > equality->atol + equality->rtol * fabs(b[i]);
+        add_square(&found->apart, distance);
+        found->count += beyond;
+        if (!found->any || beyond > found->beyond || (beyond == found->beyond && distance > found->largest)) {
+            found->any = true;
+            found->beyond = beyond;
             found->largest = distance;
             found->at = first + i;
             found->a = a[i];
@@ -63,7 +103,7 @@ static void compare_block(const double *a, const double *b, int64_t count, int64
 /* Calls compare_block on blocks that are contiguous in array order: whole inner axes, a run along `split`,
  * one index of every outer axis. */
 static stencil_status compare_values(const h5_dataset *a, const h5_dataset *b, double *values,
-                                     double tolerance, difference *found) {
+                                     const equality *equality, difference *found) {
     if (a->count == 0)
         return STENCIL_OK;
     int split = a->rank - 1;
@@ -83,7 +123,7 @@ static stencil_status compare_values(const h5_dataset *a, const h5_dataset *b, d
         }
         TRY(h5_dataset_read(a, start, count, H5T_NATIVE_DOUBLE, values));
         TRY(h5_dataset_read(b, start, count, H5T_NATIVE_DOUBLE, values + BLOCK_ELEMENTS));
-        compare_block(values, values + BLOCK_ELEMENTS, block, first, tolerance, found);
+        compare_block(values, values + BLOCK_ELEMENTS, block, first, equality, found);
         first += block;
         for (int axis = split; axis >= 0; axis--) {
             start[axis] += count[axis];
@@ -92,8 +132,6 @@ static stencil_status compare_values(const h5_dataset *a, const h5_dataset *b, d
             start[axis] = 0;
         }
     }
-    if (found->count > 0)
-        found->what = "values";
     return STENCIL_OK;
 }
 
@@ -115,95 +153,133 @@ static void element_index(const h5_dataset *d, int64_t element, int64_t index[H5
     }
 }
 
-static void print_values_differ(char file[2][TEXT_NAME_SIZE], const h5_dataset *a, const difference *found) {
-    char where[256] = "[";
+/* "atol 0.1, rms 0.01": the tolerances that count (returned). */
+static const char *within_text(const equality *equality, char *text, size_t size) {
+    const struct {
+        const char *name;
+        double value;
+        bool counts;
+    } part[] = {{"atol", equality->atol, equality->cells && equality->atol > 0},
+                {"rtol", equality->rtol, equality->cells && equality->rtol > 0},
+                {"rms", equality->rms, !isnan(equality->rms)}};
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        if (part[i].counts)
+            used += (size_t)snprintf(text + used, size - used, "%s%s %g", used > 0 ? ", " : "", part[i].name,
+                                     part[i].value);
+    return text;
+}
+
+/* How far apart the values are. */
+static void print_distance(const h5_dataset *a, const difference *found) {
+    char where[256] = "", relative[64] = "";
     int64_t index[H5S_MAX_RANK];
     element_index(a, found->at, index);
-    size_t used = 1;
+    size_t used = 0;
     for (int axis = 0; axis < a->rank && used < sizeof where - 24; axis++)
         used += (size_t)snprintf(where + used, sizeof where - used, "%s%" PRId64, axis > 0 ? ", " : "",
                                  index[axis]);
-    char differing[TEXT_SIZE], all[TEXT_SIZE];
-    printf("%s and %s: %s differs in %s of %s cells (%.3g %%)\n", file[0], file[1], a->name,
-           text_count(found->count, differing), text_count(a->count, all),
-           100.0 * (double)found->count / (double)a->count);
-    printf("  largest difference  %.17g at %s]\n", found->largest, where);
+    if (!isnan(found->relative))
+        snprintf(relative, sizeof relative, ", %.4g of that of the second file", found->relative);
+    printf("  largest difference  %.17g at [%s]\n", found->largest, where);
     printf("  values there        %.17g and %.17g\n", found->a, found->b);
+    printf("  root mean square    %.6g%s\n", found->rms, relative);
 }
 
-static void print_result(const h5_dataset *a, const h5_dataset *b, double tolerance,
+static void print_values(const h5_dataset *a, const h5_dataset *b, const equality *equality,
+                         const difference *found) {
+    char within[128], differing[TEXT_SIZE], all[TEXT_SIZE];
+    within_text(equality, within, sizeof within);
+    text_count(a->count, all);
+    if (found->what[0] == '\0')
+        printf("%s is equal%s%s in %s%s cell%s (%s%s%s)\n", a->name, found->any ? " within " : "",
+               found->any ? within : "", a->count == 1 ? "" : "all ", all, stencil_plural(a->count), a->type,
+               strcmp(a->type, b->type) != 0 ? " and " : "", strcmp(a->type, b->type) != 0 ? b->type : "");
+    else if (equality->cells && found->count > 0)
+        printf("%s differs in %s of %s cell%s (%.3g %%)\n", a->name, text_count(found->count, differing), all,
+               stencil_plural(a->count), 100.0 * (double)found->count / (double)a->count);
+    else
+        printf("%s differs by a root mean square of more than %g\n", a->name, equality->rms);
+    if (found->any)
+        print_distance(a, found);
+}
+
+static void print_result(const h5_dataset *a, const h5_dataset *b, const equality *equality,
                          const difference *found) {
     char first[256], second[256], file[2][TEXT_NAME_SIZE];
-    text_escape(a->path, file[0], TEXT_NAME_SIZE);
-    text_escape(b->path, file[1], TEXT_NAME_SIZE);
+    printf("%s and %s: ", text_escape(a->path, file[0], TEXT_NAME_SIZE),
+           text_escape(b->path, file[1], TEXT_NAME_SIZE));
     if (strcmp(found->what, "shape") == 0)
-        printf("%s and %s: %s differs in shape: %s and %s\n", file[0], file[1], a->name,
-               extent_text(a, first, sizeof first), extent_text(b, second, sizeof second));
+        printf("%s differs in shape: %s and %s\n", a->name, extent_text(a, first, sizeof first),
+               extent_text(b, second, sizeof second));
     else if (strcmp(found->what, "type") == 0)
-        printf("%s and %s: %s differs in type: %s and %s\n", file[0], file[1], a->name, a->type, b->type);
-    else if (found->count > 0)
-        print_values_differ(file, a, found);
-    else if (tolerance > 0)
-        printf("%s and %s: %s is equal within %g in all %" PRId64 " cells (%s)\n", file[0], file[1], a->name,
-               tolerance, a->count, a->type);
+        printf("%s differs in type: %s and %s; with --atol, --rtol or --rms the values are compared\n",
+               a->name, a->type, b->type);
     else
-        printf("%s and %s: %s is equal in all %" PRId64 " cells (%s)\n", file[0], file[1], a->name, a->count,
-               a->type);
+        print_values(a, b, equality, found);
 }
 
-static json_t *result_json(const h5_dataset *a, const h5_dataset *b, double tolerance,
+static json_t *result_json(const h5_dataset *a, const h5_dataset *b, const equality *equality,
                            const difference *found) {
-    json_t *root =
-        json_pack("{s:i, s:s, s:[o, o], s:o, s:o, s:b, s:s, s:I, s:I}", "schema_version", 1, "command",
-                  "compare", "files", json_text(a->path), json_text(b->path), "dataset", json_text(a->name),
-                  "tolerance", json_number(tolerance), "equal", found->what[0] == '\0', "differs_in",
-                  found->what, "cells", (json_int_t)a->count, "differing_cells", (json_int_t)found->count);
-    if (root != NULL && found->count > 0) {
+    json_t *root = json_pack(
+        "{s:i, s:s, s:[o, o], s:o, s:[s, s], s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:o, s:o}", "schema_version",
+        1, "command", "compare", "files", json_text(a->path), json_text(b->path), "dataset",
+        json_text(a->name), "types", a->type, b->type, "atol", json_number(equality->atol), "rtol",
+        json_number(equality->rtol), "rms", json_number(equality->rms), "equal", found->what[0] == '\0',
+        "differs_in", found->what, "cells", (json_int_t)a->count, "differing_cells", (json_int_t)found->count,
+        "rms_difference", json_number(found->rms), "rms_relative", json_number(found->relative));
+    if (root != NULL && found->any) {
         int64_t index[H5S_MAX_RANK];
         element_index(a, found->at, index);
-        json_t *where = json_array();
-        for (int axis = 0; axis < a->rank; axis++)
-            json_array_append_new(where, json_integer(index[axis]));
         json_object_set_new(root, "largest_difference", json_number(found->largest));
-        json_object_set_new(root, "index", where);
+        json_object_set_new(root, "index", json_integers(index, a->rank));
         json_object_set_new(root, "values",
                             json_pack("[o, o]", json_number(found->a), json_number(found->b)));
     }
     return root;
 }
 
-static stencil_status compare_datasets(const h5_dataset *a, const h5_dataset *b, double tolerance,
+static stencil_status compare_datasets(const h5_dataset *a, const h5_dataset *b, const equality *equality,
                                        difference *found) {
-    *found = (difference){.what = ""};
+    *found = (difference){.what = "", .rms = NAN, .relative = NAN};
     if (a->rank != b->rank || memcmp(a->extent, b->extent, (size_t)a->rank * sizeof *a->extent) != 0) {
         found->what = "shape";
         return STENCIL_OK;
     }
-    if (strcmp(a->type, b->type) != 0) {
+    if (equality->types && strcmp(a->type, b->type) != 0) {
         found->what = "type";
         return STENCIL_OK;
     }
     double *values = malloc(2 * sizeof(double) * BLOCK_ELEMENTS);
     CHECK(values != NULL, NO_MEMORY, "no memory to compare %s and %s", a->path, b->path);
-    const stencil_status status = compare_values(a, b, values, tolerance, found);
+    const stencil_status status = compare_values(a, b, values, equality, found);
     free(values);
+    const double of_b = mean_root(&found->of_b, a->count);
+    found->rms = mean_root(&found->apart, a->count);
+    found->relative = of_b > 0 && isfinite(of_b) && isfinite(found->rms) ? found->rms / of_b : NAN;
+    if ((equality->cells && found->count > 0) || found->rms > equality->rms)
+        found->what = "values";
     return status;
 }
 
 static stencil_status compare_open(const invocation *call, h5_dataset *a, h5_dataset *b, int *exit_code) {
     const compare_options *options = call->values;
+    const bool cells = options_given(call, "atol") || options_given(call, "rtol");
+    const bool rms = !isnan(options->rms);
+    const equality equality = {options->atol, options->rtol, options->rms, cells || !rms, !cells && !rms};
     for (int i = 0; i < 2; i++)
         TRY(json_check_target(options->json, options->force, call->operand[i]));
     const char *advice = "name another one with --dataset";
     TRY(h5_dataset_open(a, call->operand[0], options->dataset, advice));
     TRY(h5_dataset_open(b, call->operand[1], options->dataset, advice));
     difference found;
-    TRY(compare_datasets(a, b, options->tolerance, &found));
+    TRY(compare_datasets(a, b, &equality, &found));
     *exit_code = found.what[0] == '\0' ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !json_is_stdout(options->json))
-        print_result(a, b, options->tolerance, &found);
+        print_result(a, b, &equality, &found);
     return json_write(options->json, options->force,
-                      options->json != NULL ? result_json(a, b, options->tolerance, &found) : NULL);
+                      options->json != NULL ? result_json(a, b, &equality, &found) : NULL);
 }
 
 static stencil_status compare_run(const invocation *call, int *exit_code) {
@@ -219,8 +295,14 @@ const command command_compare = {
     .usage = "compare [options] A B",
     .summary = "compares two files: same shape, type and values (exit code 0), or not (1)",
     .details =
-        "A NaN equals a NaN, and -0 equals 0. Where the files differ, the number of differing cells is "
-        "printed and the largest difference with its index in array order (z, y, x).",
+        "A cell a of A counts as equal to b of B where |a - b| <= atol + rtol |b|, which is the rule of "
+        "numpy.allclose. A NaN equals a NaN, an infinity only itself, and -0 equals 0. Where values differ, "
+        "the "
+        "number of cells that do not count as equal is printed, the largest difference with its index in "
+        "array "
+        "order (z, y, x), and the root mean square of a - b, also over that of b. Files of different types "
+        "are "
+        "different; with --atol, --rtol or --rms their values are compared, in double.",
     .groups = compare_groups,
     .values_size = sizeof(compare_options),
     .operand_min = 2,

@@ -14,7 +14,7 @@ typedef struct info_options {
 #define AT(field) offsetof(info_options, field)
 static const option info_table[] = {
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write it as JSON; - writes it to standard output"},
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {NULL},
 };
 static const option_group info_groups[] = {{"Options", info_table, 0}, {NULL}};
@@ -32,8 +32,8 @@ static void print_gpus(FILE *out, const stencil_machine *machine) {
         fprintf(out, "            %s, %s L2 cache, compute capability %d.%d\n",
                 stencil_bytes_text(gpu->memory_bytes, memory), stencil_bytes_text(gpu->l2_bytes, cache),
                 gpu->capability / 10, gpu->capability % 10);
-        fprintf(out, "            %d SMs at %.2f GHz%s\n", gpu->sm_count, 1e-6 * gpu->clock_khz,
-                gpu->cooperative ? "" : ", no cooperative launch");
+        fprintf(out, "            %d SM%s at %.2f GHz%s\n", gpu->sm_count, stencil_plural(gpu->sm_count),
+                1e-6 * gpu->clock_khz, gpu->cooperative ? "" : ", no cooperative launch");
         char processors[64];
         int node;
         stencil_topology_near(gpu->bus_id, processors, sizeof processors, &node);
@@ -82,7 +82,7 @@ static void print_info(FILE *out, const stencil_machine *machine) {
     char cache[32];
     fprintf(out, "stencil %s\n\n", STENCIL_VERSION);
     fprintf(out, "CPU         %d thread%s, %s kernels", machine->cpu_threads,
-            machine->cpu_threads == 1 ? "" : "s", machine->cpu_isa);
+            stencil_plural(machine->cpu_threads), machine->cpu_isa);
     if (machine->cpu_cache_bytes > 0)
         fprintf(out, ", %s last-level cache", stencil_bytes_text(machine->cpu_cache_bytes, cache));
     fprintf(out, "\nMemory      %s available\n", stencil_bytes_text(stencil_memory_available_bytes(), cache));

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "app/output.h"
 #include "app/target.h"
 #include "app/text.h"
 
@@ -44,7 +45,9 @@ stencil_status json_check_target(const char *target, bool force, const char *inp
 }
 
 static bool print(FILE *out, const void *root) {
-    return json_dumpf(root, out, FORMAT) == 0 && fputc('\n', out) != EOF;
+    /* What stands behind \u is the same to a reader, and passes a stream that becomes ASCII. */
+    const size_t escapes = out == stdout && output_is_ascii() ? JSON_ENSURE_ASCII : 0;
+    return json_dumpf(root, out, FORMAT | escapes) == 0 && fputc('\n', out) != EOF;
 }
 
 stencil_status json_write(const char *target, bool force, json_t *root) {

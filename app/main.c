@@ -39,6 +39,7 @@ static void print_overview(FILE *out) {
     for (int i = 0; i < COMMAND_COUNT; i++)
         options_print_wrapped(out, commands[i]->summary, fprintf(out, "  %-9s ", commands[i]->name), 12);
     fputs("  help      the options of a command: stencil help COMMAND\n"
+          "  version   of the program\n"
           "\nExamples:\n"
           "  stencil new p.h5 --problem poisson --size 129x129\n"
           "  stencil p.h5 --rtol 1e-10\n"
@@ -85,6 +86,16 @@ static char *join_command_line(int argc, char **argv) {
     return utf8;
 }
 
+static void print_version(FILE *out) {
+    fprintf(out, "stencil %s%s\n", STENCIL_VERSION,
+#ifdef STENCIL_HAVE_CUDA
+            " (CPU and CUDA)"
+#else
+            " (CPU only, built without CUDA)"
+#endif
+    );
+}
+
 static stencil_status run_command(const command *command, int argc, char **argv, const char *command_line,
                                   int *exit_code) {
     void *values = calloc(1, command->values_size);
@@ -94,14 +105,23 @@ static stencil_status run_command(const command *command, int argc, char **argv,
     call.command_line = command_line;
     if (status == STENCIL_OK && call.help)
         options_print_help(stdout, command);
+    else if (status == STENCIL_OK && call.version)
+        print_version(stdout);
     else if (status == STENCIL_OK)
         status = command->run(&call, exit_code);
     free(values);
     return status;
 }
 
-static stencil_status help(const char *name) {
-    if (name == NULL) {
+static bool is_one_of(const char *word, const char *a, const char *b, const char *c) {
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
+}
+
+/* "stencil help": of all, or of a command that is named. */
+static stencil_status help(int argc, char **argv) {
+    const char *name = argc > 0 ? argv[0] : "help";
+    CHECK(argc <= 1, USAGE, "'%s' is one argument too many: usage: stencil help [COMMAND]", argv[1]);
+    if (is_one_of(name, "help", "--help", "-h") || strcmp(name, "version") == 0) {
         print_overview(stdout);
         return STENCIL_OK;
     }
@@ -114,40 +134,30 @@ static stencil_status help(const char *name) {
     return STENCIL_OK;
 }
 
-/* A word that is no file and nearly a command was meant to be one. */
-static stencil_status check_misspelt(const char *word) {
+/* A word that is no file and nearly a command was meant to be one; so was one with a file behind it. */
+static stencil_status check_misspelt(const char *word, const char *next) {
     if (strpbrk(word, "-./") != NULL || access(word, F_OK) == 0)
         return STENCIL_OK;
     const char *nearest = options_nearest(word, command_name_of, NULL);
     CHECK(nearest == NULL, USAGE, "'%s' is neither a file nor a command, did you mean 'stencil %s'?", word,
           nearest);
+    CHECK(next == NULL || next[0] == '-', USAGE,
+          "'%s' is neither a file nor a command: 'stencil help' lists the commands", word);
     return STENCIL_OK;
-}
-
-static bool asks_for_help(const char *word) {
-    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
 static stencil_status dispatch(int argc, char **argv, int *exit_code) {
     const char *first = argc > 1 ? argv[1] : NULL;
     CHECK(first != NULL, USAGE, "an input file is missing: 'stencil help' shows how it is used");
-    if (asks_for_help(first))
-        return help(NULL);
-    if (strcmp(first, "help") == 0)
-        return help(argc > 2 && !asks_for_help(argv[2]) ? argv[2] : NULL);
-    if (strcmp(first, "--version") == 0) {
-        printf("stencil %s%s\n", STENCIL_VERSION,
-#ifdef STENCIL_HAVE_CUDA
-               " (CPU and CUDA)"
-#else
-               " (CPU only, built without CUDA)"
-#endif
-        );
+    if (is_one_of(first, "help", "--help", "-h"))
+        return help(argc - 2, argv + 2);
+    if (is_one_of(first, "--version", "-V", "version")) {
+        print_version(stdout);
         return STENCIL_OK;
     }
     const command *command = find_command(first);
     if (command == NULL)
-        TRY(check_misspelt(first));
+        TRY(check_misspelt(first, argv[2]));
     char *command_line = join_command_line(argc, argv);
     CHECK(command_line != NULL, NO_MEMORY, "no memory for the command line");
     const int skipped = command != NULL ? 2 : 1;

@@ -8,6 +8,7 @@
 #include "app/problem_options.h"
 #include "app/signals.h"
 #include "app/text.h"
+#include "app/threads.h"
 #include "inputs/generate.h"
 
 /* Relaxation without a criterion would stop after a fixed number of steps, converged or not. */
@@ -68,6 +69,7 @@ static stencil_status make_spec(const new_options *options, stencil_spec *spec) 
     for (int i = 0; i < spec->rank; i++)
         spec->extent[i] = options->size.value[spec->rank - 1 - i];
     TRY(problem_options_apply(&options->problem, spec));
+    TRY(problem_options_check_effect(&options->problem, spec));
     const bool relaxation = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
     if (relaxation && isnan(options->problem.rtol) && isnan(options->problem.atol) &&
         isnan(options->problem.tolerance))
@@ -107,6 +109,17 @@ static stencil_status check_size(const stencil_spec *spec) {
     return STENCIL_OK;
 }
 
+/* Options that the initial values do not look at. */
+static stencil_status check_effect(const invocation *call) {
+    const new_options *options = call->values;
+    const char *initial = initial_choice(options->initial);
+    CHECK(options->initial == STENCIL_INITIAL_RANDOM || !options_given(call, "seed"), USAGE,
+          "--seed is for --initial random: it has no effect on %s", initial);
+    CHECK(options->initial != STENCIL_INITIAL_ZERO || !options_given(call, "amplitude"), USAGE,
+          "--amplitude has no effect on --initial %s: leave it out, or give other initial values", initial);
+    return STENCIL_OK;
+}
+
 static stencil_status new_run(const invocation *call, int *exit_code) {
     const new_options *options = call->values;
     const char *path = call->operand[0];
@@ -123,7 +136,9 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
     CHECK(strcmp(path, "-") != 0, USAGE,
           "'-': an HDF5 file does not go to standard output: give a file name, ./- for a file called -");
     TRY(make_spec(options, &generate.spec));
+    TRY(check_effect(call));
     TRY(check_size(&generate.spec));
+    TRY(threads_start(-1));
     signals_collect();
     stencil_status status = stencil_generate(&generate);
     if (status == STENCIL_BAD_DATA) { /* all that it knows comes from options */

@@ -46,7 +46,7 @@ static stencil_status read_integer(const option *option, const char *text, void 
     return STENCIL_OK;
 }
 
-/* A finite decimal number of `length` characters, not negative. */
+/* A decimal number of `length` characters, not negative; what no double can hold becomes infinity. */
 static bool real_number(const char *text, size_t length, bool positive, double *number) {
     char digits[64];
     if (length == 0 || length >= sizeof digits || strspn(text, "0123456789.eE+-") < length)
@@ -55,7 +55,10 @@ static bool real_number(const char *text, size_t length, bool positive, double *
     digits[length] = '\0';
     char *end;
     *number = strtod(digits, &end);
-    return *end == '\0' && isfinite(*number) && (positive ? *number > 0 : *number >= 0);
+    /* 0 without being written as 0 */
+    if (*number == 0 && strcspn(digits, "123456789") < strcspn(digits, "eE"))
+        *number = digits[0] == '-' ? -INFINITY : INFINITY;
+    return *end == '\0' && (positive ? *number > 0 : *number >= 0);
 }
 
 static stencil_status real_refused(const option *option, const char *text) {
@@ -63,14 +66,24 @@ static stencil_status real_refused(const option *option, const char *text) {
          option->positive ? "positive" : "non-negative", option->none ? ", nor the word none" : "");
 }
 
+/* One number of an option's value `text`. */
+static stencil_status read_number(const option *option, const char *text, const char *at, size_t length,
+                                  double *number) {
+    if (!real_number(at, length, option->positive, number))
+        return real_refused(option, text);
+    CHECK(isfinite(*number), USAGE, "--%s: '%s' is out of range: a number is 0, or from 4.9e-324 to 1.8e308",
+          option->name, text);
+    CHECK(option->type != OPTION_REAL || option->maximum == 0 || *number <= (double)option->maximum, USAGE,
+          "--%s: '%s' is out of range: at most %" PRId64, option->name, text, option->maximum);
+    return STENCIL_OK;
+}
+
 static stencil_status read_real(const option *option, const char *text, void *target) {
     if (option->none && strcmp(text, "none") == 0) {
         *(double *)target = INFINITY;
         return STENCIL_OK;
     }
-    if (!real_number(text, strlen(text), option->positive, target))
-        return real_refused(option, text);
-    return STENCIL_OK;
+    return read_number(option, text, text, strlen(text), target);
 }
 
 static stencil_status read_reals(const option *option, const char *text, void *target) {
@@ -80,8 +93,7 @@ static stencil_status read_reals(const option *option, const char *text, void *t
         CHECK(list->count < option->maximum, USAGE, "--%s: '%s' has more than %" PRId64 " entries",
               option->name, text, option->maximum);
         const size_t length = element_length(at, ",");
-        if (!real_number(at, length, option->positive, &list->value[list->count++]))
-            return real_refused(option, text);
+        TRY(read_number(option, text, at, length, &list->value[list->count++]));
         at += length;
         if (*at == '\0')
             return STENCIL_OK;

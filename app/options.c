@@ -5,6 +5,7 @@
 
 #include "app/option_values.h"
 #include "base/words.h"
+#include "app/output.h"
 
 enum { COLUMNS = 80, HELP_COLUMN = 28, WORD_MAX = 64 };
 
@@ -30,14 +31,18 @@ const char *options_nearest(const char *word, const char *(*candidate)(const voi
     return nearest;
 }
 
-/* The index-th option of all groups, then "help". */
+/* The index-th option of all groups, then those of every command. */
 static const char *option_name_of(const void *context, int index) {
     const command *command = context;
     for (const option_group *group = command->groups; group->title != NULL; group++)
         for (const option *option = group->options; option->name != NULL; option++)
             if (index-- == 0)
                 return option->name;
-    return index == 0 ? "help" : NULL;
+    return index == 0 ? "help" : index == 1 ? "version" : NULL;
+}
+
+static bool is_called(const char *option, const char *name, size_t length) {
+    return option != NULL && strlen(option) == length && strncmp(option, name, length) == 0;
 }
 
 static const option *find_option(const command *command, const char *name, size_t length, char letter,
@@ -45,8 +50,9 @@ static const option *find_option(const command *command, const char *name, size_
     for (const option_group *group = command->groups; group->title != NULL; group++)
         for (const option *option = group->options; option->name != NULL; option++) {
             *in = group;
-            if (letter != 0 ? option->letter == letter
-                            : strlen(option->name) == length && strncmp(option->name, name, length) == 0)
+            if (letter != 0
+                    ? option->letter == letter
+                    : is_called(option->name, name, length) || is_called(option->old_name, name, length))
                 return option;
         }
     return NULL;
@@ -83,30 +89,41 @@ static stencil_status option_value(const option *option, const char *attached, c
     return STENCIL_OK;
 }
 
+/* Reads the value of an option that was met. */
+static stencil_status take(const option *option, const option_group *group, const char *value, void *values,
+                           invocation *call) {
+    if (!options_given(call, option->name) && call->given_count < OPTION_GIVEN_MAX)
+        call->given[call->given_count++] = option;
+    return option_read(option, value, target_of(values, group, option));
+}
+
+/* What every command knows. */
+static bool is_question(const char *name, char letter, invocation *call) {
+    call->help = letter == 'h' || strcmp(name, "help") == 0;
+    call->version = letter == 'V' || strcmp(name, "version") == 0;
+    return call->help || call->version;
+}
+
 static stencil_status read_long(const command *command, cursor *cursor, void *values, invocation *call) {
     const char *name = cursor->argv[cursor->at] + 2;
     const size_t length = strcspn(name, "=");
-    if (strcmp(name, "help") == 0) {
-        call->help = true;
+    if (is_question(name, 0, call))
         return STENCIL_OK;
-    }
     const option_group *group;
     const option *option = find_option(command, name, length, 0, &group);
     if (option == NULL)
         return unknown_option(command, name, length);
     const char *value;
     TRY(option_value(option, name[length] == '=' ? name + length + 1 : NULL, cursor, &value));
-    return option_read(option, value, target_of(values, group, option));
+    return take(option, group, value, values, call);
 }
 
 /* One argument of short options: flags can stand together, a value follows directly or as the next argument.
  */
 static stencil_status read_short(const command *command, cursor *cursor, void *values, invocation *call) {
     for (const char *letter = cursor->argv[cursor->at] + 1; *letter != '\0'; letter++) {
-        if (*letter == 'h') {
-            call->help = true;
+        if (is_question("", *letter, call))
             return STENCIL_OK;
-        }
         const option_group *group;
         const option *option = find_option(command, NULL, 0, *letter, &group);
         CHECK(option != NULL, USAGE, "unknown option '-%c': 'stencil help %s' lists the options", *letter,
@@ -114,7 +131,7 @@ static stencil_status read_short(const command *command, cursor *cursor, void *v
         const char *value = NULL;
         if (option->type != OPTION_FLAG)
             TRY(option_value(option, letter[1] != '\0' ? letter + 1 : NULL, cursor, &value));
-        TRY(option_read(option, value, target_of(values, group, option)));
+        TRY(take(option, group, value, values, call));
         if (option->type != OPTION_FLAG)
             return STENCIL_OK;
     }
@@ -138,7 +155,7 @@ stencil_status options_parse(const command *command, int argc, char **argv, void
                 TRY(option_read(option, option->preset, target_of(values, group, option)));
         }
     bool options = true;
-    for (cursor cursor = {argc, 0, argv}; cursor.at < argc && !call->help; cursor.at++) {
+    for (cursor cursor = {argc, 0, argv}; cursor.at < argc && !call->help && !call->version; cursor.at++) {
         const char *text = argv[cursor.at];
         if (options && strcmp(text, "--") == 0)
             options = false;
@@ -149,29 +166,34 @@ stencil_status options_parse(const command *command, int argc, char **argv, void
         else
             TRY(read_operand(command, text, call));
     }
-    CHECK(call->help || call->operand_count >= command->operand_min, USAGE,
-          "a file name is missing: usage: stencil %s", command->usage);
+    if (call->help || call->version)
+        return STENCIL_OK;
+    CHECK(call->operand_count >= command->operand_min, USAGE, "a file name is missing: usage: stencil %s",
+          command->usage);
+    for (int i = 0; i < call->given_count; i++)
+        CHECK(call->given[i]->needs == NULL || options_given(call, call->given[i]->needs), USAGE,
+              "--%s has no effect without --%s: give both", call->given[i]->name, call->given[i]->needs);
     return STENCIL_OK;
 }
 
-/* Bytes that take no column: the second and further ones of a UTF-8 character. */
-static int continuation_bytes(const char *text, int length) {
-    int count = 0;
-    for (int i = 0; i < length; i++)
-        count += ((unsigned char)text[i] & 0xC0) == 0x80;
-    return count;
+bool options_given(const invocation *call, const char *name) {
+    for (int i = 0; i < call->given_count; i++)
+        if (strcmp(call->given[i]->name, name) == 0)
+            return true;
+    return false;
 }
 
 void options_print_wrapped(FILE *out, const char *text, int column, int indent) {
     bool first = true; /* on its line */
     while (*text != '\0') {
-        const int length = (int)strcspn(text, " \n");
-        if (!first && column + 1 + length > COLUMNS - 1) {
+        const int length = (int)strcspn(text, " \n"), columns = output_columns(text, length);
+        if (!first && column + 1 + columns > COLUMNS - 1) {
             fprintf(out, "\n%*s", indent, "");
             column = indent;
             first = true;
         }
-        column += fprintf(out, "%s%.*s", first ? "" : " ", length, text) - continuation_bytes(text, length);
+        fprintf(out, "%s%.*s", first ? "" : " ", length, text);
+        column += !first + columns;
         first = false;
         text += length;
         if (*text == '\n') {
@@ -216,7 +238,7 @@ void options_print_help(FILE *out, const command *command) {
         for (const option *option = group->options; option->name != NULL; option++)
             print_option(out, option);
     }
-    fprintf(out, "\n  -h, --help                this help\n");
+    fprintf(out, "\n  -h, --help                this help\n  -V, --version             of the program\n");
     if (command->details != NULL) {
         fputc('\n', out);
         options_print_wrapped(out, command->details, 0, 0);

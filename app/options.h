@@ -7,15 +7,16 @@
 
 #include "base/base.h"
 
-enum { OPTION_LIST_MAX = 16, OPTION_OPERANDS_MAX = 16 };
+enum { OPTION_LIST_MAX = 16, OPTION_OPERANDS_MAX = 16, OPTION_GIVEN_MAX = 64 };
 
 /* Type of the value behind an option; in brackets what stands there when it was not given. */
 typedef enum option_type {
     OPTION_FLAG,    /* bool (false); takes no value */
     OPTION_TEXT,    /* const char * (NULL); points into argv */
     OPTION_INTEGER, /* int64_t (-1), minimum … maximum */
-    OPTION_REAL,    /* double (NaN): finite, not negative, or positive; the word "none" is INFINITY */
-    OPTION_CHOICE,  /* int (-1): index among the choices */
+    OPTION_REAL,   /* double (NaN): finite, not negative, or positive, and 0 only where 0 is written; the word
+                      "none" is INFINITY */
+    OPTION_CHOICE, /* int (-1): index among the choices */
     OPTION_CHOICES, /* option_list (count 0): comma-separated choices, at most `maximum` */
     OPTION_REALS,   /* option_reals (count 0): comma-separated, at most `maximum`, each as for OPTION_REAL */
     OPTION_SIZE,    /* option_list (count 0): NXxNY or NXxNYxNZ, kept in that order */
@@ -43,13 +44,15 @@ typedef struct option {
     const char *name; /* without dashes; NULL ends a table */
     char letter;      /* short form, or 0 */
     option_type type;
-    size_t offset;        /* of the value, from the group's base */
-    const char *argument; /* name of the value in --help; NULL for flags */
-    const char *help;     /* a sentence without full stop */
-    const char *preset;   /* parsed where the option is not given; NULL: none */
-    int64_t minimum, maximum;
-    bool positive;                    /* OPTION_REAL(S): 0 is not allowed */
-    bool none;                        /* OPTION_REAL: the word "none" is allowed */
+    size_t offset;            /* of the value, from the group's base */
+    const char *argument;     /* name of the value in --help; NULL for flags */
+    const char *help;         /* a sentence without full stop */
+    const char *preset;       /* parsed where the option is not given; NULL: none */
+    const char *old_name;     /* accepted, too; NULL: none */
+    const char *needs;        /* name of the option without which this one has no effect; NULL: none */
+    int64_t minimum, maximum; /* OPTION_REAL: only `maximum`, 0: none */
+    bool positive;            /* OPTION_REAL(S): 0 is not allowed */
+    bool none;                /* OPTION_REAL: the word "none" is allowed */
     const char *(*choice)(int index); /* names that OPTION_CHOICE(S) accepts, NULL behind the last one */
 } option;
 
@@ -80,7 +83,9 @@ struct invocation {
     const void *values; /* values_size bytes */
     int operand_count;
     const char *operand[OPTION_OPERANDS_MAX];
-    bool help;                /* --help or -h was met; nothing behind it was read */
+    bool help, version; /* --help or -h, --version or -V was met; nothing behind it was read */
+    int given_count;    /* options on the command line, each once */
+    const option *given[OPTION_GIVEN_MAX];
     const char *command_line; /* all of it, quoted for a shell; set by main.c */
 };
 
@@ -88,6 +93,9 @@ struct invocation {
  * (values_size bytes) and *call. The last one of equal options wins. USAGE with a message that names the
  * option and what it accepts. */
 stencil_status options_parse(const command *command, int argc, char **argv, void *values, invocation *call);
+
+/* Whether an option was given, whatever its value. */
+bool options_given(const invocation *call, const char *name);
 
 /* Prints the help of a command at 80 columns. */
 void options_print_help(FILE *out, const command *command);

@@ -1,14 +1,139 @@
+#define _GNU_SOURCE /* fopencookie, strcasestr */
 #include "app/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 static int failed = 0; /* errno of the first failure */
+static bool ascii = false;
 
-void output_start(void) {
+/* A stream on its way to a descriptor. */
+typedef struct plain {
+    int fd;
+    char character[4]; /* the UTF-8 character whose bytes are coming in, [have] of [want] */
+    int have, want;
+    char ready[1024];
+    size_t used;
+    bool failed;
+} plain;
+
+static plain out = {.fd = STDOUT_FILENO}, err = {.fd = STDERR_FILENO};
+
+/* The characters of our texts that are not ASCII, those that may come, and what stands for them. */
+static const char *const forms[][2] = {
+    {"µ", "u"},  {"×", "x"},      {"·", "*"},      {"²", "2"},      {"³", "3"},
+    {"–", "-"},  {"−", "-"},      {"…", "..."},    {"→", "->"},     {"≤", "<="},
+    {"≥", ">="}, {"±", "+-"},     {"’", "'"},      {"“", "\""},     {"”", "\""},
+    {"‖", "||"}, {"λ", "lambda"}, {"\u00a0", " "}, {"\u2009", " "}, {"\u202f", " "},
+};
+
+/* What stands for a character of `length` bytes: a form, or its bytes as \x.. (returned). */
+static const char *plain_form(const char *character, int length, char text[17]) {
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (strncmp(forms[i][0], character, (size_t)length) == 0 && forms[i][0][length] == '\0')
+            return forms[i][1];
+    for (int i = 0; i < length; i++)
+        snprintf(text + 4 * i, 5, "\\x%02x", (unsigned char)character[i]);
+    return text;
+}
+
+/* Bytes of the character that starts with `first`; 1 where none does. */
+static int character_bytes(char first) {
+    const unsigned char c = (unsigned char)first;
+    return c >= 0xf0 && c < 0xf8 ? 4 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xc0 && c < 0xe0 ? 2 : 1;
+}
+
+static bool is_continuation(char c) {
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+int output_columns(const char *text, int length) {
+    int columns = 0;
+    for (int i = 0, bytes; i < length; i += bytes) {
+        char form[17];
+        bytes = 1;
+        while (bytes < character_bytes(text[i]) && i + bytes < length && is_continuation(text[i + bytes]))
+            bytes++;
+        columns +=
+            ascii && (unsigned char)text[i] >= 0x80 ? (int)strlen(plain_form(text + i, bytes, form)) : 1;
+    }
+    return columns;
+}
+
+static void send_ready(plain *p) {
+    for (size_t sent = 0; sent < p->used && !p->failed;) {
+        const ssize_t bytes = write(p->fd, p->ready + sent, p->used - sent);
+        if (bytes >= 0)
+            sent += (size_t)bytes;
+        else
+            p->failed = errno != EINTR;
+    }
+    p->used = 0;
+}
+
+static void put(plain *p, const char *text, size_t length) {
+    if (p->used + length > sizeof p->ready)
+        send_ready(p);
+    memcpy(p->ready + p->used, text, length);
+    p->used += length;
+}
+
+static void end_character(plain *p) {
+    char text[17];
+    if (p->have > 0) {
+        const char *form = plain_form(p->character, p->have, text);
+        put(p, form, strlen(form));
+    }
+    p->have = 0;
+}
+
+static ssize_t write_plain(void *cookie, const char *text, size_t size) {
+    plain *p = cookie;
+    p->failed = false;
+    for (size_t i = 0; i < size; i++) {
+        if (p->have > 0 && !is_continuation(text[i]))
+            end_character(p);
+        if ((unsigned char)text[i] < 0x80) {
+            put(p, text + i, 1);
+            continue;
+        }
+        if (p->have == 0)
+            p->want = character_bytes(text[i]);
+        p->character[p->have++] = text[i];
+        if (p->have == p->want)
+            end_character(p);
+    }
+    send_ready(p);
+    return p->failed ? 0 : (ssize_t)size;
+}
+
+/* The stream that takes the place of `old`; `old` where there is no memory for it. */
+static FILE *make_plain(plain *p, FILE *old) {
+    FILE *stream = fopencookie(p, "w", (cookie_io_functions_t){.write = write_plain});
+    if (stream == NULL)
+        return old;
+    setvbuf(stream, NULL, p->fd == STDERR_FILENO ? _IONBF : isatty(p->fd) ? _IOLBF : _IOFBF, BUFSIZ);
+    return stream;
+}
+
+/* POSIX, 8.2: the first of these that is set and not empty counts. Asked here and not by setlocale(), which
+ * knows only locales that are installed. */
+static bool locale_is_utf8(void) {
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i]);
+        if (value == NULL || value[0] == '\0')
+            continue;
+        return strcasestr(value, "UTF-8") != NULL || strcasestr(value, "UTF8") != NULL;
+    }
+    return false;
+}
+
+static void open_descriptors(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) != -1 || errno != EBADF)
             continue;
@@ -17,6 +142,19 @@ void output_start(void) {
         if (opened < 0)
             return;
     }
+}
+
+void output_start(void) {
+    open_descriptors();
+    ascii = !locale_is_utf8();
+    if (!ascii)
+        return;
+    stdout = make_plain(&out, stdout);
+    stderr = make_plain(&err, stderr);
+}
+
+bool output_is_ascii(void) {
+    return ascii;
 }
 
 void output_flush(void) {

@@ -128,3 +128,25 @@ stencil_status problem_options_apply(const problem_options *options, stencil_spe
         spec->check_every = options->check_every;
     return STENCIL_OK;
 }
+
+stencil_status problem_options_check_effect(const problem_options *options, const stencil_spec *spec) {
+    const stencil_kind kind = spec->kind;
+    const bool relaxation = kind == STENCIL_KIND_LAPLACE || kind == STENCIL_KIND_POISSON;
+    const struct {
+        const char *name, *problems;
+        bool given, used;
+    } row[] = {
+        {"omega", "laplace and poisson", !isnan(options->omega), relaxation},
+        {"diffusivity", "heat", !isnan(options->diffusivity), kind == STENCIL_KIND_HEAT},
+        {"dt", "heat", !isnan(options->dt), kind == STENCIL_KIND_HEAT},
+        {"spacing", "laplace, poisson and heat", options->spacing.count > 0, kind != STENCIL_KIND_NONE},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        CHECK(!row[i].given || row[i].used, USAGE, "--%s is for problem %s: it has no effect on %s%s",
+              row[i].name, row[i].problems,
+              kind != STENCIL_KIND_NONE  ? stencil_kind_names[kind]
+              : spec->stencil[0] != '\0' ? "stencil "
+                                         : "given weights",
+              kind == STENCIL_KIND_NONE ? spec->stencil : "");
+    return STENCIL_OK;
+}

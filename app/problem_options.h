@@ -30,4 +30,7 @@ const char *precision_choice(int index);
  * a stencil replaces a problem. USAGE: a list does not suit spec->rank (0: not known yet). */
 stencil_status problem_options_apply(const problem_options *options, stencil_spec *spec);
 
+/* USAGE for an option that has no effect on the problem that *spec, the options applied, states. */
+stencil_status problem_options_check_effect(const problem_options *options, const stencil_spec *spec);
+
 #endif

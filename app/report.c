@@ -41,13 +41,13 @@ static const char *device_text(const run_record *run, char *text, size_t size) {
     const stencil_plan *plan = run->plan;
     if (plan->backend == STENCIL_BACKEND_GPU) {
         size_t at = (size_t)snprintf(text, size, "%s (device%s ", run->machine->gpu[plan->part[0].gpu].name,
-                                     plan->cut.parts > 1 ? "s" : "");
+                                     stencil_plural(plan->cut.parts));
         for (int p = 0; p < plan->cut.parts && at < size; p++)
             at += (size_t)snprintf(text + at, size - at, "%s%d", p > 0 ? "," : "", plan->part[p].gpu);
         if (at < size)
             snprintf(text + at, size - at, ")");
     } else
-        snprintf(text, size, "%d thread%s, %s", run->plan->threads, run->plan->threads == 1 ? "" : "s",
+        snprintf(text, size, "%d thread%s, %s", run->plan->threads, stencil_plural(run->plan->threads),
                  run->machine->cpu_isa);
     if (plan->cut.parts > 1)
         snprintf(text + strlen(text), size - strlen(text), ", %d parts", plan->cut.parts);
@@ -143,8 +143,10 @@ static void print_parts(FILE *out, const run_record *run) {
         for (int axis = STENCIL_X, at = 0; axis >= first && plan->cut.parts > 1; axis--)
             at += snprintf(begin + at, sizeof begin - (size_t)at, "%s %s %" PRId64,
                            axis < STENCIL_X ? "," : " from", names[axis], part->first[axis]);
-        report_print_entry(out, title, "%d of %d%s: %s updated cells%s", p + 1, plan->cut.parts, where,
-                           text_extent(part->n + first, rank, extent, sizeof extent), begin);
+        report_print_entry(out, title, "%d of %d%s: %s updated cell%s%s", p + 1, plan->cut.parts, where,
+                           text_extent(part->n + first, rank, extent, sizeof extent),
+                           stencil_plural(part->n[STENCIL_Z] * part->n[STENCIL_Y] * part->n[STENCIL_X]),
+                           begin);
     }
     if (plan->cut.parts > 1)
         report_print_entry(
@@ -165,14 +167,15 @@ static void print_launch(FILE *out, const run_record *run) {
         report_print_entry(out, "Tiles", "%s of %s cells%s", text_count(plan->part[0].tile_count, count),
                            text_extent(plan->tile + first, run->problem->rank, text, sizeof text),
                            several ? " in part 1" : "");
-        report_print_entry(out, "Launch",
-                           "%d blocks of %d x %d threads%s, %d per SM,\n%d registers per thread",
-                           plan->part[0].grid_blocks, plan->block_x, plan->block_y,
-                           several ? " in part 1" : "", plan->blocks_per_sm, plan->registers);
+        report_print_entry(
+            out, "Launch", "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread",
+            plan->part[0].grid_blocks, stencil_plural(plan->part[0].grid_blocks), plan->block_x,
+            plan->block_y, several ? " in part 1" : "", plan->blocks_per_sm, plan->registers);
     } else {
-        report_print_entry(out, "Tiles", "rows of %s cells, %s for each thread",
-                           text_count(plan->tile[STENCIL_X], text), text_count(plan->tile[STENCIL_Y], count));
-        report_print_entry(out, "Launch", "%d thread%s", plan->threads, plan->threads == 1 ? "" : "s");
+        report_print_entry(out, "Tiles", "rows of %s cell%s, %s for each thread",
+                           text_count(plan->tile[STENCIL_X], text), stencil_plural(plan->tile[STENCIL_X]),
+                           text_count(plan->tile[STENCIL_Y], count));
+        report_print_entry(out, "Launch", "%d thread%s", plan->threads, stencil_plural(plan->threads));
     }
 }
 

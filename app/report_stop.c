@@ -40,8 +40,9 @@ void report_print_limits(FILE *out, const stencil_stop *stop) {
     if (has_criterion(stop))
         snprintf(residual, sizeof residual, ", until the residual (%s) is under %s",
                  stencil_norm_names[stop->norm], criteria_text(stop, criteria));
-    report_print_entry(out, "Steps", "%s%s%s\nresidual every %s steps", residual[0] != '\0' ? "at most " : "",
-                       text_count(stop->steps, steps), residual, text_count(stop->check_every, every));
+    report_print_entry(out, "Steps", "%s%s%s\nresidual every %s step%s",
+                       residual[0] != '\0' ? "at most " : "", text_count(stop->steps, steps), residual,
+                       text_count(stop->check_every, every), stencil_plural(stop->check_every));
 }
 
 static const char *const why[STENCIL_REASON_COUNT] = {
@@ -173,7 +174,7 @@ void report_print_failure(FILE *out, const run_record *run) {
     fprintf(out, "stencil: %s: ", text_escape(run->input, name, sizeof name));
     switch (report->reason) {
     case STENCIL_REASON_NOT_CONVERGED:
-        fprintf(out, "not converged in %" PRId64 " steps: ", report->steps);
+        fprintf(out, "not converged in %" PRId64 " step%s: ", report->steps, stencil_plural(report->steps));
         if (isnan(last_residual(report))) /* no step, no residual */
             fprintf(out, "no residual yet");
         else

@@ -84,20 +84,20 @@ static const option parts_table[] = {
 static const option trial_table[] = {
     {"barrier-timeout", 0, OPTION_REAL, AT(barrier_timeout), "S",
      .help = "a block that waits longer than this for others ends the run, exit code 70", .preset = "10",
-     .positive = true},
+     .maximum = 1000000000, .positive = true},
     {"inject-delay", 0, OPTION_INTEGER, AT(inject_delay), "NS",
      .help = "make a random quarter of the blocks late by up to NS nanoseconds before each barrier; the "
              "result must "
              "not change",
      .minimum = 1, .maximum = 1000000000},
     {"inject-seed", 0, OPTION_INTEGER, AT(inject_seed), "N", .help = "of who is late and how much (1)",
-     .minimum = 0, .maximum = UINT32_MAX},
+     .needs = "inject-delay", .minimum = 0, .maximum = UINT32_MAX},
     {"inject-absent", 0, OPTION_INTEGER, AT(inject_absent), "STEP",
      .help = "block 1 never arrives after step STEP: the run must end with exit code 70", .minimum = 1,
      .maximum = INT64_MAX},
     {"inject-absent-part", 0, OPTION_INTEGER, AT(inject_absent_part), "N",
-     .help = "with --inject-absent: not block 1, but all blocks of part N (from 0 on)", .minimum = 0,
-     .maximum = STENCIL_PARTS_MAX - 1},
+     .help = "with --inject-absent: not block 1, but all blocks of part N (from 0 on)",
+     .needs = "inject-absent", .minimum = 0, .maximum = STENCIL_PARTS_MAX - 1},
     {NULL},
 };
 static const option output_table[] = {
@@ -163,8 +163,6 @@ static stencil_status check_contradictions(const run_options *options) {
           "--gpus and --parts contradict each other: --parts cuts a run on the CPU");
     CHECK(options->device != STENCIL_BACKEND_GPU || options->parts < 0, USAGE,
           "--device gpu and --parts contradict each other: --parts cuts a run on the CPU");
-    CHECK(options->inject_absent_part < 0 || options->inject_absent > 0, USAGE,
-          "--inject-absent-part goes with --inject-absent: give both");
     CHECK(options->output == NULL || !options->no_output, USAGE,
           "--output and --no-output contradict each other: give one of them");
     CHECK(options->output == NULL || strcmp(options->output, "-") != 0, USAGE,
@@ -179,6 +177,7 @@ static stencil_status describe_problem(run_state *state) {
     TRY(stencil_input_open(&state->input, state->call->operand[0], &spec));
     stencil_input_notes(state->input, &state->notes);
     TRY(problem_options_apply(&state->options->problem, &spec));
+    TRY(problem_options_check_effect(&state->options->problem, &spec));
     TRY(text_name_file(stencil_problem_resolve(&state->problem, &spec), state->call->operand[0]));
     report_note_start(&state->problem, &state->notes);
     return STENCIL_OK;
@@ -231,6 +230,18 @@ static stencil_status make_plan(run_state *state) {
     const stencil_status status = stencil_plan_make(&state->plan, &state->problem, &run, &state->machine);
     /* What is wrong is the size of the problem, not an option. */
     return text_name_out_of_memory(status, state->call->operand[0]);
+}
+
+/* Options that the plan does not look at. */
+static stencil_status check_effect(const run_state *state) {
+    const run_options *options = state->options;
+    const stencil_plan *plan = &state->plan;
+    CHECK(plan->cut.parts > 1 || (options->halo == STENCIL_HALO_AUTO && !options->overlap), USAGE,
+          "--%s has no effect in one part: leave it out, or give --gpus or --parts",
+          options->overlap ? "overlap" : "halo");
+    CHECK(plan->barrier != STENCIL_BARRIER_none || !options_given(state->call, "barrier-timeout"), USAGE,
+          "--barrier-timeout is for persistent loops: it has no effect on --sync %s", plan->strategy);
+    return STENCIL_OK;
 }
 
 /* The directory of a name and its last part. */
@@ -358,6 +369,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     TRY(check_contradictions(options));
     TRY(describe_problem(state));
     TRY(make_plan(state));
+    TRY(check_effect(state));
     TRY(prepare_output(state));
     *record = (run_record){.input = state->call->operand[0],
                            .output = state->output_options.path,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/options.h"
+#include "app/output.h"
 
 void table_add_column(table *t, const char *header, bool left, int optional) {
     if (t->column_count == TABLE_COLUMNS_MAX)
@@ -30,8 +31,17 @@ void table_add_cell(table *t, const char *format, ...) {
         return;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(row->cell[row->cell_count++], TABLE_CELL_SIZE, format, arguments);
+    const size_t size = 1 + (size_t)vsnprintf(NULL, 0, format, arguments);
     va_end(arguments);
+    char *cell = malloc(size);
+    if (cell == NULL) {
+        t->no_memory = true;
+        return;
+    }
+    va_start(arguments, format);
+    vsnprintf(cell, size, format, arguments);
+    va_end(arguments);
+    row->cell[row->cell_count++] = cell;
 }
 
 void table_set_rest(table *t, const char *format, ...) {
@@ -43,17 +53,13 @@ void table_set_rest(table *t, const char *format, ...) {
     va_end(arguments);
 }
 
-/* Characters of UTF-8 text on a terminal; no wide ones are printed here. */
-static int characters(const char *text) {
-    int count = 0;
-    for (; *text != '\0'; text++)
-        count += ((unsigned char)*text & 0xc0) != 0x80;
-    return count;
+static int columns(const char *text) {
+    return output_columns(text, (int)strlen(text));
 }
 
 /* Prints a cell; blanks wait in *blank until something follows them, so that no line ends in them. */
 static void print_cell(FILE *out, int *blank, const char *text, int width, bool left) {
-    const int pad = width - characters(text);
+    const int pad = width - columns(text);
     *blank += left ? 0 : pad;
     if (text[0] != '\0') {
         fprintf(out, "%*s%s", *blank, "", text);
@@ -88,11 +94,11 @@ static int width_of(const table *t, int column) {
     int width = 0;
     for (int i = 0; i < header_lines(t->column[column].header); i++) {
         header_word(t->column[column].header, i, word);
-        width = characters(word) > width ? characters(word) : width;
+        width = columns(word) > width ? columns(word) : width;
     }
     for (int r = 0; r < t->row_count; r++)
-        if (column < t->row[r].cell_count && characters(t->row[r].cell[column]) > width)
-            width = characters(t->row[r].cell[column]);
+        if (column < t->row[r].cell_count && columns(t->row[r].cell[column]) > width)
+            width = columns(t->row[r].cell[column]);
     return width;
 }
 
@@ -226,6 +232,9 @@ void table_print_markdown(FILE *out, const table *t) {
 }
 
 void table_destroy(table *t) {
+    for (int r = 0; r < t->row_count; r++)
+        for (int c = 0; c < t->row[r].cell_count; c++)
+            free(t->row[r].cell[c]);
     free(t->row);
     *t = (table){0};
 }

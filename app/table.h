@@ -16,7 +16,7 @@ typedef struct table_column {
 } table_column;
 
 typedef struct table_row {
-    char cell[TABLE_COLUMNS_MAX][TABLE_CELL_SIZE];
+    char *cell[TABLE_COLUMNS_MAX]; /* owned, as long as they are */
     int cell_count;
     char rest[TABLE_REST_SIZE]; /* text in place of the columns that have no cell, or "" */
 } table_row;
@@ -27,7 +27,7 @@ typedef struct table {
     table_column column[TABLE_COLUMNS_MAX];
     int row_count;
     table_row *row; /* owned */
-    bool no_memory; /* a row is missing for want of memory */
+    bool no_memory; /* a row or a cell is missing for want of memory */
 } table;
 
 /* Appends a column. */

@@ -18,8 +18,11 @@ const char *text_duration(double seconds, char text[TEXT_SIZE]) {
         snprintf(text, TEXT_SIZE, "%.3g s", seconds);
     else if (whole < 3600)
         snprintf(text, TEXT_SIZE, "%ld min %02ld s", whole / 60, whole % 60);
-    else
+    else if (whole < 172800)
         snprintf(text, TEXT_SIZE, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
+    else
+        snprintf(text, TEXT_SIZE, seconds < 1e8 ? "%.0f days" : "%.3g years",
+                 seconds / (seconds < 1e8 ? 86400 : 31556952));
     return text;
 }
 

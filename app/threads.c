@@ -3,8 +3,11 @@
 #include <ctype.h>
 #include <omp.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/memory.h"
 
 /* Threads that wait for each other, so that all of them exist at once. */
 typedef struct crowd {
@@ -57,24 +60,41 @@ static int64_t start_and_join(pthread_t *thread, int64_t count, int *number) {
     return started;
 }
 
+/* Who asks for so many threads, for messages. */
+static const char *asker(int64_t count, int64_t threads, char text[64]) {
+    const char *const format = count > 0                           ? "--threads %lld%.0s"
+                               : getenv("OMP_NUM_THREADS") != NULL ? "OMP_NUM_THREADS: %lld thread%s"
+                                                                   : "%lld thread%s, one for each processor";
+    snprintf(text, 64, format, (long long)threads, stencil_plural(threads));
+    return text;
+}
+
+static int64_t smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
 stencil_status threads_start(int64_t count) {
-    if (count <= 0)
-        return STENCIL_OK;
-    pthread_t *thread = calloc((size_t)count, sizeof *thread);
-    CHECK(thread != NULL, NO_MEMORY, "no memory for --threads %lld", (long long)count);
+    const int64_t threads = count > 0 ? count : smaller(omp_get_max_threads(), omp_get_thread_limit());
+    char who[64];
+    CHECK(threads <= THREADS_MAX, USAGE, "%s are too many: at most %d", asker(count, threads, who),
+          THREADS_MAX);
+    pthread_t *thread = calloc((size_t)threads, sizeof *thread);
+    CHECK(thread != NULL, NO_MEMORY, "%s: no memory", asker(count, threads, who));
     int number = 0;
     /* One more than OpenMP starts leaves room for what it needs besides. */
-    const int64_t started = count == 1 ? count : start_and_join(thread, count, &number);
+    const int64_t started = threads == 1 ? threads : start_and_join(thread, threads, &number);
     free(thread);
-    CHECK(started == count, NO_MEMORY,
-          "--threads %lld: the system starts only %lld threads (%s); give fewer, or raise 'ulimit -v' or "
-          "'ulimit -u'",
-          (long long)count, (long long)started, strerror(number));
-    omp_set_num_threads((int)count);
+    CHECK(started == threads, NO_MEMORY,
+          "%s: the system starts only %lld (%s); give fewer, or raise 'ulimit -v' or 'ulimit -u'",
+          asker(count, threads, who), (long long)started, strerror(number));
+    omp_set_num_threads((int)threads);
     /* The team starts while there is room: what is allocated from here on knows of its stacks. */
     int team = 0;
 #pragma omp parallel reduction(+ : team)
     team++;
     CHECK(team > 0, INTERNAL, "OpenMP starts no thread");
+    CHECK(stencil_memory_address_space_left_bytes() > 0, NO_MEMORY,
+          "%s: the limit of address space leaves no room beside them; give fewer, or raise 'ulimit -v'",
+          asker(count, threads, who));
     return STENCIL_OK;
 }

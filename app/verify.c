@@ -7,7 +7,9 @@
 #include "app/commands.h"
 #include "app/h5file.h"
 #include "app/json.h"
+#include "app/progress.h"
 #include "app/reference.h"
+#include "app/signals.h"
 #include "app/text.h"
 #include "app/threads.h"
 #include "inputs/inputs.h"
@@ -27,7 +29,7 @@ static const option verify_table[] = {
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
     {NULL},
 };
@@ -77,7 +79,9 @@ static stencil_status read_provenance(verification *v) {
     TRY(h5_dataset_open(&v->u, v->output, "/u", give_result));
     int64_t done = 0;
     TRY(h5_read_integer(v->u.file, v->output, "/provenance", "steps_done", &done));
-    CHECK(done >= 0, BAD_DATA, "'%s': attribute steps_done of /provenance is negative", v->output);
+    CHECK(done >= 0 && done <= STENCIL_STEPS_MAX, BAD_DATA,
+          "'%s': attribute steps_done of /provenance is %" PRId64 ": a number of steps is from 0 to %" PRId64,
+          v->output, done, STENCIL_STEPS_MAX);
     /* Results of version 0.1.0 count no steps_total: their steps are all of them. */
     v->steps = v->problem.spec.steps_total >= 0 ? v->problem.spec.steps_total : done;
     v->first = v->steps - done;
@@ -224,9 +228,18 @@ static void check_first(verification *v) {
     check_value(&v->residuals, 0, first, v->residual_first);
 }
 
-static void make_steps(verification *v, int64_t looked) {
-    for (int64_t step = v->first + 1; step <= v->steps; step++) {
-        reference_step(&v->reference, step);
+/* Shows how far it is, as a run does. INTERRUPTED on request, after a whole step. */
+static stencil_status make_steps(verification *v, int64_t looked, bool quiet) {
+    int64_t step = v->first;
+    stencil_problem shown = v->problem;
+    progress progress;
+    shown.stop = (stencil_stop){.steps = v->steps, .rtol = NAN, .atol = NAN};
+    shown.origin.steps = v->first;
+    progress_start(&progress, &shown, quiet);
+    signals_catch();
+    while (step < v->steps && signals_caught == 0) {
+        reference_step(&v->reference, ++step);
+        progress_tick(&progress, step, NAN);
         if (step == v->first + 1 && !isnan(v->residual_first) && !v->criterion_known)
             check_first(v);
         if (looked < v->residuals.of && v->history_step[looked] == step) {
@@ -234,6 +247,11 @@ static void make_steps(verification *v, int64_t looked) {
             looked++;
         }
     }
+    progress_end(&progress);
+    CHECK(step == v->steps, INTERRUPTED,
+          "interrupted after step %" PRId64 " of %" PRId64 ": '%s' is not verified", step, v->steps,
+          v->output);
+    return STENCIL_OK;
 }
 
 /* Reads the output's /u over the reference's older field, which is not needed any more. */
@@ -255,11 +273,12 @@ static stencil_status compare_fields(verification *v) {
 static void print_mismatch(const mismatch *m, const char *name, const char *where, const char *unit) {
     char count[TEXT_SIZE], of[TEXT_SIZE];
     if (m->count == 0) {
-        printf("  %-10s %s of %s %s equal\n", name, text_count(m->of, count), text_count(m->of, of), unit);
+        printf("  %-10s %s of %s %s%s equal\n", name, text_count(m->of, count), text_count(m->of, of), unit,
+               stencil_plural(m->of));
         return;
     }
-    printf("  %-10s differs in %s of %s %s, first at %s:\n", name, text_count(m->count, count),
-           text_count(m->of, of), unit, where);
+    printf("  %-10s differs in %s of %s %s%s, first at %s:\n", name, text_count(m->count, count),
+           text_count(m->of, of), unit, stencil_plural(m->of), where);
     printf("             reference %.17g, file %.17g\n", m->expected, m->found);
 }
 
@@ -274,10 +293,10 @@ static void print_result(const verification *v) {
                  line % extent[STENCIL_Y], x);
     snprintf(index, sizeof index, "[%" PRId64 "]", v->residuals.first);
     const bool equal = v->cells.count == 0 && v->residuals.count == 0;
-    printf("%s: %s after %s steps\n", text_escape(v->output, name, sizeof name),
-           equal ? "verified" : "NOT verified", text_count(v->steps, steps));
-    print_mismatch(&v->cells, "/u", where, "cells");
-    print_mismatch(&v->residuals, "/residual", index, "values");
+    printf("%s: %s after %s step%s\n", text_escape(v->output, name, sizeof name),
+           equal ? "verified" : "NOT verified", text_count(v->steps, steps), stencil_plural(v->steps));
+    print_mismatch(&v->cells, "/u", where, "cell");
+    print_mismatch(&v->residuals, "/residual", index, "value");
 }
 
 static json_t *mismatch_json(const mismatch *m) {
@@ -308,7 +327,7 @@ static stencil_status verify_stages(const verify_options *options, verification 
     TRY(reference_create(&v->reference, &v->problem));
     TRY(read_fields(v));
     TRY(take_origin(v, &checked));
-    make_steps(v, checked);
+    TRY(make_steps(v, checked, options->quiet));
     TRY(compare_fields(v));
     if (v->cells.count > 0 || v->residuals.count > 0)
         *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);

@@ -21,6 +21,10 @@ double stencil_clock_s(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+const char *stencil_plural(int64_t count) {
+    return count == 1 ? "" : "s";
+}
+
 const char *stencil_bytes_text(int64_t bytes, char text[32]) {
     static const char *const unit[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double value = (double)bytes;

@@ -39,6 +39,9 @@ stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const cha
  * groups leave (all of them up to the root) and what its limit of address space (ulimit -v) leaves. */
 int64_t stencil_memory_available_bytes(void);
 
+/* What follows a noun behind a count: "" or "s". */
+const char *stencil_plural(int64_t count);
+
 /* "1.50 GiB" into text (returned). */
 const char *stencil_bytes_text(int64_t bytes, char text[32]);
 

@@ -108,6 +108,9 @@ int64_t stencil_memory_group_left_bytes(const char *membership, const char *moun
     return least;
 }
 
+/* Left to HDF5, which does not look whether it was given what it asked for. */
+enum { LIBRARY_BYTES = 4 << 20 };
+
 int64_t stencil_memory_address_space_left_bytes(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > INT64_MAX)
@@ -116,6 +119,7 @@ int64_t stencil_memory_address_space_left_bytes(void) {
     int64_t used = 0;
     if (pages == INT64_MAX || !stencil_multiply(pages, page, &used))
         return (int64_t)limit.rlim_cur;
+    used += LIBRARY_BYTES;
     return (int64_t)limit.rlim_cur > used ? (int64_t)limit.rlim_cur - used : 0;
 }
 

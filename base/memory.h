@@ -14,7 +14,7 @@ extern "C" {
  * kernel would give back at once (inactive_file) counts as free. */
 int64_t stencil_memory_group_left_bytes(const char *membership, const char *mount);
 
-/* Bytes of address space left under RLIMIT_AS; INT64_MAX: no limit. */
+/* Bytes of address space left under RLIMIT_AS, less some for libraries; INT64_MAX: no limit. */
 int64_t stencil_memory_address_space_left_bytes(void);
 
 #ifdef __cplusplus

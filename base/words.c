@@ -1,11 +1,18 @@
 #include "base/words.h"
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum { WORD_MAX = 64 };
 
 static int smaller(int a, int b) {
     return a < b ? a : b;
+}
+
+/* Whatever their case. */
+static bool same_letter(char a, char b) {
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
 int stencil_edit_distance(const char *a, const char *b) {
@@ -20,7 +27,7 @@ int stencil_edit_distance(const char *a, const char *b) {
     for (int i = 1; i <= m; i++)
         for (int j = 1; j <= n; j++) {
             int least = smaller(distance[i - 1][j], distance[i][j - 1]) + 1;
-            least = smaller(least, distance[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+            least = smaller(least, distance[i - 1][j - 1] + !same_letter(a[i - 1], b[j - 1]));
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
                 least = smaller(least, distance[i - 2][j - 2] + 1);
             distance[i][j] = least;

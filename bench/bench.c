@@ -72,15 +72,19 @@ static stencil_status choose_gpus(stencil_bench_options *options, const stencil_
     return STENCIL_OK;
 }
 
+static stencil_backend choose_backend(stencil_backend asked, const stencil_machine *machine) {
+    if (asked != STENCIL_BACKEND_AUTO)
+        return asked;
+    return machine->gpu_count > 0 ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
+}
+
 static stencil_status choose_device(stencil_bench_options *options, const stencil_machine *machine, bool many,
                                     stencil_bench_result *result) {
-    if (options->backend == STENCIL_BACKEND_AUTO)
-        options->backend = machine->gpu_count > 0 ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
-    result->backend = options->backend;
+    result->backend = options->backend = choose_backend(options->backend, machine);
     if (options->backend == STENCIL_BACKEND_GPU)
         return choose_gpus(options, machine, many, result->device, sizeof result->device);
     snprintf(result->device, sizeof result->device, "%d thread%s, %s", machine->cpu_threads,
-             machine->cpu_threads == 1 ? "" : "s", machine->cpu_isa);
+             stencil_plural(machine->cpu_threads), machine->cpu_isa);
     return STENCIL_OK;
 }
 
@@ -97,6 +101,15 @@ stencil_status stencil_bench_check(const stencil_bench_options *options, const s
     stencil_bench_result result;
     TRY(check_options(options));
     return choose_device(&chosen, machine, true, &result);
+}
+
+unsigned stencil_bench_uses(int index, const stencil_bench_options *options, const stencil_machine *machine) {
+    const stencil_benchmark *benchmark = benchmarks[index].benchmark;
+    const bool on_gpu = choose_backend(options->backend, machine) == STENCIL_BACKEND_GPU;
+    if ((on_gpu ? benchmark->run_gpu : benchmark->run_cpu) == NULL)
+        return ~0u;
+    return (on_gpu ? benchmark->gpu_uses : benchmark->cpu_uses) |
+           (benchmark->fault ? STENCIL_BENCH_USES_FAULT : 0u);
 }
 
 static void start_result(int index, stencil_bench_result *result) {

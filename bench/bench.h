@@ -103,6 +103,21 @@ int stencil_bench_count(void);
 const char *stencil_bench_name(int index); /* NULL behind the last one */
 const char *stencil_bench_summary(int index);
 
+/* What some benchmarks look at among the options, and others do not: samples, max_noise and timeout_s; size
+ * and precision of `spec`; the rest of it; iterations; repeats; inject_fault. */
+enum {
+    STENCIL_BENCH_USES_SAMPLES = 1,
+    STENCIL_BENCH_USES_SIZE = 2,
+    STENCIL_BENCH_USES_PROBLEM = 4,
+    STENCIL_BENCH_USES_ITERATIONS = 8,
+    STENCIL_BENCH_USES_REPEATS = 16,
+    STENCIL_BENCH_USES_FAULT = 32
+};
+
+/* Of these, what benchmark `index` looks at on the device that it would run on; all, where it does not apply
+ * to that one (to be told is better than to be refused). */
+unsigned stencil_bench_uses(int index, const stencil_bench_options *options, const stencil_machine *machine);
+
 /* What stencil_bench_run() would refuse for any benchmark: USAGE (a number out of range), UNAVAILABLE. */
 stencil_status stencil_bench_check(const stencil_bench_options *options, const stencil_machine *machine);
 

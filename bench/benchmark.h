@@ -35,6 +35,7 @@ typedef struct stencil_benchmark {
     stencil_bench_child_function child_cpu;      /* the same where options->backend is CPU */
     bool many_gpus;                              /* uses all of gpu[0 … gpu_count), not only the first */
     bool fault;                                  /* has a fault to plant */
+    unsigned cpu_uses, gpu_uses;                 /* STENCIL_BENCH_USES_…, FAULT aside */
 } stencil_benchmark;
 
 /* Appends a row; *index is its place, since rows move when one is added. `unit` and `kind` are kept, not

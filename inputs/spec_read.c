@@ -135,7 +135,7 @@ static stencil_status table_fill(table *t, hid_t dataset, const char *path, cons
     CHECK(t->type_class == H5T_INTEGER || t->type_class == H5T_FLOAT, BAD_DATA,
           "'%s': %s holds %s; give numbers", path, name, stencil_h5_class_text(t->type_class));
     CHECK(t->rank == 1 || t->rank == 2, BAD_DATA,
-          "'%s': %s has %d axes; offsets are [n][rank], weights are [n]", path, name, t->rank);
+          "'%s': %s has rank %d; offsets are [n][rank], weights are [n]", path, name, t->rank);
     CHECK(points > 0 && t->size[0] <= STENCIL_POINTS_MAX && points <= STENCIL_POINTS_MAX * 3, BAD_DATA,
           "'%s': %s has %llu entries; give 1 to %d points", path, name, (unsigned long long)t->size[0],
           STENCIL_POINTS_MAX);
@@ -186,12 +186,12 @@ static stencil_status read_weights(hid_t group, const char *path, stencil_spec *
           "'%s': /stencil/offsets has no /stencil/weights beside it; give one weight per point", path);
     if (t.rank == 0)
         return STENCIL_OK;
-    CHECK(t.rank == 1, BAD_DATA, "'%s': /stencil/weights has %d axes; give [n], one weight per point", path,
+    CHECK(t.rank == 1, BAD_DATA, "'%s': /stencil/weights has rank %d; give [n], one weight per point", path,
           t.rank);
     const stencil_shape *shape = stencil_shape_find(spec->stencil);
     const int points = spec->offset_count > 0 ? spec->offset_count : shape != NULL ? shape->point_count : 0;
     CHECK(points == 0 || t.size[0] == (hsize_t)points, BAD_DATA,
-          "'%s': /stencil/weights has %d entries; give %d, one per point", path, (int)t.size[0], points);
+          "'%s': /stencil/weights has length %d; give %d, one per point", path, (int)t.size[0], points);
     spec->weight_count = (int)t.size[0];
     for (int k = 0; k < spec->weight_count; k++) {
         CHECK(isfinite(t.value[k]), BAD_DATA, "'%s': /stencil/weights[%d] is %g; give a finite number", path,

@@ -143,11 +143,12 @@ static stencil_status check_disturbance(const stencil_plan *plan, const stencil_
     CHECK((d->delay_ns == 0 && d->absent_step == 0) || plan->barrier != STENCIL_BARRIER_none, USAGE,
           "--inject-delay and --inject-absent are for persistent loops; %s has no barrier of its own",
           plan->strategy);
-    CHECK(d->absent_step <= problem->stop.steps, USAGE, "--inject-absent %lld: there are at most %lld steps",
-          (long long)d->absent_step, (long long)problem->stop.steps);
+    CHECK(d->absent_step <= problem->stop.steps, USAGE,
+          "--inject-absent %lld: the run has at most %lld step%s", (long long)d->absent_step,
+          (long long)problem->stop.steps, stencil_plural(problem->stop.steps));
     CHECK(d->absent_part <= (uint32_t)plan->cut.parts, USAGE,
-          "--inject-absent-part %u: there are %d parts (0 … %d)", (unsigned)d->absent_part - 1,
-          plan->cut.parts, plan->cut.parts - 1);
+          "--inject-absent-part %u: the run has %d part%s (0 … %d)", (unsigned)d->absent_part - 1,
+          plan->cut.parts, stencil_plural(plan->cut.parts), plan->cut.parts - 1);
     return STENCIL_OK;
 }
 

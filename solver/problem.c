@@ -47,8 +47,8 @@ static stencil_status points_from_offsets(points *p, const stencil_spec *spec) {
     CHECK(spec->offset_count <= STENCIL_POINTS_MAX, BAD_DATA, "%d points: at most %d are possible",
           spec->offset_count, STENCIL_POINTS_MAX);
     CHECK(spec->weight_count == spec->offset_count, BAD_DATA,
-          "/stencil/weights has %d entries for %d offsets: give one weight for each offset",
-          spec->weight_count, spec->offset_count);
+          "/stencil/weights has length %d for %d offset%s: give one weight for each offset",
+          spec->weight_count, spec->offset_count, stencil_plural(spec->offset_count));
     for (int k = 0; k < spec->offset_count; k++) {
         int32_t offset[3] = {0, 0, 0};
         for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++)
@@ -67,8 +67,8 @@ static stencil_status points_from_name(points *p, const stencil_spec *spec) {
     CHECK(shape->rank == spec->rank, BAD_DATA, "stencil %s is for %dD fields, /u is %dD", shape->name,
           shape->rank, spec->rank);
     CHECK(spec->weight_count == 0 || spec->weight_count == shape->point_count, BAD_DATA,
-          "stencil %s has %d points, but %d weights are given", shape->name, shape->point_count,
-          spec->weight_count);
+          "stencil %s has %d points, but is given %d weight%s", shape->name, shape->point_count,
+          spec->weight_count, stencil_plural(spec->weight_count));
     p->count = stencil_shape_offsets(shape, p->offset);
     for (int k = 0; k < p->count; k++)
         p->weight[k] = spec->weight_count > 0 ? spec->weight[k] : 1.0 / shape->point_count;
@@ -206,8 +206,8 @@ static stencil_status resolve_extent(stencil_problem *problem, const points *p) 
         }
         const int64_t r = problem->radius[axis], width = 2 * r + 1;
         CHECK(problem->extent[axis] >= width, BAD_DATA,
-              "/u has %" PRId64 " cells along %s, the stencil is %" PRId64 " wide: give at least as many",
-              problem->extent[axis], axis_name[axis], width);
+              "/u has %" PRId64 " cell%s along %s, the stencil is %" PRId64 " wide: give at least as many",
+              problem->extent[axis], stencil_plural(problem->extent[axis]), axis_name[axis], width);
         const bool fixed = problem->boundary[axis] == STENCIL_FIXED;
         problem->n[axis] = fixed ? problem->extent[axis] - 2 * r : problem->extent[axis];
         problem->first[axis] = fixed ? -r : 0;

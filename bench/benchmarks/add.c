@@ -174,4 +174,5 @@ static stencil_status run_gpu(const stencil_bench_options *options, const stenci
 
 const stencil_benchmark stencil_benchmark_add = {
     .run_gpu = STENCIL_ON_GPU(run_gpu),
+    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
 };

@@ -73,4 +73,6 @@ static stencil_status run_gpu(const stencil_bench_options *options, const stenci
 const stencil_benchmark stencil_benchmark_copy = {
     .run_cpu = run_cpu,
     .run_gpu = run_gpu,
+    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_SIZE | STENCIL_BENCH_USES_ITERATIONS,
+    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_SIZE | STENCIL_BENCH_USES_ITERATIONS,
 };

@@ -257,4 +257,6 @@ const stencil_benchmark stencil_benchmark_grid = {
     .run_cpu = stencil_bench_grid_cpu,
     .run_gpu = STENCIL_ON_GPU(run_gpu),
     .fault = true,
+    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS,
+    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
 };

@@ -76,8 +76,8 @@ static stencil_status run_passes(const bench *b, const host_case *c, int64_t pas
         failed[thread] = state;
     }
     *time_s = stencil_clock_s() - start_s;
-    CHECK(threads == c->gpus, UNAVAILABLE, "OpenMP gave %d threads where %d were asked for", threads,
-          c->gpus);
+    CHECK(threads == c->gpus, UNAVAILABLE, "OpenMP gave %d thread%s where %d were asked for", threads,
+          stencil_plural(threads), c->gpus);
     for (int i = 0; i < c->gpus; i++)
         TRY_CUDA(failed[i]);
     CHECK(missing == 0, INTERNAL, "host-barrier of %d GPUs does not hold: %lld times a kernel had not ended",
@@ -161,4 +161,6 @@ const stencil_benchmark stencil_benchmark_host_barrier = {
     .run_cpu = stencil_bench_host_barrier_cpu,
     .run_gpu = STENCIL_ON_GPU(run_gpu),
     .many_gpus = true,
+    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS,
+    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
 };

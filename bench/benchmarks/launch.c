@@ -348,4 +348,6 @@ const stencil_benchmark stencil_benchmark_launch = {
     .run_cpu = stencil_bench_launch_cpu,
     .run_gpu = STENCIL_ON_GPU(run_gpu),
     .many_gpus = true,
+    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS,
+    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
 };

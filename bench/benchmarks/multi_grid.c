@@ -388,4 +388,5 @@ const stencil_benchmark stencil_benchmark_multi_grid = {
     .child = STENCIL_ON_GPU(child),
     .many_gpus = true,
     .fault = true,
+    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
 };

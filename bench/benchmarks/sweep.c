@@ -221,4 +221,8 @@ const stencil_benchmark stencil_benchmark_sweep = {
     .run_cpu = run,
     .run_gpu = run,
     .many_gpus = true,
+    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_SIZE | STENCIL_BENCH_USES_ITERATIONS |
+                STENCIL_BENCH_USES_PROBLEM,
+    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_SIZE | STENCIL_BENCH_USES_ITERATIONS |
+                STENCIL_BENCH_USES_PROBLEM,
 };

@@ -43,8 +43,8 @@ static stencil_status pass(const stencil_bench_team *team, int64_t passes, uint3
         }
     }
     *time_s = stencil_clock_s() - start_s;
-    CHECK(threads == team->threads, UNAVAILABLE, "OpenMP gave %d threads where %d were asked for", threads,
-          team->threads);
+    CHECK(threads == team->threads, UNAVAILABLE, "OpenMP gave %d thread%s where %d were asked for", threads,
+          stencil_plural(threads), team->threads);
     CHECK(in_vain == 0, INTERNAL, "barrier %s: %lld of %d threads waited in vain", team->name,
           (long long)in_vain, threads);
     CHECK(missing == 0, INTERNAL, "barrier %s does not hold: %lld times somebody had not arrived", team->name,

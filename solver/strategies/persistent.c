@@ -69,8 +69,8 @@ stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_batch *bat
         threads = omp_get_num_threads();
     }
     CHECK(threads == cpu->threads, UNAVAILABLE,
-          "OpenMP gave %d threads where %d were asked for: give --threads %d", threads, cpu->threads,
-          threads);
+          "OpenMP gave %d thread%s where %d were asked for: give --threads %d", threads,
+          stencil_plural(threads), cpu->threads, threads);
     CHECK(cpu->alarm[0] == 0, INTERNAL,
           "barrier %s: in step %lld thread %u waited for more than %g s in vain; the run is given up",
           stencil_barriers[cpu->barrier].name, (long long)shared.alarm_step, cpu->alarm[0] - 1,

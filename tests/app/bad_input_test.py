@@ -33,6 +33,14 @@ class Options(CommandTest):
         for value in ("abc", "-1", "nan", "1e999"):
             self.refused(USAGE, ["--tolerance", f"'{value}'"], "p.h5", "--tolerance", value)
 
+    def test_numbers_that_no_double_holds(self):
+        for option, value in (("--tolerance", "1e-400"), ("--tolerance", "0.000001e-330"), ("--spacing", "1,1e-400"),
+                              ("--spacing", "1e400"), ("--barrier-timeout", "1e-400")):
+            self.refused(USAGE, [option, f"'{value}'", "out of range"], "p.h5", option, value)
+        self.refused(USAGE, ["--margin", "'1e-400'", "out of range"], "bench", "--against", "x.json", "--margin", "1e-400")
+        for value in ("0", "0e-999", "0.0", "4.9e-324", "1e-310", "1.7e308"):
+            self.ok("p.h5", "--tolerance", value, "--dry-run", "--no-output")
+
     def test_check_every(self):
         self.refused(USAGE, ["--check-every", "'0'", "from 1 to"], "p.h5", "--check-every", 0)
 
@@ -45,6 +53,11 @@ class Options(CommandTest):
     def test_unknown_command(self):
         self.refused(USAGE, ["'comapre'", "compare"], "comapre", "p.h5", "p.h5")
         self.refused(USAGE, ["'nwe'", "'new'"], "help", "nwe")
+        self.refused(USAGE, ["'solve' is neither a file nor a command", "stencil help"], "solve", "p.h5")
+        self.refused(USAGE, ["'RUN'", "did you mean 'stencil run'"], "RUN", "p.h5")
+        self.refused(USAGE, ["'Bench'", "did you mean 'bench'"], "help", "Bench")
+        self.refused(USAGE, ["'--STEPS'", "did you mean '--steps'"], "p.h5", "--STEPS", 3)
+        self.refused(USAGE, ["'new'", "one argument too many"], "help", "run", "new")
 
     def test_no_operand(self):
         self.refused(USAGE, ["stencil help"])
@@ -82,6 +95,45 @@ class Options(CommandTest):
     def test_unstable_time_step(self):
         self.refused(BAD_DATA, ["p.h5", "dt", "largest stable", "0.25"], "p.h5", "--problem", "heat", "--dt", 1)
         self.refused(USAGE, ["dt", "largest stable"], "new", "x.h5", "--problem", "heat", "--size", "9x9", "--dt", 100)
+
+
+class WithoutEffect(CommandTest):
+    """An option that nobody looks at is refused: who gives it expects something of it."""
+
+    def test_problem(self):
+        self.make()
+        self.write("own.h5", field(9, 9), {"stencil": None}, {"stencil/offsets": numpy.array([[0, 0], [0, 1]], "i4"),
+                                                              "stencil/weights": [0.5, 0.5]})
+        self.write("heat.h5", field(9, 9), {"stencil": None, "problem": "heat"})
+        self.write("laplace.h5", field(9, 9), {"stencil": None, "problem": "laplace"})
+        for name, what, options in (("p.h5", "stencil j2d5pt", ("--omega", "--diffusivity", "--dt", "--spacing")),
+                                    ("own.h5", "given weights", ("--omega", "--diffusivity", "--dt", "--spacing")),
+                                    ("heat.h5", "heat", ("--omega",)), ("laplace.h5", "laplace", ("--diffusivity", "--dt"))):
+            for option in options:
+                self.refused(USAGE, [f"{option} is for problem", f"no effect on {what}"], name, option, "0.1")
+        self.refused(USAGE, ["--dt is for problem heat"], "heat.h5", "--stencil", "j2d5pt", "--dt", "0.1")
+        self.ok("p.h5", "--problem", "poisson", "--omega", "0.9", "--spacing", "0.1", "--steps", 1)
+        self.ok("heat.h5", "--dt", "0.1", "--diffusivity", "0.5", "--steps", 1)
+
+    def test_new(self):
+        new = ("new", "x.h5", "--size", "9x9")
+        self.refused(USAGE, ["--omega is for problem"], *new, "--stencil", "j2d5pt", "--omega", "0.5")
+        self.refused(USAGE, ["--seed is for --initial random"], *new, "--problem", "heat", "--initial", "sine", "--seed", "0")
+        self.refused(USAGE, ["--amplitude has no effect"], *new, "--problem", "heat", "--amplitude", "1")
+
+    def test_plan(self):
+        self.make()
+        cpu = ("p.h5", "--device", "cpu")
+        self.refused(USAGE, ["--barrier-timeout", "relaunch"], *cpu, "--barrier-timeout", "10")
+        self.refused(USAGE, ["--barrier-timeout", "'1e300'", "at most"], *cpu, "--sync", "grid", "--barrier-timeout", "1e300")
+        self.refused(USAGE, ["--halo has no effect in one part"], *cpu, "--sync", "openmp", "--halo", "copy")
+        self.refused(USAGE, ["--overlap has no effect in one part"], *cpu, "--sync", "openmp", "--overlap")
+        self.refused(USAGE, ["--inject-seed has no effect without --inject-delay"], *cpu, "--sync", "grid", "--inject-seed", 1)
+
+    def test_force_without_a_file(self):
+        self.make()
+        for arguments in (("info",), ("compare", "p.h5", "p.h5"), ("verify", "p.h5")):
+            self.refused(USAGE, ["--force has no effect without --json"], *arguments, "--force")
 
 
 class Files(CommandTest):
@@ -378,7 +430,43 @@ class Machine(CommandTest):
         self.skip_without_address_space(space)
         for arguments in (("p.h5", "--device", "cpu"), ("verify", "p.h5"), ("bench", "copy", "--device", "cpu")):
             self.refused(NO_MEMORY, ["--threads 300", "starts only"], *arguments, "-j", 300, preexec_fn=space)
+        many = {**os.environ, "OMP_NUM_THREADS": "300"}
+        for arguments in (("p.h5", "--device", "cpu"), ("new", "x.h5", "--problem", "heat", "--size", "9x9")):
+            self.refused(NO_MEMORY, ["OMP_NUM_THREADS: 300", "starts only"], *arguments, preexec_fn=space, env=many)
         self.ok("p.h5", "--device", "cpu", "--steps", 1, "-j", 3, preexec_fn=space)
+
+    def test_little_address_space(self):
+        """It suffices, or one line says that it does not: neither OpenMP nor HDF5 may end the process."""
+        self.make()
+        self.ok("p.h5", "--steps", 1, "-o", "r.h5")
+        self.skip_without_address_space(limited(resource.RLIMIT_AS, 600 << 20))
+        if self.gpu_count() > 0:
+            self.skipTest("the driver of a GPU wants more")
+        for mebibytes in range(32, 64, 2):
+            for arguments in (("p.h5", "--no-output"), ("verify", "r.h5")):
+                done = self.call(*arguments, preexec_fn=limited(resource.RLIMIT_AS, mebibytes << 20))
+                self.assertIn(done.returncode, (0, NO_MEMORY, 127), f"{mebibytes} MiB: {done.stderr}")  # 127: no libraries
+
+    def test_more_threads_than_a_user_may_have(self):
+        self.make()
+        keywords = self.as_nobody()
+        drop = keywords.pop("preexec_fn", lambda: None)
+
+        def few():
+            resource.setrlimit(resource.RLIMIT_NPROC, (60, 60))
+            drop()
+
+        self.refused(NO_MEMORY, ["--threads 500", "starts only", "ulimit -u"], "p.h5", "--device", "cpu", "--no-output", "-j",
+                     500, preexec_fn=few, **keywords)
+
+    def test_too_many_threads_from_the_environment(self):
+        self.make()
+        self.ok("p.h5", "--steps", 1, "-o", "r.h5")
+        for number in ("40000", "100000"):
+            for arguments in (("p.h5",), ("verify", "r.h5"), ("bench", "copy", "--device", "cpu"),
+                              ("new", "x.h5", "--problem", "heat", "--size", "9x9")):
+                self.refused(USAGE, [f"OMP_NUM_THREADS: {number}", "at most 4096"], *arguments,
+                             env={**os.environ, "OMP_NUM_THREADS": number})
 
     def test_memory_with_a_gpu(self):
         if self.gpu_count() == 0:

@@ -138,6 +138,61 @@ class Compare(CommandTest):
         self.assertIn("at [3, 3, 3]", self.ok("compare", "a.h5", "b.h5", "--tolerance", 1e9, code=1).stdout)
         self.assertIsNone(json.loads(self.ok("compare", "a.h5", "b.h5", "--json", "-", code=1).stdout)["largest_difference"])
 
+    def result(self, *options, code=0):
+        return json.loads(self.ok("compare", "a.h5", "b.h5", "--json", "-", *options, code=code).stdout)
+
+    def test_relative(self):
+        """The rule of numpy.allclose."""
+        a = numpy.array([[1.0, 100.0, -1e-3], [0.0, 1e200, 5.0]])
+        b = numpy.array([[1.05, 104.0, -1e-3], [1e-9, 1.04e200, 5.0]])
+        self.write("a.h5", a)
+        self.write("b.h5", b)
+        for rtol, atol in ((0, 0), (0.04, 0), (0.05, 0), (0.05, 1e-8), (0.03, 1), (1, 0)):
+            close = numpy.isclose(a, b, rtol=rtol, atol=atol)
+            result = self.result("--rtol", rtol, "--atol", atol, code=0 if close.all() else 1)
+            self.assertEqual((result["equal"], result["differing_cells"]), (bool(close.all()), 6 - close.sum()))
+        self.assertIn("within atol 1e-08, rtol 0.05 in all 6 cells",
+                      self.ok("compare", "a.h5", "b.h5", "--rtol", 0.05, "--atol", "1e-8").stdout)
+        self.write("a.h5", numpy.full((3, 3), numpy.inf))
+        self.write("b.h5", numpy.full((3, 3), 1.0))
+        self.assertEqual(self.result("--rtol", 1e300, code=1)["differing_cells"], 9)
+        self.ok("compare", "b.h5", "a.h5", "--rtol", 1, code=1)
+        self.ok("compare", "a.h5", "a.h5", "--rtol", 1)
+
+    def test_precisions(self):
+        self.write("b.h5", self.u.astype("f4"))
+        rounding = numpy.abs(self.u - self.u.astype("f4").astype("f8"))
+        done = self.ok("compare", "a.h5", "b.h5", "--rtol", "6e-8")
+        self.assertIn("(float64 and float32)", done.stdout)
+        self.assertIn(f"largest difference  {rounding.max():.17g} at", done.stdout)
+        self.ok("compare", "a.h5", "b.h5", "--rtol", "1e-9", code=1)
+        result = self.result("--atol", 0, code=1)
+        self.assertEqual((result["types"], result["differs_in"]), (["float64", "float32"], "values"))
+        self.write("b.h5", numpy.ones((6, 7, 8), "i4"))
+        self.write("a.h5", numpy.ones((6, 7, 8), "f4"))
+        self.ok("compare", "a.h5", "b.h5", "--atol", 0)
+        self.ok("compare", "a.h5", "b.h5", code=1)
+
+    def test_root_mean_square(self):
+        b = self.u + 0.01 * field(6, 7, 8)[::-1]
+        b[0, 0, 0] += 0.2
+        self.write("b.h5", b)
+        rms = numpy.sqrt(numpy.mean((self.u - b) ** 2))
+        for options, code in (((), 1), (("--rms", 1.01 * rms), 0), (("--rms", 0.99 * rms), 1),
+                              (("--rms", 1.01 * rms, "--atol", 0.1), 1), (("--rms", 0.99 * rms, "--atol", 1), 1),
+                              (("--rms", 1.01 * rms, "--atol", 1), 0)):
+            result = self.result(*options, code=code)
+            self.assertAlmostEqual(result["rms_difference"], rms, 14)
+            self.assertAlmostEqual(result["rms_relative"], rms / numpy.sqrt(numpy.mean(b**2)), 14)
+            self.assertIn(f"root mean square    {rms:.6g}, ", self.ok("compare", "a.h5", "b.h5", *options, code=code).stdout)
+        self.assertIn("differs by a root mean square of more than 0.001",
+                      self.ok("compare", "a.h5", "b.h5", "--rms", 0.001, code=1).stdout)
+        self.write("a.h5", numpy.zeros((3, 3)))  # squares would overflow, or be 0
+        for size in (1e200, 1e-200):
+            self.write("b.h5", numpy.full((3, 3), size))
+            self.assertAlmostEqual(self.result(code=1)["rms_difference"] / size, 1, 14)
+        self.assertIsNone(json.loads(self.ok("compare", "b.h5", "a.h5", "--json", "-", code=1).stdout)["rms_relative"])
+
     def test_shape_and_type(self):
         self.write("b.h5", self.u[:, :, :7])
         done = self.ok("compare", "a.h5", "b.h5", code=1)
@@ -213,6 +268,12 @@ class Verify(CommandTest):
         self.refused(66, ["p.h5", "No such file"], "verify", "p.out.h5")
         self.ok("verify", "p.out.h5", "moved.h5")
 
+    def test_steps_that_nobody_made(self):
+        for steps in (-1, 10**15 + 1, 2**62):
+            with h5py.File(self.path("p.out.h5"), "r+") as file:
+                file["provenance"].attrs["steps_done"] = steps
+            self.refused(65, ["steps_done", str(steps), "from 0 to"], "verify", "p.out.h5")
+
     def test_points_of_an_author(self):
         offsets = numpy.array([[0, 2], [-1, 0], [0, 0], [1, 1]], "i4")
         weights = [0.1, 0.2, 0.3, 0.4]
@@ -265,7 +326,9 @@ class Help(CommandTest):
             text = self.ok(*arguments).stdout
             for command in COMMANDS:
                 self.assertIn(f"  {command} ", text)
-        self.assertRegex(self.ok("--version").stdout, r"^stencil \d+\.\d+\.\d+")
+        self.assertEqual(self.ok("help", "help").stdout, text)
+        for arguments in (("--version",), ("-V",), ("version",), ("run", "--version"), ("p.h5", "-V"), ("bench", "-V")):
+            self.assertRegex(self.ok(*arguments).stdout, r"^stencil \d+\.\d+\.\d+ \(CPU.*\)\n$")
 
     def test_every_command(self):
         for command in COMMANDS:
@@ -284,10 +347,53 @@ class Help(CommandTest):
             section = re.search(rf"(?ms)^\.Ss {command}\n.*?(?=^\.S[sh] )", manual)
             self.assertIsNotNone(section, command)
             for option in re.findall(r"(?m)^ {2}.{4}--([a-z-]+)", self.ok("help", command).stdout):
-                if option != "help":  # the same for all commands
+                if option not in ("help", "version"):  # the same for all commands
                     self.assertRegex(section.group(0), rf"(?m)^\.It .*Fl -{option}\b", f"{command} --{option}")
         for code in (0, 1, 2, 64, 65, 66, 69, 70, 71, 73, 74, 130):
             self.assertRegex(manual, rf"(?m)^\.It {code}$")
+
+
+class Locale(CommandTest):
+    """Where the locale is not UTF-8, what is printed is ASCII, and still fits."""
+
+    def printed(self, code, *arguments, **variables):
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("LC_") and key != "LANG"}
+        done = self.ok(*arguments, code=code, env={**environment, **variables})
+        return done.stdout + done.stderr
+
+    def test_ascii(self):
+        self.make("n\u00fc.h5")
+        calls = [(0, "help"), *((0, "help", command) for command in COMMANDS), (0, "info"), (0, "bench", "--list"),
+                 (0, "n\u00fc.h5", "-f", "--steps", 300), (64, "p.h5", "--inject-absent-part", "\u2026"),
+                 (66, "n\u00fc"), (0, "bench", "copy", "--device", "cpu", "--size", "99x99", "--samples", 2),
+                 (0, "n\u00fc.h5", "-f", "--steps", 300, "--json", "-")]
+        for call in calls:
+            text = self.printed(*call, LC_ALL="C", LANG="C.UTF-8")
+            self.assertTrue(text.isascii(), text)
+            for line in text.splitlines():
+                if call[0] == 0 and "--json" not in call:
+                    self.assertLessEqual(len(line), 80, line)
+        self.assertIn("[NAME ...]", self.printed(0, "help", "bench", LC_ALL="C"))
+        self.assertRegex(self.printed(0, "n\u00fc.h5", "-f", "--steps", 300, LC_ALL="C"), r"(?m)^Time/step +[0-9.]+ us$")
+        self.assertEqual(json.loads(self.printed(*calls[-1], LC_ALL="C"))["input"], "n\u00fc.h5")
+
+    def test_which_variable_counts(self):
+        for variables, ascii_only in (({}, True), ({"LANG": "C.UTF-8"}, False), ({"LANG": "de_DE.utf8"}, False),
+                                      ({"LC_CTYPE": "C", "LANG": "C.UTF-8"}, True), ({"LC_ALL": "", "LANG": "C.UTF-8"}, False),
+                                      ({"LC_ALL": "C.UTF-8", "LANG": "C"}, False), ({"LANG": "en_US.ISO-8859-1"}, True)):
+            self.assertEqual(self.printed(0, "help", "bench", **variables).isascii(), ascii_only, variables)
+
+    def test_unchanged_in_utf_8(self):
+        self.make("n\u00fc.h5")
+        self.assertIn("[NAME \u2026]", self.printed(0, "help", "bench", LC_ALL="C.UTF-8"))
+        text = self.printed(0, "n\u00fc.h5", "-f", "--steps", 300, LC_ALL="C.UTF-8")
+        self.assertRegex(text, "(?m)^Time/step +[0-9.]+ \u00b5s$")
+        self.assertRegex(text, "(?m)^Input +n\u00fc.h5$")
+        self.assertIn("\"n\u00fc.h5\"", self.printed(0, "n\u00fc.h5", "-f", "--json", "-", LC_ALL="C.UTF-8"))
+
+    def test_losses_are_told(self):
+        with open("/dev/full", "w") as full:
+            self.refused(74, ["standard output"], "info", stdout=full, env={**os.environ, "LC_ALL": "C"})
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import unittest
 
 import numpy
 
-from harness import STENCIL, CommandTest, field
+from harness import STENCIL, CommandTest, field, h5py
 
 CPU = ("--device", "cpu")
 
@@ -91,6 +91,18 @@ class Run(CommandTest):
         self.assertTrue(plan["dry_run"])
         self.assertNotIn("result", plan)
         self.assertGreater(plan["plan"]["memory_bytes"]["host_need"], 17 * 19 * 8)
+
+    def test_one_is_singular(self):
+        self.write("p.h5", field(3, 3))
+        one = ("p.h5", "--steps", 1, "--check-every", 1, "-j", 1, *CPU)
+        printed = self.ok(*one, "--dry-run").stdout + self.ok(*one).stdout + self.ok("verify", "p.out.h5").stdout
+        printed += self.ok("p.h5", "--no-output", "--steps", 1, "--tolerance", "1e-300", *CPU, code=2).stderr
+        self.write("x.h5", datasets={"x": 1.0})
+        printed += self.ok("compare", "x.h5", "x.h5", "--dataset", "x").stdout
+        for singular in ("1 thread,", "1 updated cell\n", "every 1 step\n", "1 step\n", "1 value equal", "in 1 step:",
+                         "1 cell "):
+            self.assertIn(singular, printed)
+        self.assertNotRegex(printed, r"\b1 (updated )?(cells|steps|threads|values|parts|blocks)\b")
 
     def test_not_converged(self):
         self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
@@ -259,17 +271,20 @@ class Json(CommandTest):
 
 class Terminal(CommandTest):
     def run_on_terminal(self, enough, **environment):
-        """What appears on a terminal that is the command's stderr, until `enough` says so or a second has passed;
-        then the run is interrupted."""
         self.make("p.h5", "--size", "129x129", "--force")
+        return self.on_terminal(enough, 1, b"Strategy", "p.h5", "--no-output", "--steps", str(10**14), *CPU,
+                                **environment)[0]
+
+    def on_terminal(self, enough, seconds, started, *arguments, **environment):
+        """What appears on a terminal that is the command's stderr, and its last line: from a line of stdout on that begins
+        with `started` (empty: at once) until `enough` says so or the seconds are over; then the command is interrupted."""
         leader, follower = pty.openpty()
-        process = subprocess.Popen([STENCIL, "p.h5", "--no-output", "--steps", str(10**14), *CPU], cwd=self.directory,
-                                   stdout=subprocess.PIPE, stderr=follower,
+        process = subprocess.Popen([STENCIL, *arguments], cwd=self.directory, stdout=subprocess.PIPE, stderr=follower,
                                    env={**os.environ, "TERM": "xterm", **environment})
         os.close(follower)
-        while not process.stdout.readline().startswith(b"Strategy"):
+        while started and not process.stdout.readline().startswith(started):
             pass
-        shown, interrupted, end = b"", False, time.monotonic() + 1
+        shown, interrupted, end = b"", False, time.monotonic() + seconds
         while True:
             if not interrupted and (enough(shown) or time.monotonic() > end):
                 process.send_signal(signal.SIGINT)
@@ -288,16 +303,29 @@ class Terminal(CommandTest):
         shown = shown.decode()
         before, line = shown.rsplit("stencil: ", 1)
         self.assertIn("interrupted", line)
-        return before
+        return before, line
 
     def test_progress(self):
-        shown = self.run_on_terminal(lambda shown: shown.count(b"\r") >= 3, NO_COLOR="")
+        for locale in ("C", "C.UTF-8"):
+            self.check_progress(self.run_on_terminal(lambda shown: shown.count(b"\r") >= 3, NO_COLOR="", LC_ALL=locale))
+
+    def check_progress(self, shown):
         lines = [line for line in re.split("\r|\x1b\\[K", shown) if line]
         self.assertTrue(lines, "no progress was shown")
         for line in lines:
             self.assertRegex(line, r"^\[[#.]+\] +\d+ %  ETA .*  step \d+.* Gcell/s$")
             self.assertLess(len(line), 80)
         self.assertTrue(shown.endswith("\r\x1b[K"), "the bar stays")
+
+    def test_progress_of_verify(self):
+        self.make("p.h5", "--size", "129x129")
+        self.ok("p.h5", "--steps", 3, *CPU)
+        with h5py.File(self.path("p.out.h5"), "r+") as file:
+            file["provenance"].attrs["steps_done"] = 10**14
+        shown, line = self.on_terminal(lambda shown: shown.count(b"\r") >= 3, 60, b"", "verify", "p.out.h5", NO_COLOR="")
+        self.check_progress(shown)
+        self.assertIn("years  step", shown)
+        self.assertRegex(line, r"^interrupted after step \d+ of 100000000000000: 'p.out.h5' is not verified\s+$")
 
     def test_no_progress_where_it_is_not_wanted(self):
         for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):

@@ -26,7 +26,9 @@ BARRIERS = names_of("sync/barriers.def", "STENCIL_BARRIER")
 # A factor that no interruption reaches: a sample is of microseconds.
 FAR = 1e9
 
-SMALL = ["--device", "cpu", "--size", "130x70", "--samples", "5", "--iterations", "3", "--threads", "2"]
+CPU = ["--device", "cpu", "--threads", "2"]
+TIMED = [*CPU, "--samples", "5", "--iterations", "3"]
+SMALL = [*TIMED, "--size", "130x70"]
 
 
 def call(*arguments, path=None):
@@ -77,7 +79,7 @@ class BenchTest(Commands):
         self.assertEqual(text.count("Benchmark "), len(BENCHMARKS))
 
     def test_every_barrier_is_timed(self):
-        root = json.loads(self.ok("grid", *SMALL, "--json", "-"))
+        root = json.loads(self.ok("grid", *TIMED, "--json", "-"))
         rows = root["results"][0]["rows"]
         self.assertEqual([row["name"] for row in rows], BARRIERS)
         self.assertEqual([row["axes"] for row in rows], [{"threads": 2}] * len(rows))
@@ -131,6 +133,17 @@ class BenchTest(Commands):
         self.refused(73, "no-such-folder", "copy", *SMALL, "--plot", "/no-such-folder/plots")
         self.refused(73, "no-such-folder", "copy", *SMALL, "--json", "/no-such-folder/out.json")
 
+    def test_options_without_effect(self):
+        for name, options in (("grid", (["--size", "9x9"], ["--repeats", "3"], ["--precision", "float32"])),
+                              ("copy", (["--stencil", "j2d5pt"], ["--boundary", "periodic"], ["--inject-fault"])),
+                              ("partial", (["--samples", "3"], ["--max-noise", "3"], ["--timeout", "3"], ["--iterations", "3"]))):
+            for option in options:
+                self.refused(64, f"{option[0]} has no effect on {name}", name, *CPU, *option)
+        self.refused(64, "--size has no effect on the benchmarks", "grid", "launch", *SMALL)
+        self.refused(64, "--omega is for problem laplace and poisson", "sweep", *SMALL, "--omega", "0.5")
+        self.refused(64, "--margin has no effect without --against", "copy", *SMALL, "--margin", "1")
+        self.refused(64, "--fail has no effect without --against", "--from", "x.json", "--fail")
+
     def test_children_are_no_matter_of_the_help(self):
         self.assertNotIn("--child", self.ok("--help"))
 
@@ -154,7 +167,7 @@ class BenchTest(Commands):
         self.assertEqual(len(copy["rows"]), 4)
 
     def test_part_of_a_team(self):
-        rows = json.loads(self.ok("partial", *SMALL, "--json", "-"))["results"][0]["rows"]
+        rows = json.loads(self.ok("partial", *CPU, "--json", "-"))["results"][0]["rows"]
         self.assertEqual(len(rows), 2 * (len(BARRIERS) + 1))
         for row in rows:
             self.assertEqual(row["samples"], [])
@@ -164,7 +177,7 @@ class BenchTest(Commands):
                 self.assertNotEqual(row["outcome"], "completes")
 
     def test_no_child_outlives_its_parent(self):
-        with subprocess.Popen([STENCIL, "bench", "partial", *SMALL], stdin=subprocess.DEVNULL,
+        with subprocess.Popen([STENCIL, "bench", "partial", *CPU], stdin=subprocess.DEVNULL,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as parent:
             children = pathlib.Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
             if not children.exists():
@@ -193,12 +206,12 @@ class BenchTest(Commands):
         return status.rpartition(")")[2].split()[0] not in "ZX"
 
     def test_noise_is_marked(self):
-        text = self.ok("launch", *SMALL, "--max-noise", "1e-9", "--json", self.path("noisy.json"))
+        text = self.ok("launch", *TIMED, "--max-noise", "1e-9", "--json", self.path("noisy.json"))
         self.assertIn("~", text)
         self.assertIn("spread by more than 1e-09 %", text)
         rows = json.loads(self.read("noisy.json"))["results"][0]["rows"]
         self.assertTrue(any(row["noisy"] for row in rows))
-        text = self.ok("launch", *SMALL, "--max-noise", "1e9", "--json", self.path("quiet.json"))
+        text = self.ok("launch", *TIMED, "--max-noise", "1e9", "--json", self.path("quiet.json"))
         self.assertNotIn("~", text)
         rows = json.loads(self.read("quiet.json"))["results"][0]["rows"]
         self.assertFalse(any(row["noisy"] for row in rows))
@@ -267,11 +280,11 @@ class BenchTest(Commands):
         self.assertEqual(self.verdicts(), ["same"] * 4)
 
     def test_against_changed_outcome(self):
-        self.ok("partial", *SMALL, "--json", self.path("then.json"))
+        self.ok("partial", *CPU, "--json", self.path("then.json"))
         text = self.read("then.json").replace('"outcome": "completes"', '"outcome": "deadlocks"', 1)
         with open(self.path("then.json"), "w", encoding="utf-8") as file:
             file.write(text)
-        done = call("partial", *SMALL, "--against", self.path("then.json"), "--fail")
+        done = call("partial", *CPU, "--against", self.path("then.json"), "--fail")
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("1 changed", done.stdout)
 
@@ -382,8 +395,20 @@ class FromTest(Commands):
         self.assertIn("4 same", text)
         self.assertIn("+0.0%", text)
 
+    def test_against_names_rows_in_full(self):
+        root = json.loads(self.was("json"))
+        grid = next(result for result in root["results"] if result["benchmark"] == "grid")
+        for threads, row in zip((256, 512, 1024), grid["rows"]):
+            row.update(name="multi-grid of a long name", axes={"blocks_per_sm": 32, "threads": threads})
+        with open(self.path("long.json"), "w", encoding="utf-8") as file:
+            json.dump(root, file)
+        text = self.ok("grid", "--from", self.path("long.json"), "--against", self.path("long.json"))
+        for threads in (256, 512, 1024):
+            self.assertRegex(text, rf"(?m)^multi-grid of a long name, blocks_per_sm 32, threads {threads} +\w+ +\+0\.0%")
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+
     def test_refusals(self):
-        self.refused(66, "no-such-file", "--from", self.path("no-such-file"))
+        self.refused(66, "no-such-file': cannot be read: No such file", "--from", self.path("no-such-file"))
         with open(self.path("bad.json"), "w", encoding="utf-8") as file:
             file.write('{"schema_version": 2, "results": []}')
         self.refused(65, "bad.json': \"command_line\" is missing", "--from", self.path("bad.json"))

@@ -247,9 +247,9 @@ static void points_that_are_wrong(void **state) {
     (void)state;
     const hsize_t four[2] = {4, 2}, three[2] = {4, 3}, none[2] = {0, 2}, many[2] = {50, 2}, five = 5;
     make_points(2, four, 1, &five, NULL);
-    expect_bad("bad.h5", STENCIL_BAD_DATA, "/stencil/weights has 5 entries; give 4");
+    expect_bad("bad.h5", STENCIL_BAD_DATA, "/stencil/weights has length 5; give 4");
     make_points(0, NULL, 1, four, "j2d5pt");
-    expect_bad("bad.h5", STENCIL_BAD_DATA, "/stencil/weights has 4 entries; give 5");
+    expect_bad("bad.h5", STENCIL_BAD_DATA, "/stencil/weights has length 4; give 5");
     make_points(2, four, 0, NULL, NULL);
     expect_bad("bad.h5", STENCIL_BAD_DATA, "no /stencil/weights");
     make_points(2, three, 1, four, NULL);
@@ -261,7 +261,7 @@ static void points_that_are_wrong(void **state) {
     make_points(2, none, 1, none, NULL);
     expect_bad("bad.h5", STENCIL_BAD_DATA, "0 entries");
     make_points(2, four, 2, four, NULL);
-    expect_bad("bad.h5", STENCIL_BAD_DATA, "/stencil/weights has 2 axes");
+    expect_bad("bad.h5", STENCIL_BAD_DATA, "/stencil/weights has rank 2");
 
     const hid_t file = files_create("bad.h5", 2, size_2d);
     const hid_t group = H5Gcreate2(file, "stencil", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
