@@ -72,14 +72,16 @@ static void take_window(const stencil_cpu *cpu, int part, stencil_field *to, con
 static stencil_status create_part(stencil_cpu *cpu, int part, const stencil_problem *problem) {
     stencil_field *field = cpu->field[part];
     if (cpu->plan->cut.parts == 1) {
-        TRY(stencil_field_create(&field[U1], &cpu->layout, "the second buffer of the field"));
+        TRY(stencil_field_create_apart(&field[U1], &problem->u, "the second buffer of the field"));
         copy_field(cpu, &field[U1], &problem->u);
         field[U0] = problem->u;
         field[B] = problem->b;
         return STENCIL_OK;
     }
-    for (int k = 0; k < (problem->b.data != NULL ? FIELDS : B); k++)
-        TRY(stencil_field_create(&field[k], &cpu->layout, "the buffers of a part"));
+    TRY(stencil_field_create(&field[U0], &cpu->layout, "the buffers of a part"));
+    TRY(stencil_field_create_apart(&field[U1], &field[U0], "the buffers of a part"));
+    if (problem->b.data != NULL)
+        TRY(stencil_field_create(&field[B], &cpu->layout, "the buffers of a part"));
     take_window(cpu, part, &field[U0], &problem->u);
     copy_field(cpu, &field[U1], &field[U0]);
     if (problem->b.data != NULL)
@@ -167,8 +169,8 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, co
 void stencil_cpu_finish(stencil_cpu *cpu, stencil_problem *problem, int64_t steps) {
     if (cpu->plan->cut.parts == 1) {
         if (steps % 2 != 0) {
-            problem->u.data = cpu->field[0][U1].data;
-            cpu->field[0][U1].data = cpu->field[0][U0].data;
+            problem->u = cpu->field[0][U1];
+            cpu->field[0][U1] = cpu->field[0][U0];
         }
         return;
     }
