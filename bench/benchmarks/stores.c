@@ -8,11 +8,11 @@
 #include "bench/fields.h"
 #include "solver/cpu_stores.h"
 
-enum { SEED = 1, SIZES_MAX = 8, WAYS = 3, CHOSEN = 2 };
+enum { SEED = 1, SIZES_MAX = 9, WAYS = 3, CHOSEN = 2 };
 
 /* Edges of squares and cubes, around the caches that machines report and those that they have. */
-static const int64_t edges[2][SIZES_MAX] = {{1024, 1536, 2048, 2560, 3072, 4096, 4480, 8192},
-                                            {64, 96, 128, 160, 192, 256, 320, 400}};
+static const int64_t edges[2][SIZES_MAX] = {{1024, 1280, 1536, 2048, 2560, 3072, 4096, 4480, 8192},
+                                            {64, 96, 128, 160, 192, 256, 320, 384, 448}};
 
 typedef struct size {
     stencil_problem problem;
