@@ -101,6 +101,19 @@ static void print_rates(FILE *out, const run_record *run) {
         1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes, source);
 }
 
+/* What was tried, where something was. */
+static void print_stores(FILE *out, const stencil_store_report *stores) {
+    char cached[TEXT_SIZE], streaming[TEXT_SIZE], threads[48] = "";
+    if (stores->threads == 0 || isnan(stores->cached_step_s))
+        return;
+    if (stores->streaming_threads > 0 && stores->streaming_threads < stores->threads)
+        snprintf(threads, sizeof threads, " by %d of %d threads", stores->streaming_threads, stores->threads);
+    report_print_entry(out, "Stores", "%s the cache%s (tried: %s µs past it, %s µs through it)",
+                       stores->streaming_threads > 0 ? "past" : "through", threads,
+                       text_number(1e6 * stores->streaming_step_s, streaming),
+                       text_number(1e6 * stores->cached_step_s, cached));
+}
+
 /* Seconds in at most six characters, so that all of them fit on a line. */
 static const char *seconds_text(double seconds, char text[TEXT_SIZE]) {
     snprintf(text, TEXT_SIZE, "%.*f", seconds < 10 ? 3 : seconds < 1000 ? 1 : 0, seconds);
@@ -124,6 +137,7 @@ void report_print_result(FILE *out, const run_record *run) {
     char name[TEXT_NAME_SIZE];
     report_print_stop(out, run);
     print_rates(out, run);
+    print_stores(out, &run->report->stores);
     print_times(out, run);
     report_print_entry(out, "Output", "%s", report_output_text(run, name));
 }
@@ -175,6 +189,10 @@ static void print_launch(FILE *out, const run_record *run) {
         report_print_entry(out, "Tiles", "rows of %s cell%s, %s for each thread",
                            text_count(plan->tile[STENCIL_X], text), stencil_plural(plan->tile[STENCIL_X]),
                            text_count(plan->tile[STENCIL_Y], count));
+        static const char *const stores[STENCIL_STORES_COUNT] = {
+            "through the cache", "past the cache",
+            "through the cache or past it, as the first steps find out"};
+        report_print_entry(out, "Stores", "%s", stores[plan->stores]);
         report_print_entry(out, "Launch", "%d thread%s", plan->threads, stencil_plural(plan->threads));
     }
 }

@@ -52,28 +52,40 @@ static json_t *plan_json(const run_record *run) {
     const int first = STENCIL_AXES - run->problem->rank;
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     return json_pack(
-        "{s:s, s:s, s:s, s:o, s:i, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, s:{s:I, s:I, s:I, s:I}}",
+        "{s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, s:{s:I, s:I, s:I, s:I}}",
         "strategy", plan->strategy, "backend", gpu ? "gpu" : "cpu", "kernel", plan->kernel, "note",
-        json_text(plan->note), "threads", plan->threads, "parts", parts_json(plan, run->problem->rank),
-        "halo", stencil_halo_names[plan->halo], "overlap", plan->overlap, "block", plan->block_x,
-        plan->block_y, "tile", json_integers(plan->tile + first, run->problem->rank), "registers",
-        plan->registers, "blocks_per_sm", plan->blocks_per_sm, "memory_bytes", "host_need",
-        (json_int_t)plan->host_bytes, "host_have", (json_int_t)plan->host_available_bytes, "device_need",
-        (json_int_t)plan->device_bytes, "device_have", (json_int_t)plan->device_available_bytes);
+        json_text(plan->note), "threads", plan->threads, "stores",
+        gpu ? json_null() : json_string(stencil_stores_names[plan->stores]), "parts",
+        parts_json(plan, run->problem->rank), "halo", stencil_halo_names[plan->halo], "overlap",
+        plan->overlap, "block", plan->block_x, plan->block_y, "tile",
+        json_integers(plan->tile + first, run->problem->rank), "registers", plan->registers, "blocks_per_sm",
+        plan->blocks_per_sm, "memory_bytes", "host_need", (json_int_t)plan->host_bytes, "host_have",
+        (json_int_t)plan->host_available_bytes, "device_need", (json_int_t)plan->device_bytes, "device_have",
+        (json_int_t)plan->device_available_bytes);
+}
+
+static json_t *stores_json(const stencil_report *report) {
+    const stencil_store_report *stores = &report->stores;
+    if (stores->threads == 0)
+        return json_null();
+    return json_pack("{s:i, s:i, s:o, s:o}", "threads", stores->threads, "streaming_threads",
+                     stores->streaming_threads, "cached_step_us", json_number(1e6 * stores->cached_step_s),
+                     "streaming_step_us", json_number(1e6 * stores->streaming_step_s));
 }
 
 static json_t *result_json(const run_record *run) {
     const stencil_report *report = run->report;
     const double last = report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
     const stencil_error_bound *bound = &report->bound;
-    return json_pack("{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:{s:o, s:o}}", "reason",
+    return json_pack("{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:{s:o, s:o}}", "reason",
                      stencil_reason_names[report->reason], "exit_code", run->exit_code, "steps",
                      (json_int_t)report->steps, "steps_done", (json_int_t)stencil_report_steps_done(report),
                      "time", json_number(stencil_problem_time(run->problem, report->steps)), "residual",
                      json_number(last), "residual_first", json_number(report->residual_first), "error_bound",
                      json_number(bound->known ? bound->absolute : NAN), "error_bound_relative",
-                     json_number(bound->known ? bound->relative : NAN), "device", report->device, "history",
-                     "step", json_integers(report->residual_step, report->history_count), "residual",
+                     json_number(bound->known ? bound->relative : NAN), "device", report->device, "stores",
+                     stores_json(report), "history", "step",
+                     json_integers(report->residual_step, report->history_count), "residual",
                      json_numbers(report->residual, report->history_count));
 }
 

@@ -1,10 +1,18 @@
 #include "solver/cpu.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "solver/cpu_stores.h"
+
 enum { U0, U1, B, FIELDS };
+
+/* What a thread knows about storing; two lines of a cache, as they are fetched in pairs. */
+struct stencil_cpu_stores {
+    _Alignas(128) stencil_stores_trial trial;
+};
 
 static int64_t fold_bytes(const stencil_problem *problem) {
     const int64_t chunks = stencil_chunk_count(problem->n);
@@ -22,11 +30,6 @@ int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut
         !stencil_multiply(fields * cut->parts, stencil_layout_bytes(&layout), &bytes))
         return INT64_MAX / 2;
     return bytes + fold_bytes(problem);
-}
-
-bool stencil_cpu_streams(const stencil_problem *problem, int64_t cache_bytes) {
-    const int64_t fields = problem->spec.source != STENCIL_SOURCE_NONE ? 3 : 2;
-    return cache_bytes > 0 && fields * stencil_layout_bytes(&problem->layout) > cache_bytes;
 }
 
 /* Copies a whole buffer with all threads, so that each page is first touched by one of them. */
@@ -72,14 +75,16 @@ static void take_window(const stencil_cpu *cpu, int part, stencil_field *to, con
 static stencil_status create_part(stencil_cpu *cpu, int part, const stencil_problem *problem) {
     stencil_field *field = cpu->field[part];
     if (cpu->plan->cut.parts == 1) {
-        TRY(stencil_field_create(&field[U1], &cpu->layout, "the second buffer of the field"));
+        TRY(stencil_field_create_apart(&field[U1], &problem->u, "the second buffer of the field"));
         copy_field(cpu, &field[U1], &problem->u);
         field[U0] = problem->u;
         field[B] = problem->b;
         return STENCIL_OK;
     }
-    for (int k = 0; k < (problem->b.data != NULL ? FIELDS : B); k++)
-        TRY(stencil_field_create(&field[k], &cpu->layout, "the buffers of a part"));
+    TRY(stencil_field_create(&field[U0], &cpu->layout, "the buffers of a part"));
+    TRY(stencil_field_create_apart(&field[U1], &field[U0], "the buffers of a part"));
+    if (problem->b.data != NULL)
+        TRY(stencil_field_create(&field[B], &cpu->layout, "the buffers of a part"));
     take_window(cpu, part, &field[U0], &problem->u);
     copy_field(cpu, &field[U1], &field[U0]);
     if (problem->b.data != NULL)
@@ -142,6 +147,15 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     return STENCIL_OK;
 }
 
+static stencil_status create_stores(stencil_cpu *cpu) {
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(&memory, cpu->threads * (int64_t)sizeof *cpu->stores, "the threads"));
+    cpu->stores = memory;
+    for (int thread = 0; thread < cpu->threads; thread++)
+        stencil_stores_begin(&cpu->stores[thread].trial, cpu->plan->stores);
+    return STENCIL_OK;
+}
+
 stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, const stencil_plan *plan) {
     *cpu = (stencil_cpu){
         .plan = plan,
@@ -154,6 +168,8 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, co
         cpu->disturbance.absent = stencil_share_owner((uint32_t)plan->cut.parts, (uint32_t)plan->threads,
                                                       cpu->disturbance.absent_part - 1);
     stencil_status status = create(cpu, problem);
+    if (status == STENCIL_OK)
+        status = create_stores(cpu);
     if (status == STENCIL_OK) {
         if (cpu->barrier != STENCIL_BARRIER_none)
             status = create_barrier(cpu, problem);
@@ -166,8 +182,8 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, co
 void stencil_cpu_finish(stencil_cpu *cpu, stencil_problem *problem, int64_t steps) {
     if (cpu->plan->cut.parts == 1) {
         if (steps % 2 != 0) {
-            problem->u.data = cpu->field[0][U1].data;
-            cpu->field[0][U1].data = cpu->field[0][U0].data;
+            problem->u = cpu->field[0][U1];
+            cpu->field[0][U1] = cpu->field[0][U0];
         }
         return;
     }
@@ -175,6 +191,17 @@ void stencil_cpu_finish(stencil_cpu *cpu, stencil_problem *problem, int64_t step
         static const int64_t none[3] = {0, 0, 0};
         const stencil_part_plan *p = &cpu->plan->part[part];
         copy_box(cpu, &problem->u, p->first, &cpu->field[part][steps % 2], none, p->n);
+    }
+}
+
+void stencil_cpu_report(const stencil_cpu *cpu, stencil_report *report) {
+    stencil_store_report *r = &report->stores;
+    *r = (stencil_store_report){.threads = cpu->threads, .cached_step_s = NAN, .streaming_step_s = NAN};
+    for (int thread = 0; thread < cpu->threads; thread++) {
+        const stencil_stores_trial *trial = &cpu->stores[thread].trial;
+        r->streaming_threads += stencil_stores_chosen(trial);
+        r->cached_step_s = fmax(r->cached_step_s, trial->found_s[false]);
+        r->streaming_step_s = fmax(r->streaming_step_s, trial->found_s[true]);
     }
 }
 
@@ -190,6 +217,7 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
     free(cpu->fold);
     free(cpu->halo);
     free(cpu->state.words);
+    free(cpu->stores);
     *cpu = (stencil_cpu){0};
 }
 
@@ -216,7 +244,14 @@ static bool is_edge_row(const stencil_cpu *cpu, int part, int64_t r) {
            (cut->count[STENCIL_Y] > 1 && (y < reach || y >= n[STENCIL_Y] - reach));
 }
 
-static void sweep_rows(const stencil_cpu *cpu, int64_t step, rows which, bool check, int part, int64_t first,
+/* A step of one thread. */
+typedef struct work {
+    int64_t step;
+    bool check, streaming;
+    int thread, threads;
+} work;
+
+static void sweep_rows(const stencil_cpu *cpu, const work *w, rows which, int part, int64_t first,
                        int64_t last) {
     const stencil_domain *d = &cpu->domain[part];
     while (first < last) {
@@ -230,20 +265,20 @@ static void sweep_rows(const stencil_cpu *cpu, int64_t step, rows which, bool ch
                 continue;
             }
         }
-        cpu->sweep(d, step % 2 != 0, first, end, cpu->plan->streaming,
-                   check ? d->chunk + d->chunk_first : NULL, cpu->schedule.norm);
+        cpu->sweep(d, w->step % 2 != 0, first, end, w->streaming, w->check ? d->chunk + d->chunk_first : NULL,
+                   cpu->schedule.norm);
         first = end;
     }
 }
 
-static void make_rows(const stencil_cpu *cpu, int64_t step, rows which, bool check, int thread, int threads) {
+static void make_rows(const stencil_cpu *cpu, const work *w, rows which) {
     const int parts = cpu->plan->cut.parts;
-    const int64_t begin = share(cpu->row_base[parts], thread, threads),
-                  end = share(cpu->row_base[parts], thread + 1, threads);
+    const int64_t begin = share(cpu->row_base[parts], w->thread, w->threads),
+                  end = share(cpu->row_base[parts], w->thread + 1, w->threads);
     for (int part = 0; part < parts; part++) {
         const int64_t base = cpu->row_base[part], next = cpu->row_base[part + 1];
         if (begin < next && end > base)
-            sweep_rows(cpu, step, which, check, part, begin > base ? begin - base : 0,
+            sweep_rows(cpu, w, which, part, begin > base ? begin - base : 0,
                        (end < next ? end : next) - base);
     }
 }
@@ -265,15 +300,32 @@ static void copy_halos(const stencil_cpu *cpu, int64_t step, int thread, int thr
     }
 }
 
+/* Time that this thread has had a core: what others do on a shared machine does not count. */
+static double thread_clock_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Seconds that it took, where that is asked for. */
+static double time_rows(const stencil_cpu *cpu, const work *w, rows which, bool timed) {
+    const double start_s = timed ? thread_clock_s() : 0;
+    make_rows(cpu, w, which);
+    return timed ? thread_clock_s() - start_s : 0;
+}
+
 void stencil_cpu_advance(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads) {
     const bool overlap = cpu->halo != NULL && cpu->plan->overlap;
-    make_rows(cpu, step, overlap ? ROWS_EDGE : ROWS_ALL, check, thread, threads);
-    if (cpu->halo == NULL)
-        return;
+    stencil_stores_trial *trial = &cpu->stores[thread].trial;
+    const work w = {step, check, trial->streaming, thread, threads};
+    double step_s = time_rows(cpu, &w, overlap ? ROWS_EDGE : ROWS_ALL, trial->timed);
+    if (cpu->halo != NULL) {
 #pragma omp barrier
-    copy_halos(cpu, step, thread, threads);
+        copy_halos(cpu, step, thread, threads);
+    }
     if (overlap)
-        make_rows(cpu, step, ROWS_INNER, check, thread, threads);
+        step_s += time_rows(cpu, &w, ROWS_INNER, trial->timed);
+    stencil_stores_note(trial, step_s, check);
 }
 
 static void sleep_ns(uint32_t ns) {

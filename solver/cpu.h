@@ -25,11 +25,9 @@ typedef struct stencil_cpu {
     stencil_disturbance disturbance;
     uint32_t alarm[STENCIL_ALARM_WORDS];
     int halo_count;
+    struct stencil_cpu_stores *stores; /* [threads], owned */
     stencil_halo *halo; /* [halo_count] to be copied after each step, owned; NULL: the sweep pushes */
 } stencil_cpu;
-
-/* Whether results should bypass a last-level cache of this size (0: unknown). */
-bool stencil_cpu_streams(const stencil_problem *problem, int64_t cache_bytes);
 
 /* Bytes that a run needs beside the problem's own fields. */
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut);
@@ -38,6 +36,8 @@ int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut
 stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, const stencil_plan *plan);
 /* Leaves the field after `steps` steps in problem->u. NULL-safe. */
 void stencil_cpu_finish(stencil_cpu *cpu, stencil_problem *problem, int64_t steps);
+/* How results were stored. */
+void stencil_cpu_report(const stencil_cpu *cpu, stencil_report *report);
 void stencil_cpu_destroy(stencil_cpu *cpu);
 
 /* Thread `thread` of `threads` makes its rows of the step that follows `step` steps, and its share of the

@@ -26,11 +26,15 @@ int64_t stencil_layout_bytes(const stencil_layout *layout);
 
 typedef struct stencil_field {
     stencil_layout layout;
-    void *data; /* layout.element_count elements, owned; NULL: no field */
+    void *data;   /* layout.element_count elements; NULL: no field */
+    void *memory; /* the allocation around them, owned */
 } stencil_field;
 
 /* A zeroed field; NO_MEMORY with need and have. `what` names it in the message. */
 stencil_status stencil_field_create(stencil_field *field, const stencil_layout *layout, const char *what);
+/* The same for a field that one sweep writes while it reads `other`: half a page apart from it. Swap fields,
+ * not their data. */
+stencil_status stencil_field_create_apart(stencil_field *field, const stencil_field *other, const char *what);
 void stencil_field_destroy(stencil_field *field);
 
 /* Writes the rim cells of periodic and mirror axes from the interior, `radius` cells deep per axis

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "solver/cpu_stores.h"
 #include "solver/inbox.h"
 #include "solver/strategy.h"
 
@@ -371,7 +372,7 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
 static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_machine *machine) {
     plan->threads = machine->cpu_threads;
-    plan->streaming = stencil_cpu_streams(problem, machine->cpu_cache_bytes);
+    plan->stores = stencil_stores_choose(problem, plan->threads, machine->cpu_cache_bytes);
     const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
     plan->tile[STENCIL_Z] = 1;
     plan->tile[STENCIL_Y] = (rows + plan->threads - 1) / plan->threads;

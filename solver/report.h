@@ -8,6 +8,13 @@
 /* "fixed_point", "converged_rtol", "steps", … as in the enumeration. */
 extern const char *const stencil_reason_names[STENCIL_REASON_COUNT];
 
+/* How a CPU stored results in the end, and what it tried before: the slowest thread's best step, NaN where
+ * nothing was tried (to the end). */
+typedef struct stencil_store_report {
+    int threads, streaming_threads;
+    double cached_step_s, streaming_step_s;
+} stencil_store_report;
+
 typedef struct stencil_report {
     stencil_reason reason;
     bool reached;                  /* what was asked for: exit code 0 */
@@ -25,9 +32,10 @@ typedef struct stencil_report {
     char device[160]; /* "NVIDIA H200" or "2 threads, avx512" */
     int64_t updated_cells;
     double bytes_per_cell; /* that must move per update: read u, write u, read b where there is one */
-    double prepare_s;      /* device memory, kernel loading, upload */
-    double compute_s;      /* all steps, residuals and decisions included */
-    double finish_s;       /* download */
+    stencil_store_report stores;
+    double prepare_s; /* device memory, kernel loading, upload */
+    double compute_s; /* all steps, residuals and decisions included */
+    double finish_s;  /* download */
 } stencil_report;
 
 void stencil_report_destroy(stencil_report *report);

@@ -192,6 +192,7 @@ static stencil_status run_cpu(run *r) {
     const double done_s = stencil_clock_s();
     if (status == STENCIL_OK)
         stencil_cpu_finish(&cpu, r->problem, report->steps);
+    stencil_cpu_report(&cpu, report);
     stencil_cpu_destroy(&cpu);
     report->prepare_s = ready_s - start_s;
     report->compute_s = done_s - ready_s;

@@ -42,6 +42,15 @@ typedef enum stencil_halo_mode {
 } stencil_halo_mode;
 extern const char *const stencil_halo_names[STENCIL_HALO_COUNT]; /* "auto", "peer", "copy", "stamped" */
 
+/* How the results of a CPU sweep are stored. */
+typedef enum stencil_stores {
+    STENCIL_STORES_CACHED,    /* through the cache */
+    STENCIL_STORES_STREAMING, /* past it: a line is not loaded before it is overwritten */
+    STENCIL_STORES_TRIED,     /* as is quicker: the first steps of the run find out */
+    STENCIL_STORES_COUNT
+} stencil_stores;
+extern const char *const stencil_stores_names[STENCIL_STORES_COUNT]; /* "cached", "streaming", "tried" */
+
 typedef struct stencil_run_options {
     const char *sync; /* name of a strategy; NULL: "relaunch" */
     stencil_backend backend;
@@ -85,7 +94,7 @@ typedef struct stencil_plan {
     stencil_backend backend;    /* CPU or GPU */
     char note[256];             /* one line for the user ("no GPU (…): using the CPU"), or "" */
     int threads;                /* CPU threads */
-    bool streaming;             /* CPU: the fields are larger than the cache, results bypass it */
+    stencil_stores stores;      /* CPU */
     stencil_barrier_id barrier; /* between the steps */
     int32_t poll_every;         /* persistent loops: steps between looks at the host's wishes */
     int block_x, block_y;       /* threads of a block */

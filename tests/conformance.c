@@ -46,6 +46,7 @@ static trial_run run_of(int strategy, int64_t steps, int pair) {
                        .strategy = strategy,
                        .threads = threads[turn % 3],
                        .small = turn / 3 % 2 == 1,
+                       .tries = turn / 6 % 2 == 1,
                        .steps = steps,
                        .check_every = pair % 2 == 0 ? 1 : 3,
                        .norm = pair / 2 == 0 ? STENCIL_NORM_L2 : STENCIL_NORM_MAX,

@@ -80,6 +80,7 @@ static trial_run run_of(int strategy, const division *d, const exchange *e, int6
                    .strategy = strategy,
                    .threads = threads[turn % 5],
                    .small = turn / 2 % 2 == 1,
+                   .tries = turn / 4 % 2 == 1,
                    .parts = d->parts,
                    .cut = {d->cut[0], d->cut[1], d->cut[2]},
                    .halo = e->halo,

@@ -22,6 +22,7 @@ typedef struct trial_run {
     int threads; /* of the CPU back-end */
     bool small;  /* as on a machine with next to no cache and GPUs of one multiprocessor: fields are larger
                     than the cache, blocks have several tiles */
+    bool tries;  /* stores through the cache and past it in turns, on the CPU back-end */
     int parts;   /* 0: one */
     int gpu[STENCIL_PARTS_MAX]; /* of each part, on the GPU back-end */
     int cut[3];

@@ -89,6 +89,8 @@ class Run(CommandTest):
         with open(self.path("plan.json")) as file:
             plan = json.load(file)
         self.assertTrue(plan["dry_run"])
+        self.assertRegex(done.stdout, r"(?m)^Stores +through the cache$")
+        self.assertEqual(plan["plan"]["stores"], "cached")
         self.assertNotIn("result", plan)
         self.assertGreater(plan["plan"]["memory_bytes"]["host_need"], 17 * 19 * 8)
 
@@ -103,6 +105,24 @@ class Run(CommandTest):
                          "1 cell "):
             self.assertIn(singular, printed)
         self.assertNotRegex(printed, r"\b1 (updated )?(cells|steps|threads|values|parts|blocks)\b")
+
+    def test_stores_in_the_report(self):
+        def stores(size, threads, *more):
+            self.ok("new", "p.h5", "--stencil", "j2d5pt", "--size", size, "--steps", 40, "--force")
+            self.ok("p.h5", *CPU, "--threads", threads, "--json", "run.json", "--force", *more)
+            with open(self.path("run.json")) as file:
+                report = json.load(file)
+            return report["plan"]["stores"], report.get("result", {}).get("stores")
+
+        plan, result = stores("33x33", 2)
+        self.assertEqual(plan, "cached")
+        self.assertEqual(result, {"threads": 2, "streaming_threads": 0, "cached_step_us": None, "streaming_step_us": None})
+        plan, result = stores("512x513", 1)
+        self.assertIn(plan, ("tried", "streaming"))  # as large as the machine says that its cache is
+        self.assertIn(result["streaming_threads"], (0, 1))
+        if plan == "tried":
+            self.assertEqual(result["streaming_threads"], int(result["streaming_step_us"] < result["cached_step_us"]))
+        self.assertEqual(stores("512x513", 1, "--dry-run"), (plan, None))
 
     def test_not_converged(self):
         self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")

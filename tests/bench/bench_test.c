@@ -113,6 +113,22 @@ static void sweep_3d_periodic_float32(void **state) {
     check_sweep(&options, "j3d7pt", 13 * 17 * 23, 4);
 }
 
+static void stores_of_one_size(void **state) {
+    static const char *const ways[] = {"cached", "streaming", "chosen"};
+    (void)state;
+    const stencil_bench_options options = small_options(2);
+    stencil_bench_result result = run("stores", &options);
+    assert_int_equal(result.row_count, 3);
+    for (int i = 0; i < result.row_count; i++) {
+        assert_string_equal(result.row[i].name, ways[i]);
+        assert_int_equal(result.row[i].sample_count, options.samples);
+        assert_int_equal(result.row[i].iterations, 3);
+        assert_near(result.row[i].cells, 35 * 59, 0);
+        assert_near(result.row[i].bytes, 35 * 59 * 16, 0);
+    }
+    stencil_bench_result_destroy(&result);
+}
+
 static void sweep_calibrates(void **state) {
     (void)state;
     stencil_bench_options options = small_options(2);
@@ -356,6 +372,7 @@ int main(void) {
         cmocka_unit_test(ring_by_parts),
         cmocka_unit_test(sweep_2d),
         cmocka_unit_test(sweep_3d_periodic_float32),
+        cmocka_unit_test(stores_of_one_size),
         cmocka_unit_test(sweep_calibrates),
         cmocka_unit_test(copy_rows),
         cmocka_unit_test(time_limit_keeps_the_least),
