@@ -74,7 +74,9 @@ DRAWN = {
     "central": ("one kernel for all steps, with a barrier between them  (central)", "#0072b2", 13),
     "cudaMemcpy": ("copy of the field, for comparison  (cudaMemcpy)", "#000000", 0),
 }
-names = [name for name in DRAWN if all(name in column for column in columns)]
+names = [name for name in DRAWN if all((column.get(name) or {}).get("statistics") for column in columns)]
+if not names:
+    sys.exit("strategies.py: --plot: nothing of what it draws was measured")
 extents = [[run["results"][0]["parameters"].get(n, 1) for n in ("nz", "ny", "nx")] for run in runs]
 cells = [z * y * x for z, y, x in extents]
 lines = []
