@@ -224,7 +224,7 @@ static json_t *result_json(const h5_dataset *a, const h5_dataset *b, const equal
                            const difference *found) {
     json_t *root = json_pack(
         "{s:i, s:s, s:[o, o], s:o, s:[s, s], s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:o, s:o}", "schema_version",
-        1, "command", "compare", "files", json_text(a->path), json_text(b->path), "dataset",
+        2, "command", "compare", "files", json_text(a->path), json_text(b->path), "dataset",
         json_text(a->name), "types", a->type, b->type, "atol", json_number(equality->atol), "rtol",
         json_number(equality->rtol), "rms", json_number(equality->rms), "equal", found->what[0] == '\0',
         "differs_in", found->what, "cells", (json_int_t)a->count, "differing_cells", (json_int_t)found->count,

@@ -30,7 +30,7 @@ typedef struct stores {
 static stencil_status create_size(size *s, stencil_spec spec, const stencil_machine *machine) {
     const stencil_run_options run = {.backend = STENCIL_BACKEND_CPU};
     spec.source = STENCIL_SOURCE_NONE;
-    spec.tolerance = NAN;
+    spec.rtol = spec.atol = NAN;
     spec.steps = 1;
     TRY(stencil_problem_resolve(&s->problem, &spec));
     TRY(stencil_field_create(&s->initial, &s->problem.layout, "the initial field"));
