@@ -399,6 +399,10 @@ class Signals(CommandTest):
         self.assertEqual(len(os.listdir(self.directory)), 41)
         for _, name in names:
             self.ok("verify", name, "--threads", 1)
+            steps = int(self.attribute(name, "/", "steps_total")) + 5
+            self.ok(name, "--steps", steps, "-fo", "more.h5", *CPU)
+            self.assertEqual(self.attribute("more.h5", "provenance", "steps_done"), 5)
+            self.ok("verify", "more.h5", "--threads", 1)
 
     def test_second_kind_of_signal_is_the_same_wish(self):
         process = self.start_forever()

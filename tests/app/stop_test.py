@@ -10,7 +10,9 @@ import numpy
 
 from harness import STENCIL, CommandTest
 
-CPU = ("--device", "cpu")
+# STENCIL_DEVICE=gpu on a machine that has one: the same ends there, and a larger problem.
+DEVICE = os.environ.get("STENCIL_DEVICE", "cpu")
+ON = ("--device", DEVICE)
 
 
 class Criteria(CommandTest):
@@ -19,9 +21,10 @@ class Criteria(CommandTest):
 
     def test_default_options_solve_the_problem(self):
         """The error against the equation's solution is that of the discretisation, not of stopping early."""
-        for size in (65, 129) if os.environ.get("STENCIL_SLOW") == "1" else (65, 129, 257):
+        sizes = (65, 129) if os.environ.get("STENCIL_SLOW") == "1" else (65, 129, 257)
+        for size in sizes + ((1025,) if DEVICE == "gpu" else ()):
             self.ok("new", "p.h5", "--problem", "poisson", "--size", f"{size}x{size}", "--force")
-            result = self.report("p.h5")["result"]
+            result = self.report("p.h5", *ON)["result"]
             self.assertEqual((result["reason"], result["exit_code"]), ("converged_rtol", 0))
             line = numpy.sin(numpy.pi * numpy.linspace(0, 1, size))
             u, exact = self.read("p.out.h5"), numpy.outer(line, line)
@@ -132,18 +135,18 @@ class Continuing(CommandTest):
 
     def test_a_run_in_pieces_equals_one(self):
         self.ok("new", "p.h5", "--problem", "poisson", "--size", "41x37", "--initial", "random")
-        self.ok("p.h5", *CPU, "-o", "whole.h5")
+        self.ok("p.h5", *ON, "-o", "whole.h5")
         for sync in ("relaunch", "grid", "openmp"):
-            self.ok("p.h5", "-fo", "a.h5", "--steps", 333, "--sync", sync, *CPU, code=2)
-            self.ok("a.h5", "-fo", "b.h5", "--steps", 1250, "--sync", sync, *CPU, code=2)
-            self.ok("b.h5", "-fo", "c.h5", "--steps", 10**7, "--sync", sync, *CPU)
+            self.ok("p.h5", "-fo", "a.h5", "--steps", 333, "--sync", sync, *ON, code=2)
+            self.ok("a.h5", "-fo", "b.h5", "--steps", 1250, "--sync", sync, *ON, code=2)
+            self.ok("b.h5", "-fo", "c.h5", "--steps", 10**7, "--sync", sync, *ON)
             self.same("whole.h5", "c.h5")
             for name in "abc":
                 self.ok("verify", f"{name}.h5")
         self.assertEqual(self.attribute("b.h5", "provenance", "steps_done"), 917)
 
     def interrupt(self, source, result):
-        process = subprocess.Popen([STENCIL, source, "-fo", result, "--check-every", "30", *CPU], cwd=self.directory,
+        process = subprocess.Popen([STENCIL, source, "-fo", result, "--check-every", "30", *ON], cwd=self.directory,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while not process.stdout.readline().startswith(b"Strategy"):
             pass
@@ -158,8 +161,8 @@ class Continuing(CommandTest):
         self.interrupt("a.h5", "b.h5")
         done = int(self.attribute("b.h5", "/", "steps_total"))
         self.assertGreater(done, int(self.attribute("a.h5", "/", "steps_total")))
-        self.ok("b.h5", "-o", "c.h5", "--steps", done + 1000, "--check-every", 30, *CPU)
-        self.ok("p.h5", "-o", "whole.h5", "--steps", done + 1000, "--check-every", 30, *CPU)
+        self.ok("b.h5", "-o", "c.h5", "--steps", done + 1000, "--check-every", 30, *ON)
+        self.ok("p.h5", "-o", "whole.h5", "--steps", done + 1000, "--check-every", 30, *ON)
         for dataset in ("/u", "/residual", "/residual_step"):
             self.ok("compare", "c.h5", "whole.h5", "--dataset", dataset)
 
