@@ -71,8 +71,9 @@ static stencil_status check_source(const stored *s, const char *file, const char
     if (strcmp(file, ".") == 0 && holds(s->path, name, s->depth + 1, &status))
         return status;
     for (int i = 0; i < 4; i++) {
-        snprintf(candidate, sizeof candidate, "%s%s", place[i], i == 0 ? file : base);
-        if (holds(candidate, name, s->depth + 1, &status))
+        const char *where = i == 0 ? file : base;
+        const int length = snprintf(candidate, sizeof candidate, "%s%s", place[i], where);
+        if (length < (int)sizeof candidate && holds(candidate, name, s->depth + 1, &status))
             return status;
     }
     FAIL(BAD_DATA,
