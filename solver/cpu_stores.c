@@ -57,7 +57,9 @@ void stencil_stores_note(stencil_stores_trial *trial, double step_s, bool looked
         end_turn(trial, step_s);
     else
         trial->warm++;
-    trial->timed = trial->turn < 2 * STENCIL_STORES_TURNS && trial->warm >= STENCIL_STORES_WARM;
+    trial->timed =
+        trial->turn < 2 * STENCIL_STORES_TURNS &&
+        trial->warm >= (trial->streaming ? STENCIL_STORES_WARM_STREAMING : STENCIL_STORES_WARM_CACHED);
     trial->looked_at = looked_at;
 }
 

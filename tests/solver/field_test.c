@@ -48,6 +48,27 @@ static void rows_are_aligned_and_cells_are_apart(void **state) {
     stencil_field_destroy(NULL);
 }
 
+/* Half a page from each other, also from one that is apart already, as after an odd number of steps; whole.
+ */
+static void buffers_stand_apart(void **state) {
+    (void)state;
+    const int64_t n[3] = {1, 37, 61}, rim[3] = {0, 1, 1};
+    stencil_layout l;
+    stencil_field field[4];
+    assert_int_equal(stencil_layout_init(&l, STENCIL_FLOAT64, n, rim), STENCIL_OK);
+    assert_int_equal(stencil_field_create(&field[0], &l, "first"), STENCIL_OK);
+    for (int i = 1; i < 4; i++) {
+        assert_int_equal(stencil_field_create_apart(&field[i], &field[i - 1], "next"), STENCIL_OK);
+        const uintptr_t distance = ((uintptr_t)field[i].data - (uintptr_t)field[i - 1].data) % 4096;
+        assert_true(distance > 1024 && distance < 3072 && distance % 128 == 0);
+        memset(field[i].data, i, (size_t)stencil_layout_bytes(&l));
+    }
+    for (int i = 0; i < 4; i++) {
+        stencil_field_destroy(&field[i]);
+        assert_null(field[i].data);
+    }
+}
+
 static void layouts_that_overflow_are_refused(void **state) {
     (void)state;
     static const int64_t rim[3] = {1, 1, 1};
@@ -169,6 +190,7 @@ static void the_first_cell_that_is_not_finite_is_found(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_aligned_and_cells_are_apart),
+        cmocka_unit_test(buffers_stand_apart),
         cmocka_unit_test(layouts_that_overflow_are_refused),
         cmocka_unit_test(too_large_fields_are_refused),
         cmocka_unit_test(rims_show_what_their_indices_stand_for),
