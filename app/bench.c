@@ -172,7 +172,7 @@ static stencil_status make_options(const bench_options *options, stencil_bench_o
         spec->extent[i] = options->size.value[spec->rank - 1 - i];
     problem_options problem = options->problem;
     problem.steps = problem.norm = -1; /* no options of this command */
-    problem.rtol = problem.atol = problem.tolerance = NAN;
+    problem.rtol = problem.atol = NAN;
     TRY(problem_options_apply(&problem, spec));
     return problem_options_check_effect(&problem, spec);
 }

@@ -71,8 +71,7 @@ static stencil_status make_spec(const new_options *options, stencil_spec *spec) 
     TRY(problem_options_apply(&options->problem, spec));
     TRY(problem_options_check_effect(&options->problem, spec));
     const bool relaxation = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
-    if (relaxation && isnan(options->problem.rtol) && isnan(options->problem.atol) &&
-        isnan(options->problem.tolerance))
+    if (relaxation && isnan(options->problem.rtol) && isnan(options->problem.atol))
         spec->rtol = relaxation_rtol[spec->precision];
     return STENCIL_OK;
 }

@@ -89,11 +89,19 @@ static stencil_status option_value(const option *option, const char *attached, c
     return STENCIL_OK;
 }
 
-/* Reads the value of an option that was met. */
-static stencil_status take(const option *option, const option_group *group, const char *value, void *values,
-                           invocation *call) {
-    if (!options_given(call, option->name) && call->given_count < OPTION_GIVEN_MAX)
+/* Reads the value of an option that was met. Its two names are one option: who gives both means two things.
+ */
+static stencil_status take(const option *option, bool as_old, const option_group *group, const char *value,
+                           void *values, invocation *call) {
+    int at = 0;
+    while (at < call->given_count && call->given[at] != option)
+        at++;
+    CHECK(at == call->given_count || call->given_as_old[at] == as_old, USAGE,
+          "--%s is the old name of --%s: give one of them", option->old_name, option->name);
+    if (at == call->given_count && at < OPTION_GIVEN_MAX) {
+        call->given_as_old[at] = as_old;
         call->given[call->given_count++] = option;
+    }
     return option_read(option, value, target_of(values, group, option));
 }
 
@@ -115,7 +123,7 @@ static stencil_status read_long(const command *command, cursor *cursor, void *va
         return unknown_option(command, name, length);
     const char *value;
     TRY(option_value(option, name[length] == '=' ? name + length + 1 : NULL, cursor, &value));
-    return take(option, group, value, values, call);
+    return take(option, !is_called(option->name, name, length), group, value, values, call);
 }
 
 /* One argument of short options: flags can stand together, a value follows directly or as the next argument.
@@ -131,7 +139,7 @@ static stencil_status read_short(const command *command, cursor *cursor, void *v
         const char *value = NULL;
         if (option->type != OPTION_FLAG)
             TRY(option_value(option, letter[1] != '\0' ? letter + 1 : NULL, cursor, &value));
-        TRY(take(option, group, value, values, call));
+        TRY(take(option, false, group, value, values, call));
         if (option->type != OPTION_FLAG)
             return STENCIL_OK;
     }

@@ -86,6 +86,7 @@ struct invocation {
     bool help, version; /* --help or -h, --version or -V was met; nothing behind it was read */
     int given_count;    /* options on the command line, each once */
     const option *given[OPTION_GIVEN_MAX];
+    bool given_as_old[OPTION_GIVEN_MAX]; /* by its old name */
     const char *command_line; /* all of it, quoted for a shell; set by main.c */
 };
 

@@ -60,8 +60,7 @@ const option stop_option_table[] = {
     {"atol", 0, OPTION_REAL, AT(atol), "A",
      .help = "stop when the residual is under A, which says nothing about the error of u; with both, the "
              "larger limit counts",
-     .none = true},
-    {"tolerance", 0, OPTION_REAL, AT(tolerance), "A", .help = "old name of --atol", .none = true},
+     .none = true, .old_name = "tolerance"},
     {"norm", 0, OPTION_CHOICE, AT(norm), "NAME", .help = "of the residual, root mean square or largest",
      .choice = norm_choice},
     {"check-every", 0, OPTION_INTEGER, AT(check_every), "K",
@@ -115,11 +114,10 @@ stencil_status problem_options_apply(const problem_options *options, stencil_spe
         spec->precision = (stencil_precision)options->precision;
     if (options->steps >= 0)
         spec->steps = options->steps;
-    CHECK(isnan(options->tolerance) || isnan(options->atol), USAGE,
-          "--tolerance is the old name of --atol: give one of them");
-    const double atol = isnan(options->atol) ? options->tolerance : options->atol;
-    if (!isnan(atol))
-        spec->atol = isinf(atol) ? NAN : atol;
+    if (!isnan(options->atol))
+        spec->atol = isinf(options->atol) ? NAN : options->atol;
+    CHECK(isnan(options->rtol) || isinf(options->rtol) || options->rtol < 1, USAGE,
+          "--rtol %g: give a number less than 1, the part of the first residual to stop at", options->rtol);
     if (!isnan(options->rtol))
         spec->rtol = isinf(options->rtol) ? NAN : options->rtol;
     if (options->norm >= 0)

@@ -14,7 +14,7 @@ typedef struct problem_options {
     double omega, diffusivity, dt;
     int precision;
     int64_t steps;
-    double rtol, atol, tolerance; /* tolerance: old name of atol; INFINITY: "none" */
+    double rtol, atol; /* INFINITY: "none" */
     int norm;
     int64_t check_every;
 } problem_options;

@@ -78,10 +78,15 @@ static void print_error(FILE *out, const run_record *run) {
     const stencil_error_bound *bound = &run->report->bound;
     if (!bound->known)
         return;
-    report_print_entry(out, "Error", "at most %.2g (%.2g %% of the solution's size)%s%s", bound->absolute,
-                       100.0 * bound->relative,
-                       stencil_spectrum_of(run->problem).up_to_constant ? ", up to a constant" : "",
-                       bound->relative > unsolved ? ": not solved" : "");
+    const char *constant = stencil_spectrum_of(run->problem).up_to_constant ? ", up to a constant" : "";
+    /* A field that has shrunk as asked and is as small as its error: the solution is 0, or a constant. */
+    if (bound->relative > unsolved && run->report->reason == STENCIL_REASON_CONVERGED_RTOL)
+        report_print_entry(out, "Error", "at most %.2g%s; the field is as small itself", bound->absolute,
+                           constant);
+    else
+        report_print_entry(out, "Error", "at most %.2g (%.3g %% of the solution's size)%s%s", bound->absolute,
+                           100.0 * bound->relative, constant,
+                           bound->relative > unsolved ? ": not solved" : "");
 }
 
 void report_print_stop(FILE *out, const run_record *run) {
@@ -109,8 +114,9 @@ static void note_prediction(const stencil_problem *problem, stencil_notes *notes
                           "with omega %g the mode with alternating signs does not shrink: try --omega 0.9",
                           problem->spec.omega);
     else if (steps > (double)problem->stop.steps)
-        stencil_notes_add(notes, "these are more than the limit of %s steps: raise --steps, or rtol",
-                          text_count(problem->stop.steps, limit));
+        stencil_notes_add(notes,
+                          "the predicted steps are more than the limit of %s step%s: raise --steps, or rtol",
+                          text_count(problem->stop.steps, limit), stencil_plural(problem->stop.steps));
 }
 
 void report_note_start(const stencil_problem *problem, stencil_notes *notes) {
@@ -118,11 +124,12 @@ void report_note_start(const stencil_problem *problem, stencil_notes *notes) {
     char count[TEXT_SIZE], limit[TEXT_SIZE];
     if (origin->recounted)
         stencil_notes_add(notes,
-                          "the file's %s steps were made with other weights, boundary, source, precision or "
-                          "norm: steps count from 0 again",
-                          text_count(problem->spec.steps_total, count));
-    else if (origin->steps > 0)
-        stencil_notes_add(notes, "the file holds step %s: the run goes on to step %s at most",
+                          "the file's %s step%s had other weights, size, boundary, time step, source factor, "
+                          "precision or norm: steps count from 0 again",
+                          text_count(problem->spec.steps_total, count),
+                          stencil_plural(problem->spec.steps_total));
+    else if (origin->steps > 0 && origin->steps < problem->stop.steps)
+        stencil_notes_add(notes, "the file holds step %s, from which the run goes on, to step %s at most",
                           text_count(origin->steps, count), text_count(problem->stop.steps, limit));
     if (origin->steps > 0 && isnan(origin->residual_first) && !isnan(problem->stop.rtol))
         stencil_notes_add(notes,
@@ -138,9 +145,15 @@ static const char *stagnation_text(const run_record *run, char text[256]) {
     case STENCIL_STAGNATION_GROWTH:
         return "it grows: the iteration is unstable, give smaller weights or omega";
     case STENCIL_STAGNATION_CHECKERBOARD:
-        return "the mode with alternating signs (checkerboard) does not shrink: try --omega 0.9";
+        return run->problem->spec.kind == STENCIL_KIND_HEAT
+                   ? "the mode with alternating signs (checkerboard) does not shrink: give a smaller --dt"
+               : stencil_problem_relaxes(run->problem)
+                   ? "the mode with alternating signs (checkerboard) does not shrink: try --omega 0.9"
+                   : "the mode with alternating signs (checkerboard) does not shrink with these weights";
     case STENCIL_STAGNATION_SOURCE:
         return "no axis is fixed and the source has a mean other than 0: there is no solution";
+    case STENCIL_STAGNATION_MODE:
+        return "these weights have a mode that neither shrinks nor grows";
     case STENCIL_STAGNATION_ROUNDING:
     case STENCIL_STAGNATION_NONE:
         break;
@@ -154,13 +167,20 @@ void report_note_end(const run_record *run, stencil_notes *notes) {
     const stencil_report *report = run->report;
     char text[256];
     if (stencil_report_steps_done(report) == 0 && report->steps > 0)
-        stencil_notes_add(notes, "no step was made: the file is a finished result; --steps asks for more, "
-                                 "a smaller --rtol or --atol for better");
+        stencil_notes_add(
+            notes, report->reason == STENCIL_REASON_STEPS || report->reason == STENCIL_REASON_NOT_CONVERGED
+                       ? "no step was made: the file has all its steps; --steps asks for more"
+                       : "no step was made: the file is a finished result; a smaller --rtol or --atol "
+                         "asks for better");
     if (report->reason == STENCIL_REASON_STAGNATED)
         stencil_notes_add(notes, "the residual falls no more: %s", stagnation_text(run, text));
     if (report->reason == STENCIL_REASON_FIXED_POINT && !report->reached)
-        stencil_notes_add(notes, "no cell changes any more, yet only because %s rounds the changes away",
-                          stencil_precision_name(run->problem->precision));
+        stencil_notes_add(
+            notes,
+            "no cell changes any more, yet only because %s rounds the changes away: %sa larger rtol "
+            "stops before",
+            stencil_precision_name(run->problem->precision),
+            run->problem->precision == STENCIL_FLOAT32 ? "--precision float64 goes on, " : "");
     if (report->reason == STENCIL_REASON_CONVERGED_ATOL && report->bound.known &&
         report->bound.relative > 0.01)
         stencil_notes_add(notes,

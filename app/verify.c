@@ -53,7 +53,7 @@ typedef struct verification {
     int64_t *history_step; /* owned, [residuals.of] */
     double *history;       /* owned, [residuals.of] */
     bool criterion_known;  /* the input has a first residual, which is not this run's */
-    mismatch cells, residuals;
+    mismatch cells, residuals, first_residual;
 } verification;
 
 static const h5_dataset closed = {.file = H5I_INVALID_HID, .dataset = H5I_INVALID_HID};
@@ -213,7 +213,7 @@ static stencil_status take_origin(verification *v, int64_t *checked) {
         v->residuals.count += origin->residual_step[*checked] != v->history_step[*checked];
     }
     if (status == STENCIL_OK && !isnan(origin->residual_first))
-        check_value(&v->residuals, 0, origin->residual_first, v->residual_first);
+        check_value(&v->first_residual, 0, origin->residual_first, v->residual_first);
     v->criterion_known = !isnan(origin->residual_first);
     stencil_problem_destroy(&before);
     return status;
@@ -225,7 +225,7 @@ static void check_first(verification *v) {
     const double source =
         v->problem.spec.kind == STENCIL_KIND_POISSON ? reference_source_norm(&v->reference) : 0;
     first = first < source ? source : first;
-    check_value(&v->residuals, 0, first, v->residual_first);
+    check_value(&v->first_residual, 0, first, v->residual_first);
 }
 
 /* Shows how far it is, as a run does. INTERRUPTED on request, after a whole step. */
@@ -282,6 +282,10 @@ static void print_mismatch(const mismatch *m, const char *name, const char *wher
     printf("             reference %.17g, file %.17g\n", m->expected, m->found);
 }
 
+static bool is_verified(const verification *v) {
+    return v->cells.count == 0 && v->residuals.count == 0 && v->first_residual.count == 0;
+}
+
 static void print_result(const verification *v) {
     char steps[TEXT_SIZE], where[96], index[TEXT_SIZE], name[TEXT_NAME_SIZE];
     const int64_t *extent = v->reference.extent;
@@ -292,11 +296,14 @@ static void print_result(const verification *v) {
         snprintf(where, sizeof where, "[%" PRId64 ", %" PRId64 ", %" PRId64 "]", line / extent[STENCIL_Y],
                  line % extent[STENCIL_Y], x);
     snprintf(index, sizeof index, "[%" PRId64 "]", v->residuals.first);
-    const bool equal = v->cells.count == 0 && v->residuals.count == 0;
+    const bool equal = is_verified(v);
     printf("%s: %s after %s step%s\n", text_escape(v->output, name, sizeof name),
            equal ? "verified" : "NOT verified", text_count(v->steps, steps), stencil_plural(v->steps));
     print_mismatch(&v->cells, "/u", where, "cell");
     print_mismatch(&v->residuals, "/residual", index, "value");
+    if (v->first_residual.count > 0)
+        printf("  residual_first differs: reference %.17g, file %.17g\n", v->first_residual.expected,
+               v->first_residual.found);
 }
 
 static json_t *mismatch_json(const mismatch *m) {
@@ -311,9 +318,9 @@ static json_t *mismatch_json(const mismatch *m) {
 
 static json_t *result_json(const verification *v) {
     return json_pack("{s:i, s:s, s:o, s:o, s:b, s:I, s:o, s:o}", "schema_version", 1, "command", "verify",
-                     "output", json_text(v->output), "input", json_text(v->input), "verified",
-                     v->cells.count == 0 && v->residuals.count == 0, "steps", (json_int_t)v->steps, "u",
-                     mismatch_json(&v->cells), "residual", mismatch_json(&v->residuals));
+                     "output", json_text(v->output), "input", json_text(v->input), "verified", is_verified(v),
+                     "steps", (json_int_t)v->steps, "u", mismatch_json(&v->cells), "residual",
+                     mismatch_json(&v->residuals));
 }
 
 static stencil_status verify_stages(const verify_options *options, verification *v, int *exit_code) {
@@ -329,7 +336,7 @@ static stencil_status verify_stages(const verify_options *options, verification 
     TRY(take_origin(v, &checked));
     TRY(make_steps(v, checked, options->quiet));
     TRY(compare_fields(v));
-    if (v->cells.count > 0 || v->residuals.count > 0)
+    if (!is_verified(v))
         *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !json_is_stdout(options->json))
         print_result(v);

@@ -146,3 +146,15 @@ bool stencil_field_find_nonfinite(const stencil_field *field, const int64_t firs
         found[STENCIL_X]++;
     return true;
 }
+
+double stencil_field_largest(const stencil_field *field) {
+    const stencil_layout *l = &field->layout;
+    double largest = 0.0;
+#pragma omp parallel for schedule(static) reduction(max : largest) if (l->element_count > 1 << 18)
+    for (int64_t i = 0; i < l->element_count; i++) {
+        const double value = l->precision == STENCIL_FLOAT64 ? ((const double *)field->data)[i]
+                                                             : (double)((const float *)field->data)[i];
+        largest = fmax(largest, fabs(value));
+    }
+    return largest;
+}

@@ -42,6 +42,9 @@ void stencil_field_destroy(stencil_field *field);
 void stencil_field_fill_rims(stencil_field *field, const stencil_boundary boundary[3],
                              const int64_t radius[3]);
 
+/* The largest absolute value, rims included; infinite or NaN values count as they do in fmax(). */
+double stencil_field_largest(const stencil_field *field);
+
 /* Index (z, y, x) of the first cell that is NaN or infinite in the window [first, first+count) of interior
  * indices (rim allowed); false when all are finite. */
 bool stencil_field_find_nonfinite(const stencil_field *field, const int64_t first[3], const int64_t count[3],

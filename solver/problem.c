@@ -254,6 +254,7 @@ static void make_fingerprint(stencil_problem *problem) {
     mix(&hash, problem->shape->name, strlen(problem->shape->name));
     mix(&hash, problem->weight, (size_t)problem->shape->point_count * sizeof *problem->weight);
     mix(&hash, step, sizeof step);
+    mix(&hash, problem->extent, sizeof problem->extent);
     mix(&hash, choice, sizeof choice);
     snprintf(problem->fingerprint, sizeof problem->fingerprint, "%016" PRIx64, hash);
 }

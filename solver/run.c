@@ -70,6 +70,7 @@ static stencil_status resume(run *r) {
         TRY(stencil_report_add(report, origin->residual_step[i], origin->residual[i]));
     if (origin->steps == 0)
         return STENCIL_OK;
+    report->residual_first = origin->residual_first; /* kept for later runs, whatever this one asks for */
     if (has_criterion(&r->problem->stop) && !isnan(origin->residual_first))
         set_criteria(r, origin->residual_first);
     if (origin->residual_first == 0 && has_criterion(&r->problem->stop))
@@ -259,6 +260,21 @@ static stencil_status run_gpu(run *r) {
 }
 #endif
 
+/* Changes are some 1e-20 of the values before a run ends, and the norm l2 squares them. */
+static stencil_status check_range(const stencil_problem *problem) {
+    if (!has_criterion(&problem->stop) || problem->stop.norm != STENCIL_NORM_L2)
+        return STENCIL_OK;
+    double largest = stencil_field_largest(&problem->u);
+    if (problem->b.data != NULL)
+        largest = fmax(largest, stencil_field_largest(&problem->b));
+    CHECK(
+        largest == 0 || !isfinite(largest) || (largest > 1e-130 && largest < 1e150), BAD_DATA,
+        "the largest value is %g: the norm l2 squares changes, which would leave the range of numbers; give "
+        "--norm max, or scale the field",
+        largest);
+    return STENCIL_OK;
+}
+
 stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan, const stencil_watch *watch,
                            stencil_report *report) {
     static const stencil_watch nobody;
@@ -273,6 +289,7 @@ stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan, c
     report->updated_cells = stencil_problem_updated_cells(problem);
     report->bytes_per_cell =
         (problem->b.data != NULL ? 3.0 : 2.0) * (double)stencil_precision_bytes(problem->precision);
+    TRY(check_range(problem));
     start_schedule(&r);
     TRY(resume(&r));
     if (has_criterion(&problem->stop) && problem->spec.kind == STENCIL_KIND_POISSON)

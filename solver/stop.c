@@ -53,9 +53,21 @@ stencil_spectrum stencil_spectrum_of(const stencil_problem *problem) {
     return s;
 }
 
+/* Part of r that a step adds to u; heat is a relaxation, too, with omega = alpha dt S. */
+static double damping(const stencil_problem *problem) {
+    double sum = 0.0;
+    if (problem->spec.kind != STENCIL_KIND_HEAT)
+        return problem->spec.omega;
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
+        const double h = stencil_problem_spacing(problem, axis);
+        sum += 2.0 / (h * h);
+    }
+    return problem->spec.diffusivity * problem->spec.dt * sum;
+}
+
 double stencil_contraction(const stencil_problem *problem) {
     const stencil_spectrum s = stencil_spectrum_of(problem);
-    const double omega = problem->spec.omega;
+    const double omega = damping(problem);
     return fmax(fabs(1.0 - omega * s.least), fabs(1.0 - omega * s.most));
 }
 
@@ -259,15 +271,18 @@ static bool is_symmetric(const stencil_problem *problem) {
 }
 
 int64_t stencil_stagnation_window(const stencil_problem *problem) {
-    const bool symmetric = is_symmetric(problem);
-    const int64_t every = problem->stop.check_every, checks = symmetric ? 100 : 1000;
-    int64_t least = 10000;
-    for (int axis = 0; axis < STENCIL_AXES && !symmetric; axis++)
-        least += 100 * (problem->n[axis] < INT64_MAX / 1000 ? problem->n[axis] : INT64_MAX / 1000);
-    int64_t window = 0;
-    if (!stencil_multiply(every, checks, &window))
+    const int64_t every = problem->stop.check_every;
+    double least = fmax(100.0 * (double)every, 10000.0);
+    if (!is_symmetric(problem) ||
+        (problem->stop.norm == STENCIL_NORM_MAX && problem->spec.kind == STENCIL_KIND_NONE))
         return INT64_MAX;
-    return window >= least ? window : (least + every - 1) / every * every;
+    if (problem->stop.norm == STENCIL_NORM_MAX) {
+        const double cells = (double)stencil_problem_updated_cells(problem);
+        least = fmax(least, (1.0 + log(cells)) / (damping(problem) * stencil_spectrum_of(problem).least));
+    }
+    if (!(least < (double)STENCIL_STEPS_DEFAULT_CRITERION * 1e5))
+        return INT64_MAX;
+    return ((int64_t)least + every - 1) / every * every;
 }
 
 bool stencil_stagnated(const double *residual, const int64_t *residual_step, int64_t count, int64_t window,
@@ -282,15 +297,31 @@ bool stencil_stagnated(const double *residual, const int64_t *residual_step, int
     return isfinite(before) && last >= before * (1.0 - 0x1p-30);
 }
 
+/* How much the mode with alternating signs is left of itself by a step; 0 where the boundary has none. */
+static double checkerboard_factor(const stencil_problem *problem) {
+    int32_t offset[STENCIL_POINTS_MAX][3];
+    double factor = 0.0;
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
+        if (problem->boundary[axis] != STENCIL_PERIODIC || problem->n[axis] % 2 != 0)
+            return 0.0;
+    const int count = stencil_shape_offsets(problem->shape, offset);
+    for (int k = 0; k < count; k++)
+        factor +=
+            (offset[k][0] + offset[k][1] + offset[k][2]) % 2 == 0 ? problem->weight[k] : -problem->weight[k];
+    return fabs(factor);
+}
+
 stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
                                          double residual, double residual_first) {
-    if (residual > 2.0 * residual_first)
+    const double unit = problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24;
+    if (residual > 2.0 * residual_first || (defect != NULL && stencil_contraction(problem) > 1.0 + 1e-9))
         return STENCIL_STAGNATION_GROWTH;
-    if (defect == NULL)
-        return STENCIL_STAGNATION_ROUNDING;
-    const double omega = problem->spec.omega, most = stencil_spectrum_of(problem).most;
-    if (unsolvable(problem, defect) && omega * fabs(defect->source_mean) > 0.5 * residual)
+    if (defect != NULL && unsolvable(problem, defect) &&
+        problem->spec.omega * fabs(defect->source_mean) > 0.5 * residual)
         return STENCIL_STAGNATION_SOURCE;
-    return fabs(1.0 - omega * most) > 1.0 - 1e-12 && omega * most > 1.0 ? STENCIL_STAGNATION_CHECKERBOARD
-                                                                        : STENCIL_STAGNATION_ROUNDING;
+    if (checkerboard_factor(problem) > 1.0 - 1e-6)
+        return STENCIL_STAGNATION_CHECKERBOARD;
+    return residual <= 100.0 * problem->shape->point_count * unit * stencil_field_largest(&problem->u)
+               ? STENCIL_STAGNATION_ROUNDING
+               : STENCIL_STAGNATION_MODE;
 }

@@ -60,12 +60,16 @@ typedef enum stencil_stagnation {
     STENCIL_STAGNATION_GROWTH,       /* it grows: the iteration is unstable */
     STENCIL_STAGNATION_CHECKERBOARD, /* the mode with alternating signs is not damped */
     STENCIL_STAGNATION_SOURCE,       /* no axis is fixed and the source has a mean: there is no solution */
-    STENCIL_STAGNATION_ROUNDING      /* the precision resolves no less */
+    STENCIL_STAGNATION_ROUNDING,     /* the precision resolves no less */
+    STENCIL_STAGNATION_MODE          /* some mode of these weights neither shrinks nor grows */
 } stencil_stagnation;
 
-/* Steps of the windows over which stagnation is judged, a multiple of check_every. Weights that are symmetric
- * make residuals log-convex in the step: once they do not fall, they never will. Others may rise first, as
- * far as something has to travel through the field, and are given more time. Any problem. */
+/* Steps of the windows over which stagnation is judged, a multiple of check_every; INT64_MAX: it is not.
+ *
+ * Symmetric weights make the l2 norms of residuals log-convex in the step: once they do not fall, they never
+ * will. The largest change may stand still for as long as the boundary's influence travels, but after k steps
+ * it is at most sqrt(cells) * contraction^k times what it was: known for laplace, poisson and heat, whose
+ * spectrum is known. Residuals of other weights may rise first, and nobody knows for how long. */
 int64_t stencil_stagnation_window(const stencil_problem *problem);
 
 /* Whether the residuals of checked steps up to `step`, the end of a window, have stopped falling: the

@@ -68,6 +68,8 @@ class Criteria(CommandTest):
         self.assertEqual(self.report("p.h5", "--rtol", "none", "--atol", "1e-5")["result"]["history"], first["history"])
         self.assertEqual(self.report("p.h5", "--rtol", "1e-3", "--atol", "1e-30")["result"]["reason"], "converged_rtol")
         self.refused(64, ["--tolerance", "--atol"], "p.h5", "--atol", 1, "--tolerance", 1, "--no-output")
+        self.refused(64, ["--tolerance", "--atol"], "compare", "p.h5", "p.h5", "--tolerance", 0, "--atol", 1)
+        self.refused(64, ["--rtol", "less than 1"], "p.h5", "--rtol", 2, "--no-output")
         self.write("both.h5", numpy.zeros((5, 5)), {"stencil": "j2d5pt", "atol": 1.0, "tolerance": 1.0})
         self.refused(65, ["'atol'", "'tolerance'"], "both.h5", "--no-output")
         self.write("old.h5", self.read("p.h5"), {"stencil": "j2d5pt", "tolerance": 1e-3})
@@ -120,6 +122,46 @@ class Reasons(CommandTest):
         self.assertEqual(result["reason"], "stagnated")
         self.assertIn("unstable", notes)
 
+    def test_largest_change_may_stand_still_for_long(self):
+        """It does until the boundary's influence has come as far as the middle: that is no stagnation."""
+        self.write("p.h5", numpy.zeros((3, 401)), {"stencil": None, "problem": "poisson", "boundary": ["periodic", "fixed"],
+                                                   "norm": "max", "rtol": 0.5}, {"f": numpy.ones((3, 401))})
+        result, notes = self.end(code=0)
+        self.assertEqual(result["reason"], "converged_rtol")
+        self.assertGreater(result["steps"], 20000)
+
+    def test_causes_of_other_problems(self):
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "32x32", "--boundary", "periodic", "--initial", "random", "--rtol",
+                "1e-6")
+        result, notes = self.end(code=2)
+        self.assertEqual(result["reason"], "stagnated")
+        self.assertIn("smaller --dt", notes)
+        self.write("p.h5", numpy.random.default_rng(1).random((12, 12)),
+                   {"stencil": None, "boundary": "periodic", "rtol": 1e-6},
+                   {"stencil/offsets": numpy.array([[0, -1], [0, 1], [0, 0]], "i4"), "stencil/weights": [0.5, 0.5, -0.0]})
+        result, notes = self.end(code=2)
+        self.assertIn("checkerboard", notes)
+        self.write("p.h5", numpy.random.default_rng(1).random((13, 13)),
+                   {"stencil": None, "boundary": "periodic", "rtol": 1e-6},
+                   {"stencil/offsets": numpy.array([[0, 0], [0, -1], [0, 1]], "i4"), "stencil/weights": [-1.0, 0.0, 0.0]})
+        result, notes = self.end(code=2)
+        self.assertIn("neither shrinks nor grows", notes)
+
+    def test_values_whose_squares_are_no_numbers(self):
+        for amplitude in ("1e-200", "1e-160", "1e200"):
+            self.ok("new", "p.h5", "--force", "--problem", "laplace", "--size", "33x33", "--initial", "hot-edge", "--amplitude",
+                    amplitude)
+            self.refused(65, ["--norm max"], "p.h5", "--no-output", *ON)
+            self.assertEqual(self.end("--norm", "max", code=0)[0]["reason"], "converged_rtol")
+
+    def test_solution_that_is_zero(self):
+        self.ok("new", "p.h5", "--problem", "laplace", "--size", "33x33", "--initial", "sine")
+        done = self.ok("p.h5", "--force")
+        self.assertIn("converged (rtol)", done.stdout)
+        self.assertIn("the field is as small itself", done.stdout)
+        done = self.ok("p.h5", "--force", "--steps", 1, "--omega", "0.001", code=2)
+        self.assertIn("limit of 1 step:", " ".join(done.stdout.split()))
+
     def test_fixed_steps_have_no_error(self):
         self.ok("new", "p.h5", "--problem", "laplace", "--size", "17x17", "--rtol", "none")
         result, notes = self.end("--steps", 20, code=0)
@@ -165,6 +207,15 @@ class Continuing(CommandTest):
         self.ok("p.h5", "-o", "whole.h5", "--steps", done + 1000, "--check-every", 30, *ON)
         for dataset in ("/u", "/residual", "/residual_step"):
             self.ok("compare", "c.h5", "whole.h5", "--dataset", dataset)
+
+    def test_first_residual_survives_runs_without_a_criterion(self):
+        self.ok("new", "p.h5", "--problem", "laplace", "--size", "33x33", "--initial", "hot-edge")
+        self.ok("p.h5", "-o", "a.h5", "--steps", 234, code=2)
+        self.ok("a.h5", "-o", "b.h5", "--steps", 500, "--rtol", "none")
+        self.ok("verify", "b.h5")
+        self.ok("b.h5", "-o", "c.h5", "--rtol", "1e-8", "--steps", 10**6)
+        self.ok("p.h5", "-o", "whole.h5")
+        self.same("c.h5", "whole.h5")
 
     def test_finished(self):
         self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
