@@ -31,13 +31,15 @@ const char *options_nearest(const char *word, const char *(*candidate)(const voi
     return nearest;
 }
 
-/* The index-th option of all groups, then those of every command. */
+/* The index-th name of an option of all groups, old names included, then those of every command. */
 static const char *option_name_of(const void *context, int index) {
     const command *command = context;
     for (const option_group *group = command->groups; group->title != NULL; group++)
         for (const option *option = group->options; option->name != NULL; option++)
             if (index-- == 0)
                 return option->name;
+            else if (option->old_name != NULL && index-- == 0)
+                return option->old_name;
     return index == 0 ? "help" : index == 1 ? "version" : NULL;
 }
 

@@ -31,10 +31,11 @@ class Options(CommandTest):
 
     def test_tolerance(self):
         for value in ("abc", "-1", "nan", "1e999"):
-            self.refused(USAGE, ["--tolerance", f"'{value}'"], "p.h5", "--tolerance", value)
+            for option in ("--atol", "--rtol", "--tolerance"):
+                self.refused(USAGE, [option.replace("tolerance", "atol"), f"'{value}'"], "p.h5", option, value)
 
     def test_numbers_that_no_double_holds(self):
-        for option, value in (("--tolerance", "1e-400"), ("--tolerance", "0.000001e-330"), ("--spacing", "1,1e-400"),
+        for option, value in (("--atol", "1e-400"), ("--rtol", "0.000001e-330"), ("--spacing", "1,1e-400"),
                               ("--spacing", "1e400"), ("--barrier-timeout", "1e-400")):
             self.refused(USAGE, [option, f"'{value}'", "out of range"], "p.h5", option, value)
         self.refused(USAGE, ["--margin", "'1e-400'", "out of range"], "bench", "--against", "x.json", "--margin", "1e-400")
