@@ -13,6 +13,24 @@ struct library_barrier {
     __device__ void leave() {}
 };
 
+/* Barrier `cluster` with the hardware's barrier inside the cluster, which has no time limit. */
+struct hardware_cluster_barrier : stencil::counted_barrier<hardware_cluster_barrier> {
+    using stencil::counted_barrier<hardware_cluster_barrier>::counted_barrier;
+    __device__ __forceinline__ static void cluster_sync() {
+        asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::
+                         : "memory");
+    }
+    __device__ void sync(int64_t step) {
+#if __CUDA_ARCH__ >= 900 /* refused by the host on older devices */
+        goal += gridDim.x / stencil::cluster_size();
+        cluster_sync();
+        if (stencil::cluster_rank() == 0 && stencil::thread_in_block() == 0)
+            stencil::count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
+        cluster_sync();
+#endif
+    }
+};
+
 /* The central barrier without its release: the first thread counts its block in at once. */
 struct unreleased_barrier {
     static constexpr bool local = false;
@@ -69,6 +87,8 @@ extern "C" const void *stencil_grid_kernel(int barrier, bool verify) {
     switch (barrier) {
     case STENCIL_GRID_LIBRARY:
         return kernel<library_barrier>(verify);
+    case STENCIL_GRID_HARDWARE:
+        return kernel<hardware_cluster_barrier>(verify);
     case STENCIL_GRID_FAULT:
         return kernel<unreleased_barrier>(verify);
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \

@@ -4,18 +4,16 @@
 #include <string.h>
 
 #include "bench/benchmarks/cpu.h"
-#include "bench/benchmarks/ring.h"
 #include "bench/benchmarks/team.h"
-#include "sync/barrier.h"
+#include "sync/host.h"
 
 enum { VERIFIED_PASSES = 2000, ROWS_MAX = (STENCIL_BARRIER_COUNT + 1) * STENCIL_BENCH_COUNTS_MAX };
-static const uint64_t timeout_ns = 10000000000;
+static const double timeout_s = 10;
 
-/* A barrier and its memory; the lists of the ring are behind the words. */
+/* A barrier and its memory. */
 typedef struct place {
     stencil_barrier_id id; /* none: the planted fault, which lets everybody pass */
     stencil_barrier_state state;
-    uint32_t alarm[3];
     stencil_bench_team team;
 } place;
 
@@ -30,20 +28,8 @@ static bool sync(void *context, uint32_t thread) {
 }
 
 static stencil_status make_place(place *p, stencil_barrier_id id, const char *name, int threads) {
-    const uint32_t n = (uint32_t)threads;
-    const size_t words = stencil_barrier_word_count(n);
-    void *memory;
-    TRY(stencil_memory_alloc(
-        &memory, (int64_t)((words + n + 1 + STENCIL_RING_NEIGHBORS * n) * sizeof(uint32_t)), "the barriers"));
-    uint32_t *first = (uint32_t *)memory + words, *list = first + n + 1;
-    stencil_ring_fill(first, list, 0, n, n);
     p->id = id;
-    p->state = (stencil_barrier_state){.words = memory,
-                                       .participants = n,
-                                       .neighbor_first = first,
-                                       .neighbor = list,
-                                       .timeout_ns = timeout_ns,
-                                       .alarm = p->alarm};
+    TRY(stencil_bench_team_barrier(&p->state, threads, timeout_s));
     p->team = (stencil_bench_team){.name = name,
                                    .threads = threads,
                                    .sync = sync,
@@ -94,7 +80,7 @@ stencil_status stencil_bench_grid_cpu(const stencil_bench_options *options, cons
     CHECK(b != NULL, NO_MEMORY, "no memory for the barriers");
     const stencil_status status = run(b, options, machine, result);
     for (int row = 0; row < ROWS_MAX; row++)
-        free(b->row[row].state.words);
+        stencil_bench_team_barrier_destroy(&b->row[row].state);
     free(b);
     return status;
 }

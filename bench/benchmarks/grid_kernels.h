@@ -15,10 +15,16 @@ typedef struct stencil_grid_passes {
     uint32_t *missing; /* how often a block had not arrived when another one went on */
 } stencil_grid_passes;
 
-/* What stands beside the barriers of barriers.def: the library's grid.sync() as it is, without a time limit;
- * and a barrier that does not hold, planted to see that it is found: it arrives without releasing what its
- * block wrote, without waiting for it even. */
-enum { STENCIL_GRID_LIBRARY = STENCIL_BARRIER_none, STENCIL_GRID_FAULT = STENCIL_BARRIER_COUNT };
+/* What stands beside the barriers of barriers.def: the library's grid.sync() as it is, and `cluster` with the
+ * hardware's barrier, both without a time limit, to see what one costs; and a barrier that does not hold,
+ * planted to see that it is found: it arrives without releasing what its block wrote, without waiting for it
+ * even. */
+enum {
+    STENCIL_GRID_LIBRARY = STENCIL_BARRIER_none,
+    STENCIL_GRID_HARDWARE = STENCIL_BARRIER_COUNT,
+    STENCIL_GRID_FAULT,
+    STENCIL_GRID_COUNT
+};
 
 /* Kernel with a stencil_grid_passes that passes the barrier; with `verify`, everybody looks each time whether
  * those that it waits for have arrived, and some come late. */

@@ -4,12 +4,6 @@
 #include "sync/all.cuh"
 #include "sync/memory.cuh"
 
-static __device__ __forceinline__ uint32_t look(const uint32_t *word) {
-    uint32_t value;
-    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    return value;
-}
-
 /* Whether the block whose turn it is to be looked at has arrived in pass i; all blocks of all parts in turn.
  * A local barrier waits only for its neighbours in the ring of all blocks. */
 template <bool Local>
@@ -21,7 +15,7 @@ static __device__ __forceinline__ bool arrived(const stencil_multi_grid_passes &
     else if (threadIdx.x % 2 == 0 && p.state.parts > 1) /* another GPU */
         ahead = p.blocks * (1 + (uint32_t)i % (p.state.parts - 1));
     const uint32_t other = (mine + ahead) % all;
-    return look(p.peer_word[other / p.blocks] + other % p.blocks) >= (uint32_t)i;
+    return stencil::load_relaxed_system(p.peer_word[other / p.blocks] + other % p.blocks) >= (uint32_t)i;
 }
 
 /* The registers of a full multiprocessor where every shape is measured; a local barrier, which needs more, in

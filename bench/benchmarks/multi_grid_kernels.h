@@ -13,11 +13,10 @@ extern "C" {
 typedef struct stencil_multi_grid_passes {
     stencil_barrier_state state;
     int64_t passes;
-    uint32_t *const
-        *peer_word;    /* [parts]: the words of each part's blocks, [blocks], zeroed; for verification */
-    uint32_t *missing; /* how often a block had not arrived when another one went on */
-    uint32_t blocks;   /* of each part; those up to this number synchronise */
-    uint32_t *done;    /* blocks that came to their end; of a part of a group */
+    uint32_t *peer_word[STENCIL_PARTS_MAX]; /* the words of each part's blocks, zeroed; for verification */
+    uint32_t *missing;                      /* how often a block had not arrived when another one went on */
+    uint32_t blocks;                        /* of each part; those up to this number synchronise */
+    uint32_t *done;                         /* blocks that came to their end; of a part of a group */
 } stencil_multi_grid_passes;
 
 /* What stands beside the barriers of barriers.def: one that does not hold, planted to see that it is found.

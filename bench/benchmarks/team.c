@@ -3,6 +3,9 @@
 #include <omp.h>
 #include <stdlib.h>
 
+#include "bench/benchmarks/ring.h"
+#include "sync/host.h"
+
 /* A line of its own for the word of each thread. */
 enum { WORD_STRIDE = 32 };
 
@@ -64,6 +67,25 @@ stencil_status stencil_bench_team_verify(const stencil_bench_team *team, int64_t
     const stencil_status status = pass(team, passes, word, &time_s);
     free(word);
     return status;
+}
+
+stencil_status stencil_bench_team_barrier(stencil_barrier_state *state, int threads, double timeout_s) {
+    uint32_t *first;
+    TRY(stencil_team_create(state, (uint32_t)threads, 0, timeout_s));
+    const stencil_status status = stencil_ring_create(&first, state->participants);
+    if (status != STENCIL_OK) {
+        stencil_bench_team_barrier_destroy(state);
+        return status;
+    }
+    state->neighbor_first = first;
+    state->neighbor = first + threads + 1;
+    return STENCIL_OK;
+}
+
+void stencil_bench_team_barrier_destroy(stencil_barrier_state *state) {
+    free(state->words);
+    free((void *)state->neighbor_first);
+    *state = (stencil_barrier_state){0};
 }
 
 int stencil_bench_thread_counts(const stencil_machine *machine, int least,

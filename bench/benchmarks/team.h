@@ -3,6 +3,7 @@
 #define STENCIL_BENCH_TEAM_H
 
 #include "bench/benchmark.h"
+#include "sync/barrier.h"
 
 /* A team that passes one barrier again and again. */
 typedef struct stencil_bench_team {
@@ -21,6 +22,10 @@ stencil_status stencil_bench_team_time(const stencil_bench_team *team, int64_t p
 /* The same, and everybody leaves the number of the pass before the barrier and looks after it whether those
  * it waits for have done so. INTERNAL: the barrier does not hold. */
 stencil_status stencil_bench_team_verify(const stencil_bench_team *team, int64_t passes);
+
+/* Memory of a barrier for a team whose neighbours stand in a ring. */
+stencil_status stencil_bench_team_barrier(stencil_barrier_state *state, int threads, double timeout_s);
+void stencil_bench_team_barrier_destroy(stencil_barrier_state *state);
 
 /* Numbers of threads to measure: `least`, then the powers of two above it, then all (or only all, where the
  * machine has no more than `least`). Returns how many there are. */
