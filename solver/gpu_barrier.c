@@ -40,13 +40,13 @@ static stencil_status create_inboxes(stencil_gpu_team *team, const stencil_inbox
         set = words * (size_t)found->slots[p] > set ? words * (size_t)found->slots[p] : set;
     for (int p = 0; p < team->parts; p++) {
         stencil_gpu_run *gpu = &team->part[p];
-        TRY(stencil_gpu_take(gpu));
+        TRY_CUDA(cudaSetDevice(gpu->device));
         TRY_CUDA(cudaMalloc((void **)&gpu->inbox, (2 * set + 2) * sizeof *gpu->inbox));
         TRY_CUDA(cudaMemset(gpu->inbox, 0, (2 * set + 2) * sizeof *gpu->inbox));
     }
     for (int p = 0; p < team->parts; p++) {
         stencil_gpu_run *gpu = &team->part[p];
-        TRY(stencil_gpu_take(gpu));
+        TRY_CUDA(cudaSetDevice(gpu->device));
         TRY(hand_out_letters(gpu, &found->push, &gpu->push_first, &gpu->push));
         TRY(hand_out_letters(gpu, &found->pull, &gpu->pull_first, &gpu->pull));
         gpu->sweep.inbox = (stencil_inbox){.push_first = gpu->push_first,
@@ -92,7 +92,7 @@ static stencil_status share_gpus(stencil_gpu_team *team) {
             }
         if (!first)
             continue;
-        TRY(stencil_gpu_take(&team->part[p]));
+        TRY_CUDA(cudaSetDevice(team->part[p].device));
         TRY(stencil_streams_make_coresident(stream, count));
     }
     return STENCIL_OK;

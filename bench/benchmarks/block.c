@@ -3,7 +3,7 @@
  * threads per block, that is over active warps. */
 #include "bench/benchmarks/method.h"
 #include "bench/benchmarks/sm_timing.h"
-#include "solver/gpu.h"
+#include "base/cuda.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * for its stream or its device, and meets the others at OpenMP's barrier. Over the number of GPUs. */
 #include "bench/benchmarks/cpu.h"
 #include "bench/benchmarks/method.h"
-#include "solver/gpu.h"
+#include "base/cuda.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <omp.h>

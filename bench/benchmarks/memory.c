@@ -2,7 +2,7 @@
  * device memory, L2 and shared memory. */
 #include "bench/benchmarks/method.h"
 #include "bench/benchmarks/sm_timing.h"
-#include "solver/gpu.h"
+#include "base/cuda.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * itself is the row "loop". */
 #include "bench/benchmarks/method.h"
 #include "bench/benchmarks/sm_timing.h"
-#include "solver/gpu.h"
+#include "base/cuda.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <stdio.h>
