@@ -1,7 +1,5 @@
-/* Kernels that do nothing but synchronise, with the very barrier types that the persistent loops use. */
 #include "bench/benchmarks/grid_kernels.h"
-#include "sync/all.cuh"
-#include "sync/memory.cuh"
+#include "bench/benchmarks/passes.cuh"
 
 /* The vendor's barrier as it is, without a time limit. */
 struct library_barrier {
@@ -48,40 +46,6 @@ struct unreleased_barrier {
     }
     __device__ void leave() {}
 };
-
-/* Passes the barrier `passes` times. With Verify, the last thread of each block writes the number of the pass
- * into the block's word, one block in eight some microseconds late; after the barrier every thread looks at
- * the word of a block that it has waited for, another one each time. */
-template <class Barrier, bool Verify>
-static __global__ void __launch_bounds__(1024, Barrier::local ? 1 : 2)
-    pass(const __grid_constant__ stencil_grid_passes p) {
-    Barrier barrier(p.state);
-    unsigned missing = 0;
-    uint32_t ahead = 1 + threadIdx.x;
-    for (int64_t i = 1; i <= p.passes; i++) {
-        if (Verify && threadIdx.x == blockDim.x - 1) {
-            if ((blockIdx.x + i) % 8 == 0)
-                __nanosleep(2000);
-            __stcg(p.word + blockIdx.x, (uint32_t)i);
-        }
-        barrier.sync(i);
-        if (Verify) {
-            /* A local barrier waits only for its neighbours in a ring. */
-            if (Barrier::local)
-                ahead = threadIdx.x % 2 == 0 ? 1 : gridDim.x - 1;
-            missing += __ldcg(p.word + (blockIdx.x + ahead) % gridDim.x) < (uint32_t)i;
-            ahead += blockDim.x;
-        }
-    }
-    barrier.leave();
-    if (Verify && missing > 0)
-        atomicAdd(p.missing, missing);
-}
-
-template <class Barrier> static const void *kernel(bool verify) {
-    return verify ? reinterpret_cast<const void *>(&pass<Barrier, true>)
-                  : reinterpret_cast<const void *>(&pass<Barrier, false>);
-}
 
 extern "C" const void *stencil_grid_kernel(int barrier, bool verify) {
     switch (barrier) {

@@ -8,13 +8,6 @@
 extern "C" {
 #endif
 
-typedef struct stencil_grid_passes {
-    stencil_barrier_state state;
-    int64_t passes;
-    uint32_t *word;    /* [blocks], zeroed; for verification */
-    uint32_t *missing; /* how often a block had not arrived when another one went on */
-} stencil_grid_passes;
-
 /* What stands beside the barriers of barriers.def: the library's grid.sync() as it is, and `cluster` with the
  * hardware's barrier, both without a time limit, to see what one costs; and a barrier that does not hold,
  * planted to see that it is found: it arrives without releasing what its block wrote, without waiting for it
@@ -26,7 +19,7 @@ enum {
     STENCIL_GRID_COUNT
 };
 
-/* Kernel with a stencil_grid_passes that passes the barrier; with `verify`, everybody looks each time whether
+/* Kernel with a stencil_passes that passes the barrier; with `verify`, everybody looks each time whether
  * those that it waits for have arrived, and some come late. */
 const void *stencil_grid_kernel(int barrier, bool verify);
 

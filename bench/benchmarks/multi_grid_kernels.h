@@ -10,24 +10,15 @@
 extern "C" {
 #endif
 
-typedef struct stencil_multi_grid_passes {
-    stencil_barrier_state state;
-    int64_t passes;
-    uint32_t *peer_word[STENCIL_PARTS_MAX]; /* the words of each part's blocks, zeroed; for verification */
-    uint32_t *missing;                      /* how often a block had not arrived when another one went on */
-    uint32_t blocks;                        /* of each part; those up to this number synchronise */
-    uint32_t *done;                         /* blocks that came to their end; of a part of a group */
-} stencil_multi_grid_passes;
-
 /* What stands beside the barriers of barriers.def: one that does not hold, planted to see that it is found.
  * It waits for the blocks of its own GPU and releases nothing to the others. */
 enum { STENCIL_MULTI_GRID_FAULT = STENCIL_BARRIER_COUNT };
 
-/* Kernel with a stencil_multi_grid_passes that passes the barrier; with `verify`, everybody looks each time
+/* Kernel with a stencil_passes that passes the barrier; with `verify`, everybody looks each time
  * whether those that it waits for have arrived, on other GPUs first, and some come late. */
 const void *stencil_multi_grid_kernel(int barrier, bool verify);
 
-/* Kernel with a stencil_multi_grid_passes in which only the first `blocks` blocks pass the barrier, once. */
+/* Kernel with a stencil_passes in which only the first `blocks` blocks pass the barrier, once. */
 const void *stencil_multi_grid_part_kernel(void);
 
 #ifdef __cplusplus
