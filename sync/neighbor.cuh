@@ -148,15 +148,11 @@ struct neighbor_barrier {
 
 } // namespace stencil
 #else
-#include "sync/team.h"
+#include "sync/central.cuh"
 
 static inline bool neighbor_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
-    if (all) {
-        uint32_t *goal = &stencil_barrier_epoch(s)[thread];
-        *goal += s->participants;
-        team_add(stencil_barrier_counter(s, 0), 1);
-        return team_spin(s, thread, stencil_barrier_counter(s, 0), *goal);
-    }
+    if (all)
+        return central_team(s, thread, all);
     uint32_t *flag = stencil_barrier_flag(s, thread);
     const uint32_t epoch = *flag + 1;
     team_store(flag, epoch);

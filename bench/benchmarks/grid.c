@@ -5,8 +5,6 @@
 #include "bench/benchmarks/passes.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include "bench/benchmarks/grid_kernels.h"
-
 /* What is measured beside the barriers of barriers.def. */
 static const stencil_barrier_info library = {.name = "grid.sync", .capability = 60},
                                   fault = {.name = "planted fault", .capability = 60},
@@ -15,15 +13,15 @@ static const stencil_barrier_info library = {.name = "grid.sync", .capability = 
                                               .needs = STENCIL_NEEDS_CLUSTERS};
 
 static const stencil_barrier_info *info_of(int id) {
-    return id == STENCIL_GRID_LIBRARY    ? &library
-           : id == STENCIL_GRID_FAULT    ? &fault
-           : id == STENCIL_GRID_HARDWARE ? &hardware
-                                         : &stencil_barriers[id];
+    return id == STENCIL_PASSES_LIBRARY    ? &library
+           : id == STENCIL_PASSES_FAULT    ? &fault
+           : id == STENCIL_PASSES_HARDWARE ? &hardware
+                                           : &stencil_barriers[id];
 }
 
 /* Barriers that one GPU has. */
 static bool applies(int id, const stencil_bench_options *options) {
-    return id == STENCIL_GRID_FAULT ? options->inject_fault : info_of(id)->needs != STENCIL_NEEDS_PEERS;
+    return id == STENCIL_PASSES_FAULT ? options->inject_fault : info_of(id)->needs != STENCIL_NEEDS_PEERS;
 }
 
 /* With a planted fault only what shows it: few shapes. */
@@ -31,7 +29,7 @@ static stencil_status add_cases(stencil_passes_bench *b, const stencil_bench_opt
                                 stencil_bench_result *result) {
     const int most_blocks = options->inject_fault ? 2 : STENCIL_PASSES_BLOCKS_MAX;
     const int least_threads = options->inject_fault ? 256 : 32;
-    for (int id = STENCIL_GRID_LIBRARY; id < STENCIL_GRID_COUNT; id++)
+    for (int id = STENCIL_PASSES_LIBRARY; id < STENCIL_PASSES_COUNT; id++)
         for (int blocks = 1; blocks <= most_blocks && applies(id, options); blocks *= 2)
             for (int threads = least_threads;
                  threads <= 1024 && blocks * threads <= STENCIL_PASSES_THREADS_MAX; threads *= 2) {
@@ -52,7 +50,7 @@ static stencil_status run_gpu(const stencil_bench_options *options, const stenci
     if (!machine->gpu[options->gpu[0]].cooperative)
         return stencil_bench_skip(result, "this GPU has no cooperative launch");
     stencil_passes_bench b;
-    stencil_status status = stencil_passes_create(&b, options, 1, STENCIL_GRID_COUNT * SHAPES_MAX);
+    stencil_status status = stencil_passes_create(&b, options, 1, STENCIL_PASSES_COUNT * SHAPES_MAX);
     if (status == STENCIL_OK)
         status = add_cases(&b, options, result);
     if (status == STENCIL_OK)

@@ -1,4 +1,3 @@
-#include "bench/benchmarks/grid_kernels.h"
 #include "bench/benchmarks/passes.cuh"
 
 /* The vendor's barrier as it is, without a time limit. */
@@ -49,11 +48,11 @@ struct unreleased_barrier {
 
 extern "C" const void *stencil_grid_kernel(int barrier, bool verify) {
     switch (barrier) {
-    case STENCIL_GRID_LIBRARY:
+    case STENCIL_PASSES_LIBRARY:
         return kernel<library_barrier>(verify);
-    case STENCIL_GRID_HARDWARE:
+    case STENCIL_PASSES_HARDWARE:
         return kernel<hardware_cluster_barrier>(verify);
-    case STENCIL_GRID_FAULT:
+    case STENCIL_PASSES_FAULT:
         return kernel<unreleased_barrier>(verify);
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     case STENCIL_BARRIER_##id:                                                                               \

@@ -5,8 +5,6 @@
 #include "bench/benchmarks/passes.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include "bench/benchmarks/multi_grid_kernels.h"
-
 enum { CASES_MAX = 64 * STENCIL_GPUS_MAX, PART_THREADS = 256 };
 static const double part_timeout_s = 0.3;
 static const stencil_barrier_info fault = {.name = "planted fault"};
@@ -14,7 +12,7 @@ static const stencil_barrier_info fault = {.name = "planted fault"};
 static stencil_status add_case(stencil_passes_bench *b, stencil_bench_result *result, int id, int gpus,
                                int blocks_per_sm, int threads) {
     const stencil_passes_case c = {
-        .info = id == STENCIL_MULTI_GRID_FAULT ? &fault : &stencil_barriers[id],
+        .info = id == STENCIL_PASSES_FAULT ? &fault : &stencil_barriers[id],
         .kernel = {stencil_multi_grid_kernel(id, false), stencil_multi_grid_kernel(id, true)},
         .gpus = gpus,
         .blocks_per_sm = blocks_per_sm,
@@ -39,7 +37,7 @@ static stencil_status add_cases(stencil_passes_bench *b, const stencil_bench_opt
                     TRY(add_case(b, result, STENCIL_BARRIER_multi_grid, gpus, blocks, threads));
         TRY(add_case(b, result, STENCIL_BARRIER_neighbor, gpus, 1, 256));
         if (options->inject_fault && gpus > 1)
-            TRY(add_case(b, result, STENCIL_MULTI_GRID_FAULT, gpus, 1, 256));
+            TRY(add_case(b, result, STENCIL_PASSES_FAULT, gpus, 1, 256));
     }
     return STENCIL_OK;
 }
@@ -86,7 +84,7 @@ static stencil_status run_part(stencil_passes_bench *b, bool half_the_blocks,
     TRY(stencil_passes_make(b, c, part_timeout_s));
     TRY(stencil_passes_launch(b, c, 1, false, blocks));
     const stencil_status status = stencil_barrier_check(&c->barrier, NULL);
-    TRY(stencil_passes_done(c, &done));
+    TRY(stencil_passes_counted(c, STENCIL_PASSES_DONE, &done));
     *outcome = done != c->grid.blocks * (uint32_t)c->gpus ? STENCIL_PARTIAL_LOSES
                : status != STENCIL_OK                     ? STENCIL_PARTIAL_GIVES_UP
                                                           : STENCIL_PARTIAL_COMPLETES;

@@ -1,4 +1,3 @@
-#include "bench/benchmarks/multi_grid_kernels.h"
 #include "bench/benchmarks/passes.cuh"
 
 static __global__ void __launch_bounds__(256) part(const __grid_constant__ stencil_passes p) {
@@ -15,7 +14,7 @@ extern "C" const void *stencil_multi_grid_kernel(int barrier, bool verify) {
         return kernel<stencil::neighbor_barrier>(verify);
     case STENCIL_BARRIER_multi_grid:
         return kernel<stencil::multi_grid_barrier>(verify);
-    case STENCIL_MULTI_GRID_FAULT:
+    case STENCIL_PASSES_FAULT:
         return kernel<stencil::central_barrier>(verify);
     default:
         return nullptr;

@@ -96,21 +96,6 @@ static stencil_status child(const stencil_bench_options *options, const void *qu
     return STENCIL_OK;
 }
 
-static const char *text(stencil_partial_outcome outcome) {
-    switch (outcome) {
-    case STENCIL_PARTIAL_COMPLETES:
-        return "completes";
-    case STENCIL_PARTIAL_DEADLOCKS:
-        return "deadlocks";
-    case STENCIL_PARTIAL_GIVES_UP:
-        return "waits in vain, given up after its time limit";
-    case STENCIL_PARTIAL_LOSES:
-        return "ends, but not every thread comes to its end";
-    default:
-        return "ends its process";
-    }
-}
-
 /* All outcomes. What ends its process, or hangs it, is found by asking for each case alone. */
 static stencil_status ask(const stencil_bench_options *options, const char *name, answer *all) {
     question q = {.first = 0, .end = STENCIL_PARTIAL_CASES};
@@ -141,7 +126,7 @@ static stencil_status add(stencil_bench_result *result, const char *kind, const 
                           stencil_partial_outcome outcome, int *row) {
     TRY(stencil_bench_add_row(result, kind, name, "s", row));
     stencil_bench_row *r = &result->row[*row];
-    snprintf(r->outcome, sizeof r->outcome, "%s", text(outcome));
+    snprintf(r->outcome, sizeof r->outcome, "%s", stencil_partial_texts[outcome]);
     return STENCIL_OK;
 }
 

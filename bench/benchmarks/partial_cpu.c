@@ -11,6 +11,13 @@
 static const double child_timeout_s = 5;
 static const double timeout_s = 0.3;
 
+const char *const stencil_partial_texts[] = {
+    [STENCIL_PARTIAL_UNKNOWN] = "ends its process",
+    [STENCIL_PARTIAL_COMPLETES] = "completes",
+    [STENCIL_PARTIAL_DEADLOCKS] = "deadlocks",
+    [STENCIL_PARTIAL_GIVES_UP] = "waits in vain, given up after its time limit",
+    [STENCIL_PARTIAL_LOSES] = "ends, but not every thread comes to its end"};
+
 typedef struct question {
     int32_t barrier; /* stencil_barrier_id; none: OpenMP's */
     int32_t threads, absent;
@@ -60,12 +67,6 @@ stencil_status stencil_bench_partial_cpu_child(const stencil_bench_options *opti
 
 static stencil_status ask(const stencil_bench_options *options, const question *q,
                           stencil_bench_result *result) {
-    static const char *const text[] = {
-        [STENCIL_PARTIAL_UNKNOWN] = "ends its process",
-        [STENCIL_PARTIAL_COMPLETES] = "completes",
-        [STENCIL_PARTIAL_DEADLOCKS] = "deadlocks",
-        [STENCIL_PARTIAL_GIVES_UP] = "waits in vain, given up after its time limit",
-        [STENCIL_PARTIAL_LOSES] = "ends, but not every thread comes to its end"};
     answer a = {.outcome = STENCIL_PARTIAL_UNKNOWN};
     bool timed_out;
     int row;
@@ -82,7 +83,7 @@ static stencil_status ask(const stencil_bench_options *options, const question *
     const stencil_partial_outcome outcome = status != STENCIL_OK ? STENCIL_PARTIAL_UNKNOWN
                                             : timed_out          ? STENCIL_PARTIAL_DEADLOCKS
                                                                  : (stencil_partial_outcome)a.outcome;
-    snprintf(result->row[row].outcome, sizeof result->row[row].outcome, "%s", text[outcome]);
+    snprintf(result->row[row].outcome, sizeof result->row[row].outcome, "%s", stencil_partial_texts[outcome]);
     return STENCIL_OK;
 }
 

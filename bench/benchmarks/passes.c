@@ -8,9 +8,6 @@
 enum { CLUSTER_BLOCKS = 4, VERIFIED_PASSES = 200 };
 static const double timeout_s = 2;
 
-/* Spare words of a part's barrier. */
-enum { MISSING, DONE };
-
 static stencil_status take_gpu(stencil_passes_bench *b, int i) {
     int sm_count, major, minor;
     TRY_CUDA(cudaSetDevice(b->gpu[i]));
@@ -72,8 +69,8 @@ stencil_status stencil_passes_launch(const stencil_passes_bench *b, const stenci
         uint32_t *const spare = stencil_barrier_spare(&c->barrier, part);
         stencil_passes p = {.state = c->barrier.state[part],
                             .passes = passes,
-                            .missing = spare + MISSING,
-                            .done = spare + DONE,
+                            .missing = spare + STENCIL_PASSES_MISSING,
+                            .done = spare + STENCIL_PASSES_DONE,
                             .blocks = blocks != NULL ? blocks[part] : c->grid.blocks};
         for (int other = 0; other < c->gpus; other++)
             p.word[other] = b->word[other];
@@ -87,8 +84,7 @@ stencil_status stencil_passes_launch(const stencil_passes_bench *b, const stenci
     return STENCIL_OK;
 }
 
-/* A spare word of every part, added up. */
-static stencil_status spare_sum(const stencil_passes_case *c, int which, uint32_t *sum) {
+stencil_status stencil_passes_counted(const stencil_passes_case *c, int which, uint32_t *sum) {
     *sum = 0;
     for (int part = 0; part < c->gpus; part++) {
         uint32_t seen;
@@ -97,10 +93,6 @@ static stencil_status spare_sum(const stencil_passes_case *c, int which, uint32_
         *sum += seen;
     }
     return STENCIL_OK;
-}
-
-stencil_status stencil_passes_done(const stencil_passes_case *c, uint32_t *blocks) {
-    return spare_sum(c, DONE, blocks);
 }
 
 /* From fresh words, which are there before anybody starts. */
@@ -116,7 +108,7 @@ static stencil_status pass(const stencil_passes_bench *b, stencil_passes_case *c
     TRY(stencil_passes_launch(b, c, passes, verify, NULL));
     *time_s = stencil_clock_s() - start_s;
     TRY(stencil_barrier_check(&c->barrier, NULL));
-    TRY(spare_sum(c, MISSING, &missing));
+    TRY(stencil_passes_counted(c, STENCIL_PASSES_MISSING, &missing));
     CHECK(missing == 0, INTERNAL,
           "barrier %s, %d GPU%s, %u blocks of %d threads each, does not hold: %u times a block had not "
           "arrived",

@@ -20,6 +20,25 @@ typedef struct stencil_passes {
     uint32_t blocks;   /* of each part */
 } stencil_passes;
 
+/* What benchmark grid measures beside the barriers of barriers.def: the library's grid.sync() as it is, and
+ * `cluster` with the hardware's barrier, both without a time limit, to see what one costs. And what either
+ * benchmark plants to see that it is found: grid a barrier that arrives without releasing what its block
+ * wrote, without waiting for it even; multi-grid one that waits for the blocks of its own GPU and releases
+ * nothing to the others. */
+enum {
+    STENCIL_PASSES_LIBRARY = STENCIL_BARRIER_none,
+    STENCIL_PASSES_HARDWARE = STENCIL_BARRIER_COUNT,
+    STENCIL_PASSES_FAULT,
+    STENCIL_PASSES_COUNT
+};
+
+/* Kernels with a stencil_passes. With `verify`, everybody looks each time whether those that it waits for
+ * have arrived, on other GPUs first, and some come late. The last one: only the first `blocks` blocks pass
+ * the barrier, once. */
+const void *stencil_grid_kernel(int barrier, bool verify);
+const void *stencil_multi_grid_kernel(int barrier, bool verify);
+const void *stencil_multi_grid_part_kernel(void);
+
 #ifdef STENCIL_HAVE_CUDA
 enum { STENCIL_PASSES_BLOCKS_MAX = 32 /* on a multiprocessor */, STENCIL_PASSES_THREADS_MAX = 2048 };
 
@@ -62,8 +81,9 @@ stencil_status stencil_passes_make(const stencil_passes_bench *b, stencil_passes
 stencil_status stencil_passes_launch(const stencil_passes_bench *b, const stencil_passes_case *c,
                                      int64_t passes, bool verify, const uint32_t *blocks);
 
-/* How many blocks have counted themselves as done. */
-stencil_status stencil_passes_done(const stencil_passes_case *c, uint32_t *blocks);
+/* What the kernels of all parts have counted, added up. */
+enum { STENCIL_PASSES_MISSING, STENCIL_PASSES_DONE };
+stencil_status stencil_passes_counted(const stencil_passes_case *c, int which, uint32_t *sum);
 
 /* Times all rows, then verifies them. */
 stencil_status stencil_passes_measure(stencil_passes_bench *b, const stencil_bench_options *options,
