@@ -1,4 +1,4 @@
-#include "bench/benchmarks/sm_timing.h"
+#include "bench/benchmarks/sm.h"
 
 #include "base/cuda.h"
 
