@@ -1,6 +1,6 @@
 /* Copying inside a GPU's memory. */
 #include "bench/ceiling.h"
-#include "solver/gpu.h"
+#include "base/cuda.h"
 
 const char *const stencil_ceiling_gpu_names[] = {"cudaMemcpy", NULL};
 

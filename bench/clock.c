@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "solver/gpu.h"
+#include "base/cuda.h"
 
 static double cpu_clock_hz(void) {
     FILE *file = fopen("/proc/cpuinfo", "r");

@@ -41,8 +41,4 @@ const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precis
 const void *stencil_fold_kernel(void) {
     return NULL;
 }
-
-const void *stencil_meet_kernel(void) {
-    return NULL;
-}
 #endif

@@ -38,11 +38,6 @@ const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precis
  * the chunk values, a block of STENCIL_BLOCK_THREADS threads per group, any grid. NULL without CUDA. */
 const void *stencil_fold_kernel(void);
 
-/* meet(uint32_t word[2], uint32_t goal, uint64_t timeout_ns), one thread: adds 1 to word[0] and waits until
- * it is `goal`, or sets word[1]. Shows whether kernels in several streams run beside each other. NULL without
- * CUDA. */
-const void *stencil_meet_kernel(void);
-
 #ifdef __cplusplus
 }
 #endif

@@ -124,26 +124,17 @@ static stencil_status create(stencil_cpu *cpu, stencil_problem *problem) {
     return push ? STENCIL_OK : find_halos(cpu, problem);
 }
 
-/* Memory of the barrier: every word the epoch asked for. */
 static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *problem) {
     const stencil_plan *plan = cpu->plan;
     const uint32_t participants = (uint32_t)cpu->threads;
-    const size_t words = stencil_barrier_word_count(participants);
-    void *memory = NULL;
-    TRY(stencil_memory_alloc(&memory, (int64_t)(words * sizeof(uint32_t)), "the barrier"));
-    cpu->state.words = memory;
-    for (size_t i = 0; i < words; i++)
-        cpu->state.words[i] = plan->patience.epoch;
+    TRY(stencil_team_create(&cpu->state, participants, plan->patience.epoch, plan->patience.timeout_s));
     /* A thread's share is a run of rows: to its neighbours it is a run of tiles one row high. */
     stencil_workers workers = {.tile = {1, 1, problem->n[STENCIL_X]}, .together = true};
     workers.first[plan->cut.parts] = participants;
     TRY(stencil_neighbors_find(&cpu->neighbors, problem, &plan->cut, &workers));
-    cpu->state.participants = participants;
     cpu->state.parts = (uint32_t)(plan->cut.parts < cpu->threads ? plan->cut.parts : cpu->threads);
     cpu->state.neighbor_first = cpu->neighbors.first;
     cpu->state.neighbor = cpu->neighbors.list;
-    cpu->state.timeout_ns = (uint64_t)(1e9 * plan->patience.timeout_s);
-    cpu->state.alarm = cpu->alarm;
     return STENCIL_OK;
 }
 
@@ -337,7 +328,7 @@ bool stencil_cpu_sync(stencil_cpu *cpu, int64_t step, int thread, bool all) {
     if (d->delay_ns != 0 && stencil_lateness_ns(d, (uint32_t)thread, step) != 0)
         sleep_ns(stencil_lateness_ns(d, (uint32_t)thread, step));
     if (d->absent_step != 0 && d->absent_step == step && d->absent == (uint32_t)thread) {
-        while (__atomic_load_n(cpu->alarm, __ATOMIC_RELAXED) == 0)
+        while (__atomic_load_n(cpu->state.alarm, __ATOMIC_RELAXED) == 0)
             sleep_ns(1000000);
         return false;
     }

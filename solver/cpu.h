@@ -6,6 +6,7 @@
 #include "solver/domain.h"
 #include "solver/neighbors.h"
 #include "solver/run.h"
+#include "sync/host.h"
 
 typedef struct stencil_cpu {
     const stencil_plan *plan;
@@ -23,7 +24,6 @@ typedef struct stencil_cpu {
     stencil_barrier_state state; /* of the barrier; `words` owned */
     stencil_neighbors neighbors;
     stencil_disturbance disturbance;
-    uint32_t alarm[STENCIL_ALARM_WORDS];
     int halo_count;
     struct stencil_cpu_stores *stores; /* [threads], owned */
     stencil_halo *halo; /* [halo_count] to be copied after each step, owned; NULL: the sweep pushes */

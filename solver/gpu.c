@@ -176,7 +176,6 @@ static stencil_status start_part(stencil_gpu_run *gpu) {
     struct cudaFuncAttributes attributes;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->kernel->function));
     TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_fold_kernel()));
-    TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_meet_kernel()));
     int least = 0, greatest = 0, major = 0;
     TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     TRY_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
@@ -190,25 +189,6 @@ static stencil_status start_part(stencil_gpu_run *gpu) {
         TRY_CUDA(cudaEventCreateWithFlags(&gpu->made[k], cudaEventDisableTiming));
     TRY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->device));
     gpu->programmatic = major >= 9;
-    return STENCIL_OK;
-}
-
-/* Lets a part's GPU reach the memory of all others, where it can: stores need it, copies are quicker with it.
- */
-static stencil_status reach_peers(const stencil_gpu_run *gpu) {
-    for (int p = 0; p < gpu->team->parts; p++) {
-        const int other = gpu->team->part[p].device;
-        int able = 0;
-        if (other != gpu->device)
-            TRY_CUDA(cudaDeviceCanAccessPeer(&able, gpu->device, other));
-        if (!able)
-            continue;
-        const cudaError_t state = cudaDeviceEnablePeerAccess(other, 0);
-        if (state == cudaErrorPeerAccessAlreadyEnabled)
-            (void)cudaGetLastError();
-        else
-            TRY_CUDA(state);
-    }
     return STENCIL_OK;
 }
 
@@ -233,11 +213,14 @@ static stencil_status create_span(stencil_gpu_run *gpu) {
 
 static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *problem) {
     stencil_buffers buffers = {0};
+    int device[STENCIL_PARTS_MAX];
+    for (int p = 0; p < team->parts; p++)
+        device[p] = team->part[p].device;
     for (int p = 0; p < team->parts; p++) {
         stencil_gpu_run *gpu = &team->part[p];
         TRY(stencil_gpu_take(gpu));
         TRY(start_part(gpu));
-        TRY(reach_peers(gpu));
+        TRY(stencil_peers_reach(gpu->device, device, team->parts));
         TRY(allocate(gpu, problem));
         for (int k = 0; k < 2; k++)
             buffers.u[p][k] = gpu->u[k];
@@ -254,10 +237,8 @@ static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *
     TRY_CUDA(cudaHostAlloc((void **)&team->values,
                            (size_t)(values + stencil_fold_scratch_count(values)) * sizeof(double),
                            cudaHostAllocPortable));
-    if (team->plan->barrier != STENCIL_BARRIER_none) {
+    if (team->plan->barrier != STENCIL_BARRIER_none)
         TRY(stencil_gpu_create_barriers(team, problem));
-        TRY(stencil_gpu_share(team));
-    }
     for (int p = 0; p < team->parts; p++) {
         TRY(stencil_gpu_take(&team->part[p]));
         TRY_CUDA(cudaDeviceSynchronize());
@@ -297,11 +278,9 @@ stencil_status stencil_gpu_finish(stencil_gpu_team *team, stencil_problem *probl
 }
 
 static void destroy_part(stencil_gpu_run *gpu) {
-    void *const device[] = {
-        gpu->u[0],       gpu->u[1],     gpu->b,     gpu->chunk,         gpu->fold,
-        gpu->history,    gpu->control,  gpu->span,  gpu->barrier_words, gpu->neighbor_first,
-        gpu->neighbor,   gpu->announce, gpu->peers, gpu->inbox,         gpu->push_first,
-        gpu->pull_first, gpu->push,     gpu->pull};
+    void *const device[] = {gpu->u[0],       gpu->u[1],    gpu->b,    gpu->chunk, gpu->fold,
+                            gpu->history,    gpu->control, gpu->span, gpu->inbox, gpu->push_first,
+                            gpu->pull_first, gpu->push,    gpu->pull};
     const cudaEvent_t event[] = {gpu->begin,      gpu->end,     gpu->step_done,
                                  gpu->edges_done, gpu->made[0], gpu->made[1]};
     cudaSetDevice(gpu->device);
@@ -325,11 +304,7 @@ void stencil_gpu_destroy(stencil_gpu_team *team) {
     for (int p = 0; p < team->parts; p++)
         destroy_part(&team->part[p]);
     cudaFreeHost(team->values);
-    if (team->alarmed && stencil_barriers[team->plan->barrier].needs == STENCIL_NEEDS_RESET)
-        for (int p = 0; p < team->parts; p++) {
-            cudaSetDevice(team->part[p].device);
-            cudaDeviceReset();
-        }
+    stencil_barrier_destroy(&team->barrier);
     if (team->parts > 0)
         cudaSetDevice(team->part[0].device);
     *team = (stencil_gpu_team){0};

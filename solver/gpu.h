@@ -6,27 +6,7 @@
 #include "kernels/table.h"
 #include "solver/domain.h"
 #include "solver/run.h"
-
-#ifdef STENCIL_HAVE_CUDA
-#include <cuda_runtime_api.h>
-
-/* Hands a CUDA failure on: out of memory as NO_MEMORY, everything else as INTERNAL. */
-#define TRY_CUDA(call)                                                                                       \
-    do {                                                                                                     \
-        const cudaError_t cuda_ = (call);                                                                    \
-        if (cuda_ != cudaSuccess)                                                                            \
-            return stencil_error_set(                                                                        \
-                cuda_ == cudaErrorMemoryAllocation ? STENCIL_NO_MEMORY : STENCIL_INTERNAL, __FILE__,         \
-                __LINE__, #call, "CUDA: %s (%s)", cudaGetErrorString(cuda_), #call);                         \
-    } while (0)
-#endif
-
-/* A function of the GPU side; none in a build without CUDA. */
-#ifdef STENCIL_HAVE_CUDA
-#define STENCIL_ON_GPU(function) function
-#else
-#define STENCIL_ON_GPU(function) NULL
-#endif
+#include "sync/host.h"
 
 typedef struct stencil_gpu_run stencil_gpu_run;
 typedef struct stencil_gpu_team stencil_gpu_team;
@@ -53,11 +33,9 @@ struct stencil_gpu_run {
     double *chunk, *fold, *history;
     stencil_control *control;
     stencil_span *span;
-    uint32_t *barrier_words, *neighbor_first, *neighbor, *announce;
     uint64_t *inbox; /* two sets of words for edge cells that come stamped */
     uint32_t *push_first, *pull_first;
     stencil_edge *push, *pull;
-    uint32_t **peers; /* [2 * parts]: the barrier words, then the alarms, of all parts */
     /* Pinned memory, owned. */
     stencil_mailbox *mailbox; /* mapped */
     stencil_control *control_host;
@@ -74,8 +52,8 @@ struct stencil_gpu_team {
     stencil_gpu_run part[STENCIL_PARTS_MAX];
     stencil_layout layout; /* of all parts */
     stencil_schedule schedule;
-    bool slabs;   /* a part's rows follow each other in the whole field */
-    bool alarmed; /* a barrier was given up */
+    bool slabs; /* a part's rows follow each other in the whole field */
+    stencil_barrier barrier;
     stencil_status (*after_step)(stencil_gpu_run *gpu); /* of a loop driven by the host, or NULL */
     void *loop; /* what the strategy keeps between batches, owned by it */
     double last_residual;
@@ -91,11 +69,8 @@ stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *pl
 stencil_status stencil_gpu_finish(stencil_gpu_team *team, stencil_problem *problem, int64_t steps);
 void stencil_gpu_destroy(stencil_gpu_team *team);
 
-/* Sees to it that the streams of parts that share a GPU run kernels beside each other; part of create.
- * UNAVAILABLE where they do not. */
-stencil_status stencil_gpu_share(stencil_gpu_team *team);
-
-/* Barrier memory of all parts; part of create. */
+/* The barrier of all parts, and streams that let the kernels of parts that share a GPU run side by side; part
+ * of create. UNAVAILABLE where they do not. */
 stencil_status stencil_gpu_create_barriers(stencil_gpu_team *team, const stencil_problem *problem);
 
 /* Makes the device of a part the calling thread's. */

@@ -58,7 +58,7 @@ extern const stencil_barrier_info stencil_barriers[];
 /* Words of barrier memory of one part: two lines of 32 words for counters, one with a word for each part,
  * then per participant of all parts a line of its own (flag), and three plain arrays (arrived, released,
  * epoch). Participants are blocks or threads. */
-enum { STENCIL_LINE_WORDS = 32, STENCIL_SPAN_AT = 2 * STENCIL_LINE_WORDS, STENCIL_LINES_SHARED = 3 };
+enum { STENCIL_LINE_WORDS = 32, STENCIL_PART_WORDS_AT = 2 * STENCIL_LINE_WORDS, STENCIL_LINES_SHARED = 3 };
 static inline size_t stencil_barrier_word_count(uint32_t participants) {
     return (STENCIL_LINES_SHARED + (size_t)participants) * STENCIL_LINE_WORDS + 3 * (size_t)participants;
 }
@@ -98,8 +98,8 @@ STENCIL_ANYWHERE uint32_t *stencil_barrier_counter(const stencil_barrier_state *
     return s->words + which * STENCIL_LINE_WORDS;
 }
 /* Word p: how often part p has arrived. */
-STENCIL_ANYWHERE uint32_t *stencil_barrier_span(const stencil_barrier_state *s) {
-    return s->words + STENCIL_SPAN_AT;
+STENCIL_ANYWHERE uint32_t *stencil_barrier_part_words(const stencil_barrier_state *s) {
+    return s->words + STENCIL_PART_WORDS_AT;
 }
 STENCIL_ANYWHERE size_t stencil_barrier_flag_at(uint32_t participant) {
     return (STENCIL_LINES_SHARED + (size_t)participant) * STENCIL_LINE_WORDS;

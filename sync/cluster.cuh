@@ -1,10 +1,28 @@
-/* Two levels: the hardware barrier of a thread-block cluster (compute capability 9.0), and one counter
- * between the clusters. The first block of a cluster arrives and waits for all of it.
+/* Two levels: inside a thread-block cluster (compute capability 9.0) an mbarrier in the shared memory of each
+ * block, and one counter between the clusters. Every block arrives at the mbarrier of the first block of its
+ * cluster, the leader; the leader waits there, passes the counter for all of them and arrives at the mbarrier
+ * of each other block, which waits at its own.
  *
- * barrier.cluster.arrive releases and barrier.cluster.wait acquires at cluster scope; between the two cluster
- * barriers the leader's addition and ld.acquire at device scope carry what the cluster wrote to the others
- * and back (causality order is transitive). The hardware part has no time limit of its own: it only waits for
- * blocks of the same cluster, and nothing that they do between two barriers waits without a limit. */
+ * Why it holds, in the order of a pass: __syncthreads() hands what a block has written to its thread 0, whose
+ * mbarrier.arrive releases it at cluster scope; the leader's try_wait, which acquires at cluster scope and
+ * returns true for the phase that these arrivals complete, synchronises with all of them. The addition to the
+ * counter releases it at device scope, and the ld.acquire that sees the last addition acquires what all
+ * clusters have released (central.cuh). __syncwarp() hands that to the lanes, each of which releases it at
+ * cluster scope by its arrival at the mbarrier of one block, where thread 0 acquires it; the last
+ * __syncthreads() hands it on. Causality order is transitive over all these scopes.
+ *
+ * Phases: both mbarriers complete one phase in each pass, so one parity serves both. A block arrives again
+ * only after it was released, and is released only after the leader has seen the phase complete: no mbarrier
+ * is ever more than one phase ahead of whoever waits there, which is all that a parity can tell. After an
+ * alarm that is no longer so; then a wait may end at once or not at all, and its limit ends it.
+ *
+ * Every wait for work has a limit: try_wait suspends the thread for some microseconds at the most, and after
+ * some of these the watchdog looks at the clock and the alarm. The hardware barrier of the cluster, which has
+ * no limit, stands only where nobody works: at the start, after the mbarriers are made and before anybody
+ * arrives at one (the hardware starts the blocks of a cluster together); and at the end, however a block
+ * comes there, so that its shared memory is there as long as others may arrive in it, the arrivals being
+ * ordered before it by its release. A block that never came to its end would keep the launch from ending
+ * anyway; one that has ended is not waited for. */
 #ifndef STENCIL_SYNC_CLUSTER_CUH
 #define STENCIL_SYNC_CLUSTER_CUH
 
@@ -15,32 +33,105 @@
 
 namespace stencil {
 
+/* What the hardware says about a cluster, and its own barrier, by all threads of all of its blocks. */
+__device__ __forceinline__ uint32_t cluster_size() {
+    uint32_t blocks;
+    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+    return blocks;
+}
+__device__ __forceinline__ uint32_t cluster_rank() {
+    uint32_t rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+__device__ __forceinline__ void cluster_hardware_sync() {
+    asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+}
+
 struct cluster_barrier : counted_barrier<cluster_barrier> {
+    /* How long the hardware suspends a waiting thread at the most, and after how many times of it the
+     * watchdog looks up. */
+    static constexpr uint32_t suspend_ns = 2000, watchdog_every = 16;
+    uint32_t parity; /* of the phase that the next pass completes */
 
-    __device__ explicit cluster_barrier(const stencil_barrier_state &state) : counted_barrier(state) {}
+    /* Shared addresses of the mbarriers of this block: of arrivals (the leader's is used), of the release.
+     * They are the same in all blocks of a cluster. */
+    __device__ __forceinline__ static uint32_t arrived() {
+        __shared__ uint64_t word[2];
+        return (uint32_t)__cvta_generic_to_shared(word);
+    }
+    __device__ __forceinline__ static uint32_t released() {
+        return arrived() + sizeof(uint64_t);
+    }
 
-    __device__ __forceinline__ static uint32_t size() {
-        uint32_t blocks;
-        asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
-        return blocks;
+    __device__ __forceinline__ static void make(uint32_t mbarrier, uint32_t arrivals) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mbarrier), "r"(arrivals) : "memory");
     }
-    __device__ __forceinline__ static uint32_t rank() {
-        uint32_t rank;
-        asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-        return rank;
+    /* Releases, to the block of that rank. */
+    __device__ __forceinline__ static void arrive_at(uint32_t mbarrier, uint32_t rank) {
+        uint32_t there;
+        asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(mbarrier), "r"(rank));
+        asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
     }
-    __device__ __forceinline__ static void meet() {
-        asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::
-                         : "memory");
+    /* Acquires, where the phase of that parity is complete. */
+    __device__ __forceinline__ static bool try_wait(uint32_t mbarrier, uint32_t parity) {
+        uint32_t complete;
+        asm volatile("{\n\t.reg .pred p;\n\t"
+                     "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2, %3;\n\t"
+                     "selp.u32 %0, 1, 0, p;\n\t}"
+                     : "=r"(complete)
+                     : "r"(mbarrier), "r"(parity), "r"(suspend_ns)
+                     : "memory");
+        return complete != 0;
+    }
+    __device__ __forceinline__ void wait_at(uint32_t mbarrier, int64_t step) const {
+        spin<watchdog_every>(s, step, [&] { return try_wait(mbarrier, parity); });
+    }
+
+    /* The first warp of a block. */
+    __device__ __forceinline__ void pass(int64_t step) const {
+        const uint32_t lane = thread_in_block(), blocks = cluster_size();
+        if (lane == 0)
+            arrive_at(arrived(), 0);
+        if (cluster_rank() != 0) {
+            if (lane == 0)
+                wait_at(released(), step);
+            return;
+        }
+        if (lane == 0) {
+            wait_at(arrived(), step);
+            count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
+        }
+        __syncwarp();
+        if (lane > 0 && lane < blocks)
+            arrive_at(released(), lane);
+    }
+
+    __device__ explicit cluster_barrier(const stencil_barrier_state &state)
+        : counted_barrier(state), parity(0) {
+#if __CUDA_ARCH__ >= 900 /* refused by the host on older devices */
+        if (thread_in_block() == 0) {
+            make(arrived(), cluster_size());
+            make(released(), 1);
+            asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        }
+        cluster_hardware_sync();
+#endif
+    }
+    __device__ ~cluster_barrier() {
+#if __CUDA_ARCH__ >= 900
+        cluster_hardware_sync();
+#endif
     }
 
     __device__ void sync(int64_t step) {
-#if __CUDA_ARCH__ >= 900 /* refused by the host on older devices */
-        goal += gridDim.x / size();
-        meet();
-        if (rank() == 0 && thread_in_block() == 0)
-            count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
-        meet();
+#if __CUDA_ARCH__ >= 900
+        goal += gridDim.x / cluster_size();
+        __syncthreads();
+        if (thread_in_block() < 32)
+            pass(step);
+        parity ^= 1;
+        __syncthreads();
 #endif
     }
 };

@@ -87,13 +87,13 @@ static __device__ __noinline__ bool give_up(const stencil_barrier_state &s, uint
     return true;
 }
 
-/* Spins until done(), or until it is time to give up. The clock is looked at so seldom that it costs nothing.
- */
-template <class Done>
+/* Spins until done(), or until it is time to give up. The watchdog looks at the clock so seldom that it costs
+ * nothing. */
+template <uint32_t WatchdogEvery = 1024, class Done>
 __device__ __forceinline__ void spin(const stencil_barrier_state &s, int64_t step, Done done) {
     uint64_t start_ns = 0;
     for (uint32_t polls = 1; !done(); polls++)
-        if (polls % 1024 == 0 && give_up(s, &start_ns, step))
+        if (polls % WatchdogEvery == 0 && give_up(s, &start_ns, step))
             return;
 }
 

@@ -22,36 +22,37 @@
 namespace stencil {
 
 /* This part's word in the memory of the part that the thread's number names; NULL: no such part. */
-__device__ __forceinline__ uint32_t *word_there(const stencil_barrier_state &s) {
+__device__ __forceinline__ uint32_t *peer_word(const stencil_barrier_state &s) {
     return s.parts > 1 && thread_in_block() < s.parts
-               ? s.peer_words[thread_in_block()] + STENCIL_SPAN_AT + s.part
+               ? s.peer_words[thread_in_block()] + STENCIL_PART_WORDS_AT + s.part
                : nullptr;
 }
 
 /* The wait of a block, by its first warp: its part's counter comes to `goal` when all blocks have arrived,
- * every part's word to `epoch`. there: word_there(). */
-__device__ __forceinline__ void span_and_wait(const stencil_barrier_state &s, uint32_t *there, uint32_t goal,
-                                              uint32_t epoch, int64_t step) {
+ * every part's word to `epoch`. peer: peer_word(). */
+__device__ __forceinline__ void all_parts_wait(const stencil_barrier_state &s, uint32_t *peer, uint32_t goal,
+                                               uint32_t epoch, int64_t step) {
     const uint32_t lane = thread_in_block();
     uint32_t before = 0;
     if (lane == 0)
         before = count_in(stencil_barrier_counter(&s, 0));
     before = __shfl_sync(0xffffffffu, before, 0);
     __syncwarp();
-    if (there != nullptr) {
+    if (peer != nullptr) {
         if (before + 1 == goal)
-            store_release_system(there, epoch);
-        const uint32_t *word = stencil_barrier_span(&s) + lane;
+            store_release_system(peer, epoch);
+        const uint32_t *word = stencil_barrier_part_words(&s) + lane;
         spin(s, step, [&] { return stencil_reached(load_acquire_system(word), epoch); });
     }
     __syncwarp();
 }
 
 struct multi_grid_barrier : counted_barrier<multi_grid_barrier> {
-    uint32_t epoch, *there;
+    uint32_t epoch, *peer;
 
     __device__ explicit multi_grid_barrier(const stencil_barrier_state &state)
-        : counted_barrier(state), epoch(stencil_barrier_span(&state)[state.part]), there(word_there(state)) {}
+        : counted_barrier(state), epoch(stencil_barrier_part_words(&state)[state.part]),
+          peer(peer_word(state)) {}
 
     __device__ void sync(int64_t step) {
         goal += gridDim.x;
@@ -59,7 +60,7 @@ struct multi_grid_barrier : counted_barrier<multi_grid_barrier> {
         __syncthreads();
         if (s.parts > 1) {
             if (thread_in_block() < 32)
-                span_and_wait(s, there, goal, epoch, step);
+                all_parts_wait(s, peer, goal, epoch, step);
         } else if (thread_in_block() == 0) {
             count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
         }
@@ -83,9 +84,9 @@ static inline bool multi_grid_team(const stencil_barrier_state *s, uint32_t thre
     *goal += size;
     ++*epoch;
     if (__atomic_add_fetch(stencil_barrier_flag(s, first), 1, __ATOMIC_ACQ_REL) == *goal)
-        team_store(stencil_barrier_span(s) + group, *epoch);
+        team_store(stencil_barrier_part_words(s) + group, *epoch);
     for (uint32_t g = 0; g < groups; g++)
-        if (!team_spin(s, thread, stencil_barrier_span(s) + g, *epoch))
+        if (!team_spin(s, thread, stencil_barrier_part_words(s) + g, *epoch))
             return false;
     return true;
 }

@@ -1,8 +1,8 @@
 /* No barrier for the whole grid: a block announces its step in a flag of its own and waits only for the
  * blocks whose cells it reads.
  *
- * Let N(b) be the blocks that own a cell, or write a copy of one into a rim, that b reads; stencil shapes and
- * rims are symmetric, so a in N(b) means b in N(a). Passing sync() number e, block b has seen flag e of all
+ * Let N(b) be the blocks that own a cell, or write a ghost cell, that b reads; stencil shapes and ghost cells
+ * are symmetric, so a in N(b) means b in N(a). Passing sync() number e, block b has seen flag e of all
  * N(b).
  *  - Reading is right: what b reads in step e+1 was written by N(b) (or b) in step e, before their flag e:
  * release, acquire, and __syncthreads() on both sides.
@@ -12,10 +12,10 @@
  * (residual, decisions, the host's wishes) goes through sync_all(): one counter, or across GPUs the barrier
  * of multi_grid.cuh.
  *
- * Across GPUs edges may tell of themselves (kernels/inbox.cuh); then only blocks of the same part wait for
- * each other here. Where they are stored into rims nothing changes but the scope: a block that blocks of
+ * Across GPUs ghost cells may tell of themselves (LL exchange); then only blocks of the same part wait for
+ * each other here. Where they are stored as they are nothing changes but the scope: a block that blocks of
  * other parts wait for also stores its flag, with a release at system scope, into the memory of each such
- * part, after its pushes into that part's rims; it is polled there, in local memory, with an acquire at
+ * part, after its ghost cells of that part; it is polled there, in local memory, with an acquire at
  * system scope. Local neighbours need no more than device scope and do not wait for the link: another warp
  * stores the local flag. */
 #ifndef STENCIL_SYNC_NEIGHBOR_CUH
@@ -89,7 +89,7 @@ struct neighbor_barrier {
 
     /* What is left of a long list, where any list of the part is longer than a block has watching threads:
      * that is a constant of the launch, which costs no trip to memory. A function of its own: its registers
-     * are not the march's. */
+     * are not the sweep's. */
     static __device__ __noinline__ void watch_more(const stencil_barrier_state &s, uint32_t epoch,
                                                    int64_t step) {
         const uint32_t *other;
@@ -123,7 +123,7 @@ struct neighbor_barrier {
         wait(step);
     }
 
-    /* Passes of all together are counted apart from the flags, in the span's words. */
+    /* Passes of all together are counted apart from the flags, in the words of the parts. */
     __device__ void sync_all(int64_t step) {
         uint32_t *const counted = stencil_barrier_epoch(&s) + blockIdx.x;
         __syncthreads();
@@ -131,7 +131,7 @@ struct neighbor_barrier {
             const uint32_t goal = *counted + gridDim.x;
             __syncwarp();
             if (s.parts > 1)
-                span_and_wait(s, word_there(s), goal, span_epoch() + 1, step);
+                all_parts_wait(s, peer_word(s), goal, part_epoch() + 1, step);
             else if (thread_in_block() == 0)
                 count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
             if (thread_in_block() == 0)
@@ -140,23 +140,19 @@ struct neighbor_barrier {
         __syncthreads();
     }
     /* Stable while this block has not arrived: its own part's word waits for it. */
-    __device__ __forceinline__ uint32_t span_epoch() const {
-        return load_relaxed(stencil_barrier_span(&s) + s.part);
+    __device__ __forceinline__ uint32_t part_epoch() const {
+        return load_relaxed(stencil_barrier_part_words(&s) + s.part);
     }
     __device__ void leave() {}
 };
 
 } // namespace stencil
 #else
-#include "sync/team.h"
+#include "sync/central.cuh"
 
 static inline bool neighbor_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
-    if (all) {
-        uint32_t *goal = &stencil_barrier_epoch(s)[thread];
-        *goal += s->participants;
-        team_add(stencil_barrier_counter(s, 0), 1);
-        return team_spin(s, thread, stencil_barrier_counter(s, 0), *goal);
-    }
+    if (all)
+        return central_team(s, thread, all);
     uint32_t *flag = stencil_barrier_flag(s, thread);
     const uint32_t epoch = *flag + 1;
     team_store(flag, epoch);

@@ -7,7 +7,7 @@
 
 #include "bench/benchmarks/method.h"
 #include "bench/clock.h"
-#include "solver/gpu.h"
+#include "base/cuda.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include "bench/benchmarks/add_kernels.h"

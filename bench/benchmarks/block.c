@@ -2,8 +2,8 @@
  * Table 5): latency of one block of 32 to 1024 threads, and throughput over blocks per multiprocessor and
  * threads per block, that is over active warps. */
 #include "bench/benchmarks/method.h"
-#include "bench/benchmarks/sm_timing.h"
-#include "solver/gpu.h"
+#include "bench/benchmarks/sm.h"
+#include "base/cuda.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* CPU twins that are plain host code, one file each: NAME_cpu.c. The table row stands in NAME.c. Internal
- * to bench/benchmarks/. */
+/* CPU twins that are plain host code: NAME_cpu.c, the host barrier in grid_cpu.c. The table row stands in
+ * NAME.c. Internal to bench/benchmarks/. */
 #ifndef STENCIL_BENCH_CPU_H
 #define STENCIL_BENCH_CPU_H
 

@@ -2,13 +2,13 @@
  * for its stream or its device, and meets the others at OpenMP's barrier. Over the number of GPUs. */
 #include "bench/benchmarks/cpu.h"
 #include "bench/benchmarks/method.h"
-#include "solver/gpu.h"
+#include "base/cuda.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <omp.h>
 #include <stdio.h>
 
-#include "bench/benchmarks/host_barrier_kernels.h"
+#include "bench/benchmarks/launch_kernels.h"
 
 enum { THREADS = 1024, FEW = 500, MORE = 1500, VERIFIED_PASSES = 200, ROWS_MAX = 2 * STENCIL_GPUS_MAX };
 
@@ -31,15 +31,18 @@ static uint32_t *word_of(const bench *b, int gpu) {
     return b->word + 32 * gpu;
 }
 
-/* One pass of one thread: everything in front of OpenMP's barrier. round 0: a kernel that does nothing. */
+/* Round 0: a kernel that does nothing, and takes no arguments. */
+static const void *kernel_of(uint32_t round) {
+    return round == 0 ? stencil_launch_kernel(STENCIL_LAUNCH_NULL, 1) : stencil_mark_kernel();
+}
+
+/* One pass of one thread: everything in front of OpenMP's barrier. */
 static cudaError_t pass(const bench *b, const host_case *c, int thread, uint32_t round) {
     const dim3 grid = {(unsigned)b->sm_count, 1, 1}, block = {THREADS, 1, 1};
     uint32_t *word = word_of(b, thread);
     void *arguments[] = {&word, &round};
     const cudaError_t state =
-        round == 0
-            ? cudaLaunchKernel(stencil_host_null_kernel(), grid, block, arguments, 0, b->stream[thread])
-            : cudaLaunchKernel(stencil_host_mark_kernel(), grid, block, arguments, 0, b->stream[thread]);
+        cudaLaunchKernel(kernel_of(round), grid, block, arguments, 0, b->stream[thread]);
     if (state != cudaSuccess)
         return state;
     return c->device ? cudaDeviceSynchronize() : cudaStreamSynchronize(b->stream[thread]);
@@ -101,8 +104,8 @@ static stencil_status prepare(bench *b) {
         struct cudaFuncAttributes attributes;
         TRY_CUDA(cudaSetDevice(b->gpu[i]));
         TRY_CUDA(cudaStreamCreateWithFlags(&b->stream[i], cudaStreamNonBlocking));
-        TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_host_null_kernel()));
-        TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_host_mark_kernel()));
+        for (uint32_t round = 0; round < 2; round++)
+            TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel_of(round)));
     }
     return STENCIL_OK;
 }

@@ -9,7 +9,7 @@
 #include "bench/benchmarks/cpu.h"
 #include "bench/benchmarks/method.h"
 #include "bench/clock.h"
-#include "solver/gpu.h"
+#include "base/cuda.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <stdlib.h>

@@ -43,6 +43,15 @@ static __global__ void count_kernel() {
     *word = seen + 1;
 }
 
+static __global__ void mark(uint32_t *word, uint32_t round) {
+    if (blockIdx.x != 0 || threadIdx.x != 0)
+        return;
+    const long long start = clock64(), cycles = 2000 + 8000 * (round % 4);
+    while (clock64() - start < cycles) {
+    }
+    *(volatile uint32_t *)word = round;
+}
+
 template <int Units> static const void *kernel(stencil_launch_work work) {
     return work == STENCIL_LAUNCH_SLEEP ? reinterpret_cast<const void *>(&sleep_kernel<Units>)
                                         : reinterpret_cast<const void *>(&spin_kernel<Units>);
@@ -65,6 +74,10 @@ extern "C" const void *stencil_launch_kernel(stencil_launch_work work, int units
     default:
         return nullptr;
     }
+}
+
+extern "C" const void *stencil_mark_kernel(void) {
+    return reinterpret_cast<const void *>(&mark);
 }
 
 extern "C" int stencil_launch_take_count(uint32_t *count) {

@@ -1,4 +1,5 @@
-/* Kernels of the benchmark launch, without arguments, as the method asks for. Internal to the benchmark. */
+/* Kernels of the benchmarks launch and host-barrier; those of launch without arguments, as its method asks
+ * for. Internal to them. */
 #ifndef STENCIL_BENCH_LAUNCH_KERNELS_H
 #define STENCIL_BENCH_LAUNCH_KERNELS_H
 
@@ -20,6 +21,9 @@ typedef enum stencil_launch_work {
 /* Work of `units` units (1, 5, 10 or 50; those of NULL and COUNT have none). Each kernel waits for the one
  * before it where it is launched programmatically. NULL where there is no such kernel. */
 const void *stencil_launch_kernel(stencil_launch_work work, int units);
+
+/* (uint32_t *word, uint32_t round): spins some microseconds, more for some rounds, then stores the round. */
+const void *stencil_mark_kernel(void);
 
 /* The counter of the current device: reads it into *count and zeroes it. Returns a cudaError_t. */
 int stencil_launch_take_count(uint32_t *count);

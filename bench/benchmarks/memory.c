@@ -1,8 +1,8 @@
 /* The ceilings of a GPU's memories (000 section 7.2, Table 3): latency by following a chain, bandwidth of
  * device memory, L2 and shared memory. */
 #include "bench/benchmarks/method.h"
-#include "bench/benchmarks/sm_timing.h"
-#include "solver/gpu.h"
+#include "bench/benchmarks/sm.h"
+#include "base/cuda.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <stdlib.h>

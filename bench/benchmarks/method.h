@@ -18,7 +18,7 @@ enum { STENCIL_REPEATS = 512, STENCIL_REPEATS_MORE = 5120 };
 
 /* Difference of the two repeat counts: what the user asks for, or as published. */
 static inline int64_t stencil_repeats_more(const stencil_bench_options *options) {
-    return options->repeats > 0 ? options->repeats : STENCIL_REPEATS_MORE;
+    return options->repeats > 0 ? options->repeats : (int64_t)STENCIL_REPEATS_MORE;
 }
 
 /* Mean and squared deviations of one of the two kernels (Welford). */

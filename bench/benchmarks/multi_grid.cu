@@ -1,62 +1,11 @@
-/* Kernels that do nothing but synchronise with those of other GPUs, with the very barrier types that the
- * persistent loops use. */
-#include "bench/benchmarks/multi_grid_kernels.h"
-#include "sync/all.cuh"
-#include "sync/memory.cuh"
+#include "bench/benchmarks/passes.cuh"
 
-static __device__ __forceinline__ uint32_t look(const uint32_t *word) {
-    uint32_t value;
-    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    return value;
-}
-
-/* Whether the block whose turn it is to be looked at has arrived in pass i; all blocks of all parts in turn.
- * A local barrier waits only for its neighbours in the ring of all blocks. */
-template <bool Local>
-static __device__ __forceinline__ bool arrived(const stencil_multi_grid_passes &p, int64_t i) {
-    const uint32_t all = p.blocks * p.state.parts, mine = p.state.part * p.blocks + blockIdx.x;
-    uint32_t ahead = 1 + threadIdx.x + (uint32_t)i * blockDim.x;
-    if (Local)
-        ahead = threadIdx.x % 2 == 0 ? 1 : all - 1;
-    else if (threadIdx.x % 2 == 0 && p.state.parts > 1) /* another GPU */
-        ahead = p.blocks * (1 + (uint32_t)i % (p.state.parts - 1));
-    const uint32_t other = (mine + ahead) % all;
-    return look(p.peer_word[other / p.blocks] + other % p.blocks) >= (uint32_t)i;
-}
-
-/* The registers of a full multiprocessor where every shape is measured; a local barrier, which needs more, in
- * one. */
-template <class Barrier, bool Verify>
-static __global__ void __launch_bounds__(1024, Barrier::local ? 1 : 2)
-    pass(const __grid_constant__ stencil_multi_grid_passes p) {
-    Barrier barrier(p.state);
-    unsigned missing = 0;
-    for (int64_t i = 1; i <= p.passes; i++) {
-        if (Verify && threadIdx.x == blockDim.x - 1) {
-            if ((p.state.part + blockIdx.x + i) % 8 == 0)
-                __nanosleep(4000);
-            __stcg(p.peer_word[p.state.part] + blockIdx.x, (uint32_t)i);
-        }
-        barrier.sync(i);
-        if (Verify)
-            missing += !arrived<Barrier::local>(p, i);
-    }
-    barrier.leave();
-    if (Verify && missing > 0)
-        atomicAdd(p.missing, missing);
-}
-
-static __global__ void __launch_bounds__(256) part(const __grid_constant__ stencil_multi_grid_passes p) {
+static __global__ void __launch_bounds__(256) part(const __grid_constant__ stencil_passes p) {
     stencil::multi_grid_barrier barrier(p.state);
     if (blockIdx.x < p.blocks)
         barrier.sync(0);
     if (threadIdx.x == 0)
         atomicAdd(p.done, 1u);
-}
-
-template <class Barrier> static const void *kernel(bool verify) {
-    return verify ? reinterpret_cast<const void *>(&pass<Barrier, true>)
-                  : reinterpret_cast<const void *>(&pass<Barrier, false>);
 }
 
 extern "C" const void *stencil_multi_grid_kernel(int barrier, bool verify) {
@@ -65,7 +14,7 @@ extern "C" const void *stencil_multi_grid_kernel(int barrier, bool verify) {
         return kernel<stencil::neighbor_barrier>(verify);
     case STENCIL_BARRIER_multi_grid:
         return kernel<stencil::multi_grid_barrier>(verify);
-    case STENCIL_MULTI_GRID_FAULT:
+    case STENCIL_PASSES_FAULT:
         return kernel<stencil::central_barrier>(verify);
     default:
         return nullptr;

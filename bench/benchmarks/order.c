@@ -3,7 +3,7 @@
  * everybody has come. In child processes, since shuffles between branches are at the edge of what the
  * language defines. */
 #include "bench/benchmark.h"
-#include "solver/gpu.h"
+#include "base/cuda.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "bench/benchmarks/partial.h"
 #include "bench/benchmark.h"
 #include "bench/benchmarks/cpu.h"
-#include "solver/gpu.h"
+#include "sync/host.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <stdio.h>
@@ -12,9 +12,8 @@
 
 #include "bench/benchmarks/hang.h"
 
-enum { THREADS = 256, ALARM_WORDS = STENCIL_LINE_WORDS };
-static const double limit_s = 1, child_timeout_s = 40;
-static const uint64_t timeout_ns = 300000000;
+enum { THREADS = 256 };
+static const double limit_s = 1, child_timeout_s = 40, timeout_s = 0.3;
 
 typedef struct question {
     int first, end; /* cases */
@@ -38,56 +37,41 @@ static bool exists(int which) {
            (needs == STENCIL_NEEDS_NOTHING || needs == STENCIL_NEEDS_RESET);
 }
 
-typedef struct memory {
-    uint32_t *words; /* device: of the barrier, alarm, done */
-    size_t barrier_words;
-    unsigned blocks;
-} memory;
-
-static stencil_status look(const memory *m, uint32_t threads, stencil_partial_outcome *outcome) {
-    uint32_t seen[ALARM_WORDS + 1];
-    TRY_CUDA(cudaMemcpy(seen, m->words + m->barrier_words, sizeof seen, cudaMemcpyDeviceToHost));
-    *outcome = seen[0] != 0                   ? STENCIL_PARTIAL_GIVES_UP
-               : seen[ALARM_WORDS] == threads ? STENCIL_PARTIAL_COMPLETES
-                                              : STENCIL_PARTIAL_LOSES;
-    return STENCIL_OK;
-}
-
-static stencil_status launch_case(const memory *m, int which, stencil_partial_outcome *outcome) {
-    const unsigned blocks = grid_wide(which) ? m->blocks : 1;
-    const unsigned threads = which <= STENCIL_PARTIAL_COALESCED ? 32 : THREADS;
-    stencil_partial_work work = {.state = {.words = m->words,
-                                           .participants = blocks,
-                                           .timeout_ns = timeout_ns,
-                                           .alarm = m->words + m->barrier_words},
-                                 .done = m->words + m->barrier_words + ALARM_WORDS};
-    void *arguments[] = {&work};
-    const dim3 grid = {blocks, 1, 1}, block = {threads, 1, 1};
+static stencil_status launch_case(stencil_barrier *barrier, int which, stencil_partial_outcome *outcome) {
+    const stencil_grid grid = {.blocks = barrier->state[0].participants,
+                               .block_x = which <= STENCIL_PARTIAL_COALESCED ? 32 : THREADS,
+                               .block_y = 1};
+    stencil_partial_work work = {.state = barrier->state[0], .done = stencil_barrier_spare(barrier, 0)};
+    uint32_t done;
     bool ended;
-    TRY_CUDA(cudaMemset(m->words, 0, (m->barrier_words + ALARM_WORDS + 1) * sizeof *m->words));
-    TRY_CUDA(cudaDeviceSynchronize());
-    if (grid_wide(which))
-        TRY_CUDA(cudaLaunchCooperativeKernel(stencil_partial_kernel(which), grid, block, arguments, 0, NULL));
-    else
-        TRY_CUDA(cudaLaunchKernel(stencil_partial_kernel(which), grid, block, arguments, 0, NULL));
+    TRY(stencil_grid_launch(stencil_partial_kernel(which), &grid, &work, NULL));
     TRY(stencil_wait_or_give_up(limit_s, &ended));
     *outcome = STENCIL_PARTIAL_DEADLOCKS;
-    return ended ? look(m, blocks * threads, outcome) : STENCIL_OK;
+    if (!ended)
+        return STENCIL_OK;
+    TRY_CUDA(cudaMemcpy(&done, work.done, sizeof done, cudaMemcpyDeviceToHost));
+    *outcome = stencil_barrier_check(barrier, NULL) != STENCIL_OK ? STENCIL_PARTIAL_GIVES_UP
+               : done == grid.blocks * grid.block_x               ? STENCIL_PARTIAL_COMPLETES
+                                                                  : STENCIL_PARTIAL_LOSES;
+    return STENCIL_OK;
 }
 
 /* A group of the library that was given up may leave the driver's own words wrong: the device is reset. */
 static stencil_status run_case(const stencil_bench_options *options, int which,
                                stencil_partial_outcome *outcome) {
-    memory m = {0};
+    const int barrier_id = which < STENCIL_PARTIAL_LIMITED ? 0 : which - STENCIL_PARTIAL_LIMITED;
+    stencil_barrier_shape shape = {.info = &stencil_barriers[barrier_id],
+                                   .parts = 1,
+                                   .device = {options->gpu[0]},
+                                   .timeout_s = timeout_s};
+    stencil_barrier barrier;
     int sm_count;
-    TRY_CUDA(cudaSetDevice(options->gpu[0]));
     TRY_CUDA(cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, options->gpu[0]));
-    m.blocks = (unsigned)sm_count;
-    m.barrier_words = stencil_barrier_word_count(m.blocks);
-    TRY_CUDA(cudaMalloc((void **)&m.words, (m.barrier_words + ALARM_WORDS + 1) * sizeof *m.words));
-    TRY(launch_case(&m, which, outcome));
+    shape.first[1] = grid_wide(which) ? (uint32_t)sm_count : 1;
+    TRY(stencil_barrier_create(&barrier, &shape));
+    TRY(launch_case(&barrier, which, outcome));
     if (*outcome == STENCIL_PARTIAL_COMPLETES)
-        TRY_CUDA(cudaFree(m.words));
+        stencil_barrier_destroy(&barrier);
     else if (*outcome != STENCIL_PARTIAL_DEADLOCKS)
         TRY_CUDA(cudaDeviceReset());
     return STENCIL_OK;
@@ -110,21 +94,6 @@ static stencil_status child(const stencil_bench_options *options, const void *qu
         }
     }
     return STENCIL_OK;
-}
-
-static const char *text(stencil_partial_outcome outcome) {
-    switch (outcome) {
-    case STENCIL_PARTIAL_COMPLETES:
-        return "completes";
-    case STENCIL_PARTIAL_DEADLOCKS:
-        return "deadlocks";
-    case STENCIL_PARTIAL_GIVES_UP:
-        return "waits in vain, given up after its time limit";
-    case STENCIL_PARTIAL_LOSES:
-        return "ends, but not every thread comes to its end";
-    default:
-        return "ends its process";
-    }
 }
 
 /* All outcomes. What ends its process, or hangs it, is found by asking for each case alone. */
@@ -157,7 +126,7 @@ static stencil_status add(stencil_bench_result *result, const char *kind, const 
                           stencil_partial_outcome outcome, int *row) {
     TRY(stencil_bench_add_row(result, kind, name, "s", row));
     stencil_bench_row *r = &result->row[*row];
-    snprintf(r->outcome, sizeof r->outcome, "%s", text(outcome));
+    snprintf(r->outcome, sizeof r->outcome, "%s", stencil_partial_texts[outcome]);
     return STENCIL_OK;
 }
 
@@ -229,7 +198,7 @@ static stencil_status run_gpu(const stencil_bench_options *options, const stenci
         result,
         "A part of the group synchronises once, the rest goes on to its end. Deadlock: not "
         "ended after %g s. The barriers of this program have a time limit, here %g s.",
-        limit_s, 1e-9 * (double)timeout_ns);
+        limit_s, timeout_s);
     return STENCIL_OK;
 }
 #endif

@@ -32,6 +32,9 @@ typedef enum stencil_partial_outcome {
     STENCIL_PARTIAL_LOSES     /* ends, though not every thread came to its end */
 } stencil_partial_outcome;
 
+/* What a table says of each outcome. */
+extern const char *const stencil_partial_texts[];
+
 typedef struct stencil_partial_work {
     stencil_barrier_state state; /* of the limited ones */
     uint32_t *done;              /* threads that came to their end */

@@ -2,15 +2,21 @@
  * the machinery for cases that hang under test where there is no GPU. Each case runs in a child process. */
 #include <omp.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "bench/benchmarks/cpu.h"
 #include "bench/benchmarks/partial.h"
-#include "bench/benchmarks/ring.h"
+#include "bench/benchmarks/team.h"
 
 /* A deadlock is what has not ended after this time; much longer than a child takes to start. */
 static const double child_timeout_s = 5;
-static const uint64_t timeout_ns = 300000000;
+static const double timeout_s = 0.3;
+
+const char *const stencil_partial_texts[] = {
+    [STENCIL_PARTIAL_UNKNOWN] = "ends its process",
+    [STENCIL_PARTIAL_COMPLETES] = "completes",
+    [STENCIL_PARTIAL_DEADLOCKS] = "deadlocks",
+    [STENCIL_PARTIAL_GIVES_UP] = "waits in vain, given up after its time limit",
+    [STENCIL_PARTIAL_LOSES] = "ends, but not every thread comes to its end"};
 
 typedef struct question {
     int32_t barrier; /* stencil_barrier_id; none: OpenMP's */
@@ -52,33 +58,15 @@ stencil_status stencil_bench_partial_cpu_child(const stencil_bench_options *opti
     CHECK(question_size == sizeof *q && answer_size == sizeof *a && q->threads >= 1 && q->barrier >= 0 &&
               q->barrier < STENCIL_BARRIER_COUNT,
           USAGE, "partial: no such question");
-    const uint32_t n = (uint32_t)q->threads;
-    const size_t words = stencil_barrier_word_count(n);
-    void *memory;
-    uint32_t alarm[STENCIL_ALARM_WORDS] = {0};
-    TRY(stencil_memory_alloc(
-        &memory, (int64_t)((words + n + 1 + STENCIL_RING_NEIGHBORS * n) * sizeof(uint32_t)), "the barriers"));
-    uint32_t *first = (uint32_t *)memory + words, *list = first + n + 1;
-    stencil_ring_fill(first, list, 0, n, n);
-    const stencil_barrier_state state = {.words = memory,
-                                         .participants = n,
-                                         .neighbor_first = first,
-                                         .neighbor = list,
-                                         .timeout_ns = timeout_ns,
-                                         .alarm = alarm};
+    stencil_barrier_state state;
+    TRY(stencil_bench_team_barrier(&state, q->threads, timeout_s));
     a->outcome = (int32_t)synchronise(q, &state);
-    free(memory);
+    stencil_bench_team_barrier_destroy(&state);
     return STENCIL_OK;
 }
 
 static stencil_status ask(const stencil_bench_options *options, const question *q,
                           stencil_bench_result *result) {
-    static const char *const text[] = {
-        [STENCIL_PARTIAL_UNKNOWN] = "ends its process",
-        [STENCIL_PARTIAL_COMPLETES] = "completes",
-        [STENCIL_PARTIAL_DEADLOCKS] = "deadlocks",
-        [STENCIL_PARTIAL_GIVES_UP] = "waits in vain, given up after its time limit",
-        [STENCIL_PARTIAL_LOSES] = "ends, but not every thread comes to its end"};
     answer a = {.outcome = STENCIL_PARTIAL_UNKNOWN};
     bool timed_out;
     int row;
@@ -95,7 +83,7 @@ static stencil_status ask(const stencil_bench_options *options, const question *
     const stencil_partial_outcome outcome = status != STENCIL_OK ? STENCIL_PARTIAL_UNKNOWN
                                             : timed_out          ? STENCIL_PARTIAL_DEADLOCKS
                                                                  : (stencil_partial_outcome)a.outcome;
-    snprintf(result->row[row].outcome, sizeof result->row[row].outcome, "%s", text[outcome]);
+    snprintf(result->row[row].outcome, sizeof result->row[row].outcome, "%s", stencil_partial_texts[outcome]);
     return STENCIL_OK;
 }
 
@@ -114,6 +102,6 @@ stencil_status stencil_bench_partial_cpu(const stencil_bench_options *options, c
                            "The absent threads go on to the end of the parallel region, the others "
                            "synchronise once. Deadlock: not ended after %g s. The barriers of this program "
                            "have a time limit, here %g s.",
-                           child_timeout_s, 1e-9 * (double)timeout_ns);
+                           child_timeout_s, timeout_s);
     return STENCIL_OK;
 }

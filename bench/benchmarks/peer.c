@@ -2,7 +2,7 @@
  * access): bandwidth and latency by size, by copy engine and by stores of a kernel; operations on a peer's
  * memory; a flag to and fro, stored with and without a release. */
 #include "bench/benchmark.h"
-#include "solver/gpu.h"
+#include "sync/host.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <stdlib.h>
@@ -297,12 +297,7 @@ static stencil_status prepare(bench *b) {
     CHECK(b->probe != NULL, NO_MEMORY, "no memory for the benchmark peer");
     for (int i = 0; i < b->gpu_count; i++) {
         TRY_CUDA(cudaSetDevice(b->gpu[i]));
-        for (int other = 0; other < b->gpu_count; other++) {
-            const cudaError_t state = other == i ? cudaSuccess : cudaDeviceEnablePeerAccess(b->gpu[other], 0);
-            if (state != cudaErrorPeerAccessAlreadyEnabled)
-                TRY_CUDA(state);
-            cudaGetLastError(); /* that it was enabled before is no failure */
-        }
+        TRY(stencil_peers_reach(b->gpu[i], b->gpu, b->gpu_count));
         TRY_CUDA(cudaStreamCreateWithFlags(&b->stream[i], cudaStreamNonBlocking));
         TRY_CUDA(cudaEventCreate(&b->begin[i]));
         TRY_CUDA(cudaEventCreate(&b->end[i]));

@@ -1,6 +1,6 @@
-#include "bench/benchmarks/sm_timing.h"
+#include "bench/benchmarks/sm.h"
 
-#include "solver/gpu.h"
+#include "base/cuda.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  * what they cost in most code, and one of which it does not, where they are real; what that loop costs by
  * itself is the row "loop". */
 #include "bench/benchmarks/method.h"
-#include "bench/benchmarks/sm_timing.h"
-#include "solver/gpu.h"
+#include "bench/benchmarks/sm.h"
+#include "base/cuda.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <stdio.h>

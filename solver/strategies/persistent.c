@@ -36,7 +36,7 @@ static void team_run(stencil_cpu *cpu, const stencil_batch *batch, const stencil
             __atomic_store_n(&shared->interrupt_step, step, __ATOMIC_RELAXED);
         if (!stencil_cpu_sync(cpu, step, thread, check || poll) ||
             (check && !stencil_cpu_residual(cpu, thread, threads, &residual))) {
-            if (cpu->alarm[0] == 1 + (uint32_t)thread)
+            if (cpu->state.alarm[0] == 1 + (uint32_t)thread)
                 shared->alarm_step = step;
             return;
         }
@@ -71,10 +71,12 @@ stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_batch *bat
     CHECK(threads == cpu->threads, UNAVAILABLE,
           "OpenMP gave %d thread%s where %d were asked for: give --threads %d", threads,
           stencil_plural(threads), cpu->threads, threads);
-    CHECK(cpu->alarm[0] == 0, INTERNAL,
-          "barrier %s: in step %lld thread %u waited for more than %g s in vain; the run is given up",
-          stencil_barriers[cpu->barrier].name, (long long)shared.alarm_step, cpu->alarm[0] - 1,
-          1e-9 * (double)cpu->state.timeout_ns);
+    if (cpu->barrier != STENCIL_BARRIER_none && cpu->state.alarm[0] != 0) {
+        char waiter[32];
+        snprintf(waiter, sizeof waiter, "thread %u", cpu->state.alarm[0] - 1);
+        return stencil_alarm_fail(stencil_barriers[cpu->barrier].name, waiter, shared.alarm_step,
+                                  1e-9 * (double)cpu->state.timeout_ns);
+    }
     return shared.status;
 }
 
@@ -91,24 +93,14 @@ static stencil_status launch(stencil_gpu_run *gpu, const stencil_batch *batch) {
     stencil_sweep *s = &gpu->sweep;
     s->step_first = batch->first;
     s->step_count = batch->count;
-    void *arguments[] = {s};
-    cudaLaunchAttribute attribute[2] = {
-        {.id = cudaLaunchAttributeCooperative, .val.cooperative = 1},
-        {.id = cudaLaunchAttributeClusterDimension, .val.clusterDim = {(unsigned)plan->cluster_blocks, 1, 1}},
-    };
-    const cudaLaunchConfig_t config = {
-        .gridDim = {(unsigned)plan->part[gpu->part].grid_blocks, 1, 1},
-        .blockDim = {(unsigned)plan->block_x, (unsigned)plan->block_y, 1},
-        .stream = gpu->stream,
-        .attrs = attribute,
-        /* Parts that share a GPU fit on it together because the plan shares out its multiprocessors;
-         * cooperative launches of several streams do not always start beside each other. */
-        .numAttrs = gpu->shared                ? 0
-                    : plan->cluster_blocks > 1 ? 2
-                                               : 1,
-    };
+    /* Parts that share a GPU fit on it together because the plan shares out its multiprocessors. */
+    const stencil_grid grid = {.blocks = (unsigned)plan->part[gpu->part].grid_blocks,
+                               .block_x = (unsigned)plan->block_x,
+                               .block_y = (unsigned)plan->block_y,
+                               .cluster_blocks = (unsigned)plan->cluster_blocks,
+                               .shared = gpu->shared};
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
-    TRY_CUDA(cudaLaunchKernelExC(&config, gpu->kernel->function, arguments));
+    TRY(stencil_grid_launch(gpu->kernel->function, &grid, s, gpu->stream));
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
     return STENCIL_OK;
 }
@@ -141,30 +133,6 @@ static stencil_status launch_and_wait(stencil_gpu_run *gpu, void *context) {
     return stencil_gpu_wait(gpu);
 }
 
-/* Whether somebody gave up: a part that did so by itself says where (several may have at once: the first of
- * them); the others only know that it happened. */
-static stencil_status check_alarms(stencil_gpu_team *team) {
-    const stencil_gpu_run *first = NULL;
-    for (int p = 0; p < team->parts; p++) {
-        const uint32_t *alarm = team->part[p].control_host->alarm;
-        team->alarmed = team->alarmed || (alarm[0] | alarm[STENCIL_ALARM_ELSEWHERE]) != 0;
-        if (alarm[0] != 0 && first == NULL)
-            first = &team->part[p];
-    }
-    if (!team->alarmed)
-        return STENCIL_OK;
-    CHECK(first != NULL, INTERNAL, "barrier %s: the run is given up",
-          stencil_barriers[team->plan->barrier].name);
-    const uint32_t *alarm = first->control_host->alarm;
-    char where[48] = "";
-    if (team->parts > 1)
-        snprintf(where, sizeof where, " of part %d on GPU %d", first->part, first->device);
-    FAIL(INTERNAL,
-         "barrier %s: in step %lld block %u%s waited for more than %g s in vain; the run is given up",
-         stencil_barriers[team->plan->barrier].name, (long long)((uint64_t)alarm[2] << 32 | alarm[1]),
-         alarm[0] - 1, where, team->plan->patience.timeout_s);
-}
-
 /* What the launch has found; every part has found the same. */
 static stencil_status collect(stencil_gpu_team *team, const stencil_batch *batch, stencil_report *report) {
     const stencil_schedule *schedule = &team->schedule;
@@ -195,8 +163,11 @@ static stencil_status collect(stencil_gpu_team *team, const stencil_batch *batch
 stencil_status stencil_persistent_gpu(stencil_gpu_team *team, const stencil_batch *batch,
                                       const stencil_watch *watch, stencil_report *report) {
     launch_call call = {watch, batch};
+    const uint32_t *alarm[STENCIL_PARTS_MAX];
     TRY(stencil_gpu_each(team, launch_and_wait, &call));
-    TRY(check_alarms(team));
+    for (int p = 0; p < team->parts; p++)
+        alarm[p] = team->part[p].control_host->alarm;
+    TRY(stencil_barrier_check(&team->barrier, alarm));
     return collect(team, batch, report);
 }
 #endif

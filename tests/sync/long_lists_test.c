@@ -6,12 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <cmocka.h>
 
-#include <cuda_runtime_api.h>
-
 #include "long_lists.h"
+#include "sync/host.h"
 
 enum { PASSES = 200, BLOCKS = 120 };
 
@@ -33,38 +31,33 @@ static uint32_t fill(uint32_t *first, uint32_t *list, bool with_late) {
     return first[2] - first[1];
 }
 
+#define OK(call) assert_int_equal(call, STENCIL_OK)
+
 /* How often block 1 went on before block 0 had arrived. `bound`: of the lists, as the barrier is told; 0: the
  * right one. */
 static uint32_t missing(unsigned threads, bool with_late, uint32_t bound) {
-    const size_t words = stencil_barrier_word_count(BLOCKS), lists = BLOCKS + 1 + BLOCKS * BLOCKS;
-    const size_t zeroed = words + STENCIL_ALARM_WORDS + 2;
-    uint32_t *device, *host = malloc(lists * sizeof *host), alarm[STENCIL_ALARM_WORDS], result;
-    assert_non_null(host);
-    const uint32_t most = fill(host, host + BLOCKS + 1, with_late);
+    static uint32_t first[BLOCKS + 1], list[BLOCKS * BLOCKS];
+    const stencil_barrier_shape shape = {.info = &stencil_barriers[STENCIL_BARRIER_neighbor],
+                                         .parts = 1,
+                                         .first = {0, BLOCKS},
+                                         .timeout_s = 2};
+    const stencil_grid grid = {.blocks = BLOCKS, .block_x = threads, .block_y = 1};
+    stencil_barrier barrier;
+    uint32_t result;
+    const uint32_t most = fill(first, list, with_late);
     assert_true(most > threads); /* so the last ones are not watched by threads that watch nothing else */
-    CUDA(cudaMalloc((void **)&device, (zeroed + lists) * sizeof *device));
-    CUDA(cudaMemset(device, 0, zeroed * sizeof *device));
-    CUDA(cudaMemcpy(device + zeroed, host, lists * sizeof *host, cudaMemcpyHostToDevice));
-    long_lists_passes p = {.state = {.words = device,
-                                     .participants = BLOCKS,
-                                     .parts = 1,
-                                     .neighbor_first = device + zeroed,
-                                     .neighbor = device + zeroed + BLOCKS + 1,
-                                     .neighbor_most = bound > 0 ? bound : most,
-                                     .timeout_ns = 2000000000,
-                                     .alarm = device + words},
-                           .passes = PASSES,
-                           .done = device + zeroed - 2,
-                           .missing = device + zeroed - 1};
-    void *arguments[] = {&p};
-    const dim3 grid = {BLOCKS, 1, 1}, block = {threads, 1, 1};
-    CUDA(cudaLaunchCooperativeKernel(long_lists_kernel(), grid, block, arguments, 0, NULL));
+    OK(stencil_barrier_create(&barrier, &shape));
+    OK(stencil_barrier_set_neighbors(&barrier, first, list, false));
+    assert_int_equal(barrier.state[0].neighbor_most, most);
+    if (bound > 0)
+        barrier.state[0].neighbor_most = bound;
+    uint32_t *const spare = stencil_barrier_spare(&barrier, 0);
+    long_lists_passes p = {.state = barrier.state[0], .passes = PASSES, .done = spare, .missing = spare + 1};
+    OK(stencil_grid_launch(long_lists_kernel(), &grid, &p, NULL));
     CUDA(cudaDeviceSynchronize());
-    CUDA(cudaMemcpy(alarm, p.state.alarm, sizeof alarm, cudaMemcpyDeviceToHost));
+    OK(stencil_barrier_check(&barrier, NULL));
     CUDA(cudaMemcpy(&result, p.missing, sizeof result, cudaMemcpyDeviceToHost));
-    assert_int_equal(alarm[0], 0);
-    CUDA(cudaFree(device));
-    free(host);
+    stencil_barrier_destroy(&barrier);
     return result;
 }
 
@@ -87,14 +80,13 @@ int main(void) {
         cmocka_unit_test(waits_for_the_end_of_the_list),
         cmocka_unit_test(sees_who_is_not_waited_for),
     };
-    int blocks_per_sm = 0, sm_count = 0;
-    if (cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, 0) != cudaSuccess) {
+    const stencil_grid grid = {.blocks = BLOCKS, .block_x = 96, .block_y = 1};
+    int64_t resident;
+    if (cudaSetDevice(0) != cudaSuccess) {
         printf("no GPU\n");
         return 77;
     }
-    if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks_per_sm, long_lists_kernel(), 96, 0) !=
-            cudaSuccess ||
-        blocks_per_sm * sm_count < BLOCKS) {
+    if (stencil_grid_resident(long_lists_kernel(), &grid, &resident) != STENCIL_OK || resident < BLOCKS) {
         printf("%d blocks are not resident at once\n", BLOCKS);
         return 77;
     }

@@ -1,0 +1,26 @@
+/* How failures of the CUDA runtime are handed on. Without CUDA only STENCIL_ON_GPU() is there. */
+#ifndef STENCIL_BASE_CUDA_H
+#define STENCIL_BASE_CUDA_H
+
+#include "base/base.h"
+
+#ifdef STENCIL_HAVE_CUDA
+#include <cuda_runtime_api.h>
+
+/* Hands a CUDA failure on: out of memory as NO_MEMORY, everything else as INTERNAL. */
+#define TRY_CUDA(call)                                                                                       \
+    do {                                                                                                     \
+        const cudaError_t cuda_ = (call);                                                                    \
+        if (cuda_ != cudaSuccess)                                                                            \
+            return stencil_error_set(                                                                        \
+                cuda_ == cudaErrorMemoryAllocation ? STENCIL_NO_MEMORY : STENCIL_INTERNAL, __FILE__,         \
+                __LINE__, #call, "CUDA: %s (%s)", cudaGetErrorString(cuda_), #call);                         \
+    } while (0)
+
+/* A function of the GPU side; none in a build without CUDA. */
+#define STENCIL_ON_GPU(function) function
+#else
+#define STENCIL_ON_GPU(function) NULL
+#endif
+
+#endif

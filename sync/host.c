@@ -1,0 +1,271 @@
+#include "sync/host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+stencil_status stencil_team_create(stencil_barrier_state *team, uint32_t threads, uint32_t epoch,
+                                   double timeout_s) {
+    const size_t words = stencil_barrier_word_count(threads);
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(&memory, (int64_t)((words + STENCIL_ALARM_WORDS) * sizeof(uint32_t)),
+                             "the barrier"));
+    *team = (stencil_barrier_state){.words = memory,
+                                    .participants = threads,
+                                    .timeout_ns = (uint64_t)(1e9 * timeout_s),
+                                    .alarm = (uint32_t *)memory + words};
+    for (size_t i = 0; i < words; i++)
+        team->words[i] = epoch;
+    return STENCIL_OK;
+}
+
+stencil_status stencil_alarm_fail(const char *barrier, const char *waiter, int64_t step, double timeout_s) {
+    FAIL(INTERNAL, "barrier %s: in step %lld %s waited for more than %g s in vain; the run is given up",
+         barrier, (long long)step, waiter, timeout_s);
+}
+
+/* Whose participant it is. */
+static int part_of(const uint32_t *part_first, uint32_t participant) {
+    int part = 0;
+    while (participant >= part_first[part + 1])
+        part++;
+    return part;
+}
+
+stencil_status stencil_neighbor_share_make(stencil_neighbor_share *share, const uint32_t *part_first,
+                                           int part, const uint32_t *first, const uint32_t *list,
+                                           bool own_only) {
+    const uint32_t own = part_first[part + 1] - part_first[part];
+    first += part_first[part];
+    const size_t entries = first[own] - first[0];
+    uint32_t count = 0;
+    /* The list is never empty: an address to hand over. */
+    *share = (stencil_neighbor_share){.words = 2 * (size_t)own + 1 + entries + 1};
+    share->first = calloc(share->words, sizeof *share->first);
+    CHECK(share->first != NULL, NO_MEMORY, "no memory for the neighbours of %u blocks", (unsigned)own);
+    share->announce = share->first + own + 1;
+    share->list = share->announce + own;
+    for (uint32_t b = 0; b < own; b++) {
+        share->first[b] = count;
+        for (uint32_t i = first[b]; i < first[b + 1]; i++) {
+            const int other = part_of(part_first, list[i]);
+            share->announce[b] |= other != part ? 1u << other : 0;
+            if (!own_only || other == part)
+                share->list[count++] = list[i];
+        }
+        if (count - share->first[b] > share->most)
+            share->most = count - share->first[b];
+    }
+    share->first[own] = count;
+    return STENCIL_OK;
+}
+
+#ifdef STENCIL_HAVE_CUDA
+stencil_status stencil_to_device(void *to, const void *from, size_t bytes) {
+    void **pointer = to;
+    TRY_CUDA(cudaMalloc(pointer, bytes > 0 ? bytes : 4));
+    TRY_CUDA(cudaMemcpy(*pointer, from, bytes, cudaMemcpyHostToDevice));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_peers_reach(int device, const int *others, int count) {
+    for (int i = 0; i < count; i++) {
+        int able = 0;
+        if (others[i] != device)
+            TRY_CUDA(cudaDeviceCanAccessPeer(&able, device, others[i]));
+        if (!able)
+            continue;
+        const cudaError_t state = cudaDeviceEnablePeerAccess(others[i], 0);
+        if (state == cudaErrorPeerAccessAlreadyEnabled)
+            (void)cudaGetLastError(); /* no failure */
+        else
+            TRY_CUDA(state);
+    }
+    return STENCIL_OK;
+}
+
+/* What a launch is told; it points into itself. */
+typedef struct launch {
+    cudaLaunchAttribute attribute[2];
+    cudaLaunchConfig_t config;
+} launch;
+
+static void launch_init(launch *l, const stencil_grid *grid, cudaStream_t stream) {
+    const bool clusters = grid->cluster_blocks > 1;
+    *l = (launch){
+        .attribute = {{.id = cudaLaunchAttributeCooperative, .val.cooperative = 1},
+                      {.id = cudaLaunchAttributeClusterDimension,
+                       .val.clusterDim = {clusters ? grid->cluster_blocks : 1, 1, 1}}},
+        .config = {.gridDim = {grid->blocks, 1, 1},
+                   .blockDim = {grid->block_x, grid->block_y, 1},
+                   .stream = stream,
+                   .attrs = l->attribute,
+                   .numAttrs = grid->shared ? 0
+                               : clusters   ? 2
+                                            : 1},
+    };
+}
+
+stencil_status stencil_grid_launch(const void *kernel, const stencil_grid *grid, void *argument,
+                                   cudaStream_t stream) {
+    launch l;
+    launch_init(&l, grid, stream);
+    TRY_CUDA(cudaLaunchKernelExC(&l.config, kernel, (void *[]){argument}));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_grid_resident(const void *kernel, const stencil_grid *grid, int64_t *blocks) {
+    struct cudaFuncAttributes attributes;
+    int device, sm_count, count = 0;
+    launch l;
+    TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel));
+    if (grid->cluster_blocks > 1) {
+        launch_init(&l, grid, NULL);
+        TRY_CUDA(cudaOccupancyMaxActiveClusters(&count, kernel, &l.config));
+        *blocks = (int64_t)count * grid->cluster_blocks;
+        return STENCIL_OK;
+    }
+    TRY_CUDA(cudaGetDevice(&device));
+    TRY_CUDA(cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, device));
+    TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&count, kernel,
+                                                           (int)(grid->block_x * grid->block_y), 0));
+    *blocks = (int64_t)count * sm_count;
+    return STENCIL_OK;
+}
+
+/* Every word of a part the epoch; what stands behind them zero. */
+static stencil_status fill_words(const stencil_barrier *barrier, int part) {
+    const size_t count = stencil_barrier_word_count(barrier->state[part].participants);
+    const size_t bytes = count * sizeof(uint32_t);
+    TRY_CUDA(
+        cudaMemset(barrier->words[part], 0, (count + STENCIL_LINE_WORDS) * sizeof *barrier->words[part]));
+    if (barrier->shape.epoch == 0)
+        return STENCIL_OK;
+    uint32_t *words = malloc(bytes);
+    CHECK(words != NULL, NO_MEMORY, "no memory for the barrier of %u blocks",
+          (unsigned)barrier->state[part].participants);
+    for (size_t i = 0; i < count; i++)
+        words[i] = barrier->shape.epoch;
+    const cudaError_t state = cudaMemcpy(barrier->words[part], words, bytes, cudaMemcpyHostToDevice);
+    free(words);
+    TRY_CUDA(state);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_barrier_restart(const stencil_barrier *barrier) {
+    for (int p = 0; p < barrier->shape.parts; p++) {
+        TRY_CUDA(cudaSetDevice(barrier->shape.device[p]));
+        TRY(fill_words(barrier, p));
+        TRY_CUDA(cudaDeviceSynchronize());
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status create_part(stencil_barrier *barrier, int part) {
+    const stencil_barrier_shape *shape = &barrier->shape;
+    const size_t count = stencil_barrier_word_count(shape->first[shape->parts]);
+    TRY_CUDA(cudaSetDevice(shape->device[part]));
+    TRY_CUDA(cudaMalloc((void **)&barrier->words[part],
+                        (count + STENCIL_LINE_WORDS) * sizeof *barrier->words[part]));
+    barrier->state[part] = (stencil_barrier_state){
+        .words = barrier->words[part],
+        .participants = shape->first[shape->parts],
+        .first = shape->first[part],
+        .parts = (uint32_t)shape->parts,
+        .part = (uint32_t)part,
+        .timeout_ns = (uint64_t)(1e9 * shape->timeout_s),
+        .alarm = shape->alarm[part] != NULL ? shape->alarm[part] : barrier->words[part] + count,
+    };
+    return STENCIL_OK;
+}
+
+/* How a part reaches the words and alarms of all. */
+static stencil_status create_peers(stencil_barrier *barrier, int part) {
+    uint32_t *pointer[2 * STENCIL_PARTS_MAX];
+    const int parts = barrier->shape.parts;
+    for (int p = 0; p < parts; p++) {
+        pointer[p] = barrier->state[p].words;
+        pointer[parts + p] = barrier->state[p].alarm;
+    }
+    TRY_CUDA(cudaSetDevice(barrier->shape.device[part]));
+    TRY(stencil_to_device(&barrier->peers[part], pointer, 2 * (size_t)parts * sizeof *pointer));
+    barrier->state[part].peer_words = barrier->peers[part];
+    barrier->state[part].peer_alarm = barrier->peers[part] + parts;
+    return STENCIL_OK;
+}
+
+stencil_status stencil_barrier_create(stencil_barrier *barrier, const stencil_barrier_shape *shape) {
+    *barrier = (stencil_barrier){.shape = *shape};
+    for (int p = 0; p < shape->parts; p++)
+        TRY(create_part(barrier, p));
+    for (int p = 0; p < shape->parts && shape->parts > 1; p++)
+        TRY(create_peers(barrier, p));
+    return stencil_barrier_restart(barrier);
+}
+
+stencil_status stencil_barrier_set_neighbors(stencil_barrier *barrier, const uint32_t *first,
+                                             const uint32_t *list, bool own_only) {
+    const stencil_barrier_shape *shape = &barrier->shape;
+    for (int p = 0; p < shape->parts; p++) {
+        stencil_neighbor_share share;
+        TRY_CUDA(cudaSetDevice(shape->device[p]));
+        TRY(stencil_neighbor_share_make(&share, shape->first, p, first, list, own_only));
+        const stencil_status status =
+            stencil_to_device(&barrier->lists[p], share.first, share.words * sizeof *share.first);
+        uint32_t *const lists = barrier->lists[p];
+        stencil_barrier_state *s = &barrier->state[p];
+        s->neighbor_first = lists;
+        s->neighbor = lists + (share.list - share.first);
+        s->neighbor_most = share.most;
+        s->announce = shape->parts > 1 && !own_only ? lists + (share.announce - share.first) : NULL;
+        free(share.first);
+        TRY(status);
+    }
+    return STENCIL_OK;
+}
+
+/* A part that gave up by itself says where (several may have at once: the first of them); the others only
+ * know that it happened. */
+stencil_status stencil_barrier_check(stencil_barrier *barrier, const uint32_t *const *alarm) {
+    const stencil_barrier_shape *shape = &barrier->shape;
+    uint32_t first[STENCIL_ALARM_WORDS] = {0}, seen[STENCIL_ALARM_WORDS];
+    int part = 0;
+    for (int p = 0; p < shape->parts; p++) {
+        if (alarm != NULL)
+            memcpy(seen, alarm[p], sizeof seen);
+        else
+            TRY_CUDA(cudaMemcpy(seen, barrier->state[p].alarm, sizeof seen, cudaMemcpyDeviceToHost));
+        barrier->alarmed = barrier->alarmed || (seen[0] | seen[STENCIL_ALARM_ELSEWHERE]) != 0;
+        if (seen[0] != 0 && first[0] == 0) {
+            memcpy(first, seen, sizeof first);
+            part = p;
+        }
+    }
+    if (!barrier->alarmed)
+        return STENCIL_OK;
+    CHECK(first[0] != 0, INTERNAL, "barrier %s: the run is given up", shape->info->name);
+    char waiter[64];
+    const int length = snprintf(waiter, sizeof waiter, "block %u", first[0] - 1);
+    if (shape->parts > 1)
+        snprintf(waiter + length, sizeof waiter - (size_t)length, " of part %d on GPU %d", part,
+                 shape->device[part]);
+    return stencil_alarm_fail(shape->info->name, waiter, (int64_t)((uint64_t)first[2] << 32 | first[1]),
+                              shape->timeout_s);
+}
+
+void stencil_barrier_destroy(stencil_barrier *barrier) {
+    const stencil_barrier_shape *shape = &barrier->shape;
+    for (int p = 0; p < shape->parts; p++) {
+        cudaSetDevice(shape->device[p]);
+        cudaFree(barrier->words[p]);
+        cudaFree(barrier->lists[p]);
+        cudaFree(barrier->peers[p]);
+    }
+    if (barrier->alarmed && shape->info->needs == STENCIL_NEEDS_RESET)
+        for (int p = 0; p < shape->parts; p++) {
+            cudaSetDevice(shape->device[p]);
+            cudaDeviceReset();
+        }
+    *barrier = (stencil_barrier){0};
+}
+#endif

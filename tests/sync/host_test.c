@@ -1,0 +1,75 @@
+/* The host's side of barriers, as far as it needs no GPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "sync/host.h"
+
+/* Rings over three parts of 5, 4 and 3: every part gets its own participants' lists, numbered over all parts,
+ * and knows which parts wait for each of them. */
+static void shares_of_a_ring(void **state) {
+    enum { PARTS = 3, ALL = 12 };
+    static const uint32_t part_first[PARTS + 1] = {0, 5, 9, ALL};
+    uint32_t first[ALL + 1], list[2 * ALL];
+    (void)state;
+    for (uint32_t i = 0; i <= ALL; i++)
+        first[i] = 2 * i;
+    for (uint32_t i = 0; i < ALL; i++) {
+        list[2 * i] = (i + ALL - 1) % ALL;
+        list[2 * i + 1] = (i + 1) % ALL;
+    }
+    for (int part = 0; part < PARTS; part++)
+        for (int own_only = 0; own_only < 2; own_only++) {
+            const uint32_t from = part_first[part], own = part_first[part + 1] - from;
+            const uint32_t before = 1u << (part + PARTS - 1) % PARTS, behind = 1u << (part + 1) % PARTS;
+            stencil_neighbor_share s;
+            assert_int_equal(stencil_neighbor_share_make(&s, part_first, part, first, list, own_only == 1),
+                             STENCIL_OK);
+            assert_int_equal(s.most, 2);
+            assert_int_equal(s.first[own], own_only ? 2 * own - 2 : 2 * own);
+            assert_true(s.list + s.first[own] < s.first + s.words);
+            for (uint32_t i = 0; i < own; i++) {
+                const uint32_t *mine = s.list + s.first[i];
+                assert_int_equal(s.first[i + 1] - s.first[i], own_only && (i == 0 || i == own - 1) ? 1 : 2);
+                assert_int_equal(s.announce[i], i == 0 ? before : i == own - 1 ? behind : 0);
+                if (!own_only || i > 0)
+                    assert_int_equal(mine[0], (from + i + ALL - 1) % ALL);
+                if (!own_only || i < own - 1)
+                    assert_int_equal(s.list[s.first[i + 1] - 1], (from + i + 1) % ALL);
+            }
+            free(s.first);
+        }
+}
+
+static void memory_of_a_team(void **state) {
+    stencil_barrier_state team;
+    (void)state;
+    assert_int_equal(stencil_team_create(&team, 3, UINT32_MAX - 1, 0.25), STENCIL_OK);
+    for (size_t i = 0; i < stencil_barrier_word_count(3); i++)
+        assert_int_equal(team.words[i], UINT32_MAX - 1);
+    for (int i = 0; i < STENCIL_ALARM_WORDS; i++)
+        assert_int_equal(team.alarm[i], 0);
+    assert_int_equal(team.participants, 3);
+    assert_int_equal(team.timeout_ns, 250000000);
+    free(team.words);
+}
+
+static void text_of_an_alarm(void **state) {
+    (void)state;
+    assert_int_equal(stencil_alarm_fail("central", "block 7 of part 1 on GPU 3", 12, 0.05), STENCIL_INTERNAL);
+    assert_string_equal(stencil_error_last()->message,
+                        "barrier central: in step 12 block 7 of part 1 on GPU 3 waited for more than 0.05 s "
+                        "in vain; the run is given up");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_of_a_ring),
+        cmocka_unit_test(memory_of_a_team),
+        cmocka_unit_test(text_of_an_alarm),
+    };
+    return cmocka_run_group_tests_name("host side of barriers", tests, NULL, NULL);
+}
