@@ -74,12 +74,11 @@ typedef void stencil_cut_visitor(void *context, const stencil_piece *piece);
 void stencil_cut_split(const stencil_cut *cut, const stencil_box *box, stencil_cut_visitor *visit,
                        void *context);
 
-/* Layout that all parts use: that of the largest one with its ghost cells. BAD_DATA as stencil_layout_init.
- */
+/* Layout that all parts use: that of the largest one with its ghost cells. BAD_DATA: it overflows. */
 stencil_status stencil_cut_layout(stencil_layout *layout, const stencil_cut *cut);
 
 /* The way of a part's cells between a field of the whole problem and a buffer of the part's own: into the
- * part with all the cells around them that both have room for, back the updated ones alone. */
+ * part with the whole->rim cells around them (own->rim is at least as wide), back the updated ones alone. */
 stencil_copy stencil_cut_copy(const stencil_cut *cut, int part, const stencil_layout *own,
                               const stencil_layout *whole, bool back);
 
