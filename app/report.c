@@ -156,11 +156,10 @@ static void print_parts(FILE *out, const run_record *run) {
             snprintf(where, sizeof where, " on GPU %d", part->gpu);
         for (int axis = STENCIL_X, at = 0; axis >= first && plan->cut.parts > 1; axis--)
             at += snprintf(begin + at, sizeof begin - (size_t)at, "%s %s %" PRId64,
-                           axis < STENCIL_X ? "," : " from", names[axis], part->first[axis]);
+                           axis < STENCIL_X ? "," : " from", names[axis], part->box.first[axis]);
         report_print_entry(out, title, "%d of %d%s: %s updated cell%s%s", p + 1, plan->cut.parts, where,
-                           text_extent(part->n + first, rank, extent, sizeof extent),
-                           stencil_plural(part->n[STENCIL_Z] * part->n[STENCIL_Y] * part->n[STENCIL_X]),
-                           begin);
+                           text_extent(part->box.n + first, rank, extent, sizeof extent),
+                           stencil_plural(stencil_box_cells(&part->box)), begin);
     }
     if (plan->cut.parts > 1)
         report_print_entry(

@@ -40,8 +40,8 @@ static json_t *parts_json(const stencil_plan *plan, int rank) {
         const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
         json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:I, s:i}", "gpu",
                                                gpu ? json_integer(part->gpu) : json_null(), "first",
-                                               json_integers(part->first + first, rank), "cells",
-                                               json_integers(part->n + first, rank), "tile_count",
+                                               json_integers(part->box.first + first, rank), "cells",
+                                               json_integers(part->box.n + first, rank), "tile_count",
                                                (json_int_t)part->tile_count, "blocks", part->grid_blocks));
     }
     return array;

@@ -1,17 +1,21 @@
 # A room is a folder, a static library and an include directory of its own: code sees `room/header.h` of a room
 # only if its target links it, so an include that points up the house does not compile.
+# A room within another one has a name with a slash: solver/parts is the target stencil_solver_parts.
 # stencil_room(NAME SOURCES … ROOMS lower rooms … LIBRARIES others …)
 function(stencil_room name)
     cmake_parse_arguments(ROOM "" "" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
+    string(REPLACE "/" "_" target stencil_${name})
     set(include_directory ${CMAKE_BINARY_DIR}/rooms/${name})
-    file(MAKE_DIRECTORY ${include_directory})
+    get_filename_component(outer ${include_directory}/${name} DIRECTORY)
+    file(MAKE_DIRECTORY ${outer})
     file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${include_directory}/${name} SYMBOLIC)
-    add_library(stencil_${name} STATIC ${ROOM_SOURCES})
-    target_include_directories(stencil_${name} PUBLIC ${include_directory})
+    add_library(${target} STATIC ${ROOM_SOURCES})
+    target_include_directories(${target} PUBLIC ${include_directory})
     foreach(lower IN LISTS ROOM_ROOMS)
-        target_link_libraries(stencil_${name} PUBLIC stencil_${lower})
+        string(REPLACE "/" "_" lower stencil_${lower})
+        target_link_libraries(${target} PUBLIC ${lower})
     endforeach()
-    target_link_libraries(stencil_${name} PUBLIC ${ROOM_LIBRARIES} PRIVATE stencil_options)
+    target_link_libraries(${target} PUBLIC ${ROOM_LIBRARIES} PRIVATE stencil_options)
 endfunction()
 
 # The first argument of every row `MACRO(name, …)` of a .def file, in order: lists that CMake and C share.

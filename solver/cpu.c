@@ -26,102 +26,42 @@ int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut
     if (cut->parts == 1)
         return stencil_layout_bytes(&problem->layout) + fold_bytes(problem);
     const int64_t fields = problem->spec.source != STENCIL_SOURCE_NONE ? 3 : 2;
-    if (stencil_cut_layout(&layout, cut, problem) != STENCIL_OK ||
+    if (stencil_cut_layout(&layout, cut) != STENCIL_OK ||
         !stencil_multiply(fields * cut->parts, stencil_layout_bytes(&layout), &bytes))
         return INT64_MAX / 2;
     return bytes + fold_bytes(problem);
 }
 
-/* Copies a whole buffer with all threads, so that each page is first touched by one of them. */
-static void copy_field(const stencil_cpu *cpu, stencil_field *to, const stencil_field *from) {
-    const int64_t bytes = stencil_layout_bytes(&from->layout), page = 1 << 16;
+/* Copies a box with all threads. */
+static void copy_box(const stencil_cpu *cpu, const stencil_copy *copy, stencil_field *to,
+                     const stencil_field *from) {
+    const int64_t rows = (int64_t)(copy->planes * copy->rows);
 #pragma omp parallel for schedule(static) num_threads(cpu->threads)
-    for (int64_t at = 0; at < bytes; at += page)
-        memcpy((char *)to->data + at, (const char *)from->data + at,
-               (size_t)(bytes - at < page ? bytes - at : page));
+    for (int64_t r = 0; r < rows; r++)
+        stencil_copy_rows(copy, to->data, from->data, (size_t)r, (size_t)r + 1);
 }
 
-/* Copies the box [low, low + count) of `from`, in interior indices, to where `to` has it at to_low. */
-static void copy_box(const stencil_cpu *cpu, stencil_field *to, const int64_t to_low[3],
-                     const stencil_field *from, const int64_t low[3], const int64_t count[3]) {
-    const stencil_layout *lt = &to->layout, *lf = &from->layout;
-    const size_t bytes = stencil_precision_bytes(lf->precision);
-    const int64_t rows = count[STENCIL_Z] * count[STENCIL_Y];
-#pragma omp parallel for schedule(static) num_threads(cpu->threads)
-    for (int64_t r = 0; r < rows; r++) {
-        const int64_t z = r / count[STENCIL_Y], y = r % count[STENCIL_Y];
-        const int64_t at = lf->origin + (low[0] + z) * lf->plane + (low[1] + y) * lf->row + low[2];
-        const int64_t to_at =
-            lt->origin + (to_low[0] + z) * lt->plane + (to_low[1] + y) * lt->row + to_low[2];
-        memcpy((char *)to->data + (size_t)to_at * bytes, (const char *)from->data + (size_t)at * bytes,
-               (size_t)count[STENCIL_X] * bytes);
-    }
-}
-
-/* The part's window of a field of the whole problem, rims included. */
-static void take_window(const stencil_cpu *cpu, int part, stencil_field *to, const stencil_field *whole) {
-    const stencil_part_plan *p = &cpu->plan->part[part];
-    int64_t low[3], to_low[3], count[3];
-    for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        const int64_t rim = whole->layout.rim[axis];
-        to_low[axis] = -rim;
-        low[axis] = p->first[axis] - rim;
-        count[axis] = p->n[axis] + 2 * rim;
-    }
-    copy_box(cpu, to, to_low, whole, low, count);
-}
-
-/* Rims and padding of both buffers start equal; the interior of the second is written before it is read. */
+/* The cells around the updated ones start equal in both buffers; those of the second one are written before
+ * they are read. */
 static stencil_status create_part(stencil_cpu *cpu, int part, const stencil_problem *problem) {
+    const stencil_cut *cut = &cpu->plan->cut;
+    const stencil_copy copy = stencil_cut_copy(cut, part, &cpu->layout, &problem->layout, false);
     stencil_field *field = cpu->field[part];
-    if (cpu->plan->cut.parts == 1) {
+    if (cut->parts == 1) {
         TRY(stencil_field_create_apart(&field[U1], &problem->u, "the second buffer of the field"));
-        copy_field(cpu, &field[U1], &problem->u);
         field[U0] = problem->u;
         field[B] = problem->b;
+    } else {
+        TRY(stencil_field_create(&field[U0], &cpu->layout, "the buffers of a part"));
+        copy_box(cpu, &copy, &field[U0], &problem->u);
+        TRY(stencil_field_create_apart(&field[U1], &field[U0], "the buffers of a part"));
+    }
+    copy_box(cpu, &copy, &field[U1], &problem->u);
+    if (problem->b.data == NULL || cut->parts == 1)
         return STENCIL_OK;
-    }
-    TRY(stencil_field_create(&field[U0], &cpu->layout, "the buffers of a part"));
-    TRY(stencil_field_create_apart(&field[U1], &field[U0], "the buffers of a part"));
-    if (problem->b.data != NULL)
-        TRY(stencil_field_create(&field[B], &cpu->layout, "the buffers of a part"));
-    take_window(cpu, part, &field[U0], &problem->u);
-    copy_field(cpu, &field[U1], &field[U0]);
-    if (problem->b.data != NULL)
-        take_window(cpu, part, &field[B], &problem->b);
+    TRY(stencil_field_create(&field[B], &cpu->layout, "the buffers of a part"));
+    copy_box(cpu, &copy, &field[B], &problem->b);
     return STENCIL_OK;
-}
-
-static stencil_status find_halos(stencil_cpu *cpu, const stencil_problem *problem) {
-    const stencil_cut *cut = &cpu->plan->cut;
-    cpu->halo = malloc((size_t)cut->parts * STENCIL_DIRECTIONS * sizeof *cpu->halo);
-    CHECK(cpu->halo != NULL, NO_MEMORY, "no memory for the halos of %d parts", cut->parts);
-    for (int part = 0; part < cut->parts; part++)
-        cpu->halo_count += stencil_halo_find(cpu->halo + cpu->halo_count, problem, cut, part, &cpu->layout);
-    return STENCIL_OK;
-}
-
-static stencil_status create(stencil_cpu *cpu, stencil_problem *problem) {
-    const stencil_cut *cut = &cpu->plan->cut;
-    const bool push = cpu->plan->halo != STENCIL_HALO_COPY;
-    stencil_buffers buffers = {0};
-    void *memory = NULL;
-    TRY(stencil_cut_layout(&cpu->layout, cut, problem));
-    TRY(stencil_memory_alloc(&memory, fold_bytes(problem), "the residual"));
-    cpu->fold = memory;
-    cpu->chunk = cpu->fold + stencil_fold_scratch_count(stencil_chunk_count(problem->n));
-    for (int part = 0; part < cut->parts; part++) {
-        TRY(create_part(cpu, part, problem));
-        for (int k = 0; k < 2; k++)
-            buffers.u[part][k] = cpu->field[part][k].data;
-    }
-    for (int part = 0; part < cut->parts; part++) {
-        stencil_domain *d = &cpu->domain[part];
-        stencil_domain_init(d, problem, cut, part, &cpu->layout, &buffers, cpu->field[part][B].data, push);
-        d->chunk = cpu->chunk;
-        cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
-    }
-    return push ? STENCIL_OK : find_halos(cpu, problem);
 }
 
 static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *problem) {
@@ -131,7 +71,7 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     /* A thread's share is a run of rows: to its neighbours it is a run of tiles one row high. */
     stencil_workers workers = {.tile = {1, 1, problem->n[STENCIL_X]}, .together = true};
     workers.first[plan->cut.parts] = participants;
-    TRY(stencil_neighbors_find(&cpu->neighbors, problem, &plan->cut, &workers));
+    TRY(stencil_neighbors_find(&cpu->neighbors, &plan->cut, &workers));
     cpu->state.parts = (uint32_t)(plan->cut.parts < cpu->threads ? plan->cut.parts : cpu->threads);
     cpu->state.neighbor_first = cpu->neighbors.first;
     cpu->state.neighbor = cpu->neighbors.list;
@@ -147,6 +87,32 @@ static stencil_status create_stores(stencil_cpu *cpu) {
     return STENCIL_OK;
 }
 
+static stencil_status create(stencil_cpu *cpu, stencil_problem *problem) {
+    const stencil_cut *cut = &cpu->plan->cut;
+    const bool push = cpu->plan->halo != STENCIL_HALO_COPY;
+    stencil_buffers buffers = {0};
+    void *memory = NULL;
+    TRY(stencil_cut_layout(&cpu->layout, cut));
+    TRY(stencil_memory_alloc(&memory, fold_bytes(problem), "the residual"));
+    cpu->fold = memory;
+    cpu->chunk = cpu->fold + stencil_fold_scratch_count(stencil_chunk_count(problem->n));
+    for (int part = 0; part < cut->parts; part++) {
+        TRY(create_part(cpu, part, problem));
+        for (int k = 0; k < 2; k++)
+            buffers.u[part][k] = cpu->field[part][k].data;
+    }
+    for (int part = 0; part < cut->parts; part++) {
+        stencil_domain *d = &cpu->domain[part];
+        stencil_domain_init(d, problem, cut, part, &cpu->layout, &buffers, cpu->field[part][B].data, push);
+        d->chunk = cpu->chunk;
+        cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
+    }
+    if (!push)
+        TRY(stencil_transfers_find(&cpu->transfers, cut, STENCIL_GHOSTS_OF_OTHERS));
+    TRY(create_stores(cpu));
+    return cpu->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
+}
+
 stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, const stencil_plan *plan) {
     *cpu = (stencil_cpu){
         .plan = plan,
@@ -158,13 +124,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, co
     if (cpu->disturbance.absent_part > 0) /* the first thread of that part */
         cpu->disturbance.absent = stencil_share_owner((uint32_t)plan->cut.parts, (uint32_t)plan->threads,
                                                       cpu->disturbance.absent_part - 1);
-    stencil_status status = create(cpu, problem);
-    if (status == STENCIL_OK)
-        status = create_stores(cpu);
-    if (status == STENCIL_OK) {
-        if (cpu->barrier != STENCIL_BARRIER_none)
-            status = create_barrier(cpu, problem);
-    }
+    const stencil_status status = create(cpu, problem);
     if (status != STENCIL_OK)
         stencil_cpu_destroy(cpu);
     return status;
@@ -179,9 +139,9 @@ void stencil_cpu_finish(stencil_cpu *cpu, stencil_problem *problem, int64_t step
         return;
     }
     for (int part = 0; part < cpu->plan->cut.parts; part++) {
-        static const int64_t none[3] = {0, 0, 0};
-        const stencil_part_plan *p = &cpu->plan->part[part];
-        copy_box(cpu, &problem->u, p->first, &cpu->field[part][steps % 2], none, p->n);
+        const stencil_copy copy =
+            stencil_cut_copy(&cpu->plan->cut, part, &cpu->layout, &problem->layout, true);
+        copy_box(cpu, &copy, &problem->u, &cpu->field[part][steps % 2]);
     }
 }
 
@@ -206,7 +166,7 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
                 stencil_field_destroy(&cpu->field[part][k]);
     stencil_neighbors_destroy(&cpu->neighbors);
     free(cpu->fold);
-    free(cpu->halo);
+    stencil_transfers_destroy(&cpu->transfers);
     free(cpu->state.words);
     free(cpu->stores);
     *cpu = (stencil_cpu){0};
@@ -277,17 +237,12 @@ static void make_rows(const stencil_cpu *cpu, const work *w, rows which) {
 /* Its share of the copies of the step that followed `step` steps, whose edge rows all threads have made. */
 static void copy_halos(const stencil_cpu *cpu, int64_t step, int thread, int threads) {
     const int buffer = step % 2 == 0;
-    const size_t bytes = stencil_precision_bytes(cpu->layout.precision);
-    for (int k = thread; k < cpu->halo_count; k += threads) {
-        const stencil_halo *h = &cpu->halo[k];
-        const char *from = cpu->field[h->from][buffer].data;
-        char *to = cpu->field[h->to][buffer].data;
-        for (int64_t z = 0; z < h->count[STENCIL_Z]; z++)
-            for (int64_t y = 0; y < h->count[STENCIL_Y]; y++) {
-                const int64_t at = z * cpu->layout.plane + y * cpu->layout.row;
-                memcpy(to + (size_t)(h->to_at + at) * bytes, from + (size_t)(h->from_at + at) * bytes,
-                       (size_t)h->count[STENCIL_X] * bytes);
-            }
+    for (int k = thread; k < cpu->transfers.first[cpu->plan->cut.parts]; k += threads) {
+        const stencil_transfer *t = &cpu->transfers.item[k];
+        const stencil_copy copy =
+            stencil_copy_make(&cpu->layout, t->to_box.first, &cpu->layout, &t->from_box);
+        stencil_copy_rows(&copy, cpu->field[t->to][buffer].data, cpu->field[t->from][buffer].data, 0,
+                          copy.planes * copy.rows);
     }
 }
 
@@ -306,11 +261,11 @@ static double time_rows(const stencil_cpu *cpu, const work *w, rows which, bool 
 }
 
 void stencil_cpu_advance(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads) {
-    const bool overlap = cpu->halo != NULL && cpu->plan->overlap;
+    const bool copies = cpu->plan->halo == STENCIL_HALO_COPY, overlap = copies && cpu->plan->overlap;
     stencil_stores_trial *trial = &cpu->stores[thread].trial;
     const work w = {step, check, trial->streaming, thread, threads};
     double step_s = time_rows(cpu, &w, overlap ? ROWS_EDGE : ROWS_ALL, trial->timed);
-    if (cpu->halo != NULL) {
+    if (copies) {
 #pragma omp barrier
         copy_halos(cpu, step, thread, threads);
     }

@@ -4,7 +4,8 @@
 
 #include "kernels/cpu.h"
 #include "solver/domain.h"
-#include "solver/neighbors.h"
+#include "solver/parts/neighbors.h"
+#include "solver/parts/transfers.h"
 #include "solver/run.h"
 #include "sync/host.h"
 
@@ -24,9 +25,8 @@ typedef struct stencil_cpu {
     stencil_barrier_state state; /* of the barrier; `words` owned */
     stencil_neighbors neighbors;
     stencil_disturbance disturbance;
-    int halo_count;
     struct stencil_cpu_stores *stores; /* [threads], owned */
-    stencil_halo *halo; /* [halo_count] to be copied after each step, owned; NULL: the sweep pushes */
+    stencil_transfers transfers;       /* to be copied after each step; none: the sweep stores them */
 } stencil_cpu;
 
 /* Bytes that a run needs beside the problem's own fields. */

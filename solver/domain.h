@@ -3,33 +3,21 @@
 #define STENCIL_SOLVER_DOMAIN_H
 
 #include "kernels/sweep.h"
-#include "solver/cut.h"
+#include "solver/problem.h"
 
 /* The two buffers of each part: bases of allocations with one layout. */
 typedef struct stencil_buffers {
     void *u[STENCIL_PARTS_MAX][2];
 } stencil_buffers;
 
-/* Extents, rims and weights of part `part`. b may be NULL. `push`: the sweep writes the rims of the parts
- * beyond; otherwise somebody copies them afterwards. Borrows everything. `chunk` is left to the caller. */
+/* Extents, ghost cells and weights of part `part`. b may be NULL. `push`: the sweep writes the ghost cells of
+ * the parts beyond; otherwise somebody copies them afterwards. Borrows everything. `chunk` is left to the
+ * caller. */
 void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, const stencil_cut *cut,
                          int part, const stencil_layout *layout, const stencil_buffers *buffers,
                          const void *b, bool push);
 
 /* Values in all levels of folding together (at least 1). */
 int64_t stencil_fold_scratch_count(int64_t chunk_count);
-
-/* A box of cells that part `from` owns and part `to` keeps in its rim, in elements of the common layout. */
-typedef struct stencil_halo {
-    int from, to;
-    int64_t from_at, to_at; /* element of the first cell in either buffer */
-    int64_t count[3];       /* cells along z, y, x; those of a row follow each other */
-    int64_t span; /* from the first to the last element where they may be copied as one piece; else 0 */
-} stencil_halo;
-
-/* What part `from` sends to others after a step that did not push: at most STENCIL_DIRECTIONS boxes. Returns
- * how many. */
-int stencil_halo_find(stencil_halo *halo, const stencil_problem *problem, const stencil_cut *cut, int from,
-                      const stencil_layout *layout);
 
 #endif

@@ -3,40 +3,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-
-enum { ALIGNMENT_BYTES = 128, VECTOR_ELEMENTS_MAX = 4 };
-
-static int64_t round_up(int64_t value, int64_t multiple) {
-    return (value + multiple - 1) / multiple * multiple;
-}
-
-stencil_status stencil_layout_init(stencil_layout *layout, stencil_precision precision, const int64_t n[3],
-                                   const int64_t rim[3]) {
-    const int64_t aligned = ALIGNMENT_BYTES / (int64_t)stencil_precision_bytes(precision);
-    *layout = (stencil_layout){.precision = precision};
-    for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        CHECK(n[axis] < INT64_MAX / 4, BAD_DATA, "the extent %lld is too large", (long long)n[axis]);
-        layout->n[axis] = n[axis];
-        layout->rim[axis] = rim[axis];
-    }
-    /* The right rim of a row, the reach of the last vector, and the left rim of the next row share the gap.
-     */
-    layout->row = round_up(n[STENCIL_X] + 2 * rim[STENCIL_X] + VECTOR_ELEMENTS_MAX, aligned);
-    const int64_t rows = n[STENCIL_Y] + 2 * rim[STENCIL_Y], planes = n[STENCIL_Z] + 2 * rim[STENCIL_Z];
-    int64_t bytes = 0;
-    CHECK(stencil_multiply(layout->row, rows, &layout->plane) &&
-              stencil_multiply(layout->plane, planes, &layout->element_count) &&
-              layout->element_count < INT64_MAX / 4 &&
-              stencil_multiply(layout->element_count + 2 * aligned, 16, &bytes),
-          BAD_DATA, "the dimensions of /u multiply to more cells than can be counted");
-    layout->origin = aligned + rim[STENCIL_Y] * layout->row + rim[STENCIL_Z] * layout->plane;
-    layout->element_count += 2 * aligned;
-    return STENCIL_OK;
-}
-
-int64_t stencil_layout_bytes(const stencil_layout *layout) {
-    return layout->element_count * (int64_t)stencil_precision_bytes(layout->precision);
-}
+#include <string.h>
 
 stencil_status stencil_field_create(stencil_field *field, const stencil_layout *layout, const char *what) {
     *field = (stencil_field){.layout = *layout};
@@ -50,7 +17,7 @@ stencil_status stencil_field_create(stencil_field *field, const stencil_layout *
  * rows of a band where rows are whole pages apart. */
 stencil_status stencil_field_create_apart(stencil_field *field, const stencil_field *other,
                                           const char *what) {
-    enum { PAGE_BYTES = 4096, APART_BYTES = PAGE_BYTES / 2 + ALIGNMENT_BYTES };
+    enum { PAGE_BYTES = 4096, LINE_BYTES = 128, APART_BYTES = PAGE_BYTES / 2 + LINE_BYTES };
     *field = (stencil_field){.layout = other->layout};
     TRY(stencil_memory_alloc(&field->memory, stencil_layout_bytes(&other->layout) + PAGE_BYTES, what));
     const uintptr_t shift = (uintptr_t)other->data - (uintptr_t)field->memory + APART_BYTES;
@@ -65,41 +32,26 @@ void stencil_field_destroy(stencil_field *field) {
     field->data = field->memory = NULL;
 }
 
-/* Index whose value rim cell i of an axis shows. Fixed rims show themselves. */
-static int64_t image(int64_t i, int64_t n, stencil_boundary boundary) {
-    if ((i >= 0 && i < n) || boundary == STENCIL_FIXED)
-        return i;
-    if (boundary == STENCIL_PERIODIC)
-        return i < 0 ? i + n : i - n;
-    return i < 0 ? -1 - i : 2 * n - 1 - i;
-}
-
-/* Fills cells [low, high) of the row at element `to` from their images in the row at element `from`. */
-static void fill_span(stencil_field *field, int64_t to, int64_t from, int64_t low, int64_t high,
-                      stencil_boundary boundary) {
-    for (int64_t x = low; x < high; x++) {
-        const int64_t from_x = image(x, field->layout.n[STENCIL_X], boundary);
-        if (field->layout.precision == STENCIL_FLOAT64)
-            ((double *)field->data)[to + x] = ((double *)field->data)[from + from_x];
-        else
-            ((float *)field->data)[to + x] = ((float *)field->data)[from + from_x];
-    }
-}
-
 void stencil_field_fill_rims(stencil_field *field, const stencil_boundary boundary[3],
                              const int64_t radius[3]) {
     const stencil_layout *l = &field->layout;
     const int64_t r = radius[STENCIL_X], nx = l->n[STENCIL_X];
+    const size_t bytes = stencil_precision_bytes(l->precision);
     for (int64_t z = -radius[STENCIL_Z]; z < l->n[STENCIL_Z] + radius[STENCIL_Z]; z++)
         for (int64_t y = -radius[STENCIL_Y]; y < l->n[STENCIL_Y] + radius[STENCIL_Y]; y++) {
-            const int64_t from_z = image(z, l->n[STENCIL_Z], boundary[STENCIL_Z]);
-            const int64_t from_y = image(y, l->n[STENCIL_Y], boundary[STENCIL_Y]);
-            const int64_t to = l->origin + z * l->plane + y * l->row;
-            const int64_t from = l->origin + from_z * l->plane + from_y * l->row;
-            fill_span(field, to, from, -r, 0, boundary[STENCIL_X]);
+            const int64_t shown[3] = {stencil_boundary_image(z, l->n[STENCIL_Z], boundary[STENCIL_Z]),
+                                      stencil_boundary_image(y, l->n[STENCIL_Y], boundary[STENCIL_Y]), 0};
+            char *to = (char *)field->data + (size_t)(l->origin + z * l->plane + y * l->row) * bytes;
+            const char *from =
+                (char *)field->data + (size_t)(l->origin + stencil_layout_offset(l, shown)) * bytes;
             if (to != from)
-                fill_span(field, to, from, 0, nx, boundary[STENCIL_X]);
-            fill_span(field, to, from, nx, nx + r, boundary[STENCIL_X]);
+                memcpy(to, from, (size_t)nx * bytes);
+            for (int64_t k = -r; k < r; k++) {
+                const int64_t x = k < 0 ? k : nx + k;
+                const int64_t image = stencil_boundary_image(x, nx, boundary[STENCIL_X]);
+                if (to != from || image != x)
+                    memcpy(to + x * (int64_t)bytes, from + image * (int64_t)bytes, bytes);
+            }
         }
 }
 

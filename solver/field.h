@@ -2,27 +2,8 @@
 #ifndef STENCIL_SOLVER_FIELD_H
 #define STENCIL_SOLVER_FIELD_H
 
-#include "kernels/points.h"
-#include "solver/spec.h"
-
-/* Layout of u[nz][ny][nx] with a rim. Interior cell (z, y, x) stands at element
- * origin + z*plane + y*row + x; indices down to -rim and up to n+rim-1 are valid on every axis.
- * Cell x = 0 of every row is aligned to 128 bytes. */
-typedef struct stencil_layout {
-    stencil_precision precision;
-    int64_t n[3];   /* interior (updated) cells per axis */
-    int64_t rim[3]; /* cells on each side */
-    int64_t row;    /* elements from row to row */
-    int64_t plane;  /* elements from plane to plane */
-    int64_t origin; /* elements before interior cell (0, 0, 0) */
-    int64_t element_count;
-} stencil_layout;
-
-/* BAD_DATA where the sizes overflow 63 bits. */
-stencil_status stencil_layout_init(stencil_layout *layout, stencil_precision precision, const int64_t n[3],
-                                   const int64_t rim[3]);
-
-int64_t stencil_layout_bytes(const stencil_layout *layout);
+#include "solver/parts/boundary.h"
+#include "solver/parts/layout.h"
 
 typedef struct stencil_field {
     stencil_layout layout;

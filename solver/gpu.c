@@ -1,26 +1,25 @@
 #include "solver/gpu.h"
 
-#include "solver/inbox.h"
+#include "solver/parts/ll.h"
 
-/* Of edge cells that come stamped: two sets of words, the entry of who sends each and of those who read it,
- * at most so many tiles around a cell. */
-static int64_t inbox_bytes(const stencil_problem *problem, const stencil_cut *cut) {
-    const int64_t words = 2 * stencil_inbox_words(problem->precision);
+/* Of the LL exchange: two sets of words, the entry of who sends each cell and of those who read it, at most
+ * so many tiles around a cell. */
+static int64_t ll_bytes(const stencil_problem *problem, const stencil_cut *cut) {
+    const int64_t words = 2 * stencil_ll_words(problem->precision);
     const int64_t readers = problem->rank == 3 ? 8 : 4;
-    return stencil_inbox_slots_most(problem, cut) *
+    return stencil_ll_slots_most(cut) *
            (words * (int64_t)sizeof(uint64_t) + (1 + readers) * (int64_t)sizeof(stencil_edge));
 }
 
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo) {
     const int64_t chunks = stencil_chunk_count(problem->n);
     stencil_layout layout;
-    if (stencil_cut_layout(&layout, cut, problem) != STENCIL_OK)
+    if (stencil_cut_layout(&layout, cut) != STENCIL_OK)
         return INT64_MAX;
-    const int64_t set = stencil_cut_is_slabs(cut, problem)
-                            ? chunks / cut->parts + 2 * chunks / problem->n[STENCIL_Z]
-                            : chunks;
+    const int64_t set =
+        stencil_cut_is_slabs(cut) ? chunks / cut->parts + 2 * chunks / problem->n[STENCIL_Z] : chunks;
     return stencil_gpu_fields(problem) * stencil_layout_bytes(&layout) +
-           (halo == STENCIL_HALO_STAMPED ? inbox_bytes(problem, cut) : 0) +
+           (halo == STENCIL_HALO_STAMPED ? ll_bytes(problem, cut) : 0) +
            (2 * set + stencil_fold_scratch_count(chunks) + 65536 + 2 * STENCIL_FOLD_VALUES) *
                (int64_t)sizeof(double);
 }
@@ -38,7 +37,7 @@ stencil_status stencil_gpu_take(const stencil_gpu_run *gpu) {
 /* Which groups of chunks a part folds: with slabs those that begin with a chunk of its own, so that nearly
  * all values are its own; otherwise equal shares. A single group is part 0's; persistent loops fold it in
  * every block. */
-static int64_t first_group(const stencil_gpu_team *team, const stencil_problem *problem, int part) {
+static int64_t first_group(const stencil_gpu_team *team, int part) {
     const int64_t groups = stencil_fold_count(team->chunk_count);
     if (part == 0 || part == team->parts)
         return part == 0 ? 0 : groups;
@@ -46,30 +45,24 @@ static int64_t first_group(const stencil_gpu_team *team, const stencil_problem *
         return 1;
     if (!team->slabs)
         return groups * part / team->parts;
-    const int axis = problem->rank == 3 ? STENCIL_Z : STENCIL_Y;
-    const int64_t chunk = team->plan->part[part].first[axis] * (team->chunk_count / problem->n[axis]);
+    const int64_t chunk = stencil_cut_chunk(&team->plan->cut, team->plan->part[part].box.first);
     return (chunk + STENCIL_FOLD_VALUES - 1) / STENCIL_FOLD_VALUES;
 }
 
-/* Numbers of a part's first chunk and the one after its last. */
-static void own_chunks(const stencil_problem *problem, const stencil_part_plan *part, int64_t *from,
-                       int64_t *to) {
-    const int64_t row = (problem->n[STENCIL_X] + STENCIL_CHUNK_CELLS - 1) / STENCIL_CHUNK_CELLS;
-    const int64_t plane = problem->n[STENCIL_Y] * row;
-    const int64_t *f = part->first, *n = part->n;
-    *from = f[0] * plane + f[1] * row + f[2] / STENCIL_CHUNK_CELLS;
-    *to = (f[0] + n[0] - 1) * plane + (f[1] + n[1] - 1) * row + (f[2] + n[2] - 1) / STENCIL_CHUNK_CELLS + 1;
-}
-
 /* Each part keeps the values of its own chunks, and folds its share of the groups. */
-static void share_chunks(stencil_gpu_team *team, const stencil_problem *problem) {
-    int64_t set = 1, to;
+static void share_chunks(stencil_gpu_team *team) {
+    int64_t set = 1;
     for (int p = 0; p < team->parts; p++) {
         stencil_gpu_run *gpu = &team->part[p];
-        own_chunks(problem, &team->plan->part[p], &gpu->chunk_from, &to);
-        gpu->sweep.group_first = first_group(team, problem, p);
-        gpu->sweep.group_end = first_group(team, problem, p + 1);
-        set = to - gpu->chunk_from > set ? to - gpu->chunk_from : set;
+        const stencil_box *box = &team->plan->part[p].box;
+        int64_t last[3];
+        for (int axis = 0; axis < STENCIL_AXES; axis++)
+            last[axis] = box->first[axis] + box->n[axis] - 1;
+        gpu->chunk_from = stencil_cut_chunk(&team->plan->cut, box->first);
+        gpu->sweep.group_first = first_group(team, p);
+        gpu->sweep.group_end = first_group(team, p + 1);
+        const int64_t count = stencil_cut_chunk(&team->plan->cut, last) + 1 - gpu->chunk_from;
+        set = count > set ? count : set;
     }
     for (int p = 0; p < team->parts; p++)
         team->part[p].sweep.domain.chunk_set = set;
@@ -97,32 +90,19 @@ static stencil_status allocate(stencil_gpu_run *gpu, const stencil_problem *prob
  */
 static stencil_status copy_window(const stencil_gpu_run *gpu, void *device, const stencil_field *whole,
                                   bool down) {
-    const stencil_layout *own = &gpu->team->layout, *all = &whole->layout;
-    const stencil_part_plan *part = &gpu->plan->part[gpu->part];
-    const size_t bytes = stencil_precision_bytes(own->precision);
-    int64_t low[3], count[3];
-    for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        low[axis] = down ? 0 : -all->rim[axis];
-        count[axis] = part->n[axis] - 2 * low[axis];
-    }
-    const int64_t at = own->origin + low[0] * own->plane + low[1] * own->row + low[2];
-    const int64_t all_at = all->origin + (part->first[0] + low[0]) * all->plane +
-                           (part->first[1] + low[1]) * all->row + part->first[2] + low[2];
-    char *host = (char *)whole->data + (size_t)all_at * bytes, *mine = (char *)device + (size_t)at * bytes;
+    const stencil_copy c =
+        stencil_cut_copy(&gpu->plan->cut, gpu->part, &gpu->team->layout, &whole->layout, down);
+    char *from = (char *)(down ? device : whole->data) + c.from;
+    char *to = (char *)(down ? whole->data : device) + c.to;
     const enum cudaMemcpyKind kind = down ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
-    if (gpu->team->slabs) {
+    if (gpu->team->slabs && c.span > 0) {
         /* In one piece: what lies between the rows is the same on both sides or nobody's. */
-        const int64_t span = (count[0] - 1) * all->plane + (count[1] - 1) * all->row + count[2];
-        TRY_CUDA(cudaMemcpy(down ? host : mine, down ? mine : host, (size_t)span * bytes, kind));
+        TRY_CUDA(cudaMemcpy(to, from, c.span, kind));
         return STENCIL_OK;
     }
-    const struct cudaPitchedPtr device_ptr = {mine, (size_t)own->row * bytes, (size_t)own->row * bytes,
-                                              (size_t)(own->plane / own->row)};
-    const struct cudaPitchedPtr host_ptr = {host, (size_t)all->row * bytes, (size_t)all->row * bytes,
-                                            (size_t)(all->plane / all->row)};
-    struct cudaMemcpy3DParms copy = {.srcPtr = down ? device_ptr : host_ptr,
-                                     .dstPtr = down ? host_ptr : device_ptr,
-                                     .extent = {(size_t)count[2] * bytes, (size_t)count[1], (size_t)count[0]},
+    struct cudaMemcpy3DParms copy = {.srcPtr = {from, c.from_row, c.from_row, c.from_plane / c.from_row},
+                                     .dstPtr = {to, c.to_row, c.to_row, c.to_plane / c.to_row},
+                                     .extent = {c.row_bytes, c.rows, c.planes},
                                      .kind = kind};
     TRY_CUDA(cudaMemcpy3D(&copy));
     return STENCIL_OK;
@@ -165,9 +145,9 @@ static void init_sweep(stencil_gpu_run *gpu, const stencil_problem *problem, con
     s->disturbance = plan->patience.disturbance;
     s->barrier.parts = (uint32_t)gpu->team->parts;
     s->barrier.part = (uint32_t)gpu->part;
-    gpu->halo_count = plan->halo == STENCIL_HALO_COPY
-                          ? stencil_halo_find(gpu->halo, problem, &plan->cut, gpu->part, &gpu->team->layout)
-                          : 0;
+    const stencil_transfers *all = &gpu->team->transfers;
+    gpu->halo = all->item + all->first[gpu->part];
+    gpu->halo_count = all->first[gpu->part + 1] - all->first[gpu->part];
 }
 
 /* Streams, events and the kernels. Asking for attributes loads a kernel: nothing is loaded lazily while
@@ -216,6 +196,8 @@ static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *
     int device[STENCIL_PARTS_MAX];
     for (int p = 0; p < team->parts; p++)
         device[p] = team->part[p].device;
+    if (team->plan->halo == STENCIL_HALO_COPY)
+        TRY(stencil_transfers_find(&team->transfers, &team->plan->cut, STENCIL_GHOSTS_OF_OTHERS));
     for (int p = 0; p < team->parts; p++) {
         stencil_gpu_run *gpu = &team->part[p];
         TRY(stencil_gpu_take(gpu));
@@ -238,7 +220,7 @@ static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *
                            (size_t)(values + stencil_fold_scratch_count(values)) * sizeof(double),
                            cudaHostAllocPortable));
     if (team->plan->barrier != STENCIL_BARRIER_none)
-        TRY(stencil_gpu_create_barriers(team, problem));
+        TRY(stencil_gpu_create_barriers(team));
     for (int p = 0; p < team->parts; p++) {
         TRY(stencil_gpu_take(&team->part[p]));
         TRY_CUDA(cudaDeviceSynchronize());
@@ -251,8 +233,8 @@ stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *pl
     *team = (stencil_gpu_team){.plan = plan, .parts = plan->cut.parts, .last_residual = NAN};
     const stencil_kernel *kernel;
     TRY(stencil_gpu_find_kernel(plan, problem, &kernel));
-    TRY(stencil_cut_layout(&team->layout, &plan->cut, problem));
-    team->slabs = stencil_cut_is_slabs(&plan->cut, problem);
+    TRY(stencil_cut_layout(&team->layout, &plan->cut));
+    team->slabs = stencil_cut_is_slabs(&plan->cut);
     team->chunk_count = stencil_chunk_count(problem->n);
     team->fold_on_host = team->parts > 1 && plan->halo == STENCIL_HALO_COPY;
     for (int p = 0; p < team->parts; p++)
@@ -262,7 +244,7 @@ stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *pl
         for (int q = 0; q < team->parts; q++)
             team->part[p].shared =
                 team->part[p].shared || (p != q && team->part[p].device == team->part[q].device);
-    share_chunks(team, problem);
+    share_chunks(team);
     const stencil_status status = create_all(team, problem);
     if (status != STENCIL_OK)
         stencil_gpu_destroy(team);
@@ -305,6 +287,7 @@ void stencil_gpu_destroy(stencil_gpu_team *team) {
         destroy_part(&team->part[p]);
     cudaFreeHost(team->values);
     stencil_barrier_destroy(&team->barrier);
+    stencil_transfers_destroy(&team->transfers);
     if (team->parts > 0)
         cudaSetDevice(team->part[0].device);
     *team = (stencil_gpu_team){0};

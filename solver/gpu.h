@@ -5,6 +5,7 @@
 
 #include "kernels/table.h"
 #include "solver/domain.h"
+#include "solver/parts/transfers.h"
 #include "solver/run.h"
 #include "sync/host.h"
 
@@ -42,7 +43,7 @@ struct stencil_gpu_run {
     double *history_host; /* [STENCIL_HISTORY_MAX] */
     int64_t chunk_from;   /* number of the first chunk in `chunk`, which holds two sets */
     int halo_count;
-    stencil_halo halo[STENCIL_DIRECTIONS]; /* copied after each step in mode COPY */
+    const stencil_transfer *halo; /* [halo_count]: sent after each step in mode COPY */
 };
 
 /* All parts. */
@@ -50,7 +51,8 @@ struct stencil_gpu_team {
     const stencil_plan *plan;
     int parts;
     stencil_gpu_run part[STENCIL_PARTS_MAX];
-    stencil_layout layout; /* of all parts */
+    stencil_layout layout;       /* of all parts */
+    stencil_transfers transfers; /* of all parts, in mode COPY */
     stencil_schedule schedule;
     bool slabs; /* a part's rows follow each other in the whole field */
     stencil_barrier barrier;
@@ -71,7 +73,7 @@ void stencil_gpu_destroy(stencil_gpu_team *team);
 
 /* The barrier of all parts, and streams that let the kernels of parts that share a GPU run side by side; part
  * of create. UNAVAILABLE where they do not. */
-stencil_status stencil_gpu_create_barriers(stencil_gpu_team *team, const stencil_problem *problem);
+stencil_status stencil_gpu_create_barriers(stencil_gpu_team *team);
 
 /* Makes the device of a part the calling thread's. */
 stencil_status stencil_gpu_take(const stencil_gpu_run *gpu);

@@ -41,26 +41,23 @@ stencil_status stencil_gpu_launch_plain(stencil_gpu_run *gpu, int64_t step, bool
 }
 
 static stencil_status copy_halos(const stencil_gpu_run *gpu, int64_t step, cudaStream_t stream) {
-    const stencil_layout *layout = &gpu->team->layout;
-    const size_t bytes = stencil_precision_bytes(layout->precision);
+    const stencil_gpu_team *team = gpu->team;
     const int buffer = step % 2 == 0;
     for (int k = 0; k < gpu->halo_count; k++) {
-        const stencil_halo *h = &gpu->halo[k];
-        const stencil_gpu_run *other = &gpu->team->part[h->to];
-        char *from = (char *)gpu->u[buffer] + (size_t)h->from_at * bytes;
-        char *to = (char *)other->u[buffer] + (size_t)h->to_at * bytes;
-        if (h->span > 0) {
-            TRY_CUDA(
-                cudaMemcpyPeerAsync(to, other->device, from, gpu->device, (size_t)h->span * bytes, stream));
+        const stencil_transfer *t = &gpu->halo[k];
+        const stencil_gpu_run *other = &team->part[t->to];
+        const stencil_copy c = stencil_copy_make(&team->layout, t->to_box.first, &team->layout, &t->from_box);
+        char *from = (char *)gpu->u[buffer] + c.from, *to = (char *)other->u[buffer] + c.to;
+        if (team->slabs && c.span > 0) {
+            TRY_CUDA(cudaMemcpyPeerAsync(to, other->device, from, gpu->device, c.span, stream));
             continue;
         }
-        const size_t row = (size_t)layout->row * bytes, rows = (size_t)(layout->plane / layout->row);
         const struct cudaMemcpy3DPeerParms copy = {
-            .srcPtr = {from, row, row, rows},
+            .srcPtr = {from, c.from_row, c.from_row, c.from_plane / c.from_row},
             .srcDevice = gpu->device,
-            .dstPtr = {to, row, row, rows},
+            .dstPtr = {to, c.to_row, c.to_row, c.to_plane / c.to_row},
             .dstDevice = other->device,
-            .extent = {(size_t)h->count[2] * bytes, (size_t)h->count[1], (size_t)h->count[0]},
+            .extent = {c.row_bytes, c.rows, c.planes},
         };
         TRY_CUDA(cudaMemcpy3DPeerAsync(&copy, stream));
     }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "solver/cpu_stores.h"
-#include "solver/inbox.h"
+#include "solver/parts/ll.h"
 #include "solver/strategy.h"
 
 const char *const stencil_halo_names[STENCIL_HALO_COUNT] = {"auto", "peer", "copy", "stamped"};
@@ -88,9 +88,8 @@ enum { STAMPED_WORDS_MAX = 65536 };
 static bool stamps_pay(const stencil_plan *plan, const stencil_problem *problem,
                        const stencil_machine *machine) {
     stencil_layout largest;
-    if (stencil_inbox_words(problem->precision) * stencil_inbox_slots_most(problem, &plan->cut) >
-            STAMPED_WORDS_MAX ||
-        stencil_cut_layout(&largest, &plan->cut, problem) != STENCIL_OK)
+    if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) > STAMPED_WORDS_MAX ||
+        stencil_cut_layout(&largest, &plan->cut) != STENCIL_OK)
         return false;
     for (int p = 0; p < plan->cut.parts; p++) {
         const int gpu = plan->part[p].gpu;
@@ -115,7 +114,7 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
             }
     plan->overlap = options->overlap;
     plan->halo = options->halo;
-    const bool fits = stencil_inbox_fits(problem);
+    const bool fits = stencil_ll_fits(&plan->cut.mesh);
     const bool stamps = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 &&
                         stencil_strategy_at(stencil_strategy_index(plan->strategy)).stamps;
     CHECK(plan->halo != STENCIL_HALO_STAMPED || fits || plan->cut.parts == 1, USAGE,
@@ -155,9 +154,10 @@ static stencil_status check_disturbance(const stencil_plan *plan, const stencil_
 
 static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_run_options *options, int parts) {
-    TRY(stencil_cut_make(&plan->cut, problem, parts, options->cut));
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    TRY(stencil_cut_make(&plan->cut, &mesh, parts, options->cut));
     for (int p = 0; p < parts; p++)
-        stencil_cut_box(&plan->cut, p, plan->part[p].first, plan->part[p].n);
+        plan->part[p].box = stencil_cut_box(&plan->cut, p);
     return STENCIL_OK;
 }
 
@@ -229,7 +229,7 @@ static stencil_status choose_tiles(stencil_plan *plan, const stencil_problem *pr
         stencil_part_plan *part = &plan->part[p];
         part->tile_count = 1;
         for (int axis = 0; axis < STENCIL_AXES; axis++)
-            part->tile_count *= (part->n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
+            part->tile_count *= (part->box.n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
         CHECK(part->tile_count <= INT32_MAX, UNAVAILABLE,
               "the field has %lld tiles, one launch covers up to %d: use --device cpu",
               (long long)part->tile_count, INT32_MAX);
@@ -347,7 +347,7 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
                                                            STENCIL_BLOCK_THREADS, 0));
     CHECK(plan->blocks_per_sm > 0, UNAVAILABLE, "GPU %d cannot hold a block of kernel %s", plan->part[0].gpu,
           plan->kernel);
-    TRY(stencil_cut_layout(&largest, &plan->cut, problem));
+    TRY(stencil_cut_layout(&largest, &plan->cut));
     const int gpu = plan->part[0].gpu;
     const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[gpu].sm_count / parts_on(plan, gpu);
     choose_block(plan, largest.n, kernel);

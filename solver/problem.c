@@ -304,6 +304,18 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
     return STENCIL_OK;
 }
 
+stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth) {
+    stencil_mesh mesh = {.rank = problem->rank, .precision = problem->precision, .shape = problem->shape};
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        const bool fixed = problem->boundary[axis] == STENCIL_FIXED;
+        mesh.n[axis] = problem->n[axis];
+        mesh.boundary[axis] = problem->boundary[axis];
+        mesh.ghosts[axis] = axis < STENCIL_AXES - problem->rank ? 0 : depth * problem->shape->radius;
+        mesh.wraps[axis] = fixed ? 0 : depth * problem->radius[axis];
+    }
+    return mesh;
+}
+
 double stencil_problem_time(const stencil_problem *problem, int64_t steps) {
     return problem->spec.kind == STENCIL_KIND_HEAT
                ? problem->origin.time_first + (double)steps * problem->spec.dt

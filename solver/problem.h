@@ -3,6 +3,7 @@
 #define STENCIL_SOLVER_PROBLEM_H
 
 #include "solver/field.h"
+#include "solver/parts/cut.h"
 #include "solver/spec.h"
 
 /* When a run ends. Steps count from the problem's start, whoever made them.
@@ -68,6 +69,9 @@ typedef struct stencil_problem {
  * All of it in double, in the order written (axes z, y, x).
  * BAD_DATA for contradictions, wrong lengths, points that fit no shape, unstable dt, too small extents. */
 stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_spec *spec);
+
+/* What can be cut into parts, whose ghost cells last for `depth` steps. */
+stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth);
 
 /* Frees the fields; NULL-safe. */
 void stencil_problem_destroy(stencil_problem *problem);

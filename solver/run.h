@@ -5,8 +5,8 @@
 #include <signal.h>
 
 #include "kernels/sweep.h"
-#include "solver/cut.h"
 #include "solver/device.h"
+#include "solver/parts/cut.h"
 #include "solver/report.h"
 #include "sync/barrier.h"
 
@@ -81,8 +81,8 @@ const char *stencil_strategy_unavailable(int index, stencil_backend backend, con
 
 /* What one part of a run is given. */
 typedef struct stencil_part_plan {
-    int gpu;                /* device ordinal */
-    int64_t first[3], n[3]; /* its updated cells (z, y, x) */
+    int gpu;         /* device ordinal */
+    stencil_box box; /* its updated cells */
     int64_t tile_count;
     int grid_blocks;
     uint32_t first_block; /* number of its first block among those of all parts */

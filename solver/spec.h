@@ -6,6 +6,7 @@
 
 #include "kernels/points.h"
 #include "kernels/residual.h"
+#include "solver/parts/boundary.h"
 
 typedef enum stencil_kind {
     STENCIL_KIND_NONE,    /* points and weights are given directly */
@@ -14,13 +15,6 @@ typedef enum stencil_kind {
     STENCIL_KIND_HEAT,
     STENCIL_KIND_COUNT
 } stencil_kind;
-
-typedef enum stencil_boundary {
-    STENCIL_FIXED,    /* the rim keeps its values; the rim is part of /u, as wide as the points reach */
-    STENCIL_PERIODIC, /* the array wraps around */
-    STENCIL_MIRROR,   /* half-sample symmetric: cell -1-k is a copy of cell k */
-    STENCIL_BOUNDARY_COUNT
-} stencil_boundary;
 
 typedef enum stencil_source {
     STENCIL_SOURCE_NONE,

@@ -7,8 +7,7 @@
 
 #include <cmocka.h>
 
-#include "solver/inbox.h"
-#include "solver/neighbors.h"
+#include "solver/parts/ll.h"
 #include "solver/run.h"
 
 static void problem_of(stencil_problem *problem, const char *stencil, int64_t ny, int64_t nx) {
@@ -50,9 +49,10 @@ static uint32_t owner_of(const stencil_cut *cut, const stencil_workers *w, const
     int part = -1;
     uint32_t tiles_of[STENCIL_PARTS_MAX];
     for (int p = 0; p < cut->parts; p++) {
-        int64_t first[3], n[3], count[3], at[3];
+        int64_t count[3], at[3];
         bool inside = true;
-        stencil_cut_box(cut, p, first, n);
+        const stencil_box box = stencil_cut_box(cut, p);
+        const int64_t *first = box.first, *n = box.n;
         for (int axis = 0; axis < 3; axis++) {
             count[axis] = (n[axis] + w->tile[axis] - 1) / w->tile[axis];
             at[axis] = (cell[axis] - first[axis]) / w->tile[axis];
@@ -122,7 +122,7 @@ static void expect_neighbors(const stencil_problem *p, const stencil_cut *cut, c
     assert_true(participants <= 64);
     memset(table, 0, sizeof table);
     find_reads(p, cut, w, table);
-    assert_int_equal(stencil_neighbors_find(&n, p, cut, w), STENCIL_OK);
+    assert_int_equal(stencil_neighbors_find(&n, cut, w), STENCIL_OK);
     for (uint32_t a = 0; a < participants; a++)
         for (uint32_t b = 0; b < participants; b++) {
             const bool expected = a != b && table[a * participants + b];
@@ -157,11 +157,13 @@ static void with_all(expectation expect, bool together) {
                 p.radius[axis] = flat && axis == 0 ? 0 : shape->radius;
                 p.layout.rim[axis] = p.radius[axis];
             }
+            const stencil_mesh mesh = stencil_problem_mesh(&p, 1);
             stencil_cut cut;
             stencil_workers w = {
                 .tile = {flat ? 1 : 1 + variant % 3, 2 + variant % 2, wide ? 33 : 5 - variant % 4},
                 .together = together && variant % 4 == 3};
-            assert_int_equal(stencil_cut_make(&cut, &p, count[0] * count[1] * count[2], count), STENCIL_OK);
+            assert_int_equal(stencil_cut_make(&cut, &mesh, count[0] * count[1] * count[2], count),
+                             STENCIL_OK);
             for (int part = 0; part < cut.parts; part++)
                 w.first[part + 1] = w.first[part] + (uint32_t)(1 + (part + variant) % 7);
             expect(&p, &cut, &w, variant);
@@ -196,12 +198,13 @@ static int64_t number_at(const stencil_problem *p, const int64_t cell[3]) {
 static void fill_parts(const stencil_problem *p, const stencil_cut *cut, const stencil_layout *layout,
                        int64_t **buffer) {
     for (int part = 0; part < cut->parts; part++) {
-        int64_t first[3], n[3], c[3];
+        int64_t c[3];
+        const stencil_box box = stencil_cut_box(cut, part);
+        const int64_t *first = box.first, *n = box.n;
         const size_t elements = (size_t)stencil_layout_bytes(layout) / sizeof(double);
         buffer[part] = malloc(elements * sizeof(int64_t));
         for (size_t i = 0; i < elements; i++)
             buffer[part][i] = -2;
-        stencil_cut_box(cut, part, first, n);
         for (c[0] = 0; c[0] < n[0]; c[0]++)
             for (c[1] = 0; c[1] < n[1]; c[1]++)
                 for (c[2] = 0; c[2] < n[2]; c[2]++)
@@ -217,42 +220,43 @@ static int part_of(const stencil_workers *w, int parts, uint32_t participant) {
     return part;
 }
 
-/* Every participant sends its letters; then one alone fetches its own, and must find beside each of its cells
- * what all its points read; it leaves the rim as it was. */
-static void expect_letters(const stencil_problem *p, const stencil_cut *cut, const stencil_workers *w,
-                           int variant) {
-    int64_t *buffer[STENCIL_PARTS_MAX], *inbox[STENCIL_PARTS_MAX];
+/* Every participant sends its cells; then one alone receives its own, and must find beside each of its cells
+ * what all its points read; it leaves the ghost cells as they were. */
+static void expect_ll(const stencil_problem *p, const stencil_cut *cut, const stencil_workers *w,
+                      int variant) {
+    int64_t *buffer[STENCIL_PARTS_MAX], *words[STENCIL_PARTS_MAX];
     int32_t offset[STENCIL_POINTS_MAX][3];
     stencil_layout layout;
-    stencil_inboxes found;
+    stencil_ll_lists found;
     const int points = stencil_shape_offsets(p->shape, offset);
-    assert_int_equal(stencil_cut_layout(&layout, cut, p), STENCIL_OK);
-    assert_int_equal(stencil_inboxes_find(&found, p, cut, w, &layout), STENCIL_OK);
+    assert_int_equal(stencil_cut_layout(&layout, cut), STENCIL_OK);
+    assert_int_equal(stencil_ll_find(&found, cut, w, &layout), STENCIL_OK);
     fill_parts(p, cut, &layout, buffer);
     for (int part = 0; part < cut->parts; part++) {
-        assert_true(found.slots[part] <= stencil_inbox_slots_most(p, cut));
-        inbox[part] = calloc((size_t)found.slots[part] + 1, sizeof(int64_t));
+        assert_true(found.slots[part] <= stencil_ll_slots_most(cut));
+        words[part] = calloc((size_t)found.slots[part] + 1, sizeof(int64_t));
         for (int64_t i = 0; i < found.slots[part]; i++)
-            inbox[part][i] = -3;
+            words[part][i] = -3;
     }
     const uint32_t participants = w->first[cut->parts];
     for (uint32_t q = 0; q < participants; q++)
-        for (uint32_t i = found.push.first[q]; i < found.push.first[q + 1]; i++) {
-            const stencil_letter *l = &found.push.letter[i];
+        for (uint32_t i = found.send.first[q]; i < found.send.first[q + 1]; i++) {
+            const stencil_ll_cell *l = &found.send.item[i];
             assert_true(l->slot >= 0 && l->slot < found.slots[l->to]);
-            assert_int_equal(inbox[l->to][l->slot], -3); /* nobody else sends it */
-            inbox[l->to][l->slot] = buffer[part_of(w, cut->parts, q)][layout.origin + l->cell];
+            assert_int_equal(words[l->to][l->slot], -3); /* nobody else sends it */
+            words[l->to][l->slot] = buffer[part_of(w, cut->parts, q)][layout.origin + l->cell];
         }
     for (uint32_t q = 0; q < participants; q++) {
         const int part = part_of(w, cut->parts, q);
-        int64_t *u = buffer[part] + layout.origin, first[3], n[3], c[3];
-        for (uint32_t i = found.pull.first[q]; i < found.pull.first[q + 1]; i++) {
-            const stencil_letter *l = &found.pull.letter[i];
+        const stencil_box box = stencil_cut_box(cut, part);
+        const int64_t *first = box.first, *n = box.n;
+        int64_t *u = buffer[part] + layout.origin, c[3];
+        for (uint32_t i = found.receive.first[q]; i < found.receive.first[q + 1]; i++) {
+            const stencil_ll_cell *l = &found.receive.item[i];
             assert_int_equal(l->to, part);
             assert_int_equal(u[l->cell], -2);
-            u[l->cell] = inbox[part][l->slot];
+            u[l->cell] = words[part][l->slot];
         }
-        stencil_cut_box(cut, part, first, n);
         for (c[0] = 0; c[0] < n[0]; c[0]++)
             for (c[1] = 0; c[1] < n[1]; c[1]++)
                 for (c[2] = 0; c[2] < n[2]; c[2]++)
@@ -273,14 +277,19 @@ static void expect_letters(const stencil_problem *p, const stencil_cut *cut, con
                             fail_msg("%s variant %d: participant %u reads %lld for %lld", p->shape->name,
                                      variant, q, (long long)seen, (long long)number);
                     }
-        for (uint32_t i = found.pull.first[q]; i < found.pull.first[q + 1]; i++)
-            u[found.pull.letter[i].cell] = -2;
+        for (uint32_t i = found.receive.first[q]; i < found.receive.first[q + 1]; i++)
+            u[found.receive.item[i].cell] = -2;
     }
     for (int part = 0; part < cut->parts; part++) {
         free(buffer[part]);
-        free(inbox[part]);
+        free(words[part]);
     }
-    stencil_inboxes_destroy(&found);
+    stencil_ll_destroy(&found);
+}
+
+static bool fits(const stencil_problem *p) {
+    const stencil_mesh mesh = stencil_problem_mesh(p, 1);
+    return stencil_ll_fits(&mesh);
 }
 
 /* Points that reach less far than their shape need rims less deep than the shape looks, but where those are
@@ -292,24 +301,24 @@ static void thin_points(void **state) {
                          .n = {1, 64, 1},
                          .radius = {0, 2, 0},
                          .boundary = {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_PERIODIC}};
-    assert_false(stencil_inbox_fits(&p));
+    assert_false(fits(&p));
     p.boundary[STENCIL_X] = STENCIL_FIXED;
-    assert_true(stencil_inbox_fits(&p));
+    assert_true(fits(&p));
     p.radius[STENCIL_Y] = 1;
-    assert_false(stencil_inbox_fits(&p));
+    assert_false(fits(&p));
     p.boundary[STENCIL_Y] = STENCIL_FIXED;
-    assert_true(stencil_inbox_fits(&p));
+    assert_true(fits(&p));
 }
 
-static void letters(void **state) {
+static void ll_exchange(void **state) {
     (void)state;
-    with_all(expect_letters, false);
+    with_all(expect_ll, false);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_strategy), cmocka_unit_test(too_large_for_the_host),
-        cmocka_unit_test(neighbors),        cmocka_unit_test(letters),
+        cmocka_unit_test(neighbors),        cmocka_unit_test(ll_exchange),
         cmocka_unit_test(thin_points),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);

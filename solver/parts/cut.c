@@ -1,0 +1,198 @@
+#include "solver/parts/cut.h"
+
+#include "kernels/residual.h"
+
+enum { SECTOR_BYTES = 32 };
+
+/* Cells of the last part along an axis, which is the thinnest; the first one is the thickest. */
+static int64_t thinnest(const stencil_cut *cut, int axis) {
+    return cut->mesh.n[axis] - cut->first[axis][cut->count[axis] - 1];
+}
+
+/* The first axis that is cut into parts less thick than ghost cells are deep, so that a part would need those
+ * of others than its neighbours; STENCIL_AXES: none. */
+static int misfit(const stencil_cut *cut) {
+    int axis = 0;
+    while (axis < STENCIL_AXES && (cut->count[axis] == 1 || thinnest(cut, axis) >= cut->mesh.ghosts[axis]))
+        axis++;
+    return axis;
+}
+
+/* Bytes that cross between parts in a step, one way. */
+static double bytes_across(const stencil_cut *cut) {
+    const stencil_mesh *mesh = &cut->mesh;
+    const double cell = (double)stencil_precision_bytes(mesh->precision);
+    double bytes = 0;
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        const int cuts =
+            cut->count[axis] - (mesh->boundary[axis] == STENCIL_PERIODIC && cut->count[axis] > 1 ? 0 : 1);
+        double face = axis == STENCIL_X ? SECTOR_BYTES : cell * (double)mesh->shape->radius;
+        for (int other = 0; other < STENCIL_AXES; other++)
+            face *= other != axis ? (double)mesh->n[other] : 1.0;
+        bytes += cuts * face;
+    }
+    return bytes;
+}
+
+/* Shares of each axis in whole units: cells, or chunks along x. */
+static void cut_into(stencil_cut *cut, const stencil_mesh *mesh, const int count[3]) {
+    cut->mesh = *mesh;
+    cut->parts = count[0] * count[1] * count[2];
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        const int64_t n = mesh->n[axis], unit = axis == STENCIL_X ? STENCIL_CHUNK_CELLS : 1;
+        const int64_t units = (n + unit - 1) / unit, least = units / count[axis], more = units % count[axis];
+        cut->count[axis] = count[axis];
+        for (int k = 0; k <= count[axis]; k++) { /* more parts than units: the last ones are empty */
+            const int64_t first = unit * (least * k + (k < more ? k : more));
+            cut->first[axis][k] = first < n ? first : n;
+        }
+    }
+}
+
+/* The best cut along one axis or two; false: none fits. Slower axes come first, and stay where it is no
+ * better. */
+static bool choose(stencil_cut *cut, const stencil_mesh *mesh, int parts) {
+    bool found = false;
+    for (int z = parts; z >= 1; z--)
+        for (int y = parts; y >= 1; y--) {
+            if (parts % (z * y) != 0 || (mesh->rank == 2 && z > 1))
+                continue;
+            const int count[3] = {z, y, parts / z / y};
+            stencil_cut other;
+            cut_into(&other, mesh, count);
+            if ((z > 1) + (y > 1) + (count[STENCIL_X] > 1) > 2 || misfit(&other) < STENCIL_AXES)
+                continue;
+            if (found && bytes_across(&other) >= bytes_across(cut))
+                continue;
+            *cut = other;
+            found = true;
+        }
+    return found;
+}
+
+stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int parts, const int asked[3]) {
+    static const char axis_name[] = "zyx";
+    const char *name = mesh->shape->name;
+    CHECK(parts >= 1 && parts <= STENCIL_PARTS_MAX, USAGE, "the field can be cut into 1 to %d parts, not %d",
+          STENCIL_PARTS_MAX, parts);
+    if (asked[0] == 0) {
+        CHECK(choose(cut, mesh, parts), USAGE,
+              "the field cannot be cut into %d parts as thick as %s reaches (%lld cells): use fewer", parts,
+              name, (long long)mesh->ghosts[STENCIL_X]);
+        return STENCIL_OK;
+    }
+    CHECK(asked[0] * asked[1] * asked[2] == parts, USAGE,
+          "--cut makes %d parts, and there are %d: give --gpus or --parts as many",
+          asked[0] * asked[1] * asked[2], parts);
+    cut_into(cut, mesh, asked);
+    const int axis = misfit(cut);
+    CHECK(axis == STENCIL_AXES, USAGE,
+          "--cut makes a part of %lld cells along %c%s, less than %s reaches (%lld): use fewer parts",
+          (long long)thinnest(cut, axis), axis_name[axis], axis == STENCIL_X ? " (in multiples of 64)" : "",
+          name, (long long)mesh->ghosts[axis]);
+    return STENCIL_OK;
+}
+
+stencil_box stencil_cut_box(const stencil_cut *cut, int part) {
+    stencil_box box;
+    for (int axis = STENCIL_X; axis >= STENCIL_Z; part /= cut->count[axis--]) {
+        const int64_t *first = &cut->first[axis][part % cut->count[axis]];
+        box.first[axis] = first[0];
+        box.n[axis] = first[1] - first[0];
+    }
+    return box;
+}
+
+/* Fills in along an axis which cells show up from piece->at on, before `end`, as far as they follow each
+ * other in one part. Returns the place of that along the axis; -1: nobody's. */
+static int find_run(const stencil_cut *cut, int axis, int64_t end, stencil_piece *piece) {
+    const int64_t n = cut->mesh.n[axis], *first = cut->first[axis], at = piece->at[axis];
+    const stencil_boundary boundary = cut->mesh.wraps[axis] > 0 ? cut->mesh.boundary[axis] : STENCIL_FIXED;
+    const int64_t image = stencil_boundary_image(at, n, boundary);
+    const bool mirrored = boundary == STENCIL_MIRROR && (image - at) % (2 * n) != 0;
+    if (image < 0 || image >= n) {
+        piece->box.n[axis] = image < 0 && end > 0 ? -at : end - at;
+        return -1;
+    }
+    int place = 0;
+    while (image >= first[place + 1])
+        place++;
+    const int64_t most = mirrored ? image - first[place] + 1 : first[place + 1] - image;
+    const int64_t count = most < end - at ? most : end - at;
+    piece->box.first[axis] = image - first[place] - (mirrored ? count - 1 : 0);
+    piece->box.n[axis] = count;
+    piece->mirrored[axis] = mirrored;
+    return place;
+}
+
+/* Number of the part at a place; -1: it is nobody's along some axis. */
+static int part_at(const stencil_cut *cut, const int place[3]) {
+    if (place[0] < 0 || place[1] < 0 || place[2] < 0)
+        return -1;
+    return (place[STENCIL_Z] * cut->count[STENCIL_Y] + place[STENCIL_Y]) * cut->count[STENCIL_X] +
+           place[STENCIL_X];
+}
+
+int stencil_cut_beyond(const stencil_cut *cut, int part, const int direction[3]) {
+    const stencil_box own = stencil_cut_box(cut, part);
+    stencil_piece piece;
+    int place[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        piece.at[axis] = own.first[axis] + (direction[axis] > 0 ? own.n[axis] : direction[axis]);
+        place[axis] = find_run(cut, axis, piece.at[axis] + 1, &piece);
+    }
+    return part_at(cut, place);
+}
+
+stencil_side stencil_cut_side(const stencil_cut *cut, int part, int axis, int side) {
+    const stencil_box own = stencil_cut_box(cut, part);
+    int direction[3] = {0, 0, 0};
+    direction[axis] = side == 0 ? -1 : 1;
+    const int64_t before = side == 0 ? own.first[axis] : cut->mesh.n[axis] - own.first[axis] - own.n[axis];
+    const int64_t most = before + cut->mesh.wraps[axis], ghosts = cut->mesh.ghosts[axis];
+    return (stencil_side){stencil_cut_beyond(cut, part, direction), ghosts < most ? ghosts : most};
+}
+
+void stencil_cut_split(const stencil_cut *cut, const stencil_box *box, stencil_cut_visitor *visit,
+                       void *context) {
+    stencil_piece p;
+    int64_t end[3];
+    int place[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        end[axis] = box->first[axis] + box->n[axis];
+    for (p.at[0] = box->first[0]; p.at[0] < end[0]; p.at[0] += p.box.n[0]) {
+        place[0] = find_run(cut, 0, end[0], &p);
+        for (p.at[1] = box->first[1]; p.at[1] < end[1]; p.at[1] += p.box.n[1]) {
+            place[1] = find_run(cut, 1, end[1], &p);
+            for (p.at[2] = box->first[2]; p.at[2] < end[2]; p.at[2] += p.box.n[2]) {
+                place[2] = find_run(cut, 2, end[2], &p);
+                p.part = part_at(cut, place);
+                if (p.part >= 0)
+                    visit(context, &p);
+            }
+        }
+    }
+}
+
+stencil_status stencil_cut_layout(stencil_layout *layout, const stencil_cut *cut) {
+    return stencil_layout_init(layout, cut->mesh.precision, stencil_cut_box(cut, 0).n, cut->mesh.ghosts);
+}
+
+stencil_copy stencil_cut_copy(const stencil_cut *cut, int part, const stencil_layout *own,
+                              const stencil_layout *whole, bool back) {
+    const stencil_box there = stencil_cut_box(cut, part);
+    const stencil_box here = {.n = {there.n[0], there.n[1], there.n[2]}};
+    if (back)
+        return stencil_copy_make(whole, there.first, own, &here);
+    const stencil_box around = stencil_box_grow(&there, whole->rim), to = stencil_box_grow(&here, whole->rim);
+    return stencil_copy_make(own, to.first, whole, &around);
+}
+
+bool stencil_cut_is_slabs(const stencil_cut *cut) {
+    return cut->count[STENCIL_X] == 1 && (cut->mesh.rank == 2 || cut->count[STENCIL_Y] == 1);
+}
+
+int64_t stencil_cut_chunk(const stencil_cut *cut, const int64_t cell[3]) {
+    const int64_t *n = cut->mesh.n, row = (n[STENCIL_X] + STENCIL_CHUNK_CELLS - 1) / STENCIL_CHUNK_CELLS;
+    return (cell[STENCIL_Z] * n[STENCIL_Y] + cell[STENCIL_Y]) * row + cell[STENCIL_X] / STENCIL_CHUNK_CELLS;
+}

@@ -1,0 +1,46 @@
+/* The LL exchange (named after NCCL's low-latency protocol): which cells travel from part to part one by one,
+ * each in flagged words of its own (kernels/inbox.cuh), and who sends and who receives them. */
+#ifndef STENCIL_SOLVER_PARTS_LL_H
+#define STENCIL_SOLVER_PARTS_LL_H
+
+#include "solver/parts/neighbors.h"
+
+/* A cell that a participant sends or receives. */
+typedef struct stencil_ll_cell {
+    int64_t cell; /* element from updated cell (0, 0, 0) of its part: an updated one, or a ghost cell */
+    int64_t slot; /* where it travels through in the memory of part `to` */
+    int to;
+} stencil_ll_cell;
+
+/* Lists of all participants in one piece: participant p has item[first[p]] … item[first[p + 1] - 1]. */
+typedef struct stencil_ll_list {
+    uint32_t *first;       /* [participants + 1], owned */
+    stencil_ll_cell *item; /* owned */
+} stencil_ll_list;
+
+/* A slot for each cell that a part reads of another one: sent once, by the participant that makes it,
+ * received by all that read it. */
+typedef struct stencil_ll_lists {
+    int64_t slots[STENCIL_PARTS_MAX];
+    stencil_ll_list send, receive;
+} stencil_ll_lists;
+
+/* Words that carry a cell, 32 bits of it in each. */
+static inline int64_t stencil_ll_words(stencil_precision precision) {
+    return (int64_t)stencil_precision_bytes(precision) / 4;
+}
+
+/* Whether the points reach as far as the shape along every axis that is not fixed. Otherwise the ghost cells
+ * at the ends of that axis are kept up to date less deep than the shape looks at (with weight 0), which cells
+ * that travel by themselves would not see. */
+bool stencil_ll_fits(const stencil_mesh *mesh);
+
+/* Cells as far as the shape reaches; the mesh fits. workers->together must not be set. NO_MEMORY. */
+stencil_status stencil_ll_find(stencil_ll_lists *lists, const stencil_cut *cut,
+                               const stencil_workers *workers, const stencil_layout *layout);
+void stencil_ll_destroy(stencil_ll_lists *lists);
+
+/* Slots of the largest part, or somewhat more: all ghost cells that may be of others. */
+int64_t stencil_ll_slots_most(const stencil_cut *cut);
+
+#endif

@@ -1,0 +1,333 @@
+/* Cuts, ghost cells and transfers against plain maps of numbered cells: every cell of a problem has a number,
+ * and what a boundary shows beyond the ends is looked up cell by cell. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../oracle.h"
+#include "solver/domain.h"
+#include "solver/parts/transfers.h"
+
+enum { WIDTH_MAX = 8, PARTS_MAX = 8, NOBODY = -1, UNTOUCHED = -2 };
+
+static uint64_t chance = 12;
+static int64_t below(int64_t end) {
+    chance = chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int64_t)((chance >> 33) % (uint64_t)end);
+}
+
+/* Number of the cell that stands at (z, y, x) of the whole problem or shows up there; NOBODY: of the fixed
+ * boundary, or further outside than anybody reads. */
+static int64_t number_at(const stencil_mesh *mesh, const int64_t cell[3]) {
+    int64_t number = 0;
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t n = mesh->n[axis];
+        if (cell[axis] < -mesh->wraps[axis] || cell[axis] >= n + mesh->wraps[axis])
+            return NOBODY;
+        number = number * n + oracle_image(cell[axis], n, mesh->boundary[axis]);
+    }
+    return number;
+}
+
+#define EACH(box, c)                                                                                         \
+    for (int64_t c[3] = {(box)->first[0]}; c[0] < (box)->first[0] + (box)->n[0]; c[0]++)                     \
+        for (c[1] = (box)->first[1]; c[1] < (box)->first[1] + (box)->n[1]; c[1]++)                           \
+            for (c[2] = (box)->first[2]; c[2] < (box)->first[2] + (box)->n[2]; c[2]++)
+
+/* The buffer of every part, with room for all that can be around it. Its own cells have their numbers. */
+typedef struct buffers {
+    stencil_layout layout;
+    int32_t *u[STENCIL_PARTS_MAX];
+} buffers;
+
+static int32_t *at(const buffers *b, int part, const int64_t cell[3]) {
+    return &b->u[part][b->layout.origin + stencil_layout_offset(&b->layout, cell)];
+}
+
+static stencil_box inside(const stencil_cut *cut, int part) {
+    const stencil_box own = stencil_cut_box(cut, part);
+    return (stencil_box){.n = {own.n[0], own.n[1], own.n[2]}};
+}
+
+static void fill(buffers *b, const stencil_cut *cut) {
+    assert_int_equal(stencil_cut_layout(&b->layout, cut), STENCIL_OK);
+    for (int part = 0; part < cut->parts; part++) {
+        const stencil_box own = stencil_cut_box(cut, part), here = inside(cut, part);
+        b->u[part] = malloc((size_t)b->layout.element_count * sizeof *b->u[part]);
+        for (int64_t i = 0; i < b->layout.element_count; i++)
+            b->u[part][i] = UNTOUCHED;
+        EACH(&here, c) {
+            const int64_t global[3] = {c[0] + own.first[0], c[1] + own.first[1], c[2] + own.first[2]};
+            *at(b, part, c) = (int32_t)number_at(&cut->mesh, global);
+        }
+    }
+}
+
+static void empty(buffers *b, const stencil_cut *cut) {
+    for (int part = 0; part < cut->parts; part++)
+        free(b->u[part]);
+}
+
+static const char *text_of(const stencil_cut *cut) {
+    static char text[256];
+    const stencil_mesh *m = &cut->mesh;
+    snprintf(text, sizeof text,
+             "%lldx%lldx%lld cut %dx%dx%d, boundaries %d%d%d, ghosts %lld,%lld,%lld, wraps %lld,%lld,%lld",
+             (long long)m->n[0], (long long)m->n[1], (long long)m->n[2], cut->count[0], cut->count[1],
+             cut->count[2], (int)m->boundary[0], (int)m->boundary[1], (int)m->boundary[2],
+             (long long)m->ghosts[0], (long long)m->ghosts[1], (long long)m->ghosts[2],
+             (long long)m->wraps[0], (long long)m->wraps[1], (long long)m->wraps[2]);
+    return text;
+}
+
+/* Every cell as far around a part as its ghost cells are deep has the number that belongs there, or, where
+ * there is none, was left alone. `own_too`: those that copy the part's own cells as well. */
+static void expect_ghosts(const buffers *b, const stencil_cut *cut, const char *what) {
+    for (int part = 0; part < cut->parts; part++) {
+        const stencil_box own = stencil_cut_box(cut, part), here = inside(cut, part),
+                          around = stencil_box_grow(&here, cut->mesh.ghosts);
+        EACH(&around, c) {
+            const int64_t global[3] = {c[0] + own.first[0], c[1] + own.first[1], c[2] + own.first[2]};
+            const int64_t number = number_at(&cut->mesh, global), found = *at(b, part, c);
+            if (found != (number == NOBODY ? UNTOUCHED : number))
+                fail_msg("%s: part %d has %lld at (%lld, %lld, %lld), not %lld; %s", what, part,
+                         (long long)found, (long long)c[0], (long long)c[1], (long long)c[2],
+                         (long long)number, text_of(cut));
+        }
+    }
+}
+
+/* All ghost cells, each sent once and from a cell that its sender makes itself. */
+static void expect_all(const stencil_cut *cut) {
+    stencil_transfers found;
+    buffers b;
+    fill(&b, cut);
+    assert_int_equal(stencil_transfers_find(&found, cut, STENCIL_GHOSTS_ALL), STENCIL_OK);
+    for (int from = 0; from < cut->parts; from++)
+        for (int k = found.first[from]; k < found.first[from + 1]; k++) {
+            const stencil_transfer *t = &found.item[k];
+            assert_int_equal(t->from, from);
+            const stencil_box sender = inside(cut, from), receiver = inside(cut, t->to);
+            EACH(&t->to_box, c) {
+                int64_t source[3];
+                bool is_own = true;
+                for (int axis = 0; axis < 3; axis++) {
+                    const int64_t i = c[axis] - t->to_box.first[axis];
+                    assert_int_equal(t->from_box.n[axis], t->to_box.n[axis]);
+                    source[axis] =
+                        t->from_box.first[axis] + (t->mirrored[axis] ? t->to_box.n[axis] - 1 - i : i);
+                    assert_true(source[axis] >= 0 && source[axis] < sender.n[axis]);
+                    is_own = is_own && c[axis] >= 0 && c[axis] < receiver.n[axis];
+                }
+                assert_false(is_own);
+                if (*at(&b, t->to, c) != UNTOUCHED)
+                    fail_msg("part %d gets a cell twice; %s", t->to, text_of(cut));
+                *at(&b, t->to, c) = *at(&b, from, source);
+            }
+        }
+    expect_ghosts(&b, cut, "all");
+    stencil_transfers_destroy(&found);
+    empty(&b, cut);
+}
+
+/* A sweep stores copies of what it makes where the domain of its part says: on its own sides alone, or on
+ * those of others as well (`push`). */
+static void store_copies(const buffers *b, const stencil_cut *cut, bool push) {
+    for (int part = 0; part < cut->parts; part++) {
+        const stencil_problem problem = {.shape = cut->mesh.shape, .precision = STENCIL_FLOAT32};
+        stencil_buffers bases = {0};
+        stencil_domain d;
+        for (int p = 0; p < cut->parts; p++)
+            bases.u[p][0] = b->u[p];
+        stencil_domain_init(&d, &problem, cut, part, &b->layout, &bases, NULL, push);
+        const stencil_box here = inside(cut, part);
+        EACH(&here, c) {
+            const int32_t number = *at(b, part, c);
+            for (int direction = 0; direction < STENCIL_DIRECTIONS; direction++) {
+                const int side[3] = {direction / 9 - 1, direction / 3 % 3 - 1, direction % 3 - 1};
+                int64_t to[3];
+                bool copied = direction != STENCIL_HERE;
+                for (int axis = 0; axis < 3; axis++) {
+                    copied = copied && (side[axis] == 0 || stencil_is_edge(&d, axis, side[axis], c[axis]));
+                    to[axis] = side[axis] == 0 ? c[axis] : stencil_image(&d, axis, side[axis], c[axis]);
+                }
+                if (!copied)
+                    continue;
+                int32_t *cell = (int32_t *)d.image[direction][0] + stencil_layout_offset(&b->layout, to);
+                if (*cell != UNTOUCHED)
+                    fail_msg("part %d stores a cell twice; %s", part, text_of(cut));
+                *cell = number;
+            }
+        }
+    }
+}
+
+/* The two ways of the solver: sweeps store all copies themselves; or their own ones, and boxes are copied. */
+static void expect_stored_and_copied(const stencil_cut *cut) {
+    for (int copies = 0; copies < 2; copies++) {
+        stencil_transfers found = {0};
+        buffers b;
+        fill(&b, cut);
+        store_copies(&b, cut, !copies);
+        if (copies)
+            assert_int_equal(stencil_transfers_find(&found, cut, STENCIL_GHOSTS_OF_OTHERS), STENCIL_OK);
+        for (int k = 0; k < found.first[cut->parts]; k++) {
+            const stencil_transfer *t = &found.item[k];
+            const stencil_copy copy = stencil_copy_make(&b.layout, t->to_box.first, &b.layout, &t->from_box);
+            assert_true(t->from != t->to && !t->mirrored[0] && !t->mirrored[1] && !t->mirrored[2]);
+            stencil_copy_rows(&copy, b.u[t->to], b.u[t->from], 0, copy.planes * copy.rows);
+            const int64_t last[3] = {t->from_box.first[0] + t->from_box.n[0] - 1,
+                                     t->from_box.first[1] + t->from_box.n[1] - 1,
+                                     t->from_box.first[2] + t->from_box.n[2] - 1};
+            assert_int_equal(copy.from + copy.span,
+                             (size_t)(at(&b, t->from, last) + 1 - b.u[t->from]) * sizeof(int32_t));
+        }
+        expect_ghosts(&b, cut, copies ? "copied" : "stored");
+        stencil_transfers_destroy(&found);
+        empty(&b, cut);
+    }
+}
+
+/* There and back between the parts and a field of the whole problem. */
+static void expect_whole(const stencil_cut *cut) {
+    const int64_t rim[3] = {cut->mesh.rank == 3, 1, 1};
+    stencil_layout whole;
+    buffers b;
+    fill(&b, cut);
+    assert_int_equal(stencil_layout_init(&whole, STENCIL_FLOAT32, cut->mesh.n, rim), STENCIL_OK);
+    int32_t *all = malloc((size_t)whole.element_count * sizeof *all);
+    memset(all, 0xff, (size_t)whole.element_count * sizeof *all);
+    const stencil_box box = {.n = {whole.n[0], whole.n[1], whole.n[2]}}, around = stencil_box_grow(&box, rim);
+    for (int part = 0; part < cut->parts; part++) {
+        const stencil_copy copy = stencil_cut_copy(cut, part, &b.layout, &whole, true);
+        stencil_copy_rows(&copy, all, b.u[part], 0, copy.planes * copy.rows);
+    }
+    EACH(&around, c) {
+        bool is_own = true;
+        for (int axis = 0; axis < 3; axis++)
+            is_own = is_own && c[axis] >= 0 && c[axis] < whole.n[axis];
+        int32_t *cell = &all[whole.origin + stencil_layout_offset(&whole, c)];
+        assert_int_equal(*cell, is_own ? number_at(&cut->mesh, c) : -1);
+        *cell = (int32_t)(1000000 + 10000 * c[0] + 100 * c[1] + c[2]);
+    }
+    for (int part = 0; part < cut->parts; part++) {
+        const stencil_copy copy = stencil_cut_copy(cut, part, &b.layout, &whole, false);
+        stencil_copy_rows(&copy, b.u[part], all, 0, copy.planes * copy.rows);
+        const stencil_box own = stencil_cut_box(cut, part), here = inside(cut, part),
+                          taken = stencil_box_grow(&here, rim);
+        EACH(&taken, c)
+        assert_int_equal(*at(&b, part, c), 1000000 + 10000 * (c[0] + own.first[0]) +
+                                               100 * (c[1] + own.first[1]) + c[2] + own.first[2]);
+    }
+    free(all);
+    empty(&b, cut);
+}
+
+/* A mesh that count[] parts can cut, of extents that they share unevenly. thin: parts may be thinner than
+ * their ghost cells are deep, and so may the problem. */
+static stencil_mesh mesh_of(int rank, const int count[3], int64_t width, int boundaries, bool thin) {
+    stencil_mesh m = {.rank = rank,
+                      .precision = STENCIL_FLOAT32,
+                      .shape = stencil_shape_find(rank == 2 ? "j2d25pt" : "j3d27pt"),
+                      .n = {1, 1, 1}};
+    for (int axis = 3 - rank; axis < 3; axis++) {
+        const int64_t least = thin ? 1 : width;
+        m.boundary[axis] = (stencil_boundary)(boundaries % 3);
+        boundaries /= 3;
+        m.ghosts[axis] = width;
+        m.wraps[axis] = m.boundary[axis] == STENCIL_FIXED ? 0 : below(4) > 0 ? width : below(width + 1);
+        m.n[axis] = count[axis] * least + below(rank == 2 ? 9 : 4);
+        if (axis == STENCIL_X && count[axis] > 1) /* cut at multiples of 64 */
+            m.n[axis] = 64 * (count[axis] - 1) + least + below(thin ? 9 : 65 - least);
+    }
+    return m;
+}
+
+/* Cuts along no axis to all of them, by the fixed seed a few of each kind with every width, all boundaries.
+ */
+static void with_all(int rank, bool thin, void (*expect)(const stencil_cut *)) {
+    static const int counts2[][3] = {{1, 1, 1}, {1, 2, 1}, {1, 3, 1}, {1, 8, 1}, {1, 1, 2}, {1, 1, 3},
+                                     {1, 2, 2}, {1, 3, 2}, {1, 2, 4}, {1, 5, 1}, {1, 7, 1}, {1, 1, 5}};
+    static const int counts3[][3] = {{1, 1, 1}, {2, 1, 1}, {5, 1, 1}, {1, 2, 1}, {1, 1, 2}, {2, 2, 1},
+                                     {3, 2, 1}, {2, 1, 2}, {1, 2, 2}, {2, 2, 2}, {8, 1, 1}, {1, 7, 1}};
+    enum { COUNTS = sizeof counts2 / sizeof *counts2 };
+    int turn = 0;
+    for (int64_t width = 1; width <= WIDTH_MAX; width++)
+        for (int boundaries = 0; boundaries < (rank == 2 ? 9 : 27); boundaries++)
+            for (int k = 0; k < (rank == 2 ? 12 : 3); k++) {
+                const int *count = rank == 2 ? counts2[turn++ % COUNTS] : counts3[turn++ % COUNTS];
+                stencil_mesh mesh = mesh_of(rank, count, width, boundaries, thin);
+                stencil_cut cut;
+                if (thin) { /* which the maker refuses: made as if nothing were read, and then given its depth
+                             */
+                    int64_t ghosts[3] = {mesh.ghosts[0], mesh.ghosts[1], mesh.ghosts[2]};
+                    memset(mesh.ghosts, 0, sizeof mesh.ghosts);
+                    assert_int_equal(stencil_cut_make(&cut, &mesh, count[0] * count[1] * count[2], count),
+                                     STENCIL_OK);
+                    memcpy(cut.mesh.ghosts, ghosts, sizeof ghosts);
+                } else {
+                    assert_int_equal(stencil_cut_make(&cut, &mesh, count[0] * count[1] * count[2], count),
+                                     STENCIL_OK);
+                }
+                assert_true(cut.parts <= PARTS_MAX);
+                expect(&cut);
+            }
+}
+
+static void transfers_fill_all_ghost_cells(void **state) {
+    (void)state;
+    with_all(2, false, expect_all);
+    with_all(3, false, expect_all);
+}
+
+/* Ghost cells of several parts, and of several turns around the problem. */
+static void widths_may_be_larger_than_parts(void **state) {
+    (void)state;
+    with_all(2, true, expect_all);
+    with_all(3, true, expect_all);
+}
+
+static void sweeps_and_copies_fill_them(void **state) {
+    (void)state;
+    with_all(2, false, expect_stored_and_copied);
+    with_all(3, false, expect_stored_and_copied);
+}
+
+static void fields_are_shared_out_and_gathered(void **state) {
+    (void)state;
+    with_all(2, false, expect_whole);
+    with_all(3, false, expect_whole);
+}
+
+/* Parts that are thinner than ghost cells are deep, asked for or not. */
+static void thin_parts_are_refused(void **state) {
+    (void)state;
+    static const int none[3] = {0, 0, 0}, four[3] = {1, 4, 1};
+    stencil_mesh mesh = {.rank = 2,
+                         .precision = STENCIL_FLOAT32,
+                         .shape = stencil_shape_find("j2d5pt"),
+                         .n = {1, 31, 31},
+                         .ghosts = {0, 8, 8}};
+    stencil_cut cut;
+    assert_int_equal(stencil_cut_make(&cut, &mesh, 4, four), STENCIL_USAGE);
+    assert_int_equal(stencil_cut_make(&cut, &mesh, 4, none), STENCIL_USAGE);
+    assert_int_equal(stencil_cut_make(&cut, &mesh, 3, none), STENCIL_OK);
+    assert_int_equal(cut.count[STENCIL_Y], 3);
+    mesh.ghosts[STENCIL_Y] = 7;
+    assert_int_equal(stencil_cut_make(&cut, &mesh, 4, four), STENCIL_OK);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(transfers_fill_all_ghost_cells),
+        cmocka_unit_test(widths_may_be_larger_than_parts),
+        cmocka_unit_test(sweeps_and_copies_fill_them),
+        cmocka_unit_test(fields_are_shared_out_and_gathered),
+        cmocka_unit_test(thin_parts_are_refused),
+    };
+    return cmocka_run_group_tests_name("geometry", tests, NULL, NULL);
+}
