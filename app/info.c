@@ -4,7 +4,7 @@
 #include "app/commands.h"
 #include "app/json.h"
 #include "solver/run.h"
-#include "solver/topology.h"
+#include "solver/machine/topology.h"
 
 typedef struct info_options {
     const char *json;
@@ -85,7 +85,7 @@ static void print_info(FILE *out, const stencil_machine *machine) {
             stencil_plural(machine->cpu_threads), machine->cpu_isa);
     if (machine->cpu_cache_bytes > 0)
         fprintf(out, ", %s last-level cache", stencil_bytes_text(machine->cpu_cache_bytes, cache));
-    fprintf(out, "\nMemory      %s available\n", stencil_bytes_text(stencil_memory_available_bytes(), cache));
+    fprintf(out, "\nMemory      %s available\n", stencil_bytes_text(machine->host_available_bytes, cache));
     if (machine->driver_version > 0)
         fprintf(out, "CUDA        driver %d.%d, runtime %d.%d\n", machine->driver_version / 1000,
                 machine->driver_version % 1000 / 10, machine->runtime_version / 1000,
@@ -162,7 +162,7 @@ static json_t *info_json(const stencil_machine *machine) {
     return json_pack("{s:i, s:s, s:{s:i, s:s, s:I, s:I}, s:{s:i, s:i}, s:o, s:s, s:o, s:o, s:o}",
                      "schema_version", 1, "version", STENCIL_VERSION, "cpu", "threads", machine->cpu_threads,
                      "isa", machine->cpu_isa, "cache_bytes", (json_int_t)machine->cpu_cache_bytes,
-                     "memory_available_bytes", (json_int_t)stencil_memory_available_bytes(), "cuda",
+                     "memory_available_bytes", (json_int_t)machine->host_available_bytes, "cuda",
                      "driver_version", machine->driver_version, "runtime_version", machine->runtime_version,
                      "gpus", gpus_json(machine), "no_gpu_reason", machine->no_gpu_reason, "peers",
                      peers_json(machine), "strategies", strategies_json(machine), "stencils",

@@ -227,7 +227,9 @@ static stencil_status make_plan(run_state *state) {
         run.backend = STENCIL_BACKEND_GPU;
     if (run.parts > 0)
         run.backend = STENCIL_BACKEND_CPU;
-    const stencil_status status = stencil_plan_make(&state->plan, &state->problem, &run, &state->machine);
+    const stencil_status status = stencil_plan_here(&state->plan, &state->problem, &run, &state->machine);
+    for (int i = 0; i < state->plan.notes.count; i++)
+        stencil_notes_add(&state->notes, "%s", state->plan.notes.line[i]);
     /* What is wrong is the size of the problem, not an option. */
     return text_name_out_of_memory(status, state->call->operand[0]);
 }
@@ -240,7 +242,8 @@ static stencil_status check_effect(const run_state *state) {
           "--%s has no effect in one part: leave it out, or give --gpus or --parts",
           options->overlap ? "overlap" : "halo");
     CHECK(plan->barrier != STENCIL_BARRIER_none || !options_given(state->call, "barrier-timeout"), USAGE,
-          "--barrier-timeout is for persistent loops: it has no effect on --sync %s", plan->strategy);
+          "--barrier-timeout is for persistent loops: it has no effect on --sync %s",
+          stencil_strategy_at(plan->strategy).name);
     return STENCIL_OK;
 }
 

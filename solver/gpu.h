@@ -3,23 +3,10 @@
 #ifndef STENCIL_SOLVER_GPU_H
 #define STENCIL_SOLVER_GPU_H
 
+#include "base/cuda.h"
 #include "kernels/table.h"
 #include "solver/domain.h"
 #include "solver/run.h"
-
-#ifdef STENCIL_HAVE_CUDA
-#include <cuda_runtime_api.h>
-
-/* Hands a CUDA failure on: out of memory as NO_MEMORY, everything else as INTERNAL. */
-#define TRY_CUDA(call)                                                                                       \
-    do {                                                                                                     \
-        const cudaError_t cuda_ = (call);                                                                    \
-        if (cuda_ != cudaSuccess)                                                                            \
-            return stencil_error_set(                                                                        \
-                cuda_ == cudaErrorMemoryAllocation ? STENCIL_NO_MEMORY : STENCIL_INTERNAL, __FILE__,         \
-                __LINE__, #call, "CUDA: %s (%s)", cudaGetErrorString(cuda_), #call);                         \
-    } while (0)
-#endif
 
 /* A function of the GPU side; none in a build without CUDA. */
 #ifdef STENCIL_HAVE_CUDA
@@ -127,10 +114,6 @@ double stencil_gpu_residual(stencil_gpu_team *team);
 
 /* The longest time between the events `begin` and `end` of the parts, which the loop has recorded. */
 stencil_status stencil_gpu_time_s(stencil_gpu_team *team, double *time_s);
-
-/* The kernel of a plan. INTERNAL: there is none. */
-stencil_status stencil_gpu_find_kernel(const stencil_plan *plan, const stencil_problem *problem,
-                                       const stencil_kernel **kernel);
 #endif
 
 /* Arrays that a step reads or writes: both buffers, and b. */
