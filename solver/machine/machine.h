@@ -6,7 +6,8 @@
 
 #include "kernels/table.h"
 
-enum { STENCIL_GPUS_MAX = 16, STENCIL_MACHINE_KERNELS_MAX = 512 };
+/* Kernels: all that can be, on two kinds of GPUs. */
+enum { STENCIL_GPUS_MAX = 16, STENCIL_MACHINE_KERNELS_MAX = 2 * STENCIL_KERNEL_KEYS };
 
 typedef struct stencil_gpu {
     char name[128];
@@ -54,7 +55,7 @@ stencil_status stencil_machine_probe(stencil_machine *machine);
  * and keeps both in the description. */
 stencil_status stencil_machine_ask_kernel(stencil_machine *machine, int gpu, const stencil_kernel *kernel);
 
-/* The same for every compiled kernel, on one GPU of each kind. */
+/* The same for every compiled kernel, on one GPU of each kind, as far as there is room. */
 stencil_status stencil_machine_ask_all(stencil_machine *machine);
 
 /* What is known of the kernel of this shape, precision, sweep and barrier: on this GPU, else on one of its

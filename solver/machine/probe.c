@@ -95,9 +95,9 @@ static stencil_status probe_gpus(stencil_machine *machine) {
 }
 
 /* Clusters that are on the device at once. */
-static stencil_status ask_clusters(int *clusters, const stencil_kernel *kernel) {
+static stencil_status ask_clusters(int *clusters, const stencil_kernel *kernel, const char *gpu) {
     stencil_tuning tuning;
-    stencil_tuning_find(&tuning, "");
+    stencil_tuning_find(&tuning, gpu);
     const unsigned blocks = (unsigned)tuning.cluster_blocks;
     cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeClusterDimension,
                                      .val.clusterDim = {blocks, 1, 1}};
@@ -109,7 +109,8 @@ static stencil_status ask_clusters(int *clusters, const stencil_kernel *kernel) 
     return STENCIL_OK;
 }
 
-static stencil_status ask_attributes(stencil_kernel_attributes *row, const stencil_kernel *kernel) {
+static stencil_status ask_attributes(stencil_kernel_attributes *row, const stencil_kernel *kernel,
+                                     const char *gpu) {
     struct cudaFuncAttributes attributes;
     const cudaError_t state = cudaFuncGetAttributes(&attributes, kernel->function);
     row->image = state != cudaErrorNoKernelImageForDevice && state != cudaErrorInvalidDeviceFunction;
@@ -123,7 +124,7 @@ static stencil_status ask_attributes(stencil_kernel_attributes *row, const stenc
     TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&row->blocks_per_sm, kernel->function,
                                                            STENCIL_BLOCK_THREADS, 0));
     return stencil_barriers[kernel->barrier].needs == STENCIL_NEEDS_CLUSTERS
-               ? ask_clusters(&row->clusters, kernel)
+               ? ask_clusters(&row->clusters, kernel, gpu)
                : STENCIL_OK;
 }
 
@@ -137,7 +138,7 @@ stencil_status stencil_machine_ask_kernel(stencil_machine *machine, int gpu, con
               "more than %d kernels in the description of a machine", STENCIL_MACHINE_KERNELS_MAX);
         *row = (stencil_kernel_attributes){.kernel = *kernel, .gpu = gpu};
         row->kernel.function = NULL;
-        TRY(ask_attributes(row, kernel));
+        TRY(ask_attributes(row, kernel, machine->gpu[gpu].name));
         machine->kernel_count++;
     }
     TRY_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
@@ -157,7 +158,7 @@ stencil_status stencil_machine_ask_all(stencil_machine *machine) {
             const stencil_kernel key = stencil_kernel_key(i),
                                  *kernel =
                                      stencil_kernel_find(key.shape, key.precision, key.sweep, key.barrier);
-            if (kernel != NULL &&
+            if (kernel != NULL && machine->kernel_count < STENCIL_MACHINE_KERNELS_MAX &&
                 stencil_barriers[kernel->barrier].capability <= machine->gpu[gpu].capability &&
                 stencil_machine_kernel(machine, gpu, kernel) == NULL)
                 TRY(stencil_machine_ask_kernel(machine, gpu, kernel));
