@@ -1,18 +1,13 @@
 /* Results in a file that `stencil bench --json` wrote. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "app/bench.h"
+#include "app/json.h"
 #include "app/text.h"
 
 static stencil_status read_file(bench_file *from) {
-    json_error_t error;
-    FILE *file = fopen(from->path, "rb");
-    CHECK(file != NULL, NO_INPUT, "cannot be read: %s", strerror(errno));
-    from->root = json_loadf(file, 0, &error);
-    fclose(file);
-    CHECK(from->root != NULL, BAD_DATA, "no JSON: line %d: %s", error.line, error.text);
+    TRY(json_read(from->path, &from->root));
     const json_t *version = json_object_get(from->root, "schema_version");
     const json_t *results = json_object_get(from->root, "results");
     CHECK(json_is_integer(version) && json_is_array(results), BAD_DATA,

@@ -3,8 +3,9 @@
 
 #include "app/commands.h"
 #include "app/json.h"
+#include "app/machine_file.h"
 #include "solver/run.h"
-#include "solver/topology.h"
+#include "solver/machine/topology.h"
 
 typedef struct info_options {
     const char *json;
@@ -13,7 +14,9 @@ typedef struct info_options {
 
 #define AT(field) offsetof(info_options, field)
 static const option info_table[] = {
-    {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write it as JSON; - writes it to standard output"},
+    {"json", 0, OPTION_TEXT, AT(json), "FILE",
+     .help = "write it as JSON, with the limits of all kernels, for run --machine; - writes it to standard "
+             "output"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {NULL},
 };
@@ -85,7 +88,7 @@ static void print_info(FILE *out, const stencil_machine *machine) {
             stencil_plural(machine->cpu_threads), machine->cpu_isa);
     if (machine->cpu_cache_bytes > 0)
         fprintf(out, ", %s last-level cache", stencil_bytes_text(machine->cpu_cache_bytes, cache));
-    fprintf(out, "\nMemory      %s available\n", stencil_bytes_text(stencil_memory_available_bytes(), cache));
+    fprintf(out, "\nMemory      %s available\n", stencil_bytes_text(machine->host_available_bytes, cache));
     if (machine->driver_version > 0)
         fprintf(out, "CUDA        driver %d.%d, runtime %d.%d\n", machine->driver_version / 1000,
                 machine->driver_version % 1000 / 10, machine->runtime_version / 1000,
@@ -97,35 +100,6 @@ static void print_info(FILE *out, const stencil_machine *machine) {
     for (int i = 0; i < STENCIL_SHAPE_COUNT; i++)
         fprintf(out, "  %-13s %2d points: %s\n", stencil_shapes[i].name, stencil_shapes[i].point_count,
                 stencil_shapes[i].description);
-}
-
-static json_t *gpus_json(const stencil_machine *machine) {
-    json_t *array = json_array();
-    for (int i = 0; i < machine->gpu_count; i++) {
-        const stencil_gpu *gpu = &machine->gpu[i];
-        char processors[256];
-        int node;
-        stencil_topology_near(gpu->bus_id, processors, sizeof processors, &node);
-        json_array_append_new(
-            array, json_pack("{s:i, s:s, s:s, s:s, s:i, s:i, s:f, s:I, s:I, s:I, s:i, s:b}", "id", i, "name",
-                             gpu->name, "bus_id", gpu->bus_id, "near_cpus", processors, "numa_node", node,
-                             "sm_count", gpu->sm_count, "capability", gpu->capability / 10.0, "memory_bytes",
-                             (json_int_t)gpu->memory_bytes, "l2_bytes", (json_int_t)gpu->l2_bytes,
-                             "shared_per_sm_bytes", (json_int_t)gpu->shared_per_sm_bytes, "clock_khz",
-                             gpu->clock_khz, "cooperative", gpu->cooperative));
-    }
-    return array;
-}
-
-static json_t *peers_json(const stencil_machine *machine) {
-    json_t *rows = json_array();
-    for (int i = 0; i < machine->gpu_count; i++) {
-        json_t *row = json_array();
-        for (int j = 0; j < machine->gpu_count; j++)
-            json_array_append_new(row, json_boolean(machine->peer[i][j]));
-        json_array_append_new(rows, row);
-    }
-    return rows;
 }
 
 /* null where it is available, else why not. */
@@ -158,15 +132,13 @@ static json_t *stencils_json(void) {
     return array;
 }
 
+/* With all that a plan for this machine needs, as `run --machine` reads it. */
 static json_t *info_json(const stencil_machine *machine) {
-    return json_pack("{s:i, s:s, s:{s:i, s:s, s:I, s:I}, s:{s:i, s:i}, s:o, s:s, s:o, s:o, s:o}",
-                     "schema_version", 1, "version", STENCIL_VERSION, "cpu", "threads", machine->cpu_threads,
-                     "isa", machine->cpu_isa, "cache_bytes", (json_int_t)machine->cpu_cache_bytes,
-                     "memory_available_bytes", (json_int_t)stencil_memory_available_bytes(), "cuda",
-                     "driver_version", machine->driver_version, "runtime_version", machine->runtime_version,
-                     "gpus", gpus_json(machine), "no_gpu_reason", machine->no_gpu_reason, "peers",
-                     peers_json(machine), "strategies", strategies_json(machine), "stencils",
-                     stencils_json());
+    json_t *root = json_pack("{s:i, s:s}", "schema_version", 1, "version", STENCIL_VERSION);
+    machine_write(machine, root);
+    json_object_set_new(root, "strategies", strategies_json(machine));
+    json_object_set_new(root, "stencils", stencils_json());
+    return root;
 }
 
 static stencil_status info_run(const invocation *call, int *exit_code) {
@@ -177,7 +149,10 @@ static stencil_status info_run(const invocation *call, int *exit_code) {
     TRY(stencil_machine_probe(&machine));
     if (!json_is_stdout(options->json))
         print_info(stdout, &machine);
-    return json_write(options->json, options->force, options->json != NULL ? info_json(&machine) : NULL);
+    if (options->json == NULL)
+        return STENCIL_OK;
+    TRY(stencil_machine_ask_all(&machine));
+    return json_write(options->json, options->force, info_json(&machine));
 }
 
 const command command_info = {

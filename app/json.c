@@ -1,7 +1,9 @@
 #include "app/json.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/output.h"
 #include "app/target.h"
@@ -42,6 +44,16 @@ bool json_is_stdout(const char *target) {
 
 stencil_status json_check_target(const char *target, bool force, const char *input) {
     return target_check("--json", target, force, input);
+}
+
+stencil_status json_read(const char *path, json_t **root) {
+    json_error_t error;
+    FILE *file = fopen(path, "rb");
+    CHECK(file != NULL, NO_INPUT, "cannot be read: %s", strerror(errno));
+    *root = json_loadf(file, 0, &error);
+    fclose(file);
+    CHECK(*root != NULL, BAD_DATA, "no JSON: line %d: %s", error.line, error.text);
+    return STENCIL_OK;
 }
 
 static bool print(FILE *out, const void *root) {

@@ -23,6 +23,10 @@ bool json_is_stdout(const char *target);
  * file is replaced only with `force`, and `input` (may be NULL) never. */
 stencil_status json_check_target(const char *target, bool force, const char *input);
 
+/* Reads a file; *root is owned by the caller. NO_INPUT; BAD_DATA: no JSON. The file's name is not in the
+ * message. */
+stencil_status json_read(const char *path, json_t **root);
+
 /* Writes `root` (consumed; NULL: NO_MEMORY) to `target`, indented, real numbers with 17 digits. A file
  * appears whole or not at all, in place of an existing one only with `force`. Does nothing where target is
  * NULL; what does not arrive at standard output is told by output_check(). */

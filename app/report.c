@@ -67,12 +67,10 @@ void report_print_head(FILE *out, const run_record *run) {
     report_print_entry(out, "Boundary", "%s", boundary_text(problem, boundary, sizeof boundary));
     report_print_entry(out, "Cells", "%s updated in each step",
                        text_count(stencil_problem_updated_cells(problem), count));
-    report_print_entry(out, "Strategy", "%s on %s: %s", plan->strategy,
+    report_print_entry(out, "Strategy", "%s on %s: %s", stencil_strategy_at(plan->strategy).name,
                        plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
                        device_text(run, device, sizeof device));
     report_print_prediction(out, problem);
-    if (plan->note[0] != '\0')
-        report_print_entry(out, "Note", "%s", plan->note);
 }
 
 int report_print_notes(FILE *out, const run_record *run, int from) {
@@ -198,10 +196,10 @@ static void print_launch(FILE *out, const run_record *run) {
 
 void report_print_plan(FILE *out, const run_record *run) {
     const stencil_plan *plan = run->plan;
-    char need[32], have[32], name[TEXT_NAME_SIZE];
+    char need[32], have[32], name[TEXT_NAME_SIZE], kernel[STENCIL_KERNEL_CHARS];
     report_print_head(out, run);
     report_print_notes(out, run, 0);
-    report_print_entry(out, "Kernel", "%s", plan->kernel);
+    report_print_entry(out, "Kernel", "%s", stencil_kernel_text(&plan->kernel, kernel));
     report_print_limits(out, &run->problem->stop);
     report_print_entry(out, "Memory", "host %s of %s available", stencil_bytes_text(plan->host_bytes, need),
                        stencil_bytes_text(plan->host_available_bytes, have));

@@ -51,10 +51,11 @@ static json_t *plan_json(const run_record *run) {
     const stencil_plan *plan = run->plan;
     const int first = STENCIL_AXES - run->problem->rank;
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
+    char kernel[STENCIL_KERNEL_CHARS];
     return json_pack(
-        "{s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, s:{s:I, s:I, s:I, s:I}}",
-        "strategy", plan->strategy, "backend", gpu ? "gpu" : "cpu", "kernel", plan->kernel, "note",
-        json_text(plan->note), "threads", plan->threads, "stores",
+        "{s:s, s:s, s:s, s:i, s:o, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, s:{s:I, s:I, s:I, s:I}}",
+        "strategy", stencil_strategy_at(plan->strategy).name, "backend", gpu ? "gpu" : "cpu", "kernel",
+        stencil_kernel_text(&plan->kernel, kernel), "threads", plan->threads, "stores",
         gpu ? json_null() : json_string(stencil_stores_names[plan->stores]), "parts",
         parts_json(plan, run->problem->rank), "halo", stencil_halo_names[plan->halo], "overlap",
         plan->overlap, "block", plan->block_x, plan->block_y, "tile",
@@ -112,7 +113,7 @@ static json_t *notes_json(const stencil_notes *notes) {
 }
 
 json_t *report_json(const run_record *run) {
-    json_t *root = json_pack("{s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "schema_version", 2,
+    json_t *root = json_pack("{s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "schema_version", 3,
                              "version", STENCIL_VERSION, "command_line", run->command_line, "input",
                              json_text(run->input), "output", json_text(run->output), "dry_run",
                              run->report == NULL, "problem", problem_json(run->problem), "stop",

@@ -7,6 +7,7 @@
 
 #include "app/commands.h"
 #include "app/json.h"
+#include "app/machine_file.h"
 #include "app/output.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
@@ -30,7 +31,7 @@ typedef struct run_options {
     bool overlap;
     double barrier_timeout;
     int64_t inject_delay, inject_seed, inject_absent, inject_absent_part;
-    const char *output, *json;
+    const char *output, *json, *machine;
     bool force, no_output, dry_run, allow_nonfinite, quiet;
 } run_options;
 
@@ -108,6 +109,9 @@ static const option output_table[] = {
      .help = "write the report as JSON; - writes it to standard output in place of the report for people"},
     {"dry-run", 0, OPTION_FLAG, AT(dry_run), NULL,
      .help = "print memory, partitions and launch shape, then stop"},
+    {"machine", 0, OPTION_TEXT, AT(machine), "FILE",
+     .help = "plan for the machine that stencil info --json has described there, not for this one",
+     .needs = "dry-run"},
     {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print neither report, notes nor progress"},
     {NULL},
@@ -202,10 +206,21 @@ static stencil_status read_cut(const char *text, int rank, int cut[3]) {
     return STENCIL_OK;
 }
 
+/* This machine, or the one that a file describes. */
+static stencil_status find_machine(run_state *state) {
+    const run_options *options = state->options;
+    if (options->machine == NULL) {
+        TRY(threads_start(options->threads));
+        return stencil_machine_probe(&state->machine);
+    }
+    TRY(text_prefix(machine_read(&state->machine, options->machine), "--machine"));
+    if (options->threads > 0)
+        state->machine.cpu_threads = (int)options->threads;
+    return STENCIL_OK;
+}
+
 static stencil_status make_plan(run_state *state) {
     const run_options *options = state->options;
-    TRY(threads_start(options->threads));
-    TRY(stencil_machine_probe(&state->machine));
     stencil_run_options run = {.sync = sync_choice(options->sync),
                                .parts = options->parts > 0 ? (int)options->parts : 0,
                                .halo = (stencil_halo_mode)options->halo,
@@ -227,7 +242,12 @@ static stencil_status make_plan(run_state *state) {
         run.backend = STENCIL_BACKEND_GPU;
     if (run.parts > 0)
         run.backend = STENCIL_BACKEND_CPU;
-    const stencil_status status = stencil_plan_make(&state->plan, &state->problem, &run, &state->machine);
+    /* A machine that is somewhere else is not asked. */
+    const stencil_status status =
+        options->machine != NULL ? stencil_plan_make(&state->plan, &state->problem, &run, &state->machine)
+                                 : stencil_plan_here(&state->plan, &state->problem, &run, &state->machine);
+    for (int i = 0; i < state->plan.notes.count; i++)
+        stencil_notes_add(&state->notes, "%s", state->plan.notes.line[i]);
     /* What is wrong is the size of the problem, not an option. */
     return text_name_out_of_memory(status, state->call->operand[0]);
 }
@@ -240,7 +260,8 @@ static stencil_status check_effect(const run_state *state) {
           "--%s has no effect in one part: leave it out, or give --gpus or --parts",
           options->overlap ? "overlap" : "halo");
     CHECK(plan->barrier != STENCIL_BARRIER_none || !options_given(state->call, "barrier-timeout"), USAGE,
-          "--barrier-timeout is for persistent loops: it has no effect on --sync %s", plan->strategy);
+          "--barrier-timeout is for persistent loops: it has no effect on --sync %s",
+          stencil_strategy_at(plan->strategy).name);
     return STENCIL_OK;
 }
 
@@ -368,6 +389,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     run_record *record = &state->record;
     TRY(check_contradictions(options));
     TRY(describe_problem(state));
+    TRY(find_machine(state));
     TRY(make_plan(state));
     TRY(check_effect(state));
     TRY(prepare_output(state));

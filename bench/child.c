@@ -256,8 +256,6 @@ stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options
     CHECK(request != NULL, NO_MEMORY, "no memory for a child process");
     request->kind = STENCIL_CHILD_WHOLE;
     request->machine = *machine;
-    request->machine.cpu_isa = NULL;
-    snprintf(request->cpu_isa, sizeof request->cpu_isa, "%s", machine->cpu_isa);
     stencil_status status =
         stencil_child_ask(options, name, timeout_s, request, "", &reply, &bytes, &timed_out);
     free(request);

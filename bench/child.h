@@ -23,7 +23,6 @@ typedef struct stencil_child_request {
     int command_words;
     uint64_t question_size, answer_size; /* of CASE */
     stencil_machine machine;             /* of WHOLE */
-    char cpu_isa[32];
 } stencil_child_request;
 
 /* What comes back, in front of the answer's bytes. */

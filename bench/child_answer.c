@@ -74,7 +74,6 @@ static stencil_status answer_whole(const char *name, stencil_child_request *requ
     stencil_child_reply reply;
     if (stencil_benchmark_find(name, &index) == NULL)
         return refuse("unknown benchmark '%s'", name);
-    request->machine.cpu_isa = request->cpu_isa;
     omp_set_num_threads(request->machine.cpu_threads);
     stencil_status status = stencil_bench_run_here(index, &request->options, &request->machine, &result);
     json_t *object = stencil_bench_result_json(&result);

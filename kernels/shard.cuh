@@ -42,9 +42,9 @@ template <class P, class T, class Barrier, bool Stamped> constexpr tuning tuning
 template <class P, class T, class Barrier, bool Stamped>
 stencil_kernel row_of(stencil_shape_id shape, stencil_precision precision, stencil_barrier_id barrier) {
     constexpr tuning t = tuning_of<P, T, Barrier, Stamped>();
-    stencil_kernel row = {shape,   precision,       Stamped ? STENCIL_SWEEP_stamped : STENCIL_SWEEP_stream,
-                          barrier, vector_cells<T>, t.block_x,
-                          nullptr};
+    stencil_kernel row = {shape,    precision,       Stamped ? STENCIL_SWEEP_stamped : STENCIL_SWEEP_stream,
+                          barrier,  vector_cells<T>, t.block_x,
+                          t.blocks, nullptr};
     if constexpr (Barrier::local || !Stamped)
         row.function =
             reinterpret_cast<const void *>(&stream_kernel<P, T, t.batch, t.blocks, Barrier, Stamped>);

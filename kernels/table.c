@@ -1,5 +1,36 @@
 #include "kernels/table.h"
 
+#include <stdio.h>
+#include <string.h>
+
+static const char *const sweep_names[STENCIL_SWEEP_COUNT] = {"stream", "stamped"};
+
+const char *stencil_kernel_text(const stencil_kernel *kernel, char text[STENCIL_KERNEL_CHARS]) {
+    snprintf(text, STENCIL_KERNEL_CHARS, "%s %s %s %s", stencil_shapes[kernel->shape].name,
+             stencil_precision_name(kernel->precision), sweep_names[kernel->sweep],
+             stencil_barriers[kernel->barrier].name);
+    return text;
+}
+
+stencil_kernel stencil_kernel_key(int index) {
+    const int barriers = STENCIL_BARRIER_COUNT, sweeps = STENCIL_SWEEP_COUNT * barriers,
+              precisions = STENCIL_PRECISION_COUNT * sweeps;
+    return (stencil_kernel){.shape = (stencil_shape_id)(index / precisions),
+                            .precision = (stencil_precision)(index % precisions / sweeps),
+                            .sweep = (stencil_sweep_id)(index % sweeps / barriers),
+                            .barrier = (stencil_barrier_id)(index % barriers)};
+}
+
+bool stencil_kernel_read(stencil_kernel *kernel, const char *text) {
+    for (int i = 0; i < STENCIL_KERNEL_KEYS; i++) {
+        char name[STENCIL_KERNEL_CHARS];
+        *kernel = stencil_kernel_key(i);
+        if (strcmp(stencil_kernel_text(kernel, name), text) == 0)
+            return true;
+    }
+    return false;
+}
+
 #ifdef STENCIL_HAVE_CUDA
 #define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
     extern const stencil_kernel *stencil_kernels_##name(void);

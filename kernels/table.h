@@ -25,10 +25,24 @@ typedef struct stencil_kernel {
     stencil_barrier_id barrier;
     int vector_cells; /* cells along x that a thread updates at once */
     int block_x; /* threads along x that suit it best; any multiple of 32 that divides the block is right */
+    int blocks;  /* that fit on a multiprocessor, at least: registers are kept down for it */
     const void *function; /* for cudaLaunchKernel, cudaFuncGetAttributes, …; NULL: there is none */
 } stencil_kernel;
 
 enum { STENCIL_BLOCK_THREADS = 256 }; /* of every kernel */
+
+/* The members of every combination that could be compiled, the others 0. */
+enum {
+    STENCIL_KERNEL_KEYS =
+        STENCIL_SHAPE_COUNT * STENCIL_PRECISION_COUNT * STENCIL_SWEEP_COUNT * STENCIL_BARRIER_COUNT
+};
+stencil_kernel stencil_kernel_key(int index);
+
+/* "j2d5pt float32 stream central": stencil, precision, sweep, barrier. Returns `text`. */
+enum { STENCIL_KERNEL_CHARS = 96 };
+const char *stencil_kernel_text(const stencil_kernel *kernel, char text[STENCIL_KERNEL_CHARS]);
+/* The key that has this text; false: none has. */
+bool stencil_kernel_read(stencil_kernel *kernel, const char *text);
 
 /* NULL where there is none (always, in a build without CUDA). */
 const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precision precision,

@@ -231,15 +231,13 @@ static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *
 stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *plan,
                                   const stencil_problem *problem) {
     *team = (stencil_gpu_team){.plan = plan, .parts = plan->cut.parts, .last_residual = NAN};
-    const stencil_kernel *kernel;
-    TRY(stencil_gpu_find_kernel(plan, problem, &kernel));
     TRY(stencil_cut_layout(&team->layout, &plan->cut));
     team->slabs = stencil_cut_is_slabs(&plan->cut);
     team->chunk_count = stencil_chunk_count(problem->n);
     team->fold_on_host = team->parts > 1 && plan->halo == STENCIL_HALO_COPY;
     for (int p = 0; p < team->parts; p++)
         team->part[p] = (stencil_gpu_run){
-            .team = team, .part = p, .device = plan->part[p].gpu, .plan = plan, .kernel = kernel};
+            .team = team, .part = p, .device = plan->part[p].gpu, .plan = plan, .kernel = &plan->kernel};
     for (int p = 0; p < team->parts; p++)
         for (int q = 0; q < team->parts; q++)
             team->part[p].shared =

@@ -3,6 +3,7 @@
 #ifndef STENCIL_SOLVER_GPU_H
 #define STENCIL_SOLVER_GPU_H
 
+#include "base/cuda.h"
 #include "kernels/table.h"
 #include "solver/domain.h"
 #include "solver/parts/transfers.h"
@@ -104,10 +105,6 @@ double stencil_gpu_residual(stencil_gpu_team *team);
 
 /* The longest time between the events `begin` and `end` of the parts, which the loop has recorded. */
 stencil_status stencil_gpu_time_s(stencil_gpu_team *team, double *time_s);
-
-/* The kernel of a plan. INTERNAL: there is none. */
-stencil_status stencil_gpu_find_kernel(const stencil_plan *plan, const stencil_problem *problem,
-                                       const stencil_kernel **kernel);
 #endif
 
 /* Arrays that a step reads or writes: both buffers, and b. */

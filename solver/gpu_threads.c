@@ -4,7 +4,7 @@
 #ifdef STENCIL_HAVE_CUDA
 #include <omp.h>
 
-#include "solver/topology.h"
+#include "solver/machine/topology.h"
 
 /* Takes the part's device and, with several parts, a place near it; where that is not possible the thread
  * stays where it is. */

@@ -1,4 +1,5 @@
-/* What a run will do: backend, device, kernel, tiles and launch shape, memory. */
+/* What a run will do: backend, device, kernel, tiles and launch shape, memory. All of it follows from the
+ * description of a machine; no driver is asked. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static stencil_status choose_backend(stencil_plan *plan, const stencil_run_optio
         plan->backend = STENCIL_BACKEND_CPU;
     if (plan->backend == STENCIL_BACKEND_CPU) {
         if (options->backend != STENCIL_BACKEND_CPU && machine->gpu_count == 0)
-            snprintf(plan->note, sizeof plan->note, "no GPU (%s): using the CPU", machine->no_gpu_reason);
+            stencil_notes_add(&plan->notes, "no GPU (%s): using the CPU", machine->no_gpu_reason);
         return STENCIL_OK;
     }
     CHECK(machine->gpu_count > 0, UNAVAILABLE, "no GPU here (%s): leave %s out", machine->no_gpu_reason,
@@ -46,28 +47,26 @@ static const char *spanning_names(char *text, size_t size) {
 }
 
 /* Which strategy a name means for so many parts. */
-static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_options *options, int parts,
-                                      const stencil_strategy **strategy) {
+static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_options *options, int parts) {
     char names[128];
     const char *sync = options->sync != NULL ? options->sync : parts > 1 ? "multi-grid" : "relaunch";
     if (parts > 1 && strcmp(sync, "grid") == 0)
         sync = "multi-grid";
-    const int index = stencil_strategy_index(sync);
-    CHECK(index >= 0, USAGE, "--sync %s: unknown strategy; 'stencil info' lists them", sync);
-    *strategy = stencil_strategy_row(index);
-    CHECK(parts == 1 || (*strategy)->spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s",
+    plan->strategy = stencil_strategy_index(sync);
+    CHECK(plan->strategy >= 0, USAGE, "--sync %s: unknown strategy; 'stencil info' lists them", sync);
+    const stencil_strategy *strategy = stencil_strategy_row(plan->strategy);
+    CHECK(parts == 1 || strategy->spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s",
           sync, spanning_names(names, sizeof names));
-    CHECK((*strategy)->copies || (options->halo != STENCIL_HALO_COPY && !options->overlap), USAGE,
+    CHECK(strategy->copies || (options->halo != STENCIL_HALO_COPY && !options->overlap), USAGE,
           "--halo copy and --overlap are for openmp and single-thread; %s %s", sync,
-          (*strategy)->spans ? "pushes its edges by itself" : "runs in one part");
+          strategy->spans ? "pushes its edges by itself" : "runs in one part");
     CHECK(!options->overlap || options->halo == STENCIL_HALO_AUTO || options->halo == STENCIL_HALO_COPY,
           USAGE, "--overlap is for copies, and --halo %s makes none: give --halo copy",
           stencil_halo_names[options->halo]);
     CHECK(options->halo != STENCIL_HALO_STAMPED ||
-              (plan->backend == STENCIL_BACKEND_GPU && stencil_strategy_at(index).stamps),
+              (plan->backend == STENCIL_BACKEND_GPU && stencil_strategy_at(plan->strategy).stamps),
           USAGE, "--halo stamped is for --sync neighbor on GPUs: leave it out");
-    snprintf(plan->strategy, sizeof plan->strategy, "%s", sync);
-    plan->barrier = (*strategy)->barrier;
+    plan->barrier = strategy->barrier;
     return STENCIL_OK;
 }
 
@@ -79,16 +78,13 @@ static int parts_on(const stencil_plan *plan, int gpu) {
     return count;
 }
 
-/* Words into an inbox up to which they pay: stores of the sweep need half of them, and travel while it
- * computes, but a flag has to follow them. Nor do they where steps are long, whose kernel has no room for
- * what stamped edges keep in registers: as soon as a GPU's fields are more than its L2 holds
- * (docs/performance.md). */
-enum { STAMPED_WORDS_MAX = 65536 };
-
+/* Not for more words than pay, nor where steps are long, whose kernel has no room for what stamped edges keep
+ * in registers: as soon as a GPU's fields are more than its L2 holds (docs/performance.md). */
 static bool stamps_pay(const stencil_plan *plan, const stencil_problem *problem,
                        const stencil_machine *machine) {
     stencil_layout largest;
-    if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) > STAMPED_WORDS_MAX ||
+    if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) >
+            plan->tuning.stamped_words_max ||
         stencil_cut_layout(&largest, &plan->cut) != STENCIL_OK)
         return false;
     for (int p = 0; p < plan->cut.parts; p++) {
@@ -102,8 +98,9 @@ static bool stamps_pay(const stencil_plan *plan, const stencil_problem *problem,
 
 /* Who keeps the rims of other parts up to date, and whether the GPUs can. */
 static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *problem,
-                                  const stencil_run_options *options, const stencil_strategy *strategy,
-                                  const stencil_machine *machine) {
+                                  const stencil_run_options *options, const stencil_machine *machine) {
+    const stencil_strategy *strategy = stencil_strategy_row(plan->strategy);
+    const stencil_strategy_info info = stencil_strategy_at(plan->strategy);
     int from = -1, to = -1;
     for (int i = 0; i < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU; i++)
         for (int j = 0; j < plan->cut.parts; j++)
@@ -115,8 +112,7 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     plan->overlap = options->overlap;
     plan->halo = options->halo;
     const bool fits = stencil_ll_fits(&plan->cut.mesh);
-    const bool stamps = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 &&
-                        stencil_strategy_at(stencil_strategy_index(plan->strategy)).stamps;
+    const bool stamps = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 && info.stamps;
     CHECK(plan->halo != STENCIL_HALO_STAMPED || fits || plan->cut.parts == 1, USAGE,
           "--halo stamped is not for points that reach less far than %s along an axis that is not fixed: "
           "leave it out",
@@ -129,10 +125,10 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
         plan->halo = strategy->copies && (plan->overlap || from >= 0) ? STENCIL_HALO_COPY : STENCIL_HALO_PEER;
     CHECK(from < 0 || plan->halo == STENCIL_HALO_COPY, UNAVAILABLE,
           "GPU %d cannot reach the memory of GPU %d: --sync %s needs that; openmp and single-thread can copy",
-          from, to, plan->strategy);
+          from, to, info.name);
     if (from >= 0)
-        snprintf(plan->note, sizeof plan->note,
-                 "GPU %d cannot reach the memory of GPU %d: halos go through the host", from, to);
+        stencil_notes_add(&plan->notes, "GPU %d cannot reach the memory of GPU %d: halos go through the host",
+                          from, to);
     return STENCIL_OK;
 }
 
@@ -142,7 +138,7 @@ static stencil_status check_disturbance(const stencil_plan *plan, const stencil_
     const stencil_disturbance *d = &options->patience.disturbance;
     CHECK((d->delay_ns == 0 && d->absent_step == 0) || plan->barrier != STENCIL_BARRIER_none, USAGE,
           "--inject-delay and --inject-absent are for persistent loops; %s has no barrier of its own",
-          plan->strategy);
+          stencil_strategy_at(plan->strategy).name);
     CHECK(d->absent_step <= problem->stop.steps, USAGE,
           "--inject-absent %lld: the run has at most %lld step%s", (long long)d->absent_step,
           (long long)problem->stop.steps, stencil_plural(problem->stop.steps));
@@ -163,7 +159,7 @@ static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *pr
 
 static stencil_status check_host_memory(stencil_plan *plan) {
     char need[32], have[32];
-    CHECK(plan->host_bytes < plan->host_available_bytes, NO_MEMORY,
+    CHECK(plan->host_available_bytes == 0 || plan->host_bytes < plan->host_available_bytes, NO_MEMORY,
           "the run needs %s of host memory, %s is available", stencil_bytes_text(plan->host_bytes, need),
           stencil_bytes_text(plan->host_available_bytes, have));
     return STENCIL_OK;
@@ -172,10 +168,6 @@ static stencil_status check_host_memory(stencil_plan *plan) {
 static int64_t field_count(const stencil_problem *problem) {
     return problem->spec.source != STENCIL_SOURCE_NONE ? 2 : 1;
 }
-
-#ifdef STENCIL_HAVE_CUDA
-/* Longer marches gained nothing on an H200: docs/performance.md. */
-enum { MARCH_MAX = 8 };
 
 /* Threads of a block along x and y: as the kernel likes it, less wide where the rows are short. */
 static void choose_block(stencil_plan *plan, const int64_t n[3], const stencil_kernel *kernel) {
@@ -189,10 +181,10 @@ static void choose_block(stencil_plan *plan, const int64_t n[3], const stencil_k
  * row costs extra, is what a step takes: long marches reload less, short ones fill the device evenly. */
 static int64_t choose_march(const stencil_plan *plan, const stencil_problem *problem, int64_t across,
                             int64_t length, int64_t slots) {
-    const double overhead = 0.5 + 0.5 * problem->shape->radius;
+    const double overhead = plan->tuning.march_overhead * (1 + problem->shape->radius);
     int64_t best = 1;
     double best_cost = 0;
-    for (int64_t march = 1; march <= MARCH_MAX; march *= 2) {
+    for (int64_t march = 1; march <= plan->tuning.march_max; march *= 2) {
         const int64_t per_tile = problem->rank == 3 ? march : march * plan->block_y;
         const int64_t tiles = across * ((length + per_tile - 1) / per_tile);
         const double cost = (double)((tiles + slots - 1) / slots) * ((double)march + overhead);
@@ -237,75 +229,96 @@ static stencil_status choose_tiles(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-/* Blocks of a cluster; a processing cluster of the device has 16 or 18 multiprocessors. */
-enum { CLUSTER_BLOCKS = 4 };
+/* What is known of the plan's kernel on a GPU; where nobody has asked, what its compilation guarantees. */
+static stencil_kernel_attributes attributes_on(const stencil_plan *plan, const stencil_machine *machine,
+                                               int gpu) {
+    const stencil_kernel_attributes *known = stencil_machine_kernel(machine, gpu, &plan->kernel);
+    if (known != NULL)
+        return *known;
+    /* Clusters stay within a processing cluster of the device, which has 16 multiprocessors at least. */
+    enum { PROCESSING_CLUSTER = 16, REGISTERS_MAX = 255, REGISTERS_UNIT = 8 };
+    const int blocks = plan->kernel.blocks, sms = machine->gpu[gpu].sm_count;
+    const int registers = machine->gpu[gpu].registers_per_sm / STENCIL_BLOCK_THREADS / blocks;
+    return (stencil_kernel_attributes){
+        .image = true,
+        .blocks_per_sm = blocks,
+        .registers = registers > REGISTERS_MAX ? REGISTERS_MAX : registers / REGISTERS_UNIT * REGISTERS_UNIT,
+        .clusters = sms / PROCESSING_CLUSTER * (PROCESSING_CLUSTER * blocks / plan->tuning.cluster_blocks)};
+}
 
-/* The grid becomes a whole number of clusters, as many as fit at once at the most. */
-static stencil_status fit_clusters(stencil_plan *plan, const stencil_kernel *kernel) {
-    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeClusterDimension,
-                                     .val.clusterDim = {CLUSTER_BLOCKS, 1, 1}};
-    const cudaLaunchConfig_t config = {.gridDim = {CLUSTER_BLOCKS, 1, 1},
-                                       .blockDim = {(unsigned)plan->block_x, (unsigned)plan->block_y, 1},
-                                       .attrs = &attribute,
-                                       .numAttrs = 1};
-    int clusters = 0;
-    TRY_CUDA(cudaOccupancyMaxActiveClusters(&clusters, kernel->function, &config));
-    stencil_part_plan *part = &plan->part[0];
-    CHECK(clusters > 0, UNAVAILABLE, "GPU %d cannot hold a cluster of %d blocks of kernel %s", part->gpu,
-          CLUSTER_BLOCKS, plan->kernel);
-    const int needed = (part->grid_blocks + CLUSTER_BLOCKS - 1) / CLUSTER_BLOCKS;
-    part->grid_blocks = CLUSTER_BLOCKS * (needed < clusters ? needed : clusters);
-    plan->cluster_blocks = CLUSTER_BLOCKS;
+/* The row of the kernel that all choices lead to: as the machine was asked about it, else of this build. */
+static stencil_status choose_kernel(stencil_plan *plan, const stencil_problem *problem,
+                                    const stencil_machine *machine) {
+    char text[STENCIL_KERNEL_CHARS];
+    plan->kernel = (stencil_kernel){.shape = problem->shape->id,
+                                    .precision = problem->precision,
+                                    .sweep = plan->halo == STENCIL_HALO_STAMPED ? STENCIL_SWEEP_stamped
+                                                                                : STENCIL_SWEEP_stream,
+                                    .barrier = plan->barrier};
+    if (plan->backend == STENCIL_BACKEND_CPU)
+        return STENCIL_OK;
+    const stencil_kernel *compiled = stencil_kernel_find(plan->kernel.shape, plan->kernel.precision,
+                                                         plan->kernel.sweep, plan->kernel.barrier);
+    const stencil_kernel_attributes *known =
+        stencil_machine_kernel(machine, plan->part[0].gpu, &plan->kernel);
+    CHECK(compiled != NULL || known != NULL, UNAVAILABLE,
+          "kernel %s is neither in this build nor in the description of the machine",
+          stencil_kernel_text(&plan->kernel, text));
+    plan->kernel = known != NULL ? known->kernel : *compiled;
+    plan->kernel.function = compiled != NULL ? compiled->function : NULL;
     return STENCIL_OK;
 }
 
-stencil_status stencil_gpu_find_kernel(const stencil_plan *plan, const stencil_problem *problem,
-                                       const stencil_kernel **kernel) {
-    const stencil_sweep_id sweep =
-        plan->halo == STENCIL_HALO_STAMPED ? STENCIL_SWEEP_stamped : STENCIL_SWEEP_stream;
-    *kernel = stencil_kernel_find(problem->shape->id, problem->precision, sweep, plan->barrier);
-    CHECK(*kernel != NULL, INTERNAL, "no kernel for %s", plan->kernel);
-    return STENCIL_OK;
-}
-
-/* Whether the GPUs have it, too. */
-static stencil_status load_kernel(stencil_plan *plan, const stencil_problem *problem,
-                                  const stencil_machine *machine, const stencil_kernel **found) {
-    const stencil_kernel *kernel;
-    TRY(stencil_gpu_find_kernel(plan, problem, &kernel));
+/* What the kernel needs, and how much of it fits on every GPU of the plan. */
+static stencil_status check_kernel(stencil_plan *plan, const stencil_machine *machine) {
+    char text[STENCIL_KERNEL_CHARS];
     for (int p = 0; p < plan->cut.parts; p++) {
         const int id = plan->part[p].gpu, capability = machine->gpu[id].capability;
-        TRY_CUDA(cudaSetDevice(id));
-        struct cudaFuncAttributes attributes;
-        const cudaError_t state = cudaFuncGetAttributes(&attributes, kernel->function);
-        CHECK(state != cudaErrorNoKernelImageForDevice && state != cudaErrorInvalidDeviceFunction,
-              UNAVAILABLE,
+        const stencil_kernel_attributes attributes = attributes_on(plan, machine, id);
+        CHECK(attributes.image, UNAVAILABLE,
               "this build has no kernels for GPU %d (compute capability %d.%d): build with "
               "-DCMAKE_CUDA_ARCHITECTURES=%d",
               id, capability / 10, capability % 10, capability);
-        TRY_CUDA(state);
-        plan->registers = attributes.numRegs;
+        CHECK(attributes.blocks_per_sm > 0, UNAVAILABLE, "GPU %d cannot hold a block of kernel %s", id,
+              stencil_kernel_text(&plan->kernel, text));
+        plan->registers = attributes.registers;
+        if (p == 0 || attributes.blocks_per_sm < plan->blocks_per_sm)
+            plan->blocks_per_sm = attributes.blocks_per_sm;
     }
-    *found = kernel;
+    return STENCIL_OK;
+}
+
+/* The grid becomes a whole number of clusters, as many as fit at once at the most. */
+static stencil_status fit_clusters(stencil_plan *plan, const stencil_machine *machine) {
+    char text[STENCIL_KERNEL_CHARS];
+    stencil_part_plan *part = &plan->part[0];
+    const int blocks = plan->tuning.cluster_blocks, needed = (part->grid_blocks + blocks - 1) / blocks,
+              clusters = attributes_on(plan, machine, part->gpu).clusters;
+    CHECK(clusters > 0, UNAVAILABLE, "GPU %d cannot hold a cluster of %d blocks of kernel %s", part->gpu,
+          blocks, stencil_kernel_text(&plan->kernel, text));
+    part->grid_blocks = blocks * (needed < clusters ? needed : clusters);
+    plan->cluster_blocks = blocks;
     return STENCIL_OK;
 }
 
 /* Blocks of each part: one for each tile, or as many as fit into the part's share of its GPU at once. */
-static stencil_status choose_grids(stencil_plan *plan, const stencil_strategy *strategy,
-                                   const stencil_machine *machine, const stencil_kernel *kernel) {
+static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *machine) {
+    const bool cooperative = stencil_strategy_row(plan->strategy)->cooperative;
+    char text[STENCIL_KERNEL_CHARS];
     uint32_t first = 0;
     for (int p = 0; p < plan->cut.parts; p++) {
         stencil_part_plan *part = &plan->part[p];
         const int sharing = parts_on(plan, part->gpu);
         const int64_t slots = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / sharing;
-        CHECK(slots > 0 || !strategy->cooperative, UNAVAILABLE,
+        CHECK(slots > 0 || !cooperative, UNAVAILABLE,
               "GPU %d holds %d blocks of kernel %s at once, not one for each of its %d parts: use fewer",
-              part->gpu, plan->blocks_per_sm * machine->gpu[part->gpu].sm_count, plan->kernel, sharing);
+              part->gpu, plan->blocks_per_sm * machine->gpu[part->gpu].sm_count,
+              stencil_kernel_text(&plan->kernel, text), sharing);
         part->grid_blocks = (int)part->tile_count;
-        if (strategy->cooperative && part->tile_count > slots)
+        if (cooperative && part->tile_count > slots)
             part->grid_blocks = (int)slots;
         if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
-            TRY(fit_clusters(plan, kernel));
+            TRY(fit_clusters(plan, machine));
         part->first_block = first;
         first += (uint32_t)part->grid_blocks;
     }
@@ -316,62 +329,49 @@ static stencil_status choose_grids(stencil_plan *plan, const stencil_strategy *s
  * has so many queues for streams. */
 enum { SHARING_MAX = 8 };
 
-static stencil_status check_device_memory(stencil_plan *plan, const stencil_problem *problem) {
+static stencil_status check_device_memory(stencil_plan *plan, const stencil_problem *problem,
+                                          const stencil_machine *machine) {
     for (int p = 0; p < plan->cut.parts; p++) {
         const int id = plan->part[p].gpu, sharing = parts_on(plan, id);
-        size_t free_bytes = 0, total_bytes = 0;
+        const stencil_gpu *gpu = &machine->gpu[id];
+        const int64_t free_bytes = gpu->free_bytes > 0 ? gpu->free_bytes : gpu->memory_bytes;
         int64_t bytes = 0;
         char need[32], have[32];
         CHECK(sharing <= SHARING_MAX, UNAVAILABLE, "GPU %d is named %d times, it can hold up to %d parts", id,
               sharing, SHARING_MAX);
-        TRY_CUDA(cudaSetDevice(id));
-        TRY_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
         if (!stencil_multiply(stencil_gpu_bytes(problem, &plan->cut, plan->halo), sharing, &bytes))
             bytes = INT64_MAX;
         if (bytes > plan->device_bytes || p == 0) {
             plan->device_bytes = bytes;
-            plan->device_available_bytes = (int64_t)free_bytes;
+            plan->device_available_bytes = free_bytes;
         }
-        CHECK(bytes < (int64_t)free_bytes, NO_MEMORY, "the run needs %s of memory on GPU %d, %s is free",
-              stencil_bytes_text(bytes, need), id, stencil_bytes_text((int64_t)free_bytes, have));
+        CHECK(bytes < free_bytes, NO_MEMORY, "the run needs %s of memory on GPU %d, %s is free",
+              stencil_bytes_text(bytes, need), id, stencil_bytes_text(free_bytes, have));
     }
     return STENCIL_OK;
 }
 
 static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *problem,
-                               const stencil_strategy *strategy, const stencil_machine *machine) {
-    const stencil_kernel *kernel = NULL;
+                               const stencil_machine *machine) {
     stencil_layout largest;
-    TRY(load_kernel(plan, problem, machine, &kernel));
-    TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&plan->blocks_per_sm, kernel->function,
-                                                           STENCIL_BLOCK_THREADS, 0));
-    CHECK(plan->blocks_per_sm > 0, UNAVAILABLE, "GPU %d cannot hold a block of kernel %s", plan->part[0].gpu,
-          plan->kernel);
+    TRY(check_kernel(plan, machine));
     TRY(stencil_cut_layout(&largest, &plan->cut));
     const int gpu = plan->part[0].gpu;
     const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[gpu].sm_count / parts_on(plan, gpu);
-    choose_block(plan, largest.n, kernel);
-    TRY(choose_tiles(plan, problem, largest.n, kernel->vector_cells, share > 0 ? share : 1));
-    TRY(choose_grids(plan, strategy, machine, kernel));
-    TRY(check_device_memory(plan, problem));
-    /* A look at the mailbox crosses the bus: about once a millisecond, by the time that memory needs for a
-     * step. */
+    choose_block(plan, largest.n, &plan->kernel);
+    TRY(choose_tiles(plan, problem, largest.n, plan->kernel.vector_cells, share > 0 ? share : 1));
+    TRY(choose_grids(plan, machine));
+    TRY(check_device_memory(plan, problem, machine));
     const double cells = (double)largest.n[0] * (double)largest.n[1] * (double)largest.n[2];
-    plan->poll_every = (int32_t)(1e-3 / (2e-6 + 16.0 * cells / 4e12)) + 1;
+    const stencil_tuning *tuning = &plan->tuning;
+    plan->poll_every = (int32_t)(tuning->poll_s / (tuning->step_s + 16.0 * cells / tuning->bytes_per_s)) + 1;
     return STENCIL_OK;
 }
-#else
-static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *problem,
-                               const stencil_strategy *strategy, const stencil_machine *machine) {
-    (void)problem, (void)strategy;
-    FAIL(UNAVAILABLE, "no GPU here (%s): use --device cpu instead of %s", machine->no_gpu_reason,
-         plan->kernel);
-}
-#endif
 
 static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_machine *machine) {
     plan->threads = machine->cpu_threads;
+    plan->poll_every = plan->tuning.cpu_poll_steps;
     plan->stores = stencil_stores_choose(problem, plan->threads, machine->cpu_cache_bytes);
     const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
     plan->tile[STENCIL_Z] = 1;
@@ -391,8 +391,6 @@ const char *stencil_strategy_unavailable(int index, stencil_backend backend, con
         return strategy->batch_cpu != NULL ? "" : "has no CPU twin";
     if (machine->gpu_count == 0)
         return machine->no_gpu_reason;
-    if (strategy->batch_gpu == NULL)
-        return "built without CUDA";
     if (machine->gpu[0].capability < stencil_barriers[strategy->barrier].capability)
         return "the GPU is too old for its barrier";
     if (strategy->cooperative && !machine->gpu[0].cooperative)
@@ -400,30 +398,50 @@ const char *stencil_strategy_unavailable(int index, stencil_backend backend, con
     return "";
 }
 
-stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
-                                 const stencil_run_options *options, const stencil_machine *machine) {
-    const stencil_strategy *strategy = NULL;
+static void choose_tuning(stencil_plan *plan, const stencil_machine *machine) {
+    const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
+    const char *name = machine->gpu[plan->part[0].gpu].name;
+    if (!stencil_tuning_find(&plan->tuning, gpu ? name : "") && gpu)
+        stencil_notes_add(&plan->notes, "nothing was measured on %s: tiles and limits are those of an H200",
+                          name);
+}
+
+stencil_status stencil_plan_choose(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_run_options *options, const stencil_machine *machine) {
     *plan = (stencil_plan){.cluster_blocks = 1, .patience = options->patience};
     if (!(plan->patience.timeout_s > 0))
         plan->patience.timeout_s = STENCIL_TIMEOUT_DEFAULT_S;
     TRY(choose_backend(plan, options, machine));
+    choose_tuning(plan, machine);
     const int asked = plan->backend == STENCIL_BACKEND_CPU ? options->parts : options->gpu_count;
     const int parts = asked > 0 ? asked : 1;
-    TRY(choose_strategy(plan, options, parts, &strategy));
-    const char *why =
-        stencil_strategy_unavailable(stencil_strategy_index(plan->strategy), plan->backend, machine);
-    CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s", plan->strategy, why);
+    TRY(choose_strategy(plan, options, parts));
+    const char *why = stencil_strategy_unavailable(plan->strategy, plan->backend, machine);
+    CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s",
+          stencil_strategy_at(plan->strategy).name, why);
     TRY(choose_parts(plan, problem, options, parts));
     TRY(check_disturbance(plan, problem, options));
-    TRY(choose_halo(plan, problem, options, strategy, machine));
-    snprintf(plan->kernel, sizeof plan->kernel, "%s %s %s %s", problem->shape->name,
-             stencil_precision_name(problem->precision),
-             plan->halo == STENCIL_HALO_STAMPED ? "stamped" : "stream",
-             stencil_barriers[strategy->barrier].name);
+    TRY(choose_halo(plan, problem, options, machine));
     plan->host_bytes = field_count(problem) * stencil_layout_bytes(&problem->layout);
-    plan->host_available_bytes = stencil_memory_available_bytes();
+    plan->host_available_bytes = machine->host_available_bytes;
     if (plan->backend == STENCIL_BACKEND_CPU)
         TRY(plan_cpu(plan, problem, machine));
     TRY(check_host_memory(plan));
-    return plan->backend == STENCIL_BACKEND_GPU ? plan_gpu(plan, problem, strategy, machine) : STENCIL_OK;
+    return choose_kernel(plan, problem, machine);
+}
+
+stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
+                                 const stencil_run_options *options, const stencil_machine *machine) {
+    TRY(stencil_plan_choose(plan, problem, options, machine));
+    return plan->backend == STENCIL_BACKEND_GPU ? plan_gpu(plan, problem, machine) : STENCIL_OK;
+}
+
+stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *problem,
+                                 const stencil_run_options *options, stencil_machine *machine) {
+    TRY(stencil_plan_choose(plan, problem, options, machine));
+    if (plan->backend == STENCIL_BACKEND_CPU)
+        return STENCIL_OK;
+    for (int p = 0; p < plan->cut.parts; p++)
+        TRY(stencil_machine_ask_kernel(machine, plan->part[p].gpu, &plan->kernel));
+    return plan_gpu(plan, problem, machine);
 }

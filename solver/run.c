@@ -256,7 +256,7 @@ static stencil_status run_gpu(run *r) {
 }
 #else
 static stencil_status run_gpu(run *r) {
-    FAIL(UNAVAILABLE, "%s: built without CUDA", r->plan->kernel);
+    FAIL(UNAVAILABLE, "--sync %s on a GPU: built without CUDA", stencil_strategy_at(r->plan->strategy).name);
 }
 #endif
 
@@ -281,10 +281,10 @@ stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan, c
     const bool on_gpu = plan->backend == STENCIL_BACKEND_GPU;
     run r = {.problem = problem,
              .plan = plan,
-             .strategy = stencil_strategy_row(stencil_strategy_index(plan->strategy)),
+             .strategy = stencil_strategy_row(plan->strategy),
              .watch = watch != NULL ? watch : &nobody,
              .report = report};
-    snprintf(report->strategy, sizeof report->strategy, "%s", plan->strategy);
+    snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(plan->strategy).name);
     snprintf(report->backend, sizeof report->backend, "%s", on_gpu ? "gpu" : "cpu");
     report->updated_cells = stencil_problem_updated_cells(problem);
     report->bytes_per_cell =

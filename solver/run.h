@@ -4,8 +4,8 @@
 
 #include <signal.h>
 
-#include "kernels/sweep.h"
-#include "solver/device.h"
+#include "base/notes.h"
+#include "solver/machine/machine.h"
 #include "solver/parts/cut.h"
 #include "solver/report.h"
 #include "sync/barrier.h"
@@ -90,9 +90,11 @@ typedef struct stencil_part_plan {
 
 /* What a run will do. */
 typedef struct stencil_plan {
-    char strategy[32];
+    int strategy;               /* index, as for stencil_strategy_at() */
     stencil_backend backend;    /* CPU or GPU */
-    char note[256];             /* one line for the user ("no GPU (…): using the CPU"), or "" */
+    stencil_kernel kernel;      /* function NULL: on the CPU, or not compiled into this build */
+    stencil_tuning tuning;      /* for the GPU of the first part */
+    stencil_notes notes;        /* "no GPU (…): using the CPU" */
     int threads;                /* CPU threads */
     stencil_stores stores;      /* CPU */
     stencil_barrier_id barrier; /* between the steps */
@@ -109,15 +111,24 @@ typedef struct stencil_plan {
     int blocks_per_sm;                /* resident at once */
     int64_t host_bytes, device_bytes; /* needed, fields included; on the device that needs most */
     int64_t host_available_bytes, device_available_bytes;
-    char kernel[96]; /* stencil, precision, sweep, barrier */
 } stencil_plan;
 
-/* Chooses backend, devices, cut, kernel and launch shape; allocates nothing. With several parts strategy
- * "grid" means "multi-grid". UNAVAILABLE (a GPU asked for where none is, more than there are, two that cannot
- * reach each other, strategy not possible here), NO_MEMORY, USAGE (unknown strategy, one for a single part,
- * no such cut). */
+/* Chooses backend, devices, cut, kernel and launch shape from the description of a machine alone: nothing is
+ * asked of a driver, nothing is allocated. What the description does not know of a kernel is taken from what
+ * its compilation guarantees. With several parts strategy "grid" means "multi-grid". UNAVAILABLE (a GPU asked
+ * for where none is, more than there are, two that cannot reach each other, strategy not possible there),
+ * NO_MEMORY, USAGE (unknown strategy, one for a single part, no such cut). */
 stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, const stencil_machine *machine);
+
+/* Its first half: up to plan->kernel and the GPU of each part, which is what a machine has to be asked about.
+ */
+stencil_status stencil_plan_choose(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_run_options *options, const stencil_machine *machine);
+
+/* A plan for this very machine, whose driver is asked between the halves. */
+stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *problem,
+                                 const stencil_run_options *options, stencil_machine *machine);
 
 /* Runs problem->u (loaded: interior and fixed rims; the other rims are filled here) to its stop; problem->u
  * then holds the result, and *report (zeroed by the caller, destroyed by the caller) says what happened.

@@ -177,7 +177,7 @@ static int plan_all(struct CMUnitTest tests[STRATEGIES_MAX], int rank, bool *ski
         if (large.backend == STENCIL_BACKEND_CPU && found++ % 2 != rank - 2)
             continue;
         const stencil_status status =
-            stencil_plan_make(&large.plan[count], &large.problem, &options, &large.machine);
+            stencil_plan_here(&large.plan[count], &large.problem, &options, &large.machine);
         if (status != STENCIL_OK) {
             printf("%s\n", stencil_error_last()->message);
             *skip = status == STENCIL_NO_MEMORY || status == STENCIL_UNAVAILABLE;

@@ -303,7 +303,7 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
     stencil_report report = {0};
     EXPECT_OK(stencil_problem_resolve(&problem, &spec));
     load_fields(t, r, &problem);
-    EXPECT_OK(stencil_plan_make(&plan, &problem, &options, &machine));
+    EXPECT_OK(stencil_plan_here(&plan, &problem, &options, &machine));
     EXPECT(plan.backend == r->backend, "the plan is for another back-end");
     EXPECT(plan.backend == STENCIL_BACKEND_GPU || plan.threads == r->threads, "the plan has %d threads",
            plan.threads);

@@ -11,6 +11,7 @@
 enum { SEED = 1 };
 
 typedef struct sweep {
+    stencil_machine machine; /* with the kernels of the plans */
     stencil_problem problem;
     stencil_field initial;   /* restored into problem.u before every sample */
     stencil_field reference; /* result of the first timed sample; data NULL until there is one */
@@ -93,7 +94,7 @@ static stencil_status add_strategy(sweep *s, const stencil_bench_options *option
         run.gpu_count = options->gpu_count;
     memcpy(run.gpu, options->gpu, sizeof run.gpu);
     if (why[0] == '\0')
-        TRY(stencil_plan_make(&s->plan[index - s->first_strategy], &s->problem, &run, machine));
+        TRY(stencil_plan_here(&s->plan[index - s->first_strategy], &s->problem, &run, &s->machine));
     return STENCIL_OK;
 }
 
@@ -135,16 +136,16 @@ static stencil_status verify(sweep *s, const char *name, const stencil_report *r
 
 static stencil_status sample_strategy(sweep *s, int strategy, int64_t steps, double *time_s) {
     stencil_report report = {0};
+    const char *name = stencil_strategy_at(s->plan[strategy].strategy).name;
     stencil_parallel_copy(s->problem.u.data, s->initial.data, s->ceiling.bytes, s->ceiling.threads);
     s->problem.stop.steps = s->problem.stop.check_every = steps;
     stencil_status status = stencil_run(&s->problem, &s->plan[strategy], NULL, &report);
     *time_s = report.compute_s;
     if (status == STENCIL_OK && report.steps != steps)
-        status =
-            stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "", "sweep: %s ended after step %lld",
-                              s->plan[strategy].strategy, (long long)report.steps);
+        status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "",
+                                   "sweep: %s ended after step %lld", name, (long long)report.steps);
     if (status == STENCIL_OK && steps == s->steps)
-        status = verify(s, s->plan[strategy].strategy, &report);
+        status = verify(s, name, &report);
     stencil_report_destroy(&report);
     return status;
 }
@@ -212,7 +213,7 @@ static stencil_status measure(sweep *s, const stencil_bench_options *options, co
 
 static stencil_status run(const stencil_bench_options *options, const stencil_machine *machine,
                           stencil_bench_result *result) {
-    sweep s = {0};
+    sweep s = {.machine = *machine};
     const stencil_status status = measure(&s, options, machine, result);
     stencil_problem_destroy(&s.problem);
     stencil_field_destroy(&s.initial);

@@ -99,13 +99,12 @@ static stencil_status queue(stencil_gpu_run *gpu, gate *g, int64_t step) {
 
 /* Waits for a step: for its word, looking now and then whether the stream has failed. */
 static stencil_status wait_for(const stencil_gpu_run *gpu, const gate *g, int64_t step) {
-    enum { POLLS = 20000 };
     if (g->write == NULL) {
         TRY_CUDA(cudaStreamSynchronize(gpu->stream));
         return STENCIL_OK;
     }
     for (uint32_t poll = 1; !stencil_reached(*g->done, (uint32_t)(step + 1)); poll++) {
-        if (poll % POLLS != 0)
+        if (poll % gpu->plan->tuning.word_polls != 0)
             continue;
         sched_yield(); /* there may be fewer cores than GPUs */
         const cudaError_t state = cudaStreamQuery(gpu->stream);
@@ -154,11 +153,8 @@ static stencil_status decide(stencil_gpu_run *gpu, loop *l, int64_t step, bool c
     return STENCIL_OK;
 }
 
-/* Steps between words of thread 0 to the others about the progress and the user's wish to stop, which cost a
- * second barrier. */
-enum { WORD_EVERY = 64 };
-
-/* A failing thread never leaves the others at a barrier: every all_well() is passed by all. */
+/* Now and then thread 0 tells the others about the progress and the user's wish to stop, which costs a second
+ * barrier. A failing thread never leaves the others at a barrier: every all_well() is passed by all. */
 static stencil_status batch_part(stencil_gpu_run *gpu, void *context) {
     loop *l = context;
     gate *g = (gate *)gpu->team->loop + gpu->part;
@@ -170,7 +166,7 @@ static stencil_status batch_part(stencil_gpu_run *gpu, void *context) {
         *g->opened = *g->done = (uint32_t)step;
     while (step < end && !l->stop) {
         const bool check = stencil_schedule_checks(schedule, step + 1),
-                   word = check || (step + 1) % WORD_EVERY == 0 || step + 1 == end;
+                   word = check || (step + 1) % gpu->plan->tuning.word_steps == 0 || step + 1 == end;
         if (status == STENCIL_OK)
             status = make_step(gpu, g, step, !word);
         step++;

@@ -14,20 +14,18 @@ typedef struct team {
     stencil_status status;
 } team;
 
-/* Steps between looks at the host's wishes, which need all threads to agree. */
-enum { POLL_EVERY = 16 };
-
 /* The loop of one thread. */
 static void team_run(stencil_cpu *cpu, const stencil_batch *batch, const stencil_watch *watch,
                      stencil_report *report, team *shared) {
     const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
     const stencil_schedule *schedule = &cpu->schedule;
+    const int64_t poll_every = cpu->plan->poll_every;
     const int64_t end = batch->first + batch->count;
     stencil_reason reason = STENCIL_REASON_NONE;
     double residual = NAN;
     int64_t step = batch->first;
     while (step < end && reason == STENCIL_REASON_NONE) {
-        const bool check = stencil_schedule_checks(schedule, step + 1), poll = (step + 1) % POLL_EVERY == 0;
+        const bool check = stencil_schedule_checks(schedule, step + 1), poll = (step + 1) % poll_every == 0;
         stencil_cpu_advance(cpu, step, check, thread, threads);
         step++;
         /* Named by its step: a slow thread does not take the next word for this one. */

@@ -319,6 +319,32 @@ class Info(CommandTest):
         self.assertEqual(len(info["peers"]), len(info["gpus"]))
         self.assertEqual(info["no_gpu_reason"] == "", len(info["gpus"]) > 0)
 
+    def plan(self, *arguments):
+        text = self.ok("p.h5", "--dry-run", "--no-output", "--json", "-", *arguments).stdout
+        report = json.loads(text)
+        del report["plan"]["memory_bytes"], report["command_line"]
+        return report
+
+    def test_described_machine(self):
+        self.make()
+        self.ok("info", "--json", "m.json")
+        self.assertEqual(self.plan("--machine", "m.json"), self.plan())
+        self.assertEqual(self.plan("--machine", "m.json", "--threads", 1000, "--device", "cpu")["plan"]["threads"], 1000)
+        there = os.path.join(os.path.dirname(os.path.abspath(__file__)), "h200-x8.json")
+        plan = self.plan("--machine", there, "--gpus", 8)["plan"]
+        self.assertEqual(([part["gpu"] for part in plan["parts"]], plan["strategy"]), (list(range(8)), "multi-grid"))
+        self.refused(69, ["this machine has 8"], "p.h5", "--dry-run", "--no-output", "--machine", there, "--gpus", "8,")
+
+    def test_refused_description(self):
+        self.make()
+        run = ("p.h5", "--no-output", "--machine", "m.json")
+        self.refused(64, ["--machine", "--dry-run"], *run)
+        self.refused(66, ["--machine", "m.json"], *run, "--dry-run")
+        for text, wanted in (("{", "no JSON"), ("{}", '"threads"'), ("[]", '"threads"')):
+            with open(self.path("m.json"), "w") as file:
+                file.write(text)
+            self.refused(65, ["--machine", "m.json", wanted], *run, "--dry-run")
+
 
 class Help(CommandTest):
     def test_overview_and_version(self):

@@ -249,7 +249,7 @@ class Json(CommandTest):
                 "--boundary", "fixed,mirror,periodic")
         done = self.ok("p.h5", "--steps", 25, "--rtol", "1e-9", "--atol", "1e-30", "--check-every", 10, "--json", "-", code=2)
         report = json.loads(done.stdout)
-        self.assertEqual(report["schema_version"], 2)
+        self.assertEqual(report["schema_version"], 3)
         self.assertEqual(report["input"], "p.h5")
         self.assertEqual(report["output"], "p.out.h5")
         self.assertEqual(report["command_line"],

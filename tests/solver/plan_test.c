@@ -34,7 +34,7 @@ static void unknown_strategy(void **state) {
 
 static void too_large_for_the_host(void **state) {
     (void)state;
-    stencil_machine machine = {.cpu_threads = 2};
+    stencil_machine machine = {.cpu_threads = 2, .host_available_bytes = INT64_C(1) << 40};
     stencil_problem problem;
     stencil_plan plan;
     problem_of(&problem, "j2d5pt", 1 << 22, 1 << 22);

@@ -1,4 +1,4 @@
-#include "solver/topology.h"
+#include "solver/machine/topology.h"
 
 #include <hwloc.h>
 #include <pthread.h>

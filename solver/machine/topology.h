@@ -1,6 +1,6 @@
 /* Where processors and devices stand, from hwloc. */
-#ifndef STENCIL_SOLVER_TOPOLOGY_H
-#define STENCIL_SOLVER_TOPOLOGY_H
+#ifndef STENCIL_SOLVER_MACHINE_TOPOLOGY_H
+#define STENCIL_SOLVER_MACHINE_TOPOLOGY_H
 
 #include "base/base.h"
 

@@ -1,0 +1,43 @@
+#include "solver/machine/machine.h"
+
+#include <string.h>
+
+const stencil_kernel_attributes *stencil_machine_kernel(const stencil_machine *machine, int gpu,
+                                                        const stencil_kernel *kernel) {
+    const stencil_kernel_attributes *found = NULL;
+    const stencil_gpu *own = &machine->gpu[gpu];
+    for (int i = 0; i < machine->kernel_count; i++) {
+        const stencil_kernel_attributes *row = &machine->kernel[i];
+        const stencil_gpu *other = &machine->gpu[row->gpu];
+        if (row->kernel.shape != kernel->shape || row->kernel.precision != kernel->precision ||
+            row->kernel.sweep != kernel->sweep || row->kernel.barrier != kernel->barrier)
+            continue;
+        if (row->gpu == gpu)
+            return row;
+        if (strcmp(own->name, other->name) == 0 && own->capability == other->capability)
+            found = row;
+    }
+    return found;
+}
+
+bool stencil_tuning_find(stencil_tuning *tuning, const char *gpu) {
+    bool measured = false;
+    *tuning = (stencil_tuning){
+#define STENCIL_TUNED(type, name, value, measured_on, date, figure) .name = value,
+#define STENCIL_TUNED_TOO(name, value, measured_on, date, figure)
+#include "solver/machine/tuning.def"
+#undef STENCIL_TUNED
+#undef STENCIL_TUNED_TOO
+    };
+#define STENCIL_TUNED(type, name, value, measured_on, date, figure)                                          \
+    measured = measured || strcmp(gpu, measured_on) == 0;
+#define STENCIL_TUNED_TOO(name, value, measured_on, date, figure)                                            \
+    if (strcmp(gpu, measured_on) == 0) {                                                                     \
+        tuning->name = value;                                                                                \
+        measured = true;                                                                                     \
+    }
+#include "solver/machine/tuning.def"
+#undef STENCIL_TUNED
+#undef STENCIL_TUNED_TOO
+    return measured;
+}

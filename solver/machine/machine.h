@@ -1,0 +1,80 @@
+/* The description of a machine: all that a plan needs to know of it, so that plans can be made for machines
+ * that are not here. probe.c asks the driver; everything else only reads the description. Works without CUDA
+ * and without a driver ("no GPU"). */
+#ifndef STENCIL_SOLVER_MACHINE_MACHINE_H
+#define STENCIL_SOLVER_MACHINE_MACHINE_H
+
+#include "kernels/table.h"
+
+/* Kernels: all that can be, on two kinds of GPUs. */
+enum { STENCIL_GPUS_MAX = 16, STENCIL_MACHINE_KERNELS_MAX = 2 * STENCIL_KERNEL_KEYS };
+
+typedef struct stencil_gpu {
+    char name[128];
+    char bus_id[32]; /* "0000:3B:00.0" */
+    int sm_count;
+    int capability; /* 90 for 9.0 */
+    int clock_khz;
+    int registers_per_sm, threads_per_sm, blocks_per_sm;
+    int64_t memory_bytes;
+    int64_t free_bytes; /* when a kernel was last asked for; 0: never */
+    int64_t l2_bytes;
+    int64_t shared_per_sm_bytes, shared_per_block_bytes; /* the most that a block can ask for */
+    bool cooperative;
+    bool clusters; /* launches in thread-block clusters */
+} stencil_gpu;
+
+/* What the driver says of a kernel on a GPU. */
+typedef struct stencil_kernel_attributes {
+    stencil_kernel kernel; /* row of the table in the build that asked; without its function */
+    int gpu;
+    bool image;                  /* there is code for this GPU; false: the rest is 0 */
+    int registers, shared_bytes; /* per thread; static, per block */
+    int blocks_per_sm;           /* resident at once */
+    int clusters;                /* of tuning's cluster_blocks, at once; 0 where the barrier needs none */
+} stencil_kernel_attributes;
+
+typedef struct stencil_machine {
+    int gpu_count;
+    stencil_gpu gpu[STENCIL_GPUS_MAX];
+    bool peer[STENCIL_GPUS_MAX][STENCIL_GPUS_MAX]; /* device i can access memory of device j */
+    char no_gpu_reason[160];                       /* why gpu_count is 0; "" otherwise */
+    int driver_version, runtime_version;           /* 13000 for 13.0; 0: none */
+    int cpu_threads;
+    char cpu_isa[16];             /* instruction set that the CPU kernels use: "avx512", "avx2", "baseline" */
+    int64_t cpu_cache_bytes;      /* last-level cache; 0: unknown */
+    int64_t host_available_bytes; /* of memory; 0: unknown, and taken as enough */
+    int kernel_count;
+    stencil_kernel_attributes kernel[STENCIL_MACHINE_KERNELS_MAX]; /* as far as they were asked for */
+} stencil_machine;
+
+/* Looks at the machine, its kernels left out. Fails only on errors of a driver that is there. */
+stencil_status stencil_machine_probe(stencil_machine *machine);
+
+/* Asks the driver for a kernel on a GPU (which loads it: that takes time) and for the memory that is free,
+ * and keeps both in the description. */
+stencil_status stencil_machine_ask_kernel(stencil_machine *machine, int gpu, const stencil_kernel *kernel);
+
+/* The same for every compiled kernel, on one GPU of each kind, as far as there is room. */
+stencil_status stencil_machine_ask_all(stencil_machine *machine);
+
+/* What is known of the kernel of this shape, precision, sweep and barrier: on this GPU, else on one of its
+ * kind (same name and compute capability; the clusters that fit can differ between two of them). NULL:
+ * nothing. */
+const stencil_kernel_attributes *stencil_machine_kernel(const stencil_machine *machine, int gpu,
+                                                        const stencil_kernel *kernel);
+
+/* What was measured, as tuning.def says it. */
+typedef struct stencil_tuning {
+#define STENCIL_TUNED(type, name, value, gpu, date, figure) type name;
+#define STENCIL_TUNED_TOO(name, value, gpu, date, figure)
+#include "solver/machine/tuning.def"
+#undef STENCIL_TUNED
+#undef STENCIL_TUNED_TOO
+} stencil_tuning;
+
+/* The constants for a GPU ("NVIDIA H200"); false: nobody has measured that one, and *tuning is what suits
+ * those that were. */
+bool stencil_tuning_find(stencil_tuning *tuning, const char *gpu);
+
+#endif

@@ -1,0 +1,179 @@
+/* The only place that asks the driver what the machine is. */
+#include "solver/machine/machine.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cuda.h"
+#include "kernels/cpu.h"
+
+/* Last-level cache that one core can fill. The C library's answer is that of a whole socket on some
+ * processors. */
+static int64_t cache_bytes(void) {
+    int64_t bytes = 0;
+    for (int index = 0; index < 8; index++) {
+        char path[96], unit = 0;
+        long long size = 0;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+        FILE *file = fopen(path, "r");
+        if (file == NULL)
+            break;
+        if (fscanf(file, "%lld%c", &size, &unit) == 2 && (unit == 'K' || unit == 'M') && size < 1 << 20) {
+            size *= unit == 'K' ? 1 << 10 : 1 << 20;
+            bytes = size > bytes ? size : bytes;
+        }
+        fclose(file);
+    }
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    if (bytes == 0) {
+        const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+        bytes = l3 > 0 ? l3 : l2 > 0 ? l2 : 0;
+    }
+#endif
+    return bytes;
+}
+
+static void probe_cpu(stencil_machine *machine) {
+    machine->cpu_threads = omp_get_max_threads();
+    snprintf(machine->cpu_isa, sizeof machine->cpu_isa, "%s", stencil_cpu_isa());
+    machine->cpu_cache_bytes = cache_bytes();
+    machine->host_available_bytes = stencil_memory_available_bytes();
+}
+
+#ifdef STENCIL_HAVE_CUDA
+static stencil_status probe_gpu(stencil_gpu *gpu, int device) {
+    struct cudaDeviceProp p;
+    int clusters = 0;
+    TRY_CUDA(cudaGetDeviceProperties(&p, device));
+    snprintf(gpu->name, sizeof gpu->name, "%.120s", p.name);
+    TRY_CUDA(cudaDeviceGetPCIBusId(gpu->bus_id, sizeof gpu->bus_id, device));
+    gpu->sm_count = p.multiProcessorCount;
+    gpu->capability = 10 * p.major + p.minor;
+    gpu->memory_bytes = (int64_t)p.totalGlobalMem;
+    gpu->l2_bytes = p.l2CacheSize;
+    gpu->shared_per_sm_bytes = (int64_t)p.sharedMemPerMultiprocessor;
+    TRY_CUDA(cudaDeviceGetAttribute(&gpu->clock_khz, cudaDevAttrClockRate, device));
+    gpu->shared_per_block_bytes = (int64_t)p.sharedMemPerBlockOptin;
+    gpu->registers_per_sm = p.regsPerMultiprocessor;
+    gpu->threads_per_sm = p.maxThreadsPerMultiProcessor;
+    gpu->blocks_per_sm = p.maxBlocksPerMultiProcessor;
+    gpu->cooperative = p.cooperativeLaunch != 0;
+    TRY_CUDA(cudaDeviceGetAttribute(&clusters, cudaDevAttrClusterLaunch, device));
+    gpu->clusters = clusters != 0;
+    return STENCIL_OK;
+}
+
+static stencil_status probe_gpus(stencil_machine *machine) {
+    int count = 0;
+    /* Parts that share a GPU wait for each other: streams that share a queue of the driver would keep one of
+     * them from starting. The driver reads this once; 8 is its default, 32 the most. */
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+    const cudaError_t state = cudaGetDeviceCount(&count);
+    /* Both answers mean that there is none, whatever the driver calls it. */
+    if (state == cudaErrorNoDevice || state == cudaErrorInsufficientDriver || count == 0) {
+        cudaGetLastError();
+        snprintf(machine->no_gpu_reason, sizeof machine->no_gpu_reason, "%s",
+                 state == cudaErrorInsufficientDriver ? "no NVIDIA driver, or one older than CUDA needs"
+                                                      : "no GPU found");
+        return STENCIL_OK;
+    }
+    TRY_CUDA(state);
+    TRY_CUDA(cudaDriverGetVersion(&machine->driver_version));
+    machine->gpu_count = count < STENCIL_GPUS_MAX ? count : STENCIL_GPUS_MAX;
+    for (int i = 0; i < machine->gpu_count; i++) {
+        TRY(probe_gpu(&machine->gpu[i], i));
+        for (int j = 0; j < machine->gpu_count; j++) {
+            int access = i == j;
+            if (i != j)
+                TRY_CUDA(cudaDeviceCanAccessPeer(&access, i, j));
+            machine->peer[i][j] = access != 0;
+        }
+    }
+    return STENCIL_OK;
+}
+
+/* Clusters that are on the device at once. */
+static stencil_status ask_clusters(int *clusters, const stencil_kernel *kernel, const char *gpu) {
+    stencil_tuning tuning;
+    stencil_tuning_find(&tuning, gpu);
+    const unsigned blocks = (unsigned)tuning.cluster_blocks;
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeClusterDimension,
+                                     .val.clusterDim = {blocks, 1, 1}};
+    const cudaLaunchConfig_t config = {.gridDim = {blocks, 1, 1},
+                                       .blockDim = {STENCIL_BLOCK_THREADS, 1, 1},
+                                       .attrs = &attribute,
+                                       .numAttrs = 1};
+    TRY_CUDA(cudaOccupancyMaxActiveClusters(clusters, kernel->function, &config));
+    return STENCIL_OK;
+}
+
+static stencil_status ask_attributes(stencil_kernel_attributes *row, const stencil_kernel *kernel,
+                                     const char *gpu) {
+    struct cudaFuncAttributes attributes;
+    const cudaError_t state = cudaFuncGetAttributes(&attributes, kernel->function);
+    row->image = state != cudaErrorNoKernelImageForDevice && state != cudaErrorInvalidDeviceFunction;
+    if (!row->image) {
+        cudaGetLastError();
+        return STENCIL_OK;
+    }
+    TRY_CUDA(state);
+    row->registers = attributes.numRegs;
+    row->shared_bytes = (int)attributes.sharedSizeBytes;
+    TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&row->blocks_per_sm, kernel->function,
+                                                           STENCIL_BLOCK_THREADS, 0));
+    return stencil_barriers[kernel->barrier].needs == STENCIL_NEEDS_CLUSTERS
+               ? ask_clusters(&row->clusters, kernel, gpu)
+               : STENCIL_OK;
+}
+
+stencil_status stencil_machine_ask_kernel(stencil_machine *machine, int gpu, const stencil_kernel *kernel) {
+    const stencil_kernel_attributes *known = stencil_machine_kernel(machine, gpu, kernel);
+    size_t free_bytes = 0, total_bytes = 0;
+    TRY_CUDA(cudaSetDevice(gpu));
+    if (known == NULL || known->gpu != gpu) {
+        stencil_kernel_attributes *row = &machine->kernel[machine->kernel_count];
+        CHECK(machine->kernel_count < STENCIL_MACHINE_KERNELS_MAX, INTERNAL,
+              "more than %d kernels in the description of a machine", STENCIL_MACHINE_KERNELS_MAX);
+        *row = (stencil_kernel_attributes){.kernel = *kernel, .gpu = gpu};
+        row->kernel.function = NULL;
+        TRY(ask_attributes(row, kernel, machine->gpu[gpu].name));
+        machine->kernel_count++;
+    }
+    TRY_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
+    machine->gpu[gpu].free_bytes = (int64_t)free_bytes;
+    return STENCIL_OK;
+}
+#else
+stencil_status stencil_machine_ask_kernel(stencil_machine *machine, int gpu, const stencil_kernel *kernel) {
+    (void)machine, (void)kernel;
+    FAIL(UNAVAILABLE, "GPU %d: built without CUDA", gpu);
+}
+#endif
+
+stencil_status stencil_machine_ask_all(stencil_machine *machine) {
+    for (int gpu = 0; gpu < machine->gpu_count; gpu++)
+        for (int i = 0; i < STENCIL_KERNEL_KEYS; i++) {
+            const stencil_kernel key = stencil_kernel_key(i),
+                                 *kernel =
+                                     stencil_kernel_find(key.shape, key.precision, key.sweep, key.barrier);
+            if (kernel != NULL && machine->kernel_count < STENCIL_MACHINE_KERNELS_MAX &&
+                stencil_barriers[kernel->barrier].capability <= machine->gpu[gpu].capability &&
+                stencil_machine_kernel(machine, gpu, kernel) == NULL)
+                TRY(stencil_machine_ask_kernel(machine, gpu, kernel));
+        }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_machine_probe(stencil_machine *machine) {
+    *machine = (stencil_machine){0};
+    probe_cpu(machine);
+#ifdef STENCIL_HAVE_CUDA
+    TRY_CUDA(cudaRuntimeGetVersion(&machine->runtime_version));
+    return probe_gpus(machine);
+#else
+    snprintf(machine->no_gpu_reason, sizeof machine->no_gpu_reason, "built without CUDA");
+    return STENCIL_OK;
+#endif
+}

@@ -1,0 +1,194 @@
+/* Plans for one, two, four and eight H200 on a machine that has none, from a description in a file: argv[1].
+ * Its registers are those of version 0.2.0, nvcc 13.0. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "app/json.h"
+#include "app/machine_file.h"
+#include "solver/run.h"
+
+static const char *file_name;
+static stencil_machine h200;
+
+typedef struct wanted {
+    const char *stencil;
+    stencil_precision precision;
+    int64_t extent; /* along every axis */
+    const char *sync;
+    int gpus;
+    stencil_halo_mode halo;
+    int cut[3];
+    int64_t tile[3];
+    int block_x, blocks_per_sm, registers, first_grid, last_grid;
+} wanted;
+
+static const wanted plans[] = {
+#define F32     STENCIL_FLOAT32
+#define F64     STENCIL_FLOAT64
+#define PEER    STENCIL_HALO_PEER
+#define STAMPED STENCIL_HALO_STAMPED
+    /* A launch has a block for each tile. Marches of 8; shorter ones where 8 would leave multiprocessors
+       idle. */
+    {"j2d5pt", F32, 4096, "relaunch", 1, PEER, {1, 1, 1}, {1, 16, 512}, 128, 4, 61, 0, 0},
+    {"j2d5pt", F64, 256, "relaunch", 1, PEER, {1, 1, 1}, {1, 2, 256}, 128, 4, 64, 0, 0},
+    /* Persistent: as many as are resident, or one for each tile. */
+    {"j2d5pt", F32, 4096, "central", 1, PEER, {1, 1, 1}, {1, 64, 128}, 32, 3, 80, 396, 396},
+    {"j2d5pt", F32, 256, "central", 1, PEER, {1, 1, 1}, {1, 8, 128}, 32, 3, 80, 64, 64},
+    {"j2d5pt", F64, 8192, "grid", 1, PEER, {1, 1, 1}, {1, 32, 128}, 64, 2, 128, 264, 264},
+    {"j2d5pt", F32, 256, "cluster", 1, PEER, {1, 1, 1}, {1, 8, 128}, 32, 3, 80, 64, 64},
+    {"j2d5pt", F32, 4096, "cluster", 1, PEER, {1, 1, 1}, {1, 64, 128}, 32, 3, 80, 392, 392},
+    /* Stamped edges up to 65536 words, and while a part's fields are within L2. */
+    {"j2d5pt", F32, 4096, "neighbor", 2, PEER, {1, 2, 1}, {1, 64, 128}, 32, 3, 80, 396, 396},
+    {"j2d5pt", F32, 4096, "neighbor", 4, STAMPED, {1, 4, 1}, {1, 64, 128}, 32, 2, 116, 264, 264},
+    {"j2d5pt", F32, 4096, "neighbor", 8, STAMPED, {1, 8, 1}, {1, 64, 128}, 32, 2, 116, 256, 256},
+    {"j2d5pt", F32, 16384, "neighbor", 8, PEER, {1, 8, 1}, {1, 64, 128}, 32, 3, 80, 396, 396},
+    {"j3d7pt", F32, 512, "neighbor", 4, PEER, {2, 2, 1}, {8, 2, 512}, 128, 3, 80, 396, 396},
+    {"j3d7pt", F64, 512, "multi-grid", 8, PEER, {4, 2, 1}, {8, 2, 256}, 128, 2, 128, 264, 264},
+    {"j2d25pt", F64, 2048, "openmp", 4, PEER, {1, 4, 1}, {1, 32, 128}, 64, 2, 118, 0, 0},
+};
+
+static void problem_of(stencil_problem *problem, const char *stencil, stencil_precision precision,
+                       int64_t extent) {
+    stencil_spec spec;
+    stencil_spec_init(&spec);
+    spec.rank = stencil_shape_find(stencil)->rank;
+    for (int axis = 0; axis < spec.rank; axis++)
+        spec.extent[axis] = extent;
+    spec.precision = precision;
+    snprintf(spec.stencil, sizeof spec.stencil, "%s", stencil);
+    assert_int_equal(stencil_problem_resolve(problem, &spec), STENCIL_OK);
+}
+
+static stencil_status plan_of(stencil_plan *plan, const wanted *w, const stencil_machine *machine) {
+    stencil_problem problem;
+    stencil_run_options options = {.sync = w->sync, .backend = STENCIL_BACKEND_GPU, .gpu_count = w->gpus};
+    for (int i = 0; i < w->gpus; i++)
+        options.gpu[i] = i;
+    problem_of(&problem, w->stencil, w->precision, w->extent);
+    return stencil_plan_make(plan, &problem, &options, machine);
+}
+
+static void expect_plan(const wanted *w) {
+    const int64_t bytes = 2 * (int64_t)stencil_precision_bytes(w->precision);
+    stencil_plan plan;
+    int64_t all = 0;
+    int parts = 1;
+    if (plan_of(&plan, w, &h200) != STENCIL_OK)
+        fail_msg("%s", stencil_error_last()->message);
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        assert_int_equal(plan.cut.count[axis], w->cut[axis]);
+        assert_int_equal(plan.tile[axis], w->tile[axis]);
+        parts *= w->cut[axis];
+    }
+    assert_int_equal(plan.cut.parts, parts);
+    assert_string_equal(stencil_strategy_at(plan.strategy).name, w->sync);
+    assert_int_equal(plan.halo, w->halo);
+    assert_int_equal(plan.kernel.sweep, w->halo == STAMPED ? STENCIL_SWEEP_stamped : STENCIL_SWEEP_stream);
+    assert_int_equal(plan.block_x, w->block_x);
+    assert_int_equal(plan.block_x * plan.block_y, STENCIL_BLOCK_THREADS);
+    assert_int_equal(plan.blocks_per_sm, w->blocks_per_sm);
+    assert_int_equal(plan.registers, w->registers);
+    for (int p = 0; p < parts; p++) {
+        const stencil_part_plan *part = &plan.part[p];
+        const int grid = p == 0 ? w->first_grid : p == parts - 1 ? w->last_grid : part->grid_blocks;
+        assert_int_equal(part->gpu, p);
+        assert_int_equal(part->grid_blocks, grid > 0 ? grid : part->tile_count);
+        all += part->n[0] * part->n[1] * part->n[2];
+    }
+    /* Both buffers of the largest part, its ghost cells and residuals beside them. */
+    assert_true(plan.device_bytes > bytes * all / parts &&
+                plan.device_bytes < 2 * bytes * all / parts + (4 << 20));
+    assert_int_equal(plan.device_available_bytes, h200.gpu[0].memory_bytes);
+    assert_int_equal(plan.notes.count, 0);
+}
+
+static void h200_plans(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+        print_message("%s %lld %s on %d\n", plans[i].stencil, (long long)plans[i].extent, plans[i].sync,
+                      plans[i].gpus);
+        expect_plan(&plans[i]);
+    }
+}
+
+/* 200000 x 200000 in float64: 298 GiB a buffer. */
+static void memory_of_all(void **state) {
+    (void)state;
+    wanted w = {.stencil = "j2d5pt", .precision = F64, .extent = 200000, .sync = "multi-grid", .gpus = 4};
+    stencil_plan plan;
+    assert_int_equal(plan_of(&plan, &w, &h200), STENCIL_NO_MEMORY);
+    assert_non_null(strstr(stencil_error_last()->message, "of memory on GPU 0"));
+    w.gpus = 8;
+    assert_int_equal(plan_of(&plan, &w, &h200), STENCIL_OK);
+}
+
+static void without_links(void **state) {
+    (void)state;
+    stencil_machine machine = h200;
+    stencil_plan plan;
+    wanted w = {.stencil = "j2d5pt", .precision = F32, .extent = 1024, .sync = "neighbor", .gpus = 2};
+    machine.peer[0][1] = machine.peer[1][0] = false;
+    assert_int_equal(plan_of(&plan, &w, &machine), STENCIL_UNAVAILABLE);
+    w.sync = "openmp";
+    assert_int_equal(plan_of(&plan, &w, &machine), STENCIL_OK);
+    assert_int_equal(plan.halo, STENCIL_HALO_COPY);
+    assert_non_null(strstr(plan.notes.line[0], "halos go through the host"));
+}
+
+/* One that nobody has measured, an old one, one without code, one that was not asked about its kernels. */
+static void other_gpus(void **state) {
+    (void)state;
+    stencil_machine machine = h200;
+    stencil_plan plan;
+    stencil_tuning tuning;
+    wanted w = {.stencil = "j2d5pt", .precision = F32, .extent = 1024, .sync = "cluster", .gpus = 1};
+    assert_true(stencil_tuning_find(&tuning, h200.gpu[0].name));
+    snprintf(machine.gpu[0].name, sizeof machine.gpu[0].name, "Other");
+    assert_false(stencil_tuning_find(&tuning, machine.gpu[0].name));
+    assert_int_equal(plan_of(&plan, &w, &machine), STENCIL_OK);
+    assert_int_equal(plan.notes.count, 1);
+    assert_non_null(strstr(plan.notes.line[0], "nothing was measured on Other"));
+    machine.gpu[0].capability = 80;
+    assert_int_equal(plan_of(&plan, &w, &machine), STENCIL_UNAVAILABLE);
+    w.sync = "central";
+    for (int i = 0; i < machine.kernel_count; i++)
+        machine.kernel[i].image = false;
+    assert_int_equal(plan_of(&plan, &w, &machine), STENCIL_UNAVAILABLE);
+    assert_non_null(strstr(stencil_error_last()->message, "CMAKE_CUDA_ARCHITECTURES=80"));
+    machine.kernel_count = 0;
+    const stencil_kernel *compiled =
+        stencil_kernel_find(STENCIL_SHAPE_j2d5pt, F32, STENCIL_SWEEP_stream, STENCIL_BARRIER_central);
+    assert_int_equal(plan_of(&plan, &w, &machine), compiled != NULL ? STENCIL_OK : STENCIL_UNAVAILABLE);
+    if (compiled != NULL)
+        assert_int_equal(plan.blocks_per_sm, compiled->blocks);
+}
+
+/* What is read is what would be written. */
+static void round_trip(void **state) {
+    (void)state;
+    static const char *const names[] = {"cpu", "cuda", "no_gpu_reason", "peers", "kernels"};
+    json_t *file = NULL, *written = json_object();
+    assert_int_equal(json_read(file_name, &file), STENCIL_OK);
+    machine_write(&h200, written);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_true(json_equal(json_object_get(written, names[i]), json_object_get(file, names[i])));
+    assert_int_equal(json_array_size(json_object_get(written, "gpus")), 8);
+    json_decref(file);
+    json_decref(written);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(h200_plans), cmocka_unit_test(memory_of_all), cmocka_unit_test(without_links),
+        cmocka_unit_test(other_gpus), cmocka_unit_test(round_trip),
+    };
+    if (argc != 2 || machine_read(&h200, file_name = argv[1]) != STENCIL_OK) {
+        fprintf(stderr, "%s\n", argc == 2 ? stencil_error_last()->message : "usage: machine_test FILE");
+        return 1;
+    }
+    return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
+}
