@@ -93,6 +93,9 @@ static void print_info(FILE *out, const stencil_machine *machine) {
     print_gpus(out, machine);
     print_peers(out, machine);
     print_strategies(out, machine);
+    fputs("\nSweeps (--sweep)\n", out);
+    for (const stencil_sweep_info *info = stencil_sweep_infos; info->name != NULL; info++)
+        fprintf(out, "  %-13s %s\n", info->name, info->summary);
     fputs("\nStencils (--stencil)\n", out);
     for (int i = 0; i < STENCIL_SHAPE_COUNT; i++)
         fprintf(out, "  %-13s %2d points: %s\n", stencil_shapes[i].name, stencil_shapes[i].point_count,
@@ -147,6 +150,13 @@ static json_t *strategies_json(const stencil_machine *machine) {
     return array;
 }
 
+static json_t *sweeps_json(void) {
+    json_t *array = json_array();
+    for (const stencil_sweep_info *info = stencil_sweep_infos; info->name != NULL; info++)
+        json_array_append_new(array, json_pack("{s:s, s:s}", "name", info->name, "summary", info->summary));
+    return array;
+}
+
 static json_t *stencils_json(void) {
     json_t *array = json_array();
     for (int i = 0; i < STENCIL_SHAPE_COUNT; i++) {
@@ -159,14 +169,14 @@ static json_t *stencils_json(void) {
 }
 
 static json_t *info_json(const stencil_machine *machine) {
-    return json_pack("{s:i, s:s, s:{s:i, s:s, s:I, s:I}, s:{s:i, s:i}, s:o, s:s, s:o, s:o, s:o}",
+    return json_pack("{s:i, s:s, s:{s:i, s:s, s:I, s:I}, s:{s:i, s:i}, s:o, s:s, s:o, s:o, s:o, s:o}",
                      "schema_version", 1, "version", STENCIL_VERSION, "cpu", "threads", machine->cpu_threads,
                      "isa", machine->cpu_isa, "cache_bytes", (json_int_t)machine->cpu_cache_bytes,
                      "memory_available_bytes", (json_int_t)stencil_memory_available_bytes(), "cuda",
                      "driver_version", machine->driver_version, "runtime_version", machine->runtime_version,
                      "gpus", gpus_json(machine), "no_gpu_reason", machine->no_gpu_reason, "peers",
-                     peers_json(machine), "strategies", strategies_json(machine), "stencils",
-                     stencils_json());
+                     peers_json(machine), "strategies", strategies_json(machine), "sweeps", sweeps_json(),
+                     "stencils", stencils_json());
 }
 
 static stencil_status info_run(const invocation *call, int *exit_code) {

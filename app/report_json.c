@@ -52,10 +52,10 @@ static json_t *plan_json(const run_record *run) {
     const int first = STENCIL_AXES - run->problem->rank;
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     return json_pack(
-        "{s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, s:{s:I, s:I, s:I, s:I}}",
-        "strategy", plan->strategy, "backend", gpu ? "gpu" : "cpu", "kernel", plan->kernel, "note",
-        json_text(plan->note), "threads", plan->threads, "stores",
-        gpu ? json_null() : json_string(stencil_stores_names[plan->stores]), "parts",
+        "{s:s, s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, s:{s:I, s:I, s:I, s:I}}",
+        "strategy", plan->strategy, "sweep", stencil_sweep_infos[plan->sweep].name, "backend",
+        gpu ? "gpu" : "cpu", "kernel", plan->kernel, "note", json_text(plan->note), "threads", plan->threads,
+        "stores", gpu ? json_null() : json_string(stencil_stores_names[plan->stores]), "parts",
         parts_json(plan, run->problem->rank), "halo", stencil_halo_names[plan->halo], "overlap",
         plan->overlap, "block", plan->block_x, plan->block_y, "tile",
         json_integers(plan->tile + first, run->problem->rank), "registers", plan->registers, "blocks_per_sm",

@@ -8,6 +8,13 @@
 #include "kernels/residual.h"
 #include "sync/barrier.h"
 
+typedef enum stencil_sweep_id {
+#define STENCIL_SWEEP(name, exchanges, text) STENCIL_SWEEP_##name,
+#include "kernels/sweeps.def"
+#undef STENCIL_SWEEP
+    STENCIL_SWEEP_COUNT
+} stencil_sweep_id;
+
 /* Sides of an axis, and directions: where a copy of an edge cell stands, seen from the part that owns the
  * cell. A direction has one of -1, 0, 1 per axis; 0 along all axes is the part itself. */
 enum { STENCIL_LOW, STENCIL_HIGH, STENCIL_SIDES, STENCIL_DIRECTIONS = 27, STENCIL_HERE = 13 };

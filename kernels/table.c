@@ -20,21 +20,22 @@ static const stencil_kernel *rows_of(stencil_shape_id shape) {
 }
 
 const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precision precision,
-                                          stencil_sweep_id sweep, stencil_barrier_id barrier) {
+                                          stencil_sweep_id sweep, stencil_exchange_id exchange,
+                                          stencil_barrier_id barrier) {
     const stencil_kernel *row = rows_of(shape);
     if (row == NULL)
         return NULL;
-    for (const stencil_kernel *end =
-             row + STENCIL_SWEEP_COUNT * STENCIL_BARRIER_COUNT * STENCIL_PRECISION_COUNT;
-         row < end; row++)
-        if (row->precision == precision && row->sweep == sweep && row->barrier == barrier)
+    for (const stencil_kernel *end = row + STENCIL_KERNEL_ROWS; row < end; row++)
+        if (row->precision == precision && row->sweep == sweep && row->exchange == exchange &&
+            row->barrier == barrier)
             return row->function != NULL ? row : NULL;
     return NULL;
 }
 #else
 const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precision precision,
-                                          stencil_sweep_id sweep, stencil_barrier_id barrier) {
-    (void)shape, (void)precision, (void)sweep, (void)barrier;
+                                          stencil_sweep_id sweep, stencil_exchange_id exchange,
+                                          stencil_barrier_id barrier) {
+    (void)shape, (void)precision, (void)sweep, (void)exchange, (void)barrier;
     return NULL;
 }
 

@@ -265,8 +265,15 @@ static void sweep_rows(const stencil_cpu *cpu, const work *w, rows which, int pa
                 continue;
             }
         }
-        cpu->sweep(d, w->step % 2 != 0, first, end, w->streaming, w->check ? d->chunk + d->chunk_first : NULL,
-                   cpu->schedule.norm);
+        const stencil_cpu_pass pass = {.sweep = cpu->plan->sweep,
+                                       .from = w->step % 2 != 0,
+                                       .first = first,
+                                       .last = end,
+                                       .weights = &d->weights,
+                                       .streaming = w->streaming,
+                                       .chunk = w->check ? d->chunk + d->chunk_first : NULL,
+                                       .norm = cpu->schedule.norm};
+        cpu->sweep(d, &pass);
         first = end;
     }
 }

@@ -52,7 +52,8 @@ typedef enum stencil_stores {
 extern const char *const stencil_stores_names[STENCIL_STORES_COUNT]; /* "cached", "streaming", "tried" */
 
 typedef struct stencil_run_options {
-    const char *sync; /* name of a strategy; NULL: "relaunch" */
+    const char *sync;  /* name of a strategy; NULL: "relaunch" */
+    const char *sweep; /* name of a sweep; NULL: the first one */
     stencil_backend backend;
     int gpu_count;              /* 0: not asked for */
     int gpu[STENCIL_PARTS_MAX]; /* one part each; an ordinal that comes several times shares its
@@ -79,6 +80,13 @@ stencil_strategy_info stencil_strategy_at(int index);
 /* "" when strategy `index` can run on that backend of this machine, else why it cannot. */
 const char *stencil_strategy_unavailable(int index, stencil_backend backend, const stencil_machine *machine);
 
+/* One row per sweep, in the order of stencil_sweep_id, and one with the name NULL. */
+typedef struct stencil_sweep_info {
+    const char *name;
+    const char *summary;
+} stencil_sweep_info;
+extern const stencil_sweep_info stencil_sweep_infos[];
+
 /* What one part of a run is given. */
 typedef struct stencil_part_plan {
     int gpu;                /* device ordinal */
@@ -91,6 +99,7 @@ typedef struct stencil_part_plan {
 /* What a run will do. */
 typedef struct stencil_plan {
     char strategy[32];
+    stencil_sweep_id sweep;
     stencil_backend backend;    /* CPU or GPU */
     char note[256];             /* one line for the user ("no GPU (…): using the CPU"), or "" */
     int threads;                /* CPU threads */
@@ -109,7 +118,7 @@ typedef struct stencil_plan {
     int blocks_per_sm;                /* resident at once */
     int64_t host_bytes, device_bytes; /* needed, fields included; on the device that needs most */
     int64_t host_available_bytes, device_available_bytes;
-    char kernel[96]; /* stencil, precision, sweep, barrier */
+    char kernel[96]; /* stencil, precision, sweep, barrier, exchange where it is not that of a single part */
 } stencil_plan;
 
 /* Chooses backend, devices, cut, kernel and launch shape; allocates nothing. With several parts strategy

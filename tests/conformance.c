@@ -2,10 +2,10 @@
  *
  *   test_conformance cpu|gpu [PATTERN]     PATTERN: only tests whose name matches, such as "j2d5pt*"
  *
- * The matrix runs every strategy × named point set × precision with every boundary (three pure, three mixed
- * per axis) × size (no multiple of anything; as small as the stencil allows; rows longer than a block) ×
- * {default weights, random weights and a source} × steps 0, 1, 2, 7. At 7 steps all pairs of check_every 1, 3
- * and norm l2, max are run; at fewer steps the pairs take turns. So do, over all runs, the thread counts 2,
+ * The matrix runs every strategy × sweep × named point set × precision with every boundary (three pure, three
+ * mixed per axis) × size (no multiple of anything; as small as the stencil allows; rows longer than a block)
+ * × {default weights, random weights and a source} × steps 0, 1, 2, 7. At 7 steps all pairs of check_every 1,
+ * 3 and norm l2, max are run; at fewer steps the pairs take turns. So do, over all runs, the thread counts 2,
  * 1, 3 of the CPU, and the machine as it is and one with a tiny cache and a single multiprocessor (fields
  * that stream past the cache, blocks with several tiles). Products that cannot interact are not multiplied
  * out: weights and source are both data of the same update. */
@@ -54,22 +54,30 @@ static trial_run run_of(int strategy, int64_t steps, int pair) {
                        .atol = NAN};
 }
 
-/* A trial with all strategies, steps and residual settings. */
+/* A trial with all steps and residual settings; these take turns for sweeps other than the default. */
+static void run_with(const trial *t, const oracle_trace *trace, int strategy, int sweep) {
+    for (int64_t steps = 0; steps <= 2; steps++) {
+        trial_run r = run_of(strategy, steps, here.turn % 4);
+        r.sweep = sweep;
+        if (sweep == 0 || steps == here.turn % 3)
+            trial_expect(t, trace, &r);
+    }
+    for (int pair = 0; pair < 4; pair++) {
+        trial_run r = run_of(strategy, MATRIX_STEPS, pair);
+        r.sweep = sweep;
+        if (sweep == 0 || pair == here.turn / 2 % 4)
+            trial_expect(t, trace, &r);
+    }
+}
+
+/* A trial with all strategies and sweeps. */
 static void run_trial(const trial *t) {
     oracle_trace trace;
     oracle_trace_make(&trace, &t->oracle, t->initial, MATRIX_STEPS);
-    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
-        if (!runs_here(strategy))
-            continue;
-        for (int64_t steps = 0; steps <= 2; steps++) {
-            const trial_run r = run_of(strategy, steps, here.turn % 4);
-            trial_expect(t, &trace, &r);
-        }
-        for (int pair = 0; pair < 4; pair++) {
-            const trial_run r = run_of(strategy, MATRIX_STEPS, pair);
-            trial_expect(t, &trace, &r);
-        }
-    }
+    for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL; sweep++)
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+            if (runs_here(strategy))
+                run_with(t, &trace, strategy, sweep);
     oracle_trace_destroy(&trace);
 }
 

@@ -101,12 +101,13 @@ void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source) {
 
 static const char *case_text(const trial *t, const trial_run *r) {
     static char text[512];
-    int at = snprintf(text, sizeof text, "%s on the %s, %s, %s,", stencil_strategy_at(r->strategy).name,
-                      r->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
-                      t->spec.stencil[0] != '\0'          ? t->spec.stencil
-                      : t->spec.kind != STENCIL_KIND_NONE ? stencil_kind_names[t->spec.kind]
-                                                          : "custom points",
-                      stencil_precision_name(t->spec.precision));
+    int at =
+        snprintf(text, sizeof text, "%s, sweep %s, on the %s, %s, %s,", stencil_strategy_at(r->strategy).name,
+                 stencil_sweep_infos[r->sweep].name, r->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
+                 t->spec.stencil[0] != '\0'          ? t->spec.stencil
+                 : t->spec.kind != STENCIL_KIND_NONE ? stencil_kind_names[t->spec.kind]
+                                                     : "custom points",
+                 stencil_precision_name(t->spec.precision));
     for (int i = 0; i < t->spec.rank; i++)
         at += snprintf(text + at, sizeof text - (size_t)at, "%s%s", i == 0 ? " boundary " : ",",
                        stencil_boundary_names[t->spec.boundary[i]]);
@@ -287,6 +288,7 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
             machine.gpu[i].sm_count += r->gpu[p] == i;
     }
     stencil_run_options options = {.sync = stencil_strategy_at(r->strategy).name,
+                                   .sweep = stencil_sweep_infos[r->sweep].name,
                                    .backend = r->backend,
                                    .cut = {r->cut[0], r->cut[1], r->cut[2]},
                                    .halo = r->halo,
@@ -307,7 +309,8 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
     EXPECT(plan.backend == r->backend, "the plan is for another back-end");
     EXPECT(plan.backend == STENCIL_BACKEND_GPU || plan.threads == r->threads, "the plan has %d threads",
            plan.threads);
-    EXPECT(plan.backend == STENCIL_BACKEND_GPU || !r->small || plan.stores == STENCIL_STORES_STREAMING,
+    EXPECT(plan.backend == STENCIL_BACKEND_GPU || !r->small || r->sweep != 0 ||
+               plan.stores == STENCIL_STORES_STREAMING,
            "the plan stays in the cache");
     if (plan.backend == STENCIL_BACKEND_CPU && r->tries)
         plan.stores = STENCIL_STORES_TRIED;

@@ -19,6 +19,7 @@ typedef struct trial_run {
     const stencil_machine *machine;
     stencil_backend backend;
     int strategy;
+    int sweep;   /* 0: the default */
     int threads; /* of the CPU back-end */
     bool small;  /* as on a machine with next to no cache and GPUs of one multiprocessor: fields are larger
                     than the cache, blocks have several tiles */
