@@ -110,18 +110,6 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         launched_step<Sweep, false>(s, from, nullptr);
 }
 
-/* The cells of this block in the step that follows `step` steps. */
-template <class Sweep>
-__device__ __forceinline__ void make_step(const stencil_sweep &s, const tile_start &start, int from,
-                                          bool check, uint32_t set) {
-    const launch_weights<typename Sweep::cell> weights;
-    const stencil_domain &d = s.domain;
-    if (check)
-        resident_step<Sweep, true>(s, weights, start, from, d.chunk + d.chunk_first + set * d.chunk_set);
-    else
-        resident_step<Sweep, false>(s, weights, start, from, nullptr);
-}
-
 /* From this block's cells of `step` to those of the next one; `all`: nobody passes before all have arrived.
  * false: somebody has given up, and the host reads the alarm. */
 template <class T, bool Ll, class Barrier>
@@ -175,9 +163,12 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         const int from = (int)(step & 1);
         step++;
         const bool check = --to_check == 0 || step == s.schedule.check_step;
-        make_step<Sweep>(s, start, from, check, set);
-        if (check)
+        if (check) {
+            resident_step<Sweep, true>(s, start, from, d.chunk + d.chunk_first + set * d.chunk_set);
             to_check = s.schedule.check_every;
+        } else {
+            resident_step<Sweep, false>(s, start, from, nullptr);
+        }
         const bool poll = --to_poll == 0;
         if (poll && is_speaker())
             relay_interrupt(s, step);

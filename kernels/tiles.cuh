@@ -3,7 +3,6 @@
 #define STENCIL_KERNELS_TILES_CUH
 
 #include "kernels/sweep.h"
-#include "kernels/vector.cuh"
 
 namespace stencil {
 
@@ -32,30 +31,21 @@ __device__ __forceinline__ tile_start start_of(const stencil_sweep &s) {
     return {first, last, count, {tile_at(s, first), tile_at(s, last)}};
 }
 
-/* The weights of a launch, in the parameters of the kernel, where an instruction takes them as operands. A
- * sweep asks for them where it uses them: a pointer that lives longer costs registers. */
-template <class T> struct launch_weights {
-    __device__ __forceinline__ const T *of(const stencil_sweep &s) const {
-        return weights_of<T>(s.domain.weights);
-    }
-};
-
 /* The tile of this block in a launch of its own. */
 template <class Sweep, bool Check>
 __device__ __forceinline__ void launched_step(const stencil_sweep &s, int from, double *chunk) {
     const uint32_t last = s.tile_count[0] * s.tile_count[1] * s.tile_count[2] - 1;
-    Sweep::template tile<Check>(s, launch_weights<typename Sweep::cell>(),
-                                tile_at(s, from ? last - blockIdx.x : blockIdx.x), from, chunk);
+    Sweep::template tile<Check>(s, tile_at(s, from ? last - blockIdx.x : blockIdx.x), from, chunk);
 }
 
 /* All tiles of this block for the step from buffer `from` to the other one. */
-template <class Sweep, bool Check, class Weights>
-__device__ __forceinline__ void resident_step(const stencil_sweep &s, const Weights &weights,
-                                              const tile_start &start, int from, double *chunk) {
+template <class Sweep, bool Check>
+__device__ __forceinline__ void resident_step(const stencil_sweep &s, const tile_start &start, int from,
+                                              double *chunk) {
     tile_place t = start.place[from];
     uint32_t i = from ? start.last : start.first;
     for (uint32_t left = start.count; left > 0;) {
-        Sweep::template tile<Check>(s, weights, t, from, chunk);
+        Sweep::template tile<Check>(s, t, from, chunk);
         if (--left == 0)
             break;
         i = from ? i - gridDim.x : i + gridDim.x;

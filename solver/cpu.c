@@ -147,6 +147,14 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     return STENCIL_OK;
 }
 
+static stencil_status create_cycle(stencil_cpu *cpu, const stencil_problem *problem) {
+    cpu->cycle = malloc((size_t)cpu->cycle_length * sizeof *cpu->cycle);
+    CHECK(cpu->cycle != NULL, NO_MEMORY, "no memory for the weights");
+    for (int set = 0; set < cpu->cycle_length; set++)
+        stencil_weights_round(&cpu->cycle[set], problem, set);
+    return STENCIL_OK;
+}
+
 static stencil_status create_stores(stencil_cpu *cpu) {
     void *memory = NULL;
     TRY(stencil_memory_alloc(&memory, cpu->threads * (int64_t)sizeof *cpu->stores, "the threads"));
@@ -161,6 +169,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, co
         .plan = plan,
         .threads = plan->threads,
         .sweep = stencil_cpu_sweep_find(problem->shape->id, problem->precision),
+        .cycle_length = problem->cycle.length,
         .barrier = plan->barrier,
         .disturbance = plan->patience.disturbance,
     };
@@ -168,6 +177,8 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, co
         cpu->disturbance.absent = stencil_share_owner((uint32_t)plan->cut.parts, (uint32_t)plan->threads,
                                                       cpu->disturbance.absent_part - 1);
     stencil_status status = create(cpu, problem);
+    if (status == STENCIL_OK)
+        status = create_cycle(cpu, problem);
     if (status == STENCIL_OK)
         status = create_stores(cpu);
     if (status == STENCIL_OK) {
@@ -216,6 +227,7 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
     stencil_neighbors_destroy(&cpu->neighbors);
     free(cpu->fold);
     free(cpu->halo);
+    free(cpu->cycle);
     free(cpu->state.words);
     free(cpu->stores);
     *cpu = (stencil_cpu){0};
@@ -269,7 +281,7 @@ static void sweep_rows(const stencil_cpu *cpu, const work *w, rows which, int pa
                                        .from = w->step % 2 != 0,
                                        .first = first,
                                        .last = end,
-                                       .weights = &d->weights,
+                                       .weights = &cpu->cycle[w->step % cpu->cycle_length],
                                        .streaming = w->streaming,
                                        .chunk = w->check ? d->chunk + d->chunk_first : NULL,
                                        .norm = cpu->schedule.norm};

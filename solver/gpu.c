@@ -281,6 +281,9 @@ stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *pl
         for (int q = 0; q < team->parts; q++)
             team->part[p].shared =
                 team->part[p].shared || (p != q && team->part[p].device == team->part[q].device);
+    team->cycle_length = problem->cycle.length;
+    for (int set = 0; set < team->cycle_length; set++)
+        stencil_weights_round(&team->cycle[set], problem, set);
     share_chunks(team, problem);
     const stencil_status status = create_all(team, problem);
     if (status != STENCIL_OK)
@@ -297,11 +300,11 @@ stencil_status stencil_gpu_finish(stencil_gpu_team *team, stencil_problem *probl
 }
 
 static void destroy_part(stencil_gpu_run *gpu) {
-    void *const device[] = {
-        gpu->u[0],       gpu->u[1],     gpu->b,     gpu->chunk,         gpu->fold,
-        gpu->history,    gpu->control,  gpu->span,  gpu->barrier_words, gpu->neighbor_first,
-        gpu->neighbor,   gpu->announce, gpu->peers, gpu->inbox,         gpu->push_first,
-        gpu->pull_first, gpu->push,     gpu->pull};
+    void *const device[] = {gpu->u[0],          gpu->u[1],           gpu->b,          gpu->chunk,
+                            gpu->fold,          gpu->history,        gpu->control,    gpu->span,
+                            gpu->barrier_words, gpu->neighbor_first, gpu->neighbor,   gpu->announce,
+                            gpu->peers,         gpu->inbox,          gpu->push_first, gpu->pull_first,
+                            gpu->push,          gpu->pull,           gpu->cycle};
     const cudaEvent_t event[] = {gpu->begin,      gpu->end,     gpu->step_done,
                                  gpu->edges_done, gpu->made[0], gpu->made[1]};
     cudaSetDevice(gpu->device);

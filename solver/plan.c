@@ -341,6 +341,13 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
      * step. */
     const double cells = (double)largest.n[0] * (double)largest.n[1] * (double)largest.n[2];
     plan->poll_every = (int32_t)(1e-3 / (2e-6 + 16.0 * cells / 4e12)) + 1;
+    /* Weights are parameters of a launch: taken from memory they cost the sweep registers that it does not
+     * have. */
+    if (problem->cycle.length > 1)
+        plan->patience.steps_per_launch = 1;
+    const int64_t pieces = plan->patience.steps_per_launch;
+    if (pieces > 0 && pieces < plan->poll_every)
+        plan->poll_every = (int32_t)pieces;
     return STENCIL_OK;
 }
 #else

@@ -153,6 +153,8 @@ static void matrix(void **state) {
             trial_init(&t, s->precision, s->shape->rank, extent, boundary[b]);
             trial_set_shape(&t, s->shape, given ? weight : NULL);
             trial_fill(&t, b + 10 * (size_t)given, 1.0, given ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+            if (given && b % 2 == 1)
+                trial_set_cycle(&t, 3);
             run_trial(&t);
             trial_destroy(&t);
         }

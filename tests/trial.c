@@ -43,6 +43,7 @@ void trial_destroy(trial *t) {
     free(t->initial);
     free(t->source);
     free((void *)(uintptr_t)t->oracle.source);
+    free((void *)(uintptr_t)t->oracle.cycle);
 }
 
 void trial_set_shape(trial *t, const stencil_shape *shape, const double *weights) {
@@ -99,6 +100,22 @@ void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source) {
     t->oracle.source = scaled;
 }
 
+void trial_set_cycle(trial *t, int length) {
+    oracle_problem *steps = calloc((size_t)length, sizeof *steps);
+    t->cycle.length = length;
+    for (int set = 0; set < length; set++) {
+        const int count = t->oracle.point_count;
+        steps[set] = t->oracle;
+        for (int k = 0; k < count; k++) {
+            const double weight = (2.0 * trial_random((uint64_t)set + 31, (uint64_t)k) - 1.0) / count;
+            steps[set].weight[k] = t->cycle.weight[set][k] = weight;
+        }
+        steps[set].source_factor = t->cycle.source_factor[set] = 1.5 - trial_random(77, (uint64_t)set);
+    }
+    t->oracle.cycle = steps;
+    t->oracle.cycle_length = length;
+}
+
 static const char *case_text(const trial *t, const trial_run *r) {
     static char text[512];
     int at =
@@ -120,11 +137,12 @@ static const char *case_text(const trial *t, const trial_run *r) {
                        r->cut[1], r->cut[2], r->gpu[0], r->gpu[1], r->gpu[2], r->gpu[3],
                        stencil_halo_names[r->halo], r->overlap ? " overlapped" : "");
     snprintf(text + at, sizeof text - (size_t)at,
-             ", source %s, weights %s, steps %lld, check_every %lld, norm %s, rtol %g, atol %g, threads %d, "
+             ", source %s, weights %s, cycle %d, steps %lld, check_every %lld, norm %s, rtol %g, atol %g, "
+             "threads %d, "
              "machine %s",
              t->source != NULL ? "yes" : "no", t->spec.weight_count > 0 ? "given" : "default",
-             (long long)r->steps, (long long)r->check_every, stencil_norm_names[r->norm], r->rtol, r->atol,
-             r->threads,
+             t->cycle.length, (long long)r->steps, (long long)r->check_every, stencil_norm_names[r->norm],
+             r->rtol, r->atol, r->threads,
              r->tries   ? "tries"
              : r->small ? "small"
                         : "as it is");
@@ -304,6 +322,8 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
     stencil_plan plan;
     stencil_report report = {0};
     EXPECT_OK(stencil_problem_resolve(&problem, &spec));
+    if (t->cycle.length > 0)
+        problem.cycle = t->cycle;
     load_fields(t, r, &problem);
     EXPECT_OK(stencil_plan_make(&plan, &problem, &options, &machine));
     EXPECT(plan.backend == r->backend, "the plan is for another back-end");

@@ -93,7 +93,7 @@ template <class P, class T, int Batch> struct stream {
     }
 
     /* The one expression of the cell update, for cell v of row `u` of the batch. */
-    template <class Weights> __device__ __forceinline__ T update(const Weights &weight, int u, int v) const {
+    __device__ __forceinline__ T update(const T *weight, int u, int v) const {
         T sum = 0;
         int k = 0;
 #pragma unroll
@@ -158,9 +158,8 @@ template <class P, class T, int Batch> struct stream {
                     window[o][j][i] = window[o][j + Batch][i];
     }
 
-    template <bool Check, class Weights>
-    __device__ __forceinline__ void tile(const stencil_sweep &s, const Weights &weights, int from,
-                                         const place &p, double *chunk) {
+    template <bool Check>
+    __device__ __forceinline__ void tile(const stencil_sweep &s, int from, const place &p, double *chunk) {
         const stencil_domain &d = s.domain;
         const T *u = static_cast<const T *>(d.u[from]);
         T *next = static_cast<T *>(d.u[!from]);
@@ -176,7 +175,7 @@ template <class P, class T, int Batch> struct stream {
         if (Batch == 1 && s.tile_march == 1) {
             T value[V];
             advance(u, at, march, cross, 1);
-            finish<Check>(s, weights, next, {p.x, left_x, at}, 0, chunk, value);
+            finish<Check>(s, next, {p.x, left_x, at}, 0, chunk, value);
             if (left_x > 0 && near_edge(d, p))
                 write_copies(d, !from, p.z, p.y, p.x, min(V, left_x), value);
             return;
@@ -187,7 +186,7 @@ template <class P, class T, int Batch> struct stream {
             for (int k = 0; k < Batch; k++) {
                 if (k < left) {
                     T value[V];
-                    finish<Check>(s, weights, next, {p.x, left_x, at}, k, chunk, value);
+                    finish<Check>(s, next, {p.x, left_x, at}, k, chunk, value);
                     if (Check)
                         chunk += P::rank == 3 ? d.chunk_plane : d.chunk_row;
                 }
@@ -200,11 +199,11 @@ template <class P, class T, int Batch> struct stream {
     }
 
     /* Computes, stores and, in a step that is looked at, sums one vector of cells. */
-    template <bool Check, class Weights>
-    __device__ __forceinline__ void finish(const stencil_sweep &s, const Weights &weights, T *next,
-                                           const vector_place &p, int k, double *chunk, T *value) {
+    template <bool Check>
+    __device__ __forceinline__ void finish(const stencil_sweep &s, T *next, const vector_place &p, int k,
+                                           double *chunk, T *value) {
         const stencil_domain &d = s.domain;
-        const auto weight = weights.of(s);
+        const T *weight = weights_of<T>(d.weights); /* a pointer that lives longer costs registers */
         const stencil_norm norm = s.schedule.norm;
         const T *b = static_cast<const T *>(d.b);
 #pragma unroll
@@ -215,7 +214,7 @@ template <class P, class T, int Batch> struct stream {
             load_vector(b + p.at, source);
 #pragma unroll
             for (int v = 0; v < V; v++)
-                value[v] = add(value[v], source[v]);
+                value[v] = multiply_add(weight[STENCIL_SOURCE_WEIGHT], source[v], value[v]);
         }
         if (V <= p.left_x) {
             store_vector(next + p.at, value);
@@ -273,16 +272,16 @@ template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     static constexpr int batch = tuning.batch, blocks = tuning.blocks, block_x = tuning.block_x,
                          cells = vector_cells<T>;
 
-    template <bool Check, class Weights>
-    __device__ __forceinline__ static void tile(const stencil_sweep &s, const Weights &weights,
-                                                const tile_place &t, int from, double *chunk) {
+    template <bool Check>
+    __device__ __forceinline__ static void tile(const stencil_sweep &s, const tile_place &t, int from,
+                                                double *chunk) {
         const place p = place_in<P, T>(s, t);
         if (batch > 1 && s.tile_march == 1) {
             stream<P, T, 1> sweep;
-            sweep.template tile<Check>(s, weights, from, p, chunk);
+            sweep.template tile<Check>(s, from, p, chunk);
         } else {
             stream<P, T, batch> sweep;
-            sweep.template tile<Check>(s, weights, from, p, chunk);
+            sweep.template tile<Check>(s, from, p, chunk);
         }
     }
 };

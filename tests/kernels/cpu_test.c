@@ -62,7 +62,7 @@ static void sweep_with(const stencil_cpu_table *table, stencil_sweep_id sweep, c
             d.image[direction][i] = d.u[i];
     }
     fill(precision, r->memory[0], count);
-    fill(precision, &d.weights, shape->point_count);
+    fill(precision, &d.weights, STENCIL_WEIGHTS);
     const stencil_cpu_pass pass = {
         .sweep = sweep, .last = nz * NY, .weights = &d.weights, .streaming = streaming, .chunk = r->chunk};
     table->sweep[shape->id][precision](&d, &pass);
