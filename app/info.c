@@ -96,6 +96,9 @@ static void print_info(FILE *out, const stencil_machine *machine) {
     print_gpus(out, machine);
     print_peers(out, machine);
     print_strategies(out, machine);
+    fputs("\nSweeps (--sweep)\n", out);
+    for (const stencil_sweep_info *info = stencil_sweep_infos; info->name != NULL; info++)
+        fprintf(out, "  %-13s %s\n", info->name, info->summary);
     fputs("\nStencils (--stencil)\n", out);
     for (int i = 0; i < STENCIL_SHAPE_COUNT; i++)
         fprintf(out, "  %-13s %2d points: %s\n", stencil_shapes[i].name, stencil_shapes[i].point_count,
@@ -121,6 +124,13 @@ static json_t *strategies_json(const stencil_machine *machine) {
     return array;
 }
 
+static json_t *sweeps_json(void) {
+    json_t *array = json_array();
+    for (const stencil_sweep_info *info = stencil_sweep_infos; info->name != NULL; info++)
+        json_array_append_new(array, json_pack("{s:s, s:s}", "name", info->name, "summary", info->summary));
+    return array;
+}
+
 static json_t *stencils_json(void) {
     json_t *array = json_array();
     for (int i = 0; i < STENCIL_SHAPE_COUNT; i++) {
@@ -137,6 +147,7 @@ static json_t *info_json(const stencil_machine *machine) {
     json_t *root = json_pack("{s:i, s:s}", "schema_version", 1, "version", STENCIL_VERSION);
     machine_write(machine, root);
     json_object_set_new(root, "strategies", strategies_json(machine));
+    json_object_set_new(root, "sweeps", sweeps_json());
     json_object_set_new(root, "stencils", stencils_json());
     return root;
 }

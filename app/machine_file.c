@@ -45,7 +45,7 @@ static const field cuda_fields[] = {CPU(INT, driver_version, "driver_version", 0
                                     {.name = NULL}};
 static const field machine_fields[] = {CPU(TEXT, no_gpu_reason, "no_gpu_reason", 0, 0), {.name = NULL}};
 static const field kernel_fields[] = {KERNEL(gpu, "gpu", 0, STENCIL_GPUS_MAX - 1),
-                                      KERNEL(kernel.vector_cells, "vector_cells", 1, 64),
+                                      KERNEL(kernel.cells, "cells", 1, 64),
                                       KERNEL(kernel.block_x, "block_x", 32, STENCIL_BLOCK_THREADS),
                                       KERNEL(kernel.blocks, "blocks", 1, 64),
                                       FIELD(FLAG, stencil_kernel_attributes, image, "image", 0, 0),

@@ -53,10 +53,10 @@ static json_t *plan_json(const run_record *run) {
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     char kernel[STENCIL_KERNEL_CHARS];
     return json_pack(
-        "{s:s, s:s, s:s, s:i, s:o, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, s:{s:I, s:I, s:I, s:I}}",
-        "strategy", stencil_strategy_at(plan->strategy).name, "backend", gpu ? "gpu" : "cpu", "kernel",
-        stencil_kernel_text(&plan->kernel, kernel), "threads", plan->threads, "stores",
-        gpu ? json_null() : json_string(stencil_stores_names[plan->stores]), "parts",
+        "{s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, s:{s:I, s:I, s:I, s:I}}",
+        "strategy", stencil_strategy_at(plan->strategy).name, "sweep", stencil_sweep_infos[plan->sweep].name,
+        "backend", gpu ? "gpu" : "cpu", "kernel", stencil_kernel_text(&plan->kernel, kernel), "threads",
+        plan->threads, "stores", gpu ? json_null() : json_string(stencil_stores_names[plan->stores]), "parts",
         parts_json(plan, run->problem->rank), "halo", stencil_halo_names[plan->halo], "overlap",
         plan->overlap, "block", plan->block_x, plan->block_y, "tile",
         json_integers(plan->tile + first, run->problem->rank), "registers", plan->registers, "blocks_per_sm",

@@ -23,7 +23,7 @@ enum { NAME_SIZE = 4096 };
 
 typedef struct run_options {
     problem_options problem;
-    int sync, device;
+    int sync, sweep, device;
     option_devices gpus;
     int64_t threads, parts;
     const char *cut;
@@ -37,6 +37,10 @@ typedef struct run_options {
 
 static const char *sync_choice(int index) {
     return index >= 0 && index < stencil_strategy_count() ? stencil_strategy_at(index).name : NULL;
+}
+
+static const char *sweep_choice(int index) {
+    return stencil_sweep_infos[index].name;
 }
 
 /* In the order of stencil_backend. */
@@ -55,6 +59,8 @@ static const option place_table[] = {
      .help = "how steps are kept in order (default: relaunch, on several GPUs multi-grid, which grid "
              "means there, too)",
      .choice = sync_choice},
+    {"sweep", 0, OPTION_CHOICE, AT(sweep), "NAME", .help = "how a step is made; the result is the same",
+     .preset = "stream", .choice = sweep_choice},
     {"device", 0, OPTION_CHOICE, AT(device), "WHERE", .help = "auto takes a GPU where there is one",
      .preset = "auto", .choice = device_choice},
     {"gpus", 'g', OPTION_DEVICES, AT(gpus), "N|LIST",
@@ -222,6 +228,7 @@ static stencil_status find_machine(run_state *state) {
 static stencil_status make_plan(run_state *state) {
     const run_options *options = state->options;
     stencil_run_options run = {.sync = sync_choice(options->sync),
+                               .sweep = sweep_choice(options->sweep),
                                .parts = options->parts > 0 ? (int)options->parts : 0,
                                .halo = (stencil_halo_mode)options->halo,
                                .overlap = options->overlap,

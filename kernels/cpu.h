@@ -5,13 +5,22 @@
 
 #include "kernels/sweep.h"
 
-/* Advances rows [first, last) of domain->n (row = z*ny + y) from buffer `from` to the other one and writes
- * the copies of their edge cells. `streaming`: results bypass the cache (for fields larger than it). `chunk`:
- * where the residual's chunk values go, that of the part's first chunk; NULL: this step is not looked at. */
-typedef void (*stencil_cpu_sweep)(const stencil_domain *domain, int from, int64_t first, int64_t last,
-                                  bool streaming, double *chunk, stencil_norm norm);
+/* What is to be made of a step. */
+typedef struct stencil_cpu_pass {
+    stencil_sweep_id sweep;
+    int from;            /* the buffer that is read; the other one is written */
+    int64_t first, last; /* rows of domain->n (row = z*ny + y) */
+    const stencil_weights *weights;
+    bool streaming; /* results bypass the cache (for fields larger than it) */
+    double *chunk; /* where the residual's chunk values go, that of the part's first chunk; NULL: this step is
+                      not checked */
+    stencil_norm norm;
+} stencil_cpu_pass;
 
-/* The sweep of a point set for the best instruction set of this CPU; never NULL. */
+/* Advances rows and writes the copies of their edge cells. */
+typedef void (*stencil_cpu_sweep)(const stencil_domain *domain, const stencil_cpu_pass *pass);
+
+/* The sweeps of a point set for the best instruction set of this CPU; never NULL. */
 stencil_cpu_sweep stencil_cpu_sweep_find(stencil_shape_id shape, stencil_precision precision);
 
 /* Name of that instruction set: "avx512", "avx2" or "baseline". */

@@ -6,13 +6,11 @@
 #define CPU_PASTE(a, b)  CPU_PASTE_(a, b)
 
 #define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
-    static void name##_f32(const stencil_domain *d, int from, int64_t first, int64_t last, bool streaming,   \
-                           double *chunk, stencil_norm norm) {                                               \
-        sweep_f32(d, from, first, last, streaming, chunk, norm, rank, STENCIL_##rule, radius);               \
+    static void name##_f32(const stencil_domain *domain, const stencil_cpu_pass *pass) {                     \
+        sweep_f32(domain, pass, (cpu_points){rank, STENCIL_##rule, radius});                                 \
     }                                                                                                        \
-    static void name##_f64(const stencil_domain *d, int from, int64_t first, int64_t last, bool streaming,   \
-                           double *chunk, stencil_norm norm) {                                               \
-        sweep_f64(d, from, first, last, streaming, chunk, norm, rank, STENCIL_##rule, radius);               \
+    static void name##_f64(const stencil_domain *domain, const stencil_cpu_pass *pass) {                     \
+        sweep_f64(domain, pass, (cpu_points){rank, STENCIL_##rule, radius});                                 \
     }
 #include "kernels/stencils.def"
 #undef STENCIL_SHAPE

@@ -1,5 +1,5 @@
-/* The CPU sweep, written once for both precisions and specialised by inlining: rank, rule and radius are
- * constants at every call, so the loops over points unroll. Included by cpu_isa.c only. */
+/* The CPU sweeps, written once for both precisions and specialised by inlining: the points are constants at
+ * every call, so the loops over them unroll. Included by cpu_isa.c only. */
 #ifndef STENCIL_KERNELS_CPU_ISA_H
 #define STENCIL_KERNELS_CPU_ISA_H
 
@@ -12,6 +12,13 @@
 #include "kernels/cpu.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* A point set. */
+typedef struct cpu_points {
+    int rank;
+    stencil_rule rule;
+    int radius;
+} cpu_points;
 
 /* Cells that are computed at once: a segment's results stay in L1 until they are stored. A multiple of a
  * chunk. */
@@ -94,7 +101,7 @@ static inline double join_larger(const double term[STENCIL_CHUNK_CELLS]) {
 #define CPU_FMA    fmaf
 #define CPU_WEIGHT f32
 #define CPU_(name) name##_f32
-#include "kernels/cpu_sweep.inc"
+#include "kernels/cpu_precision.inc"
 #undef CPU_REAL
 #undef CPU_FMA
 #undef CPU_WEIGHT
@@ -104,7 +111,7 @@ static inline double join_larger(const double term[STENCIL_CHUNK_CELLS]) {
 #define CPU_FMA    fma
 #define CPU_WEIGHT f64
 #define CPU_(name) name##_f64
-#include "kernels/cpu_sweep.inc"
+#include "kernels/cpu_precision.inc"
 #undef CPU_REAL
 #undef CPU_FMA
 #undef CPU_WEIGHT

@@ -1,15 +1,13 @@
-/* The persistent loop around a sweep: steps, barrier, residual, decision. One step with the empty barrier is
- * the kernel of a relaunch. */
+/* The kernels around a sweep: a step as a launch of its own, and the persistent loop with its barrier,
+ * residual and decision. */
 #ifndef STENCIL_KERNELS_PERSISTENT_CUH
 #define STENCIL_KERNELS_PERSISTENT_CUH
 
-#include <type_traits>
-
 #include "kernels/inbox.cuh"
 #include "kernels/residual.cuh"
-#include "kernels/stream.cuh"
+#include "kernels/tiles.cuh"
+#include "kernels/vector.cuh"
 #include "sync/memory.cuh"
-#include "sync/none.cuh"
 
 namespace stencil {
 
@@ -98,13 +96,49 @@ __device__ __forceinline__ void await_launch_before() {
 #endif
 }
 
-/* Blocks: how many of them are to fit on a multiprocessor, which bounds the registers. Stamped: edge cells
- * for other parts travel by themselves (kernels/inbox.cuh). */
-template <class P, class T, int Batch, int Blocks, class Barrier, bool Stamped>
-__global__ void __launch_bounds__(block_threads, Blocks)
-    stream_kernel(const __grid_constant__ stencil_sweep s) {
-    if (std::is_same<Barrier, none_barrier>::value)
-        await_launch_before();
+/* The kernel of a relaunch: one step, whose residual the host looks at. */
+template <class Sweep>
+__global__ void __launch_bounds__(block_threads, Sweep::blocks)
+    step_kernel(const __grid_constant__ stencil_sweep s) {
+    await_launch_before();
+    const int from = (int)(s.step_first & 1);
+    const int64_t step = s.step_first + 1, every = s.schedule.check_every;
+    /* Asked as stencil_schedule_checks() does it takes 9 registers more. */
+    if ((s.step_first / every + 1) * every == step || step == s.schedule.check_step)
+        launched_step<Sweep, true>(s, from, s.domain.chunk + s.domain.chunk_first);
+    else
+        launched_step<Sweep, false>(s, from, nullptr);
+}
+
+/* From this block's cells of `step` to those of the next one; `all`: nobody passes before all have arrived.
+ * false: somebody has given up, and the host reads the alarm. */
+template <class T, bool Ll, class Barrier>
+__device__ __forceinline__ bool end_step(const stencil_sweep &s, Barrier &barrier, const edge_lists *edges,
+                                         int64_t step, bool all) {
+    if (all) {
+        if constexpr (Ll) {
+            const stencil_edge first = first_push(*edges);
+            __syncthreads();
+            exchange_edges<T>(s, *edges, first, step);
+        }
+        barrier.sync_all(step);
+        return !alarmed(s);
+    }
+    if constexpr (Ll) {
+        const stencil_edge first = first_push(*edges);
+        barrier.arrive();
+        exchange_edges<T>(s, *edges, first, step);
+        barrier.wait(step);
+    } else {
+        barrier.sync(step);
+    }
+    return true;
+}
+
+/* The persistent loop. Ll: ghost cells of other parts travel by themselves (kernels/inbox.cuh). */
+template <class Sweep, class Barrier, bool Ll>
+__global__ void __launch_bounds__(block_threads, Sweep::blocks)
+    persistent_kernel(const __grid_constant__ stencil_sweep s) {
     Barrier barrier(s.barrier);
     const stencil_domain &d = s.domain;
     int64_t step = s.step_first;
@@ -114,60 +148,34 @@ __global__ void __launch_bounds__(block_threads, Blocks)
     int32_t to_poll = s.poll_every;
     /* The last level may still be read by a slow block, of this part or another, when the next look writes:
      * two sets of chunks in turns, over all launches. */
-    uint32_t set = std::is_same<Barrier, none_barrier>::value ? 0 : (uint32_t)looks_before & 1;
+    uint32_t set = (uint32_t)looks_before & 1;
     __shared__ tile_start start;
-    if (!std::is_same<Barrier, none_barrier>::value) {
-        if (thread_in_block() == 0)
-            start = start_of(s);
-        __syncthreads();
-    }
+    if (thread_in_block() == 0)
+        start = start_of(s);
     edge_lists *edges = nullptr;
-    if constexpr (Stamped) {
+    if constexpr (Ll) {
         __shared__ edge_lists lists;
         edges = &lists;
         start_edges(s.inbox, lists);
-        __syncthreads();
     }
+    __syncthreads();
     for (const int64_t end = step + s.step_count; step < end && reason == STENCIL_REASON_NONE;) {
         const int from = (int)(step & 1);
         step++;
         const bool check = --to_check == 0 || step == s.schedule.check_step;
-        if (std::is_same<Barrier, none_barrier>::value) {
-            /* The launch is the step; the host looks at the residual. */
-            if (check)
-                launched_step<P, T, Batch, true>(s, from, d.chunk + d.chunk_first);
-            else
-                launched_step<P, T, Batch, false>(s, from, nullptr);
-            return;
-        }
         if (check) {
-            stream_step<P, T, Batch, true>(s, start, from, d.chunk + d.chunk_first + set * d.chunk_set);
+            resident_step<Sweep, true>(s, start, from, d.chunk + d.chunk_first + set * d.chunk_set);
             to_check = s.schedule.check_every;
         } else {
-            stream_step<P, T, Batch, false>(s, start, from, nullptr);
+            resident_step<Sweep, false>(s, start, from, nullptr);
         }
         const bool poll = --to_poll == 0;
         if (poll && is_speaker())
             relay_interrupt(s, step);
         if ((s.disturbance.delay_ns | s.disturbance.absent_step) != 0)
             disturb(s, step);
-        if (check || poll) {
-            if constexpr (Stamped) {
-                const stencil_edge first = first_push(*edges);
-                __syncthreads();
-                exchange_edges<T>(s, *edges, first, step);
-            }
-            barrier.sync_all(step);
-            if (alarmed(s))
-                return; /* the host reads the alarm */
-        } else if constexpr (Stamped) {
-            const stencil_edge first = first_push(*edges);
-            barrier.arrive();
-            exchange_edges<T>(s, *edges, first, step);
-            barrier.wait(step);
-        } else {
-            barrier.sync(step);
-        }
+        if (!end_step<typename Sweep::cell, Ll>(s, barrier, edges, step, check || poll))
+            return;
         if (check) {
             const double residual = grid_residual(s, set, barrier, step);
             set ^= 1;

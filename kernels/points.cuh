@@ -9,11 +9,14 @@
 namespace stencil {
 
 template <int Rank, stencil_rule Rule, int Radius> struct points {
-    static constexpr int rank = Rank, radius = Radius, cross = Rank == 3 ? Radius : 0;
+    static constexpr int rank = Rank, radius = Radius, radius_z = Rank == 3 ? Radius : 0, cross = radius_z;
+
+    __host__ __device__ static constexpr bool has(int dz, int dy, int dx) {
+        return stencil_rule_contains(Rule, Radius, dz, dy, dx);
+    }
 
     __host__ __device__ static constexpr bool contains(int march, int cross_offset, int dx) {
-        return Rank == 3 ? stencil_rule_contains(Rule, Radius, march, cross_offset, dx)
-                         : stencil_rule_contains(Rule, Radius, 0, march, dx);
+        return Rank == 3 ? has(march, cross_offset, dx) : has(0, march, dx);
     }
     /* How far row (march, cross) reaches along x; -1: no point in it. */
     __host__ __device__ static constexpr int row_reach(int march, int cross_offset) {

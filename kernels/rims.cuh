@@ -14,9 +14,9 @@ __device__ __forceinline__ bool at_edge(const stencil_domain &d, int axis, int l
            min(high, (int)d.n[axis]) > (int)d.n[axis] - d.reach[axis][STENCIL_HIGH];
 }
 
-/* Writes all copies of `count` cells of row (z, y) from x on, at most a vector, into buffer `to`: of the row,
- * where the row is at an edge, and of its ends, each in every direction where somebody needs it. */
-template <class T>
+/* Writes all copies of `count` cells of row (z, y) from x on, at most V, into buffer `to`: of the row, where
+ * the row is at an edge, and of its ends, each in every direction where somebody needs it. */
+template <class T, int V = vector_cells<T>>
 __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, int64_t z, int64_t y, int64_t x,
                                              int count, const T *value) {
 #pragma unroll 1
@@ -32,11 +32,11 @@ __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, in
             const int direction = STENCIL_DIRECTION(dz, dy, 0);
             if (direction != STENCIL_HERE) {
                 T *const copy = static_cast<T *>(d.image[direction][to]) + row + x;
-                if (count == vector_cells<T>) {
+                if (V == vector_cells<T> && count == V) {
                     store_vector(copy, value);
                 } else {
 #pragma unroll
-                    for (int v = 0; v < vector_cells<T>; v++)
+                    for (int v = 0; v < V; v++)
                         if (v < count)
                             copy[v] = value[v];
                 }
@@ -46,7 +46,7 @@ __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, in
             T *const low = static_cast<T *>(d.image[direction - 1][to]) + row;
             T *const high = static_cast<T *>(d.image[direction + 1][to]) + row;
 #pragma unroll
-            for (int v = 0; v < vector_cells<T>; v++) {
+            for (int v = 0; v < V; v++) {
                 if (v < count && stencil_is_edge(&d, STENCIL_X, -1, x + v))
                     low[stencil_image(&d, STENCIL_X, -1, x + v)] = value[v];
                 if (v < count && stencil_is_edge(&d, STENCIL_X, 1, x + v))

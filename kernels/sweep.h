@@ -8,15 +8,24 @@
 #include "kernels/residual.h"
 #include "sync/barrier.h"
 
+typedef enum stencil_sweep_id {
+#define STENCIL_SWEEP(name, exchanges, text) STENCIL_SWEEP_##name,
+#include "kernels/sweeps.def"
+#undef STENCIL_SWEEP
+    STENCIL_SWEEP_COUNT
+} stencil_sweep_id;
+
 /* Sides of an axis, and directions: where a copy of an edge cell stands, seen from the part that owns the
  * cell. A direction has one of -1, 0, 1 per axis; 0 along all axes is the part itself. */
 enum { STENCIL_LOW, STENCIL_HIGH, STENCIL_SIDES, STENCIL_DIRECTIONS = 27, STENCIL_HERE = 13 };
 #define STENCIL_DIRECTION(dz, dy, dx) (((dz) + 1) * 9 + ((dy) + 1) * 3 + (dx) + 1)
 
-/* Weights of all points of a shape in ascending order, rounded to the precision of the sweep. */
+/* Weights of all points of a shape in ascending order, and behind them, at STENCIL_SOURCE_WEIGHT, the factor
+ * of the source term, rounded to the precision of the sweep. */
+enum { STENCIL_SOURCE_WEIGHT = STENCIL_POINTS_MAX, STENCIL_WEIGHTS };
 typedef union stencil_weights {
-    float f32[STENCIL_POINTS_MAX];
-    double f64[STENCIL_POINTS_MAX];
+    float f32[STENCIL_WEIGHTS];
+    double f64[STENCIL_WEIGHTS];
 } stencil_weights;
 
 /* A part of the extent: u[nz][ny][nx] with a rim, in two buffers. All parts of a run have the same strides.
@@ -35,7 +44,7 @@ typedef struct stencil_domain {
     int64_t beyond[3];                /* extent along the axis of the part beyond the low edge */
     /* Updated cell (0, 0, 0) of who has the copies in a direction, both buffers. */
     void *image[STENCIL_DIRECTIONS][2];
-    stencil_weights weights;
+    stencil_weights weights;        /* of all steps of the launch */
     int64_t chunk_first;            /* number of this part's first chunk */
     int64_t chunk_row, chunk_plane; /* from row to row and from plane to plane of the whole problem */
     int64_t chunk_count;            /* of the whole problem */

@@ -3,22 +3,30 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const sweep_names[STENCIL_SWEEP_COUNT] = {"stream", "stamped"};
+static const char *const sweep_names[STENCIL_SWEEP_COUNT] = {
+#define STENCIL_SWEEP(name, exchanges, text) #name,
+#include "kernels/sweeps.def"
+#undef STENCIL_SWEEP
+};
 
 const char *stencil_kernel_text(const stencil_kernel *kernel, char text[STENCIL_KERNEL_CHARS]) {
-    snprintf(text, STENCIL_KERNEL_CHARS, "%s %s %s %s", stencil_shapes[kernel->shape].name,
+    snprintf(text, STENCIL_KERNEL_CHARS, "%s %s %s %s%s", stencil_shapes[kernel->shape].name,
              stencil_precision_name(kernel->precision), sweep_names[kernel->sweep],
-             stencil_barriers[kernel->barrier].name);
+             stencil_barriers[kernel->barrier].name,
+             kernel->exchange == STENCIL_EXCHANGE_LL ? " stamped" : "");
     return text;
 }
 
 stencil_kernel stencil_kernel_key(int index) {
-    const int barriers = STENCIL_BARRIER_COUNT, sweeps = STENCIL_SWEEP_COUNT * barriers,
-              precisions = STENCIL_PRECISION_COUNT * sweeps;
-    return (stencil_kernel){.shape = (stencil_shape_id)(index / precisions),
-                            .precision = (stencil_precision)(index % precisions / sweeps),
-                            .sweep = (stencil_sweep_id)(index % sweeps / barriers),
-                            .barrier = (stencil_barrier_id)(index % barriers)};
+    stencil_kernel key = {.barrier = (stencil_barrier_id)(index % STENCIL_BARRIER_COUNT)};
+    index /= STENCIL_BARRIER_COUNT;
+    key.precision = (stencil_precision)(index % STENCIL_PRECISION_COUNT);
+    index /= STENCIL_PRECISION_COUNT;
+    key.exchange = (stencil_exchange_id)(index % STENCIL_EXCHANGE_COUNT);
+    index /= STENCIL_EXCHANGE_COUNT;
+    key.sweep = (stencil_sweep_id)(index % STENCIL_SWEEP_COUNT);
+    key.shape = (stencil_shape_id)(index / STENCIL_SWEEP_COUNT);
+    return key;
 }
 
 bool stencil_kernel_read(stencil_kernel *kernel, const char *text) {
@@ -51,21 +59,22 @@ static const stencil_kernel *rows_of(stencil_shape_id shape) {
 }
 
 const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precision precision,
-                                          stencil_sweep_id sweep, stencil_barrier_id barrier) {
+                                          stencil_sweep_id sweep, stencil_exchange_id exchange,
+                                          stencil_barrier_id barrier) {
     const stencil_kernel *row = rows_of(shape);
     if (row == NULL)
         return NULL;
-    for (const stencil_kernel *end =
-             row + STENCIL_SWEEP_COUNT * STENCIL_BARRIER_COUNT * STENCIL_PRECISION_COUNT;
-         row < end; row++)
-        if (row->precision == precision && row->sweep == sweep && row->barrier == barrier)
+    for (const stencil_kernel *end = row + STENCIL_KERNEL_ROWS; row < end; row++)
+        if (row->precision == precision && row->sweep == sweep && row->exchange == exchange &&
+            row->barrier == barrier)
             return row->function != NULL ? row : NULL;
     return NULL;
 }
 #else
 const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precision precision,
-                                          stencil_sweep_id sweep, stencil_barrier_id barrier) {
-    (void)shape, (void)precision, (void)sweep, (void)barrier;
+                                          stencil_sweep_id sweep, stencil_exchange_id exchange,
+                                          stencil_barrier_id barrier) {
+    (void)shape, (void)precision, (void)sweep, (void)exchange, (void)barrier;
     return NULL;
 }
 

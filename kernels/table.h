@@ -8,22 +8,23 @@
 extern "C" {
 #endif
 
-/* How a block gets from one step to the next. */
-typedef enum stencil_sweep_id {
-    STENCIL_SWEEP_stream,
-    STENCIL_SWEEP_stamped, /* the same, but edge cells for other parts go in words with their step in them;
-                              for barriers that wait for neighbours only, since nobody else's edges are waited
-                              for */
-    STENCIL_SWEEP_COUNT
-} stencil_sweep_id;
+/* How a kernel gets ghost cells to other parts. Where they are copied, between steps, its exchange is STORE.
+ */
+typedef enum stencil_exchange_id {
+    STENCIL_EXCHANGE_STORE, /* the sweep stores them */
+    STENCIL_EXCHANGE_LL,    /* sent after the sweep in words with their step in them; for barriers that wait
+                               for neighbours only, since nobody else's ghost cells are waited for */
+    STENCIL_EXCHANGE_COUNT
+} stencil_exchange_id;
 
 /* A compiled CUDA kernel. Its only argument is a stencil_sweep by value. */
 typedef struct stencil_kernel {
     stencil_shape_id shape;
     stencil_precision precision;
     stencil_sweep_id sweep;
+    stencil_exchange_id exchange;
     stencil_barrier_id barrier;
-    int vector_cells; /* cells along x that a thread updates at once */
+    int cells;   /* cells along x that a thread updates at once */
     int block_x; /* threads along x that suit it best; any multiple of 32 that divides the block is right */
     int blocks;  /* that fit on a multiprocessor, at least: registers are kept down for it */
     const void *function; /* for cudaLaunchKernel, cudaFuncGetAttributes, …; NULL: there is none */
@@ -33,20 +34,49 @@ enum { STENCIL_BLOCK_THREADS = 256 }; /* of every kernel */
 
 /* The members of every combination that could be compiled, the others 0. */
 enum {
-    STENCIL_KERNEL_KEYS =
-        STENCIL_SHAPE_COUNT * STENCIL_PRECISION_COUNT * STENCIL_SWEEP_COUNT * STENCIL_BARRIER_COUNT
+    STENCIL_KERNEL_KEYS = STENCIL_SHAPE_COUNT * STENCIL_SWEEP_COUNT * STENCIL_EXCHANGE_COUNT *
+                          STENCIL_PRECISION_COUNT * STENCIL_BARRIER_COUNT
 };
 stencil_kernel stencil_kernel_key(int index);
 
-/* "j2d5pt float32 stream central": stencil, precision, sweep, barrier. Returns `text`. */
+/* "j2d5pt float32 stream central": stencil, precision, sweep, barrier, and "stamped" for LL exchange. Returns
+ * `text`. */
 enum { STENCIL_KERNEL_CHARS = 96 };
 const char *stencil_kernel_text(const stencil_kernel *kernel, char text[STENCIL_KERNEL_CHARS]);
 /* The key that has this text; false: none has. */
 bool stencil_kernel_read(stencil_kernel *kernel, const char *text);
+/* Rows of a point set, those without a kernel included. */
+enum {
+    STENCIL_KERNEL_ROWS =
+        STENCIL_SWEEP_COUNT * STENCIL_EXCHANGE_COUNT * STENCIL_PRECISION_COUNT * STENCIL_BARRIER_COUNT
+};
+
+/* Whether there is a kernel for it, as sweeps.def says. */
+#ifdef __cplusplus
+constexpr
+#endif
+    static inline bool
+    stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exchange,
+                               stencil_barrier_id barrier) {
+    enum { STORE = 1 << STENCIL_EXCHANGE_STORE, STORE_LL = STORE | 1 << STENCIL_EXCHANGE_LL };
+    const int exchanges[] = {
+#define STENCIL_SWEEP(name, exchanges, text) exchanges,
+#include "kernels/sweeps.def"
+#undef STENCIL_SWEEP
+    };
+    const bool local[] = {
+        false,
+#define STENCIL_BARRIER(id, name, capability, needs, text) STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS,
+#include "sync/barriers.def"
+#undef STENCIL_BARRIER
+    };
+    return (exchanges[sweep] >> exchange & 1) != 0 && (exchange == STENCIL_EXCHANGE_STORE || local[barrier]);
+}
 
 /* NULL where there is none (always, in a build without CUDA). */
 const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precision precision,
-                                          stencil_sweep_id sweep, stencil_barrier_id barrier);
+                                          stencil_sweep_id sweep, stencil_exchange_id exchange,
+                                          stencil_barrier_id barrier);
 
 /* The first level of folding of the last look: fold(stencil_sweep by value) folds its groups from set 0 of
  * the chunk values, a block of STENCIL_BLOCK_THREADS threads per group, any grid. NULL without CUDA. */

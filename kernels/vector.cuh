@@ -18,12 +18,6 @@ __device__ __forceinline__ float multiply_add(float a, float b, float c) {
 __device__ __forceinline__ double multiply_add(double a, double b, double c) {
     return __fma_rn(a, b, c);
 }
-__device__ __forceinline__ float add(float a, float b) {
-    return __fadd_rn(a, b);
-}
-__device__ __forceinline__ double add(double a, double b) {
-    return __dadd_rn(a, b);
-}
 
 /* Plain loads: the field changes while a persistent kernel runs, so never through the non-coherent path. */
 __device__ __forceinline__ void load_vector(const float *from, float *to) {

@@ -78,6 +78,14 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     return STENCIL_OK;
 }
 
+static stencil_status create_cycle(stencil_cpu *cpu, const stencil_problem *problem) {
+    cpu->cycle = malloc((size_t)cpu->cycle_length * sizeof *cpu->cycle);
+    CHECK(cpu->cycle != NULL, NO_MEMORY, "no memory for the weights");
+    for (int set = 0; set < cpu->cycle_length; set++)
+        stencil_weights_round(&cpu->cycle[set], problem, set);
+    return STENCIL_OK;
+}
+
 static stencil_status create_stores(stencil_cpu *cpu) {
     void *memory = NULL;
     TRY(stencil_memory_alloc(&memory, cpu->threads * (int64_t)sizeof *cpu->stores, "the threads"));
@@ -109,6 +117,7 @@ static stencil_status create(stencil_cpu *cpu, stencil_problem *problem) {
     }
     if (!push)
         TRY(stencil_transfers_find(&cpu->transfers, cut, STENCIL_GHOSTS_OF_OTHERS));
+    TRY(create_cycle(cpu, problem));
     TRY(create_stores(cpu));
     return cpu->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
 }
@@ -118,6 +127,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, co
         .plan = plan,
         .threads = plan->threads,
         .sweep = stencil_cpu_sweep_find(problem->shape->id, problem->precision),
+        .cycle_length = problem->cycle.length,
         .barrier = plan->barrier,
         .disturbance = plan->patience.disturbance,
     };
@@ -167,6 +177,7 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
     stencil_neighbors_destroy(&cpu->neighbors);
     free(cpu->fold);
     stencil_transfers_destroy(&cpu->transfers);
+    free(cpu->cycle);
     free(cpu->state.words);
     free(cpu->stores);
     *cpu = (stencil_cpu){0};
@@ -216,8 +227,15 @@ static void sweep_rows(const stencil_cpu *cpu, const work *w, rows which, int pa
                 continue;
             }
         }
-        cpu->sweep(d, w->step % 2 != 0, first, end, w->streaming, w->check ? d->chunk + d->chunk_first : NULL,
-                   cpu->schedule.norm);
+        const stencil_cpu_pass pass = {.sweep = cpu->plan->sweep,
+                                       .from = w->step % 2 != 0,
+                                       .first = first,
+                                       .last = end,
+                                       .weights = &cpu->cycle[w->step % cpu->cycle_length],
+                                       .streaming = w->streaming,
+                                       .chunk = w->check ? d->chunk + d->chunk_first : NULL,
+                                       .norm = cpu->schedule.norm};
+        cpu->sweep(d, &pass);
         first = end;
     }
 }

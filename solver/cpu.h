@@ -15,6 +15,8 @@ typedef struct stencil_cpu {
     int64_t row_base[STENCIL_PARTS_MAX + 1]; /* rows of the parts before */
     stencil_schedule schedule;
     stencil_cpu_sweep sweep;
+    stencil_weights *cycle; /* [cycle_length], owned */
+    int cycle_length;
     int threads;
     /* Buffers of each part: u[0], u[1], b. A single part uses the problem's own u and b. */
     stencil_field field[STENCIL_PARTS_MAX][3];

@@ -18,6 +18,17 @@ static void init_sides(stencil_domain *domain, const stencil_cut *cut, int part,
         }
 }
 
+void stencil_weights_round(stencil_weights *weights, const stencil_problem *problem, int set) {
+    const stencil_cycle *cycle = &problem->cycle;
+    for (int k = 0; k < STENCIL_WEIGHTS; k++) {
+        const double value = k == STENCIL_SOURCE_WEIGHT ? cycle->source_factor[set] : cycle->weight[set][k];
+        if (problem->precision == STENCIL_FLOAT64)
+            weights->f64[k] = value;
+        else
+            weights->f32[k] = (float)value;
+    }
+}
+
 void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, const stencil_cut *cut,
                          int part, const stencil_layout *layout, const stencil_buffers *buffers,
                          const void *b, bool push) {
@@ -41,12 +52,7 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
     }
     for (int k = 0; k < 2; k++)
         domain->u[k] = domain->image[STENCIL_HERE][k];
-    for (int k = 0; k < problem->shape->point_count; k++) {
-        if (problem->precision == STENCIL_FLOAT64)
-            domain->weights.f64[k] = problem->weight[k];
-        else
-            domain->weights.f32[k] = (float)problem->weight[k];
-    }
+    stencil_weights_round(&domain->weights, problem, 0);
 }
 
 int64_t stencil_fold_scratch_count(int64_t chunk_count) {

@@ -10,9 +10,12 @@ typedef struct stencil_buffers {
     void *u[STENCIL_PARTS_MAX][2];
 } stencil_buffers;
 
-/* Extents, ghost cells and weights of part `part`. b may be NULL. `push`: the sweep writes the ghost cells of
- * the parts beyond; otherwise somebody copies them afterwards. Borrows everything. `chunk` is left to the
- * caller. */
+/* Set `set` of the problem's cycle of weights, in its precision. */
+void stencil_weights_round(stencil_weights *weights, const stencil_problem *problem, int set);
+
+/* Extents, ghost cells and weights (of the cycle's first step) of part `part`. b may be NULL. `push`: the
+ * sweep writes the ghost cells of the parts beyond; otherwise somebody copies them afterwards. Borrows
+ * everything. `chunk` is left to the caller. */
 void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, const stencil_cut *cut,
                          int part, const stencil_layout *layout, const stencil_buffers *buffers,
                          const void *b, bool push);

@@ -242,6 +242,9 @@ stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *pl
         for (int q = 0; q < team->parts; q++)
             team->part[p].shared =
                 team->part[p].shared || (p != q && team->part[p].device == team->part[q].device);
+    team->cycle_length = problem->cycle.length;
+    for (int set = 0; set < team->cycle_length; set++)
+        stencil_weights_round(&team->cycle[set], problem, set);
     share_chunks(team);
     const stencil_status status = create_all(team, problem);
     if (status != STENCIL_OK)

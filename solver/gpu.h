@@ -55,6 +55,9 @@ struct stencil_gpu_team {
     stencil_layout layout;       /* of all parts */
     stencil_transfers transfers; /* of all parts, in mode COPY */
     stencil_schedule schedule;
+    stencil_weights cycle[STENCIL_CYCLE_MAX]; /* [cycle_length]: of the step that follows s steps those at
+                                                 s % cycle_length */
+    int cycle_length;
     bool slabs; /* a part's rows follow each other in the whole field */
     stencil_barrier barrier;
     stencil_status (*after_step)(stencil_gpu_run *gpu); /* of a loop driven by the host, or NULL */
@@ -87,6 +90,10 @@ stencil_status stencil_gpu_each(stencil_gpu_team *team, stencil_status (*functio
 
 /* What the next launches check and decide; before the first of them. */
 void stencil_gpu_set_schedule(stencil_gpu_team *team, const stencil_schedule *schedule);
+
+/* Which steps the next launch with `sweep` makes, with the weights of the first of them: one step, or any
+ * number where the cycle has length 1. */
+void stencil_gpu_set_steps(const stencil_gpu_run *gpu, stencil_sweep *sweep, int64_t first, int64_t count);
 
 /* Launches the step that follows `step` steps, looked at when it is time to. */
 stencil_status stencil_gpu_launch_step(stencil_gpu_run *gpu, int64_t step);

@@ -9,12 +9,19 @@ void stencil_gpu_set_schedule(stencil_gpu_team *team, const stencil_schedule *sc
         team->part[p].sweep.schedule = *schedule;
 }
 
+void stencil_gpu_set_steps(const stencil_gpu_run *gpu, stencil_sweep *sweep, int64_t first, int64_t count) {
+    const stencil_gpu_team *team = gpu->team;
+    sweep->step_first = first;
+    sweep->step_count = count;
+    if (team->cycle_length > 1)
+        sweep->domain.weights = team->cycle[first % team->cycle_length];
+}
+
 /* A box of tiles of a step, in a stream. */
 static stencil_status launch_box(const stencil_gpu_run *gpu, stencil_sweep *sweep, int64_t step,
                                  bool programmatic, cudaStream_t stream) {
     const stencil_plan *plan = gpu->plan;
-    sweep->step_first = step;
-    sweep->step_count = 1;
+    stencil_gpu_set_steps(gpu, sweep, step, 1);
     void *arguments[] = {sweep};
     cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
                                      .val.programmaticStreamSerializationAllowed = 1};

@@ -6,6 +6,7 @@
 #include "solver/cpu_stores.h"
 #include "solver/parts/ll.h"
 #include "solver/strategy.h"
+#include "solver/sweep.h"
 
 const char *const stencil_halo_names[STENCIL_HALO_COUNT] = {"auto", "peer", "copy", "stamped"};
 
@@ -70,6 +71,26 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     return STENCIL_OK;
 }
 
+/* Which sweep makes the steps, and whether it can. */
+static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_run_options *options) {
+    int sweep = 0;
+    while (options->sweep != NULL && sweep < STENCIL_SWEEP_COUNT &&
+           strcmp(options->sweep, stencil_sweep_infos[sweep].name) != 0)
+        sweep++;
+    CHECK(sweep < STENCIL_SWEEP_COUNT, USAGE, "--sweep %s: unknown sweep; 'stencil info' lists them",
+          options->sweep);
+    plan->sweep = (stencil_sweep_id)sweep;
+    const char *why = stencil_sweep_unavailable(plan->sweep, problem);
+    CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s",
+          stencil_sweep_infos[sweep].name, why);
+    CHECK(options->halo != STENCIL_HALO_STAMPED ||
+              stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier),
+          USAGE, "--halo stamped is not for --sweep %s: leave one of them out",
+          stencil_sweep_infos[sweep].name);
+    return STENCIL_OK;
+}
+
 /* How many parts a GPU has. */
 static int parts_on(const stencil_plan *plan, int gpu) {
     int count = 0;
@@ -112,7 +133,8 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     plan->overlap = options->overlap;
     plan->halo = options->halo;
     const bool fits = stencil_ll_fits(&plan->cut.mesh);
-    const bool stamps = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 && info.stamps;
+    const bool stamps = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 &&
+                        stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier);
     CHECK(plan->halo != STENCIL_HALO_STAMPED || fits || plan->cut.parts == 1, USAGE,
           "--halo stamped is not for points that reach less far than %s along an axis that is not fixed: "
           "leave it out",
@@ -169,47 +191,8 @@ static int64_t field_count(const stencil_problem *problem) {
     return problem->spec.source != STENCIL_SOURCE_NONE ? 2 : 1;
 }
 
-/* Threads of a block along x and y: as the kernel likes it, less wide where the rows are short. */
-static void choose_block(stencil_plan *plan, const int64_t n[3], const stencil_kernel *kernel) {
-    plan->block_x = kernel->block_x;
-    while (plan->block_x > 32 && n[STENCIL_X] <= plan->block_x / 2 * kernel->vector_cells)
-        plan->block_x /= 2;
-    plan->block_y = STENCIL_BLOCK_THREADS / plan->block_x;
-}
-
-/* Length of the march. Rounds of tiles over the resident blocks, times the rows of a tile and what its first
- * row costs extra, is what a step takes: long marches reload less, short ones fill the device evenly. */
-static int64_t choose_march(const stencil_plan *plan, const stencil_problem *problem, int64_t across,
-                            int64_t length, int64_t slots) {
-    const double overhead = plan->tuning.march_overhead * (1 + problem->shape->radius);
-    int64_t best = 1;
-    double best_cost = 0;
-    for (int64_t march = 1; march <= plan->tuning.march_max; march *= 2) {
-        const int64_t per_tile = problem->rank == 3 ? march : march * plan->block_y;
-        const int64_t tiles = across * ((length + per_tile - 1) / per_tile);
-        const double cost = (double)((tiles + slots - 1) / slots) * ((double)march + overhead);
-        if (march == 1 || cost < best_cost) {
-            best = march;
-            best_cost = cost;
-        }
-    }
-    return best;
-}
-
-/* Tiles of all parts, measured by the largest one (n). */
-static stencil_status choose_tiles(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
-                                   int vector_cells, int64_t slots) {
-    const int64_t width = (int64_t)plan->block_x * vector_cells;
-    const int64_t columns = (n[STENCIL_X] + width - 1) / width;
-    plan->tile[STENCIL_X] = width;
-    if (problem->rank == 3) {
-        plan->tile[STENCIL_Y] = plan->block_y;
-        const int64_t across = columns * ((n[STENCIL_Y] + plan->block_y - 1) / plan->block_y);
-        plan->tile[STENCIL_Z] = choose_march(plan, problem, across, n[STENCIL_Z], slots);
-    } else {
-        plan->tile[STENCIL_Z] = 1;
-        plan->tile[STENCIL_Y] = plan->block_y * choose_march(plan, problem, columns, n[STENCIL_Y], slots);
-    }
+/* Whether the kernels can count the tiles of all parts, and the cells of the largest one (n). */
+static stencil_status check_tiles(stencil_plan *plan, const int64_t n[3]) {
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         /* Kernels count cells of an axis in 32 bits, a tile beyond the end included. */
         const int64_t most = INT32_MAX - plan->tile[axis] - 16;
@@ -252,13 +235,15 @@ static stencil_status choose_kernel(stencil_plan *plan, const stencil_problem *p
     char text[STENCIL_KERNEL_CHARS];
     plan->kernel = (stencil_kernel){.shape = problem->shape->id,
                                     .precision = problem->precision,
-                                    .sweep = plan->halo == STENCIL_HALO_STAMPED ? STENCIL_SWEEP_stamped
-                                                                                : STENCIL_SWEEP_stream,
+                                    .sweep = plan->sweep,
+                                    .exchange = plan->halo == STENCIL_HALO_STAMPED ? STENCIL_EXCHANGE_LL
+                                                                                   : STENCIL_EXCHANGE_STORE,
                                     .barrier = plan->barrier};
     if (plan->backend == STENCIL_BACKEND_CPU)
         return STENCIL_OK;
-    const stencil_kernel *compiled = stencil_kernel_find(plan->kernel.shape, plan->kernel.precision,
-                                                         plan->kernel.sweep, plan->kernel.barrier);
+    const stencil_kernel *key = &plan->kernel,
+                         *compiled = stencil_kernel_find(key->shape, key->precision, key->sweep,
+                                                         key->exchange, key->barrier);
     const stencil_kernel_attributes *known =
         stencil_machine_kernel(machine, plan->part[0].gpu, &plan->kernel);
     CHECK(compiled != NULL || known != NULL, UNAVAILABLE,
@@ -358,13 +343,24 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
     TRY(stencil_cut_layout(&largest, &plan->cut));
     const int gpu = plan->part[0].gpu;
     const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[gpu].sm_count / parts_on(plan, gpu);
-    choose_block(plan, largest.n, &plan->kernel);
-    TRY(choose_tiles(plan, problem, largest.n, plan->kernel.vector_cells, share > 0 ? share : 1));
+    stencil_sweep_shape shape;
+    stencil_sweep_row(plan->sweep)->shape(&shape, problem, plan, largest.n, share > 0 ? share : 1);
+    plan->block_x = shape.block_x;
+    plan->block_y = shape.block_y;
+    memcpy(plan->tile, shape.tile, sizeof plan->tile);
+    TRY(check_tiles(plan, largest.n));
     TRY(choose_grids(plan, machine));
     TRY(check_device_memory(plan, problem, machine));
     const double cells = (double)largest.n[0] * (double)largest.n[1] * (double)largest.n[2];
     const stencil_tuning *tuning = &plan->tuning;
     plan->poll_every = (int32_t)(tuning->poll_s / (tuning->step_s + 16.0 * cells / tuning->bytes_per_s)) + 1;
+    /* Weights are parameters of a launch: taken from memory they cost the sweep registers that it does not
+     * have. */
+    if (problem->cycle.length > 1)
+        plan->patience.steps_per_launch = 1;
+    const int64_t pieces = plan->patience.steps_per_launch;
+    if (pieces > 0 && pieces < plan->poll_every)
+        plan->poll_every = (int32_t)pieces;
     return STENCIL_OK;
 }
 
@@ -372,7 +368,9 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
                                const stencil_machine *machine) {
     plan->threads = machine->cpu_threads;
     plan->poll_every = plan->tuning.cpu_poll_steps;
-    plan->stores = stencil_stores_choose(problem, plan->threads, machine->cpu_cache_bytes);
+    plan->stores = stencil_sweep_row(plan->sweep)->streams
+                       ? stencil_stores_choose(problem, plan->threads, machine->cpu_cache_bytes)
+                       : STENCIL_STORES_CACHED;
     const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
     plan->tile[STENCIL_Z] = 1;
     plan->tile[STENCIL_Y] = (rows + plan->threads - 1) / plan->threads;
@@ -419,6 +417,7 @@ stencil_status stencil_plan_choose(stencil_plan *plan, const stencil_problem *pr
     const char *why = stencil_strategy_unavailable(plan->strategy, plan->backend, machine);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s",
           stencil_strategy_at(plan->strategy).name, why);
+    TRY(choose_sweep(plan, problem, options));
     TRY(choose_parts(plan, problem, options, parts));
     TRY(check_disturbance(plan, problem, options));
     TRY(choose_halo(plan, problem, options, machine));

@@ -296,6 +296,9 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
     if (spec->source != STENCIL_SOURCE_F)
         problem->source_scale = 1.0;
     TRY(choose_shape(problem, &p));
+    problem->cycle.length = 1;
+    memcpy(problem->cycle.weight[0], problem->weight, sizeof problem->weight);
+    problem->cycle.source_factor[0] = 1.0;
     TRY(check_weights(problem, &p));
     TRY(resolve_extent(problem, &p));
     TRY(resolve_stop(problem));

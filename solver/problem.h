@@ -38,6 +38,16 @@ typedef struct stencil_origin {
 #define STENCIL_STEPS_DEFAULT           INT64_C(1000)
 #define STENCIL_CHECK_EVERY_DEFAULT     INT64_C(100)
 
+/* The weights of the steps of a run: of the step that follows s steps, counted from the problem's start,
+ * those at s % length. Rounded to the problem's precision before use. A step ends with fma(source_factor, b,
+ * sum). */
+enum { STENCIL_CYCLE_MAX = 64 };
+typedef struct stencil_cycle {
+    int length;                                           /* 1 … STENCIL_CYCLE_MAX */
+    double weight[STENCIL_CYCLE_MAX][STENCIL_POINTS_MAX]; /* of all points of the shape, ascending */
+    double source_factor[STENCIL_CYCLE_MAX];
+} stencil_cycle;
+
 /* Arrays per axis are in (z, y, x) here, whatever the rank; a 2D problem has one plane, radius 0 in z. */
 typedef struct stencil_problem {
     stencil_spec spec; /* what it was made from, with the effective values filled in (kept for the output) */
@@ -46,6 +56,7 @@ typedef struct stencil_problem {
     const stencil_shape *shape;        /* compiled point set that it runs on */
     double weight[STENCIL_POINTS_MAX]; /* of all points of `shape`, ascending; 0 for points not given.
                                           Rounded to `precision` before use. */
+    stencil_cycle cycle;               /* as resolved: `weight` in every step, factor 1 */
     int64_t extent[3];                 /* cells of /u */
     int64_t n[3];                      /* updated cells: extent less the rims of fixed axes */
     int64_t radius[3];                 /* of the points given, per axis */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "solver/strategy.h"
+#include "solver/sweep.h"
 
 /* A run while it goes. */
 typedef struct run {
@@ -287,8 +288,7 @@ stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan, c
     snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(plan->strategy).name);
     snprintf(report->backend, sizeof report->backend, "%s", on_gpu ? "gpu" : "cpu");
     report->updated_cells = stencil_problem_updated_cells(problem);
-    report->bytes_per_cell =
-        (problem->b.data != NULL ? 3.0 : 2.0) * (double)stencil_precision_bytes(problem->precision);
+    report->bytes_per_cell = stencil_sweep_traffic(plan->sweep, problem);
     TRY(check_range(problem));
     start_schedule(&r);
     TRY(resume(&r));

@@ -52,7 +52,8 @@ typedef enum stencil_stores {
 extern const char *const stencil_stores_names[STENCIL_STORES_COUNT]; /* "cached", "streaming", "tried" */
 
 typedef struct stencil_run_options {
-    const char *sync; /* name of a strategy; NULL: "relaunch" */
+    const char *sync;  /* name of a strategy; NULL: "relaunch" */
+    const char *sweep; /* name of a sweep; NULL: the first one */
     stencil_backend backend;
     int gpu_count;              /* 0: not asked for */
     int gpu[STENCIL_PARTS_MAX]; /* one part each; an ordinal that comes several times shares its
@@ -79,6 +80,13 @@ stencil_strategy_info stencil_strategy_at(int index);
 /* "" when strategy `index` can run on that backend of this machine, else why it cannot. */
 const char *stencil_strategy_unavailable(int index, stencil_backend backend, const stencil_machine *machine);
 
+/* One row per sweep, in the order of stencil_sweep_id, and one with the name NULL. */
+typedef struct stencil_sweep_info {
+    const char *name;
+    const char *summary;
+} stencil_sweep_info;
+extern const stencil_sweep_info stencil_sweep_infos[];
+
 /* What one part of a run is given. */
 typedef struct stencil_part_plan {
     int gpu;         /* device ordinal */
@@ -90,7 +98,8 @@ typedef struct stencil_part_plan {
 
 /* What a run will do. */
 typedef struct stencil_plan {
-    int strategy;               /* index, as for stencil_strategy_at() */
+    int strategy; /* index, as for stencil_strategy_at() */
+    stencil_sweep_id sweep;
     stencil_backend backend;    /* CPU or GPU */
     stencil_kernel kernel;      /* function NULL: on the CPU, or not compiled into this build */
     stencil_tuning tuning;      /* for the GPU of the first part */

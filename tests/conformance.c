@@ -2,10 +2,10 @@
  *
  *   test_conformance cpu|gpu [PATTERN]     PATTERN: only tests whose name matches, such as "j2d5pt*"
  *
- * The matrix runs every strategy × named point set × precision with every boundary (three pure, three mixed
- * per axis) × size (no multiple of anything; as small as the stencil allows; rows longer than a block) ×
- * {default weights, random weights and a source} × steps 0, 1, 2, 7. At 7 steps all pairs of check_every 1, 3
- * and norm l2, max are run; at fewer steps the pairs take turns. So do, over all runs, the thread counts 2,
+ * The matrix runs every strategy × sweep × named point set × precision with every boundary (three pure, three
+ * mixed per axis) × size (no multiple of anything; as small as the stencil allows; rows longer than a block)
+ * × {default weights, random weights and a source} × steps 0, 1, 2, 7. At 7 steps all pairs of check_every 1,
+ * 3 and norm l2, max are run; at fewer steps the pairs take turns. So do, over all runs, the thread counts 2,
  * 1, 3 of the CPU, and the machine as it is and one with a tiny cache and a single multiprocessor (fields
  * that stream past the cache, blocks with several tiles). Products that cannot interact are not multiplied
  * out: weights and source are both data of the same update. */
@@ -54,22 +54,30 @@ static trial_run run_of(int strategy, int64_t steps, int pair) {
                        .atol = NAN};
 }
 
-/* A trial with all strategies, steps and residual settings. */
+/* A trial with all steps and residual settings; these take turns for sweeps other than the default. */
+static void run_with(const trial *t, const oracle_trace *trace, int strategy, int sweep) {
+    for (int64_t steps = 0; steps <= 2; steps++) {
+        trial_run r = run_of(strategy, steps, here.turn % 4);
+        r.sweep = sweep;
+        if (sweep == 0 || steps == here.turn % 3)
+            trial_expect(t, trace, &r);
+    }
+    for (int pair = 0; pair < 4; pair++) {
+        trial_run r = run_of(strategy, MATRIX_STEPS, pair);
+        r.sweep = sweep;
+        if (sweep == 0 || pair == here.turn / 2 % 4)
+            trial_expect(t, trace, &r);
+    }
+}
+
+/* A trial with all strategies and sweeps. */
 static void run_trial(const trial *t) {
     oracle_trace trace;
     oracle_trace_make(&trace, &t->oracle, t->initial, MATRIX_STEPS);
-    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
-        if (!runs_here(strategy))
-            continue;
-        for (int64_t steps = 0; steps <= 2; steps++) {
-            const trial_run r = run_of(strategy, steps, here.turn % 4);
-            trial_expect(t, &trace, &r);
-        }
-        for (int pair = 0; pair < 4; pair++) {
-            const trial_run r = run_of(strategy, MATRIX_STEPS, pair);
-            trial_expect(t, &trace, &r);
-        }
-    }
+    for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL; sweep++)
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+            if (runs_here(strategy))
+                run_with(t, &trace, strategy, sweep);
     oracle_trace_destroy(&trace);
 }
 
@@ -108,6 +116,36 @@ static void matrix(void **state) {
         for (int e = 0; e < 3; e++)
             for (int given = 0; given < 2; given++)
                 run_matrix_case(s, s->shape->rank == 2 ? extent2[e] : extent3[e], boundary[b], given == 1);
+}
+
+/* Weights and source factors of their own in each of three steps, over and over: with all residual settings,
+ * in pieces, and in a run that is long enough for graphs. */
+static void cycles(void **state) {
+    static const stencil_boundary boundary[3] = {STENCIL_PERIODIC, STENCIL_FIXED, STENCIL_MIRROR};
+    static const char *const shapes[] = {"j2d5pt", "j2d25pt", "j3d7pt", "j3d27pt"};
+    const subject *s = *state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const stencil_shape *shape = stencil_shape_find(shapes[i]);
+        const int64_t extent[3] = {shape->rank == 2 ? 1 : 9, 23, 75};
+        trial t;
+        oracle_trace trace;
+        trial_init(&t, s->precision, shape->rank, extent, boundary);
+        trial_set_shape(&t, shape, NULL);
+        trial_fill(&t, i, 1.0, STENCIL_SOURCE_B);
+        trial_set_cycle(&t, 3);
+        run_trial(&t);
+        oracle_trace_make(&trace, &t.oracle, t.initial, 2 * STOP_STEPS);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+            for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL && runs_here(strategy); sweep++) {
+                trial_run r = run_of(strategy, 2 * STOP_STEPS, 0);
+                r.sweep = sweep;
+                r.check_every = 1000;
+                memcpy(r.pieces, (const int64_t[]){13, 29}, sizeof r.pieces);
+                trial_expect(&t, &trace, &r);
+            }
+        oracle_trace_destroy(&trace);
+        trial_destroy(&t);
+    }
 }
 
 /* Points that are no named set: asymmetric, without centre, of another reach on each axis. */
@@ -348,16 +386,16 @@ static bool look_around(const char *backend) {
 }
 
 int main(int argument_count, char **argument) {
-    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + 8)];
+    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + 9)];
     static subject subjects[sizeof tests / sizeof *tests];
     static char names[sizeof tests / sizeof *tests][64];
     static const struct {
         const char *name;
         CMUnitTestFunction function;
     } others[] = {
-        {"custom points", custom_points}, {"equations", equations},   {"tolerance midway", tolerance_midway},
-        {"continued", continued},         {"divergence", divergence}, {"interrupted", interrupted},
-        {"long rows", long_rows},         {"many looks", many_looks}};
+        {"custom points", custom_points},       {"cycles", cycles},       {"equations", equations},
+        {"tolerance midway", tolerance_midway}, {"continued", continued}, {"divergence", divergence},
+        {"interrupted", interrupted},           {"long rows", long_rows}, {"many looks", many_looks}};
     if (argument_count < 2 || (strcmp(argument[1], "cpu") != 0 && strcmp(argument[1], "gpu") != 0)) {
         fprintf(stderr, "usage: %s cpu|gpu [PATTERN]\n", argument[0]);
         return 64;

@@ -105,9 +105,11 @@ static float new_value_float32(const oracle_problem *problem, const float *u, in
     float sum = (float)problem->weight[0] * u[read_from(problem, 0, z, y, x)];
     for (int k = 1; k < problem->point_count; k++)
         sum = fmaf((float)problem->weight[k], u[read_from(problem, k, z, y, x)], sum);
-    if (problem->source != NULL)
-        sum += ((const float *)problem->source)[(z * problem->extent[1] + y) * problem->extent[2] + x];
-    return sum;
+    if (problem->source == NULL)
+        return sum;
+    const float source =
+        ((const float *)problem->source)[(z * problem->extent[1] + y) * problem->extent[2] + x];
+    return problem->source_factor == 0 ? sum + source : fmaf((float)problem->source_factor, source, sum);
 }
 
 static double new_value_float64(const oracle_problem *problem, const double *u, int64_t z, int64_t y,
@@ -115,9 +117,11 @@ static double new_value_float64(const oracle_problem *problem, const double *u, 
     double sum = problem->weight[0] * u[read_from(problem, 0, z, y, x)];
     for (int k = 1; k < problem->point_count; k++)
         sum = fma(problem->weight[k], u[read_from(problem, k, z, y, x)], sum);
-    if (problem->source != NULL)
-        sum += ((const double *)problem->source)[(z * problem->extent[1] + y) * problem->extent[2] + x];
-    return sum;
+    if (problem->source == NULL)
+        return sum;
+    const double source =
+        ((const double *)problem->source)[(z * problem->extent[1] + y) * problem->extent[2] + x];
+    return problem->source_factor == 0 ? sum + source : fma(problem->source_factor, source, sum);
 }
 
 void oracle_step(const oracle_problem *problem, const void *u, void *next) {
@@ -216,7 +220,9 @@ void oracle_trace_make(oracle_trace *trace, const oracle_problem *problem, const
     for (int64_t s = 1; s <= steps; s++) {
         const char *before = trace->state + (size_t)(s - 1) * state_bytes;
         char *after = trace->state + (size_t)s * state_bytes;
-        oracle_step(problem, before, after);
+        const oracle_problem *now =
+            problem->cycle_length > 0 ? &problem->cycle[(s - 1) % problem->cycle_length] : problem;
+        oracle_step(now, before, after);
         for (int norm = 0; norm < STENCIL_NORM_COUNT; norm++)
             trace->residual[norm][s] = oracle_residual(problem, before, after, (stencil_norm)norm);
     }

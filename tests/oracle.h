@@ -16,7 +16,10 @@ typedef struct oracle_problem {
     int point_count;
     int32_t offset[STENCIL_POINTS_MAX][3]; /* ascending (oracle_points_sort) */
     double weight[STENCIL_POINTS_MAX];     /* rounded to `precision` before use */
+    double source_factor;                  /* of `source`, rounded to `precision`; 0: added as it is */
     const void *source; /* [nz][ny][nx] of `precision`, read at updated cells; NULL: none */
+    int cycle_length;   /* 0: every step is as above; else step s is that of cycle[(s - 1) % cycle_length] */
+    const struct oracle_problem *cycle;
 } oracle_problem;
 
 /* All states of a run of `steps` steps. */

@@ -3,10 +3,10 @@
  *   test_parts cpu|gpu [GPUS [PATTERN [REPEATS]]]
  *
  * GPUS: how many GPUs take part, 1 (default), 2, 3, 4, …; with 1 all parts share it. Every strategy that runs
- * on several parts, with every way to exchange halos that it has × point sets × precisions × boundaries ×
- * cuts: along the slowest axis, along each other one, along two; uneven ones, and parts as thin as the points
- * reach. Then the same under stress: parts that come late, that stop (REPEATS runs, 20), counters that wrap
- * around. */
+ * on several parts, with every way to exchange halos that it has × sweeps × point sets × precisions ×
+ * boundaries × cuts: along the slowest axis, along each other one, along two; uneven ones, and parts as thin
+ * as the points reach. Then the same under stress: parts that come late, that stop (REPEATS runs, 20),
+ * counters that wrap around. */
 #include <fnmatch.h>
 #include <math.h>
 #include <setjmp.h>
@@ -98,20 +98,29 @@ static trial_run run_of(int strategy, const division *d, const exchange *e, int6
     return r;
 }
 
-/* One trial with every strategy and exchange, the divisions in turns. */
-static void run_trial(const trial *t, int rank) {
+/* A trial with every exchange that a strategy has with a sweep, the divisions in turns. */
+static void run_with(const trial *t, const oracle_trace *trace, int strategy, int sweep) {
+    const bool flat = t->spec.rank == 2;
+    const int divisions =
+        (int)(flat ? sizeof divisions2 / sizeof *divisions2 : sizeof divisions3 / sizeof *divisions3);
+    for (int e = 0; e < EXCHANGES; e++) {
+        if (!exchanges_so(strategy, e) || (sweep > 0 && exchanges[e].halo == STENCIL_HALO_PEER))
+            continue;
+        const division *d = (flat ? divisions2 : divisions3) + here.turn % divisions;
+        trial_run r = run_of(strategy, d, &exchanges[e], MATRIX_STEPS - here.turn % 2);
+        r.sweep = sweep;
+        trial_expect(t, trace, &r);
+    }
+}
+
+/* With every strategy and sweep. */
+static void run_trial(const trial *t) {
     oracle_trace trace;
     oracle_trace_make(&trace, &t->oracle, t->initial, MATRIX_STEPS);
-    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
-        for (int e = 0; e < EXCHANGES && spans(strategy); e++) {
-            if (!exchanges_so(strategy, e))
-                continue;
-            const division *d = rank == 2
-                                    ? &divisions2[here.turn % (int)(sizeof divisions2 / sizeof *divisions2)]
-                                    : &divisions3[here.turn % (int)(sizeof divisions3 / sizeof *divisions3)];
-            const trial_run r = run_of(strategy, d, &exchanges[e], MATRIX_STEPS - here.turn % 2);
-            trial_expect(t, &trace, &r);
-        }
+    for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL; sweep++)
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+            if (spans(strategy))
+                run_with(t, &trace, strategy, sweep);
     oracle_trace_destroy(&trace);
 }
 
@@ -144,7 +153,9 @@ static void matrix(void **state) {
             trial_init(&t, s->precision, s->shape->rank, extent, boundary[b]);
             trial_set_shape(&t, s->shape, given ? weight : NULL);
             trial_fill(&t, b + 10 * (size_t)given, 1.0, given ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
-            run_trial(&t, s->shape->rank);
+            if (given && b % 2 == 1)
+                trial_set_cycle(&t, 3);
+            run_trial(&t);
             trial_destroy(&t);
         }
 }

@@ -43,6 +43,7 @@ void trial_destroy(trial *t) {
     free(t->initial);
     free(t->source);
     free((void *)(uintptr_t)t->oracle.source);
+    free((void *)(uintptr_t)t->oracle.cycle);
 }
 
 void trial_set_shape(trial *t, const stencil_shape *shape, const double *weights) {
@@ -99,14 +100,31 @@ void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source) {
     t->oracle.source = scaled;
 }
 
+void trial_set_cycle(trial *t, int length) {
+    oracle_problem *steps = calloc((size_t)length, sizeof *steps);
+    t->cycle.length = length;
+    for (int set = 0; set < length; set++) {
+        const int count = t->oracle.point_count;
+        steps[set] = t->oracle;
+        for (int k = 0; k < count; k++) {
+            const double weight = (2.0 * trial_random((uint64_t)set + 31, (uint64_t)k) - 1.0) / count;
+            steps[set].weight[k] = t->cycle.weight[set][k] = weight;
+        }
+        steps[set].source_factor = t->cycle.source_factor[set] = 1.5 - trial_random(77, (uint64_t)set);
+    }
+    t->oracle.cycle = steps;
+    t->oracle.cycle_length = length;
+}
+
 static const char *case_text(const trial *t, const trial_run *r) {
     static char text[512];
-    int at = snprintf(text, sizeof text, "%s on the %s, %s, %s,", stencil_strategy_at(r->strategy).name,
-                      r->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
-                      t->spec.stencil[0] != '\0'          ? t->spec.stencil
-                      : t->spec.kind != STENCIL_KIND_NONE ? stencil_kind_names[t->spec.kind]
-                                                          : "custom points",
-                      stencil_precision_name(t->spec.precision));
+    int at =
+        snprintf(text, sizeof text, "%s, sweep %s, on the %s, %s, %s,", stencil_strategy_at(r->strategy).name,
+                 stencil_sweep_infos[r->sweep].name, r->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
+                 t->spec.stencil[0] != '\0'          ? t->spec.stencil
+                 : t->spec.kind != STENCIL_KIND_NONE ? stencil_kind_names[t->spec.kind]
+                                                     : "custom points",
+                 stencil_precision_name(t->spec.precision));
     for (int i = 0; i < t->spec.rank; i++)
         at += snprintf(text + at, sizeof text - (size_t)at, "%s%s", i == 0 ? " boundary " : ",",
                        stencil_boundary_names[t->spec.boundary[i]]);
@@ -119,11 +137,12 @@ static const char *case_text(const trial *t, const trial_run *r) {
                        r->cut[1], r->cut[2], r->gpu[0], r->gpu[1], r->gpu[2], r->gpu[3],
                        stencil_halo_names[r->halo], r->overlap ? " overlapped" : "");
     snprintf(text + at, sizeof text - (size_t)at,
-             ", source %s, weights %s, steps %lld, check_every %lld, norm %s, rtol %g, atol %g, threads %d, "
+             ", source %s, weights %s, cycle %d, steps %lld, check_every %lld, norm %s, rtol %g, atol %g, "
+             "threads %d, "
              "machine %s",
              t->source != NULL ? "yes" : "no", t->spec.weight_count > 0 ? "given" : "default",
-             (long long)r->steps, (long long)r->check_every, stencil_norm_names[r->norm], r->rtol, r->atol,
-             r->threads,
+             t->cycle.length, (long long)r->steps, (long long)r->check_every, stencil_norm_names[r->norm],
+             r->rtol, r->atol, r->threads,
              r->tries   ? "tries"
              : r->small ? "small"
                         : "as it is");
@@ -287,6 +306,7 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
             machine.gpu[i].sm_count += r->gpu[p] == i;
     }
     stencil_run_options options = {.sync = stencil_strategy_at(r->strategy).name,
+                                   .sweep = stencil_sweep_infos[r->sweep].name,
                                    .backend = r->backend,
                                    .cut = {r->cut[0], r->cut[1], r->cut[2]},
                                    .halo = r->halo,
@@ -302,12 +322,15 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
     stencil_plan plan;
     stencil_report report = {0};
     EXPECT_OK(stencil_problem_resolve(&problem, &spec));
+    if (t->cycle.length > 0)
+        problem.cycle = t->cycle;
     load_fields(t, r, &problem);
     EXPECT_OK(stencil_plan_here(&plan, &problem, &options, &machine));
     EXPECT(plan.backend == r->backend, "the plan is for another back-end");
     EXPECT(plan.backend == STENCIL_BACKEND_GPU || plan.threads == r->threads, "the plan has %d threads",
            plan.threads);
-    EXPECT(plan.backend == STENCIL_BACKEND_GPU || !r->small || plan.stores == STENCIL_STORES_STREAMING,
+    EXPECT(plan.backend == STENCIL_BACKEND_GPU || !r->small || r->sweep != 0 ||
+               plan.stores == STENCIL_STORES_STREAMING,
            "the plan stays in the cache");
     if (plan.backend == STENCIL_BACKEND_CPU && r->tries)
         plan.stores = STENCIL_STORES_TRIED;

@@ -11,6 +11,7 @@ typedef struct trial {
     oracle_problem oracle; /* its source is owned here */
     void *initial;         /* [nz][ny][nx] of the precision, owned */
     void *source;          /* the same, or NULL */
+    stencil_cycle cycle;   /* length 0: the problem's own; the oracle's is owned here */
     double source_factor;  /* the oracle's source is (T)(source_factor * source) */
 } trial;
 
@@ -19,6 +20,7 @@ typedef struct trial_run {
     const stencil_machine *machine;
     stencil_backend backend;
     int strategy;
+    int sweep;   /* 0: the default */
     int threads; /* of the CPU back-end */
     bool small;  /* as on a machine with next to no cache and GPUs of one multiprocessor: fields are larger
                     than the cache, blocks have several tiles */
@@ -52,6 +54,10 @@ void trial_set_points(trial *t, int count, const int32_t offset[][3], const doub
 
 /* Random initial values (and source) between -scale and scale, the same for the same seed. */
 void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source);
+
+/* Random weights and source factors for each step of a cycle, in place of those of the shape that was set.
+ * After trial_fill(). */
+void trial_set_cycle(trial *t, int length);
 
 /* A number in [0, 1) that depends on nothing but seed and index. */
 double trial_random(uint64_t seed, uint64_t index);

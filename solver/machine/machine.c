@@ -10,7 +10,8 @@ const stencil_kernel_attributes *stencil_machine_kernel(const stencil_machine *m
         const stencil_kernel_attributes *row = &machine->kernel[i];
         const stencil_gpu *other = &machine->gpu[row->gpu];
         if (row->kernel.shape != kernel->shape || row->kernel.precision != kernel->precision ||
-            row->kernel.sweep != kernel->sweep || row->kernel.barrier != kernel->barrier)
+            row->kernel.sweep != kernel->sweep || row->kernel.exchange != kernel->exchange ||
+            row->kernel.barrier != kernel->barrier)
             continue;
         if (row->gpu == gpu)
             return row;

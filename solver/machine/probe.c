@@ -156,8 +156,8 @@ stencil_status stencil_machine_ask_all(stencil_machine *machine) {
     for (int gpu = 0; gpu < machine->gpu_count; gpu++)
         for (int i = 0; i < STENCIL_KERNEL_KEYS; i++) {
             const stencil_kernel key = stencil_kernel_key(i),
-                                 *kernel =
-                                     stencil_kernel_find(key.shape, key.precision, key.sweep, key.barrier);
+                                 *kernel = stencil_kernel_find(key.shape, key.precision, key.sweep,
+                                                               key.exchange, key.barrier);
             if (kernel != NULL && machine->kernel_count < STENCIL_MACHINE_KERNELS_MAX &&
                 stencil_barriers[kernel->barrier].capability <= machine->gpu[gpu].capability &&
                 stencil_machine_kernel(machine, gpu, kernel) == NULL)

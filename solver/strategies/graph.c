@@ -1,8 +1,8 @@
-/* A CUDA graph of many steps, replayed. Between two looks at the residual all steps are alike but for the
- * buffer they start from, so two graphs, one for each, serve the whole run; what does not fill a graph, and
- * the steps that are looked at, are launched as usual. Inside a graph the launches are programmatic: the next
- * step's blocks are set up while this step's drain, and wait for its end (griddepcontrol.wait) before they
- * read. On a CPU there is nothing to replay: a parallel loop per step. */
+/* A CUDA graph of many steps, replayed. Between two looks at the residual all steps of a cycle of length 1
+ * are alike but for the buffer they start from, so two graphs, one for each, serve the whole run; what does
+ * not fill a graph, and the steps that are looked at, are launched as usual. Inside a graph the launches are
+ * programmatic: the next step's blocks are set up while this step's drain, and wait for its end
+ * (griddepcontrol.wait) before they read. On a CPU there is nothing to replay: a parallel loop per step. */
 #include <stdlib.h>
 
 #include "solver/strategy.h"
@@ -47,7 +47,9 @@ static stencil_status batch_gpu(stencil_gpu_team *team, const stencil_batch *bat
     const int64_t end = batch->first + batch->count;
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
     for (int64_t step = batch->first; step < end && report->reason == STENCIL_REASON_NONE;) {
-        if (plain_steps(&team->schedule, step, end) >= GRAPH_STEPS) {
+        /* A graph holds the weights of the steps from 0 or 1 on: it fits where a cycle begins again there. */
+        const bool fits = (step - step % 2) % team->cycle_length == 0;
+        if (fits && plain_steps(&team->schedule, step, end) >= GRAPH_STEPS) {
             TRY_CUDA(cudaGraphLaunch(graph[step % 2], gpu->stream));
             step += GRAPH_STEPS;
         } else {

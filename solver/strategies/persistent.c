@@ -89,8 +89,7 @@ typedef struct launch_call {
 static stencil_status launch(stencil_gpu_run *gpu, const stencil_batch *batch) {
     const stencil_plan *plan = gpu->plan;
     stencil_sweep *s = &gpu->sweep;
-    s->step_first = batch->first;
-    s->step_count = batch->count;
+    stencil_gpu_set_steps(gpu, s, batch->first, batch->count);
     /* Parts that share a GPU fit on it together because the plan shares out its multiprocessors. */
     const stencil_grid grid = {.blocks = (unsigned)plan->part[gpu->part].grid_blocks,
                                .block_x = (unsigned)plan->block_x,

@@ -87,7 +87,8 @@ static void expect_plan(const wanted *w) {
     assert_int_equal(plan.cut.parts, parts);
     assert_string_equal(stencil_strategy_at(plan.strategy).name, w->sync);
     assert_int_equal(plan.halo, w->halo);
-    assert_int_equal(plan.kernel.sweep, w->halo == STAMPED ? STENCIL_SWEEP_stamped : STENCIL_SWEEP_stream);
+    assert_int_equal(plan.kernel.sweep, STENCIL_SWEEP_stream);
+    assert_int_equal(plan.kernel.exchange, w->halo == STAMPED ? STENCIL_EXCHANGE_LL : STENCIL_EXCHANGE_STORE);
     assert_int_equal(plan.block_x, w->block_x);
     assert_int_equal(plan.block_x * plan.block_y, STENCIL_BLOCK_THREADS);
     assert_int_equal(plan.blocks_per_sm, w->blocks_per_sm);
@@ -97,7 +98,7 @@ static void expect_plan(const wanted *w) {
         const int grid = p == 0 ? w->first_grid : p == parts - 1 ? w->last_grid : part->grid_blocks;
         assert_int_equal(part->gpu, p);
         assert_int_equal(part->grid_blocks, grid > 0 ? grid : part->tile_count);
-        all += part->n[0] * part->n[1] * part->n[2];
+        all += part->box.n[0] * part->box.n[1] * part->box.n[2];
     }
     /* Both buffers of the largest part, its ghost cells and residuals beside them. */
     assert_true(plan.device_bytes > bytes * all / parts &&
@@ -160,8 +161,8 @@ static void other_gpus(void **state) {
     assert_int_equal(plan_of(&plan, &w, &machine), STENCIL_UNAVAILABLE);
     assert_non_null(strstr(stencil_error_last()->message, "CMAKE_CUDA_ARCHITECTURES=80"));
     machine.kernel_count = 0;
-    const stencil_kernel *compiled =
-        stencil_kernel_find(STENCIL_SHAPE_j2d5pt, F32, STENCIL_SWEEP_stream, STENCIL_BARRIER_central);
+    const stencil_kernel *compiled = stencil_kernel_find(STENCIL_SHAPE_j2d5pt, F32, STENCIL_SWEEP_stream,
+                                                         STENCIL_EXCHANGE_STORE, STENCIL_BARRIER_central);
     assert_int_equal(plan_of(&plan, &w, &machine), compiled != NULL ? STENCIL_OK : STENCIL_UNAVAILABLE);
     if (compiled != NULL)
         assert_int_equal(plan.blocks_per_sm, compiled->blocks);

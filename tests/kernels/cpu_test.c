@@ -37,7 +37,7 @@ static void fill(stencil_precision precision, void *memory, int64_t count) {
     }
 }
 
-static void sweep_with(const stencil_cpu_table *table, const stencil_shape *shape,
+static void sweep_with(const stencil_cpu_table *table, stencil_sweep_id sweep, const stencil_shape *shape,
                        stencil_precision precision, bool streaming, run *r) {
     const int64_t nz = shape->rank == 3 ? NZ : 1, plane = ROW * (NY + 2 * RIM);
     const int64_t count = plane * (nz + 2 * RIM),
@@ -62,41 +62,49 @@ static void sweep_with(const stencil_cpu_table *table, const stencil_shape *shap
             d.image[direction][i] = d.u[i];
     }
     fill(precision, r->memory[0], count);
-    fill(precision, &d.weights, shape->point_count);
-    table->sweep[shape->id][precision](&d, 0, 0, nz * NY, streaming, r->chunk, STENCIL_NORM_L2);
+    fill(precision, &d.weights, STENCIL_WEIGHTS);
+    const stencil_cpu_pass pass = {
+        .sweep = sweep, .last = nz * NY, .weights = &d.weights, .streaming = streaming, .chunk = r->chunk};
+    table->sweep[shape->id][precision](&d, &pass);
 }
 
-static void expect_same(const stencil_cpu_table *table, const char *isa) {
+static void expect_same(const stencil_cpu_table *table, const char *isa, stencil_sweep_id sweep,
+                        const stencil_shape *shape, stencil_precision precision) {
     static run expected, is;
-    for (int s = 0; s < STENCIL_SHAPE_COUNT; s++)
-        for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++)
-            for (int streaming = 0; streaming < 2; streaming++) {
-                const stencil_shape *shape = &stencil_shapes[s];
-                sweep_with(&stencil_cpu_table_baseline, shape, (stencil_precision)precision, false,
-                           &expected);
-                sweep_with(table, shape, (stencil_precision)precision, streaming == 1, &is);
-                if (memcmp(is.memory[0], expected.memory[0], (size_t)expected.bytes) != 0 ||
-                    memcmp(is.memory[1], expected.memory[1], (size_t)expected.bytes) != 0)
-                    fail_msg("%s %s: %s differs from baseline (streaming %d)", shape->name,
-                             stencil_precision_name((stencil_precision)precision), isa, streaming);
-                assert_memory_equal(is.chunk, expected.chunk, sizeof is.chunk);
-                for (int i = 0; i < 2; i++) {
-                    free(is.memory[i]);
-                    free(expected.memory[i]);
-                }
-            }
+    for (int streaming = 0; streaming < 2; streaming++) {
+        sweep_with(&stencil_cpu_table_baseline, 0, shape, precision, false, &expected);
+        sweep_with(table, sweep, shape, precision, streaming == 1, &is);
+        if (memcmp(is.memory[0], expected.memory[0], (size_t)expected.bytes) != 0 ||
+            memcmp(is.memory[1], expected.memory[1], (size_t)expected.bytes) != 0)
+            fail_msg("%s %s: %s, sweep %d differs from baseline (streaming %d)", shape->name,
+                     stencil_precision_name(precision), isa, (int)sweep, streaming);
+        assert_memory_equal(is.chunk, expected.chunk, sizeof is.chunk);
+        for (int i = 0; i < 2; i++) {
+            free(is.memory[i]);
+            free(expected.memory[i]);
+        }
+    }
+}
+
+/* Every sweep of an instruction set against the first one of the plainest. */
+static void expect_all_same(const stencil_cpu_table *table, const char *isa) {
+    for (int sweep = 0; sweep < STENCIL_SWEEP_COUNT; sweep++)
+        for (int s = 0; s < STENCIL_SHAPE_COUNT; s++)
+            for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++)
+                expect_same(table, isa, (stencil_sweep_id)sweep, &stencil_shapes[s],
+                            (stencil_precision)precision);
 }
 
 static void baseline_streams_the_same(void **state) {
     (void)state;
-    expect_same(&stencil_cpu_table_baseline, "baseline");
+    expect_all_same(&stencil_cpu_table_baseline, "baseline");
 }
 
 static void avx2_is_the_same(void **state) {
     (void)state;
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        expect_same(&stencil_cpu_table_avx2, "avx2");
+        expect_all_same(&stencil_cpu_table_avx2, "avx2");
         return;
     }
 #endif
@@ -109,7 +117,7 @@ static void avx512_is_the_same(void **state) {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) {
-        expect_same(&stencil_cpu_table_avx512, "avx512");
+        expect_all_same(&stencil_cpu_table_avx512, "avx512");
         return;
     }
 #endif

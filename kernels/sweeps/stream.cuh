@@ -3,19 +3,49 @@
  * A tile is (bx*V) cells wide (V cells of 16 bytes per thread), one cell (3D) or `march` cells (2D) per
  * thread row in y. Each thread walks along the march axis with a window of rows in registers, so that a row
  * is loaded once per thread row however many points read it; Batch rows are loaded before the first is used,
- * so that enough bytes are in flight. Neighbours along x come from L1.
- *
- * Tiles are visited in opposite order in odd steps: what the last step wrote last is still in L2. */
+ * so that enough bytes are in flight. Neighbours along x come from L1. */
+#ifdef __CUDACC__
 #ifndef STENCIL_KERNELS_STREAM_CUH
 #define STENCIL_KERNELS_STREAM_CUH
 
 #include "kernels/points.cuh"
 #include "kernels/residual.cuh"
 #include "kernels/rims.cuh"
-#include "kernels/sweep.h"
+#include "kernels/tiles.cuh"
 #include "kernels/vector.cuh"
 
 namespace stencil {
+
+/* Rows loaded at once, blocks on a multiprocessor (they share its registers) and threads of a block along x:
+ * measured on an H200, docs/performance.md. */
+struct stream_tuning {
+    int batch, blocks, block_x;
+};
+template <class P, class T, bool Relaunch, bool Ll> constexpr stream_tuning stream_tuning_of() {
+    constexpr bool f64 = sizeof(T) == 8;
+    /* LL exchange is for short steps: with three blocks its state would not stay in registers, and what is
+     * spilled has to be fetched from L2 after each acquire. */
+    constexpr int blocks = Ll ? 2 : 3;
+    constexpr bool star = P::row_reach(P::radius, 0) == 0;
+    if (P::radius == 1 && star && P::rank == 2)
+        return Relaunch ? stream_tuning{4, f64 ? 4 : 3, 128}
+               : f64    ? stream_tuning{Ll ? 4 : 8, 2, 64}
+                        : stream_tuning{4, blocks, 32};
+    if (P::radius == 1 && star)
+        return Relaunch ? f64 ? stream_tuning{2, 4, 32} : stream_tuning{4, 3, 32}
+               : f64 ? stream_tuning{Ll ? 2 : 4, 2, 128}
+                        : stream_tuning{2, blocks, 128};
+    if (P::radius == 1)
+        return P::rank == 2 ? stream_tuning{4, f64 ? 2 : 3, 128} : stream_tuning{1, 2, 32};
+    return stream_tuning{P::radius == 3 ? 1 : 2, 2, P::rank == 2 ? 64 : 32};
+}
+
+/* A vector of cells on its way: where it begins along x, how many cells there are from there to the end of
+ * the row, its element. */
+struct vector_place {
+    int x, left_x;
+    int64_t at;
+};
 
 /* Where a thread stands in its tile. */
 struct place {
@@ -145,7 +175,7 @@ template <class P, class T, int Batch> struct stream {
         if (Batch == 1 && s.tile_march == 1) {
             T value[V];
             advance(u, at, march, cross, 1);
-            finish<Check>(s, next, p.x, left_x, 0, at, chunk, value);
+            finish<Check>(s, next, {p.x, left_x, at}, 0, chunk, value);
             if (left_x > 0 && near_edge(d, p))
                 write_copies(d, !from, p.z, p.y, p.x, min(V, left_x), value);
             return;
@@ -156,7 +186,7 @@ template <class P, class T, int Batch> struct stream {
             for (int k = 0; k < Batch; k++) {
                 if (k < left) {
                     T value[V];
-                    finish<Check>(s, next, p.x, left_x, k, at, chunk, value);
+                    finish<Check>(s, next, {p.x, left_x, at}, k, chunk, value);
                     if (Check)
                         chunk += P::rank == 3 ? d.chunk_plane : d.chunk_row;
                 }
@@ -170,37 +200,37 @@ template <class P, class T, int Batch> struct stream {
 
     /* Computes, stores and, in a step that is looked at, sums one vector of cells. */
     template <bool Check>
-    __device__ __forceinline__ void finish(const stencil_sweep &s, T *next, int x, int left_x, int k,
-                                           int64_t at, double *chunk, T *value) {
+    __device__ __forceinline__ void finish(const stencil_sweep &s, T *next, const vector_place &p, int k,
+                                           double *chunk, T *value) {
         const stencil_domain &d = s.domain;
+        const T *weight = weights_of<T>(d.weights); /* a pointer that lives longer costs registers */
         const stencil_norm norm = s.schedule.norm;
-        const T *weight = weights_of<T>(d.weights);
         const T *b = static_cast<const T *>(d.b);
 #pragma unroll
         for (int v = 0; v < V; v++)
             value[v] = update(weight, k, v);
         if (b != nullptr) {
             T source[V];
-            load_vector(b + at, source);
+            load_vector(b + p.at, source);
 #pragma unroll
             for (int v = 0; v < V; v++)
-                value[v] = add(value[v], source[v]);
+                value[v] = multiply_add(weight[STENCIL_SOURCE_WEIGHT], source[v], value[v]);
         }
-        if (V <= left_x) {
-            store_vector(next + at, value);
+        if (V <= p.left_x) {
+            store_vector(next + p.at, value);
         } else {
 #pragma unroll
             for (int v = 0; v < V; v++)
-                if (v < left_x)
-                    next[at + v] = value[v];
+                if (v < p.left_x)
+                    next[p.at + v] = value[v];
         }
         if (Check) {
             double term[V];
 #pragma unroll
             for (int v = 0; v < V; v++)
-                term[v] = v < left_x ? residual_term(value[v], centre(k, v), norm) : 0.0;
+                term[v] = v < p.left_x ? residual_term(value[v], centre(k, v), norm) : 0.0;
             const double sum = join_chunk<V>(term, norm);
-            if (left_x > 0 && x % STENCIL_CHUNK_CELLS == 0)
+            if (p.left_x > 0 && p.x % STENCIL_CHUNK_CELLS == 0)
                 *chunk = sum;
         }
     }
@@ -212,16 +242,6 @@ template <class P, class T, int Batch> struct stream {
                (P::rank == 3 && at_edge(d, STENCIL_Z, p.z, p.z + deep));
     }
 };
-
-/* A tile by its place among the tiles of the launch. */
-struct tile_place {
-    uint32_t z, y, x;
-};
-
-__device__ __forceinline__ tile_place tile_at(const stencil_sweep &s, uint32_t t) {
-    const uint32_t cx = s.tile_count[STENCIL_X], cy = s.tile_count[STENCIL_Y], row = t / cx;
-    return {row / cy, row % cy, t % cx};
-}
 
 /* This thread's place in a tile. */
 template <class P, class T>
@@ -244,57 +264,30 @@ __device__ __forceinline__ place place_in(const stencil_sweep &s, const tile_pla
     return p;
 }
 
-/* What a block's steps begin with: divisions take longer than a small tile, and they are the same in each
- * step. A block's tiles are first, first + gridDim.x … last, so that all blocks work along one front; odd
- * steps visit them backwards. */
-struct tile_start {
-    uint32_t first, last, count;
-    tile_place place[2]; /* of the first one visited in even and odd steps */
+/* Small fields have a tile of one row for each thread, which has fewer instructions to go through without a
+ * batch: at that size they are what takes time. */
+template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
+    using cell = T;
+    static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
+    static constexpr int batch = tuning.batch, blocks = tuning.blocks, block_x = tuning.block_x,
+                         cells = vector_cells<T>;
+
+    template <bool Check>
+    __device__ __forceinline__ static void tile(const stencil_sweep &s, const tile_place &t, int from,
+                                                double *chunk) {
+        const place p = place_in<P, T>(s, t);
+        if (batch > 1 && s.tile_march == 1) {
+            stream<P, T, 1> sweep;
+            sweep.template tile<Check>(s, from, p, chunk);
+        } else {
+            stream<P, T, batch> sweep;
+            sweep.template tile<Check>(s, from, p, chunk);
+        }
+    }
 };
 
-__device__ __forceinline__ tile_start start_of(const stencil_sweep &s) {
-    const uint32_t tiles = s.tile_count[0] * s.tile_count[1] * s.tile_count[2], first = blockIdx.x;
-    const uint32_t count = first < tiles ? (tiles - 1 - first) / gridDim.x + 1 : 0;
-    const uint32_t last = first + (count - 1) * gridDim.x;
-    return {first, last, count, {tile_at(s, first), tile_at(s, last)}};
-}
-
-/* A tile. Small fields have a tile of one row for each thread, which has fewer instructions to go through
- * without a batch: at that size they are what takes time. */
-template <class P, class T, int Batch, bool Check>
-__device__ __forceinline__ void make_tile(const stencil_sweep &s, const tile_place &t, int from,
-                                          double *chunk) {
-    const place p = place_in<P, T>(s, t);
-    if (Batch > 1 && s.tile_march == 1) {
-        stream<P, T, 1> sweep;
-        sweep.template tile<Check>(s, from, p, chunk);
-    } else {
-        stream<P, T, Batch> sweep;
-        sweep.template tile<Check>(s, from, p, chunk);
-    }
-}
-
-/* The tile of this block in a launch of its own. */
-template <class P, class T, int Batch, bool Check>
-__device__ __forceinline__ void launched_step(const stencil_sweep &s, int from, double *chunk) {
-    const uint32_t last = s.tile_count[0] * s.tile_count[1] * s.tile_count[2] - 1;
-    make_tile<P, T, Batch, Check>(s, tile_at(s, from ? last - blockIdx.x : blockIdx.x), from, chunk);
-}
-
-/* All tiles of this block for the step from buffer `from` to the other one. */
-template <class P, class T, int Batch, bool Check>
-__device__ __forceinline__ void stream_step(const stencil_sweep &s, const tile_start &start, int from,
-                                            double *chunk) {
-    tile_place t = start.place[from];
-    uint32_t i = from ? start.last : start.first;
-    for (uint32_t left = start.count; left > 0;) {
-        make_tile<P, T, Batch, Check>(s, t, from, chunk);
-        if (--left == 0)
-            break;
-        i = from ? i - gridDim.x : i + gridDim.x;
-        t = tile_at(s, i);
-    }
-}
-
 } // namespace stencil
+#endif
+#else
+#include "kernels/sweeps/stream.inc"
 #endif

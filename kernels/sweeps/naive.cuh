@@ -1,0 +1,113 @@
+/* The naive sweep: a thread for each cell of a tile, no vectors, no walking. Read this one first. A sweep
+ * makes the cells of a tile from one buffer into the other; which tiles a block makes (kernels/tiles.cuh),
+ * what lies between the steps (kernels/persistent.cuh) and where the copies of edge cells go
+ * (kernels/rims.cuh) is the same for all of them. */
+#ifdef __CUDACC__
+#ifndef STENCIL_KERNELS_NAIVE_CUH
+#define STENCIL_KERNELS_NAIVE_CUH
+
+#include "kernels/points.cuh"
+#include "kernels/residual.cuh"
+#include "kernels/rims.cuh"
+#include "kernels/tiles.cuh"
+#include "kernels/vector.cuh"
+
+namespace stencil {
+
+template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
+    using cell = T;
+    /* Blocks on a multiprocessor at least; threads of a block and cells of a thread along x. */
+    static constexpr int blocks = 2, block_x = STENCIL_CHUNK_CELLS, cells = 1;
+
+    template <bool Check>
+    __device__ __forceinline__ static void tile(const stencil_sweep &s, const tile_place &t, int from,
+                                                double *chunk) {
+        const stencil_domain &d = s.domain;
+        const int z = (int)(s.tile_first[STENCIL_Z] + t.z);
+        const int y = (int)((s.tile_first[STENCIL_Y] + t.y) * blockDim.y + threadIdx.y);
+        const int x = (int)((s.tile_first[STENCIL_X] + t.x) * blockDim.x + threadIdx.x);
+        const bool inside = y < d.n[STENCIL_Y] && x < d.n[STENCIL_X];
+        const int64_t at = z * d.plane + y * d.row + x;
+        const T *u = static_cast<const T *>(d.u[from]);
+        double term = 0;
+        if (inside) {
+            const T value = update(d, u + at, at);
+            static_cast<T *>(d.u[!from])[at] = value;
+            if (at_edge(d, STENCIL_Z, z, z + 1) || at_edge(d, STENCIL_Y, y, y + 1) ||
+                at_edge(d, STENCIL_X, x, x + 1))
+                write_copies<T, 1>(d, !from, z, y, x, 1, &value);
+            if (Check)
+                term = residual_term(value, u[at], s.schedule.norm);
+        }
+        if (Check)
+            sum_chunk(term, s.schedule.norm,
+                      inside ? chunk + z * d.chunk_plane + y * d.chunk_row + x / STENCIL_CHUNK_CELLS
+                             : nullptr);
+    }
+
+    /* The one expression of the cell update; u: the cell. */
+    __device__ __forceinline__ static T update(const stencil_domain &d, const T *u, int64_t at) {
+        const T *weight = weights_of<T>(d.weights);
+        T sum = 0;
+        int k = 0;
+#pragma unroll
+        for (int dz = -P::radius_z; dz <= P::radius_z; dz++)
+#pragma unroll
+            for (int dy = -P::radius; dy <= P::radius; dy++)
+#pragma unroll
+                for (int dx = -P::radius; dx <= P::radius; dx++)
+                    if (P::has(dz, dy, dx)) {
+                        const T value = u[dz * d.plane + dy * d.row + dx];
+                        sum = k == 0 ? multiply(weight[0], value) : multiply_add(weight[k], value, sum);
+                        k++;
+                    }
+        return d.b == nullptr
+                   ? sum
+                   : multiply_add(weight[STENCIL_SOURCE_WEIGHT], static_cast<const T *>(d.b)[at], sum);
+    }
+
+    /* The 64 terms of a chunk stand in two warps; the first thread of them stores their sum. */
+    __device__ __forceinline__ static void sum_chunk(double term, stencil_norm norm, double *chunk) {
+        __shared__ double half[block_threads / 32];
+        const uint32_t warp = thread_in_block() / 32;
+        const double sum = join_lanes(term, 32, norm);
+        __syncthreads(); /* those of the last tile have been read */
+        if (threadIdx.x % 32 == 0)
+            half[warp] = sum;
+        __syncthreads();
+        if (threadIdx.x == 0 && chunk != nullptr)
+            *chunk = join(half[warp], half[warp + 1], norm);
+    }
+};
+
+} // namespace stencil
+#endif
+#else
+/* The CPU twin: a cell after the other, row by row. */
+ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *pass, cpu_points points) {
+    const CPU_REAL *w = pass->weights->CPU_WEIGHT, *b = d->b;
+    const int radius = points.radius, rz = points.rank == 3 ? radius : 0;
+    for (int64_t r = pass->first; r < pass->last; r++) {
+        const int64_t z = r / d->n[STENCIL_Y], y = r % d->n[STENCIL_Y], at = z * d->plane + y * d->row;
+        const CPU_REAL *u = (const CPU_REAL *)d->u[pass->from] + at;
+        CPU_REAL *next = (CPU_REAL *)d->u[!pass->from] + at;
+        for (int64_t x = 0; x < d->n[STENCIL_X]; x++) {
+            CPU_REAL sum = 0;
+            int k = 0;
+            for (int dz = -rz; dz <= rz; dz++)
+                for (int dy = -radius; dy <= radius; dy++)
+                    for (int dx = -radius; dx <= radius; dx++)
+                        if (stencil_rule_contains(points.rule, radius, dz, dy, dx)) {
+                            const CPU_REAL value = u[dz * d->plane + dy * d->row + dx + x];
+                            sum = k == 0 ? w[0] * value : CPU_FMA(w[k], value, sum);
+                            k++;
+                        }
+            next[x] = b == NULL ? sum : CPU_FMA(w[STENCIL_SOURCE_WEIGHT], b[at + x], sum);
+        }
+        if (pass->chunk != NULL)
+            CPU_(look)
+            (next, u, d->n[STENCIL_X], pass->chunk + z * d->chunk_plane + y * d->chunk_row, pass->norm);
+        CPU_(copy_row)(d, !pass->from, z, y);
+    }
+}
+#endif

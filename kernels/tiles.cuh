@@ -1,0 +1,57 @@
+/* Which tiles a block makes, whatever the sweep. */
+#ifndef STENCIL_KERNELS_TILES_CUH
+#define STENCIL_KERNELS_TILES_CUH
+
+#include "kernels/sweep.h"
+
+namespace stencil {
+
+/* A tile by its place among the tiles of the launch. */
+struct tile_place {
+    uint32_t z, y, x;
+};
+
+__device__ __forceinline__ tile_place tile_at(const stencil_sweep &s, uint32_t t) {
+    const uint32_t cx = s.tile_count[STENCIL_X], cy = s.tile_count[STENCIL_Y], row = t / cx;
+    return {row / cy, row % cy, t % cx};
+}
+
+/* What a block's steps begin with: divisions take longer than a small tile, and they are the same in each
+ * step. A block's tiles are first, first + gridDim.x … last, so that all blocks work along one front; odd
+ * steps visit them backwards: what the last step wrote last is still in L2. */
+struct tile_start {
+    uint32_t first, last, count;
+    tile_place place[2]; /* of the first one visited in even and odd steps */
+};
+
+__device__ __forceinline__ tile_start start_of(const stencil_sweep &s) {
+    const uint32_t tiles = s.tile_count[0] * s.tile_count[1] * s.tile_count[2], first = blockIdx.x;
+    const uint32_t count = first < tiles ? (tiles - 1 - first) / gridDim.x + 1 : 0;
+    const uint32_t last = first + (count - 1) * gridDim.x;
+    return {first, last, count, {tile_at(s, first), tile_at(s, last)}};
+}
+
+/* The tile of this block in a launch of its own. */
+template <class Sweep, bool Check>
+__device__ __forceinline__ void launched_step(const stencil_sweep &s, int from, double *chunk) {
+    const uint32_t last = s.tile_count[0] * s.tile_count[1] * s.tile_count[2] - 1;
+    Sweep::template tile<Check>(s, tile_at(s, from ? last - blockIdx.x : blockIdx.x), from, chunk);
+}
+
+/* All tiles of this block for the step from buffer `from` to the other one. */
+template <class Sweep, bool Check>
+__device__ __forceinline__ void resident_step(const stencil_sweep &s, const tile_start &start, int from,
+                                              double *chunk) {
+    tile_place t = start.place[from];
+    uint32_t i = from ? start.last : start.first;
+    for (uint32_t left = start.count; left > 0;) {
+        Sweep::template tile<Check>(s, t, from, chunk);
+        if (--left == 0)
+            break;
+        i = from ? i - gridDim.x : i + gridDim.x;
+        t = tile_at(s, i);
+    }
+}
+
+} // namespace stencil
+#endif
