@@ -9,6 +9,7 @@
 
 #include "solver/parts/ll.h"
 #include "solver/run.h"
+#include "solver/sweep.h"
 
 static void problem_of(stencil_problem *problem, const char *stencil, int64_t ny, int64_t nx) {
     stencil_spec spec;
@@ -30,6 +31,61 @@ static void unknown_strategy(void **state) {
     const stencil_run_options options = {.sync = "nonsense", .backend = STENCIL_BACKEND_CPU};
     assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_USAGE);
     assert_non_null(strstr(stencil_error_last()->message, "nonsense"));
+}
+
+static void sweeps(void **state) {
+    (void)state;
+    stencil_machine machine = {
+        .cpu_threads = 2, .cpu_cache_bytes = 1, .host_available_bytes = INT64_C(1) << 40};
+    stencil_problem problem;
+    stencil_plan plan;
+    problem_of(&problem, "j2d25pt", 99, 99);
+    stencil_run_options options = {.backend = STENCIL_BACKEND_CPU};
+    assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
+    assert_int_equal(plan.sweep, STENCIL_SWEEP_stream);
+    assert_int_not_equal(plan.stores, STENCIL_STORES_CACHED);
+    options.sweep = "naive";
+    assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
+    assert_int_equal(plan.sweep, STENCIL_SWEEP_naive);
+    assert_int_equal(plan.stores, STENCIL_STORES_CACHED);
+    assert_int_equal(stencil_sweep_halo_width(plan.sweep, problem.shape->radius), 2);
+    assert_true(stencil_sweep_traffic(plan.sweep, &problem) == 8.0);
+    options.sweep = "nonsense";
+    assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_USAGE);
+    assert_non_null(strstr(stencil_error_last()->message, "nonsense"));
+}
+
+/* What sweeps.def says is compiled. */
+static void compiled_kernels(void **state) {
+    (void)state;
+    for (int sweep = 0; sweep < STENCIL_SWEEP_COUNT; sweep++)
+        for (int barrier = 0; barrier < STENCIL_BARRIER_COUNT; barrier++) {
+            assert_true(stencil_kernel_is_compiled((stencil_sweep_id)sweep, STENCIL_EXCHANGE_STORE,
+                                                   (stencil_barrier_id)barrier));
+            assert_int_equal(stencil_kernel_is_compiled((stencil_sweep_id)sweep, STENCIL_EXCHANGE_LL,
+                                                        (stencil_barrier_id)barrier),
+                             sweep == STENCIL_SWEEP_stream && barrier == STENCIL_BARRIER_neighbor);
+        }
+}
+
+/* A block of 256 threads, and the march that fills a GPU. */
+static void shapes(void **state) {
+    (void)state;
+    stencil_plan stream = {.kernel = {.cells = 4, .block_x = 128}},
+                 naive = {.kernel = {.cells = 1, .block_x = 64}};
+    stencil_tuning_find(&stream.tuning, "");
+    static const int64_t n[3] = {1, 4094, 4094};
+    stencil_problem problem;
+    stencil_sweep_shape shape;
+    problem_of(&problem, "j2d5pt", 4096, 4096);
+    stencil_sweep_row(STENCIL_SWEEP_stream)->shape(&shape, &problem, &stream, n, 528);
+    assert_int_equal(shape.block_x * shape.block_y, STENCIL_BLOCK_THREADS);
+    assert_int_equal(shape.tile[STENCIL_X], 512);
+    assert_int_equal(shape.tile[STENCIL_Y], 16);
+    stencil_sweep_row(STENCIL_SWEEP_naive)->shape(&shape, &problem, &naive, n, 528);
+    assert_int_equal(shape.tile[STENCIL_X], 64);
+    assert_int_equal(shape.tile[STENCIL_Y], 4);
+    assert_int_equal(shape.tile[STENCIL_Z], 1);
 }
 
 static void too_large_for_the_host(void **state) {
@@ -319,7 +375,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_strategy), cmocka_unit_test(too_large_for_the_host),
         cmocka_unit_test(neighbors),        cmocka_unit_test(ll_exchange),
-        cmocka_unit_test(thin_points),
+        cmocka_unit_test(thin_points),      cmocka_unit_test(sweeps),
+        cmocka_unit_test(compiled_kernels), cmocka_unit_test(shapes),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }
