@@ -143,4 +143,6 @@ static stencil_status run_cpu(const stencil_bench_options *options, const stenci
 
 const stencil_benchmark stencil_benchmark_stores = {
     .run_cpu = run_cpu,
+    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_SIZE | STENCIL_BENCH_USES_ITERATIONS |
+                STENCIL_BENCH_USES_PROBLEM,
 };
