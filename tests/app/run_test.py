@@ -123,6 +123,7 @@ class Run(CommandTest):
         if plan == "tried":
             self.assertEqual(result["streaming_threads"], int(result["streaming_step_us"] < result["cached_step_us"]))
         self.assertEqual(stores("512x513", 1, "--dry-run"), (plan, None))
+        self.ok("bench", "stores", "--size", "33x33", "--samples", 1, "--iterations", 3, "--threads", 1, *CPU)
 
     def test_not_converged(self):
         self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
