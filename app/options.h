@@ -87,7 +87,7 @@ struct invocation {
     int given_count;    /* options on the command line, each once */
     const option *given[OPTION_GIVEN_MAX];
     bool given_as_old[OPTION_GIVEN_MAX]; /* by its old name */
-    const char *command_line; /* all of it, quoted for a shell; set by main.c */
+    const char *command_line;            /* all of it, quoted for a shell; set by main.c */
 };
 
 /* Reads argv[0 … argc) (options and operands in any order, "--" ends the options) into `values`

@@ -29,7 +29,8 @@ static trial_run run_of(int strategy) {
                        .threads = 3,
                        .steps = STEPS,
                        .check_every = 7,
-                       .rtol = NAN, .atol = NAN};
+                       .rtol = NAN,
+                       .atol = NAN};
 }
 
 /* Persistent loops are named after the barriers, whose first row is the empty one. */

@@ -106,7 +106,7 @@ ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *
         }
         if (pass->chunk != NULL)
             CPU_(look)
-            (next, u, d->n[STENCIL_X], pass->chunk + z * d->chunk_plane + y * d->chunk_row, pass->norm);
+        (next, u, d->n[STENCIL_X], pass->chunk + z * d->chunk_plane + y * d->chunk_row, pass->norm);
         CPU_(copy_row)(d, !pass->from, z, y);
     }
 }
