@@ -10,10 +10,6 @@ static double last_residual(const stencil_report *report) {
     return report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
 }
 
-static bool has_criterion(const stencil_stop *stop) {
-    return !isnan(stop->rtol) || !isnan(stop->atol);
-}
-
 /* "rtol 1e-08", "atol 1e-06", "rtol 1e-08, atol 1e-06". */
 static const char *criteria_text(const stencil_stop *stop, char text[96]) {
     char rtol[40] = "", atol[40] = "";
@@ -37,7 +33,7 @@ void report_print_prediction(FILE *out, const stencil_problem *problem) {
 
 void report_print_limits(FILE *out, const stencil_stop *stop) {
     char steps[TEXT_SIZE], every[TEXT_SIZE], residual[160] = "", criteria[96];
-    if (has_criterion(stop))
+    if (stencil_stop_has_criterion(stop))
         snprintf(residual, sizeof residual, ", until the residual (%s) is under %s",
                  stencil_norm_names[stop->norm], criteria_text(stop, criteria));
     report_print_entry(out, "Steps", "%s%s%s\nresidual every %s step%s",
@@ -97,8 +93,8 @@ void report_print_stop(FILE *out, const run_record *run) {
         snprintf(part, sizeof part, ", %s of them in this run",
                  text_count(stencil_report_steps_done(report), now));
     report_print_entry(out, "Steps", "%s of %s%s%s: %s", text_count(report->steps, done),
-                       has_criterion(stop) ? "at most " : "", text_count(stop->steps, limit), part,
-                       why[report->reason]);
+                       stencil_stop_has_criterion(stop) ? "at most " : "", text_count(stop->steps, limit),
+                       part, why[report->reason]);
     print_residual(out, run);
     print_error(out, run);
 }

@@ -348,3 +348,7 @@ void stencil_problem_destroy(stencil_problem *problem) {
 int64_t stencil_problem_updated_cells(const stencil_problem *problem) {
     return problem->n[0] * problem->n[1] * problem->n[2];
 }
+
+bool stencil_stop_has_criterion(const stencil_stop *stop) {
+    return !isnan(stop->rtol) || !isnan(stop->atol);
+}

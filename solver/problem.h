@@ -19,6 +19,9 @@ typedef struct stencil_stop {
     int64_t check_every; /* the residual is checked every so many steps and after the last one; >= 1 */
 } stencil_stop;
 
+/* Whether it ends on its residual at all. */
+bool stencil_stop_has_criterion(const stencil_stop *stop);
+
 /* Where a run begins: what earlier runs of the same problem have done to the field that it is given. */
 typedef struct stencil_origin {
     int64_t steps;         /* made before; 0: the field holds initial values */

@@ -22,10 +22,6 @@ typedef struct run {
     stencil_gpu_team *team; /* the side that makes the steps; the other one is NULL */
 } run;
 
-static bool has_criterion(const stencil_stop *stop) {
-    return !isnan(stop->rtol) || !isnan(stop->atol);
-}
-
 /* From now on `first` is known. */
 static void set_criteria(run *r, double first) {
     const stencil_stop *stop = &r->problem->stop;
@@ -72,9 +68,9 @@ static stencil_status resume(run *r) {
     if (origin->steps == 0)
         return STENCIL_OK;
     report->residual_first = origin->residual_first; /* kept for later runs, whatever this one asks for */
-    if (has_criterion(&r->problem->stop) && !isnan(origin->residual_first))
+    if (stencil_stop_has_criterion(&r->problem->stop) && !isnan(origin->residual_first))
         set_criteria(r, origin->residual_first);
-    if (origin->residual_first == 0 && has_criterion(&r->problem->stop))
+    if (origin->residual_first == 0 && stencil_stop_has_criterion(&r->problem->stop))
         report->reason = STENCIL_REASON_FIXED_POINT;
     else if (count > 0)
         report->reason = stencil_schedule_decide(&r->schedule, report->residual[count - 1]);
@@ -93,7 +89,7 @@ static stencil_batch next_batch(const run *r) {
         most = history;
     if (pieces > 0 && pieces < most)
         most = pieces;
-    if (has_criterion(stop) && r->window - step % r->window < most)
+    if (stencil_stop_has_criterion(stop) && r->window - step % r->window < most)
         most = r->window - step % r->window;
     return (stencil_batch){step, most};
 }
@@ -136,7 +132,7 @@ static stencil_status first_step(run *r) {
 static stencil_status drive(run *r) {
     stencil_report *report = r->report;
     while (report->reason == STENCIL_REASON_NONE && report->steps < r->problem->stop.steps) {
-        if (has_criterion(&r->problem->stop) && isnan(report->residual_first)) {
+        if (stencil_stop_has_criterion(&r->problem->stop) && isnan(report->residual_first)) {
             TRY(first_step(r));
             continue;
         }
@@ -158,9 +154,9 @@ static bool fixed_point_is_solution(const run *r, const stencil_defect *defect) 
 static stencil_status judge_end(run *r) {
     stencil_report *report = r->report;
     if (report->reason == STENCIL_REASON_NONE)
-        report->reason =
-            has_criterion(&r->problem->stop) ? STENCIL_REASON_NOT_CONVERGED : STENCIL_REASON_STEPS;
-    const bool relaxes = has_criterion(&r->problem->stop) && stencil_problem_relaxes(r->problem);
+        report->reason = stencil_stop_has_criterion(&r->problem->stop) ? STENCIL_REASON_NOT_CONVERGED
+                                                                       : STENCIL_REASON_STEPS;
+    const bool relaxes = stencil_stop_has_criterion(&r->problem->stop) && stencil_problem_relaxes(r->problem);
     stencil_defect values;
     const stencil_defect *defect = relaxes ? &values : NULL;
     if (relaxes) {
@@ -263,7 +259,7 @@ static stencil_status run_gpu(run *r) {
 
 /* Changes are some 1e-20 of the values before a run ends, and the norm l2 squares them. */
 static stencil_status check_range(const stencil_problem *problem) {
-    if (!has_criterion(&problem->stop) || problem->stop.norm != STENCIL_NORM_L2)
+    if (!stencil_stop_has_criterion(&problem->stop) || problem->stop.norm != STENCIL_NORM_L2)
         return STENCIL_OK;
     double largest = stencil_field_largest(&problem->u);
     if (problem->b.data != NULL)
@@ -292,7 +288,7 @@ stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan, c
     TRY(check_range(problem));
     start_schedule(&r);
     TRY(resume(&r));
-    if (has_criterion(&problem->stop) && problem->spec.kind == STENCIL_KIND_POISSON)
+    if (stencil_stop_has_criterion(&problem->stop) && problem->spec.kind == STENCIL_KIND_POISSON)
         TRY(stencil_source_norm(problem, &r.source_norm));
     if (report->reason == STENCIL_REASON_NONE && report->steps < problem->stop.steps) {
         stencil_field_fill_rims(&problem->u, problem->boundary, problem->radius);
