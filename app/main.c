@@ -9,6 +9,7 @@
 #include "app/output.h"
 #include "app/signals.h"
 #include "app/text.h"
+#include "base/memory.h"
 
 static const command *const commands[] = {
     &command_run, &command_new, &command_compare, &command_verify, &command_info, &command_bench,
@@ -173,12 +174,21 @@ static void print_error(void) {
     fprintf(stderr, "stencil: %s\n", text_escape(stencil_error_last()->message, line, sizeof line));
 }
 
+/* HDF5's own start writes through null pointers where there is no memory for it. */
+static stencil_status start_hdf5(void) {
+    CHECK(stencil_memory_address_space_left_bytes() > 0, NO_MEMORY,
+          "the limit of address space leaves no room for HDF5; raise 'ulimit -v'");
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    return STENCIL_OK;
+}
+
 int main(int argc, char **argv) {
     output_start();
     signals_start();
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     int exit_code = 0;
-    stencil_status status = dispatch(argc, argv, &exit_code);
+    stencil_status status = start_hdf5();
+    if (status == STENCIL_OK)
+        status = dispatch(argc, argv, &exit_code);
     if (status == STENCIL_OK)
         status = output_check();
     if (status != STENCIL_OK) {
