@@ -44,7 +44,7 @@ static double done_fraction(const progress *progress, int64_t step) {
     return fallen > steps ? (fallen < 1 ? fallen : 1) : steps;
 }
 
-void progress_tick(void *context, int64_t step, double residual) {
+bool progress_poll(void *context, int64_t step, double residual) {
     progress *progress = context;
     if (!isnan(residual))
         progress->residual = residual;
@@ -55,7 +55,7 @@ void progress_tick(void *context, int64_t step, double residual) {
     const double now_s = stencil_clock_s(), elapsed_s = now_s - progress->start_s;
     if (!progress->shown || step <= progress->first_step || now_s - progress->drawn_s < interval_s ||
         elapsed_s < interval_s)
-        return;
+        return true;
     progress->drawn_s = now_s;
     progress->drawn = true;
     const double done = done_fraction(progress, step);
@@ -73,6 +73,7 @@ void progress_tick(void *context, int64_t step, double residual) {
     /* 79 columns, so that no terminal wraps it. */
     fprintf(stderr, "\r%.79s\033[K", line);
     fflush(stderr);
+    return true;
 }
 
 void progress_end(progress *progress) {

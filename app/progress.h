@@ -21,8 +21,8 @@ bool progress_possible(void);
 /* A bar is shown where progress_possible() and not `quiet`. */
 void progress_start(progress *progress, const stencil_problem *problem, bool quiet);
 
-/* For stencil_watch; context is the progress. */
-void progress_tick(void *context, int64_t step, double residual);
+/* Draws, at most ten times a second: the poll of a stencil_observer whose context is the progress. */
+bool progress_poll(void *context, int64_t step, double residual);
 
 /* Erases the bar. */
 void progress_end(progress *progress);

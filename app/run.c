@@ -339,9 +339,10 @@ static stencil_status load(run_state *state) {
 static stencil_status compute(run_state *state) {
     progress progress;
     progress_start(&progress, &state->problem, state->options->quiet);
-    const stencil_watch watch = {.tick = progress_tick, .context = &progress, .interrupt = &signals_caught};
+    const stencil_observer observer[] = {{&progress, .poll = progress_poll}, {NULL, .poll = signals_poll}};
+    const stencil_observers observers = {observer, 2};
     signals_catch();
-    const stencil_status status = stencil_run(&state->problem, &state->plan, &watch, &state->report);
+    const stencil_status status = stencil_run(&state->problem, &state->plan, &observers, &state->report);
     progress_end(&progress);
     return text_name_out_of_memory(status, state->call->operand[0]);
 }

@@ -4,6 +4,8 @@
 #define STENCIL_APP_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 /* Ignores SIGPIPE and SIGXFSZ: the failing write is seen where it is made. Called once, by main(). */
 void signals_start(void);
@@ -25,7 +27,10 @@ void signals_collect(void);
 void signals_hold(void);
 void signals_release(void);
 
-/* The flag for stencil_watch: 0, or the number of the signal that came. */
+/* The flag: 0, or the number of the signal that came. */
 extern volatile sig_atomic_t signals_caught;
+
+/* Whether none came: the poll of a stencil_observer, without context. */
+bool signals_poll(void *context, int64_t step, double residual);
 
 #endif

@@ -239,7 +239,7 @@ static stencil_status make_steps(verification *v, int64_t looked, bool quiet) {
     signals_catch();
     while (step < v->steps && signals_caught == 0) {
         reference_step(&v->reference, ++step);
-        progress_tick(&progress, step, NAN);
+        progress_poll(&progress, step, NAN);
         if (step == v->first + 1 && !isnan(v->residual_first) && !v->criterion_known)
             check_first(v);
         if (looked < v->residuals.of && v->history_step[looked] == step) {

@@ -176,6 +176,12 @@ STENCIL_ANYWHERE bool stencil_schedule_checks(const stencil_schedule *schedule, 
     return step == schedule->check_step || step % schedule->check_every == 0;
 }
 
+/* The first step after `step` that is checked. */
+STENCIL_ANYWHERE int64_t stencil_schedule_next(const stencil_schedule *schedule, int64_t step) {
+    const int64_t next = step + schedule->check_every - step % schedule->check_every;
+    return step < schedule->check_step && schedule->check_step < next ? schedule->check_step : next;
+}
+
 /* Whether the run stops on its residual at all. */
 STENCIL_ANYWHERE bool stencil_schedule_has_criterion(const stencil_schedule *schedule) {
     return !isnan(schedule->under_rtol) || !isnan(schedule->under_atol);

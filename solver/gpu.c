@@ -78,11 +78,10 @@ static stencil_status allocate(stencil_gpu_run *gpu, const stencil_problem *prob
         TRY_CUDA(cudaMalloc(&gpu->b, field_bytes));
     TRY_CUDA(cudaMalloc((void **)&gpu->chunk, 2 * (size_t)gpu->sweep.domain.chunk_set * sizeof(double)));
     TRY_CUDA(cudaMalloc((void **)&gpu->fold, fold_count * sizeof(double)));
-    TRY_CUDA(cudaMalloc((void **)&gpu->history, STENCIL_HISTORY_MAX * sizeof(double)));
+    TRY_CUDA(cudaMalloc((void **)&gpu->history, STENCIL_CHECKS_MAX * sizeof(double)));
     TRY_CUDA(cudaMalloc((void **)&gpu->control, sizeof *gpu->control));
     TRY_CUDA(cudaHostAlloc((void **)&gpu->mailbox, sizeof *gpu->mailbox, cudaHostAllocMapped));
     TRY_CUDA(cudaMallocHost((void **)&gpu->control_host, sizeof *gpu->control_host));
-    TRY_CUDA(cudaMallocHost((void **)&gpu->history_host, STENCIL_HISTORY_MAX * sizeof(double)));
     return STENCIL_OK;
 }
 
@@ -230,7 +229,7 @@ static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *
 
 stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *plan,
                                   const stencil_problem *problem) {
-    *team = (stencil_gpu_team){.plan = plan, .parts = plan->cut.parts, .last_residual = NAN};
+    *team = (stencil_gpu_team){.plan = plan, .parts = plan->cut.parts};
     TRY(stencil_cut_layout(&team->layout, &plan->cut));
     team->slabs = stencil_cut_is_slabs(&plan->cut);
     team->chunk_count = stencil_chunk_count(problem->n);
@@ -271,7 +270,6 @@ static void destroy_part(stencil_gpu_run *gpu) {
         cudaFree(device[i]);
     cudaFreeHost(gpu->mailbox);
     cudaFreeHost(gpu->control_host);
-    cudaFreeHost(gpu->history_host);
     for (size_t i = 0; i < sizeof event / sizeof *event; i++)
         if (event[i] != NULL)
             cudaEventDestroy(event[i]);

@@ -13,8 +13,8 @@
 typedef struct stencil_gpu_run stencil_gpu_run;
 typedef struct stencil_gpu_team stencil_gpu_team;
 
-/* Residuals that one batch can keep on a device. */
-enum { STENCIL_HISTORY_MAX = 65536 };
+/* Checks that one batch can hold. */
+enum { STENCIL_CHECKS_MAX = 65536 };
 
 #ifdef STENCIL_HAVE_CUDA
 /* One part of a run, on one GPU. Functions that take one expect its device to be the calling thread's. */
@@ -41,8 +41,7 @@ struct stencil_gpu_run {
     /* Pinned memory, owned. */
     stencil_mailbox *mailbox; /* mapped */
     stencil_control *control_host;
-    double *history_host; /* [STENCIL_HISTORY_MAX] */
-    int64_t chunk_from;   /* number of the first chunk in `chunk`, which holds two sets */
+    int64_t chunk_from; /* number of the first chunk in `chunk`, which holds two sets */
     int halo_count;
     const stencil_transfer *halo; /* [halo_count]: sent after each step in mode COPY */
 };
@@ -62,7 +61,6 @@ struct stencil_gpu_team {
     stencil_barrier barrier;
     stencil_status (*after_step)(stencil_gpu_run *gpu); /* of a loop driven by the host, or NULL */
     void *loop; /* what the strategy keeps between batches, owned by it */
-    double last_residual;
     int64_t chunk_count;
     bool fold_on_host; /* parts do not reach each other: chunk values come to the host as they are */
     double *values;    /* pinned: chunk values, or those of their groups; and room to fold them */

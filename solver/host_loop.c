@@ -5,27 +5,33 @@
 
 #include "solver/strategy.h"
 
-stencil_status stencil_host_loop_note(const stencil_schedule *schedule, const stencil_watch *watch,
-                                      int64_t step, double residual, double *last_residual,
-                                      stencil_report *report) {
-    report->steps = step;
-    if (stencil_schedule_checks(schedule, step)) {
-        *last_residual = residual;
-        TRY(stencil_report_add(report, step, residual));
-        report->reason = stencil_schedule_decide(schedule, residual);
+bool stencil_batch_poll(const stencil_batch *batch, int64_t step, double residual) {
+    bool goes_on = true;
+    for (int i = 0; i < batch->observers->count; i++) {
+        const stencil_observer *o = &batch->observers->item[i];
+        goes_on = (o->poll == NULL || o->poll(o->context, step, residual)) && goes_on;
     }
-    if (watch->tick != NULL)
-        watch->tick(watch->context, step, *last_residual);
-    if (report->reason == STENCIL_REASON_NONE && watch->interrupt != NULL && *watch->interrupt)
-        report->reason = STENCIL_REASON_INTERRUPTED;
-    return STENCIL_OK;
+    return goes_on;
 }
 
-stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batch, const stencil_watch *watch,
-                                     stencil_report *report) {
+void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan *plan,
+                           const stencil_batch *batch, int64_t step, double residual,
+                           stencil_outcome *outcome) {
+    const int64_t before = batch->first + outcome->steps; /* a graph makes many steps at once */
+    outcome->steps = step - batch->first;
+    if (stencil_schedule_checks(schedule, step)) {
+        outcome->residual[outcome->checks++] = residual;
+        outcome->reason = stencil_schedule_decide(schedule, residual);
+    }
+    const double last = outcome->checks > 0 ? outcome->residual[outcome->checks - 1] : NAN;
+    if (step / plan->poll_every > before / plan->poll_every && !stencil_batch_poll(batch, step, last) &&
+        outcome->reason == STENCIL_REASON_NONE)
+        outcome->reason = STENCIL_REASON_INTERRUPTED;
+}
+
+stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome) {
     const int64_t end = batch->first + batch->count;
-    double last_residual = NAN;
-    for (int64_t step = batch->first; step < end && report->reason == STENCIL_REASON_NONE; step++) {
+    for (int64_t step = batch->first; step < end && outcome->reason == STENCIL_REASON_NONE; step++) {
         const bool check = stencil_schedule_checks(&cpu->schedule, step + 1);
         double seen = NAN;
 #pragma omp parallel num_threads(cpu->threads)
@@ -40,14 +46,14 @@ stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batc
                     seen = value;
             }
         }
-        TRY(stencil_host_loop_note(&cpu->schedule, watch, step + 1, seen, &last_residual, report));
+        stencil_host_loop_end(&cpu->schedule, cpu->plan, batch, step + 1, seen, outcome);
     }
     return STENCIL_OK;
 }
 
 #ifdef STENCIL_HAVE_CUDA
-stencil_status stencil_host_loop_look(stencil_gpu_team *team, const stencil_watch *watch, int64_t step,
-                                      stencil_report *report) {
+stencil_status stencil_host_loop_queued(stencil_gpu_team *team, const stencil_batch *batch, int64_t step,
+                                        stencil_outcome *outcome) {
     double residual = NAN;
     if (stencil_schedule_checks(&team->schedule, step)) {
         for (int part = 0; part < team->parts && team->parts > 1; part++)
@@ -58,19 +64,20 @@ stencil_status stencil_host_loop_look(stencil_gpu_team *team, const stencil_watc
             TRY(stencil_gpu_wait(&team->part[part]));
         residual = stencil_gpu_residual(team);
     }
-    return stencil_host_loop_note(&team->schedule, watch, step, residual, &team->last_residual, report);
+    stencil_host_loop_end(&team->schedule, team->plan, batch, step, residual, outcome);
+    return STENCIL_OK;
 }
 
 stencil_status stencil_host_loop_gpu(stencil_gpu_team *team, const stencil_batch *batch,
-                                     const stencil_watch *watch, stencil_report *report) {
+                                     stencil_outcome *outcome) {
     stencil_gpu_run *gpu = &team->part[0];
     const int64_t end = batch->first + batch->count;
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
-    for (int64_t step = batch->first; step < end && report->reason == STENCIL_REASON_NONE; step++) {
+    for (int64_t step = batch->first; step < end && outcome->reason == STENCIL_REASON_NONE; step++) {
         TRY(stencil_gpu_launch_step(gpu, step));
         if (team->after_step != NULL)
             TRY(team->after_step(gpu));
-        TRY(stencil_host_loop_look(team, watch, step + 1, report));
+        TRY(stencil_host_loop_queued(team, batch, step + 1, outcome));
     }
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
     TRY_CUDA(cudaStreamSynchronize(gpu->stream));

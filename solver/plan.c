@@ -336,6 +336,11 @@ static stencil_status check_device_memory(stencil_plan *plan, const stencil_prob
     return STENCIL_OK;
 }
 
+/* A step takes its barrier and the like, and the time that memory needs for 16 bytes a cell. */
+static int32_t steps_between_polls(const stencil_tuning *tuning, double cells, double bytes_per_s) {
+    return (int32_t)(tuning->poll_s / (tuning->step_s + 16.0 * cells / bytes_per_s)) + 1;
+}
+
 static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_machine *machine) {
     stencil_layout largest;
@@ -352,22 +357,21 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
     TRY(choose_grids(plan, machine));
     TRY(check_device_memory(plan, problem, machine));
     const double cells = (double)largest.n[0] * (double)largest.n[1] * (double)largest.n[2];
-    const stencil_tuning *tuning = &plan->tuning;
-    plan->poll_every = (int32_t)(tuning->poll_s / (tuning->step_s + 16.0 * cells / tuning->bytes_per_s)) + 1;
+    plan->poll_every = steps_between_polls(&plan->tuning, cells, plan->tuning.bytes_per_s);
     /* Weights are parameters of a launch: taken from memory they cost the sweep registers that it does not
      * have. */
     if (problem->cycle.length > 1)
         plan->patience.steps_per_launch = 1;
-    const int64_t pieces = plan->patience.steps_per_launch;
-    if (pieces > 0 && pieces < plan->poll_every)
-        plan->poll_every = (int32_t)pieces;
     return STENCIL_OK;
 }
 
 static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_machine *machine) {
     plan->threads = machine->cpu_threads;
-    plan->poll_every = plan->tuning.cpu_poll_steps;
+    const double cells = (double)stencil_problem_updated_cells(problem);
+    plan->poll_every = steps_between_polls(&plan->tuning, cells, plan->tuning.cpu_bytes_per_s);
+    if (plan->poll_every > plan->tuning.cpu_poll_steps)
+        plan->poll_every = plan->tuning.cpu_poll_steps;
     plan->stores = stencil_sweep_row(plan->sweep)->streams
                        ? stencil_stores_choose(problem, plan->threads, machine->cpu_cache_bytes)
                        : STENCIL_STORES_CACHED;

@@ -8,13 +8,16 @@
 #include "solver/strategy.h"
 #include "solver/sweep.h"
 
+enum { OWN_OBSERVERS = 3, OBSERVERS_MAX = OWN_OBSERVERS + 8 };
+
 /* A run while it goes. */
 typedef struct run {
     stencil_problem *problem;
     const stencil_plan *plan;
     const stencil_strategy *strategy;
-    const stencil_watch *watch;
     stencil_report *report;
+    stencil_observers observers; /* those of the driver itself, and the caller's */
+    stencil_outcome outcome;     /* of the batch that was last made */
     stencil_schedule schedule;
     double source_norm;
     int64_t window; /* of stagnation, steps */
@@ -79,33 +82,86 @@ static stencil_status resume(run *r) {
     return STENCIL_OK;
 }
 
-/* The next batch ends where somebody has to look: where a residual is judged, where the history that a launch
- * can keep is full, where a test wants a launch of its own. */
+/* Observers of the driver's own. The history that a batch can keep is full: */
+static int64_t next_full(void *context, int64_t step) {
+    const run *r = context;
+    int64_t steps = 0;
+    const bool is_near = stencil_multiply(r->schedule.check_every, STENCIL_CHECKS_MAX - 1, &steps);
+    return is_near && steps < INT64_MAX - step ? step + steps : INT64_MAX;
+}
+
+/* A test wants a launch of its own; so does a launch that has no room for more weights. */
+static int64_t next_launch(void *context, int64_t step) {
+    const int64_t steps = ((const run *)context)->plan->patience.steps_per_launch;
+    return steps > 0 ? step + steps : INT64_MAX;
+}
+
+/* A window of stagnation ends. */
+static int64_t next_window(void *context, int64_t step) {
+    const run *r = context;
+    return stencil_stop_has_criterion(&r->problem->stop) ? step + r->window - step % r->window : INT64_MAX;
+}
+
+static stencil_status at_window(void *context, stencil_report *report) {
+    report->reason = judge_window(context, report->steps);
+    return STENCIL_OK;
+}
+
+/* The next batch ends where the first observer wants to look. */
 static stencil_batch next_batch(const run *r) {
-    const stencil_stop *stop = &r->problem->stop;
-    const int64_t step = r->report->steps, pieces = r->plan->patience.steps_per_launch;
-    int64_t most = stop->steps - step, history = 0;
-    if (stencil_multiply(stop->check_every, STENCIL_HISTORY_MAX - 1, &history) && history < most)
-        most = history;
-    if (pieces > 0 && pieces < most)
-        most = pieces;
-    if (stencil_stop_has_criterion(stop) && r->window - step % r->window < most)
-        most = r->window - step % r->window;
-    return (stencil_batch){step, most};
+    const int64_t step = r->report->steps;
+    int64_t end = r->problem->stop.steps;
+    for (int i = 0; i < r->observers.count; i++) {
+        const stencil_observer *o = &r->observers.item[i];
+        const int64_t next = o->next != NULL ? o->next(o->context, step) : INT64_MAX;
+        end = next < end ? next : end;
+    }
+    return (stencil_batch){step, end - step, &r->observers};
+}
+
+/* The outcome becomes part of the report. */
+static stencil_status keep_outcome(run *r, const stencil_batch *batch, const stencil_schedule *schedule) {
+    const stencil_outcome *outcome = &r->outcome;
+    int64_t step = batch->first;
+    for (int64_t i = 0; i < outcome->checks; i++) {
+        step = stencil_schedule_next(schedule, step);
+        TRY(stencil_report_add(r->report, step, outcome->residual[i]));
+    }
+    r->report->steps += outcome->steps;
+    r->report->reason = outcome->reason;
+    return STENCIL_OK;
 }
 
 static stencil_status make_batch(run *r, const stencil_batch *batch, const stencil_schedule *schedule) {
+    r->outcome = (stencil_outcome){.residual = r->outcome.residual};
     if (r->cpu != NULL) {
         r->cpu->schedule = *schedule;
-        return r->strategy->batch_cpu(r->cpu, batch, r->watch, r->report);
+        TRY(r->strategy->batch_cpu(r->cpu, batch, &r->outcome));
     }
 #ifdef STENCIL_HAVE_CUDA
-    double time_s = 0;
-    stencil_gpu_set_schedule(r->team, schedule);
-    TRY(r->strategy->batch_gpu(r->team, batch, r->watch, r->report));
-    TRY(stencil_gpu_time_s(r->team, &time_s));
-    r->report->compute_s += time_s;
+    if (r->team != NULL) {
+        double time_s = 0;
+        stencil_gpu_set_schedule(r->team, schedule);
+        TRY(r->strategy->batch_gpu(r->team, batch, &r->outcome));
+        TRY(stencil_gpu_time_s(r->team, &time_s));
+        r->report->compute_s += time_s;
+    }
 #endif
+    return keep_outcome(r, batch, schedule);
+}
+
+/* Calls who wanted to look where the batch has ended, and polls all. */
+static stencil_status observe(run *r, const stencil_batch *batch) {
+    stencil_report *report = r->report;
+    for (int i = 0; i < r->observers.count && report->reason == STENCIL_REASON_NONE; i++) {
+        const stencil_observer *o = &r->observers.item[i];
+        if (o->at != NULL && o->next(o->context, batch->first) == report->steps)
+            TRY(o->at(o->context, report));
+    }
+    const double last = r->outcome.checks > 0 ? r->outcome.residual[r->outcome.checks - 1] : NAN;
+    if (!stencil_batch_poll(batch, report->steps, last) && report->reason == STENCIL_REASON_NONE &&
+        report->steps < r->problem->stop.steps)
+        report->reason = STENCIL_REASON_INTERRUPTED;
     return STENCIL_OK;
 }
 
@@ -113,7 +169,7 @@ static stencil_status make_batch(run *r, const stencil_batch *batch, const stenc
  * where it would have been checked anyway. */
 static stencil_status first_step(run *r) {
     stencil_report *report = r->report;
-    const stencil_batch batch = {report->steps, 1};
+    const stencil_batch batch = {report->steps, 1, &r->observers};
     const bool checked = stencil_schedule_checks(&r->schedule, batch.first + 1);
     stencil_schedule schedule = r->schedule;
     schedule.check_step = batch.first + 1;
@@ -138,8 +194,7 @@ static stencil_status drive(run *r) {
         }
         const stencil_batch batch = next_batch(r);
         TRY(make_batch(r, &batch, &r->schedule));
-        if (report->reason == STENCIL_REASON_NONE)
-            report->reason = judge_window(r, report->steps);
+        TRY(observe(r, &batch));
     }
     return STENCIL_OK;
 }
@@ -272,17 +327,31 @@ static stencil_status check_range(const stencil_problem *problem) {
     return STENCIL_OK;
 }
 
-stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan, const stencil_watch *watch,
-                           stencil_report *report) {
-    static const stencil_watch nobody;
-    const bool on_gpu = plan->backend == STENCIL_BACKEND_GPU;
-    run r = {.problem = problem,
-             .plan = plan,
-             .strategy = stencil_strategy_row(plan->strategy),
-             .watch = watch != NULL ? watch : &nobody,
-             .report = report};
+/* The field as it is read, up to its stop. */
+static stencil_status run_steps(run *r) {
+    const bool on_gpu = r->plan->backend == STENCIL_BACKEND_GPU;
+    r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
+    CHECK(r->outcome.residual != NULL, NO_MEMORY, "no memory for a run");
+    stencil_field_fill_rims(&r->problem->u, r->problem->boundary, r->problem->radius);
+    const stencil_status status = (on_gpu ? run_gpu : run_cpu)(r);
+    free(r->outcome.residual);
+    return status;
+}
+
+stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan,
+                           const stencil_observers *observers, stencil_report *report) {
+    run r = {
+        .problem = problem, .plan = plan, .strategy = stencil_strategy_row(plan->strategy), .report = report};
+    stencil_observer observer[OBSERVERS_MAX] = {
+        {&r, .next = next_full}, {&r, .next = next_launch}, {&r, .next = next_window, .at = at_window}};
+    r.observers = (stencil_observers){observer, OWN_OBSERVERS};
+    for (int i = 0; observers != NULL && i < observers->count; i++) {
+        CHECK(r.observers.count < OBSERVERS_MAX, INTERNAL, "too many observers");
+        observer[r.observers.count++] = observers->item[i];
+    }
     snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(plan->strategy).name);
-    snprintf(report->backend, sizeof report->backend, "%s", on_gpu ? "gpu" : "cpu");
+    snprintf(report->backend, sizeof report->backend, "%s",
+             plan->backend == STENCIL_BACKEND_GPU ? "gpu" : "cpu");
     report->updated_cells = stencil_problem_updated_cells(problem);
     report->bytes_per_cell = stencil_sweep_traffic(plan->sweep, problem);
     TRY(check_range(problem));
@@ -290,9 +359,7 @@ stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan, c
     TRY(resume(&r));
     if (stencil_stop_has_criterion(&problem->stop) && problem->spec.kind == STENCIL_KIND_POISSON)
         TRY(stencil_source_norm(problem, &r.source_norm));
-    if (report->reason == STENCIL_REASON_NONE && report->steps < problem->stop.steps) {
-        stencil_field_fill_rims(&problem->u, problem->boundary, problem->radius);
-        TRY((on_gpu ? run_gpu : run_cpu)(&r));
-    }
+    if (report->reason == STENCIL_REASON_NONE && report->steps < problem->stop.steps)
+        TRY(run_steps(&r));
     return judge_end(&r);
 }

@@ -2,8 +2,6 @@
 #ifndef STENCIL_SOLVER_RUN_H
 #define STENCIL_SOLVER_RUN_H
 
-#include <signal.h>
-
 #include "base/notes.h"
 #include "solver/machine/machine.h"
 #include "solver/parts/cut.h"
@@ -16,12 +14,23 @@ typedef enum stencil_backend {
     STENCIL_BACKEND_GPU
 } stencil_backend;
 
-/* How the caller watches and stops a run. All members may be NULL. Ticks come from the calling thread. */
-typedef struct stencil_watch {
-    void (*tick)(void *context, int64_t step, double residual); /* residual: the last one seen, or NaN */
+/* Somebody who looks at a run while it goes, from the thread that called stencil_run(). Functions that do not
+ * apply are NULL. */
+typedef struct stencil_observer {
     void *context;
-    const volatile sig_atomic_t *interrupt; /* not 0: stop at the next step boundary that looks */
-} stencil_watch;
+    /* The first step after `step` at whose end it wants to be called: the run stops there for it. */
+    int64_t (*next)(void *context, int64_t step);
+    /* Called at the end of such a step, with all that the run knows by then; it may end the run by giving the
+     * report a reason. */
+    stencil_status (*at)(void *context, stencil_report *report);
+    /* Called wherever the run polls, on the way too: `step` steps are done, as far as is known; residual: the
+     * last one checked of late, or NaN. false: the run is to end at the next step boundary that polls. */
+    bool (*poll)(void *context, int64_t step, double residual);
+} stencil_observer;
+typedef struct stencil_observers {
+    const stencil_observer *item;
+    int count;
+} stencil_observers;
 
 /* How persistent loops wait. Zero-initialised: defaults. The last three are for tests. */
 typedef struct stencil_patience {
@@ -62,7 +71,6 @@ typedef struct stencil_run_options {
     int cut[3];                 /* parts along z, y, x; all 0: as stencil_cut_make() chooses */
     stencil_halo_mode halo;
     bool overlap; /* with copies: edges first, copied while the rest is computed */
-    stencil_watch watch;
     stencil_patience patience;
 } stencil_run_options;
 
@@ -107,7 +115,7 @@ typedef struct stencil_plan {
     int threads;                /* CPU threads */
     stencil_stores stores;      /* CPU */
     stencil_barrier_id barrier; /* between the steps */
-    int32_t poll_every;         /* persistent loops: steps between looks at the host's wishes */
+    int32_t poll_every;         /* steps between polls of the observers */
     int block_x, block_y;       /* threads of a block */
     int cluster_blocks;         /* blocks of a cluster; 1: none */
     stencil_patience patience;
@@ -141,8 +149,8 @@ stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *prob
 
 /* Runs problem->u (loaded: interior and fixed rims; the other rims are filled here) to its stop; problem->u
  * then holds the result, and *report (zeroed by the caller, destroyed by the caller) says what happened.
- * Divergence and missing convergence are reasons, not errors. */
-stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan, const stencil_watch *watch,
-                           stencil_report *report);
+ * Divergence and missing convergence are reasons, not errors. `observers` may be NULL. */
+stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan,
+                           const stencil_observers *observers, stencil_report *report);
 
 #endif

@@ -12,7 +12,20 @@
  * schedule. */
 typedef struct stencil_batch {
     int64_t first, count;
+    const stencil_observers *observers; /* polled every so many steps as the plan says */
 } stencil_batch;
+
+/* What became of a batch. */
+typedef struct stencil_outcome {
+    int64_t steps;         /* made */
+    stencil_reason reason; /* NONE: go on */
+    int64_t checks;
+    double *residual; /* [STENCIL_CHECKS_MAX], the driver's: of the steps checked, in their order */
+} stencil_outcome;
+
+/* Asks the observers, after `step` steps; `residual` is the last one known, or NaN. false: somebody wants the
+ * run to end. */
+bool stencil_batch_poll(const stencil_batch *batch, int64_t step, double residual);
 
 /* Name and summary stand in the .def files. */
 typedef struct stencil_strategy {
@@ -20,13 +33,11 @@ typedef struct stencil_strategy {
     bool cooperative;           /* all blocks of a launch must be resident at once */
     bool spans;                 /* runs on several parts */
     bool copies;                /* can copy halos between steps, and overlap that */
-    /* Make the steps of a batch, or fewer where a check or the user ends the run; fill steps, history and
-     * reason (NONE: go on) of the report, and record the events begin and end of each part. The driver calls
-     * them once for each batch, and keeps the schedule of cpu or team up to date. NULL: does not apply. */
-    stencil_status (*batch_cpu)(stencil_cpu *cpu, const stencil_batch *batch, const stencil_watch *watch,
-                                stencil_report *report);
-    stencil_status (*batch_gpu)(stencil_gpu_team *team, const stencil_batch *batch,
-                                const stencil_watch *watch, stencil_report *report);
+    /* Make the steps of a batch, or fewer where a check or an observer ends the run; fill the outcome, and
+     * record the events begin and end of each part. The driver calls them once for each batch, and keeps the
+     * schedule of cpu or team up to date. NULL: does not apply. */
+    stencil_status (*batch_cpu)(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
+    stencil_status (*batch_gpu)(stencil_gpu_team *team, const stencil_batch *batch, stencil_outcome *outcome);
     /* What lasts from batch to batch, in team->loop; or NULL. close is NULL-safe. */
     stencil_status (*open_gpu)(stencil_gpu_team *team);
     void (*close_gpu)(stencil_gpu_team *team);
@@ -38,25 +49,24 @@ const stencil_strategy *stencil_strategy_row(int index);
 int stencil_strategy_index(const char *name);
 
 /* The persistent loop, the same for every barrier. */
-stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_batch *batch,
-                                      const stencil_watch *watch, stencil_report *report);
+stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
 stencil_status stencil_persistent_gpu(stencil_gpu_team *team, const stencil_batch *batch,
-                                      const stencil_watch *watch, stencil_report *report);
+                                      stencil_outcome *outcome);
 
 /* Loops driven by the host: a launch, or a parallel loop, per step. */
-stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batch, const stencil_watch *watch,
-                                     stencil_report *report);
+stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
 stencil_status stencil_host_loop_gpu(stencil_gpu_team *team, const stencil_batch *batch,
-                                     const stencil_watch *watch, stencil_report *report);
+                                     stencil_outcome *outcome);
 
-/* After the steps up to `step` were queued by the calling thread: checks the residual where it is time to
- * (waiting for all parts), passes messages on, decides. */
-stencil_status stencil_host_loop_look(stencil_gpu_team *team, const stencil_watch *watch, int64_t step,
-                                      stencil_report *report);
+/* The end of a step in which the host decides: keeps the residual where the step is checked, and polls where
+ * it is time to. */
+void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan *plan,
+                           const stencil_batch *batch, int64_t step, double residual,
+                           stencil_outcome *outcome);
 
-/* The same for a CPU, once the residual (NaN: not checked) of step `step` is known. */
-stencil_status stencil_host_loop_note(const stencil_schedule *schedule, const stencil_watch *watch,
-                                      int64_t step, double residual, double *last_residual,
-                                      stencil_report *report);
+/* The same after the steps up to `step` were queued by the calling thread: waits for all parts where the step
+ * is checked. */
+stencil_status stencil_host_loop_queued(stencil_gpu_team *team, const stencil_batch *batch, int64_t step,
+                                        stencil_outcome *outcome);
 
 #endif

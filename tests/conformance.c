@@ -341,10 +341,15 @@ static void many_looks(void **state) {
     trial_destroy(&t);
 }
 
+static bool leave(void *context, int64_t step, double residual) {
+    (void)context, (void)step, (void)residual;
+    return false;
+}
+
 /* An interrupted run ends at a step boundary with the state of the step that it reports. */
 static void interrupted(void **state) {
     static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
-    static const volatile sig_atomic_t interrupt = 1;
+    static const stencil_observer impatient = {.poll = leave};
     const subject *s = *state;
     const int64_t extent[3] = {1, 5, 70};
     trial t;
@@ -357,8 +362,66 @@ static void interrupted(void **state) {
         if (!runs_here(strategy))
             continue;
         trial_run r = run_of(strategy, LONG_STEPS, 0);
-        r.interrupt = &interrupt;
+        r.observers = (stencil_observers){&impatient, 1};
         trial_expect(&t, &trace, &r);
+    }
+    oracle_trace_destroy(&trace);
+    trial_destroy(&t);
+}
+
+/* An observer that looks every 7 steps and ends the run at the fifth. */
+typedef struct visitor {
+    int64_t looks, last, polled;
+    bool in_order;
+} visitor;
+
+static int64_t visitor_next(void *context, int64_t step) {
+    (void)context;
+    return (step / 7 + 1) * 7;
+}
+
+static stencil_status visitor_at(void *context, stencil_report *report) {
+    visitor *v = context;
+    v->looks++;
+    v->in_order = v->in_order && report->steps == v->last + 7 && report->history_count == report->steps / 3;
+    v->last = report->steps;
+    if (v->looks == 5)
+        report->reason = STENCIL_REASON_INTERRUPTED;
+    return STENCIL_OK;
+}
+
+static bool visitor_poll(void *context, int64_t step, double residual) {
+    visitor *v = context;
+    (void)residual;
+    v->in_order = v->in_order && step >= v->polled;
+    v->polled = step;
+    return true;
+}
+
+/* Observers are called where they asked to be, with the history up to there, and polled at least there. */
+static void observed(void **state) {
+    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
+    const subject *s = *state;
+    const int64_t extent[3] = {1, 5, 70};
+    trial t;
+    oracle_trace trace;
+    trial_init(&t, s->precision, 2, extent, boundary);
+    trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
+    trial_fill(&t, 4, 1.0, STENCIL_SOURCE_NONE);
+    oracle_trace_make(&trace, &t.oracle, t.initial, 50);
+    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
+        if (!runs_here(strategy))
+            continue;
+        visitor v = {.in_order = true};
+        const stencil_observer observer = {&v, visitor_next, visitor_at, visitor_poll};
+        trial_run r = run_of(strategy, 50, 0);
+        r.check_every = 3;
+        r.observers = (stencil_observers){&observer, 1};
+        trial_expect(&t, &trace, &r);
+        assert_true(v.in_order);
+        assert_int_equal(v.looks, 5);
+        assert_int_equal(v.last, 35);
+        assert_int_equal(v.polled, 35);
     }
     oracle_trace_destroy(&trace);
     trial_destroy(&t);
@@ -386,16 +449,18 @@ static bool look_around(const char *backend) {
 }
 
 int main(int argument_count, char **argument) {
-    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + 9)];
-    static subject subjects[sizeof tests / sizeof *tests];
-    static char names[sizeof tests / sizeof *tests][64];
     static const struct {
         const char *name;
         CMUnitTestFunction function;
-    } others[] = {
-        {"custom points", custom_points},       {"cycles", cycles},       {"equations", equations},
-        {"tolerance midway", tolerance_midway}, {"continued", continued}, {"divergence", divergence},
-        {"interrupted", interrupted},           {"long rows", long_rows}, {"many looks", many_looks}};
+    } others[] = {{"custom points", custom_points}, {"cycles", cycles},
+                  {"equations", equations},         {"tolerance midway", tolerance_midway},
+                  {"continued", continued},         {"divergence", divergence},
+                  {"interrupted", interrupted},     {"observed", observed},
+                  {"long rows", long_rows},         {"many looks", many_looks}};
+    static struct CMUnitTest
+        tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + sizeof others / sizeof *others)];
+    static subject subjects[sizeof tests / sizeof *tests];
+    static char names[sizeof tests / sizeof *tests][64];
     if (argument_count < 2 || (strcmp(argument[1], "cpu") != 0 && strcmp(argument[1], "gpu") != 0)) {
         fprintf(stderr, "usage: %s cpu|gpu [PATTERN]\n", argument[0]);
         return 64;

@@ -242,7 +242,7 @@ static void expect_history(const trial *t, const trial_run *r, const stencil_rep
 static void expect_end(const trial *t, const trial_run *r, const stencil_report *report,
                        const oracle_trace *trace) {
     if (report->reason == STENCIL_REASON_INTERRUPTED) {
-        EXPECT(r->interrupt != NULL && report->steps >= 0 && report->steps < r->steps,
+        EXPECT(r->observers.count > 0 && report->steps >= 0 && report->steps < r->steps,
                "interrupted after step %lld", (long long)report->steps);
         return;
     }
@@ -311,7 +311,6 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
                                    .cut = {r->cut[0], r->cut[1], r->cut[2]},
                                    .halo = r->halo,
                                    .overlap = r->overlap,
-                                   .watch = {.interrupt = r->interrupt},
                                    .patience = r->patience};
     if (r->backend == STENCIL_BACKEND_CPU)
         options.parts = r->parts;
@@ -335,14 +334,14 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
     if (plan.backend == STENCIL_BACKEND_CPU && r->tries)
         plan.stores = STENCIL_STORES_TRIED;
     if (r->failure != NULL) {
-        const stencil_status status = stencil_run(&problem, &plan, &options.watch, &report);
+        const stencil_status status = stencil_run(&problem, &plan, &r->observers, &report);
         stencil_report_destroy(&report);
         stencil_problem_destroy(&problem);
         expect_failure(t, r, status);
         return;
     }
     run_pieces(t, r, &plan, &problem);
-    EXPECT_OK(stencil_run(&problem, &plan, &options.watch, &report));
+    EXPECT_OK(stencil_run(&problem, &plan, &r->observers, &report));
     expect_end(t, r, &report, trace);
     if (report.reason == STENCIL_REASON_INTERRUPTED)
         EXPECT(report.history_count <= report.steps, "more residuals than steps");

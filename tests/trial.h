@@ -34,8 +34,8 @@ typedef struct trial_run {
     int64_t pieces[2]; /* runs before that end after these steps, each taken up by the next; 0: none */
     int64_t check_every;
     stencil_norm norm;
-    double rtol, atol; /* NAN: none */
-    const volatile sig_atomic_t *interrupt;
+    double rtol, atol;           /* NAN: none */
+    stencil_observers observers; /* one of them may interrupt the run */
     stencil_patience patience;
     const char *failure; /* NULL: succeeds; else fails as INTERNAL, and these words (|-separated) are in the
                             message */

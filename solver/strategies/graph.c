@@ -41,12 +41,12 @@ static int64_t plain_steps(const stencil_schedule *schedule, int64_t step, int64
 }
 
 static stencil_status batch_gpu(stencil_gpu_team *team, const stencil_batch *batch,
-                                const stencil_watch *watch, stencil_report *report) {
+                                stencil_outcome *outcome) {
     stencil_gpu_run *gpu = &team->part[0];
     cudaGraphExec_t *graph = team->loop;
     const int64_t end = batch->first + batch->count;
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
-    for (int64_t step = batch->first; step < end && report->reason == STENCIL_REASON_NONE;) {
+    for (int64_t step = batch->first; step < end && outcome->reason == STENCIL_REASON_NONE;) {
         /* A graph holds the weights of the steps from 0 or 1 on: it fits where a cycle begins again there. */
         const bool fits = (step - step % 2) % team->cycle_length == 0;
         if (fits && plain_steps(&team->schedule, step, end) >= GRAPH_STEPS) {
@@ -56,7 +56,7 @@ static stencil_status batch_gpu(stencil_gpu_team *team, const stencil_batch *bat
             TRY(stencil_gpu_launch_step(gpu, step));
             step++;
         }
-        TRY(stencil_host_loop_look(team, watch, step, report));
+        TRY(stencil_host_loop_queued(team, batch, step, outcome));
     }
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
     TRY_CUDA(cudaStreamSynchronize(gpu->stream));

@@ -16,9 +16,7 @@
 /* What the threads share. Thread 0 writes what it has decided before a barrier, all read it after it. */
 typedef struct loop {
     const stencil_batch *batch;
-    const stencil_watch *watch;
-    stencil_report *report;
-    bool stop;
+    stencil_outcome *outcome;
     stencil_status failed; /* of any thread */
 } loop;
 
@@ -145,16 +143,13 @@ static stencil_status fold(stencil_gpu_run *gpu) {
 }
 
 /* What only one thread does after a step. */
-static stencil_status decide(stencil_gpu_run *gpu, loop *l, int64_t step, bool check) {
+static void decide(stencil_gpu_run *gpu, loop *l, int64_t step, bool check) {
     const double residual = check ? stencil_gpu_residual(gpu->team) : NAN;
-    TRY(stencil_host_loop_note(&gpu->team->schedule, l->watch, step, residual, &gpu->team->last_residual,
-                               l->report));
-    l->stop = l->report->reason != STENCIL_REASON_NONE;
-    return STENCIL_OK;
+    stencil_host_loop_end(&gpu->team->schedule, gpu->plan, l->batch, step, residual, l->outcome);
 }
 
-/* Now and then thread 0 tells the others about the progress and the user's wish to stop, which costs a second
- * barrier. A failing thread never leaves the others at a barrier: every all_well() is passed by all. */
+/* Where thread 0 polls, it tells the others what came of it, which costs a second barrier. A failing thread
+ * never leaves the others at a barrier: every all_well() is passed by all. */
 static stencil_status batch_part(stencil_gpu_run *gpu, void *context) {
     loop *l = context;
     gate *g = (gate *)gpu->team->loop + gpu->part;
@@ -164,9 +159,9 @@ static stencil_status batch_part(stencil_gpu_run *gpu, void *context) {
     int64_t step = l->batch->first;
     if (g->write != NULL)
         *g->opened = *g->done = (uint32_t)step;
-    while (step < end && !l->stop) {
+    while (step < end && l->outcome->reason == STENCIL_REASON_NONE) {
         const bool check = stencil_schedule_checks(schedule, step + 1),
-                   word = check || (step + 1) % gpu->plan->tuning.word_steps == 0 || step + 1 == end;
+                   word = check || (step + 1) % gpu->plan->poll_every == 0 || step + 1 == end;
         if (status == STENCIL_OK)
             status = make_step(gpu, g, step, !word);
         step++;
@@ -179,7 +174,7 @@ static stencil_status batch_part(stencil_gpu_run *gpu, void *context) {
         if (check && !all_well(l, status))
             return status;
         if (gpu->part == 0)
-            status = decide(gpu, l, step, check);
+            decide(gpu, l, step, check);
         if (!all_well(l, status))
             return status;
     }
@@ -188,8 +183,8 @@ static stencil_status batch_part(stencil_gpu_run *gpu, void *context) {
 }
 
 static stencil_status batch_gpu(stencil_gpu_team *team, const stencil_batch *batch,
-                                const stencil_watch *watch, stencil_report *report) {
-    loop l = {.batch = batch, .watch = watch, .report = report};
+                                stencil_outcome *outcome) {
+    loop l = {.batch = batch, .outcome = outcome};
     return stencil_gpu_each(team, batch_part, &l);
 }
 

@@ -11,26 +11,23 @@
 /* What the team shares. Written by thread 0 before a barrier, read by all after it. */
 typedef struct team {
     int64_t interrupt_step, alarm_step;
-    stencil_status status;
 } team;
 
-/* The loop of one thread. */
-static void team_run(stencil_cpu *cpu, const stencil_batch *batch, const stencil_watch *watch,
-                     stencil_report *report, team *shared) {
+/* The loop of one thread; each finds the same outcome, and thread 0 keeps it. */
+static void team_run(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome, team *shared) {
     const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
     const stencil_schedule *schedule = &cpu->schedule;
-    const int64_t poll_every = cpu->plan->poll_every;
     const int64_t end = batch->first + batch->count;
     stencil_reason reason = STENCIL_REASON_NONE;
     double residual = NAN;
-    int64_t step = batch->first;
+    int64_t step = batch->first, checks = 0;
     while (step < end && reason == STENCIL_REASON_NONE) {
-        const bool check = stencil_schedule_checks(schedule, step + 1), poll = (step + 1) % poll_every == 0;
+        const bool check = stencil_schedule_checks(schedule, step + 1),
+                   poll = (step + 1) % cpu->plan->poll_every == 0;
         stencil_cpu_advance(cpu, step, check, thread, threads);
         step++;
         /* Named by its step: a slow thread does not take the next word for this one. */
-        if (poll && thread == 0 &&
-            ((watch->interrupt != NULL && *watch->interrupt) || shared->status != STENCIL_OK))
+        if (poll && thread == 0 && !stencil_batch_poll(batch, step, residual))
             __atomic_store_n(&shared->interrupt_step, step, __ATOMIC_RELAXED);
         if (!stencil_cpu_sync(cpu, step, thread, check || poll) ||
             (check && !stencil_cpu_residual(cpu, thread, threads, &residual))) {
@@ -40,29 +37,26 @@ static void team_run(stencil_cpu *cpu, const stencil_batch *batch, const stencil
         }
         if (check) {
             reason = stencil_schedule_decide(schedule, residual);
-            if (thread == 0 && shared->status == STENCIL_OK)
-                shared->status = stencil_report_add(report, step, residual);
+            if (thread == 0)
+                outcome->residual[checks] = residual;
+            checks++;
         }
         if (poll && reason == STENCIL_REASON_NONE &&
             __atomic_load_n(&shared->interrupt_step, __ATOMIC_RELAXED) == step)
             reason = STENCIL_REASON_INTERRUPTED;
-        if (thread == 0 && watch->tick != NULL)
-            watch->tick(watch->context, step, residual);
     }
-    if (thread == 0) {
-        report->steps = step;
-        report->reason = reason;
-    }
+    if (thread == 0)
+        *outcome = (stencil_outcome){step - batch->first, reason, checks, outcome->residual};
 }
 
 stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_batch *batch,
-                                      const stencil_watch *watch, stencil_report *report) {
+                                      stencil_outcome *outcome) {
     team shared = {0};
     int threads = 0;
 #pragma omp parallel num_threads(cpu->threads)
     {
         if (omp_get_num_threads() == cpu->threads)
-            team_run(cpu, batch, watch, report, &shared);
+            team_run(cpu, batch, outcome, &shared);
 #pragma omp single
         threads = omp_get_num_threads();
     }
@@ -75,16 +69,10 @@ stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_batch *bat
         return stencil_alarm_fail(stencil_barriers[cpu->barrier].name, waiter, shared.alarm_step,
                                   1e-9 * (double)cpu->state.timeout_ns);
     }
-    return shared.status;
+    return STENCIL_OK;
 }
 
 #ifdef STENCIL_HAVE_CUDA
-/* What the threads of a launch share. */
-typedef struct launch_call {
-    const stencil_watch *watch;
-    const stencil_batch *batch;
-} launch_call;
-
 /* One part's launch. */
 static stencil_status launch(stencil_gpu_run *gpu, const stencil_batch *batch) {
     const stencil_plan *plan = gpu->plan;
@@ -102,8 +90,8 @@ static stencil_status launch(stencil_gpu_run *gpu, const stencil_batch *batch) {
     return STENCIL_OK;
 }
 
-/* Waits for the launch, passing messages on. Short runs are not slept through. */
-static stencil_status wait(stencil_gpu_run *gpu, const stencil_watch *watch) {
+/* Waits for the launch, polling as its mailbox says how far it is. Short runs are not slept through. */
+static stencil_status wait(stencil_gpu_run *gpu, const stencil_batch *batch) {
     const double start_s = stencil_clock_s();
     for (;;) {
         const cudaError_t state = cudaStreamQuery(gpu->stream);
@@ -111,19 +99,17 @@ static stencil_status wait(stencil_gpu_run *gpu, const stencil_watch *watch) {
             return STENCIL_OK;
         if (state != cudaErrorNotReady)
             TRY_CUDA(state);
-        if (gpu->part == 0 && watch->interrupt != NULL && *watch->interrupt)
+        if (gpu->part == 0 && !stencil_batch_poll(batch, gpu->mailbox->step, gpu->mailbox->residual))
             gpu->mailbox->interrupt = 1;
-        if (gpu->part == 0 && watch->tick != NULL)
-            watch->tick(watch->context, gpu->mailbox->step, gpu->mailbox->residual);
         if (stencil_clock_s() - start_s > 0.01)
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
 }
 
 static stencil_status launch_and_wait(stencil_gpu_run *gpu, void *context) {
-    const launch_call *call = context;
-    TRY(launch(gpu, call->batch));
-    TRY(wait(gpu, call->watch));
+    const stencil_batch *batch = *(const stencil_batch **)context;
+    TRY(launch(gpu, batch));
+    TRY(wait(gpu, batch));
     /* Not queued behind the kernel: a copy that waits may keep another part's kernel from starting. */
     TRY_CUDA(cudaMemcpyAsync(gpu->control_host, gpu->control, sizeof *gpu->control, cudaMemcpyDeviceToHost,
                              gpu->stream));
@@ -131,24 +117,14 @@ static stencil_status launch_and_wait(stencil_gpu_run *gpu, void *context) {
 }
 
 /* What the launch has found; every part has found the same. */
-static stencil_status collect(stencil_gpu_team *team, const stencil_batch *batch, stencil_report *report) {
-    const stencil_schedule *schedule = &team->schedule;
+static stencil_status collect(stencil_gpu_team *team, const stencil_batch *batch, stencil_outcome *outcome) {
     stencil_gpu_run *gpu = &team->part[0];
     const stencil_control *control = gpu->control_host;
-    const int64_t count = control->history_count;
     TRY(stencil_gpu_take(gpu));
-    TRY_CUDA(
-        cudaMemcpy(gpu->history_host, gpu->history, (size_t)count * sizeof(double), cudaMemcpyDeviceToHost));
-    int64_t step = batch->first;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t before = step;
-        step += schedule->check_every - step % schedule->check_every;
-        if (before < schedule->check_step && schedule->check_step < step)
-            step = schedule->check_step;
-        TRY(stencil_report_add(report, step, gpu->history_host[i]));
-    }
-    report->steps = control->step;
-    report->reason = (stencil_reason)control->reason;
+    *outcome = (stencil_outcome){control->step - batch->first, (stencil_reason)control->reason,
+                                 control->history_count, outcome->residual};
+    TRY_CUDA(cudaMemcpy(outcome->residual, gpu->history, (size_t)outcome->checks * sizeof(double),
+                        cudaMemcpyDeviceToHost));
     for (int p = 1; p < team->parts; p++)
         CHECK(team->part[p].control_host->step == control->step &&
                   team->part[p].control_host->reason == control->reason,
@@ -158,13 +134,12 @@ static stencil_status collect(stencil_gpu_team *team, const stencil_batch *batch
 }
 
 stencil_status stencil_persistent_gpu(stencil_gpu_team *team, const stencil_batch *batch,
-                                      const stencil_watch *watch, stencil_report *report) {
-    launch_call call = {watch, batch};
+                                      stencil_outcome *outcome) {
     const uint32_t *alarm[STENCIL_PARTS_MAX];
-    TRY(stencil_gpu_each(team, launch_and_wait, &call));
+    TRY(stencil_gpu_each(team, launch_and_wait, &batch));
     for (int p = 0; p < team->parts; p++)
         alarm[p] = team->part[p].control_host->alarm;
     TRY(stencil_barrier_check(&team->barrier, alarm));
-    return collect(team, batch, report);
+    return collect(team, batch, outcome);
 }
 #endif

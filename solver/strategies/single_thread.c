@@ -42,15 +42,15 @@ static stencil_status mark(stencil_gpu_team *team, bool begin) {
 }
 
 static stencil_status batch_gpu(stencil_gpu_team *team, const stencil_batch *batch,
-                                const stencil_watch *watch, stencil_report *report) {
+                                stencil_outcome *outcome) {
     const int64_t end = batch->first + batch->count;
     uint32_t partner[STENCIL_PARTS_MAX];
     for (int p = 0; p < team->parts; p++)
         partner[p] = partners(team, p);
     TRY(mark(team, true));
-    for (int64_t step = batch->first; step < end && report->reason == STENCIL_REASON_NONE; step++) {
+    for (int64_t step = batch->first; step < end && outcome->reason == STENCIL_REASON_NONE; step++) {
         TRY(queue_step(team, partner, step, step > batch->first));
-        TRY(stencil_host_loop_look(team, watch, step + 1, report));
+        TRY(stencil_host_loop_queued(team, batch, step + 1, outcome));
     }
     TRY(mark(team, false));
     for (int p = 0; p < team->parts; p++)
