@@ -122,7 +122,7 @@ static void print_times(FILE *out, const run_record *run) {
     const stencil_report *report = run->report;
     char read[TEXT_SIZE], prepare[TEXT_SIZE], compute[TEXT_SIZE], finish[TEXT_SIZE], write[TEXT_SIZE];
     report_print_entry(out, "Seconds", "read %s, prepare %s, compute %s, finish %s, write %s",
-                       seconds_text(run->read_s, read), seconds_text(report->prepare_s, prepare),
+                       seconds_text(report->read_s, read), seconds_text(report->prepare_s, prepare),
                        seconds_text(report->compute_s, compute), seconds_text(report->finish_s, finish),
                        seconds_text(run->write_s, write));
 }

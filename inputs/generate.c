@@ -10,9 +10,7 @@
 #include "inputs/spec_file.h"
 #include "solver/problem.h"
 
-/* Cells per block: 32 MiB of float64. */
-#define BLOCK_CELLS ((int64_t)4 << 20)
-#define PI          3.14159265358979323846
+#define PI 3.14159265358979323846
 
 const char *const stencil_initial_names[STENCIL_INITIAL_COUNT] = {
     [STENCIL_INITIAL_ZERO] = "zero",
@@ -34,12 +32,8 @@ typedef struct generator {
     stencil_sink sink;
     stencil_random random;
     double *mode[3]; /* per axis (z, y, x), owned; NULL: not needed */
-    double *values;  /* one block in double, owned */
     uint32_t *words; /* one block's random words, owned */
 } generator;
-
-/* One dataset: its values are written for a block. */
-typedef stencil_status fill_block(generator *g, const stencil_h5_block *block);
 
 static bool is_manufactured(const stencil_generate_options *options) {
     return options->source == STENCIL_GENERATE_SOURCE_MANUFACTURED ||
@@ -99,64 +93,33 @@ static stencil_status make_modes(generator *g) {
 }
 
 /* values[] of the block = factor * product of the modes. */
-static void fill_modes(generator *g, const stencil_h5_block *block, double factor) {
-    const int64_t nx = block->count[STENCIL_X], rows = block->cells / nx;
+static void fill_modes(const generator *g, const stencil_box *block, double factor, double *values) {
+    const int64_t nx = block->n[STENCIL_X], rows = stencil_box_cells(block) / nx;
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < rows; r++) {
-        const int64_t z = block->first[STENCIL_Z] + r / block->count[STENCIL_Y];
-        const int64_t y = block->first[STENCIL_Y] + r % block->count[STENCIL_Y];
+        const int64_t z = block->first[STENCIL_Z] + r / block->n[STENCIL_Y];
+        const int64_t y = block->first[STENCIL_Y] + r % block->n[STENCIL_Y];
         double row = g->mode[STENCIL_Y][y];
         if (g->mode[STENCIL_Z] != NULL)
             row *= g->mode[STENCIL_Z][z];
         for (int64_t x = 0; x < nx; x++)
-            g->values[r * nx + x] = factor * (row * g->mode[STENCIL_X][block->first[STENCIL_X] + x]);
+            values[r * nx + x] = factor * (row * g->mode[STENCIL_X][block->first[STENCIL_X] + x]);
     }
 }
 
-static stencil_status fill_random(generator *g, const stencil_h5_block *block) {
+static stencil_status fill_random(generator *g, const stencil_box *block, double *values) {
     const stencil_precision precision = g->problem.precision;
     const double amplitude = g->options->amplitude;
     const int per_number = stencil_random_words_per_number(precision);
-    const int64_t *extent = g->problem.extent;
+    const int64_t *extent = g->problem.extent, cells = stencil_box_cells(block);
     const int64_t cell =
         (block->first[STENCIL_Z] * extent[STENCIL_Y] + block->first[STENCIL_Y]) * extent[STENCIL_X] +
         block->first[STENCIL_X];
-    TRY(stencil_random_words(&g->random, (uint64_t)cell * (uint64_t)per_number, block->cells * per_number,
+    TRY(stencil_random_words(&g->random, (uint64_t)cell * (uint64_t)per_number, cells * per_number,
                              g->words));
 #pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < block->cells; i++)
-        g->values[i] = amplitude * stencil_random_uniform(precision, g->words + i * per_number);
-    return STENCIL_OK;
-}
-
-static stencil_status fill_initial(generator *g, const stencil_h5_block *block) {
-    const double amplitude = g->options->amplitude;
-    const int hot_axis = STENCIL_AXES - g->problem.rank;
-    switch (g->options->initial) {
-    case STENCIL_INITIAL_RANDOM:
-        return fill_random(g, block);
-    case STENCIL_INITIAL_SINE:
-        fill_modes(g, block, amplitude);
-        return STENCIL_OK;
-    default:
-        break;
-    }
-    /* A block is contiguous in array order, so its hot cells come first. */
-    const int64_t hot = g->options->initial == STENCIL_INITIAL_HOT_EDGE && block->first[hot_axis] == 0
-                            ? block->cells / block->count[hot_axis]
-                            : 0;
-    for (int64_t i = 0; i < block->cells; i++)
-        g->values[i] = i < hot ? amplitude : 0.0;
-    return STENCIL_OK;
-}
-
-static stencil_status fill_source(generator *g, const stencil_h5_block *block) {
-    const stencil_spec *spec = &g->problem.spec;
-    double factor = 0.0;
-    for (int i = 0; i < spec->rank; i++)
-        factor += mode_square(axis_boundary(spec, i), spec->extent[i],
-                              spec->spacing[spec->spacing_count == 1 ? 0 : i]);
-    fill_modes(g, block, factor);
+    for (int64_t i = 0; i < cells; i++)
+        values[i] = amplitude * stencil_random_uniform(precision, g->words + i * per_number);
     return STENCIL_OK;
 }
 
@@ -167,39 +130,52 @@ static stencil_status check_interrupt(const generator *g) {
     return STENCIL_OK;
 }
 
-static stencil_status write_blocks(generator *g, hid_t dataset, const char *name, fill_block *fill) {
-    stencil_h5_block block = {0};
-    while (stencil_h5_block_next(&block, g->problem.extent, BLOCK_CELLS)) {
-        TRY(check_interrupt(g));
-        TRY(fill(g, &block));
-        CHECK(stencil_h5_block_write(dataset, g->problem.rank, &block, H5T_NATIVE_DOUBLE, g->values) >= 0, IO,
-              "cannot write '%s': /%s: %s", g->options->path, name, stencil_h5_reason());
-        TRY(stencil_sink_state(&g->sink));
+static stencil_status fill_initial(void *context, const stencil_box *block, void *values) {
+    generator *g = context;
+    const double amplitude = g->options->amplitude;
+    const int hot_axis = STENCIL_AXES - g->problem.rank;
+    TRY(check_interrupt(g));
+    switch (g->options->initial) {
+    case STENCIL_INITIAL_RANDOM:
+        return fill_random(g, block, values);
+    case STENCIL_INITIAL_SINE:
+        fill_modes(g, block, amplitude, values);
+        return STENCIL_OK;
+    default:
+        break;
     }
+    /* A block is contiguous in array order, so its hot cells come first. */
+    const int64_t cells = stencil_box_cells(block);
+    const int64_t hot = g->options->initial == STENCIL_INITIAL_HOT_EDGE && block->first[hot_axis] == 0
+                            ? cells / block->n[hot_axis]
+                            : 0;
+    for (int64_t i = 0; i < cells; i++)
+        ((double *)values)[i] = i < hot ? amplitude : 0.0;
     return STENCIL_OK;
 }
 
-static stencil_status write_dataset(generator *g, const char *name, fill_block *fill) {
-    hsize_t size[3];
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        size[axis] = (hsize_t)g->problem.extent[axis];
-    const hid_t dataset =
-        stencil_h5_create(g->sink.file, name, g->problem.rank, size + STENCIL_AXES - g->problem.rank,
-                          stencil_h5_file_type(g->problem.precision));
-    CHECK(dataset >= 0, IO, "cannot write '%s': /%s: %s", g->options->path, name, stencil_h5_reason());
-    stencil_status status = write_blocks(g, dataset, name, fill);
-    if (H5Dclose(dataset) < 0 && status == STENCIL_OK)
-        status = stencil_error_set(STENCIL_IO, __FILE__, __LINE__, "", "cannot write '%s': /%s: %s",
-                                   g->options->path, name, stencil_h5_reason());
-    return status;
+static stencil_status fill_source(void *context, const stencil_box *block, void *values) {
+    generator *g = context;
+    const stencil_spec *spec = &g->problem.spec;
+    double factor = 0.0;
+    TRY(check_interrupt(g));
+    for (int i = 0; i < spec->rank; i++)
+        factor += mode_square(axis_boundary(spec, i), spec->extent[i],
+                              spec->spacing[spec->spacing_count == 1 ? 0 : i]);
+    fill_modes(g, block, factor, values);
+    return STENCIL_OK;
+}
+
+static stencil_status write_dataset(generator *g, const char *name, stencil_sink_fill *fill) {
+    const stencil_sink_dataset dataset = {name, stencil_h5_file_type(g->problem.precision),
+                                          H5T_NATIVE_DOUBLE};
+    return stencil_sink_write(&g->sink, &dataset, &g->problem, fill, g);
 }
 
 static stencil_status make_buffers(generator *g) {
-    const int64_t cells = stencil_h5_block_cells(g->problem.extent, BLOCK_CELLS);
     void *memory = NULL;
-    TRY(stencil_memory_alloc(&memory, cells * (int64_t)sizeof(double), "a buffer for generating"));
-    g->values = memory;
     if (g->options->initial == STENCIL_INITIAL_RANDOM) {
+        const int64_t cells = stencil_sink_cells(&g->problem, H5T_NATIVE_DOUBLE);
         TRY(stencil_memory_alloc(&memory, cells * 2 * (int64_t)sizeof(uint32_t),
                                  "a buffer for random numbers"));
         g->words = memory;
@@ -244,7 +220,6 @@ stencil_status stencil_generate(const stencil_generate_options *options) {
     stencil_random_close(&g.random);
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         free(g.mode[axis]);
-    free(g.values);
     free(g.words);
     return status;
 }

@@ -7,7 +7,7 @@
 static stencil_status write_table(hid_t group, const char *path, const char *name, int rank,
                                   const hsize_t *size, hid_t file_type, hid_t memory_type,
                                   const void *values) {
-    CHECK(stencil_h5_write(group, name, rank, size, file_type, memory_type, H5S_ALL, values) >= 0, IO,
+    CHECK(stencil_h5_write(group, name, rank, size, file_type, memory_type, values) >= 0, IO,
           "cannot write '%s': /stencil/%s: %s", path, name, stencil_h5_reason());
     return STENCIL_OK;
 }

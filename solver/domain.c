@@ -1,8 +1,9 @@
 #include "solver/domain.h"
 
-static void *interior(void *base, const stencil_layout *layout) {
-    return base != NULL ? (char *)base + layout->origin * (int64_t)stencil_precision_bytes(layout->precision)
-                        : NULL;
+/* Updated cell (0, 0, 0) of an array of a part; NULL where there is none. */
+static void *interior(const stencil_buffers *buffers, int part, int array) {
+    void *base = buffers->at[part][array];
+    return base != NULL ? stencil_cells_in(&buffers->layout, base, (const int64_t[]){0, 0, 0}).at : NULL;
 }
 
 /* Who needs copies of the cells at the sides of a part. */
@@ -30,14 +31,13 @@ void stencil_weights_round(stencil_weights *weights, const stencil_problem *prob
 }
 
 void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, const stencil_cut *cut,
-                         int part, const stencil_layout *layout, const stencil_buffers *buffers,
-                         const void *b, bool push) {
+                         int part, const stencil_buffers *buffers, bool push) {
     const stencil_box own = stencil_cut_box(cut, part);
     *domain = (stencil_domain){
         .n = {own.n[0], own.n[1], own.n[2]},
-        .row = layout->row,
-        .plane = layout->plane,
-        .b = b != NULL ? interior((void *)b, layout) : NULL,
+        .row = buffers->layout.row,
+        .plane = buffers->layout.plane,
+        .b = interior(buffers, part, STENCIL_BUFFER_B),
         .chunk_first = stencil_cut_chunk(cut, own.first),
         .chunk_row = stencil_cut_chunk(cut, (const int64_t[]){0, 1, 0}),
         .chunk_plane = stencil_cut_chunk(cut, (const int64_t[]){1, 0, 0}),
@@ -48,18 +48,9 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
         const int direction[3] = {d / 9 - 1, d / 3 % 3 - 1, d % 3 - 1};
         const int other = stencil_cut_beyond(cut, part, direction);
         for (int k = 0; k < 2 && other >= 0; k++)
-            domain->image[d][k] = interior(buffers->u[other][k], layout);
+            domain->image[d][k] = interior(buffers, other, k);
     }
     for (int k = 0; k < 2; k++)
         domain->u[k] = domain->image[STENCIL_HERE][k];
     stencil_weights_round(&domain->weights, problem, 0);
-}
-
-int64_t stencil_fold_scratch_count(int64_t chunk_count) {
-    int64_t count = 1;
-    for (int64_t level = chunk_count; level > 1;) {
-        level = stencil_fold_count(level);
-        count += level;
-    }
-    return count;
 }

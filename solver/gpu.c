@@ -18,16 +18,52 @@ int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut
         return INT64_MAX;
     const int64_t set =
         stencil_cut_is_slabs(cut) ? chunks / cut->parts + 2 * chunks / problem->n[STENCIL_Z] : chunks;
-    return stencil_gpu_fields(problem) * stencil_layout_bytes(&layout) +
+    return stencil_problem_arrays(problem) * stencil_layout_bytes(&layout) +
            (halo == STENCIL_HALO_STAMPED ? ll_bytes(problem, cut) : 0) +
            (2 * set + stencil_fold_scratch_count(chunks) + 65536 + 2 * STENCIL_FOLD_VALUES) *
                (int64_t)sizeof(double);
 }
 
+/* Of a slab, on its way between host and device; never less than a row. */
+static int64_t staging_bytes(const stencil_layout *layout) {
+    const int64_t row = layout->row * (int64_t)stencil_precision_bytes(layout->precision),
+                  most = row > STENCIL_SLAB_BYTES ? row : STENCIL_SLAB_BYTES,
+                  all = stencil_layout_bytes(layout);
+    return all < most ? all : most;
+}
+
+int64_t stencil_gpu_host_bytes(const stencil_problem *problem, const stencil_cut *cut) {
+    stencil_layout layout;
+    const int64_t chunks = stencil_chunk_count(problem->n);
+    if (stencil_cut_layout(&layout, cut) != STENCIL_OK)
+        return INT64_MAX / 2;
+    return staging_bytes(&layout) + (chunks + stencil_fold_scratch_count(chunks)) * (int64_t)sizeof(double) +
+           (int64_t)(STENCIL_CHECKS_MAX * sizeof(double));
+}
+
 #ifdef STENCIL_HAVE_CUDA
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+
+stencil_status stencil_gpu_name(const stencil_plan *plan, char *text, size_t size) {
+    struct cudaDeviceProp properties;
+    int devices = 0;
+    for (int p = 0; p < plan->cut.parts; p++) {
+        bool seen = false;
+        for (int q = 0; q < p; q++)
+            seen = seen || plan->part[q].gpu == plan->part[p].gpu;
+        devices += !seen;
+    }
+    TRY_CUDA(cudaGetDeviceProperties(&properties, plan->part[0].gpu));
+    int at = 0;
+    if (devices > 1)
+        at = snprintf(text, size, "%d x ", devices);
+    at += snprintf(text + at, size - (size_t)at, "%.100s", properties.name);
+    if (devices < plan->cut.parts)
+        snprintf(text + at, size - (size_t)at, " in %d parts", plan->cut.parts);
+    return STENCIL_OK;
+}
 
 stencil_status stencil_gpu_take(const stencil_gpu_run *gpu) {
     TRY_CUDA(cudaSetDevice(gpu->device));
@@ -68,14 +104,12 @@ static void share_chunks(stencil_gpu_team *team) {
         team->part[p].sweep.domain.chunk_set = set;
 }
 
-static stencil_status allocate(stencil_gpu_run *gpu, const stencil_problem *problem) {
-    const stencil_gpu_team *team = gpu->team;
-    const size_t field_bytes = (size_t)stencil_layout_bytes(&team->layout);
+static stencil_status allocate(stencil_gpu_run *gpu) {
+    stencil_gpu_team *team = gpu->team;
     const size_t fold_count = (size_t)stencil_fold_scratch_count(team->chunk_count);
-    TRY_CUDA(cudaMalloc(&gpu->u[0], field_bytes));
-    TRY_CUDA(cudaMalloc(&gpu->u[1], field_bytes));
-    if (problem->b.data != NULL)
-        TRY_CUDA(cudaMalloc(&gpu->b, field_bytes));
+    for (int k = 0; k < team->buffers.count; k++)
+        TRY_CUDA(
+            cudaMalloc(&team->buffers.at[gpu->part][k], (size_t)stencil_layout_bytes(&team->buffers.layout)));
     TRY_CUDA(cudaMalloc((void **)&gpu->chunk, 2 * (size_t)gpu->sweep.domain.chunk_set * sizeof(double)));
     TRY_CUDA(cudaMalloc((void **)&gpu->fold, fold_count * sizeof(double)));
     TRY_CUDA(cudaMalloc((void **)&gpu->history, STENCIL_CHECKS_MAX * sizeof(double)));
@@ -85,48 +119,94 @@ static stencil_status allocate(stencil_gpu_run *gpu, const stencil_problem *prob
     return STENCIL_OK;
 }
 
-/* The part's window of a field of the whole problem, rims included, or (down) its updated cells back into it.
- */
-static stencil_status copy_window(const stencil_gpu_run *gpu, void *device, const stencil_field *whole,
-                                  bool down) {
-    const stencil_copy c =
-        stencil_cut_copy(&gpu->plan->cut, gpu->part, &gpu->team->layout, &whole->layout, down);
-    char *from = (char *)(down ? device : whole->data) + c.from;
-    char *to = (char *)(down ? whole->data : device) + c.to;
-    const enum cudaMemcpyKind kind = down ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
-    if (gpu->team->slabs && c.span > 0) {
-        /* In one piece: what lies between the rows is the same on both sides or nobody's. */
-        TRY_CUDA(cudaMemcpy(to, from, c.span, kind));
-        return STENCIL_OK;
-    }
-    struct cudaMemcpy3DParms copy = {.srcPtr = {from, c.from_row, c.from_row, c.from_plane / c.from_row},
-                                     .dstPtr = {to, c.to_row, c.to_row, c.to_plane / c.to_row},
-                                     .extent = {c.row_bytes, c.rows, c.planes},
-                                     .kind = kind};
-    TRY_CUDA(cudaMemcpy3D(&copy));
+/* Visits a box of a part slab by slab, each as long as fits into the staging memory with the gaps between its
+ * rows, so that it is copied in one piece. Gaps are at the same places of all slabs of a box. */
+typedef stencil_status slab_visitor(const stencil_gpu_team *team, const stencil_box *slab, void *context);
+static stencil_status each_slab(const stencil_gpu_team *team, const stencil_box *box, slab_visitor *visit,
+                                void *context) {
+    const stencil_layout *l = &team->buffers.layout;
+    const int64_t cells_max = (int64_t)(team->staging_bytes / stencil_precision_bytes(l->precision));
+    stencil_box with_gaps = *box;
+    with_gaps.n[STENCIL_X] = l->row;
+    with_gaps.n[STENCIL_Y] = l->plane / l->row;
+    stencil_box slab = stencil_slab_first(&with_gaps, cells_max);
+    do {
+        const stencil_box cells = stencil_box_common(&slab, box);
+        if (stencil_box_cells(&cells) > 0)
+            TRY(visit(team, &cells, context));
+    } while (stencil_slab_next(&slab, &with_gaps, cells_max));
     return STENCIL_OK;
+}
+
+/* The staging memory as a slab of a part stands there. */
+static stencil_cells staged(const stencil_gpu_team *team) {
+    const stencil_layout *l = &team->buffers.layout;
+    return (stencil_cells){l->precision, team->staging, l->row, l->plane};
+}
+
+/* Cells that are moved between a part and the host. */
+typedef struct move {
+    int part, buffer;
+    const stencil_box *box;
+    const stencil_reader *from; /* up: where they come from */
+    const stencil_cells *to;    /* down: where the box goes */
+} move;
+
+static stencil_status slab_up(const stencil_gpu_team *team, const stencil_box *slab, void *context) {
+    const move *m = context;
+    const stencil_cut *cut = &team->plan->cut;
+    const stencil_cells here = staged(team),
+                        there = stencil_buffer_cells(&team->buffers, m->part, m->buffer, slab->first);
+    const stencil_box own = stencil_cut_box(cut, m->part), whole = stencil_box_back(slab, own.first);
+    if (m->buffer == STENCIL_BUFFER_B)
+        TRY(m->from->read(m->from->context, STENCIL_ARRAY_B, &whole, &here));
+    else
+        TRY(stencil_boxes_fill(m->from, &cut->mesh, &whole, &here));
+    TRY_CUDA(cudaMemcpy(there.at, here.at, stencil_cells_span(&here, slab->n), cudaMemcpyHostToDevice));
+    return STENCIL_OK;
+}
+
+static stencil_status slab_down(const stencil_gpu_team *team, const stencil_box *slab, void *context) {
+    const move *m = context;
+    const stencil_cells here = staged(team),
+                        there = stencil_buffer_cells(&team->buffers, m->part, m->buffer, slab->first);
+    const stencil_box place = stencil_box_from(slab, m->box->first);
+    const stencil_cells to = stencil_cells_from(m->to, place.first);
+    TRY_CUDA(cudaMemcpy(here.at, there.at, stencil_cells_span(&here, slab->n), cudaMemcpyDeviceToHost));
+    stencil_cells_copy(&to, &here, slab->n);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_read(const stencil_gpu_team *team, int part, int buffer, const stencil_box *box,
+                                const stencil_cells *to) {
+    move m = {.part = part, .buffer = buffer, .box = box, .to = to};
+    TRY(stencil_gpu_take(&team->part[part]));
+    return each_slab(team, box, slab_down, &m);
 }
 
 /* Both buffers get everything, so that rims and padding of both are right from the start. */
-static stencil_status upload(stencil_gpu_run *gpu, const stencil_problem *problem) {
-    const size_t field_bytes = (size_t)stencil_layout_bytes(&gpu->team->layout);
-    TRY_CUDA(cudaMemset(gpu->u[0], 0, field_bytes));
-    TRY(copy_window(gpu, gpu->u[0], &problem->u, false));
-    TRY_CUDA(cudaMemcpy(gpu->u[1], gpu->u[0], field_bytes, cudaMemcpyDeviceToDevice));
-    if (gpu->b != NULL) {
-        TRY_CUDA(cudaMemset(gpu->b, 0, field_bytes));
-        TRY(copy_window(gpu, gpu->b, &problem->b, false));
-    }
-    TRY_CUDA(cudaMemset(gpu->control, 0, sizeof *gpu->control));
-    *gpu->mailbox = (stencil_mailbox){.residual = NAN};
+static stencil_status upload(const stencil_gpu_team *team, int part, int buffer, const stencil_reader *from) {
+    const stencil_cut *cut = &team->plan->cut;
+    const size_t bytes = (size_t)stencil_layout_bytes(&team->buffers.layout);
+    const stencil_box own = stencil_cut_box(cut, part),
+                      all = buffer == STENCIL_BUFFER_B ? own : stencil_cut_window(cut, part),
+                      box = stencil_box_from(&all, own.first);
+    void *const *at = team->buffers.at[part];
+    move m = {.part = part, .buffer = buffer, .box = &box, .from = from};
+    TRY(stencil_gpu_take(&team->part[part]));
+    TRY_CUDA(cudaMemset(at[buffer], 0, bytes));
+    memset(team->staging, 0, team->staging_bytes); /* the gaps between the rows: zero on the device, too */
+    TRY(each_slab(team, &box, slab_up, &m));
+    if (buffer == STENCIL_BUFFER_U)
+        TRY_CUDA(cudaMemcpy(at[STENCIL_BUFFER_U + 1], at[STENCIL_BUFFER_U], bytes, cudaMemcpyDeviceToDevice));
     return STENCIL_OK;
 }
 
-static void init_sweep(stencil_gpu_run *gpu, const stencil_problem *problem, const stencil_buffers *buffers) {
+static void init_sweep(stencil_gpu_run *gpu, const stencil_problem *problem) {
     const stencil_plan *plan = gpu->plan;
     stencil_sweep *s = &gpu->sweep;
     const int64_t chunk_set = s->domain.chunk_set;
-    stencil_domain_init(&s->domain, problem, &plan->cut, gpu->part, &gpu->team->layout, buffers, gpu->b,
+    stencil_domain_init(&s->domain, problem, &plan->cut, gpu->part, &gpu->team->buffers,
                         plan->halo == STENCIL_HALO_PEER);
     s->domain.chunk_set = chunk_set;
     s->domain.chunk = gpu->chunk - gpu->chunk_from;
@@ -190,8 +270,27 @@ static stencil_status create_span(stencil_gpu_run *gpu) {
     return STENCIL_OK;
 }
 
-static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *problem) {
-    stencil_buffers buffers = {0};
+/* Memory of all parts, as far as they have it in common. */
+static stencil_status allocate_shared(stencil_gpu_team *team) {
+    const int64_t values = team->fold_on_host ? team->chunk_count : stencil_fold_count(team->chunk_count);
+    team->staging_bytes = (size_t)staging_bytes(&team->buffers.layout);
+    TRY_CUDA(cudaHostAlloc((void **)&team->staging, team->staging_bytes, cudaHostAllocPortable));
+    TRY_CUDA(cudaHostAlloc((void **)&team->values,
+                           (size_t)(values + stencil_fold_scratch_count(values)) * sizeof(double),
+                           cudaHostAllocPortable));
+    return STENCIL_OK;
+}
+
+static stencil_status create_part(stencil_gpu_run *gpu, const stencil_problem *problem) {
+    TRY(stencil_gpu_take(gpu));
+    TRY_CUDA(cudaMemset(gpu->control, 0, sizeof *gpu->control));
+    *gpu->mailbox = (stencil_mailbox){.residual = NAN};
+    init_sweep(gpu, problem);
+    return gpu->team->parts > 1 && !gpu->team->fold_on_host ? create_span(gpu) : STENCIL_OK;
+}
+
+static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *problem,
+                                 const stencil_reader *from) {
     int device[STENCIL_PARTS_MAX];
     for (int p = 0; p < team->parts; p++)
         device[p] = team->part[p].device;
@@ -202,22 +301,15 @@ static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *
         TRY(stencil_gpu_take(gpu));
         TRY(start_part(gpu));
         TRY(stencil_peers_reach(gpu->device, device, team->parts));
-        TRY(allocate(gpu, problem));
-        for (int k = 0; k < 2; k++)
-            buffers.u[p][k] = gpu->u[k];
+        TRY(allocate(gpu));
     }
-    for (int p = 0; p < team->parts; p++) {
-        stencil_gpu_run *gpu = &team->part[p];
-        TRY(stencil_gpu_take(gpu));
-        TRY(upload(gpu, problem));
-        init_sweep(gpu, problem, &buffers);
-        if (team->parts > 1 && !team->fold_on_host)
-            TRY(create_span(gpu));
-    }
-    const int64_t values = team->fold_on_host ? team->chunk_count : stencil_fold_count(team->chunk_count);
-    TRY_CUDA(cudaHostAlloc((void **)&team->values,
-                           (size_t)(values + stencil_fold_scratch_count(values)) * sizeof(double),
-                           cudaHostAllocPortable));
+    TRY(allocate_shared(team));
+    for (int p = 0; p < team->parts; p++)
+        TRY(create_part(&team->part[p], problem));
+    for (int p = 0; p < team->parts; p++)
+        TRY(upload(team, p, STENCIL_BUFFER_U, from));
+    for (int p = 0; p < team->parts && team->buffers.count > STENCIL_BUFFER_B; p++)
+        TRY(upload(team, p, STENCIL_BUFFER_B, from));
     if (team->plan->barrier != STENCIL_BARRIER_none)
         TRY(stencil_gpu_create_barriers(team));
     for (int p = 0; p < team->parts; p++) {
@@ -228,9 +320,10 @@ static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *
 }
 
 stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *plan,
-                                  const stencil_problem *problem) {
-    *team = (stencil_gpu_team){.plan = plan, .parts = plan->cut.parts};
-    TRY(stencil_cut_layout(&team->layout, &plan->cut));
+                                  const stencil_problem *problem, const stencil_reader *from) {
+    *team = (stencil_gpu_team){
+        .plan = plan, .parts = plan->cut.parts, .buffers.count = stencil_problem_arrays(problem)};
+    TRY(stencil_cut_layout(&team->buffers.layout, &plan->cut));
     team->slabs = stencil_cut_is_slabs(&plan->cut);
     team->chunk_count = stencil_chunk_count(problem->n);
     team->fold_on_host = team->parts > 1 && plan->halo == STENCIL_HALO_COPY;
@@ -245,22 +338,15 @@ stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *pl
     for (int set = 0; set < team->cycle_length; set++)
         stencil_weights_round(&team->cycle[set], problem, set);
     share_chunks(team);
-    const stencil_status status = create_all(team, problem);
+    const stencil_status status = create_all(team, problem, from);
     if (status != STENCIL_OK)
         stencil_gpu_destroy(team);
     return status;
 }
 
-stencil_status stencil_gpu_finish(stencil_gpu_team *team, stencil_problem *problem, int64_t steps) {
-    for (int p = 0; p < team->parts; p++) {
-        TRY(stencil_gpu_take(&team->part[p]));
-        TRY(copy_window(&team->part[p], team->part[p].u[steps % 2], &problem->u, true));
-    }
-    return STENCIL_OK;
-}
-
 static void destroy_part(stencil_gpu_run *gpu) {
-    void *const device[] = {gpu->u[0],       gpu->u[1],    gpu->b,    gpu->chunk, gpu->fold,
+    void *const *array = gpu->team->buffers.at[gpu->part];
+    void *const device[] = {array[0],        array[1],     array[2],  gpu->chunk, gpu->fold,
                             gpu->history,    gpu->control, gpu->span, gpu->inbox, gpu->push_first,
                             gpu->pull_first, gpu->push,    gpu->pull};
     const cudaEvent_t event[] = {gpu->begin,      gpu->end,     gpu->step_done,
@@ -285,6 +371,7 @@ void stencil_gpu_destroy(stencil_gpu_team *team) {
     for (int p = 0; p < team->parts; p++)
         destroy_part(&team->part[p]);
     cudaFreeHost(team->values);
+    cudaFreeHost(team->staging);
     stencil_barrier_destroy(&team->barrier);
     stencil_transfers_destroy(&team->transfers);
     if (team->parts > 0)

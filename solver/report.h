@@ -1,4 +1,4 @@
-/* What a run did: filled by stencil_run(), printed by app/, stored by inputs/writer. */
+/* What a run did: filled by stencil_run_drive(), printed by app/, stored by inputs/writer. */
 #ifndef STENCIL_SOLVER_REPORT_H
 #define STENCIL_SOLVER_REPORT_H
 
@@ -15,6 +15,7 @@ typedef struct stencil_store_report {
     double cached_step_s, streaming_step_s;
 } stencil_store_report;
 
+enum { STENCIL_DEVICE_CHARS = 160 };
 typedef struct stencil_report {
     stencil_reason reason;
     bool reached;                  /* what was asked for: exit code 0 */
@@ -28,14 +29,15 @@ typedef struct stencil_report {
     stencil_stagnation stagnation; /* why, where the reason is STAGNATED */
     stencil_error_bound bound;     /* of laplace and poisson with a criterion */
     char strategy[32];
-    char backend[8];  /* "cpu" or "gpu" */
-    char device[160]; /* "NVIDIA H200" or "2 threads, avx512" */
+    char backend[8];                   /* "cpu" or "gpu" */
+    char device[STENCIL_DEVICE_CHARS]; /* "NVIDIA H200" or "2 threads, avx512" */
     int64_t updated_cells;
     double bytes_per_cell; /* that must move per update: read u, write u, read b where there is one */
     stencil_store_report stores;
-    double prepare_s; /* device memory, kernel loading, upload */
+    double read_s;    /* cells from the reader */
+    double prepare_s; /* memory, kernel loading, cells to their devices */
     double compute_s; /* all steps, residuals and decisions included */
-    double finish_s;  /* download */
+    double finish_s;  /* what the end means: the bound on the error */
 } stencil_report;
 
 void stencil_report_destroy(stencil_report *report);

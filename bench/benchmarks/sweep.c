@@ -13,7 +13,8 @@ enum { SEED = 1 };
 typedef struct sweep {
     stencil_machine machine; /* with the kernels of the plans */
     stencil_problem problem;
-    stencil_field initial;   /* restored into problem.u before every sample */
+    stencil_field initial; /* of every sample */
+    stencil_field result;
     stencil_field reference; /* result of the first timed sample; data NULL until there is one */
     double reference_residual;
     const char *reference_name;
@@ -122,12 +123,12 @@ static stencil_status verify(sweep *s, const char *name, const stencil_report *r
     const double residual = report->residual[report->history_count - 1];
     if (s->reference.data == NULL) {
         TRY(stencil_field_create(&s->reference, &s->problem.layout, "the result to compare with"));
-        stencil_parallel_copy(s->reference.data, s->problem.u.data, s->ceiling.bytes, s->ceiling.threads);
+        stencil_parallel_copy(s->reference.data, s->result.data, s->ceiling.bytes, s->ceiling.threads);
         s->reference_residual = residual;
         s->reference_name = name;
         return STENCIL_OK;
     }
-    TRY(stencil_field_check_same(&s->problem.u, name, &s->reference, s->reference_name, s->steps));
+    TRY(stencil_field_check_same(&s->result, name, &s->reference, s->reference_name, s->steps));
     CHECK(memcmp(&residual, &s->reference_residual, sizeof residual) == 0, INTERNAL,
           "%s and %s differ in the residual of step %lld: %.17g and %.17g", name, s->reference_name,
           (long long)s->steps, residual, s->reference_residual);
@@ -137,9 +138,10 @@ static stencil_status verify(sweep *s, const char *name, const stencil_report *r
 static stencil_status sample_strategy(sweep *s, int strategy, int64_t steps, double *time_s) {
     stencil_report report = {0};
     const char *name = stencil_strategy_at(s->plan[strategy].strategy).name;
-    stencil_parallel_copy(s->problem.u.data, s->initial.data, s->ceiling.bytes, s->ceiling.threads);
+    stencil_parallel_copy(s->result.data, s->initial.data, s->ceiling.bytes, s->ceiling.threads);
     s->problem.stop.steps = s->problem.stop.check_every = steps;
-    stencil_status status = stencil_run(&s->problem, &s->plan[strategy], NULL, &report);
+    stencil_status status =
+        stencil_run_fields(&s->plan[strategy], &s->problem, &s->result, NULL, NULL, &report);
     *time_s = report.compute_s;
     if (status == STENCIL_OK && report.steps != steps)
         status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "",
@@ -155,7 +157,7 @@ static stencil_status sample(void *context, int row, int64_t iterations, double 
     if (row >= s->first_strategy)
         return sample_strategy(s, row - s->first_strategy, iterations, time_s);
     /* The restored field is overwritten: the copy goes where a sweep would write. */
-    s->ceiling.to = s->problem.u.data;
+    s->ceiling.to = s->result.data;
     return stencil_ceiling_sample(&s->ceiling, row - s->first_copy, iterations, time_s);
 }
 
@@ -188,9 +190,8 @@ static stencil_status measure(sweep *s, const stencil_bench_options *options, co
     TRY(stencil_problem_resolve(&s->problem, &spec));
     add_parameters(s, options, result);
     TRY(stencil_field_create(&s->initial, &s->problem.layout, "the initial field"));
-    TRY(stencil_field_create(&s->problem.u, &s->problem.layout, "the field"));
+    TRY(stencil_field_create(&s->result, &s->problem.layout, "the field"));
     stencil_field_fill_random(&s->initial, SEED);
-    stencil_field_fill_rims(&s->initial, s->problem.boundary, s->problem.radius);
     s->ceiling = (stencil_ceiling){
         .backend = options->backend,
         .gpu = options->gpu[0],
@@ -217,6 +218,7 @@ static stencil_status run(const stencil_bench_options *options, const stencil_ma
     const stencil_status status = measure(&s, options, machine, result);
     stencil_problem_destroy(&s.problem);
     stencil_field_destroy(&s.initial);
+    stencil_field_destroy(&s.result);
     stencil_field_destroy(&s.reference);
     free(s.plan);
     return status;

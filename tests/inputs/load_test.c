@@ -12,16 +12,21 @@ static const hsize_t size_2d[2] = {5, 7}, size_3d[3] = {4, 5, 6};
 /* Opens, resolves and loads, in the precision of /u for STENCIL_PRECISION_COUNT; the problem is the caller's.
  */
 static stencil_status load_file(const char *name, stencil_precision precision, bool allow_nonfinite,
-                                stencil_problem *problem) {
+                                stencil_problem *problem, stencil_field field[STENCIL_ARRAY_COUNT]) {
     stencil_input *input = NULL;
     stencil_spec spec;
     files_expect(stencil_input_open(&input, name, &spec), STENCIL_OK, "");
     if (precision != STENCIL_PRECISION_COUNT)
         spec.precision = precision;
     files_expect(stencil_problem_resolve(problem, &spec), STENCIL_OK, "");
-    const stencil_status status = stencil_input_load(input, problem, allow_nonfinite);
+    const stencil_status status = files_load(input, problem, allow_nonfinite, &field[0], &field[1]);
     stencil_input_close(input);
     return status;
+}
+
+static void destroy_fields(stencil_field field[STENCIL_ARRAY_COUNT]) {
+    for (int array = 0; array < STENCIL_ARRAY_COUNT; array++)
+        stencil_field_destroy(&field[array]);
 }
 
 /* Value of cell (z, y, x) of the array. */
@@ -52,11 +57,12 @@ static void types_choose_the_precision(void **state) {
         files_text(file, "stencil", "j2d5pt");
         H5Fclose(file);
         stencil_problem problem;
-        files_expect(load_file("bad.h5", STENCIL_PRECISION_COUNT, false, &problem), STENCIL_OK, "");
+        stencil_field field[STENCIL_ARRAY_COUNT];
+        files_expect(load_file("bad.h5", STENCIL_PRECISION_COUNT, false, &problem, field), STENCIL_OK, "");
         assert_int_equal(problem.precision, kinds[i].precision);
         for (int k = 0; k < 35; k++)
-            assert_true(cell(&problem, &problem.u, 0, k / 7, k % 7) == values[k]);
-        stencil_problem_destroy(&problem);
+            assert_true(cell(&problem, &field[STENCIL_ARRAY_U], 0, k / 7, k % 7) == values[k]);
+        destroy_fields(field);
     }
 }
 
@@ -71,16 +77,18 @@ static void fields_arrive(void **state) {
             files_text(file, "boundary", boundary[b]);
             H5Fclose(file);
             stencil_problem problem;
-            files_expect(load_file("field.h5", (stencil_precision)p, false, &problem), STENCIL_OK, "");
-            assert_int_equal(problem.u.layout.precision, p);
+            stencil_field field[STENCIL_ARRAY_COUNT];
+            files_expect(load_file("field.h5", (stencil_precision)p, false, &problem, field), STENCIL_OK, "");
+            assert_int_equal(field[STENCIL_ARRAY_U].layout.precision, p);
             double sum = 0;
             for (int k = 0; k < 120; k++)
-                assert_true(cell(&problem, &problem.u, k / 30, k / 6 % 5, k % 6) == k);
+                assert_true(cell(&problem, &field[STENCIL_ARRAY_U], k / 30, k / 6 % 5, k % 6) == k);
             for (int64_t i = 0; i < problem.layout.element_count; i++)
-                sum += p == STENCIL_FLOAT64 ? ((double *)problem.u.data)[i] : ((float *)problem.u.data)[i];
+                sum += p == STENCIL_FLOAT64 ? ((double *)field[STENCIL_ARRAY_U].data)[i]
+                                            : ((float *)field[STENCIL_ARRAY_U].data)[i];
             assert_true(sum == 119 * 120 / 2);
-            assert_null(problem.b.data);
-            stencil_problem_destroy(&problem);
+            assert_null(field[STENCIL_ARRAY_B].data);
+            destroy_fields(field);
         }
 }
 
@@ -99,15 +107,16 @@ static void sources_arrive(void **state) {
         files_attribute(file, "omega", 0, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &omega);
         H5Fclose(file);
         stencil_problem problem;
-        files_expect(load_file("source.h5", (stencil_precision)p, false, &problem), STENCIL_OK, "");
+        stencil_field field[STENCIL_ARRAY_COUNT];
+        files_expect(load_file("source.h5", (stencil_precision)p, false, &problem, field), STENCIL_OK, "");
         const double scale = 0.9 / (2.0 / (0.3 * 0.3) + 2.0 / (0.7 * 0.7));
         for (int y = 1; y < 4; y++)
             for (int x = 1; x < 6; x++) {
                 const double product = scale * values[y * 7 + x];
                 const double wanted = p == STENCIL_FLOAT64 ? product : (double)(float)product;
-                assert_true(cell(&problem, &problem.b, 0, y, x) == wanted);
+                assert_true(cell(&problem, &field[STENCIL_ARRAY_B], 0, y, x) == wanted);
             }
-        stencil_problem_destroy(&problem);
+        destroy_fields(field);
     }
 }
 
@@ -126,16 +135,18 @@ static void large_sources_arrive(void **state) {
     files_text(file, "problem", "poisson");
     H5Fclose(file);
     stencil_problem problem;
-    files_expect(load_file("bad.h5", STENCIL_FLOAT32, false, &problem), STENCIL_OK, "");
+    stencil_field field[STENCIL_ARRAY_COUNT];
+    files_expect(load_file("bad.h5", STENCIL_FLOAT32, false, &problem, field), STENCIL_OK, "");
     size_t wrong = 0;
     for (int64_t k = 0; k < (int64_t)cells; k++) {
         const int64_t z = k / (4000 * 1500), y = k / 1500 % 4000, x = k % 1500;
-        wrong += cell(&problem, &problem.u, z, y, x) != (double)values[k];
-        wrong +=
-            cell(&problem, &problem.b, z, y, x) != (double)(float)(problem.source_scale * (double)values[k]);
+        wrong += cell(&problem, &field[STENCIL_ARRAY_U], z, y, x) != (double)values[k];
+        if (z == 1 && y > 0 && y < 3999 && x > 0 && x < 1499)
+            wrong += cell(&problem, &field[STENCIL_ARRAY_B], z, y, x) !=
+                     (double)(float)(problem.source_scale * (double)values[k]);
     }
     assert_int_equal(wrong, 0);
-    stencil_problem_destroy(&problem);
+    destroy_fields(field);
     free(values);
 }
 
@@ -151,12 +162,14 @@ static void expect_nonfinite(const char *dataset, double bad, int at, stencil_pr
     files_text(file, "problem", "poisson");
     H5Fclose(file);
     stencil_problem problem;
-    files_expect(load_file("bad.h5", precision, false, &problem), STENCIL_BAD_DATA, part);
-    assert_null(problem.u.data);
-    assert_null(problem.b.data);
-    files_expect(load_file("bad.h5", precision, true, &problem), STENCIL_OK, "");
-    assert_false(isfinite(cell(&problem, *dataset == 'u' ? &problem.u : &problem.b, 0, at / 7, at % 7)));
-    stencil_problem_destroy(&problem);
+    stencil_field field[STENCIL_ARRAY_COUNT];
+    files_expect(load_file("bad.h5", precision, false, &problem, field), STENCIL_BAD_DATA, part);
+    assert_null(field[STENCIL_ARRAY_U].data);
+    assert_null(field[STENCIL_ARRAY_B].data);
+    files_expect(load_file("bad.h5", precision, true, &problem, field), STENCIL_OK, "");
+    assert_false(isfinite(cell(&problem, *dataset == 'u' ? &field[STENCIL_ARRAY_U] : &field[STENCIL_ARRAY_B],
+                               0, at / 7, at % 7)));
+    destroy_fields(field);
 }
 
 static void values_that_are_not_finite(void **state) {
@@ -191,8 +204,10 @@ static void damage_found_while_reading(void **state) {
     fputs("damage", raw);
     fclose(raw);
     stencil_problem problem;
-    files_expect(load_file("bad.h5", STENCIL_FLOAT64, false, &problem), STENCIL_BAD_DATA, "cannot read /u");
-    assert_null(problem.u.data);
+    stencil_field field[STENCIL_ARRAY_COUNT];
+    files_expect(load_file("bad.h5", STENCIL_FLOAT64, false, &problem, field), STENCIL_BAD_DATA,
+                 "cannot read /u");
+    assert_null(field[STENCIL_ARRAY_U].data);
 }
 
 int main(void) {

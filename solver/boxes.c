@@ -1,0 +1,128 @@
+#include "solver/boxes.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Along the first axis that the box reaches out of: what is inside, then line by line what shows up outside,
+ * from inside where it is there. */
+stencil_status stencil_boxes_fill(const stencil_reader *reader, const stencil_mesh *mesh,
+                                  const stencil_box *box, const stencil_cells *to) {
+    const stencil_box array = stencil_mesh_array(mesh), present = stencil_box_common(box, &array);
+    int axis = 0;
+    while (axis < STENCIL_AXES && present.n[axis] == box->n[axis])
+        axis++;
+    if (axis == STENCIL_AXES)
+        return reader->read(reader->context, STENCIL_ARRAY_U, box, to);
+    stencil_box inside = *box, line = *box;
+    int64_t at[3] = {0, 0, 0};
+    inside.first[axis] = present.first[axis];
+    inside.n[axis] = present.n[axis];
+    line.n[axis] = 1;
+    at[axis] = inside.first[axis] - box->first[axis];
+    const stencil_cells to_inside = stencil_cells_from(to, at);
+    if (inside.n[axis] > 0)
+        TRY(stencil_boxes_fill(reader, mesh, &inside, &to_inside));
+    for (at[axis] = 0; at[axis] < box->n[axis]; at[axis]++) {
+        const int64_t i = box->first[axis] + at[axis];
+        if (i >= inside.first[axis] && i < inside.first[axis] + inside.n[axis])
+            continue;
+        const stencil_cells to_line = stencil_cells_from(to, at);
+        line.first[axis] = stencil_boundary_image(i, mesh->n[axis], mesh->boundary[axis]);
+        const stencil_box known = stencil_box_common(&line, &inside);
+        if (known.n[axis] == 0) {
+            TRY(stencil_boxes_fill(reader, mesh, &line, &to_line));
+            continue;
+        }
+        const stencil_box shown = stencil_box_from(&line, box->first);
+        const stencil_cells from = stencil_cells_from(to, shown.first);
+        stencil_cells_copy(&to_line, &from, line.n);
+    }
+    return STENCIL_OK;
+}
+
+/* Cells of a slab at most: of so many rows of a box as fit. */
+static int64_t slab_cells(const stencil_mesh *mesh, const stencil_box *box) {
+    const int64_t cells = STENCIL_SLAB_BYTES / (int64_t)stencil_precision_bytes(mesh->precision);
+    return cells > box->n[STENCIL_X] ? cells : box->n[STENCIL_X];
+}
+
+int64_t stencil_slab_bytes(const stencil_mesh *mesh) {
+    const stencil_box array = stencil_mesh_array(mesh),
+                      slab = stencil_slab_first(&array, slab_cells(mesh, &array));
+    return stencil_box_cells(&slab) * (int64_t)stencil_precision_bytes(mesh->precision);
+}
+
+stencil_status stencil_slabs_visit(const stencil_reader *reader, const stencil_mesh *mesh,
+                                   stencil_array array, const stencil_box *box, const int64_t around[3],
+                                   stencil_slab_visitor *visit, void *context) {
+    const int64_t cells_max = slab_cells(mesh, box);
+    stencil_box slab = stencil_slab_first(box, cells_max), all = stencil_box_grow(&slab, around);
+    stencil_status status = STENCIL_OK;
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(
+        &memory, stencil_box_cells(&all) * (int64_t)stencil_precision_bytes(mesh->precision), "a slab"));
+    do {
+        all = stencil_box_grow(&slab, around);
+        const stencil_cells to = stencil_cells_dense(mesh->precision, memory, all.n),
+                            first = stencil_cells_from(&to, around);
+        status = array == STENCIL_ARRAY_U ? stencil_boxes_fill(reader, mesh, &all, &to)
+                                          : reader->read(reader->context, array, &all, &to);
+        if (status == STENCIL_OK)
+            status = visit(context, &slab, &first);
+    } while (status == STENCIL_OK && stencil_slab_next(&slab, box, cells_max));
+    free(memory);
+    return status;
+}
+
+static double load(const stencil_cells *cells, int64_t at) {
+    return cells->precision == STENCIL_FLOAT64 ? ((const double *)cells->at)[at]
+                                               : (double)((const float *)cells->at)[at];
+}
+
+/* Element of the first cell of a row. */
+static int64_t row_start(const stencil_cells *cells, const int64_t n[3], int64_t row) {
+    return row / n[STENCIL_Y] * cells->plane + row % n[STENCIL_Y] * cells->row;
+}
+
+double stencil_cells_largest(const stencil_cells *cells, const int64_t n[3]) {
+    const int64_t rows = n[STENCIL_Z] * n[STENCIL_Y];
+    double largest = 0.0;
+#pragma omp parallel for schedule(static) reduction(max : largest) if (rows * n[STENCIL_X] > 1 << 18)
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t x = 0, at = row_start(cells, n, r); x < n[STENCIL_X]; x++)
+            largest = fmax(largest, fabs(load(cells, at + x)));
+    return largest;
+}
+
+/* Without an early exit, so that it runs at the speed of memory. */
+static bool all_finite(const stencil_cells *cells, int64_t at, int64_t count) {
+    int bad = 0;
+    if (cells->precision == STENCIL_FLOAT64) {
+        const double *v = (const double *)cells->at + at;
+        for (int64_t i = 0; i < count; i++)
+            bad |= !(fabs(v[i]) <= DBL_MAX);
+    } else {
+        const float *v = (const float *)cells->at + at;
+        for (int64_t i = 0; i < count; i++)
+            bad |= !(fabsf(v[i]) <= FLT_MAX);
+    }
+    return bad == 0;
+}
+
+bool stencil_cells_find_nonfinite(const stencil_cells *cells, const int64_t n[3], int64_t found[3]) {
+    const int64_t rows = n[STENCIL_Z] * n[STENCIL_Y];
+    int64_t bad = rows;
+#pragma omp parallel for reduction(min : bad) schedule(static) if (rows * n[STENCIL_X] > 1 << 18)
+    for (int64_t r = 0; r < rows; r++)
+        if (r < bad && !all_finite(cells, row_start(cells, n, r), n[STENCIL_X]))
+            bad = r;
+    if (bad == rows)
+        return false;
+    found[STENCIL_Z] = bad / n[STENCIL_Y];
+    found[STENCIL_Y] = bad % n[STENCIL_Y];
+    found[STENCIL_X] = 0;
+    while (isfinite(load(cells, row_start(cells, n, bad) + found[STENCIL_X])))
+        found[STENCIL_X]++;
+    return true;
+}
