@@ -23,18 +23,15 @@ struct stream_tuning {
 };
 template <class P, class T, bool Relaunch, bool Ll> constexpr stream_tuning stream_tuning_of() {
     constexpr bool f64 = sizeof(T) == 8;
-    /* LL exchange is for short steps: with three blocks its state would not stay in registers, and what is
-     * spilled has to be fetched from L2 after each acquire. */
-    constexpr int blocks = Ll ? 2 : 3;
+    /* LL exchange is for short steps: with three blocks, or more rows, its state would not stay in registers,
+     * and what is spilled has to be fetched from L2 after each acquire. */
     constexpr bool star = P::row_reach(P::radius, 0) == 0;
     if (P::radius == 1 && star && P::rank == 2)
-        return Relaunch ? stream_tuning{4, f64 ? 4 : 3, 128}
-               : f64    ? stream_tuning{Ll ? 4 : 8, 2, 64}
-                        : stream_tuning{4, blocks, 32};
+        return Relaunch ? stream_tuning{4, f64 ? 4 : 3, 128} : stream_tuning{Ll ? 4 : 8, 2, 64};
     if (P::radius == 1 && star)
         return Relaunch ? f64 ? stream_tuning{2, 4, 32} : stream_tuning{4, 3, 32}
-               : f64 ? stream_tuning{Ll ? 2 : 4, 2, 128}
-                        : stream_tuning{2, blocks, 128};
+               : f64 ? stream_tuning{Ll ? 2 : 4, 2, 64}
+                     : stream_tuning{2, Ll ? 2 : 3, 128};
     if (P::radius == 1)
         return P::rank == 2 ? stream_tuning{4, f64 ? 2 : 3, 128} : stream_tuning{1, 2, 32};
     return stream_tuning{P::radius == 3 ? 1 : 2, 2, P::rank == 2 ? 64 : 32};
