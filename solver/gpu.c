@@ -150,11 +150,12 @@ static void init_sweep(stencil_gpu_run *gpu, const stencil_problem *problem, con
 }
 
 /* Streams, events and the kernels. Asking for attributes loads a kernel: nothing is loaded lazily while
- * kernels wait for each other. */
+ * kernels wait for each other. A persistent loop folds by itself. */
 static stencil_status start_part(stencil_gpu_run *gpu) {
     struct cudaFuncAttributes attributes;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->kernel->function));
-    TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_fold_kernel()));
+    if (gpu->plan->barrier == STENCIL_BARRIER_none)
+        TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_fold_kernel()));
     int least = 0, greatest = 0, major = 0;
     TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     TRY_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));

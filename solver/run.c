@@ -229,16 +229,10 @@ static stencil_status judge_end(run *r) {
 }
 
 static stencil_status run_cpu(run *r) {
-    const stencil_plan *plan = r->plan;
     stencil_report *report = r->report;
-    char parts[32] = "";
-    if (plan->cut.parts > 1)
-        snprintf(parts, sizeof parts, ", %d parts", plan->cut.parts);
-    snprintf(report->device, sizeof report->device, "%d thread%s, %s%s", plan->threads,
-             plan->threads == 1 ? "" : "s", stencil_cpu_isa(), parts);
     stencil_cpu cpu;
     const double start_s = stencil_clock_s();
-    TRY(stencil_cpu_create(&cpu, r->problem, plan));
+    TRY(stencil_cpu_create(&cpu, r->problem, r->plan));
     r->cpu = &cpu;
     const double ready_s = stencil_clock_s();
     const stencil_status status = drive(r);
@@ -267,29 +261,8 @@ static stencil_status run_created(run *r) {
     return STENCIL_OK;
 }
 
-/* "NVIDIA H200", "4 x NVIDIA H200", or with how many parts share them. */
-static stencil_status name_devices(const stencil_plan *plan, char *text, size_t size) {
-    struct cudaDeviceProp properties;
-    int devices = 0;
-    for (int p = 0; p < plan->cut.parts; p++) {
-        bool seen = false;
-        for (int q = 0; q < p; q++)
-            seen = seen || plan->part[q].gpu == plan->part[p].gpu;
-        devices += !seen;
-    }
-    TRY_CUDA(cudaGetDeviceProperties(&properties, plan->part[0].gpu));
-    int at = 0;
-    if (devices > 1)
-        at = snprintf(text, size, "%d x ", devices);
-    at += snprintf(text + at, size - (size_t)at, "%.100s", properties.name);
-    if (devices < plan->cut.parts)
-        snprintf(text + at, size - (size_t)at, " in %d parts", plan->cut.parts);
-    return STENCIL_OK;
-}
-
 static stencil_status run_gpu(run *r) {
     stencil_report *report = r->report;
-    TRY(name_devices(r->plan, report->device, sizeof report->device));
     stencil_gpu_team *team = malloc(sizeof *team);
     CHECK(team != NULL, NO_MEMORY, "no memory for a run");
     const double start_s = stencil_clock_s();
@@ -352,6 +325,7 @@ stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan,
     snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(plan->strategy).name);
     snprintf(report->backend, sizeof report->backend, "%s",
              plan->backend == STENCIL_BACKEND_GPU ? "gpu" : "cpu");
+    snprintf(report->device, sizeof report->device, "%s", plan->device);
     report->updated_cells = stencil_problem_updated_cells(problem);
     report->bytes_per_cell = stencil_sweep_traffic(plan->sweep, problem);
     TRY(check_range(problem));
