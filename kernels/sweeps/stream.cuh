@@ -261,8 +261,8 @@ __device__ __forceinline__ place place_in(const stencil_sweep &s, const tile_pla
     return p;
 }
 
-/* Small fields have a tile of one row for each thread, which has fewer instructions to go through without a
- * batch: at that size they are what takes time. */
+/* Small fields have tiles of few rows for each thread, which has fewer instructions to go through with a small
+ * batch, or none: at that size they are what takes time. */
 template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     using cell = T;
     static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
@@ -272,14 +272,20 @@ template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     template <bool Check>
     __device__ __forceinline__ static void tile(const stencil_sweep &s, const tile_place &t, int from,
                                                 double *chunk) {
-        const place p = place_in<P, T>(s, t);
-        if (batch > 1 && s.tile_march == 1) {
-            stream<P, T, 1> sweep;
-            sweep.template tile<Check>(s, from, p, chunk);
-        } else {
-            stream<P, T, batch> sweep;
-            sweep.template tile<Check>(s, from, p, chunk);
-        }
+        if (batch > 1 && s.tile_march == 1)
+            tile_in<1, Check>(s, t, from, chunk);
+        else if (batch > 4 && s.tile_march <= 4)
+            tile_in<4, Check>(s, t, from, chunk);
+        else
+            tile_in<batch, Check>(s, t, from, chunk);
+    }
+
+private:
+    template <int Batch, bool Check>
+    __device__ __forceinline__ static void tile_in(const stencil_sweep &s, const tile_place &t, int from,
+                                                   double *chunk) {
+        stream<P, T, Batch> sweep;
+        sweep.template tile<Check>(s, from, place_in<P, T>(s, t), chunk);
     }
 };
 
