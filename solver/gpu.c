@@ -43,27 +43,7 @@ int64_t stencil_gpu_host_bytes(const stencil_problem *problem, const stencil_cut
 
 #ifdef STENCIL_HAVE_CUDA
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-
-stencil_status stencil_gpu_name(const stencil_plan *plan, char *text, size_t size) {
-    struct cudaDeviceProp properties;
-    int devices = 0;
-    for (int p = 0; p < plan->cut.parts; p++) {
-        bool seen = false;
-        for (int q = 0; q < p; q++)
-            seen = seen || plan->part[q].gpu == plan->part[p].gpu;
-        devices += !seen;
-    }
-    TRY_CUDA(cudaGetDeviceProperties(&properties, plan->part[0].gpu));
-    int at = 0;
-    if (devices > 1)
-        at = snprintf(text, size, "%d x ", devices);
-    at += snprintf(text + at, size - (size_t)at, "%.100s", properties.name);
-    if (devices < plan->cut.parts)
-        snprintf(text + at, size - (size_t)at, " in %d parts", plan->cut.parts);
-    return STENCIL_OK;
-}
 
 stencil_status stencil_gpu_take(const stencil_gpu_run *gpu) {
     TRY_CUDA(cudaSetDevice(gpu->device));
@@ -230,11 +210,12 @@ static void init_sweep(stencil_gpu_run *gpu, const stencil_problem *problem) {
 }
 
 /* Streams, events and the kernels. Asking for attributes loads a kernel: nothing is loaded lazily while
- * kernels wait for each other. */
+ * kernels wait for each other. A persistent loop folds by itself. */
 static stencil_status start_part(stencil_gpu_run *gpu) {
     struct cudaFuncAttributes attributes;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->kernel->function));
-    TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_fold_kernel()));
+    if (gpu->plan->barrier == STENCIL_BARRIER_none)
+        TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_fold_kernel()));
     int least = 0, greatest = 0, major = 0;
     TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     TRY_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));

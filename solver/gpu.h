@@ -75,9 +75,6 @@ stencil_status stencil_gpu_read(const stencil_gpu_team *team, int part, int buff
                                 const stencil_cells *to);
 void stencil_gpu_destroy(stencil_gpu_team *team);
 
-/* "NVIDIA H200", "4 x NVIDIA H200", or with how many parts share them. */
-stencil_status stencil_gpu_name(const stencil_plan *plan, char *text, size_t size);
-
 /* The barrier of all parts, and streams that let the kernels of parts that share a GPU run side by side; part
  * of create. UNAVAILABLE where they do not. */
 stencil_status stencil_gpu_create_barriers(stencil_gpu_team *team);

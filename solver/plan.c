@@ -99,6 +99,38 @@ static int parts_on(const stencil_plan *plan, int gpu) {
     return count;
 }
 
+/* The GPUs of a plan, each once; their count. */
+static int distinct_gpus(const stencil_plan *plan, int gpu[STENCIL_PARTS_MAX]) {
+    int count = 0;
+    for (int p = 0; p < plan->cut.parts; p++) {
+        bool seen = false;
+        for (int i = 0; i < count; i++)
+            seen = seen || gpu[i] == plan->part[p].gpu;
+        if (!seen)
+            gpu[count++] = plan->part[p].gpu;
+    }
+    return count;
+}
+
+/* "NVIDIA H200", "4 x NVIDIA H200", or with how many parts share them; "2 threads, avx512". */
+static void name_device(stencil_plan *plan, const stencil_machine *machine) {
+    char parts[32] = "";
+    int gpu[STENCIL_PARTS_MAX];
+    const int count = plan->backend == STENCIL_BACKEND_GPU ? distinct_gpus(plan, gpu) : 1;
+    if (plan->backend == STENCIL_BACKEND_CPU) {
+        if (plan->cut.parts > 1)
+            snprintf(parts, sizeof parts, ", %d parts", plan->cut.parts);
+        snprintf(plan->device, sizeof plan->device, "%d thread%s, %s%s", plan->threads,
+                 stencil_plural(plan->threads), machine->cpu_isa, parts);
+        return;
+    }
+    if (count < plan->cut.parts)
+        snprintf(parts, sizeof parts, " in %d parts", plan->cut.parts);
+    const int digits = count > 1 ? snprintf(plan->device, sizeof plan->device, "%d x ", count) : 0;
+    snprintf(plan->device + digits, sizeof plan->device - (size_t)digits, "%.100s%s",
+             machine->gpu[plan->part[0].gpu].name, parts);
+}
+
 /* Not for more words than pay, nor where steps are long, whose kernel has no room for what stamped edges keep
  * in registers: as soon as a GPU's fields are more than its L2 holds (docs/performance.md). */
 static bool stamps_pay(const stencil_plan *plan, const stencil_problem *problem,
@@ -432,6 +464,7 @@ stencil_status stencil_plan_choose(stencil_plan *plan, const stencil_problem *pr
     if (plan->backend == STENCIL_BACKEND_CPU)
         TRY(plan_cpu(plan, problem, machine));
     TRY(check_host_memory(plan));
+    name_device(plan, machine);
     return choose_kernel(plan, problem, machine);
 }
 
@@ -446,7 +479,8 @@ stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *prob
     TRY(stencil_plan_choose(plan, problem, options, machine));
     if (plan->backend == STENCIL_BACKEND_CPU)
         return STENCIL_OK;
-    for (int p = 0; p < plan->cut.parts; p++)
-        TRY(stencil_machine_ask_kernel(machine, plan->part[p].gpu, &plan->kernel));
+    int gpu[STENCIL_PARTS_MAX];
+    const int count = distinct_gpus(plan, gpu);
+    TRY(stencil_machine_ask_kernel(machine, gpu, count, &plan->kernel));
     return plan_gpu(plan, problem, machine);
 }

@@ -15,7 +15,6 @@ typedef struct stencil_store_report {
     double cached_step_s, streaming_step_s;
 } stencil_store_report;
 
-enum { STENCIL_DEVICE_CHARS = 160 };
 typedef struct stencil_report {
     stencil_reason reason;
     bool reached;                  /* what was asked for: exit code 0 */
@@ -29,8 +28,8 @@ typedef struct stencil_report {
     stencil_stagnation stagnation; /* why, where the reason is STAGNATED */
     stencil_error_bound bound;     /* of laplace and poisson with a criterion */
     char strategy[32];
-    char backend[8];                   /* "cpu" or "gpu" */
-    char device[STENCIL_DEVICE_CHARS]; /* "NVIDIA H200" or "2 threads, avx512" */
+    char backend[8];  /* "cpu" or "gpu" */
+    char device[160]; /* "NVIDIA H200" or "2 threads, avx512" */
     int64_t updated_cells;
     double bytes_per_cell; /* that must move per update: read u, write u, read b where there is one */
     stencil_store_report stores;

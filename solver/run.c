@@ -24,7 +24,6 @@ struct stencil_run {
     double source_norm;
     int64_t window; /* of stagnation, steps */
     int64_t steps;  /* that the cells have behind them */
-    char device[STENCIL_DEVICE_CHARS];
     double read_s, prepare_s;
     stencil_cpu *cpu;
     stencil_gpu_team *team; /* the side that makes the steps; the other one is NULL */
@@ -256,20 +255,13 @@ static stencil_status judge_end(stencil_run *r) {
 }
 
 static stencil_status open_cpu(stencil_run *r, const stencil_reader *from) {
-    const stencil_plan *plan = r->plan;
-    char parts[32] = "";
-    if (plan->cut.parts > 1)
-        snprintf(parts, sizeof parts, ", %d parts", plan->cut.parts);
-    snprintf(r->device, sizeof r->device, "%d thread%s, %s%s", plan->threads, plan->threads == 1 ? "" : "s",
-             stencil_cpu_isa(), parts);
     r->cpu = calloc(1, sizeof *r->cpu);
     CHECK(r->cpu != NULL, NO_MEMORY, "no memory for a run");
-    return stencil_cpu_create(r->cpu, plan, r->problem, from);
+    return stencil_cpu_create(r->cpu, r->plan, r->problem, from);
 }
 
 #ifdef STENCIL_HAVE_CUDA
 static stencil_status open_gpu(stencil_run *r, const stencil_reader *from) {
-    TRY(stencil_gpu_name(r->plan, r->device, sizeof r->device));
     r->team = calloc(1, sizeof *r->team);
     CHECK(r->team != NULL, NO_MEMORY, "no memory for a run");
     TRY(stencil_gpu_create(r->team, r->plan, r->problem, from));
@@ -349,7 +341,7 @@ static void start_report(stencil_run *r) {
     stencil_report *report = r->report;
     snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(r->plan->strategy).name);
     snprintf(report->backend, sizeof report->backend, "%s", r->cpu != NULL ? "cpu" : "gpu");
-    snprintf(report->device, sizeof report->device, "%s", r->device);
+    snprintf(report->device, sizeof report->device, "%s", r->plan->device);
     report->updated_cells = stencil_problem_updated_cells(r->problem);
     report->bytes_per_cell = stencil_sweep_traffic(r->plan->sweep, r->problem);
     report->read_s = r->read_s;

@@ -112,6 +112,7 @@ typedef struct stencil_plan {
     stencil_kernel kernel;      /* function NULL: on the CPU, or not compiled into this build */
     stencil_tuning tuning;      /* for the GPU of the first part */
     stencil_notes notes;        /* "no GPU (…): using the CPU" */
+    char device[160];           /* "2 x NVIDIA H200", "2 threads, avx512" */
     int threads;                /* CPU threads */
     stencil_stores stores;      /* CPU */
     stencil_barrier_id barrier; /* between the steps */

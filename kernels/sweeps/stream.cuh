@@ -23,18 +23,15 @@ struct stream_tuning {
 };
 template <class P, class T, bool Relaunch, bool Ll> constexpr stream_tuning stream_tuning_of() {
     constexpr bool f64 = sizeof(T) == 8;
-    /* LL exchange is for short steps: with three blocks its state would not stay in registers, and what is
-     * spilled has to be fetched from L2 after each acquire. */
-    constexpr int blocks = Ll ? 2 : 3;
+    /* LL exchange is for short steps: with three blocks, or more rows, its state would not stay in registers,
+     * and what is spilled has to be fetched from L2 after each acquire. */
     constexpr bool star = P::row_reach(P::radius, 0) == 0;
     if (P::radius == 1 && star && P::rank == 2)
-        return Relaunch ? stream_tuning{4, f64 ? 4 : 3, 128}
-               : f64    ? stream_tuning{Ll ? 4 : 8, 2, 64}
-                        : stream_tuning{4, blocks, 32};
+        return Relaunch ? stream_tuning{4, f64 ? 4 : 3, 128} : stream_tuning{Ll ? 4 : 8, 2, 64};
     if (P::radius == 1 && star)
         return Relaunch ? f64 ? stream_tuning{2, 4, 32} : stream_tuning{4, 3, 32}
-               : f64 ? stream_tuning{Ll ? 2 : 4, 2, 128}
-                        : stream_tuning{2, blocks, 128};
+               : f64 ? stream_tuning{Ll ? 2 : 4, 2, 64}
+                     : stream_tuning{2, Ll ? 2 : 3, 128};
     if (P::radius == 1)
         return P::rank == 2 ? stream_tuning{4, f64 ? 2 : 3, 128} : stream_tuning{1, 2, 32};
     return stream_tuning{P::radius == 3 ? 1 : 2, 2, P::rank == 2 ? 64 : 32};
@@ -264,8 +261,8 @@ __device__ __forceinline__ place place_in(const stencil_sweep &s, const tile_pla
     return p;
 }
 
-/* Small fields have a tile of one row for each thread, which has fewer instructions to go through without a
- * batch: at that size they are what takes time. */
+/* Small fields have tiles of few rows for each thread, which has fewer instructions to go through with a small
+ * batch, or none: at that size they are what takes time. */
 template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     using cell = T;
     static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
@@ -275,14 +272,20 @@ template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     template <bool Check>
     __device__ __forceinline__ static void tile(const stencil_sweep &s, const tile_place &t, int from,
                                                 double *chunk) {
-        const place p = place_in<P, T>(s, t);
-        if (batch > 1 && s.tile_march == 1) {
-            stream<P, T, 1> sweep;
-            sweep.template tile<Check>(s, from, p, chunk);
-        } else {
-            stream<P, T, batch> sweep;
-            sweep.template tile<Check>(s, from, p, chunk);
-        }
+        if (batch > 1 && s.tile_march == 1)
+            tile_in<1, Check>(s, t, from, chunk);
+        else if (batch > 4 && s.tile_march <= 4)
+            tile_in<4, Check>(s, t, from, chunk);
+        else
+            tile_in<batch, Check>(s, t, from, chunk);
+    }
+
+private:
+    template <int Batch, bool Check>
+    __device__ __forceinline__ static void tile_in(const stencil_sweep &s, const tile_place &t, int from,
+                                                   double *chunk) {
+        stream<P, T, Batch> sweep;
+        sweep.template tile<Check>(s, from, place_in<P, T>(s, t), chunk);
     }
 };
 

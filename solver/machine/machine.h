@@ -51,9 +51,10 @@ typedef struct stencil_machine {
 /* Looks at the machine, its kernels left out. Fails only on errors of a driver that is there. */
 stencil_status stencil_machine_probe(stencil_machine *machine);
 
-/* Asks the driver for a kernel on a GPU (which loads it: that takes time) and for the memory that is free,
- * and keeps both in the description. */
-stencil_status stencil_machine_ask_kernel(stencil_machine *machine, int gpu, const stencil_kernel *kernel);
+/* Asks the driver for a kernel on `count` different GPUs and for the memory that is free there, and keeps both
+ * in the description. That makes contexts and loads the kernel, which takes time: all GPUs side by side. */
+stencil_status stencil_machine_ask_kernel(stencil_machine *machine, const int *gpu, int count,
+                                          const stencil_kernel *kernel);
 
 /* The same for every compiled kernel, on one GPU of each kind, as far as there is room. */
 stencil_status stencil_machine_ask_all(stencil_machine *machine);

@@ -128,27 +128,47 @@ static stencil_status ask_attributes(stencil_kernel_attributes *row, const stenc
                : STENCIL_OK;
 }
 
-stencil_status stencil_machine_ask_kernel(stencil_machine *machine, int gpu, const stencil_kernel *kernel) {
-    const stencil_kernel_attributes *known = stencil_machine_kernel(machine, gpu, kernel);
+/* `row`: what is to be filled in; NULL: the kernel is known already. */
+static stencil_status ask_one(stencil_machine *machine, int gpu, const stencil_kernel *kernel,
+                              stencil_kernel_attributes *row) {
     size_t free_bytes = 0, total_bytes = 0;
     TRY_CUDA(cudaSetDevice(gpu));
-    if (known == NULL || known->gpu != gpu) {
-        stencil_kernel_attributes *row = &machine->kernel[machine->kernel_count];
-        CHECK(machine->kernel_count < STENCIL_MACHINE_KERNELS_MAX, INTERNAL,
-              "more than %d kernels in the description of a machine", STENCIL_MACHINE_KERNELS_MAX);
-        *row = (stencil_kernel_attributes){.kernel = *kernel, .gpu = gpu};
-        row->kernel.function = NULL;
+    if (row != NULL)
         TRY(ask_attributes(row, kernel, machine->gpu[gpu].name));
-        machine->kernel_count++;
-    }
     TRY_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
     machine->gpu[gpu].free_bytes = (int64_t)free_bytes;
     return STENCIL_OK;
 }
+
+stencil_status stencil_machine_ask_kernel(stencil_machine *machine, const int *gpu, int count,
+                                          const stencil_kernel *kernel) {
+    stencil_kernel_attributes *row[STENCIL_GPUS_MAX] = {0};
+    stencil_error error[STENCIL_GPUS_MAX] = {{0}};
+    for (int i = 0; i < count; i++) {
+        const stencil_kernel_attributes *known = stencil_machine_kernel(machine, gpu[i], kernel);
+        if (known != NULL && known->gpu == gpu[i])
+            continue;
+        CHECK(machine->kernel_count < STENCIL_MACHINE_KERNELS_MAX, INTERNAL,
+              "more than %d kernels in the description of a machine", STENCIL_MACHINE_KERNELS_MAX);
+        row[i] = &machine->kernel[machine->kernel_count++];
+        *row[i] = (stencil_kernel_attributes){.kernel = *kernel, .gpu = gpu[i]};
+        row[i]->kernel.function = NULL;
+    }
+/* The first question to a GPU makes its context. */
+#pragma omp parallel for num_threads(count) schedule(static, 1)
+    for (int i = 0; i < count; i++)
+        if (ask_one(machine, gpu[i], kernel, row[i]) != STENCIL_OK)
+            error[i] = *stencil_error_last();
+    for (int i = 0; i < count; i++)
+        if (error[i].status != STENCIL_OK)
+            return stencil_error_adopt(&error[i]);
+    return STENCIL_OK;
+}
 #else
-stencil_status stencil_machine_ask_kernel(stencil_machine *machine, int gpu, const stencil_kernel *kernel) {
-    (void)machine, (void)kernel;
-    FAIL(UNAVAILABLE, "GPU %d: built without CUDA", gpu);
+stencil_status stencil_machine_ask_kernel(stencil_machine *machine, const int *gpu, int count,
+                                          const stencil_kernel *kernel) {
+    (void)machine, (void)kernel, (void)count;
+    FAIL(UNAVAILABLE, "GPU %d: built without CUDA", gpu[0]);
 }
 #endif
 
@@ -161,7 +181,7 @@ stencil_status stencil_machine_ask_all(stencil_machine *machine) {
             if (kernel != NULL && machine->kernel_count < STENCIL_MACHINE_KERNELS_MAX &&
                 stencil_barriers[kernel->barrier].capability <= machine->gpu[gpu].capability &&
                 stencil_machine_kernel(machine, gpu, kernel) == NULL)
-                TRY(stencil_machine_ask_kernel(machine, gpu, kernel));
+                TRY(stencil_machine_ask_kernel(machine, &gpu, 1, kernel));
         }
     return STENCIL_OK;
 }

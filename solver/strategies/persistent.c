@@ -78,6 +78,7 @@ static stencil_status launch(stencil_gpu_run *gpu, const stencil_batch *batch) {
     const stencil_plan *plan = gpu->plan;
     stencil_sweep *s = &gpu->sweep;
     stencil_gpu_set_steps(gpu, s, batch->first, batch->count);
+    gpu->mailbox->step = batch->first;
     /* Parts that share a GPU fit on it together because the plan shares out its multiprocessors. */
     const stencil_grid grid = {.blocks = (unsigned)plan->part[gpu->part].grid_blocks,
                                .block_x = (unsigned)plan->block_x,

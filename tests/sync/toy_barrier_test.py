@@ -1,0 +1,66 @@
+"""A barrier is one file and one line: adds one to a copy of the sources, builds the command from it, without CUDA, and runs
+it; with nvcc a kernel that uses it is compiled as well."""
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCES = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(SOURCES, "tests", "app"))
+import harness  # noqa: E402
+
+LINE = 'STENCIL_BARRIER(toy, "toy", 70, NOTHING, "one kernel, a counter and a door")\n'
+KERNEL = """#include "sync/toy.cuh"
+__global__ void passes(stencil_barrier_state state, int64_t count) {
+    stencil::toy_barrier barrier(state);
+    for (int64_t step = 1; step <= count; step++)
+        barrier.sync(step);
+    barrier.leave();
+}
+"""
+
+
+@unittest.skipIf(os.environ.get("STENCIL_SLOW") == "1", "the other configuration builds the same copy")
+class ToyBarrier(harness.CommandTest):
+    def must(self, *command):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", cwd=self.directory)
+        self.assertEqual(done.returncode, 0, f"{command}: {done.stdout[-3000:]}")
+
+    def copy(self):
+        """The copy of the sources, with the barrier in it."""
+        tree = self.path("tree")
+        os.mkdir(tree)
+        for name in ("CMakeLists.txt", "cmake", "app", "base", "bench", "inputs", "kernels", "solver", "sync"):
+            path = os.path.join(SOURCES, name)
+            (shutil.copytree if os.path.isdir(path) else shutil.copy)(path, os.path.join(tree, name))
+        shutil.copy(os.path.join(HERE, "toy.cuh"), os.path.join(tree, "sync"))
+        with open(os.path.join(tree, "sync", "barriers.def"), "a", encoding="utf-8") as file:
+            file.write(LINE)
+        return tree
+
+    def test_one_file_and_one_line(self):
+        tree, build = self.copy(), self.path("build")
+        self.must("cmake", "-S", tree, "-B", build, "-D", "STENCIL_CUDA=OFF", "-D", "STENCIL_TESTS=OFF", "-D",
+                  "CMAKE_BUILD_TYPE=Release")
+        self.must("cmake", "--build", build, "--parallel", "2", "--target", "stencil")
+        program = os.path.join(build, "app", "stencil")
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "65x33", program=program)
+        self.ok("p.h5", "--steps", 200, "-o", "relaunch.h5")
+        trial = ("--sync", "toy", "-j", 3, "p.h5", "--steps", 200)
+        self.ok(*trial, "--inject-delay", 20000, "-o", "toy.h5", program=program)
+        self.ok("compare", "toy.h5", "relaunch.h5")
+        self.assertIn("barrier toy", self.ok(*trial, "--inject-absent", 50, "--barrier-timeout", 0.5, "--no-output", code=70,
+                                             program=program).stderr)
+        self.assertIn("toy", self.ok("help", "run", program=program).stdout)
+        self.assertIn("a counter and a door", self.ok("info", program=program).stdout)
+        nvcc = os.environ.get("NVCC")
+        if nvcc:
+            with open(self.path("kernel.cu"), "w", encoding="utf-8") as file:
+                file.write(KERNEL)
+            self.must(nvcc, "-std=c++17", "-I", tree, "-arch=sm_90", "-c", "kernel.cu", "-o", "kernel.o")
+
+
+if __name__ == "__main__":
+    unittest.main()
