@@ -274,7 +274,8 @@ static stencil_status run_all(const invocation *call, const int *index, int coun
     if (options->output.against != NULL)
         TRY(bench_against_open(against, options->output.against, options->output.margin / 100));
     TRY(threads_start(options->threads));
-    TRY(stencil_machine_probe(&machine));
+    const bool shared = stencil_gpus_are_shared(options->gpus.id, options->gpus.count);
+    TRY(stencil_machine_probe(&machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_DEFAULT));
     TRY(stencil_bench_check(&bench, &machine));
     TRY(refuse_unused(call, &bench, &machine, index, count));
     run_each(options, &bench, &machine, index, count, result, &failure);

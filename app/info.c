@@ -157,7 +157,7 @@ static stencil_status info_run(const invocation *call, int *exit_code) {
     (void)exit_code;
     TRY(json_check_target(options->json, options->force, NULL));
     stencil_machine machine = {0};
-    TRY(stencil_machine_probe(&machine));
+    TRY(stencil_machine_probe(&machine, STENCIL_STREAMS_PART));
     if (!json_is_stdout(options->json))
         print_info(stdout, &machine);
     if (options->json == NULL)

@@ -219,7 +219,8 @@ static stencil_status find_machine(run_state *state) {
     const run_options *options = state->options;
     if (options->machine == NULL) {
         TRY(threads_start(options->threads));
-        return stencil_machine_probe(&state->machine);
+        const bool shared = stencil_gpus_are_shared(options->gpus.id, options->gpus.count);
+        return stencil_machine_probe(&state->machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART);
     }
     TRY(text_prefix(machine_read(&state->machine, options->machine), "--machine"));
     if (options->threads > 0)

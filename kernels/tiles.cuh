@@ -16,19 +16,47 @@ __device__ __forceinline__ tile_place tile_at(const stencil_sweep &s, uint32_t t
     return {row / cy, row % cy, t % cx};
 }
 
+/* Division of numbers below 2^31 as a multiplication (Granlund and Montgomery, PLDI 1994): with 2^s >= d and
+ * m = ceil(2^(31 + s) / d) = (2^(31 + s) + e) / d, e < d, n m / 2^(31 + s) is larger than n / d by
+ * n e / (2^(31 + s) d) < 1 / d, and so has the same whole part. */
+struct divisor {
+    uint32_t factor, shift;
+
+    __device__ __forceinline__ static divisor of(uint32_t d) {
+        const uint32_t shift = 31 + (d > 1 ? 32 - __clz(d - 1) : 0);
+        return {(uint32_t)(((1ull << shift) + d - 1) / d), shift};
+    }
+    __device__ __forceinline__ uint32_t quotient(uint32_t n) const {
+        return (uint32_t)((uint64_t)n * factor >> shift);
+    }
+};
+
 /* What a block's steps begin with: divisions take longer than a small tile, and they are the same in each
  * step. A block's tiles are first, first + gridDim.x … last, so that all blocks work along one front; odd
  * steps visit them backwards: what the last step wrote last is still in L2. */
 struct tile_start {
     uint32_t first, last, count;
     tile_place place[2]; /* of the first one visited in even and odd steps */
+    divisor by_x, by_y;  /* tiles along these axes */
 };
 
 __device__ __forceinline__ tile_start start_of(const stencil_sweep &s) {
     const uint32_t tiles = s.tile_count[0] * s.tile_count[1] * s.tile_count[2], first = blockIdx.x;
     const uint32_t count = first < tiles ? (tiles - 1 - first) / gridDim.x + 1 : 0;
     const uint32_t last = first + (count - 1) * gridDim.x;
-    return {first, last, count, {tile_at(s, first), tile_at(s, last)}};
+    return {first,
+            last,
+            count,
+            {tile_at(s, first), tile_at(s, last)},
+            divisor::of(s.tile_count[STENCIL_X]),
+            divisor::of(s.tile_count[STENCIL_Y])};
+}
+
+/* tile_at() for the steps: two divisions of a whole number by another take some 100 cycles. */
+__device__ __forceinline__ tile_place resident_tile_at(const stencil_sweep &s, const tile_start &start,
+                                                       uint32_t t) {
+    const uint32_t row = start.by_x.quotient(t), z = start.by_y.quotient(row);
+    return {z, row - z * s.tile_count[STENCIL_Y], t - row * s.tile_count[STENCIL_X]};
 }
 
 /* The tile of this block in a launch of its own. */
@@ -49,7 +77,7 @@ __device__ __forceinline__ void resident_step(const stencil_sweep &s, const tile
         if (--left == 0)
             break;
         i = from ? i - gridDim.x : i + gridDim.x;
-        t = tile_at(s, i);
+        t = resident_tile_at(s, start, i);
     }
 }
 

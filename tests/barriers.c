@@ -144,7 +144,7 @@ int main(int argument_count, char **argument) {
         return 64;
     }
     here.backend = strcmp(argument[1], "gpu") == 0 ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
-    if (stencil_machine_probe(&here.machine) != STENCIL_OK) {
+    if (stencil_machine_probe(&here.machine, STENCIL_STREAMS_PART) != STENCIL_OK) {
         fprintf(stderr, "%s\n", stencil_error_last()->message);
         return 1;
     }

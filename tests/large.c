@@ -208,7 +208,7 @@ int main(int argument_count, char **argument) {
     const int rank = argument[2][0] - '0';
     large.backend = strcmp(argument[1], "gpu") == 0 ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
     state_problem(rank);
-    if (stencil_machine_probe(&large.machine) != STENCIL_OK ||
+    if (stencil_machine_probe(&large.machine, STENCIL_STREAMS_PART) != STENCIL_OK ||
         stencil_problem_resolve(&large.problem, &large.spec) != STENCIL_OK) {
         fprintf(stderr, "%s\n", stencil_error_last()->message);
         return 1;

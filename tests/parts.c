@@ -301,7 +301,7 @@ static void test_absent(void **state) {
 
 static int look_around(const char *backend) {
     here.backend = strcmp(backend, "gpu") == 0 ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
-    if (stencil_machine_probe(&here.machine) != STENCIL_OK) {
+    if (stencil_machine_probe(&here.machine, STENCIL_STREAMS_SHARED) != STENCIL_OK) {
         printf("no test run: %s\n", stencil_error_last()->message);
         return 1;
     }

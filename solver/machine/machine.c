@@ -42,3 +42,11 @@ bool stencil_tuning_find(stencil_tuning *tuning, const char *gpu) {
 #undef STENCIL_TUNED_TOO
     return measured;
 }
+
+bool stencil_gpus_are_shared(const int *gpu, int count) {
+    for (int i = 0; i < count; i++)
+        for (int j = 0; j < i; j++)
+            if (gpu[i] == gpu[j])
+                return true;
+    return false;
+}

@@ -48,11 +48,21 @@ typedef struct stencil_machine {
     stencil_kernel_attributes kernel[STENCIL_MACHINE_KERNELS_MAX]; /* as far as they were asked for */
 } stencil_machine;
 
-/* Looks at the machine, its kernels left out. Fails only on errors of a driver that is there. */
-stencil_status stencil_machine_probe(stencil_machine *machine);
+/* Streams of one GPU whose kernels have to be able to run side by side: of one part; of parts that share it
+ * and wait for each other (the most that the driver can have); as many as the driver likes. */
+enum { STENCIL_STREAMS_PART = 2, STENCIL_STREAMS_SHARED = 32, STENCIL_STREAMS_DEFAULT = 0 };
 
-/* Asks the driver for a kernel on `count` different GPUs and for the memory that is free there, and keeps both
- * in the description. That makes contexts and loads the kernel, which takes time: all GPUs side by side. */
+/* Whether one of these GPUs is named several times. */
+bool stencil_gpus_are_shared(const int *gpu, int count);
+
+/* Looks at the machine, its kernels left out. Fails only on errors of a driver that is there. `streams`: the
+ * driver makes a queue for each when a GPU is first used, which takes it some 12 ms each, and as much in the
+ * end. A user's CUDA_DEVICE_MAX_CONNECTIONS comes first. */
+stencil_status stencil_machine_probe(stencil_machine *machine, int streams);
+
+/* Asks the driver for a kernel on `count` different GPUs and for the memory that is free there, and keeps
+ * both in the description. That makes contexts and loads the kernel, which takes time: all GPUs side by side.
+ */
 stencil_status stencil_machine_ask_kernel(stencil_machine *machine, const int *gpu, int count,
                                           const stencil_kernel *kernel);
 

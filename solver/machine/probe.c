@@ -65,11 +65,13 @@ static stencil_status probe_gpu(stencil_gpu *gpu, int device) {
     return STENCIL_OK;
 }
 
-static stencil_status probe_gpus(stencil_machine *machine) {
+static stencil_status probe_gpus(stencil_machine *machine, int streams) {
     int count = 0;
-    /* Parts that share a GPU wait for each other: streams that share a queue of the driver would keep one of
-     * them from starting. The driver reads this once; 8 is its default, 32 the most. */
-    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+    /* Streams that share a queue keep each other's kernels from starting. The driver reads this once. */
+    char queues[16];
+    snprintf(queues, sizeof queues, "%d", streams);
+    if (streams > 0)
+        setenv("CUDA_DEVICE_MAX_CONNECTIONS", queues, 0);
     const cudaError_t state = cudaGetDeviceCount(&count);
     /* Both answers mean that there is none, whatever the driver calls it. */
     if (state == cudaErrorNoDevice || state == cudaErrorInsufficientDriver || count == 0) {
@@ -186,13 +188,14 @@ stencil_status stencil_machine_ask_all(stencil_machine *machine) {
     return STENCIL_OK;
 }
 
-stencil_status stencil_machine_probe(stencil_machine *machine) {
+stencil_status stencil_machine_probe(stencil_machine *machine, int streams) {
     *machine = (stencil_machine){0};
     probe_cpu(machine);
 #ifdef STENCIL_HAVE_CUDA
     TRY_CUDA(cudaRuntimeGetVersion(&machine->runtime_version));
-    return probe_gpus(machine);
+    return probe_gpus(machine, streams);
 #else
+    (void)streams;
     snprintf(machine->no_gpu_reason, sizeof machine->no_gpu_reason, "built without CUDA");
     return STENCIL_OK;
 #endif
