@@ -115,6 +115,12 @@ static stencil_status fill_random(generator *g, const stencil_box *block, double
     const int64_t cell =
         (block->first[STENCIL_Z] * extent[STENCIL_Y] + block->first[STENCIL_Y]) * extent[STENCIL_X] +
         block->first[STENCIL_X];
+    if (g->words == NULL) { /* the first block is the largest */
+        void *memory = NULL;
+        TRY(stencil_memory_alloc(&memory, cells * per_number * (int64_t)sizeof(uint32_t),
+                                 "a buffer for random numbers"));
+        g->words = memory;
+    }
     TRY(stencil_random_words(&g->random, (uint64_t)cell * (uint64_t)per_number, cells * per_number,
                              g->words));
 #pragma omp parallel for schedule(static)
@@ -123,18 +129,9 @@ static stencil_status fill_random(generator *g, const stencil_box *block, double
     return STENCIL_OK;
 }
 
-static stencil_status check_interrupt(const generator *g) {
-    const volatile sig_atomic_t *interrupt = g->options->interrupt;
-    CHECK(interrupt == NULL || *interrupt == 0, INTERRUPTED, "interrupted: '%s' is not written",
-          g->options->path);
-    return STENCIL_OK;
-}
-
-static stencil_status fill_initial(void *context, const stencil_box *block, void *values) {
-    generator *g = context;
+static stencil_status fill_initial(generator *g, const stencil_box *block, double *values) {
     const double amplitude = g->options->amplitude;
     const int hot_axis = STENCIL_AXES - g->problem.rank;
-    TRY(check_interrupt(g));
     switch (g->options->initial) {
     case STENCIL_INITIAL_RANDOM:
         return fill_random(g, block, values);
@@ -150,37 +147,48 @@ static stencil_status fill_initial(void *context, const stencil_box *block, void
                             ? cells / block->n[hot_axis]
                             : 0;
     for (int64_t i = 0; i < cells; i++)
-        ((double *)values)[i] = i < hot ? amplitude : 0.0;
+        values[i] = i < hot ? amplitude : 0.0;
     return STENCIL_OK;
 }
 
-static stencil_status fill_source(void *context, const stencil_box *block, void *values) {
-    generator *g = context;
+static void fill_source(const generator *g, const stencil_box *block, double *values) {
     const stencil_spec *spec = &g->problem.spec;
     double factor = 0.0;
-    TRY(check_interrupt(g));
     for (int i = 0; i < spec->rank; i++)
         factor += mode_square(axis_boundary(spec, i), spec->extent[i],
                               spec->spacing[spec->spacing_count == 1 ? 0 : i]);
     fill_modes(g, block, factor, values);
+}
+
+static stencil_status check_interrupt(const generator *g) {
+    const volatile sig_atomic_t *interrupt = g->options->interrupt;
+    CHECK(interrupt == NULL || *interrupt == 0, INTERRUPTED, "interrupted: '%s' is not written",
+          g->options->path);
     return STENCIL_OK;
 }
 
-static stencil_status write_dataset(generator *g, const char *name, stencil_sink_fill *fill) {
-    const stencil_sink_dataset dataset = {name, stencil_h5_file_type(g->problem.precision),
-                                          H5T_NATIVE_DOUBLE};
-    return stencil_sink_write(&g->sink, &dataset, &g->problem, fill, g);
+/* The values of a block, as if they were read. */
+static stencil_status make_box(void *context, stencil_array array, const stencil_box *box,
+                               const stencil_cells *to) {
+    generator *g = context;
+    const stencil_box block = stencil_box_from(box, g->problem.first);
+    TRY(check_interrupt(g));
+    if (array == STENCIL_ARRAY_U)
+        return fill_initial(g, &block, to->at);
+    fill_source(g, &block, to->at);
+    return STENCIL_OK;
 }
 
-static stencil_status make_buffers(generator *g) {
-    void *memory = NULL;
-    if (g->options->initial == STENCIL_INITIAL_RANDOM) {
-        const int64_t cells = stencil_sink_cells(&g->problem, H5T_NATIVE_DOUBLE);
-        TRY(stencil_memory_alloc(&memory, cells * 2 * (int64_t)sizeof(uint32_t),
-                                 "a buffer for random numbers"));
-        g->words = memory;
+static stencil_status write_dataset(generator *g, const char *name, stencil_array array) {
+    const stencil_sink_dataset dataset = {name, array, stencil_h5_file_type(g->problem.precision),
+                                          H5T_NATIVE_DOUBLE};
+    const stencil_reader from = {make_box, g};
+    return stencil_sink_write(&g->sink, &dataset, &g->problem, &from);
+}
+
+static stencil_status prepare(generator *g) {
+    if (g->options->initial == STENCIL_INITIAL_RANDOM)
         TRY(stencil_random_open(&g->random, g->options->seed, STENCIL_RANDOM_AUTO));
-    }
     if (g->options->initial == STENCIL_INITIAL_SINE || g->problem.spec.source == STENCIL_SOURCE_F)
         TRY(make_modes(g));
     return STENCIL_OK;
@@ -202,11 +210,11 @@ static stencil_status generate(generator *g) {
           "a manufactured source belongs to problem poisson: choose that problem, or no source");
     TRY(stencil_problem_resolve(&g->problem, &spec));
     TRY(stencil_sink_check(g->options->path, g->options->force, NULL));
-    TRY(make_buffers(g));
+    TRY(prepare(g));
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, file_bytes(&g->problem)));
-    TRY(write_dataset(g, "u", fill_initial));
+    TRY(write_dataset(g, "u", STENCIL_ARRAY_U));
     if (spec.source == STENCIL_SOURCE_F)
-        TRY(write_dataset(g, "f", fill_source));
+        TRY(write_dataset(g, "f", STENCIL_ARRAY_B));
     TRY(stencil_format_write(g->sink.file, g->options->path));
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));

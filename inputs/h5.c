@@ -174,27 +174,30 @@ herr_t stencil_h5_write(hid_t parent, const char *name, int rank, const hsize_t 
     return failed;
 }
 
-/* Selects the box in the file space of `dataset` and, from its first cell on, in a memory space; negative on
- * failure. */
-static herr_t select_box(hid_t dataset, const stencil_box *box, const stencil_cells *cells, hid_t *file,
-                         hid_t *memory) {
+/* Selects the box in the file space and, from its first cell on, in the memory space; negative on failure. */
+static herr_t select_box(hid_t file, hid_t memory, const stencil_box *box) {
     const hsize_t origin[3] = {0, 0, 0};
-    hsize_t start[3], count[3], room[3] = {0, (hsize_t)(cells->plane / cells->row), (hsize_t)cells->row};
+    hsize_t start[3], count[3];
+    const int rank = file < 0 || memory < 0 ? -1 : H5Sget_simple_extent_ndims(file),
+              skip = STENCIL_AXES - rank;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         start[axis] = (hsize_t)box->first[axis];
         count[axis] = (hsize_t)box->n[axis];
     }
-    room[STENCIL_Z] = count[STENCIL_Z];
-    *memory = H5Screate_simple(3, room, NULL);
-    *file = H5Dget_space(dataset);
-    const int rank = *file < 0 ? -1 : H5Sget_simple_extent_ndims(*file), skip = STENCIL_AXES - rank;
-    if (*memory < 0 || rank < 0 ||
-        H5Sselect_hyperslab(*memory, H5S_SELECT_SET, origin, NULL, count, NULL) < 0)
+    if (rank < 0 || H5Sselect_hyperslab(memory, H5S_SELECT_SET, origin, NULL, count, NULL) < 0)
         return -1;
-    return H5Sselect_hyperslab(*file, H5S_SELECT_SET, start + skip, NULL, count + skip, NULL);
+    return H5Sselect_hyperslab(file, H5S_SELECT_SET, start + skip, NULL, count + skip, NULL);
 }
 
-static herr_t close_spaces(hid_t file, hid_t memory, herr_t failed) {
+herr_t stencil_h5_box(hid_t dataset, const stencil_box *box, hid_t type, const stencil_cells *cells,
+                      bool write) {
+    const hsize_t room[3] = {(hsize_t)box->n[STENCIL_Z], (hsize_t)(cells->plane / cells->row),
+                             (hsize_t)cells->row};
+    const hid_t file = H5Dget_space(dataset), memory = H5Screate_simple(3, room, NULL);
+    herr_t failed = select_box(file, memory, box);
+    if (failed >= 0)
+        failed = write ? H5Dwrite(dataset, type, memory, file, H5P_DEFAULT, cells->at)
+                       : H5Dread(dataset, type, memory, file, H5P_DEFAULT, cells->at);
     if (failed < 0)
         stencil_h5_reason(); /* keeps it from being emptied here */
     if (file >= 0)
@@ -202,20 +205,4 @@ static herr_t close_spaces(hid_t file, hid_t memory, herr_t failed) {
     if (memory >= 0)
         H5Sclose(memory);
     return failed;
-}
-
-herr_t stencil_h5_box_read(hid_t dataset, const stencil_box *box, hid_t type, const stencil_cells *to) {
-    hid_t file = -1, memory = -1;
-    herr_t failed = select_box(dataset, box, to, &file, &memory);
-    if (failed >= 0)
-        failed = H5Dread(dataset, type, memory, file, H5P_DEFAULT, to->at);
-    return close_spaces(file, memory, failed);
-}
-
-herr_t stencil_h5_box_write(hid_t dataset, const stencil_box *box, hid_t type, const stencil_cells *from) {
-    hid_t file = -1, memory = -1;
-    herr_t failed = select_box(dataset, box, from, &file, &memory);
-    if (failed >= 0)
-        failed = H5Dwrite(dataset, type, memory, file, H5P_DEFAULT, from->at);
-    return close_spaces(file, memory, failed);
 }

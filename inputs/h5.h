@@ -35,8 +35,9 @@ hid_t stencil_h5_create(hid_t parent, const char *name, int rank, const hsize_t 
 herr_t stencil_h5_write(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type,
                         hid_t memory_type, const void *values);
 
-/* Reads or writes a box of a dataset of rank 2 or 3; negative on failure, with the reason remembered. */
-herr_t stencil_h5_box_read(hid_t dataset, const stencil_box *box, hid_t type, const stencil_cells *to);
-herr_t stencil_h5_box_write(hid_t dataset, const stencil_box *box, hid_t type, const stencil_cells *from);
+/* Reads or (write) writes a box of a dataset of rank 2 or 3, in indices of its own; negative on failure, with
+ * the reason remembered. */
+herr_t stencil_h5_box(hid_t dataset, const stencil_box *box, hid_t type, const stencil_cells *cells,
+                      bool write);
 
 #endif

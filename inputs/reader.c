@@ -174,10 +174,11 @@ static stencil_status open_dataset(stencil_input *input, stencil_array array) {
     return STENCIL_OK;
 }
 
-/* A box in indices of the dataset, converted by HDF5 on the way. */
+/* Converted by HDF5 on the way. */
 static stencil_status read_values(const stencil_input *input, const stencil_box *box, hid_t type,
                                   const stencil_cells *to) {
-    CHECK(stencil_h5_box_read(input->dataset, box, type, to) >= 0, BAD_DATA,
+    const stencil_box there = stencil_box_from(box, input->problem->first);
+    CHECK(stencil_h5_box(input->dataset, &there, type, to, false) >= 0, BAD_DATA,
           "'%s': cannot read /%s (%s): it is damaged, or packed with a filter that is missing", input->path,
           dataset_name(input, input->array), stencil_h5_reason());
     return STENCIL_OK;
@@ -210,9 +211,8 @@ static stencil_status read_scaled(stencil_input *input, const stencil_box *box, 
                                  "a buffer for reading /f"));
     slab = stencil_slab_first(box, cells_max);
     do {
-        const stencil_cells values = stencil_cells_dense(STENCIL_FLOAT64, input->buffer, slab.n);
-        const stencil_box place = stencil_box_from(&slab, box->first);
-        const stencil_cells there = stencil_cells_from(to, place.first);
+        const stencil_cells values = stencil_cells_dense(STENCIL_FLOAT64, input->buffer, &slab),
+                            there = stencil_cells_from(to, slab.first);
         TRY(read_values(input, &slab, H5T_NATIVE_DOUBLE, &values));
         store_scaled(input->problem->source_scale, input->buffer, slab.n, &there);
     } while (stencil_slab_next(&slab, box, cells_max));
@@ -223,11 +223,10 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
                                const stencil_cells *to) {
     stencil_input *input = context;
     const stencil_problem *problem = input->problem;
-    const stencil_box there = stencil_box_from(box, problem->first);
     TRY(open_dataset(input, array));
     return array == STENCIL_ARRAY_B && problem->spec.source == STENCIL_SOURCE_F
-               ? read_scaled(input, &there, to)
-               : read_values(input, &there, stencil_h5_native_type(problem->precision), to);
+               ? read_scaled(input, box, to)
+               : read_values(input, box, stencil_h5_native_type(problem->precision), to);
 }
 
 /* Fails with the index (array order of /u) of the first value of a slab that is not finite. */

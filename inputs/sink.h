@@ -5,6 +5,7 @@
 
 #include <hdf5.h>
 
+#include "solver/boxes.h"
 #include "solver/problem.h"
 
 typedef struct stencil_sink {
@@ -37,19 +38,15 @@ stencil_status stencil_sink_open_plain(stencil_sink *sink, const char *path, boo
 /* IO when a write has failed so far; to be asked between large writes. */
 stencil_status stencil_sink_state(const stencil_sink *sink);
 
-/* A dataset /name with a value for each cell of /u of the problem, made slab by slab: `fill` puts those of a
- * box, counted from the first cell of /u, one after the other into memory, as `memory_type`. IO, NO_MEMORY;
- * what fill fails with. */
-typedef stencil_status stencil_sink_fill(void *context, const stencil_box *box, void *values);
+/* A dataset /name, with those values of an array that a reader has, boundary cells included: written slab by
+ * slab from what it reads as `memory_type`. IO, NO_MEMORY; what the reader fails with. */
 typedef struct stencil_sink_dataset {
     const char *name;
+    stencil_array array;
     hid_t file_type, memory_type;
 } stencil_sink_dataset;
 stencil_status stencil_sink_write(stencil_sink *sink, const stencil_sink_dataset *dataset,
-                                  const stencil_problem *problem, stencil_sink_fill *fill, void *context);
-
-/* Most cells that fill is asked for at once. */
-int64_t stencil_sink_cells(const stencil_problem *problem, hid_t memory_type);
+                                  const stencil_problem *problem, const stencil_reader *from);
 
 /* Closes, checks, fsyncs, names; the sink is closed afterwards in any case. IO, CANNOT_CREATE (a file came
  * up under that name meanwhile). */

@@ -53,27 +53,6 @@ static int64_t result_bytes(const stencil_output_options *options, const stencil
     return bytes + stencil_own_bytes(options->input->file);
 }
 
-/* /u comes from whoever has it. */
-typedef struct result {
-    const stencil_problem *problem;
-    const stencil_reader *from;
-} result;
-
-static stencil_status fill_result(void *context, const stencil_box *box, void *values) {
-    const result *r = context;
-    const stencil_box cells = stencil_box_back(box, r->problem->first);
-    const stencil_cells to = stencil_cells_dense(r->problem->precision, values, box->n);
-    return r->from->read(r->from->context, STENCIL_ARRAY_U, &cells, &to);
-}
-
-static stencil_status write_field(stencil_sink *sink, const stencil_problem *problem,
-                                  const stencil_reader *from) {
-    result r = {problem, from};
-    const stencil_sink_dataset u = {"u", stencil_h5_file_type(problem->precision),
-                                    stencil_h5_native_type(problem->precision)};
-    return stencil_sink_write(sink, &u, problem, fill_result, &r);
-}
-
 static stencil_status write_list(const stencil_sink *sink, const char *name, int64_t count, hid_t file_type,
                                  hid_t memory_type, const void *values) {
     const hsize_t size = (hsize_t)count;
@@ -93,6 +72,7 @@ static stencil_status write_history(const stencil_sink *sink, const stencil_repo
 typedef struct copy {
     const stencil_sink *sink;
     const stencil_input *input;
+    const stencil_problem *problem;
     const char *name;
     hid_t from, type;
 } copy;
@@ -102,20 +82,23 @@ static stencil_status fail_copy(const copy *c) {
          stencil_h5_reason());
 }
 
-static stencil_status fill_copy(void *context, const stencil_box *box, void *values) {
+static stencil_status read_copy(void *context, stencil_array array, const stencil_box *box,
+                                const stencil_cells *to) {
     const copy *c = context;
-    const stencil_cells to = stencil_cells_dense(STENCIL_FLOAT64, values, box->n);
-    return stencil_h5_box_read(c->from, box, c->type, &to) >= 0 ? STENCIL_OK : fail_copy(c);
+    const stencil_box there = stencil_box_from(box, c->problem->first);
+    (void)array;
+    return stencil_h5_box(c->from, &there, c->type, to, false) >= 0 ? STENCIL_OK : fail_copy(c);
 }
 
 /* As it stands there, whatever its type and storage; values in other files, which may not be found from the
  * result, come with it. */
-static stencil_status write_copy(stencil_sink *sink, copy *c, const stencil_problem *problem) {
-    const stencil_sink_dataset dataset = {c->name, c->type, c->type};
+static stencil_status write_copy(stencil_sink *sink, copy *c) {
+    const stencil_sink_dataset dataset = {c->name, STENCIL_ARRAY_B, c->type, c->type};
+    const stencil_reader from = {read_copy, c};
     if (c->from < 0 || c->type < 0)
         return fail_copy(c);
     if (stencil_storage_elsewhere(c->from))
-        return stencil_sink_write(sink, &dataset, problem, fill_copy, c);
+        return stencil_sink_write(sink, &dataset, c->problem, &from);
     return H5Ocopy(c->input->file, c->name, sink->file, c->name, H5P_DEFAULT, H5P_DEFAULT) >= 0
                ? stencil_sink_state(sink)
                : fail_copy(c);
@@ -125,10 +108,10 @@ static stencil_status copy_source(stencil_sink *sink, const stencil_input *input
                                   const stencil_problem *problem) {
     if (problem->spec.source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
-    copy c = {.sink = sink, .input = input, .name = source_name(problem->spec.source)};
+    copy c = {.sink = sink, .input = input, .problem = problem, .name = source_name(problem->spec.source)};
     c.from = H5Dopen2(input->file, c.name, H5P_DEFAULT);
     c.type = c.from >= 0 ? H5Dget_type(c.from) : -1;
-    const stencil_status status = write_copy(sink, &c, problem);
+    const stencil_status status = write_copy(sink, &c);
     if (c.type >= 0)
         H5Tclose(c.type);
     if (c.from >= 0)
@@ -201,7 +184,9 @@ static stencil_status write_past(const stencil_sink *sink, const stencil_problem
 static stencil_status write_all(stencil_sink *sink, const stencil_output_options *options,
                                 const stencil_problem *problem, const stencil_reader *from,
                                 const stencil_report *report) {
-    TRY(write_field(sink, problem, from));
+    const stencil_sink_dataset u = {"u", STENCIL_ARRAY_U, stencil_h5_file_type(problem->precision),
+                                    stencil_h5_native_type(problem->precision)};
+    TRY(stencil_sink_write(sink, &u, problem, from));
     TRY(write_history(sink, report));
     TRY(copy_source(sink, options->input, problem));
     TRY(stencil_format_write(sink->file, sink->path));

@@ -6,37 +6,35 @@
 
 /* Along the first axis that the box reaches out of: what is inside, then line by line what shows up outside,
  * from inside where it is there. */
-stencil_status stencil_boxes_fill(const stencil_reader *reader, const stencil_mesh *mesh,
+stencil_status stencil_boxes_fill(const stencil_reader *reader, const stencil_mesh *mesh, stencil_array array,
                                   const stencil_box *box, const stencil_cells *to) {
-    const stencil_box array = stencil_mesh_array(mesh), present = stencil_box_common(box, &array);
+    const stencil_box all = stencil_mesh_array(mesh), present = stencil_box_common(box, &all);
     int axis = 0;
     while (axis < STENCIL_AXES && present.n[axis] == box->n[axis])
         axis++;
     if (axis == STENCIL_AXES)
-        return reader->read(reader->context, STENCIL_ARRAY_U, box, to);
-    stencil_box inside = *box, line = *box;
-    int64_t at[3] = {0, 0, 0};
-    inside.first[axis] = present.first[axis];
-    inside.n[axis] = present.n[axis];
-    line.n[axis] = 1;
-    at[axis] = inside.first[axis] - box->first[axis];
-    const stencil_cells to_inside = stencil_cells_from(to, at);
-    if (inside.n[axis] > 0)
-        TRY(stencil_boxes_fill(reader, mesh, &inside, &to_inside));
-    for (at[axis] = 0; at[axis] < box->n[axis]; at[axis]++) {
-        const int64_t i = box->first[axis] + at[axis];
-        if (i >= inside.first[axis] && i < inside.first[axis] + inside.n[axis])
+        return reader->read(reader->context, array, box, to);
+    const int64_t low = present.first[axis], end = low + present.n[axis];
+    stencil_box some = *box;
+    some.first[axis] = low;
+    some.n[axis] = end - low;
+    if (low < end) {
+        const stencil_cells inside = stencil_cells_from(to, some.first);
+        TRY(stencil_boxes_fill(reader, mesh, array, &some, &inside));
+    }
+    some.n[axis] = 1;
+    for (int64_t i = box->first[axis]; i < box->first[axis] + box->n[axis]; i++) {
+        if (i >= low && i < end)
             continue;
-        const stencil_cells to_line = stencil_cells_from(to, at);
-        line.first[axis] = stencil_boundary_image(i, mesh->n[axis], mesh->boundary[axis]);
-        const stencil_box known = stencil_box_common(&line, &inside);
-        if (known.n[axis] == 0) {
-            TRY(stencil_boxes_fill(reader, mesh, &line, &to_line));
-            continue;
+        some.first[axis] = i;
+        stencil_cells line = stencil_cells_from(to, some.first);
+        some.first[axis] = line.first[axis] = stencil_boundary_image(i, mesh->n[axis], mesh->boundary[axis]);
+        if (some.first[axis] >= low && some.first[axis] < end) {
+            const stencil_cells shown = stencil_cells_from(to, some.first);
+            stencil_cells_copy(&line, &shown, some.n);
+        } else {
+            TRY(stencil_boxes_fill(reader, mesh, array, &some, &line));
         }
-        const stencil_box shown = stencil_box_from(&line, box->first);
-        const stencil_cells from = stencil_cells_from(to, shown.first);
-        stencil_cells_copy(&to_line, &from, line.n);
     }
     return STENCIL_OK;
 }
@@ -64,20 +62,13 @@ stencil_status stencil_slabs_visit(const stencil_reader *reader, const stencil_m
         &memory, stencil_box_cells(&all) * (int64_t)stencil_precision_bytes(mesh->precision), "a slab"));
     do {
         all = stencil_box_grow(&slab, around);
-        const stencil_cells to = stencil_cells_dense(mesh->precision, memory, all.n),
-                            first = stencil_cells_from(&to, around);
-        status = array == STENCIL_ARRAY_U ? stencil_boxes_fill(reader, mesh, &all, &to)
-                                          : reader->read(reader->context, array, &all, &to);
+        const stencil_cells cells = stencil_cells_dense(mesh->precision, memory, &all);
+        status = stencil_boxes_fill(reader, mesh, array, &all, &cells);
         if (status == STENCIL_OK)
-            status = visit(context, &slab, &first);
+            status = visit(context, &slab, &cells);
     } while (status == STENCIL_OK && stencil_slab_next(&slab, box, cells_max));
     free(memory);
     return status;
-}
-
-static double load(const stencil_cells *cells, int64_t at) {
-    return cells->precision == STENCIL_FLOAT64 ? ((const double *)cells->at)[at]
-                                               : (double)((const float *)cells->at)[at];
 }
 
 /* Element of the first cell of a row. */
@@ -91,7 +82,7 @@ double stencil_cells_largest(const stencil_cells *cells, const int64_t n[3]) {
 #pragma omp parallel for schedule(static) reduction(max : largest) if (rows * n[STENCIL_X] > 1 << 18)
     for (int64_t r = 0; r < rows; r++)
         for (int64_t x = 0, at = row_start(cells, n, r); x < n[STENCIL_X]; x++)
-            largest = fmax(largest, fabs(load(cells, at + x)));
+            largest = fmax(largest, fabs(stencil_cells_value(cells, at + x)));
     return largest;
 }
 
@@ -122,7 +113,7 @@ bool stencil_cells_find_nonfinite(const stencil_cells *cells, const int64_t n[3]
     found[STENCIL_Z] = bad / n[STENCIL_Y];
     found[STENCIL_Y] = bad % n[STENCIL_Y];
     found[STENCIL_X] = 0;
-    while (isfinite(load(cells, row_start(cells, n, bad) + found[STENCIL_X])))
+    while (isfinite(stencil_cells_value(cells, row_start(cells, n, bad) + found[STENCIL_X])))
         found[STENCIL_X]++;
     return true;
 }

@@ -14,20 +14,20 @@ typedef enum stencil_array {
 } stencil_array;
 
 /* Who has the cells of a problem: a file, memory, a run. `read` puts a box of them, counted from the first
- * updated cell, where the caller wants them, in the precision of the problem. */
+ * updated cell, where the caller wants the first of them and the others, in the precision of the problem. */
 typedef struct stencil_reader {
     stencil_status (*read)(void *context, stencil_array array, const stencil_box *box,
                            const stencil_cells *to);
     void *context;
 } stencil_reader;
 
-/* Reads a box of u that may reach beyond the ends of the problem, along periodic and mirrored axes: there
- * what those show. */
-stencil_status stencil_boxes_fill(const stencil_reader *reader, const stencil_mesh *mesh,
+/* Reads a box that may reach beyond the ends of the problem, along periodic and mirrored axes: there what
+ * those show. */
+stencil_status stencil_boxes_fill(const stencil_reader *reader, const stencil_mesh *mesh, stencil_array array,
                                   const stencil_box *box, const stencil_cells *to);
 
-/* Reads a box of an array slab by slab, in array order and in whole rows, and calls visit for each: with the
- * slab, and its first cell; around it are around[axis] cells more on each side. NO_MEMORY. */
+/* Reads a box of an array slab by slab, in array order and in whole rows, and calls visit for each, whose
+ * cells have around[axis] more on each side. NO_MEMORY. */
 typedef stencil_status stencil_slab_visitor(void *context, const stencil_box *slab,
                                             const stencil_cells *cells);
 stencil_status stencil_slabs_visit(const stencil_reader *reader, const stencil_mesh *mesh,

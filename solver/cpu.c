@@ -38,32 +38,6 @@ static stencil_status create_part(stencil_cpu *cpu, int part) {
     return STENCIL_OK;
 }
 
-/* The cells around the updated ones start equal in both buffers; those of the second one are written before
- * they are read. */
-static stencil_status load_field(stencil_cpu *cpu, int part, const stencil_reader *from) {
-    const stencil_cut *cut = &cpu->plan->cut;
-    const stencil_box own = stencil_cut_box(cut, part), window = stencil_cut_window(cut, part),
-                      here = stencil_box_from(&window, own.first);
-    const stencil_cells first = stencil_buffer_cells(&cpu->buffers, part, 0, here.first),
-                        second = stencil_buffer_cells(&cpu->buffers, part, 1, here.first);
-    TRY(stencil_boxes_fill(from, &cut->mesh, &window, &first));
-    stencil_cells_copy(&second, &first, here.n);
-    return STENCIL_OK;
-}
-
-static stencil_status load(stencil_cpu *cpu, const stencil_reader *from) {
-    const stencil_cut *cut = &cpu->plan->cut;
-    for (int part = 0; part < cut->parts; part++)
-        TRY(load_field(cpu, part, from));
-    for (int part = 0; part < cut->parts && cpu->buffers.count > STENCIL_BUFFER_B; part++) {
-        const stencil_box own = stencil_cut_box(cut, part);
-        const stencil_cells to =
-            stencil_buffer_cells(&cpu->buffers, part, STENCIL_BUFFER_B, (const int64_t[]){0, 0, 0});
-        TRY(from->read(from->context, STENCIL_ARRAY_B, &own, &to));
-    }
-    return STENCIL_OK;
-}
-
 static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *problem) {
     const stencil_plan *plan = cpu->plan;
     const uint32_t participants = (uint32_t)cpu->threads;
@@ -78,14 +52,6 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-static stencil_status create_cycle(stencil_cpu *cpu, const stencil_problem *problem) {
-    cpu->cycle = malloc((size_t)cpu->cycle_length * sizeof *cpu->cycle);
-    CHECK(cpu->cycle != NULL, NO_MEMORY, "no memory for the weights");
-    for (int set = 0; set < cpu->cycle_length; set++)
-        stencil_weights_round(&cpu->cycle[set], problem, set);
-    return STENCIL_OK;
-}
-
 static stencil_status create_stores(stencil_cpu *cpu) {
     void *memory = NULL;
     TRY(stencil_memory_alloc(&memory, cpu->threads * (int64_t)sizeof *cpu->stores, "the threads"));
@@ -95,11 +61,11 @@ static stencil_status create_stores(stencil_cpu *cpu) {
     return STENCIL_OK;
 }
 
-static stencil_status create(stencil_cpu *cpu, const stencil_problem *problem, const stencil_reader *from) {
+static stencil_status create(stencil_cpu *cpu, const stencil_problem *problem) {
     const stencil_cut *cut = &cpu->plan->cut;
     const bool push = cpu->plan->halo != STENCIL_HALO_COPY;
     void *memory = NULL;
-    TRY(stencil_cut_layout(&cpu->buffers.layout, cut));
+    TRY(stencil_buffers_init(&cpu->buffers, problem, cut));
     TRY(stencil_memory_alloc(&memory, fold_bytes(problem), "the residual"));
     cpu->fold = memory;
     cpu->chunk = cpu->fold + stencil_fold_scratch_count(stencil_chunk_count(problem->n));
@@ -107,37 +73,49 @@ static stencil_status create(stencil_cpu *cpu, const stencil_problem *problem, c
         TRY(create_part(cpu, part));
     for (int part = 0; part < cut->parts; part++) {
         stencil_domain *d = &cpu->domain[part];
-        stencil_domain_init(d, problem, cut, part, &cpu->buffers, push);
+        stencil_domain_init(d, problem, part, &cpu->buffers, push);
         d->chunk = cpu->chunk;
         cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
     }
     if (!push)
         TRY(stencil_transfers_find(&cpu->transfers, cut, STENCIL_GHOSTS_OF_OTHERS));
-    TRY(create_cycle(cpu, problem));
     TRY(create_stores(cpu));
-    if (cpu->barrier != STENCIL_BARRIER_none)
-        TRY(create_barrier(cpu, problem));
-    return load(cpu, from);
+    return cpu->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
 }
 
-stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, const stencil_problem *problem,
-                                  const stencil_reader *from) {
+stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan,
+                                  const stencil_problem *problem) {
     *cpu = (stencil_cpu){
         .plan = plan,
         .threads = plan->threads,
         .sweep = stencil_cpu_sweep_find(problem->shape->id, problem->precision),
-        .cycle_length = problem->cycle.length,
-        .buffers.count = stencil_problem_arrays(problem),
         .barrier = plan->barrier,
         .disturbance = plan->patience.disturbance,
     };
+    cpu->cycle_length = stencil_weights_round(cpu->cycle, problem);
     if (cpu->disturbance.absent_part > 0) /* the first thread of that part */
         cpu->disturbance.absent = stencil_share_owner((uint32_t)plan->cut.parts, (uint32_t)plan->threads,
                                                       cpu->disturbance.absent_part - 1);
-    const stencil_status status = create(cpu, problem, from);
+    const stencil_status status = create(cpu, problem);
     if (status != STENCIL_OK)
         stencil_cpu_destroy(cpu);
     return status;
+}
+
+/* The cells around the updated ones start equal in both buffers; those of the second one are written before
+ * they are read. */
+stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_reader *from) {
+    const stencil_buffers *b = &cpu->buffers;
+    const int buffer = stencil_buffer_of(array, 0);
+    const stencil_box box = stencil_buffer_box(b, part, buffer);
+    const stencil_cells all = stencil_buffer_cells(b, part, buffer), to = stencil_cells_from(&all, box.first);
+    TRY(stencil_boxes_fill(from, &b->cut->mesh, array, &box, &to));
+    if (array == STENCIL_ARRAY_U) {
+        const stencil_cells other = stencil_buffer_cells(b, part, stencil_buffer_of(array, 1)),
+                            second = stencil_cells_from(&other, box.first);
+        stencil_cells_copy(&second, &to, box.n);
+    }
+    return STENCIL_OK;
 }
 
 void stencil_cpu_report(const stencil_cpu *cpu, stencil_report *report) {
@@ -160,7 +138,6 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
     stencil_neighbors_destroy(&cpu->neighbors);
     free(cpu->fold);
     stencil_transfers_destroy(&cpu->transfers);
-    free(cpu->cycle);
     free(cpu->state.words);
     free(cpu->stores);
     *cpu = (stencil_cpu){0};
@@ -240,9 +217,8 @@ static void copy_halos(const stencil_cpu *cpu, int64_t step, int thread, int thr
     const int buffer = step % 2 == 0;
     for (int k = thread; k < cpu->transfers.first[cpu->plan->cut.parts]; k += threads) {
         const stencil_transfer *t = &cpu->transfers.item[k];
-        const stencil_cells from = stencil_buffer_cells(&cpu->buffers, t->from, buffer, t->from_box.first),
-                            to = stencil_buffer_cells(&cpu->buffers, t->to, buffer, t->to_box.first);
-        stencil_cells_copy(&to, &from, t->from_box.n);
+        const stencil_way way = stencil_buffer_way(&cpu->buffers, t, buffer);
+        stencil_cells_copy(&way.to, &way.from, t->from_box.n);
     }
 }
 

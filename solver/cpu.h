@@ -16,7 +16,7 @@ typedef struct stencil_cpu {
     int64_t row_base[STENCIL_PARTS_MAX + 1]; /* rows of the parts before */
     stencil_schedule schedule;
     stencil_cpu_sweep sweep;
-    stencil_weights *cycle; /* [cycle_length], owned */
+    stencil_weights cycle[STENCIL_CYCLE_MAX];
     int cycle_length;
     int threads;
     stencil_buffers buffers;
@@ -34,9 +34,10 @@ typedef struct stencil_cpu {
 /* Bytes that a run holds. */
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut);
 
-/* Reads the cells of all parts. NO_MEMORY with need and have; what the reader fails with. */
-stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, const stencil_problem *problem,
-                                  const stencil_reader *from);
+/* NO_MEMORY with need and have. */
+stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, const stencil_problem *problem);
+/* Reads a part's cells. */
+stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_reader *from);
 /* How results were stored. */
 void stencil_cpu_report(const stencil_cpu *cpu, stencil_report *report);
 void stencil_cpu_destroy(stencil_cpu *cpu);

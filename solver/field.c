@@ -29,11 +29,31 @@ void stencil_field_destroy(stencil_field *field) {
     field->data = field->memory = NULL;
 }
 
+static stencil_cells field_cells(const stencil_field *field) {
+    return stencil_cells_in(&field->layout, field->data, (const int64_t[]){0, 0, 0});
+}
+
 stencil_status stencil_fields_read(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to) {
     const stencil_fields *fields = context;
     const stencil_field *field = array == STENCIL_ARRAY_U ? fields->u : fields->b;
-    const stencil_cells from = stencil_cells_in(&field->layout, field->data, box->first);
+    const stencil_cells all = field_cells(field), from = stencil_cells_from(&all, box->first);
     stencil_cells_copy(to, &from, box->n);
     return STENCIL_OK;
+}
+
+stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_field *u, const stencil_field *b,
+                                  const stencil_observers *observers, stencil_report *report) {
+    stencil_fields fields = {u, b};
+    const stencil_reader from = {stencil_fields_read, &fields};
+    const stencil_box array = stencil_mesh_array(&plan->cut.mesh);
+    const stencil_cells all = field_cells(u), to = stencil_cells_from(&all, array.first);
+    stencil_run *run;
+    TRY(stencil_run_open(&run, plan, problem, &from));
+    stencil_status status = stencil_run_drive(run, observers, report);
+    if (status == STENCIL_OK)
+        status = stencil_run_read(run, STENCIL_ARRAY_U, &array, &to);
+    stencil_run_close(run);
+    return status;
 }

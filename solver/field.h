@@ -2,7 +2,7 @@
 #ifndef STENCIL_SOLVER_FIELD_H
 #define STENCIL_SOLVER_FIELD_H
 
-#include "solver/boxes.h"
+#include "solver/run.h"
 
 typedef struct stencil_field {
     stencil_layout layout;
@@ -23,5 +23,10 @@ typedef struct stencil_fields {
 } stencil_fields;
 stencil_status stencil_fields_read(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to);
+
+/* A run with fields in memory; the result takes the place of u. b may be NULL. */
+stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_field *u, const stencil_field *b,
+                                  const stencil_observers *observers, stencil_report *report);
 
 #endif

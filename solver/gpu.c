@@ -99,86 +99,60 @@ static stencil_status allocate(stencil_gpu_run *gpu) {
     return STENCIL_OK;
 }
 
-/* Visits a box of a part slab by slab, each as long as fits into the staging memory with the gaps between its
- * rows, so that it is copied in one piece. Gaps are at the same places of all slabs of a box. */
-typedef stencil_status slab_visitor(const stencil_gpu_team *team, const stencil_box *slab, void *context);
-static stencil_status each_slab(const stencil_gpu_team *team, const stencil_box *box, slab_visitor *visit,
-                                void *context) {
-    const stencil_layout *l = &team->buffers.layout;
-    const int64_t cells_max = (int64_t)(team->staging_bytes / stencil_precision_bytes(l->precision));
-    stencil_box with_gaps = *box;
-    with_gaps.n[STENCIL_X] = l->row;
-    with_gaps.n[STENCIL_Y] = l->plane / l->row;
-    stencil_box slab = stencil_slab_first(&with_gaps, cells_max);
+/* Moves a box of a part to or from the host (up: `from` is not NULL), slab by slab, each as long as fits into
+ * the staging memory with the gaps between its rows, so that it is copied in one piece. */
+static stencil_status move(const stencil_gpu_team *team, int part, int buffer, const stencil_box *box,
+                           const stencil_reader *from, const stencil_cells *to) {
+    const stencil_buffers *b = &team->buffers;
+    const stencil_layout *l = &b->layout;
+    const stencil_array array = buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B : STENCIL_ARRAY_U;
+    const stencil_cells all = stencil_buffer_cells(b, part, buffer);
+    const int64_t cells_max = team->staging_bytes / (int64_t)stencil_precision_bytes(l->precision);
+    stencil_box gaps = *box, slab;
+    gaps.n[STENCIL_X] = l->row;
+    gaps.n[STENCIL_Y] = l->plane / l->row;
+    slab = stencil_slab_first(&gaps, cells_max);
+    TRY(stencil_gpu_take(&team->part[part]));
     do {
         const stencil_box cells = stencil_box_common(&slab, box);
-        if (stencil_box_cells(&cells) > 0)
-            TRY(visit(team, &cells, context));
-    } while (stencil_slab_next(&slab, &with_gaps, cells_max));
-    return STENCIL_OK;
-}
-
-/* The staging memory as a slab of a part stands there. */
-static stencil_cells staged(const stencil_gpu_team *team) {
-    const stencil_layout *l = &team->buffers.layout;
-    return (stencil_cells){l->precision, team->staging, l->row, l->plane};
-}
-
-/* Cells that are moved between a part and the host. */
-typedef struct move {
-    int part, buffer;
-    const stencil_box *box;
-    const stencil_reader *from; /* up: where they come from */
-    const stencil_cells *to;    /* down: where the box goes */
-} move;
-
-static stencil_status slab_up(const stencil_gpu_team *team, const stencil_box *slab, void *context) {
-    const move *m = context;
-    const stencil_cut *cut = &team->plan->cut;
-    const stencil_cells here = staged(team),
-                        there = stencil_buffer_cells(&team->buffers, m->part, m->buffer, slab->first);
-    const stencil_box own = stencil_cut_box(cut, m->part), whole = stencil_box_back(slab, own.first);
-    if (m->buffer == STENCIL_BUFFER_B)
-        TRY(m->from->read(m->from->context, STENCIL_ARRAY_B, &whole, &here));
-    else
-        TRY(stencil_boxes_fill(m->from, &cut->mesh, &whole, &here));
-    TRY_CUDA(cudaMemcpy(there.at, here.at, stencil_cells_span(&here, slab->n), cudaMemcpyHostToDevice));
-    return STENCIL_OK;
-}
-
-static stencil_status slab_down(const stencil_gpu_team *team, const stencil_box *slab, void *context) {
-    const move *m = context;
-    const stencil_cells here = staged(team),
-                        there = stencil_buffer_cells(&team->buffers, m->part, m->buffer, slab->first);
-    const stencil_box place = stencil_box_from(slab, m->box->first);
-    const stencil_cells to = stencil_cells_from(m->to, place.first);
-    TRY_CUDA(cudaMemcpy(here.at, there.at, stencil_cells_span(&here, slab->n), cudaMemcpyDeviceToHost));
-    stencil_cells_copy(&to, &here, slab->n);
+        const stencil_cells there = stencil_cells_from(&all, cells.first);
+        stencil_cells here = there;
+        here.at = team->staging;
+        const size_t bytes = stencil_cells_span(&here, cells.n);
+        if (stencil_box_cells(&cells) == 0)
+            continue;
+        if (from != NULL) {
+            TRY(stencil_boxes_fill(from, &b->cut->mesh, array, &cells, &here));
+            TRY_CUDA(cudaMemcpy(there.at, here.at, bytes, cudaMemcpyHostToDevice));
+        } else {
+            const stencil_cells out = stencil_cells_from(to, cells.first);
+            TRY_CUDA(cudaMemcpy(here.at, there.at, bytes, cudaMemcpyDeviceToHost));
+            stencil_cells_copy(&out, &here, cells.n);
+        }
+    } while (stencil_slab_next(&slab, &gaps, cells_max));
     return STENCIL_OK;
 }
 
 stencil_status stencil_gpu_read(const stencil_gpu_team *team, int part, int buffer, const stencil_box *box,
                                 const stencil_cells *to) {
-    move m = {.part = part, .buffer = buffer, .box = box, .to = to};
-    TRY(stencil_gpu_take(&team->part[part]));
-    return each_slab(team, box, slab_down, &m);
+    return move(team, part, buffer, box, NULL, to);
 }
 
-/* Both buffers get everything, so that rims and padding of both are right from the start. */
-static stencil_status upload(const stencil_gpu_team *team, int part, int buffer, const stencil_reader *from) {
-    const stencil_cut *cut = &team->plan->cut;
+/* Both buffers get everything, so that rims and padding of both are right from the start. What lies between
+ * rows is zero, on the way, too, where gaps are at the same places of all slabs. */
+stencil_status stencil_gpu_load(const stencil_gpu_team *team, int part, stencil_array array,
+                                const stencil_reader *from) {
+    const int buffer = stencil_buffer_of(array, 0);
+    const stencil_box box = stencil_buffer_box(&team->buffers, part, buffer);
     const size_t bytes = (size_t)stencil_layout_bytes(&team->buffers.layout);
-    const stencil_box own = stencil_cut_box(cut, part),
-                      all = buffer == STENCIL_BUFFER_B ? own : stencil_cut_window(cut, part),
-                      box = stencil_box_from(&all, own.first);
     void *const *at = team->buffers.at[part];
-    move m = {.part = part, .buffer = buffer, .box = &box, .from = from};
     TRY(stencil_gpu_take(&team->part[part]));
     TRY_CUDA(cudaMemset(at[buffer], 0, bytes));
-    memset(team->staging, 0, team->staging_bytes); /* the gaps between the rows: zero on the device, too */
-    TRY(each_slab(team, &box, slab_up, &m));
-    if (buffer == STENCIL_BUFFER_U)
-        TRY_CUDA(cudaMemcpy(at[STENCIL_BUFFER_U + 1], at[STENCIL_BUFFER_U], bytes, cudaMemcpyDeviceToDevice));
+    memset(team->staging, 0, (size_t)team->staging_bytes);
+    TRY(move(team, part, buffer, &box, from, NULL));
+    if (array == STENCIL_ARRAY_U)
+        TRY_CUDA(cudaMemcpy(at[stencil_buffer_of(array, 1)], at[buffer], bytes, cudaMemcpyDeviceToDevice));
+    TRY_CUDA(cudaDeviceSynchronize()); /* streams of kernels do not wait for it */
     return STENCIL_OK;
 }
 
@@ -186,8 +160,8 @@ static void init_sweep(stencil_gpu_run *gpu, const stencil_problem *problem) {
     const stencil_plan *plan = gpu->plan;
     stencil_sweep *s = &gpu->sweep;
     const int64_t chunk_set = s->domain.chunk_set;
-    stencil_domain_init(&s->domain, problem, &plan->cut, gpu->part, &gpu->team->buffers,
-                        plan->halo == STENCIL_HALO_PEER);
+    stencil_domain_init(&s->domain, problem, gpu->part, &gpu->team->buffers, plan->halo == STENCIL_HALO_PEER);
+    s->domain.weights = gpu->team->cycle[0];
     s->domain.chunk_set = chunk_set;
     s->domain.chunk = gpu->chunk - gpu->chunk_from;
     s->poll_every = plan->poll_every;
@@ -254,8 +228,8 @@ static stencil_status create_span(stencil_gpu_run *gpu) {
 /* Memory of all parts, as far as they have it in common. */
 static stencil_status allocate_shared(stencil_gpu_team *team) {
     const int64_t values = team->fold_on_host ? team->chunk_count : stencil_fold_count(team->chunk_count);
-    team->staging_bytes = (size_t)staging_bytes(&team->buffers.layout);
-    TRY_CUDA(cudaHostAlloc((void **)&team->staging, team->staging_bytes, cudaHostAllocPortable));
+    team->staging_bytes = staging_bytes(&team->buffers.layout);
+    TRY_CUDA(cudaHostAlloc(&team->staging, (size_t)team->staging_bytes, cudaHostAllocPortable));
     TRY_CUDA(cudaHostAlloc((void **)&team->values,
                            (size_t)(values + stencil_fold_scratch_count(values)) * sizeof(double),
                            cudaHostAllocPortable));
@@ -270,8 +244,7 @@ static stencil_status create_part(stencil_gpu_run *gpu, const stencil_problem *p
     return gpu->team->parts > 1 && !gpu->team->fold_on_host ? create_span(gpu) : STENCIL_OK;
 }
 
-static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *problem,
-                                 const stencil_reader *from) {
+static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *problem) {
     int device[STENCIL_PARTS_MAX];
     for (int p = 0; p < team->parts; p++)
         device[p] = team->part[p].device;
@@ -287,10 +260,6 @@ static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *
     TRY(allocate_shared(team));
     for (int p = 0; p < team->parts; p++)
         TRY(create_part(&team->part[p], problem));
-    for (int p = 0; p < team->parts; p++)
-        TRY(upload(team, p, STENCIL_BUFFER_U, from));
-    for (int p = 0; p < team->parts && team->buffers.count > STENCIL_BUFFER_B; p++)
-        TRY(upload(team, p, STENCIL_BUFFER_B, from));
     if (team->plan->barrier != STENCIL_BARRIER_none)
         TRY(stencil_gpu_create_barriers(team));
     for (int p = 0; p < team->parts; p++) {
@@ -301,10 +270,9 @@ static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *
 }
 
 stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *plan,
-                                  const stencil_problem *problem, const stencil_reader *from) {
-    *team = (stencil_gpu_team){
-        .plan = plan, .parts = plan->cut.parts, .buffers.count = stencil_problem_arrays(problem)};
-    TRY(stencil_cut_layout(&team->buffers.layout, &plan->cut));
+                                  const stencil_problem *problem) {
+    *team = (stencil_gpu_team){.plan = plan, .parts = plan->cut.parts};
+    TRY(stencil_buffers_init(&team->buffers, problem, &plan->cut));
     team->slabs = stencil_cut_is_slabs(&plan->cut);
     team->chunk_count = stencil_chunk_count(problem->n);
     team->fold_on_host = team->parts > 1 && plan->halo == STENCIL_HALO_COPY;
@@ -315,11 +283,9 @@ stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *pl
         for (int q = 0; q < team->parts; q++)
             team->part[p].shared =
                 team->part[p].shared || (p != q && team->part[p].device == team->part[q].device);
-    team->cycle_length = problem->cycle.length;
-    for (int set = 0; set < team->cycle_length; set++)
-        stencil_weights_round(&team->cycle[set], problem, set);
+    team->cycle_length = stencil_weights_round(team->cycle, problem);
     share_chunks(team);
-    const stencil_status status = create_all(team, problem, from);
+    const stencil_status status = create_all(team, problem);
     if (status != STENCIL_OK)
         stencil_gpu_destroy(team);
     return status;

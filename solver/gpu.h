@@ -63,14 +63,16 @@ struct stencil_gpu_team {
     int64_t chunk_count;
     bool fold_on_host; /* parts do not reach each other: chunk values come to the host as they are */
     double *values;    /* pinned: chunk values, or those of their groups; and room to fold them */
-    char *staging;     /* pinned: a slab of a part, with the gaps between its rows */
-    size_t staging_bytes;
+    void *staging;     /* pinned: a slab of a part, with the gaps between its rows */
+    int64_t staging_bytes;
 };
 
-/* Takes the devices, loads the kernels, allocates, reads the cells of all parts. */
+/* Takes the devices, loads the kernels, allocates. */
 stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *plan,
-                                  const stencil_problem *problem, const stencil_reader *from);
-/* Brings cells of a part's buffer, a box of its own indices, to the host. Nothing runs on the device. */
+                                  const stencil_problem *problem);
+/* Reads a part's cells; and brings some of a buffer to the host while nothing runs on the device. */
+stencil_status stencil_gpu_load(const stencil_gpu_team *team, int part, stencil_array array,
+                                const stencil_reader *from);
 stencil_status stencil_gpu_read(const stencil_gpu_team *team, int part, int buffer, const stencil_box *box,
                                 const stencil_cells *to);
 void stencil_gpu_destroy(stencil_gpu_team *team);

@@ -52,21 +52,20 @@ static stencil_status copy_halos(const stencil_gpu_run *gpu, int64_t step, cudaS
     const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, step + 1);
     for (int k = 0; k < gpu->halo_count; k++) {
         const stencil_transfer *t = &gpu->halo[k];
+        const stencil_way way = stencil_buffer_way(&team->buffers, t, buffer);
         const int64_t *n = t->from_box.n;
         const int device = team->part[t->to].device;
-        const stencil_cells from = stencil_buffer_cells(&team->buffers, t->from, buffer, t->from_box.first),
-                            to = stencil_buffer_cells(&team->buffers, t->to, buffer, t->to_box.first);
         if (team->slabs) { /* in one piece, with the gaps between the rows */
-            TRY_CUDA(cudaMemcpyPeerAsync(to.at, device, from.at, gpu->device, stencil_cells_span(&from, n),
-                                         stream));
+            TRY_CUDA(cudaMemcpyPeerAsync(way.to.at, device, way.from.at, gpu->device,
+                                         stencil_cells_span(&way.from, n), stream));
             continue;
         }
-        const size_t cell = stencil_precision_bytes(from.precision), row = (size_t)from.row * cell,
-                     rows = (size_t)(from.plane / from.row);
+        const size_t cell = stencil_precision_bytes(way.from.precision), row = (size_t)way.from.row * cell,
+                     rows = (size_t)(way.from.plane / way.from.row);
         const struct cudaMemcpy3DPeerParms copy = {
-            .srcPtr = {from.at, row, row, rows},
+            .srcPtr = {way.from.at, row, row, rows},
             .srcDevice = gpu->device,
-            .dstPtr = {to.at, row, row, rows},
+            .dstPtr = {way.to.at, row, row, rows},
             .dstDevice = device,
             .extent = {(size_t)n[STENCIL_X] * cell, (size_t)n[STENCIL_Y], (size_t)n[STENCIL_Z]},
         };

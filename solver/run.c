@@ -217,20 +217,6 @@ static stencil_status take_largest(void *context, const stencil_box *slab, const
     return STENCIL_OK;
 }
 
-/* Why it stagnated. */
-static stencil_status judge_stagnation(stencil_run *r, const stencil_reader *cells,
-                                       const stencil_defect *defect) {
-    static const int64_t none[3] = {0, 0, 0};
-    stencil_report *report = r->report;
-    const stencil_box array = stencil_mesh_array(&r->plan->cut.mesh);
-    const double last = report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
-    double largest = 0;
-    TRY(stencil_slabs_visit(cells, &r->plan->cut.mesh, STENCIL_ARRAY_U, &array, none, take_largest,
-                            &largest));
-    report->stagnation = stencil_stagnation_of(r->problem, defect, largest, last, report->residual_first);
-    return STENCIL_OK;
-}
-
 /* What the end means, from the cells as they are now. */
 static stencil_status judge_end(stencil_run *r) {
     stencil_report *report = r->report;
@@ -245,8 +231,15 @@ static stencil_status judge_end(stencil_run *r) {
         TRY(stencil_defect_of(r->problem, &cells, &values));
         report->bound = stencil_error_bound_of(r->problem, &values);
     }
-    if (report->reason == STENCIL_REASON_STAGNATED)
-        TRY(judge_stagnation(r, &cells, defect));
+    if (report->reason == STENCIL_REASON_STAGNATED) {
+        const stencil_mesh *mesh = &r->plan->cut.mesh;
+        const stencil_box array = stencil_mesh_array(mesh);
+        const double last = report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
+        double largest = 0;
+        TRY(stencil_slabs_visit(&cells, mesh, STENCIL_ARRAY_U, &array, (const int64_t[]){0, 0, 0},
+                                take_largest, &largest));
+        report->stagnation = stencil_stagnation_of(r->problem, defect, largest, last, report->residual_first);
+    }
     report->reached = report->reason == STENCIL_REASON_STEPS ||
                       report->reason == STENCIL_REASON_CONVERGED_RTOL ||
                       report->reason == STENCIL_REASON_CONVERGED_ATOL ||
@@ -254,69 +247,70 @@ static stencil_status judge_end(stencil_run *r) {
     return STENCIL_OK;
 }
 
-static stencil_status open_cpu(stencil_run *r, const stencil_reader *from) {
-    r->cpu = calloc(1, sizeof *r->cpu);
-    CHECK(r->cpu != NULL, NO_MEMORY, "no memory for a run");
-    return stencil_cpu_create(r->cpu, r->plan, r->problem, from);
-}
-
 #ifdef STENCIL_HAVE_CUDA
-static stencil_status open_gpu(stencil_run *r, const stencil_reader *from) {
+static stencil_status open_gpu(stencil_run *r) {
     r->team = calloc(1, sizeof *r->team);
     CHECK(r->team != NULL, NO_MEMORY, "no memory for a run");
-    TRY(stencil_gpu_create(r->team, r->plan, r->problem, from));
+    TRY(stencil_gpu_create(r->team, r->plan, r->problem));
     r->team->after_step = r->strategy->after_step;
     return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->team) : STENCIL_OK;
 }
-
-static void close_gpu(stencil_run *r) {
-    if (r->team == NULL)
-        return;
-    if (r->strategy->close_gpu != NULL)
-        r->strategy->close_gpu(r->team);
-    stencil_gpu_destroy(r->team);
-    free(r->team);
-}
-#else
-static stencil_status open_gpu(stencil_run *r, const stencil_reader *from) {
-    (void)from;
-    FAIL(UNAVAILABLE, "--sync %s on a GPU: built without CUDA", stencil_strategy_at(r->plan->strategy).name);
-}
-
-static void close_gpu(stencil_run *r) {
-    (void)r;
-}
 #endif
 
-/* The side that makes the steps, with all cells. */
-static stencil_status open_side(stencil_run *r, const stencil_reader *from) {
-    stencil_intake intake;
+/* The side that makes the steps, without cells yet. */
+static stencil_status open_side(stencil_run *r) {
+    r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
+    CHECK(r->outcome.residual != NULL, NO_MEMORY, "no memory for a run");
+    if (r->plan->backend == STENCIL_BACKEND_GPU) {
+#ifdef STENCIL_HAVE_CUDA
+        return open_gpu(r);
+#endif
+        FAIL(UNAVAILABLE, "--sync %s on a GPU: built without CUDA",
+             stencil_strategy_at(r->plan->strategy).name);
+    }
+    r->cpu = calloc(1, sizeof *r->cpu);
+    CHECK(r->cpu != NULL, NO_MEMORY, "no memory for a run");
+    return stencil_cpu_create(r->cpu, r->plan, r->problem);
+}
+
+static stencil_status load_part(stencil_run *r, int part, stencil_array array, const stencil_reader *from) {
+#ifdef STENCIL_HAVE_CUDA
+    if (r->team != NULL)
+        return stencil_gpu_load(r->team, part, array, from);
+#endif
+    return stencil_cpu_load(r->cpu, part, array, from);
+}
+
+/* All cells to their parts: u, then b. */
+static stencil_status load(stencil_run *r, const stencil_reader *from) {
+    const stencil_array arrays =
+        r->problem->spec.source == STENCIL_SOURCE_NONE ? STENCIL_ARRAY_B : STENCIL_ARRAY_COUNT;
+    stencil_intake intake = {.from = from, .problem = r->problem};
     const stencil_reader through = {stencil_intake_read, &intake};
-    const double start_s = stencil_clock_s();
-    TRY(stencil_intake_open(&intake, r->problem, from));
-    stencil_status status = (r->plan->backend == STENCIL_BACKEND_GPU ? open_gpu : open_cpu)(r, &through);
+    stencil_status status = STENCIL_OK;
+    for (stencil_array array = STENCIL_ARRAY_U; array < arrays; array++)
+        for (int part = 0; part < r->plan->cut.parts && status == STENCIL_OK; part++)
+            status = load_part(r, part, array, &through);
     if (status == STENCIL_OK)
         status = stencil_intake_finish(&intake, &r->source_norm);
-    stencil_intake_close(&intake);
+    free(intake.chunk);
     r->read_s = intake.read_s;
-    r->prepare_s = stencil_clock_s() - start_s - intake.read_s;
     return status;
 }
 
 stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_reader *from) {
+    const double start_s = stencil_clock_s();
     stencil_run *r = *run = calloc(1, sizeof *r);
     CHECK(r != NULL, NO_MEMORY, "no memory for a run");
     r->problem = problem;
     r->plan = plan;
     r->strategy = stencil_strategy_row(plan->strategy);
     r->steps = problem->origin.steps;
-    r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
-    stencil_status status = STENCIL_OK;
-    if (r->outcome.residual == NULL)
-        status = stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "no memory for a run");
+    stencil_status status = open_side(r);
     if (status == STENCIL_OK)
-        status = open_side(r, from);
+        status = load(r, from);
+    r->prepare_s = stencil_clock_s() - start_s - r->read_s;
     if (status != STENCIL_OK) {
         stencil_run_close(r);
         *run = NULL;
@@ -367,15 +361,16 @@ stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observ
     return STENCIL_OK;
 }
 
-/* Cells of a part, a box of its own indices. */
 static stencil_status read_part(const stencil_run *r, int part, int buffer, const stencil_box *box,
                                 const stencil_cells *to) {
 #ifdef STENCIL_HAVE_CUDA
     if (r->team != NULL)
         return stencil_gpu_read(r->team, part, buffer, box, to);
 #endif
-    const stencil_cells from = stencil_buffer_cells(&r->cpu->buffers, part, buffer, box->first);
-    stencil_cells_copy(to, &from, box->n);
+    const stencil_cells all = stencil_buffer_cells(&r->cpu->buffers, part, buffer),
+                        from = stencil_cells_from(&all, box->first),
+                        there = stencil_cells_from(to, box->first);
+    stencil_cells_copy(&there, &from, box->n);
     return STENCIL_OK;
 }
 
@@ -384,14 +379,9 @@ stencil_status stencil_run_read(void *run, stencil_array array, const stencil_bo
     const stencil_run *r = run;
     const stencil_cut *cut = &r->plan->cut;
     for (int part = 0; part < cut->parts; part++) {
-        const stencil_box own = stencil_cut_box(cut, part), held = stencil_cut_cells(cut, part),
-                          cells = stencil_box_common(&held, box);
-        if (stencil_box_cells(&cells) == 0)
-            continue;
-        const stencil_box here = stencil_box_from(&cells, own.first),
-                          place = stencil_box_from(&cells, box->first);
-        const stencil_cells there = stencil_cells_from(to, place.first);
-        TRY(read_part(r, part, stencil_buffer_of(array, r->steps), &here, &there));
+        const stencil_box held = stencil_cut_cells(cut, part), cells = stencil_box_common(&held, box);
+        if (stencil_box_cells(&cells) > 0)
+            TRY(read_part(r, part, stencil_buffer_of(array, r->steps), &cells, to));
     }
     return STENCIL_OK;
 }
@@ -399,25 +389,14 @@ stencil_status stencil_run_read(void *run, stencil_array array, const stencil_bo
 void stencil_run_close(stencil_run *r) {
     if (r == NULL)
         return;
-    close_gpu(r);
+#ifdef STENCIL_HAVE_CUDA
+    if (r->team != NULL && r->strategy->close_gpu != NULL)
+        r->strategy->close_gpu(r->team);
+    stencil_gpu_destroy(r->team);
+    free(r->team);
+#endif
     stencil_cpu_destroy(r->cpu);
     free(r->cpu);
     free(r->outcome.residual);
     free(r);
-}
-
-stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
-                                  const stencil_field *u, const stencil_field *b,
-                                  const stencil_observers *observers, stencil_report *report) {
-    stencil_fields fields = {u, b};
-    const stencil_reader from = {stencil_fields_read, &fields};
-    const stencil_box array = stencil_mesh_array(&plan->cut.mesh);
-    const stencil_cells to = stencil_cells_in(&u->layout, u->data, array.first);
-    stencil_run *run;
-    TRY(stencil_run_open(&run, plan, problem, &from));
-    stencil_status status = stencil_run_drive(run, observers, report);
-    if (status == STENCIL_OK)
-        status = stencil_run_read(run, STENCIL_ARRAY_U, &array, &to);
-    stencil_run_close(run);
-    return status;
 }

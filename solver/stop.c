@@ -78,46 +78,6 @@ double stencil_predicted_steps(const stencil_problem *problem) {
     return contraction < 1.0 ? 1.0 + ceil(log(problem->stop.rtol) / log(contraction)) : INFINITY;
 }
 
-static double load(const stencil_cells *cells, int64_t at) {
-    return cells->precision == STENCIL_FLOAT64 ? ((const double *)cells->at)[at]
-                                               : (double)((const float *)cells->at)[at];
-}
-
-/* The terms of a residual with 0 as the old value. */
-static double source_chunk(const stencil_cells *b, int64_t at, int64_t count, stencil_norm norm) {
-    double term[STENCIL_CHUNK_CELLS] = {0};
-    for (int64_t i = 0; i < STENCIL_CHUNK_CELLS && i < count; i++) {
-        const double value = load(b, at + i);
-        term[i] = norm == STENCIL_NORM_MAX ? fabs(value) : value * value;
-    }
-    return stencil_chunk_join(term, norm);
-}
-
-void stencil_source_chunks(const stencil_problem *problem, const stencil_box *box, const stencil_cells *b,
-                           double *chunk) {
-    const int64_t *n = box->n, *first = box->first;
-    const int64_t row = (problem->n[STENCIL_X] + STENCIL_CHUNK_CELLS - 1) / STENCIL_CHUNK_CELLS;
-#pragma omp parallel for schedule(static)
-    for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++) {
-        const int64_t z = r / n[STENCIL_Y], y = r % n[STENCIL_Y];
-        double *to = chunk + row * ((first[STENCIL_Z] + z) * problem->n[STENCIL_Y] + first[STENCIL_Y] + y) +
-                     first[STENCIL_X] / STENCIL_CHUNK_CELLS;
-        for (int64_t x = 0; x < n[STENCIL_X]; x += STENCIL_CHUNK_CELLS)
-            *to++ = source_chunk(b, z * b->plane + y * b->row + x, n[STENCIL_X] - x, problem->stop.norm);
-    }
-}
-
-stencil_status stencil_source_norm(const stencil_problem *problem, const double *chunk, double *norm) {
-    const int64_t count = stencil_chunk_count(problem->n);
-    void *scratch = NULL;
-    TRY(stencil_memory_alloc(&scratch, stencil_fold_scratch_count(count) * (int64_t)sizeof(double),
-                             "the norm of the source term"));
-    const double value = stencil_fold_all(chunk, count, scratch, problem->stop.norm);
-    *norm = stencil_residual_finish(value, stencil_problem_updated_cells(problem), problem->stop.norm);
-    free(scratch);
-    return STENCIL_OK;
-}
-
 /* Sums over cells, of values times `scale`. */
 typedef struct sums {
     double r2, r, largest_r, b2, b, u2, u, terms2, largest_term;
@@ -135,12 +95,13 @@ typedef struct cells {
 
 static void add_cell(const cells *c, int64_t at, int64_t at_b, sums *s) {
     const int64_t stride[3] = {c->u.plane, c->u.row, 1};
-    const double u = c->scale * load(&c->u, at);
-    const double b = c->b.at != NULL ? c->scale * load(&c->b, at_b) / c->problem->spec.omega : 0.0;
+    const double u = c->scale * stencil_cells_value(&c->u, at);
+    const double b =
+        c->b.at != NULL ? c->scale * stencil_cells_value(&c->b, at_b) / c->problem->spec.omega : 0.0;
     double sum = 0.0, terms = fabs(b) + fabs(u);
     for (int axis = STENCIL_AXES - c->problem->rank; axis < STENCIL_AXES; axis++) {
-        const double low = c->scale * load(&c->u, at - stride[axis]),
-                     high = c->scale * load(&c->u, at + stride[axis]);
+        const double low = c->scale * stencil_cells_value(&c->u, at - stride[axis]),
+                     high = c->scale * stencil_cells_value(&c->u, at + stride[axis]);
         sum += c->weight[axis] * (low + high);
         terms += c->weight[axis] * (fabs(low) + fabs(high));
     }
@@ -198,12 +159,12 @@ static stencil_status add_slab(void *context, const stencil_box *slab, const ste
     void *memory = NULL;
     stencil_status status = STENCIL_OK;
     c->box = *slab;
-    c->u = *u;
+    c->u = stencil_cells_from(u, slab->first);
     if (problem->spec.source != STENCIL_SOURCE_NONE) {
         TRY(stencil_memory_alloc(
             &memory, stencil_box_cells(slab) * (int64_t)stencil_precision_bytes(problem->precision),
             "the error bound"));
-        c->b = stencil_cells_dense(problem->precision, memory, slab->n);
+        c->b = stencil_cells_dense(problem->precision, memory, slab);
         status = c->from->read(c->from->context, STENCIL_ARRAY_B, slab, &c->b);
     }
 #pragma omp parallel for schedule(dynamic, 8)

@@ -27,13 +27,6 @@ double stencil_contraction(const stencil_problem *problem);
  * known (other weights, no rtol). */
 double stencil_predicted_steps(const stencil_problem *problem);
 
-/* Norm of the source term b of a step over the updated cells, in the canonical order of kernels/residual.h:
- * of the values of all chunks, which are made from boxes of b that end along x where chunks do (or the
- * problem does). NO_MEMORY. */
-void stencil_source_chunks(const stencil_problem *problem, const stencil_box *box, const stencil_cells *b,
-                           double *chunk);
-stencil_status stencil_source_norm(const stencil_problem *problem, const double *chunk, double *norm);
-
 /* What a field misses: r = J u + f/S - u, the residual at omega = 1, computed in double. All in the root mean
  * square over the updated cells but `norm`. */
 typedef struct stencil_defect {

@@ -96,7 +96,7 @@ static void expect_cell(int64_t index) {
     const int64_t z = index / (ny * nx), y = index / nx % ny, x = index % nx, *first = large.problem.first;
     const stencil_box cell = {{z + first[0], y + first[1], x + first[2]}, {1, 1, 1}};
     float is;
-    const stencil_cells to = stencil_cells_dense(STENCIL_FLOAT32, &is, cell.n);
+    const stencil_cells to = stencil_cells_dense(STENCIL_FLOAT32, &is, &cell);
     assert_int_equal(stencil_run_read(large.run, STENCIL_ARRAY_U, &cell, &to), STENCIL_OK);
     const float should = value_after(STEPS, z, y, x);
     if (memcmp(&is, &should, sizeof is) != 0)

@@ -16,13 +16,6 @@ stencil_box stencil_box_from(const stencil_box *box, const int64_t origin[3]) {
     return moved;
 }
 
-stencil_box stencil_box_back(const stencil_box *box, const int64_t origin[3]) {
-    stencil_box moved = *box;
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        moved.first[axis] += origin[axis];
-    return moved;
-}
-
 stencil_box stencil_box_common(const stencil_box *a, const stencil_box *b) {
     stencil_box common;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {

@@ -15,9 +15,8 @@ static inline int64_t stencil_box_cells(const stencil_box *box) {
 /* The box with by[axis] cells more on each side. */
 stencil_box stencil_box_grow(const stencil_box *box, const int64_t by[3]);
 
-/* The box as its cells are numbered from cell `origin` on; and back. */
+/* The box as its cells are numbered from cell `origin` on. */
 stencil_box stencil_box_from(const stencil_box *box, const int64_t origin[3]);
-stencil_box stencil_box_back(const stencil_box *box, const int64_t origin[3]);
 
 /* The cells that both boxes have; they may have none. */
 stencil_box stencil_box_common(const stencil_box *a, const stencil_box *b);

@@ -37,20 +37,30 @@ int64_t stencil_layout_bytes(const stencil_layout *layout) {
 }
 
 stencil_cells stencil_cells_in(const stencil_layout *layout, void *base, const int64_t first[3]) {
-    const stencil_cells all = {layout->precision, base, layout->row, layout->plane};
-    const int64_t at[3] = {first[0], first[1], first[2] + layout->origin};
-    return stencil_cells_from(&all, at);
+    const int64_t bytes = (int64_t)stencil_precision_bytes(layout->precision);
+    return (stencil_cells){.precision = layout->precision,
+                           .at = (char *)base + layout->origin * bytes,
+                           .first = {first[0], first[1], first[2]},
+                           .row = layout->row,
+                           .plane = layout->plane};
 }
 
-stencil_cells stencil_cells_dense(stencil_precision precision, void *block, const int64_t n[3]) {
-    return (stencil_cells){precision, block, n[STENCIL_X], n[STENCIL_X] * n[STENCIL_Y]};
+stencil_cells stencil_cells_dense(stencil_precision precision, void *block, const stencil_box *box) {
+    return (stencil_cells){.precision = precision,
+                           .at = block,
+                           .first = {box->first[0], box->first[1], box->first[2]},
+                           .row = box->n[STENCIL_X],
+                           .plane = box->n[STENCIL_X] * box->n[STENCIL_Y]};
 }
 
 stencil_cells stencil_cells_from(const stencil_cells *cells, const int64_t cell[3]) {
     stencil_cells moved = *cells;
-    moved.at = (char *)cells->at +
-               (cell[STENCIL_Z] * cells->plane + cell[STENCIL_Y] * cells->row + cell[STENCIL_X]) *
-                   (int64_t)stencil_precision_bytes(cells->precision);
+    const int64_t stride[3] = {cells->plane, cells->row, 1};
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        moved.first[axis] = cell[axis];
+        moved.at = (char *)moved.at + (cell[axis] - cells->first[axis]) * stride[axis] *
+                                          (int64_t)stencil_precision_bytes(cells->precision);
+    }
     return moved;
 }
 
@@ -60,9 +70,11 @@ size_t stencil_cells_span(const stencil_cells *cells, const int64_t n[3]) {
 }
 
 static void copy_row(const stencil_cells *to, const stencil_cells *from, const int64_t n[3], int64_t row) {
-    const int64_t first[3] = {row / n[STENCIL_Y], row % n[STENCIL_Y], 0};
-    memcpy(stencil_cells_from(to, first).at, stencil_cells_from(from, first).at,
-           (size_t)n[STENCIL_X] * stencil_precision_bytes(to->precision));
+    const int64_t z = row / n[STENCIL_Y], y = row % n[STENCIL_Y];
+    const size_t bytes = stencil_precision_bytes(to->precision);
+    memcpy((char *)to->at + (size_t)(z * to->plane + y * to->row) * bytes,
+           (const char *)from->at + (size_t)(z * from->plane + y * from->row) * bytes,
+           (size_t)n[STENCIL_X] * bytes);
 }
 
 void stencil_cells_copy(const stencil_cells *to, const stencil_cells *from, const int64_t n[3]) {

@@ -110,7 +110,8 @@ static stencil_status load(const stencil_reader *from, const stencil_problem *pr
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     const stencil_box array = stencil_mesh_array(&mesh), updated = {.n = {mesh.n[0], mesh.n[1], mesh.n[2]}};
     TRY(stencil_field_create(u, &problem->layout, "u"));
-    const stencil_cells to = stencil_cells_in(&u->layout, u->data, array.first);
+    const stencil_cells all = stencil_cells_in(&u->layout, u->data, updated.first),
+                        to = stencil_cells_from(&all, array.first);
     TRY(from->read(from->context, STENCIL_ARRAY_U, &array, &to));
     if (problem->spec.source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;

@@ -124,8 +124,9 @@ static void check_rims(stencil_field *field, const stencil_boundary boundary[3],
     stencil_fields fields = {.u = &before};
     const stencil_reader from = {stencil_fields_read, &fields};
     const stencil_box updated = {.n = {l->n[0], l->n[1], l->n[2]}}, all = stencil_box_grow(&updated, radius);
-    const stencil_cells to = stencil_cells_in(l, field->data, all.first);
-    assert_int_equal(stencil_boxes_fill(&from, &mesh, &all, &to), STENCIL_OK);
+    const stencil_cells cells = stencil_cells_in(l, field->data, updated.first),
+                        to = stencil_cells_from(&cells, all.first);
+    assert_int_equal(stencil_boxes_fill(&from, &mesh, STENCIL_ARRAY_U, &all, &to), STENCIL_OK);
     EACH_CELL(l, z, y, x) {
         const int64_t at[3] = {z, y, x};
         int64_t from[3];
@@ -185,7 +186,8 @@ static void the_first_cell_that_is_not_finite_is_found(void **state) {
         /* Outside the window nothing counts. */
         store(&field, element(&l, 0, -1, 3), NAN);
         store(&field, element(&l, 0, 0, 0), precision == STENCIL_FLOAT64 ? 1.7e308 : 3.4e38);
-        const stencil_cells cells = stencil_cells_in(&l, field.data, first);
+        const stencil_cells all = stencil_cells_in(&l, field.data, (const int64_t[]){0, 0, 0}),
+                            cells = stencil_cells_from(&all, first);
         assert_false(stencil_cells_find_nonfinite(&cells, count, found));
         /* From the last to the first, so that the newest is always the first of several. */
         for (size_t i = sizeof planted / sizeof *planted; i-- > 0;) {

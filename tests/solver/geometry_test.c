@@ -139,11 +139,11 @@ static void expect_all(const stencil_cut *cut) {
 static void store_copies(const buffers *b, const stencil_cut *cut, bool push) {
     for (int part = 0; part < cut->parts; part++) {
         const stencil_problem problem = {.shape = cut->mesh.shape, .precision = STENCIL_FLOAT32};
-        stencil_buffers bases = {.layout = b->layout, .count = 2};
+        stencil_buffers bases = {.cut = cut, .layout = b->layout, .count = 2};
         stencil_domain d;
         for (int p = 0; p < cut->parts; p++)
             bases.at[p][0] = b->u[p];
-        stencil_domain_init(&d, &problem, cut, part, &bases, push);
+        stencil_domain_init(&d, &problem, part, &bases, push);
         const stencil_box here = inside(cut, part);
         EACH(&here, c) {
             const int32_t number = *at(b, part, c);
@@ -177,14 +177,16 @@ static void expect_stored_and_copied(const stencil_cut *cut) {
             assert_int_equal(stencil_transfers_find(&found, cut, STENCIL_GHOSTS_OF_OTHERS), STENCIL_OK);
         for (int k = 0; k < found.first[cut->parts]; k++) {
             const stencil_transfer *t = &found.item[k];
-            const stencil_cells from = stencil_cells_in(&b.layout, b.u[t->from], t->from_box.first),
-                                to = stencil_cells_in(&b.layout, b.u[t->to], t->to_box.first);
+            stencil_buffers bases = {.cut = cut, .layout = b.layout, .count = 2};
+            bases.at[t->from][0] = b.u[t->from];
+            bases.at[t->to][0] = b.u[t->to];
+            const stencil_way way = stencil_buffer_way(&bases, t, 0);
             assert_true(t->from != t->to && !t->mirrored[0] && !t->mirrored[1] && !t->mirrored[2]);
-            stencil_cells_copy(&to, &from, t->from_box.n);
+            stencil_cells_copy(&way.to, &way.from, t->from_box.n);
             const int64_t last[3] = {t->from_box.first[0] + t->from_box.n[0] - 1,
                                      t->from_box.first[1] + t->from_box.n[1] - 1,
                                      t->from_box.first[2] + t->from_box.n[2] - 1};
-            assert_ptr_equal((char *)from.at + stencil_cells_span(&from, t->from_box.n),
+            assert_ptr_equal((char *)way.from.at + stencil_cells_span(&way.from, t->from_box.n),
                              at(&b, t->from, last) + 1);
         }
         expect_ghosts(&b, cut, copies ? "copied" : "stored");
@@ -202,8 +204,7 @@ static stencil_status read_numbers(void *context, stencil_array array, const ste
     EACH(box, c) {
         for (int axis = 0; axis < 3; axis++)
             assert_true(c[axis] >= known.first[axis] && c[axis] < known.first[axis] + known.n[axis]);
-        const stencil_box cell = {{c[0], c[1], c[2]}, {1, 1, 1}}, place = stencil_box_from(&cell, box->first);
-        *(int32_t *)stencil_cells_from(to, place.first).at = (int32_t)number_at(mesh, c);
+        *(int32_t *)stencil_cells_from(to, c).at = (int32_t)number_at(mesh, c);
     }
     return STENCIL_OK;
 }
@@ -223,10 +224,10 @@ static void expect_read(const stencil_cut *cut) {
             for (int64_t i = 0; i < b.layout.element_count; i++)
                 b.u[part][i] = UNTOUCHED;
             do {
-                const stencil_box here = stencil_box_from(&slab, own.first);
-                const stencil_cells to = stencil_cells_in(&b.layout, b.u[part], here.first);
+                const stencil_cells all = stencil_cells_in(&b.layout, b.u[part], own.first),
+                                    to = stencil_cells_from(&all, slab.first);
                 assert_true(stencil_box_cells(&slab) <= most);
-                assert_int_equal(stencil_boxes_fill(&from, &mesh, &slab, &to), STENCIL_OK);
+                assert_int_equal(stencil_boxes_fill(&from, &mesh, STENCIL_ARRAY_U, &slab, &to), STENCIL_OK);
                 seen += stencil_box_cells(&slab);
             } while (stencil_slab_next(&slab, &window, most));
             assert_int_equal(seen, stencil_box_cells(&window));

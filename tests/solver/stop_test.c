@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "../oracle.h"
-#include "solver/run.h"
+#include "solver/field.h"
 #include "solver/stop.h"
 
 enum { NX = 13, NY = 11, CELLS = NX * NY };
