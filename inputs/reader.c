@@ -251,17 +251,17 @@ static stencil_status check_finite(void *context, const stencil_box *slab, const
 /* Boxes come in any order: where one has such a value, the first one of all is looked for. */
 static stencil_status read_finite(void *context, stencil_array array, const stencil_box *box,
                                   const stencil_cells *to) {
-    static const int64_t none[3] = {0, 0, 0};
     const stencil_input *input = context;
     const stencil_reader all = {read_box, context};
     const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
     const stencil_box whole = array == STENCIL_ARRAY_U
                                   ? stencil_mesh_array(&mesh)
                                   : (stencil_box){.n = {mesh.n[0], mesh.n[1], mesh.n[2]}};
+    const stencil_slabs slabs = {.from = &all, .mesh = &mesh, .array = array};
     int64_t found[3];
     TRY(read_box(context, array, box, to));
     return stencil_cells_find_nonfinite(to, box->n, found)
-               ? stencil_slabs_visit(&all, &mesh, array, &whole, none, check_finite, context)
+               ? stencil_slabs_visit(&slabs, &whole, check_finite, context)
                : STENCIL_OK;
 }
 

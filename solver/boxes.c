@@ -40,30 +40,32 @@ stencil_status stencil_boxes_fill(const stencil_reader *reader, const stencil_me
 }
 
 /* Cells of a slab at most: of so many rows of a box as fit. */
-static int64_t slab_cells(const stencil_mesh *mesh, const stencil_box *box) {
-    const int64_t cells = STENCIL_SLAB_BYTES / (int64_t)stencil_precision_bytes(mesh->precision);
+static int64_t slab_cells(const stencil_box *box, int64_t cell_bytes) {
+    const int64_t cells = STENCIL_SLAB_BYTES / cell_bytes;
     return cells > box->n[STENCIL_X] ? cells : box->n[STENCIL_X];
 }
 
 int64_t stencil_slab_bytes(const stencil_mesh *mesh) {
+    const int64_t cell_bytes = (int64_t)stencil_precision_bytes(mesh->precision);
     const stencil_box array = stencil_mesh_array(mesh),
-                      slab = stencil_slab_first(&array, slab_cells(mesh, &array));
-    return stencil_box_cells(&slab) * (int64_t)stencil_precision_bytes(mesh->precision);
+                      slab = stencil_slab_first(&array, slab_cells(&array, cell_bytes));
+    return stencil_box_cells(&slab) * cell_bytes;
 }
 
-stencil_status stencil_slabs_visit(const stencil_reader *reader, const stencil_mesh *mesh,
-                                   stencil_array array, const stencil_box *box, const int64_t around[3],
+stencil_status stencil_slabs_visit(const stencil_slabs *slabs, const stencil_box *box,
                                    stencil_slab_visitor *visit, void *context) {
-    const int64_t cells_max = slab_cells(mesh, box);
-    stencil_box slab = stencil_slab_first(box, cells_max), all = stencil_box_grow(&slab, around);
+    const stencil_precision precision = slabs->mesh->precision;
+    const int64_t cell_bytes =
+                      slabs->cell_bytes > 0 ? slabs->cell_bytes : (int64_t)stencil_precision_bytes(precision),
+                  cells_max = slab_cells(box, cell_bytes);
+    stencil_box slab = stencil_slab_first(box, cells_max), all = stencil_box_grow(&slab, slabs->around);
     stencil_status status = STENCIL_OK;
     void *memory = NULL;
-    TRY(stencil_memory_alloc(
-        &memory, stencil_box_cells(&all) * (int64_t)stencil_precision_bytes(mesh->precision), "a slab"));
+    TRY(stencil_memory_alloc(&memory, stencil_box_cells(&all) * cell_bytes, "a slab of cells"));
     do {
-        all = stencil_box_grow(&slab, around);
-        const stencil_cells cells = stencil_cells_dense(mesh->precision, memory, &all);
-        status = stencil_boxes_fill(reader, mesh, array, &all, &cells);
+        all = stencil_box_grow(&slab, slabs->around);
+        const stencil_cells cells = stencil_cells_dense(precision, memory, &all);
+        status = stencil_boxes_fill(slabs->from, slabs->mesh, slabs->array, &all, &cells);
         if (status == STENCIL_OK)
             status = visit(context, &slab, &cells);
     } while (status == STENCIL_OK && stencil_slab_next(&slab, box, cells_max));

@@ -26,12 +26,20 @@ typedef struct stencil_reader {
 stencil_status stencil_boxes_fill(const stencil_reader *reader, const stencil_mesh *mesh, stencil_array array,
                                   const stencil_box *box, const stencil_cells *to);
 
-/* Reads a box of an array slab by slab, in array order and in whole rows, and calls visit for each, whose
- * cells have around[axis] more on each side. NO_MEMORY. */
+/* How boxes are gone over slab by slab. */
+typedef struct stencil_slabs {
+    const stencil_reader *from;
+    const stencil_mesh *mesh;
+    stencil_array array;
+    int64_t around[3];  /* cells more on each side of a slab */
+    int64_t cell_bytes; /* that the reader gives; 0: as the mesh says */
+} stencil_slabs;
+
+/* Reads a box in array order, a slab of whole rows after the other, and calls visit for each. NO_MEMORY; what
+ * the reader or visit fail with. */
 typedef stencil_status stencil_slab_visitor(void *context, const stencil_box *slab,
                                             const stencil_cells *cells);
-stencil_status stencil_slabs_visit(const stencil_reader *reader, const stencil_mesh *mesh,
-                                   stencil_array array, const stencil_box *box, const int64_t around[3],
+stencil_status stencil_slabs_visit(const stencil_slabs *slabs, const stencil_box *box,
                                    stencil_slab_visitor *visit, void *context);
 
 /* Bytes of a slab of the cells of /u. */

@@ -99,10 +99,10 @@ static stencil_status allocate(stencil_gpu_run *gpu) {
     return STENCIL_OK;
 }
 
-/* Moves a box of a part to or from the host (up: `from` is not NULL), slab by slab, each as long as fits into
- * the staging memory with the gaps between its rows, so that it is copied in one piece. */
-static stencil_status move(const stencil_gpu_team *team, int part, int buffer, const stencil_box *box,
-                           const stencil_reader *from, const stencil_cells *to) {
+/* Slab by slab, each as long as fits into the staging memory with the gaps between its rows, so that it is
+ * copied in one piece. */
+stencil_status stencil_gpu_move(const stencil_gpu_team *team, int part, int buffer, const stencil_box *box,
+                                const stencil_reader *from, const stencil_cells *to) {
     const stencil_buffers *b = &team->buffers;
     const stencil_layout *l = &b->layout;
     const stencil_array array = buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B : STENCIL_ARRAY_U;
@@ -133,11 +133,6 @@ static stencil_status move(const stencil_gpu_team *team, int part, int buffer, c
     return STENCIL_OK;
 }
 
-stencil_status stencil_gpu_read(const stencil_gpu_team *team, int part, int buffer, const stencil_box *box,
-                                const stencil_cells *to) {
-    return move(team, part, buffer, box, NULL, to);
-}
-
 /* Both buffers get everything, so that rims and padding of both are right from the start. What lies between
  * rows is zero, on the way, too, where gaps are at the same places of all slabs. */
 stencil_status stencil_gpu_load(const stencil_gpu_team *team, int part, stencil_array array,
@@ -149,7 +144,7 @@ stencil_status stencil_gpu_load(const stencil_gpu_team *team, int part, stencil_
     TRY(stencil_gpu_take(&team->part[part]));
     TRY_CUDA(cudaMemset(at[buffer], 0, bytes));
     memset(team->staging, 0, (size_t)team->staging_bytes);
-    TRY(move(team, part, buffer, &box, from, NULL));
+    TRY(stencil_gpu_move(team, part, buffer, &box, from, NULL));
     if (array == STENCIL_ARRAY_U)
         TRY_CUDA(cudaMemcpy(at[stencil_buffer_of(array, 1)], at[buffer], bytes, cudaMemcpyDeviceToDevice));
     TRY_CUDA(cudaDeviceSynchronize()); /* streams of kernels do not wait for it */

@@ -70,11 +70,13 @@ struct stencil_gpu_team {
 /* Takes the devices, loads the kernels, allocates. */
 stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *plan,
                                   const stencil_problem *problem);
-/* Reads a part's cells; and brings some of a buffer to the host while nothing runs on the device. */
+/* Gives a part its cells. */
 stencil_status stencil_gpu_load(const stencil_gpu_team *team, int part, stencil_array array,
                                 const stencil_reader *from);
-stencil_status stencil_gpu_read(const stencil_gpu_team *team, int part, int buffer, const stencil_box *box,
-                                const stencil_cells *to);
+/* Moves a box of a part's buffer while nothing runs on the device: there from a reader, or, where that is
+ * NULL, back `to` the host. */
+stencil_status stencil_gpu_move(const stencil_gpu_team *team, int part, int buffer, const stencil_box *box,
+                                const stencil_reader *from, const stencil_cells *to);
 void stencil_gpu_destroy(stencil_gpu_team *team);
 
 /* The barrier of all parts, and streams that let the kernels of parts that share a GPU run side by side; part

@@ -232,12 +232,11 @@ static stencil_status judge_end(stencil_run *r) {
         report->bound = stencil_error_bound_of(r->problem, &values);
     }
     if (report->reason == STENCIL_REASON_STAGNATED) {
-        const stencil_mesh *mesh = &r->plan->cut.mesh;
-        const stencil_box array = stencil_mesh_array(mesh);
+        const stencil_slabs slabs = {.from = &cells, .mesh = &r->plan->cut.mesh, .array = STENCIL_ARRAY_U};
+        const stencil_box array = stencil_mesh_array(slabs.mesh);
         const double last = report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
         double largest = 0;
-        TRY(stencil_slabs_visit(&cells, mesh, STENCIL_ARRAY_U, &array, (const int64_t[]){0, 0, 0},
-                                take_largest, &largest));
+        TRY(stencil_slabs_visit(&slabs, &array, take_largest, &largest));
         report->stagnation = stencil_stagnation_of(r->problem, defect, largest, last, report->residual_first);
     }
     report->reached = report->reason == STENCIL_REASON_STEPS ||
@@ -365,7 +364,7 @@ static stencil_status read_part(const stencil_run *r, int part, int buffer, cons
                                 const stencil_cells *to) {
 #ifdef STENCIL_HAVE_CUDA
     if (r->team != NULL)
-        return stencil_gpu_read(r->team, part, buffer, box, to);
+        return stencil_gpu_move(r->team, part, buffer, box, NULL, to);
 #endif
     const stencil_cells all = stencil_buffer_cells(&r->cpu->buffers, part, buffer),
                         from = stencil_cells_from(&all, box->first),

@@ -175,12 +175,13 @@ static stencil_status add_slab(void *context, const stencil_box *slab, const ste
 }
 
 static stencil_status sum_up(cells *c, sums *all) {
+    const int64_t *n = c->problem->n, *radius = c->problem->radius;
     const stencil_mesh mesh = stencil_problem_mesh(c->problem, 1);
-    const stencil_box whole = {.n = {mesh.n[0], mesh.n[1], mesh.n[2]}};
+    const stencil_box whole = {.n = {n[0], n[1], n[2]}};
+    const stencil_slabs slabs = {c->from, &mesh, STENCIL_ARRAY_U, {radius[0], radius[1], radius[2]}, 0};
     c->share = calloc(SHARES, sizeof *c->share);
     CHECK(c->share != NULL, NO_MEMORY, "no memory for the error bound");
-    const stencil_status status =
-        stencil_slabs_visit(c->from, &mesh, STENCIL_ARRAY_U, &whole, c->problem->radius, add_slab, c);
+    const stencil_status status = stencil_slabs_visit(&slabs, &whole, add_slab, c);
     *all = (sums){0};
     for (int64_t k = 0; k < SHARES; k++)
         add_sums(all, &c->share[k]);
