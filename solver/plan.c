@@ -219,11 +219,11 @@ static stencil_status check_host_memory(stencil_plan *plan) {
     return STENCIL_OK;
 }
 
-/* What the parts hold in host memory, and a slab of cells on its way from or to a file. */
+/* What the parts hold in host memory, and a slab of each array of the problem on its way to or from them. */
 static int64_t host_bytes(const stencil_plan *plan, const stencil_problem *problem) {
     const int64_t parts = plan->backend == STENCIL_BACKEND_CPU ? stencil_cpu_bytes(problem, &plan->cut)
                                                                : stencil_gpu_host_bytes(problem, &plan->cut);
-    return parts + stencil_slab_bytes(&plan->cut.mesh);
+    return parts + (stencil_problem_arrays(problem) - 1) * stencil_slab_bytes(&plan->cut.mesh);
 }
 
 /* Whether the kernels can count the tiles of all parts, and the cells of the largest one (n). */
