@@ -4,8 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { WORD_MAX = 64 };
-
 static int smaller(int a, int b) {
     return a < b ? a : b;
 }
@@ -16,10 +14,10 @@ static bool same_letter(char a, char b) {
 }
 
 int stencil_edit_distance(const char *a, const char *b) {
-    int distance[WORD_MAX + 1][WORD_MAX + 1];
+    int distance[STENCIL_WORD_MAX + 1][STENCIL_WORD_MAX + 1];
     const int m = (int)strlen(a), n = (int)strlen(b);
-    if (m > WORD_MAX || n > WORD_MAX)
-        return WORD_MAX;
+    if (m > STENCIL_WORD_MAX || n > STENCIL_WORD_MAX)
+        return STENCIL_WORD_MAX;
     for (int i = 0; i <= m; i++)
         distance[i][0] = i;
     for (int j = 0; j <= n; j++)
@@ -28,7 +26,7 @@ int stencil_edit_distance(const char *a, const char *b) {
         for (int j = 1; j <= n; j++) {
             int least = smaller(distance[i - 1][j], distance[i][j - 1]) + 1;
             least = smaller(least, distance[i - 1][j - 1] + !same_letter(a[i - 1], b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]))
                 least = smaller(least, distance[i - 2][j - 2] + 1);
             distance[i][j] = least;
         }

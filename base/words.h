@@ -2,8 +2,11 @@
 #ifndef STENCIL_BASE_WORDS_H
 #define STENCIL_BASE_WORDS_H
 
+enum { STENCIL_WORD_MAX = 64 };
+
 /* How many letters have to be inserted, left out, replaced or swapped with their neighbour ("optimal string
- * alignment") to make one short word of another, whatever their case; 64 for words longer than that. */
+ * alignment") to make one short word of another, whatever their case; STENCIL_WORD_MAX for words
+ * longer than that. */
 int stencil_edit_distance(const char *a, const char *b);
 
 #endif

@@ -108,7 +108,8 @@ static stencil_status read_head(stencil_input *input, stencil_spec *spec) {
     CHECK(spec->rank != 0, BAD_DATA, "'%s' has no dataset /u: give the initial values as /u", input->path);
     TRY(inspect_source(input, "b", STENCIL_SOURCE_B, spec));
     TRY(inspect_source(input, "f", STENCIL_SOURCE_F, spec));
-    return stencil_spec_read(input->file, input->path, spec);
+    TRY(stencil_spec_read_attributes(input->file, input->path, spec));
+    return stencil_spec_read_points(input->file, input->path, spec);
 }
 
 stencil_status stencil_input_open(stencil_input **input, const char *path, stencil_spec *spec) {

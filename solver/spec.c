@@ -3,20 +3,26 @@
 #include <math.h>
 #include <string.h>
 
-const char *const stencil_kind_names[STENCIL_KIND_COUNT] = {
+const char *const stencil_shape_names[STENCIL_SHAPE_COUNT + 1] = {
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text) #name,
+#include "kernels/stencils.def"
+#undef STENCIL_SHAPE
+};
+
+const char *const stencil_kind_names[STENCIL_KIND_COUNT + 1] = {
     [STENCIL_KIND_NONE] = "",
     [STENCIL_KIND_LAPLACE] = "laplace",
     [STENCIL_KIND_POISSON] = "poisson",
     [STENCIL_KIND_HEAT] = "heat",
 };
 
-const char *const stencil_boundary_names[STENCIL_BOUNDARY_COUNT] = {
+const char *const stencil_boundary_names[STENCIL_BOUNDARY_COUNT + 1] = {
     [STENCIL_FIXED] = "fixed",
     [STENCIL_PERIODIC] = "periodic",
     [STENCIL_MIRROR] = "mirror",
 };
 
-const char *const stencil_norm_names[STENCIL_NORM_COUNT] = {
+const char *const stencil_norm_names[STENCIL_NORM_COUNT + 1] = {
     [STENCIL_NORM_L2] = "l2",
     [STENCIL_NORM_MAX] = "max",
 };
@@ -38,8 +44,8 @@ void stencil_spec_init(stencil_spec *spec) {
     };
 }
 
-int stencil_name_find(const char *name, const char *const *names, int count) {
-    for (int i = 0; i < count; i++)
+int stencil_name_find(const char *name, const char *const *names) {
+    for (int i = 0; names[i] != NULL; i++)
         if (strcmp(names[i], name) == 0)
             return i;
     return -1;
