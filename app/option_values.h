@@ -4,6 +4,9 @@
 
 #include "app/options.h"
 
+/* The index-th name that an option accepts, NULL behind the last one. */
+const char *option_choice(const option *option, int index);
+
 /* Sets *target to "not given" for the option's type. */
 void option_clear(const option *option, void *target);
 

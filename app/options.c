@@ -7,40 +7,10 @@
 #include "base/words.h"
 #include "app/output.h"
 
-enum { COLUMNS = 80, HELP_COLUMN = 28, WORD_MAX = 64 };
+enum { COLUMNS = 80, HELP_COLUMN = 28 };
 
 static void *target_of(void *values, const option_group *group, const option *option) {
     return (char *)values + group->base + option->offset;
-}
-
-const char *options_nearest(const char *word, const char *(*candidate)(const void *context, int index),
-                            const void *context) {
-    const char *nearest = NULL, *name;
-    const size_t length = strlen(word);
-    /* A third of the word may be wrong; more than that is another word. */
-    int least = length < 4 ? 2 : (int)length / 3 + 2;
-    for (int i = 0; (name = candidate(context, i)) != NULL; i++) {
-        int distance = stencil_edit_distance(word, name);
-        if (length >= 2 && strncmp(name, word, length) == 0)
-            distance = 1;
-        if (distance < least) {
-            least = distance;
-            nearest = name;
-        }
-    }
-    return nearest;
-}
-
-/* The index-th name of an option of all groups, old names included, then those of every command. */
-static const char *option_name_of(const void *context, int index) {
-    const command *command = context;
-    for (const option_group *group = command->groups; group->title != NULL; group++)
-        for (const option *option = group->options; option->name != NULL; option++)
-            if (index-- == 0)
-                return option->name;
-            else if (option->old_name != NULL && index-- == 0)
-                return option->old_name;
-    return index == 0 ? "help" : index == 1 ? "version" : NULL;
 }
 
 static bool is_called(const char *option, const char *name, size_t length) {
@@ -61,11 +31,19 @@ static const option *find_option(const command *command, const char *name, size_
 }
 
 static stencil_status unknown_option(const command *command, const char *name, size_t length) {
-    char word[WORD_MAX];
+    char word[STENCIL_WORD_MAX];
+    stencil_nearest nearest = {word, NULL, 0};
     snprintf(word, sizeof word, "%.*s", (int)length, name);
-    const char *nearest = options_nearest(word, option_name_of, command);
-    CHECK(nearest == NULL, USAGE, "unknown option '--%s', did you mean '--%s'? See 'stencil help %s'", word,
-          nearest, command->name);
+    for (const option_group *group = command->groups; group->title != NULL; group++)
+        for (const option *option = group->options; option->name != NULL; option++) {
+            stencil_nearest_offer(&nearest, option->name);
+            if (option->old_name != NULL)
+                stencil_nearest_offer(&nearest, option->old_name);
+        }
+    stencil_nearest_offer(&nearest, "help");
+    stencil_nearest_offer(&nearest, "version");
+    CHECK(nearest.name == NULL, USAGE, "unknown option '--%s', did you mean '--%s'? See 'stencil help %s'",
+          word, nearest.name, command->name);
     FAIL(USAGE, "unknown option '--%s': 'stencil help %s' lists the options", word, command->name);
 }
 
@@ -218,14 +196,11 @@ void options_print_wrapped(FILE *out, const char *text, int column, int indent) 
 
 static void print_option(FILE *out, const option *option) {
     char text[1024];
-    int used = snprintf(text, sizeof text, "%s", option->help);
-    if (option->choice != NULL) {
-        for (int i = 0; option->choice(i) != NULL; i++)
-            used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", i == 0 ? ": " : ", ",
-                             option->choice(i));
-    }
+    snprintf(text, sizeof text, "%s", option->help);
+    for (int i = 0; option_choice(option, i) != NULL; i++)
+        stencil_text_add(text, sizeof text, "%s%s", i == 0 ? ": " : ", ", option_choice(option, i));
     if (option->preset != NULL)
-        snprintf(text + used, sizeof text - (size_t)used, " [%s]", option->preset);
+        stencil_text_add(text, sizeof text, " [%s]", option->preset);
     const char short_form[] = {'-', option->letter, ',', '\0'};
     int column =
         fprintf(out, "  %3s --%s%s%s", option->letter != 0 ? short_form : "", option->name,

@@ -18,7 +18,7 @@ typedef enum option_type {
                       "none" is INFINITY */
     OPTION_CHOICE, /* int (-1): index among the choices */
     OPTION_CHOICES, /* option_list (count 0): comma-separated choices, at most `maximum` */
-    OPTION_REALS,   /* option_reals (count 0): comma-separated, at most `maximum`, each as for OPTION_REAL */
+    OPTION_REALS,   /* option_list (count 0): comma-separated, at most `maximum`, each as for OPTION_REAL */
     OPTION_SIZE,    /* option_list (count 0): NXxNY or NXxNYxNZ, kept in that order */
     OPTION_DEVICES, /* option_devices (count 0): N for N devices, a list "0,2" or "2," for those */
     OPTION_TYPE_COUNT
@@ -26,13 +26,11 @@ typedef enum option_type {
 
 typedef struct option_list {
     int count;
-    int64_t value[OPTION_LIST_MAX];
+    union {
+        int64_t value[OPTION_LIST_MAX];
+        double real[OPTION_LIST_MAX]; /* of OPTION_REALS */
+    };
 } option_list;
-
-typedef struct option_reals {
-    int count;
-    double value[OPTION_LIST_MAX];
-} option_reals;
 
 typedef struct option_devices {
     int count;
@@ -53,7 +51,8 @@ typedef struct option {
     int64_t minimum, maximum; /* OPTION_REAL: only `maximum`, 0: none */
     bool positive;            /* OPTION_REAL(S): 0 is not allowed */
     bool none;                /* OPTION_REAL: the word "none" is allowed */
-    const char *(*choice)(int index); /* names that OPTION_CHOICE(S) accepts, NULL behind the last one */
+    const char *const *names; /* that OPTION_CHOICE(S) accepts, NULL behind the last one; or: */
+    const char *(*choice)(int index); /* the index-th of them */
 } option;
 
 typedef struct option_group {
@@ -104,10 +103,5 @@ void options_print_help(FILE *out, const command *command);
 /* Prints text wrapped at 80 columns; the first line starts at `column`, the following ones are indented to
  * `indent`. Ends with a line feed. */
 void options_print_wrapped(FILE *out, const char *text, int column, int indent);
-
-/* The candidate nearest to `word` (small edit distance, or `word` starts it), or NULL. candidate(i) is NULL
- * behind the last one. */
-const char *options_nearest(const char *word, const char *(*candidate)(const void *context, int index),
-                            const void *context);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "app/options.h"
 #include "app/text.h"
+#include "base/words.h"
 
 enum { LABEL_COLUMNS = 12, TEXT_CHARS = 4608 };
 
@@ -24,33 +25,26 @@ static const char *boundary_text(const stencil_problem *problem, char *text, siz
     bool same = true;
     for (int axis = first; axis < STENCIL_AXES; axis++)
         same = same && problem->boundary[axis] == problem->boundary[first];
-    size_t used = 0;
-    for (int axis = STENCIL_AXES - 1; axis >= first && used < size; axis--) {
-        const char *name = stencil_boundary_names[problem->boundary[axis]];
-        if (same) {
-            snprintf(text, size, "%s", name);
-            break;
-        }
-        used +=
-            (size_t)snprintf(text + used, size - used, "%s%s in %c", used > 0 ? ", " : "", name, "zyx"[axis]);
-    }
+    snprintf(text, size, "%s", same ? stencil_boundary_names[problem->boundary[first]] : "");
+    for (int axis = STENCIL_X; axis >= first && !same; axis--)
+        stencil_text_add(text, size, "%s%s in %c", axis < STENCIL_X ? ", " : "",
+                         stencil_boundary_names[problem->boundary[axis]], "zyx"[axis]);
     return text;
 }
 
 static const char *device_text(const run_record *run, char *text, size_t size) {
     const stencil_plan *plan = run->plan;
     if (plan->backend == STENCIL_BACKEND_GPU) {
-        size_t at = (size_t)snprintf(text, size, "%s (device%s ", run->machine->gpu[plan->part[0].gpu].name,
-                                     stencil_plural(plan->cut.parts));
-        for (int p = 0; p < plan->cut.parts && at < size; p++)
-            at += (size_t)snprintf(text + at, size - at, "%s%d", p > 0 ? "," : "", plan->part[p].gpu);
-        if (at < size)
-            snprintf(text + at, size - at, ")");
+        snprintf(text, size, "%s (device%s ", run->machine->gpu[plan->part[0].gpu].name,
+                 stencil_plural(plan->cut.parts));
+        for (int p = 0; p < plan->cut.parts; p++)
+            stencil_text_add(text, size, "%s%d", p > 0 ? "," : "", plan->part[p].gpu);
+        stencil_text_add(text, size, ")");
     } else
-        snprintf(text, size, "%d thread%s, %s", run->plan->threads, stencil_plural(run->plan->threads),
+        snprintf(text, size, "%d thread%s, %s", plan->threads, stencil_plural(plan->threads),
                  run->machine->cpu_isa);
     if (plan->cut.parts > 1)
-        snprintf(text + strlen(text), size - strlen(text), ", %d parts", plan->cut.parts);
+        stencil_text_add(text, size, ", %d parts", plan->cut.parts);
     return text;
 }
 
@@ -59,11 +53,11 @@ void report_print_head(FILE *out, const run_record *run) {
     const stencil_plan *plan = run->plan;
     char extent[96], boundary[96], count[TEXT_SIZE], device[192], name[TEXT_NAME_SIZE];
     report_print_entry(out, "Input", "%s", text_escape(run->input, name, sizeof name));
-    report_print_entry(
-        out, "Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
-        problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
-        text_extent(problem->extent + STENCIL_AXES - problem->rank, problem->rank, extent, sizeof extent),
-        stencil_precision_name(problem->precision));
+    report_print_entry(out, "Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
+                       problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
+                       text_extent(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x ",
+                                   extent, sizeof extent),
+                       stencil_precision_name(problem->precision));
     report_print_entry(out, "Boundary", "%s", boundary_text(problem, boundary, sizeof boundary));
     report_print_entry(out, "Cells", "%s updated in each step",
                        text_count(stencil_problem_updated_cells(problem), count));
@@ -142,7 +136,6 @@ void report_print_result(FILE *out, const run_record *run) {
 
 /* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
 static void print_parts(FILE *out, const run_record *run) {
-    static const char *const names[STENCIL_AXES] = {"z", "y", "x"};
     const stencil_plan *plan = run->plan;
     const int rank = run->problem->rank, first = STENCIL_AXES - rank;
     for (int p = 0; p < plan->cut.parts; p++) {
@@ -152,11 +145,11 @@ static void print_parts(FILE *out, const run_record *run) {
             snprintf(title, sizeof title, "Partition");
         if (plan->backend == STENCIL_BACKEND_GPU)
             snprintf(where, sizeof where, " on GPU %d", part->gpu);
-        for (int axis = STENCIL_X, at = 0; axis >= first && plan->cut.parts > 1; axis--)
-            at += snprintf(begin + at, sizeof begin - (size_t)at, "%s %s %" PRId64,
-                           axis < STENCIL_X ? "," : " from", names[axis], part->box.first[axis]);
+        for (int axis = STENCIL_X; axis >= first && plan->cut.parts > 1; axis--)
+            stencil_text_add(begin, sizeof begin, "%s %c %" PRId64, axis < STENCIL_X ? "," : " from",
+                             "zyx"[axis], part -> box.first[axis]);
         report_print_entry(out, title, "%d of %d%s: %s updated cell%s%s", p + 1, plan->cut.parts, where,
-                           text_extent(part->box.n + first, rank, extent, sizeof extent),
+                           text_extent(part->box.n + first, rank, " x ", extent, sizeof extent),
                            stencil_plural(stencil_box_cells(&part->box)), begin);
     }
     if (plan->cut.parts > 1)
@@ -176,7 +169,7 @@ static void print_launch(FILE *out, const run_record *run) {
     if (plan->backend == STENCIL_BACKEND_GPU) {
         const bool several = plan->cut.parts > 1;
         report_print_entry(out, "Tiles", "%s of %s cells%s", text_count(plan->part[0].tile_count, count),
-                           text_extent(plan->tile + first, run->problem->rank, text, sizeof text),
+                           text_extent(plan->tile + first, run->problem->rank, " x ", text, sizeof text),
                            several ? " in part 1" : "");
         report_print_entry(
             out, "Launch", "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread",

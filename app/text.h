@@ -18,8 +18,9 @@ const char *text_count(int64_t count, char text[TEXT_SIZE]);
 /* Four digits that count, or a whole number from 10 000 on (returned). */
 const char *text_number(double value, char text[TEXT_SIZE]);
 
-/* Array-order extents as they are written in --size, x first: "129 x 65" (returned). */
-const char *text_extent(const int64_t *extent, int rank, char *text, size_t size);
+/* Array-order extents as they are written in --size, x first, with `by` between them: "129 x 65" (returned).
+ */
+const char *text_extent(const int64_t *extent, int rank, const char *by, char *text, size_t size);
 
 /* A name as it can be printed on one line, control characters as \\n, \\t, \\x1b (returned); cut to `size`.
  */

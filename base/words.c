@@ -1,7 +1,9 @@
 #include "base/words.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 static int smaller(int a, int b) {
@@ -31,4 +33,25 @@ int stencil_edit_distance(const char *a, const char *b) {
             distance[i][j] = least;
         }
     return distance[m][n];
+}
+
+void stencil_nearest_offer(stencil_nearest *nearest, const char *candidate) {
+    const size_t length = strlen(nearest->word);
+    /* A third of the word may be wrong; more than that is another word. */
+    const int limit = length < 4 ? 2 : (int)length / 3 + 2;
+    const bool starts = length >= 2 && strncmp(candidate, nearest->word, length) == 0;
+    const int distance = starts ? 1 : stencil_edit_distance(nearest->word, candidate);
+    if (distance >= (nearest->name != NULL ? nearest->distance : limit))
+        return;
+    nearest->name = candidate;
+    nearest->distance = distance;
+}
+
+char *stencil_text_add(char *text, size_t size, const char *format, ...) {
+    const size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+    return text;
 }

@@ -14,18 +14,9 @@
 #define BLOCK_CELLS ((int64_t)4 << 20)
 #define PI          3.14159265358979323846
 
-const char *const stencil_initial_names[STENCIL_INITIAL_COUNT] = {
-    [STENCIL_INITIAL_ZERO] = "zero",
-    [STENCIL_INITIAL_RANDOM] = "random",
-    [STENCIL_INITIAL_HOT_EDGE] = "hot-edge",
-    [STENCIL_INITIAL_SINE] = "sine",
-};
+const char *const stencil_initial_names[] = {"zero", "random", "hot-edge", "sine", NULL};
 
-const char *const stencil_generate_source_names[STENCIL_GENERATE_SOURCE_COUNT] = {
-    [STENCIL_GENERATE_SOURCE_AUTO] = "auto",
-    [STENCIL_GENERATE_SOURCE_NONE] = "none",
-    [STENCIL_GENERATE_SOURCE_MANUFACTURED] = "manufactured",
-};
+const char *const stencil_generate_source_names[] = {"auto", "none", "manufactured", NULL};
 
 /* A file while it is being generated. */
 typedef struct generator {

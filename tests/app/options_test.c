@@ -13,8 +13,7 @@
 #include "app/options.h"
 
 typedef struct inner {
-    option_list axes;
-    option_reals spacing;
+    option_list axes, spacing;
 } inner;
 
 typedef struct values {
@@ -28,10 +27,7 @@ typedef struct values {
     inner inner;
 } values;
 
-static const char *norm_choice(int index) {
-    static const char *const names[] = {"l2", "max", NULL};
-    return names[index];
-}
+static const char *const norm_names[] = {"l2", "max", NULL};
 
 static const char *axis_choice(int index) {
     static const char *const names[] = {"fixed", "periodic", "mirror", NULL};
@@ -47,7 +43,7 @@ static const option outer_table[] = {
     {"omega", 0, OPTION_REAL, offsetof(values, omega), "W", .help = "damping", .preset = "1",
      .positive = true},
     {"norm", 0, OPTION_CHOICE, offsetof(values, norm), "NAME", .help = "norm", .preset = "max",
-     .choice = norm_choice},
+     .names = norm_names},
     {"size", 0, OPTION_SIZE, offsetof(values, size), "NXxNY[xNZ]", .help = "cells"},
     {"gpus", 0, OPTION_DEVICES, offsetof(values, gpus), "N|LIST", .help = "devices", .maximum = 4},
     {NULL},
@@ -192,7 +188,7 @@ static void values_of_each_type(void **state) {
     assert_int_equal(v.inner.axes.value[0], 2);
     assert_int_equal(v.inner.axes.value[1], 0);
     assert_int_equal(v.inner.spacing.count, 3);
-    assert_true(v.inner.spacing.value[2] == 0.2);
+    assert_true(v.inner.spacing.real[2] == 0.2);
     parse_ok("a --boundary mirror,fixed --boundary periodic", &v, &call);
     assert_int_equal(v.inner.axes.count, 1);
 }
