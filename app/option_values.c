@@ -1,4 +1,4 @@
-#include "app/option_values.h"
+#include "app/options.h"
 
 #include <errno.h>
 #include <inttypes.h>

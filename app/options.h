@@ -104,4 +104,10 @@ void options_print_help(FILE *out, const command *command);
  * `indent`. Ends with a line feed. */
 void options_print_wrapped(FILE *out, const char *text, int column, int indent);
 
+/* option_values.c, for one option: the index-th name that it accepts, NULL behind the last one; "not given"
+ * into *target; `text` into *target, USAGE with the option, the text and what is accepted. */
+const char *option_choice(const option *option, int index);
+void option_clear(const option *option, void *target);
+stencil_status option_read(const option *option, const char *text, void *target);
+
 #endif
