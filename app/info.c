@@ -4,6 +4,7 @@
 #include "app/commands.h"
 #include "app/json.h"
 #include "app/machine_file.h"
+#include "app/text.h"
 #include "solver/run.h"
 #include "solver/machine/topology.h"
 
@@ -27,11 +28,9 @@ static void print_gpus(FILE *out, const stencil_machine *machine) {
         fprintf(out, "GPUs        none: %s\n", machine->no_gpu_reason);
     for (int i = 0; i < machine->gpu_count; i++) {
         const stencil_gpu *gpu = &machine->gpu[i];
-        char memory[32], cache[32];
         fprintf(out, "GPU %-7d %s\n", i, gpu->name);
-        fprintf(out, "            %s, %s L2 cache, compute capability %d.%d\n",
-                stencil_bytes_text(gpu->memory_bytes, memory), stencil_bytes_text(gpu->l2_bytes, cache),
-                gpu->capability / 10, gpu->capability % 10);
+        fprintf(out, "            %s, %s L2 cache, compute capability %d.%d\n", TEXT_BYTES(gpu->memory_bytes),
+                TEXT_BYTES(gpu->l2_bytes), gpu->capability / 10, gpu->capability % 10);
         fprintf(out, "            %d SM%s at %.2f GHz%s\n", gpu->sm_count, stencil_plural(gpu->sm_count),
                 1e-6 * gpu->clock_khz, gpu->cooperative ? "" : ", no cooperative launch");
         char processors[64];
@@ -75,13 +74,12 @@ static void print_strategies(FILE *out, const stencil_machine *machine) {
 }
 
 static void print_info(FILE *out, const stencil_machine *machine) {
-    char cache[32];
     fprintf(out, "stencil %s\n\n", STENCIL_VERSION);
     fprintf(out, "CPU         %d thread%s, %s kernels", machine->cpu_threads,
             stencil_plural(machine->cpu_threads), machine->cpu_isa);
     if (machine->cpu_cache_bytes > 0)
-        fprintf(out, ", %s last-level cache", stencil_bytes_text(machine->cpu_cache_bytes, cache));
-    fprintf(out, "\nMemory      %s available\n", stencil_bytes_text(machine->host_available_bytes, cache));
+        fprintf(out, ", %s last-level cache", TEXT_BYTES(machine->cpu_cache_bytes));
+    fprintf(out, "\nMemory      %s available\n", TEXT_BYTES(machine->host_available_bytes));
     if (machine->driver_version > 0)
         fprintf(out, "CUDA        driver %d.%d, runtime %d.%d\n", machine->driver_version / 1000,
                 machine->driver_version % 1000 / 10, machine->runtime_version / 1000,

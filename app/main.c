@@ -169,12 +169,6 @@ static stencil_status dispatch(int argc, char **argv, int *exit_code) {
     return status;
 }
 
-/* One line, whatever stands in the file names that it quotes. */
-static void print_error(void) {
-    char line[TEXT_NAME_SIZE];
-    fprintf(stderr, "stencil: %s\n", text_escape(stencil_error_last()->message, line, sizeof line));
-}
-
 /* HDF5's own start writes through null pointers where there is no memory for it. */
 static stencil_status start_hdf5(void) {
     CHECK(stencil_memory_address_space_left_bytes() > 0, NO_MEMORY,
@@ -193,7 +187,8 @@ int main(int argc, char **argv) {
     if (status == STENCIL_OK)
         status = output_check();
     if (status != STENCIL_OK) {
-        print_error();
+        /* One line, whatever stands in the file names that it quotes. */
+        fprintf(stderr, "stencil: %s\n", TEXT_ESCAPE(stencil_error_last()->message));
         exit_code = stencil_status_exit_code(status);
     }
     return status == STENCIL_INTERRUPTED ? 128 + signals_caught : exit_code;

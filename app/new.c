@@ -74,8 +74,7 @@ static stencil_status check_size(const stencil_spec *spec) {
         &stencil_shapes[spec->rank == 2 ? STENCIL_SHAPE_j2d5pt : STENCIL_SHAPE_j3d7pt];
     if (spec->kind == STENCIL_KIND_NONE)
         shape = stencil_shape_find(spec->stencil);
-    char size[96];
-    text_extent(spec->extent, spec->rank, "x", size, sizeof size);
+    const char *size = TEXT_EXTENT(spec->extent, spec->rank, "x");
     CHECK(shape != NULL && shape->rank == spec->rank, USAGE,
           "--stencil %s and --size %s contradict each other: the first is for %dD fields, the second is %dD",
           spec->stencil, size, spec->rank == 2 ? 3 : 2, spec->rank);
@@ -133,11 +132,10 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
     if (options->quiet)
         return STENCIL_OK;
     const stencil_spec *spec = &generate.spec;
-    char extent[96], name[TEXT_NAME_SIZE];
-    printf("%s: %s, %s cells, %s, initial values %s\n", text_escape(path, name, sizeof name),
+    printf("%s: %s, %s cells, %s, initial values %s\n", TEXT_ESCAPE(path),
            spec->kind != STENCIL_KIND_NONE ? stencil_kind_names[spec->kind] : spec->stencil,
-           text_extent(spec->extent, spec->rank, " x ", extent, sizeof extent),
-           stencil_precision_name(spec->precision), stencil_initial_names[options->initial]);
+           TEXT_EXTENT(spec->extent, spec->rank, " x "), stencil_precision_name(spec->precision),
+           stencil_initial_names[options->initial]);
     return text_append(output_check(), path, "is complete");
 }
 

@@ -65,28 +65,14 @@ static herr_t copy_attribute(hid_t object, const char *name, const H5A_info_t *i
     return 0;
 }
 
-/* A soft or external link stays one: what it leads to may be large, or nowhere. */
-static herr_t copy_symbolic(hid_t group, const char *name, const H5L_info_t *info, hid_t to) {
-    char *value = malloc(info->u.val_size + 1);
-    const char *file = NULL, *object = NULL;
-    herr_t failed = value == NULL ? -1 : H5Lget_val(group, name, value, info->u.val_size, H5P_DEFAULT);
-    if (failed >= 0 && info->type == H5L_TYPE_SOFT)
-        failed = H5Lcreate_soft(value, to, name, H5P_DEFAULT, H5P_DEFAULT);
-    else if (failed >= 0)
-        failed = H5Lunpack_elink_val(value, info->u.val_size, NULL, &file, &object) < 0
-                     ? -1
-                     : H5Lcreate_external(file, object, to, name, H5P_DEFAULT, H5P_DEFAULT);
-    free(value);
-    return failed;
-}
-
 static herr_t copy_link(hid_t group, const char *name, const H5L_info_t *info, void *data) {
     const transfer *t = data;
     if (stencil_format_knows(STENCIL_NAME_OBJECT, name))
         return 0;
+    /* A soft or external link stays one: what it leads to may be large, or nowhere. */
     const herr_t failed = info->type == H5L_TYPE_HARD
                               ? H5Ocopy(group, name, t->to, name, H5P_DEFAULT, H5P_DEFAULT)
-                              : copy_symbolic(group, name, info, t->to);
+                              : H5Lcopy(group, name, t->to, name, H5P_DEFAULT, H5P_DEFAULT);
     if (failed < 0)
         note_lost(t, "/", name, "", stencil_h5_reason());
     return 0;
