@@ -20,7 +20,7 @@ typedef struct bench_options {
     problem_options problem;
     option_list size;
     int device;
-    option_devices gpus;
+    option_list gpus;
     int64_t threads, samples, iterations, repeats;
     double timeout, max_noise;
     const char *from, *child;
@@ -152,7 +152,7 @@ static stencil_status make_options(const bench_options *options, stencil_bench_o
     stencil_bench_options_init(bench);
     bench->backend = options->gpus.count > 0 ? STENCIL_BACKEND_GPU : (stencil_backend)options->device;
     for (int i = 0; i < options->gpus.count; i++)
-        bench->gpu[bench->gpu_count++] = options->gpus.id[i];
+        bench->gpu[bench->gpu_count++] = (int)options->gpus.value[i];
     bench->samples = options->samples > 0 ? options->samples : 0;
     bench->iterations = options->iterations > 0 ? options->iterations : 0;
     bench->repeats = options->repeats > 0 ? options->repeats : 0;

@@ -18,28 +18,27 @@ static const double relaxation_rtol[STENCIL_PRECISION_COUNT] = {
 typedef struct new_options {
     problem_options problem;
     option_list size;
-    int initial, source;
-    int64_t seed;
-    double amplitude;
-    bool force, quiet;
+    stencil_generate_options generate; /* as far as options say */
+    bool quiet;
 } new_options;
 
 #define AT(field) offsetof(new_options, field)
 static const option field_table[] = {
     {"size", 0, OPTION_SIZE, AT(size), "NXxNY[xNZ]",
      .help = "cells of /u, x first (x varies fastest); the rims of fixed axes count"},
-    {"initial", 0, OPTION_CHOICE, AT(initial), "NAME", .help = "initial values", .preset = "zero",
+    {"initial", 0, OPTION_CHOICE, AT(generate.initial), "NAME", .help = "initial values", .preset = "zero",
      .names = stencil_initial_names},
-    {"seed", 0, OPTION_INTEGER, AT(seed), "N", .help = "of the random initial values (Philox4x32-10)",
-     .preset = "0", .maximum = INT64_MAX},
-    {"amplitude", 0, OPTION_REAL, AT(amplitude), "A", .help = "factor of the initial values", .preset = "1"},
-    {"source", 0, OPTION_CHOICE, AT(source), "NAME",
+    {"seed", 0, OPTION_INTEGER, AT(generate.seed), "N",
+     .help = "of the random initial values (Philox4x32-10)", .preset = "0", .maximum = INT64_MAX},
+    {"amplitude", 0, OPTION_REAL, AT(generate.amplitude), "A", .help = "factor of the initial values",
+     .preset = "1"},
+    {"source", 0, OPTION_CHOICE, AT(generate.source), "NAME",
      .help = "right-hand side of poisson; manufactured: one whose solution is a product of sines or cosines",
      .preset = "auto", .names = stencil_generate_source_names},
     {NULL},
 };
 static const option file_table[] = {
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
+    {"force", 'f', OPTION_FLAG, AT(generate.force), NULL, .help = "replace an existing file"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing"},
     {NULL},
 };
@@ -94,10 +93,10 @@ static stencil_status check_size(const stencil_spec *spec) {
 /* Options that the initial values do not look at. */
 static stencil_status check_effect(const invocation *call) {
     const new_options *options = call->values;
-    const char *initial = stencil_initial_names[options->initial];
-    CHECK(options->initial == STENCIL_INITIAL_RANDOM || !options_given(call, "seed"), USAGE,
+    const char *initial = stencil_initial_names[options->generate.initial];
+    CHECK(options->generate.initial == STENCIL_INITIAL_RANDOM || !options_given(call, "seed"), USAGE,
           "--seed is for --initial random: it has no effect on %s", initial);
-    CHECK(options->initial != STENCIL_INITIAL_ZERO || !options_given(call, "amplitude"), USAGE,
+    CHECK(options->generate.initial != STENCIL_INITIAL_ZERO || !options_given(call, "amplitude"), USAGE,
           "--amplitude has no effect on --initial %s: leave it out, or give other initial values", initial);
     return STENCIL_OK;
 }
@@ -106,15 +105,9 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
     const new_options *options = call->values;
     const char *path = call->operand[0];
     (void)exit_code;
-    stencil_generate_options generate = {
-        .path = path,
-        .force = options->force,
-        .initial = (stencil_initial)options->initial,
-        .seed = (uint64_t)options->seed,
-        .amplitude = options->amplitude,
-        .source = (stencil_generate_source)options->source,
-        .interrupt = &signals_caught,
-    };
+    stencil_generate_options generate = options->generate;
+    generate.path = path;
+    generate.interrupt = &signals_caught;
     CHECK(strcmp(path, "-") != 0, USAGE,
           "'-': an HDF5 file does not go to standard output: give a file name, ./- for a file called -");
     TRY(make_spec(options, &generate.spec));
@@ -135,7 +128,7 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
     printf("%s: %s, %s cells, %s, initial values %s\n", TEXT_ESCAPE(path),
            spec->kind != STENCIL_KIND_NONE ? stencil_kind_names[spec->kind] : spec->stencil,
            TEXT_EXTENT(spec->extent, spec->rank, " x "), stencil_precision_name(spec->precision),
-           stencil_initial_names[options->initial]);
+           stencil_initial_names[options->generate.initial]);
     return text_append(output_check(), path, "is complete");
 }
 

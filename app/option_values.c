@@ -133,36 +133,29 @@ static stencil_status read_size(const option *option, const char *text, void *ta
     return STENCIL_OK;
 }
 
-static stencil_status read_device_list(const option *option, const char *text, option_devices *devices) {
-    devices->listed = true;
-    devices->count = 0;
-    for (const char *at = text; *at != '\0';) {
+static stencil_status read_devices(const option *option, const char *text, void *target) {
+    option_list *list = target;
+    int64_t count = 0;
+    list->count = 0;
+    if (strchr(text, ',') == NULL) {
+        CHECK(whole_number(text, strlen(text), &count) && count >= 1 && count <= option->maximum, USAGE,
+              "--%s: '%s' is neither a count from 1 to %" PRId64
+              " nor a list of device numbers such as 0,2 or 2,",
+              option->name, text, option->maximum);
+        for (; list->count < count; list->count++)
+            list->value[list->count] = list->count;
+        return STENCIL_OK;
+    }
+    for (const char *at = text; *at != '\0'; list->count++) {
         const size_t length = strcspn(at, ",");
-        int64_t id = -1;
-        CHECK(whole_number(at, length, &id) && id < 1024, USAGE,
+        CHECK(whole_number(at, length, &count) && count < 1024, USAGE,
               "--%s: '%s' is neither a count such as 2 nor a list of device numbers such as 0,2 or 2,",
               option->name, text);
-        CHECK(devices->count < option->maximum, USAGE, "--%s: '%s' has more than %" PRId64 " devices",
+        CHECK(list->count < option->maximum, USAGE, "--%s: '%s' has more than %" PRId64 " devices",
               option->name, text, option->maximum);
-        devices->id[devices->count++] = (int)id;
-        at += length;
-        at += *at == ',';
+        list->value[list->count] = count;
+        at += length + (at[length] == ',');
     }
-    return STENCIL_OK;
-}
-
-static stencil_status read_devices(const option *option, const char *text, void *target) {
-    option_devices *devices = target;
-    if (strchr(text, ',') != NULL)
-        return read_device_list(option, text, devices);
-    int64_t count = 0;
-    CHECK(whole_number(text, strlen(text), &count) && count >= 1 && count <= option->maximum, USAGE,
-          "--%s: '%s' is neither a count from 1 to %" PRId64
-          " nor a list of device numbers such as 0,2 or 2,",
-          option->name, text, option->maximum);
-    *devices = (option_devices){.count = (int)count};
-    for (int i = 0; i < devices->count; i++)
-        devices->id[i] = i;
     return STENCIL_OK;
 }
 
@@ -180,7 +173,7 @@ static const struct {
     [OPTION_CHOICES] = {read_list, sizeof(option_list), &(const option_list){0}},
     [OPTION_REALS] = {read_list, sizeof(option_list), &(const option_list){0}},
     [OPTION_SIZE] = {read_size, sizeof(option_list), &(const option_list){0}},
-    [OPTION_DEVICES] = {read_devices, sizeof(option_devices), &(const option_devices){0}},
+    [OPTION_DEVICES] = {read_devices, sizeof(option_list), &(const option_list){0}},
 };
 
 stencil_status option_read(const option *option, const char *text, void *target) {

@@ -20,7 +20,7 @@ typedef enum option_type {
     OPTION_CHOICES, /* option_list (count 0): comma-separated choices, at most `maximum` */
     OPTION_REALS,   /* option_list (count 0): comma-separated, at most `maximum`, each as for OPTION_REAL */
     OPTION_SIZE,    /* option_list (count 0): NXxNY or NXxNYxNZ, kept in that order */
-    OPTION_DEVICES, /* option_devices (count 0): N for N devices, a list "0,2" or "2," for those */
+    OPTION_DEVICES, /* option_list (count 0): N for N devices, a list "0,2" or "2," for those */
     OPTION_TYPE_COUNT
 } option_type;
 
@@ -31,12 +31,6 @@ typedef struct option_list {
         double real[OPTION_LIST_MAX]; /* of OPTION_REALS */
     };
 } option_list;
-
-typedef struct option_devices {
-    int count;
-    int id[OPTION_LIST_MAX];
-    bool listed; /* the numbers were given, not only how many */
-} option_devices;
 
 typedef struct option {
     const char *name; /* without dashes; NULL ends a table */

@@ -24,7 +24,7 @@ enum { NAME_SIZE = 4096 };
 typedef struct run_options {
     problem_options problem;
     int sync, sweep, device;
-    option_devices gpus;
+    option_list gpus;
     int64_t threads, parts;
     const char *cut;
     int halo;
@@ -237,7 +237,7 @@ static stencil_status make_plan(run_state *state) {
         options->inject_absent_part >= 0 ? 1 + (uint32_t)options->inject_absent_part : 0;
     TRY(read_cut(options->cut, state->problem.rank, run.cut));
     for (int i = 0; i < run.gpu_count; i++)
-        run.gpu[i] = options->gpus.id[i];
+        run.gpu[i] = (int)options->gpus.value[i];
     if (run.gpu_count > 0)
         run.backend = STENCIL_BACKEND_GPU;
     if (run.parts > 0)

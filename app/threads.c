@@ -69,12 +69,9 @@ static const char *asker(int64_t count, int64_t threads, char text[64]) {
     return text;
 }
 
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 stencil_status threads_start(int64_t count) {
-    const int64_t threads = count > 0 ? count : smaller(omp_get_max_threads(), omp_get_thread_limit());
+    const int64_t threads =
+        count > 0 ? count : stencil_smaller(omp_get_max_threads(), omp_get_thread_limit());
     char who[64];
     CHECK(threads <= THREADS_MAX, USAGE, "%s are too many: at most %d", asker(count, threads, who),
           THREADS_MAX);

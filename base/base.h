@@ -29,6 +29,10 @@ enum { STENCIL_Z, STENCIL_Y, STENCIL_X, STENCIL_AXES };
 /* a*b into *product; false when it does not fit into 63 bits. Both factors must not be negative. */
 bool stencil_multiply(int64_t a, int64_t b, int64_t *product);
 
+static inline int64_t stencil_smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
 /* Seconds of a monotonic clock. */
 double stencil_clock_s(void);
 

@@ -24,10 +24,6 @@ static int64_t kernel_number(const char *path, const char *key) {
     return number;
 }
 
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* Where control groups of a version can be mounted, and their files. */
 typedef struct group_files {
     int version;
@@ -53,7 +49,7 @@ static int64_t one_group_left(const char *folder, const group_files *files) {
     if (limit == INT64_MAX || used == INT64_MAX)
         return INT64_MAX;
     const int64_t reclaimable = group_number(folder, "memory.stat", files->reclaimable);
-    used -= reclaimable == INT64_MAX ? 0 : smaller(reclaimable, used);
+    used -= reclaimable == INT64_MAX ? 0 : stencil_smaller(reclaimable, used);
     return limit > used ? limit - used : 0;
 }
 
@@ -67,7 +63,7 @@ static int64_t groups_left(const char *mount, const char *group, const group_fil
     strcpy(folder + root, group);
     int64_t least = INT64_MAX;
     for (;;) {
-        least = smaller(least, one_group_left(folder, files));
+        least = stencil_smaller(least, one_group_left(folder, files));
         char *slash = strrchr(folder + root, '/');
         if (slash == NULL)
             return least;
@@ -94,7 +90,7 @@ int64_t stencil_memory_group_left_bytes(const char *membership, const char *moun
                                                                       : 0;
         for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
             if (versions[i].version == version)
-                least = smaller(least, groups_left(mount, group + 1, &versions[i]));
+                least = stencil_smaller(least, groups_left(mount, group + 1, &versions[i]));
     }
     fclose(file);
     return least;
@@ -121,7 +117,7 @@ int64_t stencil_memory_available_bytes(void) {
         available *= 1024;
     const int64_t group = stencil_memory_group_left_bytes("/proc/self/cgroup", "/sys/fs/cgroup");
     const int64_t space = stencil_memory_address_space_left_bytes();
-    return smaller(available, smaller(group, space));
+    return stencil_smaller(available, stencil_smaller(group, space));
 }
 
 enum { PARALLEL_BYTES = 1 << 22 };

@@ -74,7 +74,7 @@ static stencil_status inspect(const stencil_input *input, const char *name, sten
           input->path, name);
     char full[8];
     snprintf(full, sizeof full, "/%s", name);
-    TRY(stencil_storage_check(input->file, input->path, full));
+    TRY(stencil_storage_check(input->file, input->path, full, 0));
     const hid_t object = H5Oopen(input->file, name, H5P_DEFAULT);
     CHECK(object >= 0, BAD_DATA, "'%s': cannot open /%s (%s)", input->path, name, stencil_h5_reason());
     const stencil_status status = check_dataset(object, input->path, name, precision, rank, extent);

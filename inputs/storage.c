@@ -41,8 +41,6 @@ static void prefix_of(const char *variable, const char *path, char prefix[NAME_C
              given != NULL && given[0] != '\0' ? "/" : "");
 }
 
-static stencil_status check_dataset(hid_t file, const char *path, const char *name, int depth);
-
 static bool is_dataset(hid_t file, const char *name) {
     STENCIL_HANDLE dataset = H5Dopen2(file, name, H5P_DEFAULT);
     return dataset >= 0;
@@ -54,7 +52,7 @@ static bool holds(const char *path, const char *name, int depth, stencil_status 
     STENCIL_HANDLE file = stencil_h5_open(path, &opened) != STENCIL_OK ? -1 : opened;
     if (file < 0 || !is_dataset(file, name))
         return false;
-    *status = check_dataset(file, path, name, depth);
+    *status = stencil_storage_check(file, path, name, depth);
     return true;
 }
 
@@ -147,7 +145,7 @@ static hid_t properties_of(hid_t file, const char *name, hsize_t *bytes) {
     return H5Dget_create_plist(object);
 }
 
-static stencil_status check_dataset(hid_t file, const char *path, const char *name, int depth) {
+stencil_status stencil_storage_check(hid_t file, const char *path, const char *name, int depth) {
     hsize_t bytes = 0;
     STENCIL_HANDLE create = properties_of(file, name, &bytes);
     const stored s = {file, path, name, create, bytes, depth};
@@ -156,10 +154,6 @@ static stencil_status check_dataset(hid_t file, const char *path, const char *na
     return layout == H5D_VIRTUAL      ? check_virtual(&s)
            : layout == H5D_CONTIGUOUS ? check_external(&s, H5Pget_external_count(create))
                                       : STENCIL_OK;
-}
-
-stencil_status stencil_storage_check(hid_t file, const char *path, const char *name) {
-    return check_dataset(file, path, name, 0);
 }
 
 bool stencil_storage_elsewhere(hid_t dataset) {

@@ -23,7 +23,7 @@ typedef struct values {
     double tolerance, omega;
     int norm;
     option_list size;
-    option_devices gpus;
+    option_list gpus;
     inner inner;
 } values;
 
@@ -199,16 +199,14 @@ static void counts_and_lists_of_devices(void **state) {
     invocation call;
     parse_ok("a --gpus 3", &v, &call);
     assert_int_equal(v.gpus.count, 3);
-    assert_false(v.gpus.listed);
-    assert_int_equal(v.gpus.id[2], 2);
+    assert_int_equal(v.gpus.value[2], 2);
     parse_ok("a --gpus 2,", &v, &call);
     assert_int_equal(v.gpus.count, 1);
-    assert_true(v.gpus.listed);
-    assert_int_equal(v.gpus.id[0], 2);
+    assert_int_equal(v.gpus.value[0], 2);
     parse_ok("a --gpus 3,0", &v, &call);
     assert_int_equal(v.gpus.count, 2);
-    assert_int_equal(v.gpus.id[0], 3);
-    assert_int_equal(v.gpus.id[1], 0);
+    assert_int_equal(v.gpus.value[0], 3);
+    assert_int_equal(v.gpus.value[1], 0);
     static const char *const wrong[] = {"0", "5", "-1", "x", "1,x", ",", ",1", "1,,2", "0,1,2,3,4", "1.5"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char line[64];
