@@ -1,4 +1,4 @@
-#include "inputs/history.h"
+#include "inputs/spec_file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

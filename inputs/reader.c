@@ -5,7 +5,6 @@
 
 #include "inputs/format.h"
 #include "inputs/h5.h"
-#include "inputs/history.h"
 #include "inputs/input_file.h"
 #include "inputs/spec_file.h"
 #include "inputs/storage.h"

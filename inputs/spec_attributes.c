@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/words.h"
 #include "inputs/attributes.h"
 #include "inputs/inputs.h"
 #include "inputs/spec_file.h"
@@ -12,9 +13,10 @@ typedef struct row {
     stencil_attribute_type type;
     size_t at, size;          /* in the spec */
     size_t count_at;          /* there: number of values, of a list per axis; 0: it is none */
-    const char *const *words; /* what a text can be; NULL: anything */
+    const char *wanted;       /* what is allowed, for messages */
+    const char *const *words; /* of which; NULL: anything */
     bool index;               /* the index of a word stands in the spec, an enumeration */
-    int64_t least;            /* of whole numbers; of real ones: 1 means more than 0 */
+    int64_t least;            /* of whole numbers; of real ones: 1 means more than 0, -1 any */
     const char *new_name;     /* of what had this name in earlier versions; not written */
     bool past;                /* only a run writes it */
 } row;
@@ -25,25 +27,26 @@ typedef struct row {
 #define WORD(member, names)  TEXT(member, .words = names, .index = true)
 #define REAL(member, bound)  STENCIL_ATTRIBUTE_REAL, AT(member), .least = bound
 #define WHOLE(member, bound) STENCIL_ATTRIBUTE_WHOLE, AT(member), .least = bound
+#define ALL_AXES             "one for all axes or one per axis"
 static const row rows[] = {
-    {"stencil", TEXT(stencil, .words = stencil_shape_names)},
-    {"problem", WORD(kind, stencil_kind_names)},
-    {"norm", WORD(norm, stencil_norm_names)},
-    {"boundary", WORD(boundary, stencil_boundary_names), LIST(boundary)},
-    {"omega", REAL(omega, 1)},
-    {"diffusivity", REAL(diffusivity, 1)},
-    {"dt", REAL(dt, 1)},
-    {"rtol", REAL(rtol, 0)},
-    {"atol", REAL(atol, 0)},
-    {"tolerance", REAL(atol, 0), .new_name = "atol"},
-    {"spacing", REAL(spacing, 1), LIST(spacing)},
+    {"stencil", TEXT(stencil, .words = stencil_shape_names), .wanted = "one of"},
+    {"problem", WORD(kind, stencil_kind_names), .wanted = "one of"},
+    {"norm", WORD(norm, stencil_norm_names), .wanted = "one of"},
+    {"boundary", WORD(boundary, stencil_boundary_names), LIST(boundary), .wanted = ALL_AXES " of"},
+    {"omega", REAL(omega, 1), .wanted = "one number > 0"},
+    {"diffusivity", REAL(diffusivity, 1), .wanted = "one number > 0"},
+    {"dt", REAL(dt, 1), .wanted = "one number > 0"},
+    {"rtol", REAL(rtol, 0), .wanted = "one number >= 0"},
+    {"atol", REAL(atol, 0), .wanted = "one number >= 0"},
+    {"tolerance", REAL(atol, 0), .new_name = "atol", .wanted = "one number >= 0"},
+    {"spacing", REAL(spacing, 1), LIST(spacing), .wanted = "numbers > 0, " ALL_AXES},
     {"steps", WHOLE(steps, 0)},
     {"check_every", WHOLE(check_every, 1)},
-    {"residual_first", REAL(residual_first, 0), .past = true},
+    {"residual_first", REAL(residual_first, 0), .past = true, .wanted = "one number >= 0"},
     {"steps_total", WHOLE(steps_total, 0), .past = true},
-    {"time", REAL(time, -1), .past = true},
-    {"time_first", REAL(time_first, -1), .past = true},
-    {"fingerprint", TEXT(fingerprint, .past = true)},
+    {"time", REAL(time, -1), .past = true, .wanted = "one number"},
+    {"time_first", REAL(time_first, -1), .past = true, .wanted = "one number"},
+    {"fingerprint", TEXT(fingerprint, .past = true), .wanted = "what a run has written, or nothing"},
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows, WANTED_CHARS = 320 };
 
@@ -52,31 +55,17 @@ const char *stencil_spec_attribute(int index, bool *past) {
     return index < ROW_COUNT ? rows[index].name : NULL;
 }
 
-/* What is allowed, for messages. */
 static void describe(const row *r, char text[WANTED_CHARS]) {
-    static const char all[] = "one for all axes or one per axis";
-    const bool list = r->count_at != 0;
+    snprintf(text, WANTED_CHARS, "%s", r->wanted != NULL ? r->wanted : "");
     if (r->type == STENCIL_ATTRIBUTE_WHOLE)
         snprintf(text, WANTED_CHARS, "a whole number from %" PRId64 " to %" PRId64, r->least,
                  STENCIL_STEPS_MAX);
-    else if (r->type == STENCIL_ATTRIBUTE_REAL)
-        snprintf(text, WANTED_CHARS, "%s%s%s%s", list ? "numbers" : "one number",
-                 r->least > 0    ? " > 0"
-                 : r->least == 0 ? " >= 0"
-                                 : "",
-                 list ? ", " : "", list ? all : "");
-    else {
-        int used = snprintf(text, WANTED_CHARS, "%s",
-                            r->words == NULL ? "what a run has written, or nothing"
-                            : list           ? all
-                                             : "one");
-        const char *divider = " of: ";
-        for (int i = 0; r->words != NULL && r->words[i] != NULL; i++)
-            if (r->words[i][0] != '\0') {
-                used += snprintf(text + used, WANTED_CHARS - (size_t)used, "%s%s", divider, r->words[i]);
-                divider = ", ";
-            }
-    }
+    const char *divider = ": ";
+    for (int i = 0; r->words != NULL && r->words[i] != NULL; i++)
+        if (r->words[i][0] != '\0') {
+            stencil_text_add(text, WANTED_CHARS, "%s%s", divider, r->words[i]);
+            divider = ", ";
+        }
 }
 
 static stencil_status read_row(const row *r, hid_t file, const char *path, stencil_spec *spec) {
