@@ -9,7 +9,7 @@
 /* A member of a structure under its name in JSON. */
 typedef struct field {
     const char *name;
-    enum { TEXT, NUMBER, TENTHS, FLAG } type; /* NUMBER: int or int64_t; TENTHS: ten times what JSON has */
+    enum { TEXT, INT, INT64, FLAG } type;
     size_t offset, size;
     int64_t minimum, maximum; /* of a number */
 } field;
@@ -18,31 +18,30 @@ typedef struct field {
     { name, type, offsetof(struct, member), sizeof((struct *)NULL)->member, __VA_ARGS__ }
 #define GPU(type, member, ...)       FIELD(type, stencil_gpu, member, #member, __VA_ARGS__)
 #define CPU(type, member, name, ...) FIELD(type, stencil_machine, member, name, __VA_ARGS__)
-#define KERNEL(member, name, ...)    FIELD(NUMBER, stencil_kernel_attributes, member, name, __VA_ARGS__)
+#define KERNEL(member, name, ...)    FIELD(INT, stencil_kernel_attributes, member, name, __VA_ARGS__)
 
-static const field gpu_fields[] = {GPU(TENTHS, capability, 10, 9999),
-                                   GPU(TEXT, name, 0, 0),
+static const field gpu_fields[] = {GPU(TEXT, name, 0, 0),
                                    GPU(TEXT, bus_id, 0, 0),
-                                   GPU(NUMBER, sm_count, 1, 4096),
-                                   GPU(NUMBER, clock_khz, 0, INT32_MAX),
-                                   GPU(NUMBER, registers_per_sm, 0, INT32_MAX),
-                                   GPU(NUMBER, threads_per_sm, 0, INT32_MAX),
-                                   GPU(NUMBER, blocks_per_sm, 0, INT32_MAX),
-                                   GPU(NUMBER, memory_bytes, 0, INT64_MAX),
-                                   GPU(NUMBER, free_bytes, 0, INT64_MAX),
-                                   GPU(NUMBER, l2_bytes, 0, INT64_MAX),
-                                   GPU(NUMBER, shared_per_sm_bytes, 0, INT64_MAX),
-                                   GPU(NUMBER, shared_per_block_bytes, 0, INT64_MAX),
+                                   GPU(INT, sm_count, 1, 4096),
+                                   GPU(INT, clock_khz, 0, INT32_MAX),
+                                   GPU(INT, registers_per_sm, 0, INT32_MAX),
+                                   GPU(INT, threads_per_sm, 0, INT32_MAX),
+                                   GPU(INT, blocks_per_sm, 0, INT32_MAX),
+                                   GPU(INT64, memory_bytes, 0, INT64_MAX),
+                                   GPU(INT64, free_bytes, 0, INT64_MAX),
+                                   GPU(INT64, l2_bytes, 0, INT64_MAX),
+                                   GPU(INT64, shared_per_sm_bytes, 0, INT64_MAX),
+                                   GPU(INT64, shared_per_block_bytes, 0, INT64_MAX),
                                    GPU(FLAG, cooperative, 0, 0),
                                    GPU(FLAG, clusters, 0, 0),
                                    {.name = NULL}};
-static const field cpu_fields[] = {CPU(NUMBER, cpu_threads, "threads", 1, 4096),
+static const field cpu_fields[] = {CPU(INT, cpu_threads, "threads", 1, 4096),
                                    CPU(TEXT, cpu_isa, "isa", 0, 0),
-                                   CPU(NUMBER, cpu_cache_bytes, "cache_bytes", 0, INT64_MAX),
-                                   CPU(NUMBER, host_available_bytes, "memory_available_bytes", 0, INT64_MAX),
+                                   CPU(INT64, cpu_cache_bytes, "cache_bytes", 0, INT64_MAX),
+                                   CPU(INT64, host_available_bytes, "memory_available_bytes", 0, INT64_MAX),
                                    {.name = NULL}};
-static const field cuda_fields[] = {CPU(NUMBER, driver_version, "driver_version", 0, INT32_MAX),
-                                    CPU(NUMBER, runtime_version, "runtime_version", 0, INT32_MAX),
+static const field cuda_fields[] = {CPU(INT, driver_version, "driver_version", 0, INT32_MAX),
+                                    CPU(INT, runtime_version, "runtime_version", 0, INT32_MAX),
                                     {.name = NULL}};
 static const field machine_fields[] = {CPU(TEXT, no_gpu_reason, "no_gpu_reason", 0, 0), {.name = NULL}};
 static const field kernel_fields[] = {KERNEL(gpu, "gpu", 0, STENCIL_GPUS_MAX - 1),
@@ -59,13 +58,13 @@ static const field kernel_fields[] = {KERNEL(gpu, "gpu", 0, STENCIL_GPUS_MAX - 1
 static json_t *write_fields(json_t *object, const field *fields, const void *from) {
     for (const field *f = fields; f->name != NULL; f++) {
         const char *at = (const char *)from + f->offset;
-        const bool is_int = f->size == sizeof(int);
+        int64_t number = 0;
+        if (f->type == INT || f->type == INT64)
+            number = f->type == INT ? *(const int *)at : *(const int64_t *)at;
         json_object_set_new(object, f->name,
-                            f->type == TEXT     ? json_string(at)
-                            : f->type == FLAG   ? json_boolean(*(const bool *)at)
-                            : f->type == TENTHS ? json_real(*(const int *)at / 10.0)
-                            : is_int            ? json_integer(*(const int *)at)
-                                                : json_integer(*(const int64_t *)at));
+                            f->type == TEXT   ? json_string(at)
+                            : f->type == FLAG ? json_boolean(*(const bool *)at)
+                                              : json_integer(number));
     }
     return object;
 }
@@ -77,42 +76,40 @@ static bool is_plain(const char *text) {
     return *text == '\0';
 }
 
-static stencil_status read_field(const json_t *value, const field *f, void *at) {
-    const double tenths = 10 * json_number_value(value) + 0.5;
-    const int64_t number = json_integer_value(value);
-    switch (f->type) {
-    case TEXT:
-        CHECK(json_is_string(value) && json_string_length(value) < f->size &&
-                  is_plain(json_string_value(value)),
-              BAD_DATA, "\"%s\" is missing, or not a plain text of up to %zu bytes", f->name, f->size - 1);
-        memcpy(at, json_string_value(value), json_string_length(value) + 1);
-        return STENCIL_OK;
-    case FLAG:
-        CHECK(json_is_boolean(value), BAD_DATA, "\"%s\" is missing, or not true or false", f->name);
-        *(bool *)at = json_is_true(value);
-        return STENCIL_OK;
-    case TENTHS:
-        CHECK(tenths >= (double)f->minimum && tenths < (double)f->maximum + 1, BAD_DATA,
-              "\"%s\" is missing, or not one such as 9.0", f->name);
-        *(int *)at = (int)tenths;
-        return STENCIL_OK;
-    case NUMBER:
-        break;
+static stencil_status read_fields(const json_t *object, const field *fields, void *to) {
+    for (const field *f = fields; f->name != NULL; f++) {
+        const json_t *value = json_object_get(object, f->name);
+        char *at = (char *)to + f->offset;
+        if (f->type == TEXT) {
+            CHECK(json_is_string(value) && json_string_length(value) < f->size &&
+                      is_plain(json_string_value(value)),
+                  BAD_DATA, "\"%s\" is missing, or not a plain text of up to %zu bytes", f->name,
+                  f->size - 1);
+            memcpy(at, json_string_value(value), json_string_length(value) + 1);
+        } else if (f->type == FLAG) {
+            CHECK(json_is_boolean(value), BAD_DATA, "\"%s\" is missing, or not true or false", f->name);
+            *(bool *)at = json_is_true(value);
+        } else {
+            const int64_t number = json_integer_value(value);
+            CHECK(json_is_integer(value) && number >= f->minimum && number <= f->maximum, BAD_DATA,
+                  "\"%s\" is missing, or not a whole number of %lld to %lld", f->name, (long long)f->minimum,
+                  (long long)f->maximum);
+            if (f->type == INT)
+                *(int *)at = (int)number;
+            else
+                *(int64_t *)at = number;
+        }
     }
-    CHECK(json_is_integer(value) && number >= f->minimum && number <= f->maximum, BAD_DATA,
-          "\"%s\" is missing, or not a whole number of %lld to %lld", f->name, (long long)f->minimum,
-          (long long)f->maximum);
-    if (f->size == sizeof(int))
-        *(int *)at = (int)number;
-    else
-        *(int64_t *)at = number;
     return STENCIL_OK;
 }
 
-static stencil_status read_fields(const json_t *object, const field *fields, void *to) {
-    for (const field *f = fields; f->name != NULL; f++)
-        TRY(read_field(json_object_get(object, f->name), f, (char *)to + f->offset));
-    return STENCIL_OK;
+static json_t *gpu_json(const stencil_gpu *gpu, int id) {
+    char processors[256];
+    int node;
+    stencil_topology_near(gpu->bus_id, processors, sizeof processors, &node);
+    return write_fields(json_pack("{s:i, s:f, s:s, s:i}", "id", id, "capability", gpu->capability / 10.0,
+                                  "near_cpus", processors, "numa_node", node),
+                        gpu_fields, gpu);
 }
 
 void machine_write(const stencil_machine *machine, json_t *root) {
@@ -122,11 +119,7 @@ void machine_write(const stencil_machine *machine, json_t *root) {
         for (int j = 0; j < machine->gpu_count; j++)
             json_array_append_new(row, json_boolean(machine->peer[i][j]));
         json_array_append_new(peers, row);
-        char processors[256];
-        int node;
-        stencil_topology_near(machine->gpu[i].bus_id, processors, sizeof processors, &node);
-        json_t *gpu = json_pack("{s:i, s:s, s:i}", "id", i, "near_cpus", processors, "numa_node", node);
-        json_array_append_new(gpus, write_fields(gpu, gpu_fields, &machine->gpu[i]));
+        json_array_append_new(gpus, gpu_json(&machine->gpu[i], i));
     }
     for (int i = 0; i < machine->kernel_count; i++) {
         char text[STENCIL_KERNEL_CHARS];
@@ -148,7 +141,11 @@ static stencil_status read_gpus(const json_t *root, stencil_machine *machine) {
           "\"gpus\" is missing, or not a list of up to %d", STENCIL_GPUS_MAX);
     machine->gpu_count = (int)count;
     for (size_t i = 0; i < count; i++) {
-        TRY(read_fields(json_array_get(gpus, i), gpu_fields, &machine->gpu[i]));
+        const json_t *gpu = json_array_get(gpus, i), *capability = json_object_get(gpu, "capability");
+        TRY(read_fields(gpu, gpu_fields, &machine->gpu[i]));
+        const double tenths = 10 * json_number_value(capability) + 0.5;
+        CHECK(tenths >= 10 && tenths < 10000, BAD_DATA, "\"capability\" is missing, or not one such as 9.0");
+        machine->gpu[i].capability = (int)tenths;
         for (size_t j = 0; j < count; j++) {
             const json_t *peer = json_array_get(json_array_get(peers, i), j);
             CHECK(json_is_boolean(peer), BAD_DATA, "\"peers\" is no table of true and false for %zu GPUs",
