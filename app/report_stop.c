@@ -40,16 +40,23 @@ void report_print_limits(FILE *out, const stencil_stop *stop) {
                        TEXT_COUNT(stop->check_every), stencil_plural(stop->check_every));
 }
 
-static const char *const why[STENCIL_REASON_COUNT] = {
-    [STENCIL_REASON_NONE] = "not started",
-    [STENCIL_REASON_FIXED_POINT] = "fixed point, no cell changes any more",
-    [STENCIL_REASON_CONVERGED_RTOL] = "converged (rtol)",
-    [STENCIL_REASON_CONVERGED_ATOL] = "converged (atol)",
-    [STENCIL_REASON_DIVERGED] = "diverged: the residual is not finite",
-    [STENCIL_REASON_INTERRUPTED] = "interrupted",
-    [STENCIL_REASON_STAGNATED] = "stagnated, the residual falls no more",
-    [STENCIL_REASON_STEPS] = "all steps done",
-    [STENCIL_REASON_NOT_CONVERGED] = "all steps done, not converged",
+/* Why a run ended: in its report, and in the line about what went wrong, with the step and "s" for more. */
+static const struct {
+    const char *report, *failure;
+} why[STENCIL_REASON_COUNT] = {
+    [STENCIL_REASON_NONE] = {"not started", NULL},
+    [STENCIL_REASON_FIXED_POINT] = {"fixed point, no cell changes any more",
+                                    "no cell changes after step %" PRId64 ", but only by rounding"},
+    [STENCIL_REASON_CONVERGED_RTOL] = {"converged (rtol)", NULL},
+    [STENCIL_REASON_CONVERGED_ATOL] = {"converged (atol)", NULL},
+    [STENCIL_REASON_DIVERGED] = {"diverged: the residual is not finite",
+                                 "diverged: the residual is not finite at step %" PRId64},
+    [STENCIL_REASON_INTERRUPTED] = {"interrupted", NULL},
+    [STENCIL_REASON_STAGNATED] = {"stagnated, the residual falls no more",
+                                  "stagnated after step %" PRId64 ": "},
+    [STENCIL_REASON_STEPS] = {"all steps done", NULL},
+    [STENCIL_REASON_NOT_CONVERGED] = {"all steps done, not converged",
+                                      "not converged in %" PRId64 " step%s: "},
 };
 
 static void print_residual(FILE *out, const run_record *run) {
@@ -93,7 +100,7 @@ void report_print_stop(FILE *out, const run_record *run) {
                  TEXT_COUNT(stencil_report_steps_done(report)));
     report_print_entry(out, "Steps", "%s of %s%s%s: %s", TEXT_COUNT(report->steps),
                        stencil_stop_has_criterion(stop) ? "at most " : "", TEXT_COUNT(stop->steps), part,
-                       why[report->reason]);
+                       why[report->reason].report);
     print_residual(out, run);
     print_error(out, run);
 }
@@ -132,26 +139,24 @@ void report_note_start(const stencil_problem *problem, stencil_notes *notes) {
 }
 
 static const char *stagnation_text(const run_record *run, char text[256]) {
-    const stencil_precision precision = run->problem->precision;
-    switch (run->report->stagnation) {
-    case STENCIL_STAGNATION_GROWTH:
-        return "it grows: the iteration is unstable, give smaller weights or omega";
-    case STENCIL_STAGNATION_CHECKERBOARD:
-        return run->problem->spec.kind == STENCIL_KIND_HEAT
-                   ? "the mode with alternating signs (checkerboard) does not shrink: give a smaller --dt"
-               : stencil_problem_relaxes(run->problem)
-                   ? "the mode with alternating signs (checkerboard) does not shrink: try --omega 0.9"
-                   : "the mode with alternating signs (checkerboard) does not shrink with these weights";
-    case STENCIL_STAGNATION_SOURCE:
-        return "no axis is fixed and the source has a mean other than 0: there is no solution";
-    case STENCIL_STAGNATION_MODE:
-        return "these weights have a mode that neither shrinks nor grows";
-    case STENCIL_STAGNATION_ROUNDING:
-    case STENCIL_STAGNATION_NONE:
-        break;
-    }
-    snprintf(text, 256, "%s resolves no less%s", stencil_precision_name(precision),
-             precision == STENCIL_FLOAT32 ? ": --precision float64 does" : "");
+    static const char *const plain[] = {
+        [STENCIL_STAGNATION_GROWTH] = "it grows: the iteration is unstable, give smaller weights or omega",
+        [STENCIL_STAGNATION_SOURCE] =
+            "no axis is fixed and the source has a mean other than 0: there is no solution",
+        [STENCIL_STAGNATION_MODE] = "these weights have a mode that neither shrinks nor grows",
+    };
+    const stencil_problem *problem = run->problem;
+    const stencil_stagnation stagnation = run->report->stagnation;
+    if (plain[stagnation] != NULL)
+        return plain[stagnation];
+    if (stagnation == STENCIL_STAGNATION_CHECKERBOARD)
+        snprintf(text, 256, "the mode with alternating signs (checkerboard) does not shrink%s",
+                 problem->spec.kind == STENCIL_KIND_HEAT ? ": give a smaller --dt"
+                 : stencil_problem_relaxes(problem)      ? ": try --omega 0.9"
+                                                         : " with these weights");
+    else
+        snprintf(text, 256, "%s resolves no less%s", stencil_precision_name(problem->precision),
+                 problem->precision == STENCIL_FLOAT32 ? ": --precision float64 does" : "");
     return text;
 }
 
@@ -182,29 +187,19 @@ void report_note_end(const run_record *run, stencil_notes *notes) {
 
 void report_print_failure(FILE *out, const run_record *run) {
     const stencil_report *report = run->report;
+    const char *failure = why[report->reason].failure;
     char text[256];
     fprintf(out, "stencil: %s: ", TEXT_ESCAPE(run->input));
-    switch (report->reason) {
-    case STENCIL_REASON_NOT_CONVERGED:
-        fprintf(out, "not converged in %" PRId64 " step%s: ", report->steps, stencil_plural(report->steps));
+    fprintf(out, failure != NULL ? failure : "interrupted after step %" PRId64, report->steps,
+            stencil_plural(report->steps));
+    if (report->reason == STENCIL_REASON_STAGNATED)
+        fputs(stagnation_text(run, text), out);
+    if (report->reason == STENCIL_REASON_NOT_CONVERGED) {
         if (isnan(last_residual(report))) /* no step, no residual */
             fprintf(out, "no residual yet");
         else
             fprintf(out, "residual %g", last_residual(report));
         fprintf(out, ", limit %s", criteria_text(&run->problem->stop, text));
-        break;
-    case STENCIL_REASON_STAGNATED:
-        fprintf(out, "stagnated after step %" PRId64 ": %s", report->steps, stagnation_text(run, text));
-        break;
-    case STENCIL_REASON_FIXED_POINT:
-        fprintf(out, "no cell changes after step %" PRId64 ", but only by rounding", report->steps);
-        break;
-    case STENCIL_REASON_DIVERGED:
-        fprintf(out, "diverged: the residual is not finite at step %" PRId64, report->steps);
-        break;
-    default:
-        fprintf(out, "interrupted after step %" PRId64, report->steps);
-        break;
     }
     if (run->output != NULL)
         fprintf(out, "; %s holds that step", TEXT_ESCAPE(run->output));
