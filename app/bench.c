@@ -12,6 +12,7 @@
 #include "app/problem_options.h"
 #include "app/target.h"
 #include "app/threads.h"
+#include "base/words.h"
 
 enum { NAME_COLUMNS = 13 };
 
@@ -19,7 +20,7 @@ typedef struct bench_options {
     problem_options problem;
     option_list size;
     int device;
-    option_devices gpus;
+    option_list gpus;
     int64_t threads, samples, iterations, repeats;
     double timeout, max_noise;
     const char *from, *child;
@@ -28,10 +29,7 @@ typedef struct bench_options {
 } bench_options;
 
 /* In the order of stencil_backend. */
-static const char *device_choice(int index) {
-    static const char *const names[] = {"auto", "cpu", "gpu", NULL};
-    return names[index];
-}
+static const char *const device_names[] = {"auto", "cpu", "gpu", NULL};
 
 #define AT(field) offsetof(bench_options, field)
 static const option measure_table[] = {
@@ -58,7 +56,7 @@ static const option measure_table[] = {
 };
 static const option place_table[] = {
     {"device", 0, OPTION_CHOICE, AT(device), "WHERE", .help = "auto takes a GPU where there is one",
-     .preset = "auto", .choice = device_choice},
+     .preset = "auto", .names = device_names},
     {"gpus", 'g', OPTION_DEVICES, AT(gpus), "N|LIST",
      .help = "how many (2), or which ones (0,2 or 2,); means --device gpu (default: all)",
      .maximum = STENCIL_GPUS_MAX},
@@ -137,17 +135,14 @@ static void print_list(FILE *out) {
                               fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_name(i)), NAME_COLUMNS + 1);
 }
 
-static const char *name_of(const void *context, int index) {
-    (void)context;
-    return stencil_bench_name(index);
-}
-
 static stencil_status find_benchmark(const char *name, int *index) {
-    for (*index = 0; *index < stencil_bench_count(); ++*index)
+    stencil_nearest nearest = {name, NULL, 0};
+    for (*index = 0; *index < stencil_bench_count(); ++*index) {
         if (strcmp(stencil_bench_name(*index), name) == 0)
             return STENCIL_OK;
-    const char *nearest = options_nearest(name, name_of, NULL);
-    CHECK(nearest == NULL, USAGE, "unknown benchmark '%s', did you mean '%s'?", name, nearest);
+        stencil_nearest_offer(&nearest, stencil_bench_name(*index));
+    }
+    CHECK(nearest.name == NULL, USAGE, "unknown benchmark '%s', did you mean '%s'?", name, nearest.name);
     FAIL(USAGE, "unknown benchmark '%s': 'stencil bench --list' lists them", name);
 }
 
@@ -157,7 +152,7 @@ static stencil_status make_options(const bench_options *options, stencil_bench_o
     stencil_bench_options_init(bench);
     bench->backend = options->gpus.count > 0 ? STENCIL_BACKEND_GPU : (stencil_backend)options->device;
     for (int i = 0; i < options->gpus.count; i++)
-        bench->gpu[bench->gpu_count++] = options->gpus.id[i];
+        bench->gpu[bench->gpu_count++] = (int)options->gpus.value[i];
     bench->samples = options->samples > 0 ? options->samples : 0;
     bench->iterations = options->iterations > 0 ? options->iterations : 0;
     bench->repeats = options->repeats > 0 ? options->repeats : 0;
@@ -287,8 +282,7 @@ static stencil_status run_all(const invocation *call, const int *index, int coun
     const bench_report report = {result, count, &origin, &bench, &machine};
     TRY(bench_outputs_write(&options->output, &report, against, exit_code));
     if (failure.status != STENCIL_OK)
-        return stencil_error_set(failure.status, failure.file, failure.line, failure.expression, "%s",
-                                 failure.message);
+        return stencil_error_adopt(&failure);
     return STENCIL_OK;
 }
 

@@ -5,22 +5,20 @@
 #include "app/bench.h"
 #include "app/options.h"
 #include "app/text.h"
-
-static const char *name_of(const void *context, int index) {
-    const bench_file *from = context;
-    return index < from->result_count ? from->result[index].benchmark : NULL;
-}
+#include "base/words.h"
 
 static stencil_status check_name(const bench_file *from, const char *name) {
     char file[TEXT_NAME_SIZE / 2], shown[128];
-    for (int i = 0; i < from->result_count; i++)
+    stencil_nearest nearest = {name, NULL, 0};
+    for (int i = 0; i < from->result_count; i++) {
         if (strcmp(from->result[i].benchmark, name) == 0)
             return STENCIL_OK;
-    const char *nearest = options_nearest(name, name_of, from);
+        stencil_nearest_offer(&nearest, from->result[i].benchmark);
+    }
     text_escape(name, shown, sizeof shown);
     text_escape(from->path, file, sizeof file);
-    CHECK(nearest == NULL, USAGE, "--from: '%s' holds no benchmark '%s', did you mean '%s'?", file, shown,
-          nearest);
+    CHECK(nearest.name == NULL, USAGE, "--from: '%s' holds no benchmark '%s', did you mean '%s'?", file,
+          shown, nearest.name);
     FAIL(USAGE, "--from: '%s' holds no benchmark '%s'", file, shown);
 }
 

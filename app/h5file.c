@@ -40,7 +40,7 @@ stencil_status h5_dataset_open(h5_dataset *dataset, const char *path, const char
     TRY(stencil_h5_open(path, &dataset->file));
     CHECK(!stencil_h5_dangling(dataset->file, name), BAD_DATA, "'%s': %s is a link that leads nowhere: %s",
           path, name, advice);
-    TRY(stencil_storage_check(dataset->file, path, name));
+    TRY(stencil_storage_check(dataset->file, path, name, 0));
     const hid_t object = H5Oopen(dataset->file, name, H5P_DEFAULT);
     CHECK(object >= 0, BAD_DATA, "'%s' has no dataset %s: %s", path, name, advice);
     if (H5Iget_type(object) != H5I_DATASET) {

@@ -18,36 +18,27 @@ static const double relaxation_rtol[STENCIL_PRECISION_COUNT] = {
 typedef struct new_options {
     problem_options problem;
     option_list size;
-    int initial, source;
-    int64_t seed;
-    double amplitude;
-    bool force, quiet;
+    stencil_generate_options generate; /* as far as options say */
+    bool quiet;
 } new_options;
-
-static const char *initial_choice(int index) {
-    return index < STENCIL_INITIAL_COUNT ? stencil_initial_names[index] : NULL;
-}
-
-static const char *source_choice(int index) {
-    return index < STENCIL_GENERATE_SOURCE_COUNT ? stencil_generate_source_names[index] : NULL;
-}
 
 #define AT(field) offsetof(new_options, field)
 static const option field_table[] = {
     {"size", 0, OPTION_SIZE, AT(size), "NXxNY[xNZ]",
      .help = "cells of /u, x first (x varies fastest); the rims of fixed axes count"},
-    {"initial", 0, OPTION_CHOICE, AT(initial), "NAME", .help = "initial values", .preset = "zero",
-     .choice = initial_choice},
-    {"seed", 0, OPTION_INTEGER, AT(seed), "N", .help = "of the random initial values (Philox4x32-10)",
-     .preset = "0", .maximum = INT64_MAX},
-    {"amplitude", 0, OPTION_REAL, AT(amplitude), "A", .help = "factor of the initial values", .preset = "1"},
-    {"source", 0, OPTION_CHOICE, AT(source), "NAME",
+    {"initial", 0, OPTION_CHOICE, AT(generate.initial), "NAME", .help = "initial values", .preset = "zero",
+     .names = stencil_initial_names},
+    {"seed", 0, OPTION_INTEGER, AT(generate.seed), "N",
+     .help = "of the random initial values (Philox4x32-10)", .preset = "0", .maximum = INT64_MAX},
+    {"amplitude", 0, OPTION_REAL, AT(generate.amplitude), "A", .help = "factor of the initial values",
+     .preset = "1"},
+    {"source", 0, OPTION_CHOICE, AT(generate.source), "NAME",
      .help = "right-hand side of poisson; manufactured: one whose solution is a product of sines or cosines",
-     .preset = "auto", .choice = source_choice},
+     .preset = "auto", .names = stencil_generate_source_names},
     {NULL},
 };
 static const option file_table[] = {
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
+    {"force", 'f', OPTION_FLAG, AT(generate.force), NULL, .help = "replace an existing file"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing"},
     {NULL},
 };
@@ -76,22 +67,13 @@ static stencil_status make_spec(const new_options *options, stencil_spec *spec) 
     return STENCIL_OK;
 }
 
-/* As it was typed. */
-static void size_text(const stencil_spec *spec, char *text, size_t size) {
-    size_t used = 0;
-    for (int i = spec->rank - 1; i >= 0 && used < size; i--)
-        used +=
-            (size_t)snprintf(text + used, size - used, "%" PRId64 "%s", spec->extent[i], i > 0 ? "x" : "");
-}
-
 /* What the size has to be, in words of the options: the solver speaks of /u. */
 static stencil_status check_size(const stencil_spec *spec) {
     const stencil_shape *shape =
         &stencil_shapes[spec->rank == 2 ? STENCIL_SHAPE_j2d5pt : STENCIL_SHAPE_j3d7pt];
     if (spec->kind == STENCIL_KIND_NONE)
         shape = stencil_shape_find(spec->stencil);
-    char size[96];
-    size_text(spec, size, sizeof size);
+    const char *size = TEXT_EXTENT(spec->extent, spec->rank, "x");
     CHECK(shape != NULL && shape->rank == spec->rank, USAGE,
           "--stencil %s and --size %s contradict each other: the first is for %dD fields, the second is %dD",
           spec->stencil, size, spec->rank == 2 ? 3 : 2, spec->rank);
@@ -111,10 +93,10 @@ static stencil_status check_size(const stencil_spec *spec) {
 /* Options that the initial values do not look at. */
 static stencil_status check_effect(const invocation *call) {
     const new_options *options = call->values;
-    const char *initial = initial_choice(options->initial);
-    CHECK(options->initial == STENCIL_INITIAL_RANDOM || !options_given(call, "seed"), USAGE,
+    const char *initial = stencil_initial_names[options->generate.initial];
+    CHECK(options->generate.initial == STENCIL_INITIAL_RANDOM || !options_given(call, "seed"), USAGE,
           "--seed is for --initial random: it has no effect on %s", initial);
-    CHECK(options->initial != STENCIL_INITIAL_ZERO || !options_given(call, "amplitude"), USAGE,
+    CHECK(options->generate.initial != STENCIL_INITIAL_ZERO || !options_given(call, "amplitude"), USAGE,
           "--amplitude has no effect on --initial %s: leave it out, or give other initial values", initial);
     return STENCIL_OK;
 }
@@ -123,15 +105,9 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
     const new_options *options = call->values;
     const char *path = call->operand[0];
     (void)exit_code;
-    stencil_generate_options generate = {
-        .path = path,
-        .force = options->force,
-        .initial = (stencil_initial)options->initial,
-        .seed = (uint64_t)options->seed,
-        .amplitude = options->amplitude,
-        .source = (stencil_generate_source)options->source,
-        .interrupt = &signals_caught,
-    };
+    stencil_generate_options generate = options->generate;
+    generate.path = path;
+    generate.interrupt = &signals_caught;
     CHECK(strcmp(path, "-") != 0, USAGE,
           "'-': an HDF5 file does not go to standard output: give a file name, ./- for a file called -");
     TRY(make_spec(options, &generate.spec));
@@ -141,18 +117,18 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
     signals_collect();
     stencil_status status = stencil_generate(&generate);
     if (status == STENCIL_BAD_DATA) { /* all that it knows comes from options */
-        const stencil_error seen = *stencil_error_last();
-        status = stencil_error_set(STENCIL_USAGE, seen.file, seen.line, seen.expression, "%s", seen.message);
+        stencil_error seen = *stencil_error_last();
+        seen.status = STENCIL_USAGE;
+        status = stencil_error_adopt(&seen);
     }
     TRY(text_name_out_of_memory(status, path));
     if (options->quiet)
         return STENCIL_OK;
     const stencil_spec *spec = &generate.spec;
-    char extent[96], name[TEXT_NAME_SIZE];
-    printf("%s: %s, %s cells, %s, initial values %s\n", text_escape(path, name, sizeof name),
+    printf("%s: %s, %s cells, %s, initial values %s\n", TEXT_ESCAPE(path),
            spec->kind != STENCIL_KIND_NONE ? stencil_kind_names[spec->kind] : spec->stencil,
-           text_extent(spec->extent, spec->rank, extent, sizeof extent),
-           stencil_precision_name(spec->precision), initial_choice(options->initial));
+           TEXT_EXTENT(spec->extent, spec->rank, " x "), stencil_precision_name(spec->precision),
+           stencil_initial_names[options->generate.initial]);
     return text_append(output_check(), path, "is complete");
 }
 

@@ -18,27 +18,19 @@ typedef enum option_type {
                       "none" is INFINITY */
     OPTION_CHOICE, /* int (-1): index among the choices */
     OPTION_CHOICES, /* option_list (count 0): comma-separated choices, at most `maximum` */
-    OPTION_REALS,   /* option_reals (count 0): comma-separated, at most `maximum`, each as for OPTION_REAL */
+    OPTION_REALS,   /* option_list (count 0): comma-separated, at most `maximum`, each as for OPTION_REAL */
     OPTION_SIZE,    /* option_list (count 0): NXxNY or NXxNYxNZ, kept in that order */
-    OPTION_DEVICES, /* option_devices (count 0): N for N devices, a list "0,2" or "2," for those */
+    OPTION_DEVICES, /* option_list (count 0): N for N devices, a list "0,2" or "2," for those */
     OPTION_TYPE_COUNT
 } option_type;
 
 typedef struct option_list {
     int count;
-    int64_t value[OPTION_LIST_MAX];
+    union {
+        int64_t value[OPTION_LIST_MAX];
+        double real[OPTION_LIST_MAX]; /* of OPTION_REALS */
+    };
 } option_list;
-
-typedef struct option_reals {
-    int count;
-    double value[OPTION_LIST_MAX];
-} option_reals;
-
-typedef struct option_devices {
-    int count;
-    int id[OPTION_LIST_MAX];
-    bool listed; /* the numbers were given, not only how many */
-} option_devices;
 
 typedef struct option {
     const char *name; /* without dashes; NULL ends a table */
@@ -53,7 +45,8 @@ typedef struct option {
     int64_t minimum, maximum; /* OPTION_REAL: only `maximum`, 0: none */
     bool positive;            /* OPTION_REAL(S): 0 is not allowed */
     bool none;                /* OPTION_REAL: the word "none" is allowed */
-    const char *(*choice)(int index); /* names that OPTION_CHOICE(S) accepts, NULL behind the last one */
+    const char *const *names; /* that OPTION_CHOICE(S) accepts, NULL behind the last one; or: */
+    const char *(*choice)(int index); /* the index-th of them */
 } option;
 
 typedef struct option_group {
@@ -105,9 +98,10 @@ void options_print_help(FILE *out, const command *command);
  * `indent`. Ends with a line feed. */
 void options_print_wrapped(FILE *out, const char *text, int column, int indent);
 
-/* The candidate nearest to `word` (small edit distance, or `word` starts it), or NULL. candidate(i) is NULL
- * behind the last one. */
-const char *options_nearest(const char *word, const char *(*candidate)(const void *context, int index),
-                            const void *context);
+/* option_values.c, for one option: the index-th name that it accepts, NULL behind the last one; "not given"
+ * into *target; `text` into *target, USAGE with the option, the text and what is accepted. */
+const char *option_choice(const option *option, int index);
+void option_clear(const option *option, void *target);
+stencil_status option_read(const option *option, const char *text, void *target);
 
 #endif

@@ -5,36 +5,15 @@
 
 #include "inputs/inputs.h"
 
-/* The first kind, NONE, is not a name that can be given. */
-static const char *problem_choice(int index) {
-    return index + 1 < STENCIL_KIND_COUNT ? stencil_kind_names[index + 1] : NULL;
-}
-
-static const char *stencil_choice(int index) {
-    return index < STENCIL_SHAPE_COUNT ? stencil_shapes[index].name : NULL;
-}
-
-static const char *boundary_choice(int index) {
-    return index < STENCIL_BOUNDARY_COUNT ? stencil_boundary_names[index] : NULL;
-}
-
-static const char *norm_choice(int index) {
-    return index < STENCIL_NORM_COUNT ? stencil_norm_names[index] : NULL;
-}
-
-const char *precision_choice(int index) {
-    return index < STENCIL_PRECISION_COUNT ? stencil_precision_name((stencil_precision)index) : NULL;
-}
-
 #define AT(field) offsetof(problem_options, field)
 
 const option problem_option_table[] = {
     {"problem", 0, OPTION_CHOICE, AT(problem), "NAME", .help = "weights from the grid spacing",
-     .choice = problem_choice},
+     .names = stencil_kind_names + 1},
     {"stencil", 0, OPTION_CHOICE, AT(stencil), "NAME", .help = "equal weights of sum 1 on a set of points",
-     .choice = stencil_choice},
+     .names = stencil_shape_names},
     {"boundary", 0, OPTION_CHOICES, AT(boundary), "A[,B[,C]]", .help = "one for all axes, or one per axis",
-     .maximum = STENCIL_AXES, .choice = boundary_choice},
+     .maximum = STENCIL_AXES, .names = stencil_boundary_names},
     {"spacing", 0, OPTION_REALS, AT(spacing), "H[,H[,H]]",
      .help = "distance of grid points, for all axes or per axis", .maximum = STENCIL_AXES, .positive = true},
     {"omega", 0, OPTION_REAL, AT(omega), "W", .help = "damping of laplace and poisson (1 where not given)",
@@ -44,7 +23,7 @@ const option problem_option_table[] = {
     {"dt", 0, OPTION_REAL, AT(dt), "T", .help = "time step of heat (the largest stable one where not given)",
      .positive = true},
     {"precision", 0, OPTION_CHOICE, AT(precision), "TYPE", .help = "of field and arithmetic",
-     .choice = precision_choice},
+     .names = stencil_precision_names},
     {NULL},
 };
 
@@ -62,7 +41,7 @@ const option stop_option_table[] = {
              "larger limit counts",
      .none = true, .old_name = "tolerance"},
     {"norm", 0, OPTION_CHOICE, AT(norm), "NAME", .help = "of the residual, root mean square or largest",
-     .choice = norm_choice},
+     .names = stencil_norm_names},
     {"check-every", 0, OPTION_INTEGER, AT(check_every), "K",
      .help = "look at the residual every K steps (100 where nobody says)", .minimum = 1,
      .maximum = STENCIL_STEPS_MAX},
@@ -95,7 +74,7 @@ static void apply_axes(const problem_options *options, stencil_spec *spec) {
     if (options->spacing.count > 0) {
         spec->spacing_count = options->spacing.count;
         for (int i = 0; i < options->spacing.count; i++)
-            spec->spacing[i] = options->spacing.value[i];
+            spec->spacing[i] = options->spacing.real[i];
     }
 }
 
@@ -104,22 +83,22 @@ stencil_status problem_options_apply(const problem_options *options, stencil_spe
     TRY(check_list("spacing", options->spacing.count, spec->rank));
     apply_points(options, spec);
     apply_axes(options, spec);
-    if (!isnan(options->omega))
-        spec->omega = options->omega;
-    if (!isnan(options->diffusivity))
-        spec->diffusivity = options->diffusivity;
-    if (!isnan(options->dt))
-        spec->dt = options->dt;
+    CHECK(isnan(options->rtol) || isinf(options->rtol) || options->rtol < 1, USAGE,
+          "--rtol %g: give a number less than 1, the part of the first residual to stop at", options->rtol);
+    const struct {
+        double given, *value;
+    } real[] = {{options->omega, &spec->omega},
+                {options->diffusivity, &spec->diffusivity},
+                {options->dt, &spec->dt},
+                {options->rtol, &spec->rtol},
+                {options->atol, &spec->atol}};
+    for (size_t i = 0; i < sizeof real / sizeof *real; i++)
+        if (!isnan(real[i].given))
+            *real[i].value = isinf(real[i].given) ? NAN : real[i].given;
     if (options->precision >= 0)
         spec->precision = (stencil_precision)options->precision;
     if (options->steps >= 0)
         spec->steps = options->steps;
-    if (!isnan(options->atol))
-        spec->atol = isinf(options->atol) ? NAN : options->atol;
-    CHECK(isnan(options->rtol) || isinf(options->rtol) || options->rtol < 1, USAGE,
-          "--rtol %g: give a number less than 1, the part of the first residual to stop at", options->rtol);
-    if (!isnan(options->rtol))
-        spec->rtol = isinf(options->rtol) ? NAN : options->rtol;
     if (options->norm >= 0)
         spec->norm = (stencil_norm)options->norm;
     if (options->check_every > 0)

@@ -7,10 +7,9 @@
 #include "solver/spec.h"
 
 typedef struct problem_options {
-    int problem; /* index of problem_choice() */
+    int problem; /* index in stencil_kind_names, less the first, which cannot be given */
     int stencil; /* stencil_shapes[] */
-    option_list boundary;
-    option_reals spacing;
+    option_list boundary, spacing;
     double omega, diffusivity, dt;
     int precision;
     int64_t steps;
@@ -22,9 +21,6 @@ typedef struct problem_options {
 /* Tables with offsets into problem_options. */
 extern const option problem_option_table[];
 extern const option stop_option_table[];
-
-/* Names for choices in options: precisions, and the rest of the problem's. */
-const char *precision_choice(int index);
 
 /* Overrides *spec with the options that were given. A problem replaces a stencil, its points and weights, and
  * a stencil replaces a problem. USAGE: a list does not suit spec->rank (0: not known yet). */

@@ -24,7 +24,7 @@ enum { NAME_SIZE = 4096 };
 typedef struct run_options {
     problem_options problem;
     int sync, sweep, device;
-    option_devices gpus;
+    option_list gpus;
     int64_t threads, parts;
     const char *cut;
     int halo;
@@ -44,14 +44,7 @@ static const char *sweep_choice(int index) {
 }
 
 /* In the order of stencil_backend. */
-static const char *device_choice(int index) {
-    static const char *const names[] = {"auto", "cpu", "gpu", NULL};
-    return names[index];
-}
-
-static const char *halo_choice(int index) {
-    return index < STENCIL_HALO_COUNT ? stencil_halo_names[index] : NULL;
-}
+static const char *const device_names[] = {"auto", "cpu", "gpu", NULL};
 
 #define AT(field) offsetof(run_options, field)
 static const option place_table[] = {
@@ -62,7 +55,7 @@ static const option place_table[] = {
     {"sweep", 0, OPTION_CHOICE, AT(sweep), "NAME", .help = "how a step is made; the result is the same",
      .preset = "stream", .choice = sweep_choice},
     {"device", 0, OPTION_CHOICE, AT(device), "WHERE", .help = "auto takes a GPU where there is one",
-     .preset = "auto", .choice = device_choice},
+     .preset = "auto", .names = device_names},
     {"gpus", 'g', OPTION_DEVICES, AT(gpus), "N|LIST",
      .help = "how many (2), or which ones (0,2 or 2,); each gets a part of the field, and one named several "
              "times (0,0) "
@@ -82,7 +75,7 @@ static const option parts_table[] = {
     {"halo", 0, OPTION_CHOICE, AT(halo), "HOW",
      .help = "edges get to other parts by stores of the kernel (peer), by copies (openmp, single-thread) or "
              "stamped with their step (neighbor on GPUs)",
-     .preset = "auto", .choice = halo_choice},
+     .preset = "auto", .names = stencil_halo_names},
     {"overlap", 0, OPTION_FLAG, AT(overlap), NULL,
      .help = "openmp, single-thread: compute the edges first, copy them while the rest is computed"},
     {NULL},
@@ -245,7 +238,7 @@ static stencil_status make_plan(run_state *state) {
         options->inject_absent_part >= 0 ? 1 + (uint32_t)options->inject_absent_part : 0;
     TRY(read_cut(options->cut, state->problem.rank, run.cut));
     for (int i = 0; i < run.gpu_count; i++)
-        run.gpu[i] = options->gpus.id[i];
+        run.gpu[i] = (int)options->gpus.value[i];
     if (run.gpu_count > 0)
         run.backend = STENCIL_BACKEND_GPU;
     if (run.parts > 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/words.h"
 
 const char *text_duration(double seconds, char text[TEXT_SIZE]) {
     const long whole = (long)(seconds < 1e9 ? seconds + 0.5 : 1e9);
@@ -44,27 +45,21 @@ const char *text_count(int64_t count, char text[TEXT_SIZE]) {
     return text;
 }
 
-const char *text_extent(const int64_t *extent, int rank, char *text, size_t size) {
-    size_t used = 0;
+const char *text_extent(const int64_t *extent, int rank, const char *by, char *text, size_t size) {
     text[0] = '\0';
-    for (int axis = rank - 1; axis >= 0 && used < size; axis--)
-        used +=
-            (size_t)snprintf(text + used, size - used, "%" PRId64 "%s", extent[axis], axis > 0 ? " x " : "");
+    for (int axis = rank - 1; axis >= 0; axis--)
+        stencil_text_add(text, size, "%" PRId64 "%s", extent[axis], axis > 0 ? by : "");
     return text;
 }
 
 const char *text_escape(const char *name, char *text, size_t size) {
     size_t used = 0;
-    text[0] = '\0';
     for (; *name != '\0' && used + 5 < size; name++) {
         const unsigned char c = (unsigned char)*name;
-        if (c >= ' ' && c != 0x7f)
-            used += (size_t)snprintf(text + used, size - used, "%c", c);
-        else if (c == '\n' || c == '\t')
-            used += (size_t)snprintf(text + used, size - used, "%s", c == '\n' ? "\\n" : "\\t");
-        else
-            used += (size_t)snprintf(text + used, size - used, "\\x%02x", c);
+        const char *format = c == '\n' ? "\\n" : c == '\t' ? "\\t" : c < ' ' || c == 0x7f ? "\\x%02x" : "%c";
+        used += (size_t)sprintf(text + used, format, c);
     }
+    text[used] = '\0';
     return text;
 }
 

@@ -13,8 +13,7 @@
 #include "app/options.h"
 
 typedef struct inner {
-    option_list axes;
-    option_reals spacing;
+    option_list axes, spacing;
 } inner;
 
 typedef struct values {
@@ -24,14 +23,11 @@ typedef struct values {
     double tolerance, omega;
     int norm;
     option_list size;
-    option_devices gpus;
+    option_list gpus;
     inner inner;
 } values;
 
-static const char *norm_choice(int index) {
-    static const char *const names[] = {"l2", "max", NULL};
-    return names[index];
-}
+static const char *const norm_names[] = {"l2", "max", NULL};
 
 static const char *axis_choice(int index) {
     static const char *const names[] = {"fixed", "periodic", "mirror", NULL};
@@ -47,7 +43,7 @@ static const option outer_table[] = {
     {"omega", 0, OPTION_REAL, offsetof(values, omega), "W", .help = "damping", .preset = "1",
      .positive = true},
     {"norm", 0, OPTION_CHOICE, offsetof(values, norm), "NAME", .help = "norm", .preset = "max",
-     .choice = norm_choice},
+     .names = norm_names},
     {"size", 0, OPTION_SIZE, offsetof(values, size), "NXxNY[xNZ]", .help = "cells"},
     {"gpus", 0, OPTION_DEVICES, offsetof(values, gpus), "N|LIST", .help = "devices", .maximum = 4},
     {NULL},
@@ -192,7 +188,7 @@ static void values_of_each_type(void **state) {
     assert_int_equal(v.inner.axes.value[0], 2);
     assert_int_equal(v.inner.axes.value[1], 0);
     assert_int_equal(v.inner.spacing.count, 3);
-    assert_true(v.inner.spacing.value[2] == 0.2);
+    assert_true(v.inner.spacing.real[2] == 0.2);
     parse_ok("a --boundary mirror,fixed --boundary periodic", &v, &call);
     assert_int_equal(v.inner.axes.count, 1);
 }
@@ -203,16 +199,14 @@ static void counts_and_lists_of_devices(void **state) {
     invocation call;
     parse_ok("a --gpus 3", &v, &call);
     assert_int_equal(v.gpus.count, 3);
-    assert_false(v.gpus.listed);
-    assert_int_equal(v.gpus.id[2], 2);
+    assert_int_equal(v.gpus.value[2], 2);
     parse_ok("a --gpus 2,", &v, &call);
     assert_int_equal(v.gpus.count, 1);
-    assert_true(v.gpus.listed);
-    assert_int_equal(v.gpus.id[0], 2);
+    assert_int_equal(v.gpus.value[0], 2);
     parse_ok("a --gpus 3,0", &v, &call);
     assert_int_equal(v.gpus.count, 2);
-    assert_int_equal(v.gpus.id[0], 3);
-    assert_int_equal(v.gpus.id[1], 0);
+    assert_int_equal(v.gpus.value[0], 3);
+    assert_int_equal(v.gpus.value[1], 0);
     static const char *const wrong[] = {"0", "5", "-1", "x", "1,x", ",", ",1", "1,,2", "0,1,2,3,4", "1.5"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char line[64];
