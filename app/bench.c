@@ -294,7 +294,9 @@ static stencil_status run_all(const invocation *call, const int *index, int coun
 static stencil_status bench_run(const invocation *call, int *exit_code) {
     const bench_options *options = call->values;
     if (options->child != NULL)
-        return stencil_bench_child_main(options->child, show_progress);
+        return stencil_bench_child_main(
+            options->child,
+            &(stencil_bench_options){.child_command = child_command, .progress = show_progress});
     if (options->list) {
         print_list(stdout);
         return STENCIL_OK;

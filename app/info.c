@@ -3,9 +3,9 @@
 
 #include "app/commands.h"
 #include "app/json.h"
-#include "app/machine_file.h"
 #include "solver/run.h"
 #include "solver/machine/topology.h"
+#include "solver/machine/json.h"
 
 typedef struct info_options {
     const char *json;
@@ -145,7 +145,7 @@ static json_t *stencils_json(void) {
 /* With all that a plan for this machine needs, as `run --machine` reads it. */
 static json_t *info_json(const stencil_machine *machine) {
     json_t *root = json_pack("{s:i, s:s}", "schema_version", 1, "version", STENCIL_VERSION);
-    machine_write(machine, root);
+    stencil_machine_write(machine, root);
     json_object_set_new(root, "strategies", strategies_json(machine));
     json_object_set_new(root, "sweeps", sweeps_json());
     json_object_set_new(root, "stencils", stencils_json());

@@ -7,7 +7,6 @@
 
 #include "app/commands.h"
 #include "app/json.h"
-#include "app/machine_file.h"
 #include "app/output.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
@@ -18,6 +17,7 @@
 #include "app/threads.h"
 #include "inputs/inputs.h"
 #include "solver/run.h"
+#include "solver/machine/json.h"
 
 enum { NAME_SIZE = 4096 };
 
@@ -212,6 +212,15 @@ static stencil_status read_cut(const char *text, int rank, int cut[3]) {
     return STENCIL_OK;
 }
 
+static stencil_status read_machine(stencil_machine *machine, const char *path) {
+    json_t *root = NULL;
+    stencil_status status = json_read(path, &root);
+    if (status == STENCIL_OK)
+        status = stencil_machine_read(machine, root);
+    json_decref(root);
+    return text_prefix(text_name_file(status, path), "--machine");
+}
+
 /* This machine, or the one that a file describes. */
 static stencil_status find_machine(run_state *state) {
     const run_options *options = state->options;
@@ -219,7 +228,7 @@ static stencil_status find_machine(run_state *state) {
         TRY(threads_start(options->threads));
         return stencil_machine_probe(&state->machine);
     }
-    TRY(text_prefix(machine_read(&state->machine, options->machine), "--machine"));
+    TRY(read_machine(&state->machine, options->machine));
     if (options->threads > 0)
         state->machine.cpu_threads = (int)options->threads;
     return STENCIL_OK;

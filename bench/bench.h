@@ -131,11 +131,12 @@ stencil_status stencil_bench_run(int index, const stencil_bench_options *options
 void stencil_bench_result_destroy(stencil_bench_result *result);
 
 /* The other end of child_command: answers one question that concerns benchmark `name`, read from and
- * answered on the descriptor STENCIL_BENCH_CHANNEL, a socket. `progress` is used where the asking process
- * shows progress. The status of the answer itself travels inside it. Does not return once it has answered;
- * the process ends when the one that asks does. USAGE: nobody asks. */
+ * answered on the descriptor STENCIL_BENCH_CHANNEL, a socket. Of `options` only child_command and progress
+ * count, which is used where the asking process shows progress. The status of the answer itself travels
+ * inside it. Does not return once it has answered; the process ends when the one that asks does. USAGE:
+ * nobody asks. */
 enum { STENCIL_BENCH_CHANNEL = 3 };
-stencil_status stencil_bench_child_main(const char *name, void (*progress)(void *context, const char *what));
+stencil_status stencil_bench_child_main(const char *name, const stencil_bench_options *options);
 
 /* Rates at the median; 0 for a row that has none. */
 double stencil_bench_bytes_per_s(const stencil_bench_row *row);

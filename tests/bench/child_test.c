@@ -23,9 +23,11 @@ static const char *const self[] = {"/proc/self/exe", "--child", NULL};
 /* Asks what answers or does not; the message of the failure. */
 static stencil_status ask(const char *const *command, const char *name, double timeout_s, bool *timed_out) {
     const stencil_bench_options options = options_of(command);
-    char question[4] = "why", answer[8];
-    return stencil_bench_in_child(&options, name, timeout_s, question, sizeof question, answer, sizeof answer,
-                                  timed_out);
+    json_t *answer;
+    const stencil_status status =
+        stencil_bench_in_child(&options, name, timeout_s, json_string("why"), &answer, timed_out);
+    assert_null(answer);
+    return status;
 }
 
 static void expect_message(const char *text) {
@@ -67,7 +69,8 @@ static void no_child(void **state) {
     expect_message("/no/such/program");
     assert_int_equal(ask(NULL, "grid", 30, &timed_out), STENCIL_UNAVAILABLE);
     /* Nobody asks this process. */
-    assert_int_equal(stencil_bench_child_main("grid", NULL), STENCIL_USAGE);
+    const stencil_bench_options options = options_of(self);
+    assert_int_equal(stencil_bench_child_main("grid", &options), STENCIL_USAGE);
 }
 
 static void no_such_question(void **state) {
@@ -147,8 +150,9 @@ static void partial_team(void **state) {
 }
 
 int main(int argc, char **argv) {
+    const stencil_bench_options options = options_of(self);
     if (argc == 3 && strcmp(argv[1], "--child") == 0)
-        return stencil_status_exit_code(stencil_bench_child_main(argv[2], NULL));
+        return stencil_status_exit_code(stencil_bench_child_main(argv[2], &options));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(crash),        cmocka_unit_test(hang),
         cmocka_unit_test(no_child),     cmocka_unit_test(no_such_question),
