@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "app/commands.h"
 #include "app/problem_options.h"
+#include "app/progress.h"
 #include "app/threads.h"
 
 enum { NAME_COLUMNS = 13, CHOSEN_MAX = 64 };
@@ -123,12 +123,6 @@ static void show_progress(void *context, const char *what) {
     fflush(stderr);
 }
 
-static bool progress_wanted(const bench_options *options) {
-    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return !options->output.quiet && isatty(STDERR_FILENO) && (no_color == NULL || no_color[0] == '\0') &&
-           (terminal == NULL || strcmp(terminal, "dumb") != 0);
-}
-
 static void print_list(FILE *out) {
     for (int i = 0; i < stencil_bench_count(); i++)
         options_print_wrapped(out, stencil_bench_summary(i),
@@ -163,7 +157,7 @@ static stencil_status make_options(const bench_options *options, stencil_bench_o
     bench->timeout_s = options->timeout;
     bench->inject_fault = options->inject_fault;
     bench->child_command = child_command;
-    bench->progress = progress_wanted(options) ? show_progress : NULL;
+    bench->progress = !options->output.quiet && progress_possible() ? show_progress : NULL;
     stencil_spec *spec = &bench->spec;
     spec->rank = options->size.count;
     for (int i = 0; i < spec->rank; i++)

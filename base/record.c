@@ -1,6 +1,7 @@
 #include "base/record.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What each type is called, and looks like in JSON. */
@@ -16,6 +17,7 @@ static const struct {
     [STENCIL_MEMBER_REAL] = {"a number", IS(INTEGER) | IS(REAL) | IS(NULL)},
     [STENCIL_MEMBER_RATE] = {"a number", IS(INTEGER) | IS(REAL) | IS(NULL)},
     [STENCIL_MEMBER_FLAG] = {"true or false", IS(TRUE) | IS(FALSE)},
+    [STENCIL_MEMBER_LIST] = {"an array", IS(ARRAY)},
     [STENCIL_MEMBER_ARRAY] = {"an array", IS(ARRAY)},
     [STENCIL_MEMBER_OBJECT] = {"an object", IS(OBJECT)},
 };
@@ -26,6 +28,15 @@ json_t *stencil_record_number(double value) {
 
 static json_t *text_json(const stencil_member *m, const char *text) {
     return m->or_null && (text == NULL || text[0] == '\0') ? json_null() : json_string(text);
+}
+
+static json_t *list_json(const stencil_member *m, const char *first, const void *record) {
+    json_t *array = json_array();
+    const int count = *(const int *)(const void *)((const char *)record + m->list_count);
+    for (const char *at = first; at < first + (size_t)count * m->element; at += m->element)
+        json_array_append_new(array, m->members != NULL ? stencil_record_write(json_object(), m->members, at)
+                                                        : json_string(at));
+    return array;
 }
 
 /* The value at `at`; `record` is the structure. */
@@ -45,9 +56,11 @@ static json_t *value_json(const stencil_member *m, size_t size, const void *at, 
         return *(const double *)at > 0 ? stencil_record_number(*(const double *)at) : json_null();
     case STENCIL_MEMBER_FLAG:
         return json_boolean(*(const bool *)at);
+    case STENCIL_MEMBER_LIST:
+        return list_json(m, m->owned ? *(const char *const *)at : at, record);
     default:
         return m->members != NULL ? stencil_record_write(json_object(), m->members, record)
-                                  : m->write(record);
+                                  : m->write(m, record);
     }
 }
 
@@ -63,8 +76,8 @@ json_t *stencil_record_write(json_t *object, const stencil_member *members, cons
     return object;
 }
 
-static stencil_status read_text(const stencil_member *m, const char *text, char *to) {
-    CHECK(strlen(text) < m->size, BAD_DATA, "\"%s\" has more than %zu characters", m->name, m->size - 1);
+static stencil_status read_text(const stencil_member *m, const char *text, size_t size, char *to) {
+    CHECK(strlen(text) < size, BAD_DATA, "\"%s\" has more than %zu characters", m->name, size - 1);
     /* A terminal prints it as it is. */
     for (const char *c = text; *c != '\0'; c++)
         CHECK((unsigned char)*c >= ' ' && *c != 127, BAD_DATA, "\"%s\" holds control characters", m->name);
@@ -92,6 +105,27 @@ static stencil_status read_integer(const stencil_member *m, int64_t number, size
     return STENCIL_OK;
 }
 
+/* The count includes an element that cannot be read: it has to be destroyed as well. */
+static stencil_status read_list(const stencil_member *m, const json_t *value, char *to, void *record) {
+    const size_t count = json_array_size(value);
+    int *counter = (int *)(void *)((char *)record + m->list_count);
+    if (m->owned) {
+        to = *(char **)(void *)to = calloc(count + 1, m->element);
+        CHECK(to != NULL, NO_MEMORY, "no memory for %zu %s", count, m->name);
+    }
+    CHECK(m->owned || count <= m->size / m->element, BAD_DATA, "\"%s\" has more than %zu members", m->name,
+          m->size / m->element);
+    for (size_t i = 0; i < count; i++, to += m->element) {
+        const json_t *element = json_array_get(value, i);
+        ++*counter;
+        CHECK(m->members != NULL ? json_is_object(element) : json_is_string(element), BAD_DATA,
+              "\"%s\" holds what is not %s", m->name, m->members != NULL ? "an object" : "a string");
+        TRY(m->members != NULL ? stencil_record_read(element, m->members, to)
+                               : read_text(m, json_string_value(element), m->element, to));
+    }
+    return STENCIL_OK;
+}
+
 static stencil_status read_value(const stencil_member *m, const json_t *value, size_t size, void *to,
                                  void *record) {
     const bool null = json_is_null(value);
@@ -99,7 +133,7 @@ static stencil_status read_value(const stencil_member *m, const json_t *value, s
           BAD_DATA, "\"%s\" is not %s", m->name, types[m->type].name);
     switch (m->type) {
     case STENCIL_MEMBER_TEXT:
-        return read_text(m, null ? "" : json_string_value(value), to);
+        return read_text(m, null ? "" : json_string_value(value), size, to);
     case STENCIL_MEMBER_NAME:
         *(const char **)to = json_string_value(value); /* NULL for null */
         return STENCIL_OK;
@@ -116,8 +150,11 @@ static stencil_status read_value(const stencil_member *m, const json_t *value, s
     case STENCIL_MEMBER_FLAG:
         *(bool *)to = json_is_true(value);
         return STENCIL_OK;
+    case STENCIL_MEMBER_LIST:
+        return read_list(m, value, to, record);
     default:
-        return m->members != NULL ? stencil_record_read(value, m->members, record) : m->read(value, record);
+        return m->members != NULL ? stencil_record_read(value, m->members, record)
+                                  : m->read(m, value, record);
     }
 }
 

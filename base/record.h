@@ -15,6 +15,7 @@ typedef enum stencil_member_type {
     STENCIL_MEMBER_REAL,    /* double; null: NaN, and what else is not finite */
     STENCIL_MEMBER_RATE,    /* double above 0; null: 0 */
     STENCIL_MEMBER_FLAG,    /* bool */
+    STENCIL_MEMBER_LIST,    /* structures with `members`, or texts; in the structure, or owned (a pointer) */
     STENCIL_MEMBER_ARRAY,   /* the last ones by functions, or `members` */
     STENCIL_MEMBER_OBJECT,
     STENCIL_MEMBER_DERIVED /* follows from other members, and is not read */
@@ -25,13 +26,17 @@ typedef struct stencil_member {
     const char *name;
     stencil_member_type type;
     size_t offset, size;
-    size_t count;                         /* an array of so many INTEGER or REAL; 0: a single one */
-    int64_t minimum, maximum;             /* of an INTEGER; equal: no limits */
-    bool or_null;                         /* of texts: null stands for "" and NULL */
-    const char *const *names;             /* of a CHOICE; NULL behind the last one */
-    const struct stencil_member *members; /* of an OBJECT that holds members of the same structure */
-    json_t *(*write)(const void *record);
-    stencil_status (*read)(const json_t *value, void *record);
+    size_t count;             /* an array of so many INTEGER or REAL; 0: a single one */
+    int64_t minimum, maximum; /* of an INTEGER; equal: no limits */
+    bool or_null;             /* of texts: null stands for "" and NULL */
+    const char *const *names; /* of a CHOICE; NULL behind the last one */
+    const struct stencil_member
+        *members;      /* of the elements of a LIST, or of an OBJECT: of the same structure */
+    size_t element;    /* size of an element of a LIST */
+    size_t list_count; /* offset of the int that counts the elements of a list */
+    bool owned;
+    json_t *(*write)(const struct stencil_member *member, const void *record);
+    stencil_status (*read)(const struct stencil_member *member, const json_t *value, void *record);
 } stencil_member;
 
 /* What follows the name in the row of a table, which ends in a row without one: {"steps",

@@ -7,42 +7,37 @@
 #include "base/record.h"
 #include "bench/bench.h"
 
-static json_t *parameters_json(const stencil_bench_parameter *parameter, int count) {
+/* Parameters, or the axes of a row. */
+static json_t *write_parameters(const stencil_member *m, const void *record) {
     json_t *object = json_object();
-    for (const stencil_bench_parameter *p = parameter; p < parameter + count; p++)
+    const stencil_bench_parameter *p = (const void *)((const char *)record + m->offset);
+    const int count = *(const int *)((const char *)record + m->list_count);
+    for (const stencil_bench_parameter *end = p + count; p < end; p++)
         json_object_set_new(object, p->name,
                             p->text[0] != '\0' ? json_string(p->text) : json_integer(p->number));
     return object;
 }
 
-static stencil_status read_parameters(const json_t *object, const char *key, stencil_bench_parameter *to,
-                                      int most, int *count) {
-    CHECK(json_object_size(object) <= (size_t)most, BAD_DATA, "\"%s\" has more than %d members", key, most);
-    for (void *at = json_object_iter((json_t *)object); at != NULL;
-         at = json_object_iter_next((json_t *)object, at)) {
-        stencil_bench_parameter *p = &to[(*count)++];
+static stencil_status read_parameters(const stencil_member *m, const json_t *value, void *record) {
+    stencil_bench_parameter *p = (void *)((char *)record + m->offset);
+    const size_t most = m->size / sizeof *p, count = json_object_size(value);
+    CHECK(count <= most, BAD_DATA, "\"%s\" has more than %zu members", m->name, most);
+    *(int *)(void *)((char *)record + m->list_count) = (int)count;
+    for (void *at = json_object_iter((json_t *)value); at != NULL;
+         at = json_object_iter_next((json_t *)value, at), p++) {
+        const bool is_text = json_is_string(json_object_iter_value(at));
         *p = (stencil_bench_parameter){.name = json_object_iter_key(at)};
-        const bool text = json_is_string(json_object_iter_value(at));
-        const stencil_member member[] = {{p->name, STENCIL_MEMBER(INTEGER, stencil_bench_parameter, number)},
+        const stencil_member text[] = {{p->name, STENCIL_MEMBER(TEXT, stencil_bench_parameter, text)},
+                                       {NULL}};
+        const stencil_member number[] = {{p->name, STENCIL_MEMBER(INTEGER, stencil_bench_parameter, number)},
                                          {NULL}};
-        const stencil_member text_member[] = {{p->name, STENCIL_MEMBER(TEXT, stencil_bench_parameter, text)},
-                                              {NULL}};
-        TRY(stencil_record_read(object, text ? text_member : member, p));
+        TRY(stencil_record_read(value, is_text ? text : number, p));
     }
     return STENCIL_OK;
 }
 
-static json_t *write_axes(const void *record) {
-    const stencil_bench_row *row = record;
-    return parameters_json(row->axis, row->axis_count);
-}
-
-static stencil_status read_axes(const json_t *value, void *record) {
-    stencil_bench_row *row = record;
-    return read_parameters(value, "axes", row->axis, STENCIL_BENCH_AXES_MAX, &row->axis_count);
-}
-
-static json_t *write_samples(const void *record) {
+static json_t *write_samples(const stencil_member *m, const void *record) {
+    (void)m;
     const stencil_bench_row *row = record;
     json_t *samples = json_array();
     for (int64_t i = 0; i < row->sample_count; i++)
@@ -51,7 +46,8 @@ static json_t *write_samples(const void *record) {
 }
 
 /* Statistics follow from the samples. */
-static stencil_status read_samples(const json_t *value, void *record) {
+static stencil_status read_samples(const stencil_member *m, const json_t *value, void *record) {
+    (void)m;
     stencil_bench_row *row = record;
     const size_t count = json_array_size(value);
     CHECK(count <= STENCIL_BENCH_SAMPLES_MAX, BAD_DATA, "\"samples\" has more than %d members",
@@ -77,27 +73,25 @@ static const stencil_member statistics_members[] = {
     STATISTIC(median),   STATISTIC(mad),     STATISTIC(p5),     STATISTIC(p95),
     STATISTIC(smallest), STATISTIC(largest), STATISTIC(spread), {NULL}};
 
-static json_t *write_statistics(const void *record) {
+static json_t *write_statistics(const stencil_member *m, const void *record) {
+    (void)m;
     const stencil_bench_row *row = record;
     return row->sample_count > 0 ? stencil_record_write(json_object(), statistics_members, &row->statistics)
                                  : json_null();
 }
 
-static json_t *write_bytes_per_s(const void *record) {
-    const double rate = stencil_bench_bytes_per_s(record);
+static json_t *write_rate(const stencil_member *m, const void *record) {
+    const double rate = strcmp(m->name, "cells_per_s") == 0 ? stencil_bench_cells_per_s(record)
+                                                            : stencil_bench_bytes_per_s(record);
     return rate > 0 ? stencil_record_number(rate) : json_null();
 }
 
-static json_t *write_cells_per_s(const void *record) {
-    const double rate = stencil_bench_cells_per_s(record);
-    return rate > 0 ? stencil_record_number(rate) : json_null();
-}
-
+#define PARAMETERS        .write = write_parameters, .read = read_parameters
 #define ROW(kind, member) STENCIL_MEMBER(kind, stencil_bench_row, member)
 static const stencil_member row_members[] = {
     {"name", ROW(TEXT, name)},
     {"kind", ROW(NAME, kind)},
-    {"axes", STENCIL_MEMBER_OBJECT, .write = write_axes, .read = read_axes},
+    {"axes", ROW(OBJECT, axis), .list_count = offsetof(stencil_bench_row, axis_count), PARAMETERS},
     {"unit", ROW(NAME, unit)},
     {"higher_is_better", ROW(FLAG, higher_is_better)},
     {"method", ROW(NAME, method), .or_null = true},
@@ -109,68 +103,17 @@ static const stencil_member row_members[] = {
     {"bytes", ROW(RATE, bytes)},
     {"bytes_formula", ROW(TEXT, formula), .or_null = true},
     {"cells", ROW(RATE, cells)},
-    {"bytes_per_s", STENCIL_MEMBER_DERIVED, .write = write_bytes_per_s},
-    {"cells_per_s", STENCIL_MEMBER_DERIVED, .write = write_cells_per_s},
+    {"bytes_per_s", STENCIL_MEMBER_DERIVED, .write = write_rate},
+    {"cells_per_s", STENCIL_MEMBER_DERIVED, .write = write_rate},
     {"ratio_to_copy", ROW(REAL, ratio)},
     {"outcome", ROW(TEXT, outcome), .or_null = true},
     {"skipped", ROW(TEXT, skipped), .or_null = true},
     {NULL},
 };
 
-static json_t *write_rows(const void *record) {
-    const stencil_bench_result *result = record;
-    json_t *rows = json_array();
-    for (int i = 0; i < result->row_count; i++)
-        json_array_append_new(rows, stencil_record_write(json_object(), row_members, &result->row[i]));
-    return rows;
-}
-
-static stencil_status read_rows(const json_t *value, void *record) {
-    stencil_bench_result *result = record;
-    const size_t count = json_array_size(value);
-    result->row = calloc(count + 1, sizeof *result->row);
-    CHECK(result->row != NULL, NO_MEMORY, "no memory for %zu rows", count);
-    for (size_t i = 0; i < count; i++) {
-        const json_t *row = json_array_get(value, i);
-        CHECK(json_is_object(row), BAD_DATA, "a row is not an object");
-        TRY(stencil_record_read(row, row_members, &result->row[result->row_count++]));
-    }
-    return STENCIL_OK;
-}
-
-static json_t *write_notes(const void *record) {
-    const stencil_bench_result *result = record;
-    json_t *notes = json_array();
-    for (int i = 0; i < result->note_count; i++)
-        json_array_append_new(notes, json_string(result->note[i]));
-    return notes;
-}
-
-static stencil_status read_notes(const json_t *value, void *record) {
-    stencil_bench_result *result = record;
-    CHECK(json_array_size(value) <= STENCIL_BENCH_NOTES_MAX, BAD_DATA, "\"notes\" has more than %d members",
-          STENCIL_BENCH_NOTES_MAX);
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        const char *text = json_string_value(json_array_get(value, i));
-        CHECK(text != NULL, BAD_DATA, "a note is not a string");
-        snprintf(result->note[result->note_count++], sizeof result->note[0], "%s", text);
-    }
-    return STENCIL_OK;
-}
-
-static json_t *write_parameters(const void *record) {
-    const stencil_bench_result *result = record;
-    return parameters_json(result->parameter, result->parameter_count);
-}
-
-static stencil_status read_all_parameters(const json_t *value, void *record) {
-    stencil_bench_result *result = record;
-    return read_parameters(value, "parameters", result->parameter, STENCIL_BENCH_PARAMETERS_MAX,
-                           &result->parameter_count);
-}
-
 const char *const stencil_backend_names[] = {"auto", "cpu", "gpu", NULL};
 
+#define LIST(count, type)    .list_count = offsetof(stencil_bench_result, count), .element = sizeof(type)
 #define RESULT(kind, member) #member, STENCIL_MEMBER(kind, stencil_bench_result, member)
 static const stencil_member result_members[] = {
     {RESULT(NAME, benchmark)},
@@ -178,9 +121,11 @@ static const stencil_member result_members[] = {
     {RESULT(TEXT, device)},
     {RESULT(REAL, clock_hz), .count = 2},
     {RESULT(REAL, seconds)},
-    {"parameters", STENCIL_MEMBER_OBJECT, .write = write_parameters, .read = read_all_parameters},
-    {"rows", STENCIL_MEMBER_ARRAY, .write = write_rows, .read = read_rows},
-    {"notes", STENCIL_MEMBER_ARRAY, .write = write_notes, .read = read_notes},
+    {"parameters", STENCIL_MEMBER(OBJECT, stencil_bench_result, parameter),
+     .list_count = offsetof(stencil_bench_result, parameter_count), PARAMETERS},
+    {"rows", STENCIL_MEMBER(LIST, stencil_bench_result, row), LIST(row_count, stencil_bench_row),
+     .members = row_members, .owned = true},
+    {"notes", STENCIL_MEMBER(LIST, stencil_bench_result, note), LIST(note_count, char[192])},
     {RESULT(TEXT, skipped), .or_null = true},
     {RESULT(TEXT, failed), .or_null = true},
     {NULL},
