@@ -25,6 +25,9 @@ bench_scale bench_scale_of(const stencil_bench_result *result, const int *row, i
 /* A value of a row in its scale (returned). */
 const char *bench_value(double value, const bench_scale *scale, char text[TABLE_CELL_SIZE]);
 
+/* Appends a cell: the median of a row, what it says instead, or `missing`; NULL: an empty one. */
+void bench_add_median(table *t, const stencil_bench_row *row, const bench_scale *scale, const char *missing);
+
 /* The name of a row, with its kind where the result has several: "__syncthreads (latency)" (returned). */
 const char *bench_row_name(const stencil_bench_result *result, const stencil_bench_row *row, char *text,
                            size_t size);

@@ -22,14 +22,6 @@ static const stencil_bench_row *either(const stencil_comparison *c) {
     return c->now != NULL ? c->now : c->then;
 }
 
-static void add_median(table *t, const stencil_bench_row *row, const bench_scale *scale) {
-    char text[TABLE_CELL_SIZE];
-    if (row == NULL || row->sample_count == 0)
-        table_add_cell(t, "%s", row == NULL ? "" : row->outcome);
-    else
-        table_add_cell(t, "%s%s", row->noisy ? "~" : "", bench_value(row->statistics.median, scale, text));
-}
-
 /* A ratio as a difference in per cent, a large one as it is (returned). */
 static const char *change_text(double ratio, char text[TABLE_CELL_SIZE]) {
     if (ratio < 10)
@@ -50,8 +42,8 @@ static void add_comparison(table *t, const stencil_bench_result *result, const s
                    place[0] != '\0' ? ", " : "", place);
     table_add_cell(t, "%s", stencil_verdict_text(c->verdict));
     table_add_cell(t, "%s", scale.unit);
-    add_median(t, c->then, &scale);
-    add_median(t, c->now, &scale);
+    bench_add_median(t, c->then, &scale, "");
+    bench_add_median(t, c->now, &scale, "");
     if (isnan(c->shift.ratio))
         return;
     char low[TABLE_CELL_SIZE], high[TABLE_CELL_SIZE];
