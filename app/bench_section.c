@@ -35,7 +35,7 @@ bench_scale bench_scale_of(const stencil_bench_result *result, const int *row, i
     }
     const char *unit = count > 0 ? result->row[row[0]].unit : "";
     snprintf(scale.unit, sizeof scale.unit, "%s", unit);
-    if (count > 0 && stencil_bench_is_time(&result->row[row[0]])) {
+    if (strcmp(unit, "s") == 0 || strncmp(unit, "s/", 2) == 0) {
         int i = 0;
         while (i < 3 && smallest < 0.1 * times[i].factor)
             i++;

@@ -2,8 +2,6 @@
 #include "bench/ceiling.h"
 #include "base/cuda.h"
 
-const char *const stencil_ceiling_gpu_names[] = {"cudaMemcpy", NULL};
-
 #ifdef STENCIL_HAVE_CUDA
 #include <stdlib.h>
 #include <string.h>
@@ -99,9 +97,8 @@ static stencil_status sample(gpu_copy *c, int gpu, int64_t iterations, double *t
 }
 
 /* Arrays of its own for each sample: between them all memory belongs to what is compared with the copy. */
-stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int way, int64_t iterations,
+stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int64_t iterations,
                                           double *time_s) {
-    (void)way;
     gpu_copy c = {
         .bytes = ceiling->bytes,
         .probe_bytes = ceiling->bytes < PROBE_BYTES_MAX ? ceiling->bytes : PROBE_BYTES_MAX,
@@ -111,9 +108,9 @@ stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int wa
     return status;
 }
 #else
-stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int way, int64_t iterations,
+stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int64_t iterations,
                                           double *time_s) {
-    (void)way, (void)iterations, (void)time_s;
+    (void)iterations, (void)time_s;
     FAIL(UNAVAILABLE, "no GPU %d here (built without CUDA): give --device cpu", ceiling->gpu);
 }
 #endif

@@ -6,6 +6,8 @@
 
 #include "base/record.h"
 #include "bench/bench.h"
+#include "bench/clock.h"
+#include "bench/revision.h"
 
 /* Parameters, or the axes of a row. */
 static json_t *write_parameters(const stencil_member *m, const void *record) {
@@ -234,11 +236,11 @@ void stencil_bench_origin_init(stencil_bench_origin *origin, const stencil_bench
     *origin = (stencil_bench_origin){.command_line = "",
                                      .max_noise = options->max_noise,
                                      .version = STENCIL_VERSION,
-                                     .git_revision = stencil_bench_revision(),
+                                     .git_revision = STENCIL_GIT_REVISION,
                                      .compiler = __VERSION__,
                                      .driver_version = machine->driver_version,
                                      .runtime_version = machine->runtime_version,
-                                     .kernel_driver = stencil_bench_kernel_driver()};
+                                     .kernel_driver = stencil_kernel_driver()};
 }
 
 json_t *stencil_bench_json(const stencil_bench_result *result, int result_count,
