@@ -155,10 +155,10 @@ static json_t *info_json(const stencil_machine *machine) {
 static stencil_status info_run(const invocation *call, int *exit_code) {
     const info_options *options = call->values;
     (void)exit_code;
-    TRY(json_check_target(options->json, options->force, NULL));
+    TRY(target_check("--json", options->json, options->force, NULL));
     stencil_machine machine = {0};
     TRY(stencil_machine_probe(&machine));
-    if (!json_is_stdout(options->json))
+    if (!target_is_stdout(options->json))
         print_info(stdout, &machine);
     if (options->json == NULL)
         return STENCIL_OK;

@@ -329,11 +329,11 @@ static stencil_status prepare_output(run_state *state) {
             .started_s = (int64_t)time(NULL),
         };
         TRY(open_output(state));
-        CHECK(options->json == NULL || json_is_stdout(options->json) ||
+        CHECK(options->json == NULL || target_is_stdout(options->json) ||
                   !same_file(options->json, state->output_options.path),
               USAGE, "--json %s is the output file too: give another name", options->json);
     }
-    return json_check_target(options->json, options->force, input);
+    return target_check("--json", options->json, options->force, input);
 }
 
 static stencil_status load(run_state *state) {
@@ -416,7 +416,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
                            .machine = &state->machine,
                            .plan = &state->plan,
                            .notes = &state->notes};
-    const bool people = !options->quiet && !json_is_stdout(options->json);
+    const bool people = !options->quiet && !target_is_stdout(options->json);
     if (options->dry_run) {
         if (people)
             report_print_plan(stdout, record);

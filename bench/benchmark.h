@@ -21,11 +21,12 @@ typedef stencil_status (*stencil_benchmark_function)(const stencil_bench_options
                                                      const stencil_machine *machine,
                                                      stencil_bench_result *result);
 
-/* One question to a benchmark, answered in a child process (see stencil_bench_in_child()): reads `question`
- * and makes *answer, owned by the caller. Which case is meant stands in the question; USAGE: there is no such
- * one. The answer counts only where OK comes back; a failure is handed on with its message. */
+/* One question to a benchmark, answered in a child process (see stencil_bench_in_child()): reads
+ * `question` [question_size] and fills `answer` [answer_size], zeroed before. Which case is meant stands in
+ * the question. The answer counts only where OK comes back; a failure is handed on with its message. */
 typedef stencil_status (*stencil_bench_child_function)(const stencil_bench_options *options,
-                                                       const json_t *question, json_t **answer);
+                                                       const void *question, size_t question_size,
+                                                       void *answer, size_t answer_size);
 
 /* Name and description stand in benchmarks.def. */
 typedef struct stencil_benchmark {
@@ -88,13 +89,14 @@ stencil_status stencil_bench_measure_values(stencil_bench_result *result,
 /* Ratio of every row that moves bytes to the best row of kind "copy". */
 void stencil_bench_fill_ratios(stencil_bench_result *result);
 
-/* Asks benchmark `name`'s child function a question (consumed) in a fresh process of the same program, which
- * may hang, crash or fault the device. CUDA cannot be used in a process forked after it was initialised, so
- * nothing is shared. `options` are handed on. *answer (owned by the caller) is NULL where there is none.
- * *timed_out: there was no answer after `timeout_s` (which the child's start, CUDA included, counts towards:
- * some seconds) and the child was killed; OK comes back then. INTERNAL where the child crashed, or what it
- * failed with; the message names the benchmark. UNAVAILABLE where options->child_command is NULL. */
+/* Asks benchmark `name`'s child function a question in a fresh process of the same program, which may hang,
+ * crash or fault the device. CUDA cannot be used in a process forked after it was initialised, so nothing is
+ * shared: question and answer are plain bytes without pointers. `options` are handed on, without progress.
+ * *timed_out: there was no answer after `timeout_s` (which the child's start, CUDA included, counts
+ * towards: some seconds) and the child was killed; OK comes back then. INTERNAL where the child crashed, or
+ * what it failed with; the message names the benchmark. UNAVAILABLE where options->child_command is NULL. */
 stencil_status stencil_bench_in_child(const stencil_bench_options *options, const char *name,
-                                      double timeout_s, json_t *question, json_t **answer, bool *timed_out);
+                                      double timeout_s, const void *question, size_t question_size,
+                                      void *answer, size_t answer_size, bool *timed_out);
 
 #endif

@@ -166,13 +166,30 @@ static stencil_status ask(const stencil_bench_options *options, const char *name
     return status;
 }
 
+static json_t *bytes_json(const unsigned char *bytes, size_t size) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < size; i++)
+        json_array_append_new(array, json_integer(bytes[i]));
+    return array;
+}
+
+/* False: there are not so many. */
+static bool read_bytes(const json_t *array, unsigned char *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (unsigned char)json_integer_value(json_array_get(array, i));
+    return json_array_size(array) == size;
+}
+
 stencil_status stencil_bench_in_child(const stencil_bench_options *options, const char *name,
-                                      double timeout_s, json_t *question, json_t **answer, bool *timed_out) {
-    const stencil_status status = ask(options, name, timeout_s, "question", question, answer, timed_out);
-    if (status != STENCIL_OK) {
-        json_decref(*answer);
-        *answer = NULL;
-    }
+                                      double timeout_s, const void *question, size_t question_size,
+                                      void *answer, size_t answer_size, bool *timed_out) {
+    json_t *found, *value = json_pack("{s:o, s:I}", "bytes", bytes_json(question, question_size),
+                                      "answer_size", (json_int_t)answer_size);
+    stencil_status status = ask(options, name, timeout_s, "question", value, &found, timed_out);
+    if (status == STENCIL_OK && !*timed_out && !read_bytes(found, answer, answer_size))
+        status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "", "%s: an answer of another size",
+                                   name);
+    json_decref(found);
     return status;
 }
 
@@ -207,7 +224,17 @@ static stencil_status answer_question(const char *name, const stencil_bench_opti
                                                : on_cpu          ? benchmark->child_cpu
                                                                  : benchmark->child;
     CHECK(child != NULL, USAGE, "benchmark '%s' answers no questions", name);
-    return child(options, question, answer);
+    const json_t *bytes = json_object_get(question, "bytes");
+    const size_t size = json_array_size(bytes);
+    const size_t answer_size = (size_t)json_integer_value(json_object_get(question, "answer_size"));
+    const size_t room = (size + 15) / 16 * 16; /* both are structures */
+    unsigned char *asked = calloc(room + answer_size, 1), *found = asked + room;
+    CHECK(asked != NULL, NO_MEMORY, "no memory for a question");
+    read_bytes(bytes, asked, size);
+    const stencil_status status = child(options, asked, size, found, answer_size);
+    *answer = bytes_json(found, answer_size);
+    free(asked);
+    return status;
 }
 
 /* All of a benchmark; there is a result where it fails as well. */

@@ -20,7 +20,7 @@ stencil_status stencil_bench_grid_cpu(const stencil_bench_options *options, cons
 /* A part of a team synchronises, in child processes; the second answers their questions. */
 stencil_status stencil_bench_partial_cpu(const stencil_bench_options *options, const stencil_machine *machine,
                                          stencil_bench_result *result);
-stencil_status stencil_bench_partial_cpu_child(const stencil_bench_options *options, const json_t *question,
-                                               json_t **answer);
+stencil_status stencil_bench_partial_cpu_child(const stencil_bench_options *options, const void *question,
+                                               size_t question_size, void *answer, size_t answer_size);
 
 #endif

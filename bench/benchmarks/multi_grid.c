@@ -91,18 +91,16 @@ static stencil_status run_part(stencil_passes_bench *b, bool half_the_blocks,
     return STENCIL_OK;
 }
 
-static stencil_status child(const stencil_bench_options *options, const json_t *question, json_t **answer) {
-    int gpu_count, half_the_blocks;
-    stencil_partial_outcome outcome;
+static stencil_status child(const stencil_bench_options *options, const void *question, size_t question_size,
+                            void *answer, size_t answer_size) {
+    const stencil_multi_grid_part *part = question;
     stencil_passes_bench b;
-    CHECK(json_unpack((json_t *)question, "[i, b]", &gpu_count, &half_the_blocks) == 0 && gpu_count > 1 &&
-              gpu_count <= STENCIL_GPUS_MAX,
+    CHECK(question_size == sizeof *part && answer_size == sizeof(stencil_partial_outcome) &&
+              part->gpu_count > 1 && part->gpu_count <= STENCIL_GPUS_MAX,
           USAGE, "multi-grid: no such question");
-    stencil_status status = stencil_passes_create(&b, options, gpu_count, 1);
+    stencil_status status = stencil_passes_create(&b, options, part->gpu_count, 1);
     if (status == STENCIL_OK)
-        status = run_part(&b, half_the_blocks, &outcome);
-    if (status == STENCIL_OK)
-        *answer = json_integer(outcome);
+        status = run_part(&b, part->blocks, answer);
     stencil_passes_destroy(&b);
     return status;
 }

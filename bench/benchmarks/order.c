@@ -18,13 +18,14 @@ static const char *const names[STENCIL_ORDER_COUNT] = {
     "__syncwarp", "tile", "coalesced", "shuffle, tile", "shuffle, coalesced", "no barrier",
 };
 
-typedef struct findings {
+typedef struct answer {
     bool ended;
-    int held, right; /* runs in which the barrier held; in which all values were right */
-} findings;
+    int32_t held, right; /* runs in which the barrier held; in which all values were right */
+
+} answer;
 
 /* Adds one run. */
-static void judge(const stencil_order_seen *seen, findings *a) {
+static void judge(const stencil_order_seen *seen, answer *a) {
     int64_t last = seen->before[0], first = seen->after[0];
     bool right = true;
     for (int lane = 0; lane < STENCIL_ORDER_LANES; lane++) {
@@ -36,10 +37,10 @@ static void judge(const stencil_order_seen *seen, findings *a) {
     a->right += right;
 }
 
-static stencil_status run_on(stencil_order_seen *device, int barrier, findings *a) {
+static stencil_status run_on(stencil_order_seen *device, int barrier, answer *a) {
     stencil_order_seen seen;
     void *arguments[] = {&device};
-    *a = (findings){.ended = true};
+    *a = (answer){.ended = true};
     for (int run = 0; run < RUNS; run++) {
         TRY_CUDA(cudaMemset(device, 0xff, sizeof seen));
         TRY_CUDA(cudaLaunchKernel(stencil_order_kernel((stencil_order_barrier)barrier), (dim3){1, 1, 1},
@@ -53,25 +54,26 @@ static stencil_status run_on(stencil_order_seen *device, int barrier, findings *
     return STENCIL_OK;
 }
 
-static stencil_status child(const stencil_bench_options *options, const json_t *question, json_t **answer) {
-    const json_int_t barrier = json_integer_value(question);
-    findings a;
+static stencil_status child(const stencil_bench_options *options, const void *question, size_t question_size,
+                            void *answer_bytes, size_t answer_size) {
+    const int barrier = *(const int *)question;
+    answer *a = answer_bytes;
     stencil_order_seen *device;
-    CHECK(json_is_integer(question) && barrier >= 0 && barrier < STENCIL_ORDER_COUNT, USAGE,
-          "order: no such question");
+    CHECK(question_size == sizeof barrier && answer_size == sizeof *a && barrier >= 0 &&
+              barrier < STENCIL_ORDER_COUNT,
+          USAGE, "order: no such question");
     TRY_CUDA(cudaSetDevice(options->gpu[0]));
     TRY_CUDA(cudaMalloc((void **)&device, sizeof *device));
-    const stencil_status status = run_on(device, (int)barrier, &a);
-    if (a.ended) /* else freeing would wait */
+    const stencil_status status = run_on(device, barrier, a);
+    if (a->ended) /* else freeing would wait */
         cudaFree(device);
-    *answer = json_pack("[b, i, i]", a.ended, a.held, a.right);
     return status;
 }
 
-static void state(stencil_bench_row *row, int barrier, const findings *a) {
+static void state(stencil_bench_row *row, int barrier, const answer *a, bool timed_out) {
     const bool shuffles = barrier == STENCIL_ORDER_SHUFFLE_TILE || barrier == STENCIL_ORDER_SHUFFLE_COALESCED;
     const size_t size = sizeof row->outcome;
-    if (!a->ended)
+    if (timed_out || !a->ended)
         snprintf(row->outcome, size, "deadlocks");
     else if (a->held == RUNS)
         snprintf(row->outcome, size, "holds%s",
@@ -92,16 +94,13 @@ static stencil_status run_gpu(const stencil_bench_options *options, const stenci
         return stencil_bench_skip(result, "needs child processes");
     for (int barrier = 0; barrier < STENCIL_ORDER_COUNT; barrier++) {
         int row;
-        json_t *answer;
-        int ended = 0, held = 0, right = 0;
+        answer a = {0};
         bool timed_out;
         TRY(stencil_bench_add_row(result, "barrier of a warp", names[barrier], "cycles", &row));
         result->row[row].method = "clock of each thread before and after (000 Fig. 17)";
-        TRY(stencil_bench_in_child(options, result->benchmark, child_timeout_s, json_integer(barrier),
-                                   &answer, &timed_out));
-        json_unpack(answer, "[b, i, i]", &ended, &held, &right);
-        json_decref(answer);
-        state(&result->row[row], barrier, &(findings){ended, held, right});
+        TRY(stencil_bench_in_child(options, result->benchmark, child_timeout_s, &barrier, sizeof barrier, &a,
+                                   sizeof a, &timed_out));
+        state(&result->row[row], barrier, &a, timed_out);
     }
     stencil_bench_add_number(result, "runs", RUNS);
     stencil_bench_add_note(result,

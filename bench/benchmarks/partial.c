@@ -15,6 +15,15 @@
 enum { THREADS = 256 };
 static const double limit_s = 1, child_timeout_s = 40, timeout_s = 0.3;
 
+typedef struct question {
+    int first, end; /* cases */
+} question;
+
+typedef struct answer {
+    int next; /* behind the last case that was looked at */
+    stencil_partial_outcome outcome[STENCIL_PARTIAL_CASES];
+} answer;
+
 static bool grid_wide(int which) {
     return which >= STENCIL_PARTIAL_GRID_LANES;
 }
@@ -68,57 +77,60 @@ static stencil_status run_case(const stencil_bench_options *options, int which,
     return STENCIL_OK;
 }
 
-/* The outcomes of the cases [first, end), as far as the first one that does not end. */
-static stencil_status child(const stencil_bench_options *options, const json_t *question, json_t **answer) {
-    int first, end;
-    bool go_on = true;
-    CHECK(json_unpack((json_t *)question, "[i, i]", &first, &end) == 0 && first >= 0 &&
-              end <= STENCIL_PARTIAL_CASES,
+static stencil_status child(const stencil_bench_options *options, const void *question_bytes,
+                            size_t question_size, void *answer_bytes, size_t answer_size) {
+    const question *q = question_bytes;
+    answer *a = answer_bytes;
+    CHECK(question_size == sizeof *q && answer_size == sizeof *a && q->first >= 0 &&
+              q->end <= STENCIL_PARTIAL_CASES,
           USAGE, "partial: no such question");
-    *answer = json_array();
-    for (int which = first; which < end && go_on; which++) {
-        stencil_partial_outcome outcome = STENCIL_PARTIAL_UNKNOWN;
-        if (exists(which))
-            TRY(run_case(options, which, &outcome));
-        json_array_append_new(*answer, json_integer(outcome));
-        go_on = outcome != STENCIL_PARTIAL_DEADLOCKS;
+    for (a->next = q->first; a->next < q->end; a->next++) {
+        stencil_partial_outcome *outcome = &a->outcome[a->next];
+        if (exists(a->next))
+            TRY(run_case(options, a->next, outcome));
+        if (*outcome == STENCIL_PARTIAL_DEADLOCKS) {
+            a->next++;
+            break;
+        }
     }
     return STENCIL_OK;
 }
 
 /* All outcomes. What ends its process, or hangs it, is found by asking for each case alone. */
-static stencil_status ask(const stencil_bench_options *options, const char *name,
-                          int outcome[STENCIL_PARTIAL_CASES]) {
-    int end = STENCIL_PARTIAL_CASES;
-    for (int first = 0; first < STENCIL_PARTIAL_CASES;) {
-        json_t *answer;
-        bool timed_out;
-        const stencil_status status = stencil_bench_in_child(
-            options, name, child_timeout_s, json_pack("[i, i]", first, end), &answer, &timed_out);
-        const bool answered = status == STENCIL_OK && !timed_out, alone = end - first == 1;
-        const int count = (int)json_array_size(answer);
-        for (int i = 0; i < count && first + i < end; i++)
-            outcome[first + i] = (int)json_integer_value(json_array_get(answer, (size_t)i));
-        json_decref(answer);
-        CHECK(!answered || (count > 0 && count <= end - first), INTERNAL,
-              "partial: an answer to another question");
-        if (!answered && alone)
-            outcome[first] = timed_out ? STENCIL_PARTIAL_DEADLOCKS : STENCIL_PARTIAL_UNKNOWN;
-        first += answered ? count : alone;
-        end = answered || alone ? STENCIL_PARTIAL_CASES : first + 1;
+static stencil_status ask(const stencil_bench_options *options, const char *name, answer *all) {
+    question q = {.first = 0, .end = STENCIL_PARTIAL_CASES};
+    while (q.first < STENCIL_PARTIAL_CASES) {
+        answer a = {0};
+        bool timed_out = false;
+        const stencil_status status =
+            stencil_bench_in_child(options, name, child_timeout_s, &q, sizeof q, &a, sizeof a, &timed_out);
+        const bool answered = status == STENCIL_OK && !timed_out;
+        if (!answered && q.end - q.first > 1) {
+            q.end = q.first + 1;
+            continue;
+        }
+        if (answered) {
+            CHECK(a.next > q.first && a.next <= q.end, INTERNAL, "partial: an answer to another question");
+            memcpy(all->outcome + q.first, a.outcome + q.first,
+                   (size_t)(a.next - q.first) * sizeof *a.outcome);
+            q.first = a.next;
+        } else {
+            all->outcome[q.first++] = timed_out ? STENCIL_PARTIAL_DEADLOCKS : STENCIL_PARTIAL_UNKNOWN;
+        }
+        q.end = STENCIL_PARTIAL_CASES;
     }
     return STENCIL_OK;
 }
 
-static stencil_status add(stencil_bench_result *result, const char *kind, const char *name, int outcome,
-                          int *row) {
+static stencil_status add(stencil_bench_result *result, const char *kind, const char *name,
+                          stencil_partial_outcome outcome, int *row) {
     TRY(stencil_bench_add_row(result, kind, name, "s", row));
     stencil_bench_row *r = &result->row[*row];
     snprintf(r->outcome, sizeof r->outcome, "%s", stencil_partial_texts[outcome]);
     return STENCIL_OK;
 }
 
-static stencil_status add_cases(stencil_bench_result *result, const stencil_gpu *gpu, const int *outcome) {
+static stencil_status add_cases(stencil_bench_result *result, const stencil_gpu *gpu, const answer *all) {
     static const struct {
         const char *kind, *name;
     } fixed[STENCIL_PARTIAL_LIMITED] = {
@@ -136,7 +148,7 @@ static stencil_status add_cases(stencil_bench_result *result, const stencil_gpu 
         snprintf(name, sizeof name, "%s, half the blocks",
                  barrier >= 0 ? stencil_barriers[barrier].name : "");
         TRY(add(result, barrier >= 0 ? "with a time limit" : fixed[which].kind,
-                barrier >= 0 ? name : fixed[which].name, outcome[which], &row));
+                barrier >= 0 ? name : fixed[which].name, all->outcome[which], &row));
         if (barrier >= 0 && gpu->capability < stencil_barriers[barrier].capability) {
             result->row[row].outcome[0] = '\0';
             stencil_bench_skip_row(result, row, "needs a newer compute capability");
@@ -154,17 +166,15 @@ static stencil_status add_multi_grid(const stencil_bench_options *options, const
     for (int i = 0; i < stencil_bench_count(); i++)
         known = known || strcmp(stencil_bench_name(i), "multi-grid") == 0;
     for (int blocks = 0; blocks < 2 && known; blocks++) {
-        json_t *answer = NULL;
+        const stencil_multi_grid_part part = {.gpu_count = options->gpu_count, .blocks = blocks};
+        stencil_partial_outcome outcome = STENCIL_PARTIAL_UNKNOWN;
         bool timed_out = false;
         int row;
-        if (reach) /* what ends its process is an outcome, not an error */
-            (void)stencil_bench_in_child(options, "multi-grid", child_timeout_s,
-                                         json_pack("[i, b]", options->gpu_count, blocks), &answer,
-                                         &timed_out);
-        const int outcome = timed_out        ? STENCIL_PARTIAL_DEADLOCKS
-                            : answer != NULL ? (int)json_integer_value(answer)
-                                             : STENCIL_PARTIAL_UNKNOWN;
-        json_decref(answer);
+        if (reach && stencil_bench_in_child(options, "multi-grid", child_timeout_s, &part, sizeof part,
+                                            &outcome, sizeof outcome, &timed_out) != STENCIL_OK)
+            outcome = STENCIL_PARTIAL_UNKNOWN;
+        if (timed_out)
+            outcome = STENCIL_PARTIAL_DEADLOCKS;
         TRY(add(result, "with a time limit",
                 blocks ? "multi-grid, half the blocks" : "multi-grid, half the GPUs", outcome, &row));
         stencil_bench_set_axis(result, row, "gpus", options->gpu_count);
@@ -178,11 +188,11 @@ static stencil_status add_multi_grid(const stencil_bench_options *options, const
 
 static stencil_status run_gpu(const stencil_bench_options *options, const stencil_machine *machine,
                               stencil_bench_result *result) {
-    int outcome[STENCIL_PARTIAL_CASES] = {STENCIL_PARTIAL_UNKNOWN};
+    answer all = {0};
     if (options->child_command == NULL)
         return stencil_bench_skip(result, "needs child processes");
-    TRY(ask(options, result->benchmark, outcome));
-    TRY(add_cases(result, &machine->gpu[options->gpu[0]], outcome));
+    TRY(ask(options, result->benchmark, &all));
+    TRY(add_cases(result, &machine->gpu[options->gpu[0]], &all));
     TRY(add_multi_grid(options, machine, result));
     stencil_bench_add_note(
         result,

@@ -43,8 +43,12 @@ typedef struct stencil_partial_work {
 /* Kernel with a stencil_partial_work; NULL where there is none. */
 const void *stencil_partial_kernel(int which);
 
-/* Question to the benchmark multi-grid's child: [how many GPUs, >= 2: the first ones of those asked for; half
- * the blocks of each synchronise, or (false) half the GPUs], answered by a stencil_partial_outcome. */
+/* Question to the benchmark multi-grid's child, a stencil_multi_grid_part, answered by a
+ * stencil_partial_outcome: half the GPUs synchronise, or half the blocks of each. */
+typedef struct stencil_multi_grid_part {
+    int gpu_count; /* >= 2: the first ones of those asked for */
+    bool blocks;
+} stencil_multi_grid_part;
 
 #ifdef __cplusplus
 }

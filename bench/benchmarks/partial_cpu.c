@@ -19,9 +19,13 @@ const char *const stencil_partial_texts[] = {
     [STENCIL_PARTIAL_LOSES] = "ends, but not every thread comes to its end"};
 
 typedef struct question {
-    int barrier; /* stencil_barrier_id; none: OpenMP's */
-    int threads, absent;
+    int32_t barrier; /* stencil_barrier_id; none: OpenMP's */
+    int32_t threads, absent;
 } question;
+
+typedef struct answer {
+    int32_t outcome; /* stencil_partial_outcome */
+} answer;
 
 /* Everybody but the absent ones passes the barrier once. */
 static stencil_partial_outcome synchronise(const question *q, const stencil_barrier_state *state) {
@@ -45,23 +49,25 @@ static stencil_partial_outcome synchronise(const question *q, const stencil_barr
                                                     : STENCIL_PARTIAL_COMPLETES;
 }
 
-stencil_status stencil_bench_partial_cpu_child(const stencil_bench_options *options, const json_t *asked,
-                                               json_t **answer) {
+stencil_status stencil_bench_partial_cpu_child(const stencil_bench_options *options,
+                                               const void *question_bytes, size_t question_size,
+                                               void *answer_bytes, size_t answer_size) {
     (void)options;
-    question q;
-    CHECK(json_unpack((json_t *)asked, "[i, i, i]", &q.barrier, &q.threads, &q.absent) == 0 &&
-              q.threads >= 1 && q.barrier >= 0 && q.barrier < STENCIL_BARRIER_COUNT,
+    const question *q = question_bytes;
+    answer *a = answer_bytes;
+    CHECK(question_size == sizeof *q && answer_size == sizeof *a && q->threads >= 1 && q->barrier >= 0 &&
+              q->barrier < STENCIL_BARRIER_COUNT,
           USAGE, "partial: no such question");
     stencil_barrier_state state;
-    TRY(stencil_bench_team_barrier(&state, q.threads, timeout_s));
-    *answer = json_integer(synchronise(&q, &state));
+    TRY(stencil_bench_team_barrier(&state, q->threads, timeout_s));
+    a->outcome = (int32_t)synchronise(q, &state);
     stencil_bench_team_barrier_destroy(&state);
     return STENCIL_OK;
 }
 
 static stencil_status ask(const stencil_bench_options *options, const question *q,
                           stencil_bench_result *result) {
-    json_t *answer;
+    answer a = {.outcome = STENCIL_PARTIAL_UNKNOWN};
     bool timed_out;
     int row;
     const bool limited = q->barrier != STENCIL_BARRIER_none;
@@ -72,13 +78,11 @@ static stencil_status ask(const stencil_bench_options *options, const question *
     if (options->progress != NULL)
         options->progress(options->context, result->row[row].name);
     /* A case that ends its process is an outcome, not an error. */
-    const stencil_status status = stencil_bench_in_child(
-        options, "partial", child_timeout_s, json_pack("[i, i, i]", q->barrier, q->threads, q->absent),
-        &answer, &timed_out);
-    const int outcome = status != STENCIL_OK ? STENCIL_PARTIAL_UNKNOWN
-                        : timed_out          ? STENCIL_PARTIAL_DEADLOCKS
-                                             : (int)json_integer_value(answer);
-    json_decref(answer);
+    const stencil_status status =
+        stencil_bench_in_child(options, "partial", child_timeout_s, q, sizeof *q, &a, sizeof a, &timed_out);
+    const stencil_partial_outcome outcome = status != STENCIL_OK ? STENCIL_PARTIAL_UNKNOWN
+                                            : timed_out          ? STENCIL_PARTIAL_DEADLOCKS
+                                                                 : (stencil_partial_outcome)a.outcome;
     snprintf(result->row[row].outcome, sizeof result->row[row].outcome, "%s", stencil_partial_texts[outcome]);
     return STENCIL_OK;
 }
