@@ -27,11 +27,6 @@ void stencil_field_fill_random(stencil_field *field, uint64_t seed) {
     }
 }
 
-/* Element of the first updated cell of row `row` (z*ny + y). */
-static int64_t row_start(const stencil_layout *l, int64_t row) {
-    return l->origin + row / l->n[STENCIL_Y] * l->plane + row % l->n[STENCIL_Y] * l->row;
-}
-
 stencil_status stencil_field_check_same(const stencil_field *a, const char *a_name, const stencil_field *b,
                                         const char *b_name, int64_t steps) {
     const stencil_layout *l = &a->layout;
@@ -40,7 +35,7 @@ stencil_status stencil_field_check_same(const stencil_field *a, const char *a_na
     int64_t different = 0, first = INT64_MAX; /* counted in updated cells */
 #pragma omp parallel for schedule(static) reduction(+ : different) reduction(min : first)
     for (int64_t row = 0; row < rows; row++) {
-        const size_t at = (size_t)row_start(l, row) * bytes;
+        const size_t at = (size_t)(l->origin + row / ny * l->plane + row % ny * l->row) * bytes;
         const char *p = (const char *)a->data + at, *q = (const char *)b->data + at;
         if (memcmp(p, q, (size_t)nx * bytes) == 0)
             continue;

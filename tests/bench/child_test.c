@@ -92,6 +92,45 @@ static int find(const char *name) {
     return index;
 }
 
+/* A child is asked with the options that it is to have, to the last bit. */
+static void options_travel(void **state) {
+    (void)state;
+    stencil_bench_options options = options_of(self), read;
+    options.gpu_count = 2;
+    options.gpu[1] = 5;
+    options.samples = INT64_C(1) << 40;
+    options.max_noise = 1.0 / 3;
+    options.inject_fault = true;
+    stencil_spec *spec = &options.spec;
+    *spec = (stencil_spec){.rank = 3,
+                           .extent = {5, 6, 7},
+                           .stencil = "j3d7pt",
+                           .offset_count = 2,
+                           .offset = {{0, -1, 2}},
+                           .weight_count = 1,
+                           .weight = {0.1},
+                           .kind = STENCIL_KIND_HEAT,
+                           .boundary_count = 3,
+                           .boundary = {STENCIL_PERIODIC},
+                           .spacing_count = 1,
+                           .spacing = {1e-3},
+                           .omega = NAN,
+                           .diffusivity = 2,
+                           .dt = NAN};
+    json_t *object = stencil_bench_options_json(&options);
+    assert_int_equal(stencil_bench_options_read(object, &read), STENCIL_OK);
+    json_t *again = stencil_bench_options_json(&read);
+    assert_true(json_equal(object, again));
+    assert_true(read.max_noise == options.max_noise && read.samples == options.samples && read.gpu[1] == 5);
+    assert_true(read.inject_fault && read.backend == STENCIL_BACKEND_CPU && isnan(read.spec.dt));
+    assert_memory_equal(read.spec.offset, spec->offset, sizeof spec->offset);
+    assert_memory_equal(read.spec.weight, spec->weight, sizeof spec->weight);
+    assert_memory_equal(read.spec.boundary, spec->boundary, sizeof spec->boundary);
+    assert_null(read.child_command);
+    json_decref(object);
+    json_decref(again);
+}
+
 /* A whole benchmark in a child gives what it gives here. */
 static void whole(void **state) {
     (void)state;
@@ -155,7 +194,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(crash),        cmocka_unit_test(hang),
         cmocka_unit_test(no_child),     cmocka_unit_test(no_such_question),
         cmocka_unit_test(whole),        cmocka_unit_test(whole_with_fault),
-        cmocka_unit_test(partial_team),
+        cmocka_unit_test(partial_team), cmocka_unit_test(options_travel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
