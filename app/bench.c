@@ -5,16 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "app/commands.h"
-#include "app/json.h"
 #include "app/problem_options.h"
-#include "app/target.h"
+#include "app/progress.h"
 #include "app/threads.h"
 #include "base/words.h"
 
-enum { NAME_COLUMNS = 13 };
+enum { NAME_COLUMNS = 13, CHOSEN_MAX = 64 };
 
 typedef struct bench_options {
     problem_options problem;
@@ -123,12 +121,6 @@ static void show_progress(void *context, const char *what) {
     fflush(stderr);
 }
 
-static bool progress_wanted(const bench_options *options) {
-    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return !options->output.quiet && isatty(STDERR_FILENO) && (no_color == NULL || no_color[0] == '\0') &&
-           (terminal == NULL || strcmp(terminal, "dumb") != 0);
-}
-
 static void print_list(FILE *out) {
     for (int i = 0; i < stencil_bench_count(); i++)
         options_print_wrapped(out, stencil_bench_summary(i),
@@ -160,7 +152,7 @@ static stencil_status make_options(const bench_options *options, stencil_bench_o
     bench->timeout_s = options->timeout;
     bench->inject_fault = options->inject_fault;
     bench->child_command = child_command;
-    bench->progress = progress_wanted(options) ? show_progress : NULL;
+    bench->progress = !options->output.quiet && progress_possible() ? show_progress : NULL;
     stencil_spec *spec = &bench->spec;
     spec->rank = options->size.count;
     for (int i = 0; i < spec->rank; i++)
@@ -172,25 +164,18 @@ static stencil_status make_options(const bench_options *options, stencil_bench_o
     return problem_options_check_effect(&problem, spec);
 }
 
-/* Which benchmarks: those named, or all. */
-static stencil_status choose_benchmarks(const invocation *call, int *index, int *count) {
-    *count = call->operand_count > 0 ? call->operand_count : stencil_bench_count();
-    for (int i = 0; i < *count; i++) {
+/* Which benchmarks: those named, or all. The report is to name them. */
+static stencil_status choose_benchmarks(const invocation *call, int index[CHOSEN_MAX], bench_report *report) {
+    const int count = call->operand_count > 0 ? call->operand_count : stencil_bench_count();
+    report->result = calloc((size_t)count, sizeof *report->result);
+    CHECK(report->result != NULL && count <= CHOSEN_MAX, NO_MEMORY, "no memory for the results");
+    for (int i = 0; i < count; i++) {
         index[i] = i;
         if (call->operand_count > 0)
             TRY(find_benchmark(call->operand[i], &index[i]));
+        report->result[report->count++].benchmark = stencil_bench_name(index[i]);
     }
     return STENCIL_OK;
-}
-
-static stencil_status check_outputs(const bench_outputs *outputs, const int *index, int count) {
-    const char **name = calloc((size_t)count, sizeof *name);
-    CHECK(name != NULL, NO_MEMORY, "no memory for %d names", count);
-    for (int i = 0; i < count; i++)
-        name[i] = stencil_bench_name(index[i]);
-    const stencil_status status = bench_outputs_check(outputs, NULL, name, count);
-    free(name);
-    return status;
 }
 
 /* Options that say how to measure would do nothing beside --from. */
@@ -237,85 +222,70 @@ static stencil_status refuse_unused(const invocation *call, const stencil_bench_
     return STENCIL_OK;
 }
 
-/* Runs them one after the other; the first failure is kept in *failure, and the rest goes on. */
-static void run_each(const bench_options *options, const stencil_bench_options *bench,
-                     const stencil_machine *machine, const int *index, int count,
-                     stencil_bench_result *result, stencil_error *failure) {
-    for (int i = 0; i < count; i++) {
-        const stencil_status status = stencil_bench_run(index[i], bench, machine, &result[i]);
+/* Runs the benchmarks one after the other; the first failure is kept in *failure, and the rest goes on. */
+static stencil_status measure(const invocation *call, bench_report *report, bench_report *then,
+                              stencil_error *failure) {
+    const bench_options *options = call->values;
+    const int64_t started_s = (int64_t)time(NULL);
+    const double start_s = stencil_clock_s();
+    stencil_bench_options *bench = &report->options;
+    int index[CHOSEN_MAX];
+    TRY(choose_benchmarks(call, index, report));
+    TRY(make_options(options, bench));
+    TRY(bench_outputs_open(&options->output, report, then));
+    TRY(threads_start(options->threads));
+    const bool shared = stencil_gpus_are_shared(options->gpus.value, options->gpus.count);
+    TRY(stencil_machine_probe(&report->machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_DEFAULT));
+    TRY(stencil_bench_check(bench, &report->machine));
+    TRY(refuse_unused(call, bench, &report->machine, index, report->count));
+    stencil_bench_origin_init(&report->origin, bench, &report->machine);
+    for (int i = 0; i < report->count; i++) {
+        const stencil_status status =
+            stencil_bench_run(index[i], bench, &report->machine, &report->result[i]);
         if (status != STENCIL_OK && failure->status == STENCIL_OK)
             *failure = *stencil_error_last();
         if (bench->progress != NULL)
             show_progress(NULL, "");
-        if (!bench_tables_wanted(&options->output))
-            continue;
-        if (i > 0)
-            putchar('\n');
-        bench_print(stdout, &result[i], bench->max_noise);
-        fflush(stdout);
+        bench_outputs_print(&options->output, report, i);
     }
+    report->origin.command_line = call->command_line;
+    report->origin.started_s = started_s;
+    report->origin.seconds = stencil_clock_s() - start_s;
+    return STENCIL_OK;
 }
 
-static stencil_status run_all(const invocation *call, const int *index, int count,
-                              stencil_bench_result *result, bench_against *against, int *exit_code) {
+/* The report of an earlier run in place of a measurement. */
+static stencil_status read_earlier(const invocation *call, bench_report *report, bench_report *then) {
     const bench_options *options = call->values;
-    const int64_t started_s = (int64_t)time(NULL);
-    const double start_s = stencil_clock_s();
-    stencil_bench_options bench;
-    stencil_machine machine;
-    stencil_error failure = {.status = STENCIL_OK};
-    TRY(make_options(options, &bench));
-    TRY(check_outputs(&options->output, index, count));
-    if (options->output.against != NULL)
-        TRY(bench_against_open(against, options->output.against, options->output.margin / 100));
-    TRY(threads_start(options->threads));
-    const bool shared = stencil_gpus_are_shared(options->gpus.id, options->gpus.count);
-    TRY(stencil_machine_probe(&machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_DEFAULT));
-    TRY(stencil_bench_check(&bench, &machine));
-    TRY(refuse_unused(call, &bench, &machine, index, count));
-    run_each(options, &bench, &machine, index, count, result, &failure);
-    stencil_bench_origin origin;
-    stencil_bench_origin_init(&origin, &bench, &machine);
-    origin.command_line = call->command_line;
-    origin.started_s = started_s;
-    origin.seconds = stencil_clock_s() - start_s;
-    const bench_report report = {result, count, &origin, &bench, &machine};
-    TRY(bench_outputs_write(&options->output, &report, against, exit_code));
-    if (failure.status != STENCIL_OK)
-        return stencil_error_adopt(&failure);
+    TRY(refuse_measuring(call));
+    CHECK(options->output.json == NULL, USAGE, "--from and --json contradict each other: give one of them");
+    TRY(bench_report_read(report, "--from", options->from));
+    TRY(bench_report_choose(report, call->operand, call->operand_count));
+    TRY(bench_outputs_open(&options->output, report, then));
+    for (int i = 0; i < report->count; i++)
+        bench_outputs_print(&options->output, report, i);
     return STENCIL_OK;
 }
 
 static stencil_status bench_run(const invocation *call, int *exit_code) {
     const bench_options *options = call->values;
+    static bench_report report, then;
+    stencil_error failure = {.status = STENCIL_OK};
     if (options->child != NULL)
-        return stencil_bench_child_main(options->child, show_progress);
+        return stencil_bench_child_main(
+            options->child,
+            &(stencil_bench_options){.child_command = child_command, .progress = show_progress});
     if (options->list) {
         print_list(stdout);
         return STENCIL_OK;
     }
-    if (options->from != NULL) {
-        TRY(refuse_measuring(call));
-        return bench_from(options->from, call->operand, call->operand_count, &options->output, exit_code);
-    }
-    const int most =
-        stencil_bench_count() > OPTION_OPERANDS_MAX ? stencil_bench_count() : OPTION_OPERANDS_MAX;
-    int count, *index = calloc((size_t)most, sizeof *index);
-    stencil_bench_result *result = calloc((size_t)most, sizeof *result);
-    bench_against against = {.margin = 0};
-    stencil_status status = STENCIL_OK;
-    if (index == NULL || result == NULL)
-        status = stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "no memory for the results");
+    stencil_status status =
+        options->from != NULL ? read_earlier(call, &report, &then) : measure(call, &report, &then, &failure);
     if (status == STENCIL_OK)
-        status = choose_benchmarks(call, index, &count);
-    if (status == STENCIL_OK)
-        status = run_all(call, index, count, result, &against, exit_code);
-    bench_against_close(&against);
-    for (int i = 0; result != NULL && i < most; i++)
-        stencil_bench_result_destroy(&result[i]);
-    free(result);
-    free(index);
-    return status;
+        status = bench_outputs_write(&options->output, &report, &then, exit_code);
+    bench_report_destroy(&report);
+    bench_report_destroy(&then);
+    return status == STENCIL_OK && failure.status != STENCIL_OK ? stencil_error_adopt(&failure) : status;
 }
 
 const command command_bench = {

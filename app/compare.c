@@ -269,14 +269,14 @@ static stencil_status compare_open(const invocation *call, h5_dataset *a, h5_dat
     const bool rms = !isnan(options->rms);
     const equality equality = {options->atol, options->rtol, options->rms, cells || !rms, !cells && !rms};
     for (int i = 0; i < 2; i++)
-        TRY(json_check_target(options->json, options->force, call->operand[i]));
+        TRY(target_check("--json", options->json, options->force, call->operand[i]));
     const char *advice = "name another one with --dataset";
     TRY(h5_dataset_open(a, call->operand[0], options->dataset, advice));
     TRY(h5_dataset_open(b, call->operand[1], options->dataset, advice));
     difference found;
     TRY(compare_datasets(a, b, &equality, &found));
     *exit_code = found.what[0] == '\0' ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
-    if (!options->quiet && !json_is_stdout(options->json))
+    if (!options->quiet && !target_is_stdout(options->json))
         print_result(a, b, &equality, &found);
     return json_write(options->json, options->force,
                       options->json != NULL ? result_json(a, b, &equality, &found) : NULL);

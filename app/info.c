@@ -3,10 +3,10 @@
 
 #include "app/commands.h"
 #include "app/json.h"
-#include "app/machine_file.h"
 #include "app/text.h"
 #include "solver/run.h"
 #include "solver/machine/topology.h"
+#include "solver/machine/json.h"
 
 typedef struct info_options {
     const char *json;
@@ -131,7 +131,7 @@ static json_t *stencils_json(void) {
 /* With all that a plan for this machine needs, as `run --machine` reads it. */
 static json_t *info_json(const stencil_machine *machine) {
     json_t *root = json_pack("{s:i, s:s}", "schema_version", 1, "version", STENCIL_VERSION);
-    machine_write(machine, root);
+    stencil_machine_write(machine, root);
     json_object_set_new(root, "strategies", strategies_json(machine));
     json_object_set_new(root, "sweeps", sweeps_json());
     json_object_set_new(root, "stencils", stencils_json());
@@ -141,10 +141,10 @@ static json_t *info_json(const stencil_machine *machine) {
 static stencil_status info_run(const invocation *call, int *exit_code) {
     const info_options *options = call->values;
     (void)exit_code;
-    TRY(json_check_target(options->json, options->force, NULL));
+    TRY(target_check("--json", options->json, options->force, NULL));
     stencil_machine machine = {0};
     TRY(stencil_machine_probe(&machine, STENCIL_STREAMS_PART));
-    if (!json_is_stdout(options->json))
+    if (!target_is_stdout(options->json))
         print_info(stdout, &machine);
     if (options->json == NULL)
         return STENCIL_OK;

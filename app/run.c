@@ -7,7 +7,6 @@
 
 #include "app/commands.h"
 #include "app/json.h"
-#include "app/machine_file.h"
 #include "app/output.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
@@ -18,6 +17,7 @@
 #include "app/threads.h"
 #include "inputs/inputs.h"
 #include "solver/run.h"
+#include "solver/machine/json.h"
 
 enum { NAME_SIZE = 4096 };
 
@@ -205,15 +205,24 @@ static stencil_status read_cut(const char *text, int rank, int cut[3]) {
     return STENCIL_OK;
 }
 
+static stencil_status read_machine(stencil_machine *machine, const char *path) {
+    json_t *root = NULL;
+    stencil_status status = json_read(path, &root);
+    if (status == STENCIL_OK)
+        status = stencil_machine_read(machine, root);
+    json_decref(root);
+    return text_prefix(text_name_file(status, path), "--machine");
+}
+
 /* This machine, or the one that a file describes. */
 static stencil_status find_machine(run_state *state) {
     const run_options *options = state->options;
     if (options->machine == NULL) {
         TRY(threads_start(options->threads));
-        const bool shared = stencil_gpus_are_shared(options->gpus.id, options->gpus.count);
+        const bool shared = stencil_gpus_are_shared(options->gpus.value, options->gpus.count);
         return stencil_machine_probe(&state->machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART);
     }
-    TRY(text_prefix(machine_read(&state->machine, options->machine), "--machine"));
+    TRY(read_machine(&state->machine, options->machine));
     if (options->threads > 0)
         state->machine.cpu_threads = (int)options->threads;
     return STENCIL_OK;
@@ -314,11 +323,11 @@ static stencil_status prepare_output(run_state *state) {
             .started_s = (int64_t)time(NULL),
         };
         TRY(open_output(state));
-        CHECK(options->json == NULL || json_is_stdout(options->json) ||
+        CHECK(options->json == NULL || target_is_stdout(options->json) ||
                   !same_file(options->json, state->output_options.path),
               USAGE, "--json %s is the output file too: give another name", options->json);
     }
-    return json_check_target(options->json, options->force, input);
+    return target_check("--json", options->json, options->force, input);
 }
 
 static stencil_status load(run_state *state) {
@@ -402,7 +411,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
                            .machine = &state->machine,
                            .plan = &state->plan,
                            .notes = &state->notes};
-    const bool people = !options->quiet && !json_is_stdout(options->json);
+    const bool people = !options->quiet && !target_is_stdout(options->json);
     if (options->dry_run) {
         if (people)
             report_print_plan(stdout, record);

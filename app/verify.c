@@ -326,10 +326,10 @@ static json_t *result_json(const verification *v) {
 static stencil_status verify_stages(const verify_options *options, verification *v, int *exit_code) {
     int64_t checked = 0;
     TRY(threads_start(options->threads));
-    TRY(json_check_target(options->json, options->force, v->output));
+    TRY(target_check("--json", options->json, options->force, v->output));
     TRY(read_problem(v));
     TRY(read_provenance(v));
-    TRY(json_check_target(options->json, options->force, v->input));
+    TRY(target_check("--json", options->json, options->force, v->input));
     TRY(read_history(v));
     TRY(reference_create(&v->reference, &v->problem));
     TRY(read_fields(v));
@@ -338,7 +338,7 @@ static stencil_status verify_stages(const verify_options *options, verification 
     TRY(compare_fields(v));
     if (!is_verified(v))
         *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
-    if (!options->quiet && !json_is_stdout(options->json))
+    if (!options->quiet && !target_is_stdout(options->json))
         print_result(v);
     return json_write(options->json, options->force, options->json != NULL ? result_json(v) : NULL);
 }

@@ -6,7 +6,6 @@
 
 #include "bench/child.h"
 #include "bench/clock.h"
-#include "bench/revision.h"
 
 #define STENCIL_BENCHMARK(id, name, text) extern const stencil_benchmark stencil_benchmark_##id;
 #include "bench/benchmarks.def"
@@ -184,18 +183,13 @@ void stencil_bench_set_axis(stencil_bench_result *result, int row, const char *n
         r->axis[r->axis_count++] = (stencil_bench_parameter){.name = name, .number = number};
 }
 
-static stencil_bench_parameter *add_parameter(stencil_bench_result *result, const char *name) {
-    stencil_bench_parameter *parameter = &result->parameter[result->parameter_count++];
-    *parameter = (stencil_bench_parameter){.name = name};
-    return parameter;
-}
-
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number) {
-    add_parameter(result, name)->number = number;
+    result->parameter[result->parameter_count++] = (stencil_bench_parameter){.name = name, .number = number};
 }
 
 void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text) {
-    stencil_bench_parameter *parameter = add_parameter(result, name);
+    stencil_bench_parameter *parameter = &result->parameter[result->parameter_count];
+    stencil_bench_add_number(result, name, 0);
     snprintf(parameter->text, sizeof parameter->text, "%s", text);
 }
 
@@ -221,10 +215,6 @@ void stencil_bench_skip_row(stencil_bench_result *result, int row, const char *f
     va_end(arguments);
 }
 
-bool stencil_bench_is_time(const stencil_bench_row *row) {
-    return strcmp(row->unit, "s") == 0 || strncmp(row->unit, "s/", 2) == 0;
-}
-
 bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t *number) {
     for (int i = 0; i < row->axis_count; i++)
         if (strcmp(row->axis[i].name, name) == 0) {
@@ -232,10 +222,6 @@ bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t 
             return true;
         }
     return false;
-}
-
-const char *stencil_bench_revision(void) {
-    return STENCIL_GIT_REVISION;
 }
 
 double stencil_bench_bytes_per_s(const stencil_bench_row *row) {

@@ -23,13 +23,8 @@ stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_
 stencil_status stencil_ceiling_sample(const stencil_ceiling *ceiling, int way, int64_t iterations,
                                       double *time_s);
 
-/* The ways of the two back-ends; those of the GPU fail with UNAVAILABLE in a build without CUDA. */
-extern const char *const stencil_ceiling_cpu_names[]; /* NULL behind the last one */
-stencil_status stencil_ceiling_cpu_sample(const stencil_ceiling *ceiling, int way, int64_t iterations,
-                                          double *time_s);
-extern const char *const stencil_ceiling_gpu_names[];
-stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int way, int64_t iterations,
-                                          double *time_s);
+/* Of the only way on a GPU; UNAVAILABLE in a build without CUDA. */
+stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int64_t iterations, double *time_s);
 
 /* Host memory, copied, or set to one value, by `threads` threads in equal shares of whole pages: the shares
  * in which stencil_memory_alloc() touches it. */

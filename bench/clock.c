@@ -51,22 +51,18 @@ stencil_status stencil_clock_seen(stencil_backend backend, int gpu, double *hz) 
     return STENCIL_OK;
 }
 
-const char *stencil_bench_kernel_driver(void) {
+const char *stencil_kernel_driver(void) {
     static char version[32];
     char line[256];
     FILE *file = fopen("/proc/driver/nvidia/version", "r");
     if (file == NULL)
         return "";
-
     /* "NVRM version: NVIDIA UNIX … Kernel Module … 580.65.06  Release Build …": the first such number. */
     if (fgets(line, sizeof line, file) != NULL)
-        for (char *word = strtok(line, " \t\n"); word != NULL; word = strtok(NULL, " \t\n")) {
-            const size_t digits = strspn(word, "0123456789");
-            if (digits > 0 && word[digits] == '.' && strspn(word, "0123456789.") == strlen(word)) {
+        for (char *word = strtok(line, " \t\n"); word != NULL && version[0] == '\0';
+             word = strtok(NULL, " \t\n"))
+            if (word[0] != '.' && strchr(word, '.') != NULL && strspn(word, "0123456789.") == strlen(word))
                 snprintf(version, sizeof version, "%s", word);
-                break;
-            }
-        }
     fclose(file);
     return version;
 }

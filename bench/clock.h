@@ -9,6 +9,9 @@
  * one multiprocessor, so without the load that might lower it. CPU: the highest of the cores' clocks that the
  * system tells; NaN: it tells none. INTERNAL: a CUDA failure. */
 stencil_status stencil_clock_seen(stencil_backend backend, int gpu, double *hz);
+
+/* Version of the GPU driver's kernel module ("580.65.06"), "" where there is none. */
+const char *stencil_kernel_driver(void);
 #endif
 
 #ifdef __cplusplus

@@ -55,17 +55,6 @@ static stencil_status take(sampling *s, int index, double *value) {
     return STENCIL_OK;
 }
 
-/* Room for one more sample. */
-static stencil_status reserve(stencil_bench_row *row) {
-    if (row->sample_count & (row->sample_count - 1))
-        return STENCIL_OK; /* the room doubles where the count is a power of two (or 0) */
-    const size_t room = row->sample_count > 0 ? 2 * (size_t)row->sample_count : 1;
-    double *samples = realloc(row->sample, room * sizeof *samples);
-    CHECK(samples != NULL, NO_MEMORY, "no memory for the samples of %s", row->name);
-    row->sample = samples;
-    return STENCIL_OK;
-}
-
 static void show_progress(const sampling *s, int index) {
     const stencil_bench_row *row = &s->result->row[index];
     char what[192];
@@ -86,8 +75,10 @@ static stencil_status sample_row(sampling *s, int index) {
     if (!is_measured(row))
         return STENCIL_OK; /* the sampler found out that it cannot be */
     CHECK(isfinite(value), INTERNAL, "%s: a sample of %s is not a number", s->result->benchmark, row->name);
-    TRY(reserve(row));
-    row->sample[row->sample_count++] = value;
+    double *samples = realloc(row->sample, (size_t)(row->sample_count + 1) * sizeof *samples);
+    CHECK(samples != NULL, NO_MEMORY, "no memory for the samples of %s", row->name);
+    row->sample = samples;
+    samples[row->sample_count++] = value;
     return STENCIL_OK;
 }
 
