@@ -2,15 +2,12 @@
 
 #include <stdio.h>
 
-stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench_result *result,
-                                        int *first) {
+stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b) {
     const char *const *name =
         ceiling->backend == STENCIL_BACKEND_GPU ? stencil_ceiling_gpu_names : stencil_ceiling_cpu_names;
-    *first = result->row_count;
     for (; *name != NULL; name++) {
-        int index;
-        TRY(stencil_bench_add_row(result, "copy", *name, "s/copy", &index));
-        stencil_bench_row *row = &result->row[index];
+        TRY(stencil_bench_add(b, &(stencil_bench_subject){"copy", *name, .unit = "s/copy"}, NULL, 0));
+        stencil_bench_row *row = stencil_bench_last(b);
         row->bytes = 2.0 * (double)ceiling->bytes;
         snprintf(row->formula, sizeof row->formula, "read %lld + write %lld", (long long)ceiling->bytes,
                  (long long)ceiling->bytes);

@@ -14,9 +14,8 @@ typedef struct stencil_ceiling {
     const void *from;
 } stencil_ceiling;
 
-/* Appends a row of kind "copy" for every way to copy on this device. The first one stands at *first. */
-stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench_result *result,
-                                        int *first);
+/* Appends a row of kind "copy" for every way to copy on this device. */
+stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b);
 
 /* Copies all bytes `iterations` times by way `way` (0, 1, … in the order of the rows). The destination is
  * overwritten with something else before, and compared after timing: INTERNAL where it differs. */

@@ -58,9 +58,10 @@ static stencil_status answer_case(const char *name, const stencil_child_request 
         status = stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "no memory for a question");
     else if (!stencil_child_receive(STENCIL_BENCH_CHANNEL, question, (size_t)request->question_size))
         status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "", "half a question");
+    stencil_bench b = {.options = &request->options};
     if (status == STENCIL_OK)
-        status = child(&request->options, question, (size_t)request->question_size, answer,
-                       (size_t)request->answer_size);
+        status = child(&b, question, (size_t)request->question_size, answer, (size_t)request->answer_size);
+    stencil_bench_end(&b);
     fill_reply(&reply, status, status == STENCIL_OK ? (size_t)request->answer_size : 0);
     status = send_reply(&reply, answer);
     free(question);

@@ -42,7 +42,7 @@ typedef struct sampling {
     int64_t most;    /* samples of a row */
 } sampling;
 
-static bool is_measured(const stencil_bench_row *row) {
+bool stencil_bench_is_measured(const stencil_bench_row *row) {
     return row->skipped[0] == '\0' && row->outcome[0] == '\0';
 }
 
@@ -83,7 +83,7 @@ static stencil_status sample_row(sampling *s, int index) {
     double value = 0;
     show_progress(s, index);
     TRY(take(s, index, &value));
-    if (!is_measured(row))
+    if (!stencil_bench_is_measured(row))
         return STENCIL_OK; /* the sampler found out that it cannot be */
     CHECK(isfinite(value), INTERNAL, "%s: a sample of %s is not a number", s->result->benchmark, row->name);
     TRY(reserve(row));
@@ -98,7 +98,7 @@ static bool is_quiet(const sampling *s, const stencil_bench_row *row) {
 }
 
 static bool is_done(const sampling *s, const stencil_bench_row *row) {
-    if (!is_measured(row) || row->sample_count >= s->most)
+    if (!stencil_bench_is_measured(row) || row->sample_count >= s->most)
         return true;
     return s->options->samples == 0 && row->sample_count >= STENCIL_BENCH_SETTLE && is_quiet(s, row);
 }
@@ -131,7 +131,7 @@ static stencil_status take_rounds(sampling *s) {
 static void fill_statistics(const sampling *s) {
     for (int i = 0; i < s->result->row_count; i++) {
         stencil_bench_row *row = &s->result->row[i];
-        if (!is_measured(row))
+        if (!stencil_bench_is_measured(row))
             row->sample_count = 0;
         if (row->sample_count == 0)
             continue;
@@ -177,7 +177,7 @@ stencil_status stencil_bench_measure_values(stencil_bench_result *result,
     sampling s = {.result = result, .options = options, .value_sampler = sampler, .context = context};
     double dropped;
     for (int i = 0; i < result->row_count; i++)
-        if (is_measured(&result->row[i])) {
+        if (stencil_bench_is_measured(&result->row[i])) {
             show_progress(&s, i);
             TRY(take(&s, i, &dropped));
         }

@@ -21,6 +21,4 @@ static __global__ void adds(int64_t loops, float one, stencil_add_seen *seen) {
     seen->sum = sum;
 }
 
-extern "C" const void *stencil_add_kernel(void) {
-    return reinterpret_cast<const void *>(&adds);
-}
+const void *const stencil_add_kernel = STENCIL_KERNEL(adds);

@@ -2,11 +2,7 @@
 #ifndef STENCIL_BENCH_ADD_KERNELS_H
 #define STENCIL_BENCH_ADD_KERNELS_H
 
-#include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "bench/kernels.h"
 
 enum { STENCIL_ADDS_UNROLLED = 512 };
 
@@ -15,11 +11,8 @@ typedef struct stencil_add_seen {
     float sum;
 } stencil_add_seen;
 
-/* Kernel with arguments (int64_t loops, float one, stencil_add_seen *seen): starts at 0 and adds `one`
- * 512 x loops times, each addition waiting for the last. */
-const void *stencil_add_kernel(void);
+/* (int64_t loops, float one, stencil_add_seen *seen): starts at 0 and adds `one` 512 x loops times, each
+ * addition waiting for the last. */
+STENCIL_KERNELS stencil_add_kernel;
 
-#ifdef __cplusplus
-}
-#endif
 #endif

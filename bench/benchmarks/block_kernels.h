@@ -4,18 +4,11 @@
 
 #include "bench/benchmarks/sm.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Repeats must be a multiple of this. */
 enum { STENCIL_BLOCK_UNROLLED = 64 };
 
 /* __syncthreads(), timed; or, with other things than time in mind, checked that it holds, once per repeat. */
-const void *stencil_block_kernel(void);
-const void *stencil_block_check_kernel(void);
+enum { STENCIL_BLOCK_TIMED, STENCIL_BLOCK_CHECKED, STENCIL_BLOCK_KERNELS };
+STENCIL_KERNELS stencil_block_kernels[STENCIL_BLOCK_KERNELS];
 
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,22 +5,15 @@
 
 #include "bench/benchmark.h"
 
-/* Fork and join of a parallel region, over the number of threads. */
-stencil_status stencil_bench_launch_cpu(const stencil_bench_options *options, const stencil_machine *machine,
-                                        stencil_bench_result *result);
-
-/* OpenMP's own barrier, over the number of threads. */
-stencil_status stencil_bench_host_barrier_cpu(const stencil_bench_options *options,
-                                              const stencil_machine *machine, stencil_bench_result *result);
-
-/* The team twin of every barrier of sync/barriers.def, over the number of threads; verified. Has a fault. */
-stencil_status stencil_bench_grid_cpu(const stencil_bench_options *options, const stencil_machine *machine,
-                                      stencil_bench_result *result);
+/* Over the number of threads: fork and join of a parallel region; OpenMP's own barrier; the team twin of
+ * every barrier of sync/barriers.def, verified, which has a fault. */
+stencil_status stencil_bench_launch_cpu(stencil_bench *b);
+stencil_status stencil_bench_host_barrier_cpu(stencil_bench *b);
+stencil_status stencil_bench_grid_cpu(stencil_bench *b);
 
 /* A part of a team synchronises, in child processes; the second answers their questions. */
-stencil_status stencil_bench_partial_cpu(const stencil_bench_options *options, const stencil_machine *machine,
-                                         stencil_bench_result *result);
-stencil_status stencil_bench_partial_cpu_child(const stencil_bench_options *options, const void *question,
-                                               size_t question_size, void *answer, size_t answer_size);
+stencil_status stencil_bench_partial_cpu(stencil_bench *b);
+stencil_status stencil_bench_partial_cpu_child(stencil_bench *b, const void *question, size_t question_size,
+                                               void *answer, size_t answer_size);
 
 #endif

@@ -3,11 +3,7 @@
 #ifndef STENCIL_BENCH_LAUNCH_KERNELS_H
 #define STENCIL_BENCH_LAUNCH_KERNELS_H
 
-#include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "bench/kernels.h"
 
 /* What a kernel does: nothing; sleep 10 us a unit, as 10 nanosleeps of 1000; spin 20 000 cycles a unit; add 1
  * to a counter in a way that loses additions where two kernels overlap. */
@@ -20,15 +16,11 @@ typedef enum stencil_launch_work {
 
 /* Work of `units` units (1, 5, 10 or 50; those of NULL and COUNT have none). Each kernel waits for the one
  * before it where it is launched programmatically. NULL where there is no such kernel. */
-const void *stencil_launch_kernel(stencil_launch_work work, int units);
+STENCIL_C const void *stencil_launch_kernel(stencil_launch_work work, int units);
 
 /* (uint32_t *word, uint32_t round): spins some microseconds, more for some rounds, then stores the round. */
-const void *stencil_mark_kernel(void);
+STENCIL_KERNELS stencil_mark_kernel;
 
 /* The counter of the current device: reads it into *count and zeroes it. Returns a cudaError_t. */
-int stencil_launch_take_count(uint32_t *count);
-
-#ifdef __cplusplus
-}
-#endif
+STENCIL_C int stencil_launch_take_count(uint32_t *count);
 #endif

@@ -4,17 +4,6 @@
 
 #include "bench/benchmarks/sm.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-typedef enum stencil_memory_path {
-    STENCIL_MEMORY_CACHED,  /* through L1 */
-    STENCIL_MEMORY_L2,      /* past L1 */
-    STENCIL_MEMORY_ACQUIRE, /* ld.acquire at device scope, as a barrier polls */
-    STENCIL_MEMORY_PATH_COUNT
-} stencil_memory_path;
-
 /* A chain of `nodes` (a power of two) places, `stride` words of 4 bytes apart; each holds the number of the
  * next. All of them make one ring: next = (1664525 x node + 1013904223) modulo nodes. */
 typedef struct stencil_memory_chain {
@@ -31,24 +20,24 @@ typedef struct stencil_memory_seen {
     uint32_t node; /* where the chase ended */
 } stencil_memory_seen;
 
-/* Fills a chain: (stencil_memory_chain). */
-const void *stencil_memory_fill_kernel(void);
-/* One thread follows a chain from `first` for `steps` steps, a multiple of 16:
- * (stencil_memory_chain, uint32_t first, int64_t steps, stencil_memory_seen *). `shared`: a chain of 4096
- * words in shared memory, whose `place` is not used. */
-const void *stencil_memory_chase_kernel(stencil_memory_path path);
-const void *stencil_memory_chase_shared_kernel(void);
-/* 16 bytes a thread at a time: (const void *from, void *to, int64_t vectors). */
-const void *stencil_memory_copy_kernel(void);
-/* Every block reads all of it `passes` times, past L1, and adds up the words by exclusive or: (const void
- * *from, int64_t vectors, int64_t passes, uint32_t *result [blocks]). */
-const void *stencil_memory_read_kernel(void);
-/* With a stencil_sm_arguments: a thread reads 16 bytes of shared memory per repeat (a multiple of 32); or,
- * 000 Fig. 10, adds doubles in shared memory, 8 bytes per repeat (a multiple of 16). */
-const void *stencil_memory_shared_kernel(void);
-const void *stencil_memory_sum_kernel(void);
+typedef enum stencil_memory_kernel {
+    /* One thread follows a chain from `first` for `steps` steps, a multiple of 16: (stencil_memory_chain,
+     * uint32_t first, int64_t steps, stencil_memory_seen *). */
+    STENCIL_MEMORY_CHASE_CACHED,  /* through L1 */
+    STENCIL_MEMORY_CHASE_L2,      /* past L1 */
+    STENCIL_MEMORY_CHASE_ACQUIRE, /* ld.acquire at device scope, as a barrier polls */
+    STENCIL_MEMORY_CHASE_SHARED,  /* a chain of 4096 words in shared memory, whose `place` is not used */
+    STENCIL_MEMORY_FILL,          /* fills a chain: (stencil_memory_chain) */
+    STENCIL_MEMORY_COPY, /* 16 bytes a thread at a time: (const void *from, void *to, int64_t vectors) */
+    /* Every block reads all of it `passes` times, past L1, and adds up the words by exclusive or: (const void
+     * *from, int64_t vectors, int64_t passes, uint32_t *result [blocks]). */
+    STENCIL_MEMORY_READ,
+    /* With a stencil_sm_arguments: a thread reads 16 bytes of shared memory per repeat (a multiple of 32);
+     * or, 000 Fig. 10, adds doubles in shared memory, 8 bytes per repeat (a multiple of 16). */
+    STENCIL_MEMORY_SHARED_READ,
+    STENCIL_MEMORY_SHARED_SUM,
+    STENCIL_MEMORY_KERNELS
+} stencil_memory_kernel;
+STENCIL_KERNELS stencil_memory_kernels[STENCIL_MEMORY_KERNELS];
 
-#ifdef __cplusplus
-}
-#endif
 #endif

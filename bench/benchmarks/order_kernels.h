@@ -2,21 +2,7 @@
 #ifndef STENCIL_BENCH_ORDER_KERNELS_H
 #define STENCIL_BENCH_ORDER_KERNELS_H
 
-#include <stdint.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-typedef enum stencil_order_barrier {
-    STENCIL_ORDER_SYNCWARP,
-    STENCIL_ORDER_TILE,
-    STENCIL_ORDER_COALESCED,
-    STENCIL_ORDER_SHUFFLE_TILE,
-    STENCIL_ORDER_SHUFFLE_COALESCED,
-    STENCIL_ORDER_NOTHING, /* the counterproof: no barrier */
-    STENCIL_ORDER_COUNT
-} stencil_order_barrier;
+#include "bench/kernels.h"
 
 enum { STENCIL_ORDER_LANES = 32 };
 
@@ -27,10 +13,14 @@ typedef struct stencil_order_seen {
     int32_t value[STENCIL_ORDER_LANES];
 } stencil_order_seen;
 
-/* Kernel with a stencil_order_seen * for one warp, each lane of which goes through a branch of its own. */
-const void *stencil_order_kernel(stencil_order_barrier barrier);
+/* With a stencil_order_seen * for one warp, each lane of which goes through a branch of its own. The last one
+ * is the counterproof: no barrier. */
+enum {
+    STENCIL_ORDER_SHUFFLE_TILE = 3,
+    STENCIL_ORDER_SHUFFLE_COALESCED,
+    STENCIL_ORDER_NOTHING,
+    STENCIL_ORDER_COUNT
+};
+STENCIL_KERNELS stencil_order_kernels[STENCIL_ORDER_COUNT];
 
-#ifdef __cplusplus
-}
-#endif
 #endif

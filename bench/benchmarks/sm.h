@@ -1,14 +1,10 @@
-/* Operations inside a multiprocessor, timed by its own clock: what the benchmarks block, warp and
- * memory have in common: launches, collecting what every warp saw, latency and throughput. Internal to
- * bench/benchmarks/. */
+/* Operations inside a multiprocessor, timed by its own clock: what the benchmarks block, warp and memory have
+ * in common: launches, collecting what every warp saw, latency and throughput. Internal to bench/benchmarks/.
+ */
 #ifndef STENCIL_BENCH_SM_H
 #define STENCIL_BENCH_SM_H
 
-#include "base/base.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "bench/kernels.h"
 
 /* What a warp saw: the first lane that takes part writes it. */
 typedef struct stencil_sm_record {
@@ -24,29 +20,39 @@ typedef struct stencil_sm_arguments {
     stencil_sm_record *record; /* [blocks][warps in a block], at least 32; zeroed */
 } stencil_sm_arguments;
 
+#if defined(STENCIL_HAVE_CUDA) && !defined(__cplusplus)
+#include "bench/device.h"
+
 /* The host's side. Largest block, blocks and threads of one multiprocessor. */
 enum { STENCIL_SM_BLOCK_MAX = 1024, STENCIL_SM_BLOCKS_MAX = 32, STENCIL_SM_THREADS_MAX = 2048 };
 
 typedef struct stencil_sm_timing {
     int sm_count;
-    stencil_sm_record *device, *host; /* [all warps that fit], owned */
+    stencil_sm_record *device, *host;            /* [all warps that fit] */
+    int64_t latency_repeats, throughput_repeats; /* as published, or as the user asks */
 } stencil_sm_timing;
 
-typedef struct stencil_sm_times {
-    double cycles;     /* from the first start to the last end in the first block */
-    double throughput; /* operations of warps per cycle on one multiprocessor: median over all */
-} stencil_sm_times;
+typedef struct stencil_sm_case {
+    const stencil_sm_timing *timing;
+    const void *kernel; /* with a stencil_sm_arguments */
+    const char *name;   /* what failures name */
+    int threads;
+    int blocks_per_sm; /* 0: a single block */
+    int size;
+    /* Value: this times the operations of warps per cycle on one multiprocessor, median over all; or 0:
+     * cycles of an operation, from the first start to the last end in the first block. */
+    double scale;
+} stencil_sm_case;
 
-/* For the current device, which has `sm_count` multiprocessors. */
-stencil_status stencil_sm_timing_create(stencil_sm_timing *timing, int sm_count);
-void stencil_sm_timing_destroy(stencil_sm_timing *timing);
+/* Takes the first GPU. Repeats in multiples of what kernels unroll. */
+stencil_status stencil_sm_begin(stencil_bench *b, stencil_sm_timing *timing, int unrolled);
 
-/* One launch of a kernel with a stencil_sm_arguments: `blocks` blocks in all. INTERNAL, naming `what`, where
- * results were wrong or a warp left no record. */
-stencil_status stencil_sm_run(stencil_sm_timing *timing, const void *kernel, const char *what, int blocks,
-                              int threads, int64_t repeats, int size, stencil_sm_times *times);
+/* Adds both repeats to the parameters of the result. */
+void stencil_sm_add_repeats(stencil_bench *b, const stencil_sm_timing *timing);
 
-#ifdef __cplusplus
-}
+/* A sampler: one launch of a stencil_sm_case. INTERNAL, naming it, where results were wrong or a warp left no
+ * record. */
+stencil_status stencil_sm_sample(stencil_bench *b, void *what, int64_t repeats, double *value);
 #endif
+
 #endif

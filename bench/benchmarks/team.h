@@ -5,14 +5,15 @@
 #include "bench/benchmark.h"
 #include "sync/barrier.h"
 
-/* Memory of a barrier for a team whose neighbours stand in a ring; destroyed after failures too. */
-stencil_status stencil_bench_team_barrier(stencil_barrier_state *state, int threads, double timeout_s);
-void stencil_bench_team_barrier_destroy(stencil_barrier_state *state);
+/* Memory of a barrier for a team whose neighbours stand in a ring, until the benchmark ends. */
+stencil_status stencil_bench_team_barrier(stencil_bench *b, stencil_barrier_state *state, int threads,
+                                          double timeout_s);
 
-/* Numbers of threads to measure: `least`, then the powers of two above it, then all (or only all, where the
- * machine has no more than `least`). Returns how many there are. */
-enum { STENCIL_BENCH_COUNTS_MAX = 32 };
-int stencil_bench_thread_counts(const stencil_machine *machine, int least,
-                                int count[STENCIL_BENCH_COUNTS_MAX]);
+/* Numbers of threads to measure: `least`, then twice as many each time, then all (or only all, where the
+ * machine has no more than `least`). Begins behind 0; 0 comes behind the last one. */
+static inline int stencil_bench_next_threads(const stencil_bench *b, int least, int threads) {
+    const int all = b->machine->cpu_threads, next = threads == 0 ? least : 2 * threads;
+    return threads == all ? 0 : next < all ? next : all;
+}
 
 #endif

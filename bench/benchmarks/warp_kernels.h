@@ -4,10 +4,6 @@
 
 #include "bench/benchmarks/sm.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Repeats of timed kernels must be a multiple of this. */
 enum { STENCIL_WARP_UNROLLED = 64 };
 
@@ -29,9 +25,5 @@ typedef enum stencil_warp_loop {
 } stencil_warp_loop;
 
 /* NULL where there is no such kernel. The arguments' `size` has to be `size`. */
-const void *stencil_warp_kernel(stencil_warp_operation operation, int size, stencil_warp_loop loop);
-
-#ifdef __cplusplus
-}
-#endif
+STENCIL_C const void *stencil_warp_kernel(stencil_warp_operation operation, int size, stencil_warp_loop loop);
 #endif
