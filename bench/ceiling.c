@@ -2,11 +2,13 @@
 
 #include <stdio.h>
 
-stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b) {
+stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b,
+                                        stencil_bench_case_sampler sample) {
     const char *const *name =
         ceiling->backend == STENCIL_BACKEND_GPU ? stencil_ceiling_gpu_names : stencil_ceiling_cpu_names;
     for (; *name != NULL; name++) {
-        TRY(stencil_bench_add(b, &(stencil_bench_subject){"copy", *name, .unit = "s/copy"}, NULL, 0));
+        TRY(stencil_bench_add(b, &(stencil_bench_subject){"copy", *name, .unit = "s/copy", .sample = sample},
+                              NULL, 0));
         stencil_bench_row *row = stencil_bench_last(b);
         row->bytes = 2.0 * (double)ceiling->bytes;
         snprintf(row->formula, sizeof row->formula, "read %lld + write %lld", (long long)ceiling->bytes,

@@ -14,8 +14,9 @@ typedef struct stencil_ceiling {
     const void *from;
 } stencil_ceiling;
 
-/* Appends a row of kind "copy" for every way to copy on this device. */
-stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b);
+/* Appends the first rows, of kind "copy": one for every way to copy on this device. */
+stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b,
+                                        stencil_bench_case_sampler sample);
 
 /* Copies all bytes `iterations` times by way `way` (0, 1, … in the order of the rows). The destination is
  * overwritten with something else before, and compared after timing: INTERNAL where it differs. */

@@ -62,12 +62,6 @@ stencil_status stencil_device_launch(const void *kernel, unsigned blocks, unsign
     return STENCIL_OK;
 }
 
-stencil_status stencil_device_take(const stencil_bench *b, const stencil_gpu **gpu) {
-    *gpu = &b->machine->gpu[b->options->gpu[0]];
-    TRY_CUDA(cudaSetDevice(b->options->gpu[0]));
-    return STENCIL_OK;
-}
-
 bool stencil_device_peers(const stencil_bench *b) {
     const int *gpu = b->options->gpu;
     for (int i = 0; i < b->options->gpu_count; i++)

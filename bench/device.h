@@ -27,9 +27,6 @@ stencil_status stencil_device_timer_stop(const stencil_device_timer *timer, doub
 stencil_status stencil_device_launch(const void *kernel, unsigned blocks, unsigned threads,
                                      cudaStream_t stream, void **arguments);
 
-/* The first GPU of the options; it becomes the current device. */
-stencil_status stencil_device_take(const stencil_bench *b, const stencil_gpu **gpu);
-
 /* Whether all GPUs of the options reach each other's memory; else the benchmark is skipped. */
 bool stencil_device_peers(const stencil_bench *b);
 

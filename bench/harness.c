@@ -8,9 +8,8 @@
 #include "bench/method.h"
 
 struct stencil_bench_case {
-    int64_t count;
-    int pairs;
-    stencil_two_counts two; /* difference 0: one count */
+    stencil_bench_subject subject;
+    stencil_two_counts two;
     void *what;
 };
 
@@ -57,9 +56,7 @@ stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *
     struct stencil_bench_case *cases = realloc(b->cases, (size_t)(row + 1) * sizeof *cases);
     CHECK(cases != NULL, NO_MEMORY, "no memory for the results of %s", b->result->benchmark);
     b->cases = cases;
-    cases[row] = (struct stencil_bench_case){.count = subject->count > 0 ? subject->count : 1,
-                                             .pairs = subject->pairs > 0 ? subject->pairs : 1,
-                                             .two.difference = (double)subject->more};
+    cases[row] = (struct stencil_bench_case){.subject = *subject, .two.difference = (double)subject->more};
     TRY(stencil_bench_memory(b, &cases[row].what, size));
     if (size > 0)
         memcpy(cases[row].what, what, size);
@@ -85,56 +82,43 @@ stencil_bench_row *stencil_bench_last(const stencil_bench *b) {
     return &b->result->row[b->result->row_count - 1];
 }
 
-typedef struct sampling {
-    stencil_bench *b;
-    stencil_bench_count_sampler sampler;
-} sampling;
-
-static stencil_status sample_time(void *context, int row, int64_t iterations, double *time_s) {
-    const sampling *s = context;
-    s->b->row = row;
-    return s->sampler(s->b, s->b->cases[row].what, iterations, time_s);
-}
-
-static stencil_status sample_value(void *context, int row, double *value) {
-    const sampling *s = context;
-    struct stencil_bench_case *c = &s->b->cases[row];
+static stencil_status sample(void *context, int row, int64_t iterations, double *value) {
+    stencil_bench *b = context;
+    struct stencil_bench_case *c = &b->cases[row];
+    const stencil_bench_subject *s = &c->subject;
+    const int64_t count = b->calibrated ? iterations : s->count > 0 ? s->count : 1;
     double high[STENCIL_PAIRS_MAX], low[STENCIL_PAIRS_MAX];
-    if (c->two.difference == 0)
-        return sample_time(context, row, c->count, value);
-    for (int i = 0; i < c->pairs; i++) {
-        TRY(sample_time(context, row, c->count, &low[i]));
-        TRY(sample_time(context, row, c->count + (int64_t)c->two.difference, &high[i]));
-    }
-    *value = stencil_two_counts_add_pairs(&c->two, high, low, c->pairs);
+    int pairs = 0;
+    b->row = row;
+    if (s->more == 0)
+        return s->sample(b, c->what, count, value);
+    do {
+        TRY(s->sample(b, c->what, count, &low[pairs]));
+        TRY(s->sample(b, c->what, count + s->more, &high[pairs]));
+    } while (++pairs < s->pairs);
+    *value = stencil_two_counts_add_pairs(&c->two, high, low, pairs);
     return STENCIL_OK;
 }
 
-stencil_status stencil_bench_calibrate_rows(stencil_bench *b, stencil_bench_count_sampler sampler) {
-    sampling s = {.b = b, .sampler = sampler};
+stencil_status stencil_bench_calibrate_rows(stencil_bench *b) {
     b->calibrated = true;
     for (int i = 0; i < b->result->row_count; i++)
         if (stencil_bench_is_measured(&b->result->row[i]))
-            TRY(stencil_bench_calibrate(sample_time, &s, i, b->options->iterations,
-                                        &b->result->row[i].iterations));
+            TRY(stencil_bench_calibrate(sample, b, i, b->options->iterations, &b->result->row[i].iterations));
     return STENCIL_OK;
 }
 
-stencil_status stencil_bench_take(stencil_bench *b, stencil_bench_count_sampler sampler,
-                                  stencil_status (*verify)(stencil_bench *b, void *what)) {
-    sampling s = {.b = b, .sampler = sampler};
-    if (b->calibrated)
-        TRY(stencil_bench_measure(b->result, b->options, sample_time, &s));
-    else
-        TRY(stencil_bench_measure_values(b->result, b->options, sample_value, &s));
+stencil_status stencil_bench_take(stencil_bench *b) {
+    TRY((b->calibrated ? stencil_bench_measure : stencil_bench_measure_values)(b->result, b->options, sample,
+                                                                               b));
     for (b->row = 0; b->row < b->result->row_count; b->row++) {
-        struct stencil_bench_case *c = &b->cases[b->row];
+        const struct stencil_bench_case *c = &b->cases[b->row];
         if (!stencil_bench_is_measured(&b->result->row[b->row]))
             continue;
-        if (c->two.difference > 0)
+        if (c->subject.more > 0)
             b->result->row[b->row].method_sd = stencil_two_counts_sd(&c->two);
-        if (verify != NULL)
-            TRY(verify(b, c->what));
+        if (c->subject.verify != NULL)
+            TRY(c->subject.verify(b, c->what));
     }
     return STENCIL_OK;
 }

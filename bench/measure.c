@@ -30,12 +30,12 @@ stencil_status stencil_bench_calibrate(stencil_bench_sampler sampler, void *cont
     return STENCIL_OK;
 }
 
-/* A measurement under way; one of the samplers is set. */
+/* A measurement under way. */
 typedef struct sampling {
     stencil_bench_result *result;
     const stencil_bench_options *options;
     stencil_bench_sampler sampler;
-    stencil_bench_value_sampler value_sampler;
+    bool values; /* the sampler gives them, in place of times */
     void *context;
     double start_s;
     double *scratch; /* [most] */
@@ -48,10 +48,9 @@ bool stencil_bench_is_measured(const stencil_bench_row *row) {
 
 static stencil_status take(sampling *s, int index, double *value) {
     const stencil_bench_row *row = &s->result->row[index];
-    if (s->value_sampler != NULL)
-        return s->value_sampler(s->context, index, value);
     TRY(s->sampler(s->context, index, row->iterations, value));
-    *value /= (double)row->iterations;
+    if (!s->values)
+        *value /= (double)row->iterations;
     return STENCIL_OK;
 }
 
@@ -173,8 +172,9 @@ stencil_status stencil_bench_measure(stencil_bench_result *result, const stencil
 
 stencil_status stencil_bench_measure_values(stencil_bench_result *result,
                                             const stencil_bench_options *options,
-                                            stencil_bench_value_sampler sampler, void *context) {
-    sampling s = {.result = result, .options = options, .value_sampler = sampler, .context = context};
+                                            stencil_bench_sampler sampler, void *context) {
+    sampling s = {
+        .result = result, .options = options, .sampler = sampler, .values = true, .context = context};
     double dropped;
     for (int i = 0; i < result->row_count; i++)
         if (stencil_bench_is_measured(&result->row[i])) {

@@ -59,7 +59,7 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t repeats, doub
 static stencil_status add(stencil_bench *b, stencil_add_seen *seen, bool cpu, int64_t repeats) {
     const add_case c = {.cpu = cpu, .repeats = repeats, .pairs = pairs_of(repeats), .seen = seen};
     return STENCIL_BENCH_ADD(b, c, cpu ? "CPU clock" : "GPU clock", "float add", "cycles",
-                             cpu ? STENCIL_METHOD_TWO_COUNTS : STENCIL_METHOD_GPU_CLOCK,
+                             cpu ? STENCIL_METHOD_TWO_COUNTS : STENCIL_METHOD_GPU_CLOCK, .sample = sample,
                              .axis = {{"repeats", repeats}}, .count = cpu ? BASE : repeats,
                              .more = cpu ? repeats : 0, .pairs = c.pairs);
 }
@@ -110,7 +110,7 @@ static stencil_status run_gpu(stencil_bench *b) {
         TRY(add(b, seen, false, repeats));
         TRY(add(b, seen, true, repeats));
     }
-    TRY(stencil_bench_take(b, sample, NULL));
+    TRY(stencil_bench_take(b));
     TRY(state_agreement(b));
     stencil_bench_add_note(b->result,
                            "Repeats: additions in the kernel (GPU clock), or that the second kernel "

@@ -14,12 +14,14 @@ static stencil_status add_rows(stencil_bench *b, const stencil_sm_timing *timing
         .timing = timing, .kernel = stencil_block_kernels[STENCIL_BLOCK_TIMED], .name = "__syncthreads"};
     for (c.threads = 32; c.threads <= STENCIL_SM_BLOCK_MAX; c.threads += 32)
         TRY(STENCIL_BENCH_ADD(b, c, "latency", c.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
-                              .axis = {{"threads", c.threads}}, .count = timing->latency_repeats));
+                              .sample = stencil_sm_sample, .axis = {{"threads", c.threads}},
+                              .count = timing->latency_repeats));
     c.scale = 1;
     for (c.blocks_per_sm = 1; c.blocks_per_sm <= STENCIL_SM_BLOCKS_MAX; c.blocks_per_sm *= 2)
         for (c.threads = 32; c.threads <= STENCIL_SM_BLOCK_MAX; c.threads *= 2)
             if (c.blocks_per_sm * c.threads <= STENCIL_SM_THREADS_MAX)
                 TRY(STENCIL_BENCH_ADD(b, c, "throughput", c.name, "warps/cycle", STENCIL_METHOD_SM_CLOCK,
+                                      .sample = stencil_sm_sample,
                                       .axis = {{"blocks_per_sm", c.blocks_per_sm}, {"threads", c.threads}},
                                       .count = timing->throughput_repeats));
     return STENCIL_OK;
@@ -41,7 +43,7 @@ static stencil_status run_gpu(stencil_bench *b) {
     TRY(stencil_sm_begin(b, &timing, STENCIL_BLOCK_UNROLLED));
     stencil_sm_add_repeats(b, &timing);
     TRY(add_rows(b, &timing));
-    TRY(stencil_bench_take(b, stencil_sm_sample, NULL));
+    TRY(stencil_bench_take(b));
     TRY(verify(b, &timing));
     stencil_bench_add_note(b->result,
                            "Throughput: arrivals of warps per cycle on one multiprocessor, the median "

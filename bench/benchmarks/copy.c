@@ -50,12 +50,12 @@ static stencil_status run(stencil_bench *b) {
         c.from = from.data;
         c.to = to.data;
     }
-    TRY(stencil_ceiling_add_rows(&c, b));
+    TRY(stencil_ceiling_add_rows(&c, b, sample));
     stencil_bench_add_number(b->result, "array_bytes", c.bytes);
     if (cpu)
         stencil_bench_add_number(b->result, "cache_bytes", b->machine->cpu_cache_bytes);
-    TRY(stencil_bench_calibrate_rows(b, sample));
-    TRY(stencil_bench_take(b, sample, NULL));
+    TRY(stencil_bench_calibrate_rows(b));
+    TRY(stencil_bench_take(b));
     stencil_bench_add_note(b->result,
                            "Bytes: read and written ones; a cache that loads lines before they are "
                            "overwritten moves more.");

@@ -96,13 +96,13 @@ static stencil_status verify(stencil_bench *b, void *what) {
 static stencil_status add_row(stencil_bench *b, int id, const char *name, int threads) {
     team t = {.id = id, .name = name, .threads = threads};
     TRY(stencil_bench_team_barrier(b, &t.state, threads, timeout_s));
-    return STENCIL_BENCH_ADD(b, t, id == OPENMP ? "host" : "barrier", name, "s/pass",
-                             .axis = {{"threads", threads}});
+    return STENCIL_BENCH_ADD(b, t, id == OPENMP ? "host" : "barrier", name, "s/pass", .sample = sample,
+                             .verify = verify, .axis = {{"threads", threads}});
 }
 
 static stencil_status measure(stencil_bench *b) {
-    TRY(stencil_bench_calibrate_rows(b, sample));
-    TRY(stencil_bench_take(b, sample, verify));
+    TRY(stencil_bench_calibrate_rows(b));
+    TRY(stencil_bench_take(b));
     stencil_bench_add_note(b->result,
                            "Verified: after timing, %d passes of each in which everybody checked that "
                            "those it waits for had arrived.",

@@ -129,9 +129,10 @@ static stencil_status run_gpu(stencil_bench *b) {
         for (int gpus = 1; gpus <= o->gpu_count; gpus++) {
             const host_case c = {.gpus = gpus, .device = device == 1};
             TRY(STENCIL_BENCH_ADD(b, c, "host", names[device], "s/pass", STENCIL_METHOD_TWO_COUNTS,
-                                  .axis = {{"gpus", gpus}}, .count = FEW, .more = more));
+                                  .sample = sample, .verify = verify, .axis = {{"gpus", gpus}}, .count = FEW,
+                                  .more = more));
         }
-    TRY(stencil_bench_take(b, sample, verify));
+    TRY(stencil_bench_take(b));
     stencil_bench_add_note(b->result,
                            "A pass: a null kernel of a block of %d threads on every multiprocessor, the "
                            "wait, OpenMP's barrier. Threads are bound where OMP_PROC_BIND is set.",

@@ -121,19 +121,13 @@ static stencil_status launch_round(const queues *q, const launch_case *c, const 
 }
 
 static stencil_status wait_after_launch(const queues *q, launch_way way) {
-    switch (way) {
-    case STREAM_SYNC:
+    if (way == STREAM_SYNC)
         TRY_CUDA(cudaStreamSynchronize(q->stream[0]));
-        break;
-    case DEVICE_SYNC:
+    if (way == DEVICE_SYNC)
         TRY_CUDA(cudaDeviceSynchronize());
-        break;
-    case EVENT_SYNC:
+    if (way == EVENT_SYNC) {
         TRY_CUDA(cudaEventRecord(q->done[0], q->stream[0]));
         TRY_CUDA(cudaEventSynchronize(q->done[0]));
-        break;
-    default:
-        break;
     }
     return STENCIL_OK;
 }
@@ -249,8 +243,8 @@ static stencil_status add_case(stencil_bench *b, launch_way way, const metric *m
         TRY(capture(b, &c, &c.high));
         TRY(capture(b, &c, &c.low));
     }
-    TRY(STENCIL_BENCH_ADD(b, c, m->kind, way_names[way], "s/launch", m->method,
-                          .axis = {{multi ? "gpus" : NULL, gpus}}, .count = c.low.count,
+    TRY(STENCIL_BENCH_ADD(b, c, m->kind, way_names[way], "s/launch", m->method, .sample = sample,
+                          .verify = verify, .axis = {{multi ? "gpus" : NULL, gpus}}, .count = c.low.count,
                           .more = c.high.count - c.low.count,
                           .pairs = multi && m->rounds > 5 ? 5 : m->rounds));
     if (missing)
@@ -284,7 +278,7 @@ static stencil_status run_gpu(stencil_bench *b) {
     }
     stencil_bench_add_number(b->result, "threads_per_block", THREADS);
     TRY(add_cases(b));
-    TRY(stencil_bench_take(b, sample, verify));
+    TRY(stencil_bench_take(b));
     stencil_bench_add_note(b->result,
                            "A block of %d threads on every multiprocessor; one warp where kernels "
                            "sleep. Multi-device: a launch on each GPU, by one thread.",

@@ -34,9 +34,10 @@ stencil_status stencil_bench_launch_cpu(stencil_bench *b) {
                              "the counts of the threads"));
     TRY(stencil_bench_keep(b, free, b->own));
     for (int n = 0; (n = stencil_bench_next_threads(b, 1, n)) > 0;)
-        TRY(STENCIL_BENCH_ADD(b, n, "launch", "fork-join", "s/region", .axis = {{"threads", n}}));
-    TRY(stencil_bench_calibrate_rows(b, sample));
-    TRY(stencil_bench_take(b, sample, NULL));
+        TRY(STENCIL_BENCH_ADD(b, n, "launch", "fork-join", "s/region", .sample = sample,
+                              .axis = {{"threads", n}}));
+    TRY(stencil_bench_calibrate_rows(b));
+    TRY(stencil_bench_take(b));
     stencil_bench_add_note(b->result, "Verified: after each sample, every thread was in every region.");
     return STENCIL_OK;
 }

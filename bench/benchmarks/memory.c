@@ -20,14 +20,12 @@ enum {
 static const int64_t copy_bytes_most = (int64_t)1 << 31, chain_bytes_most = (int64_t)1 << 30,
                      l2_bytes_most = (int64_t)1 << 24, chain_l2_bytes = (int64_t)1 << 20;
 
-typedef struct memory_case {
-    stencil_bench_count_sampler sample;
+typedef struct chase {
     stencil_memory_kernel kernel;
     stencil_memory_chain chain;
     bool refill;   /* a chain that is written again before, so that L2 has it */
     uint32_t node; /* where the chase goes on */
-    stencil_sm_case sm;
-} memory_case;
+} chase;
 
 typedef struct memory {
     int64_t copy_bytes, read_bytes;
@@ -54,7 +52,7 @@ static stencil_status fill(const memory *m, stencil_memory_chain chain) {
 
 static stencil_status sample_chase(stencil_bench *b, void *what, int64_t steps, double *value) {
     memory *m = b->own;
-    memory_case *c = what;
+    chase *c = what;
     stencil_memory_seen seen;
     uint32_t expected = c->node;
     if (c->refill)
@@ -86,14 +84,14 @@ static stencil_status verify_copy(const memory *m) {
 
 static stencil_status sample_copy(stencil_bench *b, void *what, int64_t copies, double *value) {
     memory *m = b->own;
-    const memory_case *c = what;
+    const stencil_memory_kernel *kernel = what;
     int64_t vectors = m->copy_bytes / READ_BYTES;
     double time_s;
     TRY_CUDA(cudaMemsetAsync(m->to, 0xff, (size_t)m->copy_bytes, NULL));
     TRY(stencil_device_timer_start(&m->timer));
     for (int64_t i = 0; i < copies; i++)
-        if (c->kernel == STENCIL_MEMORY_COPY)
-            TRY(launch(c->kernel, m->sm_count * COPY_BLOCKS_PER_SM, THREADS,
+        if (*kernel == STENCIL_MEMORY_COPY)
+            TRY(launch(*kernel, m->sm_count * COPY_BLOCKS_PER_SM, THREADS,
                        (void *[]){&m->from, &m->to, &vectors}));
         else
             TRY_CUDA(cudaMemcpyAsync(m->to, m->from, (size_t)m->copy_bytes, cudaMemcpyDeviceToDevice, NULL));
@@ -121,59 +119,54 @@ static stencil_status sample_l2(stencil_bench *b, void *what, int64_t passes, do
     return STENCIL_OK;
 }
 
-static stencil_status sample_shared(stencil_bench *b, void *what, int64_t repeats, double *value) {
-    return stencil_sm_sample(b, &((memory_case *)what)->sm, repeats, value);
-}
-
-static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *value) {
-    return ((memory_case *)what)->sample(b, what, count, value);
-}
-
+/* The chains of all rows but the last one share their memory. */
 static stencil_status add_latencies(stencil_bench *b, int64_t steps, int64_t chain_bytes) {
     const memory *m = b->own;
     const stencil_memory_chain few = {m->chain, 4096, 1}, one = {m->chain, 1, 1},
+                               near = chain_of(m->chain, chain_l2_bytes, 128),
                                far = chain_of(m->chain + chain_l2_bytes / (int64_t)sizeof *m->chain,
-                                              chain_bytes, 1024),
-                               near = chain_of(m->chain, chain_l2_bytes, 128);
-    /* The rows but for the last one share their memory. */
+                                              chain_bytes, 1024);
     const struct {
         const char *name;
-        memory_case c;
+        chase c;
     } rows[] = {
-        {"shared memory", {sample_chase, STENCIL_MEMORY_CHASE_SHARED, few, .refill = false}},
-        {"L1", {sample_chase, STENCIL_MEMORY_CHASE_CACHED, few, .refill = true}},
-        {"L2, one word, ld.acquire", {sample_chase, STENCIL_MEMORY_CHASE_ACQUIRE, one, .refill = true}},
-        {"L2", {sample_chase, STENCIL_MEMORY_CHASE_L2, near, .refill = true}},
-        {"device memory", {sample_chase, STENCIL_MEMORY_CHASE_L2, far, .refill = false}},
+        {"shared memory", {STENCIL_MEMORY_CHASE_SHARED, few, .refill = false}},
+        {"L1", {STENCIL_MEMORY_CHASE_CACHED, few, .refill = true}},
+        {"L2, one word, ld.acquire", {STENCIL_MEMORY_CHASE_ACQUIRE, one, .refill = true}},
+        {"L2", {STENCIL_MEMORY_CHASE_L2, near, .refill = true}},
+        {"device memory", {STENCIL_MEMORY_CHASE_L2, far, .refill = false}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         TRY(STENCIL_BENCH_ADD(b, rows[i].c, "latency", rows[i].name, "cycles", STENCIL_METHOD_GPU_CLOCK,
-                              .count = steps));
+                              .sample = sample_chase, .count = steps));
     return fill(m, far);
 }
 
 static stencil_status add_bandwidths(stencil_bench *b, int64_t repeats) {
     const memory *m = b->own;
-    const memory_case engine = {.sample = sample_copy, .kernel = STENCIL_MEMORY_KERNELS},
-                      kernel = {.sample = sample_copy, .kernel = STENCIL_MEMORY_COPY},
-                      l2 = {.sample = sample_l2};
-    memory_case shared = {.sample = sample_shared,
-                          .sm = {&m->timing, stencil_memory_kernels[STENCIL_MEMORY_SHARED_READ],
-                                 "reading shared memory", STENCIL_SM_BLOCK_MAX, .blocks_per_sm = 2,
-                                 .scale = 32 * READ_BYTES}};
-    TRY(STENCIL_BENCH_ADD(b, engine, "bandwidth", "device, cudaMemcpy", "bytes/s", .count = COPIES));
-    TRY(STENCIL_BENCH_ADD(b, kernel, "bandwidth", "device, copy kernel", "bytes/s", .count = COPIES));
-    TRY(STENCIL_BENCH_ADD(b, l2, "bandwidth", "L2, read", "bytes/s", .count = READ_PASSES));
-    TRY(STENCIL_BENCH_ADD(b, shared, "bandwidth", "shared memory, read", "bytes/cycle",
-                          STENCIL_METHOD_SM_CLOCK, .count = repeats));
-    shared.sm.kernel = stencil_memory_kernels[STENCIL_MEMORY_SHARED_SUM];
-    shared.sm.name = "adding in shared memory";
-    shared.sm.blocks_per_sm = 0;
-    for (int threads = 1; threads <= 1024; threads *= 32) {
-        shared.sm.threads = threads;
-        shared.sm.scale = (threads < 32 ? threads : 32) * SUM_VALUES;
-        TRY(STENCIL_BENCH_ADD(b, shared, "bandwidth", "shared memory, sum", "bytes/cycle",
-                              STENCIL_METHOD_SM_CLOCK, .axis = {{"threads", threads}}, .count = repeats));
+    const stencil_memory_kernel engine = STENCIL_MEMORY_KERNELS, kernel = STENCIL_MEMORY_COPY;
+    stencil_sm_case c = {.timing = &m->timing,
+                         .kernel = stencil_memory_kernels[STENCIL_MEMORY_SHARED_READ],
+                         .name = "reading shared memory",
+                         .threads = STENCIL_SM_BLOCK_MAX,
+                         .blocks_per_sm = 2,
+                         .scale = 32 * READ_BYTES};
+    TRY(STENCIL_BENCH_ADD(b, engine, "bandwidth", "device, cudaMemcpy", "bytes/s", .sample = sample_copy,
+                          .count = COPIES));
+    TRY(STENCIL_BENCH_ADD(b, kernel, "bandwidth", "device, copy kernel", "bytes/s", .sample = sample_copy,
+                          .count = COPIES));
+    TRY(STENCIL_BENCH_ADD(b, engine, "bandwidth", "L2, read", "bytes/s", .sample = sample_l2,
+                          .count = READ_PASSES));
+    TRY(STENCIL_BENCH_ADD(b, c, "bandwidth", "shared memory, read", "bytes/cycle", STENCIL_METHOD_SM_CLOCK,
+                          .sample = stencil_sm_sample, .count = repeats));
+    c.kernel = stencil_memory_kernels[STENCIL_MEMORY_SHARED_SUM];
+    c.name = "adding in shared memory";
+    c.blocks_per_sm = 0;
+    for (c.threads = 1; c.threads <= 1024; c.threads *= 32) {
+        c.scale = (c.threads < 32 ? c.threads : 32) * SUM_VALUES;
+        TRY(STENCIL_BENCH_ADD(b, c, "bandwidth", "shared memory, sum", "bytes/cycle", STENCIL_METHOD_SM_CLOCK,
+                              .sample = stencil_sm_sample, .axis = {{"threads", c.threads}},
+                              .count = repeats));
     }
     return STENCIL_OK;
 }
@@ -222,7 +215,7 @@ static stencil_status run_gpu(stencil_bench *b) {
     stencil_bench_add_number(b->result, "chase_steps", chase_steps);
     TRY(add_latencies(b, chase_steps, chain_bytes));
     TRY(add_bandwidths(b, stencil_round_up(more, 32)));
-    TRY(stencil_bench_take(b, sample, NULL));
+    TRY(stencil_bench_take(b));
     stencil_bench_add_note(b->result,
                            "A copy counts bytes read and bytes written. Shared memory: one "
                            "multiprocessor; sum: doubles, by one block of so many threads (000 Fig. 10).");

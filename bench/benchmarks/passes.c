@@ -10,15 +10,14 @@ enum { CLUSTER_BLOCKS = 4, VERIFIED_PASSES = 200 };
 static const double timeout_s = 2;
 
 static stencil_status take_gpu(stencil_bench *b, stencil_passes_bench *p, int i) {
-    int sm_count, major, minor;
+    struct cudaDeviceProp device;
     TRY_CUDA(cudaSetDevice(p->gpu[i]));
-    TRY_CUDA(cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, p->gpu[i]));
-    TRY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, p->gpu[i]));
-    TRY_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, p->gpu[i]));
+    TRY_CUDA(cudaGetDeviceProperties(&device, p->gpu[i]));
+    const int sm_count = device.multiProcessorCount, capability = 10 * device.major + device.minor;
     if (i == 0 || sm_count < p->sm_count)
         p->sm_count = sm_count;
-    if (i == 0 || 10 * major + minor < p->capability)
-        p->capability = 10 * major + minor;
+    if (i == 0 || capability < p->capability)
+        p->capability = capability;
     TRY(stencil_peers_reach(p->gpu[i], p->gpu, p->gpu_count));
     return stencil_device_memory(b, &p->word[i],
                                  (size_t)(sm_count * STENCIL_PASSES_BLOCKS_MAX) * sizeof *p->word[i]);
@@ -135,7 +134,8 @@ stencil_status stencil_passes_add(stencil_bench *b, const stencil_passes_case *a
     const int capability = asked->info->capability, row = b->result->row_count;
     bool all;
     TRY(STENCIL_BENCH_ADD(b, *asked, "barrier", asked->info->name, "s/pass", STENCIL_METHOD_TWO_COUNTS,
-                          .count = STENCIL_REPEATS, .more = stencil_repeats_more(b->options)));
+                          .sample = sample, .verify = verify, .count = STENCIL_REPEATS,
+                          .more = stencil_repeats_more(b->options)));
     if (gpus_axis)
         stencil_bench_set_axis(b->result, row, "gpus", asked->gpus);
     stencil_bench_set_axis(b->result, row, "blocks_per_sm", asked->blocks_per_sm);
@@ -164,7 +164,7 @@ stencil_status stencil_passes_measure(stencil_bench *b) {
     stencil_bench_add_number(b->result, "passes", STENCIL_REPEATS);
     stencil_bench_add_number(b->result, "more_passes", stencil_repeats_more(b->options));
     stencil_bench_add_number(b->result, "blocks_per_cluster", CLUSTER_BLOCKS);
-    TRY(stencil_bench_take(b, sample, verify));
+    TRY(stencil_bench_take(b));
     stencil_bench_add_note(
         b->result,
         "Verified: after timing, %d passes of each in which every thread looked whether a "

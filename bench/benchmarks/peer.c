@@ -37,7 +37,6 @@ typedef struct peer {
 } peer;
 
 typedef struct peer_case {
-    stencil_bench_count_sampler sample;
     stencil_peer_kernel kernel; /* STENCIL_PEER_KERNELS: the copy engine in place of one */
     const peer_end *from, *to;  /* of operations: `from` works on the memory of `to` */
     int64_t bytes;
@@ -66,6 +65,7 @@ static stencil_status transfer(const stencil_bench *b, const peer_case *c) {
 static stencil_status sample_bandwidth(stencil_bench *b, void *what, int64_t count, double *value) {
     const peer_case *c = what;
     double time_s;
+    TRY_CUDA(cudaSetDevice(c->from->gpu));
     TRY(stencil_device_timer_start(&c->from->timer));
     for (int64_t i = 0; i < count; i++)
         TRY(transfer(b, c));
@@ -77,6 +77,7 @@ static stencil_status sample_bandwidth(stencil_bench *b, void *what, int64_t cou
 /* One by one, each waited for on the host. */
 static stencil_status sample_latency(stencil_bench *b, void *what, int64_t count, double *value) {
     const peer_case *c = what;
+    TRY_CUDA(cudaSetDevice(c->from->gpu));
     const double start_s = stencil_clock_s();
     for (int64_t i = 0; i < count; i++) {
         TRY(transfer(b, c));
@@ -157,18 +158,10 @@ static stencil_status sample_ping(stencil_bench *b, void *what, int64_t rounds, 
     return STENCIL_OK;
 }
 
-static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *value) {
-    const peer_case *c = what;
-    TRY_CUDA(cudaSetDevice(c->from->gpu));
-    return c->sample(b, what, count, value);
-}
-
 /* The first and the last bytes of a transfer into memory that held something else. */
 static stencil_status verify(stencil_bench *b, void *what) {
     const peer_case *c = what;
     const bool kernel = c->kernel != STENCIL_PEER_KERNELS;
-    if (c->sample != sample_bandwidth)
-        return STENCIL_OK;
     unsigned char *probe = ((const peer *)b->own)->probe, *from = c->from->field, *to = c->to->field;
     const size_t last = (size_t)c->bytes - PROBE_BYTES;
     TRY_CUDA(cudaSetDevice(c->to->gpu));
@@ -192,58 +185,56 @@ static stencil_status verify(stencil_bench *b, void *what) {
 }
 
 /* Bandwidth: as many in a row as move half a gigabyte, or 200. */
-static stencil_status add_transfers(stencil_bench *b) {
-    const peer *p = b->own;
-    const int count = b->options->gpu_count;
-    peer_case c = {.from = &p->end[0], .to = &p->end[1]};
+static stencil_status add_transfers(stencil_bench *b, const peer_end *end) {
+    const peer_end *const behind = end + b->options->gpu_count;
+    peer_case c = {.from = end, .to = end + 1};
     for (int latency = 0; latency < 2; latency++)
         for (int kernel = 0; kernel < 2; kernel++)
             for (c.bytes = bytes_least; c.bytes <= bytes_most; c.bytes *= 4) {
-                const int64_t most = sample_bytes / c.bytes;
-                c.sample = latency ? sample_latency : sample_bandwidth;
+                const int64_t most = sample_bytes / c.bytes, few = c.bytes <= 1 << 20 ? 50 : 2;
                 c.kernel = kernel ? STENCIL_PEER_PUT : STENCIL_PEER_KERNELS;
                 TRY(STENCIL_BENCH_ADD(b, c, latency ? "latency" : "bandwidth",
                                       kernel ? "kernel stores" : "copy engine", latency ? "s" : "bytes/s",
-                                      .axis = {{"bytes", c.bytes}},
-                                      .count = !latency             ? most < 200 ? most : 200
-                                               : c.bytes <= 1 << 20 ? 50
-                                                                    : 2));
+                                      .sample = latency ? sample_latency : sample_bandwidth,
+                                      .verify = latency ? NULL : verify, .axis = {{"bytes", c.bytes}},
+                                      .count = latency      ? few
+                                               : most < 200 ? most
+                                                            : 200));
             }
-    c = (peer_case){.sample = sample_bandwidth, .kernel = STENCIL_PEER_KERNELS, .bytes = bytes_most};
-    for (c.from = p->end; c.from < p->end + count && count > 2; c.from++)
-        for (c.to = p->end; c.to < p->end + count; c.to++)
+    c = (peer_case){.kernel = STENCIL_PEER_KERNELS, .bytes = bytes_most};
+    for (c.from = end; c.from < behind && b->options->gpu_count > 2; c.from++)
+        for (c.to = end; c.to < behind; c.to++)
             if (c.from != c.to)
                 TRY(STENCIL_BENCH_ADD(b, c, "bandwidth of a pair", "copy engine", "bytes/s",
+                                      .sample = sample_bandwidth, .verify = verify,
                                       .axis = {{"from", c.from->gpu}, {"to", c.to->gpu}},
                                       .count = sample_bytes / bytes_most));
     return STENCIL_OK;
 }
 
-static stencil_status add_operations(stencil_bench *b, int64_t chain_repeats, int64_t more_pings) {
+static stencil_status add_operations(stencil_bench *b, const peer_end *end, int64_t chain_repeats,
+                                     int64_t more_pings) {
     static const char *const names[STENCIL_PEER_KERNELS] = {
         [STENCIL_PEER_LOAD] = "ld.acquire.sys",    [STENCIL_PEER_ADD_GPU] = "atom.gpu.add",
         [STENCIL_PEER_ADD_SYS] = "atom.sys.add",   [STENCIL_PEER_ADDS] = "red.sys.add",
         [STENCIL_PEER_RELAXED] = "relaxed.sys",    [STENCIL_PEER_RELEASE_GPU] = "release.gpu",
         [STENCIL_PEER_RELEASE_SYS] = "release.sys"};
-    const peer *p = b->own;
-    peer_case c = {.from = &p->end[0]};
-    for (int to = 0; to < 2; to++) {
-        const char *kind = to == 0 ? "own memory" : "memory of a peer";
-        c.to = &p->end[to];
-        c.sample = sample_chain;
+    peer_case c = {.from = end};
+    for (c.to = end; c.to < end + 2; c.to++) {
+        const char *kind = c.to == end ? "own memory" : "memory of a peer";
         for (c.kernel = STENCIL_PEER_LOAD; c.kernel <= STENCIL_PEER_ADD_SYS; c.kernel++)
             TRY(STENCIL_BENCH_ADD(b, c, kind, names[c.kernel], "cycles", STENCIL_METHOD_GPU_CLOCK,
-                                  .count = chain_repeats));
-        c.sample = sample_adds;
+                                  .sample = sample_chain, .count = chain_repeats));
         c.kernel = STENCIL_PEER_ADDS;
-        TRY(STENCIL_BENCH_ADD(b, c, kind, names[c.kernel], "operations/s", .count = ADD_REPEATS));
+        TRY(STENCIL_BENCH_ADD(b, c, kind, names[c.kernel], "operations/s", .sample = sample_adds,
+                              .count = ADD_REPEATS));
     }
-    c.sample = sample_ping;
     for (c.kernel = STENCIL_PEER_RELAXED; c.kernel <= STENCIL_PEER_RELEASE_SYS; c.kernel++)
-        for (c.to = &p->end[1]; c.to < p->end + b->options->gpu_count; c.to++)
-            TRY(STENCIL_BENCH_ADD(
-                b, c, "ping-pong", names[c.kernel], "s/round trip", STENCIL_METHOD_TWO_COUNTS,
-                .axis = {{"from", c.from->gpu}, {"to", c.to->gpu}}, .count = PINGS, .more = more_pings));
+        for (c.to = end + 1; c.to < end + b->options->gpu_count; c.to++)
+            TRY(STENCIL_BENCH_ADD(b, c, "ping-pong", names[c.kernel], "s/round trip",
+                                  STENCIL_METHOD_TWO_COUNTS, .sample = sample_ping,
+                                  .axis = {{"from", end->gpu}, {"to", c.to->gpu}}, .count = PINGS,
+                                  .more = more_pings));
     return STENCIL_OK;
 }
 
@@ -286,9 +277,9 @@ static stencil_status run_gpu(stencil_bench *b) {
     stencil_bench_add_number(b->result, "chain_repeats", chain_repeats);
     stencil_bench_add_number(b->result, "pings", PINGS);
     stencil_bench_add_number(b->result, "more_pings", more_pings);
-    TRY(add_transfers(b));
-    TRY(add_operations(b, chain_repeats, more_pings));
-    TRY(stencil_bench_take(b, sample, verify));
+    TRY(add_transfers(b, p.end));
+    TRY(add_operations(b, p.end, chain_repeats, more_pings));
+    TRY(stencil_bench_take(b));
     stencil_bench_add_note(b->result,
                            "From GPU %d to GPU %d where nothing else is said. Bandwidth: one transfer behind "
                            "the other; latency: each waited for on the host.",

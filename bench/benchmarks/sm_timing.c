@@ -10,10 +10,10 @@ static size_t record_count(const stencil_sm_timing *timing) {
 }
 
 stencil_status stencil_sm_begin(stencil_bench *b, stencil_sm_timing *timing, int unrolled) {
-    const stencil_gpu *gpu;
+    const int gpu = b->options->gpu[0];
     const int64_t asked = stencil_round_up(b->options->repeats, unrolled);
-    TRY(stencil_device_take(b, &gpu));
-    timing->sm_count = gpu->sm_count;
+    TRY_CUDA(cudaSetDevice(gpu));
+    timing->sm_count = b->machine->gpu[gpu].sm_count;
     timing->latency_repeats = asked > 0 ? asked : STENCIL_REPEATS;
     timing->throughput_repeats = asked > 0 ? asked : STENCIL_REPEATS_MORE;
     TRY(stencil_bench_memory(b, &timing->host, record_count(timing) * sizeof *timing->host));

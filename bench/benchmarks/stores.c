@@ -15,6 +15,11 @@ typedef struct way {
     stencil_plan plan;
 } way;
 
+static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double *time_s) {
+    way *w = what;
+    return stencil_trial_sample(b, w->size, &w->plan, w->name, steps, time_s);
+}
+
 static stencil_status add_size(stencil_bench *b, const stencil_spec *spec) {
     const stencil_run_options run = {.backend = STENCIL_BACKEND_CPU};
     stencil_trial *t;
@@ -25,22 +30,17 @@ static stencil_status add_size(stencil_bench *b, const stencil_spec *spec) {
         TRY(stencil_plan_make(&w.plan, &t->problem, &run, b->machine));
         if (i != CHOSEN)
             w.plan.stores = (stencil_stores)i;
-        TRY(STENCIL_BENCH_ADD(b, w, "stores", w.name, "s/step",
+        TRY(STENCIL_BENCH_ADD(b, w, "stores", w.name, "s/step", .sample = sample,
                               .axis = {{"nx", t->problem.extent[STENCIL_X]}}));
         stencil_trial_fill_row(b, t);
     }
     return STENCIL_OK;
 }
 
-static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double *time_s) {
-    way *w = what;
-    return stencil_trial_sample(b, w->size, &w->plan, w->name, steps, time_s);
-}
-
 /* The same for all ways of a size. A choice that is tried takes some steps: the run is long enough that they
  * do not show. */
 static stencil_status choose_iterations(stencil_bench *b) {
-    TRY(stencil_bench_calibrate_rows(b, sample));
+    TRY(stencil_bench_calibrate_rows(b));
     for (int first = 0; first < b->result->row_count; first += WAYS) {
         stencil_bench_row *row = &b->result->row[first];
         const way *chosen = stencil_bench_what(b, first + CHOSEN);
@@ -69,7 +69,7 @@ static stencil_status run_cpu(stencil_bench *b) {
     stencil_bench_add_text(b->result, "precision", stencil_precision_name(problem->precision));
     stencil_bench_add_number(b->result, "cache_bytes", b->machine->cpu_cache_bytes);
     TRY(choose_iterations(b));
-    TRY(stencil_bench_take(b, sample, NULL));
+    TRY(stencil_bench_take(b));
     stencil_bench_add_note(b->result, "Verified: every sample of a size gave the same bits, whichever way.");
     return STENCIL_OK;
 }

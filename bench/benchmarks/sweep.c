@@ -43,6 +43,20 @@ static const struct {
                  {"/overlap", STENCIL_HALO_COPY, true}};
 enum { EXCHANGES = sizeof exchanges / sizeof *exchanges };
 
+static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double *time_s) {
+    sweep *s = b->own;
+    const stencil_plan *plan = what;
+    return stencil_trial_sample(b, &s->trial, plan, stencil_strategy_at(plan->strategy).name, steps, time_s);
+}
+
+/* The restored field is overwritten: the copy goes where a sweep would write. */
+static stencil_status sample_copy(stencil_bench *b, void *what, int64_t iterations, double *time_s) {
+    (void)what;
+    sweep *s = b->own;
+    s->ceiling.to = s->trial.problem.u.data;
+    return stencil_ceiling_sample(&s->ceiling, b->row, iterations, time_s);
+}
+
 /* A row for a strategy with one way to exchange halos, with its plan, or with the reason why there is none.
  */
 static stencil_status add_strategy(stencil_bench *b, int strategy, int exchange) {
@@ -62,7 +76,7 @@ static stencil_status add_strategy(stencil_bench *b, int strategy, int exchange)
     if (why[0] == '\0')
         TRY(stencil_plan_here(&plan, &s->trial.problem, &run, &s->machine));
     snprintf(name, sizeof name, "%s%s", plain, exchanges[exchange].suffix);
-    TRY(STENCIL_BENCH_ADD(b, plan, "strategy", name, .unit = "s/step"));
+    TRY(STENCIL_BENCH_ADD(b, plan, "strategy", name, "s/step", .sample = sample));
     stencil_trial_fill_row(b, &s->trial);
     stencil_bench_skip_row(b->result, b->result->row_count - 1, "%s", why);
     return STENCIL_OK;
@@ -83,24 +97,13 @@ static stencil_status add_strategies(stencil_bench *b) {
     return STENCIL_OK;
 }
 
-static stencil_status sample(stencil_bench *b, void *what, int64_t iterations, double *time_s) {
-    sweep *s = b->own;
-    const stencil_plan *plan = what;
-    if (b->row >= s->first_strategy)
-        return stencil_trial_sample(b, &s->trial, plan, stencil_strategy_at(plan->strategy).name, iterations,
-                                    time_s);
-    /* The restored field is overwritten: the copy goes where a sweep would write. */
-    s->ceiling.to = s->trial.problem.u.data;
-    return stencil_ceiling_sample(&s->ceiling, b->row, iterations, time_s);
-}
-
 /* The same number of steps for all strategies, or their results could not be compared: what the fastest
  * needs, and on a CPU so many that what the first steps try hardly shows. */
 static stencil_status choose_iterations(stencil_bench *b) {
     sweep *s = b->own;
     const stencil_plan *first = stencil_bench_what(b, s->first_strategy);
     int64_t steps = b->options->iterations;
-    TRY(stencil_bench_calibrate_rows(b, sample));
+    TRY(stencil_bench_calibrate_rows(b));
     for (int i = s->first_strategy; i < b->result->row_count; i++)
         if (b->result->row[i].iterations > steps)
             steps = b->result->row[i].iterations;
@@ -133,11 +136,11 @@ static stencil_status run(stencil_bench *b) {
         .bytes = s->trial.bytes,
         .from = s->trial.initial.data,
     };
-    TRY(stencil_ceiling_add_rows(&s->ceiling, b));
+    TRY(stencil_ceiling_add_rows(&s->ceiling, b, sample_copy));
     s->first_strategy = b->result->row_count;
     TRY(add_strategies(b));
     TRY(choose_iterations(b));
-    TRY(stencil_bench_take(b, sample, NULL));
+    TRY(stencil_bench_take(b));
     stencil_bench_add_note(b->result,
                            "The time of a step includes 1/%lld of a residual: the last step of a "
                            "sample is looked at.",

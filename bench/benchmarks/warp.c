@@ -39,13 +39,13 @@ static stencil_status choose_shape(stencil_bench *b, stencil_sm_case *c) {
 static stencil_status add_case(stencil_bench *b, stencil_sm_case c, stencil_warp_loop loop) {
     const bool apart = loop == STENCIL_WARP_APART;
     TRY(STENCIL_BENCH_ADD(b, c, apart ? "latency, lanes apart" : "latency", c.name, "cycles",
-                          STENCIL_METHOD_GPU_CLOCK, .axis = {{"size", c.size}},
+                          STENCIL_METHOD_GPU_CLOCK, .sample = stencil_sm_sample, .axis = {{"size", c.size}},
                           .count = c.timing->latency_repeats));
     c.scale = 1;
     TRY(choose_shape(b, &c));
     return STENCIL_BENCH_ADD(b, c, apart ? "throughput, lanes apart" : "throughput", c.name,
-                             "operations/cycle", STENCIL_METHOD_SM_CLOCK, .axis = {{"size", c.size}},
-                             .count = c.timing->throughput_repeats);
+                             "operations/cycle", STENCIL_METHOD_SM_CLOCK, .sample = stencil_sm_sample,
+                             .axis = {{"size", c.size}}, .count = c.timing->throughput_repeats);
 }
 
 /* Shuffles by a number that is no multiple of a group's size: it shows who has whose value. */
@@ -81,7 +81,7 @@ static stencil_status run_gpu(stencil_bench *b) {
     stencil_sm_add_repeats(b, &timing);
     TRY(visit_all(b, &timing, STENCIL_WARP_TOGETHER));
     TRY(visit_all(b, &timing, STENCIL_WARP_APART));
-    TRY(stencil_bench_take(b, stencil_sm_sample, NULL));
+    TRY(stencil_bench_take(b));
     TRY(visit_all(b, &timing, STENCIL_WARP_CHECK));
     stencil_bench_add_note(b->result,
                            "Throughput: operations of warps per cycle on one multiprocessor, the median "
