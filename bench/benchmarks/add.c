@@ -3,13 +3,12 @@
  * counts. Where both agree, the second method can be trusted with barriers that the first cannot see. */
 #include <math.h>
 
+#include "bench/benchmarks/kernels.h"
 #include "bench/clock.h"
 #include "bench/device.h"
 #include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include "bench/benchmarks/add_kernels.h"
-
 /* Differences of the two repeat counts: from the paper's table, and one that no jitter of the CPU's clock
  * reaches. BASE: the lower count, some 30 us. A kernel that is over before the host begins to wait for it
  * would be timed too long, and by how much depends on the host. */

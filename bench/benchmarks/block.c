@@ -1,12 +1,10 @@
 /* __syncthreads() (000 section 5.2, Fig. 6; Zhang et al., A Study of Synchronization Methods in Modern GPUs,
  * Table 5): latency of one block of 32 to 1024 threads, and throughput over blocks per multiprocessor and
  * threads per block, that is over active warps. */
-#include "base/cuda.h"
+#include "bench/benchmarks/sm.h"
 #include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include "bench/benchmarks/block_kernels.h"
-
 enum { VERIFIED_PASSES = 200 };
 
 static stencil_status add_rows(stencil_bench *b, const stencil_sm_timing *timing) {

@@ -1,4 +1,3 @@
-#include "bench/benchmarks/block_kernels.h"
 #include "bench/benchmarks/sm.cuh"
 
 struct block_barrier : stencil::sm_operation {

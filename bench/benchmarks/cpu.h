@@ -1,9 +1,10 @@
 /* CPU twins that are plain host code: NAME_cpu.c, the host barrier in grid_cpu.c. The table row stands in
- * NAME.c. Internal to bench/benchmarks/. */
+ * NAME.c. And what their teams of threads share. Internal to bench/benchmarks/. */
 #ifndef STENCIL_BENCH_CPU_H
 #define STENCIL_BENCH_CPU_H
 
 #include "bench/benchmark.h"
+#include "sync/barrier.h"
 
 /* Over the number of threads: fork and join of a parallel region; OpenMP's own barrier; the team twin of
  * every barrier of sync/barriers.def, verified, which has a fault. */
@@ -15,5 +16,16 @@ stencil_status stencil_bench_grid_cpu(stencil_bench *b);
 stencil_status stencil_bench_partial_cpu(stencil_bench *b);
 stencil_status stencil_bench_partial_cpu_child(stencil_bench *b, const void *question, size_t question_size,
                                                void *answer, size_t answer_size);
+
+/* Memory of a barrier for a team whose neighbours stand in a ring, until the benchmark ends. */
+stencil_status stencil_bench_team_barrier(stencil_bench *b, stencil_barrier_state *state, int threads,
+                                          double timeout_s);
+
+/* Numbers of threads to measure: `least`, then twice as many each time, then all (or only all, where the
+ * machine has no more than `least`). Begins behind 0; 0 comes behind the last one. */
+static inline int stencil_bench_next_threads(const stencil_bench *b, int least, int threads) {
+    const int all = b->machine->cpu_threads, next = threads == 0 ? least : 2 * threads;
+    return threads == all ? 0 : next < all ? next : all;
+}
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "bench/benchmarks/cpu.h"
 #include "bench/benchmarks/ring.h"
-#include "bench/benchmarks/team.h"
 #include "sync/barrier.h"
 
 /* What stands beside the barriers of barriers.def: the planted fault, which lets everybody pass. */

@@ -1,14 +1,13 @@
 /* The barrier that the CPU makes (000 section 4.2, Fig. 4, 5): a thread for each GPU launches a kernel, waits
  * for its stream or its device, and meets the others at OpenMP's barrier. Over the number of GPUs. */
+#include <omp.h>
+
 #include "bench/benchmarks/cpu.h"
+#include "bench/benchmarks/kernels.h"
 #include "bench/device.h"
 #include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include <omp.h>
-
-#include "bench/benchmarks/launch_kernels.h"
-
 enum { THREADS = 1024, FEW = 500, MORE = 1500, VERIFIED_PASSES = 200 };
 
 typedef struct host_case {

@@ -1,4 +1,4 @@
-#include "bench/benchmarks/launch_kernels.h"
+#include "bench/benchmarks/kernels.h"
 
 #include <cuda_runtime.h>
 

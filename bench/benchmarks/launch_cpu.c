@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "bench/benchmarks/cpu.h"
-#include "bench/benchmarks/team.h"
 
 /* A line of its own for the count of each thread. */
 enum { COUNT_STRIDE = 16 };

@@ -1,11 +1,9 @@
 /* The ceilings of a GPU's memories (000 section 7.2, Table 3): latency by following a chain, bandwidth of
  * device memory, L2 and shared memory. */
-#include "base/cuda.h"
+#include "bench/benchmarks/sm.h"
 #include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include "bench/benchmarks/memory_kernels.h"
-
 enum {
     COPIES = 5,      /* in a sample */
     READ_PASSES = 5, /* odd, or what is read would cancel */

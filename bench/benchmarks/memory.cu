@@ -1,4 +1,3 @@
-#include "bench/benchmarks/memory_kernels.h"
 #include "bench/benchmarks/sm.cuh"
 
 enum { SHARED_WORDS = 4096 };

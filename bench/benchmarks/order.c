@@ -2,11 +2,10 @@
  * of its own and looks at the clock before and after the barrier: it holds where nobody leaves before
  * everybody has come. In child processes, since shuffles between branches are at the edge of what the
  * language defines. */
+#include "bench/benchmarks/kernels.h"
 #include "bench/device.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include "bench/benchmarks/order_kernels.h"
-
 enum { RUNS = 100 };
 static const double limit_s = 2, child_timeout_s = 30;
 

@@ -1,15 +1,15 @@
 /* What happens when only a part of a group synchronises (000 section 8.2): of a warp, a block, a grid, of all
  * GPUs, while the others go on to their end. Does it complete, or deadlock? In child processes: a child goes
  * through the cases until one does not end, and the next child goes on behind that. */
-#include "bench/benchmarks/partial.h"
+#include <stdio.h>
+#include <string.h>
+
 #include "bench/benchmarks/cpu.h"
+#include "bench/benchmarks/partial.h"
 #include "bench/device.h"
 #include "sync/host.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include <stdio.h>
-#include <string.h>
-
 enum { THREADS = 256 };
 static const double limit_s = 1, child_timeout_s = 40, timeout_s = 0.3;
 

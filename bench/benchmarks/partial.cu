@@ -1,5 +1,5 @@
 #include "bench/benchmarks/groups.cuh"
-#include "bench/benchmarks/partial.h"
+#include "bench/benchmarks/kernels.h"
 #include "sync/all.cuh"
 
 /* Who synchronises. */

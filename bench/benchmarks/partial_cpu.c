@@ -4,7 +4,6 @@
 
 #include "bench/benchmarks/cpu.h"
 #include "bench/benchmarks/partial.h"
-#include "bench/benchmarks/team.h"
 
 /* A deadlock is what has not ended after this time; much longer than a child takes to start. */
 static const double child_timeout_s = 5;

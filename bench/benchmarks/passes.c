@@ -1,11 +1,9 @@
 #include "bench/benchmarks/passes.h"
 
-#ifdef STENCIL_HAVE_CUDA
-#include <stdlib.h>
-
 #include "bench/benchmarks/ring.h"
 #include "bench/method.h"
 
+#ifdef STENCIL_HAVE_CUDA
 enum { CLUSTER_BLOCKS = 4, VERIFIED_PASSES = 200 };
 static const double timeout_s = 2;
 

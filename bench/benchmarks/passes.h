@@ -3,50 +3,11 @@
 #ifndef STENCIL_BENCH_PASSES_H
 #define STENCIL_BENCH_PASSES_H
 
-#include "bench/kernels.h"
-#include "sync/barrier.h"
-
-/* Argument of a kernel that passes a barrier (bench/benchmarks/passes.cuh). */
-typedef struct stencil_passes {
-    stencil_barrier_state state;
-    int64_t passes;
-    uint32_t *word[STENCIL_PARTS_MAX]; /* of each part: a word for each block, zeroed; for verification */
-    uint32_t *missing; /* how often a block had not arrived when another one that waits for it went on */
-    uint32_t *done;    /* blocks that came to their end, for kernels that count them */
-    uint32_t blocks;   /* of each part */
-} stencil_passes;
-
-/* What benchmark grid measures beside the barriers of barriers.def: the library's grid.sync() as it is, and
- * `cluster` with the hardware's barrier, both without a time limit, to see what one costs. And what it plants
- * to see that it is found: a barrier that arrives without releasing what its block wrote, without waiting for
- * it even. */
-enum {
-    STENCIL_PASSES_LIBRARY = STENCIL_BARRIER_none,
-    STENCIL_PASSES_HARDWARE = STENCIL_BARRIER_COUNT,
-    STENCIL_PASSES_FAULT,
-    STENCIL_PASSES_COUNT
-};
-
-/* And multi-grid: what it plants waits for the blocks of its own GPU and releases nothing to the others. Of
- * PART only the first `blocks` blocks pass the barrier, once. */
-enum {
-    STENCIL_MULTI_GRID_NEIGHBOR,
-    STENCIL_MULTI_GRID_WHOLE,
-    STENCIL_MULTI_GRID_FAULT,
-    STENCIL_MULTI_GRID_PART,
-    STENCIL_MULTI_GRID_KERNELS
-};
-
-/* Kernels with a stencil_passes. [1] verifies: everybody looks each time whether those that it waits for have
- * arrived, on other GPUs first, and some come late. */
-STENCIL_KERNELS stencil_grid_kernels[STENCIL_PASSES_COUNT][2];
-STENCIL_KERNELS stencil_multi_grid_kernels[STENCIL_MULTI_GRID_KERNELS][2];
-
-#ifndef __cplusplus
+#include "bench/benchmarks/kernels.h"
 #include "bench/device.h"
-#endif
-#if defined(STENCIL_HAVE_CUDA) && !defined(__cplusplus)
 #include "sync/host.h"
+
+#ifdef STENCIL_HAVE_CUDA
 
 enum { STENCIL_PASSES_BLOCKS_MAX = 32 /* on a multiprocessor */, STENCIL_PASSES_THREADS_MAX = 2048 };
 

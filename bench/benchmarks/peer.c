@@ -1,15 +1,14 @@
 /* What the link between two GPUs carries, and how fast (000 section 7.5; multi-GPU data exchange by peer
  * access): bandwidth and latency by size, by copy engine and by stores of a kernel; operations on a peer's
  * memory; a flag to and fro, stored with and without a release. */
+#include <string.h>
+
+#include "bench/benchmarks/kernels.h"
 #include "bench/device.h"
+#include "bench/method.h"
 #include "sync/host.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include <string.h>
-
-#include "bench/benchmarks/peer_kernels.h"
-#include "bench/method.h"
-
 enum {
     THREADS = 512,
     BLOCKS_PER_SM = 8,

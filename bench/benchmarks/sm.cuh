@@ -7,7 +7,7 @@
 #ifndef STENCIL_BENCH_SM_CUH
 #define STENCIL_BENCH_SM_CUH
 
-#include "bench/benchmarks/sm.h"
+#include "bench/benchmarks/kernels.h"
 
 namespace stencil {
 

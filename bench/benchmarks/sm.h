@@ -4,25 +4,10 @@
 #ifndef STENCIL_BENCH_SM_H
 #define STENCIL_BENCH_SM_H
 
-#include "bench/kernels.h"
-
-/* What a warp saw: the first lane that takes part writes it. */
-typedef struct stencil_sm_record {
-    int64_t start, end; /* clock of multiprocessor `sm` */
-    uint32_t sm;
-    uint32_t wrong; /* results that were not right, all lanes */
-} stencil_sm_record;
-
-/* The argument of every such kernel. */
-typedef struct stencil_sm_arguments {
-    int64_t repeats;           /* a multiple of what the kernel unrolls */
-    int size;                  /* of a group, where it is not known at compile time */
-    stencil_sm_record *record; /* [blocks][warps in a block], at least 32; zeroed */
-} stencil_sm_arguments;
-
-#if defined(STENCIL_HAVE_CUDA) && !defined(__cplusplus)
+#include "bench/benchmarks/kernels.h"
 #include "bench/device.h"
 
+#ifdef STENCIL_HAVE_CUDA
 /* The host's side. Largest block, blocks and threads of one multiprocessor. */
 enum { STENCIL_SM_BLOCK_MAX = 1024, STENCIL_SM_BLOCKS_MAX = 32, STENCIL_SM_THREADS_MAX = 2048 };
 

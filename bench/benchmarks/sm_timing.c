@@ -1,8 +1,8 @@
 #include "bench/benchmarks/sm.h"
 
-#ifdef STENCIL_HAVE_CUDA
 #include "bench/method.h"
 
+#ifdef STENCIL_HAVE_CUDA
 enum { SM_IDS_MAX = 1024 };
 
 static size_t record_count(const stencil_sm_timing *timing) {

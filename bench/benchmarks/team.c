@@ -1,4 +1,4 @@
-#include "bench/benchmarks/team.h"
+#include "bench/benchmarks/cpu.h"
 
 #include <stdlib.h>
 

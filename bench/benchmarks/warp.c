@@ -6,12 +6,10 @@
  * go together a barrier is a NOP. So barriers are timed in two loops: one of which it knows that, which is
  * what they cost in most code, and one of which it does not, where they are real; what that loop costs by
  * itself is the row "loop". */
-#include "base/cuda.h"
+#include "bench/benchmarks/sm.h"
 #include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include "bench/benchmarks/warp_kernels.h"
-
 enum { CHECKED_REPEATS = 6, BARRIER_REPEATS = 200 };
 
 static const char *const names[STENCIL_WARP_OPERATION_COUNT] = {

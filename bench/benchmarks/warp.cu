@@ -2,7 +2,6 @@
 
 #include "bench/benchmarks/groups.cuh"
 #include "bench/benchmarks/sm.cuh"
-#include "bench/benchmarks/warp_kernels.h"
 
 using stencil::coalesced;
 using stencil::tile;
