@@ -32,5 +32,5 @@ struct checked_block_barrier : stencil::sm_operation {
 };
 
 const void *const stencil_block_kernels[] = {
-    STENCIL_KERNEL(stencil::time_operation<block_barrier, STENCIL_BLOCK_UNROLLED>),
+    STENCIL_KERNEL(stencil::time_operation<block_barrier, STENCIL_SM_UNROLLED>),
     STENCIL_KERNEL(stencil::time_operation<checked_block_barrier, 1>)};

@@ -1,7 +1,7 @@
 /* What the .cu files of the benchmarks hand to the host's side: kernels, what these are given and what they
- * say. A table of kernels is declared here,  STENCIL_KERNELS name[COUNT];  and defined there,  const void
- * *const name[] = {STENCIL_KERNEL(kernel), …};  functions with STENCIL_C find them by their arguments, NULL
- * where there is no such kernel. Internal to bench/benchmarks/. */
+ * say. Tables of kernels, declared here as STENCIL_KERNELS name[COUNT], are defined there as an array of
+ * STENCIL_KERNEL(kernel). Functions with STENCIL_C find kernels by their arguments; NULL: there is no such
+ * one. Internal to bench/benchmarks/. */
 #ifndef STENCIL_BENCH_KERNELS_H
 #define STENCIL_BENCH_KERNELS_H
 
@@ -44,15 +44,12 @@ typedef struct stencil_sm_arguments {
     stencil_sm_record *record; /* [blocks][warps in a block], at least 32; zeroed */
 } stencil_sm_arguments;
 
-/* Repeats must be a multiple of this. */
-enum { STENCIL_BLOCK_UNROLLED = 64 };
+/* Repeats of timed kernels of block and warp must be a multiple of this. */
+enum { STENCIL_SM_UNROLLED = 64 };
 
 /* __syncthreads(), timed; or, with other things than time in mind, checked that it holds, once per repeat. */
 enum { STENCIL_BLOCK_TIMED, STENCIL_BLOCK_CHECKED, STENCIL_BLOCK_KERNELS };
 STENCIL_KERNELS stencil_block_kernels[STENCIL_BLOCK_KERNELS];
-
-/* Repeats of timed kernels must be a multiple of this. */
-enum { STENCIL_WARP_UNROLLED = 64 };
 
 typedef enum stencil_warp_operation {
     STENCIL_WARP_NOTHING, /* the loop APART with an instruction of one cycle in it */

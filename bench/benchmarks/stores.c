@@ -37,25 +37,6 @@ static stencil_status add_size(stencil_bench *b, const stencil_spec *spec) {
     return STENCIL_OK;
 }
 
-/* The same for all ways of a size. A choice that is tried takes some steps: the run is long enough that they
- * do not show. */
-static stencil_status choose_iterations(stencil_bench *b) {
-    TRY(stencil_bench_calibrate_rows(b));
-    for (int first = 0; first < b->result->row_count; first += WAYS) {
-        stencil_bench_row *row = &b->result->row[first];
-        const way *chosen = stencil_bench_what(b, first + CHOSEN);
-        int64_t steps = b->options->iterations;
-        if (steps == 0 && chosen->plan.stores == STENCIL_STORES_TRIED)
-            steps = 20 * STENCIL_STORES_STEPS;
-        for (int i = 0; i < WAYS; i++)
-            steps = row[i].iterations > steps ? row[i].iterations : steps;
-        for (int i = 0; i < WAYS; i++)
-            row[i].iterations = steps;
-        chosen->size->steps = steps;
-    }
-    return STENCIL_OK;
-}
-
 static stencil_status run_cpu(stencil_bench *b) {
     stencil_spec spec = b->options->spec;
     const bool asked = stencil_trial_default(&spec);
@@ -68,7 +49,13 @@ static stencil_status run_cpu(stencil_bench *b) {
     stencil_bench_add_text(b->result, "stencil", problem->shape->name);
     stencil_bench_add_text(b->result, "precision", stencil_precision_name(problem->precision));
     stencil_bench_add_number(b->result, "cache_bytes", b->machine->cpu_cache_bytes);
-    TRY(choose_iterations(b));
+    TRY(stencil_bench_calibrate_rows(b));
+    for (int first = 0; first < b->result->row_count; first += WAYS) {
+        /* A choice that is tried takes some steps: the run is long enough that they do not show. */
+        const way *chosen = stencil_bench_what(b, first + CHOSEN);
+        const bool tries = b->options->iterations == 0 && chosen->plan.stores == STENCIL_STORES_TRIED;
+        stencil_trial_settle(b, chosen->size, first, WAYS, tries ? 20 * STENCIL_STORES_STEPS : 0);
+    }
     TRY(stencil_bench_take(b));
     stencil_bench_add_note(b->result, "Verified: every sample of a size gave the same bits, whichever way.");
     return STENCIL_OK;

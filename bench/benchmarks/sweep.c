@@ -9,7 +9,6 @@ typedef struct sweep {
     stencil_machine machine; /* with the kernels of the plans */
     stencil_trial trial;
     stencil_ceiling ceiling; /* of the first rows */
-    int first_strategy;      /* row */
 } sweep;
 
 static void add_parameters(const stencil_bench *b, const stencil_problem *problem) {
@@ -97,25 +96,6 @@ static stencil_status add_strategies(stencil_bench *b) {
     return STENCIL_OK;
 }
 
-/* The same number of steps for all strategies, or their results could not be compared: what the fastest
- * needs, and on a CPU so many that what the first steps try hardly shows. */
-static stencil_status choose_iterations(stencil_bench *b) {
-    sweep *s = b->own;
-    const stencil_plan *first = stencil_bench_what(b, s->first_strategy);
-    int64_t steps = b->options->iterations;
-    TRY(stencil_bench_calibrate_rows(b));
-    for (int i = s->first_strategy; i < b->result->row_count; i++)
-        if (b->result->row[i].iterations > steps)
-            steps = b->result->row[i].iterations;
-    if (b->options->iterations == 0 && b->options->backend == STENCIL_BACKEND_CPU &&
-        first->stores == STENCIL_STORES_TRIED && steps < 10 * STENCIL_STORES_STEPS)
-        steps = 10 * STENCIL_STORES_STEPS;
-    for (int i = s->first_strategy; i < b->result->row_count; i++)
-        b->result->row[i].iterations = steps;
-    s->trial.steps = steps;
-    return STENCIL_OK;
-}
-
 static stencil_status run(stencil_bench *b) {
     sweep *s;
     stencil_spec spec = b->options->spec;
@@ -137,9 +117,15 @@ static stencil_status run(stencil_bench *b) {
         .from = s->trial.initial.data,
     };
     TRY(stencil_ceiling_add_rows(&s->ceiling, b, sample_copy));
-    s->first_strategy = b->result->row_count;
+    const int first = b->result->row_count;
     TRY(add_strategies(b));
-    TRY(choose_iterations(b));
+    TRY(stencil_bench_calibrate_rows(b));
+    const stencil_plan *plan = stencil_bench_what(b, first);
+    const bool tries = b->options->iterations == 0 && b->options->backend == STENCIL_BACKEND_CPU &&
+                       plan->stores == STENCIL_STORES_TRIED;
+    /* On a CPU so many that what the first steps try hardly shows. */
+    stencil_trial_settle(b, &s->trial, first, b->result->row_count - first,
+                         tries ? 10 * STENCIL_STORES_STEPS : 0);
     TRY(stencil_bench_take(b));
     stencil_bench_add_note(b->result,
                            "The time of a step includes 1/%lld of a residual: the last step of a "

@@ -50,6 +50,15 @@ void stencil_trial_fill_row(const stencil_bench *b, const stencil_trial *t) {
              bytes);
 }
 
+void stencil_trial_settle(const stencil_bench *b, stencil_trial *t, int first, int rows, int64_t least) {
+    stencil_bench_row *row = &b->result->row[first];
+    t->steps = least;
+    for (int i = 0; i < rows; i++)
+        t->steps = row[i].iterations > t->steps ? row[i].iterations : t->steps;
+    for (int i = 0; i < rows; i++)
+        row[i].iterations = t->steps;
+}
+
 static stencil_status verify(stencil_trial *t, const char *name, double residual) {
     if (t->reference.data == NULL) {
         TRY(stencil_field_create(&t->reference, &t->problem.layout, "the result to compare with"));

@@ -26,6 +26,10 @@ stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *trial, cons
 /* What a step updates and has to move, into the row that was added last. */
 void stencil_trial_fill_row(const stencil_bench *b, const stencil_trial *trial);
 
+/* After calibration: as many steps in all samples of `rows` rows from `first` on as the fastest needs, or
+ * their results could not be compared; at least `least`. */
+void stencil_trial_settle(const stencil_bench *b, stencil_trial *trial, int first, int rows, int64_t least);
+
 /* Runs `steps` steps. Where these are trial->steps, the result becomes the reference, or has to equal it,
  * residual included: INTERNAL where it does not, with both names. */
 stencil_status stencil_trial_sample(const stencil_bench *b, stencil_trial *trial, const stencil_plan *plan,

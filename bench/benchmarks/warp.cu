@@ -86,7 +86,7 @@ template <class Operation, class Checked, int Unrolled> static const void *kerne
 }
 
 template <class Group> static const void *barrier_kernel(stencil_warp_loop loop) {
-    return kernel<barrier<Group>, checked_barrier<Group>, STENCIL_WARP_UNROLLED>(loop);
+    return kernel<barrier<Group>, checked_barrier<Group>, STENCIL_SM_UNROLLED>(loop);
 }
 
 /* Longer code is unrolled less, so that it stays in the instruction cache. */
@@ -98,7 +98,7 @@ template <class Group, int Unrolled> static const void *shuffle_kernel(stencil_w
 
 template <int Size> static const void *tile_kernel(int size, bool shuffles, stencil_warp_loop loop) {
     if (size == Size)
-        return shuffles ? shuffle_kernel<tile<Size>, STENCIL_WARP_UNROLLED>(loop)
+        return shuffles ? shuffle_kernel<tile<Size>, STENCIL_SM_UNROLLED>(loop)
                         : barrier_kernel<tile<Size>>(loop);
     if constexpr (Size > 1)
         return tile_kernel<Size / 2>(size, shuffles, loop);
