@@ -26,6 +26,19 @@ static inline int64_t stencil_round_up(int64_t repeats, int64_t unrolled) {
     return (repeats + unrolled - 1) / unrolled * unrolled;
 }
 
+/* Blocks and threads that are measured on one multiprocessor. */
+enum { STENCIL_BLOCKS_MAX = 32, STENCIL_BLOCK_THREADS_MAX = 1024, STENCIL_SM_THREADS_MAX = 2048 };
+
+/* The next shape that fits on a multiprocessor: twice the threads, or twice the blocks of least_threads
+ * again. Begins behind 0 blocks; false behind the last one. */
+static inline bool stencil_next_shape(int *blocks, int *threads, int most_blocks, int least_threads) {
+    const bool more = *blocks > 0 && 2 * *threads <= STENCIL_BLOCK_THREADS_MAX &&
+                      2 * *threads * *blocks <= STENCIL_SM_THREADS_MAX;
+    *blocks = more ? *blocks : *blocks > 0 ? 2 * *blocks : 1;
+    *threads = more ? 2 * *threads : least_threads;
+    return *blocks <= most_blocks;
+}
+
 /* Mean and squared deviations of one of the two kernels (Welford). */
 typedef struct stencil_spread {
     double count, mean, squares;

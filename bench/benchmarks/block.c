@@ -10,18 +10,17 @@ enum { VERIFIED_PASSES = 200 };
 static stencil_status add_rows(stencil_bench *b, const stencil_sm_timing *timing) {
     stencil_sm_case c = {
         .timing = timing, .kernel = stencil_block_kernels[STENCIL_BLOCK_TIMED], .name = "__syncthreads"};
-    for (c.threads = 32; c.threads <= STENCIL_SM_BLOCK_MAX; c.threads += 32)
+    for (c.threads = 32; c.threads <= STENCIL_BLOCK_THREADS_MAX; c.threads += 32)
         TRY(STENCIL_BENCH_ADD(b, c, "latency", c.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
                               .sample = stencil_sm_sample, .axis = {{"threads", c.threads}},
                               .count = timing->latency_repeats));
     c.scale = 1;
-    for (c.blocks_per_sm = 1; c.blocks_per_sm <= STENCIL_SM_BLOCKS_MAX; c.blocks_per_sm *= 2)
-        for (c.threads = 32; c.threads <= STENCIL_SM_BLOCK_MAX; c.threads *= 2)
-            if (c.blocks_per_sm * c.threads <= STENCIL_SM_THREADS_MAX)
-                TRY(STENCIL_BENCH_ADD(b, c, "throughput", c.name, "warps/cycle", STENCIL_METHOD_SM_CLOCK,
-                                      .sample = stencil_sm_sample,
-                                      .axis = {{"blocks_per_sm", c.blocks_per_sm}, {"threads", c.threads}},
-                                      .count = timing->throughput_repeats));
+    c.blocks_per_sm = 0;
+    while (stencil_next_shape(&c.blocks_per_sm, &c.threads, STENCIL_BLOCKS_MAX, 32))
+        TRY(STENCIL_BENCH_ADD(b, c, "throughput", c.name, "warps/cycle", STENCIL_METHOD_SM_CLOCK,
+                              .sample = stencil_sm_sample,
+                              .axis = {{"blocks_per_sm", c.blocks_per_sm}, {"threads", c.threads}},
+                              .count = timing->throughput_repeats));
     return STENCIL_OK;
 }
 
@@ -30,8 +29,8 @@ static stencil_status verify(stencil_bench *b, const stencil_sm_timing *timing) 
     stencil_sm_case c = {.timing = timing,
                          .kernel = stencil_block_kernels[STENCIL_BLOCK_CHECKED],
                          .name = "__syncthreads",
-                         .blocks_per_sm = STENCIL_SM_THREADS_MAX / STENCIL_SM_BLOCK_MAX};
-    for (c.threads = 32; c.threads <= STENCIL_SM_BLOCK_MAX; c.threads += 32)
+                         .blocks_per_sm = STENCIL_SM_THREADS_MAX / STENCIL_BLOCK_THREADS_MAX};
+    for (c.threads = 32; c.threads <= STENCIL_BLOCK_THREADS_MAX; c.threads += 32)
         TRY(stencil_sm_sample(b, &c, VERIFIED_PASSES, &dropped));
     return STENCIL_OK;
 }

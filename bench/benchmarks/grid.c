@@ -3,41 +3,31 @@
  * and the very types that the persistent loops use. `neighbor` waits for the two neighbours in a ring. */
 #include "bench/benchmarks/cpu.h"
 #include "bench/benchmarks/passes.h"
+#include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
 /* What is measured beside the barriers of barriers.def. */
 static const stencil_barrier_info library = {.name = "grid.sync", .capability = 60},
-                                  fault = {.name = "planted fault", .capability = 60},
-                                  hardware = {.name = "cluster, hardware",
-                                              .capability = 90,
-                                              .needs = STENCIL_NEEDS_CLUSTERS};
+                                  beside[] = {{.name = "cluster, hardware",
+                                               .capability = 90,
+                                               .needs = STENCIL_NEEDS_CLUSTERS},
+                                              {.name = "planted fault", .capability = 60}};
 
-static const stencil_barrier_info *info_of(int id) {
-    return id == STENCIL_PASSES_LIBRARY    ? &library
-           : id == STENCIL_PASSES_FAULT    ? &fault
-           : id == STENCIL_PASSES_HARDWARE ? &hardware
-                                           : &stencil_barriers[id];
-}
-
-/* Barriers that one GPU has. */
-static bool applies(int id, const stencil_bench_options *options) {
-    return id == STENCIL_PASSES_FAULT ? options->inject_fault : info_of(id)->needs != STENCIL_NEEDS_PEERS;
-}
-
-/* With a planted fault only what shows it: few shapes. */
+/* Barriers that one GPU has. With a planted fault only what shows it: few shapes. */
 static stencil_status add_cases(stencil_bench *b) {
-    const bool fault_only = b->options->inject_fault;
-    const int most_blocks = fault_only ? 2 : STENCIL_PASSES_BLOCKS_MAX, least_threads = fault_only ? 256 : 32;
+    const bool plant = b->options->inject_fault;
     stencil_passes_case c = {.gpus = 1};
-    for (int id = STENCIL_PASSES_LIBRARY; id < STENCIL_PASSES_COUNT; id++) {
-        c.info = info_of(id);
+    for (int id = STENCIL_PASSES_LIBRARY; id < (plant ? STENCIL_PASSES_COUNT : STENCIL_PASSES_FAULT); id++) {
+        c.info = id == STENCIL_PASSES_LIBRARY    ? &library
+                 : id >= STENCIL_PASSES_HARDWARE ? &beside[id - STENCIL_PASSES_HARDWARE]
+                                                 : &stencil_barriers[id];
         c.kernel = stencil_grid_kernels[id];
-        for (c.blocks_per_sm = 1; c.blocks_per_sm <= most_blocks && applies(id, b->options);
-             c.blocks_per_sm *= 2)
-            for (c.threads = least_threads;
-                 c.threads <= 1024 && c.blocks_per_sm * c.threads <= STENCIL_PASSES_THREADS_MAX;
-                 c.threads *= 2)
-                TRY(stencil_passes_add(b, &c, false));
+        if (c.info->needs == STENCIL_NEEDS_PEERS)
+            continue;
+        c.blocks_per_sm = 0;
+        while (stencil_next_shape(&c.blocks_per_sm, &c.threads, plant ? 2 : STENCIL_BLOCKS_MAX,
+                                  plant ? 256 : 32))
+            TRY(stencil_passes_add(b, &c, false));
     }
     return STENCIL_OK;
 }

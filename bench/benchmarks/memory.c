@@ -146,7 +146,7 @@ static stencil_status add_bandwidths(stencil_bench *b, int64_t repeats) {
     stencil_sm_case c = {.timing = &m->timing,
                          .kernel = stencil_memory_kernels[STENCIL_MEMORY_SHARED_READ],
                          .name = "reading shared memory",
-                         .threads = STENCIL_SM_BLOCK_MAX,
+                         .threads = STENCIL_BLOCK_THREADS_MAX,
                          .blocks_per_sm = 2,
                          .scale = 32 * READ_BYTES};
     TRY(STENCIL_BENCH_ADD(b, engine, "bandwidth", "device, cudaMemcpy", "bytes/s", .sample = sample_copy,

@@ -3,23 +3,12 @@
  * numbers between. `neighbor` waits for the two neighbours in a ring of all blocks of all GPUs. */
 #include "bench/benchmarks/partial.h"
 #include "bench/benchmarks/passes.h"
+#include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
 enum { PART_THREADS = 256 };
 static const double part_timeout_s = 0.3;
 static const stencil_barrier_info fault = {.name = "planted fault"};
-
-static stencil_status add_case(stencil_bench *b, int which, int gpus, int blocks_per_sm, int threads) {
-    const stencil_passes_case c = {.info = which == STENCIL_MULTI_GRID_FAULT ? &fault
-                                           : which == STENCIL_MULTI_GRID_NEIGHBOR
-                                               ? &stencil_barriers[STENCIL_BARRIER_neighbor]
-                                               : &stencil_barriers[STENCIL_BARRIER_multi_grid],
-                                   .kernel = stencil_multi_grid_kernels[which],
-                                   .gpus = gpus,
-                                   .blocks_per_sm = blocks_per_sm,
-                                   .threads = threads};
-    return stencil_passes_add(b, &c, true);
-}
 
 /* The fastest, the slowest and a usual shape: 000 Fig. 5. */
 static bool in_figure_5(int blocks, int threads) {
@@ -32,14 +21,21 @@ static stencil_status add_cases(stencil_bench *b) {
     const int all = b->options->gpu_count;
     for (int gpus = 1; gpus <= all; gpus++) {
         const bool map = (gpus == 2 || gpus == all) && !plant;
-        for (int blocks = 1; blocks <= STENCIL_PASSES_BLOCKS_MAX; blocks *= 2)
-            for (int threads = 32; threads <= 1024 && blocks * threads <= STENCIL_PASSES_THREADS_MAX;
-                 threads *= 2)
-                if (map || in_figure_5(blocks, threads))
-                    TRY(add_case(b, STENCIL_MULTI_GRID_WHOLE, gpus, blocks, threads));
-        TRY(add_case(b, STENCIL_MULTI_GRID_NEIGHBOR, gpus, 1, 256));
+        stencil_passes_case c = {.info = &stencil_barriers[STENCIL_BARRIER_multi_grid],
+                                 .kernel = stencil_multi_grid_kernels[STENCIL_MULTI_GRID_WHOLE],
+                                 .gpus = gpus};
+        while (stencil_next_shape(&c.blocks_per_sm, &c.threads, STENCIL_BLOCKS_MAX, 32))
+            if (map || in_figure_5(c.blocks_per_sm, c.threads))
+                TRY(stencil_passes_add(b, &c, true));
+        c.blocks_per_sm = 1;
+        c.threads = 256;
+        c.info = &stencil_barriers[STENCIL_BARRIER_neighbor];
+        c.kernel = stencil_multi_grid_kernels[STENCIL_MULTI_GRID_NEIGHBOR];
+        TRY(stencil_passes_add(b, &c, true));
+        c.info = &fault;
+        c.kernel = stencil_multi_grid_kernels[STENCIL_MULTI_GRID_FAULT];
         if (plant && gpus > 1)
-            TRY(add_case(b, STENCIL_MULTI_GRID_FAULT, gpus, 1, 256));
+            TRY(stencil_passes_add(b, &c, true));
     }
     return STENCIL_OK;
 }

@@ -18,7 +18,7 @@ static stencil_status take_gpu(stencil_bench *b, stencil_passes_bench *p, int i)
         p->capability = capability;
     TRY(stencil_peers_reach(p->gpu[i], p->gpu, p->gpu_count));
     return stencil_device_memory(b, &p->word[i],
-                                 (size_t)(sm_count * STENCIL_PASSES_BLOCKS_MAX) * sizeof *p->word[i]);
+                                 (size_t)(sm_count * STENCIL_BLOCKS_MAX) * sizeof *p->word[i]);
 }
 
 stencil_status stencil_passes_begin(stencil_bench *b, stencil_passes_bench *p, int gpu_count) {

@@ -9,8 +9,6 @@
 
 #ifdef STENCIL_HAVE_CUDA
 
-enum { STENCIL_PASSES_BLOCKS_MAX = 32 /* on a multiprocessor */, STENCIL_PASSES_THREADS_MAX = 2048 };
-
 /* A barrier in a shape. */
 typedef struct stencil_passes_case {
     const stencil_barrier_info *info;

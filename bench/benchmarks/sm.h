@@ -8,9 +8,6 @@
 #include "bench/device.h"
 
 #ifdef STENCIL_HAVE_CUDA
-/* The host's side. Largest block, blocks and threads of one multiprocessor. */
-enum { STENCIL_SM_BLOCK_MAX = 1024, STENCIL_SM_BLOCKS_MAX = 32, STENCIL_SM_THREADS_MAX = 2048 };
-
 typedef struct stencil_sm_timing {
     int sm_count;
     stencil_sm_record *device, *host;            /* [all warps that fit] */

@@ -20,16 +20,13 @@ static const char *const names[STENCIL_WARP_OPERATION_COUNT] = {
 static stencil_status choose_shape(stencil_bench *b, stencil_sm_case *c) {
     stencil_sm_case try = *c;
     double best = 0, value;
-    for (try.blocks_per_sm = 1; try.blocks_per_sm <= STENCIL_SM_BLOCKS_MAX; try.blocks_per_sm *= 2)
-        for (try.threads = 32; try.threads <= STENCIL_SM_BLOCK_MAX; try.threads *= 2) {
-            if (try.blocks_per_sm * try.threads > STENCIL_SM_THREADS_MAX)
-                continue;
-            TRY(stencil_sm_sample(b, &try, try.timing->throughput_repeats, &value));
-            if (value > best) {
-                best = value;
-                *c = try;
-            }
+    while (stencil_next_shape(&try.blocks_per_sm, &try.threads, STENCIL_BLOCKS_MAX, 32)) {
+        TRY(stencil_sm_sample(b, &try, try.timing->throughput_repeats, &value));
+        if (value > best) {
+            best = value;
+            *c = try;
         }
+    }
     return STENCIL_OK;
 }
 
@@ -50,7 +47,7 @@ static stencil_status add_case(stencil_bench *b, stencil_sm_case c, stencil_warp
 static stencil_status verify(stencil_bench *b, stencil_sm_case c, bool shuffles) {
     double dropped;
     c.blocks_per_sm = 1;
-    c.threads = STENCIL_SM_BLOCK_MAX;
+    c.threads = STENCIL_BLOCK_THREADS_MAX;
     return stencil_sm_sample(b, &c, shuffles ? CHECKED_REPEATS : BARRIER_REPEATS, &dropped);
 }
 
