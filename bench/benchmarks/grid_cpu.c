@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "bench/benchmarks/cpu.h"
-#include "bench/benchmarks/ring.h"
 #include "sync/barrier.h"
 
 /* What stands beside the barriers of barriers.def: the planted fault, which lets everybody pass. */

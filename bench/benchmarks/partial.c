@@ -22,10 +22,6 @@ typedef struct answer {
     stencil_partial_outcome outcome[STENCIL_PARTIAL_CASES];
 } answer;
 
-static bool grid_wide(int which) {
-    return which >= STENCIL_PARTIAL_GRID_LANES;
-}
-
 /* Barriers with a time limit that need nothing but memory of one GPU and a cooperative launch. */
 static bool exists(int which) {
     const stencil_barrier_needs needs = which < STENCIL_PARTIAL_LIMITED
@@ -64,7 +60,7 @@ static stencil_status run_case(stencil_bench *b, int which, stencil_partial_outc
     stencil_barrier barrier;
     int sm_count;
     TRY_CUDA(cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, gpu));
-    shape.first[1] = grid_wide(which) ? (uint32_t)sm_count : 1;
+    shape.first[1] = which >= STENCIL_PARTIAL_GRID_LANES ? (uint32_t)sm_count : 1;
     TRY(stencil_barrier_create(&barrier, &shape));
     TRY(launch_case(b, &barrier, which, outcome));
     if (*outcome == STENCIL_PARTIAL_COMPLETES)

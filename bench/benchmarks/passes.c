@@ -1,6 +1,6 @@
 #include "bench/benchmarks/passes.h"
 
-#include "bench/benchmarks/ring.h"
+#include "bench/benchmarks/cpu.h"
 #include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
