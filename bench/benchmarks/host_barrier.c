@@ -28,7 +28,7 @@ static uint32_t *word_of(const host *h, int gpu) {
 
 /* Round 0: a kernel that does nothing, and takes no arguments. */
 static const void *kernel_of(uint32_t round) {
-    return round == 0 ? stencil_launch_kernel(STENCIL_LAUNCH_NULL, 1) : stencil_mark_kernel;
+    return stencil_launch_kernels[round == 0 ? STENCIL_LAUNCH_NULL : STENCIL_LAUNCH_MARK];
 }
 
 /* One pass of one thread: everything in front of OpenMP's barrier. */

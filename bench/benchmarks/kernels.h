@@ -109,21 +109,25 @@ STENCIL_KERNELS stencil_memory_kernels[STENCIL_MEMORY_KERNELS];
 
 /* launch, host-barrier; the kernels of launch take no arguments, as its method asks for */
 
-/* What a kernel does: nothing; sleep 10 us a unit, as 10 nanosleeps of 1000; spin 20 000 cycles a unit; add 1
- * to a counter in a way that loses additions where two kernels overlap. */
-typedef enum stencil_launch_work {
+typedef enum stencil_launch_kernel {
     STENCIL_LAUNCH_NULL,
-    STENCIL_LAUNCH_SLEEP,
-    STENCIL_LAUNCH_SPIN,
-    STENCIL_LAUNCH_COUNT
-} stencil_launch_work;
-
-/* Work of `units` units (1, 5, 10 or 50; those of NULL and COUNT have none). Each kernel waits for the one
- * before it where it is launched programmatically. NULL where there is no such kernel. */
-STENCIL_C const void *stencil_launch_kernel(stencil_launch_work work, int units);
-
-/* (uint32_t *word, uint32_t round): spins some microseconds, more for some rounds, then stores the round. */
-STENCIL_KERNELS stencil_mark_kernel;
+    STENCIL_LAUNCH_COUNT, /* adds 1 to a counter in a way that loses additions where two kernels overlap */
+    STENCIL_LAUNCH_MARK,  /* (uint32_t *word, uint32_t round): spins some microseconds, more for some rounds,
+                             then  stores the round */
+    /* Sleeps 10 us a unit, as 10 nanosleeps of 1000; spins 20 000 cycles a unit. So many units. */
+    STENCIL_LAUNCH_SLEEP_1,
+    STENCIL_LAUNCH_SLEEP_5,
+    STENCIL_LAUNCH_SLEEP_10,
+    STENCIL_LAUNCH_SLEEP_50,
+    STENCIL_LAUNCH_SPIN_1,
+    STENCIL_LAUNCH_SPIN_5,
+    STENCIL_LAUNCH_SPIN_10,
+    STENCIL_LAUNCH_SPIN_50,
+    STENCIL_LAUNCH_KERNELS,
+    STENCIL_LAUNCH_LONGER = 2 /* so many further on: ten times the units */
+} stencil_launch_kernel;
+/* All but MARK wait for the kernel before where they are launched programmatically. */
+STENCIL_KERNELS stencil_launch_kernels[STENCIL_LAUNCH_KERNELS];
 
 /* The counter of the current device: reads it into *count and zeroes it. Returns a cudaError_t. */
 STENCIL_C int stencil_launch_take_count(uint32_t *count);

@@ -13,7 +13,7 @@
 #include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
-enum { THREADS = 1024, VERIFIED_LAUNCHES = 20, MULTI_UNITS = 10, REPEATS_MAX = 50000 };
+enum { THREADS = 1024, VERIFIED_LAUNCHES = 20, REPEATS_MAX = 50000 };
 
 typedef enum launch_way {
     TRADITIONAL,
@@ -36,11 +36,10 @@ static const char *const way_names[WAY_COUNT] = {
 /* What is computed from two pairs of a kernel and a count. */
 typedef struct metric {
     const char *kind, *method;
-    stencil_launch_work work;
-    int high, low;             /* launches */
-    int high_units, low_units; /* of work in each */
-    int rounds;                /* of both in a sample */
-    bool one_warp;             /* else a block of 1024 threads on every multiprocessor */
+    int high, low; /* launches */
+    int rounds;    /* of both in a sample */
+    int high_kernel, low_kernel;
+    bool one_warp; /* else a block of 1024 threads on every multiprocessor */
 } metric;
 
 enum { TOTAL, PIPELINED, FUSED_SLEEP, FUSED_SPIN, LAUNCH_AND_WAIT, METRIC_COUNT };
@@ -48,14 +47,14 @@ enum { TOTAL, PIPELINED, FUSED_SLEEP, FUSED_SPIN, LAUNCH_AND_WAIT, METRIC_COUNT 
 /* One warp sleeps: among many the one that sleeps longest would count, and that differs between one long
  * kernel and five short ones. A spin takes as many cycles everywhere. */
 static const metric metrics[METRIC_COUNT] = {
-    [TOTAL] = {"total latency", "1 and 5 launches of a null kernel, CPU clock (000 Fig. 3)",
-               STENCIL_LAUNCH_NULL, 5, 1, 1, 1, 50, false},
-    [PIPELINED] = {"pipelined", STENCIL_METHOD_TWO_COUNTS, STENCIL_LAUNCH_NULL, 2000, 500, 1, 1, 1, false},
-    [FUSED_SLEEP] = {"overhead, sleep", STENCIL_METHOD_FUSION, STENCIL_LAUNCH_SLEEP, 5, 1, 1, 5, 20, true},
-    [FUSED_SPIN] = {"overhead, spin", "kernel fusion with a spin of as many cycles (after 000 Eq. 6)",
-                    STENCIL_LAUNCH_SPIN, 5, 1, 1, 5, 20, false},
-    [LAUNCH_AND_WAIT] = {"launch and wait", STENCIL_METHOD_TWO_COUNTS, STENCIL_LAUNCH_NULL, 600, 100, 1, 1, 1,
-                         false},
+    [TOTAL] = {"total latency", "1 and 5 launches of a null kernel, CPU clock (000 Fig. 3)", 5, 1,
+               .rounds = 50},
+    [PIPELINED] = {"pipelined", STENCIL_METHOD_TWO_COUNTS, 2000, 500, .rounds = 1},
+    [FUSED_SLEEP] = {"overhead, sleep", STENCIL_METHOD_FUSION, 5, 1, 20, STENCIL_LAUNCH_SLEEP_1,
+                     STENCIL_LAUNCH_SLEEP_5, true},
+    [FUSED_SPIN] = {"overhead, spin", "kernel fusion with a spin of as many cycles (after 000 Eq. 6)", 5, 1,
+                    20, STENCIL_LAUNCH_SPIN_1, STENCIL_LAUNCH_SPIN_5, false},
+    [LAUNCH_AND_WAIT] = {"launch and wait", STENCIL_METHOD_TWO_COUNTS, 600, 100, .rounds = 1},
 };
 
 /* The launches of one pair. */
@@ -201,7 +200,7 @@ static stencil_status verify(stencil_bench *b, void *what) {
         .gpus = row->gpus,
         .blocks = 2,
         .threads = 32,
-        .high = {.kernel = stencil_launch_kernel(STENCIL_LAUNCH_COUNT, 0), .count = VERIFIED_LAUNCHES}};
+        .high = {.kernel = stencil_launch_kernels[STENCIL_LAUNCH_COUNT], .count = VERIFIED_LAUNCHES}};
     uint32_t count;
     TRY(capture(b, &c, &c.high));
     for (int i = 0; i < c.gpus; i++) {
@@ -227,14 +226,14 @@ static stencil_status add_case(stencil_bench *b, launch_way way, const metric *m
     const bool multi = way == MULTI_DEVICE || way == MULTI_DEVICE_ORDERED,
                missing = way == GRAPH_PROGRAMMATIC && gpu->capability < 90;
     /* Several GPUs need kernels longer than launching on all of them takes. */
-    const int units = multi ? MULTI_UNITS : 1;
+    const int longer = multi && m->high_kernel != STENCIL_LAUNCH_NULL ? STENCIL_LAUNCH_LONGER : 0;
     launch_case c = {
         .way = way,
         .gpus = gpus,
         .blocks = m->one_warp ? 1 : (unsigned)gpu->sm_count,
         .threads = m->one_warp ? 32 : THREADS,
-        .low = {.kernel = stencil_launch_kernel(m->work, units * m->low_units), .count = m->low},
-        .high = {.kernel = stencil_launch_kernel(m->work, units * m->high_units), .count = m->high},
+        .low = {.kernel = stencil_launch_kernels[m->low_kernel + longer], .count = m->low},
+        .high = {.kernel = stencil_launch_kernels[m->high_kernel + longer], .count = m->high},
     };
     if (repeats > 0 && m->rounds == 1)
         c.high.count = c.low.count + (int)repeats;

@@ -52,23 +52,12 @@ static __global__ void mark(uint32_t *word, uint32_t round) {
     *(volatile uint32_t *)word = round;
 }
 
-extern "C" const void *stencil_launch_kernel(stencil_launch_work work, int units) {
-    static const struct {
-        int units;
-        const void *sleep, *spin;
-    } rows[] = {{1, STENCIL_KERNEL(sleep_kernel<1>), STENCIL_KERNEL(spin_kernel<1>)},
-                {5, STENCIL_KERNEL(sleep_kernel<5>), STENCIL_KERNEL(spin_kernel<5>)},
-                {10, STENCIL_KERNEL(sleep_kernel<10>), STENCIL_KERNEL(spin_kernel<10>)},
-                {50, STENCIL_KERNEL(sleep_kernel<50>), STENCIL_KERNEL(spin_kernel<50>)}};
-    if (work == STENCIL_LAUNCH_NULL || work == STENCIL_LAUNCH_COUNT)
-        return work == STENCIL_LAUNCH_NULL ? STENCIL_KERNEL(null_kernel) : STENCIL_KERNEL(count_kernel);
-    for (const auto &row : rows)
-        if (row.units == units)
-            return work == STENCIL_LAUNCH_SLEEP ? row.sleep : row.spin;
-    return nullptr;
-}
-
-const void *const stencil_mark_kernel = STENCIL_KERNEL(mark);
+const void *const stencil_launch_kernels[] = {
+    STENCIL_KERNEL(null_kernel),      STENCIL_KERNEL(count_kernel),    STENCIL_KERNEL(mark),
+    STENCIL_KERNEL(sleep_kernel<1>),  STENCIL_KERNEL(sleep_kernel<5>), STENCIL_KERNEL(sleep_kernel<10>),
+    STENCIL_KERNEL(sleep_kernel<50>), STENCIL_KERNEL(spin_kernel<1>),  STENCIL_KERNEL(spin_kernel<5>),
+    STENCIL_KERNEL(spin_kernel<10>),  STENCIL_KERNEL(spin_kernel<50>),
+};
 
 extern "C" int stencil_launch_take_count(uint32_t *count) {
     const uint32_t zero = 0;
