@@ -38,7 +38,6 @@ static stencil_status verify(stencil_bench *b, const stencil_sm_timing *timing) 
 static stencil_status run_gpu(stencil_bench *b) {
     stencil_sm_timing timing;
     TRY(stencil_sm_begin(b, &timing, STENCIL_SM_UNROLLED));
-    stencil_sm_add_repeats(b, &timing);
     TRY(add_rows(b, &timing));
     TRY(stencil_bench_take(b));
     TRY(verify(b, &timing));

@@ -204,7 +204,7 @@ static stencil_status run_gpu(stencil_bench *b) {
                 .copy_bytes = power_of_two(copy_bytes_most, gpu->memory_bytes / 8),
                 .read_bytes = power_of_two(l2_bytes_most, gpu->l2_bytes / 3)};
     b->own = &m;
-    TRY(stencil_sm_begin(b, &m.timing, 1));
+    TRY(stencil_sm_begin(b, &m.timing, 0));
     TRY(prepare(b, &m, chain_bytes));
     stencil_bench_add_number(b->result, "copy_bytes", m.copy_bytes);
     stencil_bench_add_number(b->result, "l2_read_bytes", m.read_bytes);

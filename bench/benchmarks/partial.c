@@ -94,23 +94,19 @@ static stencil_status ask(const stencil_bench *b, answer *all) {
     question q = {.first = 0, .end = STENCIL_PARTIAL_CASES};
     while (q.first < STENCIL_PARTIAL_CASES) {
         answer a = {0};
-        bool timed_out = false;
+        bool timed_out = false, alone = q.end == q.first + 1;
         const stencil_status status = stencil_bench_in_child(
             b->options, b->result->benchmark, child_timeout_s, &q, sizeof q, &a, sizeof a, &timed_out);
         const bool answered = status == STENCIL_OK && !timed_out;
-        if (!answered && q.end - q.first > 1) {
-            q.end = q.first + 1;
-            continue;
-        }
         if (answered) {
             CHECK(a.next > q.first && a.next <= q.end, INTERNAL, "partial: an answer to another question");
             memcpy(all->outcome + q.first, a.outcome + q.first,
                    (size_t)(a.next - q.first) * sizeof *a.outcome);
             q.first = a.next;
-        } else {
+        } else if (alone) {
             all->outcome[q.first++] = timed_out ? STENCIL_PARTIAL_DEADLOCKS : STENCIL_PARTIAL_UNKNOWN;
         }
-        q.end = STENCIL_PARTIAL_CASES;
+        q.end = answered || alone ? STENCIL_PARTIAL_CASES : q.first + 1;
     }
     return STENCIL_OK;
 }

@@ -26,11 +26,9 @@ typedef struct stencil_sm_case {
     double scale;
 } stencil_sm_case;
 
-/* Takes the first GPU. Repeats in multiples of what kernels unroll. */
+/* Takes the first GPU. Repeats are multiples of what kernels unroll, and parameters of the result; 0: the
+ * benchmark has its own. */
 stencil_status stencil_sm_begin(stencil_bench *b, stencil_sm_timing *timing, int unrolled);
-
-/* Adds both repeats to the parameters of the result. */
-void stencil_sm_add_repeats(stencil_bench *b, const stencil_sm_timing *timing);
 
 /* A sampler: one launch of a stencil_sm_case. INTERNAL, naming it, where results were wrong or a warp left no
  * record. */

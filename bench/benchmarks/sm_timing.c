@@ -11,18 +11,17 @@ static size_t record_count(const stencil_sm_timing *timing) {
 
 stencil_status stencil_sm_begin(stencil_bench *b, stencil_sm_timing *timing, int unrolled) {
     const int gpu = b->options->gpu[0];
-    const int64_t asked = stencil_round_up(b->options->repeats, unrolled);
     TRY_CUDA(cudaSetDevice(gpu));
     timing->sm_count = b->machine->gpu[gpu].sm_count;
-    timing->latency_repeats = asked > 0 ? asked : STENCIL_REPEATS;
-    timing->throughput_repeats = asked > 0 ? asked : STENCIL_REPEATS_MORE;
+    if (unrolled > 0) {
+        const int64_t asked = stencil_round_up(b->options->repeats, unrolled);
+        timing->latency_repeats = asked > 0 ? asked : STENCIL_REPEATS;
+        timing->throughput_repeats = asked > 0 ? asked : STENCIL_REPEATS_MORE;
+        stencil_bench_add_number(b->result, "latency_repeats", timing->latency_repeats);
+        stencil_bench_add_number(b->result, "throughput_repeats", timing->throughput_repeats);
+    }
     TRY(stencil_bench_memory(b, &timing->host, record_count(timing) * sizeof *timing->host));
     return stencil_device_memory(b, &timing->device, record_count(timing) * sizeof *timing->device);
-}
-
-void stencil_sm_add_repeats(stencil_bench *b, const stencil_sm_timing *timing) {
-    stencil_bench_add_number(b->result, "latency_repeats", timing->latency_repeats);
-    stencil_bench_add_number(b->result, "throughput_repeats", timing->throughput_repeats);
 }
 
 /* Warps of one multiprocessor: its clock starts with the first and stops with the last of them. */

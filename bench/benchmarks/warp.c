@@ -73,7 +73,6 @@ static stencil_status visit_all(stencil_bench *b, const stencil_sm_timing *timin
 static stencil_status run_gpu(stencil_bench *b) {
     stencil_sm_timing timing;
     TRY(stencil_sm_begin(b, &timing, STENCIL_SM_UNROLLED));
-    stencil_sm_add_repeats(b, &timing);
     TRY(visit_all(b, &timing, STENCIL_WARP_TOGETHER));
     TRY(visit_all(b, &timing, STENCIL_WARP_APART));
     TRY(stencil_bench_take(b));
