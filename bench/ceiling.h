@@ -10,18 +10,16 @@ typedef struct stencil_ceiling {
     stencil_backend backend; /* CPU or GPU */
     int gpu, threads;
     int64_t bytes; /* read, and as many written; a multiple of 64 */
-    void *to;      /* CPU: host memory on 64-byte boundaries, borrowed; a GPU brings its own */
+    /* CPU: host memory on 64-byte boundaries, borrowed, and what the field has at the time; a GPU brings its
+     * own. */
     const void *from;
+    const stencil_field *to;
 } stencil_ceiling;
 
-/* Appends the first rows, of kind "copy": one for every way to copy on this device. */
-stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b,
-                                        stencil_bench_case_sampler sample);
-
-/* Copies all bytes `iterations` times by way `way` (0, 1, … in the order of the rows). The destination is
- * overwritten with something else before, and compared after timing: INTERNAL where it differs. */
-stencil_status stencil_ceiling_sample(const stencil_ceiling *ceiling, int way, int64_t iterations,
-                                      double *time_s);
+/* Appends a row of kind "copy" for every way to copy on this device. A sample copies all bytes. The
+ * destination is overwritten with something else before, and compared after timing: INTERNAL where it
+ * differs. *ceiling stays where it is until the benchmark ends. */
+stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b);
 
 /* The ways of the two back-ends; those of the GPU fail with UNAVAILABLE in a build without CUDA. */
 extern const char *const stencil_ceiling_cpu_names[]; /* NULL behind the last one */

@@ -55,7 +55,7 @@ static double copy_all(const stencil_ceiling *c, stencil_cpu_copy function, int6
         const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
         const int64_t begin = share(c->bytes, thread, threads), end = share(c->bytes, thread + 1, threads);
         for (int64_t i = 0; i < iterations; i++)
-            function((char *)c->to + begin, (const char *)c->from + begin, end - begin);
+            function((char *)c->to->data + begin, (const char *)c->from + begin, end - begin);
         /* Streaming stores may still wait in this core's buffers: the copy is done when they are in memory.
          */
         atomic_thread_fence(memory_order_seq_cst);
@@ -64,13 +64,14 @@ static double copy_all(const stencil_ceiling *c, stencil_cpu_copy function, int6
 }
 
 void stencil_parallel_copy(void *to, const void *from, int64_t bytes, int threads) {
-    const stencil_ceiling whole = {.threads = threads, .bytes = bytes, .to = to, .from = from};
+    const stencil_field field = {.data = to};
+    const stencil_ceiling whole = {.threads = threads, .bytes = bytes, .from = from, .to = &field};
     copy_all(&whole, copy_memcpy, 1);
 }
 
 /* Something else than the source in every byte: a copy that leaves one out is seen. */
 static void spoil(const stencil_ceiling *c) {
-    uint64_t *to = c->to;
+    uint64_t *to = c->to->data;
     const uint64_t *from = c->from;
     const int64_t words = c->bytes / (int64_t)sizeof *to;
 #pragma omp parallel for schedule(static) num_threads(c->threads)
@@ -84,7 +85,7 @@ static stencil_status verify(const stencil_ceiling *c, int way) {
     {
         const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
         const int64_t begin = share(c->bytes, thread, threads), end = share(c->bytes, thread + 1, threads);
-        same = memcmp((char *)c->to + begin, (const char *)c->from + begin, (size_t)(end - begin)) == 0;
+        same = memcmp((char *)c->to->data + begin, (const char *)c->from + begin, (size_t)(end - begin)) == 0;
     }
     CHECK(same, INTERNAL, "copy: the destination of %s differs from its source",
           stencil_ceiling_cpu_names[way]);

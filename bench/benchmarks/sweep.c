@@ -8,7 +8,7 @@
 typedef struct sweep {
     stencil_machine machine; /* with the kernels of the plans */
     stencil_trial trial;
-    stencil_ceiling ceiling; /* of the first rows */
+    stencil_ceiling ceiling;
 } sweep;
 
 static void add_parameters(const stencil_bench *b, const stencil_problem *problem) {
@@ -46,14 +46,6 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double
     sweep *s = b->own;
     const stencil_plan *plan = what;
     return stencil_trial_sample(b, &s->trial, plan, stencil_strategy_at(plan->strategy).name, steps, time_s);
-}
-
-/* The restored field is overwritten: the copy goes where a sweep would write. */
-static stencil_status sample_copy(stencil_bench *b, void *what, int64_t iterations, double *time_s) {
-    (void)what;
-    sweep *s = b->own;
-    s->ceiling.to = s->trial.problem.u.data;
-    return stencil_ceiling_sample(&s->ceiling, b->row, iterations, time_s);
 }
 
 /* A row for a strategy with one way to exchange halos, with its plan, or with the reason why there is none.
@@ -115,8 +107,9 @@ static stencil_status run(stencil_bench *b) {
         .threads = b->machine->cpu_threads,
         .bytes = s->trial.bytes,
         .from = s->trial.initial.data,
+        .to = &s->trial.problem.u, /* restored before it is read: where a sweep would write */
     };
-    TRY(stencil_ceiling_add_rows(&s->ceiling, b, sample_copy));
+    TRY(stencil_ceiling_add_rows(&s->ceiling, b));
     const int first = b->result->row_count;
     TRY(add_strategies(b));
     TRY(stencil_bench_calibrate_rows(b));
