@@ -3,7 +3,7 @@
  * counts. Where both agree, the second method can be trusted with barriers that the first cannot see. */
 #include <math.h>
 
-#include "bench/benchmarks/kernels.h"
+#include "bench/kernels.h"
 #include "bench/clock.h"
 #include "bench/device.h"
 #include "bench/method.h"

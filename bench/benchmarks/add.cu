@@ -1,4 +1,4 @@
-#include "bench/benchmarks/kernels.h"
+#include "bench/kernels.h"
 
 /* The additions are volatile so that they stay between the two looks at the clock. The first time round
  * brings the instructions into their cache. */

@@ -3,7 +3,7 @@
 #include <omp.h>
 
 #include "bench/benchmarks/cpu.h"
-#include "bench/benchmarks/kernels.h"
+#include "bench/kernels.h"
 #include "bench/device.h"
 #include "bench/method.h"
 

@@ -1,4 +1,4 @@
-#include "bench/benchmarks/kernels.h"
+#include "bench/kernels.h"
 
 #include <cuda_runtime.h>
 

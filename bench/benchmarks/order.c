@@ -2,7 +2,7 @@
  * of its own and looks at the clock before and after the barrier: it holds where nobody leaves before
  * everybody has come. In child processes, since shuffles between branches are at the edge of what the
  * language defines. */
-#include "bench/benchmarks/kernels.h"
+#include "bench/kernels.h"
 #include "bench/device.h"
 
 #ifdef STENCIL_HAVE_CUDA

@@ -1,5 +1,5 @@
 #include "bench/benchmarks/groups.cuh"
-#include "bench/benchmarks/kernels.h"
+#include "bench/kernels.h"
 
 /* Barriers; the groups are made while the warp is together. Each hands on the value of the lane `next`. */
 template <class Group> struct barrier {

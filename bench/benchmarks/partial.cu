@@ -1,5 +1,5 @@
 #include "bench/benchmarks/groups.cuh"
-#include "bench/benchmarks/kernels.h"
+#include "bench/kernels.h"
 #include "sync/all.cuh"
 
 /* Who synchronises. */

@@ -4,7 +4,7 @@
 #define STENCIL_BENCH_PARTIAL_H
 
 #include "bench/benchmark.h"
-#include "bench/benchmarks/kernels.h"
+#include "bench/kernels.h"
 
 /* The host's side, in partial_cpu.c. Question to the benchmark multi-grid's child, answered by a
  * stencil_partial_outcome: half the GPUs synchronise, or half the blocks of each. */

@@ -2,7 +2,7 @@
 #ifndef STENCIL_BENCH_PASSES_CUH
 #define STENCIL_BENCH_PASSES_CUH
 
-#include "bench/benchmarks/kernels.h"
+#include "bench/kernels.h"
 #include "sync/all.cuh"
 #include "sync/memory.cuh"
 

@@ -3,7 +3,7 @@
 #ifndef STENCIL_BENCH_PASSES_H
 #define STENCIL_BENCH_PASSES_H
 
-#include "bench/benchmarks/kernels.h"
+#include "bench/kernels.h"
 #include "bench/device.h"
 #include "sync/host.h"
 

@@ -3,7 +3,7 @@
  * memory; a flag to and fro, stored with and without a release. */
 #include <string.h>
 
-#include "bench/benchmarks/kernels.h"
+#include "bench/kernels.h"
 #include "bench/device.h"
 #include "bench/method.h"
 #include "sync/host.h"

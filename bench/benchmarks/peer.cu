@@ -1,4 +1,4 @@
-#include "bench/benchmarks/kernels.h"
+#include "bench/kernels.h"
 #include "sync/memory.cuh"
 
 static __global__ void __launch_bounds__(512) put(const uint4 *from, uint4 *to, int64_t vectors) {

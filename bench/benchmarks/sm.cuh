@@ -7,7 +7,7 @@
 #ifndef STENCIL_BENCH_SM_CUH
 #define STENCIL_BENCH_SM_CUH
 
-#include "bench/benchmarks/kernels.h"
+#include "bench/kernels.h"
 
 namespace stencil {
 

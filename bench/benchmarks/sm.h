@@ -4,7 +4,7 @@
 #ifndef STENCIL_BENCH_SM_H
 #define STENCIL_BENCH_SM_H
 
-#include "bench/benchmarks/kernels.h"
+#include "bench/kernels.h"
 #include "bench/device.h"
 
 #ifdef STENCIL_HAVE_CUDA

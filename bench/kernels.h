@@ -1,7 +1,7 @@
-/* What the .cu files of the benchmarks hand to the host's side: kernels, what these are given and what they
- * say. Tables of kernels, declared here as STENCIL_KERNELS name[COUNT], are defined there as an array of
- * STENCIL_KERNEL(kernel). Functions with STENCIL_C find kernels by their arguments; NULL: there is no such
- * one. Internal to bench/benchmarks/. */
+/* What the .cu files of the benchmarks and of their harness hand to the host's side: kernels, what these are
+ * given and what they say. Tables of kernels, declared here as STENCIL_KERNELS name[COUNT], are defined there
+ * as an array of STENCIL_KERNEL(kernel). Functions with STENCIL_C find kernels by their arguments; NULL:
+ * there is no such one. Internal to bench/. */
 #ifndef STENCIL_BENCH_KERNELS_H
 #define STENCIL_BENCH_KERNELS_H
 
@@ -14,6 +14,9 @@
 #define STENCIL_C extern
 #endif
 #define STENCIL_KERNELS STENCIL_C const void *const
+
+/* The clock that is seen: (int64_t *seen), one thread; seen[0] cycles in seen[1] ns. */
+STENCIL_KERNELS stencil_clock_kernel;
 
 /* add */
 
