@@ -129,7 +129,9 @@ stencil_status stencil_bench_run_here(int index, const stencil_bench_options *op
         return stencil_bench_skip(result, "has no fault to plant");
     const double start_s = stencil_clock_s();
     TRY(stencil_clock_seen(chosen.backend, chosen.gpu[0], &result->clock_hz[0]));
-    stencil_status status = run(&chosen, machine, result);
+    stencil_bench b = {.options = &chosen, .machine = machine, .result = result};
+    stencil_status status = run(&b);
+    stencil_bench_end(&b);
     /* After a failure the device may answer nothing any more. */
     if (status == STENCIL_OK)
         status = stencil_clock_seen(chosen.backend, chosen.gpu[0], &result->clock_hz[1]);
@@ -165,14 +167,23 @@ void stencil_bench_result_destroy(stencil_bench_result *result) {
     *result = (stencil_bench_result){0};
 }
 
+static bool is_rate(const char *unit) {
+    const char *per = strchr(unit, '/');
+    return per != NULL && (strcmp(per, "/s") == 0 || strcmp(per, "/cycle") == 0);
+}
+
 stencil_status stencil_bench_add_row(stencil_bench_result *result, const char *kind, const char *name,
                                      const char *unit, int *index) {
     stencil_bench_row *rows = realloc(result->row, (size_t)(result->row_count + 1) * sizeof *rows);
     CHECK(rows != NULL, NO_MEMORY, "no memory for the results of %s", result->benchmark);
     result->row = rows;
     *index = result->row_count++;
-    rows[*index] =
-        (stencil_bench_row){.kind = kind, .unit = unit, .iterations = 1, .ratio = NAN, .method_sd = NAN};
+    rows[*index] = (stencil_bench_row){.kind = kind,
+                                       .unit = unit,
+                                       .higher_is_better = is_rate(unit),
+                                       .iterations = 1,
+                                       .ratio = NAN,
+                                       .method_sd = NAN};
     snprintf(rows[*index].name, sizeof rows[*index].name, "%s", name);
     return STENCIL_OK;
 }

@@ -52,7 +52,7 @@ static double copy_all(const stencil_ceiling *c, stencil_cpu_copy function, int6
         const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
         const int64_t begin = share(c->bytes, thread, threads), end = share(c->bytes, thread + 1, threads);
         for (int64_t i = 0; i < iterations; i++)
-            function((char *)c->to + begin, (const char *)c->from + begin, end - begin);
+            function((char *)c->to->data + begin, (const char *)c->from + begin, end - begin);
         /* Streaming stores may still wait in this core's buffers: the copy is done when they are in memory.
          */
         atomic_thread_fence(memory_order_seq_cst);
@@ -61,13 +61,14 @@ static double copy_all(const stencil_ceiling *c, stencil_cpu_copy function, int6
 }
 
 void stencil_parallel_copy(void *to, const void *from, int64_t bytes, int threads) {
-    const stencil_ceiling whole = {.threads = threads, .bytes = bytes, .to = to, .from = from};
+    const stencil_field field = {.data = to};
+    const stencil_ceiling whole = {.threads = threads, .bytes = bytes, .from = from, .to = &field};
     copy_all(&whole, copy_memcpy, 1);
 }
 
 /* Something else than the source in every byte: a copy that leaves one out is seen. */
 static void spoil(const stencil_ceiling *c) {
-    uint64_t *to = c->to;
+    uint64_t *to = c->to->data;
     const uint64_t *from = c->from;
     const int64_t words = c->bytes / (int64_t)sizeof *to;
 #pragma omp parallel for schedule(static) num_threads(c->threads)
@@ -81,33 +82,36 @@ static stencil_status verify(const stencil_ceiling *c, int way) {
     {
         const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
         const int64_t begin = share(c->bytes, thread, threads), end = share(c->bytes, thread + 1, threads);
-        same = memcmp((char *)c->to + begin, (const char *)c->from + begin, (size_t)(end - begin)) == 0;
+        same = memcmp((char *)c->to->data + begin, (const char *)c->from + begin, (size_t)(end - begin)) == 0;
     }
     CHECK(same, INTERNAL, "copy: the destination of %s differs from its source", cpu_names[way]);
     return STENCIL_OK;
 }
 
-stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench_result *result,
-                                        int *first) {
+typedef struct ceiling_way {
+    const stencil_ceiling *ceiling;
+    int way;
+} ceiling_way;
+
+static stencil_status sample(stencil_bench *b, void *what, int64_t iterations, double *time_s) {
+    const stencil_cpu_copy functions[] = {copy_memcpy, stencil_cpu_copy_find(), copy_lanes, copy_loop};
+    const ceiling_way *w = what;
+    (void)b;
+    if (w->ceiling->backend == STENCIL_BACKEND_GPU)
+        return stencil_ceiling_gpu_sample(w->ceiling, iterations, time_s);
+    spoil(w->ceiling);
+    *time_s = copy_all(w->ceiling, functions[w->way], iterations);
+    return verify(w->ceiling, w->way);
+}
+
+stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b) {
     const char *const *name = ceiling->backend == STENCIL_BACKEND_GPU ? gpu_names : cpu_names;
-    *first = result->row_count;
-    for (; *name != NULL; name++) {
-        int index;
-        TRY(stencil_bench_add_row(result, "copy", *name, "s/copy", &index));
-        stencil_bench_row *row = &result->row[index];
+    for (ceiling_way w = {.ceiling = ceiling}; name[w.way] != NULL; w.way++) {
+        TRY(STENCIL_BENCH_ADD(b, w, "copy", name[w.way], "s/copy", .sample = sample));
+        stencil_bench_row *row = stencil_bench_last(b);
         row->bytes = 2.0 * (double)ceiling->bytes;
         snprintf(row->formula, sizeof row->formula, "read %lld + write %lld", (long long)ceiling->bytes,
                  (long long)ceiling->bytes);
     }
     return STENCIL_OK;
-}
-
-stencil_status stencil_ceiling_sample(const stencil_ceiling *ceiling, int way, int64_t iterations,
-                                      double *time_s) {
-    const stencil_cpu_copy functions[] = {copy_memcpy, stencil_cpu_copy_find(), copy_lanes, copy_loop};
-    if (ceiling->backend == STENCIL_BACKEND_GPU)
-        return stencil_ceiling_gpu_sample(ceiling, iterations, time_s);
-    spoil(ceiling);
-    *time_s = copy_all(ceiling, functions[way], iterations);
-    return verify(ceiling, way);
 }

@@ -10,18 +10,16 @@ typedef struct stencil_ceiling {
     stencil_backend backend; /* CPU or GPU */
     int gpu, threads;
     int64_t bytes; /* read, and as many written; a multiple of 64 */
-    void *to;      /* CPU: host memory on 64-byte boundaries, borrowed; a GPU brings its own */
+    /* CPU: host memory on 64-byte boundaries, borrowed, and what the field has at the time; a GPU brings its
+     * own. */
     const void *from;
+    const stencil_field *to;
 } stencil_ceiling;
 
-/* Appends a row of kind "copy" for every way to copy on this device. The first one stands at *first. */
-stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench_result *result,
-                                        int *first);
-
-/* Copies all bytes `iterations` times by way `way` (0, 1, … in the order of the rows). The destination is
- * overwritten with something else before, and compared after timing: INTERNAL where it differs. */
-stencil_status stencil_ceiling_sample(const stencil_ceiling *ceiling, int way, int64_t iterations,
-                                      double *time_s);
+/* Appends a row of kind "copy" for every way to copy on this device. A sample copies all bytes. The
+ * destination is overwritten with something else before, and compared after timing: INTERNAL where it
+ * differs. *ceiling stays where it is until the benchmark ends. */
+stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b);
 
 /* Of the only way on a GPU; UNAVAILABLE in a build without CUDA. */
 stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int64_t iterations, double *time_s);

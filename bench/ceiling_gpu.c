@@ -1,105 +1,88 @@
 /* Copying inside a GPU's memory. */
 #include "bench/ceiling.h"
-#include "base/cuda.h"
+#include "bench/device.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include <stdlib.h>
 #include <string.h>
 
 enum { PROBE_COUNT = 3, PROBE_BYTES_MAX = 1 << 20 };
 
 typedef struct gpu_copy {
-    size_t bytes, probe_bytes;
-    void *to, *from;     /* device */
-    unsigned char *host; /* [2 * probe_bytes] */
-    cudaStream_t stream;
-    cudaEvent_t begin, end;
+    int64_t bytes, probe_bytes;
+    void *to, *from;               /* device */
+    unsigned char *pattern, *seen; /* host, [probe_bytes] */
+    stencil_device_timer timer;
 } gpu_copy;
 
 /* Where the i-th part that is compared begins: the first, the middle and the last bytes. */
-static size_t probe_at(const gpu_copy *c, size_t i) {
+static int64_t probe_at(const gpu_copy *c, int i) {
     return (c->bytes - c->probe_bytes) / (PROBE_COUNT - 1) * i;
 }
 
-static stencil_status create(gpu_copy *c, int gpu) {
-    TRY_CUDA(cudaSetDevice(gpu));
-    c->host = malloc(2 * c->probe_bytes);
-    CHECK(c->host != NULL, NO_MEMORY, "no memory to verify a copy");
+/* The null stream's writes come before those of a stream that does not wait for it. */
+static stencil_status create(stencil_bench *b, gpu_copy *c) {
+    cudaStream_t stream;
     uint32_t state = 1;
-    for (size_t i = 0; i < c->probe_bytes; i++) {
+    TRY(stencil_bench_memory(b, &c->pattern, (size_t)c->probe_bytes));
+    TRY(stencil_bench_memory(b, &c->seen, (size_t)c->probe_bytes));
+    for (int64_t i = 0; i < c->probe_bytes; i++) {
         state = state * 1664525u + 1013904223u;
-        c->host[i] = (unsigned char)(state >> 24);
+        c->pattern[i] = (unsigned char)(state >> 24);
     }
-    TRY_CUDA(cudaMalloc(&c->from, c->bytes));
-    TRY_CUDA(cudaMalloc(&c->to, c->bytes));
-    TRY_CUDA(cudaMemset(c->from, 0x5a, c->bytes));
-    for (size_t i = 0; i < PROBE_COUNT; i++)
-        TRY_CUDA(
-            cudaMemcpy((char *)c->from + probe_at(c, i), c->host, c->probe_bytes, cudaMemcpyHostToDevice));
-    TRY_CUDA(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
-    TRY_CUDA(cudaEventCreate(&c->begin));
-    TRY_CUDA(cudaEventCreate(&c->end));
+    TRY(stencil_device_memory(b, &c->from, (size_t)c->bytes));
+    TRY(stencil_device_memory(b, &c->to, (size_t)c->bytes));
+    TRY_CUDA(cudaMemset(c->from, 0x5a, (size_t)c->bytes));
+    for (int i = 0; i < PROBE_COUNT; i++)
+        TRY_CUDA(cudaMemcpy((char *)c->from + probe_at(c, i), c->pattern, (size_t)c->probe_bytes,
+                            cudaMemcpyHostToDevice));
+    TRY(stencil_device_stream(b, &stream));
+    TRY(stencil_device_timer_create(b, &c->timer, stream));
+    TRY_CUDA(cudaDeviceSynchronize());
     return STENCIL_OK;
 }
 
-static void destroy(gpu_copy *c) {
-    cudaFree(c->to);
-    cudaFree(c->from);
-    free(c->host);
-    if (c->begin != NULL)
-        cudaEventDestroy(c->begin);
-    if (c->end != NULL)
-        cudaEventDestroy(c->end);
-    if (c->stream != NULL)
-        cudaStreamDestroy(c->stream);
+static stencil_status copy_once(const gpu_copy *c) {
+    TRY_CUDA(cudaMemcpyAsync(c->to, c->from, (size_t)c->bytes, cudaMemcpyDeviceToDevice, c->timer.stream));
+    return STENCIL_OK;
 }
 
 static stencil_status time_copies(const gpu_copy *c, int64_t iterations, double *time_s) {
-    float ms = 0;
-    /* Warm: both arrays mapped, clocks up. */
-    TRY_CUDA(cudaMemcpyAsync(c->to, c->from, c->bytes, cudaMemcpyDeviceToDevice, c->stream));
-    TRY_CUDA(cudaMemsetAsync(c->to, 0xa5, c->bytes, c->stream));
-    TRY_CUDA(cudaEventRecord(c->begin, c->stream));
+    TRY(copy_once(c)); /* warm: both arrays mapped, clocks up */
+    TRY_CUDA(cudaMemsetAsync(c->to, 0xa5, (size_t)c->bytes, c->timer.stream));
+    TRY(stencil_device_timer_start(&c->timer));
     for (int64_t i = 0; i < iterations; i++)
-        TRY_CUDA(cudaMemcpyAsync(c->to, c->from, c->bytes, cudaMemcpyDeviceToDevice, c->stream));
-    TRY_CUDA(cudaEventRecord(c->end, c->stream));
-    TRY_CUDA(cudaStreamSynchronize(c->stream));
-    TRY_CUDA(cudaEventElapsedTime(&ms, c->begin, c->end));
-    *time_s = 1e-3 * (double)ms;
-    return STENCIL_OK;
+        TRY(copy_once(c));
+    return stencil_device_timer_stop(&c->timer, time_s);
 }
 
-/* Compares with the source itself: of parts that overlap (less than three probes' room) the later pattern
- * covers the earlier one. */
 static stencil_status verify(const gpu_copy *c) {
-    unsigned char *wanted = c->host, *seen = c->host + c->probe_bytes;
-    for (size_t i = 0; i < PROBE_COUNT; i++) {
-        TRY_CUDA(cudaMemcpy(seen, (char *)c->to + probe_at(c, i), c->probe_bytes, cudaMemcpyDeviceToHost));
-        TRY_CUDA(
-            cudaMemcpy(wanted, (char *)c->from + probe_at(c, i), c->probe_bytes, cudaMemcpyDeviceToHost));
-        CHECK(memcmp(seen, wanted, c->probe_bytes) == 0, INTERNAL,
+    for (int i = 0; i < PROBE_COUNT; i++) {
+        TRY_CUDA(cudaMemcpy(c->seen, (char *)c->to + probe_at(c, i), (size_t)c->probe_bytes,
+                            cudaMemcpyDeviceToHost));
+        /* With overlapping parts (less than three probes' room) the later pattern covers the earlier one. */
+        TRY_CUDA(cudaMemcpy(c->pattern, (char *)c->from + probe_at(c, i), (size_t)c->probe_bytes,
+                            cudaMemcpyDeviceToHost));
+        CHECK(memcmp(c->seen, c->pattern, (size_t)c->probe_bytes) == 0, INTERNAL,
               "copy: the destination of cudaMemcpy differs from its source");
     }
     return STENCIL_OK;
-}
-
-static stencil_status sample(gpu_copy *c, int gpu, int64_t iterations, double *time_s) {
-    TRY(create(c, gpu));
-    /* The null stream's writes come before those of a stream that does not wait for it. */
-    TRY_CUDA(cudaDeviceSynchronize());
-    TRY(time_copies(c, iterations, time_s));
-    return verify(c);
 }
 
 /* Arrays of its own for each sample: between them all memory belongs to what is compared with the copy. */
 stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int64_t iterations,
                                           double *time_s) {
     gpu_copy c = {
-        .bytes = (size_t)ceiling->bytes,
-        .probe_bytes = (size_t)(ceiling->bytes < PROBE_BYTES_MAX ? ceiling->bytes : PROBE_BYTES_MAX),
+        .bytes = ceiling->bytes,
+        .probe_bytes = ceiling->bytes < PROBE_BYTES_MAX ? ceiling->bytes : PROBE_BYTES_MAX,
     };
-    const stencil_status status = sample(&c, ceiling->gpu, iterations, time_s);
-    destroy(&c);
+    stencil_bench arrays = {0}; /* and what else lasts for one sample */
+    TRY_CUDA(cudaSetDevice(ceiling->gpu));
+    stencil_status status = create(&arrays, &c);
+    if (status == STENCIL_OK)
+        status = time_copies(&c, iterations, time_s);
+    if (status == STENCIL_OK)
+        status = verify(&c);
+    stencil_bench_end(&arrays);
     return status;
 }
 #else

@@ -231,7 +231,9 @@ static stencil_status answer_question(const char *name, const stencil_bench_opti
     unsigned char *asked = calloc(room + answer_size, 1), *found = asked + room;
     CHECK(asked != NULL, NO_MEMORY, "no memory for a question");
     read_bytes(bytes, asked, size);
-    const stencil_status status = child(options, asked, size, found, answer_size);
+    stencil_bench b = {.options = options};
+    const stencil_status status = child(&b, asked, size, found, answer_size);
+    stencil_bench_end(&b);
     *answer = bytes_json(found, answer_size);
     free(asked);
     return status;
