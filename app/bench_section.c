@@ -296,13 +296,11 @@ stencil_status bench_visit_sections(const stencil_bench_result *result, bench_se
                                     void *context) {
     stencil_bench_series *series;
     int count;
-    listing l = {.result = result};
-    const size_t most = result->row_count > 0 ? (size_t)result->row_count : 1;
+    const size_t most = (size_t)result->row_count + 1;
+    listing l = {.result = result, .row = malloc(2 * most * sizeof *l.row)};
+    CHECK(l.row != NULL, NO_MEMORY, "no memory for a table");
+    l.scratch = l.row + most;
     stencil_status status = stencil_bench_series_make(result, &series, &count);
-    l.row = malloc(most * sizeof *l.row);
-    l.scratch = malloc(most * sizeof *l.scratch);
-    if (status == STENCIL_OK && (l.row == NULL || l.scratch == NULL))
-        status = stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "no memory for a table");
     if (status == STENCIL_OK) {
         list_rows(&l, series, count);
         status = visit_listing(&l, visit, context);
@@ -311,7 +309,6 @@ stencil_status bench_visit_sections(const stencil_bench_result *result, bench_se
         if (stencil_bench_series_is_field(result, &series[i]))
             status = visit_fields(result, &series[i], visit, context);
     free(l.row);
-    free(l.scratch);
     stencil_bench_series_destroy(series, count);
     return status;
 }

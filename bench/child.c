@@ -147,9 +147,9 @@ static stencil_status exchange(const stencil_bench_options *options, const char 
 /* *answer (owned by the caller) may stand beside a failure; `value` is consumed. */
 static stencil_status ask(const stencil_bench_options *options, const char *name, double timeout_s,
                           const char *key, json_t *value, json_t **answer, bool *timed_out) {
-    json_t *reply, *request = json_pack("{s:I, s:b, s:o, s:o}", "parent", (json_int_t)getpid(), "progress",
-                                        options->progress != NULL, "options",
-                                        stencil_bench_options_json(options), key, value);
+    json_t *reply, *told = stencil_bench_options_json(options);
+    json_t *request = json_pack("{s:I, s:b, s:o, s:o}", "parent", (json_int_t)getpid(), "progress",
+                                options->progress != NULL, "options", told, key, value);
     stencil_status status = exchange(options, name, timeout_s, request, &reply);
     int failure = STENCIL_OK;
     const char *message = "";
