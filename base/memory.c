@@ -122,13 +122,11 @@ stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const cha
     const int64_t page = 4096;
     *memory = NULL;
     const int64_t have = stencil_memory_available_bytes();
-    char need_text[32], have_text[32];
-    stencil_bytes_text(size_bytes, need_text);
-    stencil_bytes_text(have, have_text);
     const bool fits = size_bytes >= 0 && size_bytes < have - page;
     const int64_t rounded = fits ? (size_bytes + page - 1) / page * page : 0;
     char *bytes = fits ? aligned_alloc((size_t)page, (size_t)(rounded > 0 ? rounded : page)) : NULL;
-    CHECK(bytes != NULL, NO_MEMORY, "%s needs %s of host memory, %s available", what, need_text, have_text);
+    CHECK(bytes != NULL, NO_MEMORY, "%s needs %s of host memory, %s available", what,
+          stencil_bytes_text(size_bytes, (char[32]){""}), stencil_bytes_text(have, (char[32]){""}));
     /* The first touch places a page near the thread that will sweep it; where there are few, waking a large
      * machine's threads costs more than the pages. */
 #pragma omp parallel for schedule(static) if (rounded > PARALLEL_BYTES)
