@@ -15,7 +15,7 @@
 enum { NAME_COLUMNS = 13, CHOSEN_MAX = 64 };
 
 typedef struct bench_options {
-    problem_options problem;
+    stencil_spec problem; /* only what was given, see problem_options.h */
     option_list size;
     int device;
     option_list gpus;
@@ -138,7 +138,8 @@ static stencil_status find_benchmark(const char *name, int *index) {
     FAIL(USAGE, "unknown benchmark '%s': 'stencil bench --list' lists them", name);
 }
 
-static stencil_status make_options(const bench_options *options, stencil_bench_options *bench) {
+static stencil_status make_options(const invocation *call, stencil_bench_options *bench) {
+    const bench_options *options = call->values;
     CHECK(options->gpus.count == 0 || options->device != STENCIL_BACKEND_CPU, USAGE,
           "--gpus and --device cpu contradict each other: give one of them");
     stencil_bench_options_init(bench);
@@ -157,11 +158,7 @@ static stencil_status make_options(const bench_options *options, stencil_bench_o
     spec->rank = options->size.count;
     for (int i = 0; i < spec->rank; i++)
         spec->extent[i] = options->size.value[spec->rank - 1 - i];
-    problem_options problem = options->problem;
-    problem.steps = problem.norm = -1; /* no options of this command */
-    problem.rtol = problem.atol = NAN;
-    TRY(problem_options_apply(&problem, spec));
-    return problem_options_check_effect(&problem, spec);
+    return problem_options_apply(call, spec);
 }
 
 /* Which benchmarks: those named, or all. The report is to name them. */
@@ -231,7 +228,7 @@ static stencil_status measure(const invocation *call, bench_report *report, benc
     stencil_bench_options *bench = &report->options;
     int index[CHOSEN_MAX];
     TRY(choose_benchmarks(call, index, report));
-    TRY(make_options(options, bench));
+    TRY(make_options(call, bench));
     TRY(bench_outputs_open(&options->output, report, then));
     TRY(threads_start(options->threads));
     const bool shared = stencil_gpus_are_shared(options->gpus.value, options->gpus.count);

@@ -16,7 +16,7 @@ static const double relaxation_rtol[STENCIL_PRECISION_COUNT] = {
     [STENCIL_FLOAT32] = 1e-5, [STENCIL_FLOAT64] = 1e-8};
 
 typedef struct new_options {
-    problem_options problem;
+    stencil_spec problem; /* only what was given, see problem_options.h */
     option_list size;
     stencil_generate_options generate; /* as far as options say */
     bool quiet;
@@ -50,19 +50,19 @@ static const option_group new_groups[] = {
     {NULL},
 };
 
-static stencil_status make_spec(const new_options *options, stencil_spec *spec) {
+static stencil_status make_spec(const invocation *call, stencil_spec *spec) {
+    const new_options *options = call->values;
     CHECK(options->size.count > 0, USAGE,
           "--size is missing: give NXxNY or NXxNYxNZ, such as --size 129x129");
-    CHECK(options->problem.problem >= 0 || options->problem.stencil >= 0, USAGE,
+    CHECK(options_given(call, "problem") || options_given(call, "stencil"), USAGE,
           "neither --problem nor --stencil is given: 'stencil help new' lists the names");
     stencil_spec_init(spec);
     spec->rank = options->size.count;
     for (int i = 0; i < spec->rank; i++)
         spec->extent[i] = options->size.value[spec->rank - 1 - i];
-    TRY(problem_options_apply(&options->problem, spec));
-    TRY(problem_options_check_effect(&options->problem, spec));
+    TRY(problem_options_apply(call, spec));
     const bool relaxation = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
-    if (relaxation && isnan(options->problem.rtol) && isnan(options->problem.atol))
+    if (relaxation && !options_given(call, "rtol") && !options_given(call, "atol"))
         spec->rtol = relaxation_rtol[spec->precision];
     return STENCIL_OK;
 }
@@ -110,7 +110,7 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
     generate.interrupt = &signals_caught;
     CHECK(strcmp(path, "-") != 0, USAGE,
           "'-': an HDF5 file does not go to standard output: give a file name, ./- for a file called -");
-    TRY(make_spec(options, &generate.spec));
+    TRY(make_spec(call, &generate.spec));
     TRY(check_effect(call));
     TRY(check_size(&generate.spec));
     TRY(threads_start(-1));
@@ -137,13 +137,10 @@ const command command_new = {
     .usage = "new [options] FILE",
     .summary = "makes a problem file",
     .details =
-        "One of --problem and --stencil has to be given, and --size. Lists per axis are in array order, (y, "
-        "x) or "
-        "(z, y, x), unlike --size, which starts with x. Without --spacing the domain of a problem has length "
-        "1 "
-        "on every axis; a stencil has spacing 1. laplace and poisson are given rtol 1e-8 in float64 and 1e-5 "
-        "in "
-        "float32 unless --rtol or --atol is given.",
+        "One of --problem and --stencil has to be given, and --size. Lists per axis are in array order, "
+        "(y, x) or (z, y, x), unlike --size, which starts with x. Without --spacing the domain of a problem "
+        "has length 1 on every axis; a stencil has spacing 1. laplace and poisson are given rtol 1e-8 in "
+        "float64 and 1e-5 in float32 unless --rtol or --atol is given.",
     .groups = new_groups,
     .values_size = sizeof(new_options),
     .operand_min = 1,

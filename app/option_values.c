@@ -66,7 +66,7 @@ static stencil_status read_number(const option *option, const char *text, const 
 static stencil_status read_real(const option *option, const char *text, void *target) {
     if (!option->none || strcmp(text, "none") != 0)
         return read_number(option, text, text, strlen(text), target);
-    *(double *)target = INFINITY;
+    *(double *)target = NAN;
     return STENCIL_OK;
 }
 
@@ -76,16 +76,18 @@ const char *option_choice(const option *option, int index) {
                                     : NULL;
 }
 
-static stencil_status read_one_choice(const option *option, const char *text, size_t length, int64_t *index) {
+static stencil_status read_one_choice(const option *option, const char *text, size_t length, int *index) {
     char word[64], all[512] = "";
     stencil_nearest nearest = {word, NULL, 0};
     snprintf(word, sizeof word, "%.*s", (int)length, text);
     const char *name;
     for (int i = 0; (name = option_choice(option, i)) != NULL; i++) {
+        if (name[0] == '\0')
+            continue;
         *index = i;
         if (strcmp(name, word) == 0)
             return STENCIL_OK;
-        stencil_text_add(all, sizeof all, "%s%s", i > 0 ? ", " : "", name);
+        stencil_text_add(all, sizeof all, "%s%s", all[0] != '\0' ? ", " : "", name);
         stencil_nearest_offer(&nearest, name);
     }
     CHECK(nearest.name == NULL, USAGE, "--%s: '%s' is unknown, did you mean '%s'? Possible: %s", option->name,
@@ -94,28 +96,35 @@ static stencil_status read_one_choice(const option *option, const char *text, si
 }
 
 static stencil_status read_choice(const option *option, const char *text, void *target) {
-    int64_t index;
+    return read_one_choice(option, text, strlen(text), target);
+}
+
+static stencil_status read_word(const option *option, const char *text, void *target) {
+    int index;
     TRY(read_one_choice(option, text, strlen(text), &index));
-    *(int *)target = (int)index;
+    snprintf(target, (size_t)option->maximum, "%s", option_choice(option, index));
     return STENCIL_OK;
+}
+
+static int *count_of(const option *option, void *target) {
+    return (int *)((char *)target - option->offset + option->count_offset);
 }
 
 /* Choices or real numbers. */
 static stencil_status read_list(const option *option, const char *text, void *target) {
-    option_list *list = target;
+    int *count = count_of(option, target);
     const char *at = text;
     size_t length;
-    for (list->count = 0;; list->count++, at += length + 1) {
-        CHECK(list->count < option->maximum, USAGE, "--%s: '%s' has more than %" PRId64 " entries",
-              option->name, text, option->maximum);
+    for (*count = 0;; at += length + 1) {
+        CHECK(*count < option->maximum, USAGE, "--%s: '%s' has more than %" PRId64 " entries", option->name,
+              text, option->maximum);
         length = strcspn(at, ",");
-        TRY(option->type == OPTION_REALS ? read_number(option, text, at, length, &list->real[list->count])
-                                         : read_one_choice(option, at, length, &list->value[list->count]));
+        TRY(option->type == OPTION_REALS ? read_number(option, text, at, length, (double *)target + *count)
+                                         : read_one_choice(option, at, length, (int *)target + *count));
+        ++*count;
         if (at[length] != ',')
-            break;
+            return STENCIL_OK;
     }
-    list->count++;
-    return STENCIL_OK;
 }
 
 static stencil_status read_size(const option *option, const char *text, void *target) {
@@ -170,16 +179,20 @@ static const struct {
     [OPTION_INTEGER] = {read_integer, sizeof(int64_t), &(const int64_t){-1}},
     [OPTION_REAL] = {read_real, sizeof(double), &(const double){NAN}},
     [OPTION_CHOICE] = {read_choice, sizeof(int), &(const int){-1}},
-    [OPTION_CHOICES] = {read_list, sizeof(option_list), &(const option_list){0}},
-    [OPTION_REALS] = {read_list, sizeof(option_list), &(const option_list){0}},
+    [OPTION_WORD] = {read_word, 1, ""},
+    [OPTION_CHOICES] = {read_list, sizeof(int), &(const int){0}},
+    [OPTION_REALS] = {read_list, sizeof(double), &(const double){0}},
     [OPTION_SIZE] = {read_size, sizeof(option_list), &(const option_list){0}},
     [OPTION_DEVICES] = {read_devices, sizeof(option_list), &(const option_list){0}},
 };
 
-stencil_status option_read(const option *option, const char *text, void *target) {
-    return types[option->type].read(option, text, target);
+stencil_status option_read(const option *option, const char *text, void *structure) {
+    return types[option->type].read(option, text, (char *)structure + option->offset);
 }
 
-void option_clear(const option *option, void *target) {
+void option_clear(const option *option, void *structure) {
+    void *target = (char *)structure + option->offset;
     memcpy(target, types[option->type].unset, types[option->type].size);
+    if (types[option->type].read == read_list)
+        *count_of(option, target) = 0;
 }

@@ -8,10 +8,6 @@
 
 enum { COLUMNS = 80, HELP_COLUMN = 28 };
 
-static void *target_of(void *values, const option_group *group, const option *option) {
-    return (char *)values + group->base + option->offset;
-}
-
 /* The option with this name, old or new, or with this letter, where it is not 0. */
 static stencil_status find_option(const command *command, const char *word, char letter,
                                   const option_group **in, const option **found) {
@@ -66,11 +62,13 @@ static stencil_status take(const option_group *group, const option *option, bool
         at++;
     CHECK(at == call->given_count || call->given_as_old[at] == as_old, USAGE,
           "--%s is the old name of --%s: give one of them", option->old_name, option->name);
-    if (at == call->given_count && at < OPTION_GIVEN_MAX) {
+    if (at == call->given_count) {
+        CHECK(at < OPTION_GIVEN_MAX, INTERNAL, "more than %d options", OPTION_GIVEN_MAX);
         call->given_as_old[at] = as_old;
         call->given[call->given_count++] = option;
     }
-    return option_read(option, value, target_of(cursor->values, group, option));
+    call->given_text[at] = value;
+    return option_read(option, value, (char *)cursor->values + group->base);
 }
 
 /* What every command knows. */
@@ -120,9 +118,9 @@ stencil_status options_parse(const command *command, int argc, char **argv, void
     *call = (invocation){.command = command, .values = values};
     for (const option_group *group = command->groups; group->title != NULL; group++)
         for (const option *option = group->options; option->name != NULL; option++) {
-            option_clear(option, target_of(values, group, option));
+            option_clear(option, (char *)values + group->base);
             if (option->preset != NULL)
-                TRY(option_read(option, option->preset, target_of(values, group, option)));
+                TRY(option_read(option, option->preset, (char *)values + group->base));
         }
     bool options = true;
     for (cursor cursor = {argc, 0, argv, values}; cursor.at < argc && !call->help && !call->version;
@@ -154,6 +152,14 @@ bool options_given(const invocation *call, const char *name) {
     return false;
 }
 
+stencil_status options_apply(const invocation *call, const option *table, void *structure) {
+    for (const option *option = table; option->name != NULL; option++)
+        for (int i = 0; i < call->given_count; i++)
+            if (call->given[i] == option)
+                TRY(option_read(option, call->given_text[i], structure));
+    return STENCIL_OK;
+}
+
 void options_print_wrapped(FILE *out, const char *text, int column, int indent) {
     bool first = true; /* on its line */
     while (*text != '\0') {
@@ -180,8 +186,12 @@ void options_print_wrapped(FILE *out, const char *text, int column, int indent) 
 static void print_option(FILE *out, const option *option) {
     char text[1024];
     snprintf(text, sizeof text, "%s", option->help);
-    for (int i = 0; option_choice(option, i) != NULL; i++)
-        stencil_text_add(text, sizeof text, "%s%s", i == 0 ? ": " : ", ", option_choice(option, i));
+    const char *divider = ": ", *name;
+    for (int i = 0; (name = option_choice(option, i)) != NULL; i++)
+        if (name[0] != '\0') {
+            stencil_text_add(text, sizeof text, "%s%s", divider, name);
+            divider = ", ";
+        }
     if (option->preset != NULL)
         stencil_text_add(text, sizeof text, " [%s]", option->preset);
     const char short_form[] = {'-', option->letter, ',', '\0'};

@@ -35,6 +35,9 @@ int report_print_notes(FILE *out, const run_record *run, int from);
 void report_print_entry(FILE *out, const char *label, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The last residual that was checked, NaN where there is none. */
+double report_last_residual(const stencil_report *report);
+
 /* report_stop.c: when it is going to stop, and why it did. */
 void report_print_prediction(FILE *out, const stencil_problem *problem);
 void report_print_limits(FILE *out, const stencil_stop *stop);

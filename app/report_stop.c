@@ -6,8 +6,7 @@
 #include "app/report.h"
 #include "base/words.h"
 
-/* The last residual that was checked, NaN where there is none. */
-static double last_residual(const stencil_report *report) {
+double report_last_residual(const stencil_report *report) {
     return report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
 }
 
@@ -68,7 +67,7 @@ static void print_residual(FILE *out, const run_record *run) {
     if (!isnan(report->threshold))
         snprintf(limit, sizeof limit, ",\nlimit %.6e (%s, first residual %.3e)", report->threshold,
                  criteria_text(stop, criteria), report->residual_first);
-    report_print_entry(out, "Residual", "%.6e (%s) at step %s%s", last_residual(report),
+    report_print_entry(out, "Residual", "%.6e (%s) at step %s%s", report_last_residual(report),
                        stencil_norm_names[stop->norm],
                        TEXT_COUNT(report->residual_step[report->history_count - 1]), limit);
 }
@@ -195,10 +194,10 @@ void report_print_failure(FILE *out, const run_record *run) {
     if (report->reason == STENCIL_REASON_STAGNATED)
         fputs(stagnation_text(run, text), out);
     if (report->reason == STENCIL_REASON_NOT_CONVERGED) {
-        if (isnan(last_residual(report))) /* no step, no residual */
+        if (isnan(report_last_residual(report))) /* no step, no residual */
             fprintf(out, "no residual yet");
         else
-            fprintf(out, "residual %g", last_residual(report));
+            fprintf(out, "residual %g", report_last_residual(report));
         fprintf(out, ", limit %s", criteria_text(&run->problem->stop, text));
     }
     if (run->output != NULL)

@@ -22,7 +22,7 @@
 enum { NAME_SIZE = 4096 };
 
 typedef struct run_options {
-    problem_options problem;
+    stencil_spec problem; /* only what was given, see problem_options.h */
     int sync, sweep, device;
     option_list gpus;
     int64_t threads, parts;
@@ -179,8 +179,7 @@ static stencil_status describe_problem(run_state *state) {
     stencil_spec spec;
     TRY(stencil_input_open(&state->input, state->call->operand[0], &spec));
     stencil_input_notes(state->input, &state->notes);
-    TRY(problem_options_apply(&state->options->problem, &spec));
-    TRY(problem_options_check_effect(&state->options->problem, &spec));
+    TRY(problem_options_apply(state->call, &spec));
     TRY(text_name_file(stencil_problem_resolve(&state->problem, &spec), state->call->operand[0]));
     report_note_start(&state->problem, &state->notes);
     return STENCIL_OK;

@@ -119,17 +119,11 @@ stencil_status text_name_out_of_memory(stencil_status status, const char *path) 
 }
 
 stencil_status text_output_name(const char *input, char *name, size_t size) {
-    static const char *const suffixes[] = {".h5", ".hdf5"};
-    size_t length = strlen(input);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        const size_t suffix = strlen(suffixes[i]);
-        if (length > suffix && input[length - suffix - 1] != '/' &&
-            strcmp(input + length - suffix, suffixes[i]) == 0) {
-            length -= suffix;
-            break;
-        }
-    }
-    const int written = snprintf(name, size, "%.*s.out.h5", (int)length, input);
+    const char *dot = strrchr(input, '.');
+    const bool suffix = dot != NULL && dot > input && dot[-1] != '/' &&
+                        (strcmp(dot, ".h5") == 0 || strcmp(dot, ".hdf5") == 0);
+    const int length = (int)(suffix ? (size_t)(dot - input) : strlen(input));
+    const int written = snprintf(name, size, "%.*s.out.h5", length, input);
     CHECK(written >= 0 && (size_t)written < size, USAGE, "the input's name is too long: give --output FILE");
     return STENCIL_OK;
 }

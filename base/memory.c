@@ -10,8 +10,10 @@
 enum { PATH_CHARS = 4096 };
 
 /* First number behind `key` in a file of the kernel's; INT64_MAX where there is none ("max" included). */
-static int64_t kernel_number(const char *path, const char *key) {
-    FILE *file = fopen(path, "r");
+static int64_t kernel_number(const char *folder, const char *name, const char *key) {
+    char path[PATH_CHARS];
+    const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = length < (int)sizeof path ? fopen(path, "r") : NULL;
     if (file == NULL)
         return INT64_MAX;
     char line[256];
@@ -36,19 +38,13 @@ static const group_files versions[] = {
     {2, "/unified", "memory.max", "memory.current", "inactive_file "},
 };
 
-static int64_t group_number(const char *folder, const char *name, const char *key) {
-    char path[PATH_CHARS];
-    const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
-    return length < (int)sizeof path ? kernel_number(path, key) : INT64_MAX;
-}
-
 /* Bytes left in one group by itself. */
 static int64_t one_group_left(const char *folder, const group_files *files) {
-    const int64_t limit = group_number(folder, files->limit, "");
-    int64_t used = group_number(folder, files->used, "");
+    const int64_t limit = kernel_number(folder, files->limit, "");
+    int64_t used = kernel_number(folder, files->used, "");
     if (limit == INT64_MAX || used == INT64_MAX)
         return INT64_MAX;
-    const int64_t reclaimable = group_number(folder, "memory.stat", files->reclaimable);
+    const int64_t reclaimable = kernel_number(folder, "memory.stat", files->reclaimable);
     used -= reclaimable == INT64_MAX ? 0 : stencil_smaller(reclaimable, used);
     return limit > used ? limit - used : 0;
 }
@@ -103,7 +99,7 @@ int64_t stencil_memory_address_space_left_bytes(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > INT64_MAX)
         return INT64_MAX;
-    const int64_t pages = kernel_number("/proc/self/statm", ""), page = sysconf(_SC_PAGESIZE);
+    const int64_t pages = kernel_number("/proc/self", "statm", ""), page = sysconf(_SC_PAGESIZE);
     int64_t used = 0;
     if (pages == INT64_MAX || !stencil_multiply(pages, page, &used))
         return (int64_t)limit.rlim_cur;
@@ -112,7 +108,7 @@ int64_t stencil_memory_address_space_left_bytes(void) {
 }
 
 int64_t stencil_memory_available_bytes(void) {
-    int64_t available = kernel_number("/proc/meminfo", "MemAvailable:");
+    int64_t available = kernel_number("/proc", "meminfo", "MemAvailable:");
     if (available != INT64_MAX)
         available *= 1024;
     const int64_t group = stencil_memory_group_left_bytes("/proc/self/cgroup", "/sys/fs/cgroup");
@@ -126,13 +122,11 @@ stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const cha
     const int64_t page = 4096;
     *memory = NULL;
     const int64_t have = stencil_memory_available_bytes();
-    char need_text[32], have_text[32];
-    stencil_bytes_text(size_bytes, need_text);
-    stencil_bytes_text(have, have_text);
     const bool fits = size_bytes >= 0 && size_bytes < have - page;
     const int64_t rounded = fits ? (size_bytes + page - 1) / page * page : 0;
     char *bytes = fits ? aligned_alloc((size_t)page, (size_t)(rounded > 0 ? rounded : page)) : NULL;
-    CHECK(bytes != NULL, NO_MEMORY, "%s needs %s of host memory, %s available", what, need_text, have_text);
+    CHECK(bytes != NULL, NO_MEMORY, "%s needs %s of host memory, %s available", what,
+          stencil_bytes_text(size_bytes, (char[32]){""}), stencil_bytes_text(have, (char[32]){""}));
     /* The first touch places a page near the thread that will sweep it; where there are few, waking a large
      * machine's threads costs more than the pages. */
 #pragma omp parallel for schedule(static) if (rounded > PARALLEL_BYTES)
