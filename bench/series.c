@@ -94,15 +94,6 @@ bool stencil_bench_series_is_field(const stencil_bench_result *result, const ste
     return axes >= 2 && varies(result, series, axes - 1) && varies(result, series, axes - 2);
 }
 
-bool stencil_bench_series_is_map(const stencil_bench_result *result, const stencil_bench_series *series) {
-    const stencil_bench_row *row = &result->row[series->row[0]];
-    if (!stencil_bench_series_is_field(result, series))
-        return false;
-    const char *a = row->axis[row->axis_count - 2].name, *b = row->axis[row->axis_count - 1].name;
-    return (same_text(a, "blocks_per_sm") && same_text(b, "threads")) ||
-           (same_text(b, "blocks_per_sm") && same_text(a, "threads"));
-}
-
 /* The smallest number of an axis that is above `number`; false: none. */
 static bool number_above(const stencil_bench_result *result, const stencil_bench_series *series, int axis,
                          int64_t number, int64_t *above) {
