@@ -22,5 +22,4 @@ typedef bool (*target_printer)(FILE *out, const void *content);
 stencil_status target_write(const char *option, const char *target, bool force, target_printer print,
                             const void *content);
 
-
 #endif

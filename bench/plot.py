@@ -188,7 +188,7 @@ class Lines:
                         label=(" " * curve[0]["name"].startswith("_")  # else it would be hidden
                                + curve[0]["name"] + place(curve[0], list(curve[0]["axes"])[:-1])))
         draw_copy(rows, lambda row: row["axes"][inner], lambda x, y: ax.plot(
-            x, [value / factor for value in y], color="black", linestyle=":", linewidth=2, label="the best copy, as many bytes"))
+            x, [value / factor for value in y], color="black", linestyle=":", linewidth=2, label=result.get("copy", "the best copy, as many bytes")))
         xs = values(rows, inner)
         if xs[0] > 0 and xs[-1] >= 8 * xs[0]:
             ax.set_xscale("log", base=2)

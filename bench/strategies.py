@@ -83,7 +83,10 @@ for run, column in zip(runs, columns):
     extent = [run["results"][0]["parameters"].get(n, 1) for n in ("nz", "ny", "nx")]
     cells = extent[0] * extent[1] * extent[2]
     ticks[cells] = title(run)
-    rows += [dict(column[name], name=DRAWN[name], axes={"cells": cells}) for name in names]
-have.update(rows=rows, ticks=ticks, title="Time of one step, by how the steps are kept in order "
+    copy = ((column.get("cudaMemcpy") or {}).get("statistics") or {}).get("median", 0)
+    rows += [dict(column[name], name=DRAWN[name], axes={"cells": cells},
+                  ratio_to_copy=copy / column[name]["statistics"]["median"]) for name in names]
+have.update(rows=rows, ticks=ticks, copy="copy of the field, for comparison (cudaMemcpy)",
+            title="Time of one step, by how the steps are kept in order "
             f"({have['device']}, {have['parameters']['precision']})")
 plot.draw(have, "lines", arguments.plot, True)
