@@ -5,21 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "app/commands.h"
-#include "app/json.h"
 #include "app/problem_options.h"
-#include "app/target.h"
+#include "app/progress.h"
 #include "app/threads.h"
+#include "base/words.h"
 
-enum { NAME_COLUMNS = 13 };
+enum { NAME_COLUMNS = 13, CHOSEN_MAX = 64 };
 
 typedef struct bench_options {
-    problem_options problem;
+    stencil_spec problem; /* only what was given, see problem_options.h */
     option_list size;
     int device;
-    option_devices gpus;
+    option_list gpus;
     int64_t threads, samples, iterations, repeats;
     double timeout, max_noise;
     const char *from, *child;
@@ -28,10 +27,7 @@ typedef struct bench_options {
 } bench_options;
 
 /* In the order of stencil_backend. */
-static const char *device_choice(int index) {
-    static const char *const names[] = {"auto", "cpu", "gpu", NULL};
-    return names[index];
-}
+static const char *const device_names[] = {"auto", "cpu", "gpu", NULL};
 
 #define AT(field) offsetof(bench_options, field)
 static const option measure_table[] = {
@@ -58,7 +54,7 @@ static const option measure_table[] = {
 };
 static const option place_table[] = {
     {"device", 0, OPTION_CHOICE, AT(device), "WHERE", .help = "auto takes a GPU where there is one",
-     .preset = "auto", .choice = device_choice},
+     .preset = "auto", .names = device_names},
     {"gpus", 'g', OPTION_DEVICES, AT(gpus), "N|LIST",
      .help = "how many (2), or which ones (0,2 or 2,); means --device gpu (default: all)",
      .maximum = STENCIL_GPUS_MAX},
@@ -78,8 +74,7 @@ static const option output_table[] = {
      .help = "write all samples as JSON; - writes it to standard output in place of the tables"},
     {"csv", 0, OPTION_TEXT, AT(csv), "FILE", .help = "write the statistics of all rows as CSV; - as above"},
     {"md", 0, OPTION_TEXT, AT(md), "FILE", .help = "write the tables as Markdown; - as above"},
-    {"plot", 0, OPTION_TEXT, AT(plot), "DIR",
-     .help = "draw PNGs into DIR with gnuplot, and keep its scripts"},
+    {"plot", 0, OPTION_TEXT, AT(plot), "DIR", .help = "draw PNGs into DIR, with python3 and matplotlib"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print no table and no progress"},
     {NULL},
@@ -125,39 +120,31 @@ static void show_progress(void *context, const char *what) {
     fflush(stderr);
 }
 
-static bool progress_wanted(const bench_options *options) {
-    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    return !options->output.quiet && isatty(STDERR_FILENO) && (no_color == NULL || no_color[0] == '\0') &&
-           (terminal == NULL || strcmp(terminal, "dumb") != 0);
-}
-
 static void print_list(FILE *out) {
     for (int i = 0; i < stencil_bench_count(); i++)
         options_print_wrapped(out, stencil_bench_summary(i),
                               fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_name(i)), NAME_COLUMNS + 1);
 }
 
-static const char *name_of(const void *context, int index) {
-    (void)context;
-    return stencil_bench_name(index);
-}
-
 static stencil_status find_benchmark(const char *name, int *index) {
-    for (*index = 0; *index < stencil_bench_count(); ++*index)
+    stencil_nearest nearest = {name, NULL, 0};
+    for (*index = 0; *index < stencil_bench_count(); ++*index) {
         if (strcmp(stencil_bench_name(*index), name) == 0)
             return STENCIL_OK;
-    const char *nearest = options_nearest(name, name_of, NULL);
-    CHECK(nearest == NULL, USAGE, "unknown benchmark '%s', did you mean '%s'?", name, nearest);
+        stencil_nearest_offer(&nearest, stencil_bench_name(*index));
+    }
+    CHECK(nearest.name == NULL, USAGE, "unknown benchmark '%s', did you mean '%s'?", name, nearest.name);
     FAIL(USAGE, "unknown benchmark '%s': 'stencil bench --list' lists them", name);
 }
 
-static stencil_status make_options(const bench_options *options, stencil_bench_options *bench) {
+static stencil_status make_options(const invocation *call, stencil_bench_options *bench) {
+    const bench_options *options = call->values;
     CHECK(options->gpus.count == 0 || options->device != STENCIL_BACKEND_CPU, USAGE,
           "--gpus and --device cpu contradict each other: give one of them");
     stencil_bench_options_init(bench);
     bench->backend = options->gpus.count > 0 ? STENCIL_BACKEND_GPU : (stencil_backend)options->device;
     for (int i = 0; i < options->gpus.count; i++)
-        bench->gpu[bench->gpu_count++] = options->gpus.id[i];
+        bench->gpu[bench->gpu_count++] = (int)options->gpus.value[i];
     bench->samples = options->samples > 0 ? options->samples : 0;
     bench->iterations = options->iterations > 0 ? options->iterations : 0;
     bench->repeats = options->repeats > 0 ? options->repeats : 0;
@@ -165,37 +152,26 @@ static stencil_status make_options(const bench_options *options, stencil_bench_o
     bench->timeout_s = options->timeout;
     bench->inject_fault = options->inject_fault;
     bench->child_command = child_command;
-    bench->progress = progress_wanted(options) ? show_progress : NULL;
+    bench->progress = !options->output.quiet && progress_possible() ? show_progress : NULL;
     stencil_spec *spec = &bench->spec;
     spec->rank = options->size.count;
     for (int i = 0; i < spec->rank; i++)
         spec->extent[i] = options->size.value[spec->rank - 1 - i];
-    problem_options problem = options->problem;
-    problem.steps = problem.norm = -1; /* no options of this command */
-    problem.rtol = problem.atol = NAN;
-    TRY(problem_options_apply(&problem, spec));
-    return problem_options_check_effect(&problem, spec);
+    return problem_options_apply(call, spec);
 }
 
-/* Which benchmarks: those named, or all. */
-static stencil_status choose_benchmarks(const invocation *call, int *index, int *count) {
-    *count = call->operand_count > 0 ? call->operand_count : stencil_bench_count();
-    for (int i = 0; i < *count; i++) {
+/* Which benchmarks: those named, or all. The report is to name them. */
+static stencil_status choose_benchmarks(const invocation *call, int index[CHOSEN_MAX], bench_report *report) {
+    const int count = call->operand_count > 0 ? call->operand_count : stencil_bench_count();
+    report->result = calloc((size_t)count, sizeof *report->result);
+    CHECK(report->result != NULL && count <= CHOSEN_MAX, NO_MEMORY, "no memory for the results");
+    for (int i = 0; i < count; i++) {
         index[i] = i;
         if (call->operand_count > 0)
             TRY(find_benchmark(call->operand[i], &index[i]));
+        report->result[report->count++].benchmark = stencil_bench_name(index[i]);
     }
     return STENCIL_OK;
-}
-
-static stencil_status check_outputs(const bench_outputs *outputs, const int *index, int count) {
-    const char **name = calloc((size_t)count, sizeof *name);
-    CHECK(name != NULL, NO_MEMORY, "no memory for %d names", count);
-    for (int i = 0; i < count; i++)
-        name[i] = stencil_bench_name(index[i]);
-    const stencil_status status = bench_outputs_check(outputs, NULL, name, count);
-    free(name);
-    return status;
 }
 
 /* Options that say how to measure would do nothing beside --from. */
@@ -242,86 +218,70 @@ static stencil_status refuse_unused(const invocation *call, const stencil_bench_
     return STENCIL_OK;
 }
 
-/* Runs them one after the other; the first failure is kept in *failure, and the rest goes on. */
-static void run_each(const bench_options *options, const stencil_bench_options *bench,
-                     const stencil_machine *machine, const int *index, int count,
-                     stencil_bench_result *result, stencil_error *failure) {
-    for (int i = 0; i < count; i++) {
-        const stencil_status status = stencil_bench_run(index[i], bench, machine, &result[i]);
+/* Runs the benchmarks one after the other; the first failure is kept in *failure, and the rest goes on. */
+static stencil_status measure(const invocation *call, bench_report *report, bench_report *then,
+                              stencil_error *failure) {
+    const bench_options *options = call->values;
+    const int64_t started_s = (int64_t)time(NULL);
+    const double start_s = stencil_clock_s();
+    stencil_bench_options *bench = &report->options;
+    int index[CHOSEN_MAX];
+    TRY(choose_benchmarks(call, index, report));
+    TRY(make_options(call, bench));
+    TRY(bench_outputs_open(&options->output, report, then));
+    TRY(threads_start(options->threads));
+    const bool shared = stencil_gpus_are_shared(options->gpus.value, options->gpus.count);
+    TRY(stencil_machine_probe(&report->machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_DEFAULT));
+    TRY(stencil_bench_check(bench, &report->machine));
+    TRY(refuse_unused(call, bench, &report->machine, index, report->count));
+    stencil_bench_origin_init(&report->origin, bench, &report->machine);
+    for (int i = 0; i < report->count; i++) {
+        const stencil_status status =
+            stencil_bench_run(index[i], bench, &report->machine, &report->result[i]);
         if (status != STENCIL_OK && failure->status == STENCIL_OK)
             *failure = *stencil_error_last();
         if (bench->progress != NULL)
             show_progress(NULL, "");
-        if (!bench_tables_wanted(&options->output))
-            continue;
-        if (i > 0)
-            putchar('\n');
-        bench_print(stdout, &result[i], bench->max_noise);
-        fflush(stdout);
+        bench_outputs_print(&options->output, report, i);
     }
+    report->origin.command_line = call->command_line;
+    report->origin.started_s = started_s;
+    report->origin.seconds = stencil_clock_s() - start_s;
+    return STENCIL_OK;
 }
 
-static stencil_status run_all(const invocation *call, const int *index, int count,
-                              stencil_bench_result *result, bench_against *against, int *exit_code) {
+/* The report of an earlier run in place of a measurement. */
+static stencil_status read_earlier(const invocation *call, bench_report *report, bench_report *then) {
     const bench_options *options = call->values;
-    const int64_t started_s = (int64_t)time(NULL);
-    const double start_s = stencil_clock_s();
-    stencil_bench_options bench;
-    stencil_machine machine;
-    stencil_error failure = {.status = STENCIL_OK};
-    TRY(make_options(options, &bench));
-    TRY(check_outputs(&options->output, index, count));
-    if (options->output.against != NULL)
-        TRY(bench_against_open(against, options->output.against, options->output.margin / 100));
-    TRY(threads_start(options->threads));
-    const bool shared = stencil_gpus_are_shared(options->gpus.id, options->gpus.count);
-    TRY(stencil_machine_probe(&machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_DEFAULT));
-    TRY(stencil_bench_check(&bench, &machine));
-    TRY(refuse_unused(call, &bench, &machine, index, count));
-    run_each(options, &bench, &machine, index, count, result, &failure);
-    stencil_bench_origin origin;
-    stencil_bench_origin_init(&origin, &bench, &machine);
-    origin.command_line = call->command_line;
-    origin.started_s = started_s;
-    origin.seconds = stencil_clock_s() - start_s;
-    const bench_report report = {result, count, &origin, &bench, &machine};
-    TRY(bench_outputs_write(&options->output, &report, against, exit_code));
-    if (failure.status != STENCIL_OK)
-        return stencil_error_set(failure.status, failure.file, failure.line, failure.expression, "%s",
-                                 failure.message);
+    TRY(refuse_measuring(call));
+    CHECK(options->output.json == NULL, USAGE, "--from and --json contradict each other: give one of them");
+    TRY(bench_report_read(report, "--from", options->from));
+    TRY(bench_report_choose(report, call->operand, call->operand_count));
+    TRY(bench_outputs_open(&options->output, report, then));
+    for (int i = 0; i < report->count; i++)
+        bench_outputs_print(&options->output, report, i);
     return STENCIL_OK;
 }
 
 static stencil_status bench_run(const invocation *call, int *exit_code) {
     const bench_options *options = call->values;
+    static bench_report report, then;
+    stencil_error failure = {.status = STENCIL_OK};
     if (options->child != NULL)
-        return stencil_bench_child_main(options->child, show_progress);
+        return stencil_bench_child_main(
+            options->child,
+            &(stencil_bench_options){.child_command = child_command, .progress = show_progress});
     if (options->list) {
         print_list(stdout);
         return STENCIL_OK;
     }
-    if (options->from != NULL) {
-        TRY(refuse_measuring(call));
-        return bench_from(options->from, call->operand, call->operand_count, &options->output, exit_code);
-    }
-    const int most =
-        stencil_bench_count() > OPTION_OPERANDS_MAX ? stencil_bench_count() : OPTION_OPERANDS_MAX;
-    int count, *index = calloc((size_t)most, sizeof *index);
-    stencil_bench_result *result = calloc((size_t)most, sizeof *result);
-    bench_against against = {.margin = 0};
-    stencil_status status = STENCIL_OK;
-    if (index == NULL || result == NULL)
-        status = stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "no memory for the results");
+    stencil_status status =
+        options->from != NULL ? read_earlier(call, &report, &then) : measure(call, &report, &then, &failure);
     if (status == STENCIL_OK)
-        status = choose_benchmarks(call, index, &count);
-    if (status == STENCIL_OK)
-        status = run_all(call, index, count, result, &against, exit_code);
-    bench_against_close(&against);
-    for (int i = 0; result != NULL && i < most; i++)
-        stencil_bench_result_destroy(&result[i]);
-    free(result);
-    free(index);
-    return status;
+        status = bench_outputs_write(&options->output, &report, &then, exit_code);
+    bench_report_destroy(&report);
+    bench_report_destroy(&then);
+    return status == STENCIL_OK && failure.status != STENCIL_OK ? stencil_error_adopt(&failure) : status;
 }
 
 const command command_bench = {

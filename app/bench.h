@@ -25,6 +25,9 @@ bench_scale bench_scale_of(const stencil_bench_result *result, const int *row, i
 /* A value of a row in its scale (returned). */
 const char *bench_value(double value, const bench_scale *scale, char text[TABLE_CELL_SIZE]);
 
+/* Appends a cell: the median of a row, what it says instead, or `missing`; NULL: an empty one. */
+void bench_add_median(table *t, const stencil_bench_row *row, const bench_scale *scale, const char *missing);
+
 /* The name of a row, with its kind where the result has several: "__syncthreads (latency)" (returned). */
 const char *bench_row_name(const stencil_bench_result *result, const stencil_bench_row *row, char *text,
                            size_t size);
@@ -33,77 +36,56 @@ const char *bench_row_name(const stencil_bench_result *result, const stencil_ben
 const char *bench_place(const stencil_bench_row *row, int axes, char *text, size_t size);
 
 /* Called for every table of a result: those that belong to no field of axes first, all in one table (title
- * ""), then one for each field. */
+ * ""), then one for each field. NO_MEMORY. */
 typedef void (*bench_section_visitor)(void *context, const char *title, const table *t);
 stencil_status bench_visit_sections(const stencil_bench_result *result, bench_section_visitor visit,
                                     void *context);
 
-/* The lines below the tables: what was left out, methods, formulas, notes. `text` is one line of label and
- * text. */
+/* bench_lines.c: what stands above and below the tables, each a line of label and text. */
 typedef void (*bench_line_visitor)(void *context, const char *label, const char *text);
 void bench_visit_head(const stencil_bench_result *result, bench_line_visitor visit, void *context);
 void bench_visit_foot(const stencil_bench_result *result, double max_noise, bench_line_visitor visit,
                       void *context);
 
-/* bench_print.c: for people. */
+/* bench_print.c: a result, or such a line, for people. */
 void bench_print(FILE *out, const stencil_bench_result *result, double max_noise);
+void bench_print_line(FILE *out, const char *label, const char *text);
 
-/* bench_file.c: an earlier report, read from JSON. */
-typedef struct bench_file {
-    const char *path;
-    json_t *root;                 /* owned */
-    int result_count;             /* what is in it */
-    stencil_bench_result *result; /* [result_count], owned */
-} bench_file;
-
-/* Reads the file. NO_INPUT, BAD_DATA with its name behind `option`. Freed by bench_file_close(), which does
- * nothing to a zeroed one. */
-stencil_status bench_file_open(bench_file *from, const char *option, const char *path);
-void bench_file_close(bench_file *from);
-
-/* What is written into files. */
+/* bench_report.c: the results of a run, or of an earlier one. Zero-initialised: empty. */
 typedef struct bench_report {
-    const stencil_bench_result *result; /* [count] */
+    stencil_bench_result *result; /* [count], owned */
     int count;
-    const stencil_bench_origin *origin;
-    /* Of the run, for its JSON; NULL where the results come from a file. */
-    const stencil_bench_options *options;
-    const stencil_machine *machine;
+    stencil_bench_origin origin;
+    stencil_bench_options options; /* of the run, as its machine */
+    stencil_machine machine;
+    const char *path; /* of an earlier one: the file, and what is in it (owned) */
+    json_t *root;
 } bench_report;
 
-/* bench_csv.c, bench_markdown.c: printers for target_write(); `content` is a bench_report. */
+/* Reads an earlier report, but for its origin. NO_INPUT, BAD_DATA with the file's name behind `option`. */
+stencil_status bench_report_read(bench_report *report, const char *option, const char *path);
+/* The origin, and of the results those of the benchmarks name[count], or all, in the order of the file.
+ * USAGE, BAD_DATA. */
+stencil_status bench_report_choose(bench_report *report, const char *const *name, int count);
+void bench_report_destroy(bench_report *report);
+
+/* bench_csv.c, bench_print.c: printers for target_write(); `content` is a bench_report. */
 bool bench_print_csv(FILE *out, const void *content);
 bool bench_print_markdown(FILE *out, const void *content);
 
-/* bench_plot.c: PNGs and their gnuplot scripts in `directory`: NAME-map (a heat map for each field over
+/* bench_plot.c: PNGs in `directory`, drawn by bench/plot.py: NAME-map (a heat map for each field over
  * blocks_per_sm and threads), NAME-lines (medians with p5 and p95 over the innermost axis) and NAME-box (all
  * samples of rows without a varying axis, and of host methods), as far as a benchmark has such rows.
- * *missing: there is no gnuplot; the scripts are there. CANNOT_CREATE, IO, INTERNAL (gnuplot failed). */
-stencil_status bench_plot(const bench_report *report, const char *directory, bool force, bool *missing);
+ * UNAVAILABLE (no python3 or matplotlib), CANNOT_CREATE, IO, INTERNAL (the script failed). */
+stencil_status bench_plot(const bench_report *report, const char *directory, bool force);
 /* Before the work: makes the directory where it is missing, and looks for files that are in the way of the
- * benchmarks name[count]. CANNOT_CREATE. */
+ * benchmarks name[count], and for all that the script needs. CANNOT_CREATE, UNAVAILABLE. */
 stencil_status bench_plot_check(const char *directory, bool force, const char *const *name, int count);
 
-/* bench_script.c: one gnuplot script; false: the result has nothing to draw in that style. */
-typedef enum bench_style { BENCH_MAP, BENCH_LINES, BENCH_BOX, BENCH_STYLE_COUNT } bench_style;
-extern const char *const bench_style_names[BENCH_STYLE_COUNT];
-/* Prints to `out` what draws `result` into the file `png`. *drawn: there is something to draw. */
-stencil_status bench_script_print(FILE *out, const stencil_bench_result *result, bench_style style,
-                                  const char *png, bool *drawn);
-
-/* bench_against.c: the verdicts over an earlier report. */
-typedef struct bench_against {
-    bench_file file;
-    double margin;
-} bench_against;
-
-/* Opens the file as bench_file_open() does. Freed by bench_against_close(). */
-stencil_status bench_against_open(bench_against *against, const char *path, double margin);
-/* Compares; prints the verdicts where `out` is not NULL; *json (owned by the caller, may be NULL) gets them
- * all. *worse: rows that are slower or say something else now. */
-stencil_status bench_against_compare(const bench_against *against, const bench_report *report, FILE *out,
-                                     json_t **json, int *worse);
-void bench_against_close(bench_against *against);
+/* bench_against.c: compares with an earlier report; prints the verdicts where `out` is not NULL; *json (owned
+ * by the caller, may be NULL) gets them all. *worse: rows that are slower or say something else now. */
+stencil_status bench_against_compare(const bench_report *then, double margin, const bench_report *now,
+                                     FILE *out, json_t **json, int *worse);
 
 /* bench_output.c: where the results go. */
 typedef struct bench_outputs {
@@ -113,21 +95,16 @@ typedef struct bench_outputs {
     bool fail, force, quiet;
 } bench_outputs;
 
-/* What cannot be written is found before anything is measured. `from`: the file that results are read from,
- * or NULL; name[count]: the benchmarks. USAGE, CANNOT_CREATE. */
-stencil_status bench_outputs_check(const bench_outputs *outputs, const char *from, const char *const *name,
-                                   int count);
+/* Before anything is measured: finds what cannot be written, for the benchmarks that `report` names, and
+ * reads the report to compare with. USAGE, CANNOT_CREATE, NO_INPUT, BAD_DATA. */
+stencil_status bench_outputs_open(const bench_outputs *outputs, const bench_report *report,
+                                  bench_report *then);
 
-/* Whether tables go to standard output. */
-bool bench_tables_wanted(const bench_outputs *outputs);
+/* Prints the tables of one result to standard output, where they are wanted. */
+void bench_outputs_print(const bench_outputs *outputs, const bench_report *report, int result);
 
-/* Verdicts over `against` (path NULL: none) and all files. *exit_code is set where --fail asks for it. */
+/* Verdicts over `then` and all files. *exit_code is set where --fail asks for it. */
 stencil_status bench_outputs_write(const bench_outputs *outputs, const bench_report *report,
-                                   const bench_against *against, int *exit_code);
-
-/* bench_from.c: the outputs of the results in the file `path`, of all or of the benchmarks name[count], in
- * the order of the file. Measures nothing. USAGE, NO_INPUT, BAD_DATA. */
-stencil_status bench_from(const char *path, const char *const *name, int count, const bench_outputs *outputs,
-                          int *exit_code);
+                                   const bench_report *then, int *exit_code);
 
 #endif

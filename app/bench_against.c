@@ -5,26 +5,13 @@
 
 #include "app/bench.h"
 #include "app/json.h"
-#include "app/options.h"
 #include "app/text.h"
 
-enum { LABEL_COLUMNS = 12 };
-
-stencil_status bench_against_open(bench_against *against, const char *path, double margin) {
-    *against = (bench_against){.margin = margin};
-    return bench_file_open(&against->file, "--against", path);
-}
-
-void bench_against_close(bench_against *against) {
-    bench_file_close(&against->file);
-}
-
 /* Of several results of that name the one on the same back-end. */
-static const stencil_bench_result *find_result(const bench_against *against,
-                                               const stencil_bench_result *now) {
+static const stencil_bench_result *find_result(const bench_report *report, const stencil_bench_result *now) {
     const stencil_bench_result *found = NULL;
-    for (int i = 0; i < against->file.result_count; i++) {
-        const stencil_bench_result *then = &against->file.result[i];
+    for (int i = 0; i < report->count; i++) {
+        const stencil_bench_result *then = &report->result[i];
         if (strcmp(then->benchmark, now->benchmark) == 0 && (found == NULL || then->backend == now->backend))
             found = then;
     }
@@ -33,14 +20,6 @@ static const stencil_bench_result *find_result(const bench_against *against,
 
 static const stencil_bench_row *either(const stencil_comparison *c) {
     return c->now != NULL ? c->now : c->then;
-}
-
-static void add_median(table *t, const stencil_bench_row *row, const bench_scale *scale) {
-    char text[TABLE_CELL_SIZE];
-    if (row == NULL || row->sample_count == 0)
-        table_add_cell(t, "%s", row == NULL ? "" : row->outcome);
-    else
-        table_add_cell(t, "%s%s", row->noisy ? "~" : "", bench_value(row->statistics.median, scale, text));
 }
 
 /* A ratio as a difference in per cent, a large one as it is (returned). */
@@ -63,8 +42,8 @@ static void add_comparison(table *t, const stencil_bench_result *result, const s
                    place[0] != '\0' ? ", " : "", place);
     table_add_cell(t, "%s", stencil_verdict_text(c->verdict));
     table_add_cell(t, "%s", scale.unit);
-    add_median(t, c->then, &scale);
-    add_median(t, c->now, &scale);
+    bench_add_median(t, c->then, &scale, "");
+    bench_add_median(t, c->now, &scale, "");
     if (isnan(c->shift.ratio))
         return;
     char low[TABLE_CELL_SIZE], high[TABLE_CELL_SIZE];
@@ -92,14 +71,14 @@ static void print_comparisons(FILE *out, const stencil_bench_result *result, con
     }
     table_print(out, &t);
     table_destroy(&t);
-    fprintf(out, "\n%-*s", LABEL_COLUMNS, "Verdicts");
-    const char *between = "";
+    char verdicts[160] = "";
+    size_t used = 0;
     for (int v = 0; v < STENCIL_VERDICT_COUNT; v++)
-        if (found[v] > 0) {
-            fprintf(out, "%s%d %s", between, found[v], stencil_verdict_text(v));
-            between = ", ";
-        }
+        if (found[v] > 0)
+            used += (size_t)snprintf(verdicts + used, sizeof verdicts - used, "%s%d %s", used > 0 ? ", " : "",
+                                     found[v], stencil_verdict_text(v));
     fputc('\n', out);
+    bench_print_line(out, "Verdicts", verdicts);
 }
 
 static json_t *comparison_json(const stencil_comparison *c) {
@@ -112,56 +91,56 @@ static json_t *comparison_json(const stencil_comparison *c) {
                      "ratio_low", json_number(c->shift.low), "ratio_high", json_number(c->shift.high));
 }
 
+static void print_benchmark(FILE *out, const stencil_bench_result *then, const stencil_bench_result *now,
+                            const char *why, const stencil_comparison *c, int count) {
+    fputc('\n', out);
+    bench_print_line(out, "Compared", now->benchmark);
+    if (why[0] != '\0') {
+        bench_print_line(out, "Not done", why);
+        return;
+    }
+    if (strcmp(then->device, now->device) != 0)
+        bench_print_line(out, "Then on", then->device);
+    print_comparisons(out, now, c, count);
+}
+
 /* One benchmark; the array gets an object. */
-static stencil_status compare(const bench_against *against, const stencil_bench_result *now, FILE *out,
-                              json_t *array, int *worse) {
-    const stencil_bench_result *then = find_result(against, now);
+static stencil_status compare(const stencil_bench_result *then, double margin,
+                              const stencil_bench_result *now, FILE *out, json_t *array, int *worse) {
     stencil_comparison *c = NULL;
     int count = 0;
     char why[192] = "it is not in that file";
     stencil_status status = STENCIL_OK;
     if (then != NULL)
-        status = stencil_bench_compare(then, now, against->margin, &c, &count, why);
-    if (status == STENCIL_OK) {
-        json_t *rows = json_array();
-        for (int i = 0; i < count; i++) {
-            json_array_append_new(rows, comparison_json(&c[i]));
-            *worse += c[i].verdict == STENCIL_VERDICT_SLOWER || c[i].verdict == STENCIL_VERDICT_CHANGED;
-        }
-        json_array_append_new(array,
-                              json_pack("{s:s, s:o, s:o}", "benchmark", now->benchmark, "not_compared",
-                                        why[0] != '\0' ? json_string(why) : json_null(), "rows", rows));
-        if (out != NULL)
-            options_print_wrapped(out, now->benchmark, fprintf(out, "\n%-*s", LABEL_COLUMNS, "Compared") - 1,
-                                  LABEL_COLUMNS);
-        if (out != NULL && why[0] != '\0')
-            options_print_wrapped(out, why, fprintf(out, "%-*s", LABEL_COLUMNS, "Not done"), LABEL_COLUMNS);
-        else if (out != NULL) {
-            if (strcmp(then->device, now->device) != 0)
-                options_print_wrapped(out, then->device, fprintf(out, "%-*s", LABEL_COLUMNS, "Then on"),
-                                      LABEL_COLUMNS);
-            print_comparisons(out, now, c, count);
-        }
+        status = stencil_bench_compare(then, now, margin, &c, &count, why);
+    json_t *rows = json_array();
+    for (int i = 0; i < count; i++) {
+        json_array_append_new(rows, comparison_json(&c[i]));
+        *worse += c[i].verdict == STENCIL_VERDICT_SLOWER || c[i].verdict == STENCIL_VERDICT_CHANGED;
     }
+    json_array_append_new(array, json_pack("{s:s, s:o, s:o}", "benchmark", now->benchmark, "not_compared",
+                                           json_text(why), "rows", rows));
+    if (status == STENCIL_OK && out != NULL)
+        print_benchmark(out, then, now, why, c, count);
     free(c);
     return status;
 }
 
-stencil_status bench_against_compare(const bench_against *against, const bench_report *report, FILE *out,
-                                     json_t **json, int *worse) {
+stencil_status bench_against_compare(const bench_report *then, double margin, const bench_report *now,
+                                     FILE *out, json_t **json, int *worse) {
     json_t *results = json_array();
     stencil_status status = STENCIL_OK;
-    *worse = 0;
     if (out != NULL) {
         char text[TEXT_NAME_SIZE], path[TEXT_NAME_SIZE / 2];
         snprintf(text, sizeof text,
                  "%s; same: within %.3g %%, slower or faster: by more, each with 99 %% confidence",
-                 text_escape(against->file.path, path, sizeof path), 100 * against->margin);
-        options_print_wrapped(out, text, fprintf(out, "\n%-*s", LABEL_COLUMNS, "Against") - 1, LABEL_COLUMNS);
+                 text_escape(then->path, path, sizeof path), 100 * margin);
+        fputc('\n', out);
+        bench_print_line(out, "Against", text);
     }
-    for (int i = 0; i < report->count && status == STENCIL_OK; i++)
-        status = compare(against, &report->result[i], out, results, worse);
-    *json = json_pack("{s:o, s:f, s:i, s:o}", "file", json_text(against->file.path), "margin",
-                      against->margin, "worse", *worse, "results", results);
+    for (int i = 0; i < now->count && status == STENCIL_OK; i++)
+        status = compare(find_result(then, &now->result[i]), margin, &now->result[i], out, results, worse);
+    *json = json_pack("{s:o, s:f, s:i, s:o}", "file", json_text(then->path), "margin", margin, "worse",
+                      *worse, "results", results);
     return status;
 }

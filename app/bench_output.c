@@ -5,59 +5,64 @@
 
 /* No output may replace a file that is read. */
 static stencil_status check_files(const bench_outputs *outputs, const char *input) {
-    TRY(json_check_target(outputs->json, outputs->force, input));
+    TRY(target_check("--json", outputs->json, outputs->force, input));
     TRY(target_check("--csv", outputs->csv, outputs->force, input));
     return target_check("--md", outputs->md, outputs->force, input);
 }
 
-stencil_status bench_outputs_check(const bench_outputs *outputs, const char *from, const char *const *name,
-                                   int count) {
-    const char *const target[] = {outputs->json, outputs->csv, outputs->md};
-    int to_stdout = 0;
-    for (int i = 0; i < 3; i++)
-        to_stdout += target_is_stdout(target[i]);
-    CHECK(to_stdout <= 1, USAGE, "--json, --csv and --md: only one of them can be standard output");
+static int count_on_stdout(const bench_outputs *outputs) {
+    return target_is_stdout(outputs->json) + target_is_stdout(outputs->csv) + target_is_stdout(outputs->md);
+}
+
+stencil_status bench_outputs_open(const bench_outputs *outputs, const bench_report *report,
+                                  bench_report *then) {
+    CHECK(count_on_stdout(outputs) <= 1, USAGE,
+          "--json, --csv and --md: only one of them can be standard output");
     TRY(check_files(outputs, outputs->against));
-    TRY(check_files(outputs, from));
-    return bench_plot_check(outputs->plot, outputs->force, name, count);
+    TRY(check_files(outputs, report->path));
+    for (int i = 0; i < report->count; i++)
+        TRY(bench_plot_check(outputs->plot, outputs->force, &report->result[i].benchmark, 1));
+    return outputs->against != NULL ? bench_report_read(then, "--against", outputs->against) : STENCIL_OK;
 }
 
-bool bench_tables_wanted(const bench_outputs *outputs) {
-    return !outputs->quiet && !target_is_stdout(outputs->json) && !target_is_stdout(outputs->csv) &&
-           !target_is_stdout(outputs->md);
+static bool tables_wanted(const bench_outputs *outputs) {
+    return !outputs->quiet && count_on_stdout(outputs) == 0;
 }
 
-static stencil_status write_json(const bench_outputs *outputs, const bench_report *report, json_t *against) {
+void bench_outputs_print(const bench_outputs *outputs, const bench_report *report, int result) {
+    if (!tables_wanted(outputs))
+        return;
+    fputs(result > 0 ? "\n" : "", stdout);
+    bench_print(stdout, &report->result[result], report->origin.max_noise);
+    fflush(stdout);
+}
+
+static stencil_status write_json(const bench_outputs *outputs, const bench_report *report, json_t *verdicts) {
     json_t *root = NULL;
     if (outputs->json != NULL)
-        root = stencil_bench_json(report->result, report->count, report->options, report->machine,
-                                  report->origin);
-    if (root != NULL && against != NULL)
-        json_object_set(root, "against", against);
+        root = stencil_bench_json(report->result, report->count, &report->options, &report->machine,
+                                  &report->origin);
+    if (root != NULL && verdicts != NULL)
+        json_object_set(root, "against", verdicts);
     return json_write(outputs->json, outputs->force, root);
 }
 
-static stencil_status write_files(const bench_outputs *outputs, const bench_report *report, json_t *against) {
-    TRY(write_json(outputs, report, against));
+static stencil_status write_files(const bench_outputs *outputs, const bench_report *report,
+                                  json_t *verdicts) {
+    TRY(write_json(outputs, report, verdicts));
     TRY(target_write("--csv", outputs->csv, outputs->force, bench_print_csv, report));
     TRY(target_write("--md", outputs->md, outputs->force, bench_print_markdown, report));
-    bool missing = false;
-    if (outputs->plot != NULL)
-        TRY(bench_plot(report, outputs->plot, outputs->force, &missing));
-    if (missing)
-        fprintf(stderr, "stencil: --plot: no gnuplot here (Debian: gnuplot-nox); its scripts are in '%s'\n",
-                outputs->plot);
-    return STENCIL_OK;
+    return outputs->plot != NULL ? bench_plot(report, outputs->plot, outputs->force) : STENCIL_OK;
 }
 
 stencil_status bench_outputs_write(const bench_outputs *outputs, const bench_report *report,
-                                   const bench_against *against, int *exit_code) {
+                                   const bench_report *then, int *exit_code) {
     json_t *verdicts = NULL;
     int worse = 0;
     stencil_status status = STENCIL_OK;
-    if (against->file.path != NULL)
-        status = bench_against_compare(against, report, bench_tables_wanted(outputs) ? stdout : NULL,
-                                       &verdicts, &worse);
+    if (outputs->against != NULL)
+        status = bench_against_compare(then, outputs->margin / 100, report,
+                                       tables_wanted(outputs) ? stdout : NULL, &verdicts, &worse);
     if (status == STENCIL_OK)
         status = write_files(outputs, report, verdicts);
     json_decref(verdicts);

@@ -35,7 +35,7 @@ bench_scale bench_scale_of(const stencil_bench_result *result, const int *row, i
     }
     const char *unit = count > 0 ? result->row[row[0]].unit : "";
     snprintf(scale.unit, sizeof scale.unit, "%s", unit);
-    if (count > 0 && stencil_bench_is_time(&result->row[row[0]])) {
+    if (strcmp(unit, "s") == 0 || strncmp(unit, "s/", 2) == 0) {
         int i = 0;
         while (i < 3 && smallest < 0.1 * times[i].factor)
             i++;
@@ -139,12 +139,7 @@ static void add_columns(const listing *l, table *t) {
         table_add_column(t, "of best_copy", false, 0);
 }
 
-/* A number, or an empty cell. */
-static void add_number(table *t, bool there, double value) {
-    char text[TABLE_CELL_SIZE];
-    table_add_cell(t, "%s", there && !isnan(value) ? text_number(value, text) : "");
-}
-
+/* A number in its scale; NaN: an empty cell. */
 static void add_value(table *t, double value, const bench_scale *scale) {
     char text[TABLE_CELL_SIZE];
     table_add_cell(t, "%s", !isnan(value) ? bench_value(value, scale, text) : "");
@@ -152,15 +147,15 @@ static void add_value(table *t, double value, const bench_scale *scale) {
 
 static void add_noise(table *t, const stencil_bench_row *row) {
     const char *mark = row->noisy ? "~" : "";
-    if (isnan(row->statistics.spread))
+    const double spread = row->statistics.spread;
+    if (isnan(spread))
         table_add_cell(t, "%s?", mark);
     else
-        table_add_cell(t, row->statistics.spread < 0.0995 ? "%s%.1f%%" : "%s%.0f%%", mark,
-                       100 * row->statistics.spread);
+        table_add_cell(t, "%s%.*f%%", mark, spread < 0.0995, 100 * spread);
 }
 
 static void add_values(const listing *l, table *t, const stencil_bench_row *row) {
-    const bench_scale scale = scale_of_unit(l, row);
+    const bench_scale scale = scale_of_unit(l, row), giga = {.factor = 1e9, .decimals = -1};
     table_add_cell(t, "%s", scale.unit);
     add_value(t, row->statistics.median, &scale);
     add_noise(t, row);
@@ -170,15 +165,11 @@ static void add_values(const listing *l, table *t, const stencil_bench_row *row)
     add_value(t, row->statistics.p95, &scale);
     table_add_cell(t, "%lld", (long long)row->sample_count);
     if (l->cells)
-        add_number(t, row->cells > 0, 1e-9 * stencil_bench_cells_per_s(row));
+        add_value(t, row->cells > 0 ? stencil_bench_cells_per_s(row) : NAN, &giga);
     if (l->bytes)
-        add_number(t, row->bytes > 0, 1e-9 * stencil_bench_bytes_per_s(row));
-    if (l->ratios) {
-        if (isnan(row->ratio))
-            table_add_cell(t, "%s", "");
-        else
-            table_add_cell(t, "%.0f%%", 100 * row->ratio);
-    }
+        add_value(t, row->bytes > 0 ? stencil_bench_bytes_per_s(row) : NAN, &giga);
+    if (l->ratios)
+        table_add_cell(t, isnan(row->ratio) ? "" : "%.0f%%", 100 * row->ratio);
 }
 
 static void add_row(const listing *l, table *t, const stencil_bench_row *row) {
@@ -187,11 +178,9 @@ static void add_row(const listing *l, table *t, const stencil_bench_row *row) {
     if (l->kinds)
         table_add_cell(t, "%s", row->kind);
     for (int i = 0; i < l->axis_count; i++) {
-        int64_t number;
-        if (stencil_bench_axis(row, l->axis[i], &number))
-            table_add_cell(t, "%lld", (long long)number);
-        else
-            table_add_cell(t, "%s", "");
+        int64_t number = 0;
+        const bool there = stencil_bench_axis(row, l->axis[i], &number);
+        table_add_cell(t, there ? "%lld" : "", (long long)number);
     }
     if (row->skipped[0] != '\0')
         table_set_rest(t, "skipped: %s", row->skipped);
@@ -201,51 +190,61 @@ static void add_row(const listing *l, table *t, const stencil_bench_row *row) {
         add_values(l, t, row);
 }
 
-static stencil_status visit_listing(listing *l, bench_section_visitor visit, void *context) {
-    table t = {0};
-    note_columns(l);
-    add_columns(l, &t);
-    for (int i = 0; i < l->count; i++)
-        add_row(l, &t, &l->result->row[l->row[i]]);
-    if (!t.no_memory && l->count > 0)
-        visit(context, "", &t);
-    const bool no_memory = t.no_memory;
-    table_destroy(&t);
+/* A table that is complete, with or without memory for it. */
+static stencil_status visit_table(table *t, const char *title, bench_section_visitor visit, void *context) {
+    const bool no_memory = t->no_memory;
+    if (!no_memory)
+        visit(context, title, t);
+    table_destroy(t);
     CHECK(!no_memory, NO_MEMORY, "no memory for a table");
     return STENCIL_OK;
 }
 
-/* Median at a place of a field; what has none says why it is empty. */
-static void add_field_cell(table *t, const stencil_bench_row *row, const bench_scale *scale) {
+static stencil_status visit_listing(listing *l, bench_section_visitor visit, void *context) {
+    table t = {0};
+    if (l->count == 0)
+        return STENCIL_OK;
+    note_columns(l);
+    add_columns(l, &t);
+    for (int i = 0; i < l->count; i++)
+        add_row(l, &t, &l->result->row[l->row[i]]);
+    return visit_table(&t, "", visit, context);
+}
+
+void bench_add_median(table *t, const stencil_bench_row *row, const bench_scale *scale, const char *missing) {
     char text[TABLE_CELL_SIZE];
-    if (row == NULL)
-        table_add_cell(t, "%s", "");
-    else if (row->outcome[0] != '\0')
-        table_add_cell(t, "%s", row->outcome);
+    if (row == NULL || row->outcome[0] != '\0')
+        table_add_cell(t, "%s", row == NULL ? "" : row->outcome);
     else if (row->sample_count == 0)
-        table_add_cell(t, "%s", "-");
+        table_add_cell(t, "%s", missing);
     else
         table_add_cell(t, "%s%s", row->noisy ? "~" : "", bench_value(row->statistics.median, scale, text));
 }
 
-static void fill_field(table *t, const stencil_bench_result *result, const stencil_bench_series *series,
-                       int64_t *at, const bench_scale *scale, const int64_t *down, int down_count,
-                       const int64_t *across, int across_count) {
-    const stencil_bench_row *first = &result->row[series->row[0]];
-    const int inner = first->axis_count - 1;
+/* A series that fills a field, and the numbers on its two innermost axes. */
+typedef struct field {
+    const stencil_bench_result *result;
+    const stencil_bench_series *series;
+    bench_scale scale;
+    int64_t *down, *across;
+    int downs, acrosses;
+} field;
+
+/* The table at at[0 … outer) on the outer axes. */
+static void fill_field(const field *f, int outer, int64_t *at, table *t) {
     char text[TABLE_CELL_SIZE];
-    table_add_column(t, first->axis[inner - 1].name, false, 0);
-    for (int i = 0; i < across_count; i++) {
-        snprintf(text, sizeof text, "%lld", (long long)across[i]);
+    table_add_column(t, f->result->row[f->series->row[0]].axis[outer].name, false, 0);
+    for (int i = 0; i < f->acrosses; i++) {
+        snprintf(text, sizeof text, "%lld", (long long)f->across[i]);
         table_add_column(t, text, false, 0);
     }
-    for (int i = 0; i < down_count; i++) {
+    for (int i = 0; i < f->downs; i++) {
         table_add_row(t);
-        table_add_cell(t, "%lld", (long long)down[i]);
-        for (int k = 0; k < across_count; k++) {
-            at[inner - 1] = down[i];
-            at[inner] = across[k];
-            add_field_cell(t, stencil_bench_series_at(result, series, at), scale);
+        table_add_cell(t, "%lld", (long long)f->down[i]);
+        for (int k = 0; k < f->acrosses && k < TABLE_COLUMNS_MAX - 1; k++) {
+            at[outer] = f->down[i];
+            at[outer + 1] = f->across[k];
+            bench_add_median(t, stencil_bench_series_at(f->result, f->series, at), &f->scale, "-");
         }
     }
 }
@@ -255,40 +254,30 @@ static stencil_status visit_fields(const stencil_bench_result *result, const ste
                                    bench_section_visitor visit, void *context) {
     const stencil_bench_row *first = &result->row[series->row[0]];
     const int outer = first->axis_count - 2;
-    const bench_scale scale = bench_scale_of(result, series->row, series->count);
-    int64_t at[STENCIL_BENCH_AXES_MAX] = {0};
-    int64_t *down = malloc(2 * (size_t)series->count * sizeof *down), *across = down + series->count;
-    CHECK(down != NULL, NO_MEMORY, "no memory for a table");
-    const int downs = stencil_bench_series_values(result, series, outer, down);
-    int acrosses = stencil_bench_series_values(result, series, outer + 1, across);
-    acrosses = acrosses < TABLE_COLUMNS_MAX - 1 ? acrosses : TABLE_COLUMNS_MAX - 1;
-    for (int i = 0; i < outer; i++)
-        at[i] = INT64_MIN;
-    for (int i = 0; i < series->count; i++) /* the smallest of each outer axis */
-        for (int k = 0; k < outer; k++) {
-            const int64_t n = result->row[series->row[i]].axis[k].number;
-            at[k] = at[k] == INT64_MIN || n < at[k] ? n : at[k];
-        }
-    bool no_memory = false;
+    field f = {result, series, .scale = bench_scale_of(result, series->row, series->count)};
+    int64_t at[STENCIL_BENCH_AXES_MAX];
+    f.down = malloc(2 * (size_t)series->count * sizeof *f.down);
+    CHECK(f.down != NULL, NO_MEMORY, "no memory for a table");
+    f.across = f.down + series->count;
+    f.downs = stencil_bench_series_values(result, series, outer, f.down);
+    f.acrosses = stencil_bench_series_values(result, series, outer + 1, f.across);
+    stencil_bench_series_first(result, series, at);
+    stencil_status status;
     do {
-        char title[384], place[160] = "", name[96];
+        char title[384], place[160], name[96];
         stencil_bench_row outside = *first;
         for (int k = 0; k < outer; k++)
             outside.axis[k].number = at[k];
-        bench_place(&outside, outer, place, sizeof place);
         snprintf(title, sizeof title, "%s%s%s, %s: %s down, %s across",
-                 bench_row_name(result, first, name, sizeof name), outer > 0 ? ", " : "", place, scale.unit,
-                 first->axis[outer].name, first->axis[outer + 1].name);
+                 bench_row_name(result, first, name, sizeof name), outer > 0 ? ", " : "",
+                 bench_place(&outside, outer, place, sizeof place), f.scale.unit, first->axis[outer].name,
+                 first->axis[outer + 1].name);
         table t = {0};
-        fill_field(&t, result, series, at, &scale, down, downs, across, acrosses);
-        no_memory = t.no_memory;
-        if (!no_memory)
-            visit(context, title, &t);
-        table_destroy(&t);
-    } while (!no_memory && stencil_bench_series_next(result, series, outer, at));
-    free(down);
-    CHECK(!no_memory, NO_MEMORY, "no memory for a table");
-    return STENCIL_OK;
+        fill_field(&f, outer, at, &t);
+        status = visit_table(&t, title, visit, context);
+    } while (status == STENCIL_OK && stencil_bench_series_next(result, series, outer, at));
+    free(f.down);
+    return status;
 }
 
 /* Rows that are in no field, in the order of the result. */
@@ -307,13 +296,11 @@ stencil_status bench_visit_sections(const stencil_bench_result *result, bench_se
                                     void *context) {
     stencil_bench_series *series;
     int count;
-    listing l = {.result = result};
-    const size_t most = result->row_count > 0 ? (size_t)result->row_count : 1;
+    const size_t most = (size_t)result->row_count + 1;
+    listing l = {.result = result, .row = malloc(2 * most * sizeof *l.row)};
+    CHECK(l.row != NULL, NO_MEMORY, "no memory for a table");
+    l.scratch = l.row + most;
     stencil_status status = stencil_bench_series_make(result, &series, &count);
-    l.row = malloc(most * sizeof *l.row);
-    l.scratch = malloc(most * sizeof *l.scratch);
-    if (status == STENCIL_OK && (l.row == NULL || l.scratch == NULL))
-        status = stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "no memory for a table");
     if (status == STENCIL_OK) {
         list_rows(&l, series, count);
         status = visit_listing(&l, visit, context);
@@ -322,7 +309,6 @@ stencil_status bench_visit_sections(const stencil_bench_result *result, bench_se
         if (stencil_bench_series_is_field(result, &series[i]))
             status = visit_fields(result, &series[i], visit, context);
     free(l.row);
-    free(l.scratch);
     stencil_bench_series_destroy(series, count);
     return status;
 }

@@ -3,9 +3,10 @@
 
 #include "app/commands.h"
 #include "app/json.h"
-#include "app/machine_file.h"
+#include "app/text.h"
 #include "solver/run.h"
 #include "solver/machine/topology.h"
+#include "solver/machine/json.h"
 
 typedef struct info_options {
     const char *json;
@@ -22,19 +23,14 @@ static const option info_table[] = {
 };
 static const option_group info_groups[] = {{"Options", info_table, 0}, {NULL}};
 
-/* Where the continuation of a description starts. */
-enum { INDENT = 14 };
-
 static void print_gpus(FILE *out, const stencil_machine *machine) {
     if (machine->gpu_count == 0)
         fprintf(out, "GPUs        none: %s\n", machine->no_gpu_reason);
     for (int i = 0; i < machine->gpu_count; i++) {
         const stencil_gpu *gpu = &machine->gpu[i];
-        char memory[32], cache[32];
         fprintf(out, "GPU %-7d %s\n", i, gpu->name);
-        fprintf(out, "            %s, %s L2 cache, compute capability %d.%d\n",
-                stencil_bytes_text(gpu->memory_bytes, memory), stencil_bytes_text(gpu->l2_bytes, cache),
-                gpu->capability / 10, gpu->capability % 10);
+        fprintf(out, "            %s, %s L2 cache, compute capability %d.%d\n", TEXT_BYTES(gpu->memory_bytes),
+                TEXT_BYTES(gpu->l2_bytes), gpu->capability / 10, gpu->capability % 10);
         fprintf(out, "            %d SM%s at %.2f GHz%s\n", gpu->sm_count, stencil_plural(gpu->sm_count),
                 1e-6 * gpu->clock_khz, gpu->cooperative ? "" : ", no cooperative launch");
         char processors[64];
@@ -59,36 +55,31 @@ static void print_peers(FILE *out, const stencil_machine *machine) {
     fputc('\n', out);
 }
 
-/* Why strategy `index` cannot run, unless that is known already: no GPU is a line of its own. */
-static const char *own_reason(int index, stencil_backend backend, const stencil_machine *machine) {
-    const char *why = stencil_strategy_unavailable(index, backend, machine);
-    return backend == STENCIL_BACKEND_GPU && machine->gpu_count == 0 ? "" : why;
-}
-
-/* One line each; what a device cannot run says why instead of what it is. */
+/* One line each; what a device cannot run says why instead of what it is, but that there is no GPU is a line
+ * of its own. */
 static void print_strategies(FILE *out, const stencil_machine *machine) {
     fputs("\nStrategies (--sync)\n                CPU GPU\n", out);
     for (int i = 0; i < stencil_strategy_count(); i++) {
         const stencil_strategy_info info = stencil_strategy_at(i);
-        const bool cpu = stencil_strategy_unavailable(i, STENCIL_BACKEND_CPU, machine)[0] == '\0';
-        const bool gpu = stencil_strategy_unavailable(i, STENCIL_BACKEND_GPU, machine)[0] == '\0';
-        const char *why_cpu = own_reason(i, STENCIL_BACKEND_CPU, machine);
-        const char *why_gpu = own_reason(i, STENCIL_BACKEND_GPU, machine);
-        const char *text = why_gpu[0] != '\0' ? why_gpu : why_cpu[0] != '\0' ? why_cpu : info.summary;
-        fprintf(out, "  %-13s %-3s %-3s %s\n", info.name, cpu ? "yes" : "no", gpu ? "yes" : "no", text);
+        const char *cpu = stencil_strategy_unavailable(i, STENCIL_BACKEND_CPU, machine);
+        const char *gpu = stencil_strategy_unavailable(i, STENCIL_BACKEND_GPU, machine);
+        fprintf(out, "  %-13s %-3s %-3s %s\n", info.name, cpu[0] == '\0' ? "yes" : "no",
+                gpu[0] == '\0' ? "yes" : "no",
+                gpu[0] != '\0' && machine->gpu_count > 0 ? gpu
+                : cpu[0] != '\0'                         ? cpu
+                                                         : info.summary);
     }
     if (machine->gpu_count == 0)
         fprintf(out, "  GPU: %s\n", machine->no_gpu_reason);
 }
 
 static void print_info(FILE *out, const stencil_machine *machine) {
-    char cache[32];
     fprintf(out, "stencil %s\n\n", STENCIL_VERSION);
     fprintf(out, "CPU         %d thread%s, %s kernels", machine->cpu_threads,
             stencil_plural(machine->cpu_threads), machine->cpu_isa);
     if (machine->cpu_cache_bytes > 0)
-        fprintf(out, ", %s last-level cache", stencil_bytes_text(machine->cpu_cache_bytes, cache));
-    fprintf(out, "\nMemory      %s available\n", stencil_bytes_text(machine->host_available_bytes, cache));
+        fprintf(out, ", %s last-level cache", TEXT_BYTES(machine->cpu_cache_bytes));
+    fprintf(out, "\nMemory      %s available\n", TEXT_BYTES(machine->host_available_bytes));
     if (machine->driver_version > 0)
         fprintf(out, "CUDA        driver %d.%d, runtime %d.%d\n", machine->driver_version / 1000,
                 machine->driver_version % 1000 / 10, machine->runtime_version / 1000,
@@ -105,21 +96,16 @@ static void print_info(FILE *out, const stencil_machine *machine) {
                 stencil_shapes[i].description);
 }
 
-/* null where it is available, else why not. */
-static json_t *reason_json(int strategy, stencil_backend backend, const stencil_machine *machine) {
-    const char *why = stencil_strategy_unavailable(strategy, backend, machine);
-    return why[0] == '\0' ? json_null() : json_string(why);
-}
-
+/* "unavailable" is null where it is available, else why not. */
 static json_t *strategies_json(const stencil_machine *machine) {
     json_t *array = json_array();
     for (int i = 0; i < stencil_strategy_count(); i++) {
         const stencil_strategy_info info = stencil_strategy_at(i);
-        json_array_append_new(array,
-                              json_pack("{s:s, s:s, s:b, s:b, s:{s:o, s:o}}", "name", info.name, "summary",
-                                        info.summary, "persistent", info.persistent, "spans", info.spans,
-                                        "unavailable", "cpu", reason_json(i, STENCIL_BACKEND_CPU, machine),
-                                        "gpu", reason_json(i, STENCIL_BACKEND_GPU, machine)));
+        json_array_append_new(
+            array, json_pack("{s:s, s:s, s:b, s:b, s:{s:o, s:o}}", "name", info.name, "summary", info.summary,
+                             "persistent", info.persistent, "spans", info.spans, "unavailable", "cpu",
+                             json_text(stencil_strategy_unavailable(i, STENCIL_BACKEND_CPU, machine)), "gpu",
+                             json_text(stencil_strategy_unavailable(i, STENCIL_BACKEND_GPU, machine))));
     }
     return array;
 }
@@ -145,7 +131,7 @@ static json_t *stencils_json(void) {
 /* With all that a plan for this machine needs, as `run --machine` reads it. */
 static json_t *info_json(const stencil_machine *machine) {
     json_t *root = json_pack("{s:i, s:s}", "schema_version", 1, "version", STENCIL_VERSION);
-    machine_write(machine, root);
+    stencil_machine_write(machine, root);
     json_object_set_new(root, "strategies", strategies_json(machine));
     json_object_set_new(root, "sweeps", sweeps_json());
     json_object_set_new(root, "stencils", stencils_json());
@@ -155,10 +141,10 @@ static json_t *info_json(const stencil_machine *machine) {
 static stencil_status info_run(const invocation *call, int *exit_code) {
     const info_options *options = call->values;
     (void)exit_code;
-    TRY(json_check_target(options->json, options->force, NULL));
+    TRY(target_check("--json", options->json, options->force, NULL));
     stencil_machine machine = {0};
     TRY(stencil_machine_probe(&machine, STENCIL_STREAMS_PART));
-    if (!json_is_stdout(options->json))
+    if (!target_is_stdout(options->json))
         print_info(stdout, &machine);
     if (options->json == NULL)
         return STENCIL_OK;

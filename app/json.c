@@ -38,14 +38,6 @@ json_t *json_integers(const int64_t *values, int64_t count) {
     return array;
 }
 
-bool json_is_stdout(const char *target) {
-    return target_is_stdout(target);
-}
-
-stencil_status json_check_target(const char *target, bool force, const char *input) {
-    return target_check("--json", target, force, input);
-}
-
 stencil_status json_read(const char *path, json_t **root) {
     json_error_t error;
     FILE *file = fopen(path, "rb");

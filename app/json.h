@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "base/base.h"
+#include "app/target.h"
 
 /* A real number; null where it is NaN or infinite, which JSON cannot say. */
 json_t *json_number(double value);
@@ -15,13 +15,6 @@ json_t *json_text(const char *text);
 /* An array of `count` real or whole numbers. */
 json_t *json_numbers(const double *values, int64_t count);
 json_t *json_integers(const int64_t *values, int64_t count);
-
-/* Whether `target` (a file name, "-" or NULL) is standard output. */
-bool json_is_stdout(const char *target);
-
-/* CANNOT_CREATE where `target` cannot be written: looked at before the work that it will report. An existing
- * file is replaced only with `force`, and `input` (may be NULL) never. */
-stencil_status json_check_target(const char *target, bool force, const char *input);
 
 /* Reads a file; *root is owned by the caller. NO_INPUT; BAD_DATA: no JSON. The file's name is not in the
  * message. */

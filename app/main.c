@@ -10,21 +10,22 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "base/memory.h"
+#include "base/words.h"
 
 static const command *const commands[] = {
     &command_run, &command_new, &command_compare, &command_verify, &command_info, &command_bench,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
-static const char *command_name_of(const void *context, int index) {
-    (void)context;
-    return index < COMMAND_COUNT ? commands[index]->name : NULL;
-}
-
-static const command *find_command(const char *name) {
-    for (int i = 0; i < COMMAND_COUNT; i++)
+/* NULL where there is none; then *nearest may be one that was meant. */
+static const command *find_command(const char *name, const char **nearest) {
+    stencil_nearest near = {name, NULL, 0};
+    for (int i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
+        stencil_nearest_offer(&near, commands[i]->name);
+    }
+    *nearest = near.name;
     return NULL;
 }
 
@@ -126,8 +127,8 @@ static stencil_status help(int argc, char **argv) {
         print_overview(stdout);
         return STENCIL_OK;
     }
-    const command *command = find_command(name);
-    const char *nearest = command == NULL ? options_nearest(name, command_name_of, NULL) : NULL;
+    const char *nearest = NULL;
+    const command *command = find_command(name, &nearest);
     CHECK(command != NULL || nearest == NULL, USAGE, "unknown command '%s', did you mean '%s'?", name,
           nearest);
     CHECK(command != NULL, USAGE, "unknown command '%s': 'stencil help' lists the commands", name);
@@ -136,10 +137,9 @@ static stencil_status help(int argc, char **argv) {
 }
 
 /* A word that is no file and nearly a command was meant to be one; so was one with a file behind it. */
-static stencil_status check_misspelt(const char *word, const char *next) {
+static stencil_status check_misspelt(const char *word, const char *nearest, const char *next) {
     if (strpbrk(word, "-./") != NULL || access(word, F_OK) == 0)
         return STENCIL_OK;
-    const char *nearest = options_nearest(word, command_name_of, NULL);
     CHECK(nearest == NULL, USAGE, "'%s' is neither a file nor a command, did you mean 'stencil %s'?", word,
           nearest);
     CHECK(next == NULL || next[0] == '-', USAGE,
@@ -156,9 +156,10 @@ static stencil_status dispatch(int argc, char **argv, int *exit_code) {
         print_version(stdout);
         return STENCIL_OK;
     }
-    const command *command = find_command(first);
+    const char *nearest = NULL;
+    const command *command = find_command(first, &nearest);
     if (command == NULL)
-        TRY(check_misspelt(first, argv[2]));
+        TRY(check_misspelt(first, nearest, argv[2]));
     char *command_line = join_command_line(argc, argv);
     CHECK(command_line != NULL, NO_MEMORY, "no memory for the command line");
     const int skipped = command != NULL ? 2 : 1;
@@ -166,12 +167,6 @@ static stencil_status dispatch(int argc, char **argv, int *exit_code) {
                                               argv + skipped, command_line, exit_code);
     free(command_line);
     return status;
-}
-
-/* One line, whatever stands in the file names that it quotes. */
-static void print_error(void) {
-    char line[TEXT_NAME_SIZE];
-    fprintf(stderr, "stencil: %s\n", text_escape(stencil_error_last()->message, line, sizeof line));
 }
 
 /* HDF5's own start writes through null pointers where there is no memory for it. */
@@ -192,7 +187,8 @@ int main(int argc, char **argv) {
     if (status == STENCIL_OK)
         status = output_check();
     if (status != STENCIL_OK) {
-        print_error();
+        /* One line, whatever stands in the file names that it quotes. */
+        fprintf(stderr, "stencil: %s\n", TEXT_ESCAPE(stencil_error_last()->message));
         exit_code = stencil_status_exit_code(status);
     }
     return status == STENCIL_INTERRUPTED ? 128 + signals_caught : exit_code;

@@ -16,38 +16,29 @@ static const double relaxation_rtol[STENCIL_PRECISION_COUNT] = {
     [STENCIL_FLOAT32] = 1e-5, [STENCIL_FLOAT64] = 1e-8};
 
 typedef struct new_options {
-    problem_options problem;
+    stencil_spec problem; /* only what was given, see problem_options.h */
     option_list size;
-    int initial, source;
-    int64_t seed;
-    double amplitude;
-    bool force, quiet;
+    stencil_generate_options generate; /* as far as options say */
+    bool quiet;
 } new_options;
-
-static const char *initial_choice(int index) {
-    return index < STENCIL_INITIAL_COUNT ? stencil_initial_names[index] : NULL;
-}
-
-static const char *source_choice(int index) {
-    return index < STENCIL_GENERATE_SOURCE_COUNT ? stencil_generate_source_names[index] : NULL;
-}
 
 #define AT(field) offsetof(new_options, field)
 static const option field_table[] = {
     {"size", 0, OPTION_SIZE, AT(size), "NXxNY[xNZ]",
      .help = "cells of /u, x first (x varies fastest); the rims of fixed axes count"},
-    {"initial", 0, OPTION_CHOICE, AT(initial), "NAME", .help = "initial values", .preset = "zero",
-     .choice = initial_choice},
-    {"seed", 0, OPTION_INTEGER, AT(seed), "N", .help = "of the random initial values (Philox4x32-10)",
-     .preset = "0", .maximum = INT64_MAX},
-    {"amplitude", 0, OPTION_REAL, AT(amplitude), "A", .help = "factor of the initial values", .preset = "1"},
-    {"source", 0, OPTION_CHOICE, AT(source), "NAME",
+    {"initial", 0, OPTION_CHOICE, AT(generate.initial), "NAME", .help = "initial values", .preset = "zero",
+     .names = stencil_initial_names},
+    {"seed", 0, OPTION_INTEGER, AT(generate.seed), "N",
+     .help = "of the random initial values (Philox4x32-10)", .preset = "0", .maximum = INT64_MAX},
+    {"amplitude", 0, OPTION_REAL, AT(generate.amplitude), "A", .help = "factor of the initial values",
+     .preset = "1"},
+    {"source", 0, OPTION_CHOICE, AT(generate.source), "NAME",
      .help = "right-hand side of poisson; manufactured: one whose solution is a product of sines or cosines",
-     .preset = "auto", .choice = source_choice},
+     .preset = "auto", .names = stencil_generate_source_names},
     {NULL},
 };
 static const option file_table[] = {
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
+    {"force", 'f', OPTION_FLAG, AT(generate.force), NULL, .help = "replace an existing file"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing"},
     {NULL},
 };
@@ -59,29 +50,21 @@ static const option_group new_groups[] = {
     {NULL},
 };
 
-static stencil_status make_spec(const new_options *options, stencil_spec *spec) {
+static stencil_status make_spec(const invocation *call, stencil_spec *spec) {
+    const new_options *options = call->values;
     CHECK(options->size.count > 0, USAGE,
           "--size is missing: give NXxNY or NXxNYxNZ, such as --size 129x129");
-    CHECK(options->problem.problem >= 0 || options->problem.stencil >= 0, USAGE,
+    CHECK(options_given(call, "problem") || options_given(call, "stencil"), USAGE,
           "neither --problem nor --stencil is given: 'stencil help new' lists the names");
     stencil_spec_init(spec);
     spec->rank = options->size.count;
     for (int i = 0; i < spec->rank; i++)
         spec->extent[i] = options->size.value[spec->rank - 1 - i];
-    TRY(problem_options_apply(&options->problem, spec));
-    TRY(problem_options_check_effect(&options->problem, spec));
+    TRY(problem_options_apply(call, spec));
     const bool relaxation = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
-    if (relaxation && isnan(options->problem.rtol) && isnan(options->problem.atol))
+    if (relaxation && !options_given(call, "rtol") && !options_given(call, "atol"))
         spec->rtol = relaxation_rtol[spec->precision];
     return STENCIL_OK;
-}
-
-/* As it was typed. */
-static void size_text(const stencil_spec *spec, char *text, size_t size) {
-    size_t used = 0;
-    for (int i = spec->rank - 1; i >= 0 && used < size; i--)
-        used +=
-            (size_t)snprintf(text + used, size - used, "%" PRId64 "%s", spec->extent[i], i > 0 ? "x" : "");
 }
 
 /* What the size has to be, in words of the options: the solver speaks of /u. */
@@ -90,8 +73,7 @@ static stencil_status check_size(const stencil_spec *spec) {
         &stencil_shapes[spec->rank == 2 ? STENCIL_SHAPE_j2d5pt : STENCIL_SHAPE_j3d7pt];
     if (spec->kind == STENCIL_KIND_NONE)
         shape = stencil_shape_find(spec->stencil);
-    char size[96];
-    size_text(spec, size, sizeof size);
+    const char *size = TEXT_EXTENT(spec->extent, spec->rank, "x");
     CHECK(shape != NULL && shape->rank == spec->rank, USAGE,
           "--stencil %s and --size %s contradict each other: the first is for %dD fields, the second is %dD",
           spec->stencil, size, spec->rank == 2 ? 3 : 2, spec->rank);
@@ -111,10 +93,10 @@ static stencil_status check_size(const stencil_spec *spec) {
 /* Options that the initial values do not look at. */
 static stencil_status check_effect(const invocation *call) {
     const new_options *options = call->values;
-    const char *initial = initial_choice(options->initial);
-    CHECK(options->initial == STENCIL_INITIAL_RANDOM || !options_given(call, "seed"), USAGE,
+    const char *initial = stencil_initial_names[options->generate.initial];
+    CHECK(options->generate.initial == STENCIL_INITIAL_RANDOM || !options_given(call, "seed"), USAGE,
           "--seed is for --initial random: it has no effect on %s", initial);
-    CHECK(options->initial != STENCIL_INITIAL_ZERO || !options_given(call, "amplitude"), USAGE,
+    CHECK(options->generate.initial != STENCIL_INITIAL_ZERO || !options_given(call, "amplitude"), USAGE,
           "--amplitude has no effect on --initial %s: leave it out, or give other initial values", initial);
     return STENCIL_OK;
 }
@@ -123,36 +105,30 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
     const new_options *options = call->values;
     const char *path = call->operand[0];
     (void)exit_code;
-    stencil_generate_options generate = {
-        .path = path,
-        .force = options->force,
-        .initial = (stencil_initial)options->initial,
-        .seed = (uint64_t)options->seed,
-        .amplitude = options->amplitude,
-        .source = (stencil_generate_source)options->source,
-        .interrupt = &signals_caught,
-    };
+    stencil_generate_options generate = options->generate;
+    generate.path = path;
+    generate.interrupt = &signals_caught;
     CHECK(strcmp(path, "-") != 0, USAGE,
           "'-': an HDF5 file does not go to standard output: give a file name, ./- for a file called -");
-    TRY(make_spec(options, &generate.spec));
+    TRY(make_spec(call, &generate.spec));
     TRY(check_effect(call));
     TRY(check_size(&generate.spec));
     TRY(threads_start(-1));
     signals_collect();
     stencil_status status = stencil_generate(&generate);
     if (status == STENCIL_BAD_DATA) { /* all that it knows comes from options */
-        const stencil_error seen = *stencil_error_last();
-        status = stencil_error_set(STENCIL_USAGE, seen.file, seen.line, seen.expression, "%s", seen.message);
+        stencil_error seen = *stencil_error_last();
+        seen.status = STENCIL_USAGE;
+        status = stencil_error_adopt(&seen);
     }
     TRY(text_name_out_of_memory(status, path));
     if (options->quiet)
         return STENCIL_OK;
     const stencil_spec *spec = &generate.spec;
-    char extent[96], name[TEXT_NAME_SIZE];
-    printf("%s: %s, %s cells, %s, initial values %s\n", text_escape(path, name, sizeof name),
+    printf("%s: %s, %s cells, %s, initial values %s\n", TEXT_ESCAPE(path),
            spec->kind != STENCIL_KIND_NONE ? stencil_kind_names[spec->kind] : spec->stencil,
-           text_extent(spec->extent, spec->rank, extent, sizeof extent),
-           stencil_precision_name(spec->precision), initial_choice(options->initial));
+           TEXT_EXTENT(spec->extent, spec->rank, " x "), stencil_precision_name(spec->precision),
+           stencil_initial_names[options->generate.initial]);
     return text_append(output_check(), path, "is complete");
 }
 
@@ -161,13 +137,10 @@ const command command_new = {
     .usage = "new [options] FILE",
     .summary = "makes a problem file",
     .details =
-        "One of --problem and --stencil has to be given, and --size. Lists per axis are in array order, (y, "
-        "x) or "
-        "(z, y, x), unlike --size, which starts with x. Without --spacing the domain of a problem has length "
-        "1 "
-        "on every axis; a stencil has spacing 1. laplace and poisson are given rtol 1e-8 in float64 and 1e-5 "
-        "in "
-        "float32 unless --rtol or --atol is given.",
+        "One of --problem and --stencil has to be given, and --size. Lists per axis are in array order, "
+        "(y, x) or (z, y, x), unlike --size, which starts with x. Without --spacing the domain of a problem "
+        "has length 1 on every axis; a stencil has spacing 1. laplace and poisson are given rtol 1e-8 in "
+        "float64 and 1e-5 in float32 unless --rtol or --atol is given.",
     .groups = new_groups,
     .values_size = sizeof(new_options),
     .operand_min = 1,

@@ -3,84 +3,44 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "app/option_values.h"
 #include "base/words.h"
 #include "app/output.h"
 
-enum { COLUMNS = 80, HELP_COLUMN = 28, WORD_MAX = 64 };
+enum { COLUMNS = 80, HELP_COLUMN = 28 };
 
-static void *target_of(void *values, const option_group *group, const option *option) {
-    return (char *)values + group->base + option->offset;
-}
-
-const char *options_nearest(const char *word, const char *(*candidate)(const void *context, int index),
-                            const void *context) {
-    const char *nearest = NULL, *name;
-    const size_t length = strlen(word);
-    /* A third of the word may be wrong; more than that is another word. */
-    int least = length < 4 ? 2 : (int)length / 3 + 2;
-    for (int i = 0; (name = candidate(context, i)) != NULL; i++) {
-        int distance = stencil_edit_distance(word, name);
-        if (length >= 2 && strncmp(name, word, length) == 0)
-            distance = 1;
-        if (distance < least) {
-            least = distance;
-            nearest = name;
-        }
-    }
-    return nearest;
-}
-
-/* The index-th name of an option of all groups, old names included, then those of every command. */
-static const char *option_name_of(const void *context, int index) {
-    const command *command = context;
-    for (const option_group *group = command->groups; group->title != NULL; group++)
-        for (const option *option = group->options; option->name != NULL; option++)
-            if (index-- == 0)
-                return option->name;
-            else if (option->old_name != NULL && index-- == 0)
-                return option->old_name;
-    return index == 0 ? "help" : index == 1 ? "version" : NULL;
-}
-
-static bool is_called(const char *option, const char *name, size_t length) {
-    return option != NULL && strlen(option) == length && strncmp(option, name, length) == 0;
-}
-
-static const option *find_option(const command *command, const char *name, size_t length, char letter,
-                                 const option_group **in) {
+/* The option with this name, old or new, or with this letter, where it is not 0. */
+static stencil_status find_option(const command *command, const char *word, char letter,
+                                  const option_group **in, const option **found) {
+    stencil_nearest nearest = {word, NULL, 0};
     for (const option_group *group = command->groups; group->title != NULL; group++)
         for (const option *option = group->options; option->name != NULL; option++) {
+            const char *old = option->old_name != NULL ? option->old_name : option->name;
             *in = group;
-            if (letter != 0
-                    ? option->letter == letter
-                    : is_called(option->name, name, length) || is_called(option->old_name, name, length))
-                return option;
+            *found = option;
+            if (letter != 0 ? option->letter == letter
+                            : strcmp(option->name, word) == 0 || strcmp(old, word) == 0)
+                return STENCIL_OK;
+            stencil_nearest_offer(&nearest, option->name);
+            stencil_nearest_offer(&nearest, old);
         }
-    return NULL;
-}
-
-static stencil_status unknown_option(const command *command, const char *name, size_t length) {
-    char word[WORD_MAX];
-    snprintf(word, sizeof word, "%.*s", (int)length, name);
-    const char *nearest = options_nearest(word, option_name_of, command);
-    CHECK(nearest == NULL, USAGE, "unknown option '--%s', did you mean '--%s'? See 'stencil help %s'", word,
-          nearest, command->name);
+    CHECK(letter == 0, USAGE, "unknown option '-%c': 'stencil help %s' lists the options", letter,
+          command->name);
+    stencil_nearest_offer(&nearest, "help");
+    stencil_nearest_offer(&nearest, "version");
+    CHECK(nearest.name == NULL, USAGE, "unknown option '--%s', did you mean '--%s'? See 'stencil help %s'",
+          word, nearest.name, command->name);
     FAIL(USAGE, "unknown option '--%s': 'stencil help %s' lists the options", word, command->name);
 }
 
-/* Where reading stands in argv. */
+/* Where reading stands in argv, and where the values go. */
 typedef struct cursor {
     int argc, at;
     char **argv;
+    void *values;
 } cursor;
 
-/* The value of an option that needs one: `attached` (behind '=' or the letter), else the next argument. */
-static stencil_status option_value(const option *option, const char *attached, cursor *cursor,
-                                   const char **value) {
-    *value = attached;
-    if (option->type == OPTION_FLAG || attached != NULL)
-        return STENCIL_OK;
+/* The argument behind an option that needs a value. */
+static stencil_status next_value(const option *option, cursor *cursor, const char **value) {
     const char *next = cursor->at + 1 < cursor->argc ? cursor->argv[cursor->at + 1] : NULL;
     const bool is_option =
         next != NULL && next[0] == '-' && next[1] != '\0' && strspn(next + 1, "0123456789.") == 0;
@@ -91,20 +51,24 @@ static stencil_status option_value(const option *option, const char *attached, c
     return STENCIL_OK;
 }
 
-/* Reads the value of an option that was met. Its two names are one option: who gives both means two things.
- */
-static stencil_status take(const option *option, bool as_old, const option_group *group, const char *value,
-                           void *values, invocation *call) {
+/* Reads the value of an option that was met, `value` (behind '=' or the letter) or else the next argument.
+ * Its two names are one option: who gives both means two things. */
+static stencil_status take(const option_group *group, const option *option, bool as_old, const char *value,
+                           cursor *cursor, invocation *call) {
+    if (option->type != OPTION_FLAG && value == NULL)
+        TRY(next_value(option, cursor, &value));
     int at = 0;
     while (at < call->given_count && call->given[at] != option)
         at++;
     CHECK(at == call->given_count || call->given_as_old[at] == as_old, USAGE,
           "--%s is the old name of --%s: give one of them", option->old_name, option->name);
-    if (at == call->given_count && at < OPTION_GIVEN_MAX) {
+    if (at == call->given_count) {
+        CHECK(at < OPTION_GIVEN_MAX, INTERNAL, "more than %d options", OPTION_GIVEN_MAX);
         call->given_as_old[at] = as_old;
         call->given[call->given_count++] = option;
     }
-    return option_read(option, value, target_of(values, group, option));
+    call->given_text[at] = value;
+    return option_read(option, value, (char *)cursor->values + group->base);
 }
 
 /* What every command knows. */
@@ -114,36 +78,30 @@ static bool is_question(const char *name, char letter, invocation *call) {
     return call->help || call->version;
 }
 
-static stencil_status read_long(const command *command, cursor *cursor, void *values, invocation *call) {
-    const char *name = cursor->argv[cursor->at] + 2;
-    const size_t length = strcspn(name, "=");
+static stencil_status read_long(const command *command, cursor *cursor, invocation *call) {
+    const char *name = cursor->argv[cursor->at] + 2, *sign = strchr(name, '=');
+    const option_group *group;
+    const option *option;
+    char word[STENCIL_WORD_MAX];
     if (is_question(name, 0, call))
         return STENCIL_OK;
-    const option_group *group;
-    const option *option = find_option(command, name, length, 0, &group);
-    if (option == NULL)
-        return unknown_option(command, name, length);
-    const char *value;
-    TRY(option_value(option, name[length] == '=' ? name + length + 1 : NULL, cursor, &value));
-    return take(option, !is_called(option->name, name, length), group, value, values, call);
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
+    TRY(find_option(command, word, 0, &group, &option));
+    return take(group, option, strcmp(option->name, word) != 0, sign != NULL ? sign + 1 : NULL, cursor, call);
 }
 
 /* One argument of short options: flags can stand together, a value follows directly or as the next argument.
  */
-static stencil_status read_short(const command *command, cursor *cursor, void *values, invocation *call) {
-    for (const char *letter = cursor->argv[cursor->at] + 1; *letter != '\0'; letter++) {
+static stencil_status read_short(const command *command, cursor *cursor, invocation *call) {
+    const option_group *group;
+    const option *option;
+    bool flag = true;
+    for (const char *letter = cursor->argv[cursor->at] + 1; flag && *letter != '\0'; letter++) {
         if (is_question("", *letter, call))
             return STENCIL_OK;
-        const option_group *group;
-        const option *option = find_option(command, NULL, 0, *letter, &group);
-        CHECK(option != NULL, USAGE, "unknown option '-%c': 'stencil help %s' lists the options", *letter,
-              command->name);
-        const char *value = NULL;
-        if (option->type != OPTION_FLAG)
-            TRY(option_value(option, letter[1] != '\0' ? letter + 1 : NULL, cursor, &value));
-        TRY(take(option, false, group, value, values, call));
-        if (option->type != OPTION_FLAG)
-            return STENCIL_OK;
+        TRY(find_option(command, "", *letter, &group, &option));
+        flag = option->type == OPTION_FLAG;
+        TRY(take(group, option, false, flag || letter[1] == '\0' ? NULL : letter + 1, cursor, call));
     }
     return STENCIL_OK;
 }
@@ -160,19 +118,20 @@ stencil_status options_parse(const command *command, int argc, char **argv, void
     *call = (invocation){.command = command, .values = values};
     for (const option_group *group = command->groups; group->title != NULL; group++)
         for (const option *option = group->options; option->name != NULL; option++) {
-            option_clear(option, target_of(values, group, option));
+            option_clear(option, (char *)values + group->base);
             if (option->preset != NULL)
-                TRY(option_read(option, option->preset, target_of(values, group, option)));
+                TRY(option_read(option, option->preset, (char *)values + group->base));
         }
     bool options = true;
-    for (cursor cursor = {argc, 0, argv}; cursor.at < argc && !call->help && !call->version; cursor.at++) {
+    for (cursor cursor = {argc, 0, argv, values}; cursor.at < argc && !call->help && !call->version;
+         cursor.at++) {
         const char *text = argv[cursor.at];
         if (options && strcmp(text, "--") == 0)
             options = false;
         else if (options && strncmp(text, "--", 2) == 0)
-            TRY(read_long(command, &cursor, values, call));
+            TRY(read_long(command, &cursor, call));
         else if (options && text[0] == '-' && text[1] != '\0')
-            TRY(read_short(command, &cursor, values, call));
+            TRY(read_short(command, &cursor, call));
         else
             TRY(read_operand(command, text, call));
     }
@@ -191,6 +150,14 @@ bool options_given(const invocation *call, const char *name) {
         if (strcmp(call->given[i]->name, name) == 0)
             return true;
     return false;
+}
+
+stencil_status options_apply(const invocation *call, const option *table, void *structure) {
+    for (const option *option = table; option->name != NULL; option++)
+        for (int i = 0; i < call->given_count; i++)
+            if (call->given[i] == option)
+                TRY(option_read(option, call->given_text[i], structure));
+    return STENCIL_OK;
 }
 
 void options_print_wrapped(FILE *out, const char *text, int column, int indent) {
@@ -218,14 +185,15 @@ void options_print_wrapped(FILE *out, const char *text, int column, int indent) 
 
 static void print_option(FILE *out, const option *option) {
     char text[1024];
-    int used = snprintf(text, sizeof text, "%s", option->help);
-    if (option->choice != NULL) {
-        for (int i = 0; option->choice(i) != NULL; i++)
-            used += snprintf(text + used, sizeof text - (size_t)used, "%s%s", i == 0 ? ": " : ", ",
-                             option->choice(i));
-    }
+    snprintf(text, sizeof text, "%s", option->help);
+    const char *divider = ": ", *name;
+    for (int i = 0; (name = option_choice(option, i)) != NULL; i++)
+        if (name[0] != '\0') {
+            stencil_text_add(text, sizeof text, "%s%s", divider, name);
+            divider = ", ";
+        }
     if (option->preset != NULL)
-        snprintf(text + used, sizeof text - (size_t)used, " [%s]", option->preset);
+        stencil_text_add(text, sizeof text, " [%s]", option->preset);
     const char short_form[] = {'-', option->letter, ',', '\0'};
     int column =
         fprintf(out, "  %3s --%s%s%s", option->letter != 0 ? short_form : "", option->name,

@@ -15,12 +15,13 @@ typedef enum option_type {
     OPTION_TEXT,    /* const char * (NULL); points into argv */
     OPTION_INTEGER, /* int64_t (-1), minimum … maximum */
     OPTION_REAL,   /* double (NaN): finite, not negative, or positive, and 0 only where 0 is written; the word
-                      "none" is INFINITY */
+                      "none" is NaN, too */
     OPTION_CHOICE, /* int (-1): index among the choices */
-    OPTION_CHOICES, /* option_list (count 0): comma-separated choices, at most `maximum` */
-    OPTION_REALS,   /* option_reals (count 0): comma-separated, at most `maximum`, each as for OPTION_REAL */
+    OPTION_WORD,   /* char[maximum] (""): one of the choices itself */
+    OPTION_CHOICES, /* int[maximum], their number (0) at `count_offset`: comma-separated choices */
+    OPTION_REALS,   /* double[maximum], likewise, each as for OPTION_REAL */
     OPTION_SIZE,    /* option_list (count 0): NXxNY or NXxNYxNZ, kept in that order */
-    OPTION_DEVICES, /* option_devices (count 0): N for N devices, a list "0,2" or "2," for those */
+    OPTION_DEVICES, /* option_list (count 0): N for N devices, a list "0,2" or "2," for those */
     OPTION_TYPE_COUNT
 } option_type;
 
@@ -28,17 +29,6 @@ typedef struct option_list {
     int count;
     int64_t value[OPTION_LIST_MAX];
 } option_list;
-
-typedef struct option_reals {
-    int count;
-    double value[OPTION_LIST_MAX];
-} option_reals;
-
-typedef struct option_devices {
-    int count;
-    int id[OPTION_LIST_MAX];
-    bool listed; /* the numbers were given, not only how many */
-} option_devices;
 
 typedef struct option {
     const char *name; /* without dashes; NULL ends a table */
@@ -51,9 +41,11 @@ typedef struct option {
     const char *old_name;     /* accepted, too; NULL: none */
     const char *needs;        /* name of the option without which this one has no effect; NULL: none */
     int64_t minimum, maximum; /* OPTION_REAL: only `maximum`, 0: none */
+    size_t count_offset;      /* OPTION_CHOICES, OPTION_REALS: of the number of values */
     bool positive;            /* OPTION_REAL(S): 0 is not allowed */
     bool none;                /* OPTION_REAL: the word "none" is allowed */
-    const char *(*choice)(int index); /* names that OPTION_CHOICE(S) accepts, NULL behind the last one */
+    const char *const *names; /* that a choice accepts, "" left out, NULL behind the last one; or: */
+    const char *(*choice)(int index); /* the index-th of them */
 } option;
 
 typedef struct option_group {
@@ -86,8 +78,9 @@ struct invocation {
     bool help, version; /* --help or -h, --version or -V was met; nothing behind it was read */
     int given_count;    /* options on the command line, each once */
     const option *given[OPTION_GIVEN_MAX];
-    bool given_as_old[OPTION_GIVEN_MAX]; /* by its old name */
-    const char *command_line;            /* all of it, quoted for a shell; set by main.c */
+    const char *given_text[OPTION_GIVEN_MAX]; /* its last value; NULL for flags */
+    bool given_as_old[OPTION_GIVEN_MAX];      /* by its old name */
+    const char *command_line;                 /* all of it, quoted for a shell; set by main.c */
 };
 
 /* Reads argv[0 … argc) (options and operands in any order, "--" ends the options) into `values`
@@ -98,6 +91,10 @@ stencil_status options_parse(const command *command, int argc, char **argv, void
 /* Whether an option was given, whatever its value. */
 bool options_given(const invocation *call, const char *name);
 
+/* Puts the options of a table that were given into another structure of the group's kind. What could be read
+ * once can be read again. */
+stencil_status options_apply(const invocation *call, const option *table, void *structure);
+
 /* Prints the help of a command at 80 columns. */
 void options_print_help(FILE *out, const command *command);
 
@@ -105,9 +102,10 @@ void options_print_help(FILE *out, const command *command);
  * `indent`. Ends with a line feed. */
 void options_print_wrapped(FILE *out, const char *text, int column, int indent);
 
-/* The candidate nearest to `word` (small edit distance, or `word` starts it), or NULL. candidate(i) is NULL
- * behind the last one. */
-const char *options_nearest(const char *word, const char *(*candidate)(const void *context, int index),
-                            const void *context);
+/* option_values.c, for one option: the index-th name that it accepts, NULL behind the last one; "not given"
+ * into its structure; `text` into its structure, USAGE with the option, the text and what is accepted. */
+const char *option_choice(const option *option, int index);
+void option_clear(const option *option, void *structure);
+stencil_status option_read(const option *option, const char *text, void *structure);
 
 #endif

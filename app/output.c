@@ -11,17 +11,14 @@
 static int failed = 0; /* errno of the first failure */
 static bool ascii = false;
 
-/* A stream on its way to a descriptor. */
+/* A stream in place of standard output or standard error, on its way there. */
 typedef struct plain {
-    int fd;
+    FILE *to;
     char character[4]; /* the UTF-8 character whose bytes are coming in, [have] of [want] */
     int have, want;
-    char ready[1024];
-    size_t used;
-    bool failed;
 } plain;
 
-static plain out = {.fd = STDOUT_FILENO}, err = {.fd = STDERR_FILENO};
+static plain out, err;
 
 /* The characters of our texts that are not ASCII, those that may come, and what stands for them. */
 static const char *const forms[][2] = {
@@ -64,41 +61,21 @@ int output_columns(const char *text, int length) {
     return columns;
 }
 
-static void send_ready(plain *p) {
-    for (size_t sent = 0; sent < p->used && !p->failed;) {
-        const ssize_t bytes = write(p->fd, p->ready + sent, p->used - sent);
-        if (bytes >= 0)
-            sent += (size_t)bytes;
-        else
-            p->failed = errno != EINTR;
-    }
-    p->used = 0;
-}
-
-static void put(plain *p, const char *text, size_t length) {
-    if (p->used + length > sizeof p->ready)
-        send_ready(p);
-    memcpy(p->ready + p->used, text, length);
-    p->used += length;
-}
-
 static void end_character(plain *p) {
     char text[17];
-    if (p->have > 0) {
-        const char *form = plain_form(p->character, p->have, text);
-        put(p, form, strlen(form));
-    }
+    if (p->have > 0)
+        fputs(plain_form(p->character, p->have, text), p->to);
     p->have = 0;
 }
 
 static ssize_t write_plain(void *cookie, const char *text, size_t size) {
     plain *p = cookie;
-    p->failed = false;
+    clearerr(p->to);
     for (size_t i = 0; i < size; i++) {
         if (p->have > 0 && !is_continuation(text[i]))
             end_character(p);
         if ((unsigned char)text[i] < 0x80) {
-            put(p, text + i, 1);
+            fputc(text[i], p->to);
             continue;
         }
         if (p->have == 0)
@@ -107,17 +84,18 @@ static ssize_t write_plain(void *cookie, const char *text, size_t size) {
         if (p->have == p->want)
             end_character(p);
     }
-    send_ready(p);
-    return p->failed ? 0 : (ssize_t)size;
+    return fflush(p->to) != 0 || ferror(p->to) != 0 ? 0 : (ssize_t)size;
 }
 
-/* The stream that takes the place of `old`; `old` where there is no memory for it. */
-static FILE *make_plain(plain *p, FILE *old) {
-    FILE *stream = fopencookie(p, "w", (cookie_io_functions_t){.write = write_plain});
-    if (stream == NULL)
-        return old;
-    setvbuf(stream, NULL, p->fd == STDERR_FILENO ? _IONBF : isatty(p->fd) ? _IOLBF : _IOFBF, BUFSIZ);
-    return stream;
+/* Puts another stream in the place of *stream, where there is memory for it. */
+static void make_plain(plain *p, FILE **stream, int mode) {
+    p->to = *stream;
+    FILE *made = fopencookie(p, "w", (cookie_io_functions_t){.write = write_plain});
+    if (made == NULL)
+        return;
+    setvbuf(p->to, NULL, _IOFBF, BUFSIZ);
+    setvbuf(made, NULL, mode, BUFSIZ);
+    *stream = made;
 }
 
 /* POSIX, 8.2: the first of these that is set and not empty counts. Asked here and not by setlocale(), which
@@ -149,8 +127,8 @@ void output_start(void) {
     ascii = !locale_is_utf8();
     if (!ascii)
         return;
-    stdout = make_plain(&out, stdout);
-    stderr = make_plain(&err, stderr);
+    make_plain(&out, &stdout, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+    make_plain(&err, &stderr, _IONBF);
 }
 
 bool output_is_ascii(void) {

@@ -1,42 +1,21 @@
 #include "app/problem_options.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "inputs/inputs.h"
 
-/* The first kind, NONE, is not a name that can be given. */
-static const char *problem_choice(int index) {
-    return index + 1 < STENCIL_KIND_COUNT ? stencil_kind_names[index + 1] : NULL;
-}
-
-static const char *stencil_choice(int index) {
-    return index < STENCIL_SHAPE_COUNT ? stencil_shapes[index].name : NULL;
-}
-
-static const char *boundary_choice(int index) {
-    return index < STENCIL_BOUNDARY_COUNT ? stencil_boundary_names[index] : NULL;
-}
-
-static const char *norm_choice(int index) {
-    return index < STENCIL_NORM_COUNT ? stencil_norm_names[index] : NULL;
-}
-
-const char *precision_choice(int index) {
-    return index < STENCIL_PRECISION_COUNT ? stencil_precision_name((stencil_precision)index) : NULL;
-}
-
-#define AT(field) offsetof(problem_options, field)
+#define AT(field) offsetof(stencil_spec, field)
 
 const option problem_option_table[] = {
-    {"problem", 0, OPTION_CHOICE, AT(problem), "NAME", .help = "weights from the grid spacing",
-     .choice = problem_choice},
-    {"stencil", 0, OPTION_CHOICE, AT(stencil), "NAME", .help = "equal weights of sum 1 on a set of points",
-     .choice = stencil_choice},
+    {"problem", 0, OPTION_CHOICE, AT(kind), "NAME", .help = "weights from the grid spacing",
+     .names = stencil_kind_names},
+    {"stencil", 0, OPTION_WORD, AT(stencil), "NAME", .help = "equal weights of sum 1 on a set of points",
+     .maximum = sizeof((stencil_spec *)NULL)->stencil, .names = stencil_shape_names},
     {"boundary", 0, OPTION_CHOICES, AT(boundary), "A[,B[,C]]", .help = "one for all axes, or one per axis",
-     .maximum = STENCIL_AXES, .choice = boundary_choice},
+     .maximum = STENCIL_AXES, .count_offset = AT(boundary_count), .names = stencil_boundary_names},
     {"spacing", 0, OPTION_REALS, AT(spacing), "H[,H[,H]]",
-     .help = "distance of grid points, for all axes or per axis", .maximum = STENCIL_AXES, .positive = true},
+     .help = "distance of grid points, for all axes or per axis", .maximum = STENCIL_AXES,
+     .count_offset = AT(spacing_count), .positive = true},
     {"omega", 0, OPTION_REAL, AT(omega), "W", .help = "damping of laplace and poisson (1 where not given)",
      .positive = true},
     {"diffusivity", 0, OPTION_REAL, AT(diffusivity), "A", .help = "of heat (1 where not given)",
@@ -44,7 +23,7 @@ const option problem_option_table[] = {
     {"dt", 0, OPTION_REAL, AT(dt), "T", .help = "time step of heat (the largest stable one where not given)",
      .positive = true},
     {"precision", 0, OPTION_CHOICE, AT(precision), "TYPE", .help = "of field and arithmetic",
-     .choice = precision_choice},
+     .names = stencil_precision_names},
     {NULL},
 };
 
@@ -62,89 +41,51 @@ const option stop_option_table[] = {
              "larger limit counts",
      .none = true, .old_name = "tolerance"},
     {"norm", 0, OPTION_CHOICE, AT(norm), "NAME", .help = "of the residual, root mean square or largest",
-     .choice = norm_choice},
+     .names = stencil_norm_names},
     {"check-every", 0, OPTION_INTEGER, AT(check_every), "K",
      .help = "look at the residual every K steps (100 where nobody says)", .minimum = 1,
      .maximum = STENCIL_STEPS_MAX},
     {NULL},
 };
 
-static void apply_points(const problem_options *options, stencil_spec *spec) {
-    if (options->problem < 0 && options->stencil < 0)
-        return;
-    spec->kind = options->problem >= 0 ? (stencil_kind)(options->problem + 1) : STENCIL_KIND_NONE;
-    spec->offset_count = spec->weight_count = 0;
-    snprintf(spec->stencil, sizeof spec->stencil, "%s",
-             options->stencil >= 0 ? stencil_shapes[options->stencil].name : "");
-}
-
-/* A list of an option is for the rank of the field, where that is known. */
-static stencil_status check_list(const char *option, int count, int rank) {
-    CHECK(rank == 0 || count <= 1 || count == rank, USAGE,
-          "--%s has %d entries, the field %d axes: give one for all of them, or one for each", option, count,
-          rank);
-    return STENCIL_OK;
-}
-
-static void apply_axes(const problem_options *options, stencil_spec *spec) {
-    if (options->boundary.count > 0) {
-        spec->boundary_count = options->boundary.count;
-        for (int i = 0; i < options->boundary.count; i++)
-            spec->boundary[i] = (stencil_boundary)options->boundary.value[i];
-    }
-    if (options->spacing.count > 0) {
-        spec->spacing_count = options->spacing.count;
-        for (int i = 0; i < options->spacing.count; i++)
-            spec->spacing[i] = options->spacing.value[i];
-    }
-}
-
-stencil_status problem_options_apply(const problem_options *options, stencil_spec *spec) {
-    TRY(check_list("boundary", options->boundary.count, spec->rank));
-    TRY(check_list("spacing", options->spacing.count, spec->rank));
-    apply_points(options, spec);
-    apply_axes(options, spec);
-    if (!isnan(options->omega))
-        spec->omega = options->omega;
-    if (!isnan(options->diffusivity))
-        spec->diffusivity = options->diffusivity;
-    if (!isnan(options->dt))
-        spec->dt = options->dt;
-    if (options->precision >= 0)
-        spec->precision = (stencil_precision)options->precision;
-    if (options->steps >= 0)
-        spec->steps = options->steps;
-    if (!isnan(options->atol))
-        spec->atol = isinf(options->atol) ? NAN : options->atol;
-    CHECK(isnan(options->rtol) || isinf(options->rtol) || options->rtol < 1, USAGE,
-          "--rtol %g: give a number less than 1, the part of the first residual to stop at", options->rtol);
-    if (!isnan(options->rtol))
-        spec->rtol = isinf(options->rtol) ? NAN : options->rtol;
-    if (options->norm >= 0)
-        spec->norm = (stencil_norm)options->norm;
-    if (options->check_every > 0)
-        spec->check_every = options->check_every;
-    return STENCIL_OK;
-}
-
-stencil_status problem_options_check_effect(const problem_options *options, const stencil_spec *spec) {
+/* Options that say something about other problems. */
+static stencil_status check_effect(const invocation *call, const stencil_spec *spec) {
     const stencil_kind kind = spec->kind;
     const bool relaxation = kind == STENCIL_KIND_LAPLACE || kind == STENCIL_KIND_POISSON;
     const struct {
         const char *name, *problems;
-        bool given, used;
+        bool used;
     } row[] = {
-        {"omega", "laplace and poisson", !isnan(options->omega), relaxation},
-        {"diffusivity", "heat", !isnan(options->diffusivity), kind == STENCIL_KIND_HEAT},
-        {"dt", "heat", !isnan(options->dt), kind == STENCIL_KIND_HEAT},
-        {"spacing", "laplace, poisson and heat", options->spacing.count > 0, kind != STENCIL_KIND_NONE},
+        {"omega", "laplace and poisson", relaxation},
+        {"diffusivity", "heat", kind == STENCIL_KIND_HEAT},
+        {"dt", "heat", kind == STENCIL_KIND_HEAT},
+        {"spacing", "laplace, poisson and heat", kind != STENCIL_KIND_NONE},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        CHECK(!row[i].given || row[i].used, USAGE, "--%s is for problem %s: it has no effect on %s%s",
-              row[i].name, row[i].problems,
+        CHECK(row[i].used || !options_given(call, row[i].name), USAGE,
+              "--%s is for problem %s: it has no effect on %s%s", row[i].name, row[i].problems,
               kind != STENCIL_KIND_NONE  ? stencil_kind_names[kind]
               : spec->stencil[0] != '\0' ? "stencil "
                                          : "given weights",
               kind == STENCIL_KIND_NONE ? spec->stencil : "");
     return STENCIL_OK;
+}
+
+stencil_status problem_options_apply(const invocation *call, stencil_spec *spec) {
+    if (options_given(call, "problem") || options_given(call, "stencil")) {
+        spec->kind = STENCIL_KIND_NONE;
+        spec->offset_count = spec->weight_count = 0;
+        spec->stencil[0] = '\0';
+    }
+    TRY(options_apply(call, problem_option_table, spec));
+    TRY(options_apply(call, stop_option_table, spec));
+    /* Those of a file suit its rank. */
+    const bool boundary = spec->boundary_count > 1 && spec->boundary_count != spec->rank;
+    const int count = boundary ? spec->boundary_count : spec->spacing_count;
+    CHECK(spec->rank == 0 || count <= 1 || count == spec->rank, USAGE,
+          "--%s has %d entries, the field %d axes: give one for all of them, or one for each",
+          boundary ? "boundary" : "spacing", count, spec->rank);
+    CHECK(!options_given(call, "rtol") || isnan(spec->rtol) || spec->rtol < 1, USAGE,
+          "--rtol %g: give a number less than 1, the part of the first residual to stop at", spec->rtol);
+    return check_effect(call, spec);
 }

@@ -6,31 +6,13 @@
 #include "app/options.h"
 #include "solver/spec.h"
 
-typedef struct problem_options {
-    int problem; /* index of problem_choice() */
-    int stencil; /* stencil_shapes[] */
-    option_list boundary;
-    option_reals spacing;
-    double omega, diffusivity, dt;
-    int precision;
-    int64_t steps;
-    double rtol, atol; /* INFINITY: "none" */
-    int norm;
-    int64_t check_every;
-} problem_options;
-
-/* Tables with offsets into problem_options. */
+/* Tables with offsets into stencil_spec. */
 extern const option problem_option_table[];
 extern const option stop_option_table[];
 
-/* Names for choices in options: precisions, and the rest of the problem's. */
-const char *precision_choice(int index);
-
 /* Overrides *spec with the options that were given. A problem replaces a stencil, its points and weights, and
- * a stencil replaces a problem. USAGE: a list does not suit spec->rank (0: not known yet). */
-stencil_status problem_options_apply(const problem_options *options, stencil_spec *spec);
-
-/* USAGE for an option that has no effect on the problem that *spec, the options applied, states. */
-stencil_status problem_options_check_effect(const problem_options *options, const stencil_spec *spec);
+ * a stencil replaces a problem. USAGE: a list does not suit spec->rank (0: not known yet), or an option has
+ * no effect on the problem that *spec then states. */
+stencil_status problem_options_apply(const invocation *call, stencil_spec *spec);
 
 #endif

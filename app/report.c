@@ -7,6 +7,7 @@
 
 #include "app/options.h"
 #include "app/text.h"
+#include "base/words.h"
 
 enum { LABEL_COLUMNS = 12, TEXT_CHARS = 4608 };
 
@@ -19,54 +20,46 @@ void report_print_entry(FILE *out, const char *label, const char *format, ...) {
     options_print_wrapped(out, text, fprintf(out, "%-*s", LABEL_COLUMNS, label), LABEL_COLUMNS);
 }
 
-static const char *boundary_text(const stencil_problem *problem, char *text, size_t size) {
+static const char *boundary_text(const stencil_problem *problem, char text[96]) {
     const int first = STENCIL_AXES - problem->rank;
     bool same = true;
     for (int axis = first; axis < STENCIL_AXES; axis++)
         same = same && problem->boundary[axis] == problem->boundary[first];
-    size_t used = 0;
-    for (int axis = STENCIL_AXES - 1; axis >= first && used < size; axis--) {
-        const char *name = stencil_boundary_names[problem->boundary[axis]];
-        if (same) {
-            snprintf(text, size, "%s", name);
-            break;
-        }
-        used +=
-            (size_t)snprintf(text + used, size - used, "%s%s in %c", used > 0 ? ", " : "", name, "zyx"[axis]);
-    }
+    snprintf(text, 96, "%s", same ? stencil_boundary_names[problem->boundary[first]] : "");
+    for (int axis = STENCIL_X; axis >= first && !same; axis--)
+        stencil_text_add(text, 96, "%s%s in %c", axis < STENCIL_X ? ", " : "",
+                         stencil_boundary_names[problem->boundary[axis]], "zyx"[axis]);
     return text;
 }
 
 static const char *device_text(const run_record *run, char *text, size_t size) {
     const stencil_plan *plan = run->plan;
     if (plan->backend == STENCIL_BACKEND_GPU) {
-        size_t at = (size_t)snprintf(text, size, "%s (device%s ", run->machine->gpu[plan->part[0].gpu].name,
-                                     stencil_plural(plan->cut.parts));
-        for (int p = 0; p < plan->cut.parts && at < size; p++)
-            at += (size_t)snprintf(text + at, size - at, "%s%d", p > 0 ? "," : "", plan->part[p].gpu);
-        if (at < size)
-            snprintf(text + at, size - at, ")");
+        snprintf(text, size, "%s (device%s ", run->machine->gpu[plan->part[0].gpu].name,
+                 stencil_plural(plan->cut.parts));
+        for (int p = 0; p < plan->cut.parts; p++)
+            stencil_text_add(text, size, "%s%d", p > 0 ? "," : "", plan->part[p].gpu);
+        stencil_text_add(text, size, ")");
     } else
-        snprintf(text, size, "%d thread%s, %s", run->plan->threads, stencil_plural(run->plan->threads),
+        snprintf(text, size, "%d thread%s, %s", plan->threads, stencil_plural(plan->threads),
                  run->machine->cpu_isa);
     if (plan->cut.parts > 1)
-        snprintf(text + strlen(text), size - strlen(text), ", %d parts", plan->cut.parts);
+        stencil_text_add(text, size, ", %d parts", plan->cut.parts);
     return text;
 }
 
 void report_print_head(FILE *out, const run_record *run) {
     const stencil_problem *problem = run->problem;
     const stencil_plan *plan = run->plan;
-    char extent[96], boundary[96], count[TEXT_SIZE], device[192], name[TEXT_NAME_SIZE];
-    report_print_entry(out, "Input", "%s", text_escape(run->input, name, sizeof name));
-    report_print_entry(
-        out, "Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
-        problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
-        text_extent(problem->extent + STENCIL_AXES - problem->rank, problem->rank, extent, sizeof extent),
-        stencil_precision_name(problem->precision));
-    report_print_entry(out, "Boundary", "%s", boundary_text(problem, boundary, sizeof boundary));
+    char boundary[96], device[192];
+    report_print_entry(out, "Input", "%s", TEXT_ESCAPE(run->input));
+    report_print_entry(out, "Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
+                       problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
+                       TEXT_EXTENT(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x "),
+                       stencil_precision_name(problem->precision));
+    report_print_entry(out, "Boundary", "%s", boundary_text(problem, boundary));
     report_print_entry(out, "Cells", "%s updated in each step",
-                       text_count(stencil_problem_updated_cells(problem), count));
+                       TEXT_COUNT(stencil_problem_updated_cells(problem)));
     report_print_entry(out, "Strategy", "%s on %s: %s", stencil_strategy_at(plan->strategy).name,
                        plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
                        device_text(run, device, sizeof device));
@@ -75,10 +68,8 @@ void report_print_head(FILE *out, const run_record *run) {
 
 int report_print_notes(FILE *out, const run_record *run, int from) {
     const int count = run->notes != NULL ? run->notes->count : 0;
-    for (int i = from; i < count; i++) {
-        char line[TEXT_CHARS];
-        report_print_entry(out, "Note", "%s", text_escape(run->notes->line[i], line, sizeof line));
-    }
+    for (int i = from; i < count; i++)
+        report_print_entry(out, "Note", "%s", TEXT_ESCAPE(run->notes->line[i]));
     return count;
 }
 
@@ -91,8 +82,7 @@ static void print_rates(FILE *out, const run_record *run) {
     char source[TEXT_SIZE] = "";
     if (report->bytes_per_cell > 2 * bytes)
         snprintf(source, sizeof source, ", read b %d", bytes);
-    char step[TEXT_SIZE];
-    report_print_entry(out, "Time/step", "%s µs", text_number(stencil_report_step_us(report), step));
+    report_print_entry(out, "Time/step", "%s µs", TEXT_NUMBER(stencil_report_step_us(report)));
     report_print_entry(out, "Rate", "%.4g Gcell/s", rate);
     report_print_entry(
         out, "Bandwidth", "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
@@ -101,15 +91,14 @@ static void print_rates(FILE *out, const run_record *run) {
 
 /* What was tried, where something was. */
 static void print_stores(FILE *out, const stencil_store_report *stores) {
-    char cached[TEXT_SIZE], streaming[TEXT_SIZE], threads[48] = "";
+    char threads[48] = "";
     if (stores->threads == 0 || isnan(stores->cached_step_s))
         return;
     if (stores->streaming_threads > 0 && stores->streaming_threads < stores->threads)
         snprintf(threads, sizeof threads, " by %d of %d threads", stores->streaming_threads, stores->threads);
     report_print_entry(out, "Stores", "%s the cache%s (tried: %s µs past it, %s µs through it)",
                        stores->streaming_threads > 0 ? "past" : "through", threads,
-                       text_number(1e6 * stores->streaming_step_s, streaming),
-                       text_number(1e6 * stores->cached_step_s, cached));
+                       TEXT_NUMBER(1e6 * stores->streaming_step_s), TEXT_NUMBER(1e6 * stores->cached_step_s));
 }
 
 /* Seconds in at most six characters, so that all of them fit on a line. */
@@ -120,43 +109,35 @@ static const char *seconds_text(double seconds, char text[TEXT_SIZE]) {
 
 static void print_times(FILE *out, const run_record *run) {
     const stencil_report *report = run->report;
-    char read[TEXT_SIZE], prepare[TEXT_SIZE], compute[TEXT_SIZE], finish[TEXT_SIZE], write[TEXT_SIZE];
+    char text[5][TEXT_SIZE];
     report_print_entry(out, "Seconds", "read %s, prepare %s, compute %s, finish %s, write %s",
-                       seconds_text(report->read_s, read), seconds_text(report->prepare_s, prepare),
-                       seconds_text(report->compute_s, compute), seconds_text(report->finish_s, finish),
-                       seconds_text(run->write_s, write));
-}
-
-const char *report_output_text(const run_record *run, char name[TEXT_NAME_SIZE]) {
-    return run->output != NULL ? text_escape(run->output, name, TEXT_NAME_SIZE) : "none";
+                       seconds_text(report->read_s, text[0]), seconds_text(report->prepare_s, text[1]),
+                       seconds_text(report->compute_s, text[2]), seconds_text(report->finish_s, text[3]),
+                       seconds_text(run->write_s, text[4]));
 }
 
 void report_print_result(FILE *out, const run_record *run) {
-    char name[TEXT_NAME_SIZE];
     report_print_stop(out, run);
     print_rates(out, run);
     print_stores(out, &run->report->stores);
     print_times(out, run);
-    report_print_entry(out, "Output", "%s", report_output_text(run, name));
+    report_print_entry(out, "Output", "%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none");
 }
 
 /* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
 static void print_parts(FILE *out, const run_record *run) {
-    static const char *const names[STENCIL_AXES] = {"z", "y", "x"};
     const stencil_plan *plan = run->plan;
     const int rank = run->problem->rank, first = STENCIL_AXES - rank;
     for (int p = 0; p < plan->cut.parts; p++) {
         const stencil_part_plan *part = &plan->part[p];
-        char extent[96], where[32] = "", begin[96] = "", title[16] = "";
-        if (p == 0)
-            snprintf(title, sizeof title, "Partition");
+        char where[32] = "", begin[96] = "";
         if (plan->backend == STENCIL_BACKEND_GPU)
             snprintf(where, sizeof where, " on GPU %d", part->gpu);
-        for (int axis = STENCIL_X, at = 0; axis >= first && plan->cut.parts > 1; axis--)
-            at += snprintf(begin + at, sizeof begin - (size_t)at, "%s %s %" PRId64,
-                           axis < STENCIL_X ? "," : " from", names[axis], part->box.first[axis]);
-        report_print_entry(out, title, "%d of %d%s: %s updated cell%s%s", p + 1, plan->cut.parts, where,
-                           text_extent(part->box.n + first, rank, extent, sizeof extent),
+        for (int axis = STENCIL_X; axis >= first && plan->cut.parts > 1; axis--)
+            stencil_text_add(begin, sizeof begin, "%s %c %" PRId64, axis < STENCIL_X ? "," : " from",
+                             "zyx"[axis], part -> box.first[axis]);
+        report_print_entry(out, p == 0 ? "Partition" : "", "%d of %d%s: %s updated cell%s%s", p + 1,
+                           plan->cut.parts, where, TEXT_EXTENT(part->box.n + first, rank, " x "),
                            stencil_plural(stencil_box_cells(&part->box)), begin);
     }
     if (plan->cut.parts > 1)
@@ -170,13 +151,12 @@ static void print_parts(FILE *out, const run_record *run) {
 
 static void print_launch(FILE *out, const run_record *run) {
     const stencil_plan *plan = run->plan;
-    char text[96], count[TEXT_SIZE];
     const int first = STENCIL_AXES - run->problem->rank;
     print_parts(out, run);
     if (plan->backend == STENCIL_BACKEND_GPU) {
         const bool several = plan->cut.parts > 1;
-        report_print_entry(out, "Tiles", "%s of %s cells%s", text_count(plan->part[0].tile_count, count),
-                           text_extent(plan->tile + first, run->problem->rank, text, sizeof text),
+        report_print_entry(out, "Tiles", "%s of %s cells%s", TEXT_COUNT(plan->part[0].tile_count),
+                           TEXT_EXTENT(plan->tile + first, run->problem->rank, " x "),
                            several ? " in part 1" : "");
         report_print_entry(
             out, "Launch", "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread",
@@ -184,8 +164,8 @@ static void print_launch(FILE *out, const run_record *run) {
             plan->block_y, several ? " in part 1" : "", plan->blocks_per_sm, plan->registers);
     } else {
         report_print_entry(out, "Tiles", "rows of %s cell%s, %s for each thread",
-                           text_count(plan->tile[STENCIL_X], text), stencil_plural(plan->tile[STENCIL_X]),
-                           text_count(plan->tile[STENCIL_Y], count));
+                           TEXT_COUNT(plan->tile[STENCIL_X]), stencil_plural(plan->tile[STENCIL_X]),
+                           TEXT_COUNT(plan->tile[STENCIL_Y]));
         static const char *const stores[STENCIL_STORES_COUNT] = {
             "through the cache", "past the cache",
             "through the cache or past it, as the first steps find out"};
@@ -196,17 +176,17 @@ static void print_launch(FILE *out, const run_record *run) {
 
 void report_print_plan(FILE *out, const run_record *run) {
     const stencil_plan *plan = run->plan;
-    char need[32], have[32], name[TEXT_NAME_SIZE], kernel[STENCIL_KERNEL_CHARS];
+    char kernel[STENCIL_KERNEL_CHARS];
     report_print_head(out, run);
     report_print_notes(out, run, 0);
     report_print_entry(out, "Kernel", "%s", stencil_kernel_text(&plan->kernel, kernel));
     report_print_limits(out, &run->problem->stop);
-    report_print_entry(out, "Memory", "host %s of %s available", stencil_bytes_text(plan->host_bytes, need),
-                       stencil_bytes_text(plan->host_available_bytes, have));
+    report_print_entry(out, "Memory", "host %s of %s available", TEXT_BYTES(plan->host_bytes),
+                       TEXT_BYTES(plan->host_available_bytes));
     if (plan->backend == STENCIL_BACKEND_GPU)
-        report_print_entry(out, "", "device %s of %s available", stencil_bytes_text(plan->device_bytes, need),
-                           stencil_bytes_text(plan->device_available_bytes, have));
+        report_print_entry(out, "", "device %s of %s available", TEXT_BYTES(plan->device_bytes),
+                           TEXT_BYTES(plan->device_available_bytes));
     print_launch(out, run);
-    report_print_entry(out, "Output", "%s%s", report_output_text(run, name),
+    report_print_entry(out, "Output", "%s%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none",
                        run->output != NULL ? " (a dry run does not write it)" : "");
 }

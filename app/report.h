@@ -34,8 +34,9 @@ int report_print_notes(FILE *out, const run_record *run, int from);
 /* A line of the report, or several where it is long: a label and a formatted text beside it. */
 void report_print_entry(FILE *out, const char *label, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Name of the result, as it can be printed. */
-const char *report_output_text(const run_record *run, char name[TEXT_NAME_SIZE]);
+
+/* The last residual that was checked, NaN where there is none. */
+double report_last_residual(const stencil_report *report);
 
 /* report_stop.c: when it is going to stop, and why it did. */
 void report_print_prediction(FILE *out, const stencil_problem *problem);

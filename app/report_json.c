@@ -10,8 +10,7 @@ static json_t *problem_json(const stencil_problem *problem) {
     json_t *boundary = json_array(), *spacing = json_array();
     for (int i = 0; i < problem->rank; i++) {
         json_array_append_new(boundary, json_string(stencil_boundary_names[problem->boundary[first + i]]));
-        const double h = spec->spacing_count == 0 ? 1.0 : spec->spacing[spec->spacing_count == 1 ? 0 : i];
-        json_array_append_new(spacing, json_number(h));
+        json_array_append_new(spacing, json_number(stencil_problem_spacing(problem, first + i)));
     }
     return json_pack("{s:o, s:s, s:i, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "problem",
                      json_text(stencil_kind_names[spec->kind]), "stencil", problem->shape->name, "rank",
@@ -76,18 +75,17 @@ static json_t *stores_json(const stencil_report *report) {
 
 static json_t *result_json(const run_record *run) {
     const stencil_report *report = run->report;
-    const double last = report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
     const stencil_error_bound *bound = &report->bound;
-    return json_pack("{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:{s:o, s:o}}", "reason",
-                     stencil_reason_names[report->reason], "exit_code", run->exit_code, "steps",
-                     (json_int_t)report->steps, "steps_done", (json_int_t)stencil_report_steps_done(report),
-                     "time", json_number(stencil_problem_time(run->problem, report->steps)), "residual",
-                     json_number(last), "residual_first", json_number(report->residual_first), "error_bound",
-                     json_number(bound->known ? bound->absolute : NAN), "error_bound_relative",
-                     json_number(bound->known ? bound->relative : NAN), "device", report->device, "stores",
-                     stores_json(report), "history", "step",
-                     json_integers(report->residual_step, report->history_count), "residual",
-                     json_numbers(report->residual, report->history_count));
+    return json_pack(
+        "{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:{s:o, s:o}}", "reason",
+        stencil_reason_names[report->reason], "exit_code", run->exit_code, "steps", (json_int_t)report->steps,
+        "steps_done", (json_int_t)stencil_report_steps_done(report), "time",
+        json_number(stencil_problem_time(run->problem, report->steps)), "residual",
+        json_number(report_last_residual(report)), "residual_first", json_number(report->residual_first),
+        "error_bound", json_number(bound->known ? bound->absolute : NAN), "error_bound_relative",
+        json_number(bound->known ? bound->relative : NAN), "device", report->device, "stores",
+        stores_json(report), "history", "step", json_integers(report->residual_step, report->history_count),
+        "residual", json_numbers(report->residual, report->history_count));
 }
 
 static json_t *rates_json(const stencil_report *report) {

@@ -4,67 +4,72 @@
 #include <stdio.h>
 
 #include "app/report.h"
+#include "base/words.h"
 
-/* The last residual that was checked, NaN where there is none. */
-static double last_residual(const stencil_report *report) {
+double report_last_residual(const stencil_report *report) {
     return report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
 }
 
 /* "rtol 1e-08", "atol 1e-06", "rtol 1e-08, atol 1e-06". */
 static const char *criteria_text(const stencil_stop *stop, char text[96]) {
-    char rtol[40] = "", atol[40] = "";
+    text[0] = '\0';
     if (!isnan(stop->rtol))
-        snprintf(rtol, sizeof rtol, "rtol %g", stop->rtol);
+        stencil_text_add(text, 96, "rtol %g", stop->rtol);
     if (!isnan(stop->atol))
-        snprintf(atol, sizeof atol, "atol %g", stop->atol);
-    snprintf(text, 96, "%s%s%s", rtol, rtol[0] != '\0' && atol[0] != '\0' ? ", " : "", atol);
+        stencil_text_add(text, 96, "%satol %g", text[0] != '\0' ? ", " : "", stop->atol);
     return text;
 }
 
 void report_print_prediction(FILE *out, const stencil_problem *problem) {
     const double steps = stencil_predicted_steps(problem);
-    char count[TEXT_SIZE];
     if (isnan(steps) || isinf(steps))
         return;
     report_print_entry(out, "Predicted", "%s%s steps to rtol %g; each takes %.2g of the error away",
-                       steps < 1e15 ? "" : "more than ", text_count((int64_t)fmin(steps, 1e15), count),
+                       steps < 1e15 ? "" : "more than ", TEXT_COUNT((int64_t)fmin(steps, 1e15)),
                        problem->stop.rtol, 1.0 - stencil_contraction(problem));
 }
 
 void report_print_limits(FILE *out, const stencil_stop *stop) {
-    char steps[TEXT_SIZE], every[TEXT_SIZE], residual[160] = "", criteria[96];
+    char residual[160] = "", criteria[96];
     if (stencil_stop_has_criterion(stop))
         snprintf(residual, sizeof residual, ", until the residual (%s) is under %s",
                  stencil_norm_names[stop->norm], criteria_text(stop, criteria));
     report_print_entry(out, "Steps", "%s%s%s\nresidual every %s step%s",
-                       residual[0] != '\0' ? "at most " : "", text_count(stop->steps, steps), residual,
-                       text_count(stop->check_every, every), stencil_plural(stop->check_every));
+                       residual[0] != '\0' ? "at most " : "", TEXT_COUNT(stop->steps), residual,
+                       TEXT_COUNT(stop->check_every), stencil_plural(stop->check_every));
 }
 
-static const char *const why[STENCIL_REASON_COUNT] = {
-    [STENCIL_REASON_NONE] = "not started",
-    [STENCIL_REASON_FIXED_POINT] = "fixed point, no cell changes any more",
-    [STENCIL_REASON_CONVERGED_RTOL] = "converged (rtol)",
-    [STENCIL_REASON_CONVERGED_ATOL] = "converged (atol)",
-    [STENCIL_REASON_DIVERGED] = "diverged: the residual is not finite",
-    [STENCIL_REASON_INTERRUPTED] = "interrupted",
-    [STENCIL_REASON_STAGNATED] = "stagnated, the residual falls no more",
-    [STENCIL_REASON_STEPS] = "all steps done",
-    [STENCIL_REASON_NOT_CONVERGED] = "all steps done, not converged",
+/* Why a run ended: in its report, and in the line about what went wrong, with the step and "s" for more. */
+static const struct {
+    const char *report, *failure;
+} why[STENCIL_REASON_COUNT] = {
+    [STENCIL_REASON_NONE] = {"not started", NULL},
+    [STENCIL_REASON_FIXED_POINT] = {"fixed point, no cell changes any more",
+                                    "no cell changes after step %" PRId64 ", but only by rounding"},
+    [STENCIL_REASON_CONVERGED_RTOL] = {"converged (rtol)", NULL},
+    [STENCIL_REASON_CONVERGED_ATOL] = {"converged (atol)", NULL},
+    [STENCIL_REASON_DIVERGED] = {"diverged: the residual is not finite",
+                                 "diverged: the residual is not finite at step %" PRId64},
+    [STENCIL_REASON_INTERRUPTED] = {"interrupted", NULL},
+    [STENCIL_REASON_STAGNATED] = {"stagnated, the residual falls no more",
+                                  "stagnated after step %" PRId64 ": "},
+    [STENCIL_REASON_STEPS] = {"all steps done", NULL},
+    [STENCIL_REASON_NOT_CONVERGED] = {"all steps done, not converged",
+                                      "not converged in %" PRId64 " step%s: "},
 };
 
 static void print_residual(FILE *out, const run_record *run) {
     const stencil_report *report = run->report;
     const stencil_stop *stop = &run->problem->stop;
-    char step[TEXT_SIZE], limit[160] = "", criteria[96];
+    char limit[160] = "", criteria[96];
     if (report->history_count == 0)
         return;
     if (!isnan(report->threshold))
         snprintf(limit, sizeof limit, ",\nlimit %.6e (%s, first residual %.3e)", report->threshold,
                  criteria_text(stop, criteria), report->residual_first);
-    report_print_entry(out, "Residual", "%.6e (%s) at step %s%s", last_residual(report),
+    report_print_entry(out, "Residual", "%.6e (%s) at step %s%s", report_last_residual(report),
                        stencil_norm_names[stop->norm],
-                       text_count(report->residual_step[report->history_count - 1], step), limit);
+                       TEXT_COUNT(report->residual_step[report->history_count - 1]), limit);
 }
 
 /* From which part of the solution on an error is no approximation any more. */
@@ -88,13 +93,13 @@ static void print_error(FILE *out, const run_record *run) {
 void report_print_stop(FILE *out, const run_record *run) {
     const stencil_report *report = run->report;
     const stencil_stop *stop = &run->problem->stop;
-    char done[TEXT_SIZE], limit[TEXT_SIZE], now[TEXT_SIZE], part[64] = "";
+    char part[64] = "";
     if (report->steps_before > 0)
         snprintf(part, sizeof part, ", %s of them in this run",
-                 text_count(stencil_report_steps_done(report), now));
-    report_print_entry(out, "Steps", "%s of %s%s%s: %s", text_count(report->steps, done),
-                       stencil_stop_has_criterion(stop) ? "at most " : "", text_count(stop->steps, limit),
-                       part, why[report->reason]);
+                 TEXT_COUNT(stencil_report_steps_done(report)));
+    report_print_entry(out, "Steps", "%s of %s%s%s: %s", TEXT_COUNT(report->steps),
+                       stencil_stop_has_criterion(stop) ? "at most " : "", TEXT_COUNT(stop->steps), part,
+                       why[report->reason].report);
     print_residual(out, run);
     print_error(out, run);
 }
@@ -102,7 +107,6 @@ void report_print_stop(FILE *out, const run_record *run) {
 static void note_prediction(const stencil_problem *problem, stencil_notes *notes) {
     const double steps = stencil_predicted_steps(problem);
     const stencil_spectrum spectrum = stencil_spectrum_of(problem);
-    char limit[TEXT_SIZE];
     if (isinf(steps) && problem->spec.omega * spectrum.most > 2.0 + 1e-12)
         stencil_notes_add(notes, "this iteration is unstable: give --omega below %.6g", 2.0 / spectrum.most);
     else if (isinf(steps))
@@ -112,50 +116,46 @@ static void note_prediction(const stencil_problem *problem, stencil_notes *notes
     else if (steps > (double)problem->stop.steps)
         stencil_notes_add(notes,
                           "the predicted steps are more than the limit of %s step%s: raise --steps, or rtol",
-                          text_count(problem->stop.steps, limit), stencil_plural(problem->stop.steps));
+                          TEXT_COUNT(problem->stop.steps), stencil_plural(problem->stop.steps));
 }
 
 void report_note_start(const stencil_problem *problem, stencil_notes *notes) {
     const stencil_origin *origin = &problem->origin;
-    char count[TEXT_SIZE], limit[TEXT_SIZE];
     if (origin->recounted)
         stencil_notes_add(notes,
                           "the file's %s step%s had other weights, size, boundary, time step, source factor, "
                           "precision or norm: steps count from 0 again",
-                          text_count(problem->spec.steps_total, count),
-                          stencil_plural(problem->spec.steps_total));
+                          TEXT_COUNT(problem->spec.steps_total), stencil_plural(problem->spec.steps_total));
     else if (origin->steps > 0 && origin->steps < problem->stop.steps)
         stencil_notes_add(notes, "the file holds step %s, from which the run goes on, to step %s at most",
-                          text_count(origin->steps, count), text_count(problem->stop.steps, limit));
+                          TEXT_COUNT(origin->steps), TEXT_COUNT(problem->stop.steps));
     if (origin->steps > 0 && isnan(origin->residual_first) && !isnan(problem->stop.rtol))
         stencil_notes_add(notes,
                           "no earlier run had a criterion: rtol is relative to the residual of step %s",
-                          text_count(origin->steps + 1, count));
+                          TEXT_COUNT(origin->steps + 1));
     if (stencil_problem_relaxes(problem) && !isnan(problem->stop.rtol))
         note_prediction(problem, notes);
 }
 
 static const char *stagnation_text(const run_record *run, char text[256]) {
-    const stencil_precision precision = run->problem->precision;
-    switch (run->report->stagnation) {
-    case STENCIL_STAGNATION_GROWTH:
-        return "it grows: the iteration is unstable, give smaller weights or omega";
-    case STENCIL_STAGNATION_CHECKERBOARD:
-        return run->problem->spec.kind == STENCIL_KIND_HEAT
-                   ? "the mode with alternating signs (checkerboard) does not shrink: give a smaller --dt"
-               : stencil_problem_relaxes(run->problem)
-                   ? "the mode with alternating signs (checkerboard) does not shrink: try --omega 0.9"
-                   : "the mode with alternating signs (checkerboard) does not shrink with these weights";
-    case STENCIL_STAGNATION_SOURCE:
-        return "no axis is fixed and the source has a mean other than 0: there is no solution";
-    case STENCIL_STAGNATION_MODE:
-        return "these weights have a mode that neither shrinks nor grows";
-    case STENCIL_STAGNATION_ROUNDING:
-    case STENCIL_STAGNATION_NONE:
-        break;
-    }
-    snprintf(text, 256, "%s resolves no less%s", stencil_precision_name(precision),
-             precision == STENCIL_FLOAT32 ? ": --precision float64 does" : "");
+    static const char *const plain[] = {
+        [STENCIL_STAGNATION_GROWTH] = "it grows: the iteration is unstable, give smaller weights or omega",
+        [STENCIL_STAGNATION_SOURCE] =
+            "no axis is fixed and the source has a mean other than 0: there is no solution",
+        [STENCIL_STAGNATION_MODE] = "these weights have a mode that neither shrinks nor grows",
+    };
+    const stencil_problem *problem = run->problem;
+    const stencil_stagnation stagnation = run->report->stagnation;
+    if (plain[stagnation] != NULL)
+        return plain[stagnation];
+    if (stagnation == STENCIL_STAGNATION_CHECKERBOARD)
+        snprintf(text, 256, "the mode with alternating signs (checkerboard) does not shrink%s",
+                 problem->spec.kind == STENCIL_KIND_HEAT ? ": give a smaller --dt"
+                 : stencil_problem_relaxes(problem)      ? ": try --omega 0.9"
+                                                         : " with these weights");
+    else
+        snprintf(text, 256, "%s resolves no less%s", stencil_precision_name(problem->precision),
+                 problem->precision == STENCIL_FLOAT32 ? ": --precision float64 does" : "");
     return text;
 }
 
@@ -186,31 +186,21 @@ void report_note_end(const run_record *run, stencil_notes *notes) {
 
 void report_print_failure(FILE *out, const run_record *run) {
     const stencil_report *report = run->report;
-    char name[TEXT_NAME_SIZE], text[256];
-    fprintf(out, "stencil: %s: ", text_escape(run->input, name, sizeof name));
-    switch (report->reason) {
-    case STENCIL_REASON_NOT_CONVERGED:
-        fprintf(out, "not converged in %" PRId64 " step%s: ", report->steps, stencil_plural(report->steps));
-        if (isnan(last_residual(report))) /* no step, no residual */
+    const char *failure = why[report->reason].failure;
+    char text[256];
+    fprintf(out, "stencil: %s: ", TEXT_ESCAPE(run->input));
+    fprintf(out, failure != NULL ? failure : "interrupted after step %" PRId64, report->steps,
+            stencil_plural(report->steps));
+    if (report->reason == STENCIL_REASON_STAGNATED)
+        fputs(stagnation_text(run, text), out);
+    if (report->reason == STENCIL_REASON_NOT_CONVERGED) {
+        if (isnan(report_last_residual(report))) /* no step, no residual */
             fprintf(out, "no residual yet");
         else
-            fprintf(out, "residual %g", last_residual(report));
+            fprintf(out, "residual %g", report_last_residual(report));
         fprintf(out, ", limit %s", criteria_text(&run->problem->stop, text));
-        break;
-    case STENCIL_REASON_STAGNATED:
-        fprintf(out, "stagnated after step %" PRId64 ": %s", report->steps, stagnation_text(run, text));
-        break;
-    case STENCIL_REASON_FIXED_POINT:
-        fprintf(out, "no cell changes after step %" PRId64 ", but only by rounding", report->steps);
-        break;
-    case STENCIL_REASON_DIVERGED:
-        fprintf(out, "diverged: the residual is not finite at step %" PRId64, report->steps);
-        break;
-    default:
-        fprintf(out, "interrupted after step %" PRId64, report->steps);
-        break;
     }
     if (run->output != NULL)
-        fprintf(out, "; %s holds that step", report_output_text(run, name));
+        fprintf(out, "; %s holds that step", TEXT_ESCAPE(run->output));
     fputc('\n', out);
 }

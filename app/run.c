@@ -7,7 +7,6 @@
 
 #include "app/commands.h"
 #include "app/json.h"
-#include "app/machine_file.h"
 #include "app/output.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
@@ -18,13 +17,14 @@
 #include "app/threads.h"
 #include "inputs/inputs.h"
 #include "solver/run.h"
+#include "solver/machine/json.h"
 
 enum { NAME_SIZE = 4096 };
 
 typedef struct run_options {
-    problem_options problem;
+    stencil_spec problem; /* only what was given, see problem_options.h */
     int sync, sweep, device;
-    option_devices gpus;
+    option_list gpus;
     int64_t threads, parts;
     const char *cut;
     int halo;
@@ -44,14 +44,7 @@ static const char *sweep_choice(int index) {
 }
 
 /* In the order of stencil_backend. */
-static const char *device_choice(int index) {
-    static const char *const names[] = {"auto", "cpu", "gpu", NULL};
-    return names[index];
-}
-
-static const char *halo_choice(int index) {
-    return index < STENCIL_HALO_COUNT ? stencil_halo_names[index] : NULL;
-}
+static const char *const device_names[] = {"auto", "cpu", "gpu", NULL};
 
 #define AT(field) offsetof(run_options, field)
 static const option place_table[] = {
@@ -62,7 +55,7 @@ static const option place_table[] = {
     {"sweep", 0, OPTION_CHOICE, AT(sweep), "NAME", .help = "how a step is made; the result is the same",
      .preset = "stream", .choice = sweep_choice},
     {"device", 0, OPTION_CHOICE, AT(device), "WHERE", .help = "auto takes a GPU where there is one",
-     .preset = "auto", .choice = device_choice},
+     .preset = "auto", .names = device_names},
     {"gpus", 'g', OPTION_DEVICES, AT(gpus), "N|LIST",
      .help = "how many (2), or which ones (0,2 or 2,); each gets a part of the field, and one named several "
              "times (0,0) "
@@ -82,7 +75,7 @@ static const option parts_table[] = {
     {"halo", 0, OPTION_CHOICE, AT(halo), "HOW",
      .help = "edges get to other parts by stores of the kernel (peer), by copies (openmp, single-thread) or "
              "stamped with their step (neighbor on GPUs)",
-     .preset = "auto", .choice = halo_choice},
+     .preset = "auto", .names = stencil_halo_names},
     {"overlap", 0, OPTION_FLAG, AT(overlap), NULL,
      .help = "openmp, single-thread: compute the edges first, copy them while the rest is computed"},
     {NULL},
@@ -188,8 +181,7 @@ static stencil_status describe_problem(run_state *state) {
     stencil_spec spec;
     TRY(stencil_input_open(&state->input, state->call->operand[0], &spec));
     stencil_input_notes(state->input, &state->notes);
-    TRY(problem_options_apply(&state->options->problem, &spec));
-    TRY(problem_options_check_effect(&state->options->problem, &spec));
+    TRY(problem_options_apply(state->call, &spec));
     TRY(text_name_file(stencil_problem_resolve(&state->problem, &spec), state->call->operand[0]));
     report_note_start(&state->problem, &state->notes);
     return STENCIL_OK;
@@ -214,15 +206,24 @@ static stencil_status read_cut(const char *text, int rank, int cut[3]) {
     return STENCIL_OK;
 }
 
+static stencil_status read_machine(stencil_machine *machine, const char *path) {
+    json_t *root = NULL;
+    stencil_status status = json_read(path, &root);
+    if (status == STENCIL_OK)
+        status = stencil_machine_read(machine, root);
+    json_decref(root);
+    return text_prefix(text_name_file(status, path), "--machine");
+}
+
 /* This machine, or the one that a file describes. */
 static stencil_status find_machine(run_state *state) {
     const run_options *options = state->options;
     if (options->machine == NULL) {
         TRY(threads_start(options->threads));
-        const bool shared = stencil_gpus_are_shared(options->gpus.id, options->gpus.count);
+        const bool shared = stencil_gpus_are_shared(options->gpus.value, options->gpus.count);
         return stencil_machine_probe(&state->machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART);
     }
-    TRY(text_prefix(machine_read(&state->machine, options->machine), "--machine"));
+    TRY(read_machine(&state->machine, options->machine));
     if (options->threads > 0)
         state->machine.cpu_threads = (int)options->threads;
     return STENCIL_OK;
@@ -247,7 +248,7 @@ static stencil_status make_plan(run_state *state) {
         options->inject_absent_part >= 0 ? 1 + (uint32_t)options->inject_absent_part : 0;
     TRY(read_cut(options->cut, state->problem.rank, run.cut));
     for (int i = 0; i < run.gpu_count; i++)
-        run.gpu[i] = options->gpus.id[i];
+        run.gpu[i] = (int)options->gpus.value[i];
     if (run.gpu_count > 0)
         run.backend = STENCIL_BACKEND_GPU;
     if (run.parts > 0)
@@ -323,11 +324,11 @@ static stencil_status prepare_output(run_state *state) {
             .started_s = (int64_t)time(NULL),
         };
         TRY(open_output(state));
-        CHECK(options->json == NULL || json_is_stdout(options->json) ||
+        CHECK(options->json == NULL || target_is_stdout(options->json) ||
                   !same_file(options->json, state->output_options.path),
               USAGE, "--json %s is the output file too: give another name", options->json);
     }
-    return json_check_target(options->json, options->force, input);
+    return target_check("--json", options->json, options->force, input);
 }
 
 static stencil_status load(run_state *state) {
@@ -412,7 +413,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
                            .machine = &state->machine,
                            .plan = &state->plan,
                            .notes = &state->notes};
-    const bool people = !options->quiet && !json_is_stdout(options->json);
+    const bool people = !options->quiet && !target_is_stdout(options->json);
     if (options->dry_run) {
         if (people)
             report_print_plan(stdout, record);

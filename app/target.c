@@ -34,22 +34,15 @@ stencil_status target_check(const char *option, const char *target, bool force, 
     return text_prefix(check(target, force, input), option);
 }
 
-static stencil_status write_stream(FILE *out, target_printer print, const void *content, const char *name) {
+/* A descriptor of its own for the stream: closing it closes nothing else. */
+static stencil_status write_and_close(int fd, target_printer print, const void *content, const char *name) {
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    CHECK(out != NULL, CANNOT_CREATE, "cannot write '%s': %s", name, strerror(errno));
     errno = 0;
     const bool failed = !print(out, content) || fflush(out) != 0;
-    CHECK(!failed, IO, "cannot write '%s': %s", name, errno != 0 ? strerror(errno) : "write failed");
-    return STENCIL_OK;
-}
-
-/* A descriptor of its own for the stream: closing it closes nothing else. */
-static stencil_status write_descriptor(int fd, target_printer print, const void *content, const char *name) {
-    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
-    if (out == NULL && fd >= 0)
-        close(fd);
-    CHECK(out != NULL, CANNOT_CREATE, "cannot write '%s': %s", name, strerror(errno));
-    const stencil_status status = write_stream(out, print, content, name);
+    const int why = errno;
     const bool closed = fclose(out) == 0;
-    TRY(status);
+    CHECK(!failed, IO, "cannot write '%s': %s", name, why != 0 ? strerror(why) : "write failed");
     CHECK(closed, IO, "cannot write '%s': %s", name, strerror(errno));
     return STENCIL_OK;
 }
@@ -57,7 +50,7 @@ static stencil_status write_descriptor(int fd, target_printer print, const void 
 static stencil_status write_file(const char *target, bool force, target_printer print, const void *content) {
     stencil_sink sink;
     TRY(stencil_sink_open_plain(&sink, target, force));
-    const stencil_status status = write_descriptor(dup(sink.fd), print, content, target);
+    const stencil_status status = write_and_close(dup(sink.fd), print, content, target);
     if (status == STENCIL_OK)
         return stencil_sink_commit(&sink);
     stencil_sink_abort(&sink);
@@ -75,14 +68,10 @@ stencil_status target_write(const char *option, const char *target, bool force, 
         return STENCIL_OK;
     }
     if (is_special(target))
-        return text_prefix(write_descriptor(open(target, O_WRONLY | O_CLOEXEC), print, content, target),
+        return text_prefix(write_and_close(open(target, O_WRONLY | O_CLOEXEC), print, content, target),
                            option);
     signals_hold();
     const stencil_status status = write_file(target, force, print, content);
     signals_release();
     return text_prefix(status, option);
-}
-
-bool target_print_text(FILE *out, const void *content) {
-    return fputs(content, out) != EOF;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/words.h"
 
 const char *text_duration(double seconds, char text[TEXT_SIZE]) {
     const long whole = (long)(seconds < 1e9 ? seconds + 0.5 : 1e9);
@@ -44,27 +45,21 @@ const char *text_count(int64_t count, char text[TEXT_SIZE]) {
     return text;
 }
 
-const char *text_extent(const int64_t *extent, int rank, char *text, size_t size) {
-    size_t used = 0;
+const char *text_extent(const int64_t *extent, int rank, const char *by, char *text, size_t size) {
     text[0] = '\0';
-    for (int axis = rank - 1; axis >= 0 && used < size; axis--)
-        used +=
-            (size_t)snprintf(text + used, size - used, "%" PRId64 "%s", extent[axis], axis > 0 ? " x " : "");
+    for (int axis = rank - 1; axis >= 0; axis--)
+        stencil_text_add(text, size, "%" PRId64 "%s", extent[axis], axis > 0 ? by : "");
     return text;
 }
 
 const char *text_escape(const char *name, char *text, size_t size) {
     size_t used = 0;
-    text[0] = '\0';
     for (; *name != '\0' && used + 5 < size; name++) {
         const unsigned char c = (unsigned char)*name;
-        if (c >= ' ' && c != 0x7f)
-            used += (size_t)snprintf(text + used, size - used, "%c", c);
-        else if (c == '\n' || c == '\t')
-            used += (size_t)snprintf(text + used, size - used, "%s", c == '\n' ? "\\n" : "\\t");
-        else
-            used += (size_t)snprintf(text + used, size - used, "\\x%02x", c);
+        const char *format = c == '\n' ? "\\n" : c == '\t' ? "\\t" : c < ' ' || c == 0x7f ? "\\x%02x" : "%c";
+        used += (size_t)sprintf(text + used, format, c);
     }
+    text[used] = '\0';
     return text;
 }
 
@@ -124,17 +119,11 @@ stencil_status text_name_out_of_memory(stencil_status status, const char *path) 
 }
 
 stencil_status text_output_name(const char *input, char *name, size_t size) {
-    static const char *const suffixes[] = {".h5", ".hdf5"};
-    size_t length = strlen(input);
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        const size_t suffix = strlen(suffixes[i]);
-        if (length > suffix && input[length - suffix - 1] != '/' &&
-            strcmp(input + length - suffix, suffixes[i]) == 0) {
-            length -= suffix;
-            break;
-        }
-    }
-    const int written = snprintf(name, size, "%.*s.out.h5", (int)length, input);
+    const char *dot = strrchr(input, '.');
+    const bool suffix = dot != NULL && dot > input && dot[-1] != '/' &&
+                        (strcmp(dot, ".h5") == 0 || strcmp(dot, ".hdf5") == 0);
+    const int length = (int)(suffix ? (size_t)(dot - input) : strlen(input));
+    const int written = snprintf(name, size, "%.*s.out.h5", length, input);
     CHECK(written >= 0 && (size_t)written < size, USAGE, "the input's name is too long: give --output FILE");
     return STENCIL_OK;
 }

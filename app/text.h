@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
+#include "base/base.h"
 
 enum { TEXT_SIZE = 32, TEXT_NAME_SIZE = 4096 };
 
@@ -18,8 +18,9 @@ const char *text_count(int64_t count, char text[TEXT_SIZE]);
 /* Four digits that count, or a whole number from 10 000 on (returned). */
 const char *text_number(double value, char text[TEXT_SIZE]);
 
-/* Array-order extents as they are written in --size, x first: "129 x 65" (returned). */
-const char *text_extent(const int64_t *extent, int rank, char *text, size_t size);
+/* Array-order extents as they are written in --size, x first, with `by` between them: "129 x 65" (returned).
+ */
+const char *text_extent(const int64_t *extent, int rank, const char *by, char *text, size_t size);
 
 /* A name as it can be printed on one line, control characters as \\n, \\t, \\x1b (returned); cut to `size`.
  */
@@ -41,5 +42,12 @@ stencil_status text_append(stencil_status status, const char *name, const char *
 /* "input.h5" -> "input.out.h5" beside it; a suffix other than .h5 or .hdf5 is kept. USAGE where it does not
  * fit into `size`. */
 stencil_status text_output_name(const char *input, char *name, size_t size);
+
+/* The same for one use: the text lives as long as the block that asks for it. */
+#define TEXT_COUNT(count)             text_count(count, (char[TEXT_SIZE]){""})
+#define TEXT_NUMBER(value)            text_number(value, (char[TEXT_SIZE]){""})
+#define TEXT_EXTENT(extent, rank, by) text_extent(extent, rank, by, (char[96]){""}, 96)
+#define TEXT_ESCAPE(name)             text_escape(name, (char[TEXT_NAME_SIZE]){""}, TEXT_NAME_SIZE)
+#define TEXT_BYTES(bytes)             stencil_bytes_text(bytes, (char[TEXT_SIZE]){""})
 
 #endif

@@ -9,19 +9,10 @@
 
 #include "base/memory.h"
 
-/* Threads that wait for each other, so that all of them exist at once. */
-typedef struct crowd {
-    pthread_mutex_t mutex;
-    pthread_cond_t go;
-    bool done;
-} crowd;
-
-static void *wait_for_the_others(void *context) {
-    crowd *c = context;
-    pthread_mutex_lock(&c->mutex);
-    while (!c->done)
-        pthread_cond_wait(&c->go, &c->mutex);
-    pthread_mutex_unlock(&c->mutex);
+/* A thread that waits for a mutex to be given back, so that all of them exist at once. */
+static void *wait_for(void *mutex) {
+    pthread_mutex_lock(mutex);
+    pthread_mutex_unlock(mutex);
     return NULL;
 }
 
@@ -41,19 +32,17 @@ static size_t stack_bytes(void) {
 
 /* How many threads beside this one the system starts, of `count`; *number is why there are no more. */
 static int64_t start_and_join(pthread_t *thread, int64_t count, int *number) {
-    crowd c = {.mutex = PTHREAD_MUTEX_INITIALIZER, .go = PTHREAD_COND_INITIALIZER};
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     if (stack_bytes() > 0)
         pthread_attr_setstacksize(&attributes, stack_bytes());
     int64_t started = 0;
+    pthread_mutex_lock(&mutex);
     while (started < count &&
-           (*number = pthread_create(&thread[started], &attributes, wait_for_the_others, &c)) == 0)
+           (*number = pthread_create(&thread[started], &attributes, wait_for, &mutex)) == 0)
         started++;
-    pthread_mutex_lock(&c.mutex);
-    c.done = true;
-    pthread_cond_broadcast(&c.go);
-    pthread_mutex_unlock(&c.mutex);
+    pthread_mutex_unlock(&mutex);
     for (int64_t i = 0; i < started; i++)
         pthread_join(thread[i], NULL);
     pthread_attr_destroy(&attributes);
@@ -69,12 +58,9 @@ static const char *asker(int64_t count, int64_t threads, char text[64]) {
     return text;
 }
 
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 stencil_status threads_start(int64_t count) {
-    const int64_t threads = count > 0 ? count : smaller(omp_get_max_threads(), omp_get_thread_limit());
+    const int64_t threads =
+        count > 0 ? count : stencil_smaller(omp_get_max_threads(), omp_get_thread_limit());
     char who[64];
     CHECK(threads <= THREADS_MAX, USAGE, "%s are too many: at most %d", asker(count, threads, who),
           THREADS_MAX);

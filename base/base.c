@@ -7,8 +7,10 @@ size_t stencil_precision_bytes(stencil_precision precision) {
     return precision == STENCIL_FLOAT64 ? sizeof(double) : sizeof(float);
 }
 
+const char *const stencil_precision_names[] = {"float32", "float64", NULL};
+
 const char *stencil_precision_name(stencil_precision precision) {
-    return precision == STENCIL_FLOAT64 ? "float64" : "float32";
+    return stencil_precision_names[precision];
 }
 
 bool stencil_multiply(int64_t a, int64_t b, int64_t *product) {

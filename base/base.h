@@ -20,13 +20,18 @@ typedef enum stencil_precision {
 } stencil_precision;
 
 size_t stencil_precision_bytes(stencil_precision precision);
-const char *stencil_precision_name(stencil_precision precision); /* "float32", "float64" */
+const char *stencil_precision_name(stencil_precision precision);               /* "float32", "float64" */
+extern const char *const stencil_precision_names[STENCIL_PRECISION_COUNT + 1]; /* NULL behind the last one */
 
 /* Axes are counted in array order: z, y, x. A 2D problem has one plane (extent[STENCIL_Z] == 1). */
 enum { STENCIL_Z, STENCIL_Y, STENCIL_X, STENCIL_AXES };
 
 /* a*b into *product; false when it does not fit into 63 bits. Both factors must not be negative. */
 bool stencil_multiply(int64_t a, int64_t b, int64_t *product);
+
+static inline int64_t stencil_smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
 
 /* Seconds of a monotonic clock. */
 double stencil_clock_s(void);

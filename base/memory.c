@@ -10,8 +10,10 @@
 enum { PATH_CHARS = 4096 };
 
 /* First number behind `key` in a file of the kernel's; INT64_MAX where there is none ("max" included). */
-static int64_t kernel_number(const char *path, const char *key) {
-    FILE *file = fopen(path, "r");
+static int64_t kernel_number(const char *folder, const char *name, const char *key) {
+    char path[PATH_CHARS];
+    const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = length < (int)sizeof path ? fopen(path, "r") : NULL;
     if (file == NULL)
         return INT64_MAX;
     char line[256];
@@ -24,30 +26,26 @@ static int64_t kernel_number(const char *path, const char *key) {
     return number;
 }
 
-/* The files of one version of control groups. */
+/* Where control groups of a version can be mounted, and their files. */
 typedef struct group_files {
+    int version;
     const char *folder, *limit, *used, *reclaimable;
 } group_files;
 
-static const group_files version_1 = {"/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-                                      "total_inactive_file "};
-static const group_files version_2[] = {{"", "memory.max", "memory.current", "inactive_file "},
-                                        {"/unified", "memory.max", "memory.current", "inactive_file "}};
-
-static int64_t group_number(const char *folder, const char *name, const char *key) {
-    char path[PATH_CHARS];
-    const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
-    return length < (int)sizeof path ? kernel_number(path, key) : INT64_MAX;
-}
+static const group_files versions[] = {
+    {1, "/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "},
+    {2, "", "memory.max", "memory.current", "inactive_file "},
+    {2, "/unified", "memory.max", "memory.current", "inactive_file "},
+};
 
 /* Bytes left in one group by itself. */
 static int64_t one_group_left(const char *folder, const group_files *files) {
-    const int64_t limit = group_number(folder, files->limit, "");
-    int64_t used = group_number(folder, files->used, "");
+    const int64_t limit = kernel_number(folder, files->limit, "");
+    int64_t used = kernel_number(folder, files->used, "");
     if (limit == INT64_MAX || used == INT64_MAX)
         return INT64_MAX;
-    const int64_t reclaimable = group_number(folder, "memory.stat", files->reclaimable);
-    used -= reclaimable == INT64_MAX ? 0 : reclaimable < used ? reclaimable : used;
+    const int64_t reclaimable = kernel_number(folder, "memory.stat", files->reclaimable);
+    used -= reclaimable == INT64_MAX ? 0 : stencil_smaller(reclaimable, used);
     return limit > used ? limit - used : 0;
 }
 
@@ -61,24 +59,12 @@ static int64_t groups_left(const char *mount, const char *group, const group_fil
     strcpy(folder + root, group);
     int64_t least = INT64_MAX;
     for (;;) {
-        const int64_t left = one_group_left(folder, files);
-        least = left < least ? left : least;
+        least = stencil_smaller(least, one_group_left(folder, files));
         char *slash = strrchr(folder + root, '/');
         if (slash == NULL)
             return least;
         *slash = '\0';
     }
-}
-
-/* Whether "memory" is among comma-separated controllers of `length` characters. */
-static bool has_memory(const char *controllers, size_t length) {
-    for (size_t at = 0; at < length;) {
-        const size_t word = strcspn(controllers + at, ",:");
-        if (word == strlen("memory") && strncmp(controllers + at, "memory", word) == 0)
-            return true;
-        at += word + 1;
-    }
-    return false;
 }
 
 int64_t stencil_memory_group_left_bytes(const char *membership, const char *mount) {
@@ -89,20 +75,18 @@ int64_t stencil_memory_group_left_bytes(const char *membership, const char *moun
     int64_t least = INT64_MAX;
     /* Lines are "ID:CONTROLLERS:GROUP"; version 2 has ID 0 and no controllers. */
     while (fgets(line, sizeof line, file) != NULL) {
+        char controllers[PATH_CHARS + 2] = "";
         line[strcspn(line, "\n")] = '\0';
-        const char *controllers = strchr(line, ':');
-        const char *group = controllers == NULL ? NULL : strchr(controllers + 1, ':');
+        char *first = strchr(line, ':'), *group = first == NULL ? NULL : strchr(first + 1, ':');
         if (group == NULL)
             continue;
-        int64_t left = INT64_MAX, unified = INT64_MAX;
-        if (strncmp(line, "0::", 3) == 0) {
-            left = groups_left(mount, group + 1, &version_2[0]);
-            unified = groups_left(mount, group + 1, &version_2[1]);
-        } else if (has_memory(controllers + 1, (size_t)(group - controllers - 1))) {
-            left = groups_left(mount, group + 1, &version_1);
-        }
-        left = unified < left ? unified : left;
-        least = left < least ? left : least;
+        snprintf(controllers, sizeof controllers, ",%.*s,", (int)(group - first - 1), first + 1);
+        const int version = strncmp(line, "0::", 3) == 0              ? 2
+                            : strstr(controllers, ",memory,") != NULL ? 1
+                                                                      : 0;
+        for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+            if (versions[i].version == version)
+                least = stencil_smaller(least, groups_left(mount, group + 1, &versions[i]));
     }
     fclose(file);
     return least;
@@ -115,7 +99,7 @@ int64_t stencil_memory_address_space_left_bytes(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > INT64_MAX)
         return INT64_MAX;
-    const int64_t pages = kernel_number("/proc/self/statm", ""), page = sysconf(_SC_PAGESIZE);
+    const int64_t pages = kernel_number("/proc/self", "statm", ""), page = sysconf(_SC_PAGESIZE);
     int64_t used = 0;
     if (pages == INT64_MAX || !stencil_multiply(pages, page, &used))
         return (int64_t)limit.rlim_cur;
@@ -124,13 +108,12 @@ int64_t stencil_memory_address_space_left_bytes(void) {
 }
 
 int64_t stencil_memory_available_bytes(void) {
-    int64_t available = kernel_number("/proc/meminfo", "MemAvailable:");
+    int64_t available = kernel_number("/proc", "meminfo", "MemAvailable:");
     if (available != INT64_MAX)
         available *= 1024;
     const int64_t group = stencil_memory_group_left_bytes("/proc/self/cgroup", "/sys/fs/cgroup");
     const int64_t space = stencil_memory_address_space_left_bytes();
-    available = group < available ? group : available;
-    return space < available ? space : available;
+    return stencil_smaller(available, stencil_smaller(group, space));
 }
 
 enum { PARALLEL_BYTES = 1 << 22 };
@@ -139,14 +122,11 @@ stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const cha
     const int64_t page = 4096;
     *memory = NULL;
     const int64_t have = stencil_memory_available_bytes();
-    char need_text[32], have_text[32];
-    stencil_bytes_text(size_bytes, need_text);
-    stencil_bytes_text(have, have_text);
-    CHECK(size_bytes >= 0 && size_bytes < have - page, NO_MEMORY, "%s needs %s of host memory, %s available",
-          what, need_text, have_text);
-    const int64_t rounded = (size_bytes + page - 1) / page * page;
-    char *bytes = aligned_alloc((size_t)page, (size_t)(rounded ? rounded : page));
-    CHECK(bytes != NULL, NO_MEMORY, "%s needs %s of host memory, %s available", what, need_text, have_text);
+    const bool fits = size_bytes >= 0 && size_bytes < have - page;
+    const int64_t rounded = fits ? (size_bytes + page - 1) / page * page : 0;
+    char *bytes = fits ? aligned_alloc((size_t)page, (size_t)(rounded > 0 ? rounded : page)) : NULL;
+    CHECK(bytes != NULL, NO_MEMORY, "%s needs %s of host memory, %s available", what,
+          stencil_bytes_text(size_bytes, (char[32]){""}), stencil_bytes_text(have, (char[32]){""}));
     /* The first touch places a page near the thread that will sweep it; where there are few, waking a large
      * machine's threads costs more than the pages. */
 #pragma omp parallel for schedule(static) if (rounded > PARALLEL_BYTES)

@@ -10,25 +10,12 @@ const stencil_error *stencil_error_last(void) {
 }
 
 int stencil_status_exit_code(stencil_status status) {
-    switch (status) {
-#define X(name, code, text)                                                                                  \
-    case STENCIL_##name:                                                                                     \
-        return code;
+    static const int codes[] = {
+#define X(name, code, text) [STENCIL_##name] = code,
         STENCIL_STATUS_LIST(X)
 #undef X
-    }
-    return 70;
-}
-
-const char *stencil_status_text(stencil_status status) {
-    switch (status) {
-#define X(name, code, text)                                                                                  \
-    case STENCIL_##name:                                                                                     \
-        return text;
-        STENCIL_STATUS_LIST(X)
-#undef X
-    }
-    return "unknown status";
+    };
+    return codes[status];
 }
 
 stencil_status stencil_error_set(stencil_status status, const char *file, int line, const char *expression,

@@ -38,9 +38,7 @@ typedef struct stencil_error {
 
 const stencil_error *stencil_error_last(void);
 
-/* Exit code and one-phrase meaning of a status. */
 int stencil_status_exit_code(stencil_status status);
-const char *stencil_status_text(stencil_status status);
 
 /* Records an error for this thread and returns `status`. Called through the macros below. */
 stencil_status stencil_error_set(stencil_status status, const char *file, int line, const char *expression,

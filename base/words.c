@@ -1,10 +1,10 @@
 #include "base/words.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
-
-enum { WORD_MAX = 64 };
 
 static int smaller(int a, int b) {
     return a < b ? a : b;
@@ -16,10 +16,10 @@ static bool same_letter(char a, char b) {
 }
 
 int stencil_edit_distance(const char *a, const char *b) {
-    int distance[WORD_MAX + 1][WORD_MAX + 1];
+    int distance[STENCIL_WORD_MAX + 1][STENCIL_WORD_MAX + 1];
     const int m = (int)strlen(a), n = (int)strlen(b);
-    if (m > WORD_MAX || n > WORD_MAX)
-        return WORD_MAX;
+    if (m > STENCIL_WORD_MAX || n > STENCIL_WORD_MAX)
+        return STENCIL_WORD_MAX;
     for (int i = 0; i <= m; i++)
         distance[i][0] = i;
     for (int j = 0; j <= n; j++)
@@ -28,9 +28,30 @@ int stencil_edit_distance(const char *a, const char *b) {
         for (int j = 1; j <= n; j++) {
             int least = smaller(distance[i - 1][j], distance[i][j - 1]) + 1;
             least = smaller(least, distance[i - 1][j - 1] + !same_letter(a[i - 1], b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]))
                 least = smaller(least, distance[i - 2][j - 2] + 1);
             distance[i][j] = least;
         }
     return distance[m][n];
+}
+
+void stencil_nearest_offer(stencil_nearest *nearest, const char *candidate) {
+    const size_t length = strlen(nearest->word);
+    /* A third of the word may be wrong; more than that is another word. */
+    const int limit = length < 4 ? 2 : (int)length / 3 + 2;
+    const bool starts = length >= 2 && strncmp(candidate, nearest->word, length) == 0;
+    const int distance = starts ? 1 : stencil_edit_distance(nearest->word, candidate);
+    if (distance >= (nearest->name != NULL ? nearest->distance : limit))
+        return;
+    nearest->name = candidate;
+    nearest->distance = distance;
+}
+
+char *stencil_text_add(char *text, size_t size, const char *format, ...) {
+    const size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+    return text;
 }

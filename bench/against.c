@@ -105,16 +105,11 @@ stencil_status stencil_bench_compare(const stencil_bench_result *then, const ste
     check_comparable(then, now, why);
     if (why[0] != '\0')
         return STENCIL_OK;
-    for (int i = 0; i < now->row_count; i++) {
-        stencil_comparison c = {.now = &now->row[i], .then = find_row(then, &now->row[i])};
-        if (!is_there(c.now) && !is_there(c.then))
-            continue;
-        TRY(compare_rows(&c, margin));
-        (*comparison)[(*count)++] = c;
-    }
-    for (int i = 0; i < then->row_count; i++) {
-        stencil_comparison c = {.then = &then->row[i]};
-        if (!is_there(c.then) || find_row(now, c.then) != NULL)
+    for (int i = 0; i < now->row_count + then->row_count; i++) {
+        const bool is_old = i >= now->row_count; /* those of `then` that are not there any more */
+        const stencil_bench_row *row = is_old ? &then->row[i - now->row_count] : &now->row[i];
+        stencil_comparison c = {.now = is_old ? NULL : row, .then = is_old ? row : find_row(then, row)};
+        if ((!is_there(c.now) && !is_there(c.then)) || (is_old && find_row(now, row) != NULL))
             continue;
         TRY(compare_rows(&c, margin));
         (*comparison)[(*count)++] = c;

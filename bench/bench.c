@@ -6,7 +6,6 @@
 
 #include "bench/child.h"
 #include "bench/clock.h"
-#include "bench/revision.h"
 
 #define STENCIL_BENCHMARK(id, name, text) extern const stencil_benchmark stencil_benchmark_##id;
 #include "bench/benchmarks.def"
@@ -130,7 +129,9 @@ stencil_status stencil_bench_run_here(int index, const stencil_bench_options *op
         return stencil_bench_skip(result, "has no fault to plant");
     const double start_s = stencil_clock_s();
     TRY(stencil_clock_seen(chosen.backend, chosen.gpu[0], &result->clock_hz[0]));
-    stencil_status status = run(&chosen, machine, result);
+    stencil_bench b = {.options = &chosen, .machine = machine, .result = result};
+    stencil_status status = run(&b);
+    stencil_bench_end(&b);
     /* After a failure the device may answer nothing any more. */
     if (status == STENCIL_OK)
         status = stencil_clock_seen(chosen.backend, chosen.gpu[0], &result->clock_hz[1]);
@@ -166,14 +167,23 @@ void stencil_bench_result_destroy(stencil_bench_result *result) {
     *result = (stencil_bench_result){0};
 }
 
+static bool is_rate(const char *unit) {
+    const char *per = strchr(unit, '/');
+    return per != NULL && (strcmp(per, "/s") == 0 || strcmp(per, "/cycle") == 0);
+}
+
 stencil_status stencil_bench_add_row(stencil_bench_result *result, const char *kind, const char *name,
                                      const char *unit, int *index) {
     stencil_bench_row *rows = realloc(result->row, (size_t)(result->row_count + 1) * sizeof *rows);
     CHECK(rows != NULL, NO_MEMORY, "no memory for the results of %s", result->benchmark);
     result->row = rows;
     *index = result->row_count++;
-    rows[*index] =
-        (stencil_bench_row){.kind = kind, .unit = unit, .iterations = 1, .ratio = NAN, .method_sd = NAN};
+    rows[*index] = (stencil_bench_row){.kind = kind,
+                                       .unit = unit,
+                                       .higher_is_better = is_rate(unit),
+                                       .iterations = 1,
+                                       .ratio = NAN,
+                                       .method_sd = NAN};
     snprintf(rows[*index].name, sizeof rows[*index].name, "%s", name);
     return STENCIL_OK;
 }
@@ -184,18 +194,13 @@ void stencil_bench_set_axis(stencil_bench_result *result, int row, const char *n
         r->axis[r->axis_count++] = (stencil_bench_parameter){.name = name, .number = number};
 }
 
-static stencil_bench_parameter *add_parameter(stencil_bench_result *result, const char *name) {
-    stencil_bench_parameter *parameter = &result->parameter[result->parameter_count++];
-    *parameter = (stencil_bench_parameter){.name = name};
-    return parameter;
-}
-
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number) {
-    add_parameter(result, name)->number = number;
+    result->parameter[result->parameter_count++] = (stencil_bench_parameter){.name = name, .number = number};
 }
 
 void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text) {
-    stencil_bench_parameter *parameter = add_parameter(result, name);
+    stencil_bench_parameter *parameter = &result->parameter[result->parameter_count];
+    stencil_bench_add_number(result, name, 0);
     snprintf(parameter->text, sizeof parameter->text, "%s", text);
 }
 
@@ -221,10 +226,6 @@ void stencil_bench_skip_row(stencil_bench_result *result, int row, const char *f
     va_end(arguments);
 }
 
-bool stencil_bench_is_time(const stencil_bench_row *row) {
-    return strcmp(row->unit, "s") == 0 || strncmp(row->unit, "s/", 2) == 0;
-}
-
 bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t *number) {
     for (int i = 0; i < row->axis_count; i++)
         if (strcmp(row->axis[i].name, name) == 0) {
@@ -232,10 +233,6 @@ bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t 
             return true;
         }
     return false;
-}
-
-const char *stencil_bench_revision(void) {
-    return STENCIL_GIT_REVISION;
 }
 
 double stencil_bench_bytes_per_s(const stencil_bench_row *row) {

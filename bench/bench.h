@@ -131,30 +131,31 @@ stencil_status stencil_bench_run(int index, const stencil_bench_options *options
 void stencil_bench_result_destroy(stencil_bench_result *result);
 
 /* The other end of child_command: answers one question that concerns benchmark `name`, read from and
- * answered on the descriptor STENCIL_BENCH_CHANNEL, a socket. `progress` is used where the asking process
- * shows progress. The status of the answer itself travels inside it. Does not return once it has answered;
- * the process ends when the one that asks does. USAGE: nobody asks. */
+ * answered on the descriptor STENCIL_BENCH_CHANNEL, a socket. Of `options` only child_command and progress
+ * count, which is used where the asking process shows progress. The status of the answer itself travels
+ * inside it. Does not return once it has answered; the process ends when the one that asks does. USAGE:
+ * nobody asks. */
 enum { STENCIL_BENCH_CHANNEL = 3 };
-stencil_status stencil_bench_child_main(const char *name, void (*progress)(void *context, const char *what));
+stencil_status stencil_bench_child_main(const char *name, const stencil_bench_options *options);
 
 /* Rates at the median; 0 for a row that has none. */
 double stencil_bench_bytes_per_s(const stencil_bench_row *row);
 double stencil_bench_cells_per_s(const stencil_bench_row *row);
-
-/* Whether the samples are times: the unit is "s" or begins with "s/". */
-bool stencil_bench_is_time(const stencil_bench_row *row);
 
 /* The number on axis `name`; false: the row has no such axis. */
 bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t *number);
 
 /* Where, when and with what: the parts of a report beside the results. Texts are borrowed. */
 typedef struct stencil_bench_origin {
-    const char *command_line;                      /* as it was typed */
-    int64_t started_s;                             /* seconds of the Unix epoch */
-    double seconds;                                /* that all of it took */
-    double max_noise;                              /* of the options */
-    const char *version, *git_revision, *compiler; /* of the program that measured */
-    /* CUDA versions as 1000 major + 10 minor, 0: none; kernel_driver as stencil_bench_kernel_driver(). */
+    const char *command_line; /* as it was typed */
+    int64_t started_s;        /* seconds of the Unix epoch */
+    double seconds;           /* that all of it took */
+    double max_noise;         /* of the options */
+    /* Of the program that measured; git_revision: of its sources ("0123456789ab", with "-dirty" behind it
+     * where files were changed), "unknown" where they were built outside a git tree. */
+    const char *version, *git_revision, *compiler;
+    /* CUDA versions as 1000 major + 10 minor, 0: none; version of the GPU driver's kernel module
+     * ("580.65.06"), "" where there is none. */
     int driver_version, runtime_version;
     const char *kernel_driver;
 } stencil_bench_origin;
@@ -162,13 +163,6 @@ typedef struct stencil_bench_origin {
 /* What this program, the options and the machine say; command line and times are the caller's. */
 void stencil_bench_origin_init(stencil_bench_origin *origin, const stencil_bench_options *options,
                                const stencil_machine *machine);
-
-/* Git revision of the sources ("0123456789ab", with "-dirty" behind it where files were changed), "unknown"
- * where they were built outside a git tree. */
-const char *stencil_bench_revision(void);
-
-/* Version of the GPU driver's kernel module ("580.65.06"), "" where there is none. */
-const char *stencil_bench_kernel_driver(void);
 
 /* Everything, with all samples (of the origin only command line and times: the rest is this program's, the
  * options' and the machine's); owned by the caller, NULL without memory. */

@@ -15,18 +15,32 @@
 
 #include "bench/bench.h"
 
-/* options->backend is the result's here (CPU or GPU), gpu_count and gpu[] are filled in on a GPU, and all
- * numbers are in range. */
-typedef stencil_status (*stencil_benchmark_function)(const stencil_bench_options *options,
-                                                     const stencil_machine *machine,
-                                                     stencil_bench_result *result);
+/* One run of a benchmark, or one answer of its child: what it is asked, what it fills in, and what it keeps
+ * until it ends, whatever comes back. */
+typedef struct stencil_bench {
+    /* The backend is the result's (CPU or GPU), gpu_count and gpu[] are filled in on a GPU, and all numbers
+     * are in range. */
+    const stencil_bench_options *options;
+    const stencil_machine *machine; /* NULL for a child's answer, as is the result */
+    stencil_bench_result *result;
+    void *own; /* the benchmark's */
+    int row;   /* being sampled or verified */
+    /* Of bench/harness.c. */
+    struct stencil_bench_case *cases; /* [result->row_count] */
+    struct stencil_bench_kept *kept;  /* [kept_count] */
+    int kept_count;
+    bool calibrated;
+    bool abandoned; /* something does not end: nothing can be released any more */
+} stencil_bench;
+
+typedef stencil_status (*stencil_benchmark_function)(stencil_bench *b);
 
 /* One question to a benchmark, answered in a child process (see stencil_bench_in_child()): reads
  * `question` [question_size] and fills `answer` [answer_size], zeroed before. Which case is meant stands in
  * the question. The answer counts only where OK comes back; a failure is handed on with its message. */
-typedef stencil_status (*stencil_bench_child_function)(const stencil_bench_options *options,
-                                                       const void *question, size_t question_size,
-                                                       void *answer, size_t answer_size);
+typedef stencil_status (*stencil_bench_child_function)(stencil_bench *b, const void *question,
+                                                       size_t question_size, void *answer,
+                                                       size_t answer_size);
 
 /* Name and description stand in benchmarks.def. */
 typedef struct stencil_benchmark {
@@ -38,8 +52,58 @@ typedef struct stencil_benchmark {
     unsigned cpu_uses, gpu_uses;                 /* STENCIL_BENCH_USES_…, FAULT aside */
 } stencil_benchmark;
 
+/* After a run or an answer: releases all that is kept, memory last. */
+void stencil_bench_end(stencil_bench *b);
+
+/* Calls release(thing) at the end, in the order in which things were kept; at once where there is no memory
+ * to remember it. */
+stencil_status stencil_bench_keep(stencil_bench *b, void (*release)(void *), void *thing);
+/* Zeroed host memory until the end, into the pointer that `to` points at. */
+stencil_status stencil_bench_memory(stencil_bench *b, void *to, size_t bytes);
+
+/* Samples b->row, whose case is `what`: the time of `count` iterations in seconds, or a value in the row's
+ * unit where the rows are not calibrated and there is one count. */
+typedef stencil_status (*stencil_bench_case_sampler)(stencil_bench *b, void *what, int64_t count,
+                                                     double *value);
+
+/* A row, how it is sampled and, after that, verified (NULL: each sample is). Texts but the name are kept, not
+ * copied. */
+typedef struct stencil_bench_subject {
+    const char *kind, *name, *unit, *method;
+    stencil_bench_case_sampler sample;
+    stencil_status (*verify)(stencil_bench *b, void *what);
+    struct {
+        const char *name; /* NULL: no further axis */
+        int64_t number;
+    } axis[STENCIL_BENCH_AXES_MAX];
+    /* What it is sampled with where it is not calibrated; 0: 1. With `more` that many more as well: the
+     * two-repeat-count method, with `pairs` of both counts (0: 1). */
+    int64_t count, more;
+    int pairs;
+} stencil_bench_subject;
+
+/* Appends a row, and its case, a copy of `what` [size]. */
+stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *subject, const void *what,
+                                 size_t size);
+#define STENCIL_BENCH_ADD(b, what, ...)                                                                      \
+    stencil_bench_add(b, &(stencil_bench_subject){__VA_ARGS__}, &(what), sizeof(what))
+/* Appends a row that states something in place of samples. */
+stencil_status stencil_bench_state(stencil_bench *b, const stencil_bench_subject *subject, const char *format,
+                                   ...) __attribute__((format(printf, 3, 4)));
+/* The case of a row; the row that was added last. */
+void *stencil_bench_what(const stencil_bench *b, int row);
+stencil_bench_row *stencil_bench_last(const stencil_bench *b);
+
+/* Finds how many iterations make a sample of each row that is not skipped. */
+stencil_status stencil_bench_calibrate_rows(stencil_bench *b);
+
+/* Takes all samples, after a warm-up where the rows were not calibrated; then fills in what the
+ * two-repeat-count method gives, and verifies every row that was measured. */
+stencil_status stencil_bench_take(stencil_bench *b);
+
 /* Appends a row; *index is its place, since rows move when one is added. `unit` and `kind` are kept, not
- * copied. Further members of the row (method, higher_is_better, …) are set directly. */
+ * copied. higher_is_better where the unit is a rate ("…/s", "…/cycle"). Further members of the row (method,
+ * …) are set directly. */
 stencil_status stencil_bench_add_row(stencil_bench_result *result, const char *kind, const char *name,
                                      const char *unit, int *index);
 
@@ -60,11 +124,12 @@ stencil_status stencil_bench_skip(stencil_bench_result *result, const char *form
 void stencil_bench_skip_row(stencil_bench_result *result, int row, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Makes `iterations` iterations of row `row` and says how long all of them took. */
-typedef stencil_status (*stencil_bench_sampler)(void *context, int row, int64_t iterations, double *time_s);
+/* Whether a row is neither skipped nor a statement. */
+bool stencil_bench_is_measured(const stencil_bench_row *row);
 
-/* Takes one sample of row `row`, in the row's unit. A sampler may set the row's `skipped` instead. */
-typedef stencil_status (*stencil_bench_value_sampler)(void *context, int row, double *value);
+/* Makes `iterations` iterations of row `row` and says how long all of them took; or takes one sample of it in
+ * its unit. A sampler may set the row's `skipped` instead. */
+typedef stencil_status (*stencil_bench_sampler)(void *context, int row, int64_t iterations, double *value);
 
 /* Warms up row `row`, and finds how many iterations make a sample: `asked`, or, where that is 0, as many as
  * take about 0.1 s (and at least 0.03 s). */
@@ -80,11 +145,11 @@ stencil_status stencil_bench_calibrate(stencil_bench_sampler sampler, void *cont
 stencil_status stencil_bench_measure(stencil_bench_result *result, const stencil_bench_options *options,
                                      stencil_bench_sampler sampler, void *context);
 
-/* The same for samplers that give a value in the row's unit. Every row is sampled once before the rounds to
- * warm up; that value is dropped. */
+/* The same for samplers that give a value in the row's unit, whatever the iterations. Every row is sampled
+ * once before the rounds to warm up; that value is dropped. */
 stencil_status stencil_bench_measure_values(stencil_bench_result *result,
                                             const stencil_bench_options *options,
-                                            stencil_bench_value_sampler sampler, void *context);
+                                            stencil_bench_sampler sampler, void *context);
 
 /* Ratio of every row that moves bytes to the best row of kind "copy". */
 void stencil_bench_fill_ratios(stencil_bench_result *result);

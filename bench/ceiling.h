@@ -4,32 +4,26 @@
 #define STENCIL_BENCH_CEILING_H
 
 #include "bench/benchmark.h"
+#include "solver/field.h"
 
 /* A copy that is timed again and again. */
 typedef struct stencil_ceiling {
     stencil_backend backend; /* CPU or GPU */
     int gpu, threads;
     int64_t bytes; /* read, and as many written; a multiple of 64 */
-    void *to;      /* CPU: host memory on 64-byte boundaries, borrowed; a GPU brings its own */
+    /* CPU: host memory on 64-byte boundaries, borrowed, and what the field has at the time; a GPU brings its
+     * own. */
     const void *from;
+    const stencil_field *to;
 } stencil_ceiling;
 
-/* Appends a row of kind "copy" for every way to copy on this device. The first one stands at *first. */
-stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench_result *result,
-                                        int *first);
+/* Appends a row of kind "copy" for every way to copy on this device. A sample copies all bytes. The
+ * destination is overwritten with something else before, and compared after timing: INTERNAL where it
+ * differs. *ceiling stays where it is until the benchmark ends. */
+stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b);
 
-/* Copies all bytes `iterations` times by way `way` (0, 1, … in the order of the rows). The destination is
- * overwritten with something else before, and compared after timing: INTERNAL where it differs. */
-stencil_status stencil_ceiling_sample(const stencil_ceiling *ceiling, int way, int64_t iterations,
-                                      double *time_s);
-
-/* The ways of the two back-ends; those of the GPU fail with UNAVAILABLE in a build without CUDA. */
-extern const char *const stencil_ceiling_cpu_names[]; /* NULL behind the last one */
-stencil_status stencil_ceiling_cpu_sample(const stencil_ceiling *ceiling, int way, int64_t iterations,
-                                          double *time_s);
-extern const char *const stencil_ceiling_gpu_names[];
-stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int way, int64_t iterations,
-                                          double *time_s);
+/* Of the only way on a GPU; UNAVAILABLE in a build without CUDA. */
+stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int64_t iterations, double *time_s);
 
 /* Host memory, copied, or set to one value, by `threads` threads in equal shares of whole pages: the shares
  * in which stencil_memory_alloc() touches it. */

@@ -1,11 +1,8 @@
 /* Copying inside a GPU's memory. */
 #include "bench/ceiling.h"
-#include "base/cuda.h"
-
-const char *const stencil_ceiling_gpu_names[] = {"cudaMemcpy", NULL};
+#include "bench/device.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include <stdlib.h>
 #include <string.h>
 
 enum { PROBE_COUNT = 3, PROBE_BYTES_MAX = 1 << 20 };
@@ -14,8 +11,7 @@ typedef struct gpu_copy {
     int64_t bytes, probe_bytes;
     void *to, *from;               /* device */
     unsigned char *pattern, *seen; /* host, [probe_bytes] */
-    cudaStream_t stream;
-    cudaEvent_t begin, end;
+    stencil_device_timer timer;
 } gpu_copy;
 
 /* Where the i-th part that is compared begins: the first, the middle and the last bytes. */
@@ -23,58 +19,40 @@ static int64_t probe_at(const gpu_copy *c, int i) {
     return (c->bytes - c->probe_bytes) / (PROBE_COUNT - 1) * i;
 }
 
-static stencil_status create(gpu_copy *c, int gpu) {
-    TRY_CUDA(cudaSetDevice(gpu));
-    c->pattern = malloc((size_t)c->probe_bytes);
-    c->seen = malloc((size_t)c->probe_bytes);
-    CHECK(c->pattern != NULL && c->seen != NULL, NO_MEMORY, "no memory to verify a copy");
+/* The null stream's writes come before those of a stream that does not wait for it. */
+static stencil_status create(stencil_bench *b, gpu_copy *c) {
+    cudaStream_t stream;
     uint32_t state = 1;
+    TRY(stencil_bench_memory(b, &c->pattern, (size_t)c->probe_bytes));
+    TRY(stencil_bench_memory(b, &c->seen, (size_t)c->probe_bytes));
     for (int64_t i = 0; i < c->probe_bytes; i++) {
         state = state * 1664525u + 1013904223u;
         c->pattern[i] = (unsigned char)(state >> 24);
     }
-    TRY_CUDA(cudaMalloc(&c->from, (size_t)c->bytes));
-    TRY_CUDA(cudaMalloc(&c->to, (size_t)c->bytes));
+    TRY(stencil_device_memory(b, &c->from, (size_t)c->bytes));
+    TRY(stencil_device_memory(b, &c->to, (size_t)c->bytes));
     TRY_CUDA(cudaMemset(c->from, 0x5a, (size_t)c->bytes));
     for (int i = 0; i < PROBE_COUNT; i++)
         TRY_CUDA(cudaMemcpy((char *)c->from + probe_at(c, i), c->pattern, (size_t)c->probe_bytes,
                             cudaMemcpyHostToDevice));
-    TRY_CUDA(cudaStreamCreateWithFlags(&c->stream, cudaStreamNonBlocking));
-    TRY_CUDA(cudaEventCreate(&c->begin));
-    TRY_CUDA(cudaEventCreate(&c->end));
+    TRY(stencil_device_stream(b, &stream));
+    TRY(stencil_device_timer_create(b, &c->timer, stream));
+    TRY_CUDA(cudaDeviceSynchronize());
     return STENCIL_OK;
 }
 
-static void destroy(gpu_copy *c) {
-    cudaFree(c->to);
-    cudaFree(c->from);
-    free(c->pattern);
-    free(c->seen);
-    if (c->begin != NULL)
-        cudaEventDestroy(c->begin);
-    if (c->end != NULL)
-        cudaEventDestroy(c->end);
-    if (c->stream != NULL)
-        cudaStreamDestroy(c->stream);
-}
-
 static stencil_status copy_once(const gpu_copy *c) {
-    TRY_CUDA(cudaMemcpyAsync(c->to, c->from, (size_t)c->bytes, cudaMemcpyDeviceToDevice, c->stream));
+    TRY_CUDA(cudaMemcpyAsync(c->to, c->from, (size_t)c->bytes, cudaMemcpyDeviceToDevice, c->timer.stream));
     return STENCIL_OK;
 }
 
 static stencil_status time_copies(const gpu_copy *c, int64_t iterations, double *time_s) {
-    float ms = 0;
     TRY(copy_once(c)); /* warm: both arrays mapped, clocks up */
-    TRY_CUDA(cudaMemsetAsync(c->to, 0xa5, (size_t)c->bytes, c->stream));
-    TRY_CUDA(cudaEventRecord(c->begin, c->stream));
+    TRY_CUDA(cudaMemsetAsync(c->to, 0xa5, (size_t)c->bytes, c->timer.stream));
+    TRY(stencil_device_timer_start(&c->timer));
     for (int64_t i = 0; i < iterations; i++)
         TRY(copy_once(c));
-    TRY_CUDA(cudaEventRecord(c->end, c->stream));
-    TRY_CUDA(cudaStreamSynchronize(c->stream));
-    TRY_CUDA(cudaEventElapsedTime(&ms, c->begin, c->end));
-    *time_s = 1e-3 * (double)ms;
-    return STENCIL_OK;
+    return stencil_device_timer_stop(&c->timer, time_s);
 }
 
 static stencil_status verify(const gpu_copy *c) {
@@ -90,30 +68,27 @@ static stencil_status verify(const gpu_copy *c) {
     return STENCIL_OK;
 }
 
-static stencil_status sample(gpu_copy *c, int gpu, int64_t iterations, double *time_s) {
-    TRY(create(c, gpu));
-    /* The null stream's writes come before those of a stream that does not wait for it. */
-    TRY_CUDA(cudaDeviceSynchronize());
-    TRY(time_copies(c, iterations, time_s));
-    return verify(c);
-}
-
 /* Arrays of its own for each sample: between them all memory belongs to what is compared with the copy. */
-stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int way, int64_t iterations,
+stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int64_t iterations,
                                           double *time_s) {
-    (void)way;
     gpu_copy c = {
         .bytes = ceiling->bytes,
         .probe_bytes = ceiling->bytes < PROBE_BYTES_MAX ? ceiling->bytes : PROBE_BYTES_MAX,
     };
-    const stencil_status status = sample(&c, ceiling->gpu, iterations, time_s);
-    destroy(&c);
+    stencil_bench arrays = {0}; /* and what else lasts for one sample */
+    TRY_CUDA(cudaSetDevice(ceiling->gpu));
+    stencil_status status = create(&arrays, &c);
+    if (status == STENCIL_OK)
+        status = time_copies(&c, iterations, time_s);
+    if (status == STENCIL_OK)
+        status = verify(&c);
+    stencil_bench_end(&arrays);
     return status;
 }
 #else
-stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int way, int64_t iterations,
+stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int64_t iterations,
                                           double *time_s) {
-    (void)way, (void)iterations, (void)time_s;
+    (void)iterations, (void)time_s;
     FAIL(UNAVAILABLE, "no GPU %d here (built without CUDA): give --device cpu", ceiling->gpu);
 }
 #endif

@@ -1,18 +1,24 @@
-/* The asking end of a child process. */
+/* Child processes, the asking end and the answering one. A question is {"parent", "progress", "options",
+ * "question"} or, for all of a benchmark, {…, "machine"}; an answer {"status", "message", "answer"}. */
 #include "bench/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
+#include <omp.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "solver/machine/json.h"
 
 extern char **environ;
 
@@ -21,45 +27,45 @@ extern char **environ;
 static const double exit_grace_s = 5, kill_grace_s = 30;
 /* A benchmark in a child is taken to hang after so long. Its own time-out ends its sampling long before. */
 static const double hang_least_s = 60, hang_timeouts = 15;
-enum { FD_FREE = 10, ANSWER_MAX = 1 << 30 };
+enum { WORDS_MAX = 8 };
 
-bool stencil_child_send(int fd, const void *bytes, size_t size) {
-    for (size_t sent = 0; sent < size;) {
-        const ssize_t n = send(fd, (const char *)bytes + sent, size - sent, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        sent += (size_t)n;
-    }
-    return true;
+/* False: no memory, or the other end is gone. */
+static bool send_message(int fd, const json_t *message) {
+    char *text = message != NULL ? json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+    const size_t size = text != NULL ? strlen(text) : 0;
+    size_t sent = 0;
+    for (ssize_t n = 0; sent < size && (n >= 0 || errno == EINTR); sent += n > 0 ? (size_t)n : 0)
+        n = send(fd, text + sent, size - sent, MSG_NOSIGNAL);
+    free(text);
+    return size > 0 && sent == size;
 }
 
-bool stencil_child_receive(int fd, void *bytes, size_t size) {
-    for (size_t got = 0; got < size;) {
-        const ssize_t n = recv(fd, (char *)bytes + got, size - got, 0);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        got += (size_t)n;
-    }
-    return true;
-}
+typedef struct receiver {
+    int fd;
+    double until_s; /* nothing is received after this time */
+    bool timed_out;
+} receiver;
 
-/* Waits until there is something to receive; false: the time is over. */
-static bool wait_readable(int fd, double until_s) {
+/* Bytes received; 0: the other end is gone, or the time is over. */
+static size_t receive_some(void *bytes, size_t size, void *context) {
+    receiver *r = context;
     for (;;) {
-        const double left_s = until_s - stencil_clock_s();
-        struct pollfd entry = {.fd = fd, .events = POLLIN};
-        const int n = left_s <= 0 ? 0 : poll(&entry, 1, left_s > 1000 ? 1000000 : (int)(1e3 * left_s) + 1);
-        if (n > 0)
-            return true;
-        if (n == 0 && stencil_clock_s() >= until_s)
-            return false;
-        if (n < 0 && errno != EINTR)
-            return true; /* receiving will tell */
+        const double left_s = fmin(r->until_s - stencil_clock_s(), 1e6);
+        struct pollfd entry = {.fd = r->fd, .events = POLLIN};
+        r->timed_out = left_s <= 0;
+        if (r->timed_out)
+            return 0;
+        if (poll(&entry, 1, (int)(1e3 * left_s) + 1) <= 0)
+            continue;
+        const ssize_t n = recv(r->fd, bytes, size, 0);
+        if (n >= 0 || errno != EINTR)
+            return n > 0 ? (size_t)n : 0;
     }
+}
+
+/* NULL: none, or none in time. */
+static json_t *receive_message(receiver *r) {
+    return json_load_callback(receive_some, r, JSON_DISABLE_EOF_CHECK, NULL);
 }
 
 /* Whether the child has ended; it is collected then. */
@@ -75,44 +81,21 @@ static bool has_ended(pid_t child, double within_s, int *how) {
     }
 }
 
-static void end_child(pid_t child) {
-    int how = 0;
-    kill(child, SIGKILL);
-    has_ended(child, kill_grace_s, &how);
-}
-
-/* Two ends that no exec inherits, above the descriptors that the child is given. */
-static stencil_status make_channel(int end[2]) {
-    int low[2];
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, low) == 0, INTERNAL,
-          "cannot make a socket for a child process: %s", strerror(errno));
-    for (int i = 0; i < 2; i++) {
-        end[i] = fcntl(low[i], F_DUPFD_CLOEXEC, FD_FREE);
-        close(low[i]);
-    }
-    if (end[0] >= 0 && end[1] >= 0)
-        return STENCIL_OK;
-    for (int i = 0; i < 2; i++)
-        if (end[i] >= 0)
-            close(end[i]);
-    FAIL(INTERNAL, "cannot make a socket for a child process: too many open files");
-}
-
-static stencil_status start(const stencil_bench_options *options, const char *name, int channel,
-                            pid_t *child) {
-    char *argv[STENCIL_CHILD_WORDS_MAX + 2] = {0};
+static stencil_status start(const char *const *command, const char *name, int channel, pid_t *child) {
+    char *argv[WORDS_MAX + 2] = {0};
     int words = 0;
-    for (; options->child_command[words] != NULL && words < STENCIL_CHILD_WORDS_MAX; words++)
-        argv[words] = (char *)options->child_command[words];
+    for (; command[words] != NULL && words < WORDS_MAX; words++)
+        argv[words] = (char *)command[words];
+    CHECK(command[words] == NULL, INTERNAL, "the command of child processes is too long");
     argv[words] = (char *)name;
     posix_spawn_file_actions_t actions;
     CHECK(posix_spawn_file_actions_init(&actions) == 0, NO_MEMORY, "no memory for a child process");
-    /* What the child prints is none of the report. */
-    int error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    /* The channel first, whatever its number is. What the child prints is none of the report. */
+    int error = posix_spawn_file_actions_adddup2(&actions, channel, STENCIL_BENCH_CHANNEL);
+    if (error == 0)
+        error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (error == 0)
         error = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (error == 0)
-        error = posix_spawn_file_actions_adddup2(&actions, channel, STENCIL_BENCH_CHANNEL);
     if (error == 0)
         error = posix_spawn(child, argv[0], &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -120,150 +103,189 @@ static stencil_status start(const stencil_bench_options *options, const char *na
     return STENCIL_OK;
 }
 
-/* Options without pointers, and the command as one text. */
-static stencil_status fill_request(const stencil_bench_options *options, stencil_child_request *request) {
-    request->size = sizeof *request;
-    request->parent = getpid();
-    request->progress = options->progress != NULL;
-    request->options = *options;
-    request->options.child_command = NULL;
-    request->options.progress = NULL;
-    request->options.context = NULL;
-    CHECK(options->child_command != NULL, UNAVAILABLE, "no child processes here");
-    size_t used = 0;
-    for (int i = 0; options->child_command[i] != NULL; i++) {
-        const size_t length = strlen(options->child_command[i]) + 1;
-        CHECK(used + length <= sizeof request->command && i < STENCIL_CHILD_WORDS_MAX, INTERNAL,
-              "the command of child processes is too long");
-        memcpy(request->command + used, options->child_command[i], length);
-        used += length;
-        request->command_words = i + 1;
-    }
-    return STENCIL_OK;
-}
-
-/* How a child ended that gave no reply. */
-static stencil_status no_reply(pid_t child, const char *name) {
+/* Collects a child, and kills it where that takes too long or nothing more is expected of it. One that gave
+ * no answer: how it ended. */
+static stencil_status end_child(pid_t child, const char *name, bool kill_it, bool answered) {
     int how = 0;
-    if (!has_ended(child, exit_grace_s, &how)) {
-        end_child(child);
-        FAIL(INTERNAL, "%s: its child process closed its channel without an answer", name);
+    const bool ended = !kill_it && has_ended(child, exit_grace_s, &how);
+    if (!ended) {
+        kill(child, SIGKILL);
+        has_ended(child, kill_grace_s, &(int){0});
     }
+    if (answered || kill_it)
+        return STENCIL_OK;
+    CHECK(ended, INTERNAL, "%s: its child process closed its channel without an answer", name);
     CHECK(!WIFSIGNALED(how), INTERNAL, "%s: its child process was ended by signal %d (%s)", name,
           WTERMSIG(how), strsignal(WTERMSIG(how)));
     FAIL(INTERNAL, "%s: its child process ended with exit code %d and no answer", name,
          WIFEXITED(how) ? WEXITSTATUS(how) : -1);
 }
 
-/* The reply and its bytes; *missing: the child was gone before. */
-static stencil_status receive(int channel, const char *name, stencil_child_reply *reply, void **answer,
-                              bool *missing) {
-    *missing = true;
-    if (!stencil_child_receive(channel, reply, sizeof *reply))
-        return STENCIL_OK;
-    CHECK(reply->size == sizeof *reply && reply->answer_size <= ANSWER_MAX, INTERNAL,
-          "%s: its child process answers in another format", name);
-    *answer = malloc(reply->answer_size > 0 ? (size_t)reply->answer_size : 1);
-    CHECK(*answer != NULL, NO_MEMORY, "no memory for the answer of a child process");
-    *missing = !stencil_child_receive(channel, *answer, (size_t)reply->answer_size);
-    return STENCIL_OK;
+/* The reply to `request`, owned by the caller; NULL where there was none in time. */
+static stencil_status exchange(const stencil_bench_options *options, const char *name, double timeout_s,
+                               const json_t *request, json_t **reply) {
+    int end[2];
+    pid_t child;
+    receiver r = {.until_s = stencil_clock_s() + timeout_s};
+    *reply = NULL;
+    CHECK(options->child_command != NULL, UNAVAILABLE, "no child processes here");
+    CHECK(request != NULL, NO_MEMORY, "no memory for a child process");
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) == 0, INTERNAL,
+          "cannot make a socket for a child process: %s", strerror(errno));
+    stencil_status status = start(options->child_command, name, end[1], &child);
+    close(end[1]);
+    if (status == STENCIL_OK) {
+        /* A child that is gone already is seen when its reply is missing. */
+        send_message(r.fd = end[0], request);
+        *reply = receive_message(&r);
+        status = end_child(child, name, r.timed_out, *reply != NULL);
+    }
+    close(end[0]);
+    return status;
 }
 
-stencil_status stencil_child_ask(const stencil_bench_options *options, const char *name, double timeout_s,
-                                 stencil_child_request *request, const void *question,
-                                 stencil_child_reply *reply, void **answer, bool *timed_out) {
-    int end[2] = {-1, -1}, how = 0;
-    pid_t child;
-    const double until_s = stencil_clock_s() + timeout_s;
+/* *answer (owned by the caller) may stand beside a failure; `value` is consumed. */
+static stencil_status ask(const stencil_bench_options *options, const char *name, double timeout_s,
+                          const char *key, json_t *value, json_t **answer, bool *timed_out) {
+    json_t *reply, *told = stencil_bench_options_json(options);
+    json_t *request = json_pack("{s:I, s:b, s:o, s:o}", "parent", (json_int_t)getpid(), "progress",
+                                options->progress != NULL, "options", told, key, value);
+    stencil_status status = exchange(options, name, timeout_s, request, &reply);
+    int failure = STENCIL_OK;
+    const char *message = "";
     *answer = NULL;
-    *timed_out = false;
-    TRY(fill_request(options, request));
-    TRY(make_channel(end));
-    stencil_status status = start(options, name, end[1], &child);
-    close(end[1]);
-    if (status != STENCIL_OK) {
-        close(end[0]);
-        return status;
-    }
-    /* A child that is gone already is seen when its reply is missing. */
-    if (stencil_child_send(end[0], request, sizeof *request))
-        stencil_child_send(end[0], question, (size_t)request->question_size);
-    bool missing = false;
-    *timed_out = !wait_readable(end[0], until_s);
-    if (!*timed_out)
-        status = receive(end[0], name, reply, answer, &missing);
-    close(end[0]);
-    if (*timed_out || status != STENCIL_OK)
-        end_child(child);
-    else if (missing)
-        status = no_reply(child, name);
-    else if (!has_ended(child, exit_grace_s, &how))
-        end_child(child);
+    *timed_out = status == STENCIL_OK && reply == NULL;
+    if (reply != NULL &&
+        json_unpack(reply, "{s:i, s:s, s:O}", "status", &failure, "message", &message, "answer", answer) != 0)
+        status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "",
+                                   "%s: its child process answers in another format", name);
+    else if (failure != STENCIL_OK)
+        status = stencil_error_set((stencil_status)failure, __FILE__, __LINE__, "", "%s", message);
+    json_decref(request);
+    json_decref(reply);
     return status;
+}
+
+static json_t *bytes_json(const unsigned char *bytes, size_t size) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < size; i++)
+        json_array_append_new(array, json_integer(bytes[i]));
+    return array;
+}
+
+/* False: there are not so many. */
+static bool read_bytes(const json_t *array, unsigned char *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (unsigned char)json_integer_value(json_array_get(array, i));
+    return json_array_size(array) == size;
 }
 
 stencil_status stencil_bench_in_child(const stencil_bench_options *options, const char *name,
                                       double timeout_s, const void *question, size_t question_size,
                                       void *answer, size_t answer_size, bool *timed_out) {
-    stencil_child_request request = {
-        .kind = STENCIL_CHILD_CASE, .question_size = question_size, .answer_size = answer_size};
-    stencil_child_reply reply;
-    void *bytes;
-    CHECK(question_size <= STENCIL_CHILD_QUESTION_MAX, INTERNAL, "%s: a question of %zu bytes", name,
-          question_size);
-    stencil_status status =
-        stencil_child_ask(options, name, timeout_s, &request, question, &reply, &bytes, timed_out);
-    if (status == STENCIL_OK && !*timed_out) {
-        if (reply.status != STENCIL_OK)
-            status = stencil_error_set(reply.status, __FILE__, __LINE__, "", "%s", reply.message);
-        else if (reply.answer_size != answer_size)
-            status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "",
-                                       "%s: an answer of another size", name);
-        else
-            memcpy(answer, bytes, answer_size);
-    }
-    free(bytes);
+    json_t *found, *value = json_pack("{s:o, s:I}", "bytes", bytes_json(question, question_size),
+                                      "answer_size", (json_int_t)answer_size);
+    stencil_status status = ask(options, name, timeout_s, "question", value, &found, timed_out);
+    if (status == STENCIL_OK && !*timed_out && !read_bytes(found, answer, answer_size))
+        status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "", "%s: an answer of another size",
+                                   name);
+    json_decref(found);
     return status;
-}
-
-/* A whole result, which a failed benchmark has as well. */
-static stencil_status take_result(const char *name, const stencil_child_reply *reply, const void *bytes,
-                                  stencil_bench_result *result) {
-    if (reply->answer_size > 0) {
-        json_error_t error;
-        json_t *object = json_loadb(bytes, (size_t)reply->answer_size, 0, &error);
-        CHECK(object != NULL, INTERNAL, "%s: its child process answers in another format: %s", name,
-              error.text);
-        stencil_bench_result_destroy(result);
-        const stencil_status status = stencil_bench_result_read(object, result);
-        json_decref(object);
-        TRY(status);
-        result->benchmark = name;
-    }
-    if (reply->status != STENCIL_OK)
-        return stencil_error_set(reply->status, __FILE__, __LINE__, "", "%s", reply->message);
-    return STENCIL_OK;
 }
 
 stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options *options,
                                           const stencil_machine *machine, stencil_bench_result *result) {
     const char *name = stencil_bench_name(index);
     const double timeout_s = hang_least_s + hang_timeouts * options->timeout_s;
-    stencil_child_request *request = calloc(1, sizeof *request);
-    stencil_child_reply reply;
-    void *bytes = NULL;
-    bool timed_out = false;
-    CHECK(request != NULL, NO_MEMORY, "no memory for a child process");
-    request->kind = STENCIL_CHILD_WHOLE;
-    request->machine = *machine;
-    stencil_status status =
-        stencil_child_ask(options, name, timeout_s, request, "", &reply, &bytes, &timed_out);
-    free(request);
-    if (status == STENCIL_OK && timed_out)
+    json_t *description = json_object(), *answer;
+    bool timed_out;
+    stencil_machine_write(machine, description);
+    stencil_status status = ask(options, name, timeout_s, "machine", description, &answer, &timed_out);
+    if (timed_out)
         status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "",
                                    "%s hangs: its child process was ended after %.0f s", name, timeout_s);
-    else if (status == STENCIL_OK)
-        status = take_result(name, &reply, bytes, result);
-    free(bytes);
+    /* A benchmark that failed has a result as well. */
+    if (json_is_object(answer)) {
+        stencil_bench_result_destroy(result);
+        const stencil_status read = stencil_bench_result_read(answer, result);
+        status = status != STENCIL_OK ? status : read;
+        result->benchmark = name;
+    }
+    json_decref(answer);
     return status;
+}
+
+/* The answering end: one question to a benchmark. */
+static stencil_status answer_question(const char *name, const stencil_bench_options *options,
+                                      const json_t *question, json_t **answer) {
+    const stencil_benchmark *benchmark = stencil_benchmark_find(name, NULL);
+    const bool on_cpu = options->backend == STENCIL_BACKEND_CPU;
+    const stencil_bench_child_function child = benchmark == NULL ? NULL
+                                               : on_cpu          ? benchmark->child_cpu
+                                                                 : benchmark->child;
+    CHECK(child != NULL, USAGE, "benchmark '%s' answers no questions", name);
+    const json_t *bytes = json_object_get(question, "bytes");
+    const size_t size = json_array_size(bytes);
+    const size_t answer_size = (size_t)json_integer_value(json_object_get(question, "answer_size"));
+    const size_t room = (size + 15) / 16 * 16; /* both are structures */
+    unsigned char *asked = calloc(room + answer_size, 1), *found = asked + room;
+    CHECK(asked != NULL, NO_MEMORY, "no memory for a question");
+    read_bytes(bytes, asked, size);
+    stencil_bench b = {.options = options};
+    const stencil_status status = child(&b, asked, size, found, answer_size);
+    stencil_bench_end(&b);
+    *answer = bytes_json(found, answer_size);
+    free(asked);
+    return status;
+}
+
+/* All of a benchmark; there is a result where it fails as well. */
+static stencil_status answer_whole(const char *name, const stencil_bench_options *options,
+                                   const json_t *description, json_t **answer) {
+    static stencil_machine machine;
+    int index;
+    stencil_bench_result result = {0};
+    CHECK(stencil_benchmark_find(name, &index) != NULL, USAGE, "unknown benchmark '%s'", name);
+    TRY(stencil_machine_read(&machine, description));
+    omp_set_num_threads(machine.cpu_threads);
+    const stencil_status status = stencil_bench_run_here(index, options, &machine, &result);
+    *answer = stencil_bench_result_json(&result);
+    stencil_bench_result_destroy(&result);
+    return status;
+}
+
+static stencil_status answer_request(const char *name, const stencil_bench_options *asked, json_t *request,
+                                     json_t **answer) {
+    json_t *options, *question = NULL, *description = NULL;
+    json_int_t parent;
+    int shown;
+    stencil_bench_options chosen;
+    CHECK(json_unpack(request, "{s:I, s:b, s:o, s?o, s?o}", "parent", &parent, "progress", &shown, "options",
+                      &options, "question", &question, "machine", &description) == 0,
+          USAGE, "--child: a question in another format");
+    /* Nobody is left to end this process where the one that asks is killed, now or before. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != (pid_t)parent)
+        _exit(EXIT_FAILURE);
+    TRY(stencil_bench_options_read(options, &chosen));
+    chosen.child_command = asked->child_command;
+    chosen.progress = shown ? asked->progress : NULL;
+    return description != NULL ? answer_whole(name, &chosen, description, answer)
+                               : answer_question(name, &chosen, question, answer);
+}
+
+stencil_status stencil_bench_child_main(const char *name, const stencil_bench_options *options) {
+    int type = 0;
+    socklen_t size = sizeof type;
+    receiver r = {.fd = STENCIL_BENCH_CHANNEL, .until_s = INFINITY};
+    CHECK(getsockopt(STENCIL_BENCH_CHANNEL, SOL_SOCKET, SO_TYPE, &type, &size) == 0, USAGE,
+          "--child is for processes that the benchmarks start themselves");
+    json_t *answer = NULL;
+    const stencil_status status = answer_request(name, options, receive_message(&r), &answer);
+    json_t *reply = json_pack("{s:i, s:s, s:o}", "status", (int)status, "message",
+                              status != STENCIL_OK ? stencil_error_last()->message : "", "answer",
+                              answer != NULL ? answer : json_null());
+    CHECK(send_message(STENCIL_BENCH_CHANNEL, reply), INTERNAL, "the process that asked is gone");
+    /* Handlers of exit() would wait for kernels and threads that hang. */
+    _exit(EXIT_SUCCESS);
 }

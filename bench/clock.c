@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/cuda.h"
+#include "bench/device.h"
+#include "bench/kernels.h"
 
 static double cpu_clock_hz(void) {
     FILE *file = fopen("/proc/cpuinfo", "r");
@@ -19,10 +20,10 @@ static double cpu_clock_hz(void) {
 }
 
 #ifdef STENCIL_HAVE_CUDA
-static stencil_status time_kernel(int64_t *device, double *hz) {
-    int64_t seen[2];
-    void *arguments[] = {&device};
-    TRY_CUDA(cudaLaunchKernel(stencil_clock_kernel(), (dim3){1, 1, 1}, (dim3){1, 1, 1}, arguments, 0, 0));
+static stencil_status time_kernel(stencil_bench *b, double *hz) {
+    int64_t seen[2], *device;
+    TRY(stencil_device_memory(b, &device, sizeof seen));
+    TRY(stencil_device_launch(stencil_clock_kernel, 1, 1, NULL, (void *[]){&device}));
     TRY_CUDA(cudaMemcpy(seen, device, sizeof seen, cudaMemcpyDeviceToHost));
     CHECK(seen[0] > 0 && seen[1] > 0, INTERNAL, "the clocks of the GPU do not run");
     *hz = 1e9 * (double)seen[0] / (double)seen[1];
@@ -30,11 +31,10 @@ static stencil_status time_kernel(int64_t *device, double *hz) {
 }
 
 static stencil_status gpu_clock_hz(int gpu, double *hz) {
-    void *device;
+    stencil_bench memory = {0};
     TRY_CUDA(cudaSetDevice(gpu));
-    TRY_CUDA(cudaMalloc(&device, 2 * sizeof(int64_t)));
-    const stencil_status status = time_kernel(device, hz);
-    cudaFree(device);
+    const stencil_status status = time_kernel(&memory, hz);
+    stencil_bench_end(&memory);
     return status;
 }
 #else
@@ -51,22 +51,18 @@ stencil_status stencil_clock_seen(stencil_backend backend, int gpu, double *hz) 
     return STENCIL_OK;
 }
 
-const char *stencil_bench_kernel_driver(void) {
+const char *stencil_kernel_driver(void) {
     static char version[32];
     char line[256];
     FILE *file = fopen("/proc/driver/nvidia/version", "r");
     if (file == NULL)
         return "";
-
     /* "NVRM version: NVIDIA UNIX … Kernel Module … 580.65.06  Release Build …": the first such number. */
     if (fgets(line, sizeof line, file) != NULL)
-        for (char *word = strtok(line, " \t\n"); word != NULL; word = strtok(NULL, " \t\n")) {
-            const size_t digits = strspn(word, "0123456789");
-            if (digits > 0 && word[digits] == '.' && strspn(word, "0123456789.") == strlen(word)) {
+        for (char *word = strtok(line, " \t\n"); word != NULL && version[0] == '\0';
+             word = strtok(NULL, " \t\n"))
+            if (word[0] != '.' && strchr(word, '.') != NULL && strspn(word, "0123456789.") == strlen(word))
                 snprintf(version, sizeof version, "%s", word);
-                break;
-            }
-        }
     fclose(file);
     return version;
 }

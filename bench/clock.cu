@@ -1,6 +1,4 @@
-#include <cstdint>
-
-#include "bench/clock.h"
+#include "bench/kernels.h"
 
 static __device__ int64_t timer_ns() {
     int64_t ns;
@@ -29,6 +27,4 @@ static __global__ void see_clock(int64_t *seen) {
     seen[1] = ns;
 }
 
-extern "C" const void *stencil_clock_kernel(void) {
-    return reinterpret_cast<const void *>(&see_clock);
-}
+const void *const stencil_clock_kernel = STENCIL_KERNEL(see_clock);

@@ -2,21 +2,14 @@
 #ifndef STENCIL_BENCH_CLOCK_H
 #define STENCIL_BENCH_CLOCK_H
 
-#ifndef __CUDACC__
 #include "bench/bench.h"
 
 /* GPU: cycles counted over 5 ms of the device's timer, after 20 ms of work in which the clock can rise; on
  * one multiprocessor, so without the load that might lower it. CPU: the highest of the cores' clocks that the
  * system tells; NaN: it tells none. INTERNAL: a CUDA failure. */
 stencil_status stencil_clock_seen(stencil_backend backend, int gpu, double *hz);
-#endif
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-/* Kernel (int64_t *seen) of one thread: seen[0] cycles in seen[1] ns. */
-const void *stencil_clock_kernel(void);
-#ifdef __cplusplus
-}
-#endif
+/* Version of the GPU driver's kernel module ("580.65.06"), "" where there is none. */
+const char *stencil_kernel_driver(void);
+
 #endif

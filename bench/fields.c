@@ -27,46 +27,27 @@ void stencil_field_fill_random(stencil_field *field, uint64_t seed) {
     }
 }
 
-/* Element of the first updated cell of row `row` (z*ny + y). */
-static int64_t row_start(const stencil_layout *l, int64_t row) {
-    return l->origin + row / l->n[STENCIL_Y] * l->plane + row % l->n[STENCIL_Y] * l->row;
-}
-
-/* Different cells of a row; *x is the first of them. */
-static int64_t row_differences(const stencil_field *a, const stencil_field *b, int64_t row, int64_t *x) {
-    const size_t bytes = stencil_precision_bytes(a->layout.precision);
-    const int64_t nx = a->layout.n[STENCIL_X], at = row_start(&a->layout, row) * (int64_t)bytes;
-    const char *p = (const char *)a->data + at, *q = (const char *)b->data + at;
-    int64_t count = 0;
-    for (int64_t i = nx - 1; i >= 0; i--)
-        if (memcmp(p + (size_t)i * bytes, q + (size_t)i * bytes, bytes) != 0) {
-            *x = i;
-            count++;
-        }
-    return count;
-}
-
 stencil_status stencil_field_check_same(const stencil_field *a, const char *a_name, const stencil_field *b,
                                         const char *b_name, int64_t steps) {
     const stencil_layout *l = &a->layout;
-    const int64_t rows = l->n[STENCIL_Z] * l->n[STENCIL_Y];
+    const int64_t nx = l->n[STENCIL_X], ny = l->n[STENCIL_Y], rows = l->n[STENCIL_Z] * ny;
     const size_t bytes = stencil_precision_bytes(l->precision);
-    int64_t different = 0, first = rows;
+    int64_t different = 0, first = INT64_MAX; /* counted in updated cells */
 #pragma omp parallel for schedule(static) reduction(+ : different) reduction(min : first)
     for (int64_t row = 0; row < rows; row++) {
-        const size_t at = (size_t)row_start(l, row) * bytes;
-        if (memcmp((const char *)a->data + at, (const char *)b->data + at, (size_t)l->n[STENCIL_X] * bytes) ==
-            0)
+        const size_t at = (size_t)(l->origin + row / ny * l->plane + row % ny * l->row) * bytes;
+        const char *p = (const char *)a->data + at, *q = (const char *)b->data + at;
+        if (memcmp(p, q, (size_t)nx * bytes) == 0)
             continue;
-        int64_t x;
-        different += row_differences(a, b, row, &x);
-        first = row < first ? row : first;
+        for (int64_t x = 0; x < nx; x++)
+            if (memcmp(p + (size_t)x * bytes, q + (size_t)x * bytes, bytes) != 0) {
+                different++;
+                first = row * nx + x < first ? row * nx + x : first;
+            }
     }
-    if (different == 0)
-        return STENCIL_OK;
-    int64_t x = 0;
-    row_differences(a, b, first, &x);
-    FAIL(INTERNAL, "%s and %s differ after %lld steps in %lld cells, first at (z, y, x) = (%lld, %lld, %lld)",
-         a_name, b_name, (long long)steps, (long long)different, (long long)(first / l->n[STENCIL_Y]),
-         (long long)(first % l->n[STENCIL_Y]), (long long)x);
+    CHECK(different == 0, INTERNAL,
+          "%s and %s differ after %lld steps in %lld cells, first at (z, y, x) = (%lld, %lld, %lld)", a_name,
+          b_name, (long long)steps, (long long)different, (long long)(first / nx / ny),
+          (long long)(first / nx % ny), (long long)(first % nx));
+    return STENCIL_OK;
 }

@@ -1,76 +1,202 @@
-/* Results for programs. */
+/* Results and options as JSON: for programs, for --from, and for the child processes. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/record.h"
 #include "bench/bench.h"
+#include "bench/clock.h"
+#include "bench/revision.h"
 
-static json_t *number(double value) {
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-static json_t *text_or_null(const char *text) {
-    return text != NULL && text[0] != '\0' ? json_string(text) : json_null();
-}
-
-static json_t *statistics_json(const stencil_statistics *s) {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "median", number(s->median), "mad",
-                     number(s->mad), "p5", number(s->p5), "p95", number(s->p95), "smallest",
-                     number(s->smallest), "largest", number(s->largest), "spread", number(s->spread));
-}
-
-/* null where the thing has no such rate. */
-static json_t *rate(double value) {
-    return value > 0 ? number(value) : json_null();
-}
-
-static json_t *parameters_json(const stencil_bench_parameter *parameter, int count) {
+/* Parameters, or the axes of a row. */
+static json_t *write_parameters(const stencil_member *m, const void *record) {
     json_t *object = json_object();
-    for (int i = 0; i < count; i++) {
-        const stencil_bench_parameter *p = &parameter[i];
+    const stencil_bench_parameter *p = (const void *)((const char *)record + m->offset);
+    const int count = *(const int *)((const char *)record + m->list_count);
+    for (const stencil_bench_parameter *end = p + count; p < end; p++)
         json_object_set_new(object, p->name,
                             p->text[0] != '\0' ? json_string(p->text) : json_integer(p->number));
-    }
     return object;
 }
 
-static json_t *samples_json(const stencil_bench_row *row) {
+static stencil_status read_parameters(const stencil_member *m, const json_t *value, void *record) {
+    stencil_bench_parameter *p = (void *)((char *)record + m->offset);
+    const size_t most = m->size / sizeof *p, count = json_object_size(value);
+    CHECK(count <= most, BAD_DATA, "\"%s\" has more than %zu members", m->name, most);
+    *(int *)(void *)((char *)record + m->list_count) = (int)count;
+    for (void *at = json_object_iter((json_t *)value); at != NULL;
+         at = json_object_iter_next((json_t *)value, at), p++) {
+        const bool is_text = json_is_string(json_object_iter_value(at));
+        *p = (stencil_bench_parameter){.name = json_object_iter_key(at)};
+        const stencil_member text[] = {{p->name, STENCIL_MEMBER(TEXT, stencil_bench_parameter, text)},
+                                       {NULL}};
+        const stencil_member number[] = {{p->name, STENCIL_MEMBER(INTEGER, stencil_bench_parameter, number)},
+                                         {NULL}};
+        TRY(stencil_record_read(value, is_text ? text : number, p));
+    }
+    return STENCIL_OK;
+}
+
+static json_t *write_samples(const stencil_member *m, const void *record) {
+    (void)m;
+    const stencil_bench_row *row = record;
     json_t *samples = json_array();
     for (int64_t i = 0; i < row->sample_count; i++)
-        json_array_append_new(samples, number(row->sample[i]));
+        json_array_append_new(samples, stencil_record_number(row->sample[i]));
     return samples;
 }
 
-static json_t *row_json(const stencil_bench_row *row) {
-    json_t *what = json_pack("{s:s, s:s, s:o, s:s, s:b, s:o, s:o, s:I}", "name", row->name, "kind", row->kind,
-                             "axes", parameters_json(row->axis, row->axis_count), "unit", row->unit,
-                             "higher_is_better", row->higher_is_better, "method", text_or_null(row->method),
-                             "method_sd", number(row->method_sd), "iterations", (json_int_t)row->iterations);
-    json_t *found =
-        json_pack("{s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "samples", samples_json(row),
-                  "statistics", row->sample_count > 0 ? statistics_json(&row->statistics) : json_null(),
-                  "noisy", row->noisy, "bytes", rate(row->bytes), "bytes_formula", text_or_null(row->formula),
-                  "cells", rate(row->cells), "bytes_per_s", rate(stencil_bench_bytes_per_s(row)),
-                  "cells_per_s", rate(stencil_bench_cells_per_s(row)), "ratio_to_copy", number(row->ratio),
-                  "outcome", text_or_null(row->outcome), "skipped", text_or_null(row->skipped));
-    if (json_object_update(what, found) != 0) {
-        json_decref(what);
-        what = NULL;
+/* Statistics follow from the samples. */
+static stencil_status read_samples(const stencil_member *m, const json_t *value, void *record) {
+    (void)m;
+    stencil_bench_row *row = record;
+    const size_t count = json_array_size(value);
+    CHECK(count <= STENCIL_BENCH_SAMPLES_MAX, BAD_DATA, "\"samples\" has more than %d members",
+          STENCIL_BENCH_SAMPLES_MAX);
+    if (count == 0)
+        return STENCIL_OK;
+    row->sample = malloc(2 * count * sizeof *row->sample); /* and scratch */
+    CHECK(row->sample != NULL, NO_MEMORY, "no memory for %zu samples", count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *sample = json_array_get(value, i);
+        CHECK(json_is_number(sample) || json_is_null(sample), BAD_DATA,
+              "\"samples\" holds something that is not a number");
+        row->sample[i] = json_is_null(sample) ? NAN : json_number_value(sample);
     }
-    json_decref(found);
-    return what;
+    row->sample_count = (int64_t)count;
+    row->statistics = stencil_statistics_of(row->sample, (int)count, row->sample + count);
+    return STENCIL_OK;
 }
 
+#define STATISTIC(member)                                                                                    \
+    { #member, STENCIL_MEMBER(REAL, stencil_statistics, member) }
+static const stencil_member statistics_members[] = {
+    STATISTIC(median),   STATISTIC(mad),     STATISTIC(p5),     STATISTIC(p95),
+    STATISTIC(smallest), STATISTIC(largest), STATISTIC(spread), {NULL}};
+
+static json_t *write_statistics(const stencil_member *m, const void *record) {
+    (void)m;
+    const stencil_bench_row *row = record;
+    return row->sample_count > 0 ? stencil_record_write(json_object(), statistics_members, &row->statistics)
+                                 : json_null();
+}
+
+static json_t *write_rate(const stencil_member *m, const void *record) {
+    const double rate = strcmp(m->name, "cells_per_s") == 0 ? stencil_bench_cells_per_s(record)
+                                                            : stencil_bench_bytes_per_s(record);
+    return rate > 0 ? stencil_record_number(rate) : json_null();
+}
+
+#define PARAMETERS        .write = write_parameters, .read = read_parameters
+#define ROW(kind, member) STENCIL_MEMBER(kind, stencil_bench_row, member)
+static const stencil_member row_members[] = {
+    {"name", ROW(TEXT, name)},
+    {"kind", ROW(NAME, kind)},
+    {"axes", ROW(OBJECT, axis), .list_count = offsetof(stencil_bench_row, axis_count), PARAMETERS},
+    {"unit", ROW(NAME, unit)},
+    {"higher_is_better", ROW(FLAG, higher_is_better)},
+    {"method", ROW(NAME, method), .or_null = true},
+    {"method_sd", ROW(REAL, method_sd)},
+    {"iterations", ROW(INTEGER, iterations)},
+    {"samples", STENCIL_MEMBER_ARRAY, .write = write_samples, .read = read_samples},
+    {"statistics", STENCIL_MEMBER_DERIVED, .write = write_statistics},
+    {"noisy", ROW(FLAG, noisy)},
+    {"bytes", ROW(RATE, bytes)},
+    {"bytes_formula", ROW(TEXT, formula), .or_null = true},
+    {"cells", ROW(RATE, cells)},
+    {"bytes_per_s", STENCIL_MEMBER_DERIVED, .write = write_rate},
+    {"cells_per_s", STENCIL_MEMBER_DERIVED, .write = write_rate},
+    {"ratio_to_copy", ROW(REAL, ratio)},
+    {"outcome", ROW(TEXT, outcome), .or_null = true},
+    {"skipped", ROW(TEXT, skipped), .or_null = true},
+    {NULL},
+};
+
+const char *const stencil_backend_names[] = {"auto", "cpu", "gpu", NULL};
+
+#define LIST(count, type)    .list_count = offsetof(stencil_bench_result, count), .element = sizeof(type)
+#define RESULT(kind, member) #member, STENCIL_MEMBER(kind, stencil_bench_result, member)
+static const stencil_member result_members[] = {
+    {RESULT(NAME, benchmark)},
+    {RESULT(CHOICE, backend), .names = stencil_backend_names},
+    {RESULT(TEXT, device)},
+    {RESULT(REAL, clock_hz), .count = 2},
+    {RESULT(REAL, seconds)},
+    {"parameters", STENCIL_MEMBER(OBJECT, stencil_bench_result, parameter),
+     .list_count = offsetof(stencil_bench_result, parameter_count), PARAMETERS},
+    {"rows", STENCIL_MEMBER(LIST, stencil_bench_result, row), LIST(row_count, stencil_bench_row),
+     .members = row_members, .owned = true},
+    {"notes", STENCIL_MEMBER(LIST, stencil_bench_result, note), LIST(note_count, char[192])},
+    {RESULT(TEXT, skipped), .or_null = true},
+    {RESULT(TEXT, failed), .or_null = true},
+    {NULL},
+};
+
 json_t *stencil_bench_result_json(const stencil_bench_result *result) {
-    json_t *rows = json_array(), *notes = json_array();
-    for (int i = 0; i < result->row_count; i++)
-        json_array_append_new(rows, row_json(&result->row[i]));
-    for (int i = 0; i < result->note_count; i++)
-        json_array_append_new(notes, json_string(result->note[i]));
-    return json_pack("{s:s, s:s, s:s, s:[o, o], s:o, s:o, s:o, s:o, s:o, s:o}", "benchmark",
-                     result->benchmark, "backend", result->backend == STENCIL_BACKEND_GPU ? "gpu" : "cpu",
-                     "device", result->device, "clock_hz", rate(result->clock_hz[0]),
-                     rate(result->clock_hz[1]), "seconds", number(result->seconds), "parameters",
-                     parameters_json(result->parameter, result->parameter_count), "rows", rows, "notes",
-                     notes, "skipped", text_or_null(result->skipped), "failed", text_or_null(result->failed));
+    return stencil_record_write(json_object(), result_members, result);
+}
+
+stencil_status stencil_bench_result_read(const json_t *object, stencil_bench_result *result) {
+    *result = (stencil_bench_result){.source = json_incref((json_t *)object)};
+    CHECK(json_is_object(object), BAD_DATA, "a result is not an object");
+    TRY(stencil_record_read(object, result_members, result));
+    /* Files are named after it. */
+    const char *name = result->benchmark;
+    CHECK(name[0] != '\0' && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0', BAD_DATA,
+          "\"benchmark\" is not a name");
+    return STENCIL_OK;
+}
+
+/* What a report says of the options, and what a child process has to know beside that. */
+#define OPTION(kind, member) #member, STENCIL_MEMBER(kind, stencil_bench_options, member)
+static const stencil_member option_members[] = {
+    {OPTION(INTEGER, samples)},
+    {OPTION(INTEGER, iterations)},
+    {OPTION(INTEGER, repeats)},
+    {OPTION(REAL, max_noise)},
+    {OPTION(REAL, timeout_s)},
+    {OPTION(FLAG, inject_fault)},
+    {NULL},
+};
+static const stencil_member place_members[] = {
+    {OPTION(CHOICE, backend), .names = stencil_backend_names},
+    {OPTION(INTEGER, gpu_count)},
+    {OPTION(INTEGER, gpu), .count = STENCIL_GPUS_MAX},
+    {NULL},
+};
+#define SPEC(kind, member) #member, STENCIL_MEMBER(kind, stencil_spec, member)
+static const stencil_member spec_members[] = {
+    {SPEC(INTEGER, rank)},
+    {SPEC(INTEGER, extent), .count = 3},
+    {SPEC(INTEGER, precision)},
+    {SPEC(TEXT, stencil)},
+    {SPEC(INTEGER, offset_count)},
+    {SPEC(INTEGER, offset), .count = 3 * STENCIL_POINTS_MAX},
+    {SPEC(INTEGER, weight_count)},
+    {SPEC(REAL, weight), .count = STENCIL_POINTS_MAX},
+    {SPEC(INTEGER, kind)},
+    {SPEC(INTEGER, boundary_count)},
+    {SPEC(INTEGER, boundary), .count = 3},
+    {SPEC(INTEGER, spacing_count)},
+    {SPEC(REAL, spacing), .count = 3},
+    {SPEC(REAL, omega)},
+    {SPEC(REAL, diffusivity)},
+    {SPEC(REAL, dt)},
+    {NULL},
+};
+
+json_t *stencil_bench_options_json(const stencil_bench_options *options) {
+    json_t *object = stencil_record_write(json_object(), option_members, options);
+    stencil_record_write(object, place_members, options);
+    return stencil_record_write(object, spec_members, &options->spec);
+}
+
+stencil_status stencil_bench_options_read(const json_t *object, stencil_bench_options *options) {
+    stencil_bench_options_init(options);
+    TRY(stencil_record_read(object, option_members, options));
+    TRY(stencil_record_read(object, place_members, options));
+    return stencil_record_read(object, spec_members, &options->spec);
 }
 
 static json_t *machine_json(const stencil_machine *machine) {
@@ -83,40 +209,63 @@ static json_t *machine_json(const stencil_machine *machine) {
                                         "memory_bytes", (json_int_t)gpu->memory_bytes, "l2_bytes",
                                         (json_int_t)gpu->l2_bytes, "clock_khz", gpu->clock_khz));
     }
-    return json_pack("{s:{s:i, s:s, s:I}, s:o, s:{s:i, s:i, s:o}}", "cpu", "threads", machine->cpu_threads,
-                     "isa", machine->cpu_isa, "cache_bytes", (json_int_t)machine->cpu_cache_bytes, "gpus",
-                     gpus, "cuda", "driver_version", machine->driver_version, "runtime_version",
-                     machine->runtime_version, "kernel_driver", text_or_null(stencil_bench_kernel_driver()));
+    return json_pack("{s:{s:i, s:s, s:I}, s:o}", "cpu", "threads", machine->cpu_threads, "isa",
+                     machine->cpu_isa, "cache_bytes", (json_int_t)machine->cpu_cache_bytes, "gpus", gpus);
 }
 
-static json_t *options_json(const stencil_bench_options *options) {
-    return json_pack("{s:I, s:I, s:I, s:f, s:f, s:b}", "samples", (json_int_t)options->samples, "iterations",
-                     (json_int_t)options->iterations, "repeats", (json_int_t)options->repeats, "max_noise",
-                     options->max_noise, "timeout_s", options->timeout_s, "inject_fault",
-                     options->inject_fault);
-}
+#define ORIGIN(kind, member) #member, STENCIL_MEMBER(kind, stencil_bench_origin, member)
+static const stencil_member program_members[] = {
+    {ORIGIN(NAME, version)}, {ORIGIN(NAME, git_revision)}, {ORIGIN(NAME, compiler)}, {NULL}};
+static const stencil_member call_members[] = {
+    {ORIGIN(NAME, command_line)}, {ORIGIN(INTEGER, started_s)}, {ORIGIN(REAL, seconds)}, {NULL}};
+static const stencil_member noise_members[] = {{ORIGIN(REAL, max_noise)}, {NULL}};
+static const stencil_member version_members[] = {
+    {ORIGIN(INTEGER, driver_version), .maximum = INT32_MAX},
+    {ORIGIN(INTEGER, runtime_version), .maximum = INT32_MAX},
+    {ORIGIN(NAME, kernel_driver), .or_null = true},
+    {NULL},
+};
+static const stencil_member cuda_members[] = {{"cuda", STENCIL_MEMBER_OBJECT, .members = version_members},
+                                              {NULL}};
+static const stencil_member other_members[] = {{"options", STENCIL_MEMBER_OBJECT, .members = noise_members},
+                                               {"machine", STENCIL_MEMBER_OBJECT, .members = cuda_members},
+                                               {NULL}};
 
 void stencil_bench_origin_init(stencil_bench_origin *origin, const stencil_bench_options *options,
                                const stencil_machine *machine) {
     *origin = (stencil_bench_origin){.command_line = "",
                                      .max_noise = options->max_noise,
                                      .version = STENCIL_VERSION,
-                                     .git_revision = stencil_bench_revision(),
+                                     .git_revision = STENCIL_GIT_REVISION,
                                      .compiler = __VERSION__,
                                      .driver_version = machine->driver_version,
                                      .runtime_version = machine->runtime_version,
-                                     .kernel_driver = stencil_bench_kernel_driver()};
+                                     .kernel_driver = stencil_kernel_driver()};
 }
 
 json_t *stencil_bench_json(const stencil_bench_result *result, int result_count,
                            const stencil_bench_options *options, const stencil_machine *machine,
                            const stencil_bench_origin *origin) {
-    json_t *results = json_array();
+    json_t *root = json_pack("{s:i}", "schema_version", STENCIL_BENCH_SCHEMA_VERSION);
+    json_t *results = json_array(), *here = machine_json(machine);
     for (int i = 0; i < result_count; i++)
         json_array_append_new(results, stencil_bench_result_json(&result[i]));
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:I, s:f, s:o, s:o, s:o}", "schema_version",
-                     STENCIL_BENCH_SCHEMA_VERSION, "version", STENCIL_VERSION, "git_revision",
-                     stencil_bench_revision(), "compiler", __VERSION__, "command_line", origin->command_line,
-                     "started_s", (json_int_t)origin->started_s, "seconds", origin->seconds, "options",
-                     options_json(options), "machine", machine_json(machine), "results", results);
+    stencil_record_write(here, cuda_members, origin);
+    stencil_record_write(stencil_record_write(root, program_members, origin), call_members, origin);
+    json_object_set_new(root, "options", stencil_record_write(json_object(), option_members, options));
+    json_object_set_new(root, "machine", here);
+    json_object_set_new(root, "results", results);
+    return root;
+}
+
+stencil_status stencil_bench_origin_read(const json_t *root, stencil_bench_origin *origin) {
+    *origin = (stencil_bench_origin){.kernel_driver = NULL};
+    TRY(stencil_record_read(root, call_members, origin));
+    TRY(stencil_record_read(root, program_members, origin));
+    TRY(stencil_record_read(root, other_members, origin));
+    if (isnan(origin->max_noise))
+        origin->max_noise = STENCIL_BENCH_MAX_NOISE_DEFAULT;
+    if (origin->kernel_driver == NULL)
+        origin->kernel_driver = "";
+    return STENCIL_OK;
 }

@@ -30,39 +30,27 @@ stencil_status stencil_bench_calibrate(stencil_bench_sampler sampler, void *cont
     return STENCIL_OK;
 }
 
-/* A measurement under way; one of the samplers is set. */
+/* A measurement under way. */
 typedef struct sampling {
     stencil_bench_result *result;
     const stencil_bench_options *options;
     stencil_bench_sampler sampler;
-    stencil_bench_value_sampler value_sampler;
+    bool values; /* the sampler gives them, in place of times */
     void *context;
     double start_s;
     double *scratch; /* [most] */
     int64_t most;    /* samples of a row */
 } sampling;
 
-static bool is_measured(const stencil_bench_row *row) {
+bool stencil_bench_is_measured(const stencil_bench_row *row) {
     return row->skipped[0] == '\0' && row->outcome[0] == '\0';
 }
 
 static stencil_status take(sampling *s, int index, double *value) {
     const stencil_bench_row *row = &s->result->row[index];
-    if (s->value_sampler != NULL)
-        return s->value_sampler(s->context, index, value);
     TRY(s->sampler(s->context, index, row->iterations, value));
-    *value /= (double)row->iterations;
-    return STENCIL_OK;
-}
-
-/* Room for one more sample. */
-static stencil_status reserve(stencil_bench_row *row) {
-    if (row->sample_count & (row->sample_count - 1))
-        return STENCIL_OK; /* the room doubles where the count is a power of two (or 0) */
-    const size_t room = row->sample_count > 0 ? 2 * (size_t)row->sample_count : 1;
-    double *samples = realloc(row->sample, room * sizeof *samples);
-    CHECK(samples != NULL, NO_MEMORY, "no memory for the samples of %s", row->name);
-    row->sample = samples;
+    if (!s->values)
+        *value /= (double)row->iterations;
     return STENCIL_OK;
 }
 
@@ -83,11 +71,13 @@ static stencil_status sample_row(sampling *s, int index) {
     double value = 0;
     show_progress(s, index);
     TRY(take(s, index, &value));
-    if (!is_measured(row))
+    if (!stencil_bench_is_measured(row))
         return STENCIL_OK; /* the sampler found out that it cannot be */
     CHECK(isfinite(value), INTERNAL, "%s: a sample of %s is not a number", s->result->benchmark, row->name);
-    TRY(reserve(row));
-    row->sample[row->sample_count++] = value;
+    double *samples = realloc(row->sample, (size_t)(row->sample_count + 1) * sizeof *samples);
+    CHECK(samples != NULL, NO_MEMORY, "no memory for the samples of %s", row->name);
+    row->sample = samples;
+    samples[row->sample_count++] = value;
     return STENCIL_OK;
 }
 
@@ -98,7 +88,7 @@ static bool is_quiet(const sampling *s, const stencil_bench_row *row) {
 }
 
 static bool is_done(const sampling *s, const stencil_bench_row *row) {
-    if (!is_measured(row) || row->sample_count >= s->most)
+    if (!stencil_bench_is_measured(row) || row->sample_count >= s->most)
         return true;
     return s->options->samples == 0 && row->sample_count >= STENCIL_BENCH_SETTLE && is_quiet(s, row);
 }
@@ -131,7 +121,7 @@ static stencil_status take_rounds(sampling *s) {
 static void fill_statistics(const sampling *s) {
     for (int i = 0; i < s->result->row_count; i++) {
         stencil_bench_row *row = &s->result->row[i];
-        if (!is_measured(row))
+        if (!stencil_bench_is_measured(row))
             row->sample_count = 0;
         if (row->sample_count == 0)
             continue;
@@ -173,11 +163,12 @@ stencil_status stencil_bench_measure(stencil_bench_result *result, const stencil
 
 stencil_status stencil_bench_measure_values(stencil_bench_result *result,
                                             const stencil_bench_options *options,
-                                            stencil_bench_value_sampler sampler, void *context) {
-    sampling s = {.result = result, .options = options, .value_sampler = sampler, .context = context};
+                                            stencil_bench_sampler sampler, void *context) {
+    sampling s = {
+        .result = result, .options = options, .sampler = sampler, .values = true, .context = context};
     double dropped;
     for (int i = 0; i < result->row_count; i++)
-        if (is_measured(&result->row[i])) {
+        if (stencil_bench_is_measured(&result->row[i])) {
             show_progress(&s, i);
             TRY(take(&s, i, &dropped));
         }

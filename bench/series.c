@@ -17,33 +17,24 @@ static bool belong_together(const stencil_bench_row *a, const stencil_bench_row 
     return true;
 }
 
-/* The rest of the series that begins with row `first`; the rows are marked as taken. */
-static stencil_status collect(const stencil_bench_result *result, int first, bool *taken,
-                              stencil_bench_series *series) {
-    series->row = malloc((size_t)(result->row_count - first) * sizeof *series->row);
-    CHECK(series->row != NULL, NO_MEMORY, "no memory for the series of %s", result->benchmark);
-    for (int i = first; i < result->row_count; i++)
-        if (!taken[i] && belong_together(&result->row[first], &result->row[i])) {
-            taken[i] = true;
-            series->row[series->count++] = i;
-        }
-    return STENCIL_OK;
-}
-
 stencil_status stencil_bench_series_make(const stencil_bench_result *result, stencil_bench_series **series,
                                          int *count) {
-    const size_t most = result->row_count > 0 ? (size_t)result->row_count : 1;
-    bool *taken = calloc(most, sizeof *taken);
     *count = 0;
-    *series = calloc(most, sizeof **series);
-    stencil_status status = STENCIL_OK;
-    if (taken == NULL || *series == NULL)
-        status = stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "no memory for the series");
-    for (int i = 0; i < result->row_count && status == STENCIL_OK; i++)
-        if (!taken[i])
-            status = collect(result, i, taken, &(*series)[(*count)++]);
-    free(taken);
-    return status;
+    *series = calloc((size_t)result->row_count + 1, sizeof **series);
+    CHECK(*series != NULL, NO_MEMORY, "no memory for the series");
+    for (int i = 0; i < result->row_count; i++) {
+        int k = 0;
+        while (k < *count && !belong_together(&result->row[(*series)[k].row[0]], &result->row[i]))
+            k++;
+        stencil_bench_series *s = &(*series)[k];
+        if (k == *count) {
+            s->row = malloc((size_t)(result->row_count - i) * sizeof *s->row);
+            CHECK(s->row != NULL, NO_MEMORY, "no memory for the series of %s", result->benchmark);
+            ++*count;
+        }
+        s->row[s->count++] = i;
+    }
+    return STENCIL_OK;
 }
 
 void stencil_bench_series_destroy(stencil_bench_series *series, int count) {
@@ -52,21 +43,27 @@ void stencil_bench_series_destroy(stencil_bench_series *series, int count) {
     free(series);
 }
 
-static int ascending(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+/* The smallest number of an axis that is above `number`; false: none. */
+static bool number_above(const stencil_bench_result *result, const stencil_bench_series *series, int axis,
+                         int64_t number, int64_t *above) {
+    bool found = false;
+    for (int i = 0; i < series->count; i++) {
+        const int64_t n = result->row[series->row[i]].axis[axis].number;
+        if (n > number && (!found || n < *above)) {
+            *above = n;
+            found = true;
+        }
+    }
+    return found;
 }
 
 int stencil_bench_series_values(const stencil_bench_result *result, const stencil_bench_series *series,
                                 int axis, int64_t *value) {
-    for (int i = 0; i < series->count; i++)
-        value[i] = result->row[series->row[i]].axis[axis].number;
-    qsort(value, (size_t)series->count, sizeof *value, ascending);
-    int different = 0;
-    for (int i = 0; i < series->count; i++)
-        if (different == 0 || value[i] != value[different - 1])
-            value[different++] = value[i];
-    return different;
+    int count = 0;
+    int64_t number = INT64_MIN;
+    while (number_above(result, series, axis, number, &number))
+        value[count++] = number;
+    return count;
 }
 
 const stencil_bench_row *stencil_bench_series_at(const stencil_bench_result *result,
@@ -82,39 +79,20 @@ const stencil_bench_row *stencil_bench_series_at(const stencil_bench_result *res
     return NULL;
 }
 
-static bool varies(const stencil_bench_result *result, const stencil_bench_series *series, int axis) {
-    for (int i = 1; i < series->count; i++)
-        if (result->row[series->row[i]].axis[axis].number != result->row[series->row[0]].axis[axis].number)
-            return true;
-    return false;
+void stencil_bench_series_first(const stencil_bench_result *result, const stencil_bench_series *series,
+                                int64_t *at) {
+    for (int axis = 0; axis < result->row[series->row[0]].axis_count; axis++) {
+        at[axis] = INT64_MIN;
+        number_above(result, series, axis, INT64_MIN, &at[axis]);
+    }
 }
 
 bool stencil_bench_series_is_field(const stencil_bench_result *result, const stencil_bench_series *series) {
     const int axes = result->row[series->row[0]].axis_count;
-    return axes >= 2 && varies(result, series, axes - 1) && varies(result, series, axes - 2);
-}
-
-bool stencil_bench_series_is_map(const stencil_bench_result *result, const stencil_bench_series *series) {
-    const stencil_bench_row *row = &result->row[series->row[0]];
-    if (!stencil_bench_series_is_field(result, series))
-        return false;
-    const char *a = row->axis[row->axis_count - 2].name, *b = row->axis[row->axis_count - 1].name;
-    return (same_text(a, "blocks_per_sm") && same_text(b, "threads")) ||
-           (same_text(b, "blocks_per_sm") && same_text(a, "threads"));
-}
-
-/* The smallest number of an axis that is above `number`; false: none. */
-static bool number_above(const stencil_bench_result *result, const stencil_bench_series *series, int axis,
-                         int64_t number, int64_t *above) {
-    bool found = false;
-    for (int i = 0; i < series->count; i++) {
-        const int64_t n = result->row[series->row[i]].axis[axis].number;
-        if (n > number && (!found || n < *above)) {
-            *above = n;
-            found = true;
-        }
-    }
-    return found;
+    int64_t at[STENCIL_BENCH_AXES_MAX], above;
+    stencil_bench_series_first(result, series, at);
+    return axes >= 2 && number_above(result, series, axes - 1, at[axes - 1], &above) &&
+           number_above(result, series, axes - 2, at[axes - 2], &above);
 }
 
 bool stencil_bench_series_next(const stencil_bench_result *result, const stencil_bench_series *series,

@@ -82,57 +82,39 @@ static int normal_outside(int m, int n) {
     return at > 0 ? (int)at : 0;
 }
 
-/* Sorted logarithms, at most SHIFT_SAMPLES_MAX of them; NULL: no memory or, with *count 0, not positive. */
-static double *sorted_logarithms(const double *sample, int *count) {
-    double *sorted = malloc((size_t)*count * sizeof *sorted);
-    if (sorted == NULL)
-        return NULL;
-    memcpy(sorted, sample, (size_t)*count * sizeof *sorted);
-    qsort(sorted, (size_t)*count, sizeof *sorted, ascending);
-    if (!(sorted[0] > 0)) {
-        free(sorted);
-        *count = 0;
-        return NULL;
-    }
-    const int kept = *count < SHIFT_SAMPLES_MAX ? *count : SHIFT_SAMPLES_MAX;
-    for (int i = 0; i < kept; i++)
-        sorted[i] = log(sorted[(int64_t)i * *count / kept]);
-    *count = kept;
-    return sorted;
-}
-
-static stencil_status shift_of_logarithms(const double *a, int m, const double *b, int n,
-                                          stencil_shift *shift) {
-    int outside = 0;
-    if (m * n <= EXACT_RATIOS_MAX)
-        TRY(exact_outside(m, n, &outside));
-    else
-        outside = normal_outside(m, n);
-    const int count = m * n;
-    double *difference = malloc((size_t)count * sizeof *difference);
-    CHECK(difference != NULL, NO_MEMORY, "no memory to compare %d with %d samples", m, n);
-    for (int i = 0; i < count; i++)
-        difference[i] = b[i % n] - a[i / n];
-    qsort(difference, (size_t)count, sizeof *difference, ascending);
-    shift->ratio = exp(quantile(difference, count, 0.5));
-    if (outside > 0) {
-        shift->low = exp(difference[outside - 1]);
-        shift->high = exp(difference[count - outside]);
-    }
-    free(difference);
-    return STENCIL_OK;
+/* Sorted logarithms: `kept` of them into logarithm[count]; false: not all samples are positive. */
+static bool take_logarithms(double *logarithm, const double *sample, int count, int kept) {
+    memcpy(logarithm, sample, (size_t)count * sizeof *sample);
+    qsort(logarithm, (size_t)count, sizeof *logarithm, ascending);
+    const bool positive = logarithm[0] > 0;
+    for (int i = 0; i < kept && positive; i++)
+        logarithm[i] = log(logarithm[(int64_t)i * count / kept]);
+    return positive;
 }
 
 stencil_status stencil_shift_of(const double *a, int a_count, const double *b, int b_count,
                                 stencil_shift *shift) {
+    const int m = a_count < SHIFT_SAMPLES_MAX ? a_count : SHIFT_SAMPLES_MAX;
+    const int n = b_count < SHIFT_SAMPLES_MAX ? b_count : SHIFT_SAMPLES_MAX;
+    const size_t count = (size_t)m * (size_t)n;
     *shift = (stencil_shift){.ratio = NAN, .low = 0, .high = INFINITY};
-    double *log_a = sorted_logarithms(a, &a_count), *log_b = sorted_logarithms(b, &b_count);
+    double *log_a = malloc(((size_t)a_count + (size_t)b_count + count) * sizeof *log_a);
+    CHECK(log_a != NULL, NO_MEMORY, "no memory to compare %d with %d samples", a_count, b_count);
+    double *log_b = log_a + a_count, *difference = log_b + b_count;
     stencil_status status = STENCIL_OK;
-    if (log_a != NULL && log_b != NULL)
-        status = shift_of_logarithms(log_a, a_count, log_b, b_count, shift);
-    else if (a_count > 0 && b_count > 0)
-        status = stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "no memory to compare samples");
+    if (take_logarithms(log_a, a, a_count, m) && take_logarithms(log_b, b, b_count, n)) {
+        int outside = normal_outside(m, n);
+        if (count <= EXACT_RATIOS_MAX)
+            status = exact_outside(m, n, &outside);
+        for (size_t i = 0; i < count; i++)
+            difference[i] = log_b[i % (size_t)n] - log_a[i / (size_t)n];
+        qsort(difference, count, sizeof *difference, ascending);
+        shift->ratio = exp(quantile(difference, (int)count, 0.5));
+        if (outside > 0 && status == STENCIL_OK) {
+            shift->low = exp(difference[outside - 1]);
+            shift->high = exp(difference[count - (size_t)outside]);
+        }
+    }
     free(log_a);
-    free(log_b);
     return status;
 }

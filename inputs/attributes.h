@@ -1,5 +1,5 @@
 /* Attributes of HDF5 objects, read tolerantly (scalar or array, any width, any kind of string) and written
- * plainly. `path` and `wanted` serve messages: "'path': attribute 'name' is …; give <wanted>". */
+ * plainly. */
 #ifndef STENCIL_INPUTS_ATTRIBUTES_H
 #define STENCIL_INPUTS_ATTRIBUTES_H
 
@@ -9,24 +9,27 @@
 
 enum { STENCIL_ATTRIBUTE_CHARS = 64 };
 
-/* Up to `count_max` values; *count is 0 where there is no such attribute. BAD_DATA: wrong type or length.
- * Longer strings are cut to their first STENCIL_ATTRIBUTE_CHARS - 1 bytes. */
-stencil_status stencil_attribute_strings(hid_t object, const char *path, const char *name, const char *wanted,
-                                         int count_max, char text[][STENCIL_ATTRIBUTE_CHARS], int *count);
-/* Integers are converted; values that are not finite are BAD_DATA. */
-stencil_status stencil_attribute_doubles(hid_t object, const char *path, const char *name, const char *wanted,
-                                         int count_max, double *values, int *count);
-/* Of floating-point values, whole ones are taken; `least` … `most`. */
-stencil_status stencil_attribute_integer(hid_t object, const char *path, const char *name, const char *wanted,
-                                         int64_t least, int64_t most, int64_t *value, int *count);
+/* What the values are in the program, and in a file that we write. */
+typedef enum stencil_attribute_type {
+    STENCIL_ATTRIBUTE_TEXT, /* read: char[][STENCIL_ATTRIBUTE_CHARS], cut; written: const char *[], UTF-8 */
+    STENCIL_ATTRIBUTE_REAL, /* double; read: of any numbers, BAD_DATA where they are not finite */
+    STENCIL_ATTRIBUTE_WHOLE /* int64_t; read: one, of whole floating-point numbers, too */
+} stencil_attribute_type;
 
-/* New attributes: a scalar for count 1, else an array; strings are UTF-8 of variable length. IO on failure.
- */
-stencil_status stencil_attribute_write_strings(hid_t object, const char *path, const char *name, int count,
-                                               const char *const *text);
-stencil_status stencil_attribute_write_doubles(hid_t object, const char *path, const char *name, int count,
-                                               const double *values);
-stencil_status stencil_attribute_write_integer(hid_t object, const char *path, const char *name,
-                                               int64_t value);
+/* What is to be read. `wanted` serves messages: "'path': attribute 'name' is …; give <wanted>". */
+typedef struct stencil_attribute {
+    const char *name, *wanted;
+    stencil_attribute_type type;
+    int count_max;
+    int64_t least, most; /* of a WHOLE one */
+} stencil_attribute;
+
+/* *count is 0 where there is no such attribute. BAD_DATA: wrong type or length. */
+stencil_status stencil_attribute_read(hid_t object, const char *path, const stencil_attribute *attribute,
+                                      void *values, int *count);
+
+/* A new attribute: a scalar for count 1, else an array. IO on failure. */
+stencil_status stencil_attribute_write(hid_t object, const char *path, const char *name,
+                                       stencil_attribute_type type, int count, const void *values);
 
 #endif

@@ -1,31 +1,55 @@
 #include "inputs/format.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/words.h"
 #include "inputs/attributes.h"
-#include "inputs/h5.h"
+#include "inputs/handle.h"
+#include "inputs/spec_file.h"
 
-enum { FORMAT_VERSION = 1, WORD_CHARS = 64 };
+enum { FORMAT_VERSION = 1 };
 static const char format_prefix[] = "stencil ";
 
-static const struct {
+/* A name of the format: a user gives it, or only a run writes it. What stands in a file under other names is
+ * the user's own. */
+typedef struct known {
+    const char *name; /* NULL: none */
     stencil_name_place place;
-    enum { GIVEN, WRITTEN } origin;
-    const char *name;
-} names[] = {
-#define NAME(place, origin, name) {STENCIL_NAME_##place, origin, #name},
-#include "inputs/format.def"
-#undef NAME
-};
-enum { NAME_COUNT = sizeof names / sizeof *names };
+    bool past;
+} known;
+
+/* The index-th name: of the spec's attributes, then of all else. */
+static known name_at(int index) {
+    static const known others[] = {
+        {"format", STENCIL_NAME_ATTRIBUTE, true},
+        {"u", STENCIL_NAME_OBJECT, false},
+        {"b", STENCIL_NAME_OBJECT, false},
+        {"f", STENCIL_NAME_OBJECT, false},
+        {"stencil", STENCIL_NAME_OBJECT, false},
+        {"residual", STENCIL_NAME_OBJECT, true},
+        {"residual_step", STENCIL_NAME_OBJECT, true},
+        {"provenance", STENCIL_NAME_OBJECT, true},
+        {"offsets", STENCIL_NAME_MEMBER, false},
+        {"weights", STENCIL_NAME_MEMBER, false},
+        {NULL, STENCIL_NAME_MEMBER, false},
+    };
+    int attributes = 0;
+    bool past;
+    for (const char *name; (name = stencil_spec_attribute(attributes, &past)) != NULL; attributes++)
+        if (attributes == index)
+            return (known){name, STENCIL_NAME_ATTRIBUTE, past};
+    return others[index - attributes];
+}
 
 bool stencil_format_knows(stencil_name_place place, const char *name) {
-    for (int i = 0; i < NAME_COUNT; i++)
-        if (names[i].place == place && strcmp(names[i].name, name) == 0)
+    known k;
+    for (int i = 0; (k = name_at(i)).name != NULL; i++)
+        if (k.place == place && strcmp(k.name, name) == 0)
             return true;
     return false;
 }
@@ -34,7 +58,8 @@ bool stencil_format_knows(stencil_name_place place, const char *name) {
 static long format_version(hid_t file, bool *foreign) {
     char text[1][STENCIL_ATTRIBUTE_CHARS] = {""}, *end = text[0];
     int count = 0;
-    const stencil_status status = stencil_attribute_strings(file, "", "format", "", 1, text, &count);
+    const stencil_status status = stencil_attribute_read(
+        file, "", &(stencil_attribute){"format", "", STENCIL_ATTRIBUTE_TEXT, .count_max = 1}, text, &count);
     const size_t prefix = sizeof format_prefix - 1;
     long version = 0;
     if (status == STENCIL_OK && strncmp(text[0], format_prefix, prefix) == 0 &&
@@ -58,7 +83,7 @@ stencil_status stencil_format_write(hid_t file, const char *path) {
     char text[32];
     const char *values = text;
     snprintf(text, sizeof text, "%s%d", format_prefix, FORMAT_VERSION);
-    return stencil_attribute_write_strings(file, path, "format", 1, &values);
+    return stencil_attribute_write(file, path, "format", STENCIL_ATTRIBUTE_TEXT, 1, &values);
 }
 
 /* What notes are looked for in: a kind of place, or the attributes of /u. */
@@ -70,34 +95,26 @@ typedef struct search {
     hsize_t size[H5S_MAX_RANK];
 } search;
 
-static void lower(char to[WORD_CHARS], const char *from) {
-    size_t i = 0;
-    for (; from[i] != '\0' && i < WORD_CHARS - 1; i++)
-        to[i] = (char)tolower((unsigned char)from[i]);
-    to[i] = '\0';
-}
-
 /* How far `word` is from a name: a third of the letters may be wrong, of short words none but their case. -1:
  * another word. */
 static int distance(const char *word, const char *name) {
-    char a[WORD_CHARS], b[WORD_CHARS];
-    lower(a, word);
-    lower(b, name);
-    const size_t length = strlen(a);
-    const int letters = stencil_edit_distance(a, b), most = length < 4 ? 0 : (int)length / 3;
-    if (letters > most && (length < 3 || strncmp(a, b, length) != 0))
+    const size_t length = strlen(word);
+    const int letters = stencil_edit_distance(word, name), most = length < 4 ? 0 : (int)length / 3;
+    if (letters >= STENCIL_WORD_MAX ||
+        (letters > most && (length < 3 || strncasecmp(word, name, length) != 0)))
         return -1;
     return letters <= most ? letters : most;
 }
 
-/* The name that `word` may have meant, of equally near ones one of the same place; -1: none. */
-static int nearest(const search *s, const char *word) {
-    int found = -1, least = 0;
-    for (int i = 0; i < NAME_COUNT; i++) {
-        const bool elsewhere = names[i].place != s->place || s->of[0] != '\0';
-        const int far = names[i].origin == GIVEN ? distance(word, names[i].name) : -1;
-        if (far >= 0 && (found < 0 || 2 * far + elsewhere < least)) {
-            found = i;
+/* The name that `word` may have meant, of equally near ones one of the same place. */
+static known nearest(const search *s, const char *word) {
+    known found = {NULL, STENCIL_NAME_ATTRIBUTE, false}, k;
+    int least = INT_MAX;
+    for (int i = 0; (k = name_at(i)).name != NULL; i++) {
+        const bool elsewhere = k.place != s->place || s->of[0] != '\0';
+        const int far = k.past ? -1 : distance(word, k.name);
+        if (far >= 0 && 2 * far + elsewhere < least) {
+            found = k;
             least = 2 * far + elsewhere;
         }
     }
@@ -117,12 +134,12 @@ static bool note_name(const search *s, const char *name) {
     char what[160], meant[160];
     if (s->of[0] == '\0' && stencil_format_knows(s->place, name))
         return true;
-    const int near = nearest(s, name);
-    if (near < 0)
+    const known near = nearest(s, name);
+    if (near.name == NULL)
         return false;
     const char *of = s->place == STENCIL_NAME_ATTRIBUTE && s->of[0] == '\0' ? "" : " of the root group";
     stencil_notes_add(s->notes, "%s is not used: did you mean %s?", describe(s->place, name, s->of, what),
-                      describe(names[near].place, names[near].name, of, meant));
+                      describe(near.place, near.name, of, meant));
     return true;
 }
 
@@ -134,14 +151,9 @@ static herr_t note_attribute(hid_t object, const char *name, const H5A_info_t *i
 
 /* Shape of a dataset; rank -1 where there is none. */
 static int dataset_shape(hid_t group, const char *name, hsize_t size[H5S_MAX_RANK]) {
-    const hid_t object = H5Oopen(group, name, H5P_DEFAULT);
-    const hid_t space = object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_space(object) : -1;
-    const int rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, size, NULL);
-    if (space >= 0)
-        H5Sclose(space);
-    if (object >= 0)
-        H5Oclose(object);
-    return rank;
+    STENCIL_HANDLE object = H5Oopen(group, name, H5P_DEFAULT);
+    STENCIL_HANDLE space = object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_space(object) : -1;
+    return space < 0 ? -1 : H5Sget_simple_extent_dims(space, size, NULL);
 }
 
 /* Coordinates of all cells have the shape of /u, too, and are meant for readers. */
@@ -160,35 +172,23 @@ static herr_t note_object(hid_t group, const char *name, const H5L_info_t *info,
     return 0;
 }
 
-static void note_attributes(search *s, hid_t object) {
-    if (object >= 0)
-        H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, note_attribute, s);
-}
-
-static void note_objects(search *s, hid_t group) {
-    if (group >= 0)
-        H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, note_object, s);
-}
-
 void stencil_format_notes(hid_t file, stencil_notes *notes) {
     search root = {.notes = notes, .place = STENCIL_NAME_ATTRIBUTE, .of = ""}, on_u = root, in_stencil = root;
     bool foreign = false;
     format_version(file, &foreign);
     if (foreign)
         stencil_notes_add(notes, "attribute 'format' is none of stencil's: replaced in the result");
-    note_attributes(&root, file);
+    H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, note_attribute, &root);
     on_u.of = " of /u";
-    const hid_t u = H5Dopen2(file, "u", H5P_DEFAULT);
-    note_attributes(&on_u, u);
+    STENCIL_HANDLE u = H5Dopen2(file, "u", H5P_DEFAULT);
     if (u >= 0)
-        H5Dclose(u);
+        H5Aiterate2(u, H5_INDEX_NAME, H5_ITER_INC, NULL, note_attribute, &on_u);
     root.place = STENCIL_NAME_OBJECT;
     root.rank = dataset_shape(file, "u", root.size);
-    note_objects(&root, file);
+    H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, note_object, &root);
     in_stencil.place = STENCIL_NAME_MEMBER;
-    const hid_t group =
+    STENCIL_HANDLE group =
         H5Lexists(file, "stencil", H5P_DEFAULT) > 0 ? H5Gopen2(file, "stencil", H5P_DEFAULT) : -1;
-    note_objects(&in_stencil, group);
     if (group >= 0)
-        H5Gclose(group);
+        H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, note_object, &in_stencil);
 }

@@ -1,4 +1,4 @@
-/* What belongs to the format and what is the user's own: format.def lists the names. */
+/* What belongs to the format and what is the user's own. */
 #ifndef STENCIL_INPUTS_FORMAT_H
 #define STENCIL_INPUTS_FORMAT_H
 

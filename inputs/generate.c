@@ -12,18 +12,9 @@
 
 #define PI 3.14159265358979323846
 
-const char *const stencil_initial_names[STENCIL_INITIAL_COUNT] = {
-    [STENCIL_INITIAL_ZERO] = "zero",
-    [STENCIL_INITIAL_RANDOM] = "random",
-    [STENCIL_INITIAL_HOT_EDGE] = "hot-edge",
-    [STENCIL_INITIAL_SINE] = "sine",
-};
+const char *const stencil_initial_names[] = {"zero", "random", "hot-edge", "sine", NULL};
 
-const char *const stencil_generate_source_names[STENCIL_GENERATE_SOURCE_COUNT] = {
-    [STENCIL_GENERATE_SOURCE_AUTO] = "auto",
-    [STENCIL_GENERATE_SOURCE_NONE] = "none",
-    [STENCIL_GENERATE_SOURCE_MANUFACTURED] = "manufactured",
-};
+const char *const stencil_generate_source_names[] = {"auto", "none", "manufactured", NULL};
 
 /* A file while it is being generated. */
 typedef struct generator {
@@ -40,12 +31,6 @@ static bool is_manufactured(const stencil_generate_options *options) {
            (options->source == STENCIL_GENERATE_SOURCE_AUTO && options->spec.kind == STENCIL_KIND_POISSON);
 }
 
-static stencil_boundary axis_boundary(const stencil_spec *spec, int i) {
-    if (spec->boundary_count == 0)
-        return STENCIL_FIXED;
-    return spec->boundary[spec->boundary_count == 1 ? 0 : i];
-}
-
 /* The spec of the new file: the unit domain where a problem is given no spacing. */
 static stencil_spec complete_spec(const stencil_generate_options *options) {
     stencil_spec spec = options->spec;
@@ -54,7 +39,9 @@ static stencil_spec complete_spec(const stencil_generate_options *options) {
         return spec;
     spec.spacing_count = spec.rank;
     for (int i = 0; i < spec.rank && i < STENCIL_AXES; i++) {
-        const int64_t cells = spec.extent[i] - (axis_boundary(&spec, i) == STENCIL_FIXED ? 1 : 0);
+        const stencil_boundary boundary =
+            spec.boundary_count == 0 ? STENCIL_FIXED : spec.boundary[spec.boundary_count == 1 ? 0 : i];
+        const int64_t cells = spec.extent[i] - (boundary == STENCIL_FIXED ? 1 : 0);
         spec.spacing[i] = 1.0 / (double)(cells > 0 ? cells : 1);
     }
     return spec;
@@ -71,13 +58,6 @@ static double mode_value(stencil_boundary boundary, int64_t i, int64_t n) {
     default:
         return sin(PI * (double)(2 * i > n - 1 ? n - 1 - i : i) / (double)(n - 1));
     }
-}
-
-/* k^2 of an axis: the second derivative of its mode is -k^2 times the mode. */
-static double mode_square(stencil_boundary boundary, int64_t n, double spacing) {
-    const double length = (double)(boundary == STENCIL_FIXED ? n - 1 : n) * spacing;
-    const double k = (boundary == STENCIL_PERIODIC ? 2 * PI : PI) / length;
-    return k * k;
 }
 
 static stencil_status make_modes(generator *g) {
@@ -151,12 +131,18 @@ static stencil_status fill_initial(generator *g, const stencil_box *block, doubl
     return STENCIL_OK;
 }
 
+/* The second derivative of an axis' mode is -k^2 times the mode. */
 static void fill_source(const generator *g, const stencil_box *block, double *values) {
-    const stencil_spec *spec = &g->problem.spec;
+    const stencil_problem *problem = &g->problem;
     double factor = 0.0;
-    for (int i = 0; i < spec->rank; i++)
-        factor += mode_square(axis_boundary(spec, i), spec->extent[i],
-                              spec->spacing[spec->spacing_count == 1 ? 0 : i]);
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
+        const stencil_boundary boundary = problem->boundary[axis];
+        const int64_t n = problem->extent[axis];
+        const double length =
+            (double)(boundary == STENCIL_FIXED ? n - 1 : n) * stencil_problem_spacing(problem, axis);
+        const double k = (boundary == STENCIL_PERIODIC ? 2 * PI : PI) / length;
+        factor += k * k;
+    }
     fill_modes(g, block, factor, values);
 }
 
@@ -216,7 +202,8 @@ static stencil_status generate(generator *g) {
     if (spec.source == STENCIL_SOURCE_F)
         TRY(write_dataset(g, "f", STENCIL_ARRAY_B));
     TRY(stencil_format_write(g->sink.file, g->options->path));
-    TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
+    TRY(stencil_spec_write_attributes(g->sink.file, g->options->path, &spec));
+    TRY(stencil_spec_write_points(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);
 }

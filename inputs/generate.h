@@ -17,8 +17,8 @@ typedef enum stencil_initial {
     STENCIL_INITIAL_COUNT
 } stencil_initial;
 
-/* "zero", "random", "hot-edge", "sine". */
-extern const char *const stencil_initial_names[STENCIL_INITIAL_COUNT];
+/* "zero", "random", "hot-edge", "sine", NULL. */
+extern const char *const stencil_initial_names[STENCIL_INITIAL_COUNT + 1];
 
 typedef enum stencil_generate_source {
     STENCIL_GENERATE_SOURCE_AUTO, /* manufactured for problem poisson, none otherwise */
@@ -30,8 +30,8 @@ typedef enum stencil_generate_source {
     STENCIL_GENERATE_SOURCE_COUNT
 } stencil_generate_source;
 
-/* "auto", "none", "manufactured". */
-extern const char *const stencil_generate_source_names[STENCIL_GENERATE_SOURCE_COUNT];
+/* "auto", "none", "manufactured", NULL. */
+extern const char *const stencil_generate_source_names[STENCIL_GENERATE_SOURCE_COUNT + 1];
 
 typedef struct stencil_generate_options {
     const char *path; /* of the new file */

@@ -1,9 +1,9 @@
-#include "inputs/history.h"
+#include "inputs/spec_file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "inputs/h5.h"
+#include "inputs/handle.h"
 
 /* A list of numbers; *count is 0 where there is none. */
 static stencil_status read_list(hid_t file, const char *path, const char *name, hid_t type, int64_t *count,
@@ -11,24 +11,15 @@ static stencil_status read_list(hid_t file, const char *path, const char *name, 
     *count = 0;
     if (H5Lexists(file, name, H5P_DEFAULT) <= 0)
         return STENCIL_OK;
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    STENCIL_HANDLE dataset = H5Dopen2(file, name, H5P_DEFAULT);
     CHECK(dataset >= 0, BAD_DATA, "'%s': /%s cannot be read (%s)", path, name, stencil_h5_reason());
-    const hid_t space = H5Dget_space(dataset);
+    STENCIL_HANDLE space = H5Dget_space(dataset);
     const int rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
     const int64_t points = rank == 1 ? (int64_t)H5Sget_simple_extent_npoints(space) : -1;
-    if (space >= 0)
-        H5Sclose(space);
-    stencil_status status = STENCIL_OK;
     if (points > 0)
-        status = stencil_memory_alloc(values, points * (int64_t)sizeof(double), name);
-    const bool read = status == STENCIL_OK && points >= 0 &&
-                      (points == 0 || H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *values) >= 0);
-    if (!read)
-        stencil_h5_reason();
-    H5Dclose(dataset);
-    TRY(status);
-    CHECK(read, BAD_DATA, "'%s': /%s is no list of numbers that can be read (%s)", path, name,
-          stencil_h5_reason());
+        TRY(stencil_memory_alloc(values, points * (int64_t)sizeof(double), name));
+    CHECK(points == 0 || (points > 0 && H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, *values) >= 0),
+          BAD_DATA, "'%s': /%s is no list of numbers that can be read (%s)", path, name, stencil_h5_reason());
     *count = points;
     return STENCIL_OK;
 }

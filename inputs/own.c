@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "inputs/format.h"
-#include "inputs/h5.h"
+#include "inputs/handle.h"
 #include "inputs/storage.h"
 
 /* An object of HDF5, with what its header takes. */
@@ -16,8 +16,13 @@ typedef struct transfer {
 } transfer;
 
 /* Values in memory have the type that they have in the file, so that nothing is converted. */
-static herr_t copy_values(hid_t from, hid_t to, hid_t type, hid_t space) {
-    const hssize_t count = H5Sget_simple_extent_npoints(space);
+static herr_t copy_values(hid_t from, const char *name, hid_t to) {
+    STENCIL_HANDLE given = H5Aget_type(from), space = H5Aget_space(from);
+    STENCIL_HANDLE type = given < 0 ? -1 : H5Tcopy(given);
+    if (type < 0 || space < 0)
+        return -1;
+    STENCIL_HANDLE made = H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    const hssize_t count = made < 0 ? -1 : H5Sget_simple_extent_npoints(space);
     if (count <= 0)
         return (herr_t)count;
     void *values = calloc((size_t)count, H5Tget_size(type));
@@ -25,7 +30,7 @@ static herr_t copy_values(hid_t from, hid_t to, hid_t type, hid_t space) {
         return -1;
     herr_t failed = H5Aread(from, type, values);
     if (failed >= 0) {
-        failed = H5Awrite(to, type, values);
+        failed = H5Awrite(made, type, values);
         if (failed < 0)
             stencil_h5_reason();
         H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
@@ -34,32 +39,10 @@ static herr_t copy_values(hid_t from, hid_t to, hid_t type, hid_t space) {
     return failed;
 }
 
-static herr_t copy_open(hid_t from, const char *name, hid_t to) {
-    const hid_t given = H5Aget_type(from), type = given < 0 ? -1 : H5Tcopy(given), space = H5Aget_space(from);
-    hid_t attribute = -1;
-    if (type >= 0 && space >= 0)
-        attribute = H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    const herr_t failed = attribute < 0 ? -1 : copy_values(from, attribute, type, space);
-    if (failed < 0)
-        stencil_h5_reason();
-    if (attribute >= 0)
-        H5Aclose(attribute);
-    if (space >= 0)
-        H5Sclose(space);
-    if (type >= 0)
-        H5Tclose(type);
-    if (given >= 0)
-        H5Tclose(given);
-    return failed;
-}
-
 /* References are addresses in the other file. */
 static bool holds_references(hid_t attribute) {
-    const hid_t type = H5Aget_type(attribute);
-    const bool holds = type >= 0 && H5Tdetect_class(type, H5T_REFERENCE) > 0;
-    if (type >= 0)
-        H5Tclose(type);
-    return holds;
+    STENCIL_HANDLE type = H5Aget_type(attribute);
+    return type >= 0 && H5Tdetect_class(type, H5T_REFERENCE) > 0;
 }
 
 static void note_lost(const transfer *t, const char *kind, const char *name, const char *of,
@@ -74,64 +57,41 @@ static herr_t copy_attribute(hid_t object, const char *name, const H5A_info_t *i
     (void)info;
     if (t->of[0] == '\0' && stencil_format_knows(STENCIL_NAME_ATTRIBUTE, name))
         return 0;
-    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
+    STENCIL_HANDLE attribute = H5Aopen(object, name, H5P_DEFAULT);
     if (attribute >= 0 && holds_references(attribute))
         note_lost(t, "attribute '", name, t->of, "it refers to objects of its file");
-    else if (attribute < 0 || copy_open(attribute, name, t->to) < 0)
+    else if (attribute < 0 || copy_values(attribute, name, t->to) < 0)
         note_lost(t, "attribute '", name, t->of, stencil_h5_reason());
-    if (attribute >= 0)
-        H5Aclose(attribute);
     return 0;
-}
-
-/* A soft or external link stays one: what it leads to may be large, or nowhere. */
-static herr_t copy_symbolic(hid_t group, const char *name, const H5L_info_t *info, hid_t to) {
-    char *value = malloc(info->u.val_size + 1);
-    const char *file = NULL, *object = NULL;
-    herr_t failed = value == NULL ? -1 : H5Lget_val(group, name, value, info->u.val_size, H5P_DEFAULT);
-    if (failed >= 0 && info->type == H5L_TYPE_SOFT)
-        failed = H5Lcreate_soft(value, to, name, H5P_DEFAULT, H5P_DEFAULT);
-    else if (failed >= 0)
-        failed = H5Lunpack_elink_val(value, info->u.val_size, NULL, &file, &object) < 0
-                     ? -1
-                     : H5Lcreate_external(file, object, to, name, H5P_DEFAULT, H5P_DEFAULT);
-    free(value);
-    return failed;
 }
 
 static herr_t copy_link(hid_t group, const char *name, const H5L_info_t *info, void *data) {
     const transfer *t = data;
     if (stencil_format_knows(STENCIL_NAME_OBJECT, name))
         return 0;
+    /* A soft or external link stays one: what it leads to may be large, or nowhere. */
     const herr_t failed = info->type == H5L_TYPE_HARD
                               ? H5Ocopy(group, name, t->to, name, H5P_DEFAULT, H5P_DEFAULT)
-                              : copy_symbolic(group, name, info, t->to);
+                              : H5Lcopy(group, name, t->to, name, H5P_DEFAULT, H5P_DEFAULT);
     if (failed < 0)
         note_lost(t, "/", name, "", stencil_h5_reason());
     return 0;
 }
 
 void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes) {
-    transfer root = {to, notes, ""}, on_u = {-1, notes, " of /u"};
+    STENCIL_HANDLE u = H5Dopen2(from, "u", H5P_DEFAULT), new_u = H5Dopen2(to, "u", H5P_DEFAULT);
+    transfer root = {to, notes, ""}, on_u = {new_u, notes, " of /u"};
     H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_attribute, &root);
     H5Literate(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_link, &root);
-    const hid_t u = H5Dopen2(from, "u", H5P_DEFAULT);
-    on_u.to = H5Dopen2(to, "u", H5P_DEFAULT);
-    if (u >= 0 && on_u.to >= 0)
+    if (u >= 0 && new_u >= 0)
         H5Aiterate2(u, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_attribute, &on_u);
-    if (on_u.to >= 0)
-        H5Dclose(on_u.to);
-    if (u >= 0)
-        H5Dclose(u);
 }
 
 int64_t stencil_own_stored_bytes(hid_t group, const char *name) {
-    const hid_t object = H5Oopen(group, name, H5P_DEFAULT);
+    STENCIL_HANDLE object = H5Oopen(group, name, H5P_DEFAULT);
     int64_t bytes = OBJECT_BYTES;
     if (object >= 0 && H5Iget_type(object) == H5I_DATASET && !stencil_storage_elsewhere(object))
         bytes += (int64_t)H5Dget_storage_size(object) / 16 * 17; /* with the index of its chunks */
-    if (object >= 0)
-        H5Oclose(object);
     return bytes;
 }
 
@@ -145,11 +105,9 @@ static herr_t add_own_bytes(hid_t group, const char *name, const H5L_info_t *inf
     if (stencil_format_knows(STENCIL_NAME_OBJECT, name))
         return 0;
     add_bytes(group, name, info, data);
-    const hid_t object = info->type == H5L_TYPE_HARD ? H5Oopen(group, name, H5P_DEFAULT) : -1;
+    STENCIL_HANDLE object = info->type == H5L_TYPE_HARD ? H5Oopen(group, name, H5P_DEFAULT) : -1;
     if (object >= 0 && H5Iget_type(object) == H5I_GROUP)
         H5Lvisit(object, H5_INDEX_NAME, H5_ITER_NATIVE, add_bytes, data);
-    if (object >= 0)
-        H5Oclose(object);
     return 0;
 }
 

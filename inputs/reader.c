@@ -5,7 +5,6 @@
 
 #include "inputs/format.h"
 #include "inputs/h5.h"
-#include "inputs/history.h"
 #include "inputs/input_file.h"
 #include "inputs/spec_file.h"
 #include "inputs/storage.h"
@@ -74,7 +73,7 @@ static stencil_status inspect(const stencil_input *input, const char *name, sten
           input->path, name);
     char full[8];
     snprintf(full, sizeof full, "/%s", name);
-    TRY(stencil_storage_check(input->file, input->path, full));
+    TRY(stencil_storage_check(input->file, input->path, full, 0));
     const hid_t object = H5Oopen(input->file, name, H5P_DEFAULT);
     CHECK(object >= 0, BAD_DATA, "'%s': cannot open /%s (%s)", input->path, name, stencil_h5_reason());
     const stencil_status status = check_dataset(object, input->path, name, precision, rank, extent);
@@ -108,7 +107,8 @@ static stencil_status read_head(stencil_input *input, stencil_spec *spec) {
     CHECK(spec->rank != 0, BAD_DATA, "'%s' has no dataset /u: give the initial values as /u", input->path);
     TRY(inspect_source(input, "b", STENCIL_SOURCE_B, spec));
     TRY(inspect_source(input, "f", STENCIL_SOURCE_F, spec));
-    return stencil_spec_read(input->file, input->path, spec);
+    TRY(stencil_spec_read_attributes(input->file, input->path, spec));
+    return stencil_spec_read_points(input->file, input->path, spec);
 }
 
 stencil_status stencil_input_open(stencil_input **input, const char *path, stencil_spec *spec) {

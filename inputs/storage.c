@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "inputs/h5.h"
+#include "inputs/handle.h"
 
 enum { NAME_CHARS = 4096, DEPTH_MAX = 8 /* virtual datasets of virtual datasets */, GAP_MAX = 100 };
 
@@ -41,19 +41,19 @@ static void prefix_of(const char *variable, const char *path, char prefix[NAME_C
              given != NULL && given[0] != '\0' ? "/" : "");
 }
 
-static stencil_status check_dataset(hid_t file, const char *path, const char *name, int depth);
+static bool is_dataset(hid_t file, const char *name) {
+    STENCIL_HANDLE dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    return dataset >= 0;
+}
 
 /* Whether this file holds the dataset; *status tells what is wrong further down. */
 static bool holds(const char *path, const char *name, int depth, stencil_status *status) {
-    hid_t file = -1;
-    const hid_t dataset = stencil_h5_open(path, &file) != STENCIL_OK ? -1 : H5Dopen2(file, name, H5P_DEFAULT);
-    if (dataset >= 0) {
-        H5Dclose(dataset);
-        *status = check_dataset(file, path, name, depth);
-    }
-    if (file >= 0)
-        H5Fclose(file);
-    return dataset >= 0;
+    hid_t opened = -1;
+    STENCIL_HANDLE file = stencil_h5_open(path, &opened) != STENCIL_OK ? -1 : opened;
+    if (file < 0 || !is_dataset(file, name))
+        return false;
+    *status = stencil_storage_check(file, path, name, depth);
+    return true;
 }
 
 /* Looks for one source of a virtual dataset where HDF5 does. */
@@ -85,20 +85,11 @@ static stencil_status check_source(const stored *s, const char *file, const char
 
 /* Number of cells of a dataset where at most `gap` of its numbered sources in turn may be missing. */
 static hssize_t cells_with_gaps(const stored *s, hsize_t gap) {
-    const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    hid_t dataset = -1, space = -1;
-    if (access >= 0 && H5Pset_virtual_printf_gap(access, gap) >= 0)
-        dataset = H5Dopen2(s->file, s->name, access);
-    if (dataset >= 0)
-        space = H5Dget_space(dataset);
-    const hssize_t cells = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
-    if (space >= 0)
-        H5Sclose(space);
-    if (dataset >= 0)
-        H5Dclose(dataset);
-    if (access >= 0)
-        H5Pclose(access);
-    return cells;
+    STENCIL_HANDLE access = H5Pcreate(H5P_DATASET_ACCESS);
+    const bool set = access >= 0 && H5Pset_virtual_printf_gap(access, gap) >= 0;
+    STENCIL_HANDLE dataset = set ? H5Dopen2(s->file, s->name, access) : -1;
+    STENCIL_HANDLE space = dataset < 0 ? -1 : H5Dget_space(dataset);
+    return space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
 }
 
 /* The same when the dataset was made, which one of its sources tells. */
@@ -158,52 +149,37 @@ static stencil_status check_external(const stored *s, int count) {
     return STENCIL_OK;
 }
 
-static stencil_status check_dataset(hid_t file, const char *path, const char *name, int depth) {
-    stored s = {file, path, name, -1, 0, depth};
-    const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
-    CHECK(depth < DEPTH_MAX, BAD_DATA, "'%s': the sources of %s never end", path, name);
-    if (object >= 0 && H5Iget_type(object) == H5I_DATASET) {
-        s.create = H5Dget_create_plist(object);
-        s.bytes = (hsize_t)stencil_storage_bytes(object);
-    }
-    if (object >= 0)
-        H5Oclose(object);
-    if (s.create < 0)
-        return STENCIL_OK; /* nothing that could be read */
-    stencil_status status = STENCIL_OK;
-    const H5D_layout_t layout = H5Pget_layout(s.create);
-    const int external = layout == H5D_CONTIGUOUS ? H5Pget_external_count(s.create) : 0;
-    if (layout == H5D_VIRTUAL)
-        status = check_virtual(&s);
-    else if (external > 0)
-        status = check_external(&s, external);
-    H5Pclose(s.create);
-    return status;
+/* The creation properties of a dataset, which is closed again; negative: there is nothing to read. */
+static hid_t properties_of(hid_t file, const char *name, hsize_t *bytes) {
+    STENCIL_HANDLE object = H5Oopen(file, name, H5P_DEFAULT);
+    if (object < 0 || H5Iget_type(object) != H5I_DATASET)
+        return -1;
+    *bytes = (hsize_t)stencil_storage_bytes(object);
+    return H5Dget_create_plist(object);
 }
 
-stencil_status stencil_storage_check(hid_t file, const char *path, const char *name) {
-    return check_dataset(file, path, name, 0);
+stencil_status stencil_storage_check(hid_t file, const char *path, const char *name, int depth) {
+    hsize_t bytes = 0;
+    STENCIL_HANDLE create = properties_of(file, name, &bytes);
+    const stored s = {file, path, name, create, bytes, depth};
+    const H5D_layout_t layout = create < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(create);
+    CHECK(depth < DEPTH_MAX, BAD_DATA, "'%s': the sources of %s never end", path, name);
+    return layout == H5D_VIRTUAL      ? check_virtual(&s)
+           : layout == H5D_CONTIGUOUS ? check_external(&s, H5Pget_external_count(create))
+                                      : STENCIL_OK;
 }
 
 bool stencil_storage_elsewhere(hid_t dataset) {
-    const hid_t create = H5Dget_create_plist(dataset);
+    STENCIL_HANDLE create = H5Dget_create_plist(dataset);
     const H5D_layout_t layout = create < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(create);
-    const bool elsewhere =
-        layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(create) > 0);
-    if (create >= 0)
-        H5Pclose(create);
-    return elsewhere;
+    return layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(create) > 0);
 }
 
 int64_t stencil_storage_bytes(hid_t dataset) {
-    const hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
+    STENCIL_HANDLE type = H5Dget_type(dataset), space = H5Dget_space(dataset);
     const hssize_t count = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
     int64_t bytes = 0;
     if (type >= 0 && count > 0 && !stencil_multiply((int64_t)count, (int64_t)H5Tget_size(type), &bytes))
         bytes = INT64_MAX;
-    if (space >= 0)
-        H5Sclose(space);
-    if (type >= 0)
-        H5Tclose(type);
     return bytes;
 }

@@ -140,7 +140,8 @@ static stencil_status write_names(hid_t group, const stencil_sink *sink,
     stencil_status status = STENCIL_OK;
     for (size_t i = 0; i < sizeof entry / sizeof *entry && status == STENCIL_OK; i++)
         if (entry[i].text != NULL && entry[i].text[0] != '\0')
-            status = stencil_attribute_write_strings(group, sink->path, entry[i].name, 1, &entry[i].text);
+            status = stencil_attribute_write(group, sink->path, entry[i].name, STENCIL_ATTRIBUTE_TEXT, 1,
+                                             &entry[i].text);
     free(absolute);
     return status;
 }
@@ -150,35 +151,33 @@ static stencil_status write_provenance(const stencil_sink *sink, const stencil_o
     const hid_t group = H5Gcreate2(sink->file, "provenance", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     CHECK(group >= 0, IO, "cannot write '%s': /provenance: %s", sink->path, stencil_h5_reason());
     stencil_status status = write_names(group, sink, options, report);
+    const int64_t steps_done = stencil_report_steps_done(report);
     if (status == STENCIL_OK)
-        status = stencil_attribute_write_integer(group, sink->path, "steps_done",
-                                                 stencil_report_steps_done(report));
+        status =
+            stencil_attribute_write(group, sink->path, "steps_done", STENCIL_ATTRIBUTE_WHOLE, 1, &steps_done);
     const struct {
         const char *name;
         double value;
     } time[] = {
         {"prepare_s", report->prepare_s}, {"compute_s", report->compute_s}, {"finish_s", report->finish_s}};
     for (size_t i = 0; i < sizeof time / sizeof *time && status == STENCIL_OK; i++)
-        status = stencil_attribute_write_doubles(group, sink->path, time[i].name, 1, &time[i].value);
+        status = stencil_attribute_write(group, sink->path, time[i].name, STENCIL_ATTRIBUTE_REAL, 1,
+                                         &time[i].value);
     H5Gclose(group);
     return status;
 }
 
-/* How far the problem has come, for a run that goes on from here. */
-static stencil_status write_past(const stencil_sink *sink, const stencil_problem *problem,
+/* The problem, and how far it has come, for a run that goes on from here. */
+static stencil_status write_spec(const stencil_sink *sink, const stencil_problem *problem,
                                  const stencil_report *report) {
-    const char *fingerprint = problem->fingerprint;
-    const struct {
-        const char *name;
-        double value;
-    } number[] = {{"residual_first", report->residual_first},
-                  {"time", stencil_problem_time(problem, report->steps)},
-                  {"time_first", problem->origin.time_first != 0 ? problem->origin.time_first : NAN}};
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-        if (!isnan(number[i].value))
-            TRY(stencil_attribute_write_doubles(sink->file, sink->path, number[i].name, 1, &number[i].value));
-    TRY(stencil_attribute_write_strings(sink->file, sink->path, "fingerprint", 1, &fingerprint));
-    return stencil_attribute_write_integer(sink->file, sink->path, "steps_total", report->steps);
+    stencil_spec spec = problem->spec;
+    spec.residual_first = report->residual_first;
+    spec.time = stencil_problem_time(problem, report->steps);
+    spec.time_first = problem->origin.time_first != 0 ? problem->origin.time_first : NAN;
+    spec.steps_total = report->steps;
+    memcpy(spec.fingerprint, problem->fingerprint, sizeof spec.fingerprint);
+    TRY(stencil_spec_write_attributes(sink->file, sink->path, &spec));
+    return stencil_spec_write_points(sink->file, sink->path, &spec);
 }
 
 static stencil_status write_all(stencil_sink *sink, const stencil_output_options *options,
@@ -190,8 +189,7 @@ static stencil_status write_all(stencil_sink *sink, const stencil_output_options
     TRY(write_history(sink, report));
     TRY(copy_source(sink, options->input, problem));
     TRY(stencil_format_write(sink->file, sink->path));
-    TRY(stencil_spec_write(sink->file, sink->path, &problem->spec));
-    TRY(write_past(sink, problem, report));
+    TRY(write_spec(sink, problem, report));
     stencil_own_copy(options->input->file, sink->file, options->notes);
     TRY(stencil_sink_state(sink));
     return write_provenance(sink, options, report);

@@ -8,7 +8,7 @@
 #include "solver/strategy.h"
 #include "solver/sweep.h"
 
-const char *const stencil_halo_names[STENCIL_HALO_COUNT] = {"auto", "peer", "copy", "stamped"};
+const char *const stencil_halo_names[] = {"auto", "peer", "copy", "stamped", NULL};
 
 static stencil_status choose_backend(stencil_plan *plan, const stencil_run_options *options,
                                      const stencil_machine *machine) {

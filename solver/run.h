@@ -49,7 +49,8 @@ typedef enum stencil_halo_mode {
     STENCIL_HALO_STAMPED, /* sent after the sweep in words that carry their step; neighbor on GPUs */
     STENCIL_HALO_COUNT
 } stencil_halo_mode;
-extern const char *const stencil_halo_names[STENCIL_HALO_COUNT]; /* "auto", "peer", "copy", "stamped" */
+extern const char
+    *const stencil_halo_names[STENCIL_HALO_COUNT + 1]; /* "auto", "peer", "copy", "stamped", NULL */
 
 /* How the results of a CPU sweep are stored. */
 typedef enum stencil_stores {

@@ -3,23 +3,16 @@
 #include <math.h>
 #include <string.h>
 
-const char *const stencil_kind_names[STENCIL_KIND_COUNT] = {
-    [STENCIL_KIND_NONE] = "",
-    [STENCIL_KIND_LAPLACE] = "laplace",
-    [STENCIL_KIND_POISSON] = "poisson",
-    [STENCIL_KIND_HEAT] = "heat",
+const char *const stencil_shape_names[] = {
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text) #name,
+#include "kernels/stencils.def"
+#undef STENCIL_SHAPE
+    NULL,
 };
 
-const char *const stencil_boundary_names[STENCIL_BOUNDARY_COUNT] = {
-    [STENCIL_FIXED] = "fixed",
-    [STENCIL_PERIODIC] = "periodic",
-    [STENCIL_MIRROR] = "mirror",
-};
-
-const char *const stencil_norm_names[STENCIL_NORM_COUNT] = {
-    [STENCIL_NORM_L2] = "l2",
-    [STENCIL_NORM_MAX] = "max",
-};
+const char *const stencil_kind_names[] = {"", "laplace", "poisson", "heat", NULL};
+const char *const stencil_boundary_names[] = {"fixed", "periodic", "mirror", NULL};
+const char *const stencil_norm_names[] = {"l2", "max", NULL};
 
 void stencil_spec_init(stencil_spec *spec) {
     *spec = (stencil_spec){
@@ -38,8 +31,8 @@ void stencil_spec_init(stencil_spec *spec) {
     };
 }
 
-int stencil_name_find(const char *name, const char *const *names, int count) {
-    for (int i = 0; i < count; i++)
+int stencil_name_find(const char *name, const char *const *names) {
+    for (int i = 0; names[i] != NULL; i++)
         if (strcmp(names[i], name) == 0)
             return i;
     return -1;

@@ -22,11 +22,12 @@ typedef enum stencil_source {
     STENCIL_SOURCE_F, /* dataset /f: right-hand side of poisson, scaled by resolve */
 } stencil_source;
 
-/* Names as they stand in files and options ("laplace", "fixed", "l2", …), indexed by the enumerations;
- * kind NONE has the name "". */
-extern const char *const stencil_kind_names[STENCIL_KIND_COUNT];
-extern const char *const stencil_boundary_names[STENCIL_BOUNDARY_COUNT];
-extern const char *const stencil_norm_names[STENCIL_NORM_COUNT];
+/* Names as they stand in files and options ("j2d5pt", "laplace", "fixed", "l2", …), indexed by the
+ * enumerations, NULL behind the last one; kind NONE has the name "". */
+extern const char *const stencil_shape_names[STENCIL_SHAPE_COUNT + 1];
+extern const char *const stencil_kind_names[STENCIL_KIND_COUNT + 1];
+extern const char *const stencil_boundary_names[STENCIL_BOUNDARY_COUNT + 1];
+extern const char *const stencil_norm_names[STENCIL_NORM_COUNT + 1];
 
 enum { STENCIL_FINGERPRINT_CHARS = 17 };
 
@@ -63,7 +64,7 @@ typedef struct stencil_spec {
 
 void stencil_spec_init(stencil_spec *spec);
 
-/* Index of `name` in a list of `count` names, or -1. */
-int stencil_name_find(const char *name, const char *const *names, int count);
+/* Index of `name` in a list of names that NULL ends, or -1. */
+int stencil_name_find(const char *name, const char *const *names);
 
 #endif

@@ -2,48 +2,27 @@
  * Table 1): the latency of a float addition by the GPU's clock, and by the CPU's clock from two repeat
  * counts. Where both agree, the second method can be trusted with barriers that the first cannot see. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include "bench/benchmarks/method.h"
+#include "bench/kernels.h"
 #include "bench/clock.h"
-#include "base/cuda.h"
+#include "bench/device.h"
+#include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include "bench/benchmarks/add_kernels.h"
-
 /* Differences of the two repeat counts: from the paper's table, and one that no jitter of the CPU's clock
  * reaches. BASE: the lower count, some 30 us. A kernel that is over before the host begins to wait for it
  * would be timed too long, and by how much depends on the host. */
-enum { LARGE = 1 << 20, BASE = 1 << 14, CASES_MAX = 16 };
+enum { LARGE = 1 << 20, BASE = 1 << 14 };
 static const int differences[] = {2048, 5120, 10240, 51200, LARGE};
 static const double agreement = 0.02;
 
 typedef struct add_case {
     bool cpu; /* by the CPU's clock */
     int64_t repeats;
-    stencil_two_counts two; /* in cycles */
-} add_case;
-
-typedef struct bench {
-    int gpu;
+    int pairs, launches;    /* in a sample; so far */
+    double hz;              /* seen at the beginning of the sample */
     stencil_add_seen *seen; /* device */
-    add_case cases[CASES_MAX];
-} bench;
-
-/* One launch, waited for. */
-static stencil_status launch(const bench *b, int64_t repeats, double *time_s) {
-    int64_t loops = repeats / STENCIL_ADDS_UNROLLED;
-    float one = 1;
-    stencil_add_seen *seen = b->seen;
-    void *arguments[] = {&loops, &one, &seen};
-    const dim3 single = {1, 1, 1};
-    const double start_s = stencil_clock_s();
-    TRY_CUDA(cudaLaunchKernel(stencil_add_kernel(), single, single, arguments, 0, NULL));
-    TRY_CUDA(cudaDeviceSynchronize());
-    *time_s = stencil_clock_s() - start_s;
-    return STENCIL_OK;
-}
+} add_case;
 
 /* Pairs of launches in a sample: the jitter of a launch is divided by the repeats, so few repeats need many
  * pairs. */
@@ -53,52 +32,35 @@ static int pairs_of(int64_t repeats) {
     return pairs > STENCIL_PAIRS_MAX ? STENCIL_PAIRS_MAX : pairs < FEWEST ? FEWEST : (int)pairs;
 }
 
-/* What the last launch saw; counting by one in float is exact up to 2^24. */
-static stencil_status look(const bench *b, int64_t repeats, double *cycles) {
+/* One launch, waited for, in cycles. By the CPU's clock only the last launch of a sample is looked at;
+ * counting by one in float is exact up to 2^24. */
+static stencil_status sample(stencil_bench *b, void *what, int64_t repeats, double *value) {
+    add_case *c = what;
+    int64_t loops = repeats / STENCIL_ADDS_UNROLLED;
+    float one = 1;
     stencil_add_seen seen;
-    TRY_CUDA(cudaMemcpy(&seen, b->seen, sizeof seen, cudaMemcpyDeviceToHost));
+    if (c->cpu && c->launches % (2 * c->pairs) == 0)
+        TRY(stencil_clock_seen(STENCIL_BACKEND_GPU, b->options->gpu[0], &c->hz));
+    const double start_s = stencil_clock_s();
+    TRY(stencil_device_launch(stencil_add_kernel, 1, 1, NULL, (void *[]){&loops, &one, &c->seen}));
+    TRY_CUDA(cudaDeviceSynchronize());
+    *value = (stencil_clock_s() - start_s) * c->hz;
+    if (c->cpu && ++c->launches % (2 * c->pairs) != 0)
+        return STENCIL_OK;
+    TRY_CUDA(cudaMemcpy(&seen, c->seen, sizeof seen, cudaMemcpyDeviceToHost));
     CHECK(seen.sum == (float)repeats, INTERNAL, "add: %lld additions of 1 gave %g", (long long)repeats,
           (double)seen.sum);
-    *cycles = (double)seen.cycles;
+    if (!c->cpu)
+        *value = (double)seen.cycles / (double)repeats;
     return STENCIL_OK;
 }
 
-static stencil_status sample_by_gpu(const bench *b, const add_case *c, double *value) {
-    double time_s;
-    TRY(launch(b, c->repeats, &time_s));
-    TRY(look(b, c->repeats, value));
-    *value /= (double)c->repeats;
-    return STENCIL_OK;
-}
-
-static stencil_status sample_by_cpu(const bench *b, add_case *c, double *value) {
-    double hz, cycles, high[STENCIL_PAIRS_MAX], low[STENCIL_PAIRS_MAX];
-    const int pairs = pairs_of(c->repeats);
-    TRY(stencil_clock_seen(STENCIL_BACKEND_GPU, b->gpu, &hz));
-    for (int i = 0; i < pairs; i++) {
-        TRY(launch(b, BASE, &low[i]));
-        TRY(launch(b, BASE + c->repeats, &high[i]));
-        low[i] *= hz;
-        high[i] *= hz;
-    }
-    TRY(look(b, BASE + c->repeats, &cycles));
-    *value = stencil_two_counts_add_pairs(&c->two, high, low, pairs);
-    return STENCIL_OK;
-}
-
-static stencil_status sample(void *context, int row, double *value) {
-    bench *b = context;
-    add_case *c = &b->cases[row];
-    return c->cpu ? sample_by_cpu(b, c, value) : sample_by_gpu(b, c, value);
-}
-
-static stencil_status add_case_row(bench *b, stencil_bench_result *result, bool cpu, int64_t repeats) {
-    int row;
-    TRY(stencil_bench_add_row(result, cpu ? "CPU clock" : "GPU clock", "float add", "cycles", &row));
-    stencil_bench_set_axis(result, row, "repeats", repeats);
-    result->row[row].method = cpu ? STENCIL_METHOD_TWO_COUNTS : STENCIL_METHOD_GPU_CLOCK;
-    b->cases[row] = (add_case){.cpu = cpu, .repeats = repeats, .two.difference = (double)repeats};
-    return STENCIL_OK;
+static stencil_status add(stencil_bench *b, stencil_add_seen *seen, bool cpu, int64_t repeats) {
+    const add_case c = {.cpu = cpu, .repeats = repeats, .pairs = pairs_of(repeats), .seen = seen};
+    return STENCIL_BENCH_ADD(b, c, cpu ? "CPU clock" : "GPU clock", "float add", "cycles",
+                             cpu ? STENCIL_METHOD_TWO_COUNTS : STENCIL_METHOD_GPU_CLOCK, .sample = sample,
+                             .axis = {{"repeats", repeats}}, .count = cpu ? BASE : repeats,
+                             .more = cpu ? repeats : 0, .pairs = c.pairs);
 }
 
 /* How sure the median of a row is, as a part of it: two standard errors of the median of so many samples from
@@ -115,60 +77,48 @@ static const char *verdict(double apart, double doubt) {
 }
 
 /* States how far apart the two rows of each difference are. */
-static stencil_status state_agreement(const bench *b, stencil_bench_result *result) {
-    const int rows = result->row_count;
+static stencil_status state_agreement(stencil_bench *b) {
+    const int rows = b->result->row_count;
     for (int cpu = 0; cpu < rows; cpu++) {
-        if (!b->cases[cpu].cpu)
+        const add_case *c = stencil_bench_what(b, cpu);
+        if (!c->cpu)
             continue;
-        const int gpu = cpu - 1; /* added just before */
-        int row;
-        TRY(stencil_bench_add_row(result, "agreement", "float add", "cycles", &row));
-        stencil_bench_set_axis(result, row, "repeats", b->cases[cpu].repeats);
-        const double by_cpu = result->row[cpu].statistics.median, by_gpu = result->row[gpu].statistics.median,
-                     apart = fabs(by_cpu / by_gpu - 1);
-        stencil_bench_row *r = &result->row[row];
-        snprintf(r->outcome, sizeof r->outcome, "%s: GPU %.3f, CPU %.3f, %.2f %% apart (limit %g %%)",
-                 verdict(apart, doubt_of(&result->row[cpu].statistics)), by_gpu, by_cpu, 100 * apart,
-                 100 * agreement);
+        const stencil_statistics *by_cpu = &b->result->row[cpu].statistics;
+        const double by_gpu = b->result->row[cpu - 1].statistics.median, /* added just before */
+            apart = fabs(by_cpu->median / by_gpu - 1);
+        TRY(stencil_bench_state(
+            b,
+            &(stencil_bench_subject){"agreement", "float add", "cycles", .axis = {{"repeats", c->repeats}}},
+            "%s: GPU %.3f, CPU %.3f, %.2f %% apart (limit %g %%)", verdict(apart, doubt_of(by_cpu)), by_gpu,
+            by_cpu->median, 100 * apart, 100 * agreement));
     }
     return STENCIL_OK;
 }
 
-static stencil_status measure(bench *b, const stencil_bench_options *options, stencil_bench_result *result) {
-    TRY_CUDA(cudaSetDevice(options->gpu[0]));
-    TRY_CUDA(cudaMalloc((void **)&b->seen, sizeof *b->seen));
-    TRY(add_case_row(b, result, false, STENCIL_REPEATS));
-    const int count = options->repeats > 0 ? 1 : (int)(sizeof differences / sizeof *differences);
+static stencil_status run_gpu(stencil_bench *b) {
+    const int64_t asked = b->options->repeats;
+    const int count = asked > 0 ? 1 : (int)(sizeof differences / sizeof *differences);
+    stencil_add_seen *seen;
+    TRY_CUDA(cudaSetDevice(b->options->gpu[0]));
+    TRY(stencil_device_memory(b, &seen, sizeof *seen));
+    TRY(add(b, seen, false, STENCIL_REPEATS));
     for (int i = 0; i < count; i++) {
-        int64_t repeats = differences[i];
-        if (options->repeats > 0) /* what is unrolled, rounded up; counting by one stays exact */
-            repeats = (options->repeats + STENCIL_ADDS_UNROLLED - 1) / STENCIL_ADDS_UNROLLED *
-                      STENCIL_ADDS_UNROLLED;
+        /* What is unrolled, rounded up; counting by one stays exact. */
+        const int64_t repeats = asked > 0 ? stencil_round_up(asked, STENCIL_ADDS_UNROLLED) : differences[i];
         CHECK(repeats <= 8 * LARGE, USAGE, "--repeats: add makes at most %d", 8 * LARGE);
-        TRY(add_case_row(b, result, false, repeats));
-        TRY(add_case_row(b, result, true, repeats));
+        TRY(add(b, seen, false, repeats));
+        TRY(add(b, seen, true, repeats));
     }
-    TRY(stencil_bench_measure_values(result, options, sample, b));
-    for (int row = 0; row < result->row_count; row++)
-        if (b->cases[row].cpu)
-            result->row[row].method_sd = stencil_two_counts_sd(&b->cases[row].two);
-    TRY(state_agreement(b, result));
-    stencil_bench_add_note(result,
+    TRY(stencil_bench_take(b));
+    TRY(state_agreement(b));
+    stencil_bench_add_note(b->result,
                            "Repeats: additions in the kernel (GPU clock), or that the second kernel "
                            "makes more than the first, which makes %d (CPU clock).",
                            BASE);
-    stencil_bench_add_note(result, "Cycles by the CPU's clock: seconds times the clock that a kernel of 5 ms "
-                                   "saw just before. Verified: the sum of every launch looked at.");
+    stencil_bench_add_note(b->result,
+                           "Cycles by the CPU's clock: seconds times the clock that a kernel of 5 ms "
+                           "saw just before. Verified: the sum of every launch looked at.");
     return STENCIL_OK;
-}
-
-static stencil_status run_gpu(const stencil_bench_options *options, const stencil_machine *machine,
-                              stencil_bench_result *result) {
-    (void)machine;
-    bench b = {.gpu = options->gpu[0]};
-    const stencil_status status = measure(&b, options, result);
-    cudaFree(b.seen);
-    return status;
 }
 #endif
 

@@ -1,4 +1,4 @@
-#include "bench/benchmarks/add_kernels.h"
+#include "bench/kernels.h"
 
 /* The additions are volatile so that they stay between the two looks at the clock. The first time round
  * brings the instructions into their cache. */
@@ -21,6 +21,4 @@ static __global__ void adds(int64_t loops, float one, stencil_add_seen *seen) {
     seen->sum = sum;
 }
 
-extern "C" const void *stencil_add_kernel(void) {
-    return reinterpret_cast<const void *>(&adds);
-}
+const void *const stencil_add_kernel = STENCIL_KERNEL(adds);

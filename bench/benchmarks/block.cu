@@ -1,25 +1,15 @@
-#include "bench/benchmarks/block_kernels.h"
 #include "bench/benchmarks/sm.cuh"
 
-struct block_barrier {
-    __device__ static bool takes_part(const stencil_sm_arguments &) {
-        return true;
-    }
+struct block_barrier : stencil::sm_operation {
     __device__ explicit block_barrier(const stencil_sm_arguments &) {}
     __device__ void once() {
         __syncthreads();
-    }
-    __device__ unsigned wrong(int64_t) {
-        return 0;
     }
 };
 
 /* Each thread leaves the number of the pass, some of them late, and looks at the word of another
  * thread. */
-struct checked_block_barrier {
-    __device__ static bool takes_part(const stencil_sm_arguments &) {
-        return true;
-    }
+struct checked_block_barrier : stencil::sm_operation {
     volatile uint32_t *word;
     uint32_t pass = 0, missing = 0;
     __device__ explicit checked_block_barrier(const stencil_sm_arguments &) {
@@ -41,10 +31,6 @@ struct checked_block_barrier {
     }
 };
 
-extern "C" const void *stencil_block_kernel(void) {
-    return reinterpret_cast<const void *>(&stencil::time_operation<block_barrier, STENCIL_BLOCK_UNROLLED>);
-}
-
-extern "C" const void *stencil_block_check_kernel(void) {
-    return reinterpret_cast<const void *>(&stencil::time_operation<checked_block_barrier, 1>);
-}
+const void *const stencil_block_kernels[] = {
+    STENCIL_KERNEL(stencil::time_operation<block_barrier, STENCIL_SM_UNROLLED>),
+    STENCIL_KERNEL(stencil::time_operation<checked_block_barrier, 1>)};

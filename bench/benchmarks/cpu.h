@@ -1,26 +1,37 @@
 /* CPU twins that are plain host code: NAME_cpu.c, the host barrier in grid_cpu.c. The table row stands in
- * NAME.c. Internal to bench/benchmarks/. */
+ * NAME.c. And what their teams of threads share. Internal to bench/benchmarks/. */
 #ifndef STENCIL_BENCH_CPU_H
 #define STENCIL_BENCH_CPU_H
 
 #include "bench/benchmark.h"
+#include "sync/barrier.h"
 
-/* Fork and join of a parallel region, over the number of threads. */
-stencil_status stencil_bench_launch_cpu(const stencil_bench_options *options, const stencil_machine *machine,
-                                        stencil_bench_result *result);
-
-/* OpenMP's own barrier, over the number of threads. */
-stencil_status stencil_bench_host_barrier_cpu(const stencil_bench_options *options,
-                                              const stencil_machine *machine, stencil_bench_result *result);
-
-/* The team twin of every barrier of sync/barriers.def, over the number of threads; verified. Has a fault. */
-stencil_status stencil_bench_grid_cpu(const stencil_bench_options *options, const stencil_machine *machine,
-                                      stencil_bench_result *result);
+/* Over the number of threads: fork and join of a parallel region; OpenMP's own barrier; the team twin of
+ * every barrier of sync/barriers.def, verified, which has a fault. */
+stencil_status stencil_bench_launch_cpu(stencil_bench *b);
+stencil_status stencil_bench_host_barrier_cpu(stencil_bench *b);
+stencil_status stencil_bench_grid_cpu(stencil_bench *b);
 
 /* A part of a team synchronises, in child processes; the second answers their questions. */
-stencil_status stencil_bench_partial_cpu(const stencil_bench_options *options, const stencil_machine *machine,
-                                         stencil_bench_result *result);
-stencil_status stencil_bench_partial_cpu_child(const stencil_bench_options *options, const void *question,
-                                               size_t question_size, void *answer, size_t answer_size);
+stencil_status stencil_bench_partial_cpu(stencil_bench *b);
+stencil_status stencil_bench_partial_cpu_child(stencil_bench *b, const void *question, size_t question_size,
+                                               void *answer, size_t answer_size);
+
+/* Whom barrier `neighbor` waits for where it is measured alone: the one before and the one after in a ring of
+ * `count` participants. The lists are as in stencil_barrier_state: first[count + 1], and behind it
+ * list[STENCIL_RING_NEIGHBORS * count]; freed with free(). */
+enum { STENCIL_RING_NEIGHBORS = 2 };
+stencil_status stencil_ring_create(uint32_t **first, uint32_t count);
+
+/* Memory of a barrier for a team whose neighbours stand in a ring, until the benchmark ends. */
+stencil_status stencil_bench_team_barrier(stencil_bench *b, stencil_barrier_state *state, int threads,
+                                          double timeout_s);
+
+/* Numbers of threads to measure: `least`, then twice as many each time, then all (or only all, where the
+ * machine has no more than `least`). Begins behind 0; 0 comes behind the last one. */
+static inline int stencil_bench_next_threads(const stencil_bench *b, int least, int threads) {
+    const int all = b->machine->cpu_threads, next = threads == 0 ? least : 2 * threads;
+    return threads == all ? 0 : next < all ? next : all;
+}
 
 #endif

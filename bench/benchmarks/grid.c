@@ -3,60 +3,42 @@
  * and the very types that the persistent loops use. `neighbor` waits for the two neighbours in a ring. */
 #include "bench/benchmarks/cpu.h"
 #include "bench/benchmarks/passes.h"
+#include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
 /* What is measured beside the barriers of barriers.def. */
 static const stencil_barrier_info library = {.name = "grid.sync", .capability = 60},
-                                  fault = {.name = "planted fault", .capability = 60},
-                                  hardware = {.name = "cluster, hardware",
-                                              .capability = 90,
-                                              .needs = STENCIL_NEEDS_CLUSTERS};
+                                  beside[] = {{.name = "cluster, hardware",
+                                               .capability = 90,
+                                               .needs = STENCIL_NEEDS_CLUSTERS},
+                                              {.name = "planted fault", .capability = 60}};
 
-static const stencil_barrier_info *info_of(int id) {
-    return id == STENCIL_PASSES_LIBRARY    ? &library
-           : id == STENCIL_PASSES_FAULT    ? &fault
-           : id == STENCIL_PASSES_HARDWARE ? &hardware
-                                           : &stencil_barriers[id];
-}
-
-/* Barriers that one GPU has. */
-static bool applies(int id, const stencil_bench_options *options) {
-    return id == STENCIL_PASSES_FAULT ? options->inject_fault : info_of(id)->needs != STENCIL_NEEDS_PEERS;
-}
-
-/* With a planted fault only what shows it: few shapes. */
-static stencil_status add_cases(stencil_passes_bench *b, const stencil_bench_options *options,
-                                stencil_bench_result *result) {
-    const int most_blocks = options->inject_fault ? 2 : STENCIL_PASSES_BLOCKS_MAX;
-    const int least_threads = options->inject_fault ? 256 : 32;
-    for (int id = STENCIL_PASSES_LIBRARY; id < STENCIL_PASSES_COUNT; id++)
-        for (int blocks = 1; blocks <= most_blocks && applies(id, options); blocks *= 2)
-            for (int threads = least_threads;
-                 threads <= 1024 && blocks * threads <= STENCIL_PASSES_THREADS_MAX; threads *= 2) {
-                const stencil_passes_case c = {
-                    .info = info_of(id),
-                    .kernel = {stencil_grid_kernel(id, false), stencil_grid_kernel(id, true)},
-                    .gpus = 1,
-                    .blocks_per_sm = blocks,
-                    .threads = threads};
-                TRY(stencil_passes_add(b, result, &c, false));
-            }
+/* Barriers that one GPU has. With a planted fault only what shows it: few shapes. */
+static stencil_status add_cases(stencil_bench *b) {
+    const bool plant = b->options->inject_fault;
+    stencil_passes_case c = {.gpus = 1};
+    for (int id = STENCIL_PASSES_LIBRARY; id < (plant ? STENCIL_PASSES_COUNT : STENCIL_PASSES_FAULT); id++) {
+        c.info = id == STENCIL_PASSES_LIBRARY    ? &library
+                 : id >= STENCIL_PASSES_HARDWARE ? &beside[id - STENCIL_PASSES_HARDWARE]
+                                                 : &stencil_barriers[id];
+        c.kernel = stencil_grid_kernels[id];
+        if (c.info->needs == STENCIL_NEEDS_PEERS)
+            continue;
+        c.blocks_per_sm = 0;
+        while (stencil_next_shape(&c.blocks_per_sm, &c.threads, plant ? 2 : STENCIL_BLOCKS_MAX,
+                                  plant ? 256 : 32))
+            TRY(stencil_passes_add(b, &c, false));
+    }
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(const stencil_bench_options *options, const stencil_machine *machine,
-                              stencil_bench_result *result) {
-    enum { SHAPES_MAX = 64 };
-    if (!machine->gpu[options->gpu[0]].cooperative)
-        return stencil_bench_skip(result, "this GPU has no cooperative launch");
-    stencil_passes_bench b;
-    stencil_status status = stencil_passes_create(&b, options, 1, STENCIL_PASSES_COUNT * SHAPES_MAX);
-    if (status == STENCIL_OK)
-        status = add_cases(&b, options, result);
-    if (status == STENCIL_OK)
-        status = stencil_passes_measure(&b, options, result);
-    stencil_passes_destroy(&b);
-    return status;
+static stencil_status run_gpu(stencil_bench *b) {
+    stencil_passes_bench p;
+    if (!b->machine->gpu[b->options->gpu[0]].cooperative)
+        return stencil_bench_skip(b->result, "this GPU has no cooperative launch");
+    TRY(stencil_passes_begin(b, &p, 1));
+    TRY(add_cases(b));
+    return stencil_passes_measure(b);
 }
 #endif
 

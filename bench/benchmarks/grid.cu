@@ -46,20 +46,11 @@ struct unreleased_barrier {
     __device__ void leave() {}
 };
 
-extern "C" const void *stencil_grid_kernel(int barrier, bool verify) {
-    switch (barrier) {
-    case STENCIL_PASSES_LIBRARY:
-        return kernel<library_barrier>(verify);
-    case STENCIL_PASSES_HARDWARE:
-        return kernel<hardware_cluster_barrier>(verify);
-    case STENCIL_PASSES_FAULT:
-        return kernel<unreleased_barrier>(verify);
-#define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
-    case STENCIL_BARRIER_##id:                                                                               \
-        return kernel<stencil::id##_barrier>(verify);
+const void *const stencil_grid_kernels[][2] = {
+    STENCIL_PASSES_OF(library_barrier),
+#define STENCIL_BARRIER(id, name, capability, needs, text) STENCIL_PASSES_OF(stencil::id##_barrier),
 #include "sync/barriers.def"
 #undef STENCIL_BARRIER
-    default:
-        return nullptr;
-    }
-}
+    STENCIL_PASSES_OF(hardware_cluster_barrier),
+    STENCIL_PASSES_OF(unreleased_barrier),
+};

@@ -5,19 +5,13 @@
 #include <stdlib.h>
 
 #include "bench/benchmarks/cpu.h"
-#include "bench/benchmarks/ring.h"
-#include "bench/benchmarks/team.h"
 #include "sync/barrier.h"
 
 /* What stands beside the barriers of barriers.def: the planted fault, which lets everybody pass. */
 enum { FAULT = STENCIL_BARRIER_none, OPENMP = STENCIL_BARRIER_COUNT };
 
 /* WORD_STRIDE: a line of its own for the word of each thread. */
-enum {
-    VERIFIED_PASSES = 2000,
-    ROWS_MAX = (STENCIL_BARRIER_COUNT + 1) * STENCIL_BENCH_COUNTS_MAX,
-    WORD_STRIDE = 32
-};
+enum { VERIFIED_PASSES = 2000, WORD_STRIDE = 32 };
 static const double timeout_s = 10;
 
 /* A team that passes one barrier again and again. */
@@ -25,13 +19,8 @@ typedef struct team {
     int id;
     const char *name;
     int threads;
-    stencil_barrier_state state; /* owned */
+    stencil_barrier_state state;
 } team;
-
-typedef struct bench {
-    team row[ROWS_MAX];
-    int rows;
-} bench;
 
 static bool sync(const team *t, uint32_t thread) {
     if (t->id == OPENMP) {
@@ -87,86 +76,49 @@ static stencil_status pass(const team *t, int64_t passes, uint32_t *word, double
     return STENCIL_OK;
 }
 
-static stencil_status verify(const team *t) {
+static stencil_status sample(stencil_bench *b, void *what, int64_t passes, double *time_s) {
+    (void)b;
+    return pass(what, passes, NULL, time_s);
+}
+
+static stencil_status verify(stencil_bench *b, void *what) {
+    const team *t = what;
     void *word;
     double time_s;
     TRY(stencil_memory_alloc(&word, (int64_t)t->threads * WORD_STRIDE * (int64_t)sizeof(uint32_t),
                              "the words of a barrier"));
-    const stencil_status status = pass(t, VERIFIED_PASSES, word, &time_s);
-    free(word);
-    return status;
+    TRY(stencil_bench_keep(b, free, word));
+    return pass(t, VERIFIED_PASSES, word, &time_s);
 }
 
-static stencil_status add_row(bench *b, int id, const char *name, int threads, stencil_bench_result *result) {
-    int row;
-    TRY(stencil_bench_add_row(result, id == OPENMP ? "host" : "barrier", name, "s/pass", &row));
-    stencil_bench_set_axis(result, row, "threads", threads);
-    b->row[row] = (team){.id = id, .name = name, .threads = threads};
-    b->rows = row + 1;
-    return stencil_bench_team_barrier(&b->row[row].state, threads, timeout_s);
+static stencil_status add_row(stencil_bench *b, int id, const char *name, int threads) {
+    team t = {.id = id, .name = name, .threads = threads};
+    TRY(stencil_bench_team_barrier(b, &t.state, threads, timeout_s));
+    return STENCIL_BENCH_ADD(b, t, id == OPENMP ? "host" : "barrier", name, "s/pass", .sample = sample,
+                             .verify = verify, .axis = {{"threads", threads}});
 }
 
-static stencil_status add_grid_rows(bench *b, const stencil_bench_options *options,
-                                    const stencil_machine *machine, stencil_bench_result *result) {
-    int count[STENCIL_BENCH_COUNTS_MAX];
-    const int counts = stencil_bench_thread_counts(machine, 2, count);
-    for (int id = STENCIL_BARRIER_none + 1; id < STENCIL_BARRIER_COUNT; id++)
-        for (int i = 0; i < counts; i++)
-            TRY(add_row(b, id, stencil_barriers[id].name, count[i], result));
-    if (options->inject_fault)
-        TRY(add_row(b, FAULT, "planted fault", machine->cpu_threads, result));
-    return STENCIL_OK;
-}
-
-static stencil_status add_host_rows(bench *b, const stencil_bench_options *options,
-                                    const stencil_machine *machine, stencil_bench_result *result) {
-    (void)options;
-    int count[STENCIL_BENCH_COUNTS_MAX];
-    const int counts = stencil_bench_thread_counts(machine, 1, count);
-    for (int i = 0; i < counts; i++)
-        TRY(add_row(b, OPENMP, "omp barrier", count[i], result));
-    return STENCIL_OK;
-}
-
-static stencil_status sample(void *context, int row, int64_t passes, double *time_s) {
-    const bench *b = context;
-    return pass(&b->row[row], passes, NULL, time_s);
-}
-
-static stencil_status measure(bench *b, const stencil_bench_options *options, stencil_bench_result *result) {
-    for (int row = 0; row < b->rows; row++)
-        TRY(stencil_bench_calibrate(sample, b, row, options->iterations, &result->row[row].iterations));
-    TRY(stencil_bench_measure(result, options, sample, b));
-    for (int row = 0; row < b->rows; row++)
-        TRY(verify(&b->row[row]));
-    stencil_bench_add_note(result,
+static stencil_status measure(stencil_bench *b) {
+    TRY(stencil_bench_calibrate_rows(b));
+    TRY(stencil_bench_take(b));
+    stencil_bench_add_note(b->result,
                            "Verified: after timing, %d passes of each in which everybody checked that "
                            "those it waits for had arrived.",
                            VERIFIED_PASSES);
     return STENCIL_OK;
 }
 
-static stencil_status run(stencil_status (*add_rows)(bench *, const stencil_bench_options *,
-                                                     const stencil_machine *, stencil_bench_result *),
-                          const stencil_bench_options *options, const stencil_machine *machine,
-                          stencil_bench_result *result) {
-    bench *b = calloc(1, sizeof *b);
-    CHECK(b != NULL, NO_MEMORY, "no memory for the barriers");
-    stencil_status status = add_rows(b, options, machine, result);
-    if (status == STENCIL_OK)
-        status = measure(b, options, result);
-    for (int row = 0; row < b->rows; row++)
-        stencil_bench_team_barrier_destroy(&b->row[row].state);
-    free(b);
-    return status;
+stencil_status stencil_bench_grid_cpu(stencil_bench *b) {
+    for (int id = STENCIL_BARRIER_none + 1; id < STENCIL_BARRIER_COUNT; id++)
+        for (int n = 0; (n = stencil_bench_next_threads(b, 2, n)) > 0;)
+            TRY(add_row(b, id, stencil_barriers[id].name, n));
+    if (b->options->inject_fault)
+        TRY(add_row(b, FAULT, "planted fault", b->machine->cpu_threads));
+    return measure(b);
 }
 
-stencil_status stencil_bench_grid_cpu(const stencil_bench_options *options, const stencil_machine *machine,
-                                      stencil_bench_result *result) {
-    return run(add_grid_rows, options, machine, result);
-}
-
-stencil_status stencil_bench_host_barrier_cpu(const stencil_bench_options *options,
-                                              const stencil_machine *machine, stencil_bench_result *result) {
-    return run(add_host_rows, options, machine, result);
+stencil_status stencil_bench_host_barrier_cpu(stencil_bench *b) {
+    for (int n = 0; (n = stencil_bench_next_threads(b, 1, n)) > 0;)
+        TRY(add_row(b, OPENMP, "omp barrier", n));
+    return measure(b);
 }

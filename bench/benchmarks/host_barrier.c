@@ -1,56 +1,51 @@
 /* The barrier that the CPU makes (000 section 4.2, Fig. 4, 5): a thread for each GPU launches a kernel, waits
  * for its stream or its device, and meets the others at OpenMP's barrier. Over the number of GPUs. */
+#include <omp.h>
+
 #include "bench/benchmarks/cpu.h"
-#include "bench/benchmarks/method.h"
-#include "base/cuda.h"
+#include "bench/kernels.h"
+#include "bench/device.h"
+#include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include <omp.h>
-#include <stdio.h>
-
-#include "bench/benchmarks/launch_kernels.h"
-
-enum { THREADS = 1024, FEW = 500, MORE = 1500, VERIFIED_PASSES = 200, ROWS_MAX = 2 * STENCIL_GPUS_MAX };
+enum { THREADS = 1024, FEW = 500, MORE = 1500, VERIFIED_PASSES = 200 };
 
 typedef struct host_case {
     int gpus;
     bool device; /* waits for the device, else for the stream */
-    stencil_two_counts two;
 } host_case;
 
-typedef struct bench {
+typedef struct host {
+    unsigned sm_count;
     const int *gpu;
-    int gpu_count, sm_count;
-    int64_t more;
     cudaStream_t stream[STENCIL_GPUS_MAX];
     uint32_t *word; /* pinned, a line for each GPU */
-    host_case cases[ROWS_MAX];
-} bench;
+} host;
 
-static uint32_t *word_of(const bench *b, int gpu) {
-    return b->word + 32 * gpu;
+static uint32_t *word_of(const host *h, int gpu) {
+    return h->word + 32 * gpu;
 }
 
 /* Round 0: a kernel that does nothing, and takes no arguments. */
 static const void *kernel_of(uint32_t round) {
-    return round == 0 ? stencil_launch_kernel(STENCIL_LAUNCH_NULL, 1) : stencil_mark_kernel();
+    return stencil_launch_kernels[round == 0 ? STENCIL_LAUNCH_NULL : STENCIL_LAUNCH_MARK];
 }
 
 /* One pass of one thread: everything in front of OpenMP's barrier. */
-static cudaError_t pass(const bench *b, const host_case *c, int thread, uint32_t round) {
-    const dim3 grid = {(unsigned)b->sm_count, 1, 1}, block = {THREADS, 1, 1};
-    uint32_t *word = word_of(b, thread);
+static cudaError_t pass(const host *h, const host_case *c, int thread, uint32_t round) {
+    const dim3 grid = {h->sm_count, 1, 1}, block = {THREADS, 1, 1};
+    uint32_t *word = word_of(h, thread);
     void *arguments[] = {&word, &round};
     const cudaError_t state =
-        cudaLaunchKernel(kernel_of(round), grid, block, arguments, 0, b->stream[thread]);
+        cudaLaunchKernel(kernel_of(round), grid, block, arguments, 0, h->stream[thread]);
     if (state != cudaSuccess)
         return state;
-    return c->device ? cudaDeviceSynchronize() : cudaStreamSynchronize(b->stream[thread]);
+    return c->device ? cudaDeviceSynchronize() : cudaStreamSynchronize(h->stream[thread]);
 }
 
 /* All passes in one parallel region. With `check`, everybody looks after each whether all GPUs have marked
  * it. A thread whose device fails goes on to the barriers, or the others would wait for it in vain. */
-static stencil_status run_passes(const bench *b, const host_case *c, int64_t passes, bool check,
+static stencil_status run_passes(const host *h, const host_case *c, int64_t passes, bool check,
                                  double *time_s) {
     int threads = 0;
     int64_t missing = 0;
@@ -59,10 +54,10 @@ static stencil_status run_passes(const bench *b, const host_case *c, int64_t pas
 #pragma omp parallel num_threads(c->gpus) reduction(+ : missing) proc_bind(spread)
     {
         const int thread = omp_get_thread_num(), team = omp_get_num_threads();
-        cudaError_t state = team == c->gpus ? cudaSetDevice(b->gpu[thread]) : cudaSuccess;
+        cudaError_t state = team == c->gpus ? cudaSetDevice(h->gpu[thread]) : cudaSuccess;
         /* The thread's first launch on its device is not timed. */
         if (team == c->gpus && state == cudaSuccess)
-            state = pass(b, c, thread, 0);
+            state = pass(h, c, thread, 0);
 #pragma omp barrier
 #pragma omp master
         {
@@ -71,10 +66,10 @@ static stencil_status run_passes(const bench *b, const host_case *c, int64_t pas
         }
         for (int64_t i = 1; i <= passes && team == c->gpus; i++) {
             if (state == cudaSuccess)
-                state = pass(b, c, thread, check ? (uint32_t)i : 0);
+                state = pass(h, c, thread, check ? (uint32_t)i : 0);
 #pragma omp barrier
             for (int other = 0; check && other < c->gpus; other++)
-                missing += __atomic_load_n(word_of(b, other), __ATOMIC_RELAXED) < (uint32_t)i;
+                missing += __atomic_load_n(word_of(h, other), __ATOMIC_RELAXED) < (uint32_t)i;
         }
         failed[thread] = state;
     }
@@ -88,75 +83,64 @@ static stencil_status run_passes(const bench *b, const host_case *c, int64_t pas
     return STENCIL_OK;
 }
 
-static stencil_status sample(void *context, int row, double *value) {
-    bench *b = context;
-    host_case *c = &b->cases[row];
-    double low_s, high_s;
-    TRY(run_passes(b, c, FEW, false, &low_s));
-    TRY(run_passes(b, c, FEW + b->more, false, &high_s));
-    *value = stencil_two_counts_add(&c->two, high_s, low_s);
-    return STENCIL_OK;
+static stencil_status sample(stencil_bench *b, void *what, int64_t passes, double *time_s) {
+    return run_passes(b->own, what, passes, false, time_s);
 }
 
-static stencil_status prepare(bench *b) {
-    TRY_CUDA(cudaHostAlloc((void **)&b->word, (size_t)b->gpu_count * 128, cudaHostAllocPortable));
-    for (int i = b->gpu_count - 1; i >= 0; i--) {
+static stencil_status verify(stencil_bench *b, void *what) {
+    const host *h = b->own;
+    double time_s;
+    for (int i = 0; i < b->options->gpu_count; i++)
+        *word_of(h, i) = 0;
+    return run_passes(h, what, VERIFIED_PASSES, true, &time_s);
+}
+
+static void release_word(void *word) {
+    cudaFreeHost(word);
+}
+
+static stencil_status prepare(stencil_bench *b, host *h) {
+    const int count = b->options->gpu_count;
+    TRY_CUDA(cudaHostAlloc((void **)&h->word, (size_t)count * 128, cudaHostAllocPortable));
+    TRY(stencil_bench_keep(b, release_word, h->word));
+    for (int i = count - 1; i >= 0; i--) {
         struct cudaFuncAttributes attributes;
-        TRY_CUDA(cudaSetDevice(b->gpu[i]));
-        TRY_CUDA(cudaStreamCreateWithFlags(&b->stream[i], cudaStreamNonBlocking));
+        TRY_CUDA(cudaSetDevice(h->gpu[i]));
+        TRY(stencil_device_stream(b, &h->stream[i]));
         for (uint32_t round = 0; round < 2; round++)
             TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel_of(round)));
     }
     return STENCIL_OK;
 }
 
-static stencil_status measure(bench *b, const stencil_bench_options *options, stencil_bench_result *result) {
+static stencil_status run_gpu(stencil_bench *b) {
     static const char *const names[] = {"stream wait + omp barrier", "device wait + omp barrier"};
-    double time_s;
-    TRY(prepare(b));
-    stencil_bench_add_number(result, "passes", FEW);
-    stencil_bench_add_number(result, "more_passes", b->more);
-    stencil_bench_add_text(result, "thread_binding",
+    const stencil_bench_options *o = b->options;
+    const int64_t more = o->repeats > 0 ? o->repeats : MORE;
+    host h = {.sm_count = (unsigned)b->machine->gpu[o->gpu[0]].sm_count, .gpu = o->gpu};
+    b->own = &h;
+    TRY(prepare(b, &h));
+    stencil_bench_add_number(b->result, "passes", FEW);
+    stencil_bench_add_number(b->result, "more_passes", more);
+    stencil_bench_add_text(b->result, "thread_binding",
                            omp_get_proc_bind() == omp_proc_bind_false ? "none" : "spread");
     for (int device = 0; device < 2; device++)
-        for (int gpus = 1; gpus <= b->gpu_count; gpus++) {
-            int row;
-            TRY(stencil_bench_add_row(result, "host", names[device], "s/pass", &row));
-            stencil_bench_set_axis(result, row, "gpus", gpus);
-            result->row[row].method = STENCIL_METHOD_TWO_COUNTS;
-            b->cases[row] = (host_case){.gpus = gpus, .device = device == 1};
-            b->cases[row].two.difference = (double)b->more;
+        for (int gpus = 1; gpus <= o->gpu_count; gpus++) {
+            const host_case c = {.gpus = gpus, .device = device == 1};
+            TRY(STENCIL_BENCH_ADD(b, c, "host", names[device], "s/pass", STENCIL_METHOD_TWO_COUNTS,
+                                  .sample = sample, .verify = verify, .axis = {{"gpus", gpus}}, .count = FEW,
+                                  .more = more));
         }
-    TRY(stencil_bench_measure_values(result, options, sample, b));
-    for (int row = 0; row < result->row_count; row++) {
-        result->row[row].method_sd = stencil_two_counts_sd(&b->cases[row].two);
-        for (int i = 0; i < b->gpu_count; i++)
-            *word_of(b, i) = 0;
-        TRY(run_passes(b, &b->cases[row], VERIFIED_PASSES, true, &time_s));
-    }
-    stencil_bench_add_note(result,
+    TRY(stencil_bench_take(b));
+    stencil_bench_add_note(b->result,
                            "A pass: a null kernel of a block of %d threads on every multiprocessor, the "
                            "wait, OpenMP's barrier. Threads are bound where OMP_PROC_BIND is set.",
                            THREADS);
-    stencil_bench_add_note(result,
+    stencil_bench_add_note(b->result,
                            "Verified: after timing, %d passes of each in which every thread looked whether "
                            "the kernels of all GPUs had ended.",
                            VERIFIED_PASSES);
     return STENCIL_OK;
-}
-
-static stencil_status run_gpu(const stencil_bench_options *options, const stencil_machine *machine,
-                              stencil_bench_result *result) {
-    bench b = {.gpu = options->gpu,
-               .gpu_count = options->gpu_count,
-               .sm_count = machine->gpu[options->gpu[0]].sm_count,
-               .more = options->repeats > 0 ? options->repeats : MORE};
-    const stencil_status status = measure(&b, options, result);
-    for (int i = 0; i < b.gpu_count; i++)
-        if (b.stream[i] != NULL)
-            cudaStreamDestroy(b.stream[i]);
-    cudaFreeHost(b.word);
-    return status;
 }
 #endif
 

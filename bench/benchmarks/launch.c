@@ -7,16 +7,13 @@
  * of a kernel and a count: with kernels that do nothing it is the two-repeat-count method, and with five
  * kernels of one unit against one kernel of five units it is kernel fusion, where both do the same work. */
 #include "bench/benchmarks/cpu.h"
-#include "bench/benchmarks/method.h"
+#include "bench/kernels.h"
 #include "bench/clock.h"
-#include "base/cuda.h"
+#include "bench/device.h"
+#include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include <stdlib.h>
-
-#include "bench/benchmarks/launch_kernels.h"
-
-enum { THREADS = 1024, VERIFIED_LAUNCHES = 20, MULTI_UNITS = 10, REPEATS_MAX = 50000 };
+enum { THREADS = 1024, VERIFIED_LAUNCHES = 20, REPEATS_MAX = 50000 };
 
 typedef enum launch_way {
     TRADITIONAL,
@@ -39,11 +36,10 @@ static const char *const way_names[WAY_COUNT] = {
 /* What is computed from two pairs of a kernel and a count. */
 typedef struct metric {
     const char *kind, *method;
-    stencil_launch_work work;
-    int high, low;             /* launches */
-    int high_units, low_units; /* of work in each */
-    int rounds;                /* of both in a sample */
-    bool one_warp;             /* else a block of 1024 threads on every multiprocessor */
+    int high, low; /* launches */
+    int rounds;    /* of both in a sample */
+    int high_kernel, low_kernel;
+    bool one_warp; /* else a block of 1024 threads on every multiprocessor */
 } metric;
 
 enum { TOTAL, PIPELINED, FUSED_SLEEP, FUSED_SPIN, LAUNCH_AND_WAIT, METRIC_COUNT };
@@ -51,49 +47,44 @@ enum { TOTAL, PIPELINED, FUSED_SLEEP, FUSED_SPIN, LAUNCH_AND_WAIT, METRIC_COUNT 
 /* One warp sleeps: among many the one that sleeps longest would count, and that differs between one long
  * kernel and five short ones. A spin takes as many cycles everywhere. */
 static const metric metrics[METRIC_COUNT] = {
-    [TOTAL] = {"total latency", "1 and 5 launches of a null kernel, CPU clock (000 Fig. 3)",
-               STENCIL_LAUNCH_NULL, 5, 1, 1, 1, 50, false},
-    [PIPELINED] = {"pipelined", STENCIL_METHOD_TWO_COUNTS, STENCIL_LAUNCH_NULL, 2000, 500, 1, 1, 1, false},
-    [FUSED_SLEEP] = {"overhead, sleep", STENCIL_METHOD_FUSION, STENCIL_LAUNCH_SLEEP, 5, 1, 1, 5, 20, true},
-    [FUSED_SPIN] = {"overhead, spin", "kernel fusion with a spin of as many cycles (after 000 Eq. 6)",
-                    STENCIL_LAUNCH_SPIN, 5, 1, 1, 5, 20, false},
-    [LAUNCH_AND_WAIT] = {"launch and wait", STENCIL_METHOD_TWO_COUNTS, STENCIL_LAUNCH_NULL, 600, 100, 1, 1, 1,
-                         false},
+    [TOTAL] = {"total latency", "1 and 5 launches of a null kernel, CPU clock (000 Fig. 3)", 5, 1,
+               .rounds = 50},
+    [PIPELINED] = {"pipelined", STENCIL_METHOD_TWO_COUNTS, 2000, 500, .rounds = 1},
+    [FUSED_SLEEP] = {"overhead, sleep", STENCIL_METHOD_FUSION, 5, 1, 20, STENCIL_LAUNCH_SLEEP_1,
+                     STENCIL_LAUNCH_SLEEP_5, true},
+    [FUSED_SPIN] = {"overhead, spin", "kernel fusion with a spin of as many cycles (after 000 Eq. 6)", 5, 1,
+                    20, STENCIL_LAUNCH_SPIN_1, STENCIL_LAUNCH_SPIN_5, false},
+    [LAUNCH_AND_WAIT] = {"launch and wait", STENCIL_METHOD_TWO_COUNTS, 600, 100, .rounds = 1},
 };
 
 /* The launches of one pair. */
 typedef struct launches {
     const void *kernel;
     int count;
-    cudaGraphExec_t graph; /* all of them, owned; NULL: no graph */
+    cudaGraphExec_t graph; /* all of them; NULL: no graph */
 } launches;
 
 /* A row. */
 typedef struct launch_case {
     launch_way way;
-    int gpus, rounds;
+    int gpus;
     unsigned blocks, threads;
-    launches high, low;
-    stencil_two_counts two;
+    launches low, high;
 } launch_case;
 
-enum { CASES_MAX = METRIC_COUNT * (4 + 2 * STENCIL_GPUS_MAX) + 3 };
-
-typedef struct bench {
-    int gpu_count;
+typedef struct queues {
     const int *gpu; /* [gpu_count] */
     cudaStream_t stream[STENCIL_GPUS_MAX];
     cudaEvent_t done[STENCIL_GPUS_MAX];
-    launch_case cases[CASES_MAX]; /* of each row */
-} bench;
+} queues;
 
-static stencil_status launch_one(const bench *b, const launch_case *c, const void *kernel, int gpu,
+static stencil_status launch_one(const queues *q, const launch_case *c, const void *kernel, int gpu,
                                  bool programmatic) {
     cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
                                      .val.programmaticStreamSerializationAllowed = 1};
     const cudaLaunchConfig_t config = {.gridDim = {c->blocks, 1, 1},
                                        .blockDim = {c->threads, 1, 1},
-                                       .stream = b->stream[gpu],
+                                       .stream = q->stream[gpu],
                                        .attrs = &attribute,
                                        .numAttrs = 1};
     void *none[1] = {NULL};
@@ -101,246 +92,200 @@ static stencil_status launch_one(const bench *b, const launch_case *c, const voi
         TRY_CUDA(cudaLaunchKernelExC(&config, kernel, none));
     else if (c->way == COOPERATIVE)
         TRY_CUDA(
-            cudaLaunchCooperativeKernel(kernel, config.gridDim, config.blockDim, none, 0, b->stream[gpu]));
+            cudaLaunchCooperativeKernel(kernel, config.gridDim, config.blockDim, none, 0, q->stream[gpu]));
     else
-        TRY_CUDA(cudaLaunchKernel(kernel, config.gridDim, config.blockDim, none, 0, b->stream[gpu]));
+        TRY_CUDA(cudaLaunchKernel(kernel, config.gridDim, config.blockDim, none, 0, q->stream[gpu]));
     return STENCIL_OK;
 }
 
 /* One round on several GPUs. With events it is an implicit barrier among them, which is what
  * cudaLaunchCooperativeKernelMultiDevice() was before CUDA 13 dropped it. */
-static stencil_status launch_round(const bench *b, const launch_case *c, const void *kernel) {
+static stencil_status launch_round(const queues *q, const launch_case *c, const void *kernel) {
     for (int i = 0; i < c->gpus; i++) {
-        TRY_CUDA(cudaSetDevice(b->gpu[i]));
-        TRY(launch_one(b, c, kernel, i, false));
+        TRY_CUDA(cudaSetDevice(q->gpu[i]));
+        TRY(launch_one(q, c, kernel, i, false));
         if (c->way == MULTI_DEVICE_ORDERED)
-            TRY_CUDA(cudaEventRecord(b->done[i], b->stream[i]));
+            TRY_CUDA(cudaEventRecord(q->done[i], q->stream[i]));
     }
     if (c->way != MULTI_DEVICE_ORDERED)
         return STENCIL_OK;
     for (int i = 0; i < c->gpus; i++) {
-        TRY_CUDA(cudaSetDevice(b->gpu[i]));
+        TRY_CUDA(cudaSetDevice(q->gpu[i]));
         for (int other = 0; other < c->gpus; other++)
             if (other != i)
-                TRY_CUDA(cudaStreamWaitEvent(b->stream[i], b->done[other], 0));
+                TRY_CUDA(cudaStreamWaitEvent(q->stream[i], q->done[other], 0));
     }
     return STENCIL_OK;
 }
 
-static stencil_status wait_after_launch(const bench *b, launch_way way) {
-    switch (way) {
-    case STREAM_SYNC:
-        TRY_CUDA(cudaStreamSynchronize(b->stream[0]));
-        break;
-    case DEVICE_SYNC:
+static stencil_status wait_after_launch(const queues *q, launch_way way) {
+    if (way == STREAM_SYNC)
+        TRY_CUDA(cudaStreamSynchronize(q->stream[0]));
+    if (way == DEVICE_SYNC)
         TRY_CUDA(cudaDeviceSynchronize());
-        break;
-    case EVENT_SYNC:
-        TRY_CUDA(cudaEventRecord(b->done[0], b->stream[0]));
-        TRY_CUDA(cudaEventSynchronize(b->done[0]));
-        break;
-    default:
-        break;
+    if (way == EVENT_SYNC) {
+        TRY_CUDA(cudaEventRecord(q->done[0], q->stream[0]));
+        TRY_CUDA(cudaEventSynchronize(q->done[0]));
     }
     return STENCIL_OK;
 }
 
-static stencil_status launch_all(const bench *b, const launch_case *c, const launches *l) {
+static stencil_status launch_all(const queues *q, const launch_case *c, const launches *l) {
     if (l->graph != NULL) {
-        TRY_CUDA(cudaGraphLaunch(l->graph, b->stream[0]));
+        TRY_CUDA(cudaGraphLaunch(l->graph, q->stream[0]));
         return STENCIL_OK;
     }
     for (int i = 0; i < l->count; i++) {
         if (c->way == MULTI_DEVICE || c->way == MULTI_DEVICE_ORDERED) {
-            TRY(launch_round(b, c, l->kernel));
+            TRY(launch_round(q, c, l->kernel));
         } else {
-            TRY(launch_one(b, c, l->kernel, 0, false));
-            TRY(wait_after_launch(b, c->way));
+            TRY(launch_one(q, c, l->kernel, 0, false));
+            TRY(wait_after_launch(q, c->way));
         }
     }
     return STENCIL_OK;
 }
 
-static stencil_status wait_for_gpus(const bench *b, int gpus) {
+static stencil_status wait_for_gpus(const queues *q, int gpus) {
     for (int i = gpus - 1; i >= 0; i--) { /* the first GPU is the current one afterwards */
         if (gpus > 1)
-            TRY_CUDA(cudaSetDevice(b->gpu[i]));
+            TRY_CUDA(cudaSetDevice(q->gpu[i]));
         TRY_CUDA(cudaDeviceSynchronize());
     }
     return STENCIL_OK;
 }
 
-static stencil_status time_launches(const bench *b, const launch_case *c, const launches *l, double *time_s) {
+static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *time_s) {
+    const launch_case *c = what;
     const double start_s = stencil_clock_s();
-    TRY(launch_all(b, c, l));
-    TRY(wait_for_gpus(b, c->gpus));
+    TRY(launch_all(b->own, c, count == c->low.count ? &c->low : &c->high));
+    TRY(wait_for_gpus(b->own, c->gpus));
     *time_s = stencil_clock_s() - start_s;
     return STENCIL_OK;
 }
 
-static stencil_status sample(void *context, int row, double *value) {
-    bench *b = context;
-    launch_case *c = &b->cases[row];
-    double high_s[STENCIL_PAIRS_MAX], low_s[STENCIL_PAIRS_MAX];
-    for (int round = 0; round < c->rounds; round++) {
-        TRY(time_launches(b, c, &c->low, &low_s[round]));
-        TRY(time_launches(b, c, &c->high, &high_s[round]));
-    }
-    *value = stencil_two_counts_add_pairs(&c->two, high_s, low_s, c->rounds);
-    return STENCIL_OK;
+static void release_graph(void *graph) {
+    cudaGraphExecDestroy(graph);
 }
 
-static stencil_status capture(const bench *b, const launch_case *c, launches *l) {
-    if (c->way != GRAPH && c->way != GRAPH_PROGRAMMATIC)
-        return STENCIL_OK;
+static stencil_status capture(stencil_bench *b, const launch_case *c, launches *l) {
+    const queues *q = b->own;
     cudaGraph_t graph = NULL;
     struct cudaFuncAttributes attributes;
+    if (c->way != GRAPH && c->way != GRAPH_PROGRAMMATIC)
+        return STENCIL_OK;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, l->kernel)); /* loads it: not while capturing */
-    TRY_CUDA(cudaStreamBeginCapture(b->stream[0], cudaStreamCaptureModeThreadLocal));
+    TRY_CUDA(cudaStreamBeginCapture(q->stream[0], cudaStreamCaptureModeThreadLocal));
     stencil_status status = STENCIL_OK;
     for (int i = 0; i < l->count && status == STENCIL_OK; i++)
-        status = launch_one(b, c, l->kernel, 0, c->way == GRAPH_PROGRAMMATIC && i > 0);
-    const cudaError_t ended = cudaStreamEndCapture(b->stream[0], &graph);
+        status = launch_one(q, c, l->kernel, 0, c->way == GRAPH_PROGRAMMATIC && i > 0);
+    const cudaError_t ended = cudaStreamEndCapture(q->stream[0], &graph);
     TRY(status);
     TRY_CUDA(ended);
     const cudaError_t made = cudaGraphInstantiate(&l->graph, graph, 0);
     cudaGraphDestroy(graph);
     TRY_CUDA(made);
-    TRY_CUDA(cudaGraphUpload(l->graph, b->stream[0]));
-    TRY_CUDA(cudaStreamSynchronize(b->stream[0]));
+    TRY(stencil_bench_keep(b, release_graph, l->graph));
+    TRY_CUDA(cudaGraphUpload(l->graph, q->stream[0]));
+    TRY_CUDA(cudaStreamSynchronize(q->stream[0]));
     return STENCIL_OK;
-}
-
-static void destroy_graphs(launch_case *c) {
-    if (c->high.graph != NULL)
-        cudaGraphExecDestroy(c->high.graph);
-    if (c->low.graph != NULL)
-        cudaGraphExecDestroy(c->low.graph);
-    c->high.graph = c->low.graph = NULL;
 }
 
 /* Kernels that lose counts where one begins before the one before it has ended. */
-static stencil_status verify(const bench *b, launch_case *c) {
+static stencil_status verify(stencil_bench *b, void *what) {
+    const launch_case *row = what;
+    const queues *q = b->own;
+    launch_case c = {
+        .way = row->way,
+        .gpus = row->gpus,
+        .blocks = 2,
+        .threads = 32,
+        .high = {.kernel = stencil_launch_kernels[STENCIL_LAUNCH_COUNT], .count = VERIFIED_LAUNCHES}};
     uint32_t count;
-    c->high =
-        (launches){.kernel = stencil_launch_kernel(STENCIL_LAUNCH_COUNT, 0), .count = VERIFIED_LAUNCHES};
-    TRY(capture(b, c, &c->high));
-    for (int i = 0; i < c->gpus; i++) {
-        TRY_CUDA(cudaSetDevice(b->gpu[i]));
+    TRY(capture(b, &c, &c.high));
+    for (int i = 0; i < c.gpus; i++) {
+        TRY_CUDA(cudaSetDevice(q->gpu[i]));
         TRY_CUDA((cudaError_t)stencil_launch_take_count(&count));
     }
-    TRY_CUDA(cudaSetDevice(b->gpu[0]));
-    TRY(launch_all(b, c, &c->high));
-    TRY(wait_for_gpus(b, c->gpus));
-    for (int i = c->gpus - 1; i >= 0; i--) {
-        TRY_CUDA(cudaSetDevice(b->gpu[i]));
+    TRY_CUDA(cudaSetDevice(q->gpu[0]));
+    TRY(launch_all(q, &c, &c.high));
+    TRY(wait_for_gpus(q, c.gpus));
+    for (int i = c.gpus - 1; i >= 0; i--) {
+        TRY_CUDA(cudaSetDevice(q->gpu[i]));
         TRY_CUDA((cudaError_t)stencil_launch_take_count(&count));
         CHECK(count == VERIFIED_LAUNCHES, INTERNAL,
               "launch: %u of %d kernels launched by way of %s ran one after the other", count,
-              VERIFIED_LAUNCHES, way_names[c->way]);
+              VERIFIED_LAUNCHES, way_names[c.way]);
     }
     return STENCIL_OK;
 }
 
-static stencil_status verify_way(const bench *b, launch_way way, int gpus) {
-    launch_case c = {.way = way, .gpus = gpus, .blocks = 2, .threads = 32};
-    const stencil_status status = verify(b, &c);
-    destroy_graphs(&c);
-    return status;
-}
-
-static stencil_status add_case(bench *b, const stencil_bench_options *options, const stencil_gpu *gpu,
-                               stencil_bench_result *result, launch_way way, int metric_id, int gpus) {
-    const metric *m = &metrics[metric_id];
-    const bool multi = way == MULTI_DEVICE || way == MULTI_DEVICE_ORDERED;
+static stencil_status add_case(stencil_bench *b, launch_way way, const metric *m, int gpus) {
+    const stencil_gpu *gpu = &b->machine->gpu[b->options->gpu[0]];
+    const int64_t repeats = b->options->repeats < REPEATS_MAX ? b->options->repeats : REPEATS_MAX;
+    const bool multi = way == MULTI_DEVICE || way == MULTI_DEVICE_ORDERED,
+               missing = way == GRAPH_PROGRAMMATIC && gpu->capability < 90;
     /* Several GPUs need kernels longer than launching on all of them takes. */
-    const int units = multi ? MULTI_UNITS : 1;
-    int row;
-    TRY(stencil_bench_add_row(result, m->kind, way_names[way], "s/launch", &row));
-    result->row[row].method = m->method;
-    if (multi)
-        stencil_bench_set_axis(result, row, "gpus", gpus);
-    launch_case *c = &b->cases[row];
-    *c = (launch_case){
+    const int longer = multi && m->high_kernel != STENCIL_LAUNCH_NULL ? STENCIL_LAUNCH_LONGER : 0;
+    launch_case c = {
         .way = way,
         .gpus = gpus,
-        .rounds = multi && m->rounds > 5 ? 5 : m->rounds,
         .blocks = m->one_warp ? 1 : (unsigned)gpu->sm_count,
         .threads = m->one_warp ? 32 : THREADS,
-        .high = {.kernel = stencil_launch_kernel(m->work, units * m->high_units), .count = m->high},
-        .low = {.kernel = stencil_launch_kernel(m->work, units * m->low_units), .count = m->low},
+        .low = {.kernel = stencil_launch_kernels[m->low_kernel + longer], .count = m->low},
+        .high = {.kernel = stencil_launch_kernels[m->high_kernel + longer], .count = m->high},
     };
-    if (options->repeats > 0 && m->rounds == 1)
-        c->high.count = c->low.count + (int)(options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX);
-    c->two.difference = c->high.count - c->low.count;
-    if (way == GRAPH_PROGRAMMATIC && gpu->capability < 90) {
-        stencil_bench_skip_row(result, row, "programmatic launch needs compute capability 9.0");
-        return STENCIL_OK;
+    if (repeats > 0 && m->rounds == 1)
+        c.high.count = c.low.count + (int)repeats;
+    if (!missing) {
+        TRY(capture(b, &c, &c.high));
+        TRY(capture(b, &c, &c.low));
     }
-    TRY(capture(b, c, &c->high));
-    return capture(b, c, &c->low);
+    TRY(STENCIL_BENCH_ADD(b, c, m->kind, way_names[way], "s/launch", m->method, .sample = sample,
+                          .verify = verify, .axis = {{multi ? "gpus" : NULL, gpus}}, .count = c.low.count,
+                          .more = c.high.count - c.low.count,
+                          .pairs = multi && m->rounds > 5 ? 5 : m->rounds));
+    if (missing)
+        stencil_bench_skip_row(b->result, b->result->row_count - 1,
+                               "programmatic launch needs compute capability 9.0");
+    return STENCIL_OK;
 }
 
-static stencil_status add_cases(bench *b, const stencil_bench_options *options, const stencil_gpu *gpu,
-                                stencil_bench_result *result) {
-    for (int m = 0; m < LAUNCH_AND_WAIT; m++) {
+static stencil_status add_cases(stencil_bench *b) {
+    for (const metric *m = metrics; m < metrics + LAUNCH_AND_WAIT; m++) {
         for (int way = TRADITIONAL; way <= GRAPH_PROGRAMMATIC; way++)
-            TRY(add_case(b, options, gpu, result, (launch_way)way, m, 1));
-        for (int gpus = 2; gpus <= b->gpu_count; gpus++) {
-            TRY(add_case(b, options, gpu, result, MULTI_DEVICE, m, gpus));
-            TRY(add_case(b, options, gpu, result, MULTI_DEVICE_ORDERED, m, gpus));
+            TRY(add_case(b, (launch_way)way, m, 1));
+        for (int gpus = 2; gpus <= b->options->gpu_count; gpus++) {
+            TRY(add_case(b, MULTI_DEVICE, m, gpus));
+            TRY(add_case(b, MULTI_DEVICE_ORDERED, m, gpus));
         }
     }
     for (int way = STREAM_SYNC; way <= EVENT_SYNC; way++)
-        TRY(add_case(b, options, gpu, result, (launch_way)way, LAUNCH_AND_WAIT, 1));
+        TRY(add_case(b, (launch_way)way, &metrics[LAUNCH_AND_WAIT], 1));
     return STENCIL_OK;
 }
 
-static stencil_status measure(bench *b, const stencil_bench_options *options, const stencil_machine *machine,
-                              stencil_bench_result *result) {
+static stencil_status run_gpu(stencil_bench *b) {
+    queues q = {.gpu = b->options->gpu};
     double hz;
-    for (int i = b->gpu_count - 1; i >= 0; i--) {
-        TRY(stencil_clock_seen(STENCIL_BACKEND_GPU, b->gpu[i], &hz)); /* warms up; the device stays current */
-        TRY_CUDA(cudaStreamCreateWithFlags(&b->stream[i], cudaStreamNonBlocking));
-        TRY_CUDA(cudaEventCreateWithFlags(&b->done[i], cudaEventDisableTiming));
+    b->own = &q;
+    for (int i = b->options->gpu_count - 1; i >= 0; i--) {
+        TRY(stencil_clock_seen(STENCIL_BACKEND_GPU, q.gpu[i], &hz)); /* warms up; the device stays current */
+        TRY(stencil_device_stream(b, &q.stream[i]));
+        TRY(stencil_device_event(b, &q.done[i], cudaEventDisableTiming));
     }
-    stencil_bench_add_number(result, "threads_per_block", THREADS);
-    TRY(add_cases(b, options, &machine->gpu[b->gpu[0]], result));
-    TRY(stencil_bench_measure_values(result, options, sample, b));
-    for (int row = 0; row < result->row_count; row++) {
-        if (result->row[row].skipped[0] != '\0')
-            continue;
-        result->row[row].method_sd = stencil_two_counts_sd(&b->cases[row].two);
-        TRY(verify_way(b, b->cases[row].way, b->cases[row].gpus));
-    }
-    stencil_bench_add_note(result,
+    stencil_bench_add_number(b->result, "threads_per_block", THREADS);
+    TRY(add_cases(b));
+    TRY(stencil_bench_take(b));
+    stencil_bench_add_note(b->result,
                            "A block of %d threads on every multiprocessor; one warp where kernels "
                            "sleep. Multi-device: a launch on each GPU, by one thread.",
                            THREADS);
-    stencil_bench_add_note(result,
+    stencil_bench_add_note(b->result,
                            "Verified: after timing, %d kernels launched in each way that lose counts "
                            "where one begins before the last one has ended.",
                            VERIFIED_LAUNCHES);
     return STENCIL_OK;
-}
-
-static stencil_status run_gpu(const stencil_bench_options *options, const stencil_machine *machine,
-                              stencil_bench_result *result) {
-    bench *b = calloc(1, sizeof *b);
-    CHECK(b != NULL, NO_MEMORY, "no memory for the benchmark launch");
-    b->gpu = options->gpu;
-    b->gpu_count = options->gpu_count;
-    const stencil_status status = measure(b, options, machine, result);
-    for (int row = 0; row < result->row_count; row++)
-        destroy_graphs(&b->cases[row]);
-    for (int i = 0; i < b->gpu_count; i++) {
-        if (b->stream[i] != NULL)
-            cudaStreamDestroy(b->stream[i]);
-        if (b->done[i] != NULL)
-            cudaEventDestroy(b->done[i]);
-    }
-    free(b);
-    return status;
 }
 #endif
 

@@ -1,4 +1,4 @@
-#include "bench/benchmarks/launch_kernels.h"
+#include "bench/kernels.h"
 
 #include <cuda_runtime.h>
 
@@ -52,33 +52,12 @@ static __global__ void mark(uint32_t *word, uint32_t round) {
     *(volatile uint32_t *)word = round;
 }
 
-template <int Units> static const void *kernel(stencil_launch_work work) {
-    return work == STENCIL_LAUNCH_SLEEP ? reinterpret_cast<const void *>(&sleep_kernel<Units>)
-                                        : reinterpret_cast<const void *>(&spin_kernel<Units>);
-}
-
-extern "C" const void *stencil_launch_kernel(stencil_launch_work work, int units) {
-    if (work == STENCIL_LAUNCH_NULL)
-        return reinterpret_cast<const void *>(&null_kernel);
-    if (work == STENCIL_LAUNCH_COUNT)
-        return reinterpret_cast<const void *>(&count_kernel);
-    switch (units) {
-    case 1:
-        return kernel<1>(work);
-    case 5:
-        return kernel<5>(work);
-    case 10:
-        return kernel<10>(work);
-    case 50:
-        return kernel<50>(work);
-    default:
-        return nullptr;
-    }
-}
-
-extern "C" const void *stencil_mark_kernel(void) {
-    return reinterpret_cast<const void *>(&mark);
-}
+const void *const stencil_launch_kernels[] = {
+    STENCIL_KERNEL(null_kernel),      STENCIL_KERNEL(count_kernel),    STENCIL_KERNEL(mark),
+    STENCIL_KERNEL(sleep_kernel<1>),  STENCIL_KERNEL(sleep_kernel<5>), STENCIL_KERNEL(sleep_kernel<10>),
+    STENCIL_KERNEL(sleep_kernel<50>), STENCIL_KERNEL(spin_kernel<1>),  STENCIL_KERNEL(spin_kernel<5>),
+    STENCIL_KERNEL(spin_kernel<10>),  STENCIL_KERNEL(spin_kernel<50>),
+};
 
 extern "C" int stencil_launch_take_count(uint32_t *count) {
     const uint32_t zero = 0;

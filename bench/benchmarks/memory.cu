@@ -1,4 +1,3 @@
-#include "bench/benchmarks/memory_kernels.h"
 #include "bench/benchmarks/sm.cuh"
 
 enum { SHARED_WORDS = 4096 };
@@ -8,11 +7,11 @@ static __global__ void fill(stencil_memory_chain c) {
         c.place[(size_t)i * c.stride] = (1664525u * i + 1013904223u) & (c.nodes - 1);
 }
 
-template <stencil_memory_path Path> static __device__ __forceinline__ uint32_t load(const uint32_t *p) {
+template <stencil_memory_kernel Path> static __device__ __forceinline__ uint32_t load(const uint32_t *p) {
     uint32_t value;
-    if (Path == STENCIL_MEMORY_CACHED)
+    if (Path == STENCIL_MEMORY_CHASE_CACHED)
         asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    else if (Path == STENCIL_MEMORY_L2)
+    else if (Path == STENCIL_MEMORY_CHASE_L2)
         asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
     else
         asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
@@ -45,7 +44,7 @@ static __device__ __forceinline__ void chase(uint32_t first, uint32_t nodes, int
     seen->node = node;
 }
 
-template <stencil_memory_path Path>
+template <stencil_memory_kernel Path>
 static __global__ void chase_global(stencil_memory_chain c, uint32_t first, int64_t steps,
                                     stencil_memory_seen *seen) {
     chase(first, c.nodes, steps, seen,
@@ -109,11 +108,8 @@ static __global__ void __launch_bounds__(512)
 }
 
 /* Rows of 512 bytes, a warp each, without bank conflicts. */
-struct shared_read {
+struct shared_read : stencil::sm_operation {
     uint32_t address, sum = 0;
-    __device__ static bool takes_part(const stencil_sm_arguments &) {
-        return true;
-    }
     __device__ explicit shared_read(const stencil_sm_arguments &) {
         __shared__ uint4 words[1024];
         words[threadIdx.x] = make_uint4(1, 2, 4, 8);
@@ -133,12 +129,9 @@ struct shared_read {
 };
 
 /* sum += data[i], i += group size. */
-struct shared_sum {
+struct shared_sum : stencil::sm_operation {
     uint32_t address, offset = 0;
     double sum = 0;
-    __device__ static bool takes_part(const stencil_sm_arguments &) {
-        return true;
-    }
     __device__ explicit shared_sum(const stencil_sm_arguments &) {
         __shared__ double data[2048];
         for (uint32_t i = threadIdx.x; i < 2048; i += blockDim.x)
@@ -158,39 +151,12 @@ struct shared_sum {
     }
 };
 
-extern "C" const void *stencil_memory_fill_kernel(void) {
-    return reinterpret_cast<const void *>(&fill);
-}
-
-extern "C" const void *stencil_memory_chase_kernel(stencil_memory_path path) {
-    switch (path) {
-    case STENCIL_MEMORY_CACHED:
-        return reinterpret_cast<const void *>(&chase_global<STENCIL_MEMORY_CACHED>);
-    case STENCIL_MEMORY_L2:
-        return reinterpret_cast<const void *>(&chase_global<STENCIL_MEMORY_L2>);
-    case STENCIL_MEMORY_ACQUIRE:
-        return reinterpret_cast<const void *>(&chase_global<STENCIL_MEMORY_ACQUIRE>);
-    default:
-        return nullptr;
-    }
-}
-
-extern "C" const void *stencil_memory_chase_shared_kernel(void) {
-    return reinterpret_cast<const void *>(&chase_shared);
-}
-
-extern "C" const void *stencil_memory_copy_kernel(void) {
-    return reinterpret_cast<const void *>(&copy);
-}
-
-extern "C" const void *stencil_memory_read_kernel(void) {
-    return reinterpret_cast<const void *>(&read);
-}
-
-extern "C" const void *stencil_memory_shared_kernel(void) {
-    return reinterpret_cast<const void *>(&stencil::time_operation<shared_read, 32>);
-}
-
-extern "C" const void *stencil_memory_sum_kernel(void) {
-    return reinterpret_cast<const void *>(&stencil::time_operation<shared_sum, 16>);
-}
+const void *const stencil_memory_kernels[] = {STENCIL_KERNEL(chase_global<STENCIL_MEMORY_CHASE_CACHED>),
+                                              STENCIL_KERNEL(chase_global<STENCIL_MEMORY_CHASE_L2>),
+                                              STENCIL_KERNEL(chase_global<STENCIL_MEMORY_CHASE_ACQUIRE>),
+                                              STENCIL_KERNEL(chase_shared),
+                                              STENCIL_KERNEL(fill),
+                                              STENCIL_KERNEL(copy),
+                                              STENCIL_KERNEL(read),
+                                              STENCIL_KERNEL(stencil::time_operation<shared_read, 32>),
+                                              STENCIL_KERNEL(stencil::time_operation<shared_sum, 16>)};

@@ -3,22 +3,12 @@
  * numbers between. `neighbor` waits for the two neighbours in a ring of all blocks of all GPUs. */
 #include "bench/benchmarks/partial.h"
 #include "bench/benchmarks/passes.h"
+#include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
-enum { CASES_MAX = 64 * STENCIL_GPUS_MAX, PART_THREADS = 256 };
+enum { PART_THREADS = 256 };
 static const double part_timeout_s = 0.3;
 static const stencil_barrier_info fault = {.name = "planted fault"};
-
-static stencil_status add_case(stencil_passes_bench *b, stencil_bench_result *result, int id, int gpus,
-                               int blocks_per_sm, int threads) {
-    const stencil_passes_case c = {
-        .info = id == STENCIL_PASSES_FAULT ? &fault : &stencil_barriers[id],
-        .kernel = {stencil_multi_grid_kernel(id, false), stencil_multi_grid_kernel(id, true)},
-        .gpus = gpus,
-        .blocks_per_sm = blocks_per_sm,
-        .threads = threads};
-    return stencil_passes_add(b, result, &c, true);
-}
 
 /* The fastest, the slowest and a usual shape: 000 Fig. 5. */
 static bool in_figure_5(int blocks, int threads) {
@@ -26,63 +16,63 @@ static bool in_figure_5(int blocks, int threads) {
            (blocks == 32 && threads == 64);
 }
 
-static stencil_status add_cases(stencil_passes_bench *b, const stencil_bench_options *options,
-                                stencil_bench_result *result) {
-    for (int gpus = 1; gpus <= b->gpu_count; gpus++) {
-        const bool map = (gpus == 2 || gpus == b->gpu_count) && !options->inject_fault;
-        for (int blocks = 1; blocks <= STENCIL_PASSES_BLOCKS_MAX; blocks *= 2)
-            for (int threads = 32; threads <= 1024 && blocks * threads <= STENCIL_PASSES_THREADS_MAX;
-                 threads *= 2)
-                if (map || in_figure_5(blocks, threads))
-                    TRY(add_case(b, result, STENCIL_BARRIER_multi_grid, gpus, blocks, threads));
-        TRY(add_case(b, result, STENCIL_BARRIER_neighbor, gpus, 1, 256));
-        if (options->inject_fault && gpus > 1)
-            TRY(add_case(b, result, STENCIL_PASSES_FAULT, gpus, 1, 256));
+static stencil_status add_cases(stencil_bench *b) {
+    const bool plant = b->options->inject_fault;
+    const int all = b->options->gpu_count;
+    for (int gpus = 1; gpus <= all; gpus++) {
+        const bool map = (gpus == 2 || gpus == all) && !plant;
+        stencil_passes_case c = {.info = &stencil_barriers[STENCIL_BARRIER_multi_grid],
+                                 .kernel = stencil_multi_grid_kernels[STENCIL_MULTI_GRID_WHOLE],
+                                 .gpus = gpus};
+        while (stencil_next_shape(&c.blocks_per_sm, &c.threads, STENCIL_BLOCKS_MAX, 32))
+            if (map || in_figure_5(c.blocks_per_sm, c.threads))
+                TRY(stencil_passes_add(b, &c, true));
+        c.blocks_per_sm = 1;
+        c.threads = 256;
+        c.info = &stencil_barriers[STENCIL_BARRIER_neighbor];
+        c.kernel = stencil_multi_grid_kernels[STENCIL_MULTI_GRID_NEIGHBOR];
+        TRY(stencil_passes_add(b, &c, true));
+        c.info = &fault;
+        c.kernel = stencil_multi_grid_kernels[STENCIL_MULTI_GRID_FAULT];
+        if (plant && gpus > 1)
+            TRY(stencil_passes_add(b, &c, true));
     }
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(const stencil_bench_options *options, const stencil_machine *machine,
-                              stencil_bench_result *result) {
-    for (int i = 0; i < options->gpu_count; i++) {
-        if (!machine->gpu[options->gpu[i]].cooperative)
-            return stencil_bench_skip(result, "GPU %d has no cooperative launch", options->gpu[i]);
-        for (int j = 0; j < options->gpu_count; j++)
-            if (!machine->peer[options->gpu[i]][options->gpu[j]])
-                return stencil_bench_skip(result, "GPU %d has no access to the memory of GPU %d",
-                                          options->gpu[i], options->gpu[j]);
-    }
-    if (options->inject_fault && options->gpu_count < 2)
-        return stencil_bench_skip(result, "a fault between GPUs needs two");
-    stencil_passes_bench b;
-    stencil_status status = stencil_passes_create(&b, options, options->gpu_count, CASES_MAX);
-    if (status == STENCIL_OK)
-        status = add_cases(&b, options, result);
-    if (status == STENCIL_OK)
-        status = stencil_passes_measure(&b, options, result);
-    stencil_passes_destroy(&b);
-    return status;
+static stencil_status run_gpu(stencil_bench *b) {
+    const stencil_bench_options *o = b->options;
+    stencil_passes_bench p;
+    for (int i = 0; i < o->gpu_count; i++)
+        if (!b->machine->gpu[o->gpu[i]].cooperative)
+            return stencil_bench_skip(b->result, "GPU %d has no cooperative launch", o->gpu[i]);
+    if (!stencil_device_peers(b))
+        return STENCIL_OK;
+    if (o->inject_fault && o->gpu_count < 2)
+        return stencil_bench_skip(b->result, "a fault between GPUs needs two");
+    TRY(stencil_passes_begin(b, &p, o->gpu_count));
+    TRY(add_cases(b));
+    return stencil_passes_measure(b);
 }
 
 /* Only a part synchronises, once: the question of the benchmark partial. */
-static stencil_status run_part(stencil_passes_bench *b, bool half_the_blocks,
+static stencil_status run_part(stencil_bench *b, const stencil_passes_bench *p, bool half_the_blocks,
                                stencil_partial_outcome *outcome) {
-    stencil_passes_case *c = b->cases;
-    *c = (stencil_passes_case){
-        .info = &stencil_barriers[STENCIL_BARRIER_multi_grid],
-        .kernel = {stencil_multi_grid_part_kernel()},
-        .gpus = b->gpu_count,
-        .grid = {.blocks = (unsigned)b->sm_count, .block_x = PART_THREADS, .block_y = 1},
-    };
+    stencil_passes_case *c;
     uint32_t blocks[STENCIL_PARTS_MAX], done;
     int64_t resident;
+    TRY(stencil_bench_memory(b, &c, sizeof *c));
+    c->info = &stencil_barriers[STENCIL_BARRIER_multi_grid];
+    c->kernel = stencil_multi_grid_kernels[STENCIL_MULTI_GRID_PART];
+    c->gpus = p->gpu_count;
+    c->grid = (stencil_grid){.blocks = (unsigned)p->sm_count, .block_x = PART_THREADS, .block_y = 1};
     for (int part = 0; part < c->gpus; part++) {
         blocks[part] = half_the_blocks ? c->grid.blocks / 2 : part < c->gpus / 2 ? c->grid.blocks : 0;
-        TRY_CUDA(cudaSetDevice(b->gpu[part]));
+        TRY_CUDA(cudaSetDevice(p->gpu[part]));
         TRY(stencil_grid_resident(c->kernel[0], &c->grid, &resident)); /* loads it */
     }
     TRY(stencil_passes_make(b, c, part_timeout_s));
-    TRY(stencil_passes_launch(b, c, 1, false, blocks));
+    TRY(stencil_passes_launch(p, c, 1, false, blocks));
     const stencil_status status = stencil_barrier_check(&c->barrier, NULL);
     TRY(stencil_passes_counted(c, STENCIL_PASSES_DONE, &done));
     *outcome = done != c->grid.blocks * (uint32_t)c->gpus ? STENCIL_PARTIAL_LOSES
@@ -91,18 +81,15 @@ static stencil_status run_part(stencil_passes_bench *b, bool half_the_blocks,
     return STENCIL_OK;
 }
 
-static stencil_status child(const stencil_bench_options *options, const void *question, size_t question_size,
-                            void *answer, size_t answer_size) {
+static stencil_status child(stencil_bench *b, const void *question, size_t question_size, void *answer,
+                            size_t answer_size) {
     const stencil_multi_grid_part *part = question;
-    stencil_passes_bench b;
+    stencil_passes_bench p;
     CHECK(question_size == sizeof *part && answer_size == sizeof(stencil_partial_outcome) &&
               part->gpu_count > 1 && part->gpu_count <= STENCIL_GPUS_MAX,
           USAGE, "multi-grid: no such question");
-    stencil_status status = stencil_passes_create(&b, options, part->gpu_count, 1);
-    if (status == STENCIL_OK)
-        status = run_part(&b, part->blocks, answer);
-    stencil_passes_destroy(&b);
-    return status;
+    TRY(stencil_passes_begin(b, &p, part->gpu_count));
+    return run_part(b, &p, part->blocks, answer);
 }
 #endif
 

@@ -1,39 +1,16 @@
-#include <cooperative_groups.h>
-
-#include "bench/benchmarks/order_kernels.h"
-
-namespace cg = cooperative_groups;
-typedef cg::thread_block_tile<STENCIL_ORDER_LANES> whole_tile;
+#include "bench/benchmarks/groups.cuh"
+#include "bench/kernels.h"
 
 /* Barriers; the groups are made while the warp is together. Each hands on the value of the lane `next`. */
-struct syncwarp {
-    __device__ int operator()(int, int next) const {
-        __syncwarp();
-        return next;
-    }
-};
-struct tile_sync {
-    whole_tile group = cg::tiled_partition<STENCIL_ORDER_LANES>(cg::this_thread_block());
+template <class Group> struct barrier {
+    Group group;
     __device__ int operator()(int, int next) const {
         group.sync();
         return next;
     }
 };
-struct coalesced_sync {
-    cg::coalesced_group group = cg::coalesced_threads();
-    __device__ int operator()(int, int next) const {
-        group.sync();
-        return next;
-    }
-};
-struct tile_shuffle {
-    whole_tile group = cg::tiled_partition<STENCIL_ORDER_LANES>(cg::this_thread_block());
-    __device__ int operator()(int lane, int next) const {
-        return group.shfl(lane, next);
-    }
-};
-struct coalesced_shuffle {
-    cg::coalesced_group group = cg::coalesced_threads();
+template <class Group> struct shuffle {
+    Group group;
     __device__ int operator()(int lane, int next) const {
         return group.shfl(lane, next);
     }
@@ -69,21 +46,9 @@ template <class Barrier> static __global__ void one_warp(stencil_order_seen *see
     branches<Barrier, 0>::take((int)threadIdx.x, barrier, seen);
 }
 
-extern "C" const void *stencil_order_kernel(stencil_order_barrier barrier) {
-    switch (barrier) {
-    case STENCIL_ORDER_SYNCWARP:
-        return reinterpret_cast<const void *>(&one_warp<syncwarp>);
-    case STENCIL_ORDER_TILE:
-        return reinterpret_cast<const void *>(&one_warp<tile_sync>);
-    case STENCIL_ORDER_COALESCED:
-        return reinterpret_cast<const void *>(&one_warp<coalesced_sync>);
-    case STENCIL_ORDER_SHUFFLE_TILE:
-        return reinterpret_cast<const void *>(&one_warp<tile_shuffle>);
-    case STENCIL_ORDER_SHUFFLE_COALESCED:
-        return reinterpret_cast<const void *>(&one_warp<coalesced_shuffle>);
-    case STENCIL_ORDER_NOTHING:
-        return reinterpret_cast<const void *>(&one_warp<no_barrier>);
-    default:
-        return nullptr;
-    }
-}
+const void *const stencil_order_kernels[] = {STENCIL_KERNEL(one_warp<barrier<stencil::whole_warp>>),
+                                             STENCIL_KERNEL(one_warp<barrier<stencil::tile<32>>>),
+                                             STENCIL_KERNEL(one_warp<barrier<stencil::coalesced>>),
+                                             STENCIL_KERNEL(one_warp<shuffle<stencil::tile<32>>>),
+                                             STENCIL_KERNEL(one_warp<shuffle<stencil::coalesced>>),
+                                             STENCIL_KERNEL(one_warp<no_barrier>)};

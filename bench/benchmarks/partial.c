@@ -1,17 +1,15 @@
 /* What happens when only a part of a group synchronises (000 section 8.2): of a warp, a block, a grid, of all
  * GPUs, while the others go on to their end. Does it complete, or deadlock? In child processes: a child goes
  * through the cases until one does not end, and the next child goes on behind that. */
-#include "bench/benchmarks/partial.h"
-#include "bench/benchmark.h"
-#include "bench/benchmarks/cpu.h"
-#include "sync/host.h"
-
-#ifdef STENCIL_HAVE_CUDA
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/benchmarks/hang.h"
+#include "bench/benchmarks/cpu.h"
+#include "bench/benchmarks/partial.h"
+#include "bench/device.h"
+#include "sync/host.h"
 
+#ifdef STENCIL_HAVE_CUDA
 enum { THREADS = 256 };
 static const double limit_s = 1, child_timeout_s = 40, timeout_s = 0.3;
 
@@ -24,28 +22,25 @@ typedef struct answer {
     stencil_partial_outcome outcome[STENCIL_PARTIAL_CASES];
 } answer;
 
-static bool grid_wide(int which) {
-    return which >= STENCIL_PARTIAL_GRID_LANES;
-}
-
 /* Barriers with a time limit that need nothing but memory of one GPU and a cooperative launch. */
 static bool exists(int which) {
     const stencil_barrier_needs needs = which < STENCIL_PARTIAL_LIMITED
                                             ? STENCIL_NEEDS_NOTHING
                                             : stencil_barriers[which - STENCIL_PARTIAL_LIMITED].needs;
-    return stencil_partial_kernel(which) != NULL &&
+    return stencil_partial_kernels[which] != NULL &&
            (needs == STENCIL_NEEDS_NOTHING || needs == STENCIL_NEEDS_RESET);
 }
 
-static stencil_status launch_case(stencil_barrier *barrier, int which, stencil_partial_outcome *outcome) {
+static stencil_status launch_case(stencil_bench *b, stencil_barrier *barrier, int which,
+                                  stencil_partial_outcome *outcome) {
     const stencil_grid grid = {.blocks = barrier->state[0].participants,
                                .block_x = which <= STENCIL_PARTIAL_COALESCED ? 32 : THREADS,
                                .block_y = 1};
     stencil_partial_work work = {.state = barrier->state[0], .done = stencil_barrier_spare(barrier, 0)};
     uint32_t done;
     bool ended;
-    TRY(stencil_grid_launch(stencil_partial_kernel(which), &grid, &work, NULL));
-    TRY(stencil_wait_or_give_up(limit_s, &ended));
+    TRY(stencil_grid_launch(stencil_partial_kernels[which], &grid, &work, NULL));
+    TRY(stencil_device_wait(b, limit_s, &ended));
     *outcome = STENCIL_PARTIAL_DEADLOCKS;
     if (!ended)
         return STENCIL_OK;
@@ -57,19 +52,17 @@ static stencil_status launch_case(stencil_barrier *barrier, int which, stencil_p
 }
 
 /* A group of the library that was given up may leave the driver's own words wrong: the device is reset. */
-static stencil_status run_case(const stencil_bench_options *options, int which,
-                               stencil_partial_outcome *outcome) {
+static stencil_status run_case(stencil_bench *b, int which, stencil_partial_outcome *outcome) {
+    const int gpu = b->options->gpu[0];
     const int barrier_id = which < STENCIL_PARTIAL_LIMITED ? 0 : which - STENCIL_PARTIAL_LIMITED;
-    stencil_barrier_shape shape = {.info = &stencil_barriers[barrier_id],
-                                   .parts = 1,
-                                   .device = {options->gpu[0]},
-                                   .timeout_s = timeout_s};
+    stencil_barrier_shape shape = {
+        .info = &stencil_barriers[barrier_id], .parts = 1, .device = {gpu}, .timeout_s = timeout_s};
     stencil_barrier barrier;
     int sm_count;
-    TRY_CUDA(cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, options->gpu[0]));
-    shape.first[1] = grid_wide(which) ? (uint32_t)sm_count : 1;
+    TRY_CUDA(cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, gpu));
+    shape.first[1] = which >= STENCIL_PARTIAL_GRID_LANES ? (uint32_t)sm_count : 1;
     TRY(stencil_barrier_create(&barrier, &shape));
-    TRY(launch_case(&barrier, which, outcome));
+    TRY(launch_case(b, &barrier, which, outcome));
     if (*outcome == STENCIL_PARTIAL_COMPLETES)
         stencil_barrier_destroy(&barrier);
     else if (*outcome != STENCIL_PARTIAL_DEADLOCKS)
@@ -77,8 +70,8 @@ static stencil_status run_case(const stencil_bench_options *options, int which,
     return STENCIL_OK;
 }
 
-static stencil_status child(const stencil_bench_options *options, const void *question_bytes,
-                            size_t question_size, void *answer_bytes, size_t answer_size) {
+static stencil_status child(stencil_bench *b, const void *question_bytes, size_t question_size,
+                            void *answer_bytes, size_t answer_size) {
     const question *q = question_bytes;
     answer *a = answer_bytes;
     CHECK(question_size == sizeof *q && answer_size == sizeof *a && q->first >= 0 &&
@@ -87,7 +80,7 @@ static stencil_status child(const stencil_bench_options *options, const void *qu
     for (a->next = q->first; a->next < q->end; a->next++) {
         stencil_partial_outcome *outcome = &a->outcome[a->next];
         if (exists(a->next))
-            TRY(run_case(options, a->next, outcome));
+            TRY(run_case(b, a->next, outcome));
         if (*outcome == STENCIL_PARTIAL_DEADLOCKS) {
             a->next++;
             break;
@@ -97,40 +90,28 @@ static stencil_status child(const stencil_bench_options *options, const void *qu
 }
 
 /* All outcomes. What ends its process, or hangs it, is found by asking for each case alone. */
-static stencil_status ask(const stencil_bench_options *options, const char *name, answer *all) {
+static stencil_status ask(const stencil_bench *b, answer *all) {
     question q = {.first = 0, .end = STENCIL_PARTIAL_CASES};
     while (q.first < STENCIL_PARTIAL_CASES) {
         answer a = {0};
-        bool timed_out = false;
-        const stencil_status status =
-            stencil_bench_in_child(options, name, child_timeout_s, &q, sizeof q, &a, sizeof a, &timed_out);
+        bool timed_out = false, alone = q.end == q.first + 1;
+        const stencil_status status = stencil_bench_in_child(
+            b->options, b->result->benchmark, child_timeout_s, &q, sizeof q, &a, sizeof a, &timed_out);
         const bool answered = status == STENCIL_OK && !timed_out;
-        if (!answered && q.end - q.first > 1) {
-            q.end = q.first + 1;
-            continue;
-        }
         if (answered) {
             CHECK(a.next > q.first && a.next <= q.end, INTERNAL, "partial: an answer to another question");
             memcpy(all->outcome + q.first, a.outcome + q.first,
                    (size_t)(a.next - q.first) * sizeof *a.outcome);
             q.first = a.next;
-        } else {
+        } else if (alone) {
             all->outcome[q.first++] = timed_out ? STENCIL_PARTIAL_DEADLOCKS : STENCIL_PARTIAL_UNKNOWN;
         }
-        q.end = STENCIL_PARTIAL_CASES;
+        q.end = answered || alone ? STENCIL_PARTIAL_CASES : q.first + 1;
     }
     return STENCIL_OK;
 }
 
-static stencil_status add(stencil_bench_result *result, const char *kind, const char *name,
-                          stencil_partial_outcome outcome, int *row) {
-    TRY(stencil_bench_add_row(result, kind, name, "s", row));
-    stencil_bench_row *r = &result->row[*row];
-    snprintf(r->outcome, sizeof r->outcome, "%s", stencil_partial_texts[outcome]);
-    return STENCIL_OK;
-}
-
-static stencil_status add_cases(stencil_bench_result *result, const stencil_gpu *gpu, const answer *all) {
+static stencil_status add_cases(stencil_bench *b, const answer *all) {
     static const struct {
         const char *kind, *name;
     } fixed[STENCIL_PARTIAL_LIMITED] = {
@@ -139,63 +120,55 @@ static stencil_status add_cases(stencil_bench_result *result, const stencil_gpu 
         {"block", "__syncthreads, half the warps"}, {"grid", "grid.sync, half the lanes"},
         {"grid", "grid.sync, half the warps"},      {"grid", "grid.sync, half the blocks"},
     };
-    int row;
+    const int has = b->machine->gpu[b->options->gpu[0]].capability;
     for (int which = 0; which < STENCIL_PARTIAL_CASES; which++) {
-        const int barrier = which - STENCIL_PARTIAL_LIMITED;
+        const stencil_barrier_info *limited =
+            which < STENCIL_PARTIAL_LIMITED ? NULL : &stencil_barriers[which - STENCIL_PARTIAL_LIMITED];
+        stencil_bench_subject subject = {"with a time limit", .unit = "s"};
         char name[64];
         if (!exists(which))
             continue;
-        snprintf(name, sizeof name, "%s, half the blocks",
-                 barrier >= 0 ? stencil_barriers[barrier].name : "");
-        TRY(add(result, barrier >= 0 ? "with a time limit" : fixed[which].kind,
-                barrier >= 0 ? name : fixed[which].name, all->outcome[which], &row));
-        if (barrier >= 0 && gpu->capability < stencil_barriers[barrier].capability) {
-            result->row[row].outcome[0] = '\0';
-            stencil_bench_skip_row(result, row, "needs a newer compute capability");
-        }
+        if (limited == NULL)
+            subject.kind = fixed[which].kind;
+        snprintf(name, sizeof name, limited != NULL ? "%s, half the blocks" : "%s",
+                 limited != NULL ? limited->name : fixed[which].name);
+        subject.name = name;
+        TRY(stencil_partial_state(
+            b, &subject, all->outcome[which],
+            limited != NULL && has < limited->capability ? "needs a newer compute capability" : NULL));
     }
     return STENCIL_OK;
 }
 
 /* The barrier across GPUs belongs to another benchmark, which knows how to launch it. */
-static stencil_status add_multi_grid(const stencil_bench_options *options, const stencil_machine *machine,
-                                     stencil_bench_result *result) {
-    bool known = false, reach = options->gpu_count > 1;
-    for (int i = 1; i < options->gpu_count; i++)
-        reach = reach && machine->peer[options->gpu[0]][options->gpu[i]];
-    for (int i = 0; i < stencil_bench_count(); i++)
-        known = known || strcmp(stencil_bench_name(i), "multi-grid") == 0;
-    for (int blocks = 0; blocks < 2 && known; blocks++) {
-        const stencil_multi_grid_part part = {.gpu_count = options->gpu_count, .blocks = blocks};
-        stencil_partial_outcome outcome = STENCIL_PARTIAL_UNKNOWN;
-        bool timed_out = false;
-        int row;
-        if (reach && stencil_bench_in_child(options, "multi-grid", child_timeout_s, &part, sizeof part,
-                                            &outcome, sizeof outcome, &timed_out) != STENCIL_OK)
-            outcome = STENCIL_PARTIAL_UNKNOWN;
-        if (timed_out)
-            outcome = STENCIL_PARTIAL_DEADLOCKS;
-        TRY(add(result, "with a time limit",
-                blocks ? "multi-grid, half the blocks" : "multi-grid, half the GPUs", outcome, &row));
-        stencil_bench_set_axis(result, row, "gpus", options->gpu_count);
-        if (!reach) {
-            result->row[row].outcome[0] = '\0';
-            stencil_bench_skip_row(result, row, "needs two GPUs that reach each other's memory");
-        }
+static stencil_status add_multi_grid(stencil_bench *b) {
+    const int count = b->options->gpu_count;
+    bool reach = count > 1;
+    for (int i = 1; i < count; i++)
+        reach = reach && b->machine->peer[b->options->gpu[0]][b->options->gpu[i]];
+    for (int blocks = 0; blocks < 2; blocks++) {
+        const stencil_multi_grid_part part = {.gpu_count = count, .blocks = blocks};
+        const stencil_bench_subject subject = {
+            "with a time limit", blocks ? "multi-grid, half the blocks" : "multi-grid, half the GPUs", "s",
+            .axis = {{"gpus", count}}};
+        const stencil_partial_outcome outcome =
+            reach ? stencil_partial_ask(b, "multi-grid", child_timeout_s, &part, sizeof part)
+                  : STENCIL_PARTIAL_UNKNOWN;
+        TRY(stencil_partial_state(b, &subject, outcome,
+                                  reach ? NULL : "needs two GPUs that reach each other's memory"));
     }
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(const stencil_bench_options *options, const stencil_machine *machine,
-                              stencil_bench_result *result) {
+static stencil_status run_gpu(stencil_bench *b) {
     answer all = {0};
-    if (options->child_command == NULL)
-        return stencil_bench_skip(result, "needs child processes");
-    TRY(ask(options, result->benchmark, &all));
-    TRY(add_cases(result, &machine->gpu[options->gpu[0]], &all));
-    TRY(add_multi_grid(options, machine, result));
+    if (b->options->child_command == NULL)
+        return stencil_bench_skip(b->result, "needs child processes");
+    TRY(ask(b, &all));
+    TRY(add_cases(b, &all));
+    TRY(add_multi_grid(b));
     stencil_bench_add_note(
-        result,
+        b->result,
         "A part of the group synchronises once, the rest goes on to its end. Deadlock: not "
         "ended after %g s. The barriers of this program have a time limit, here %g s.",
         limit_s, timeout_s);

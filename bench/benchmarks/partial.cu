@@ -1,7 +1,6 @@
-#include "bench/benchmarks/partial.h"
+#include "bench/benchmarks/groups.cuh"
+#include "bench/kernels.h"
 #include "sync/all.cuh"
-
-namespace cg = cooperative_groups;
 
 /* Who synchronises. */
 struct half_of_the_lanes {
@@ -21,36 +20,21 @@ struct half_of_the_blocks {
 };
 
 /* With what. Groups are made while everybody is there. */
-struct syncwarp {
-    __device__ explicit syncwarp(const stencil_barrier_state &) {}
-    __device__ void sync() {
-        __syncwarp(0xffffffffu);
-    }
-};
-struct tile_sync {
-    cg::thread_block_tile<32> group = cg::tiled_partition<32>(cg::this_thread_block());
-    __device__ explicit tile_sync(const stencil_barrier_state &) {}
+template <class Group> struct group_of {
+    Group group;
+    __device__ explicit group_of(const stencil_barrier_state &) {}
     __device__ void sync() {
         group.sync();
     }
 };
-struct coalesced_sync {
-    cg::coalesced_group group = cg::coalesced_threads();
-    __device__ explicit coalesced_sync(const stencil_barrier_state &) {}
-    __device__ void sync() {
-        group.sync();
-    }
-};
-struct syncthreads {
-    __device__ explicit syncthreads(const stencil_barrier_state &) {}
+struct whole_block {
     __device__ void sync() {
         __syncthreads();
     }
 };
 struct library_grid {
-    __device__ explicit library_grid(const stencil_barrier_state &) {}
     __device__ void sync() {
-        cg::this_grid().sync();
+        cooperative_groups::this_grid().sync();
     }
 };
 template <class Barrier> struct limited {
@@ -70,34 +54,18 @@ static __global__ void __launch_bounds__(256) synchronise(const __grid_constant_
     atomicAdd(w.done, 1u);
 }
 
-template <class Part, class Barrier> static const void *kernel() {
-    return reinterpret_cast<const void *>(&synchronise<Part, Barrier>);
-}
-
-extern "C" const void *stencil_partial_kernel(int which) {
-    switch (which) {
-    case STENCIL_PARTIAL_SYNCWARP:
-        return kernel<half_of_the_lanes, syncwarp>();
-    case STENCIL_PARTIAL_TILE:
-        return kernel<half_of_the_lanes, tile_sync>();
-    case STENCIL_PARTIAL_COALESCED:
-        return kernel<half_of_the_lanes, coalesced_sync>();
-    case STENCIL_PARTIAL_BLOCK_LANES:
-        return kernel<half_of_the_lanes, syncthreads>();
-    case STENCIL_PARTIAL_BLOCK_WARPS:
-        return kernel<half_of_the_warps, syncthreads>();
-    case STENCIL_PARTIAL_GRID_LANES:
-        return kernel<half_of_the_lanes, library_grid>();
-    case STENCIL_PARTIAL_GRID_WARPS:
-        return kernel<half_of_the_warps, library_grid>();
-    case STENCIL_PARTIAL_GRID_BLOCKS:
-        return kernel<half_of_the_blocks, library_grid>();
+const void *const stencil_partial_kernels[] = {
+    STENCIL_KERNEL(synchronise<half_of_the_lanes, group_of<stencil::whole_warp>>),
+    STENCIL_KERNEL(synchronise<half_of_the_lanes, group_of<stencil::tile<32>>>),
+    STENCIL_KERNEL(synchronise<half_of_the_lanes, group_of<stencil::coalesced>>),
+    STENCIL_KERNEL(synchronise<half_of_the_lanes, group_of<whole_block>>),
+    STENCIL_KERNEL(synchronise<half_of_the_warps, group_of<whole_block>>),
+    STENCIL_KERNEL(synchronise<half_of_the_lanes, group_of<library_grid>>),
+    STENCIL_KERNEL(synchronise<half_of_the_warps, group_of<library_grid>>),
+    STENCIL_KERNEL(synchronise<half_of_the_blocks, group_of<library_grid>>),
+    nullptr, /* STENCIL_BARRIER_none */
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
-    case STENCIL_PARTIAL_LIMITED + STENCIL_BARRIER_##id:                                                     \
-        return kernel<half_of_the_blocks, limited<stencil::id##_barrier>>();
+    STENCIL_KERNEL(synchronise<half_of_the_blocks, limited<stencil::id##_barrier>>),
 #include "sync/barriers.def"
 #undef STENCIL_BARRIER
-    default:
-        return nullptr;
-    }
-}
+};

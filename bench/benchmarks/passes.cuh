@@ -2,7 +2,7 @@
 #ifndef STENCIL_BENCH_PASSES_CUH
 #define STENCIL_BENCH_PASSES_CUH
 
-#include "bench/benchmarks/passes.h"
+#include "bench/kernels.h"
 #include "sync/all.cuh"
 #include "sync/memory.cuh"
 
@@ -43,9 +43,8 @@ static __global__ void __launch_bounds__(1024, Barrier::local ? 1 : 2)
         atomicAdd(p.missing, missing);
 }
 
-template <class Barrier> static const void *kernel(bool verify) {
-    return verify ? reinterpret_cast<const void *>(&pass<Barrier, true>)
-                  : reinterpret_cast<const void *>(&pass<Barrier, false>);
-}
+/* A row of kernels: [0] times, [1] verifies. */
+#define STENCIL_PASSES_OF(...)                                                                               \
+    { STENCIL_KERNEL(pass<__VA_ARGS__, false>), STENCIL_KERNEL(pass<__VA_ARGS__, true>) }
 
 #endif

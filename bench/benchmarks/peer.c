@@ -1,21 +1,17 @@
 /* What the link between two GPUs carries, and how fast (000 section 7.5; multi-GPU data exchange by peer
  * access): bandwidth and latency by size, by copy engine and by stores of a kernel; operations on a peer's
  * memory; a flag to and fro, stored with and without a release. */
-#include "bench/benchmark.h"
+#include <string.h>
+
+#include "bench/kernels.h"
+#include "bench/device.h"
+#include "bench/method.h"
 #include "sync/host.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include <stdlib.h>
-#include <string.h>
-
-#include "bench/benchmarks/method.h"
-#include "bench/benchmarks/peer_kernels.h"
-
 enum {
     THREADS = 512,
     BLOCKS_PER_SM = 8,
-    PAIRS_MAX = STENCIL_GPUS_MAX * STENCIL_GPUS_MAX,
-    CASES_MAX = 128 + PAIRS_MAX,
     PINGS = 5000,
     MORE_PINGS = 15000,
     ADD_REPEATS = 64,
@@ -24,351 +20,273 @@ enum {
 };
 static const int64_t bytes_least = 4096, bytes_most = (int64_t)1 << 28, sample_bytes = (int64_t)1 << 29;
 
-typedef enum case_kind { BANDWIDTH, LATENCY, CHAIN, ADDS, PING } case_kind;
+/* What each GPU has. */
+typedef struct peer_end {
+    int gpu;
+    stencil_device_timer timer; /* with the stream of everything */
+    void *field;                /* [bytes_most] */
+    uint32_t *words;
+    stencil_peer_seen *seen;
+} peer_end;
+
+typedef struct peer {
+    unsigned sm_count;
+    peer_end end[STENCIL_GPUS_MAX];
+    unsigned char *probe; /* host: [2][PROBE_BYTES] */
+} peer;
 
 typedef struct peer_case {
-    case_kind kind;
-    bool kernel; /* BANDWIDTH, LATENCY: by a kernel's stores, else by the copy engine */
+    stencil_peer_kernel kernel; /* STENCIL_PEER_KERNELS: the copy engine in place of one */
+    const peer_end *from, *to;  /* of operations: `from` works on the memory of `to` */
     int64_t bytes;
-    int from, to;  /* places in the list of GPUs; CHAIN, ADDS: `from` works on the memory of `to` */
-    int operation; /* CHAIN, PING */
-    stencil_two_counts two;
 } peer_case;
 
-typedef struct bench {
-    const int *gpu;
-    int gpu_count, sm_count;
-    int64_t chain_repeats, more_pings;
-    cudaStream_t stream[STENCIL_GPUS_MAX];
-    cudaEvent_t begin[STENCIL_GPUS_MAX], end[STENCIL_GPUS_MAX];
-    void *field[STENCIL_GPUS_MAX]; /* [bytes_most] */
-    uint32_t *words[STENCIL_GPUS_MAX];
-    stencil_peer_seen *seen[STENCIL_GPUS_MAX];
-    unsigned char *probe; /* host: [2][PROBE_BYTES] */
-    peer_case cases[CASES_MAX];
-} bench;
-
-static stencil_status launch(const bench *b, int place, const void *kernel, unsigned blocks, unsigned threads,
-                             void **arguments) {
-    const dim3 grid = {blocks, 1, 1}, block = {threads, 1, 1};
-    TRY_CUDA(cudaLaunchKernel(kernel, grid, block, arguments, 0, b->stream[place]));
-    return STENCIL_OK;
+static stencil_status launch(const peer_end *on, stencil_peer_kernel kernel, unsigned blocks,
+                             unsigned threads, void **arguments) {
+    return stencil_device_launch(stencil_peer_kernels[kernel], blocks, threads, on->timer.stream, arguments);
 }
 
-static stencil_status transfer(const bench *b, const peer_case *c) {
-    if (!c->kernel) {
-        TRY_CUDA(cudaMemcpyPeerAsync(b->field[c->to], b->gpu[c->to], b->field[c->from], b->gpu[c->from],
-                                     (size_t)c->bytes, b->stream[c->from]));
+static stencil_status transfer(const stencil_bench *b, const peer_case *c) {
+    const peer *p = b->own;
+    if (c->kernel == STENCIL_PEER_KERNELS) {
+        TRY_CUDA(cudaMemcpyPeerAsync(c->to->field, c->to->gpu, c->from->field, c->from->gpu, (size_t)c->bytes,
+                                     c->from->timer.stream));
         return STENCIL_OK;
     }
     int64_t vectors = c->bytes / 16;
-    const void *from = b->field[c->from];
-    void *to = b->field[c->to], *arguments[] = {&from, &to, &vectors};
-    const int64_t needed = (vectors + THREADS - 1) / THREADS, most = (int64_t)b->sm_count * BLOCKS_PER_SM;
-    return launch(b, c->from, stencil_peer_put_kernel(), (unsigned)(needed < most ? needed : most), THREADS,
-                  arguments);
+    const void *from = c->from->field;
+    void *to = c->to->field;
+    const int64_t needed = (vectors + THREADS - 1) / THREADS, most = (int64_t)p->sm_count * BLOCKS_PER_SM;
+    return launch(c->from, c->kernel, (unsigned)(needed < most ? needed : most), THREADS,
+                  (void *[]){&from, &to, &vectors});
 }
 
-/* As many in a row as move half a gigabyte, or 200. */
-static stencil_status sample_bandwidth(const bench *b, const peer_case *c, double *value) {
-    const int64_t most = sample_bytes / c->bytes, count = most < 200 ? most : 200;
-    float ms = 0;
-    TRY_CUDA(cudaEventRecord(b->begin[c->from], b->stream[c->from]));
+static stencil_status sample_bandwidth(stencil_bench *b, void *what, int64_t count, double *value) {
+    const peer_case *c = what;
+    double time_s;
+    TRY_CUDA(cudaSetDevice(c->from->gpu));
+    TRY(stencil_device_timer_start(&c->from->timer));
     for (int64_t i = 0; i < count; i++)
         TRY(transfer(b, c));
-    TRY_CUDA(cudaEventRecord(b->end[c->from], b->stream[c->from]));
-    TRY_CUDA(cudaStreamSynchronize(b->stream[c->from]));
-    TRY_CUDA(cudaEventElapsedTime(&ms, b->begin[c->from], b->end[c->from]));
-    *value = (double)(c->bytes * count) / (1e-3 * (double)ms);
+    TRY(stencil_device_timer_stop(&c->from->timer, &time_s));
+    *value = (double)(c->bytes * count) / time_s;
     return STENCIL_OK;
 }
 
 /* One by one, each waited for on the host. */
-static stencil_status sample_latency(const bench *b, const peer_case *c, double *value) {
-    const int count = c->bytes <= 1 << 20 ? 50 : 2;
+static stencil_status sample_latency(stencil_bench *b, void *what, int64_t count, double *value) {
+    const peer_case *c = what;
+    TRY_CUDA(cudaSetDevice(c->from->gpu));
     const double start_s = stencil_clock_s();
-    for (int i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         TRY(transfer(b, c));
-        TRY_CUDA(cudaStreamSynchronize(b->stream[c->from]));
+        TRY_CUDA(cudaStreamSynchronize(c->from->timer.stream));
     }
-    *value = (stencil_clock_s() - start_s) / count;
+    *value = (stencil_clock_s() - start_s) / (double)count;
     return STENCIL_OK;
 }
 
-static stencil_status clear_words(const bench *b, int place) {
-    TRY_CUDA(cudaSetDevice(b->gpu[place]));
-    TRY_CUDA(cudaMemset(b->words[place], 0, WORD_BYTES));
-    TRY_CUDA(cudaMemset(b->seen[place], 0xff, sizeof **b->seen));
+static stencil_status clear_words(const peer_end *end) {
+    TRY_CUDA(cudaSetDevice(end->gpu));
+    TRY_CUDA(cudaMemset(end->words, 0, WORD_BYTES));
+    TRY_CUDA(cudaMemset(end->seen, 0xff, sizeof *end->seen));
     TRY_CUDA(cudaDeviceSynchronize());
     return STENCIL_OK;
 }
 
-static stencil_status sample_chain(const bench *b, const peer_case *c, double *value) {
-    stencil_peer_seen seen;
-    uint32_t count;
-    int64_t repeats = b->chain_repeats;
-    uint32_t *word = b->words[c->to];
-    stencil_peer_seen *at = b->seen[c->from];
-    void *arguments[] = {&repeats, &word, &at};
-    TRY(clear_words(b, c->to));
-    TRY_CUDA(cudaSetDevice(b->gpu[c->from]));
-    TRY(launch(b, c->from, stencil_peer_chain_kernel((stencil_peer_operation)c->operation), 1, 1, arguments));
-    TRY_CUDA(cudaStreamSynchronize(b->stream[c->from]));
+static stencil_status sample_chain(stencil_bench *b, void *what, int64_t repeats, double *value) {
+    (void)b;
+    const peer_case *c = what;
+    stencil_peer_seen seen, *at = c->from->seen;
+    uint32_t count, *word = c->to->words;
+    TRY(clear_words(c->to));
+    TRY_CUDA(cudaSetDevice(c->from->gpu));
+    TRY(launch(c->from, c->kernel, 1, 1, (void *[]){&repeats, &word, &at}));
+    TRY_CUDA(cudaStreamSynchronize(c->from->timer.stream));
     TRY_CUDA(cudaMemcpy(&seen, at, sizeof seen, cudaMemcpyDeviceToHost));
     TRY_CUDA(cudaMemcpy(&count, word, sizeof count, cudaMemcpyDeviceToHost));
-    CHECK(count == (c->operation == STENCIL_PEER_LOAD ? 0 : (uint32_t)repeats), INTERNAL,
+    CHECK(count == (c->kernel == STENCIL_PEER_LOAD ? 0 : (uint32_t)repeats), INTERNAL,
           "peer: %lld additions counted to %u", (long long)repeats, count);
     *value = (double)seen.cycles / (double)repeats;
     return STENCIL_OK;
 }
 
-static stencil_status sample_adds(const bench *b, const peer_case *c, double *value) {
-    const unsigned blocks = (unsigned)b->sm_count;
-    int64_t repeats = ADD_REPEATS;
-    uint32_t *words = b->words[c->to], count;
-    void *arguments[] = {&repeats, &words};
-    float ms = 0;
-    TRY(clear_words(b, c->to));
-    TRY_CUDA(cudaSetDevice(b->gpu[c->from]));
-    TRY_CUDA(cudaEventRecord(b->begin[c->from], b->stream[c->from]));
-    TRY(launch(b, c->from, stencil_peer_adds_kernel(), blocks, THREADS, arguments));
-    TRY_CUDA(cudaEventRecord(b->end[c->from], b->stream[c->from]));
-    TRY_CUDA(cudaStreamSynchronize(b->stream[c->from]));
-    TRY_CUDA(cudaEventElapsedTime(&ms, b->begin[c->from], b->end[c->from]));
+static stencil_status sample_adds(stencil_bench *b, void *what, int64_t repeats, double *value) {
+    const peer_case *c = what;
+    const unsigned blocks = ((const peer *)b->own)->sm_count;
+    const int64_t each = repeats * THREADS / 32;
+    uint32_t *words = c->to->words, count;
+    double time_s;
+    TRY(clear_words(c->to));
+    TRY_CUDA(cudaSetDevice(c->from->gpu));
+    TRY(stencil_device_timer_start(&c->from->timer));
+    TRY(launch(c->from, c->kernel, blocks, THREADS, (void *[]){&repeats, &words}));
+    TRY(stencil_device_timer_stop(&c->from->timer, &time_s));
     TRY_CUDA(cudaMemcpy(&count, words + 32 * (blocks - 1) + 31, sizeof count, cudaMemcpyDeviceToHost));
-    CHECK(count == ADD_REPEATS * THREADS / 32, INTERNAL, "peer: %d additions counted to %u",
-          ADD_REPEATS * THREADS / 32, count);
-    *value = (double)blocks * THREADS * ADD_REPEATS / (1e-3 * (double)ms);
+    CHECK(count == each, INTERNAL, "peer: %lld additions counted to %u", (long long)each, count);
+    *value = (double)blocks * THREADS * (double)repeats / time_s;
     return STENCIL_OK;
 }
 
 /* Both kernels, waited for. */
-static stencil_status ping(const bench *b, const peer_case *c, int64_t rounds, double *time_s) {
-    const int place[2] = {c->from, c->to};
-    const void *kernel = stencil_peer_ping_kernel((stencil_peer_store)c->operation);
+static stencil_status sample_ping(stencil_bench *b, void *what, int64_t rounds, double *time_s) {
+    (void)b;
+    const peer_case *c = what;
+    const peer_end *const end[2] = {c->from, c->to};
     for (int i = 0; i < 2; i++)
-        TRY(clear_words(b, place[i]));
+        TRY(clear_words(end[i]));
     const double start_s = stencil_clock_s();
     for (int i = 0; i < 2; i++) {
-        uint32_t *mine = b->words[place[i]], *theirs = b->words[place[1 - i]];
-        stencil_peer_seen *seen = b->seen[place[i]];
+        uint32_t *mine = end[i]->words, *theirs = end[1 - i]->words;
+        stencil_peer_seen *seen = end[i]->seen;
         bool first = i == 0;
-        void *arguments[] = {&rounds, &mine, &theirs, &first, &seen};
-        TRY_CUDA(cudaSetDevice(b->gpu[place[i]]));
-        TRY(launch(b, place[i], kernel, 1, 1, arguments));
+        TRY_CUDA(cudaSetDevice(end[i]->gpu));
+        TRY(launch(end[i], c->kernel, 1, 1, (void *[]){&rounds, &mine, &theirs, &first, &seen}));
     }
     for (int i = 0; i < 2; i++)
-        TRY_CUDA(cudaStreamSynchronize(b->stream[place[i]]));
+        TRY_CUDA(cudaStreamSynchronize(end[i]->timer.stream));
     *time_s = stencil_clock_s() - start_s;
     for (int i = 0; i < 2; i++) {
         stencil_peer_seen seen;
         uint32_t word;
-        TRY_CUDA(cudaMemcpy(&seen, b->seen[place[i]], sizeof seen, cudaMemcpyDeviceToHost));
-        TRY_CUDA(cudaMemcpy(&word, b->words[place[i]], sizeof word, cudaMemcpyDeviceToHost));
+        TRY_CUDA(cudaMemcpy(&seen, end[i]->seen, sizeof seen, cudaMemcpyDeviceToHost));
+        TRY_CUDA(cudaMemcpy(&word, end[i]->words, sizeof word, cudaMemcpyDeviceToHost));
         CHECK(seen.failed == 0 && word == (uint32_t)rounds, INTERNAL,
               "peer: the flag went to and fro %u times instead of %lld", word, (long long)rounds);
     }
     return STENCIL_OK;
 }
 
-static stencil_status sample(void *context, int row, double *value) {
-    bench *b = context;
-    peer_case *c = &b->cases[row];
-    double low_s, high_s;
-    TRY_CUDA(cudaSetDevice(b->gpu[c->from]));
-    switch (c->kind) {
-    case BANDWIDTH:
-        return sample_bandwidth(b, c, value);
-    case LATENCY:
-        return sample_latency(b, c, value);
-    case CHAIN:
-        return sample_chain(b, c, value);
-    case ADDS:
-        return sample_adds(b, c, value);
-    case PING:
-        break;
-    }
-    TRY(ping(b, c, PINGS, &low_s));
-    TRY(ping(b, c, PINGS + b->more_pings, &high_s));
-    *value = stencil_two_counts_add(&c->two, high_s, low_s);
-    return STENCIL_OK;
-}
-
 /* The first and the last bytes of a transfer into memory that held something else. */
-static stencil_status verify(const bench *b, const peer_case *c) {
-    if (c->kind != BANDWIDTH)
-        return STENCIL_OK;
+static stencil_status verify(stencil_bench *b, void *what) {
+    const peer_case *c = what;
+    const bool kernel = c->kernel != STENCIL_PEER_KERNELS;
+    unsigned char *probe = ((const peer *)b->own)->probe, *from = c->from->field, *to = c->to->field;
     const size_t last = (size_t)c->bytes - PROBE_BYTES;
-    TRY_CUDA(cudaSetDevice(b->gpu[c->to]));
-    TRY_CUDA(cudaMemset(b->field[c->to], 0xff, (size_t)c->bytes));
+    TRY_CUDA(cudaSetDevice(c->to->gpu));
+    TRY_CUDA(cudaMemset(to, 0xff, (size_t)c->bytes));
     TRY_CUDA(cudaDeviceSynchronize());
-    TRY_CUDA(cudaSetDevice(b->gpu[c->from]));
+    TRY_CUDA(cudaSetDevice(c->from->gpu));
     for (int i = 0; i < PROBE_BYTES; i++)
-        b->probe[i] = (unsigned char)(7 * i + c->bytes / 4096 + c->kernel + 1);
-    TRY_CUDA(cudaMemcpy(b->field[c->from], b->probe, PROBE_BYTES, cudaMemcpyHostToDevice));
-    TRY_CUDA(cudaMemcpy((char *)b->field[c->from] + last, b->probe, PROBE_BYTES, cudaMemcpyHostToDevice));
+        probe[i] = (unsigned char)(7 * i + c->bytes / 4096 + kernel + 1);
+    TRY_CUDA(cudaMemcpy(from, probe, PROBE_BYTES, cudaMemcpyHostToDevice));
+    TRY_CUDA(cudaMemcpy(from + last, probe, PROBE_BYTES, cudaMemcpyHostToDevice));
     TRY_CUDA(cudaDeviceSynchronize());
     TRY(transfer(b, c));
-    TRY_CUDA(cudaStreamSynchronize(b->stream[c->from]));
+    TRY_CUDA(cudaStreamSynchronize(c->from->timer.stream));
     for (int end = 0; end < 2; end++) {
-        TRY_CUDA(cudaMemcpy(b->probe + PROBE_BYTES, (char *)b->field[c->to] + (end ? last : 0), PROBE_BYTES,
-                            cudaMemcpyDeviceToHost));
-        CHECK(memcmp(b->probe, b->probe + PROBE_BYTES, PROBE_BYTES) == 0, INTERNAL,
+        TRY_CUDA(cudaMemcpy(probe + PROBE_BYTES, to + (end ? last : 0), PROBE_BYTES, cudaMemcpyDeviceToHost));
+        CHECK(memcmp(probe, probe + PROBE_BYTES, PROBE_BYTES) == 0, INTERNAL,
               "peer: %lld bytes moved from GPU %d to GPU %d by %s are not what was sent", (long long)c->bytes,
-              b->gpu[c->from], b->gpu[c->to], c->kernel ? "a kernel" : "the copy engine");
+              c->from->gpu, c->to->gpu, kernel ? "a kernel" : "the copy engine");
     }
     return STENCIL_OK;
 }
 
-static stencil_status add(bench *b, stencil_bench_result *result, const char *kind, const char *name,
-                          const char *unit, const char *method, const peer_case *c, int *row) {
-    TRY(stencil_bench_add_row(result, kind, name, unit, row));
-    CHECK(*row < CASES_MAX, INTERNAL, "peer: more rows than places");
-    result->row[*row].method = method;
-    result->row[*row].higher_is_better = c->kind == BANDWIDTH || c->kind == ADDS;
-    b->cases[*row] = *c;
-    return STENCIL_OK;
-}
-
-static stencil_status add_transfers(bench *b, stencil_bench_result *result) {
-    int row;
+/* Bandwidth: as many in a row as move half a gigabyte, or 200. */
+static stencil_status add_transfers(stencil_bench *b, const peer_end *end) {
+    const peer_end *const behind = end + b->options->gpu_count;
+    peer_case c = {.from = end, .to = end + 1};
     for (int latency = 0; latency < 2; latency++)
         for (int kernel = 0; kernel < 2; kernel++)
-            for (int64_t bytes = bytes_least; bytes <= bytes_most; bytes *= 4) {
-                const peer_case c = {
-                    .kind = latency ? LATENCY : BANDWIDTH, .kernel = kernel == 1, .bytes = bytes, .to = 1};
-                TRY(add(b, result, latency ? "latency" : "bandwidth",
-                        kernel ? "kernel stores" : "copy engine", latency ? "s" : "bytes/s", NULL, &c, &row));
-                stencil_bench_set_axis(result, row, "bytes", bytes);
+            for (c.bytes = bytes_least; c.bytes <= bytes_most; c.bytes *= 4) {
+                const int64_t most = sample_bytes / c.bytes, few = c.bytes <= 1 << 20 ? 50 : 2;
+                c.kernel = kernel ? STENCIL_PEER_PUT : STENCIL_PEER_KERNELS;
+                TRY(STENCIL_BENCH_ADD(b, c, latency ? "latency" : "bandwidth",
+                                      kernel ? "kernel stores" : "copy engine", latency ? "s" : "bytes/s",
+                                      .sample = latency ? sample_latency : sample_bandwidth,
+                                      .verify = latency ? NULL : verify, .axis = {{"bytes", c.bytes}},
+                                      .count = latency      ? few
+                                               : most < 200 ? most
+                                                            : 200));
             }
-    for (int from = 0; from < b->gpu_count; from++)
-        for (int to = 0; to < b->gpu_count; to++) {
-            const peer_case c = {.kind = BANDWIDTH, .bytes = bytes_most, .from = from, .to = to};
-            if (from == to || b->gpu_count == 2)
-                continue;
-            TRY(add(b, result, "bandwidth of a pair", "copy engine", "bytes/s", NULL, &c, &row));
-            stencil_bench_set_axis(result, row, "from", b->gpu[from]);
-            stencil_bench_set_axis(result, row, "to", b->gpu[to]);
-        }
+    c = (peer_case){.kernel = STENCIL_PEER_KERNELS, .bytes = bytes_most};
+    for (c.from = end; c.from < behind && b->options->gpu_count > 2; c.from++)
+        for (c.to = end; c.to < behind; c.to++)
+            if (c.from != c.to)
+                TRY(STENCIL_BENCH_ADD(b, c, "bandwidth of a pair", "copy engine", "bytes/s",
+                                      .sample = sample_bandwidth, .verify = verify,
+                                      .axis = {{"from", c.from->gpu}, {"to", c.to->gpu}},
+                                      .count = sample_bytes / bytes_most));
     return STENCIL_OK;
 }
 
-static stencil_status add_operations(bench *b, stencil_bench_result *result) {
-    static const char *const operations[STENCIL_PEER_OPERATION_COUNT] = {"ld.acquire.sys", "atom.gpu.add",
-                                                                         "atom.sys.add"};
-    static const char *const stores[STENCIL_PEER_STORE_COUNT] = {"relaxed.sys", "release.gpu", "release.sys"};
-    int row;
-    for (int to = 0; to < 2; to++) {
-        const char *kind = to == 0 ? "own memory" : "memory of a peer";
-        for (int operation = 0; operation < STENCIL_PEER_OPERATION_COUNT; operation++) {
-            const peer_case c = {.kind = CHAIN, .to = to, .operation = operation};
-            TRY(add(b, result, kind, operations[operation], "cycles", STENCIL_METHOD_GPU_CLOCK, &c, &row));
-        }
-        const peer_case c = {.kind = ADDS, .to = to};
-        TRY(add(b, result, kind, "red.sys.add", "operations/s", NULL, &c, &row));
+static stencil_status add_operations(stencil_bench *b, const peer_end *end, int64_t chain_repeats,
+                                     int64_t more_pings) {
+    static const char *const names[STENCIL_PEER_KERNELS] = {
+        [STENCIL_PEER_LOAD] = "ld.acquire.sys",    [STENCIL_PEER_ADD_GPU] = "atom.gpu.add",
+        [STENCIL_PEER_ADD_SYS] = "atom.sys.add",   [STENCIL_PEER_ADDS] = "red.sys.add",
+        [STENCIL_PEER_RELAXED] = "relaxed.sys",    [STENCIL_PEER_RELEASE_GPU] = "release.gpu",
+        [STENCIL_PEER_RELEASE_SYS] = "release.sys"};
+    peer_case c = {.from = end};
+    for (c.to = end; c.to < end + 2; c.to++) {
+        const char *kind = c.to == end ? "own memory" : "memory of a peer";
+        for (c.kernel = STENCIL_PEER_LOAD; c.kernel <= STENCIL_PEER_ADD_SYS; c.kernel++)
+            TRY(STENCIL_BENCH_ADD(b, c, kind, names[c.kernel], "cycles", STENCIL_METHOD_GPU_CLOCK,
+                                  .sample = sample_chain, .count = chain_repeats));
+        c.kernel = STENCIL_PEER_ADDS;
+        TRY(STENCIL_BENCH_ADD(b, c, kind, names[c.kernel], "operations/s", .sample = sample_adds,
+                              .count = ADD_REPEATS));
     }
-    for (int store = 0; store < STENCIL_PEER_STORE_COUNT; store++)
-        for (int to = 1; to < b->gpu_count; to++) {
-            const peer_case c = {
-                .kind = PING, .to = to, .operation = store, .two.difference = (double)b->more_pings};
-            TRY(add(b, result, "ping-pong", stores[store], "s/round trip", STENCIL_METHOD_TWO_COUNTS, &c,
-                    &row));
-            stencil_bench_set_axis(result, row, "from", b->gpu[0]);
-            stencil_bench_set_axis(result, row, "to", b->gpu[to]);
-        }
+    for (c.kernel = STENCIL_PEER_RELAXED; c.kernel <= STENCIL_PEER_RELEASE_SYS; c.kernel++)
+        for (c.to = end + 1; c.to < end + b->options->gpu_count; c.to++)
+            TRY(STENCIL_BENCH_ADD(b, c, "ping-pong", names[c.kernel], "s/round trip",
+                                  STENCIL_METHOD_TWO_COUNTS, .sample = sample_ping,
+                                  .axis = {{"from", end->gpu}, {"to", c.to->gpu}}, .count = PINGS,
+                                  .more = more_pings));
     return STENCIL_OK;
 }
 
-/* All kernels loaded everywhere: a kernel that waits for a peer's must not be what that one's loading waits
- * for. */
-static stencil_status load_kernels(void) {
-    struct cudaFuncAttributes attributes;
-    TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_peer_put_kernel()));
-    TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_peer_adds_kernel()));
-    for (int i = 0; i < STENCIL_PEER_STORE_COUNT; i++)
-        TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_peer_ping_kernel((stencil_peer_store)i)));
-    for (int i = 0; i < STENCIL_PEER_OPERATION_COUNT; i++)
-        TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_peer_chain_kernel((stencil_peer_operation)i)));
-    return STENCIL_OK;
-}
-
-static stencil_status prepare(bench *b) {
-    b->probe = malloc(2 * PROBE_BYTES);
-    CHECK(b->probe != NULL, NO_MEMORY, "no memory for the benchmark peer");
-    for (int i = 0; i < b->gpu_count; i++) {
-        TRY_CUDA(cudaSetDevice(b->gpu[i]));
-        TRY(stencil_peers_reach(b->gpu[i], b->gpu, b->gpu_count));
-        TRY_CUDA(cudaStreamCreateWithFlags(&b->stream[i], cudaStreamNonBlocking));
-        TRY_CUDA(cudaEventCreate(&b->begin[i]));
-        TRY_CUDA(cudaEventCreate(&b->end[i]));
-        TRY_CUDA(cudaMalloc(&b->field[i], (size_t)bytes_most));
-        TRY_CUDA(cudaMemset(b->field[i], i, (size_t)bytes_most));
-        TRY_CUDA(cudaMalloc((void **)&b->words[i], WORD_BYTES));
-        TRY_CUDA(cudaMalloc((void **)&b->seen[i], sizeof **b->seen));
-        TRY(load_kernels());
+/* All kernels are loaded everywhere: a kernel that waits for a peer's must not be what that one's loading
+ * waits for. */
+static stencil_status prepare(stencil_bench *b, peer *p) {
+    const stencil_bench_options *o = b->options;
+    TRY(stencil_bench_memory(b, &p->probe, 2 * PROBE_BYTES));
+    for (int i = 0; i < o->gpu_count; i++) {
+        struct cudaFuncAttributes attributes;
+        cudaStream_t stream;
+        peer_end *end = &p->end[i];
+        end->gpu = o->gpu[i];
+        TRY_CUDA(cudaSetDevice(end->gpu));
+        TRY(stencil_peers_reach(end->gpu, o->gpu, o->gpu_count));
+        TRY(stencil_device_stream(b, &stream));
+        TRY(stencil_device_timer_create(b, &end->timer, stream));
+        TRY(stencil_device_memory(b, &end->field, (size_t)bytes_most));
+        TRY_CUDA(cudaMemset(end->field, i, (size_t)bytes_most));
+        TRY(stencil_device_memory(b, &end->words, WORD_BYTES));
+        TRY(stencil_device_memory(b, &end->seen, sizeof *end->seen));
+        for (int kernel = 0; kernel < STENCIL_PEER_KERNELS; kernel++)
+            TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_peer_kernels[kernel]));
         TRY_CUDA(cudaDeviceSynchronize());
     }
     return STENCIL_OK;
 }
 
-static void destroy(bench *b) {
-    for (int i = 0; i < b->gpu_count; i++) {
-        cudaFree(b->field[i]);
-        cudaFree(b->words[i]);
-        cudaFree(b->seen[i]);
-        if (b->stream[i] != NULL)
-            cudaStreamDestroy(b->stream[i]);
-        if (b->begin[i] != NULL)
-            cudaEventDestroy(b->begin[i]);
-        if (b->end[i] != NULL)
-            cudaEventDestroy(b->end[i]);
-    }
-    free(b->probe);
-    free(b);
-}
-
-static stencil_status measure(bench *b, const stencil_bench_options *options, stencil_bench_result *result) {
-    TRY(prepare(b));
-    stencil_bench_add_number(result, "chain_repeats", b->chain_repeats);
-    stencil_bench_add_number(result, "pings", PINGS);
-    stencil_bench_add_number(result, "more_pings", b->more_pings);
-    TRY(add_transfers(b, result));
-    TRY(add_operations(b, result));
-    TRY(stencil_bench_measure_values(result, options, sample, b));
-    for (int row = 0; row < result->row_count; row++) {
-        if (b->cases[row].kind == PING)
-            result->row[row].method_sd = stencil_two_counts_sd(&b->cases[row].two);
-        TRY(verify(b, &b->cases[row]));
-    }
-    stencil_bench_add_note(result,
+static stencil_status run_gpu(stencil_bench *b) {
+    const stencil_bench_options *o = b->options;
+    const int64_t chain_repeats = o->repeats > 0 ? stencil_round_up(o->repeats, 16) : STENCIL_REPEATS,
+                  more_pings = o->repeats > 0 ? o->repeats : MORE_PINGS;
+    if (o->gpu_count < 2)
+        return stencil_bench_skip(b->result, "needs two GPUs");
+    if (!stencil_device_peers(b))
+        return STENCIL_OK;
+    peer p = {.sm_count = (unsigned)b->machine->gpu[o->gpu[0]].sm_count};
+    b->own = &p;
+    TRY(prepare(b, &p));
+    stencil_bench_add_number(b->result, "chain_repeats", chain_repeats);
+    stencil_bench_add_number(b->result, "pings", PINGS);
+    stencil_bench_add_number(b->result, "more_pings", more_pings);
+    TRY(add_transfers(b, p.end));
+    TRY(add_operations(b, p.end, chain_repeats, more_pings));
+    TRY(stencil_bench_take(b));
+    stencil_bench_add_note(b->result,
                            "From GPU %d to GPU %d where nothing else is said. Bandwidth: one transfer behind "
                            "the other; latency: each waited for on the host.",
-                           b->gpu[0], b->gpu[1]);
+                           o->gpu[0], o->gpu[1]);
     stencil_bench_add_note(
-        result, "Ping-pong: a flag of one thread to and fro, polled with ld.acquire.sys in its own "
-                "memory. Verified: bytes moved, additions counted, rounds made.");
+        b->result, "Ping-pong: a flag of one thread to and fro, polled with ld.acquire.sys in its own "
+                   "memory. Verified: bytes moved, additions counted, rounds made.");
     return STENCIL_OK;
-}
-
-static stencil_status run_gpu(const stencil_bench_options *options, const stencil_machine *machine,
-                              stencil_bench_result *result) {
-    if (options->gpu_count < 2)
-        return stencil_bench_skip(result, "needs two GPUs");
-    for (int i = 0; i < options->gpu_count; i++)
-        for (int j = 0; j < options->gpu_count; j++)
-            if (!machine->peer[options->gpu[i]][options->gpu[j]])
-                return stencil_bench_skip(result, "GPU %d has no access to the memory of GPU %d",
-                                          options->gpu[i], options->gpu[j]);
-    bench *b = calloc(1, sizeof *b);
-    CHECK(b != NULL, NO_MEMORY, "no memory for the benchmark peer");
-    b->gpu = options->gpu;
-    b->gpu_count = options->gpu_count;
-    b->sm_count = machine->gpu[options->gpu[0]].sm_count;
-    b->chain_repeats = options->repeats > 0 ? (options->repeats + 15) / 16 * 16 : STENCIL_REPEATS;
-    b->more_pings = options->repeats > 0 ? options->repeats : MORE_PINGS;
-    const stencil_status status = measure(b, options, result);
-    destroy(b);
-    return status;
 }
 #endif
 

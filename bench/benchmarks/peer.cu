@@ -1,4 +1,4 @@
-#include "bench/benchmarks/peer_kernels.h"
+#include "bench/kernels.h"
 #include "sync/memory.cuh"
 
 static __global__ void __launch_bounds__(512) put(const uint4 *from, uint4 *to, int64_t vectors) {
@@ -7,7 +7,7 @@ static __global__ void __launch_bounds__(512) put(const uint4 *from, uint4 *to, 
         to[i] = from[i];
 }
 
-template <stencil_peer_store Store>
+template <stencil_peer_kernel Store>
 static __device__ __forceinline__ void store(uint32_t *p, uint32_t value) {
     if (Store == STENCIL_PEER_RELAXED)
         asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
@@ -37,7 +37,7 @@ static __device__ bool wait_for(const uint32_t *p, uint32_t value) {
     return true;
 }
 
-template <stencil_peer_store Store>
+template <stencil_peer_kernel Store>
 static __global__ void ping(int64_t rounds, const uint32_t *mine, uint32_t *theirs, bool first,
                             stencil_peer_seen *seen) {
     bool came = true;
@@ -51,7 +51,7 @@ static __global__ void ping(int64_t rounds, const uint32_t *mine, uint32_t *thei
     seen->failed = !came;
 }
 
-template <stencil_peer_operation Operation> static __device__ __forceinline__ uint32_t operate(uint32_t *p) {
+template <stencil_peer_kernel Operation> static __device__ __forceinline__ uint32_t operate(uint32_t *p) {
     uint32_t value;
     if (Operation == STENCIL_PEER_LOAD)
         asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
@@ -63,7 +63,7 @@ template <stencil_peer_operation Operation> static __device__ __forceinline__ ui
 }
 
 /* The next address depends on the last value, which is never so large. */
-template <stencil_peer_operation Operation>
+template <stencil_peer_kernel Operation>
 static __global__ void chain(int64_t repeats, uint32_t *word, stencil_peer_seen *seen) {
     uint32_t value = 0;
     const long long start = clock64();
@@ -84,36 +84,11 @@ static __global__ void __launch_bounds__(512) adds(int64_t repeats, uint32_t *wo
         asm volatile("red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(word) : "memory");
 }
 
-extern "C" const void *stencil_peer_put_kernel(void) {
-    return reinterpret_cast<const void *>(&put);
-}
-
-extern "C" const void *stencil_peer_ping_kernel(stencil_peer_store store) {
-    switch (store) {
-    case STENCIL_PEER_RELAXED:
-        return reinterpret_cast<const void *>(&ping<STENCIL_PEER_RELAXED>);
-    case STENCIL_PEER_RELEASE_GPU:
-        return reinterpret_cast<const void *>(&ping<STENCIL_PEER_RELEASE_GPU>);
-    case STENCIL_PEER_RELEASE_SYS:
-        return reinterpret_cast<const void *>(&ping<STENCIL_PEER_RELEASE_SYS>);
-    default:
-        return nullptr;
-    }
-}
-
-extern "C" const void *stencil_peer_chain_kernel(stencil_peer_operation operation) {
-    switch (operation) {
-    case STENCIL_PEER_LOAD:
-        return reinterpret_cast<const void *>(&chain<STENCIL_PEER_LOAD>);
-    case STENCIL_PEER_ADD_GPU:
-        return reinterpret_cast<const void *>(&chain<STENCIL_PEER_ADD_GPU>);
-    case STENCIL_PEER_ADD_SYS:
-        return reinterpret_cast<const void *>(&chain<STENCIL_PEER_ADD_SYS>);
-    default:
-        return nullptr;
-    }
-}
-
-extern "C" const void *stencil_peer_adds_kernel(void) {
-    return reinterpret_cast<const void *>(&adds);
-}
+const void *const stencil_peer_kernels[] = {STENCIL_KERNEL(put),
+                                            STENCIL_KERNEL(adds),
+                                            STENCIL_KERNEL(chain<STENCIL_PEER_LOAD>),
+                                            STENCIL_KERNEL(chain<STENCIL_PEER_ADD_GPU>),
+                                            STENCIL_KERNEL(chain<STENCIL_PEER_ADD_SYS>),
+                                            STENCIL_KERNEL(ping<STENCIL_PEER_RELAXED>),
+                                            STENCIL_KERNEL(ping<STENCIL_PEER_RELEASE_GPU>),
+                                            STENCIL_KERNEL(ping<STENCIL_PEER_RELEASE_SYS>)};

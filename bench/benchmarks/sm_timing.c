@@ -1,33 +1,27 @@
 #include "bench/benchmarks/sm.h"
 
-#include "base/cuda.h"
+#include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include <stdlib.h>
-
 enum { SM_IDS_MAX = 1024 };
 
 static size_t record_count(const stencil_sm_timing *timing) {
     return (size_t)timing->sm_count * STENCIL_SM_THREADS_MAX / 32;
 }
 
-stencil_status stencil_sm_timing_create(stencil_sm_timing *timing, int sm_count) {
-    *timing = (stencil_sm_timing){.sm_count = sm_count};
-    timing->host = malloc(record_count(timing) * sizeof *timing->host);
-    CHECK(timing->host != NULL, NO_MEMORY, "no memory for the records of %zu warps", record_count(timing));
-    TRY_CUDA(cudaMalloc((void **)&timing->device, record_count(timing) * sizeof *timing->device));
-    return STENCIL_OK;
-}
-
-void stencil_sm_timing_destroy(stencil_sm_timing *timing) {
-    cudaFree(timing->device);
-    free(timing->host);
-    *timing = (stencil_sm_timing){0};
-}
-
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+stencil_status stencil_sm_begin(stencil_bench *b, stencil_sm_timing *timing, int unrolled) {
+    const int gpu = b->options->gpu[0];
+    TRY_CUDA(cudaSetDevice(gpu));
+    timing->sm_count = b->machine->gpu[gpu].sm_count;
+    if (unrolled > 0) {
+        const int64_t asked = stencil_round_up(b->options->repeats, unrolled);
+        timing->latency_repeats = asked > 0 ? asked : STENCIL_REPEATS;
+        timing->throughput_repeats = asked > 0 ? asked : STENCIL_REPEATS_MORE;
+        stencil_bench_add_number(b->result, "latency_repeats", timing->latency_repeats);
+        stencil_bench_add_number(b->result, "throughput_repeats", timing->throughput_repeats);
+    }
+    TRY(stencil_bench_memory(b, &timing->host, record_count(timing) * sizeof *timing->host));
+    return stencil_device_memory(b, &timing->device, record_count(timing) * sizeof *timing->device);
 }
 
 /* Warps of one multiprocessor: its clock starts with the first and stops with the last of them. */
@@ -36,55 +30,48 @@ typedef struct sm_span {
     int warps;
 } sm_span;
 
-static stencil_status throughput(const stencil_sm_record *record, int warps, int64_t repeats,
-                                 double *median) {
-    static sm_span spans[SM_IDS_MAX];
-    double of_sm[SM_IDS_MAX];
-    int count = 0;
-    for (int i = 0; i < SM_IDS_MAX; i++)
-        spans[i] = (sm_span){.start = INT64_MAX, .end = INT64_MIN};
-    for (int i = 0; i < warps; i++) {
-        CHECK(record[i].sm < SM_IDS_MAX, INTERNAL, "multiprocessor %u has a number that cannot be",
-              record[i].sm);
-        sm_span *span = &spans[record[i].sm];
-        span->start = record[i].start < span->start ? record[i].start : span->start;
-        span->end = record[i].end > span->end ? record[i].end : span->end;
-        span->warps++;
-    }
-    for (int i = 0; i < SM_IDS_MAX; i++)
-        if (spans[i].warps > 0)
-            of_sm[count++] =
-                (double)spans[i].warps * (double)repeats / (double)(spans[i].end - spans[i].start);
-    qsort(of_sm, (size_t)count, sizeof *of_sm, compare);
-    *median = 0.5 * (of_sm[(count - 1) / 2] + of_sm[count / 2]);
-    return STENCIL_OK;
+static void widen(sm_span *span, const stencil_sm_record *r) {
+    span->start = span->warps == 0 || r->start < span->start ? r->start : span->start;
+    span->end = span->warps == 0 || r->end > span->end ? r->end : span->end;
+    span->warps++;
 }
 
-stencil_status stencil_sm_run(stencil_sm_timing *timing, const void *kernel, const char *what, int blocks,
-                              int threads, int64_t repeats, int size, stencil_sm_times *times) {
-    const int per_block = (threads + 31) / 32, warps = blocks * per_block;
-    const size_t bytes = (size_t)warps * sizeof *timing->host;
-    CHECK((size_t)warps <= record_count(timing), INTERNAL, "%s: %d blocks of %d threads do not fit", what,
-          blocks, threads);
-    stencil_sm_arguments a = {.repeats = repeats, .size = size, .record = timing->device};
-    void *arguments[] = {&a};
-    const dim3 grid = {(unsigned)blocks, 1, 1}, block = {(unsigned)threads, 1, 1};
+static double throughput(const sm_span spans[SM_IDS_MAX], int64_t repeats) {
+    double of_sm[SM_IDS_MAX], scratch[SM_IDS_MAX];
+    int count = 0;
+    for (const sm_span *span = spans; span < spans + SM_IDS_MAX; span++)
+        if (span->warps > 0)
+            of_sm[count++] = (double)span->warps * (double)repeats / (double)(span->end - span->start);
+    return stencil_statistics_of(of_sm, count, scratch).median;
+}
+
+stencil_status stencil_sm_sample(stencil_bench *b, void *what, int64_t repeats, double *value) {
+    (void)b;
+    const stencil_sm_case *c = what;
+    const stencil_sm_timing *timing = c->timing;
+    const int blocks = c->blocks_per_sm > 0 ? c->blocks_per_sm * timing->sm_count : 1,
+              per_block = (c->threads + 31) / 32, warps = blocks * per_block;
+    sm_span first = {0}, of_sm[SM_IDS_MAX] = {0};
+    CHECK((size_t)warps <= record_count(timing), INTERNAL, "%s: %d blocks of %d threads do not fit", c->name,
+          blocks, c->threads);
+    stencil_sm_arguments a = {.repeats = repeats, .size = c->size, .record = timing->device};
     TRY_CUDA(cudaMemsetAsync(timing->device, 0, record_count(timing) * sizeof *timing->host, NULL));
-    TRY_CUDA(cudaLaunchKernel(kernel, grid, block, arguments, 0, NULL));
-    TRY_CUDA(cudaMemcpy(timing->host, timing->device, bytes, cudaMemcpyDeviceToHost));
-    int64_t first = INT64_MAX, last = INT64_MIN;
+    TRY(stencil_device_launch(c->kernel, (unsigned)blocks, (unsigned)c->threads, NULL, (void *[]){&a}));
+    TRY_CUDA(cudaMemcpy(timing->host, timing->device, (size_t)warps * sizeof *timing->host,
+                        cudaMemcpyDeviceToHost));
     for (int i = 0; i < warps; i++) {
         const stencil_sm_record *r = &timing->host[i];
-        CHECK(r->wrong == 0, INTERNAL, "%s: %u wrong results in warp %d of block %d", what, r->wrong,
+        CHECK(r->wrong == 0, INTERNAL, "%s: %u wrong results in warp %d of block %d", c->name, r->wrong,
               i % per_block, i / per_block);
-        CHECK(r->end > r->start, INTERNAL, "%s: warp %d of block %d left no times", what, i % per_block,
+        CHECK(r->end > r->start, INTERNAL, "%s: warp %d of block %d left no times", c->name, i % per_block,
               i / per_block);
-        if (i < per_block) {
-            first = r->start < first ? r->start : first;
-            last = r->end > last ? r->end : last;
-        }
+        CHECK(r->sm < SM_IDS_MAX, INTERNAL, "multiprocessor %u has a number that cannot be", r->sm);
+        widen(&of_sm[r->sm], r);
+        if (i < per_block)
+            widen(&first, r);
     }
-    times->cycles = (double)(last - first);
-    return throughput(timing->host, warps, repeats, &times->throughput);
+    *value = c->scale > 0 ? c->scale * throughput(of_sm, repeats)
+                          : (double)(first.end - first.start) / (double)repeats;
+    return STENCIL_OK;
 }
 #endif

@@ -1,44 +1,16 @@
-#include <cooperative_groups.h>
+#include <type_traits>
 
+#include "bench/benchmarks/groups.cuh"
 #include "bench/benchmarks/sm.cuh"
-#include "bench/benchmarks/warp_kernels.h"
 
-namespace cg = cooperative_groups;
+using stencil::coalesced;
+using stencil::tile;
 
-/* The groups. Each is made by the threads that belong to it, when nobody else runs any more. */
-struct whole_warp {
-    __device__ void sync() {
-        __syncwarp();
-    }
-    __device__ unsigned thread_rank() const {
-        return threadIdx.x % 32;
-    }
-    __device__ unsigned size() const {
-        return 32;
-    }
-    __device__ static bool member(const stencil_sm_arguments &) {
-        return true;
-    }
-};
-
-template <int Size> struct tile : cg::thread_block_tile<Size> {
-    __device__ tile() : cg::thread_block_tile<Size>(cg::tiled_partition<Size>(cg::this_thread_block())) {}
-    __device__ static bool member(const stencil_sm_arguments &) {
-        return true;
-    }
-};
-
-struct coalesced : cg::coalesced_group {
-    __device__ coalesced() : cg::coalesced_group(cg::coalesced_threads()) {}
-    __device__ static bool member(const stencil_sm_arguments &a) {
-        return threadIdx.x % 32 < (unsigned)a.size;
-    }
-};
-
-template <class Group> struct group_operation {
+/* Of a coalesced group only the first lanes take part, as many as it has. */
+template <class Group> struct group_operation : stencil::sm_operation {
     Group group;
     __device__ static bool takes_part(const stencil_sm_arguments &a) {
-        return Group::member(a);
+        return !std::is_same<Group, coalesced>::value || threadIdx.x % 32 < (unsigned)a.size;
     }
 };
 
@@ -46,9 +18,6 @@ template <class Group> struct barrier : group_operation<Group> {
     __device__ explicit barrier(const stencil_sm_arguments &) {}
     __device__ void once() {
         this->group.sync();
-    }
-    __device__ unsigned wrong(int64_t) {
-        return 0;
     }
 };
 
@@ -97,12 +66,9 @@ template <class Group> struct shuffle : group_operation<Group> {
 };
 
 /* One instruction in place of a barrier, or there would be no loop. */
-struct nothing {
+struct nothing : stencil::sm_operation {
     unsigned seen = 0, change = threadIdx.x;
     __device__ explicit nothing(const stencil_sm_arguments &) {}
-    __device__ static bool takes_part(const stencil_sm_arguments &) {
-        return true;
-    }
     __device__ void once() {
         asm volatile("xor.b32 %0, %0, %1;" : "+r"(seen) : "r"(change));
     }
@@ -111,63 +77,46 @@ struct nothing {
     }
 };
 
-template <class Operation, int Unrolled> static const void *kernel(stencil_warp_loop loop) {
-    return loop == STENCIL_WARP_APART
-               ? reinterpret_cast<const void *>(&stencil::time_divergent<Operation>)
-               : reinterpret_cast<const void *>(&stencil::time_operation<Operation, Unrolled>);
+/* Timed in one loop or the other, or checked. */
+template <class Operation, class Checked, int Unrolled> static const void *kernel(stencil_warp_loop loop) {
+    const void *const kernels[] = {STENCIL_KERNEL(stencil::time_operation<Operation, Unrolled>),
+                                   STENCIL_KERNEL(stencil::time_divergent<Operation>),
+                                   STENCIL_KERNEL(stencil::time_operation<Checked, 1>)};
+    return kernels[loop];
 }
 
 template <class Group> static const void *barrier_kernel(stencil_warp_loop loop) {
-    return loop == STENCIL_WARP_CHECK ? kernel<checked_barrier<Group>, 1>(loop)
-                                      : kernel<barrier<Group>, STENCIL_WARP_UNROLLED>(loop);
+    return kernel<barrier<Group>, checked_barrier<Group>, STENCIL_SM_UNROLLED>(loop);
 }
 
 /* Longer code is unrolled less, so that it stays in the instruction cache. */
 template <class Group, int Unrolled> static const void *shuffle_kernel(stencil_warp_loop loop) {
-    return loop == STENCIL_WARP_CHECK ? kernel<shuffle<Group>, 1>(loop)
-                                      : kernel<shuffle<Group>, Unrolled>(loop);
+    return loop == STENCIL_WARP_APART   ? nullptr
+           : loop == STENCIL_WARP_CHECK ? STENCIL_KERNEL(stencil::time_operation<shuffle<Group>, 1>)
+                                        : STENCIL_KERNEL(stencil::time_operation<shuffle<Group>, Unrolled>);
 }
 
-template <int Size> static const void *tile_kernel(bool shuffles, stencil_warp_loop loop) {
-    return shuffles ? shuffle_kernel<tile<Size>, STENCIL_WARP_UNROLLED>(loop)
-                    : barrier_kernel<tile<Size>>(loop);
-}
-
-static const void *tile_kernel_of(int size, bool shuffles, stencil_warp_loop loop) {
-    switch (size) {
-    case 1:
-        return tile_kernel<1>(shuffles, loop);
-    case 2:
-        return tile_kernel<2>(shuffles, loop);
-    case 4:
-        return tile_kernel<4>(shuffles, loop);
-    case 8:
-        return tile_kernel<8>(shuffles, loop);
-    case 16:
-        return tile_kernel<16>(shuffles, loop);
-    case 32:
-        return tile_kernel<32>(shuffles, loop);
-    default:
-        return nullptr;
-    }
+template <int Size> static const void *tile_kernel(int size, bool shuffles, stencil_warp_loop loop) {
+    if (size == Size)
+        return shuffles ? shuffle_kernel<tile<Size>, STENCIL_SM_UNROLLED>(loop)
+                        : barrier_kernel<tile<Size>>(loop);
+    if constexpr (Size > 1)
+        return tile_kernel<Size / 2>(size, shuffles, loop);
+    return nullptr;
 }
 
 extern "C" const void *stencil_warp_kernel(stencil_warp_operation operation, int size,
                                            stencil_warp_loop loop) {
     switch (operation) {
     case STENCIL_WARP_NOTHING:
-        return loop == STENCIL_WARP_APART ? kernel<nothing, 1>(loop) : nullptr;
+        return loop == STENCIL_WARP_APART ? STENCIL_KERNEL(stencil::time_divergent<nothing>) : nullptr;
     case STENCIL_WARP_SYNCWARP:
-        return barrier_kernel<whole_warp>(loop);
-    case STENCIL_WARP_TILE:
-        return tile_kernel_of(size, false, loop);
+        return barrier_kernel<stencil::whole_warp>(loop);
     case STENCIL_WARP_COALESCED:
         return barrier_kernel<coalesced>(loop);
-    case STENCIL_WARP_SHUFFLE_TILE:
-        return loop == STENCIL_WARP_APART ? nullptr : tile_kernel_of(size, true, loop);
     case STENCIL_WARP_SHUFFLE_COALESCED:
-        return loop == STENCIL_WARP_APART ? nullptr : shuffle_kernel<coalesced, 8>(loop);
+        return shuffle_kernel<coalesced, 8>(loop);
     default:
-        return nullptr;
+        return tile_kernel<32>(size, operation == STENCIL_WARP_SHUFFLE_TILE, loop);
     }
 }

@@ -195,6 +195,22 @@ template <class P, class T, int Batch> struct stream {
             copy_rows<T>(d, !from, p.z, p.y, p.x, P::rank == 3 ? p.count : 1, P::rank == 3 ? 1 : p.count);
     }
 
+    /* The factor is 1 but in a cycle of several, where cells take their turns: with a second vector to multiply,
+     * the march spills (3D float32: 96 bytes). */
+    static __device__ __forceinline__ void add_source(T factor, const T *b, T *value) {
+        if (factor == T(1)) {
+            T source[V];
+            load_vector(b, source);
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                value[v] += source[v];
+        } else {
+#pragma unroll 1
+            for (int v = 0; v < V; v++)
+                value[v] = multiply_add(factor, b[v], value[v]);
+        }
+    }
+
     /* Computes, stores and, in a step that is looked at, sums one vector of cells. */
     template <bool Check>
     __device__ __forceinline__ void finish(const stencil_sweep &s, T *next, const vector_place &p, int k,
@@ -206,13 +222,8 @@ template <class P, class T, int Batch> struct stream {
 #pragma unroll
         for (int v = 0; v < V; v++)
             value[v] = update(weight, k, v);
-        if (b != nullptr) {
-            T source[V];
-            load_vector(b + p.at, source);
-#pragma unroll
-            for (int v = 0; v < V; v++)
-                value[v] = multiply_add(weight[STENCIL_SOURCE_WEIGHT], source[v], value[v]);
-        }
+        if (b != nullptr)
+            add_source(weight[STENCIL_SOURCE_WEIGHT], b + p.at, value);
         if (V <= p.left_x) {
             store_vector(next + p.at, value);
         } else {

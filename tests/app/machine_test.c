@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "app/json.h"
-#include "app/machine_file.h"
+#include "solver/machine/json.h"
 #include "solver/run.h"
 
 static const char *file_name;
@@ -174,7 +174,7 @@ static void round_trip(void **state) {
     static const char *const names[] = {"cpu", "cuda", "no_gpu_reason", "peers", "kernels"};
     json_t *file = NULL, *written = json_object();
     assert_int_equal(json_read(file_name, &file), STENCIL_OK);
-    machine_write(&h200, written);
+    stencil_machine_write(&h200, written);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_true(json_equal(json_object_get(written, names[i]), json_object_get(file, names[i])));
     assert_int_equal(json_array_size(json_object_get(written, "gpus")), 8);
@@ -183,13 +183,16 @@ static void round_trip(void **state) {
 }
 
 int main(int argc, char **argv) {
+    json_t *file = NULL;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(h200_plans), cmocka_unit_test(memory_of_all), cmocka_unit_test(without_links),
         cmocka_unit_test(other_gpus), cmocka_unit_test(round_trip),
     };
-    if (argc != 2 || machine_read(&h200, file_name = argv[1]) != STENCIL_OK) {
+    if (argc != 2 || json_read(file_name = argv[1], &file) != STENCIL_OK ||
+        stencil_machine_read(&h200, file) != STENCIL_OK) {
         fprintf(stderr, "%s\n", argc == 2 ? stencil_error_last()->message : "usage: machine_test FILE");
         return 1;
     }
+    json_decref(file);
     return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
 }

@@ -21,13 +21,8 @@ static void exit_codes_follow_sysexits(void **state) {
                     {STENCIL_BAD_DATA, 65}, {STENCIL_NO_INPUT, 66},    {STENCIL_UNAVAILABLE, 69},
                     {STENCIL_INTERNAL, 70}, {STENCIL_NO_MEMORY, 71},   {STENCIL_CANNOT_CREATE, 73},
                     {STENCIL_IO, 74},       {STENCIL_INTERRUPTED, 130}};
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
         assert_int_equal(stencil_status_exit_code(expected[i].status), expected[i].code);
-        assert_true(strlen(stencil_status_text(expected[i].status)) > 3);
-        for (size_t j = 0; j < i; j++)
-            assert_string_not_equal(stencil_status_text(expected[i].status),
-                                    stencil_status_text(expected[j].status));
-    }
 }
 
 static int failing_line;

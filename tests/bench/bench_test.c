@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "bench/benchmark.h"
-#include "bench/benchmarks/ring.h"
+#include "bench/benchmarks/cpu.h"
 #include "bench/fields.h"
 
 #define assert_near(value, expected, tolerance) assert_true(fabs((value) - (expected)) <= (tolerance))

@@ -67,7 +67,8 @@ static void no_child(void **state) {
     expect_message("/no/such/program");
     assert_int_equal(ask(NULL, "grid", 30, &timed_out), STENCIL_UNAVAILABLE);
     /* Nobody asks this process. */
-    assert_int_equal(stencil_bench_child_main("grid", NULL), STENCIL_USAGE);
+    const stencil_bench_options options = options_of(self);
+    assert_int_equal(stencil_bench_child_main("grid", &options), STENCIL_USAGE);
 }
 
 static void no_such_question(void **state) {
@@ -89,6 +90,45 @@ static int find(const char *name) {
     int index = -1;
     assert_non_null(stencil_benchmark_find(name, &index));
     return index;
+}
+
+/* A child is asked with the options that it is to have, to the last bit. */
+static void options_travel(void **state) {
+    (void)state;
+    stencil_bench_options options = options_of(self), read;
+    options.gpu_count = 2;
+    options.gpu[1] = 5;
+    options.samples = INT64_C(1) << 40;
+    options.max_noise = 1.0 / 3;
+    options.inject_fault = true;
+    stencil_spec *spec = &options.spec;
+    *spec = (stencil_spec){.rank = 3,
+                           .extent = {5, 6, 7},
+                           .stencil = "j3d7pt",
+                           .offset_count = 2,
+                           .offset = {{0, -1, 2}},
+                           .weight_count = 1,
+                           .weight = {0.1},
+                           .kind = STENCIL_KIND_HEAT,
+                           .boundary_count = 3,
+                           .boundary = {STENCIL_PERIODIC},
+                           .spacing_count = 1,
+                           .spacing = {1e-3},
+                           .omega = NAN,
+                           .diffusivity = 2,
+                           .dt = NAN};
+    json_t *object = stencil_bench_options_json(&options);
+    assert_int_equal(stencil_bench_options_read(object, &read), STENCIL_OK);
+    json_t *again = stencil_bench_options_json(&read);
+    assert_true(json_equal(object, again));
+    assert_true(read.max_noise == options.max_noise && read.samples == options.samples && read.gpu[1] == 5);
+    assert_true(read.inject_fault && read.backend == STENCIL_BACKEND_CPU && isnan(read.spec.dt));
+    assert_memory_equal(read.spec.offset, spec->offset, sizeof spec->offset);
+    assert_memory_equal(read.spec.weight, spec->weight, sizeof spec->weight);
+    assert_memory_equal(read.spec.boundary, spec->boundary, sizeof spec->boundary);
+    assert_null(read.child_command);
+    json_decref(object);
+    json_decref(again);
 }
 
 /* A whole benchmark in a child gives what it gives here. */
@@ -147,13 +187,14 @@ static void partial_team(void **state) {
 }
 
 int main(int argc, char **argv) {
+    const stencil_bench_options options = options_of(self);
     if (argc == 3 && strcmp(argv[1], "--child") == 0)
-        return stencil_status_exit_code(stencil_bench_child_main(argv[2], NULL));
+        return stencil_status_exit_code(stencil_bench_child_main(argv[2], &options));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(crash),        cmocka_unit_test(hang),
         cmocka_unit_test(no_child),     cmocka_unit_test(no_such_question),
         cmocka_unit_test(whole),        cmocka_unit_test(whole_with_fault),
-        cmocka_unit_test(partial_team),
+        cmocka_unit_test(partial_team), cmocka_unit_test(options_travel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,8 @@ typedef struct script {
     int order_count;
 } script;
 
-static stencil_status value(void *context, int row, double *value) {
+static stencil_status value(void *context, int row, int64_t iterations, double *value) {
+    (void)iterations;
     script *s = context;
     const int64_t k = s->taken[row]++;
     if (s->order_count < (int)sizeof s->order - 1)
@@ -40,7 +41,7 @@ static stencil_status value(void *context, int row, double *value) {
 }
 
 static stencil_status seconds(void *context, int row, int64_t iterations, double *time_s) {
-    TRY(value(context, row, time_s));
+    TRY(value(context, row, iterations, time_s));
     *time_s *= (double)iterations;
     return STENCIL_OK;
 }
@@ -189,14 +190,14 @@ static void not_sampled(void **state) {
     stencil_bench_result_destroy(&result);
 }
 
-static stencil_status no_number(void *context, int row, double *value) {
-    (void)context;
+static stencil_status no_number(void *context, int row, int64_t iterations, double *value) {
+    (void)context, (void)iterations;
     *value = row == 1 ? NAN : 1;
     return STENCIL_OK;
 }
 
-static stencil_status fails(void *context, int row, double *value) {
-    (void)context;
+static stencil_status fails(void *context, int row, int64_t iterations, double *value) {
+    (void)context, (void)iterations;
     *value = 1;
     CHECK(row != 1, INTERNAL, "row 1 is wrong");
     return STENCIL_OK;

@@ -217,11 +217,10 @@ static void stop_rules_have_defaults(void **state) {
 
 static void names_are_found(void **state) {
     (void)state;
-    assert_int_equal(stencil_name_find("heat", stencil_kind_names, STENCIL_KIND_COUNT), STENCIL_KIND_HEAT);
-    assert_int_equal(stencil_name_find("mirror", stencil_boundary_names, STENCIL_BOUNDARY_COUNT),
-                     STENCIL_MIRROR);
-    assert_int_equal(stencil_name_find("max", stencil_norm_names, STENCIL_NORM_COUNT), STENCIL_NORM_MAX);
-    assert_int_equal(stencil_name_find("Heat", stencil_kind_names, STENCIL_KIND_COUNT), -1);
+    assert_int_equal(stencil_name_find("heat", stencil_kind_names), STENCIL_KIND_HEAT);
+    assert_int_equal(stencil_name_find("mirror", stencil_boundary_names), STENCIL_MIRROR);
+    assert_int_equal(stencil_name_find("max", stencil_norm_names), STENCIL_NORM_MAX);
+    assert_int_equal(stencil_name_find("Heat", stencil_kind_names), -1);
     stencil_problem_destroy(NULL);
 }
 

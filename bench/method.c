@@ -1,4 +1,4 @@
-#include "bench/benchmarks/method.h"
+#include "bench/method.h"
 
 #include <math.h>
 
@@ -9,20 +9,17 @@ static void spread_add(stencil_spread *s, double value) {
     s->squares += from_old * (value - s->mean);
 }
 
-double stencil_two_counts_add(stencil_two_counts *two, double high, double low) {
-    if (two->warm) {
-        spread_add(&two->high, high);
-        spread_add(&two->low, low);
-    }
-    two->warm = true;
-    return (high - low) / two->difference;
-}
-
 double stencil_two_counts_add_pairs(stencil_two_counts *two, const double *high, const double *low,
                                     int count) {
     double scratch[STENCIL_PAIRS_MAX];
-    return stencil_two_counts_add(two, stencil_statistics_of(high, count, scratch).median,
-                                  stencil_statistics_of(low, count, scratch).median);
+    const double most = stencil_statistics_of(high, count, scratch).median,
+                 least = stencil_statistics_of(low, count, scratch).median;
+    if (two->warm) {
+        spread_add(&two->high, most);
+        spread_add(&two->low, least);
+    }
+    two->warm = true;
+    return (most - least) / two->difference;
 }
 
 double stencil_two_counts_sd(const stencil_two_counts *two) {

@@ -1,5 +1,5 @@
 /* Published ways of timing that several benchmarks share: their names, and the arithmetic of the
- * two-repeat-count method. Internal to bench/benchmarks/. */
+ * two-repeat-count method. Internal to bench/. */
 #ifndef STENCIL_BENCH_METHOD_H
 #define STENCIL_BENCH_METHOD_H
 
@@ -21,6 +21,24 @@ static inline int64_t stencil_repeats_more(const stencil_bench_options *options)
     return options->repeats > 0 ? options->repeats : (int64_t)STENCIL_REPEATS_MORE;
 }
 
+/* The next multiple of what a kernel unrolls. */
+static inline int64_t stencil_round_up(int64_t repeats, int64_t unrolled) {
+    return (repeats + unrolled - 1) / unrolled * unrolled;
+}
+
+/* Blocks and threads that are measured on one multiprocessor. */
+enum { STENCIL_BLOCKS_MAX = 32, STENCIL_BLOCK_THREADS_MAX = 1024, STENCIL_SM_THREADS_MAX = 2048 };
+
+/* The next shape that fits on a multiprocessor: twice the threads, or twice the blocks of least_threads
+ * again. Begins behind 0 blocks; false behind the last one. */
+static inline bool stencil_next_shape(int *blocks, int *threads, int most_blocks, int least_threads) {
+    const bool more = *blocks > 0 && 2 * *threads <= STENCIL_BLOCK_THREADS_MAX &&
+                      2 * *threads * *blocks <= STENCIL_SM_THREADS_MAX;
+    *blocks = more ? *blocks : *blocks > 0 ? 2 * *blocks : 1;
+    *threads = more ? 2 * *threads : least_threads;
+    return *blocks <= most_blocks;
+}
+
 /* Mean and squared deviations of one of the two kernels (Welford). */
 typedef struct stencil_spread {
     double count, mean, squares;
@@ -28,18 +46,15 @@ typedef struct stencil_spread {
 
 /* What the method keeps for a row: both latencies, in the row's unit times the difference of the counts. */
 typedef struct stencil_two_counts {
-    double difference; /* r1 - r2, set by the benchmark */
+    double difference; /* r1 - r2 */
     bool warm;         /* the first sample was taken */
     stencil_spread high, low;
 } stencil_two_counts;
 
-/* One sample: `high` and `low` are the total latencies of the kernels with the higher and the lower repeat
- * count. Returns (high - low) / difference, 000 Eq. 7. The first sample of a row is its warm-up, which the
- * framework drops and which does not count here either. */
-double stencil_two_counts_add(stencil_two_counts *two, double high, double low);
-
-/* The same of `count` pairs of launches, by the medians of each kind: a launch in which the host was
- * interrupted counts for no more than another one. */
+/* One sample of `count` pairs of launches: the total latencies of the kernels with the higher and the lower
+ * repeat count. Returns (high - low) / difference, 000 Eq. 7, of the medians of each kind: a launch in which
+ * the host was interrupted counts for no more than another one. The first sample of a row is its warm-up,
+ * which the framework drops and which does not count here either. */
 enum { STENCIL_PAIRS_MAX = 1000 };
 double stencil_two_counts_add_pairs(stencil_two_counts *two, const double *high, const double *low,
                                     int count);

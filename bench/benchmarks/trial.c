@@ -1,0 +1,91 @@
+#include "bench/benchmarks/trial.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/ceiling.h"
+#include "bench/fields.h"
+
+enum { SEED = 1 };
+
+bool stencil_trial_default(stencil_spec *spec) {
+    const bool asked = spec->rank > 0;
+    if (spec->kind == STENCIL_KIND_NONE && spec->stencil[0] == '\0')
+        snprintf(spec->stencil, sizeof spec->stencil, "%s", spec->rank == 3 ? "j3d7pt" : "j2d5pt");
+    const stencil_shape *shape = spec->stencil[0] != '\0' ? stencil_shape_find(spec->stencil) : NULL;
+    if (!asked)
+        spec->rank = shape != NULL ? shape->rank : 2;
+    spec->source = STENCIL_SOURCE_NONE;
+    spec->rtol = spec->atol = NAN;
+    spec->steps = 1;
+    return asked;
+}
+
+static void release(void *trial) {
+    stencil_trial *t = trial;
+    stencil_problem_destroy(&t->problem);
+    stencil_field_destroy(&t->initial);
+    stencil_field_destroy(&t->result);
+    stencil_field_destroy(&t->reference);
+}
+
+stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *t, const stencil_spec *spec) {
+    t->threads = b->machine->cpu_threads;
+    TRY(stencil_bench_keep(b, release, t));
+    TRY(stencil_problem_resolve(&t->problem, spec));
+    t->bytes = stencil_layout_bytes(&t->problem.layout);
+    TRY(stencil_field_create(&t->initial, &t->problem.layout, "the initial field"));
+    TRY(stencil_field_create(&t->result, &t->problem.layout, "the field"));
+    stencil_field_fill_random(&t->initial, SEED);
+    return STENCIL_OK;
+}
+
+void stencil_trial_fill_row(const stencil_bench *b, const stencil_trial *t) {
+    stencil_bench_row *row = stencil_bench_last(b);
+    const int bytes = (int)stencil_precision_bytes(t->problem.precision);
+    row->cells = (double)stencil_problem_updated_cells(&t->problem);
+    row->bytes = 2 * bytes * row->cells;
+    snprintf(row->formula, sizeof row->formula, "%.0f cells x (read u %d + write u %d)", row->cells, bytes,
+             bytes);
+}
+
+void stencil_trial_settle(const stencil_bench *b, stencil_trial *t, int first, int rows, int64_t least) {
+    stencil_bench_row *row = &b->result->row[first];
+    t->steps = least;
+    for (int i = 0; i < rows; i++)
+        t->steps = row[i].iterations > t->steps ? row[i].iterations : t->steps;
+    for (int i = 0; i < rows; i++)
+        row[i].iterations = t->steps;
+}
+
+static stencil_status verify(stencil_trial *t, const char *name, double residual) {
+    if (t->reference.data == NULL) {
+        TRY(stencil_field_create(&t->reference, &t->problem.layout, "the result to compare with"));
+        stencil_parallel_copy(t->reference.data, t->result.data, t->bytes, t->threads);
+        t->reference_residual = residual;
+        t->reference_name = name;
+        return STENCIL_OK;
+    }
+    TRY(stencil_field_check_same(&t->result, name, &t->reference, t->reference_name, t->steps));
+    CHECK(memcmp(&residual, &t->reference_residual, sizeof residual) == 0, INTERNAL,
+          "%s and %s differ in the residual of step %lld: %.17g and %.17g", name, t->reference_name,
+          (long long)t->steps, residual, t->reference_residual);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_trial_sample(const stencil_bench *b, stencil_trial *t, const stencil_plan *plan,
+                                    const char *name, int64_t steps, double *time_s) {
+    stencil_report report = {0};
+    stencil_parallel_copy(t->result.data, t->initial.data, t->bytes, t->threads);
+    t->problem.stop.steps = t->problem.stop.check_every = steps;
+    stencil_status status = stencil_run_fields(plan, &t->problem, &t->result, NULL, NULL, &report);
+    *time_s = report.compute_s;
+    if (status == STENCIL_OK && report.steps != steps)
+        status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "", "%s: %s ended after step %lld",
+                                   b->result->benchmark, name, (long long)report.steps);
+    if (status == STENCIL_OK && steps == t->steps)
+        status = verify(t, name, report.residual[report.history_count - 1]);
+    stencil_report_destroy(&report);
+    return status;
+}

@@ -1,0 +1,146 @@
+/* The harness around the steps of a benchmark: what is kept and in which order it goes, what samplers are
+ * called with, what two counts give, which rows are verified. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bench/method.h"
+
+static char released[8];
+
+static void release(void *thing) {
+    strncat(released, thing, 1);
+}
+
+/* What was kept first goes first, and memory last of all: things may stand in it. */
+static void kept_until_the_end(void **state) {
+    (void)state;
+    stencil_bench b = {0};
+    char *name;
+    released[0] = '\0';
+    assert_int_equal(stencil_bench_memory(&b, &name, 3), STENCIL_OK);
+    assert_memory_equal(name, "\0\0\0", 3);
+    memcpy(name, "ab", 3);
+    assert_int_equal(stencil_bench_keep(&b, release, name), STENCIL_OK);
+    assert_int_equal(stencil_bench_keep(&b, release, name + 1), STENCIL_OK);
+    assert_string_equal(released, "");
+    stencil_bench_end(&b);
+    assert_string_equal(released, "ab");
+}
+
+static void abandoned(void **state) {
+    (void)state;
+    stencil_bench b = {.abandoned = true};
+    released[0] = '\0';
+    assert_int_equal(stencil_bench_keep(&b, release, "a"), STENCIL_OK);
+    stencil_bench_end(&b);
+    assert_string_equal(released, "");
+}
+
+/* A row's case: what its sampler was called with. */
+typedef struct calls {
+    int64_t count[64];
+    int called, verified;
+} calls;
+
+static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *value) {
+    calls *c = what;
+    assert_ptr_equal(what, stencil_bench_what(b, b->row));
+    c->count[c->called++] = count;
+    *value = 7 + 2 * (double)count;
+    return STENCIL_OK;
+}
+
+static stencil_status verify(stencil_bench *b, void *what) {
+    assert_ptr_equal(what, stencil_bench_what(b, b->row));
+    ((calls *)what)->verified++;
+    return STENCIL_OK;
+}
+
+static void counts(void **state) {
+    (void)state;
+    stencil_bench_options options;
+    stencil_bench_options_init(&options);
+    options.samples = 2;
+    stencil_bench_result result = {.benchmark = "test"};
+    stencil_bench b = {.options = &options, .result = &result};
+    const calls none = {.called = 0};
+    assert_int_equal(STENCIL_BENCH_ADD(&b, none, "k", "one", "ns", .sample = sample, .count = 5), STENCIL_OK);
+    assert_int_equal(STENCIL_BENCH_ADD(&b, none, "k", "two", "s/pass", STENCIL_METHOD_TWO_COUNTS,
+                                       .sample = sample, .verify = verify, .axis = {{"x", 3}, {"y", 4}},
+                                       .count = 10, .more = 30, .pairs = 3),
+                     STENCIL_OK);
+    assert_int_equal(STENCIL_BENCH_ADD(&b, none, "k", "skipped", "bytes/s", .verify = verify), STENCIL_OK);
+    stencil_bench_skip_row(&result, 2, "too old");
+    assert_int_equal(
+        stencil_bench_state(&b, &(stencil_bench_subject){"k", "said", .unit = "s"}, "holds %d", 4),
+        STENCIL_OK);
+    assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
+
+    /* A warm-up and two samples each. */
+    const calls *one = stencil_bench_what(&b, 0), *two = stencil_bench_what(&b, 1);
+    assert_int_equal(one->called, 3);
+    assert_int_equal(one->count[2], 5);
+    assert_true(result.row[0].statistics.median == 17 && isnan(result.row[0].method_sd));
+    assert_int_equal(two->called, 3 * 3 * 2);
+    for (int i = 0; i < two->called; i++)
+        assert_int_equal(two->count[i], i % 2 == 0 ? 10 : 40);
+    assert_true(result.row[1].statistics.median == 2 && result.row[1].method_sd == 0);
+    assert_string_equal(result.row[1].method, STENCIL_METHOD_TWO_COUNTS);
+    assert_int_equal(result.row[1].axis_count, 2);
+    assert_int_equal(result.row[1].axis[1].number, 4);
+    assert_int_equal(two->verified, 1);
+    assert_int_equal(((const calls *)stencil_bench_what(&b, 2))->verified, 0);
+    assert_string_equal(result.row[3].outcome, "holds 4");
+    assert_true(result.row[2].higher_is_better && !result.row[1].higher_is_better);
+    stencil_bench_end(&b);
+    stencil_bench_result_destroy(&result);
+}
+
+static void calibrated(void **state) {
+    (void)state;
+    stencil_bench_options options;
+    stencil_bench_options_init(&options);
+    options.samples = 1;
+    options.iterations = 4;
+    stencil_bench_result result = {.benchmark = "test"};
+    stencil_bench b = {.options = &options, .result = &result};
+    const calls none = {.called = 0};
+    assert_int_equal(STENCIL_BENCH_ADD(&b, none, "k", "x", "s/step", .sample = sample), STENCIL_OK);
+    assert_int_equal(stencil_bench_calibrate_rows(&b), STENCIL_OK);
+    assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
+    const calls *c = stencil_bench_what(&b, 0);
+    assert_int_equal(c->called, 2); /* once cold */
+    assert_int_equal(c->count[1], 4);
+    assert_true(result.row[0].statistics.median == 15.0 / 4);
+    stencil_bench_end(&b);
+    stencil_bench_result_destroy(&result);
+}
+
+/* Every shape that fits, blocks outermost. */
+static void shapes(void **state) {
+    (void)state;
+    int blocks = 0, threads = 0;
+    for (int want_blocks = 1; want_blocks <= STENCIL_BLOCKS_MAX; want_blocks *= 2)
+        for (int want = 32; want <= 1024; want *= 2) {
+            if (want_blocks * want > 2048)
+                continue;
+            assert_true(stencil_next_shape(&blocks, &threads, STENCIL_BLOCKS_MAX, 32));
+            assert_int_equal(blocks, want_blocks);
+            assert_int_equal(threads, want);
+        }
+    assert_false(stencil_next_shape(&blocks, &threads, STENCIL_BLOCKS_MAX, 32));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kept_until_the_end), cmocka_unit_test(abandoned), cmocka_unit_test(counts),
+        cmocka_unit_test(calibrated),         cmocka_unit_test(shapes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
