@@ -32,13 +32,19 @@ static int64_t staging_bytes(const stencil_layout *layout) {
     return all < most ? all : most;
 }
 
-int64_t stencil_gpu_host_bytes(const stencil_problem *problem, const stencil_cut *cut) {
+/* Chunk values that come to the host as they are, or folded once. */
+static int64_t host_values(const stencil_cut *cut, stencil_halo_mode halo) {
+    const int64_t chunks = stencil_chunk_count(cut->mesh.n);
+    return cut->parts > 1 && halo == STENCIL_HALO_COPY ? chunks : stencil_fold_count(chunks);
+}
+
+int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
     stencil_layout layout;
-    const int64_t chunks = stencil_chunk_count(problem->n);
+    const int64_t values = host_values(cut, halo);
     if (stencil_cut_layout(&layout, cut) != STENCIL_OK)
         return INT64_MAX / 2;
-    return staging_bytes(&layout) + (chunks + stencil_fold_scratch_count(chunks)) * (int64_t)sizeof(double) +
-           (int64_t)(STENCIL_CHECKS_MAX * sizeof(double));
+    return staging_bytes(&layout) +
+           (values + stencil_fold_scratch_count(values) + STENCIL_CHECKS_MAX) * (int64_t)sizeof(double);
 }
 
 #ifdef STENCIL_HAVE_CUDA
@@ -222,7 +228,7 @@ static stencil_status create_span(stencil_gpu_run *gpu) {
 
 /* Memory of all parts, as far as they have it in common. */
 static stencil_status allocate_shared(stencil_gpu_team *team) {
-    const int64_t values = team->fold_on_host ? team->chunk_count : stencil_fold_count(team->chunk_count);
+    const int64_t values = host_values(&team->plan->cut, team->plan->halo);
     team->staging_bytes = staging_bytes(&team->buffers.layout);
     TRY_CUDA(cudaHostAlloc(&team->staging, (size_t)team->staging_bytes, cudaHostAllocPortable));
     TRY_CUDA(cudaHostAlloc((void **)&team->values,

@@ -121,6 +121,6 @@ stencil_status stencil_gpu_time_s(stencil_gpu_team *team, double *time_s);
 /* Device memory of any one part, in bytes; at most. */
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo);
 /* Host memory of all of them. */
-int64_t stencil_gpu_host_bytes(const stencil_problem *problem, const stencil_cut *cut);
+int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo);
 
 #endif

@@ -14,6 +14,9 @@ typedef struct stencil_intake {
     double read_s;  /* time that reading took */
 } stencil_intake;
 
+/* Memory that it takes while cells are read. */
+int64_t stencil_intake_bytes(const stencil_problem *problem);
+
 /* `read` of a stencil_reader, whose context is the intake: hands on what it sees. Boxes of b end along x
  * where chunks of the residual do, or the problem does. */
 stencil_status stencil_intake_read(void *context, stencil_array array, const stencil_box *box,

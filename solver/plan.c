@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "solver/cpu_stores.h"
+#include "solver/intake.h"
 #include "solver/parts/ll.h"
 #include "solver/strategy.h"
 #include "solver/sweep.h"
@@ -221,9 +222,11 @@ static stencil_status check_host_memory(stencil_plan *plan) {
 
 /* What the parts hold in host memory, and a slab of each array of the problem on its way to or from them. */
 static int64_t host_bytes(const stencil_plan *plan, const stencil_problem *problem) {
-    const int64_t parts = plan->backend == STENCIL_BACKEND_CPU ? stencil_cpu_bytes(problem, &plan->cut)
-                                                               : stencil_gpu_host_bytes(problem, &plan->cut);
-    return parts + (stencil_problem_arrays(problem) - 1) * stencil_slab_bytes(&plan->cut.mesh);
+    const int64_t parts = plan->backend == STENCIL_BACKEND_CPU
+                              ? stencil_cpu_bytes(problem, &plan->cut)
+                              : stencil_gpu_host_bytes(&plan->cut, plan->halo);
+    return parts + stencil_intake_bytes(problem) +
+           (stencil_problem_arrays(problem) - 1) * stencil_slab_bytes(&plan->cut.mesh);
 }
 
 /* Whether the kernels can count the tiles of all parts, and the cells of the largest one (n). */
