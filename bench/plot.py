@@ -203,7 +203,7 @@ class Lines:
         ax.minorticks_off()
         ax.grid(color="#dddddd")
         ax.legend(fontsize=9, framealpha=0.8)
-        ax.set(xlabel=axis_label(inner, result), ylabel=unit, title=rows[0]["kind"])
+        ax.set(xlabel=axis_label(inner, result), ylabel=unit, title="" if result.get("title") else rows[0]["kind"])
 
 
 class Box:
