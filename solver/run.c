@@ -282,14 +282,13 @@ static stencil_status load_part(stencil_run *r, int part, stencil_array array, c
 
 /* All cells to their parts: u, then b. */
 static stencil_status load(stencil_run *r, const stencil_reader *from) {
-    const stencil_array arrays =
-        r->problem->spec.source == STENCIL_SOURCE_NONE ? STENCIL_ARRAY_B : STENCIL_ARRAY_COUNT;
+    const int arrays = stencil_problem_arrays(r->problem) - 1;
     stencil_intake intake = {.from = from, .problem = r->problem};
     const stencil_reader through = {stencil_intake_read, &intake};
     stencil_status status = STENCIL_OK;
-    for (stencil_array array = STENCIL_ARRAY_U; array < arrays; array++)
+    for (int array = STENCIL_ARRAY_U; array < arrays; array++)
         for (int part = 0; part < r->plan->cut.parts && status == STENCIL_OK; part++)
-            status = load_part(r, part, array, &through);
+            status = load_part(r, part, (stencil_array)array, &through);
     if (status == STENCIL_OK)
         status = stencil_intake_finish(&intake, &r->source_norm);
     free(intake.chunk);
@@ -330,8 +329,7 @@ static stencil_status take_observers(stencil_run *r, const stencil_observers *ob
     return STENCIL_OK;
 }
 
-static void start_report(stencil_run *r) {
-    stencil_report *report = r->report;
+static void start_report(const stencil_run *r, stencil_report *report) {
     snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(r->plan->strategy).name);
     snprintf(report->backend, sizeof report->backend, "%s", r->cpu != NULL ? "cpu" : "gpu");
     snprintf(report->device, sizeof report->device, "%s", r->plan->device);
@@ -343,7 +341,7 @@ static void start_report(stencil_run *r) {
 
 stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observers, stencil_report *report) {
     r->report = report;
-    start_report(r);
+    start_report(r, report);
     TRY(take_observers(r, observers));
     start_schedule(r);
     TRY(resume(r));
