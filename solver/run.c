@@ -86,24 +86,29 @@ static stencil_status resume(stencil_run *r) {
     return STENCIL_OK;
 }
 
+static int64_t after(int64_t step, int64_t steps) {
+    return steps < INT64_MAX - step ? step + steps : INT64_MAX;
+}
+
 /* Observers of the driver's own. The history that a batch can keep is full: */
 static int64_t next_full(void *context, int64_t step) {
     const stencil_run *r = context;
     int64_t steps = 0;
-    const bool is_near = stencil_multiply(r->schedule.check_every, STENCIL_CHECKS_MAX - 1, &steps);
-    return is_near && steps < INT64_MAX - step ? step + steps : INT64_MAX;
+    return stencil_multiply(r->schedule.check_every, STENCIL_CHECKS_MAX - 1, &steps) ? after(step, steps)
+                                                                                     : INT64_MAX;
 }
 
 /* A test wants a launch of its own; so does a launch that has no room for more weights. */
 static int64_t next_launch(void *context, int64_t step) {
     const int64_t steps = ((const stencil_run *)context)->plan->patience.steps_per_launch;
-    return steps > 0 ? step + steps : INT64_MAX;
+    return steps > 0 ? after(step, steps) : INT64_MAX;
 }
 
 /* A window of stagnation ends. */
 static int64_t next_window(void *context, int64_t step) {
     const stencil_run *r = context;
-    return stencil_stop_has_criterion(&r->problem->stop) ? step + r->window - step % r->window : INT64_MAX;
+    return stencil_stop_has_criterion(&r->problem->stop) ? after(step, r->window - step % r->window)
+                                                         : INT64_MAX;
 }
 
 static stencil_status at_window(void *context, stencil_report *report) {
