@@ -94,11 +94,18 @@ stencil_status stencil_bench_state(stencil_bench *b, const stencil_bench_subject
 void *stencil_bench_what(const stencil_bench *b, int row);
 stencil_bench_row *stencil_bench_last(const stencil_bench *b);
 
-/* Finds how many iterations make a sample of each row that is not skipped. */
+/* Warms up, and finds how many iterations make a sample of each row that is measured (neither skipped nor a
+ * statement): what the options ask for, or as many as take about 0.1 s (and at least 0.03 s). */
 stencil_status stencil_bench_calibrate_rows(stencil_bench *b);
 
-/* Takes all samples, after a warm-up where the rows were not calibrated; then fills in what the
- * two-repeat-count method gives, and verifies every row that was measured. */
+/* Takes samples of every row that is measured: after calibration row->iterations iterations each, else values
+ * in the row's unit after one to warm up, which is dropped. Rounds: each row once, starting with another one
+ * each time, so that what disturbs the machine hits all rows alike. A row is done after options->samples
+ * samples; where that is 0, as soon as its relative spread is under options->max_noise with at least SETTLE
+ * samples, or after AUTO_MAX. After options->timeout_s nothing more is begun once all rows have LEAST
+ * samples. Then fills the rows' statistics, `noisy`, their ratios where there are rows of kind "copy" and
+ * what the two-repeat-count method gives, and verifies every row that was measured. Called once per result.
+ */
 stencil_status stencil_bench_take(stencil_bench *b);
 
 /* Appends a row; *index is its place, since rows move when one is added. `unit` and `kind` are kept, not
@@ -123,33 +130,6 @@ stencil_status stencil_bench_skip(stencil_bench_result *result, const char *form
 /* The same for one row. */
 void stencil_bench_skip_row(stencil_bench_result *result, int row, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-/* Whether a row is neither skipped nor a statement. */
-bool stencil_bench_is_measured(const stencil_bench_row *row);
-
-/* Makes `iterations` iterations of row `row` and says how long all of them took; or takes one sample of it in
- * its unit. A sampler may set the row's `skipped` instead. */
-typedef stencil_status (*stencil_bench_sampler)(void *context, int row, int64_t iterations, double *value);
-
-/* Warms up row `row`, and finds how many iterations make a sample: `asked`, or, where that is 0, as many as
- * take about 0.1 s (and at least 0.03 s). */
-stencil_status stencil_bench_calibrate(stencil_bench_sampler sampler, void *context, int row, int64_t asked,
-                                       int64_t *iterations);
-
-/* Takes samples of every row that is neither skipped nor a statement, row->iterations iterations each.
- * Rounds: each row once, starting with another one each time, so that what disturbs the machine hits all rows
- * alike. A row is done after options->samples samples; where that is 0, as soon as its relative spread is
- * under options->max_noise with at least SETTLE samples, or after AUTO_MAX. After options->timeout_s nothing
- * more is begun once all rows have LEAST samples. Then fills the rows' statistics and `noisy`, and their
- * ratios where there are rows of kind "copy". Called once per result. */
-stencil_status stencil_bench_measure(stencil_bench_result *result, const stencil_bench_options *options,
-                                     stencil_bench_sampler sampler, void *context);
-
-/* The same for samplers that give a value in the row's unit, whatever the iterations. Every row is sampled
- * once before the rounds to warm up; that value is dropped. */
-stencil_status stencil_bench_measure_values(stencil_bench_result *result,
-                                            const stencil_bench_options *options,
-                                            stencil_bench_sampler sampler, void *context);
 
 /* Ratio of every row that moves bytes to the best row of kind "copy". */
 void stencil_bench_fill_ratios(stencil_bench_result *result);
