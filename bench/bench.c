@@ -204,10 +204,10 @@ void stencil_bench_add_text(stencil_bench_result *result, const char *name, cons
     snprintf(parameter->text, sizeof parameter->text, "%s", text);
 }
 
-void stencil_bench_add_note(stencil_bench_result *result, const char *format, ...) {
+void stencil_bench_note(stencil_bench *b, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(result->note[result->note_count++], sizeof result->note[0], format, arguments);
+    vsnprintf(b->result->note[b->result->note_count++], sizeof b->result->note[0], format, arguments);
     va_end(arguments);
 }
 

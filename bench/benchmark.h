@@ -121,8 +121,7 @@ void stencil_bench_set_axis(stencil_bench_result *result, int row, const char *n
 
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number);
 void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text);
-void stencil_bench_add_note(stencil_bench_result *result, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void stencil_bench_note(stencil_bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Gives a benchmark up without an error. Returns OK. */
 stencil_status stencil_bench_skip(stencil_bench_result *result, const char *format, ...)

@@ -111,13 +111,12 @@ static stencil_status run_gpu(stencil_bench *b) {
     }
     TRY(stencil_bench_take(b));
     TRY(state_agreement(b));
-    stencil_bench_add_note(b->result,
-                           "Repeats: additions in the kernel (GPU clock), or that the second kernel "
-                           "makes more than the first, which makes %d (CPU clock).",
-                           BASE);
-    stencil_bench_add_note(b->result,
-                           "Cycles by the CPU's clock: seconds times the clock that a kernel of 5 ms "
-                           "saw just before. Verified: the sum of every launch looked at.");
+    stencil_bench_note(b,
+                       "Repeats: additions in the kernel (GPU clock), or that the second kernel makes more "
+                       "than the first, which makes %d (CPU clock).",
+                       BASE);
+    stencil_bench_note(b, "Cycles by the CPU's clock: seconds times the clock that a kernel of 5 ms saw just "
+                          "before. Verified: the sum of every launch looked at.");
     return STENCIL_OK;
 }
 #endif

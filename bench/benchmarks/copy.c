@@ -50,9 +50,8 @@ static stencil_status run(stencil_bench *b) {
         stencil_bench_add_number(b->result, "cache_bytes", b->machine->cpu_cache_bytes);
     TRY(stencil_bench_calibrate_rows(b));
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(b->result,
-                           "Bytes: read and written ones; a cache that loads lines before they are "
-                           "overwritten moves more.");
+    stencil_bench_note(
+        b, "Bytes: read and written ones; a cache that loads lines before they are overwritten moves more.");
     return STENCIL_OK;
 }
 

@@ -101,10 +101,10 @@ static stencil_status add_row(stencil_bench *b, int id, const char *name, int th
 static stencil_status measure(stencil_bench *b) {
     TRY(stencil_bench_calibrate_rows(b));
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(b->result,
-                           "Verified: after timing, %d passes of each in which everybody checked that "
-                           "those it waits for had arrived.",
-                           VERIFIED_PASSES);
+    stencil_bench_note(b,
+                       "Verified: after timing, %d passes of each in which everybody checked that those it "
+                       "waits for had arrived.",
+                       VERIFIED_PASSES);
     return STENCIL_OK;
 }
 

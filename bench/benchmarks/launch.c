@@ -277,14 +277,14 @@ static stencil_status run_gpu(stencil_bench *b) {
     stencil_bench_add_number(b->result, "threads_per_block", THREADS);
     TRY(add_cases(b));
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(b->result,
-                           "A block of %d threads on every multiprocessor; one warp where kernels "
-                           "sleep. Multi-device: a launch on each GPU, by one thread.",
-                           THREADS);
-    stencil_bench_add_note(b->result,
-                           "Verified: after timing, %d kernels launched in each way that lose counts "
-                           "where one begins before the last one has ended.",
-                           VERIFIED_LAUNCHES);
+    stencil_bench_note(b,
+                       "A block of %d threads on every multiprocessor; one warp where kernels sleep. "
+                       "Multi-device: a launch on each GPU, by one thread.",
+                       THREADS);
+    stencil_bench_note(b,
+                       "Verified: after timing, %d kernels launched in each way that lose counts where one "
+                       "begins before the last one has ended.",
+                       VERIFIED_LAUNCHES);
     return STENCIL_OK;
 }
 #endif

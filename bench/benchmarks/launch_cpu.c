@@ -37,6 +37,6 @@ stencil_status stencil_bench_launch_cpu(stencil_bench *b) {
                               .axis = {{"threads", n}}));
     TRY(stencil_bench_calibrate_rows(b));
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(b->result, "Verified: after each sample, every thread was in every region.");
+    stencil_bench_note(b, "Verified: after each sample, every thread was in every region.");
     return STENCIL_OK;
 }

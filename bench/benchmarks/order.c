@@ -79,9 +79,8 @@ static stencil_status run_gpu(stencil_bench *b) {
                                     values));
     }
     stencil_bench_add_number(b->result, "runs", RUNS);
-    stencil_bench_add_note(b->result,
-                           "One warp, each lane in a branch of its own. A barrier holds where no lane "
-                           "leaves before the last one has come; \"no barrier\" shows that it is seen.");
+    stencil_bench_note(b, "One warp, each lane in a branch of its own. A barrier holds where no lane leaves "
+                          "before the last one has come; \"no barrier\" shows that it is seen.");
     return STENCIL_OK;
 }
 #endif

@@ -167,11 +167,10 @@ static stencil_status run_gpu(stencil_bench *b) {
     TRY(ask(b, &all));
     TRY(add_cases(b, &all));
     TRY(add_multi_grid(b));
-    stencil_bench_add_note(
-        b->result,
-        "A part of the group synchronises once, the rest goes on to its end. Deadlock: not "
-        "ended after %g s. The barriers of this program have a time limit, here %g s.",
-        limit_s, timeout_s);
+    stencil_bench_note(b,
+                       "A part of the group synchronises once, the rest goes on to its end. Deadlock: not "
+                       "ended after %g s. The barriers of this program have a time limit, here %g s.",
+                       limit_s, timeout_s);
     return STENCIL_OK;
 }
 #endif

@@ -90,10 +90,10 @@ stencil_status stencil_bench_partial_cpu(stencil_bench *b) {
             TRY(stencil_partial_state(
                 b, &subject, stencil_partial_ask(b, "partial", child_timeout_s, &q, sizeof q), NULL));
         }
-    stencil_bench_add_note(b->result,
-                           "The absent threads go on to the end of the parallel region, the others "
-                           "synchronise once. Deadlock: not ended after %g s. The barriers of this program "
-                           "have a time limit, here %g s.",
-                           child_timeout_s, timeout_s);
+    stencil_bench_note(
+        b,
+        "The absent threads go on to the end of the parallel region, the others synchronise once. Deadlock: "
+        "not ended after %g s. The barriers of this program have a time limit, here %g s.",
+        child_timeout_s, timeout_s);
     return STENCIL_OK;
 }

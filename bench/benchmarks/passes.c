@@ -163,11 +163,11 @@ stencil_status stencil_passes_measure(stencil_bench *b) {
     stencil_bench_add_number(b->result, "more_passes", stencil_repeats_more(b->options));
     stencil_bench_add_number(b->result, "blocks_per_cluster", CLUSTER_BLOCKS);
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(
-        b->result,
-        "Verified: after timing, %d passes of each in which every thread looked whether a "
-        "block that it waits for had arrived%s, some of them late.",
-        VERIFIED_PASSES, ((const stencil_passes_bench *)b->own)->gpu_count > 1 ? ", on other GPUs too" : "");
+    stencil_bench_note(b,
+                       "Verified: after timing, %d passes of each in which every thread looked whether a "
+                       "block that it waits for had arrived%s, some of them late.",
+                       VERIFIED_PASSES,
+                       ((const stencil_passes_bench *)b->own)->gpu_count > 1 ? ", on other GPUs too" : "");
     return STENCIL_OK;
 }
 #endif

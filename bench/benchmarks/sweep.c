@@ -120,13 +120,10 @@ static stencil_status run(stencil_bench *b) {
     stencil_trial_settle(b, &s->trial, first, b->result->row_count - first,
                          tries ? 10 * STENCIL_STORES_STEPS : 0);
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(b->result,
-                           "The time of a step includes 1/%lld of a residual: the last step of a "
-                           "sample is looked at.",
-                           (long long)s->trial.steps);
-    stencil_bench_add_note(b->result,
-                           "Verified: every sample of every strategy gave the same bits, field and "
-                           "residual.");
+    stencil_bench_note(
+        b, "The time of a step includes 1/%lld of a residual: the last step of a sample is looked at.",
+        (long long)s->trial.steps);
+    stencil_bench_note(b, "Verified: every sample of every strategy gave the same bits, field and residual.");
     return STENCIL_OK;
 }
 

@@ -51,7 +51,7 @@ static void fill(stencil_bench_result *result) {
     start(result);
     stencil_bench_add_number(result, "nx", 8192);
     stencil_bench_add_text(result, "precision", "float64");
-    stencil_bench_add_note(result, "Verified: %d passes.", 7);
+    stencil_bench_note(&(stencil_bench){.result = result}, "Verified: %d passes.", 7);
     const int row = add_row(result, "central", 4, 1.0 / 3e6, 0.1, 11);
     stencil_bench_set_axis(result, row, "blocks_per_sm", 2);
     stencil_bench_row *r = &result->row[row];
