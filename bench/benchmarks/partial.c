@@ -1,8 +1,6 @@
 /* What happens when only a part of a group synchronises (000 section 8.2): of a warp, a block, a grid, of all
- * GPUs, while the others go on to their end. Does it complete, or deadlock? In child processes: a child goes
- * through the cases until one does not end, and the next child goes on behind that. */
+ * GPUs, while the others go on to their end. Does it complete, or deadlock? Each case in a child process. */
 #include <stdio.h>
-#include <string.h>
 
 #include "bench/benchmarks/cpu.h"
 #include "bench/benchmarks/partial.h"
@@ -12,15 +10,6 @@
 #ifdef STENCIL_HAVE_CUDA
 enum { THREADS = 256 };
 static const double limit_s = 1, child_timeout_s = 40, timeout_s = 0.3;
-
-typedef struct question {
-    int first, end; /* cases */
-} question;
-
-typedef struct answer {
-    int next; /* behind the last case that was looked at */
-    stencil_partial_outcome outcome[STENCIL_PARTIAL_CASES];
-} answer;
 
 /* Barriers with a time limit that need nothing but memory of one GPU and a cooperative launch. */
 static bool exists(int which) {
@@ -51,9 +40,13 @@ static stencil_status launch_case(stencil_bench *b, stencil_barrier *barrier, in
     return STENCIL_OK;
 }
 
-/* A group of the library that was given up may leave the driver's own words wrong: the device is reset. */
-static stencil_status run_case(stencil_bench *b, int which, stencil_partial_outcome *outcome) {
-    const int gpu = b->options->gpu[0];
+/* The process ends behind its answer: what was given up may have left the driver's own words wrong. */
+static stencil_status child(stencil_bench *b, const void *question, size_t question_size, void *answer,
+                            size_t answer_size) {
+    const int which = *(const int *)question, gpu = b->options->gpu[0];
+    CHECK(question_size == sizeof which && answer_size == sizeof(stencil_partial_outcome) && which >= 0 &&
+              which < STENCIL_PARTIAL_CASES && exists(which),
+          USAGE, "partial: no such question");
     const int barrier_id = which < STENCIL_PARTIAL_LIMITED ? 0 : which - STENCIL_PARTIAL_LIMITED;
     stencil_barrier_shape shape = {
         .info = &stencil_barriers[barrier_id], .parts = 1, .device = {gpu}, .timeout_s = timeout_s};
@@ -62,56 +55,10 @@ static stencil_status run_case(stencil_bench *b, int which, stencil_partial_outc
     TRY_CUDA(cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, gpu));
     shape.first[1] = which >= STENCIL_PARTIAL_GRID_LANES ? (uint32_t)sm_count : 1;
     TRY(stencil_barrier_create(&barrier, &shape));
-    TRY(launch_case(b, &barrier, which, outcome));
-    if (*outcome == STENCIL_PARTIAL_COMPLETES)
-        stencil_barrier_destroy(&barrier);
-    else if (*outcome != STENCIL_PARTIAL_DEADLOCKS)
-        TRY_CUDA(cudaDeviceReset());
-    return STENCIL_OK;
+    return launch_case(b, &barrier, which, answer);
 }
 
-static stencil_status child(stencil_bench *b, const void *question_bytes, size_t question_size,
-                            void *answer_bytes, size_t answer_size) {
-    const question *q = question_bytes;
-    answer *a = answer_bytes;
-    CHECK(question_size == sizeof *q && answer_size == sizeof *a && q->first >= 0 &&
-              q->end <= STENCIL_PARTIAL_CASES,
-          USAGE, "partial: no such question");
-    for (a->next = q->first; a->next < q->end; a->next++) {
-        stencil_partial_outcome *outcome = &a->outcome[a->next];
-        if (exists(a->next))
-            TRY(run_case(b, a->next, outcome));
-        if (*outcome == STENCIL_PARTIAL_DEADLOCKS) {
-            a->next++;
-            break;
-        }
-    }
-    return STENCIL_OK;
-}
-
-/* All outcomes. What ends its process, or hangs it, is found by asking for each case alone. */
-static stencil_status ask(const stencil_bench *b, answer *all) {
-    question q = {.first = 0, .end = STENCIL_PARTIAL_CASES};
-    while (q.first < STENCIL_PARTIAL_CASES) {
-        answer a = {0};
-        bool timed_out = false, alone = q.end == q.first + 1;
-        const stencil_status status = stencil_bench_in_child(
-            b->options, b->result->benchmark, child_timeout_s, &q, sizeof q, &a, sizeof a, &timed_out);
-        const bool answered = status == STENCIL_OK && !timed_out;
-        if (answered) {
-            CHECK(a.next > q.first && a.next <= q.end, INTERNAL, "partial: an answer to another question");
-            memcpy(all->outcome + q.first, a.outcome + q.first,
-                   (size_t)(a.next - q.first) * sizeof *a.outcome);
-            q.first = a.next;
-        } else if (alone) {
-            all->outcome[q.first++] = timed_out ? STENCIL_PARTIAL_DEADLOCKS : STENCIL_PARTIAL_UNKNOWN;
-        }
-        q.end = answered || alone ? STENCIL_PARTIAL_CASES : q.first + 1;
-    }
-    return STENCIL_OK;
-}
-
-static stencil_status add_cases(stencil_bench *b, const answer *all) {
+static stencil_status add_case(stencil_bench *b, int which) {
     static const struct {
         const char *kind, *name;
     } fixed[STENCIL_PARTIAL_LIMITED] = {
@@ -120,24 +67,17 @@ static stencil_status add_cases(stencil_bench *b, const answer *all) {
         {"block", "__syncthreads, half the warps"}, {"grid", "grid.sync, half the lanes"},
         {"grid", "grid.sync, half the warps"},      {"grid", "grid.sync, half the blocks"},
     };
-    const int has = b->machine->gpu[b->options->gpu[0]].capability;
-    for (int which = 0; which < STENCIL_PARTIAL_CASES; which++) {
-        const stencil_barrier_info *limited =
-            which < STENCIL_PARTIAL_LIMITED ? NULL : &stencil_barriers[which - STENCIL_PARTIAL_LIMITED];
-        stencil_bench_subject subject = {"with a time limit", .unit = "s"};
-        char name[64];
-        if (!exists(which))
-            continue;
-        if (limited == NULL)
-            subject.kind = fixed[which].kind;
-        snprintf(name, sizeof name, limited != NULL ? "%s, half the blocks" : "%s",
-                 limited != NULL ? limited->name : fixed[which].name);
-        subject.name = name;
-        TRY(stencil_partial_state(
-            b, &subject, all->outcome[which],
-            limited != NULL && has < limited->capability ? "needs a newer compute capability" : NULL));
-    }
-    return STENCIL_OK;
+    const stencil_barrier_info *limited =
+        which < STENCIL_PARTIAL_LIMITED ? NULL : &stencil_barriers[which - STENCIL_PARTIAL_LIMITED];
+    const bool missing =
+        limited != NULL && b->machine->gpu[b->options->gpu[0]].capability < limited->capability;
+    char name[64];
+    snprintf(name, sizeof name, limited != NULL ? "%s, half the blocks" : "%s",
+             limited != NULL ? limited->name : fixed[which].name);
+    const stencil_bench_subject subject = {limited != NULL ? "with a time limit" : fixed[which].kind, name,
+                                           .unit = "s"};
+    return stencil_partial_state(b, &subject, "partial", child_timeout_s, &which, sizeof which,
+                                 missing ? "needs a newer compute capability" : NULL);
 }
 
 /* The barrier across GPUs belongs to another benchmark, which knows how to launch it. */
@@ -151,21 +91,18 @@ static stencil_status add_multi_grid(stencil_bench *b) {
         const stencil_bench_subject subject = {
             "with a time limit", blocks ? "multi-grid, half the blocks" : "multi-grid, half the GPUs", "s",
             .axis = {{"gpus", count}}};
-        const stencil_partial_outcome outcome =
-            reach ? stencil_partial_ask(b, "multi-grid", child_timeout_s, &part, sizeof part)
-                  : STENCIL_PARTIAL_UNKNOWN;
-        TRY(stencil_partial_state(b, &subject, outcome,
+        TRY(stencil_partial_state(b, &subject, "multi-grid", child_timeout_s, &part, sizeof part,
                                   reach ? NULL : "needs two GPUs that reach each other's memory"));
     }
     return STENCIL_OK;
 }
 
 static stencil_status run_gpu(stencil_bench *b) {
-    answer all = {0};
     if (b->options->child_command == NULL)
         return stencil_bench_skip(b->result, "needs child processes");
-    TRY(ask(b, &all));
-    TRY(add_cases(b, &all));
+    for (int which = 0; which < STENCIL_PARTIAL_CASES; which++)
+        if (exists(which))
+            TRY(add_case(b, which));
     TRY(add_multi_grid(b));
     stencil_bench_note(b,
                        "A part of the group synchronises once, the rest goes on to its end. Deadlock: not "

@@ -13,11 +13,9 @@ typedef struct stencil_multi_grid_part {
     bool blocks;
 } stencil_multi_grid_part;
 
-/* Asks a child that answers with a stencil_partial_outcome. One that ends its process is an outcome, too. */
-stencil_partial_outcome stencil_partial_ask(const stencil_bench *b, const char *benchmark, double timeout_s,
-                                            const void *question, size_t question_size);
-
-/* A row that states an outcome; `skipped`: why there is none, or NULL. */
+/* A row that states the outcome with which a child answers. One that ends its process is an outcome, too.
+ * `skipped`: why it is not asked, or NULL. */
 stencil_status stencil_partial_state(stencil_bench *b, const stencil_bench_subject *subject,
-                                     stencil_partial_outcome outcome, const char *skipped);
+                                     const char *benchmark, double timeout_s, const void *question,
+                                     size_t question_size, const char *skipped);
 #endif

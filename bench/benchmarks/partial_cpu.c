@@ -21,18 +21,16 @@ typedef struct question {
     int32_t threads, absent;
 } question;
 
-stencil_partial_outcome stencil_partial_ask(const stencil_bench *b, const char *benchmark, double limit_s,
-                                            const void *question, size_t question_size) {
-    stencil_partial_outcome outcome = STENCIL_PARTIAL_UNKNOWN;
-    bool timed_out;
-    const stencil_status status = stencil_bench_in_child(b->options, benchmark, limit_s, question,
-                                                         question_size, &outcome, sizeof outcome, &timed_out);
-    return status != STENCIL_OK ? STENCIL_PARTIAL_UNKNOWN : timed_out ? STENCIL_PARTIAL_DEADLOCKS : outcome;
-}
-
 stencil_status stencil_partial_state(stencil_bench *b, const stencil_bench_subject *subject,
-                                     stencil_partial_outcome outcome, const char *skipped) {
-    TRY(stencil_bench_state(b, subject, "%s", skipped == NULL ? texts[outcome] : ""));
+                                     const char *benchmark, double limit_s, const void *question,
+                                     size_t question_size, const char *skipped) {
+    stencil_partial_outcome outcome = STENCIL_PARTIAL_UNKNOWN;
+    bool timed_out = false;
+    if (skipped == NULL && stencil_bench_in_child(b->options, benchmark, limit_s, question, question_size,
+                                                  &outcome, sizeof outcome, &timed_out) != STENCIL_OK)
+        outcome = STENCIL_PARTIAL_UNKNOWN;
+    TRY(stencil_bench_state(b, subject, "%s",
+                            skipped != NULL ? "" : texts[timed_out ? STENCIL_PARTIAL_DEADLOCKS : outcome]));
     if (skipped != NULL)
         stencil_bench_skip_row(b->result, b->result->row_count - 1, "%s", skipped);
     return STENCIL_OK;
@@ -87,8 +85,7 @@ stencil_status stencil_bench_partial_cpu(stencil_bench *b) {
                                                    "s", .axis = {{"threads", threads}, {"absent", absent}}};
             if (b->options->progress != NULL)
                 b->options->progress(b->options->context, subject.name);
-            TRY(stencil_partial_state(
-                b, &subject, stencil_partial_ask(b, "partial", child_timeout_s, &q, sizeof q), NULL));
+            TRY(stencil_partial_state(b, &subject, "partial", child_timeout_s, &q, sizeof q, NULL));
         }
     stencil_bench_note(
         b,
