@@ -128,13 +128,14 @@ stencil_status stencil_bench_run_here(int index, const stencil_bench_options *op
     if (chosen.inject_fault && !benchmark->fault)
         return stencil_bench_skip(result, "has no fault to plant");
     const double start_s = stencil_clock_s();
-    TRY(stencil_clock_seen(chosen.backend, chosen.gpu[0], &result->clock_hz[0]));
     stencil_bench b = {.options = &chosen, .machine = machine, .result = result};
-    stencil_status status = run(&b);
-    stencil_bench_end(&b);
+    stencil_status status = stencil_clock_seen(&b, chosen.gpu[0], &result->clock_hz[0]);
+    if (status == STENCIL_OK)
+        status = run(&b);
     /* After a failure the device may answer nothing any more. */
     if (status == STENCIL_OK)
-        status = stencil_clock_seen(chosen.backend, chosen.gpu[0], &result->clock_hz[1]);
+        status = stencil_clock_seen(&b, chosen.gpu[0], &result->clock_hz[1]);
+    stencil_bench_end(&b);
     result->seconds = stencil_clock_s() - start_s;
     if (status == STENCIL_OK && chosen.inject_fault && result->skipped[0] == '\0')
         status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "",

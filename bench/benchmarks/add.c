@@ -40,7 +40,7 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t repeats, doub
     float one = 1;
     stencil_add_seen seen;
     if (c->cpu && c->launches % (2 * c->pairs) == 0)
-        TRY(stencil_clock_seen(STENCIL_BACKEND_GPU, b->options->gpu[0], &c->hz));
+        TRY(stencil_clock_seen(b, b->options->gpu[0], &c->hz));
     const double start_s = stencil_clock_s();
     TRY(stencil_device_launch(stencil_add_kernel, 1, 1, NULL, (void *[]){&loops, &one, &c->seen}));
     TRY_CUDA(cudaDeviceSynchronize());

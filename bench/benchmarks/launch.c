@@ -270,7 +270,7 @@ static stencil_status run_gpu(stencil_bench *b) {
     double hz;
     b->own = &q;
     for (int i = b->options->gpu_count - 1; i >= 0; i--) {
-        TRY(stencil_clock_seen(STENCIL_BACKEND_GPU, q.gpu[i], &hz)); /* warms up; the device stays current */
+        TRY(stencil_clock_seen(b, q.gpu[i], &hz)); /* warms up; the device stays current */
         TRY(stencil_device_stream(b, &q.stream[i]));
         TRY(stencil_device_event(b, &q.done[i], cudaEventDisableTiming));
     }

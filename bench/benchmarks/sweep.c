@@ -8,7 +8,6 @@
 typedef struct sweep {
     stencil_machine machine; /* with the kernels of the plans */
     stencil_trial trial;
-    stencil_ceiling ceiling;
 } sweep;
 
 static void add_parameters(const stencil_bench *b, const stencil_problem *problem) {
@@ -101,15 +100,12 @@ static stencil_status run(stencil_bench *b) {
     if (s->trial.bytes > 0) /* said of fields that there is no memory for, too */
         add_parameters(b, &s->trial.problem);
     TRY(status);
-    s->ceiling = (stencil_ceiling){
-        .backend = b->options->backend,
-        .gpu = b->options->gpu[0],
-        .threads = b->machine->cpu_threads,
+    const stencil_ceiling ceiling = {
         .bytes = s->trial.bytes,
         .from = s->trial.initial.data,
         .to = &s->trial.problem.u, /* restored before it is read: where a sweep would write */
     };
-    TRY(stencil_ceiling_add_rows(&s->ceiling, b));
+    TRY(stencil_ceiling_add_rows(&ceiling, b));
     const int first = b->result->row_count;
     TRY(add_strategies(b));
     TRY(stencil_bench_calibrate_rows(b));
