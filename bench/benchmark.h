@@ -21,10 +21,10 @@ typedef struct stencil_bench {
     /* The backend is the result's (CPU or GPU), gpu_count and gpu[] are filled in on a GPU, and all numbers
      * are in range. */
     const stencil_bench_options *options;
-    const stencil_machine *machine; /* NULL for a child's answer, as is the result */
-    stencil_bench_result *result;
-    void *own; /* the benchmark's */
-    int row;   /* being sampled or verified */
+    const stencil_machine *machine;
+    stencil_bench_result *result; /* NULL for a child's answer */
+    void *own;                    /* the benchmark's */
+    int row;                      /* being sampled or verified */
     /* Of bench/harness.c. */
     struct stencil_bench_case *cases; /* [result->row_count] */
     struct stencil_bench_kept *kept;  /* [kept_count] */
@@ -35,12 +35,13 @@ typedef struct stencil_bench {
 
 typedef stencil_status (*stencil_benchmark_function)(stencil_bench *b);
 
-/* One question to a benchmark, answered in a child process (see stencil_bench_in_child()): reads
- * `question` [question_size] and fills `answer` [answer_size], zeroed before. Which case is meant stands in
- * the question. The answer counts only where OK comes back; a failure is handed on with its message. */
-typedef stencil_status (*stencil_bench_child_function)(stencil_bench *b, const void *question,
-                                                       size_t question_size, void *answer,
-                                                       size_t answer_size);
+/* One question to a benchmark, answered in a child process (see stencil_bench_in_child()): some numbers, and
+ * as many in the answer, zeroed before. Which case is meant stands in the question. The answer counts only
+ * where OK comes back; a failure is handed on with its message. */
+enum { STENCIL_BENCH_NUMBERS = 4 };
+typedef stencil_status (*stencil_bench_child_function)(stencil_bench *b,
+                                                       const int question[STENCIL_BENCH_NUMBERS],
+                                                       int answer[STENCIL_BENCH_NUMBERS]);
 
 /* Name and description stand in benchmarks.def. */
 typedef struct stencil_benchmark {
@@ -135,12 +136,12 @@ void stencil_bench_fill_ratios(stencil_bench_result *result);
 
 /* Asks benchmark `name`'s child function a question in a fresh process of the same program, which may hang,
  * crash or fault the device. CUDA cannot be used in a process forked after it was initialised, so nothing is
- * shared: question and answer are plain bytes without pointers. `options` are handed on, without progress.
- * *timed_out: there was no answer after `timeout_s` (which the child's start, CUDA included, counts
- * towards: some seconds) and the child was killed; OK comes back then. INTERNAL where the child crashed, or
- * what it failed with; the message names the benchmark. UNAVAILABLE where options->child_command is NULL. */
-stencil_status stencil_bench_in_child(const stencil_bench_options *options, const char *name,
-                                      double timeout_s, const void *question, size_t question_size,
-                                      void *answer, size_t answer_size, bool *timed_out);
+ * shared; options, without progress, and machine are handed on. *timed_out: there was no answer after
+ * `timeout_s` (which the child's start, CUDA included, counts towards: some seconds) and the child was
+ * killed; OK comes back then. INTERNAL where the child crashed, or what it failed with; the message names the
+ * benchmark. UNAVAILABLE where options->child_command is NULL. */
+stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, double timeout_s,
+                                      const int question[STENCIL_BENCH_NUMBERS],
+                                      int answer[STENCIL_BENCH_NUMBERS], bool *timed_out);
 
 #endif

@@ -14,8 +14,8 @@ stencil_status stencil_bench_grid_cpu(stencil_bench *b);
 
 /* A part of a team synchronises, in child processes; the second answers their questions. */
 stencil_status stencil_bench_partial_cpu(stencil_bench *b);
-stencil_status stencil_bench_partial_cpu_child(stencil_bench *b, const void *question, size_t question_size,
-                                               void *answer, size_t answer_size);
+stencil_status stencil_bench_partial_cpu_child(stencil_bench *b, const int question[STENCIL_BENCH_NUMBERS],
+                                               int answer[STENCIL_BENCH_NUMBERS]);
 
 /* Whom barrier `neighbor` waits for where it is measured alone: the one before and the one after in a ring of
  * `count` participants. The lists are as in stencil_barrier_state: first[count + 1], and behind it

@@ -20,8 +20,7 @@ static bool exists(int which) {
            (needs == STENCIL_NEEDS_NOTHING || needs == STENCIL_NEEDS_RESET);
 }
 
-static stencil_status launch_case(stencil_bench *b, stencil_barrier *barrier, int which,
-                                  stencil_partial_outcome *outcome) {
+static stencil_status launch_case(stencil_bench *b, stencil_barrier *barrier, int which, int *outcome) {
     const stencil_grid grid = {.blocks = barrier->state[0].participants,
                                .block_x = which <= STENCIL_PARTIAL_COALESCED ? 32 : THREADS,
                                .block_y = 1};
@@ -41,19 +40,17 @@ static stencil_status launch_case(stencil_bench *b, stencil_barrier *barrier, in
 }
 
 /* The process ends behind its answer: what was given up may have left the driver's own words wrong. */
-static stencil_status child(stencil_bench *b, const void *question, size_t question_size, void *answer,
-                            size_t answer_size) {
-    const int which = *(const int *)question, gpu = b->options->gpu[0];
-    CHECK(question_size == sizeof which && answer_size == sizeof(stencil_partial_outcome) && which >= 0 &&
-              which < STENCIL_PARTIAL_CASES && exists(which),
-          USAGE, "partial: no such question");
-    const int barrier_id = which < STENCIL_PARTIAL_LIMITED ? 0 : which - STENCIL_PARTIAL_LIMITED;
+static stencil_status child(stencil_bench *b, const int question[STENCIL_BENCH_NUMBERS],
+                            int answer[STENCIL_BENCH_NUMBERS]) {
+    const int which = question[0], gpu = b->options->gpu[0];
+    CHECK(which >= 0 && which < STENCIL_PARTIAL_CASES && exists(which), USAGE, "partial: no such question");
     stencil_barrier_shape shape = {
-        .info = &stencil_barriers[barrier_id], .parts = 1, .device = {gpu}, .timeout_s = timeout_s};
+        .info = &stencil_barriers[which < STENCIL_PARTIAL_LIMITED ? 0 : which - STENCIL_PARTIAL_LIMITED],
+        .parts = 1,
+        .device = {gpu},
+        .timeout_s = timeout_s};
     stencil_barrier barrier;
-    int sm_count;
-    TRY_CUDA(cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, gpu));
-    shape.first[1] = which >= STENCIL_PARTIAL_GRID_LANES ? (uint32_t)sm_count : 1;
+    shape.first[1] = which >= STENCIL_PARTIAL_GRID_LANES ? (uint32_t)b->machine->gpu[gpu].sm_count : 1;
     TRY(stencil_barrier_create(&barrier, &shape));
     return launch_case(b, &barrier, which, answer);
 }
@@ -76,7 +73,7 @@ static stencil_status add_case(stencil_bench *b, int which) {
              limited != NULL ? limited->name : fixed[which].name);
     const stencil_bench_subject subject = {limited != NULL ? "with a time limit" : fixed[which].kind, name,
                                            .unit = "s"};
-    return stencil_partial_state(b, &subject, "partial", child_timeout_s, &which, sizeof which,
+    return stencil_partial_state(b, &subject, "partial", child_timeout_s, which, 0,
                                  missing ? "needs a newer compute capability" : NULL);
 }
 
@@ -87,11 +84,10 @@ static stencil_status add_multi_grid(stencil_bench *b) {
     for (int i = 1; i < count; i++)
         reach = reach && b->machine->peer[b->options->gpu[0]][b->options->gpu[i]];
     for (int blocks = 0; blocks < 2; blocks++) {
-        const stencil_multi_grid_part part = {.gpu_count = count, .blocks = blocks};
         const stencil_bench_subject subject = {
             "with a time limit", blocks ? "multi-grid, half the blocks" : "multi-grid, half the GPUs", "s",
             .axis = {{"gpus", count}}};
-        TRY(stencil_partial_state(b, &subject, "multi-grid", child_timeout_s, &part, sizeof part,
+        TRY(stencil_partial_state(b, &subject, "multi-grid", child_timeout_s, count, blocks,
                                   reach ? NULL : "needs two GPUs that reach each other's memory"));
     }
     return STENCIL_OK;

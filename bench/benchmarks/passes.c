@@ -8,17 +8,15 @@ enum { CLUSTER_BLOCKS = 4, VERIFIED_PASSES = 200 };
 static const double timeout_s = 2;
 
 static stencil_status take_gpu(stencil_bench *b, stencil_passes_bench *p, int i) {
-    struct cudaDeviceProp device;
+    const stencil_gpu *gpu = &b->machine->gpu[p->gpu[i]];
     TRY_CUDA(cudaSetDevice(p->gpu[i]));
-    TRY_CUDA(cudaGetDeviceProperties(&device, p->gpu[i]));
-    const int sm_count = device.multiProcessorCount, capability = 10 * device.major + device.minor;
-    if (i == 0 || sm_count < p->sm_count)
-        p->sm_count = sm_count;
-    if (i == 0 || capability < p->capability)
-        p->capability = capability;
+    if (i == 0 || gpu->sm_count < p->sm_count)
+        p->sm_count = gpu->sm_count;
+    if (i == 0 || gpu->capability < p->capability)
+        p->capability = gpu->capability;
     TRY(stencil_peers_reach(p->gpu[i], p->gpu, p->gpu_count));
     return stencil_device_memory(b, &p->word[i],
-                                 (size_t)(sm_count * STENCIL_BLOCKS_MAX) * sizeof *p->word[i]);
+                                 (size_t)(gpu->sm_count * STENCIL_BLOCKS_MAX) * sizeof *p->word[i]);
 }
 
 stencil_status stencil_passes_begin(stencil_bench *b, stencil_passes_bench *p, int gpu_count) {
