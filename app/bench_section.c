@@ -5,6 +5,7 @@
 
 #include "app/bench.h"
 #include "app/text.h"
+#include "base/words.h"
 
 const char *bench_value(double value, const bench_scale *scale, char text[TABLE_CELL_SIZE]) {
     if (scale->decimals < 0)
@@ -59,11 +60,10 @@ const char *bench_row_name(const stencil_bench_result *result, const stencil_ben
 }
 
 const char *bench_place(const stencil_bench_row *row, int axes, char *text, size_t size) {
-    size_t used = 0;
     text[0] = '\0';
-    for (int i = 0; i < axes && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s %lld", i > 0 ? ", " : "", row->axis[i].name,
-                                 (long long)row->axis[i].number);
+    for (int i = 0; i < axes; i++)
+        stencil_text_add(text, size, "%s%s %lld", i > 0 ? ", " : "", row->axis[i].name,
+                         (long long)row->axis[i].number);
     return text;
 }
 

@@ -2,8 +2,7 @@
  * bench/.
  *
  * A benchmark is bench/benchmarks/NAME.c, which ends in `const stencil_benchmark stencil_benchmark_NAME`,
- * and a line in benchmarks.def. Every .c of that folder is compiled, and with CUDA every .cu. CPU twins that
- * are plain host code stand in NAME_cpu.c and are declared in bench/benchmarks/cpu.h.
+ * and a line in benchmarks.def. Every .c of that folder is compiled, and with CUDA every .cu.
  *
  * The planted fault (options->inject_fault, `stencil bench NAME --inject-fault`): a benchmark that verifies
  * something sets `.fault = true` in its table row. Where inject_fault is set, it measures and verifies one
@@ -18,8 +17,8 @@
 /* One run of a benchmark, or one answer of its child: what it is asked, what it fills in, and what it keeps
  * until it ends, whatever comes back. */
 typedef struct stencil_bench {
-    /* The backend is the result's (CPU or GPU), gpu_count and gpu[] are filled in on a GPU, and all numbers
-     * are in range. */
+    /* The backend is the result's (CPU or GPU), gpu_count and gpu[] are filled in on a GPU, the first of
+     * which is current when the run begins, and all numbers are in range. */
     const stencil_bench_options *options;
     const stencil_machine *machine;
     stencil_bench_result *result; /* NULL for a child's answer */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "bench/method.h"
 
 struct stencil_bench_case {
@@ -141,11 +142,11 @@ stencil_status stencil_bench_calibrate_rows(stencil_bench *b) {
 static void show_progress(const stencil_bench *b) {
     const stencil_bench_row *row = &b->result->row[b->row];
     char what[192];
-    int used = snprintf(what, sizeof what, "%s: %s", b->result->benchmark, row->name);
+    snprintf(what, sizeof what, "%s: %s", b->result->benchmark, row->name);
     for (int i = 0; i < row->axis_count; i++)
-        used += snprintf(what + used, sizeof what - (size_t)used, ", %.24s %lld", row->axis[i].name,
+        stencil_text_add(what, sizeof what, ", %.24s %lld", row->axis[i].name,
                          (long long)row->axis[i].number);
-    snprintf(what + used, sizeof what - (size_t)used, ", sample %lld", (long long)row->sample_count + 1);
+    stencil_text_add(what, sizeof what, ", sample %lld", (long long)row->sample_count + 1);
     if (b->options->progress != NULL)
         b->options->progress(b->options->context, what);
 }

@@ -99,7 +99,6 @@ static stencil_status run_gpu(stencil_bench *b) {
     const int64_t asked = b->options->repeats;
     const int count = asked > 0 ? 1 : (int)(sizeof differences / sizeof *differences);
     stencil_add_seen *seen;
-    TRY_CUDA(cudaSetDevice(b->options->gpu[0]));
     TRY(stencil_device_memory(b, &seen, sizeof *seen));
     TRY(add(b, seen, false, STENCIL_REPEATS));
     for (int i = 0; i < count; i++) {

@@ -6,11 +6,48 @@
  * Every row is one formula, (time of `high` launches - time of `low` launches) / (high - low), for two pairs
  * of a kernel and a count: with kernels that do nothing it is the two-repeat-count method, and with five
  * kernels of one unit against one kernel of five units it is kernel fusion, where both do the same work. */
+#include <omp.h>
+
 #include "bench/benchmarks/cpu.h"
 #include "bench/kernels.h"
 #include "bench/clock.h"
 #include "bench/device.h"
 #include "bench/method.h"
+
+/* A line of its own for the count of each thread. */
+enum { COUNT_STRIDE = 16 };
+
+/* Fork and join: what a launch per step costs on a CPU, an empty parallel region. b->own, [COUNT_STRIDE *
+ * threads]: regions that each thread has been in. */
+static stencil_status sample_regions(stencil_bench *b, void *what, int64_t regions, double *time_s) {
+    const int threads = *(int *)what;
+    int64_t *entered = b->own;
+    /* A team of another size than before starts its threads first. */
+#pragma omp parallel num_threads(threads)
+    entered[COUNT_STRIDE * omp_get_thread_num()] = 0;
+    const double start_s = stencil_clock_s();
+    for (int64_t k = 0; k < regions; k++) {
+#pragma omp parallel num_threads(threads)
+        entered[COUNT_STRIDE * omp_get_thread_num()]++;
+    }
+    *time_s = stencil_clock_s() - start_s;
+    for (int i = 0; i < threads; i++)
+        CHECK(entered[COUNT_STRIDE * i] == regions, INTERNAL,
+              "thread %d of %d was in %lld of %lld parallel regions", i, threads,
+              (long long)entered[COUNT_STRIDE * i], (long long)regions);
+    return STENCIL_OK;
+}
+
+static stencil_status run_cpu(stencil_bench *b) {
+    TRY(stencil_bench_memory(b, &b->own, (size_t)b->machine->cpu_threads * COUNT_STRIDE * sizeof(int64_t)));
+    for (int n = 0; (n = stencil_bench_next_threads(b, 1, n)) > 0;)
+        TRY(STENCIL_BENCH_ADD(b, n, "launch", "fork-join", "s/region", .sample = sample_regions,
+                              .axis = {{"threads", n}}));
+    TRY(stencil_bench_calibrate_rows(b));
+    TRY(stencil_bench_take(b));
+    stencil_bench_note(b, "Verified: after each sample, every thread was in every region.");
+    return STENCIL_OK;
+}
 
 #ifdef STENCIL_HAVE_CUDA
 enum { THREADS = 1024, VERIFIED_LAUNCHES = 20, REPEATS_MAX = 50000 };
@@ -290,7 +327,7 @@ static stencil_status run_gpu(stencil_bench *b) {
 #endif
 
 const stencil_benchmark stencil_benchmark_launch = {
-    .run_cpu = stencil_bench_launch_cpu,
+    .run_cpu = run_cpu,
     .run_gpu = STENCIL_ON_GPU(run_gpu),
     .many_gpus = true,
     .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS,

@@ -1,7 +1,6 @@
 /* One pass of the barriers across GPUs, over the number of GPUs, blocks per multiprocessor and threads per
  * block (000 section 6, Fig. 5, 8, 9). Maps for two GPUs and for all; the three shapes of 000 Fig. 5 for
  * numbers between. `neighbor` waits for the two neighbours in a ring of all blocks of all GPUs. */
-#include "bench/benchmarks/partial.h"
 #include "bench/benchmarks/passes.h"
 #include "bench/method.h"
 
@@ -81,6 +80,7 @@ static stencil_status run_part(stencil_bench *b, const stencil_passes_bench *p, 
     return STENCIL_OK;
 }
 
+/* Of the first GPUs, so many, half synchronise, or half the blocks of each. */
 static stencil_status child(stencil_bench *b, const int question[STENCIL_BENCH_NUMBERS],
                             int answer[STENCIL_BENCH_NUMBERS]) {
     stencil_passes_bench p;

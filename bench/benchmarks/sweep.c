@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "bench/benchmarks/trial.h"
 #include "bench/ceiling.h"
 
@@ -20,9 +21,8 @@ static void add_parameters(const stencil_bench *b, const stencil_problem *proble
     stencil_bench_add_text(result, "precision", stencil_precision_name(problem->precision));
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
         stencil_bench_add_number(result, size[axis], problem->extent[axis]);
-        const size_t used = strlen(boundary);
-        snprintf(boundary + used, sizeof boundary - used, "%s%s", used > 0 ? "," : "",
-                 stencil_boundary_names[problem->boundary[axis]]);
+        stencil_text_add(boundary, sizeof boundary, "%s%s", boundary[0] != '\0' ? "," : "",
+                         stencil_boundary_names[problem->boundary[axis]]);
     }
     stencil_bench_add_text(result, "boundary", boundary);
     stencil_bench_add_number(result, "updated_cells", stencil_problem_updated_cells(problem));
