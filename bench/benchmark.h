@@ -72,10 +72,7 @@ typedef struct stencil_bench_subject {
     const char *kind, *name, *unit, *method;
     stencil_bench_case_sampler sample;
     stencil_status (*verify)(stencil_bench *b, void *what);
-    struct {
-        const char *name; /* NULL: no further axis */
-        int64_t number;
-    } axis[STENCIL_BENCH_AXES_MAX];
+    stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX]; /* name NULL: none */
     /* What it is sampled with where it is not calibrated; 0: 1. With `more` that many more as well: the
      * two-repeat-count method, with `pairs` of both counts (0: 1). */
     int64_t count, more;

@@ -53,8 +53,9 @@ stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *
     int row;
     TRY(stencil_bench_add_row(b->result, subject->kind, subject->name, subject->unit, &row));
     b->result->row[row].method = subject->method;
-    for (int i = 0; i < STENCIL_BENCH_AXES_MAX && subject->axis[i].name != NULL; i++)
-        stencil_bench_set_axis(b->result, row, subject->axis[i].name, subject->axis[i].number);
+    for (int i = 0; i < STENCIL_BENCH_AXES_MAX; i++)
+        if (subject->axis[i].name != NULL)
+            stencil_bench_set_axis(b->result, row, subject->axis[i].name, subject->axis[i].number);
     struct stencil_bench_case *cases = realloc(b->cases, (size_t)(row + 1) * sizeof *cases);
     CHECK(cases != NULL, NO_MEMORY, "no memory for the results of %s", b->result->benchmark);
     b->cases = cases;

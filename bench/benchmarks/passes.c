@@ -130,12 +130,11 @@ stencil_status stencil_passes_add(stencil_bench *b, const stencil_passes_case *a
     const int capability = asked->info->capability, row = b->result->row_count;
     bool all;
     TRY(STENCIL_BENCH_ADD(b, *asked, "barrier", asked->info->name, "s/pass", STENCIL_METHOD_TWO_COUNTS,
-                          .sample = sample, .verify = verify, .count = STENCIL_REPEATS,
-                          .more = stencil_repeats_more(b->options)));
-    if (gpus_axis)
-        stencil_bench_set_axis(b->result, row, "gpus", asked->gpus);
-    stencil_bench_set_axis(b->result, row, "blocks_per_sm", asked->blocks_per_sm);
-    stencil_bench_set_axis(b->result, row, "threads", asked->threads);
+                          .sample = sample, .verify = verify,
+                          .axis = {{gpus_axis ? "gpus" : NULL, asked->gpus},
+                                   {"blocks_per_sm", asked->blocks_per_sm},
+                                   {"threads", asked->threads}},
+                          .count = STENCIL_REPEATS, .more = stencil_repeats_more(b->options)));
     stencil_passes_case *c = stencil_bench_what(b, row);
     c->grid = (stencil_grid){
         .blocks = (unsigned)(p->sm_count * c->blocks_per_sm), .block_x = (unsigned)c->threads, .block_y = 1};
