@@ -168,33 +168,6 @@ void stencil_bench_result_destroy(stencil_bench_result *result) {
     *result = (stencil_bench_result){0};
 }
 
-static bool is_rate(const char *unit) {
-    const char *per = strchr(unit, '/');
-    return per != NULL && (strcmp(per, "/s") == 0 || strcmp(per, "/cycle") == 0);
-}
-
-stencil_status stencil_bench_add_row(stencil_bench_result *result, const char *kind, const char *name,
-                                     const char *unit, int *index) {
-    stencil_bench_row *rows = realloc(result->row, (size_t)(result->row_count + 1) * sizeof *rows);
-    CHECK(rows != NULL, NO_MEMORY, "no memory for the results of %s", result->benchmark);
-    result->row = rows;
-    *index = result->row_count++;
-    rows[*index] = (stencil_bench_row){.kind = kind,
-                                       .unit = unit,
-                                       .higher_is_better = is_rate(unit),
-                                       .iterations = 1,
-                                       .ratio = NAN,
-                                       .method_sd = NAN};
-    snprintf(rows[*index].name, sizeof rows[*index].name, "%s", name);
-    return STENCIL_OK;
-}
-
-void stencil_bench_set_axis(stencil_bench_result *result, int row, const char *name, int64_t number) {
-    stencil_bench_row *r = &result->row[row];
-    if (r->axis_count < STENCIL_BENCH_AXES_MAX)
-        r->axis[r->axis_count++] = (stencil_bench_parameter){.name = name, .number = number};
-}
-
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number) {
     result->parameter[result->parameter_count++] = (stencil_bench_parameter){.name = name, .number = number};
 }

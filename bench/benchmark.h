@@ -67,19 +67,22 @@ typedef stencil_status (*stencil_bench_case_sampler)(stencil_bench *b, void *wha
                                                      double *value);
 
 /* A row, how it is sampled and, after that, verified (NULL: each sample is). Texts but the name are kept, not
- * copied. */
+ * copied. higher_is_better where the unit is a rate ("…/s", "…/cycle"); further members of the row are set
+ * directly. */
 typedef struct stencil_bench_subject {
     const char *kind, *name, *unit, *method;
     stencil_bench_case_sampler sample;
     stencil_status (*verify)(stencil_bench *b, void *what);
-    stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX]; /* name NULL: none */
+    /* Outermost first; name NULL: none. Rows of the same kind, name, unit and axis names make a series or,
+     * where the last two axes are "blocks_per_sm" and "threads", a heat map. */
+    stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX];
     /* What it is sampled with where it is not calibrated; 0: 1. With `more` that many more as well: the
      * two-repeat-count method, with `pairs` of both counts (0: 1). */
     int64_t count, more;
     int pairs;
 } stencil_bench_subject;
 
-/* Appends a row, and its case, a copy of `what` [size]. */
+/* Appends a row, which moves the others, and its case, a copy of `what` [size]. */
 stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *subject, const void *what,
                                  size_t size);
 #define STENCIL_BENCH_ADD(b, what, ...)                                                                      \
@@ -104,17 +107,6 @@ stencil_status stencil_bench_calibrate_rows(stencil_bench *b);
  * what the two-repeat-count method gives, and verifies every row that was measured. Called once per result.
  */
 stencil_status stencil_bench_take(stencil_bench *b);
-
-/* Appends a row; *index is its place, since rows move when one is added. `unit` and `kind` are kept, not
- * copied. higher_is_better where the unit is a rate ("…/s", "…/cycle"). Further members of the row (method,
- * …) are set directly. */
-stencil_status stencil_bench_add_row(stencil_bench_result *result, const char *kind, const char *name,
-                                     const char *unit, int *index);
-
-/* Puts a row on an axis; the first call is the outermost axis. `name` is kept, not copied. At most
- * STENCIL_BENCH_AXES_MAX. Rows of the same kind, name, unit and axis names make a series or, where the last
- * two axes are "blocks_per_sm" and "threads", a heat map. */
-void stencil_bench_set_axis(stencil_bench_result *result, int row, const char *name, int64_t number);
 
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number);
 void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text);

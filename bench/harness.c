@@ -48,21 +48,37 @@ stencil_status stencil_bench_memory(stencil_bench *b, void *to, size_t bytes) {
     return stencil_bench_keep(b, free, memory);
 }
 
+static bool is_rate(const char *unit) {
+    const char *per = strchr(unit, '/');
+    return per != NULL && (strcmp(per, "/s") == 0 || strcmp(per, "/cycle") == 0);
+}
+
 stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *subject, const void *what,
                                  size_t size) {
-    int row;
-    TRY(stencil_bench_add_row(b->result, subject->kind, subject->name, subject->unit, &row));
-    b->result->row[row].method = subject->method;
+    stencil_bench_result *result = b->result;
+    const size_t count = (size_t)result->row_count + 1;
+    stencil_bench_row *rows = realloc(result->row, count * sizeof *rows);
+    result->row = rows != NULL ? rows : result->row;
+    struct stencil_bench_case *cases = realloc(b->cases, count * sizeof *cases);
+    b->cases = cases != NULL ? cases : b->cases;
+    CHECK(rows != NULL && cases != NULL, NO_MEMORY, "no memory for the results of %s", result->benchmark);
+    stencil_bench_row *row = &rows[result->row_count];
+    struct stencil_bench_case *c = &cases[result->row_count++];
+    *row = (stencil_bench_row){.kind = subject->kind,
+                               .unit = subject->unit,
+                               .method = subject->method,
+                               .higher_is_better = is_rate(subject->unit),
+                               .iterations = 1,
+                               .ratio = NAN,
+                               .method_sd = NAN};
+    snprintf(row->name, sizeof row->name, "%s", subject->name);
     for (int i = 0; i < STENCIL_BENCH_AXES_MAX; i++)
         if (subject->axis[i].name != NULL)
-            stencil_bench_set_axis(b->result, row, subject->axis[i].name, subject->axis[i].number);
-    struct stencil_bench_case *cases = realloc(b->cases, (size_t)(row + 1) * sizeof *cases);
-    CHECK(cases != NULL, NO_MEMORY, "no memory for the results of %s", b->result->benchmark);
-    b->cases = cases;
-    cases[row] = (struct stencil_bench_case){.subject = *subject, .two.difference = (double)subject->more};
-    TRY(stencil_bench_memory(b, &cases[row].what, size));
+            row->axis[row->axis_count++] = subject->axis[i];
+    *c = (struct stencil_bench_case){.subject = *subject, .two.difference = (double)subject->more};
+    TRY(stencil_bench_memory(b, &c->what, size));
     if (size > 0)
-        memcpy(cases[row].what, what, size);
+        memcpy(c->what, what, size);
     return STENCIL_OK;
 }
 
