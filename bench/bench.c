@@ -193,13 +193,6 @@ stencil_status stencil_bench_skip(stencil_bench_result *result, const char *form
     return STENCIL_OK;
 }
 
-void stencil_bench_skip_row(stencil_bench_result *result, int row, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(result->row[row].skipped, sizeof result->row[row].skipped, format, arguments);
-    va_end(arguments);
-}
-
 bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t *number) {
     for (int i = 0; i < row->axis_count; i++)
         if (strcmp(row->axis[i].name, name) == 0) {

@@ -80,6 +80,7 @@ typedef struct stencil_bench_subject {
      * two-repeat-count method, with `pairs` of both counts (0: 1). */
     int64_t count, more;
     int pairs;
+    const char *skipped; /* why it is not measured, copied; NULL or "": it is */
 } stencil_bench_subject;
 
 /* Appends a row, which moves the others, and its case, a copy of `what` [size]. */
@@ -115,10 +116,6 @@ void stencil_bench_note(stencil_bench *b, const char *format, ...) __attribute__
 /* Gives a benchmark up without an error. Returns OK. */
 stencil_status stencil_bench_skip(stencil_bench_result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The same for one row. */
-void stencil_bench_skip_row(stencil_bench_result *result, int row, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 /* Ratio of every row that moves bytes to the best row of kind "copy". */
 void stencil_bench_fill_ratios(stencil_bench_result *result);
 

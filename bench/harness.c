@@ -72,6 +72,7 @@ stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *
                                .ratio = NAN,
                                .method_sd = NAN};
     snprintf(row->name, sizeof row->name, "%s", subject->name);
+    snprintf(row->skipped, sizeof row->skipped, "%s", subject->skipped != NULL ? subject->skipped : "");
     for (int i = 0; i < STENCIL_BENCH_AXES_MAX; i++)
         if (subject->axis[i].name != NULL)
             row->axis[row->axis_count++] = subject->axis[i];

@@ -278,14 +278,11 @@ static stencil_status add_case(stencil_bench *b, launch_way way, const metric *m
         TRY(capture(b, &c, &c.high));
         TRY(capture(b, &c, &c.low));
     }
-    TRY(STENCIL_BENCH_ADD(b, c, m->kind, way_names[way], "s/launch", m->method, .sample = sample,
-                          .verify = verify, .axis = {{multi ? "gpus" : NULL, gpus}}, .count = c.low.count,
-                          .more = c.high.count - c.low.count,
-                          .pairs = multi && m->rounds > 5 ? 5 : m->rounds));
-    if (missing)
-        stencil_bench_skip_row(b->result, b->result->row_count - 1,
-                               "programmatic launch needs compute capability 9.0");
-    return STENCIL_OK;
+    return STENCIL_BENCH_ADD(b, c, m->kind, way_names[way], "s/launch", m->method, .sample = sample,
+                             .verify = verify, .axis = {{multi ? "gpus" : NULL, gpus}}, .count = c.low.count,
+                             .more = c.high.count - c.low.count,
+                             .pairs = multi && m->rounds > 5 ? 5 : m->rounds,
+                             .skipped = missing ? "programmatic launch needs compute capability 9.0" : NULL);
 }
 
 static stencil_status add_cases(stencil_bench *b) {

@@ -20,20 +20,17 @@ static const char *const texts[] = {[STENCIL_PARTIAL_UNKNOWN] = "ends its proces
                                     [STENCIL_PARTIAL_LOSES] = "ends, but not every thread comes to its end"};
 
 /* A row that states the outcome with which the child of `benchmark` answers {first, second}; to end its
- * process is one, too. `skipped`: why it is not asked, or NULL. */
+ * process is one, too. */
 static stencil_status state(stencil_bench *b, const stencil_bench_subject *subject, const char *benchmark,
-                            double limit_s, int first, int second, const char *skipped) {
+                            double limit_s, int first, int second) {
     const int question[STENCIL_BENCH_NUMBERS] = {first, second};
     int answer[STENCIL_BENCH_NUMBERS] = {STENCIL_PARTIAL_UNKNOWN};
     bool timed_out = false;
-    if (skipped == NULL &&
-        stencil_bench_in_child(b, benchmark, limit_s, question, answer, &timed_out) != STENCIL_OK)
+    if (subject->skipped != NULL)
+        return stencil_bench_add(b, subject, NULL, 0);
+    if (stencil_bench_in_child(b, benchmark, limit_s, question, answer, &timed_out) != STENCIL_OK)
         answer[0] = STENCIL_PARTIAL_UNKNOWN;
-    TRY(stencil_bench_state(b, subject, "%s",
-                            skipped != NULL ? "" : texts[timed_out ? STENCIL_PARTIAL_DEADLOCKS : answer[0]]));
-    if (skipped != NULL)
-        stencil_bench_skip_row(b->result, b->result->row_count - 1, "%s", skipped);
-    return STENCIL_OK;
+    return stencil_bench_state(b, subject, "%s", texts[timed_out ? STENCIL_PARTIAL_DEADLOCKS : answer[0]]);
 }
 
 /* Everybody but the absent ones passes the barrier once. */
@@ -83,7 +80,7 @@ static stencil_status run_cpu(stencil_bench *b) {
                                                    "s", .axis = {{"threads", threads}, {"absent", absent}}};
             if (b->options->progress != NULL)
                 b->options->progress(b->options->context, subject.name);
-            TRY(state(b, &subject, "partial", deadlock_s, barrier, absent, NULL));
+            TRY(state(b, &subject, "partial", deadlock_s, barrier, absent));
         }
     stencil_bench_note(
         b,
@@ -158,9 +155,9 @@ static stencil_status add_case(stencil_bench *b, int which) {
     snprintf(name, sizeof name, limited != NULL ? "%s, half the blocks" : "%s",
              limited != NULL ? limited->name : fixed[which].name);
     const stencil_bench_subject subject = {limited != NULL ? "with a time limit" : fixed[which].kind, name,
-                                           .unit = "s"};
-    return state(b, &subject, "partial", child_timeout_s, which, 0,
-                 missing ? "needs a newer compute capability" : NULL);
+                                           .unit = "s",
+                                           .skipped = missing ? "needs a newer compute capability" : NULL};
+    return state(b, &subject, "partial", child_timeout_s, which, 0);
 }
 
 /* The barrier across GPUs belongs to another benchmark, which knows how to launch it: on so many GPUs, half
@@ -173,9 +170,9 @@ static stencil_status add_multi_grid(stencil_bench *b) {
     for (int blocks = 0; blocks < 2; blocks++) {
         const stencil_bench_subject subject = {
             "with a time limit", blocks ? "multi-grid, half the blocks" : "multi-grid, half the GPUs", "s",
-            .axis = {{"gpus", count}}};
-        TRY(state(b, &subject, "multi-grid", child_timeout_s, count, blocks,
-                  reach ? NULL : "needs two GPUs that reach each other's memory"));
+            .axis = {{"gpus", count}},
+            .skipped = reach ? NULL : "needs two GPUs that reach each other's memory"};
+        TRY(state(b, &subject, "multi-grid", child_timeout_s, count, blocks));
     }
     return STENCIL_OK;
 }

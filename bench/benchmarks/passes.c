@@ -1,5 +1,7 @@
 #include "bench/benchmarks/passes.h"
 
+#include <stdio.h>
+
 #include "bench/benchmarks/cpu.h"
 #include "bench/method.h"
 
@@ -127,32 +129,33 @@ static stencil_status fits(const stencil_passes_bench *p, const stencil_passes_c
 
 stencil_status stencil_passes_add(stencil_bench *b, const stencil_passes_case *asked, bool gpus_axis) {
     const stencil_passes_bench *p = b->own;
-    const int capability = asked->info->capability, row = b->result->row_count;
-    bool all;
-    TRY(STENCIL_BENCH_ADD(b, *asked, "barrier", asked->info->name, "s/pass", STENCIL_METHOD_TWO_COUNTS,
+    const int capability = asked->info->capability;
+    stencil_passes_case c = *asked;
+    char why[96] = "";
+    bool all = true;
+    c.grid = (stencil_grid){
+        .blocks = (unsigned)(p->sm_count * c.blocks_per_sm), .block_x = (unsigned)c.threads, .block_y = 1};
+    if (c.info->needs == STENCIL_NEEDS_CLUSTERS) {
+        c.grid.cluster_blocks = CLUSTER_BLOCKS;
+        c.grid.blocks -= c.grid.blocks % CLUSTER_BLOCKS;
+    }
+    if (p->capability < capability)
+        snprintf(why, sizeof why, "needs compute capability %d.%d", capability / 10, capability % 10);
+    else
+        TRY(fits(p, &c, &all));
+    if (!all)
+        snprintf(why, sizeof why, "%u blocks of %d threads are not resident at once", c.grid.blocks,
+                 c.threads);
+    TRY(STENCIL_BENCH_ADD(b, c, "barrier", c.info->name, "s/pass", STENCIL_METHOD_TWO_COUNTS,
                           .sample = sample, .verify = verify,
-                          .axis = {{gpus_axis ? "gpus" : NULL, asked->gpus},
-                                   {"blocks_per_sm", asked->blocks_per_sm},
-                                   {"threads", asked->threads}},
-                          .count = STENCIL_REPEATS, .more = stencil_repeats_more(b->options)));
-    stencil_passes_case *c = stencil_bench_what(b, row);
-    c->grid = (stencil_grid){
-        .blocks = (unsigned)(p->sm_count * c->blocks_per_sm), .block_x = (unsigned)c->threads, .block_y = 1};
-    if (c->info->needs == STENCIL_NEEDS_CLUSTERS) {
-        c->grid.cluster_blocks = CLUSTER_BLOCKS;
-        c->grid.blocks -= c->grid.blocks % CLUSTER_BLOCKS;
-    }
-    if (p->capability < capability) {
-        stencil_bench_skip_row(b->result, row, "needs compute capability %d.%d", capability / 10,
-                               capability % 10);
-        return STENCIL_OK;
-    }
-    TRY(fits(p, c, &all));
-    if (all)
-        return stencil_passes_make(b, c, timeout_s);
-    stencil_bench_skip_row(b->result, row, "%u blocks of %d threads are not resident at once", c->grid.blocks,
-                           c->threads);
-    return STENCIL_OK;
+                          .axis = {{gpus_axis ? "gpus" : NULL, c.gpus},
+                                   {"blocks_per_sm", c.blocks_per_sm},
+                                   {"threads", c.threads}},
+                          .count = STENCIL_REPEATS, .more = stencil_repeats_more(b->options),
+                          .skipped = why));
+    return why[0] != '\0'
+               ? STENCIL_OK
+               : stencil_passes_make(b, stencil_bench_what(b, b->result->row_count - 1), timeout_s);
 }
 
 stencil_status stencil_passes_measure(stencil_bench *b) {

@@ -66,9 +66,8 @@ static stencil_status add_strategy(stencil_bench *b, int strategy, int exchange)
     if (why[0] == '\0')
         TRY(stencil_plan_here(&plan, &s->trial.problem, &run, &s->machine));
     snprintf(name, sizeof name, "%s%s", plain, exchanges[exchange].suffix);
-    TRY(STENCIL_BENCH_ADD(b, plan, "strategy", name, "s/step", .sample = sample));
+    TRY(STENCIL_BENCH_ADD(b, plan, "strategy", name, "s/step", .sample = sample, .skipped = why));
     stencil_trial_fill_row(b, &s->trial);
-    stencil_bench_skip_row(b->result, b->result->row_count - 1, "%s", why);
     return STENCIL_OK;
 }
 
