@@ -73,21 +73,14 @@ void bench_report_destroy(bench_report *report);
 bool bench_print_csv(FILE *out, const void *content);
 bool bench_print_markdown(FILE *out, const void *content);
 
-/* bench_plot.c: PNGs and their gnuplot scripts in `directory`: NAME-map (a heat map for each field over
+/* bench_plot.c: PNGs in `directory`, drawn by bench/plot.py: NAME-map (a heat map for each field over
  * blocks_per_sm and threads), NAME-lines (medians with p5 and p95 over the innermost axis) and NAME-box (all
  * samples of rows without a varying axis, and of host methods), as far as a benchmark has such rows.
- * *missing: there is no gnuplot; the scripts are there. CANNOT_CREATE, IO, INTERNAL (gnuplot failed). */
-stencil_status bench_plot(const bench_report *report, const char *directory, bool force, bool *missing);
+ * UNAVAILABLE (no python3 or matplotlib), CANNOT_CREATE, IO, INTERNAL (the script failed). */
+stencil_status bench_plot(const bench_report *report, const char *directory, bool force);
 /* Before the work: makes the directory where it is missing, and looks for files that are in the way of the
- * benchmarks name[count]. CANNOT_CREATE. */
+ * benchmarks name[count], and for all that the script needs. CANNOT_CREATE, UNAVAILABLE. */
 stencil_status bench_plot_check(const char *directory, bool force, const char *const *name, int count);
-
-/* bench_script.c: one gnuplot script; false: the result has nothing to draw in that style. */
-typedef enum bench_style { BENCH_MAP, BENCH_LINES, BENCH_BOX, BENCH_STYLE_COUNT } bench_style;
-extern const char *const bench_style_names[BENCH_STYLE_COUNT];
-/* Prints to `out` what draws `result` into the file `png`. *drawn: there is something to draw. */
-stencil_status bench_script_print(FILE *out, const stencil_bench_result *result, bench_style style,
-                                  const char *png, bool *drawn);
 
 /* bench_against.c: compares with an earlier report; prints the verdicts where `out` is not NULL; *json (owned
  * by the caller, may be NULL) gets them all. *worse: rows that are slower or say something else now. */

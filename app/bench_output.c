@@ -52,13 +52,7 @@ static stencil_status write_files(const bench_outputs *outputs, const bench_repo
     TRY(write_json(outputs, report, verdicts));
     TRY(target_write("--csv", outputs->csv, outputs->force, bench_print_csv, report));
     TRY(target_write("--md", outputs->md, outputs->force, bench_print_markdown, report));
-    bool missing = false;
-    if (outputs->plot != NULL)
-        TRY(bench_plot(report, outputs->plot, outputs->force, &missing));
-    if (missing)
-        fprintf(stderr, "stencil: --plot: no gnuplot here (Debian: gnuplot-nox); its scripts are in '%s'\n",
-                outputs->plot);
-    return STENCIL_OK;
+    return outputs->plot != NULL ? bench_plot(report, outputs->plot, outputs->force) : STENCIL_OK;
 }
 
 stencil_status bench_outputs_write(const bench_outputs *outputs, const bench_report *report,

@@ -1,7 +1,7 @@
-/* stencil bench --plot: scripts, and gnuplot to run them. */
+/* stencil bench --plot: plot.py draws; it is installed beside this program. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <spawn.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -11,96 +11,101 @@
 #include "app/target.h"
 #include "app/text.h"
 
-enum { GNUPLOT_MISSING = 127 };
+extern char **environ;
 
-static stencil_status file_name(char *path, size_t size, const char *directory, const char *benchmark,
-                                bench_style style, const char *suffix) {
-    const int length =
-        snprintf(path, size, "%s/%s-%s.%s", directory, benchmark, bench_style_names[style], suffix);
-    CHECK(length < (int)size, USAGE, "--plot: the name of the directory is too long");
+/* "DIR/../share/stencil/plot.py" for this program in DIR; a build folder has the same link. */
+static stencil_status find_script(char *path, size_t size) {
+    static const char name[] = "../share/stencil/plot.py";
+    const ssize_t length = readlink("/proc/self/exe", path, size - sizeof name);
+    CHECK(length > 0, INTERNAL, "--plot: cannot tell where this program is: %s", strerror(errno));
+    path[length] = '\0';
+    strcpy(strrchr(path, '/') + 1, name);
+    CHECK(access(path, R_OK) == 0, UNAVAILABLE, "--plot: '%s' is not there: install it with this program",
+          path);
     return STENCIL_OK;
 }
 
+/* What the script said last. */
+static const char *last_line(FILE *said, char *line, int size) {
+    rewind(said);
+    line[0] = '\0';
+    while (fgets(line, size, said) != NULL)
+        ;
+    line[strcspn(line, "\n")] = '\0';
+    return line;
+}
+
+static stencil_status judge(int how, FILE *said) {
+    char line[TEXT_NAME_SIZE / 2];
+    const int code = WIFEXITED(how) ? WEXITSTATUS(how) : 0;
+#define X(name, number, text)                                                                                \
+    CHECK(code != number || code <= STENCIL_DIFFERENT, name, "--plot: %s",                                   \
+          last_line(said, line, sizeof line));
+    STENCIL_STATUS_LIST(X)
+#undef X
+    CHECK(how == 0, INTERNAL, "--plot: plot.py failed: %s", last_line(said, line, sizeof line));
+    return STENCIL_OK;
+}
+
+/* Runs the script with `input` as its standard input, all quiet. */
+static stencil_status run_script(const char *option, const char *directory, FILE *input, FILE *said) {
+    char script[TEXT_NAME_SIZE];
+    TRY(find_script(script, sizeof script));
+    const char *const argv[] = {"python3", script, option, "--", directory, NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int how = 0;
+    CHECK(posix_spawn_file_actions_init(&actions) == 0, NO_MEMORY, "no memory for a plot");
+    posix_spawn_file_actions_adddup2(&actions, fileno(input), STDIN_FILENO);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, fileno(said), STDERR_FILENO);
+    const int failed = posix_spawnp(&child, argv[0], &actions, NULL, (char *const *)argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    CHECK(failed == 0, UNAVAILABLE,
+          "--plot: cannot start python3 (%s), which draws with matplotlib (Debian: python3-matplotlib)",
+          strerror(failed));
+    while (waitpid(child, &how, 0) < 0 && errno == EINTR)
+        ;
+    return judge(how, said);
+}
+
+/* Hands the script the results, as --json writes them; NULL: none. */
+static stencil_status plot(const bench_report *report, const char *option, const char *directory) {
+    json_t *results = json_array(), *root = json_pack("{s:o}", "results", results);
+    for (int i = 0; report != NULL && i < report->count; i++)
+        json_array_append_new(results, stencil_bench_result_json(&report->result[i]));
+    FILE *input = tmpfile(), *said = tmpfile();
+    stencil_status status = STENCIL_OK;
+    if (input == NULL || said == NULL || json_dumpf(root, input, 0) != 0 || fflush(input) != 0)
+        status = stencil_error_set(STENCIL_IO, __FILE__, __LINE__, "",
+                                   "--plot: cannot write a temporary file: %s", strerror(errno));
+    else
+        rewind(input);
+    if (status == STENCIL_OK)
+        status = run_script(option, directory, input, said);
+    if (input != NULL)
+        fclose(input);
+    if (said != NULL)
+        fclose(said);
+    json_decref(root);
+    return status;
+}
+
 stencil_status bench_plot_check(const char *directory, bool force, const char *const *name, int count) {
-    static const char *const suffix[] = {"gp", "png"};
+    static const char *const style[] = {"map", "lines", "box"};
     char path[TEXT_NAME_SIZE], shown[TEXT_NAME_SIZE / 2];
     if (directory == NULL)
         return STENCIL_OK;
     CHECK(mkdir(directory, 0777) == 0 || errno == EEXIST, CANNOT_CREATE, "--plot: cannot make '%s': %s",
           text_escape(directory, shown, sizeof shown), strerror(errno));
-    for (int i = 0; i < count; i++)
-        for (int style = 0; style < BENCH_STYLE_COUNT; style++)
-            for (int k = 0; k < 2; k++) {
-                TRY(file_name(path, sizeof path, directory, name[i], (bench_style)style, suffix[k]));
-                TRY(target_check("--plot", path, force, NULL));
-            }
-    return STENCIL_OK;
-}
-
-/* Runs gnuplot on a script in its directory, all quiet; *code is its exit code. */
-static stencil_status run_gnuplot(const char *directory, const char *script, int *code) {
-    const pid_t child = fork();
-    CHECK(child >= 0, INTERNAL, "--plot: cannot start gnuplot: %s", strerror(errno));
-    if (child == 0) {
-        const int none = open("/dev/null", O_RDWR);
-        char *const argv[] = {(char *)"gnuplot", (char *)script, NULL};
-        if (none < 0 || dup2(none, 0) < 0 || dup2(none, 1) < 0 || dup2(none, 2) < 0 || chdir(directory) != 0)
-            _exit(EXIT_FAILURE);
-        execvp(argv[0], argv);
-        _exit(errno == ENOENT || errno == EACCES ? GNUPLOT_MISSING : EXIT_FAILURE);
+    for (int i = 0; i < count * 3; i++) {
+        const int length = snprintf(path, sizeof path, "%s/%s-%s.png", directory, name[i / 3], style[i % 3]);
+        CHECK(length < (int)sizeof path, USAGE, "--plot: the name of the directory is too long");
+        TRY(target_check("--plot", path, force, NULL));
     }
-    int how = 0;
-    while (waitpid(child, &how, 0) < 0 && errno == EINTR)
-        ;
-    *code = WIFEXITED(how) ? WEXITSTATUS(how) : EXIT_FAILURE;
-    return STENCIL_OK;
+    return plot(NULL, "--check", directory);
 }
 
-/* The script as text; NULL where there is nothing to draw. Owned by the caller. */
-static stencil_status make_script(const stencil_bench_result *result, bench_style style, char **text) {
-    char png[256];
-    size_t size = 0;
-    bool drawn = false;
-    *text = NULL;
-    snprintf(png, sizeof png, "%s-%s.png", result->benchmark, bench_style_names[style]);
-    FILE *memory = open_memstream(text, &size);
-    CHECK(memory != NULL, NO_MEMORY, "no memory for a plot");
-    const stencil_status status = bench_script_print(memory, result, style, png, &drawn);
-    const bool whole = !ferror(memory);
-    const bool closed = fclose(memory) == 0;
-    if (status != STENCIL_OK || !drawn || !whole || !closed) {
-        free(*text);
-        *text = NULL;
-    }
-    TRY(status);
-    CHECK(whole && closed, NO_MEMORY, "no memory for a plot");
-    return STENCIL_OK;
-}
-
-static stencil_status plot(const stencil_bench_result *result, bench_style style, const char *directory,
-                           bool force, bool *missing) {
-    char path[TEXT_NAME_SIZE], shown[TEXT_NAME_SIZE / 2], *text;
-    TRY(file_name(path, sizeof path, directory, result->benchmark, style, "gp"));
-    TRY(make_script(result, style, &text));
-    if (text == NULL)
-        return STENCIL_OK;
-    const stencil_status status = target_write("--plot", path, force, target_print_text, text);
-    free(text);
-    TRY(status);
-    if (*missing)
-        return STENCIL_OK;
-    int code = 0;
-    TRY(run_gnuplot(directory, path + strlen(directory) + 1, &code));
-    *missing = code == GNUPLOT_MISSING;
-    CHECK(code == 0 || *missing, INTERNAL, "--plot: gnuplot failed with exit code %d: run it on '%s'", code,
-          text_escape(path, shown, sizeof shown));
-    return STENCIL_OK;
-}
-
-stencil_status bench_plot(const bench_report *report, const char *directory, bool force, bool *missing) {
-    *missing = false;
-    for (int i = 0; i < report->count; i++)
-        for (int style = 0; style < BENCH_STYLE_COUNT; style++)
-            TRY(plot(&report->result[i], (bench_style)style, directory, force, missing));
-    return STENCIL_OK;
+stencil_status bench_plot(const bench_report *report, const char *directory, bool force) {
+    return plot(report, force ? "--force" : "--no-force", directory);
 }

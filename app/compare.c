@@ -100,37 +100,37 @@ static void compare_block(const double *a, const double *b, int64_t count, int64
     }
 }
 
+/* The index of an element, counted in array order, per axis. */
+static void element_index(const h5_dataset *d, int64_t element, int64_t index[H5S_MAX_RANK]) {
+    for (int axis = d->rank - 1; axis >= 0; axis--) {
+        index[axis] = element % (int64_t)d->extent[axis];
+        element /= (int64_t)d->extent[axis];
+    }
+}
+
 /* Calls compare_block on blocks that are contiguous in array order: whole inner axes, a run along `split`,
  * one index of every outer axis. */
 static stencil_status compare_values(const h5_dataset *a, const h5_dataset *b, double *values,
                                      const equality *equality, difference *found) {
-    if (a->count == 0)
-        return STENCIL_OK;
-    int split = a->rank - 1;
-    int64_t inner = 1;
+    int split = a->rank > 0 ? a->rank - 1 : 0;
+    int64_t inner = 1, block = 1, start[H5S_MAX_RANK] = {0};
     while (split > 0 && inner * (int64_t)a->extent[split] <= BLOCK_ELEMENTS)
         inner *= (int64_t)a->extent[split--];
-    const int64_t run = BLOCK_ELEMENTS / inner;
-    hsize_t start[H5S_MAX_RANK] = {0}, count[H5S_MAX_RANK];
-    for (int axis = 0; axis < a->rank; axis++)
-        count[axis] = axis < split ? 1 : a->extent[axis];
-    for (int64_t first = 0; first < a->count;) {
-        int64_t block = 1;
+    hsize_t at[H5S_MAX_RANK], count[H5S_MAX_RANK];
+    for (int64_t first = 0; first < a->count; first += block) {
+        element_index(a, first, start);
+        for (int axis = 0; axis < a->rank; axis++) {
+            at[axis] = (hsize_t)start[axis];
+            count[axis] = axis < split ? 1 : a->extent[axis] - at[axis];
+        }
         if (a->rank > 0) {
-            const int64_t left = (int64_t)(a->extent[split] - start[split]);
-            count[split] = (hsize_t)(left < run ? left : run);
+            if (count[split] > (hsize_t)(BLOCK_ELEMENTS / inner))
+                count[split] = (hsize_t)(BLOCK_ELEMENTS / inner);
             block = (int64_t)count[split] * inner;
         }
-        TRY(h5_dataset_read(a, start, count, H5T_NATIVE_DOUBLE, values));
-        TRY(h5_dataset_read(b, start, count, H5T_NATIVE_DOUBLE, values + BLOCK_ELEMENTS));
+        TRY(h5_dataset_read(a, at, count, H5T_NATIVE_DOUBLE, values));
+        TRY(h5_dataset_read(b, at, count, H5T_NATIVE_DOUBLE, values + BLOCK_ELEMENTS));
         compare_block(values, values + BLOCK_ELEMENTS, block, first, equality, found);
-        first += block;
-        for (int axis = split; axis >= 0; axis--) {
-            start[axis] += count[axis];
-            if (start[axis] < a->extent[axis])
-                break;
-            start[axis] = 0;
-        }
     }
     return STENCIL_OK;
 }
@@ -143,14 +143,6 @@ static const char *extent_text(const h5_dataset *d, char *text, size_t size) {
     if (used < size)
         snprintf(text + used, size - used, "]");
     return text;
-}
-
-/* The index of an element, counted in array order, per axis. */
-static void element_index(const h5_dataset *d, int64_t element, int64_t index[H5S_MAX_RANK]) {
-    for (int axis = d->rank - 1; axis >= 0; axis--) {
-        index[axis] = element % (int64_t)d->extent[axis];
-        element /= (int64_t)d->extent[axis];
-    }
 }
 
 /* "atol 0.1, rms 0.01": the tolerances that count (returned). */

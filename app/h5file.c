@@ -54,23 +54,18 @@ stencil_status h5_dataset_open(h5_dataset *dataset, const char *path, const char
 
 stencil_status h5_dataset_read(const h5_dataset *dataset, const hsize_t *start, const hsize_t *count,
                                hid_t memory_type, void *values) {
-    if (dataset->rank == 0)
-        return h5_dataset_read_all(dataset, memory_type, values);
-    const hid_t file = H5Dget_space(dataset->dataset);
-    const hid_t memory = H5Screate_simple(dataset->rank, count, NULL);
-    herr_t failed = H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL);
-    if (failed >= 0)
-        failed = H5Dread(dataset->dataset, memory_type, memory, file, H5P_DEFAULT, values);
-    H5Sclose(memory);
-    H5Sclose(file);
+    hid_t file = H5S_ALL, memory = H5S_ALL;
+    if (start != NULL && dataset->rank > 0) {
+        file = H5Dget_space(dataset->dataset);
+        memory = H5Screate_simple(dataset->rank, count, NULL);
+        H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL);
+    }
+    const herr_t failed = H5Dread(dataset->dataset, memory_type, memory, file, H5P_DEFAULT, values);
+    if (file != H5S_ALL) {
+        H5Sclose(memory);
+        H5Sclose(file);
+    }
     CHECK(failed >= 0, BAD_DATA,
-          "'%s': %s cannot be read: it is damaged, or packed with a filter that is missing", dataset->path,
-          dataset->name);
-    return STENCIL_OK;
-}
-
-stencil_status h5_dataset_read_all(const h5_dataset *dataset, hid_t memory_type, void *values) {
-    CHECK(H5Dread(dataset->dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0, BAD_DATA,
           "'%s': %s cannot be read: it is damaged, or packed with a filter that is missing", dataset->path,
           dataset->name);
     return STENCIL_OK;
@@ -98,27 +93,20 @@ stencil_status h5_read_integer(hid_t file, const char *path, const char *group, 
     return STENCIL_OK;
 }
 
-/* A fixed-length string attribute, cut to `size`. */
-static bool read_fixed_text(hid_t attribute, hid_t type, char *text, size_t size) {
+/* One string of whatever length, from an attribute of fixed or variable length. */
+static bool read_text(hid_t attribute, hid_t type, char *text, size_t size) {
+    const bool variable = H5Tis_variable_str(type) > 0;
+    const size_t length = variable ? H5T_VARIABLE : H5Tget_size(type) + 1;
     const hid_t memory = H5Tcopy(H5T_C_S1);
-    H5Tset_size(memory, size);
+    H5Tset_size(memory, length);
     H5Tset_cset(memory, H5Tget_cset(type));
-    const herr_t failed = H5Aread(attribute, memory, text);
-    H5Tclose(memory);
-    text[size - 1] = '\0';
-    return failed >= 0;
-}
-
-static bool read_variable_text(hid_t attribute, hid_t type, char *text, size_t size) {
-    const hid_t memory = H5Tcopy(H5T_C_S1);
-    H5Tset_size(memory, H5T_VARIABLE);
-    H5Tset_cset(memory, H5Tget_cset(type));
-    char *found = NULL;
-    const bool read = H5Aread(attribute, memory, &found) >= 0 && found != NULL;
-    H5Tclose(memory);
+    char *found = variable ? NULL : H5allocate_memory(length, true);
+    const bool read = (variable || found != NULL) &&
+                      H5Aread(attribute, memory, variable ? (void *)&found : found) >= 0 && found != NULL;
     if (read)
         snprintf(text, size, "%s", found);
     H5free_memory(found);
+    H5Tclose(memory);
     return read;
 }
 
@@ -130,11 +118,8 @@ stencil_status h5_read_text(hid_t file, const char *path, const char *group, con
     const hid_t attribute = H5Aopen_by_name(file, group, name, H5P_DEFAULT, H5P_DEFAULT);
     const hid_t type = H5Aget_type(attribute);
     const hid_t space = H5Aget_space(attribute);
-    bool read = H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == 1;
-    if (read && H5Tis_variable_str(type) > 0)
-        read = read_variable_text(attribute, type, text, size);
-    else if (read)
-        read = read_fixed_text(attribute, type, text, size);
+    const bool read = H5Tget_class(type) == H5T_STRING && H5Sget_simple_extent_npoints(space) == 1 &&
+                      read_text(attribute, type, text, size);
     H5Sclose(space);
     H5Tclose(type);
     H5Aclose(attribute);

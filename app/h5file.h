@@ -23,12 +23,10 @@ typedef struct h5_dataset {
  * *dataset is closed with h5_dataset_close() in any case. */
 stencil_status h5_dataset_open(h5_dataset *dataset, const char *path, const char *name, const char *advice);
 
-/* Reads the block [start, start+count) of every axis, in array order, converted to `memory_type`. */
+/* Reads the block [start, start+count) of every axis, in array order, converted to `memory_type`; `start`
+ * NULL: all of it. */
 stencil_status h5_dataset_read(const h5_dataset *dataset, const hsize_t *start, const hsize_t *count,
                                hid_t memory_type, void *values);
-
-/* Reads all of it. */
-stencil_status h5_dataset_read_all(const h5_dataset *dataset, hid_t memory_type, void *values);
 
 void h5_dataset_close(h5_dataset *dataset);
 

@@ -111,7 +111,7 @@ static void print_times(FILE *out, const run_record *run) {
     const stencil_report *report = run->report;
     char text[5][TEXT_SIZE];
     report_print_entry(out, "Seconds", "read %s, prepare %s, compute %s, finish %s, write %s",
-                       seconds_text(run->read_s, text[0]), seconds_text(report->prepare_s, text[1]),
+                       seconds_text(report->read_s, text[0]), seconds_text(report->prepare_s, text[1]),
                        seconds_text(report->compute_s, text[2]), seconds_text(report->finish_s, text[3]),
                        seconds_text(run->write_s, text[4]));
 }

@@ -19,7 +19,7 @@ typedef struct run_record {
     const stencil_plan *plan;
     const stencil_report *report; /* NULL: a dry run */
     const stencil_notes *notes;   /* NULL: none */
-    double read_s, write_s;
+    double write_s;
     int exit_code;
 } run_record;
 

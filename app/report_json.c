@@ -98,7 +98,7 @@ static json_t *rates_json(const stencil_report *report) {
 
 static json_t *times_json(const run_record *run) {
     const stencil_report *report = run->report;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "read", json_number(run->read_s), "prepare",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "read", json_number(report->read_s), "prepare",
                      json_number(report->prepare_s), "compute", json_number(report->compute_s), "finish",
                      json_number(report->finish_s), "write", json_number(run->write_s));
 }

@@ -8,7 +8,7 @@
  * the one for temporary files under another name. `name` is that of the file, which the message then ends
  * with, or "". Returns `status`. */
 stencil_status rescue_result(stencil_status status, const stencil_output_options *options,
-                             const stencil_problem *problem, const stencil_report *report, char *name,
-                             size_t size);
+                             const stencil_problem *problem, const stencil_reader *from,
+                             const stencil_report *report, char *name, size_t size);
 
 #endif

@@ -133,6 +133,7 @@ typedef struct run_state {
     stencil_problem problem;
     stencil_machine machine;
     stencil_plan plan;
+    stencil_run *run;
     stencil_report report;
     char output_name[NAME_SIZE], rescued_name[NAME_SIZE];
     stencil_output_options output_options;
@@ -153,6 +154,7 @@ static void close_output(run_state *state) {
 
 static void run_close(run_state *state) {
     close_output(state);
+    stencil_run_close(state->run);
     stencil_report_destroy(&state->report);
     stencil_problem_destroy(&state->problem);
     stencil_input_close(state->input);
@@ -330,12 +332,12 @@ static stencil_status prepare_output(run_state *state) {
 }
 
 static stencil_status load(run_state *state) {
-    const double start_s = stencil_clock_s();
     stencil_problem *problem = &state->problem;
-    TRY(text_name_out_of_memory(stencil_input_load(state->input, problem, state->options->allow_nonfinite),
-                                state->call->operand[0]));
-    state->record.read_s = stencil_clock_s() - start_s;
-    return STENCIL_OK;
+    const stencil_reader from = stencil_input_reader(state->input, problem, state->options->allow_nonfinite);
+    TRY(stencil_input_load_history(state->input, problem));
+    const stencil_status status = stencil_run_open(&state->run, &state->plan, problem, &from);
+    stencil_input_rest(state->input);
+    return text_name_out_of_memory(status, state->call->operand[0]);
 }
 
 static stencil_status compute(run_state *state) {
@@ -344,7 +346,7 @@ static stencil_status compute(run_state *state) {
     const stencil_observer observer[] = {{&progress, .poll = progress_poll}, {NULL, .poll = signals_poll}};
     const stencil_observers observers = {observer, 2};
     signals_catch();
-    const stencil_status status = stencil_run(&state->problem, &state->plan, &observers, &state->report);
+    const stencil_status status = stencil_run_drive(state->run, &observers, &state->report);
     progress_end(&progress);
     return text_name_out_of_memory(status, state->call->operand[0]);
 }
@@ -354,11 +356,12 @@ static stencil_status write_output(run_state *state) {
     if (state->output == NULL)
         return STENCIL_OK;
     const double start_s = stencil_clock_s();
+    const stencil_reader result = {stencil_run_read, state->run};
     signals_hold();
-    stencil_status status = stencil_output_write(state->output, &state->problem, &state->report);
+    stencil_status status = stencil_output_write(state->output, &state->problem, &result, &state->report);
     close_output(state);
     if (status != STENCIL_OK) {
-        status = rescue_result(status, &state->output_options, &state->problem, &state->report,
+        status = rescue_result(status, &state->output_options, &state->problem, &result, &state->report,
                                state->rescued_name, sizeof state->rescued_name);
         state->record.output = state->rescued_name[0] != '\0' ? state->rescued_name : NULL;
     }

@@ -75,7 +75,3 @@ stencil_status target_write(const char *option, const char *target, bool force, 
     signals_release();
     return text_prefix(status, option);
 }
-
-bool target_print_text(FILE *out, const void *content) {
-    return fputs(content, out) != EOF;
-}

@@ -22,7 +22,4 @@ typedef bool (*target_printer)(FILE *out, const void *content);
 stencil_status target_write(const char *option, const char *target, bool force, target_printer print,
                             const void *content);
 
-/* A printer of text: `content` is a string. */
-bool target_print_text(FILE *out, const void *content);
-
 #endif

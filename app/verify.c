@@ -12,6 +12,7 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "app/threads.h"
+#include "inputs/h5.h"
 #include "inputs/inputs.h"
 
 enum { PATH_SIZE = 4096 };
@@ -47,12 +48,12 @@ typedef struct verification {
     char input_name[PATH_SIZE];
     stencil_problem problem;
     reference reference;
-    h5_dataset u;          /* of the output */
-    int64_t first, steps;  /* of the problem: before and after the run */
-    double residual_first; /* NaN: the output has none */
-    int64_t *history_step; /* owned, [residuals.of] */
-    double *history;       /* owned, [residuals.of] */
-    bool criterion_known;  /* the input has a first residual, which is not this run's */
+    h5_dataset u;                /* of the output */
+    int64_t first, steps;        /* of the problem: before and after the run */
+    double residual_first;       /* NaN: the output has none */
+    const int64_t *history_step; /* of the problem, [residuals.of] */
+    const double *history;
+    bool criterion_known; /* the input has a first residual, which is not this run's */
     mismatch cells, residuals, first_residual;
 } verification;
 
@@ -61,18 +62,8 @@ static const h5_dataset closed = {.file = H5I_INVALID_HID, .dataset = H5I_INVALI
 static void verify_close(verification *v) {
     h5_dataset_close(&v->u);
     reference_destroy(&v->reference);
-    free(v->history_step);
-    free(v->history);
+    stencil_problem_destroy(&v->problem);
     free(v);
-}
-
-/* The problem that the run solved, as its output states it. */
-static stencil_status read_problem(verification *v) {
-    stencil_input *output = NULL;
-    stencil_spec spec;
-    TRY(stencil_input_open(&output, v->output, &spec));
-    stencil_input_close(output);
-    return text_name_file(stencil_problem_resolve(&v->problem, &spec), v->output);
 }
 
 static stencil_status read_provenance(verification *v) {
@@ -96,38 +87,27 @@ static stencil_status read_provenance(verification *v) {
     return STENCIL_OK;
 }
 
-/* Opens /residual or /residual_step and allocates room for its values. */
-static stencil_status read_list(const char *path, const char *name, hid_t type, int64_t *count,
-                                void **values) {
-    h5_dataset list = closed;
-    stencil_status status = h5_dataset_open(&list, path, name, give_result);
-    if (status == STENCIL_OK && list.rank != 1)
-        status =
-            stencil_error_set(STENCIL_BAD_DATA, __FILE__, __LINE__, "", "'%s': %s is not a list", path, name);
-    if (status == STENCIL_OK)
-        status = stencil_memory_alloc(values, list.count * (int64_t)sizeof(double), name);
-    if (status == STENCIL_OK && list.count > 0)
-        status = h5_dataset_read_all(&list, type, *values);
-    *count = list.count;
-    h5_dataset_close(&list);
-    return status;
+/* The problem that the run solved, as its output states it, and the residuals of all its steps. */
+static stencil_status read_result(verification *v, stencil_input *output, const stencil_spec *spec) {
+    TRY(text_name_file(stencil_problem_resolve(&v->problem, spec), v->output));
+    TRY(read_provenance(v));
+    CHECK(H5Lexists(v->u.file, "/residual", H5P_DEFAULT) > 0, BAD_DATA, "'%s' has no dataset /residual: %s",
+          v->output, give_result);
+    v->problem.origin.steps = v->steps;
+    TRY(stencil_input_load_history(output, &v->problem));
+    v->history = v->problem.origin.residual;
+    v->history_step = v->problem.origin.residual_step;
+    v->residuals.of = v->problem.origin.history_count;
+    return STENCIL_OK;
 }
 
-static stencil_status read_history(verification *v) {
-    void *values = NULL;
-    int64_t count = 0;
-    TRY(read_list(v->output, "/residual", H5T_NATIVE_DOUBLE, &v->residuals.of, &values));
-    v->history = values;
-    values = NULL;
-    TRY(read_list(v->output, "/residual_step", H5T_NATIVE_INT64, &count, &values));
-    v->history_step = values;
-    CHECK(count == v->residuals.of, BAD_DATA, "'%s': /residual and /residual_step differ in length",
-          v->output);
-    for (int64_t i = 0; i < count; i++)
-        CHECK(v->history_step[i] > (i > 0 ? v->history_step[i - 1] : 0) && v->history_step[i] <= v->steps,
-              BAD_DATA, "'%s': /residual_step[%" PRId64 "] is out of order or behind the last step",
-              v->output, i);
-    return STENCIL_OK;
+static stencil_status read_output(verification *v) {
+    stencil_input *output = NULL;
+    stencil_spec spec;
+    TRY(stencil_input_open(&output, v->output, &spec));
+    const stencil_status status = read_result(v, output, &spec);
+    stencil_input_close(output);
+    return status;
 }
 
 /* A dataset of the input, which has to have the shape of the output's /u. */
@@ -141,7 +121,7 @@ static stencil_status read_field(const verification *v, const char *name, hid_t 
                                    "'%s' is not the input of '%s': %s has another shape than its /u",
                                    v->input, v->output, name);
     if (status == STENCIL_OK)
-        status = h5_dataset_read_all(&field, type, values);
+        status = h5_dataset_read(&field, NULL, NULL, type, values);
     h5_dataset_close(&field);
     return status;
 }
@@ -163,17 +143,14 @@ static stencil_status read_right_hand_side(verification *v) {
     return status;
 }
 
-static hid_t memory_type(const verification *v) {
-    return v->reference.precision == STENCIL_FLOAT64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
-}
-
 static stencil_status read_fields(verification *v) {
-    TRY(read_field(v, "/u", memory_type(v), v->reference.u[0]));
+    TRY(read_field(v, "/u", stencil_h5_native_type(v->reference.precision), v->reference.u[0]));
     reference_start(&v->reference);
     if (v->problem.spec.source == STENCIL_SOURCE_F)
         return read_right_hand_side(v);
-    return v->problem.spec.source == STENCIL_SOURCE_B ? read_field(v, "/b", memory_type(v), v->reference.b)
-                                                      : STENCIL_OK;
+    return v->problem.spec.source == STENCIL_SOURCE_B
+               ? read_field(v, "/b", stencil_h5_native_type(v->reference.precision), v->reference.b)
+               : STENCIL_OK;
 }
 
 /* Notes a pair of values; same bits, or both NaN. */
@@ -258,7 +235,7 @@ static stencil_status make_steps(verification *v, int64_t looked, bool quiet) {
 static stencil_status compare_fields(verification *v) {
     const void *expected = v->reference.u[v->steps % 2];
     void *found = v->reference.u[(v->steps + 1) % 2];
-    TRY(h5_dataset_read_all(&v->u, memory_type(v), found));
+    TRY(h5_dataset_read(&v->u, NULL, NULL, stencil_h5_native_type(v->reference.precision), found));
     v->cells.of = v->u.count;
     for (int64_t i = 0; i < v->u.count; i++) {
         if (v->reference.precision == STENCIL_FLOAT64)
@@ -327,10 +304,8 @@ static stencil_status verify_stages(const verify_options *options, verification 
     int64_t checked = 0;
     TRY(threads_start(options->threads));
     TRY(target_check("--json", options->json, options->force, v->output));
-    TRY(read_problem(v));
-    TRY(read_provenance(v));
+    TRY(read_output(v));
     TRY(target_check("--json", options->json, options->force, v->input));
-    TRY(read_history(v));
     TRY(reference_create(&v->reference, &v->problem));
     TRY(read_fields(v));
     TRY(take_origin(v, &checked));

@@ -4,6 +4,7 @@
 #define STENCIL_BENCH_CEILING_H
 
 #include "bench/benchmark.h"
+#include "solver/field.h"
 
 /* A copy that is timed again and again. */
 typedef struct stencil_ceiling {

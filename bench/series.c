@@ -95,15 +95,6 @@ bool stencil_bench_series_is_field(const stencil_bench_result *result, const ste
            number_above(result, series, axes - 2, at[axes - 2], &above);
 }
 
-bool stencil_bench_series_is_map(const stencil_bench_result *result, const stencil_bench_series *series) {
-    const stencil_bench_row *row = &result->row[series->row[0]];
-    if (!stencil_bench_series_is_field(result, series))
-        return false;
-    const char *a = row->axis[row->axis_count - 2].name, *b = row->axis[row->axis_count - 1].name;
-    return (same_text(a, "blocks_per_sm") && same_text(b, "threads")) ||
-           (same_text(b, "blocks_per_sm") && same_text(a, "threads"));
-}
-
 bool stencil_bench_series_next(const stencil_bench_result *result, const stencil_bench_series *series,
                                int axes, int64_t *at) {
     for (int axis = axes - 1; axis >= 0; axis--) {

@@ -28,9 +28,6 @@ const stencil_bench_row *stencil_bench_series_at(const stencil_bench_result *res
 /* Whether the last two axes span a field of at least 2 x 2 places. */
 bool stencil_bench_series_is_field(const stencil_bench_result *result, const stencil_bench_series *series);
 
-/* Whether it is one whose axes are those of a heat map: blocks_per_sm and threads. */
-bool stencil_bench_series_is_map(const stencil_bench_result *result, const stencil_bench_series *series);
-
 /* The smallest number on every axis. */
 void stencil_bench_series_first(const stencil_bench_result *result, const stencil_bench_series *series,
                                 int64_t *at);

@@ -7,11 +7,13 @@
 Runs `stencil bench sweep --size SIZE --precision float32 ...` for each size (2D 5-point or 3D 7-point, unless options
 say otherwise); --json keeps all of what was measured, --from FILE makes the table of an earlier run. On several GPUs
 (--gpus 4) the strategies are those that span them. ~: samples spread by more than 5 % (--max-noise). --plot draws some
-of them over the size with gnuplot: the picture of README.md."""
+of them over the size, as bench/plot.py does: the picture of README.md."""
 import argparse
 import json
 import subprocess
 import sys
+
+import plot
 
 parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--command", default="stencil", help="the command")
@@ -47,9 +49,7 @@ for size in [] if arguments.earlier else arguments.sizes.split(","):
 
 
 def title(run):
-    have = run["results"][0]["parameters"]
-    sizes = [have[n] for n in ("nz", "ny", "nx") if n in have]
-    return f"{sizes[0]}{'²' if len(sizes) == 2 else '³'}" if len(set(sizes)) == 1 else " x ".join(map(str, sizes))
+    return plot.size_of(run["results"][0]["parameters"])
 
 
 columns = [{row["name"]: row for row in run["results"][0]["rows"]} for run in runs]
@@ -65,47 +65,28 @@ for name in columns[0]:
 
 if not arguments.plot:
     sys.exit()
+plot.need_matplotlib()
 
-# What is drawn: one strategy of each kind, slowest first, in words.
+# What is drawn: one strategy of each kind, slowest first, in words; and the best copy.
 DRAWN = {
-    "stream-sync": ("a launch per step, the host waits for each  (stream-sync)", "#999999", 5),
-    "relaunch": ("a launch per step, queued ahead  (relaunch, the default)", "#d55e00", 7),
-    "graph": ("a CUDA graph of 64 steps  (graph)", "#009e73", 9),
-    "central": ("one kernel for all steps, with a barrier between them  (central)", "#0072b2", 13),
-    "cudaMemcpy": ("copy of the field, for comparison  (cudaMemcpy)", "#000000", 0),
+    "stream-sync": "a launch per step, the host waits for each (stream-sync)",
+    "relaunch": "a launch per step, queued ahead (relaunch, the default)",
+    "graph": "a CUDA graph of 64 steps (graph)",
+    "central": "one kernel for all steps, with a barrier between them (central)",
 }
 names = [name for name in DRAWN if all((column.get(name) or {}).get("statistics") for column in columns)]
 if not names:
     sys.exit("strategies.py: --plot: nothing of what it draws was measured")
-extents = [[run["results"][0]["parameters"].get(n, 1) for n in ("nz", "ny", "nx")] for run in runs]
-cells = [z * y * x for z, y, x in extents]
-lines = []
-for name in names:
-    text, color, point = DRAWN[name]
-    style = f'with linespoints lc rgb "{color}" lw 3 pt {point} ps 1.7' if point else f'with lines lc rgb "{color}" lw 2.5 dt 3'
-    lines.append(f'"-" using 1:2 title "{text}" {style}')
-points = "".join("".join(f"{n} {1e6 * column[name]['statistics']['median']:.6g}\n" for n, column in zip(cells, columns)) + "e\n"
-                 for name in names)
 have = runs[0]["results"][0]
-tics = ", ".join(f'"{title(run)}" {n}' for run, n in zip(runs, cells))
-script = f"""set terminal pngcairo size 1500,800 font "DejaVu Sans,19" background "white" linewidth 1
-set output "{arguments.plot}"
-set title "Time of one step, by how the steps are kept in order  ({have['device']}, {have['parameters']['precision']})" offset 0,-0.3
-set xlabel "cells of the field"
-set ylabel "µs per step"
-set logscale xy
-set xtics ({tics}) scale 0.6
-set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500) scale 0.6
-set xrange [{min(cells) / 1.6}:{max(cells) * 1.6}]
-set yrange [1:1000]
-set grid lc rgb "#dddddd" lt 1 lw 1
-set border 3 lc rgb "#555555"
-set tics nomirror textcolor rgb "#222222"
-set key top left Left reverse samplen 2.5 spacing 1.25 width -9
-plot {", ".join(lines)}
-{points}"""
-try:
-    done = subprocess.run(["gnuplot"], input=script, encoding="utf-8")
-except OSError as error:
-    sys.exit(f"strategies.py: --plot: {error}")
-sys.exit(done.returncode)
+ticks, rows = {}, []
+for run, column in zip(runs, columns):
+    extent = [run["results"][0]["parameters"].get(n, 1) for n in ("nz", "ny", "nx")]
+    cells = extent[0] * extent[1] * extent[2]
+    ticks[cells] = title(run)
+    copy = ((column.get("cudaMemcpy") or {}).get("statistics") or {}).get("median", 0)
+    rows += [dict(column[name], name=DRAWN[name], axes={"cells": cells},
+                  ratio_to_copy=copy / column[name]["statistics"]["median"]) for name in names]
+have.update(rows=rows, ticks=ticks, copy="copy of the field, for comparison (cudaMemcpy)",
+            title="Time of one step, by how the steps are kept in order "
+            f"({have['device']}, {have['parameters']['precision']})")
+plot.draw(have, "lines", arguments.plot, True)

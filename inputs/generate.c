@@ -10,9 +10,7 @@
 #include "inputs/spec_file.h"
 #include "solver/problem.h"
 
-/* Cells per block: 32 MiB of float64. */
-#define BLOCK_CELLS ((int64_t)4 << 20)
-#define PI          3.14159265358979323846
+#define PI 3.14159265358979323846
 
 const char *const stencil_initial_names[] = {"zero", "random", "hot-edge", "sine", NULL};
 
@@ -25,12 +23,8 @@ typedef struct generator {
     stencil_sink sink;
     stencil_random random;
     double *mode[3]; /* per axis (z, y, x), owned; NULL: not needed */
-    double *values;  /* one block in double, owned */
     uint32_t *words; /* one block's random words, owned */
 } generator;
-
-/* One dataset: its values are written for a block. */
-typedef stencil_status fill_block(generator *g, const stencil_h5_block *block);
 
 static bool is_manufactured(const stencil_generate_options *options) {
     return options->source == STENCIL_GENERATE_SOURCE_MANUFACTURED ||
@@ -79,59 +73,66 @@ static stencil_status make_modes(generator *g) {
 }
 
 /* values[] of the block = factor * product of the modes. */
-static void fill_modes(generator *g, const stencil_h5_block *block, double factor) {
-    const int64_t nx = block->count[STENCIL_X], rows = block->cells / nx;
+static void fill_modes(const generator *g, const stencil_box *block, double factor, double *values) {
+    const int64_t nx = block->n[STENCIL_X], rows = stencil_box_cells(block) / nx;
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < rows; r++) {
-        const int64_t z = block->first[STENCIL_Z] + r / block->count[STENCIL_Y];
-        const int64_t y = block->first[STENCIL_Y] + r % block->count[STENCIL_Y];
+        const int64_t z = block->first[STENCIL_Z] + r / block->n[STENCIL_Y];
+        const int64_t y = block->first[STENCIL_Y] + r % block->n[STENCIL_Y];
         double row = g->mode[STENCIL_Y][y];
         if (g->mode[STENCIL_Z] != NULL)
             row *= g->mode[STENCIL_Z][z];
         for (int64_t x = 0; x < nx; x++)
-            g->values[r * nx + x] = factor * (row * g->mode[STENCIL_X][block->first[STENCIL_X] + x]);
+            values[r * nx + x] = factor * (row * g->mode[STENCIL_X][block->first[STENCIL_X] + x]);
     }
 }
 
-static stencil_status fill_random(generator *g, const stencil_h5_block *block) {
+static stencil_status fill_random(generator *g, const stencil_box *block, double *values) {
     const stencil_precision precision = g->problem.precision;
     const double amplitude = g->options->amplitude;
     const int per_number = stencil_random_words_per_number(precision);
-    const int64_t *extent = g->problem.extent;
+    const int64_t *extent = g->problem.extent, cells = stencil_box_cells(block);
     const int64_t cell =
         (block->first[STENCIL_Z] * extent[STENCIL_Y] + block->first[STENCIL_Y]) * extent[STENCIL_X] +
         block->first[STENCIL_X];
-    TRY(stencil_random_words(&g->random, (uint64_t)cell * (uint64_t)per_number, block->cells * per_number,
+    if (g->words == NULL) { /* the first block is the largest */
+        void *memory = NULL;
+        TRY(stencil_memory_alloc(&memory, cells * per_number * (int64_t)sizeof(uint32_t),
+                                 "a buffer for random numbers"));
+        g->words = memory;
+    }
+    TRY(stencil_random_words(&g->random, (uint64_t)cell * (uint64_t)per_number, cells * per_number,
                              g->words));
 #pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < block->cells; i++)
-        g->values[i] = amplitude * stencil_random_uniform(precision, g->words + i * per_number);
+    for (int64_t i = 0; i < cells; i++)
+        values[i] = amplitude * stencil_random_uniform(precision, g->words + i * per_number);
     return STENCIL_OK;
 }
 
-static stencil_status fill_initial(generator *g, const stencil_h5_block *block) {
+static stencil_status fill_initial(generator *g, const stencil_box *block, double *values) {
     const double amplitude = g->options->amplitude;
     const int hot_axis = STENCIL_AXES - g->problem.rank;
     switch (g->options->initial) {
     case STENCIL_INITIAL_RANDOM:
-        return fill_random(g, block);
+        return fill_random(g, block, values);
     case STENCIL_INITIAL_SINE:
-        fill_modes(g, block, amplitude);
+        fill_modes(g, block, amplitude, values);
         return STENCIL_OK;
     default:
         break;
     }
     /* A block is contiguous in array order, so its hot cells come first. */
+    const int64_t cells = stencil_box_cells(block);
     const int64_t hot = g->options->initial == STENCIL_INITIAL_HOT_EDGE && block->first[hot_axis] == 0
-                            ? block->cells / block->count[hot_axis]
+                            ? cells / block->n[hot_axis]
                             : 0;
-    for (int64_t i = 0; i < block->cells; i++)
-        g->values[i] = i < hot ? amplitude : 0.0;
+    for (int64_t i = 0; i < cells; i++)
+        values[i] = i < hot ? amplitude : 0.0;
     return STENCIL_OK;
 }
 
 /* The second derivative of an axis' mode is -k^2 times the mode. */
-static stencil_status fill_source(generator *g, const stencil_h5_block *block) {
+static void fill_source(const generator *g, const stencil_box *block, double *values) {
     const stencil_problem *problem = &g->problem;
     double factor = 0.0;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
@@ -142,8 +143,7 @@ static stencil_status fill_source(generator *g, const stencil_h5_block *block) {
         const double k = (boundary == STENCIL_PERIODIC ? 2 * PI : PI) / length;
         factor += k * k;
     }
-    fill_modes(g, block, factor);
-    return STENCIL_OK;
+    fill_modes(g, block, factor, values);
 }
 
 static stencil_status check_interrupt(const generator *g) {
@@ -153,44 +153,28 @@ static stencil_status check_interrupt(const generator *g) {
     return STENCIL_OK;
 }
 
-static stencil_status write_blocks(generator *g, hid_t dataset, const char *name, fill_block *fill) {
-    stencil_h5_block block = {0};
-    while (stencil_h5_block_next(&block, g->problem.extent, BLOCK_CELLS)) {
-        TRY(check_interrupt(g));
-        TRY(fill(g, &block));
-        CHECK(stencil_h5_block_write(dataset, g->problem.rank, &block, H5T_NATIVE_DOUBLE, g->values) >= 0, IO,
-              "cannot write '%s': /%s: %s", g->options->path, name, stencil_h5_reason());
-        TRY(stencil_sink_state(&g->sink));
-    }
+/* The values of a block, as if they were read. */
+static stencil_status make_box(void *context, stencil_array array, const stencil_box *box,
+                               const stencil_cells *to) {
+    generator *g = context;
+    const stencil_box block = stencil_box_from(box, g->problem.first);
+    TRY(check_interrupt(g));
+    if (array == STENCIL_ARRAY_U)
+        return fill_initial(g, &block, to->at);
+    fill_source(g, &block, to->at);
     return STENCIL_OK;
 }
 
-static stencil_status write_dataset(generator *g, const char *name, fill_block *fill) {
-    hsize_t size[3];
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        size[axis] = (hsize_t)g->problem.extent[axis];
-    const hid_t dataset =
-        stencil_h5_create(g->sink.file, name, g->problem.rank, size + STENCIL_AXES - g->problem.rank,
-                          stencil_h5_file_type(g->problem.precision));
-    CHECK(dataset >= 0, IO, "cannot write '%s': /%s: %s", g->options->path, name, stencil_h5_reason());
-    stencil_status status = write_blocks(g, dataset, name, fill);
-    if (H5Dclose(dataset) < 0 && status == STENCIL_OK)
-        status = stencil_error_set(STENCIL_IO, __FILE__, __LINE__, "", "cannot write '%s': /%s: %s",
-                                   g->options->path, name, stencil_h5_reason());
-    return status;
+static stencil_status write_dataset(generator *g, const char *name, stencil_array array) {
+    const stencil_sink_dataset dataset = {name, array, stencil_h5_file_type(g->problem.precision),
+                                          H5T_NATIVE_DOUBLE};
+    const stencil_reader from = {make_box, g};
+    return stencil_sink_write(&g->sink, &dataset, &g->problem, &from);
 }
 
-static stencil_status make_buffers(generator *g) {
-    const int64_t cells = stencil_h5_block_cells(g->problem.extent, BLOCK_CELLS);
-    void *memory = NULL;
-    TRY(stencil_memory_alloc(&memory, cells * (int64_t)sizeof(double), "a buffer for generating"));
-    g->values = memory;
-    if (g->options->initial == STENCIL_INITIAL_RANDOM) {
-        TRY(stencil_memory_alloc(&memory, cells * 2 * (int64_t)sizeof(uint32_t),
-                                 "a buffer for random numbers"));
-        g->words = memory;
+static stencil_status prepare(generator *g) {
+    if (g->options->initial == STENCIL_INITIAL_RANDOM)
         TRY(stencil_random_open(&g->random, g->options->seed, STENCIL_RANDOM_AUTO));
-    }
     if (g->options->initial == STENCIL_INITIAL_SINE || g->problem.spec.source == STENCIL_SOURCE_F)
         TRY(make_modes(g));
     return STENCIL_OK;
@@ -212,11 +196,11 @@ static stencil_status generate(generator *g) {
           "a manufactured source belongs to problem poisson: choose that problem, or no source");
     TRY(stencil_problem_resolve(&g->problem, &spec));
     TRY(stencil_sink_check(g->options->path, g->options->force, NULL));
-    TRY(make_buffers(g));
+    TRY(prepare(g));
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, file_bytes(&g->problem)));
-    TRY(write_dataset(g, "u", fill_initial));
+    TRY(write_dataset(g, "u", STENCIL_ARRAY_U));
     if (spec.source == STENCIL_SOURCE_F)
-        TRY(write_dataset(g, "f", fill_source));
+        TRY(write_dataset(g, "f", STENCIL_ARRAY_B));
     TRY(stencil_format_write(g->sink.file, g->options->path));
     TRY(stencil_spec_write_attributes(g->sink.file, g->options->path, &spec));
     TRY(stencil_spec_write_points(g->sink.file, g->options->path, &spec));
@@ -231,7 +215,6 @@ stencil_status stencil_generate(const stencil_generate_options *options) {
     stencil_random_close(&g.random);
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         free(g.mode[axis]);
-    free(g.values);
     free(g.words);
     return status;
 }

@@ -159,14 +159,14 @@ hid_t stencil_h5_create(hid_t parent, const char *name, int rank, const hsize_t 
 }
 
 herr_t stencil_h5_write(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type,
-                        hid_t memory_type, hid_t memory, const void *values) {
+                        hid_t memory_type, const void *values) {
     hsize_t cells = 1;
     for (int i = 0; i < rank; i++)
         cells *= size[i];
     const hid_t dataset = stencil_h5_create(parent, name, rank, size, file_type);
     if (dataset < 0)
         return -1;
-    herr_t failed = cells == 0 ? 0 : H5Dwrite(dataset, memory_type, memory, H5S_ALL, H5P_DEFAULT, values);
+    herr_t failed = cells == 0 ? 0 : H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
     if (failed < 0)
         stencil_h5_reason();
     if (H5Dclose(dataset) < 0)
@@ -174,104 +174,35 @@ herr_t stencil_h5_write(hid_t parent, const char *name, int rank, const hsize_t 
     return failed;
 }
 
-hid_t stencil_h5_window_space(const stencil_problem *problem, stencil_field *field, void **base) {
-    const stencil_layout *l = &field->layout;
-    const int64_t at = l->origin + problem->first[STENCIL_Z] * l->plane + problem->first[STENCIL_Y] * l->row +
-                       problem->first[STENCIL_X];
-    *base = (char *)field->data + at * (int64_t)stencil_precision_bytes(l->precision);
-    const hsize_t size[3] = {(hsize_t)problem->extent[STENCIL_Z], (hsize_t)(l->plane / l->row),
-                             (hsize_t)l->row};
-    const hsize_t start[3] = {0, 0, 0};
-    const hsize_t count[3] = {(hsize_t)problem->extent[STENCIL_Z], (hsize_t)problem->extent[STENCIL_Y],
-                              (hsize_t)problem->extent[STENCIL_X]};
-    const hid_t space = H5Screate_simple(3, size, NULL);
-    if (space >= 0 && H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) < 0) {
-        H5Sclose(space);
-        return -1;
-    }
-    return space;
-}
-
-/* Cells per axis of a block that starts at the origin: whole axes from x on while they fit. */
-static void block_size(int64_t size[3], const int64_t extent[3], int64_t cells_max) {
-    int64_t room = cells_max;
-    for (int axis = STENCIL_X; axis >= STENCIL_Z; axis--) {
-        size[axis] = extent[axis] < room ? extent[axis] : room;
-        room = size[axis] < extent[axis] ? 1 : room / size[axis];
-        room = room > 0 ? room : 1;
-    }
-}
-
-bool stencil_h5_block_next(stencil_h5_block *block, const int64_t extent[3], int64_t cells_max) {
-    int64_t size[3];
-    block_size(size, extent, cells_max);
-    if (block->cells > 0) {
-        int axis = STENCIL_X;
-        for (; axis >= STENCIL_Z; axis--) {
-            block->first[axis] += size[axis];
-            if (block->first[axis] < extent[axis])
-                break;
-            block->first[axis] = 0;
-        }
-        if (axis < STENCIL_Z)
-            return false;
-    }
-    block->cells = 1;
-    for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        const int64_t left = extent[axis] - block->first[axis];
-        block->count[axis] = left < size[axis] ? left : size[axis];
-        block->cells *= block->count[axis];
-    }
-    return true;
-}
-
-int64_t stencil_h5_block_cells(const int64_t extent[3], int64_t cells_max) {
-    int64_t size[3];
-    block_size(size, extent, cells_max);
-    return size[0] * size[1] * size[2];
-}
-
-/* The file space of `dataset` with the block selected, and a dense memory space; negative on failure. */
-static herr_t block_spaces(hid_t dataset, int rank, const stencil_h5_block *block, hid_t *file,
-                           hid_t *memory) {
+/* Selects the box in the file space and, from its first cell on, in the memory space; negative on failure. */
+static herr_t select_box(hid_t file, hid_t memory, const stencil_box *box) {
+    const hsize_t origin[3] = {0, 0, 0};
     hsize_t start[3], count[3];
+    const int rank = file < 0 || memory < 0 ? -1 : H5Sget_simple_extent_ndims(file),
+              skip = STENCIL_AXES - rank;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        start[axis] = (hsize_t)block->first[axis];
-        count[axis] = (hsize_t)block->count[axis];
+        start[axis] = (hsize_t)box->first[axis];
+        count[axis] = (hsize_t)box->n[axis];
     }
-    const int skip = STENCIL_AXES - rank;
-    *memory = H5Screate_simple(rank, count + skip, NULL);
-    *file = H5Dget_space(dataset);
-    if (*memory < 0 || *file < 0)
+    if (rank < 0 || H5Sselect_hyperslab(memory, H5S_SELECT_SET, origin, NULL, count, NULL) < 0)
         return -1;
-    return H5Sselect_hyperslab(*file, H5S_SELECT_SET, start + skip, NULL, count + skip, NULL);
+    return H5Sselect_hyperslab(file, H5S_SELECT_SET, start + skip, NULL, count + skip, NULL);
 }
 
-static void close_spaces(hid_t file, hid_t memory, herr_t failed) {
+herr_t stencil_h5_box(hid_t dataset, const stencil_box *box, hid_t type, const stencil_cells *cells,
+                      bool write) {
+    const hsize_t room[3] = {(hsize_t)box->n[STENCIL_Z], (hsize_t)(cells->plane / cells->row),
+                             (hsize_t)cells->row};
+    const hid_t file = H5Dget_space(dataset), memory = H5Screate_simple(3, room, NULL);
+    herr_t failed = select_box(file, memory, box);
+    if (failed >= 0)
+        failed = write ? H5Dwrite(dataset, type, memory, file, H5P_DEFAULT, cells->at)
+                       : H5Dread(dataset, type, memory, file, H5P_DEFAULT, cells->at);
     if (failed < 0)
         stencil_h5_reason(); /* keeps it from being emptied here */
     if (file >= 0)
         H5Sclose(file);
     if (memory >= 0)
         H5Sclose(memory);
-}
-
-herr_t stencil_h5_block_read(hid_t dataset, int rank, const stencil_h5_block *block, hid_t type,
-                             void *values) {
-    hid_t file = -1, memory = -1;
-    herr_t failed = block_spaces(dataset, rank, block, &file, &memory);
-    if (failed >= 0)
-        failed = H5Dread(dataset, type, memory, file, H5P_DEFAULT, values);
-    close_spaces(file, memory, failed);
-    return failed;
-}
-
-herr_t stencil_h5_block_write(hid_t dataset, int rank, const stencil_h5_block *block, hid_t type,
-                              const void *values) {
-    hid_t file = -1, memory = -1;
-    herr_t failed = block_spaces(dataset, rank, block, &file, &memory);
-    if (failed >= 0)
-        failed = H5Dwrite(dataset, type, memory, file, H5P_DEFAULT, values);
-    close_spaces(file, memory, failed);
     return failed;
 }

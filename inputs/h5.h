@@ -31,32 +31,13 @@ bool stencil_h5_dangling(hid_t file, const char *name);
  * on failure, with the reason remembered. */
 hid_t stencil_h5_create(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type);
 
-/* The same, written as well: the selection of `memory` (may be H5S_ALL) is the whole dataset. */
+/* The same, written as well. */
 herr_t stencil_h5_write(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type,
-                        hid_t memory_type, hid_t memory, const void *values);
+                        hid_t memory_type, const void *values);
 
-/* Memory space of the window of a padded field that holds the array (the cells of /u, rims of fixed axes
- * included), and the address it is relative to. The space is closed by the caller; negative on failure. */
-hid_t stencil_h5_window_space(const stencil_problem *problem, stencil_field *field, void **base);
-
-/* A box of cells of an array, in (z, y, x); a 2D array has one plane. Zero-initialise before the first call.
- */
-typedef struct stencil_h5_block {
-    int64_t first[3], count[3];
-    int64_t cells;
-} stencil_h5_block;
-
-/* Goes on to the next box of at most `cells_max` cells; together they cover the array once, each a contiguous
- * run of cells in array order. false after the last one. */
-bool stencil_h5_block_next(stencil_h5_block *block, const int64_t extent[3], int64_t cells_max);
-
-/* Most cells of any block: size of a buffer for all of them. */
-int64_t stencil_h5_block_cells(const int64_t extent[3], int64_t cells_max);
-
-/* Reads or writes the block of a dataset of rank 2 or 3 from a dense buffer of block->cells values. */
-herr_t stencil_h5_block_read(hid_t dataset, int rank, const stencil_h5_block *block, hid_t type,
-                             void *values);
-herr_t stencil_h5_block_write(hid_t dataset, int rank, const stencil_h5_block *block, hid_t type,
-                              const void *values);
+/* Reads or (write) writes a box of a dataset of rank 2 or 3, in indices of its own; negative on failure, with
+ * the reason remembered. */
+herr_t stencil_h5_box(hid_t dataset, const stencil_box *box, hid_t type, const stencil_cells *cells,
+                      bool write);
 
 #endif

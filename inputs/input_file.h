@@ -1,4 +1,4 @@
-/* What the writer needs of an open input. */
+/* What reader and writer know of an open input. */
 #ifndef STENCIL_INPUTS_INPUT_FILE_H
 #define STENCIL_INPUTS_INPUT_FILE_H
 
@@ -9,6 +9,11 @@
 struct stencil_input {
     hid_t file;
     char *path; /* owned */
+    /* For reading cells: */
+    const stencil_problem *problem;
+    hid_t dataset;       /* of the array that was last read; 0: none is open */
+    stencil_array array; /* that one */
+    void *buffer;        /* for values of /f, owned */
 };
 
 #endif

@@ -3,6 +3,7 @@
 #define STENCIL_INPUTS_INPUTS_H
 
 #include "base/notes.h"
+#include "solver/boxes.h"
 #include "solver/problem.h"
 #include "solver/report.h"
 
@@ -19,12 +20,17 @@ typedef struct stencil_input stencil_input;
  * message names the file, the object in it and what to do. */
 stencil_status stencil_input_open(stencil_input **input, const char *path, stencil_spec *spec);
 
-/* Creates and fills problem->u and problem->b (resolved from the spec of this input; fields not yet created).
- * Values are converted to problem->precision by HDF5; /f is scaled by source_scale.
- * BAD_DATA with the index of the first NaN or Inf unless allow_nonfinite. NO_MEMORY with need and have. */
-stencil_status stencil_input_load(stencil_input *input, stencil_problem *problem, bool allow_nonfinite);
+/* Reads boxes of /u, and of /b or /f, for a problem that was resolved from the spec of this input; it is
+ * borrowed. Values are converted to problem->precision by HDF5; /f is scaled by source_scale in double and
+ * rounded once. Reading fails as BAD_DATA, unless allow_nonfinite with the index of the first NaN or Inf of
+ * the whole array; NO_MEMORY with need and have. */
+stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem *problem,
+                                    bool allow_nonfinite);
 
-/* The residual history alone, into problem->origin; part of stencil_input_load. BAD_DATA. */
+/* Gives back what reading has taken; it may go on nevertheless. */
+void stencil_input_rest(stencil_input *input);
+
+/* The residual history, into problem->origin. BAD_DATA. */
 stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem);
 
 /* Notes what stands in the file as if it were meant for us, and is not used: nearly our names, fields of the
@@ -57,12 +63,12 @@ stencil_status stencil_output_open(stencil_output **output, const stencil_output
  * systems. Valid until the output is written or closed. */
 const char *stencil_output_temporary(const stencil_output *output);
 
-/* Writes the result: /u, /residual, /residual_step, the attributes that make it a valid input again, the
- * source of the input (/b or /f) and what is the user's own in it, /provenance. Every HDF5 return is checked,
- * the file fsynced and given its name; on failure nothing is left behind, and the space is free again. Once
- * only. CANNOT_CREATE, IO. */
+/* Writes the result: /u, read from `from`, /residual, /residual_step, the attributes that make it a valid
+ * input again, the source of the input (/b or /f) and what is the user's own in it, /provenance. Every HDF5
+ * return is checked, the file fsynced and given its name; on failure nothing is left behind, and the space is
+ * free again. Once only. CANNOT_CREATE, IO. */
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
-                                    const stencil_report *report);
+                                    const stencil_reader *from, const stencil_report *report);
 
 /* Gives up what was not written. NULL-safe. */
 void stencil_output_close(stencil_output *output);

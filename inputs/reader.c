@@ -10,7 +10,7 @@
 #include "inputs/storage.h"
 
 /* /f passes through a buffer of this many double values, 64 MiB. */
-#define SLAB_CELLS ((int64_t)8 << 20)
+#define SLAB_CELLS (STENCIL_SLAB_BYTES / (int64_t)sizeof(double))
 /* Room for a layer of chunks, so that slabs that cut through chunks do not unpack them again and again. */
 #define CHUNK_CACHE_BYTES ((size_t)256 << 20)
 #define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime, as HDF5 advises */
@@ -137,144 +137,140 @@ void stencil_input_notes(const stencil_input *input, stencil_notes *notes) {
 void stencil_input_close(stencil_input *input) {
     if (input == NULL)
         return;
+    stencil_input_rest(input);
     if (input->file >= 0)
         H5Fclose(input->file);
     free(input->path);
     free(input);
 }
 
-static stencil_status open_dataset(const stencil_input *input, const char *name, hid_t *dataset) {
+static const char *dataset_name(const stencil_input *input, stencil_array array) {
+    return array == STENCIL_ARRAY_U ? "u" : input->problem->spec.source == STENCIL_SOURCE_F ? "f" : "b";
+}
+
+void stencil_input_rest(stencil_input *input) {
+    if (input->dataset > 0)
+        H5Dclose(input->dataset);
+    input->dataset = 0;
+    free(input->buffer);
+    input->buffer = NULL;
+}
+
+/* Keeps it open, with its chunks, for the next box. */
+static stencil_status open_dataset(stencil_input *input, stencil_array array) {
+    const char *name = dataset_name(input, array);
+    if (input->dataset > 0 && input->array == array)
+        return STENCIL_OK;
+    stencil_input_rest(input);
+    input->array = array;
     const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-    *dataset = -1;
     if (access >= 0 && H5Pset_chunk_cache(access, CHUNK_CACHE_SLOTS, CHUNK_CACHE_BYTES, 1.0) >= 0)
-        *dataset = H5Dopen2(input->file, name, access);
-    if (*dataset < 0)
+        input->dataset = H5Dopen2(input->file, name, access);
+    if (input->dataset <= 0)
         stencil_h5_reason();
     if (access >= 0)
         H5Pclose(access);
-    CHECK(*dataset >= 0, BAD_DATA, "'%s': cannot open /%s (%s)", input->path, name, stencil_h5_reason());
+    CHECK(input->dataset > 0, BAD_DATA, "'%s': cannot open /%s (%s)", input->path, name, stencil_h5_reason());
     return STENCIL_OK;
 }
 
-/* The whole dataset into the padded field, converted by HDF5 on the way. */
-static stencil_status read_field(const stencil_input *input, const stencil_problem *problem, const char *name,
-                                 stencil_field *field) {
-    void *base = NULL;
-    hid_t dataset = -1;
-    TRY(open_dataset(input, name, &dataset));
-    const hid_t window = stencil_h5_window_space(problem, field, &base);
-    herr_t failed = window < 0 ? -1
-                               : H5Dread(dataset, stencil_h5_native_type(problem->precision), window, H5S_ALL,
-                                         H5P_DEFAULT, base);
-    if (failed < 0)
-        stencil_h5_reason();
-    if (window >= 0)
-        H5Sclose(window);
-    H5Dclose(dataset);
-    CHECK(failed >= 0, BAD_DATA,
+/* Converted by HDF5 on the way. */
+static stencil_status read_values(const stencil_input *input, const stencil_box *box, hid_t type,
+                                  const stencil_cells *to) {
+    const stencil_box there = stencil_box_from(box, input->problem->first);
+    CHECK(stencil_h5_box(input->dataset, &there, type, to, false) >= 0, BAD_DATA,
           "'%s': cannot read /%s (%s): it is damaged, or packed with a filter that is missing", input->path,
-          name, stencil_h5_reason());
+          dataset_name(input, input->array), stencil_h5_reason());
     return STENCIL_OK;
 }
 
-/* Puts a dense block into the field, times `scale`, rounded once. */
-static void store_scaled(const stencil_problem *problem, const stencil_h5_block *block, const double *values,
-                         stencil_field *field) {
-    const stencil_layout *l = &field->layout;
-    const int64_t nx = block->count[STENCIL_X], rows = block->cells / nx;
-    const double scale = problem->source_scale;
+/* Values, times the scale and rounded once. */
+static void store_scaled(double scale, const double *values, const int64_t n[3], const stencil_cells *to) {
+    const int64_t nx = n[STENCIL_X], rows = n[STENCIL_Z] * n[STENCIL_Y];
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < rows; r++) {
-        const int64_t z = block->first[STENCIL_Z] + r / block->count[STENCIL_Y] + problem->first[STENCIL_Z];
-        const int64_t y = block->first[STENCIL_Y] + r % block->count[STENCIL_Y] + problem->first[STENCIL_Y];
-        const int64_t to =
-            l->origin + z * l->plane + y * l->row + block->first[STENCIL_X] + problem->first[STENCIL_X];
+        const int64_t at = r / n[STENCIL_Y] * to->plane + r % n[STENCIL_Y] * to->row;
         const double *from = values + r * nx;
-        if (l->precision == STENCIL_FLOAT64)
+        if (to->precision == STENCIL_FLOAT64)
             for (int64_t x = 0; x < nx; x++)
-                ((double *)field->data)[to + x] = scale * from[x];
+                ((double *)to->at)[at + x] = scale * from[x];
         else
             for (int64_t x = 0; x < nx; x++)
-                ((float *)field->data)[to + x] = (float)(scale * from[x]);
+                ((float *)to->at)[at + x] = (float)(scale * from[x]);
     }
-}
-
-static stencil_status read_blocks(const stencil_input *input, const stencil_problem *problem, hid_t dataset,
-                                  void *buffer, stencil_field *field) {
-    stencil_h5_block block = {0};
-    while (stencil_h5_block_next(&block, problem->extent, SLAB_CELLS)) {
-        CHECK(stencil_h5_block_read(dataset, problem->rank, &block, H5T_NATIVE_DOUBLE, buffer) >= 0, BAD_DATA,
-              "'%s': cannot read /f (%s): it is damaged, or packed with a filter that is missing",
-              input->path, stencil_h5_reason());
-        store_scaled(problem, &block, buffer, field);
-    }
-    return STENCIL_OK;
 }
 
 /* /f goes through double whatever the precision, so that the product is rounded only once. */
-static stencil_status read_scaled(const stencil_input *input, const stencil_problem *problem,
-                                  stencil_field *field) {
-    hid_t dataset = -1;
-    TRY(open_dataset(input, "f", &dataset));
-    void *buffer = NULL;
-    const int64_t cells = stencil_h5_block_cells(problem->extent, SLAB_CELLS);
-    stencil_status status =
-        stencil_memory_alloc(&buffer, cells * (int64_t)sizeof(double), "a buffer for reading /f");
-    if (status == STENCIL_OK)
-        status = read_blocks(input, problem, dataset, buffer, field);
-    free(buffer);
-    H5Dclose(dataset);
-    return status;
+static stencil_status read_scaled(stencil_input *input, const stencil_box *box, const stencil_cells *to) {
+    const int64_t *extent = input->problem->extent;
+    const stencil_box array = {.n = {extent[0], extent[1], extent[2]}};
+    stencil_box slab = stencil_slab_first(&array, SLAB_CELLS);
+    const int64_t cells_max = stencil_box_cells(&slab);
+    if (input->buffer == NULL)
+        TRY(stencil_memory_alloc(&input->buffer, cells_max * (int64_t)sizeof(double),
+                                 "a buffer for reading /f"));
+    slab = stencil_slab_first(box, cells_max);
+    do {
+        const stencil_cells values = stencil_cells_dense(STENCIL_FLOAT64, input->buffer, &slab),
+                            there = stencil_cells_from(to, slab.first);
+        TRY(read_values(input, &slab, H5T_NATIVE_DOUBLE, &values));
+        store_scaled(input->problem->source_scale, input->buffer, slab.n, &there);
+    } while (stencil_slab_next(&slab, box, cells_max));
+    return STENCIL_OK;
 }
 
-/* Fails with the index (array order of /u) of the first value in the window that is not finite. */
-static stencil_status check_finite(const stencil_input *input, const stencil_problem *problem,
-                                   const char *name, const stencil_field *field, const int64_t first[3],
-                                   const int64_t count[3]) {
+static stencil_status read_box(void *context, stencil_array array, const stencil_box *box,
+                               const stencil_cells *to) {
+    stencil_input *input = context;
+    const stencil_problem *problem = input->problem;
+    TRY(open_dataset(input, array));
+    return array == STENCIL_ARRAY_B && problem->spec.source == STENCIL_SOURCE_F
+               ? read_scaled(input, box, to)
+               : read_values(input, box, stencil_h5_native_type(problem->precision), to);
+}
+
+/* Fails with the index (array order of /u) of the first value of a slab that is not finite. */
+static stencil_status check_finite(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    const stencil_input *input = context;
+    const stencil_problem *problem = input->problem;
     int64_t at[3];
-    if (!stencil_field_find_nonfinite(field, first, count, at))
-        return STENCIL_OK;
     char index[80];
+    if (!stencil_cells_find_nonfinite(cells, slab->n, at))
+        return STENCIL_OK;
     for (int axis = 0; axis < STENCIL_AXES; axis++)
-        at[axis] -= problem->first[axis];
+        at[axis] += slab->first[axis] - problem->first[axis];
     if (problem->rank == 2)
         snprintf(index, sizeof index, "[%" PRId64 "][%" PRId64 "]", at[STENCIL_Y], at[STENCIL_X]);
     else
         snprintf(index, sizeof index, "[%" PRId64 "][%" PRId64 "][%" PRId64 "]", at[STENCIL_Z], at[STENCIL_Y],
                  at[STENCIL_X]);
     FAIL(BAD_DATA, "'%s': /%s%s is NaN or infinite in %s: mend it, or use --allow-nonfinite", input->path,
-         name, index, stencil_precision_name(problem->precision));
+         dataset_name(input, input->array), index, stencil_precision_name(problem->precision));
 }
 
-static stencil_status load_source(const stencil_input *input, stencil_problem *problem,
-                                  bool allow_nonfinite) {
-    const bool scaled = problem->spec.source == STENCIL_SOURCE_F;
-    const char *name = scaled ? "f" : "b";
-    const int64_t first[3] = {0, 0, 0};
-    TRY(stencil_field_create(&problem->b, &problem->layout, "the source term"));
-    TRY(scaled ? read_scaled(input, problem, &problem->b) : read_field(input, problem, name, &problem->b));
-    return allow_nonfinite ? STENCIL_OK : check_finite(input, problem, name, &problem->b, first, problem->n);
+/* Boxes come in any order: where one has such a value, the first one of all is looked for. */
+static stencil_status read_finite(void *context, stencil_array array, const stencil_box *box,
+                                  const stencil_cells *to) {
+    const stencil_input *input = context;
+    const stencil_reader all = {read_box, context};
+    const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
+    const stencil_box whole = array == STENCIL_ARRAY_U
+                                  ? stencil_mesh_array(&mesh)
+                                  : (stencil_box){.n = {mesh.n[0], mesh.n[1], mesh.n[2]}};
+    const stencil_slabs slabs = {.from = &all, .mesh = &mesh, .array = array};
+    int64_t found[3];
+    TRY(read_box(context, array, box, to));
+    return stencil_cells_find_nonfinite(to, box->n, found)
+               ? stencil_slabs_visit(&slabs, &whole, check_finite, context)
+               : STENCIL_OK;
+}
+
+stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem *problem,
+                                    bool allow_nonfinite) {
+    input->problem = problem;
+    return (stencil_reader){allow_nonfinite ? read_box : read_finite, input};
 }
 
 stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem) {
     return stencil_history_read(input->file, input->path, problem);
-}
-
-static stencil_status load(const stencil_input *input, stencil_problem *problem, bool allow_nonfinite) {
-    TRY(stencil_history_read(input->file, input->path, problem));
-    TRY(stencil_field_create(&problem->u, &problem->layout, "the field u"));
-    TRY(read_field(input, problem, "u", &problem->u));
-    if (!allow_nonfinite)
-        TRY(check_finite(input, problem, "u", &problem->u, problem->first, problem->extent));
-    return problem->spec.source == STENCIL_SOURCE_NONE ? STENCIL_OK
-                                                       : load_source(input, problem, allow_nonfinite);
-}
-
-stencil_status stencil_input_load(stencil_input *input, stencil_problem *problem, bool allow_nonfinite) {
-    const stencil_status status = load(input, problem, allow_nonfinite);
-    if (status != STENCIL_OK) {
-        stencil_field_destroy(&problem->u);
-        stencil_field_destroy(&problem->b);
-    }
-    return status;
 }

@@ -5,7 +5,8 @@
 
 #include <hdf5.h>
 
-#include "base/base.h"
+#include "solver/boxes.h"
+#include "solver/problem.h"
 
 typedef struct stencil_sink {
     hid_t file;      /* to be written through HDF5; -1: not open, or a plain file */
@@ -36,6 +37,16 @@ stencil_status stencil_sink_open_plain(stencil_sink *sink, const char *path, boo
 
 /* IO when a write has failed so far; to be asked between large writes. */
 stencil_status stencil_sink_state(const stencil_sink *sink);
+
+/* A dataset /name, with those values of an array that a reader has, boundary cells included: written slab by
+ * slab from what it reads as `memory_type`. IO, NO_MEMORY; what the reader fails with. */
+typedef struct stencil_sink_dataset {
+    const char *name;
+    stencil_array array;
+    hid_t file_type, memory_type;
+} stencil_sink_dataset;
+stencil_status stencil_sink_write(stencil_sink *sink, const stencil_sink_dataset *dataset,
+                                  const stencil_problem *problem, const stencil_reader *from);
 
 /* Closes, checks, fsyncs, names; the sink is closed afterwards in any case. IO, CANNOT_CREATE (a file came
  * up under that name meanwhile). */

@@ -100,11 +100,11 @@ stencil_status stencil_spec_write_points(hid_t file, const char *path, const ste
         offset[i] = spec->offset[i / spec->rank][i % spec->rank];
     const hsize_t offsets[2] = {(hsize_t)spec->offset_count, (hsize_t)spec->rank};
     const hsize_t weights = (hsize_t)spec->weight_count;
-    CHECK(spec->offset_count == 0 || stencil_h5_write(group, "offsets", 2, offsets, H5T_STD_I32LE,
-                                                      H5T_NATIVE_INT32, H5S_ALL, offset) >= 0,
+    CHECK(spec->offset_count == 0 ||
+              stencil_h5_write(group, "offsets", 2, offsets, H5T_STD_I32LE, H5T_NATIVE_INT32, offset) >= 0,
           IO, "cannot write '%s': /stencil/offsets: %s", path, stencil_h5_reason());
-    CHECK(stencil_h5_write(group, "weights", 1, &weights, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, H5S_ALL,
-                           spec->weight) >= 0,
+    CHECK(stencil_h5_write(group, "weights", 1, &weights, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, spec->weight) >=
+              0,
           IO, "cannot write '%s': /stencil/weights: %s", path, stencil_h5_reason());
     return STENCIL_OK;
 }

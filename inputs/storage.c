@@ -92,9 +92,19 @@ static hssize_t cells_with_gaps(const stored *s, hsize_t gap) {
     return space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
 }
 
+/* The same when the dataset was made, which one of its sources tells. */
+static hssize_t cells_when_made(const stored *s, size_t source) {
+    const hid_t space = H5Pget_virtual_vspace(s->create, source);
+    const hssize_t cells = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+    if (space >= 0)
+        H5Sclose(space);
+    return cells;
+}
+
 /* Names with a %: of numbered sources, as many as there are; no gap may be among them. */
 static stencil_status check_virtual(const stored *s) {
     size_t count = 0;
+    hssize_t made = 0;
     CHECK(H5Pget_virtual_count(s->create, &count) >= 0, BAD_DATA, "'%s' is damaged: %s has no sources (%s)",
           s->path, s->name, stencil_h5_reason());
     for (size_t i = 0; i < count; i++) {
@@ -105,8 +115,11 @@ static stencil_status check_virtual(const stored *s) {
               stencil_h5_reason());
         if (strchr(file, '%') == NULL && strchr(name, '%') == NULL)
             TRY(check_source(s, file, name));
+        else if (cells_when_made(s, i) > made)
+            made = cells_when_made(s, i);
     }
-    CHECK(cells_with_gaps(s, 0) == cells_with_gaps(s, GAP_MAX), BAD_DATA,
+    const hssize_t cells = cells_with_gaps(s, 0);
+    CHECK(cells == cells_with_gaps(s, GAP_MAX) && cells >= made, BAD_DATA,
           "'%s': %s is a virtual dataset, and some of its numbered sources are missing: bring them back",
           s->path, s->name);
     return STENCIL_OK;

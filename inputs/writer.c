@@ -21,9 +21,6 @@
 /* Of a longer history, which hardly any run has, the rest has to find its place in the end. */
 #define HISTORY_MAX ((int64_t)1 << 17)
 
-/* Of a buffer for copying. */
-#define COPY_BYTES ((int64_t)32 << 20)
-
 struct stencil_output {
     stencil_output_options options;
     stencil_sink sink;
@@ -56,86 +53,70 @@ static int64_t result_bytes(const stencil_output_options *options, const stencil
     return bytes + stencil_own_bytes(options->input->file);
 }
 
-static stencil_status write_dataset(const stencil_sink *sink, const char *name, int rank, const hsize_t *size,
-                                    hid_t file_type, hid_t memory_type, hid_t memory, const void *values) {
-    CHECK(stencil_h5_write(sink->file, name, rank, size, file_type, memory_type, memory, values) >= 0, IO,
+static stencil_status write_list(const stencil_sink *sink, const char *name, int64_t count, hid_t file_type,
+                                 hid_t memory_type, const void *values) {
+    const hsize_t size = (hsize_t)count;
+    CHECK(stencil_h5_write(sink->file, name, 1, &size, file_type, memory_type, values) >= 0, IO,
           "cannot write '%s': /%s: %s", sink->path, name, stencil_h5_reason());
     return stencil_sink_state(sink);
 }
 
-static stencil_status write_field(const stencil_sink *sink, const stencil_problem *problem) {
-    /* Nothing is written to the field: the window serves reading and writing. */
-    stencil_field field = problem->u;
-    void *base = NULL;
-    const hid_t window = stencil_h5_window_space(problem, &field, &base);
-    CHECK(window >= 0, INTERNAL, "HDF5 makes no memory space: %s", stencil_h5_reason());
-    hsize_t size[3];
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        size[axis] = (hsize_t)problem->extent[axis];
-    const stencil_status status = write_dataset(sink, "u", problem->rank, size + STENCIL_AXES - problem->rank,
-                                                stencil_h5_file_type(problem->precision),
-                                                stencil_h5_native_type(problem->precision), window, base);
-    H5Sclose(window);
-    return status;
-}
-
 static stencil_status write_history(const stencil_sink *sink, const stencil_report *report) {
-    const hsize_t count = (hsize_t)report->history_count;
-    TRY(write_dataset(sink, "residual", 1, &count, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, H5S_ALL,
-                      report->residual));
-    return write_dataset(sink, "residual_step", 1, &count, H5T_STD_I64LE, H5T_NATIVE_INT64, H5S_ALL,
-                         report->residual_step);
+    TRY(write_list(sink, "residual", report->history_count, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
+                   report->residual));
+    return write_list(sink, "residual_step", report->history_count, H5T_STD_I64LE, H5T_NATIVE_INT64,
+                      report->residual_step);
 }
 
-static herr_t copy_blocks(hid_t from, hid_t to, hid_t type, const stencil_problem *problem) {
-    const int64_t most = COPY_BYTES / (int64_t)H5Tget_size(type);
-    void *values = malloc((size_t)stencil_h5_block_cells(problem->extent, most) * H5Tget_size(type));
-    herr_t failed = values == NULL ? -1 : 0;
-    stencil_h5_block block = {0};
-    while (failed >= 0 && stencil_h5_block_next(&block, problem->extent, most)) {
-        failed = stencil_h5_block_read(from, problem->rank, &block, type, values);
-        if (failed >= 0)
-            failed = stencil_h5_block_write(to, problem->rank, &block, type, values);
-    }
-    free(values);
-    return failed;
+/* /b or /f on its way from the input. */
+typedef struct copy {
+    const stencil_sink *sink;
+    const stencil_input *input;
+    const stencil_problem *problem;
+    const char *name;
+    hid_t from, type;
+} copy;
+
+static stencil_status fail_copy(const copy *c) {
+    FAIL(IO, "cannot write '%s': cannot copy /%s of '%s' (%s)", c->sink->path, c->name, c->input->path,
+         stencil_h5_reason());
 }
 
-/* A dataset whose values stand in other files, which may not be found from the result. */
-static herr_t gather(hid_t from, hid_t file, const char *name, const stencil_problem *problem) {
-    const int skip = STENCIL_AXES - problem->rank;
-    hsize_t size[3];
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        size[axis] = (hsize_t)problem->extent[axis];
-    const hid_t type = H5Dget_type(from);
-    const hid_t to = type < 0 ? -1 : stencil_h5_create(file, name, problem->rank, size + skip, type);
-    const herr_t failed = to < 0 ? -1 : copy_blocks(from, to, type, problem);
-    if (to >= 0)
-        H5Dclose(to);
-    if (type >= 0)
-        H5Tclose(type);
-    return failed;
+static stencil_status read_copy(void *context, stencil_array array, const stencil_box *box,
+                                const stencil_cells *to) {
+    const copy *c = context;
+    const stencil_box there = stencil_box_from(box, c->problem->first);
+    (void)array;
+    return stencil_h5_box(c->from, &there, c->type, to, false) >= 0 ? STENCIL_OK : fail_copy(c);
 }
 
-/* /b or /f as it stands in the input: whatever its type and storage. */
-static stencil_status copy_source(const stencil_sink *sink, const stencil_input *input,
+/* As it stands there, whatever its type and storage; values in other files, which may not be found from the
+ * result, come with it. */
+static stencil_status write_copy(stencil_sink *sink, copy *c) {
+    const stencil_sink_dataset dataset = {c->name, STENCIL_ARRAY_B, c->type, c->type};
+    const stencil_reader from = {read_copy, c};
+    if (c->from < 0 || c->type < 0)
+        return fail_copy(c);
+    if (stencil_storage_elsewhere(c->from))
+        return stencil_sink_write(sink, &dataset, c->problem, &from);
+    return H5Ocopy(c->input->file, c->name, sink->file, c->name, H5P_DEFAULT, H5P_DEFAULT) >= 0
+               ? stencil_sink_state(sink)
+               : fail_copy(c);
+}
+
+static stencil_status copy_source(stencil_sink *sink, const stencil_input *input,
                                   const stencil_problem *problem) {
     if (problem->spec.source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
-    const char *name = source_name(problem->spec.source);
-    const hid_t from = H5Dopen2(input->file, name, H5P_DEFAULT);
-    herr_t failed = -1;
-    if (from >= 0)
-        failed = stencil_storage_elsewhere(from)
-                     ? gather(from, sink->file, name, problem)
-                     : H5Ocopy(input->file, name, sink->file, name, H5P_DEFAULT, H5P_DEFAULT);
-    if (failed < 0)
-        stencil_h5_reason();
-    if (from >= 0)
-        H5Dclose(from);
-    CHECK(failed >= 0, IO, "cannot write '%s': cannot copy /%s of '%s' (%s)", sink->path, name, input->path,
-          stencil_h5_reason());
-    return stencil_sink_state(sink);
+    copy c = {.sink = sink, .input = input, .problem = problem, .name = source_name(problem->spec.source)};
+    c.from = H5Dopen2(input->file, c.name, H5P_DEFAULT);
+    c.type = c.from >= 0 ? H5Dget_type(c.from) : -1;
+    const stencil_status status = write_copy(sink, &c);
+    if (c.type >= 0)
+        H5Tclose(c.type);
+    if (c.from >= 0)
+        H5Dclose(c.from);
+    return status;
 }
 
 static stencil_status write_names(hid_t group, const stencil_sink *sink,
@@ -199,9 +180,12 @@ static stencil_status write_spec(const stencil_sink *sink, const stencil_problem
     return stencil_spec_write_points(sink->file, sink->path, &spec);
 }
 
-static stencil_status write_all(const stencil_sink *sink, const stencil_output_options *options,
-                                const stencil_problem *problem, const stencil_report *report) {
-    TRY(write_field(sink, problem));
+static stencil_status write_all(stencil_sink *sink, const stencil_output_options *options,
+                                const stencil_problem *problem, const stencil_reader *from,
+                                const stencil_report *report) {
+    const stencil_sink_dataset u = {"u", STENCIL_ARRAY_U, stencil_h5_file_type(problem->precision),
+                                    stencil_h5_native_type(problem->precision)};
+    TRY(stencil_sink_write(sink, &u, problem, from));
     TRY(write_history(sink, report));
     TRY(copy_source(sink, options->input, problem));
     TRY(stencil_format_write(sink->file, sink->path));
@@ -232,9 +216,9 @@ const char *stencil_output_temporary(const stencil_output *output) {
 }
 
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
-                                    const stencil_report *report) {
+                                    const stencil_reader *from, const stencil_report *report) {
     stencil_sink *sink = &output->sink;
-    const stencil_status status = write_all(sink, &output->options, problem, report);
+    const stencil_status status = write_all(sink, &output->options, problem, from, report);
     if (status == STENCIL_OK)
         return stencil_sink_commit(sink);
     stencil_sink_abort(sink);

@@ -10,6 +10,23 @@ int64_t stencil_fold_count(int64_t value_count) {
     return (value_count + STENCIL_FOLD_VALUES - 1) / STENCIL_FOLD_VALUES;
 }
 
+int64_t stencil_fold_scratch_count(int64_t value_count) {
+    int64_t count = 1;
+    for (int64_t level = value_count; level > 1;) {
+        level = stencil_fold_count(level);
+        count += level;
+    }
+    return count;
+}
+
+stencil_fold stencil_fold_first(const double *values, int64_t count, double *scratch) {
+    return (stencil_fold){values, count, scratch, stencil_fold_count(count)};
+}
+
+stencil_fold stencil_fold_next(const stencil_fold *fold) {
+    return stencil_fold_first(fold->to, fold->groups, fold->to + fold->groups);
+}
+
 static double larger(double a, double b) {
     if (isnan(a) || isnan(b))
         return NAN;
@@ -46,6 +63,16 @@ double stencil_fold_group(const double *v, int64_t value_count, int64_t group, s
         s[t] = sum;
     }
     return tree(s, STENCIL_FOLD_LANES, norm);
+}
+
+double stencil_fold_all(const double *values, int64_t count, double *scratch, stencil_norm norm) {
+    stencil_fold fold = stencil_fold_first(values, count, scratch);
+    for (; fold.count > 1; fold = stencil_fold_next(&fold)) {
+#pragma omp parallel for schedule(static) if (fold.groups > 64)
+        for (int64_t g = 0; g < fold.groups; g++)
+            fold.to[g] = stencil_fold_group(fold.from, fold.count, g, norm);
+    }
+    return fold.from[0];
 }
 
 double stencil_residual_finish(double value, int64_t updated_cells, stencil_norm norm) {

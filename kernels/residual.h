@@ -41,14 +41,31 @@ extern "C" {
 /* Number of chunks of a problem with n updated cells per axis (z, y, x). */
 int64_t stencil_chunk_count(const int64_t n[3]);
 
-/* Number of values after one level of folding. */
+/* Number of values after one level of folding; of all levels together (at least 1). */
 int64_t stencil_fold_count(int64_t value_count);
+int64_t stencil_fold_scratch_count(int64_t value_count);
+
+/* A level of folding on the CPU: to[g] = stencil_fold_group(from, count, g, …) for all groups. */
+typedef struct stencil_fold {
+    const double *from;
+    int64_t count; /* 1: nothing is left to be done, from[0] is the value */
+    double *to;
+    int64_t groups;
+} stencil_fold;
+
+/* The level that begins with `count` values, and the one after it; the levels stand one behind the other in
+ * scratch[stencil_fold_scratch_count(count)]. */
+stencil_fold stencil_fold_first(const double *values, int64_t count, double *scratch);
+stencil_fold stencil_fold_next(const stencil_fold *fold);
 
 /* Step 1 on the CPU: the value of one chunk from its 64 terms (missing ones 0); `term` is overwritten. */
 double stencil_chunk_join(double term[STENCIL_CHUNK_CELLS], stencil_norm norm);
 
 /* Step 3 on the CPU: the value of group `group` of v[value_count]. */
 double stencil_fold_group(const double *v, int64_t value_count, int64_t group, stencil_norm norm);
+
+/* All of step 3 by the threads of the caller. */
+double stencil_fold_all(const double *values, int64_t count, double *scratch, stencil_norm norm);
 
 /* Step 4. */
 double stencil_residual_finish(double value, int64_t updated_cells, stencil_norm norm);

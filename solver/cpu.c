@@ -7,8 +7,6 @@
 
 #include "solver/cpu_stores.h"
 
-enum { U0, U1, B, FIELDS };
-
 /* What a thread knows about storing; two lines of a cache, as they are fetched in pairs. */
 struct stencil_cpu_stores {
     _Alignas(128) stencil_stores_trial trial;
@@ -19,48 +17,24 @@ static int64_t fold_bytes(const stencil_problem *problem) {
     return (chunks + stencil_fold_scratch_count(chunks)) * (int64_t)sizeof(double);
 }
 
-/* Parts need buffers of their own, rims included. */
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
     stencil_layout layout;
     int64_t bytes = 0;
-    if (cut->parts == 1)
-        return stencil_layout_bytes(&problem->layout) + fold_bytes(problem);
-    const int64_t fields = problem->spec.source != STENCIL_SOURCE_NONE ? 3 : 2;
     if (stencil_cut_layout(&layout, cut) != STENCIL_OK ||
-        !stencil_multiply(fields * cut->parts, stencil_layout_bytes(&layout), &bytes))
+        !stencil_multiply((int64_t)stencil_problem_arrays(problem) * cut->parts,
+                          stencil_layout_bytes(&layout), &bytes))
         return INT64_MAX / 2;
     return bytes + fold_bytes(problem);
 }
 
-/* Copies a box with all threads. */
-static void copy_box(const stencil_cpu *cpu, const stencil_copy *copy, stencil_field *to,
-                     const stencil_field *from) {
-    const int64_t rows = (int64_t)(copy->planes * copy->rows);
-#pragma omp parallel for schedule(static) num_threads(cpu->threads)
-    for (int64_t r = 0; r < rows; r++)
-        stencil_copy_rows(copy, to->data, from->data, (size_t)r, (size_t)r + 1);
-}
-
-/* The cells around the updated ones start equal in both buffers; those of the second one are written before
- * they are read. */
-static stencil_status create_part(stencil_cpu *cpu, int part, const stencil_problem *problem) {
-    const stencil_cut *cut = &cpu->plan->cut;
-    const stencil_copy copy = stencil_cut_copy(cut, part, &cpu->layout, &problem->layout, false);
+static stencil_status create_part(stencil_cpu *cpu, int part) {
     stencil_field *field = cpu->field[part];
-    if (cut->parts == 1) {
-        TRY(stencil_field_create_apart(&field[U1], &problem->u, "the second buffer of the field"));
-        field[U0] = problem->u;
-        field[B] = problem->b;
-    } else {
-        TRY(stencil_field_create(&field[U0], &cpu->layout, "the buffers of a part"));
-        copy_box(cpu, &copy, &field[U0], &problem->u);
-        TRY(stencil_field_create_apart(&field[U1], &field[U0], "the buffers of a part"));
-    }
-    copy_box(cpu, &copy, &field[U1], &problem->u);
-    if (problem->b.data == NULL || cut->parts == 1)
-        return STENCIL_OK;
-    TRY(stencil_field_create(&field[B], &cpu->layout, "the buffers of a part"));
-    copy_box(cpu, &copy, &field[B], &problem->b);
+    TRY(stencil_field_create(&field[0], &cpu->buffers.layout, "the field u"));
+    TRY(stencil_field_create_apart(&field[1], &field[0], "the second buffer of the field"));
+    if (cpu->buffers.count > STENCIL_BUFFER_B)
+        TRY(stencil_field_create(&field[STENCIL_BUFFER_B], &cpu->buffers.layout, "the source term"));
+    for (int k = 0; k < cpu->buffers.count; k++)
+        cpu->buffers.at[part][k] = field[k].data;
     return STENCIL_OK;
 }
 
@@ -78,14 +52,6 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-static stencil_status create_cycle(stencil_cpu *cpu, const stencil_problem *problem) {
-    cpu->cycle = malloc((size_t)cpu->cycle_length * sizeof *cpu->cycle);
-    CHECK(cpu->cycle != NULL, NO_MEMORY, "no memory for the weights");
-    for (int set = 0; set < cpu->cycle_length; set++)
-        stencil_weights_round(&cpu->cycle[set], problem, set);
-    return STENCIL_OK;
-}
-
 static stencil_status create_stores(stencil_cpu *cpu) {
     void *memory = NULL;
     TRY(stencil_memory_alloc(&memory, cpu->threads * (int64_t)sizeof *cpu->stores, "the threads"));
@@ -95,42 +61,38 @@ static stencil_status create_stores(stencil_cpu *cpu) {
     return STENCIL_OK;
 }
 
-static stencil_status create(stencil_cpu *cpu, stencil_problem *problem) {
+static stencil_status create(stencil_cpu *cpu, const stencil_problem *problem) {
     const stencil_cut *cut = &cpu->plan->cut;
     const bool push = cpu->plan->halo != STENCIL_HALO_COPY;
-    stencil_buffers buffers = {0};
     void *memory = NULL;
-    TRY(stencil_cut_layout(&cpu->layout, cut));
+    TRY(stencil_buffers_init(&cpu->buffers, problem, cut));
     TRY(stencil_memory_alloc(&memory, fold_bytes(problem), "the residual"));
     cpu->fold = memory;
     cpu->chunk = cpu->fold + stencil_fold_scratch_count(stencil_chunk_count(problem->n));
-    for (int part = 0; part < cut->parts; part++) {
-        TRY(create_part(cpu, part, problem));
-        for (int k = 0; k < 2; k++)
-            buffers.u[part][k] = cpu->field[part][k].data;
-    }
+    for (int part = 0; part < cut->parts; part++)
+        TRY(create_part(cpu, part));
     for (int part = 0; part < cut->parts; part++) {
         stencil_domain *d = &cpu->domain[part];
-        stencil_domain_init(d, problem, cut, part, &cpu->layout, &buffers, cpu->field[part][B].data, push);
+        stencil_domain_init(d, problem, part, &cpu->buffers, push);
         d->chunk = cpu->chunk;
         cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
     }
     if (!push)
         TRY(stencil_transfers_find(&cpu->transfers, cut, STENCIL_GHOSTS_OF_OTHERS));
-    TRY(create_cycle(cpu, problem));
     TRY(create_stores(cpu));
     return cpu->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
 }
 
-stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, const stencil_plan *plan) {
+stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan,
+                                  const stencil_problem *problem) {
     *cpu = (stencil_cpu){
         .plan = plan,
         .threads = plan->threads,
         .sweep = stencil_cpu_sweep_find(problem->shape->id, problem->precision),
-        .cycle_length = problem->cycle.length,
         .barrier = plan->barrier,
         .disturbance = plan->patience.disturbance,
     };
+    cpu->cycle_length = stencil_weights_round(cpu->cycle, problem);
     if (cpu->disturbance.absent_part > 0) /* the first thread of that part */
         cpu->disturbance.absent = stencil_share_owner((uint32_t)plan->cut.parts, (uint32_t)plan->threads,
                                                       cpu->disturbance.absent_part - 1);
@@ -140,19 +102,20 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, co
     return status;
 }
 
-void stencil_cpu_finish(stencil_cpu *cpu, stencil_problem *problem, int64_t steps) {
-    if (cpu->plan->cut.parts == 1) {
-        if (steps % 2 != 0) {
-            problem->u = cpu->field[0][U1];
-            cpu->field[0][U1] = cpu->field[0][U0];
-        }
-        return;
+/* The cells around the updated ones start equal in both buffers; those of the second one are written before
+ * they are read. */
+stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_reader *from) {
+    const stencil_buffers *b = &cpu->buffers;
+    const int buffer = stencil_buffer_of(array, 0);
+    const stencil_box box = stencil_buffer_box(b, part, buffer);
+    const stencil_cells all = stencil_buffer_cells(b, part, buffer), to = stencil_cells_from(&all, box.first);
+    TRY(stencil_boxes_fill(from, &b->cut->mesh, array, &box, &to));
+    if (array == STENCIL_ARRAY_U) {
+        const stencil_cells other = stencil_buffer_cells(b, part, stencil_buffer_of(array, 1)),
+                            second = stencil_cells_from(&other, box.first);
+        stencil_cells_copy(&second, &to, box.n);
     }
-    for (int part = 0; part < cpu->plan->cut.parts; part++) {
-        const stencil_copy copy =
-            stencil_cut_copy(&cpu->plan->cut, part, &cpu->layout, &problem->layout, true);
-        copy_box(cpu, &copy, &problem->u, &cpu->field[part][steps % 2]);
-    }
+    return STENCIL_OK;
 }
 
 void stencil_cpu_report(const stencil_cpu *cpu, stencil_report *report) {
@@ -169,15 +132,12 @@ void stencil_cpu_report(const stencil_cpu *cpu, stencil_report *report) {
 void stencil_cpu_destroy(stencil_cpu *cpu) {
     if (cpu == NULL)
         return;
-    const bool borrowed = cpu->plan != NULL && cpu->plan->cut.parts == 1;
     for (int part = 0; part < STENCIL_PARTS_MAX; part++)
-        for (int k = 0; k < FIELDS; k++)
-            if (!borrowed || k == U1)
-                stencil_field_destroy(&cpu->field[part][k]);
+        for (int k = 0; k < STENCIL_BUFFERS; k++)
+            stencil_field_destroy(&cpu->field[part][k]);
     stencil_neighbors_destroy(&cpu->neighbors);
     free(cpu->fold);
     stencil_transfers_destroy(&cpu->transfers);
-    free(cpu->cycle);
     free(cpu->state.words);
     free(cpu->stores);
     *cpu = (stencil_cpu){0};
@@ -199,7 +159,7 @@ typedef enum rows {
  */
 static bool is_edge_row(const stencil_cpu *cpu, int part, int64_t r) {
     const stencil_cut *cut = &cpu->plan->cut;
-    const int64_t *n = cpu->domain[part].n, reach = cpu->layout.rim[STENCIL_X];
+    const int64_t *n = cpu->domain[part].n, reach = cpu->buffers.layout.rim[STENCIL_X];
     const int64_t z = r / n[STENCIL_Y], y = r % n[STENCIL_Y];
     return cut->count[STENCIL_X] > 1 ||
            (cut->count[STENCIL_Z] > 1 && (z < reach || z >= n[STENCIL_Z] - reach)) ||
@@ -257,10 +217,8 @@ static void copy_halos(const stencil_cpu *cpu, int64_t step, int thread, int thr
     const int buffer = step % 2 == 0;
     for (int k = thread; k < cpu->transfers.first[cpu->plan->cut.parts]; k += threads) {
         const stencil_transfer *t = &cpu->transfers.item[k];
-        const stencil_copy copy =
-            stencil_copy_make(&cpu->layout, t->to_box.first, &cpu->layout, &t->from_box);
-        stencil_copy_rows(&copy, cpu->field[t->to][buffer].data, cpu->field[t->from][buffer].data, 0,
-                          copy.planes * copy.rows);
+        const stencil_way way = stencil_buffer_way(&cpu->buffers, t, buffer);
+        stencil_cells_copy(&way.to, &way.from, t->from_box.n);
     }
 }
 
@@ -314,20 +272,15 @@ bool stencil_cpu_sync(stencil_cpu *cpu, int64_t step, int thread, bool all) {
 
 bool stencil_cpu_residual(stencil_cpu *cpu, int thread, int threads, double *residual) {
     const stencil_norm norm = cpu->schedule.norm;
-    const double *v = cpu->chunk;
-    double *folded = cpu->fold;
-    int64_t count = cpu->domain[0].chunk_count;
-    while (count > 1) {
-        const int64_t groups = stencil_fold_count(count);
-        for (int64_t g = share(groups, thread, threads); g < share(groups, thread + 1, threads); g++)
-            folded[g] = stencil_fold_group(v, count, g, norm);
+    stencil_fold fold = stencil_fold_first(cpu->chunk, cpu->domain[0].chunk_count, cpu->fold);
+    for (; fold.count > 1; fold = stencil_fold_next(&fold)) {
+        for (int64_t g = share(fold.groups, thread, threads); g < share(fold.groups, thread + 1, threads);
+             g++)
+            fold.to[g] = stencil_fold_group(fold.from, fold.count, g, norm);
         if (!stencil_cpu_sync(cpu, 0, thread, true))
             return false;
-        v = folded;
-        folded += groups;
-        count = groups;
     }
-    *residual = stencil_residual_finish(v[0], cpu->schedule.updated_cells, norm);
-    return stencil_cpu_sync(cpu, 0, thread,
-                            true); /* nobody writes the next chunks while somebody reads these */
+    *residual = stencil_residual_finish(fold.from[0], cpu->schedule.updated_cells, norm);
+    /* Nobody writes the next chunks while somebody reads these. */
+    return stencil_cpu_sync(cpu, 0, thread, true);
 }

@@ -4,6 +4,7 @@
 
 #include "kernels/cpu.h"
 #include "solver/domain.h"
+#include "solver/field.h"
 #include "solver/parts/neighbors.h"
 #include "solver/parts/transfers.h"
 #include "solver/run.h"
@@ -15,12 +16,11 @@ typedef struct stencil_cpu {
     int64_t row_base[STENCIL_PARTS_MAX + 1]; /* rows of the parts before */
     stencil_schedule schedule;
     stencil_cpu_sweep sweep;
-    stencil_weights *cycle; /* [cycle_length], owned */
+    stencil_weights cycle[STENCIL_CYCLE_MAX];
     int cycle_length;
     int threads;
-    /* Buffers of each part: u[0], u[1], b. A single part uses the problem's own u and b. */
-    stencil_field field[STENCIL_PARTS_MAX][3];
-    stencil_layout layout; /* of all parts */
+    stencil_buffers buffers;
+    stencil_field field[STENCIL_PARTS_MAX][STENCIL_BUFFERS]; /* what they stand in */
     double *chunk,
         *fold; /* chunk values of the whole problem; scratch of all levels of folding; one allocation */
     stencil_barrier_id barrier;  /* none: the end of a parallel loop */
@@ -31,13 +31,13 @@ typedef struct stencil_cpu {
     stencil_transfers transfers;       /* to be copied after each step; none: the sweep stores them */
 } stencil_cpu;
 
-/* Bytes that a run needs beside the problem's own fields. */
+/* Bytes that a run holds. */
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut);
 
-/* Borrows the problem's fields until destroy. NO_MEMORY with need and have. */
-stencil_status stencil_cpu_create(stencil_cpu *cpu, stencil_problem *problem, const stencil_plan *plan);
-/* Leaves the field after `steps` steps in problem->u. NULL-safe. */
-void stencil_cpu_finish(stencil_cpu *cpu, stencil_problem *problem, int64_t steps);
+/* NO_MEMORY with need and have. */
+stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, const stencil_problem *problem);
+/* Reads a part's cells. */
+stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_reader *from);
 /* How results were stored. */
 void stencil_cpu_report(const stencil_cpu *cpu, stencil_report *report);
 void stencil_cpu_destroy(stencil_cpu *cpu);

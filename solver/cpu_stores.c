@@ -10,8 +10,7 @@ static const int64_t own_bytes = 1 << 20;
 /* What a machine reports is the most that a thread can have for itself; on a shared host others have part of
  * it, and how much nobody says. */
 stencil_stores stencil_stores_choose(const stencil_problem *problem, int threads, int64_t cache_bytes) {
-    const int64_t fields = problem->spec.source != STENCIL_SOURCE_NONE ? 3 : 2;
-    const int64_t share = fields * stencil_layout_bytes(&problem->layout) / threads;
+    const int64_t share = stencil_problem_arrays(problem) * stencil_layout_bytes(&problem->layout) / threads;
     if (cache_bytes > 0 && share > cache_bytes)
         return STENCIL_STORES_STREAMING;
     return share <= own_bytes ? STENCIL_STORES_CACHED : STENCIL_STORES_TRIED;

@@ -1,8 +1,31 @@
 #include "solver/domain.h"
 
-static void *interior(void *base, const stencil_layout *layout) {
-    return base != NULL ? (char *)base + layout->origin * (int64_t)stencil_precision_bytes(layout->precision)
-                        : NULL;
+stencil_status stencil_buffers_init(stencil_buffers *buffers, const stencil_problem *problem,
+                                    const stencil_cut *cut) {
+    *buffers = (stencil_buffers){.cut = cut, .count = stencil_problem_arrays(problem)};
+    return stencil_cut_layout(&buffers->layout, cut);
+}
+
+stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer) {
+    return stencil_cells_in(&buffers->layout, buffers->at[part][buffer],
+                            stencil_cut_box(buffers->cut, part).first);
+}
+
+stencil_box stencil_buffer_box(const stencil_buffers *buffers, int part, int buffer) {
+    return (buffer == STENCIL_BUFFER_B ? stencil_cut_box : stencil_cut_window)(buffers->cut, part);
+}
+
+stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_transfer *transfer, int buffer) {
+    static const int64_t own[3] = {0, 0, 0};
+    const stencil_cells from = stencil_cells_in(&buffers->layout, buffers->at[transfer->from][buffer], own),
+                        to = stencil_cells_in(&buffers->layout, buffers->at[transfer->to][buffer], own);
+    return (stencil_way){stencil_cells_from(&from, transfer->from_box.first),
+                         stencil_cells_from(&to, transfer->to_box.first)};
+}
+
+/* Updated cell (0, 0, 0) of an array of a part; NULL where there is none. */
+static void *interior(const stencil_buffers *buffers, int part, int buffer) {
+    return buffers->at[part][buffer] != NULL ? stencil_buffer_cells(buffers, part, buffer).at : NULL;
 }
 
 /* Who needs copies of the cells at the sides of a part. */
@@ -18,26 +41,29 @@ static void init_sides(stencil_domain *domain, const stencil_cut *cut, int part,
         }
 }
 
-void stencil_weights_round(stencil_weights *weights, const stencil_problem *problem, int set) {
-    const stencil_cycle *cycle = &problem->cycle;
-    for (int k = 0; k < STENCIL_WEIGHTS; k++) {
-        const double value = k == STENCIL_SOURCE_WEIGHT ? cycle->source_factor[set] : cycle->weight[set][k];
-        if (problem->precision == STENCIL_FLOAT64)
-            weights->f64[k] = value;
-        else
-            weights->f32[k] = (float)value;
-    }
+int stencil_weights_round(stencil_weights cycle[STENCIL_CYCLE_MAX], const stencil_problem *problem) {
+    const stencil_cycle *given = &problem->cycle;
+    for (int set = 0; set < given->length; set++)
+        for (int k = 0; k < STENCIL_WEIGHTS; k++) {
+            const double value =
+                k == STENCIL_SOURCE_WEIGHT ? given->source_factor[set] : given->weight[set][k];
+            if (problem->precision == STENCIL_FLOAT64)
+                cycle[set].f64[k] = value;
+            else
+                cycle[set].f32[k] = (float)value;
+        }
+    return given->length;
 }
 
-void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, const stencil_cut *cut,
-                         int part, const stencil_layout *layout, const stencil_buffers *buffers,
-                         const void *b, bool push) {
+void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, int part,
+                         const stencil_buffers *buffers, bool push) {
+    const stencil_cut *cut = buffers->cut;
     const stencil_box own = stencil_cut_box(cut, part);
     *domain = (stencil_domain){
         .n = {own.n[0], own.n[1], own.n[2]},
-        .row = layout->row,
-        .plane = layout->plane,
-        .b = b != NULL ? interior((void *)b, layout) : NULL,
+        .row = buffers->layout.row,
+        .plane = buffers->layout.plane,
+        .b = interior(buffers, part, STENCIL_BUFFER_B),
         .chunk_first = stencil_cut_chunk(cut, own.first),
         .chunk_row = stencil_cut_chunk(cut, (const int64_t[]){0, 1, 0}),
         .chunk_plane = stencil_cut_chunk(cut, (const int64_t[]){1, 0, 0}),
@@ -48,18 +74,8 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
         const int direction[3] = {d / 9 - 1, d / 3 % 3 - 1, d % 3 - 1};
         const int other = stencil_cut_beyond(cut, part, direction);
         for (int k = 0; k < 2 && other >= 0; k++)
-            domain->image[d][k] = interior(buffers->u[other][k], layout);
+            domain->image[d][k] = interior(buffers, other, k);
     }
     for (int k = 0; k < 2; k++)
         domain->u[k] = domain->image[STENCIL_HERE][k];
-    stencil_weights_round(&domain->weights, problem, 0);
-}
-
-int64_t stencil_fold_scratch_count(int64_t chunk_count) {
-    int64_t count = 1;
-    for (int64_t level = chunk_count; level > 1;) {
-        level = stencil_fold_count(level);
-        count += level;
-    }
-    return count;
 }

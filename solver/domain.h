@@ -3,24 +3,46 @@
 #define STENCIL_SOLVER_DOMAIN_H
 
 #include "kernels/sweep.h"
+#include "solver/boxes.h"
+#include "solver/parts/transfers.h"
 #include "solver/problem.h"
 
-/* The two buffers of each part: bases of allocations with one layout. */
+/* The arrays of all parts, of one layout: buffers that take turns, so that a step reads STENCIL_BUFFER_U +
+ * its number % 2 and writes the other one, and the source term where there is one. */
+enum { STENCIL_BUFFER_U, STENCIL_BUFFER_B = 2, STENCIL_BUFFERS };
 typedef struct stencil_buffers {
-    void *u[STENCIL_PARTS_MAX][2];
+    const stencil_cut *cut;
+    stencil_layout layout;
+    int count; /* of each part: 2 or 3 */
+    void *at[STENCIL_PARTS_MAX][STENCIL_BUFFERS];
 } stencil_buffers;
 
-/* Set `set` of the problem's cycle of weights, in its precision. */
-void stencil_weights_round(stencil_weights *weights, const stencil_problem *problem, int set);
+/* Without memory yet. BAD_DATA: the layout overflows. */
+stencil_status stencil_buffers_init(stencil_buffers *buffers, const stencil_problem *problem,
+                                    const stencil_cut *cut);
 
-/* Extents, ghost cells and weights (of the cycle's first step) of part `part`. b may be NULL. `push`: the
- * sweep writes the ghost cells of the parts beyond; otherwise somebody copies them afterwards. Borrows
- * everything. `chunk` is left to the caller. */
-void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, const stencil_cut *cut,
-                         int part, const stencil_layout *layout, const stencil_buffers *buffers,
-                         const void *b, bool push);
+/* The one that holds an array of the problem after so many steps. */
+static inline int stencil_buffer_of(stencil_array array, int64_t steps) {
+    return array == STENCIL_ARRAY_U ? STENCIL_BUFFER_U + (int)(steps % 2) : STENCIL_BUFFER_B;
+}
 
-/* Values in all levels of folding together (at least 1). */
-int64_t stencil_fold_scratch_count(int64_t chunk_count);
+/* Cells of a part there, in indices of the whole problem; and which of them it is given at the start. */
+stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer);
+stencil_box stencil_buffer_box(const stencil_buffers *buffers, int part, int buffer);
+
+/* The way of a transfer between two parts. */
+typedef struct stencil_way {
+    stencil_cells from, to;
+} stencil_way;
+stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_transfer *transfer, int buffer);
+
+/* The problem's cycle of weights, in its precision; its length. */
+int stencil_weights_round(stencil_weights cycle[STENCIL_CYCLE_MAX], const stencil_problem *problem);
+
+/* Extents and ghost cells of part `part`. `push`: the sweep writes the ghost cells of the parts beyond;
+ * otherwise somebody copies them afterwards. Borrows everything. `weights` and `chunk` are left to the
+ * caller. */
+void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, int part,
+                         const stencil_buffers *buffers, bool push);
 
 #endif

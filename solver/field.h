@@ -2,8 +2,7 @@
 #ifndef STENCIL_SOLVER_FIELD_H
 #define STENCIL_SOLVER_FIELD_H
 
-#include "solver/parts/boundary.h"
-#include "solver/parts/layout.h"
+#include "solver/run.h"
 
 typedef struct stencil_field {
     stencil_layout layout;
@@ -18,17 +17,16 @@ stencil_status stencil_field_create(stencil_field *field, const stencil_layout *
 stencil_status stencil_field_create_apart(stencil_field *field, const stencil_field *other, const char *what);
 void stencil_field_destroy(stencil_field *field);
 
-/* Writes the rim cells of periodic and mirror axes from the interior, `radius` cells deep per axis
- * (axes in z, y, x; fixed axes are left as they are; edges and corners included). */
-void stencil_field_fill_rims(stencil_field *field, const stencil_boundary boundary[3],
-                             const int64_t radius[3]);
+/* Fields in memory as those of a problem: `read` of a stencil_reader, whose context they are. */
+typedef struct stencil_fields {
+    const stencil_field *u, *b; /* b may be NULL where there is no source */
+} stencil_fields;
+stencil_status stencil_fields_read(void *context, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *to);
 
-/* The largest absolute value, rims included; infinite or NaN values count as they do in fmax(). */
-double stencil_field_largest(const stencil_field *field);
-
-/* Index (z, y, x) of the first cell that is NaN or infinite in the window [first, first+count) of interior
- * indices (rim allowed); false when all are finite. */
-bool stencil_field_find_nonfinite(const stencil_field *field, const int64_t first[3], const int64_t count[3],
-                                  int64_t found[3]);
+/* A run with fields in memory; the result takes the place of u. b may be NULL. */
+stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_field *u, const stencil_field *b,
+                                  const stencil_observers *observers, stencil_report *report);
 
 #endif

@@ -18,15 +18,37 @@ int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut
         return INT64_MAX;
     const int64_t set =
         stencil_cut_is_slabs(cut) ? chunks / cut->parts + 2 * chunks / problem->n[STENCIL_Z] : chunks;
-    return stencil_gpu_fields(problem) * stencil_layout_bytes(&layout) +
+    return stencil_problem_arrays(problem) * stencil_layout_bytes(&layout) +
            (halo == STENCIL_HALO_STAMPED ? ll_bytes(problem, cut) : 0) +
            (2 * set + stencil_fold_scratch_count(chunks) + 65536 + 2 * STENCIL_FOLD_VALUES) *
                (int64_t)sizeof(double);
 }
 
+/* Of a slab, on its way between host and device; never less than a row. */
+static int64_t staging_bytes(const stencil_layout *layout) {
+    const int64_t row = layout->row * (int64_t)stencil_precision_bytes(layout->precision),
+                  most = row > STENCIL_SLAB_BYTES ? row : STENCIL_SLAB_BYTES,
+                  all = stencil_layout_bytes(layout);
+    return all < most ? all : most;
+}
+
+/* Chunk values that come to the host as they are, or folded once. */
+static int64_t host_values(const stencil_cut *cut, stencil_halo_mode halo) {
+    const int64_t chunks = stencil_chunk_count(cut->mesh.n);
+    return cut->parts > 1 && halo == STENCIL_HALO_COPY ? chunks : stencil_fold_count(chunks);
+}
+
+int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
+    stencil_layout layout;
+    const int64_t values = host_values(cut, halo);
+    if (stencil_cut_layout(&layout, cut) != STENCIL_OK)
+        return INT64_MAX / 2;
+    return staging_bytes(&layout) +
+           (values + stencil_fold_scratch_count(values) + STENCIL_CHECKS_MAX) * (int64_t)sizeof(double);
+}
+
 #ifdef STENCIL_HAVE_CUDA
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 stencil_status stencil_gpu_take(const stencil_gpu_run *gpu) {
@@ -68,14 +90,12 @@ static void share_chunks(stencil_gpu_team *team) {
         team->part[p].sweep.domain.chunk_set = set;
 }
 
-static stencil_status allocate(stencil_gpu_run *gpu, const stencil_problem *problem) {
-    const stencil_gpu_team *team = gpu->team;
-    const size_t field_bytes = (size_t)stencil_layout_bytes(&team->layout);
+static stencil_status allocate(stencil_gpu_run *gpu) {
+    stencil_gpu_team *team = gpu->team;
     const size_t fold_count = (size_t)stencil_fold_scratch_count(team->chunk_count);
-    TRY_CUDA(cudaMalloc(&gpu->u[0], field_bytes));
-    TRY_CUDA(cudaMalloc(&gpu->u[1], field_bytes));
-    if (problem->b.data != NULL)
-        TRY_CUDA(cudaMalloc(&gpu->b, field_bytes));
+    for (int k = 0; k < team->buffers.count; k++)
+        TRY_CUDA(
+            cudaMalloc(&team->buffers.at[gpu->part][k], (size_t)stencil_layout_bytes(&team->buffers.layout)));
     TRY_CUDA(cudaMalloc((void **)&gpu->chunk, 2 * (size_t)gpu->sweep.domain.chunk_set * sizeof(double)));
     TRY_CUDA(cudaMalloc((void **)&gpu->fold, fold_count * sizeof(double)));
     TRY_CUDA(cudaMalloc((void **)&gpu->history, STENCIL_CHECKS_MAX * sizeof(double)));
@@ -85,49 +105,64 @@ static stencil_status allocate(stencil_gpu_run *gpu, const stencil_problem *prob
     return STENCIL_OK;
 }
 
-/* The part's window of a field of the whole problem, rims included, or (down) its updated cells back into it.
- */
-static stencil_status copy_window(const stencil_gpu_run *gpu, void *device, const stencil_field *whole,
-                                  bool down) {
-    const stencil_copy c =
-        stencil_cut_copy(&gpu->plan->cut, gpu->part, &gpu->team->layout, &whole->layout, down);
-    char *from = (char *)(down ? device : whole->data) + c.from;
-    char *to = (char *)(down ? whole->data : device) + c.to;
-    const enum cudaMemcpyKind kind = down ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
-    if (gpu->team->slabs && c.span > 0) {
-        /* In one piece: what lies between the rows is the same on both sides or nobody's. */
-        TRY_CUDA(cudaMemcpy(to, from, c.span, kind));
-        return STENCIL_OK;
-    }
-    struct cudaMemcpy3DParms copy = {.srcPtr = {from, c.from_row, c.from_row, c.from_plane / c.from_row},
-                                     .dstPtr = {to, c.to_row, c.to_row, c.to_plane / c.to_row},
-                                     .extent = {c.row_bytes, c.rows, c.planes},
-                                     .kind = kind};
-    TRY_CUDA(cudaMemcpy3D(&copy));
+/* Slab by slab, each as long as fits into the staging memory with the gaps between its rows, so that it is
+ * copied in one piece. */
+stencil_status stencil_gpu_move(const stencil_gpu_team *team, int part, int buffer, const stencil_box *box,
+                                const stencil_reader *from, const stencil_cells *to) {
+    const stencil_buffers *b = &team->buffers;
+    const stencil_layout *l = &b->layout;
+    const stencil_array array = buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B : STENCIL_ARRAY_U;
+    const stencil_cells all = stencil_buffer_cells(b, part, buffer);
+    const int64_t cells_max = team->staging_bytes / (int64_t)stencil_precision_bytes(l->precision);
+    stencil_box gaps = *box, slab;
+    gaps.n[STENCIL_X] = l->row;
+    gaps.n[STENCIL_Y] = l->plane / l->row;
+    slab = stencil_slab_first(&gaps, cells_max);
+    TRY(stencil_gpu_take(&team->part[part]));
+    do {
+        const stencil_box cells = stencil_box_common(&slab, box);
+        const stencil_cells there = stencil_cells_from(&all, cells.first);
+        stencil_cells here = there;
+        here.at = team->staging;
+        const size_t bytes = stencil_cells_span(&here, cells.n);
+        if (stencil_box_cells(&cells) == 0)
+            continue;
+        if (from != NULL) {
+            TRY(stencil_boxes_fill(from, &b->cut->mesh, array, &cells, &here));
+            TRY_CUDA(cudaMemcpy(there.at, here.at, bytes, cudaMemcpyHostToDevice));
+        } else {
+            const stencil_cells out = stencil_cells_from(to, cells.first);
+            TRY_CUDA(cudaMemcpy(here.at, there.at, bytes, cudaMemcpyDeviceToHost));
+            stencil_cells_copy(&out, &here, cells.n);
+        }
+    } while (stencil_slab_next(&slab, &gaps, cells_max));
     return STENCIL_OK;
 }
 
-/* Both buffers get everything, so that rims and padding of both are right from the start. */
-static stencil_status upload(stencil_gpu_run *gpu, const stencil_problem *problem) {
-    const size_t field_bytes = (size_t)stencil_layout_bytes(&gpu->team->layout);
-    TRY_CUDA(cudaMemset(gpu->u[0], 0, field_bytes));
-    TRY(copy_window(gpu, gpu->u[0], &problem->u, false));
-    TRY_CUDA(cudaMemcpy(gpu->u[1], gpu->u[0], field_bytes, cudaMemcpyDeviceToDevice));
-    if (gpu->b != NULL) {
-        TRY_CUDA(cudaMemset(gpu->b, 0, field_bytes));
-        TRY(copy_window(gpu, gpu->b, &problem->b, false));
-    }
-    TRY_CUDA(cudaMemset(gpu->control, 0, sizeof *gpu->control));
-    *gpu->mailbox = (stencil_mailbox){.residual = NAN};
+/* Both buffers get everything, so that rims and padding of both are right from the start. What lies between
+ * rows is zero, on the way, too, where gaps are at the same places of all slabs. */
+stencil_status stencil_gpu_load(const stencil_gpu_team *team, int part, stencil_array array,
+                                const stencil_reader *from) {
+    const int buffer = stencil_buffer_of(array, 0);
+    const stencil_box box = stencil_buffer_box(&team->buffers, part, buffer);
+    const size_t bytes = (size_t)stencil_layout_bytes(&team->buffers.layout);
+    void *const *at = team->buffers.at[part];
+    TRY(stencil_gpu_take(&team->part[part]));
+    TRY_CUDA(cudaMemset(at[buffer], 0, bytes));
+    memset(team->staging, 0, (size_t)team->staging_bytes);
+    TRY(stencil_gpu_move(team, part, buffer, &box, from, NULL));
+    if (array == STENCIL_ARRAY_U)
+        TRY_CUDA(cudaMemcpy(at[stencil_buffer_of(array, 1)], at[buffer], bytes, cudaMemcpyDeviceToDevice));
+    TRY_CUDA(cudaDeviceSynchronize()); /* streams of kernels do not wait for it */
     return STENCIL_OK;
 }
 
-static void init_sweep(stencil_gpu_run *gpu, const stencil_problem *problem, const stencil_buffers *buffers) {
+static void init_sweep(stencil_gpu_run *gpu, const stencil_problem *problem) {
     const stencil_plan *plan = gpu->plan;
     stencil_sweep *s = &gpu->sweep;
     const int64_t chunk_set = s->domain.chunk_set;
-    stencil_domain_init(&s->domain, problem, &plan->cut, gpu->part, &gpu->team->layout, buffers, gpu->b,
-                        plan->halo == STENCIL_HALO_PEER);
+    stencil_domain_init(&s->domain, problem, gpu->part, &gpu->team->buffers, plan->halo == STENCIL_HALO_PEER);
+    s->domain.weights = gpu->team->cycle[0];
     s->domain.chunk_set = chunk_set;
     s->domain.chunk = gpu->chunk - gpu->chunk_from;
     s->poll_every = plan->poll_every;
@@ -191,8 +226,26 @@ static stencil_status create_span(stencil_gpu_run *gpu) {
     return STENCIL_OK;
 }
 
+/* Memory of all parts, as far as they have it in common. */
+static stencil_status allocate_shared(stencil_gpu_team *team) {
+    const int64_t values = host_values(&team->plan->cut, team->plan->halo);
+    team->staging_bytes = staging_bytes(&team->buffers.layout);
+    TRY_CUDA(cudaHostAlloc(&team->staging, (size_t)team->staging_bytes, cudaHostAllocPortable));
+    TRY_CUDA(cudaHostAlloc((void **)&team->values,
+                           (size_t)(values + stencil_fold_scratch_count(values)) * sizeof(double),
+                           cudaHostAllocPortable));
+    return STENCIL_OK;
+}
+
+static stencil_status create_part(stencil_gpu_run *gpu, const stencil_problem *problem) {
+    TRY(stencil_gpu_take(gpu));
+    TRY_CUDA(cudaMemset(gpu->control, 0, sizeof *gpu->control));
+    *gpu->mailbox = (stencil_mailbox){.residual = NAN};
+    init_sweep(gpu, problem);
+    return gpu->team->parts > 1 && !gpu->team->fold_on_host ? create_span(gpu) : STENCIL_OK;
+}
+
 static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *problem) {
-    stencil_buffers buffers = {0};
     int device[STENCIL_PARTS_MAX];
     for (int p = 0; p < team->parts; p++)
         device[p] = team->part[p].device;
@@ -203,22 +256,11 @@ static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *
         TRY(stencil_gpu_take(gpu));
         TRY(start_part(gpu));
         TRY(stencil_peers_reach(gpu->device, device, team->parts));
-        TRY(allocate(gpu, problem));
-        for (int k = 0; k < 2; k++)
-            buffers.u[p][k] = gpu->u[k];
+        TRY(allocate(gpu));
     }
-    for (int p = 0; p < team->parts; p++) {
-        stencil_gpu_run *gpu = &team->part[p];
-        TRY(stencil_gpu_take(gpu));
-        TRY(upload(gpu, problem));
-        init_sweep(gpu, problem, &buffers);
-        if (team->parts > 1 && !team->fold_on_host)
-            TRY(create_span(gpu));
-    }
-    const int64_t values = team->fold_on_host ? team->chunk_count : stencil_fold_count(team->chunk_count);
-    TRY_CUDA(cudaHostAlloc((void **)&team->values,
-                           (size_t)(values + stencil_fold_scratch_count(values)) * sizeof(double),
-                           cudaHostAllocPortable));
+    TRY(allocate_shared(team));
+    for (int p = 0; p < team->parts; p++)
+        TRY(create_part(&team->part[p], problem));
     if (team->plan->barrier != STENCIL_BARRIER_none)
         TRY(stencil_gpu_create_barriers(team));
     for (int p = 0; p < team->parts; p++) {
@@ -231,7 +273,7 @@ static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *
 stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *plan,
                                   const stencil_problem *problem) {
     *team = (stencil_gpu_team){.plan = plan, .parts = plan->cut.parts};
-    TRY(stencil_cut_layout(&team->layout, &plan->cut));
+    TRY(stencil_buffers_init(&team->buffers, problem, &plan->cut));
     team->slabs = stencil_cut_is_slabs(&plan->cut);
     team->chunk_count = stencil_chunk_count(problem->n);
     team->fold_on_host = team->parts > 1 && plan->halo == STENCIL_HALO_COPY;
@@ -242,9 +284,7 @@ stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *pl
         for (int q = 0; q < team->parts; q++)
             team->part[p].shared =
                 team->part[p].shared || (p != q && team->part[p].device == team->part[q].device);
-    team->cycle_length = problem->cycle.length;
-    for (int set = 0; set < team->cycle_length; set++)
-        stencil_weights_round(&team->cycle[set], problem, set);
+    team->cycle_length = stencil_weights_round(team->cycle, problem);
     share_chunks(team);
     const stencil_status status = create_all(team, problem);
     if (status != STENCIL_OK)
@@ -252,16 +292,9 @@ stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *pl
     return status;
 }
 
-stencil_status stencil_gpu_finish(stencil_gpu_team *team, stencil_problem *problem, int64_t steps) {
-    for (int p = 0; p < team->parts; p++) {
-        TRY(stencil_gpu_take(&team->part[p]));
-        TRY(copy_window(&team->part[p], team->part[p].u[steps % 2], &problem->u, true));
-    }
-    return STENCIL_OK;
-}
-
 static void destroy_part(stencil_gpu_run *gpu) {
-    void *const device[] = {gpu->u[0],       gpu->u[1],    gpu->b,    gpu->chunk, gpu->fold,
+    void *const *array = gpu->team->buffers.at[gpu->part];
+    void *const device[] = {array[0],        array[1],     array[2],  gpu->chunk, gpu->fold,
                             gpu->history,    gpu->control, gpu->span, gpu->inbox, gpu->push_first,
                             gpu->pull_first, gpu->push,    gpu->pull};
     const cudaEvent_t event[] = {gpu->begin,      gpu->end,     gpu->step_done,
@@ -286,6 +319,7 @@ void stencil_gpu_destroy(stencil_gpu_team *team) {
     for (int p = 0; p < team->parts; p++)
         destroy_part(&team->part[p]);
     cudaFreeHost(team->values);
+    cudaFreeHost(team->staging);
     stencil_barrier_destroy(&team->barrier);
     stencil_transfers_destroy(&team->transfers);
     if (team->parts > 0)

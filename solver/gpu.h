@@ -31,7 +31,6 @@ struct stencil_gpu_run {
     bool shared;         /* other parts have the same device */
     bool programmatic;   /* the device has programmatic dependent launch */
     /* Device memory, owned. */
-    void *u[2], *b;
     double *chunk, *fold, *history;
     stencil_control *control;
     stencil_span *span;
@@ -51,7 +50,7 @@ struct stencil_gpu_team {
     const stencil_plan *plan;
     int parts;
     stencil_gpu_run part[STENCIL_PARTS_MAX];
-    stencil_layout layout;       /* of all parts */
+    stencil_buffers buffers;     /* device memory, owned */
     stencil_transfers transfers; /* of all parts, in mode COPY */
     stencil_schedule schedule;
     stencil_weights cycle[STENCIL_CYCLE_MAX]; /* [cycle_length]: of the step that follows s steps those at
@@ -64,13 +63,20 @@ struct stencil_gpu_team {
     int64_t chunk_count;
     bool fold_on_host; /* parts do not reach each other: chunk values come to the host as they are */
     double *values;    /* pinned: chunk values, or those of their groups; and room to fold them */
+    void *staging;     /* pinned: a slab of a part, with the gaps between its rows */
+    int64_t staging_bytes;
 };
 
-/* Takes the devices, loads the kernels, allocates, uploads. */
+/* Takes the devices, loads the kernels, allocates. */
 stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *plan,
                                   const stencil_problem *problem);
-/* Brings the field after `steps` steps back into problem->u. */
-stencil_status stencil_gpu_finish(stencil_gpu_team *team, stencil_problem *problem, int64_t steps);
+/* Gives a part its cells. */
+stencil_status stencil_gpu_load(const stencil_gpu_team *team, int part, stencil_array array,
+                                const stencil_reader *from);
+/* Moves a box of a part's buffer while nothing runs on the device: there from a reader, or, where that is
+ * NULL, back `to` the host. */
+stencil_status stencil_gpu_move(const stencil_gpu_team *team, int part, int buffer, const stencil_box *box,
+                                const stencil_reader *from, const stencil_cells *to);
 void stencil_gpu_destroy(stencil_gpu_team *team);
 
 /* The barrier of all parts, and streams that let the kernels of parts that share a GPU run side by side; part
@@ -112,12 +118,9 @@ double stencil_gpu_residual(stencil_gpu_team *team);
 stencil_status stencil_gpu_time_s(stencil_gpu_team *team, double *time_s);
 #endif
 
-/* Arrays that a step reads or writes: both buffers, and b. */
-static inline int64_t stencil_gpu_fields(const stencil_problem *problem) {
-    return problem->spec.source != STENCIL_SOURCE_NONE || problem->b.data != NULL ? 3 : 2;
-}
-
 /* Device memory of any one part, in bytes; at most. */
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo);
+/* Host memory of all of them. */
+int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo);
 
 #endif

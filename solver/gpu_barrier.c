@@ -11,7 +11,7 @@
 static stencil_status hand_out_ll(const stencil_gpu_run *gpu, const stencil_ll_list *found,
                                   uint32_t **first_there, stencil_edge **edge_there) {
     const stencil_part_plan *part = &gpu->plan->part[gpu->part];
-    const size_t words = (size_t)stencil_ll_words(gpu->team->layout.precision);
+    const size_t words = (size_t)stencil_ll_words(gpu->team->buffers.layout.precision);
     const uint32_t blocks = (uint32_t)part->grid_blocks, *first = found->first + part->first_block;
     const uint32_t count = first[blocks] - first[0];
     const stencil_ll_cell *item = found->item + first[0];
@@ -34,7 +34,7 @@ static stencil_status hand_out_ll(const stencil_gpu_run *gpu, const stencil_ll_l
 /* The slots of all parts have one size. No word of them has the number of a step yet: sets of zeros,
  * which step 0 would have. */
 static stencil_status create_ll(stencil_gpu_team *team, const stencil_ll_lists *found) {
-    const size_t words = (size_t)stencil_ll_words(team->layout.precision);
+    const size_t words = (size_t)stencil_ll_words(team->buffers.layout.precision);
     size_t set = 0;
     for (int p = 0; p < team->parts; p++)
         set = words * (size_t)found->slots[p] > set ? words * (size_t)found->slots[p] : set;
@@ -73,7 +73,7 @@ static stencil_status create_neighbors(stencil_gpu_team *team) {
     if (status != STENCIL_OK || !stamped)
         return status;
     stencil_ll_lists lists;
-    TRY(stencil_ll_find(&lists, &plan->cut, &workers, &team->layout));
+    TRY(stencil_ll_find(&lists, &plan->cut, &workers, &team->buffers.layout));
     const stencil_status made = create_ll(team, &lists);
     stencil_ll_destroy(&lists);
     return made;

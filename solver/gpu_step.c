@@ -49,22 +49,25 @@ stencil_status stencil_gpu_launch_plain(stencil_gpu_run *gpu, int64_t step, bool
 
 static stencil_status copy_halos(const stencil_gpu_run *gpu, int64_t step, cudaStream_t stream) {
     const stencil_gpu_team *team = gpu->team;
-    const int buffer = step % 2 == 0;
+    const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, step + 1);
     for (int k = 0; k < gpu->halo_count; k++) {
         const stencil_transfer *t = &gpu->halo[k];
-        const stencil_gpu_run *other = &team->part[t->to];
-        const stencil_copy c = stencil_copy_make(&team->layout, t->to_box.first, &team->layout, &t->from_box);
-        char *from = (char *)gpu->u[buffer] + c.from, *to = (char *)other->u[buffer] + c.to;
-        if (team->slabs && c.span > 0) {
-            TRY_CUDA(cudaMemcpyPeerAsync(to, other->device, from, gpu->device, c.span, stream));
+        const stencil_way way = stencil_buffer_way(&team->buffers, t, buffer);
+        const int64_t *n = t->from_box.n;
+        const int device = team->part[t->to].device;
+        if (team->slabs) { /* in one piece, with the gaps between the rows */
+            TRY_CUDA(cudaMemcpyPeerAsync(way.to.at, device, way.from.at, gpu->device,
+                                         stencil_cells_span(&way.from, n), stream));
             continue;
         }
+        const size_t cell = stencil_precision_bytes(way.from.precision), row = (size_t)way.from.row * cell,
+                     rows = (size_t)(way.from.plane / way.from.row);
         const struct cudaMemcpy3DPeerParms copy = {
-            .srcPtr = {from, c.from_row, c.from_row, c.from_plane / c.from_row},
+            .srcPtr = {way.from.at, row, row, rows},
             .srcDevice = gpu->device,
-            .dstPtr = {to, c.to_row, c.to_row, c.to_plane / c.to_row},
-            .dstDevice = other->device,
-            .extent = {c.row_bytes, c.rows, c.planes},
+            .dstPtr = {way.to.at, row, row, rows},
+            .dstDevice = device,
+            .extent = {(size_t)n[STENCIL_X] * cell, (size_t)n[STENCIL_Y], (size_t)n[STENCIL_Z]},
         };
         TRY_CUDA(cudaMemcpy3DPeerAsync(&copy, stream));
     }
@@ -94,7 +97,7 @@ static stencil_status advance_overlapped(stencil_gpu_run *gpu, int64_t step) {
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         if (plan->cut.count[axis] == 1)
             continue;
-        const int64_t tile = plan->tile[axis], reach = gpu->team->layout.rim[axis],
+        const int64_t tile = plan->tile[axis], reach = gpu->team->buffers.layout.rim[axis],
                       n = gpu->sweep.domain.n[axis];
         const uint32_t begin = (uint32_t)((reach + tile - 1) / tile), end = (uint32_t)((n - reach) / tile);
         uint32_t edge_low[3] = {low[0], low[1], low[2]}, edge_high[3] = {high[0], high[1], high[2]};
@@ -159,19 +162,9 @@ stencil_status stencil_gpu_wait(stencil_gpu_run *gpu) {
 
 double stencil_gpu_residual(stencil_gpu_team *team) {
     const stencil_norm norm = team->schedule.norm;
-    int64_t count = team->fold_on_host ? team->chunk_count : stencil_fold_count(team->chunk_count);
-    const double *v = team->values;
-    double *folded = team->values + count;
-    while (count > 1) {
-        const int64_t groups = stencil_fold_count(count);
-#pragma omp parallel for if (groups > 64)
-        for (int64_t g = 0; g < groups; g++)
-            folded[g] = stencil_fold_group(v, count, g, norm);
-        v = folded;
-        folded += groups;
-        count = groups;
-    }
-    return stencil_residual_finish(v[0], team->schedule.updated_cells, norm);
+    const int64_t count = team->fold_on_host ? team->chunk_count : stencil_fold_count(team->chunk_count);
+    const double value = stencil_fold_all(team->values, count, team->values + count, norm);
+    return stencil_residual_finish(value, team->schedule.updated_cells, norm);
 }
 
 stencil_status stencil_gpu_time_s(stencil_gpu_team *team, double *time_s) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "solver/cpu_stores.h"
+#include "solver/intake.h"
 #include "solver/parts/ll.h"
 #include "solver/strategy.h"
 #include "solver/sweep.h"
@@ -142,7 +143,7 @@ static bool stamps_pay(const stencil_plan *plan, const stencil_problem *problem,
         return false;
     for (int p = 0; p < plan->cut.parts; p++) {
         const int gpu = plan->part[p].gpu;
-        if (stencil_gpu_fields(problem) * parts_on(plan, gpu) * stencil_layout_bytes(&largest) >
+        if (stencil_problem_arrays(problem) * parts_on(plan, gpu) * stencil_layout_bytes(&largest) >
             machine->gpu[gpu].l2_bytes)
             return false;
     }
@@ -219,8 +220,13 @@ static stencil_status check_host_memory(stencil_plan *plan) {
     return STENCIL_OK;
 }
 
-static int64_t field_count(const stencil_problem *problem) {
-    return problem->spec.source != STENCIL_SOURCE_NONE ? 2 : 1;
+/* What the parts hold in host memory, and a slab of each array of the problem on its way to or from them. */
+static int64_t host_bytes(const stencil_plan *plan, const stencil_problem *problem) {
+    const int64_t parts = plan->backend == STENCIL_BACKEND_CPU
+                              ? stencil_cpu_bytes(problem, &plan->cut)
+                              : stencil_gpu_host_bytes(&plan->cut, plan->halo);
+    return parts + stencil_intake_bytes(problem) +
+           (stencil_problem_arrays(problem) - 1) * stencil_slab_bytes(&plan->cut.mesh);
 }
 
 /* Whether the kernels can count the tiles of all parts, and the cells of the largest one (n). */
@@ -411,7 +417,6 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
     plan->tile[STENCIL_Z] = 1;
     plan->tile[STENCIL_Y] = (rows + plan->threads - 1) / plan->threads;
     plan->tile[STENCIL_X] = problem->n[STENCIL_X];
-    plan->host_bytes += stencil_cpu_bytes(problem, &plan->cut);
     const stencil_disturbance *d = &plan->patience.disturbance;
     CHECK(d->absent_step == 0 || d->absent_part > 0 || d->absent < (uint32_t)plan->threads, USAGE,
           "--inject-absent stops thread %u, and there are %d: give --threads %u", (unsigned)d->absent,
@@ -457,7 +462,7 @@ stencil_status stencil_plan_choose(stencil_plan *plan, const stencil_problem *pr
     TRY(choose_parts(plan, problem, options, parts));
     TRY(check_disturbance(plan, problem, options));
     TRY(choose_halo(plan, problem, options, machine));
-    plan->host_bytes = field_count(problem) * stencil_layout_bytes(&problem->layout);
+    plan->host_bytes = host_bytes(plan, problem);
     plan->host_available_bytes = machine->host_available_bytes;
     if (plan->backend == STENCIL_BACKEND_CPU)
         TRY(plan_cpu(plan, problem, machine));

@@ -315,6 +315,7 @@ stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth) {
         mesh.boundary[axis] = problem->boundary[axis];
         mesh.ghosts[axis] = axis < STENCIL_AXES - problem->rank ? 0 : depth * problem->shape->radius;
         mesh.wraps[axis] = fixed ? 0 : depth * problem->radius[axis];
+        mesh.edges[axis] = fixed ? problem->radius[axis] : 0;
     }
     return mesh;
 }
@@ -336,13 +337,15 @@ double stencil_problem_spacing(const stencil_problem *problem, int axis) {
 void stencil_problem_destroy(stencil_problem *problem) {
     if (problem == NULL)
         return;
-    stencil_field_destroy(&problem->u);
-    stencil_field_destroy(&problem->b);
     free(problem->origin.residual);
     free(problem->origin.residual_step);
     problem->origin.residual = NULL;
     problem->origin.residual_step = NULL;
     problem->origin.history_count = 0;
+}
+
+int stencil_problem_arrays(const stencil_problem *problem) {
+    return problem->spec.source != STENCIL_SOURCE_NONE ? 3 : 2;
 }
 
 int64_t stencil_problem_updated_cells(const stencil_problem *problem) {

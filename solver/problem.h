@@ -1,8 +1,8 @@
-/* A problem ready to be solved: everything that stencil_spec leaves open is decided. */
+/* A problem ready to be solved: everything that stencil_spec leaves open is decided, but for the cells, which
+ * a reader has (solver/boxes.h). */
 #ifndef STENCIL_SOLVER_PROBLEM_H
 #define STENCIL_SOLVER_PROBLEM_H
 
-#include "solver/field.h"
 #include "solver/parts/cut.h"
 #include "solver/spec.h"
 
@@ -69,13 +69,10 @@ typedef struct stencil_problem {
     stencil_stop stop;
     stencil_origin origin;
     char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* hexadecimal, of all that decides what a step does */
-    stencil_layout layout;                       /* of u and b */
-    stencil_field
-        u; /* initial values: interior and fixed rims; replaced by the result. data NULL until loaded */
-    stencil_field b; /* source term, interior only; data NULL: none */
+    stencil_layout layout;                       /* of a buffer that holds all cells */
 } stencil_problem;
 
-/* Decides everything from `spec` and lays out the fields; allocates nothing.
+/* Decides everything from `spec`; allocates nothing.
  *  laplace, poisson: -div grad u = f (f = 0) by Jacobi relaxation on the radius-1 star:
  *    S = sum over axes of 2/h^2; w_centre = 1 - omega; w_neighbour = omega / h^2 / S; b = (omega / S) * f.
  *  heat: du/dt = a div grad u, explicit: c = a dt / h^2 per axis; w_neighbour = c;
@@ -87,7 +84,7 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
 /* What can be cut into parts, whose ghost cells last for `depth` steps. */
 stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth);
 
-/* Frees the fields; NULL-safe. */
+/* Frees the history of earlier runs; NULL-safe. */
 void stencil_problem_destroy(stencil_problem *problem);
 
 /* Physical time of the field after `steps` steps of problem heat; NaN for other problems. */
@@ -98,6 +95,9 @@ bool stencil_problem_relaxes(const stencil_problem *problem);
 
 /* Distance of grid points along an axis (STENCIL_Z, …), 1 where nothing is given. */
 double stencil_problem_spacing(const stencil_problem *problem, int axis);
+
+/* Arrays that a run has: two buffers that take turns and, with a source, its term. */
+int stencil_problem_arrays(const stencil_problem *problem);
 
 /* Number of updated cells. */
 int64_t stencil_problem_updated_cells(const stencil_problem *problem);

@@ -1,4 +1,4 @@
-/* What a run did: filled by stencil_run(), printed by app/, stored by inputs/writer. */
+/* What a run did: filled by stencil_run_drive(), printed by app/, stored by inputs/writer. */
 #ifndef STENCIL_SOLVER_REPORT_H
 #define STENCIL_SOLVER_REPORT_H
 
@@ -33,9 +33,10 @@ typedef struct stencil_report {
     int64_t updated_cells;
     double bytes_per_cell; /* that must move per update: read u, write u, read b where there is one */
     stencil_store_report stores;
-    double prepare_s; /* device memory, kernel loading, upload */
+    double read_s;    /* cells from the reader */
+    double prepare_s; /* memory, kernel loading, cells to their devices */
     double compute_s; /* all steps, residuals and decisions included */
-    double finish_s;  /* download */
+    double finish_s;  /* what the end means: the bound on the error */
 } stencil_report;
 
 void stencil_report_destroy(stencil_report *report);

@@ -5,28 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solver/intake.h"
+#include "solver/stop.h"
 #include "solver/strategy.h"
 #include "solver/sweep.h"
 
 enum { OWN_OBSERVERS = 3, OBSERVERS_MAX = OWN_OBSERVERS + 8 };
 
-/* A run while it goes. */
-typedef struct run {
-    stencil_problem *problem;
+struct stencil_run {
+    const stencil_problem *problem;
     const stencil_plan *plan;
     const stencil_strategy *strategy;
-    stencil_report *report;
-    stencil_observers observers; /* those of the driver itself, and the caller's */
-    stencil_outcome outcome;     /* of the batch that was last made */
+    stencil_report *report;                   /* while it is driven */
+    stencil_observer observer[OBSERVERS_MAX]; /* those of the driver itself, and the caller's */
+    stencil_observers observers;
+    stencil_outcome outcome; /* of the batch that was last made */
     stencil_schedule schedule;
     double source_norm;
     int64_t window; /* of stagnation, steps */
+    int64_t steps;  /* that the cells have behind them */
+    double read_s, prepare_s;
     stencil_cpu *cpu;
     stencil_gpu_team *team; /* the side that makes the steps; the other one is NULL */
-} run;
+};
 
 /* From now on `first` is known. */
-static void set_criteria(run *r, double first) {
+static void set_criteria(stencil_run *r, double first) {
     const stencil_stop *stop = &r->problem->stop;
     r->report->residual_first = first;
     r->schedule.under_rtol = stop->rtol * first;
@@ -34,7 +38,7 @@ static void set_criteria(run *r, double first) {
     r->report->threshold = fmax(r->schedule.under_rtol, r->schedule.under_atol);
 }
 
-static void start_schedule(run *r) {
+static void start_schedule(stencil_run *r) {
     const stencil_stop *stop = &r->problem->stop;
     r->schedule = (stencil_schedule){.check_every = stop->check_every,
                                      .check_step = stop->steps,
@@ -47,7 +51,7 @@ static void start_schedule(run *r) {
 }
 
 /* What the residuals up to `step` say when it is the end of a window. */
-static stencil_reason judge_window(const run *r, int64_t step) {
+static stencil_reason judge_window(const stencil_run *r, int64_t step) {
     const stencil_report *report = r->report;
     return stencil_schedule_has_criterion(&r->schedule) && step > 0 && step % r->window == 0 &&
                    stencil_stagnated(report->residual, report->residual_step, report->history_count,
@@ -58,7 +62,7 @@ static stencil_reason judge_window(const run *r, int64_t step) {
 
 /* Takes up the count of earlier runs. Where those have met a criterion, or stagnated, this run is over before
  * its first step. */
-static stencil_status resume(run *r) {
+static stencil_status resume(stencil_run *r) {
     const stencil_origin *origin = &r->problem->origin;
     stencil_report *report = r->report;
     int64_t count = origin->history_count;
@@ -84,7 +88,7 @@ static stencil_status resume(run *r) {
 
 /* Observers of the driver's own. The history that a batch can keep is full: */
 static int64_t next_full(void *context, int64_t step) {
-    const run *r = context;
+    const stencil_run *r = context;
     int64_t steps = 0;
     const bool is_near = stencil_multiply(r->schedule.check_every, STENCIL_CHECKS_MAX - 1, &steps);
     return is_near && steps < INT64_MAX - step ? step + steps : INT64_MAX;
@@ -92,13 +96,13 @@ static int64_t next_full(void *context, int64_t step) {
 
 /* A test wants a launch of its own; so does a launch that has no room for more weights. */
 static int64_t next_launch(void *context, int64_t step) {
-    const int64_t steps = ((const run *)context)->plan->patience.steps_per_launch;
+    const int64_t steps = ((const stencil_run *)context)->plan->patience.steps_per_launch;
     return steps > 0 ? step + steps : INT64_MAX;
 }
 
 /* A window of stagnation ends. */
 static int64_t next_window(void *context, int64_t step) {
-    const run *r = context;
+    const stencil_run *r = context;
     return stencil_stop_has_criterion(&r->problem->stop) ? step + r->window - step % r->window : INT64_MAX;
 }
 
@@ -108,7 +112,7 @@ static stencil_status at_window(void *context, stencil_report *report) {
 }
 
 /* The next batch ends where the first observer wants to look. */
-static stencil_batch next_batch(const run *r) {
+static stencil_batch next_batch(const stencil_run *r) {
     const int64_t step = r->report->steps;
     int64_t end = r->problem->stop.steps;
     for (int i = 0; i < r->observers.count; i++) {
@@ -120,7 +124,8 @@ static stencil_batch next_batch(const run *r) {
 }
 
 /* The outcome becomes part of the report. */
-static stencil_status keep_outcome(run *r, const stencil_batch *batch, const stencil_schedule *schedule) {
+static stencil_status keep_outcome(stencil_run *r, const stencil_batch *batch,
+                                   const stencil_schedule *schedule) {
     const stencil_outcome *outcome = &r->outcome;
     int64_t step = batch->first;
     for (int64_t i = 0; i < outcome->checks; i++) {
@@ -132,7 +137,8 @@ static stencil_status keep_outcome(run *r, const stencil_batch *batch, const ste
     return STENCIL_OK;
 }
 
-static stencil_status make_batch(run *r, const stencil_batch *batch, const stencil_schedule *schedule) {
+static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
+                                 const stencil_schedule *schedule) {
     r->outcome = (stencil_outcome){.residual = r->outcome.residual};
     if (r->cpu != NULL) {
         r->cpu->schedule = *schedule;
@@ -151,7 +157,7 @@ static stencil_status make_batch(run *r, const stencil_batch *batch, const stenc
 }
 
 /* Calls who wanted to look where the batch has ended, and polls all. */
-static stencil_status observe(run *r, const stencil_batch *batch) {
+static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
     stencil_report *report = r->report;
     for (int i = 0; i < r->observers.count && report->reason == STENCIL_REASON_NONE; i++) {
         const stencil_observer *o = &r->observers.item[i];
@@ -167,7 +173,7 @@ static stencil_status observe(run *r, const stencil_batch *batch) {
 
 /* The first step by itself: its residual is what rtol is relative to. It is an entry of the history only
  * where it would have been checked anyway. */
-static stencil_status first_step(run *r) {
+static stencil_status first_step(stencil_run *r) {
     stencil_report *report = r->report;
     const stencil_batch batch = {report->steps, 1, &r->observers};
     const bool checked = stencil_schedule_checks(&r->schedule, batch.first + 1);
@@ -185,7 +191,7 @@ static stencil_status first_step(run *r) {
 }
 
 /* The one loop around all time loops. */
-static stencil_status drive(run *r) {
+static stencil_status drive(stencil_run *r) {
     stencil_report *report = r->report;
     while (report->reason == STENCIL_REASON_NONE && report->steps < r->problem->stop.steps) {
         if (stencil_stop_has_criterion(&r->problem->stop) && isnan(report->residual_first)) {
@@ -200,27 +206,39 @@ static stencil_status drive(run *r) {
 }
 
 /* Whether a field that no longer changes is what was asked for: rounding alone can make u' = u. */
-static bool fixed_point_is_solution(const run *r, const stencil_defect *defect) {
+static bool fixed_point_is_solution(const stencil_run *r, const stencil_defect *defect) {
     const double asked = fmax(r->problem->stop.rtol * r->report->residual_first, r->problem->stop.atol);
     return defect == NULL || defect->norm <= asked / r->problem->spec.omega + defect->rounding;
 }
 
-/* What the end means, from the field as it is now. */
-static stencil_status judge_end(run *r) {
+static stencil_status take_largest(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    double *largest = context;
+    *largest = fmax(*largest, stencil_cells_largest(cells, slab->n));
+    return STENCIL_OK;
+}
+
+/* What the end means, from the cells as they are now. */
+static stencil_status judge_end(stencil_run *r) {
     stencil_report *report = r->report;
     if (report->reason == STENCIL_REASON_NONE)
         report->reason = stencil_stop_has_criterion(&r->problem->stop) ? STENCIL_REASON_NOT_CONVERGED
                                                                        : STENCIL_REASON_STEPS;
     const bool relaxes = stencil_stop_has_criterion(&r->problem->stop) && stencil_problem_relaxes(r->problem);
+    const stencil_reader cells = {stencil_run_read, r};
     stencil_defect values;
     const stencil_defect *defect = relaxes ? &values : NULL;
     if (relaxes) {
-        TRY(stencil_defect_of(r->problem, &values));
+        TRY(stencil_defect_of(r->problem, &cells, &values));
         report->bound = stencil_error_bound_of(r->problem, &values);
     }
-    const double last = report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
-    if (report->reason == STENCIL_REASON_STAGNATED)
-        report->stagnation = stencil_stagnation_of(r->problem, defect, last, report->residual_first);
+    if (report->reason == STENCIL_REASON_STAGNATED) {
+        const stencil_slabs slabs = {.from = &cells, .mesh = &r->plan->cut.mesh, .array = STENCIL_ARRAY_U};
+        const stencil_box array = stencil_mesh_array(slabs.mesh);
+        const double last = report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
+        double largest = 0;
+        TRY(stencil_slabs_visit(&slabs, &array, take_largest, &largest));
+        report->stagnation = stencil_stagnation_of(r->problem, defect, largest, last, report->residual_first);
+    }
     report->reached = report->reason == STENCIL_REASON_STEPS ||
                       report->reason == STENCIL_REASON_CONVERGED_RTOL ||
                       report->reason == STENCIL_REASON_CONVERGED_ATOL ||
@@ -228,112 +246,154 @@ static stencil_status judge_end(run *r) {
     return STENCIL_OK;
 }
 
-static stencil_status run_cpu(run *r) {
-    stencil_report *report = r->report;
-    stencil_cpu cpu;
-    const double start_s = stencil_clock_s();
-    TRY(stencil_cpu_create(&cpu, r->problem, r->plan));
-    r->cpu = &cpu;
-    const double ready_s = stencil_clock_s();
-    const stencil_status status = drive(r);
-    const double done_s = stencil_clock_s();
-    if (status == STENCIL_OK)
-        stencil_cpu_finish(&cpu, r->problem, report->steps);
-    stencil_cpu_report(&cpu, report);
-    stencil_cpu_destroy(&cpu);
-    report->prepare_s = ready_s - start_s;
-    report->compute_s = done_s - ready_s;
-    report->finish_s = stencil_clock_s() - done_s;
-    return status;
-}
-
 #ifdef STENCIL_HAVE_CUDA
-static stencil_status run_created(run *r) {
-    stencil_gpu_team *team = r->team;
-    const double start_s = stencil_clock_s();
-    if (r->strategy->open_gpu != NULL)
-        TRY(r->strategy->open_gpu(team));
-    r->report->prepare_s += stencil_clock_s() - start_s;
-    TRY(drive(r));
-    const double done_s = stencil_clock_s();
-    TRY(stencil_gpu_finish(team, r->problem, r->report->steps));
-    r->report->finish_s = stencil_clock_s() - done_s;
-    return STENCIL_OK;
-}
-
-static stencil_status run_gpu(run *r) {
-    stencil_report *report = r->report;
-    stencil_gpu_team *team = malloc(sizeof *team);
-    CHECK(team != NULL, NO_MEMORY, "no memory for a run");
-    const double start_s = stencil_clock_s();
-    stencil_status status = stencil_gpu_create(team, r->plan, r->problem);
-    if (status == STENCIL_OK) {
-        report->prepare_s = stencil_clock_s() - start_s;
-        team->after_step = r->strategy->after_step;
-        r->team = team;
-        status = run_created(r);
-        if (r->strategy->close_gpu != NULL)
-            r->strategy->close_gpu(team);
-        stencil_gpu_destroy(team);
-    }
-    free(team);
-    return status;
-}
-#else
-static stencil_status run_gpu(run *r) {
-    FAIL(UNAVAILABLE, "--sync %s on a GPU: built without CUDA", stencil_strategy_at(r->plan->strategy).name);
+static stencil_status open_gpu(stencil_run *r) {
+    r->team = calloc(1, sizeof *r->team);
+    CHECK(r->team != NULL, NO_MEMORY, "no memory for a run");
+    TRY(stencil_gpu_create(r->team, r->plan, r->problem));
+    r->team->after_step = r->strategy->after_step;
+    return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->team) : STENCIL_OK;
 }
 #endif
 
-/* Changes are some 1e-20 of the values before a run ends, and the norm l2 squares them. */
-static stencil_status check_range(const stencil_problem *problem) {
-    if (!stencil_stop_has_criterion(&problem->stop) || problem->stop.norm != STENCIL_NORM_L2)
-        return STENCIL_OK;
-    double largest = stencil_field_largest(&problem->u);
-    if (problem->b.data != NULL)
-        largest = fmax(largest, stencil_field_largest(&problem->b));
-    CHECK(
-        largest == 0 || !isfinite(largest) || (largest > 1e-130 && largest < 1e150), BAD_DATA,
-        "the largest value is %g: the norm l2 squares changes, which would leave the range of numbers; give "
-        "--norm max, or scale the field",
-        largest);
-    return STENCIL_OK;
-}
-
-/* The field as it is read, up to its stop. */
-static stencil_status run_steps(run *r) {
-    const bool on_gpu = r->plan->backend == STENCIL_BACKEND_GPU;
+/* The side that makes the steps, without cells yet. */
+static stencil_status open_side(stencil_run *r) {
     r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
     CHECK(r->outcome.residual != NULL, NO_MEMORY, "no memory for a run");
-    stencil_field_fill_rims(&r->problem->u, r->problem->boundary, r->problem->radius);
-    const stencil_status status = (on_gpu ? run_gpu : run_cpu)(r);
-    free(r->outcome.residual);
+    if (r->plan->backend == STENCIL_BACKEND_GPU) {
+#ifdef STENCIL_HAVE_CUDA
+        return open_gpu(r);
+#endif
+        FAIL(UNAVAILABLE, "--sync %s on a GPU: built without CUDA",
+             stencil_strategy_at(r->plan->strategy).name);
+    }
+    r->cpu = calloc(1, sizeof *r->cpu);
+    CHECK(r->cpu != NULL, NO_MEMORY, "no memory for a run");
+    return stencil_cpu_create(r->cpu, r->plan, r->problem);
+}
+
+static stencil_status load_part(stencil_run *r, int part, stencil_array array, const stencil_reader *from) {
+#ifdef STENCIL_HAVE_CUDA
+    if (r->team != NULL)
+        return stencil_gpu_load(r->team, part, array, from);
+#endif
+    return stencil_cpu_load(r->cpu, part, array, from);
+}
+
+/* All cells to their parts: u, then b. */
+static stencil_status load(stencil_run *r, const stencil_reader *from) {
+    const int arrays = stencil_problem_arrays(r->problem) - 1;
+    stencil_intake intake = {.from = from, .problem = r->problem};
+    const stencil_reader through = {stencil_intake_read, &intake};
+    stencil_status status = STENCIL_OK;
+    for (int array = STENCIL_ARRAY_U; array < arrays; array++)
+        for (int part = 0; part < r->plan->cut.parts && status == STENCIL_OK; part++)
+            status = load_part(r, part, (stencil_array)array, &through);
+    if (status == STENCIL_OK)
+        status = stencil_intake_finish(&intake, &r->source_norm);
+    free(intake.chunk);
+    r->read_s = intake.read_s;
     return status;
 }
 
-stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan,
-                           const stencil_observers *observers, stencil_report *report) {
-    run r = {
-        .problem = problem, .plan = plan, .strategy = stencil_strategy_row(plan->strategy), .report = report};
-    stencil_observer observer[OBSERVERS_MAX] = {
-        {&r, .next = next_full}, {&r, .next = next_launch}, {&r, .next = next_window, .at = at_window}};
-    r.observers = (stencil_observers){observer, OWN_OBSERVERS};
-    for (int i = 0; observers != NULL && i < observers->count; i++) {
-        CHECK(r.observers.count < OBSERVERS_MAX, INTERNAL, "too many observers");
-        observer[r.observers.count++] = observers->item[i];
+stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, const stencil_problem *problem,
+                                const stencil_reader *from) {
+    const double start_s = stencil_clock_s();
+    stencil_run *r = *run = calloc(1, sizeof *r);
+    CHECK(r != NULL, NO_MEMORY, "no memory for a run");
+    r->problem = problem;
+    r->plan = plan;
+    r->strategy = stencil_strategy_row(plan->strategy);
+    r->steps = problem->origin.steps;
+    stencil_status status = open_side(r);
+    if (status == STENCIL_OK)
+        status = load(r, from);
+    r->prepare_s = stencil_clock_s() - start_s - r->read_s;
+    if (status != STENCIL_OK) {
+        stencil_run_close(r);
+        *run = NULL;
     }
-    snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(plan->strategy).name);
-    snprintf(report->backend, sizeof report->backend, "%s",
-             plan->backend == STENCIL_BACKEND_GPU ? "gpu" : "cpu");
-    snprintf(report->device, sizeof report->device, "%s", plan->device);
-    report->updated_cells = stencil_problem_updated_cells(problem);
-    report->bytes_per_cell = stencil_sweep_traffic(plan->sweep, problem);
-    TRY(check_range(problem));
-    start_schedule(&r);
-    TRY(resume(&r));
-    if (stencil_stop_has_criterion(&problem->stop) && problem->spec.kind == STENCIL_KIND_POISSON)
-        TRY(stencil_source_norm(problem, &r.source_norm));
-    if (report->reason == STENCIL_REASON_NONE && report->steps < problem->stop.steps)
-        TRY(run_steps(&r));
-    return judge_end(&r);
+    return status;
+}
+
+/* The driver's own observers, and the caller's. */
+static stencil_status take_observers(stencil_run *r, const stencil_observers *observers) {
+    const stencil_observer own[OWN_OBSERVERS] = {
+        {r, .next = next_full}, {r, .next = next_launch}, {r, .next = next_window, .at = at_window}};
+    memcpy(r->observer, own, sizeof own);
+    r->observers = (stencil_observers){r->observer, OWN_OBSERVERS};
+    for (int i = 0; observers != NULL && i < observers->count; i++) {
+        CHECK(r->observers.count < OBSERVERS_MAX, INTERNAL, "too many observers");
+        r->observer[r->observers.count++] = observers->item[i];
+    }
+    return STENCIL_OK;
+}
+
+static void start_report(const stencil_run *r, stencil_report *report) {
+    snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(r->plan->strategy).name);
+    snprintf(report->backend, sizeof report->backend, "%s", r->cpu != NULL ? "cpu" : "gpu");
+    snprintf(report->device, sizeof report->device, "%s", r->plan->device);
+    report->updated_cells = stencil_problem_updated_cells(r->problem);
+    report->bytes_per_cell = stencil_sweep_traffic(r->plan->sweep, r->problem);
+    report->read_s = r->read_s;
+    report->prepare_s = r->prepare_s;
+}
+
+stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observers, stencil_report *report) {
+    r->report = report;
+    start_report(r, report);
+    TRY(take_observers(r, observers));
+    start_schedule(r);
+    TRY(resume(r));
+    const double ready_s = stencil_clock_s();
+    TRY(drive(r));
+    const double done_s = stencil_clock_s();
+    r->steps = report->steps;
+    if (r->cpu != NULL && report->steps > report->steps_before) {
+        report->compute_s = done_s - ready_s;
+        stencil_cpu_report(r->cpu, report);
+    }
+    TRY(judge_end(r));
+    report->finish_s = stencil_clock_s() - done_s;
+    return STENCIL_OK;
+}
+
+static stencil_status read_part(const stencil_run *r, int part, int buffer, const stencil_box *box,
+                                const stencil_cells *to) {
+#ifdef STENCIL_HAVE_CUDA
+    if (r->team != NULL)
+        return stencil_gpu_move(r->team, part, buffer, box, NULL, to);
+#endif
+    const stencil_cells all = stencil_buffer_cells(&r->cpu->buffers, part, buffer),
+                        from = stencil_cells_from(&all, box->first),
+                        there = stencil_cells_from(to, box->first);
+    stencil_cells_copy(&there, &from, box->n);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
+                                const stencil_cells *to) {
+    const stencil_run *r = run;
+    const stencil_cut *cut = &r->plan->cut;
+    for (int part = 0; part < cut->parts; part++) {
+        const stencil_box held = stencil_cut_cells(cut, part), cells = stencil_box_common(&held, box);
+        if (stencil_box_cells(&cells) > 0)
+            TRY(read_part(r, part, stencil_buffer_of(array, r->steps), &cells, to));
+    }
+    return STENCIL_OK;
+}
+
+void stencil_run_close(stencil_run *r) {
+    if (r == NULL)
+        return;
+#ifdef STENCIL_HAVE_CUDA
+    if (r->team != NULL && r->strategy->close_gpu != NULL)
+        r->strategy->close_gpu(r->team);
+    stencil_gpu_destroy(r->team);
+    free(r->team);
+#endif
+    stencil_cpu_destroy(r->cpu);
+    free(r->cpu);
+    free(r->outcome.residual);
+    free(r);
 }

@@ -4,7 +4,7 @@
 
 #include "base/notes.h"
 #include "solver/machine/machine.h"
-#include "solver/parts/cut.h"
+#include "solver/boxes.h"
 #include "solver/report.h"
 #include "sync/barrier.h"
 
@@ -14,8 +14,8 @@ typedef enum stencil_backend {
     STENCIL_BACKEND_GPU
 } stencil_backend;
 
-/* Somebody who looks at a run while it goes, from the thread that called stencil_run(). Functions that do not
- * apply are NULL. */
+/* Somebody who looks at a run while it goes, from the thread that called stencil_run_drive(). Functions that
+ * do not apply are NULL. */
 typedef struct stencil_observer {
     void *context;
     /* The first step after `step` at whose end it wants to be called: the run stops there for it. */
@@ -149,10 +149,27 @@ stencil_status stencil_plan_choose(stencil_plan *plan, const stencil_problem *pr
 stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, stencil_machine *machine);
 
-/* Runs problem->u (loaded: interior and fixed rims; the other rims are filled here) to its stop; problem->u
- * then holds the result, and *report (zeroed by the caller, destroyed by the caller) says what happened.
- * Divergence and missing convergence are reasons, not errors. `observers` may be NULL. */
-stencil_status stencil_run(stencil_problem *problem, const stencil_plan *plan,
-                           const stencil_observers *observers, stencil_report *report);
+/* A run: cells where the plan wants them, the steps, and the cells again. Problem and plan are borrowed until
+ * it is closed. */
+typedef struct stencil_run stencil_run;
+
+/* Takes devices and memory and reads the cells, box by box as its parts need them: all of u before b. *run is
+ * NULL on failure. BAD_DATA where the norm of changes would leave the range of numbers; NO_MEMORY with need
+ * and have; what the reader fails with. */
+stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, const stencil_problem *problem,
+                                const stencil_reader *from);
+
+/* Makes the steps to the problem's stop, once; *report (zeroed and destroyed by the caller) says what
+ * happened. Divergence and missing convergence are reasons, not errors. */
+stencil_status stencil_run_drive(stencil_run *run, const stencil_observers *observers,
+                                 stencil_report *report);
+
+/* `read` of a stencil_reader, whose context is the run: the cells as they are, before the steps or after them
+ * (not when those have failed). */
+stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
+                                const stencil_cells *to);
+
+/* NULL-safe. */
+void stencil_run_close(stencil_run *run);
 
 #endif

@@ -78,53 +78,6 @@ double stencil_predicted_steps(const stencil_problem *problem) {
     return contraction < 1.0 ? 1.0 + ceil(log(problem->stop.rtol) / log(contraction)) : INFINITY;
 }
 
-static double load(const stencil_field *field, int64_t at) {
-    return field->layout.precision == STENCIL_FLOAT64 ? ((const double *)field->data)[at]
-                                                      : (double)((const float *)field->data)[at];
-}
-
-/* Value of a chunk of the source term: the terms of a residual with 0 as the old value. */
-static double source_chunk(const stencil_problem *problem, int64_t chunk) {
-    const stencil_layout *l = &problem->b.layout;
-    const int64_t row = (problem->n[STENCIL_X] + STENCIL_CHUNK_CELLS - 1) / STENCIL_CHUNK_CELLS;
-    const int64_t first = chunk % row * STENCIL_CHUNK_CELLS, line = chunk / row;
-    const int64_t at =
-        l->origin + line / problem->n[STENCIL_Y] * l->plane + line % problem->n[STENCIL_Y] * l->row + first;
-    double term[STENCIL_CHUNK_CELLS] = {0};
-    for (int64_t i = 0; i < STENCIL_CHUNK_CELLS && first + i < problem->n[STENCIL_X]; i++) {
-        const double b = load(&problem->b, at + i);
-        term[i] = problem->stop.norm == STENCIL_NORM_MAX ? fabs(b) : b * b;
-    }
-    return stencil_chunk_join(term, problem->stop.norm);
-}
-
-stencil_status stencil_source_norm(const stencil_problem *problem, double *norm) {
-    const stencil_norm kind = problem->stop.norm;
-    int64_t count = stencil_chunk_count(problem->n);
-    void *memory = NULL;
-    *norm = 0.0;
-    if (problem->b.data == NULL)
-        return STENCIL_OK;
-    TRY(stencil_memory_alloc(&memory, 2 * count * (int64_t)sizeof(double), "the norm of the source term"));
-    double *from = memory, *to = from + count;
-#pragma omp parallel for schedule(static)
-    for (int64_t chunk = 0; chunk < count; chunk++)
-        from[chunk] = source_chunk(problem, chunk);
-    while (count > 1) {
-        const int64_t groups = stencil_fold_count(count);
-#pragma omp parallel for schedule(static)
-        for (int64_t g = 0; g < groups; g++)
-            to[g] = stencil_fold_group(from, count, g, kind);
-        double *const swap = from;
-        from = to;
-        to = swap;
-        count = groups;
-    }
-    *norm = stencil_residual_finish(from[0], stencil_problem_updated_cells(problem), kind);
-    free(memory);
-    return STENCIL_OK;
-}
-
 /* Sums over cells, of values times `scale`. */
 typedef struct sums {
     double r2, r, largest_r, b2, b, u2, u, terms2, largest_term;
@@ -133,19 +86,22 @@ typedef struct sums {
 /* What a pass over the cells needs. */
 typedef struct cells {
     const stencil_problem *problem;
+    const stencil_reader *from;
     double weight[3], scale;
-    int64_t stride[3];
+    sums *share;        /* [SHARES] */
+    stencil_box box;    /* the rows at hand: */
+    stencil_cells u, b; /* from their first cell on; b.at may be NULL */
 } cells;
 
-static void add_cell(const cells *c, int64_t at, sums *s) {
-    const stencil_field *field = &c->problem->u;
-    const double u = c->scale * load(field, at);
+static void add_cell(const cells *c, int64_t at, int64_t at_b, sums *s) {
+    const int64_t stride[3] = {c->u.plane, c->u.row, 1};
+    const double u = c->scale * stencil_cells_value(&c->u, at);
     const double b =
-        c->problem->b.data != NULL ? c->scale * load(&c->problem->b, at) / c->problem->spec.omega : 0.0;
+        c->b.at != NULL ? c->scale * stencil_cells_value(&c->b, at_b) / c->problem->spec.omega : 0.0;
     double sum = 0.0, terms = fabs(b) + fabs(u);
     for (int axis = STENCIL_AXES - c->problem->rank; axis < STENCIL_AXES; axis++) {
-        const double low = c->scale * load(field, at - c->stride[axis]),
-                     high = c->scale * load(field, at + c->stride[axis]);
+        const double low = c->scale * stencil_cells_value(&c->u, at - stride[axis]),
+                     high = c->scale * stencil_cells_value(&c->u, at + stride[axis]);
         sum += c->weight[axis] * (low + high);
         terms += c->weight[axis] * (fabs(low) + fabs(high));
     }
@@ -173,35 +129,64 @@ static void add_sums(sums *to, const sums *from) {
     to->largest_term = fmax(to->largest_term, from->largest_term);
 }
 
-/* Row by row and then in shares of rows: the same sums whatever the number of threads. */
+/* Row by row and then in shares of rows: the same sums whatever the number of threads, and of slabs. */
 enum { SHARES = 4096 };
 
+/* First row of a share. */
+static int64_t share_start(const stencil_problem *problem, int64_t share) {
+    const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
+    return rows / SHARES * share + (share < rows % SHARES ? share : rows % SHARES);
+}
+
+/* Those of a share's rows that are there; their shares have come as far as the row before. */
 static void add_share(const cells *c, int64_t share, sums *s) {
-    const int64_t *n = c->problem->n, rows = n[STENCIL_Z] * n[STENCIL_Y];
-    const stencil_layout *l = &c->problem->u.layout;
-    for (int64_t r = rows / SHARES * share + (share < rows % SHARES ? share : rows % SHARES),
-                 end = rows / SHARES * (share + 1) + (share + 1 < rows % SHARES ? share + 1 : rows % SHARES);
-         r < end; r++) {
+    const stencil_box *box = &c->box;
+    const int64_t ny = c->problem->n[STENCIL_Y], first = box->first[STENCIL_Z] * ny + box->first[STENCIL_Y],
+                  last = first + box->n[STENCIL_Z] * box->n[STENCIL_Y];
+    const int64_t start = share_start(c->problem, share), end = share_start(c->problem, share + 1);
+    for (int64_t r = start > first ? start : first; r < (end < last ? end : last); r++) {
         sums row = {0};
-        const int64_t at = l->origin + r / n[STENCIL_Y] * l->plane + r % n[STENCIL_Y] * l->row;
-        for (int64_t x = 0; x < n[STENCIL_X]; x++)
-            add_cell(c, at + x, &row);
+        const int64_t z = r / ny - box->first[STENCIL_Z], y = r % ny - box->first[STENCIL_Y];
+        for (int64_t x = 0; x < box->n[STENCIL_X]; x++)
+            add_cell(c, z * c->u.plane + y * c->u.row + x, z * c->b.plane + y * c->b.row + x, &row);
         add_sums(s, &row);
     }
 }
 
-static stencil_status sum_up(const cells *c, sums *all) {
+static stencil_status add_slab(void *context, const stencil_box *slab, const stencil_cells *u) {
+    cells *c = context;
+    const stencil_problem *problem = c->problem;
     void *memory = NULL;
-    TRY(stencil_memory_alloc(&memory, SHARES * (int64_t)sizeof(sums), "the error bound"));
-    sums *share = memory;
+    stencil_status status = STENCIL_OK;
+    c->box = *slab;
+    c->u = stencil_cells_from(u, slab->first);
+    if (problem->spec.source != STENCIL_SOURCE_NONE) {
+        TRY(stencil_memory_alloc(
+            &memory, stencil_box_cells(slab) * (int64_t)stencil_precision_bytes(problem->precision),
+            "the error bound"));
+        c->b = stencil_cells_dense(problem->precision, memory, slab);
+        status = c->from->read(c->from->context, STENCIL_ARRAY_B, slab, &c->b);
+    }
 #pragma omp parallel for schedule(dynamic, 8)
     for (int64_t k = 0; k < SHARES; k++)
-        add_share(c, k, &share[k]);
+        add_share(c, k, &c->share[k]);
+    free(memory);
+    return status;
+}
+
+static stencil_status sum_up(cells *c, sums *all) {
+    const int64_t *n = c->problem->n, *radius = c->problem->radius;
+    const stencil_mesh mesh = stencil_problem_mesh(c->problem, 1);
+    const stencil_box whole = {.n = {n[0], n[1], n[2]}};
+    const stencil_slabs slabs = {c->from, &mesh, STENCIL_ARRAY_U, {radius[0], radius[1], radius[2]}, 0};
+    c->share = calloc(SHARES, sizeof *c->share);
+    CHECK(c->share != NULL, NO_MEMORY, "no memory for the error bound");
+    const stencil_status status = stencil_slabs_visit(&slabs, &whole, add_slab, c);
     *all = (sums){0};
     for (int64_t k = 0; k < SHARES; k++)
-        add_sums(all, &share[k]);
-    free(memory);
-    return STENCIL_OK;
+        add_sums(all, &c->share[k]);
+    free(c->share);
+    return status;
 }
 
 /* Root mean square about the mean. */
@@ -229,11 +214,10 @@ static void finish_defect(const stencil_problem *problem, const sums *s, double 
     d->norm = problem->stop.norm == STENCIL_NORM_MAX ? s->largest_r / scale : sqrt(s->r2 / count) / scale;
 }
 
-stencil_status stencil_defect_of(stencil_problem *problem, stencil_defect *defect) {
-    const stencil_layout *l = &problem->u.layout;
-    cells c = {.problem = problem, .scale = 1.0, .stride = {l->plane, l->row, 1}};
+stencil_status stencil_defect_of(const stencil_problem *problem, const stencil_reader *from,
+                                 stencil_defect *defect) {
+    cells c = {.problem = problem, .from = from, .scale = 1.0};
     sums s;
-    stencil_field_fill_rims(&problem->u, problem->boundary, problem->radius);
     neighbour_weights(problem, c.weight);
     TRY(sum_up(&c, &s));
     /* Squares of very large or very small fields leave the range of a double. */
@@ -312,7 +296,7 @@ static double checkerboard_factor(const stencil_problem *problem) {
 }
 
 stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
-                                         double residual, double residual_first) {
+                                         double largest, double residual, double residual_first) {
     const double unit = problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24;
     if (residual > 2.0 * residual_first || (defect != NULL && stencil_contraction(problem) > 1.0 + 1e-9))
         return STENCIL_STAGNATION_GROWTH;
@@ -321,7 +305,6 @@ stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const s
         return STENCIL_STAGNATION_SOURCE;
     if (checkerboard_factor(problem) > 1.0 - 1e-6)
         return STENCIL_STAGNATION_CHECKERBOARD;
-    return residual <= 100.0 * problem->shape->point_count * unit * stencil_field_largest(&problem->u)
-               ? STENCIL_STAGNATION_ROUNDING
-               : STENCIL_STAGNATION_MODE;
+    return residual <= 100.0 * problem->shape->point_count * unit * largest ? STENCIL_STAGNATION_ROUNDING
+                                                                            : STENCIL_STAGNATION_MODE;
 }

@@ -8,6 +8,7 @@
 #ifndef STENCIL_SOLVER_STOP_H
 #define STENCIL_SOLVER_STOP_H
 
+#include "solver/boxes.h"
 #include "solver/problem.h"
 
 /* Eigenvalues of I - J. Where no axis is fixed the constant has the eigenvalue 0 and is left out: the
@@ -26,10 +27,6 @@ double stencil_contraction(const stencil_problem *problem);
  * known (other weights, no rtol). */
 double stencil_predicted_steps(const stencil_problem *problem);
 
-/* Norm of the source term b of a step over the updated cells, 0 without one, in the canonical order of
- * kernels/residual.h. NO_MEMORY. */
-stencil_status stencil_source_norm(const stencil_problem *problem, double *norm);
-
 /* What a field misses: r = J u + f/S - u, the residual at omega = 1, computed in double. All in the root mean
  * square over the updated cells but `norm`. */
 typedef struct stencil_defect {
@@ -42,8 +39,9 @@ typedef struct stencil_defect {
                         roundings that a term goes through, those of its weight included, plus the rounding
                         of b to the precision of the field */
 } stencil_defect;
-/* Fills the rims of problem->u. NO_MEMORY. */
-stencil_status stencil_defect_of(stencil_problem *problem, stencil_defect *defect);
+/* Goes over the cells slab by slab. NO_MEMORY, what the reader fails with. */
+stencil_status stencil_defect_of(const stencil_problem *problem, const stencil_reader *from,
+                                 stencil_defect *defect);
 
 /* ||u* - u|| <= (||r|| + rounding) / lambda_min, u* the solution of the discrete equations with the given
  * source, in the root mean square over the updated cells. */
@@ -77,8 +75,8 @@ int64_t stencil_stagnation_window(const stencil_problem *problem);
 bool stencil_stagnated(const double *residual, const int64_t *residual_step, int64_t count, int64_t window,
                        int64_t step);
 
-/* Any problem; `defect` is NULL for those that are no relaxations. */
+/* Any problem; `defect` is NULL for those that are no relaxations. `largest`: of |u|. */
 stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
-                                         double residual, double residual_first);
+                                         double largest, double residual, double residual_first);
 
 #endif

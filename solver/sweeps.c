@@ -29,7 +29,7 @@ int stencil_sweep_halo_width(stencil_sweep_id sweep, int radius) {
 double stencil_sweep_traffic(stencil_sweep_id sweep, const stencil_problem *problem) {
     if (rows[sweep]->traffic != NULL)
         return rows[sweep]->traffic(problem);
-    return (problem->b.data != NULL ? 3.0 : 2.0) * (double)stencil_precision_bytes(problem->precision);
+    return stencil_problem_arrays(problem) * (double)stencil_precision_bytes(problem->precision);
 }
 
 const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_problem *problem) {

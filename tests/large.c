@@ -18,6 +18,7 @@ static struct {
     stencil_backend backend;
     stencil_spec spec;
     stencil_problem problem;
+    stencil_run *run;                  /* the one at hand */
     stencil_plan plan[STRATEGIES_MAX]; /* made before any memory is taken */
 } large;
 
@@ -41,16 +42,22 @@ static int64_t array_cells(void) {
     return large.problem.extent[0] * large.problem.extent[1] * large.problem.extent[2];
 }
 
-static void fill(void) {
-    const int64_t nx = large.problem.extent[2], rows = array_cells() / nx;
-    float *u = large.problem.u.data;
+/* The problem's cells, which are nowhere. */
+static stencil_status read_initial(void *context, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *to) {
+    const stencil_problem *p = &large.problem;
+    const int64_t *n = box->n;
+    (void)context;
+    assert_int_equal(array, STENCIL_ARRAY_U);
 #pragma omp parallel for schedule(static)
-    for (int64_t r = 0; r < rows; r++) {
-        float *row = u + element(r * nx);
-        for (int64_t x = 0; x < nx; x++)
-            row[x] = initial_value(r * nx + x);
+    for (int64_t r = 0; r < n[0] * n[1]; r++) {
+        const int64_t z = box->first[0] + r / n[1] - p->first[0], y = box->first[1] + r % n[1] - p->first[1],
+                      index = (z * p->extent[1] + y) * p->extent[2] + box->first[2] - p->first[2];
+        float *row = (float *)to->at + r / n[1] * to->plane + r % n[1] * to->row;
+        for (int64_t x = 0; x < n[2]; x++)
+            row[x] = initial_value(index + x);
     }
-    stencil_field_fill_rims(&large.problem.u, large.problem.boundary, large.problem.radius);
+    return STENCIL_OK;
 }
 
 /* Index that a coordinate just outside an axis stands for (the points reach one cell far). */
@@ -86,8 +93,12 @@ static float value_after(int steps, int64_t z, int64_t y, int64_t x) {
 
 static void expect_cell(int64_t index) {
     const int64_t ny = large.problem.extent[1], nx = large.problem.extent[2];
-    const float is = ((const float *)large.problem.u.data)[element(index)];
-    const float should = value_after(STEPS, index / (ny * nx), index / nx % ny, index % nx);
+    const int64_t z = index / (ny * nx), y = index / nx % ny, x = index % nx, *first = large.problem.first;
+    const stencil_box cell = {{z + first[0], y + first[1], x + first[2]}, {1, 1, 1}};
+    float is;
+    const stencil_cells to = stencil_cells_dense(STENCIL_FLOAT32, &is, &cell);
+    assert_int_equal(stencil_run_read(large.run, STENCIL_ARRAY_U, &cell, &to), STENCIL_OK);
+    const float should = value_after(STEPS, z, y, x);
     if (memcmp(&is, &should, sizeof is) != 0)
         fail_msg("cell %lld of %lld (element %lld) is %.9g instead of %.9g", (long long)index,
                  (long long)array_cells(), (long long)element(index), is, should);
@@ -139,14 +150,13 @@ static void expect_result(const stencil_report *report) {
 static void run_plan(void **state) {
     const stencil_plan *plan = *state;
     stencil_report report = {0};
-    if (large.problem.u.data == NULL &&
-        stencil_field_create(&large.problem.u, &large.problem.layout, "u") != STENCIL_OK)
-        fail_msg("%s", stencil_error_last()->message);
-    fill();
-    if (stencil_run(&large.problem, plan, NULL, &report) != STENCIL_OK)
+    const stencil_reader initial = {read_initial, NULL};
+    if (stencil_run_open(&large.run, plan, &large.problem, &initial) != STENCIL_OK ||
+        stencil_run_drive(large.run, NULL, &report) != STENCIL_OK)
         fail_msg("%s", stencil_error_last()->message);
     assert_int_equal(report.steps, STEPS);
     expect_result(&report);
+    stencil_run_close(large.run);
     stencil_report_destroy(&report);
 }
 

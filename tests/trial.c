@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "solver/field.h"
+
 /* SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014). */
 static uint64_t mix(uint64_t x) {
     x += UINT64_C(0x9e3779b97f4a7c15);
@@ -170,23 +172,29 @@ static int64_t element(const stencil_problem *p, const stencil_layout *l, int64_
     return l->origin + (z + p->first[0]) * l->plane + (y + p->first[1]) * l->row + x + p->first[2];
 }
 
-/* Creates the fields of p and copies the plain arrays into them: u whole, b where cells are updated. */
-static void load_fields(const trial *t, const trial_run *r, stencil_problem *p) {
+/* Creates fields and copies the plain arrays into them: u whole, b where cells are updated. */
+static void load_fields(const trial *t, const trial_run *r, const stencil_problem *p,
+                        stencil_field field[STENCIL_ARRAY_COUNT]) {
     const int64_t *n = t->oracle.extent;
-    EXPECT_OK(stencil_field_create(&p->u, &p->layout, "u"));
-    if (t->source != NULL)
-        EXPECT_OK(stencil_field_create(&p->b, &p->layout, "b"));
+    EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_U], &p->layout, "u"));
+    EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_B], &p->layout, "b"));
     for (int64_t i = 0; i < cell_count(t); i++) {
         const int64_t z = i / (n[1] * n[2]), y = i / n[2] % n[1], x = i % n[2];
         const int64_t at = element(p, &p->layout, z, y, x);
-        store(p->precision, p->u.data, at, load(p->precision, t->initial, i));
+        store(p->precision, field[STENCIL_ARRAY_U].data, at, load(p->precision, t->initial, i));
         const int64_t inner[3] = {z + p->first[0], y + p->first[1], x + p->first[2]};
         bool updated = true;
         for (int axis = 0; axis < 3; axis++)
             updated = updated && inner[axis] >= 0 && inner[axis] < p->n[axis];
         if (t->source != NULL && updated)
-            store(p->precision, p->b.data, at, p->source_scale * load(p->precision, t->source, i));
+            store(p->precision, field[STENCIL_ARRAY_B].data, at,
+                  p->source_scale * load(p->precision, t->source, i));
     }
+}
+
+static void destroy_fields(stencil_field field[STENCIL_ARRAY_COUNT]) {
+    for (int array = 0; array < STENCIL_ARRAY_COUNT; array++)
+        stencil_field_destroy(&field[array]);
 }
 
 /* Bit for bit, but for the payload and sign of a NaN, which IEEE 754 leaves open. */
@@ -198,12 +206,13 @@ static bool same_value(stencil_precision precision, const void *a, int64_t at_a,
     return isnan(load(precision, a, at_a)) && isnan(load(precision, b, at_b));
 }
 
-static void expect_field(const trial *t, const trial_run *r, const stencil_problem *p, const void *expected) {
+static void expect_field(const trial *t, const trial_run *r, const stencil_problem *p, const stencil_field *u,
+                         const void *expected) {
     const int64_t *n = t->oracle.extent;
     int64_t different = 0, first = -1, first_at = 0;
     for (int64_t i = 0; i < cell_count(t); i++) {
-        const int64_t at = element(p, &p->u.layout, i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]);
-        if (same_value(p->precision, p->u.data, at, expected, i))
+        const int64_t at = element(p, &u->layout, i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]);
+        if (same_value(p->precision, u->data, at, expected, i))
             continue;
         if (different++ == 0) {
             first = i;
@@ -212,7 +221,7 @@ static void expect_field(const trial *t, const trial_run *r, const stencil_probl
     }
     if (different == 0)
         return;
-    const double is = load(p->precision, p->u.data, first_at), should = load(p->precision, expected, first);
+    const double is = load(p->precision, u->data, first_at), should = load(p->precision, expected, first);
     EXPECT(different == 0,
            "u differs in %lld of %lld cells, first at (%lld, %lld, %lld): %.17g (%a) instead of %.17g (%a)",
            (long long)different, (long long)cell_count(t), (long long)(first / (n[1] * n[2])),
@@ -264,15 +273,47 @@ static void expect_failure(const trial *t, const trial_run *r, stencil_status st
                stencil_error_last()->message);
 }
 
+/* Runs it from the fields to its stop, and reads the result back in boxes of some size, the last one first:
+ * into u, all of whose cells are something else by then. */
+static stencil_status run_fields(const stencil_plan *plan, const stencil_problem *problem,
+                                 stencil_field field[STENCIL_ARRAY_COUNT], const stencil_observers *observers,
+                                 stencil_report *report) {
+    static int64_t sizes = 0;
+    stencil_fields fields = {&field[STENCIL_ARRAY_U], &field[STENCIL_ARRAY_B]};
+    const stencil_reader from = {stencil_fields_read, &fields};
+    const stencil_layout *l = &fields.u->layout;
+    const stencil_cells all = stencil_cells_in(l, fields.u->data, (const int64_t[]){0, 0, 0});
+    const stencil_box array = stencil_mesh_array(&plan->cut.mesh);
+    const int64_t most = stencil_box_cells(&array) / (1 + sizes++ % 7) + 1;
+    stencil_run *run;
+    TRY(stencil_run_open(&run, plan, problem, &from));
+    stencil_status status = stencil_run_drive(run, observers, report);
+    if (status == STENCIL_OK) {
+        int64_t count = 1;
+        memset(fields.u->data, 0x2a, (size_t)stencil_layout_bytes(l));
+        for (stencil_box box = stencil_slab_first(&array, most); stencil_slab_next(&box, &array, most);)
+            count++;
+        while (count-- > 0 && status == STENCIL_OK) {
+            stencil_box box = stencil_slab_first(&array, most);
+            for (int64_t i = 0; i < count; i++)
+                stencil_slab_next(&box, &array, most);
+            const stencil_cells to = stencil_cells_from(&all, box.first);
+            status = stencil_run_read(run, STENCIL_ARRAY_U, &box, &to);
+        }
+    }
+    stencil_run_close(run);
+    return status;
+}
+
 /* Runs the pieces, each from where the one before has left the field and the count. */
-static void run_pieces(const trial *t, const trial_run *r, const stencil_plan *plan,
-                       stencil_problem *problem) {
+static void run_pieces(const trial *t, const trial_run *r, const stencil_plan *plan, stencil_problem *problem,
+                       stencil_field field[STENCIL_ARRAY_COUNT]) {
     const int64_t steps = problem->stop.steps;
     stencil_origin *origin = &problem->origin;
     for (size_t k = 0; k < sizeof r->pieces / sizeof *r->pieces && r->pieces[k] > 0; k++) {
         stencil_report report = {0};
         problem->stop.steps = r->pieces[k];
-        EXPECT_OK(stencil_run(problem, plan, NULL, &report));
+        EXPECT_OK(run_fields(plan, problem, field, NULL, &report));
         EXPECT(report.steps <= r->pieces[k] && report.steps_before == origin->steps,
                "a piece has made steps %lld to %lld", (long long)report.steps_before,
                (long long)report.steps);
@@ -318,12 +359,13 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
         options.gpu_count = r->parts;
     memcpy(options.gpu, r->gpu, sizeof options.gpu);
     stencil_problem problem;
+    stencil_field field[STENCIL_ARRAY_COUNT];
     stencil_plan plan;
     stencil_report report = {0};
     EXPECT_OK(stencil_problem_resolve(&problem, &spec));
     if (t->cycle.length > 0)
         problem.cycle = t->cycle;
-    load_fields(t, r, &problem);
+    load_fields(t, r, &problem, field);
     EXPECT_OK(stencil_plan_here(&plan, &problem, &options, &machine));
     EXPECT(plan.backend == r->backend, "the plan is for another back-end");
     EXPECT(plan.backend == STENCIL_BACKEND_GPU || plan.threads == r->threads, "the plan has %d threads",
@@ -334,20 +376,22 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
     if (plan.backend == STENCIL_BACKEND_CPU && r->tries)
         plan.stores = STENCIL_STORES_TRIED;
     if (r->failure != NULL) {
-        const stencil_status status = stencil_run(&problem, &plan, &r->observers, &report);
+        const stencil_status status = run_fields(&plan, &problem, field, &r->observers, &report);
         stencil_report_destroy(&report);
         stencil_problem_destroy(&problem);
+        destroy_fields(field);
         expect_failure(t, r, status);
         return;
     }
-    run_pieces(t, r, &plan, &problem);
-    EXPECT_OK(stencil_run(&problem, &plan, &r->observers, &report));
+    run_pieces(t, r, &plan, &problem, field);
+    EXPECT_OK(run_fields(&plan, &problem, field, &r->observers, &report));
     expect_end(t, r, &report, trace);
     if (report.reason == STENCIL_REASON_INTERRUPTED)
         EXPECT(report.history_count <= report.steps, "more residuals than steps");
     else
         expect_history(t, r, &report, trace, report.steps);
-    expect_field(t, r, &problem, oracle_trace_state(trace, report.steps));
+    expect_field(t, r, &problem, &field[STENCIL_ARRAY_U], oracle_trace_state(trace, report.steps));
     stencil_report_destroy(&report);
     stencil_problem_destroy(&problem);
+    destroy_fields(field);
 }

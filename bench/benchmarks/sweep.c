@@ -102,7 +102,7 @@ static stencil_status run(stencil_bench *b) {
     const stencil_ceiling ceiling = {
         .bytes = s->trial.bytes,
         .from = s->trial.initial.data,
-        .to = &s->trial.problem.u, /* restored before it is read: where a sweep would write */
+        .to = &s->trial.result, /* restored before it is read: where a sweep would write */
     };
     TRY(stencil_ceiling_add_rows(&ceiling, b));
     const int first = b->result->row_count;

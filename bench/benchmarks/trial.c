@@ -26,6 +26,7 @@ static void release(void *trial) {
     stencil_trial *t = trial;
     stencil_problem_destroy(&t->problem);
     stencil_field_destroy(&t->initial);
+    stencil_field_destroy(&t->result);
     stencil_field_destroy(&t->reference);
 }
 
@@ -35,9 +36,8 @@ stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *t, const st
     TRY(stencil_problem_resolve(&t->problem, spec));
     t->bytes = stencil_layout_bytes(&t->problem.layout);
     TRY(stencil_field_create(&t->initial, &t->problem.layout, "the initial field"));
-    TRY(stencil_field_create(&t->problem.u, &t->problem.layout, "the field"));
+    TRY(stencil_field_create(&t->result, &t->problem.layout, "the field"));
     stencil_field_fill_random(&t->initial, SEED);
-    stencil_field_fill_rims(&t->initial, t->problem.boundary, t->problem.radius);
     return STENCIL_OK;
 }
 
@@ -62,12 +62,12 @@ void stencil_trial_settle(const stencil_bench *b, stencil_trial *t, int first, i
 static stencil_status verify(stencil_trial *t, const char *name, double residual) {
     if (t->reference.data == NULL) {
         TRY(stencil_field_create(&t->reference, &t->problem.layout, "the result to compare with"));
-        stencil_parallel_copy(t->reference.data, t->problem.u.data, t->bytes, t->threads);
+        stencil_parallel_copy(t->reference.data, t->result.data, t->bytes, t->threads);
         t->reference_residual = residual;
         t->reference_name = name;
         return STENCIL_OK;
     }
-    TRY(stencil_field_check_same(&t->problem.u, name, &t->reference, t->reference_name, t->steps));
+    TRY(stencil_field_check_same(&t->result, name, &t->reference, t->reference_name, t->steps));
     CHECK(memcmp(&residual, &t->reference_residual, sizeof residual) == 0, INTERNAL,
           "%s and %s differ in the residual of step %lld: %.17g and %.17g", name, t->reference_name,
           (long long)t->steps, residual, t->reference_residual);
@@ -77,9 +77,9 @@ static stencil_status verify(stencil_trial *t, const char *name, double residual
 stencil_status stencil_trial_sample(const stencil_bench *b, stencil_trial *t, const stencil_plan *plan,
                                     const char *name, int64_t steps, double *time_s) {
     stencil_report report = {0};
-    stencil_parallel_copy(t->problem.u.data, t->initial.data, t->bytes, t->threads);
+    stencil_parallel_copy(t->result.data, t->initial.data, t->bytes, t->threads);
     t->problem.stop.steps = t->problem.stop.check_every = steps;
-    stencil_status status = stencil_run(&t->problem, plan, NULL, &report);
+    stencil_status status = stencil_run_fields(plan, &t->problem, &t->result, NULL, NULL, &report);
     *time_s = report.compute_s;
     if (status == STENCIL_OK && report.steps != steps)
         status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "", "%s: %s ended after step %lld",

@@ -5,10 +5,12 @@
 
 #include "bench/benchmark.h"
 #include "solver/cpu_stores.h"
+#include "solver/field.h"
 
 typedef struct stencil_trial {
     stencil_problem problem;
-    stencil_field initial;   /* restored into problem.u before every sample */
+    stencil_field initial; /* restored into `result` before every sample */
+    stencil_field result;
     stencil_field reference; /* result of the first timed sample; data NULL until there is one */
     double reference_residual;
     const char *reference_name;

@@ -13,13 +13,17 @@ static inline int64_t stencil_box_cells(const stencil_box *box) {
 }
 
 /* The box with by[axis] cells more on each side. */
-static inline stencil_box stencil_box_grow(const stencil_box *box, const int64_t by[3]) {
-    stencil_box grown;
-    for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        grown.first[axis] = box->first[axis] - by[axis];
-        grown.n[axis] = box->n[axis] + 2 * by[axis];
-    }
-    return grown;
-}
+stencil_box stencil_box_grow(const stencil_box *box, const int64_t by[3]);
+
+/* The box as its cells are numbered from cell `origin` on. */
+stencil_box stencil_box_from(const stencil_box *box, const int64_t origin[3]);
+
+/* The cells that both boxes have; they may have none. */
+stencil_box stencil_box_common(const stencil_box *a, const stencil_box *b);
+
+/* Takes a box of at least one cell apart into slabs of at most `cells_max` cells, each a contiguous run of
+ * its cells in array order: the first one, which is the largest; and the next one, false after the last. */
+stencil_box stencil_slab_first(const stencil_box *box, int64_t cells_max);
+bool stencil_slab_next(stencil_box *slab, const stencil_box *box, int64_t cells_max);
 
 #endif

@@ -103,6 +103,29 @@ stencil_box stencil_cut_box(const stencil_cut *cut, int part) {
     return box;
 }
 
+stencil_box stencil_mesh_array(const stencil_mesh *mesh) {
+    const stencil_box updated = {.n = {mesh->n[0], mesh->n[1], mesh->n[2]}};
+    return stencil_box_grow(&updated, mesh->edges);
+}
+
+stencil_box stencil_cut_cells(const stencil_cut *cut, int part) {
+    const stencil_mesh *mesh = &cut->mesh;
+    stencil_box box = stencil_cut_box(cut, part);
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        const bool low = box.first[axis] == 0, high = box.first[axis] + box.n[axis] == mesh->n[axis];
+        box.first[axis] -= low ? mesh->edges[axis] : 0;
+        box.n[axis] += (low + high) * mesh->edges[axis];
+    }
+    return box;
+}
+
+stencil_box stencil_cut_window(const stencil_cut *cut, int part) {
+    const stencil_box box = stencil_cut_box(cut, part), array = stencil_mesh_array(&cut->mesh);
+    const stencil_box around = stencil_box_grow(&box, cut->mesh.ghosts),
+                      shown = stencil_box_grow(&array, cut->mesh.wraps);
+    return stencil_box_common(&around, &shown);
+}
+
 /* Fills in along an axis which cells show up from piece->at on, before `end`, as far as they follow each
  * other in one part. Returns the place of that along the axis; -1: nobody's. */
 static int find_run(const stencil_cut *cut, int axis, int64_t end, stencil_piece *piece) {
@@ -176,16 +199,6 @@ void stencil_cut_split(const stencil_cut *cut, const stencil_box *box, stencil_c
 
 stencil_status stencil_cut_layout(stencil_layout *layout, const stencil_cut *cut) {
     return stencil_layout_init(layout, cut->mesh.precision, stencil_cut_box(cut, 0).n, cut->mesh.ghosts);
-}
-
-stencil_copy stencil_cut_copy(const stencil_cut *cut, int part, const stencil_layout *own,
-                              const stencil_layout *whole, bool back) {
-    const stencil_box there = stencil_cut_box(cut, part);
-    const stencil_box here = {.n = {there.n[0], there.n[1], there.n[2]}};
-    if (back)
-        return stencil_copy_make(whole, there.first, own, &here);
-    const stencil_box around = stencil_box_grow(&there, whole->rim), to = stencil_box_grow(&here, whole->rim);
-    return stencil_copy_make(own, to.first, whole, &around);
 }
 
 bool stencil_cut_is_slabs(const stencil_cut *cut) {

@@ -28,7 +28,11 @@ typedef struct stencil_mesh {
     int64_t n[3]; /* updated cells */
     stencil_boundary boundary[3];
     int64_t ghosts[3], wraps[3];
+    int64_t edges[3]; /* boundary cells at each end, kept as they are; 0 where the boundary is not fixed */
 } stencil_mesh;
+
+/* The cells of /u: the updated ones, from 0 on, and the boundary cells around them. */
+stencil_box stencil_mesh_array(const stencil_mesh *mesh);
 
 /* Parts stand in a grid, numbered with x fastest. first[axis][k] is the first updated cell of the k-th of
  * count[axis] parts along an axis (z, y, x), first[axis][count[axis]] the number of cells. */
@@ -48,6 +52,14 @@ stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int 
 
 /* A part's updated cells, in indices of the whole problem. */
 stencil_box stencil_cut_box(const stencil_cut *cut, int part);
+
+/* What a part has of the cells of /u by itself: its updated cells, and the boundary cells at the ends of the
+ * problem that it reaches to. Those of all parts are the cells of /u. */
+stencil_box stencil_cut_cells(const stencil_cut *cut, int part);
+
+/* What a part has of the cells in all: its ghost cells as well, as far as there is somebody's cell to copy.
+ */
+stencil_box stencil_cut_window(const stencil_cut *cut, int part);
 
 /* Part beyond `part` in a direction (-1, 0, 1 per axis), around the ends of periodic axes; an axis that is
  * mirrored there leads to the part itself; -1: nobody, the boundary is fixed or no point is read there. */
@@ -76,11 +88,6 @@ void stencil_cut_split(const stencil_cut *cut, const stencil_box *box, stencil_c
 
 /* Layout that all parts use: that of the largest one with its ghost cells. BAD_DATA: it overflows. */
 stencil_status stencil_cut_layout(stencil_layout *layout, const stencil_cut *cut);
-
-/* The way of a part's cells between a field of the whole problem and a buffer of the part's own: into the
- * part with the whole->rim cells around them (own->rim is at least as wide), back the updated ones alone. */
-stencil_copy stencil_cut_copy(const stencil_cut *cut, int part, const stencil_layout *own,
-                              const stencil_layout *whole, bool back);
 
 /* Whether the cells of a part follow each other in the whole field: the cut is along the slowest axis alone.
  */

@@ -1,5 +1,6 @@
 #include "solver/parts/layout.h"
 
+#include <omp.h>
 #include <string.h>
 
 enum { ALIGNMENT_BYTES = 128, VECTOR_ELEMENTS_MAX = 4 };
@@ -35,29 +36,55 @@ int64_t stencil_layout_bytes(const stencil_layout *layout) {
     return layout->element_count * (int64_t)stencil_precision_bytes(layout->precision);
 }
 
-stencil_copy stencil_copy_make(const stencil_layout *to, const int64_t to_first[3],
-                               const stencil_layout *from, const stencil_box *box) {
-    const size_t bytes = stencil_precision_bytes(from->precision);
-    stencil_copy copy = {
-        .from = (size_t)(from->origin + stencil_layout_offset(from, box->first)) * bytes,
-        .to = (size_t)(to->origin + stencil_layout_offset(to, to_first)) * bytes,
-        .from_row = (size_t)from->row * bytes,
-        .from_plane = (size_t)from->plane * bytes,
-        .to_row = (size_t)to->row * bytes,
-        .to_plane = (size_t)to->plane * bytes,
-        .row_bytes = (size_t)box->n[STENCIL_X] * bytes,
-        .rows = (size_t)box->n[STENCIL_Y],
-        .planes = (size_t)box->n[STENCIL_Z],
-    };
-    if (copy.from_row == copy.to_row && (copy.planes == 1 || copy.from_plane == copy.to_plane))
-        copy.span = (copy.planes - 1) * copy.from_plane + (copy.rows - 1) * copy.from_row + copy.row_bytes;
-    return copy;
+stencil_cells stencil_cells_in(const stencil_layout *layout, void *base, const int64_t first[3]) {
+    const int64_t bytes = (int64_t)stencil_precision_bytes(layout->precision);
+    return (stencil_cells){.precision = layout->precision,
+                           .at = (char *)base + layout->origin * bytes,
+                           .first = {first[0], first[1], first[2]},
+                           .row = layout->row,
+                           .plane = layout->plane};
 }
 
-void stencil_copy_rows(const stencil_copy *copy, void *to, const void *from, size_t first, size_t end) {
-    for (size_t r = first; r < end; r++) {
-        const size_t z = r / copy->rows, y = r % copy->rows;
-        memcpy((char *)to + copy->to + z * copy->to_plane + y * copy->to_row,
-               (const char *)from + copy->from + z * copy->from_plane + y * copy->from_row, copy->row_bytes);
+stencil_cells stencil_cells_dense(stencil_precision precision, void *block, const stencil_box *box) {
+    return (stencil_cells){.precision = precision,
+                           .at = block,
+                           .first = {box->first[0], box->first[1], box->first[2]},
+                           .row = box->n[STENCIL_X],
+                           .plane = box->n[STENCIL_X] * box->n[STENCIL_Y]};
+}
+
+stencil_cells stencil_cells_from(const stencil_cells *cells, const int64_t cell[3]) {
+    stencil_cells moved = *cells;
+    const int64_t stride[3] = {cells->plane, cells->row, 1};
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        moved.first[axis] = cell[axis];
+        moved.at = (char *)moved.at + (cell[axis] - cells->first[axis]) * stride[axis] *
+                                          (int64_t)stencil_precision_bytes(cells->precision);
     }
+    return moved;
+}
+
+size_t stencil_cells_span(const stencil_cells *cells, const int64_t n[3]) {
+    return (size_t)((n[STENCIL_Z] - 1) * cells->plane + (n[STENCIL_Y] - 1) * cells->row + n[STENCIL_X]) *
+           stencil_precision_bytes(cells->precision);
+}
+
+static void copy_row(const stencil_cells *to, const stencil_cells *from, const int64_t n[3], int64_t row) {
+    const int64_t z = row / n[STENCIL_Y], y = row % n[STENCIL_Y];
+    const size_t bytes = stencil_precision_bytes(to->precision);
+    memcpy((char *)to->at + (size_t)(z * to->plane + y * to->row) * bytes,
+           (const char *)from->at + (size_t)(z * from->plane + y * from->row) * bytes,
+           (size_t)n[STENCIL_X] * bytes);
+}
+
+void stencil_cells_copy(const stencil_cells *to, const stencil_cells *from, const int64_t n[3]) {
+    const int64_t rows = n[STENCIL_Z] * n[STENCIL_Y];
+    if (omp_in_parallel() || rows * n[STENCIL_X] < 1 << 16) {
+        for (int64_t row = 0; row < rows; row++)
+            copy_row(to, from, n, row);
+        return;
+    }
+#pragma omp parallel for schedule(static)
+    for (int64_t row = 0; row < rows; row++)
+        copy_row(to, from, n, row);
 }

@@ -33,19 +33,33 @@ static inline int64_t stencil_layout_offset(const stencil_layout *layout, const 
     return cell[STENCIL_Z] * layout->plane + cell[STENCIL_Y] * layout->row + cell[STENCIL_X];
 }
 
-/* A box that is copied from one buffer to another one, all in bytes. */
-typedef struct stencil_copy {
-    size_t from, to; /* its first cell */
-    size_t from_row, from_plane, to_row, to_plane;
-    size_t row_bytes, rows, planes; /* how much of it */
-    size_t span;                    /* from its first cell to its last one; 0: the strides differ */
-} stencil_copy;
+/* Cells of a box in memory. */
+typedef struct stencil_cells {
+    stencil_precision precision;
+    void *at;           /* the first one */
+    int64_t first[3];   /* its index */
+    int64_t row, plane; /* elements from row to row and from plane to plane, a multiple of that */
+} stencil_cells;
 
-/* `box` in indices of `from`, of the same precision; its first cell becomes cell to_first of `to`. */
-stencil_copy stencil_copy_make(const stencil_layout *to, const int64_t to_first[3],
-                               const stencil_layout *from, const stencil_box *box);
+/* Those of a buffer of that layout, whose updated cell (0, 0, 0) has the index `first`; those of a block of
+ * memory without gaps. */
+stencil_cells stencil_cells_in(const stencil_layout *layout, void *base, const int64_t first[3]);
+stencil_cells stencil_cells_dense(stencil_precision precision, void *block, const stencil_box *box);
 
-/* Copies rows [first, end) of the planes * rows. */
-void stencil_copy_rows(const stencil_copy *copy, void *to, const void *from, size_t first, size_t end);
+/* Those from a cell of the box on. */
+stencil_cells stencil_cells_from(const stencil_cells *cells, const int64_t cell[3]);
+
+/* The value of the element so far behind the first one. */
+static inline double stencil_cells_value(const stencil_cells *cells, int64_t element) {
+    return cells->precision == STENCIL_FLOAT64 ? ((const double *)cells->at)[element]
+                                               : (double)((const float *)cells->at)[element];
+}
+
+/* Bytes from the first one to the end of the last one of n cells (z, y, x). */
+size_t stencil_cells_span(const stencil_cells *cells, const int64_t n[3]);
+
+/* Copies n cells (z, y, x), the first one first: with all threads, or with the one of a team that calls it.
+ */
+void stencil_cells_copy(const stencil_cells *to, const stencil_cells *from, const int64_t n[3]);
 
 #endif

@@ -281,7 +281,8 @@ static void series(void **state) {
     assert_int_equal(s[0].count, 6);
     assert_int_equal(s[1].count, 5);
     assert_int_equal(s[2].count, 1);
-    assert_true(stencil_bench_series_is_map(&result, &s[0]) && stencil_bench_series_is_map(&result, &s[1]));
+    assert_true(stencil_bench_series_is_field(&result, &s[0]) &&
+                stencil_bench_series_is_field(&result, &s[1]));
     assert_false(stencil_bench_series_is_field(&result, &s[2]));
     int64_t value[6];
     assert_int_equal(stencil_bench_series_values(&result, &s[1], 0, value), 3);

@@ -1,5 +1,6 @@
 """`stencil bench`: table, JSON and refusals of the built command ($STENCIL)."""
 import csv
+import importlib.util
 import json
 import os
 import pathlib
@@ -25,6 +26,8 @@ BENCHMARKS = names_of("bench/benchmarks.def", "STENCIL_BENCHMARK")
 BARRIERS = names_of("sync/barriers.def", "STENCIL_BARRIER")
 # A factor that no interruption reaches: a sample is of microseconds.
 FAR = 1e9
+
+HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
 
 CPU = ["--device", "cpu", "--threads", "2"]
 TIMED = [*CPU, "--samples", "5", "--iterations", "3"]
@@ -298,32 +301,32 @@ class BenchTest(Commands):
 
     PLOTS = ["copy-box", "host-barrier-box", "launch-lines"]
 
-    def test_plots_without_gnuplot(self):
-        done = call("copy", "launch", "host-barrier", *SMALL, "--plot", self.path("plots"), "--quiet", path=self.folder)
-        self.assertEqual(done.returncode, 0, done)
-        self.assertRegex(done.stderr, r"^stencil: --plot: no gnuplot here [^\n]*\n$")
-        self.assertEqual(sorted(os.listdir(self.path("plots"))), [name + ".gp" for name in self.PLOTS])
+    def test_plots_with_a_python_that_cannot_draw(self):
+        """None at all, one without matplotlib, one that fails: a line that says so, before anything is measured."""
+        for program, code, wanted in ((None, 69, "python3-matplotlib"),
+                                      ('exec /usr/bin/python3 -S "$@"', 69, "python3-matplotlib"),
+                                      ("echo it broke >&2; exit 5", 70, "it broke")):
+            if program:
+                with open(self.path("python3"), "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\n{program}\n")
+                os.chmod(self.path("python3"), 0o755)
+            done = call("copy", *SMALL, "--plot", self.path("plots"), path=self.folder)
+            self.assertEqual((done.returncode, done.stdout), (code, ""), done)
+            self.assertRegex(done.stderr, rf"^stencil: --plot: [^\n]*{wanted}[^\n]*\n$")
+            self.assertEqual(os.listdir(self.path("plots")), [])
 
-    def test_plots_with_a_gnuplot_that_fails(self):
-        with open(self.path("gnuplot"), "w", encoding="utf-8") as file:
-            file.write("#!/bin/sh\nexit 5\n")
-        os.chmod(self.path("gnuplot"), 0o755)
-        done = call("copy", *SMALL, "--plot", self.path("plots"), "--quiet", path=self.folder)
-        self.assertEqual(done.returncode, 70, done)
-        self.assertIn("exit code 5", done.stderr)
-
-    @unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot here (Debian: gnuplot-nox)")
+    @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib here (Debian: python3-matplotlib)")
     def test_plots(self):
         arguments = ["copy", "launch", "host-barrier", *SMALL, "--plot", self.path("plots"), "--quiet"]
         self.ok(*arguments)
-        wanted = sorted(name + suffix for name in self.PLOTS for suffix in (".gp", ".png"))
+        wanted = [name + ".png" for name in self.PLOTS]
         self.assertEqual(sorted(os.listdir(self.path("plots"))), wanted)
         for name in self.PLOTS:
             with open(os.path.join(self.path("plots"), name + ".png"), "rb") as file:
                 head = file.read(24)
             self.assertEqual(head[:8], b"\x89PNG\r\n\x1a\n")
             self.assertGreater(int.from_bytes(head[16:20], "big"), 500)
-        self.refused(73, "copy-box.gp", *arguments)
+        self.refused(73, "copy-box.png", *arguments)
         self.ok(*arguments, "--force")
 
 
@@ -339,8 +342,8 @@ class FromTest(Commands):
         cls.run_files = {name: os.path.join(folder, "run." + name) for name in ("json", "md", "csv")}
         cls.plots = os.path.join(folder, "plots")
         done = call("copy", "launch", "host-barrier", "order", "partial", "grid", *SMALL, "--max-noise", "1e-9", "--json",
-                    cls.run_files["json"], "--md", cls.run_files["md"], "--csv", cls.run_files["csv"], "--plot",
-                    cls.plots, path=folder)
+                    cls.run_files["json"], "--md", cls.run_files["md"], "--csv", cls.run_files["csv"],
+                    *(["--plot", cls.plots] if HAVE_MATPLOTLIB else []))
         assert done.returncode == 0, done
         cls.printed = done.stdout
 
@@ -360,15 +363,14 @@ class FromTest(Commands):
         self.assertEqual(self.ok("--from", run, "--md", "-"), self.was("md"))
         self.assertEqual(self.ok("--from", run, "--quiet"), "")
 
+    @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib here (Debian: python3-matplotlib)")
     def test_draws_the_same_plots(self):
-        done = call("--from", self.run_files["json"], "--plot", self.path("again"), "--quiet", path=self.folder)
-        self.assertEqual(done.returncode, 0, done)
-        self.assertRegex(done.stderr, r"^stencil: --plot: no gnuplot here [^\n]*\n$")
+        self.ok("--from", self.run_files["json"], "--plot", self.path("again"), "--quiet")
         self.assertEqual(sorted(os.listdir(self.path("again"))), sorted(os.listdir(self.plots)))
-        self.assertLessEqual({name + ".gp" for name in self.PLOTS}, set(os.listdir(self.plots)))
+        self.assertLessEqual({name + ".png" for name in self.PLOTS}, set(os.listdir(self.plots)))
         for name in os.listdir(self.plots):
-            with open(os.path.join(self.plots, name), encoding="utf-8", newline="") as file:
-                self.assertEqual(self.read(f"again/{name}"), file.read())
+            with open(os.path.join(self.plots, name), "rb") as was, open(self.path(f"again/{name}"), "rb") as now:
+                self.assertEqual(now.read(), was.read(), name)
 
     def test_some(self):
         text = self.ok("grid", "copy", "--from", self.run_files["json"], "--csv", "-")

@@ -104,3 +104,30 @@ void files_expect(stencil_status got, stencil_status wanted, const char *part) {
         fail_msg("'%s' does not mention '%s'", message, part);
     assert_null(strchr(message, '\n'));
 }
+
+static stencil_status load(const stencil_reader *from, const stencil_problem *problem, stencil_field *u,
+                           stencil_field *b) {
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    const stencil_box array = stencil_mesh_array(&mesh), updated = {.n = {mesh.n[0], mesh.n[1], mesh.n[2]}};
+    TRY(stencil_field_create(u, &problem->layout, "u"));
+    const stencil_cells all = stencil_cells_in(&u->layout, u->data, updated.first),
+                        to = stencil_cells_from(&all, array.first);
+    TRY(from->read(from->context, STENCIL_ARRAY_U, &array, &to));
+    if (problem->spec.source == STENCIL_SOURCE_NONE)
+        return STENCIL_OK;
+    TRY(stencil_field_create(b, &problem->layout, "b"));
+    const stencil_cells to_b = stencil_cells_in(&b->layout, b->data, updated.first);
+    return from->read(from->context, STENCIL_ARRAY_B, &updated, &to_b);
+}
+
+stencil_status files_load(stencil_input *input, const stencil_problem *problem, bool allow_nonfinite,
+                          stencil_field *u, stencil_field *b) {
+    const stencil_reader from = stencil_input_reader(input, problem, allow_nonfinite);
+    *u = *b = (stencil_field){0};
+    const stencil_status status = load(&from, problem, u, b);
+    if (status != STENCIL_OK) {
+        stencil_field_destroy(u);
+        stencil_field_destroy(b);
+    }
+    return status;
+}

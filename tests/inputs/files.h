@@ -10,7 +10,8 @@
 #include <cmocka.h>
 #include <hdf5.h>
 
-#include "base/status.h"
+#include "inputs/inputs.h"
+#include "solver/field.h"
 
 /* cmocka set-up and tear-down of a group: makes an empty directory, goes there, and removes it with all in
  * it. */
@@ -34,6 +35,11 @@ void files_dataset(hid_t file, const char *name, int rank, const hsize_t *size, 
 void files_attribute(hid_t object, const char *name, int count, hid_t file_type, hid_t memory_type,
                      const void *values);
 void files_text(hid_t object, const char *name, const char *text);
+
+/* Reads all cells of a problem into fields made for them, each array as one box; b stays without data where
+ * there is no source. Neither has any on failure. */
+stencil_status files_load(stencil_input *input, const stencil_problem *problem, bool allow_nonfinite,
+                          stencil_field *u, stencil_field *b);
 
 /* Asserts the status and that the message of the failure is one line that has `part` in it. */
 void files_expect(stencil_status got, stencil_status wanted, const char *part);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "inputs/inputs.h"
 
@@ -12,16 +13,21 @@ static const hsize_t size_2d[2] = {5, 7}, size_3d[3] = {4, 5, 6};
 /* Opens, resolves and loads, in the precision of /u for STENCIL_PRECISION_COUNT; the problem is the caller's.
  */
 static stencil_status load_file(const char *name, stencil_precision precision, bool allow_nonfinite,
-                                stencil_problem *problem) {
+                                stencil_problem *problem, stencil_field field[STENCIL_ARRAY_COUNT]) {
     stencil_input *input = NULL;
     stencil_spec spec;
     files_expect(stencil_input_open(&input, name, &spec), STENCIL_OK, "");
     if (precision != STENCIL_PRECISION_COUNT)
         spec.precision = precision;
     files_expect(stencil_problem_resolve(problem, &spec), STENCIL_OK, "");
-    const stencil_status status = stencil_input_load(input, problem, allow_nonfinite);
+    const stencil_status status = files_load(input, problem, allow_nonfinite, &field[0], &field[1]);
     stencil_input_close(input);
     return status;
+}
+
+static void destroy_fields(stencil_field field[STENCIL_ARRAY_COUNT]) {
+    for (int array = 0; array < STENCIL_ARRAY_COUNT; array++)
+        stencil_field_destroy(&field[array]);
 }
 
 /* Value of cell (z, y, x) of the array. */
@@ -52,11 +58,12 @@ static void types_choose_the_precision(void **state) {
         files_text(file, "stencil", "j2d5pt");
         H5Fclose(file);
         stencil_problem problem;
-        files_expect(load_file("bad.h5", STENCIL_PRECISION_COUNT, false, &problem), STENCIL_OK, "");
+        stencil_field field[STENCIL_ARRAY_COUNT];
+        files_expect(load_file("bad.h5", STENCIL_PRECISION_COUNT, false, &problem, field), STENCIL_OK, "");
         assert_int_equal(problem.precision, kinds[i].precision);
         for (int k = 0; k < 35; k++)
-            assert_true(cell(&problem, &problem.u, 0, k / 7, k % 7) == values[k]);
-        stencil_problem_destroy(&problem);
+            assert_true(cell(&problem, &field[STENCIL_ARRAY_U], 0, k / 7, k % 7) == values[k]);
+        destroy_fields(field);
     }
 }
 
@@ -71,16 +78,18 @@ static void fields_arrive(void **state) {
             files_text(file, "boundary", boundary[b]);
             H5Fclose(file);
             stencil_problem problem;
-            files_expect(load_file("field.h5", (stencil_precision)p, false, &problem), STENCIL_OK, "");
-            assert_int_equal(problem.u.layout.precision, p);
+            stencil_field field[STENCIL_ARRAY_COUNT];
+            files_expect(load_file("field.h5", (stencil_precision)p, false, &problem, field), STENCIL_OK, "");
+            assert_int_equal(field[STENCIL_ARRAY_U].layout.precision, p);
             double sum = 0;
             for (int k = 0; k < 120; k++)
-                assert_true(cell(&problem, &problem.u, k / 30, k / 6 % 5, k % 6) == k);
+                assert_true(cell(&problem, &field[STENCIL_ARRAY_U], k / 30, k / 6 % 5, k % 6) == k);
             for (int64_t i = 0; i < problem.layout.element_count; i++)
-                sum += p == STENCIL_FLOAT64 ? ((double *)problem.u.data)[i] : ((float *)problem.u.data)[i];
+                sum += p == STENCIL_FLOAT64 ? ((double *)field[STENCIL_ARRAY_U].data)[i]
+                                            : ((float *)field[STENCIL_ARRAY_U].data)[i];
             assert_true(sum == 119 * 120 / 2);
-            assert_null(problem.b.data);
-            stencil_problem_destroy(&problem);
+            assert_null(field[STENCIL_ARRAY_B].data);
+            destroy_fields(field);
         }
 }
 
@@ -99,15 +108,16 @@ static void sources_arrive(void **state) {
         files_attribute(file, "omega", 0, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &omega);
         H5Fclose(file);
         stencil_problem problem;
-        files_expect(load_file("source.h5", (stencil_precision)p, false, &problem), STENCIL_OK, "");
+        stencil_field field[STENCIL_ARRAY_COUNT];
+        files_expect(load_file("source.h5", (stencil_precision)p, false, &problem, field), STENCIL_OK, "");
         const double scale = 0.9 / (2.0 / (0.3 * 0.3) + 2.0 / (0.7 * 0.7));
         for (int y = 1; y < 4; y++)
             for (int x = 1; x < 6; x++) {
                 const double product = scale * values[y * 7 + x];
                 const double wanted = p == STENCIL_FLOAT64 ? product : (double)(float)product;
-                assert_true(cell(&problem, &problem.b, 0, y, x) == wanted);
+                assert_true(cell(&problem, &field[STENCIL_ARRAY_B], 0, y, x) == wanted);
             }
-        stencil_problem_destroy(&problem);
+        destroy_fields(field);
     }
 }
 
@@ -126,17 +136,123 @@ static void large_sources_arrive(void **state) {
     files_text(file, "problem", "poisson");
     H5Fclose(file);
     stencil_problem problem;
-    files_expect(load_file("bad.h5", STENCIL_FLOAT32, false, &problem), STENCIL_OK, "");
+    stencil_field field[STENCIL_ARRAY_COUNT];
+    files_expect(load_file("bad.h5", STENCIL_FLOAT32, false, &problem, field), STENCIL_OK, "");
     size_t wrong = 0;
     for (int64_t k = 0; k < (int64_t)cells; k++) {
         const int64_t z = k / (4000 * 1500), y = k / 1500 % 4000, x = k % 1500;
-        wrong += cell(&problem, &problem.u, z, y, x) != (double)values[k];
-        wrong +=
-            cell(&problem, &problem.b, z, y, x) != (double)(float)(problem.source_scale * (double)values[k]);
+        wrong += cell(&problem, &field[STENCIL_ARRAY_U], z, y, x) != (double)values[k];
+        if (z == 1 && y > 0 && y < 3999 && x > 0 && x < 1499)
+            wrong += cell(&problem, &field[STENCIL_ARRAY_B], z, y, x) !=
+                     (double)(float)(problem.source_scale * (double)values[k]);
     }
     assert_int_equal(wrong, 0);
-    stencil_problem_destroy(&problem);
+    destroy_fields(field);
     free(values);
+}
+
+static uint64_t chance = 5;
+static int64_t below(int64_t end) {
+    chance = chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int64_t)((chance >> 33) % (uint64_t)end);
+}
+
+/* A file with /u and, for 2D, /b of that type, or for 3D /f, which poisson scales. */
+static void make_typed(hid_t type, int rank, const hsize_t *size, const char *boundary) {
+    double values[120];
+    for (int k = 0; k < 120; k++)
+        values[k] = 3 * k + 1;
+    const hid_t file = files_new("bad.h5");
+    files_dataset(file, "u", rank, size, type, H5T_NATIVE_DOUBLE, values);
+    files_dataset(file, rank == 2 ? "b" : "f", rank, size, type, H5T_NATIVE_DOUBLE, values);
+    if (rank == 2)
+        files_text(file, "stencil", "j2ds9pt");
+    else
+        files_text(file, "problem", "poisson");
+    files_text(file, "boundary", boundary);
+    H5Fclose(file);
+}
+
+/* Random boxes, whose memory has gaps, hold what the whole arrays do there. */
+static void expect_boxes(stencil_input *input, const stencil_problem *problem) {
+    enum { GAP = 2, ROOM = 2000 };
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    const stencil_box all[] = {stencil_mesh_array(&mesh), {.n = {mesh.n[0], mesh.n[1], mesh.n[2]}}};
+    const int64_t bytes = (int64_t)stencil_precision_bytes(problem->precision);
+    stencil_field field[STENCIL_ARRAY_COUNT];
+    files_expect(files_load(input, problem, false, &field[0], &field[1]), STENCIL_OK, "");
+    const stencil_reader from = stencil_input_reader(input, problem, false);
+    for (int round = 0; round < 40; round++) {
+        const stencil_array array = (stencil_array)below(STENCIL_ARRAY_COUNT);
+        double memory[ROOM];
+        stencil_box box, roomy;
+        for (int axis = 0; axis < 3; axis++) {
+            const int64_t begin = below(all[array].n[axis]);
+            box.first[axis] = all[array].first[axis] + begin;
+            box.n[axis] = 1 + below(all[array].n[axis] - begin);
+            roomy.first[axis] = box.first[axis];
+            roomy.n[axis] = box.n[axis] + GAP;
+        }
+        assert_true(stencil_box_cells(&roomy) <= ROOM);
+        const stencil_cells to = stencil_cells_dense(problem->precision, memory, &roomy);
+        memset(memory, 0x55, sizeof memory);
+        files_expect(from.read(from.context, array, &box, &to), STENCIL_OK, "");
+        for (int64_t i = 0; i < stencil_box_cells(&roomy); i++) {
+            const int64_t z = i / (roomy.n[1] * roomy.n[2]), y = i / roomy.n[2] % roomy.n[1],
+                          x = i % roomy.n[2];
+            const bool inside = z < box.n[0] && y < box.n[1] && x < box.n[2];
+            const double wanted =
+                cell(problem, &field[array], z + box.first[0] - problem->first[0],
+                     y + box.first[1] - problem->first[1], x + box.first[2] - problem->first[2]);
+            if (inside)
+                assert_true(stencil_cells_value(&to, i) == wanted);
+            else
+                assert_int_equal(((const char *)memory)[i * bytes], 0x55);
+        }
+    }
+    destroy_fields(field);
+}
+
+static void boxes_are_parts_of_the_whole(void **state) {
+    (void)state;
+    const hid_t type[] = {H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_IEEE_F64BE, H5T_STD_I32BE, H5T_STD_U16LE};
+    static const char *const boundary[] = {"fixed", "periodic", "mirror"};
+    for (int rank = 2; rank <= 3; rank++)
+        for (size_t i = 0; i < sizeof type / sizeof *type; i++)
+            for (int b = 0; b < 3; b++) {
+                stencil_input *input = NULL;
+                stencil_spec spec;
+                stencil_problem problem;
+                make_typed(type[i], rank, rank == 2 ? size_2d : size_3d, boundary[b]);
+                files_expect(stencil_input_open(&input, "bad.h5", &spec), STENCIL_OK, "");
+                spec.precision = b == 1 ? STENCIL_FLOAT32 : spec.precision;
+                files_expect(stencil_problem_resolve(&problem, &spec), STENCIL_OK, "");
+                expect_boxes(input, &problem);
+                stencil_input_close(input);
+            }
+}
+
+/* Whichever box is read first: the first such value of the array is named. */
+static void the_first_value_that_is_not_finite_is_named(void **state) {
+    (void)state;
+    double values[120] = {0};
+    values[119] = values[67] = NAN;
+    const hid_t file = files_new("bad.h5");
+    files_dataset(file, "u", 3, size_3d, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values);
+    files_text(file, "stencil", "j3d7pt");
+    H5Fclose(file);
+    stencil_input *input = NULL;
+    stencil_spec spec;
+    stencil_problem problem;
+    files_expect(stencil_input_open(&input, "bad.h5", &spec), STENCIL_OK, "");
+    files_expect(stencil_problem_resolve(&problem, &spec), STENCIL_OK, "");
+    const stencil_reader from = stencil_input_reader(input, &problem, false);
+    const stencil_box last = {{2, 3, 4}, {1, 1, 1}}, clean = {{0, 0, 0}, {1, 1, 1}};
+    double value;
+    const stencil_cells to = stencil_cells_dense(STENCIL_FLOAT64, &value, &last);
+    files_expect(from.read(from.context, STENCIL_ARRAY_U, &clean, &to), STENCIL_OK, "");
+    files_expect(from.read(from.context, STENCIL_ARRAY_U, &last, &to), STENCIL_BAD_DATA, "/u[2][1][1]");
+    stencil_input_close(input);
 }
 
 static void expect_nonfinite(const char *dataset, double bad, int at, stencil_precision precision,
@@ -151,12 +267,14 @@ static void expect_nonfinite(const char *dataset, double bad, int at, stencil_pr
     files_text(file, "problem", "poisson");
     H5Fclose(file);
     stencil_problem problem;
-    files_expect(load_file("bad.h5", precision, false, &problem), STENCIL_BAD_DATA, part);
-    assert_null(problem.u.data);
-    assert_null(problem.b.data);
-    files_expect(load_file("bad.h5", precision, true, &problem), STENCIL_OK, "");
-    assert_false(isfinite(cell(&problem, *dataset == 'u' ? &problem.u : &problem.b, 0, at / 7, at % 7)));
-    stencil_problem_destroy(&problem);
+    stencil_field field[STENCIL_ARRAY_COUNT];
+    files_expect(load_file("bad.h5", precision, false, &problem, field), STENCIL_BAD_DATA, part);
+    assert_null(field[STENCIL_ARRAY_U].data);
+    assert_null(field[STENCIL_ARRAY_B].data);
+    files_expect(load_file("bad.h5", precision, true, &problem, field), STENCIL_OK, "");
+    assert_false(isfinite(cell(&problem, *dataset == 'u' ? &field[STENCIL_ARRAY_U] : &field[STENCIL_ARRAY_B],
+                               0, at / 7, at % 7)));
+    destroy_fields(field);
 }
 
 static void values_that_are_not_finite(void **state) {
@@ -191,8 +309,10 @@ static void damage_found_while_reading(void **state) {
     fputs("damage", raw);
     fclose(raw);
     stencil_problem problem;
-    files_expect(load_file("bad.h5", STENCIL_FLOAT64, false, &problem), STENCIL_BAD_DATA, "cannot read /u");
-    assert_null(problem.u.data);
+    stencil_field field[STENCIL_ARRAY_COUNT];
+    files_expect(load_file("bad.h5", STENCIL_FLOAT64, false, &problem, field), STENCIL_BAD_DATA,
+                 "cannot read /u");
+    assert_null(field[STENCIL_ARRAY_U].data);
 }
 
 int main(void) {
@@ -201,7 +321,9 @@ int main(void) {
         cmocka_unit_test(fields_arrive),
         cmocka_unit_test(sources_arrive),
         cmocka_unit_test(large_sources_arrive),
+        cmocka_unit_test(boxes_are_parts_of_the_whole),
         cmocka_unit_test(values_that_are_not_finite),
+        cmocka_unit_test(the_first_value_that_is_not_finite_is_named),
         cmocka_unit_test(damage_found_while_reading),
     };
     return cmocka_run_group_tests_name("inputs: loading", tests, files_setup, files_teardown);

@@ -107,8 +107,8 @@ static void store(stencil_field *field, int64_t at, double value) {
         ((float *)field->data)[at] = (float)value;
 }
 
-/* Every cell holds its own number. After filling, a rim cell within the radius holds that of the cell that
- * its index stands for, and nothing else has changed. */
+/* Every cell holds its own number. Where a box as far around as the radius is filled, a rim cell in it holds
+ * that of the cell that its index stands for, and nothing else has changed. */
 static void check_rims(stencil_field *field, const stencil_boundary boundary[3], const int64_t radius[3]) {
     const stencil_layout *l = &field->layout;
     int64_t number = 1;
@@ -116,7 +116,17 @@ static void check_rims(stencil_field *field, const stencil_boundary boundary[3],
     stencil_field before = {.layout = *l};
     assert_int_equal(stencil_field_create(&before, l, "copy"), STENCIL_OK);
     memcpy(before.data, field->data, (size_t)stencil_layout_bytes(l));
-    stencil_field_fill_rims(field, boundary, radius);
+    stencil_mesh mesh = {.rank = 3, .precision = l->precision, .n = {l->n[0], l->n[1], l->n[2]}};
+    for (int axis = 0; axis < 3; axis++) {
+        mesh.boundary[axis] = boundary[axis];
+        *(boundary[axis] == STENCIL_FIXED ? &mesh.edges[axis] : &mesh.wraps[axis]) = radius[axis];
+    }
+    stencil_fields fields = {.u = &before};
+    const stencil_reader from = {stencil_fields_read, &fields};
+    const stencil_box updated = {.n = {l->n[0], l->n[1], l->n[2]}}, all = stencil_box_grow(&updated, radius);
+    const stencil_cells cells = stencil_cells_in(l, field->data, updated.first),
+                        to = stencil_cells_from(&cells, all.first);
+    assert_int_equal(stencil_boxes_fill(&from, &mesh, STENCIL_ARRAY_U, &all, &to), STENCIL_OK);
     EACH_CELL(l, z, y, x) {
         const int64_t at[3] = {z, y, x};
         int64_t from[3];
@@ -170,18 +180,22 @@ static void the_first_cell_that_is_not_finite_is_found(void **state) {
     for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++) {
         stencil_layout l;
         stencil_field field;
-        int64_t found[3];
+        int64_t found[3], at[3];
         assert_int_equal(stencil_layout_init(&l, (stencil_precision)precision, n, rim), STENCIL_OK);
         assert_int_equal(stencil_field_create(&field, &l, "test"), STENCIL_OK);
         /* Outside the window nothing counts. */
         store(&field, element(&l, 0, -1, 3), NAN);
         store(&field, element(&l, 0, 0, 0), precision == STENCIL_FLOAT64 ? 1.7e308 : 3.4e38);
-        assert_false(stencil_field_find_nonfinite(&field, first, count, found));
+        const stencil_cells all = stencil_cells_in(&l, field.data, (const int64_t[]){0, 0, 0}),
+                            cells = stencil_cells_from(&all, first);
+        assert_false(stencil_cells_find_nonfinite(&cells, count, found));
         /* From the last to the first, so that the newest is always the first of several. */
         for (size_t i = sizeof planted / sizeof *planted; i-- > 0;) {
             store(&field, element(&l, planted[i][0], planted[i][1], planted[i][2]), bad[i % 3]);
-            assert_true(stencil_field_find_nonfinite(&field, first, count, found));
-            assert_memory_equal(found, planted[i], sizeof found);
+            assert_true(stencil_cells_find_nonfinite(&cells, count, found));
+            for (int axis = 0; axis < 3; axis++)
+                at[axis] = first[axis] + found[axis];
+            assert_memory_equal(at, planted[i], sizeof at);
         }
         stencil_field_destroy(&field);
     }

@@ -139,11 +139,11 @@ static void expect_all(const stencil_cut *cut) {
 static void store_copies(const buffers *b, const stencil_cut *cut, bool push) {
     for (int part = 0; part < cut->parts; part++) {
         const stencil_problem problem = {.shape = cut->mesh.shape, .precision = STENCIL_FLOAT32};
-        stencil_buffers bases = {0};
+        stencil_buffers bases = {.cut = cut, .layout = b->layout, .count = 2};
         stencil_domain d;
         for (int p = 0; p < cut->parts; p++)
-            bases.u[p][0] = b->u[p];
-        stencil_domain_init(&d, &problem, cut, part, &b->layout, &bases, NULL, push);
+            bases.at[p][0] = b->u[p];
+        stencil_domain_init(&d, &problem, part, &bases, push);
         const stencil_box here = inside(cut, part);
         EACH(&here, c) {
             const int32_t number = *at(b, part, c);
@@ -177,14 +177,17 @@ static void expect_stored_and_copied(const stencil_cut *cut) {
             assert_int_equal(stencil_transfers_find(&found, cut, STENCIL_GHOSTS_OF_OTHERS), STENCIL_OK);
         for (int k = 0; k < found.first[cut->parts]; k++) {
             const stencil_transfer *t = &found.item[k];
-            const stencil_copy copy = stencil_copy_make(&b.layout, t->to_box.first, &b.layout, &t->from_box);
+            stencil_buffers bases = {.cut = cut, .layout = b.layout, .count = 2};
+            bases.at[t->from][0] = b.u[t->from];
+            bases.at[t->to][0] = b.u[t->to];
+            const stencil_way way = stencil_buffer_way(&bases, t, 0);
             assert_true(t->from != t->to && !t->mirrored[0] && !t->mirrored[1] && !t->mirrored[2]);
-            stencil_copy_rows(&copy, b.u[t->to], b.u[t->from], 0, copy.planes * copy.rows);
+            stencil_cells_copy(&way.to, &way.from, t->from_box.n);
             const int64_t last[3] = {t->from_box.first[0] + t->from_box.n[0] - 1,
                                      t->from_box.first[1] + t->from_box.n[1] - 1,
                                      t->from_box.first[2] + t->from_box.n[2] - 1};
-            assert_int_equal(copy.from + copy.span,
-                             (size_t)(at(&b, t->from, last) + 1 - b.u[t->from]) * sizeof(int32_t));
+            assert_ptr_equal((char *)way.from.at + stencil_cells_span(&way.from, t->from_box.n),
+                             at(&b, t->from, last) + 1);
         }
         expect_ghosts(&b, cut, copies ? "copied" : "stored");
         stencil_transfers_destroy(&found);
@@ -192,39 +195,71 @@ static void expect_stored_and_copied(const stencil_cut *cut) {
     }
 }
 
-/* There and back between the parts and a field of the whole problem. */
-static void expect_whole(const stencil_cut *cut) {
-    const int64_t rim[3] = {cut->mesh.rank == 3, 1, 1};
-    stencil_layout whole;
-    buffers b;
-    fill(&b, cut);
-    assert_int_equal(stencil_layout_init(&whole, STENCIL_FLOAT32, cut->mesh.n, rim), STENCIL_OK);
-    int32_t *all = malloc((size_t)whole.element_count * sizeof *all);
-    memset(all, 0xff, (size_t)whole.element_count * sizeof *all);
-    const stencil_box box = {.n = {whole.n[0], whole.n[1], whole.n[2]}}, around = stencil_box_grow(&box, rim);
-    for (int part = 0; part < cut->parts; part++) {
-        const stencil_copy copy = stencil_cut_copy(cut, part, &b.layout, &whole, true);
-        stencil_copy_rows(&copy, all, b.u[part], 0, copy.planes * copy.rows);
-    }
-    EACH(&around, c) {
-        bool is_own = true;
+/* Reads numbers where there are cells: it is asked for no others. */
+static stencil_status read_numbers(void *context, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *to) {
+    const stencil_mesh *mesh = context;
+    const stencil_box known = stencil_mesh_array(mesh);
+    assert_int_equal(array, STENCIL_ARRAY_U);
+    EACH(box, c) {
         for (int axis = 0; axis < 3; axis++)
-            is_own = is_own && c[axis] >= 0 && c[axis] < whole.n[axis];
-        int32_t *cell = &all[whole.origin + stencil_layout_offset(&whole, c)];
-        assert_int_equal(*cell, is_own ? number_at(&cut->mesh, c) : -1);
-        *cell = (int32_t)(1000000 + 10000 * c[0] + 100 * c[1] + c[2]);
+            assert_true(c[axis] >= known.first[axis] && c[axis] < known.first[axis] + known.n[axis]);
+        *(int32_t *)stencil_cells_from(to, c).at = (int32_t)number_at(mesh, c);
     }
+    return STENCIL_OK;
+}
+
+/* Every part reads its window, all at once or slab by slab: its own cells, those of others, those that wrap.
+ */
+static void expect_read(const stencil_cut *cut) {
+    for (int64_t most = 1; most <= 1000000; most *= 100) {
+        stencil_mesh mesh = cut->mesh;
+        const stencil_reader from = {read_numbers, &mesh};
+        buffers b;
+        fill(&b, cut);
+        for (int part = 0; part < cut->parts; part++) {
+            const stencil_box own = stencil_cut_box(cut, part), window = stencil_cut_window(cut, part);
+            stencil_box slab = stencil_slab_first(&window, most);
+            int64_t seen = 0;
+            for (int64_t i = 0; i < b.layout.element_count; i++)
+                b.u[part][i] = UNTOUCHED;
+            do {
+                const stencil_cells all = stencil_cells_in(&b.layout, b.u[part], own.first),
+                                    to = stencil_cells_from(&all, slab.first);
+                assert_true(stencil_box_cells(&slab) <= most);
+                assert_int_equal(stencil_boxes_fill(&from, &mesh, STENCIL_ARRAY_U, &slab, &to), STENCIL_OK);
+                seen += stencil_box_cells(&slab);
+            } while (stencil_slab_next(&slab, &window, most));
+            assert_int_equal(seen, stencil_box_cells(&window));
+        }
+        expect_ghosts(&b, cut, "read");
+        empty(&b, cut);
+    }
+}
+
+/* The cells of /u are shared out to parts, each to one: boundary cells, too. */
+static void expect_shared_out(const stencil_cut *cut) {
+    stencil_cut edged = *cut;
+    for (int axis = 0; axis < 3; axis++)
+        edged.mesh.edges[axis] = edged.mesh.boundary[axis] == STENCIL_FIXED ? edged.mesh.ghosts[axis] : 0;
+    const stencil_box array = stencil_mesh_array(&edged.mesh);
+    int64_t cells = 0;
     for (int part = 0; part < cut->parts; part++) {
-        const stencil_copy copy = stencil_cut_copy(cut, part, &b.layout, &whole, false);
-        stencil_copy_rows(&copy, b.u[part], all, 0, copy.planes * copy.rows);
-        const stencil_box own = stencil_cut_box(cut, part), here = inside(cut, part),
-                          taken = stencil_box_grow(&here, rim);
-        EACH(&taken, c)
-        assert_int_equal(*at(&b, part, c), 1000000 + 10000 * (c[0] + own.first[0]) +
-                                               100 * (c[1] + own.first[1]) + c[2] + own.first[2]);
+        const stencil_box held = stencil_cut_cells(&edged, part), own = stencil_cut_box(cut, part),
+                          window = stencil_cut_window(&edged, part), inner = stencil_box_common(&own, &held),
+                          outer = stencil_box_common(&held, &array),
+                          known = stencil_box_common(&held, &window);
+        assert_memory_equal(&inner, &own, sizeof own);
+        assert_memory_equal(&outer, &held, sizeof held);
+        assert_memory_equal(&known, &held, sizeof held);
+        for (int other = 0; other < part; other++) {
+            const stencil_box theirs = stencil_cut_cells(&edged, other),
+                              common = stencil_box_common(&held, &theirs);
+            assert_int_equal(stencil_box_cells(&common), 0);
+        }
+        cells += stencil_box_cells(&held);
     }
-    free(all);
-    empty(&b, cut);
+    assert_int_equal(cells, stencil_box_cells(&array));
 }
 
 /* A mesh that count[] parts can cut, of extents that they share unevenly. thin: parts may be thinner than
@@ -297,10 +332,17 @@ static void sweeps_and_copies_fill_them(void **state) {
     with_all(3, false, expect_stored_and_copied);
 }
 
-static void fields_are_shared_out_and_gathered(void **state) {
+static void parts_read_their_boxes(void **state) {
     (void)state;
-    with_all(2, false, expect_whole);
-    with_all(3, false, expect_whole);
+    with_all(2, false, expect_read);
+    with_all(3, false, expect_read);
+    with_all(2, true, expect_read);
+}
+
+static void cells_are_shared_out(void **state) {
+    (void)state;
+    with_all(2, false, expect_shared_out);
+    with_all(3, false, expect_shared_out);
 }
 
 /* Parts that are thinner than ghost cells are deep, asked for or not. */
@@ -323,11 +365,9 @@ static void thin_parts_are_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(transfers_fill_all_ghost_cells),
-        cmocka_unit_test(widths_may_be_larger_than_parts),
-        cmocka_unit_test(sweeps_and_copies_fill_them),
-        cmocka_unit_test(fields_are_shared_out_and_gathered),
-        cmocka_unit_test(thin_parts_are_refused),
+        cmocka_unit_test(transfers_fill_all_ghost_cells), cmocka_unit_test(widths_may_be_larger_than_parts),
+        cmocka_unit_test(sweeps_and_copies_fill_them),    cmocka_unit_test(parts_read_their_boxes),
+        cmocka_unit_test(cells_are_shared_out),           cmocka_unit_test(thin_parts_are_refused),
     };
     return cmocka_run_group_tests_name("geometry", tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "../oracle.h"
-#include "solver/run.h"
+#include "solver/field.h"
 #include "solver/stop.h"
 
 enum { NX = 13, NY = 11, CELLS = NX * NY };
@@ -48,7 +48,7 @@ static int64_t element(const stencil_problem *p, int64_t y, int64_t x) {
     return p->layout.origin + (y + p->first[1]) * p->layout.row + x + p->first[2];
 }
 
-static stencil_problem make(const setting *s, double f[CELLS]) {
+static stencil_problem make(const setting *s, double f[CELLS], stencil_field *u, stencil_field *b) {
     stencil_spec spec;
     stencil_problem p;
     stencil_spec_init(&spec);
@@ -66,9 +66,8 @@ static stencil_problem make(const setting *s, double f[CELLS]) {
     spec.rtol = 0.0;
     spec.source = s->kind == STENCIL_KIND_POISSON ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE;
     assert_int_equal(stencil_problem_resolve(&p, &spec), STENCIL_OK);
-    assert_int_equal(stencil_field_create(&p.u, &p.layout, "u"), STENCIL_OK);
-    if (s->kind == STENCIL_KIND_POISSON)
-        assert_int_equal(stencil_field_create(&p.b, &p.layout, "b"), STENCIL_OK);
+    assert_int_equal(stencil_field_create(u, &p.layout, "u"), STENCIL_OK);
+    assert_int_equal(stencil_field_create(b, &p.layout, "b"), STENCIL_OK);
     const double scale = s->start == START_HUGE ? 1e30 : s->start == START_TINY ? 1e-30 : 1.0;
     double mean = 0;
     for (int i = 0; i < CELLS; i++)
@@ -77,20 +76,21 @@ static stencil_problem make(const setting *s, double f[CELLS]) {
         for (int64_t x = 0; x < NX; x++) {
             const bool free_constant = s->boundary[0] != STENCIL_FIXED && s->boundary[1] != STENCIL_FIXED;
             f[y * NX + x] -= free_constant ? mean : 0;
-            store(&p.u, element(&p, y, x),
+            store(u, element(&p, y, x),
                   s->start == START_ZERO       ? 0.0
                   : s->start == START_HOT_EDGE ? (y == 0 ? 1.0 : 0.0)
                                                : scale * number());
             const int64_t v = y + p.first[1], w = x + p.first[2];
-            if (p.b.data != NULL && v >= 0 && v < p.n[1] && w >= 0 && w < p.n[2])
-                store(&p.b, element(&p, y, x), p.source_scale * f[y * NX + x]);
+            if (s->kind == STENCIL_KIND_POISSON && v >= 0 && v < p.n[1] && w >= 0 && w < p.n[2])
+                store(b, element(&p, y, x), p.source_scale * f[y * NX + x]);
         }
     return p;
 }
 
 /* The solution of the discrete equations, interior cells in array order; up to a constant where no axis is
  * fixed: that of cell 0 is 0 then. */
-static void solve(const stencil_problem *p, const double f[CELLS], long double *solution) {
+static void solve(const stencil_problem *p, const stencil_field *u, const double f[CELLS],
+                  long double *solution) {
     static long double a[CELLS][CELLS + 1];
     const int64_t n = p->n[1] * p->n[2];
     const bool free_constant = p->boundary[1] != STENCIL_FIXED && p->boundary[2] != STENCIL_FIXED;
@@ -106,11 +106,11 @@ static void solve(const stencil_problem *p, const double f[CELLS], long double *
                 if (p->boundary[axis + 1] != STENCIL_FIXED)
                     to[axis] = oracle_image(to[axis], p->n[axis + 1], p->boundary[axis + 1]);
                 if (to[0] < 0 || to[0] >= p->n[1] || to[1] < 0 || to[1] >= p->n[2])
-                    a[r][n] += weight * load(&p->u, element(p, to[0] - p->first[1], to[1] - p->first[2]));
+                    a[r][n] += weight * load(u, element(p, to[0] - p->first[1], to[1] - p->first[2]));
                 else
                     a[r][to[0] * p->n[2] + to[1]] -= weight;
             }
-        if (p->b.data != NULL)
+        if (p->spec.source != STENCIL_SOURCE_NONE)
             a[r][n] += f[(at[0] - p->first[1]) * NX + at[1] - p->first[2]];
     }
     if (free_constant) {
@@ -137,19 +137,19 @@ static void solve(const stencil_problem *p, const double f[CELLS], long double *
 }
 
 /* Root mean square of u - solution over the updated cells, less its mean where the constant is free. */
-static double true_error(const stencil_problem *p, const long double *solution) {
+static double true_error(const stencil_problem *p, const stencil_field *u, const long double *solution) {
     const int64_t n = p->n[1] * p->n[2];
     const bool free_constant = p->boundary[1] != STENCIL_FIXED && p->boundary[2] != STENCIL_FIXED;
     long double mean = 0, squares = 0, scale = 0;
     for (int64_t r = 0; r < n; r++) {
         const long double d =
-            load(&p->u, element(p, r / p->n[2] - p->first[1], r % p->n[2] - p->first[2])) - solution[r];
+            load(u, element(p, r / p->n[2] - p->first[1], r % p->n[2] - p->first[2])) - solution[r];
         mean += free_constant ? d / n : 0;
         scale = fabsl(d) > scale ? fabsl(d) : scale;
     }
     for (int64_t r = 0; r < n; r++) {
-        const long double d = load(&p->u, element(p, r / p->n[2] - p->first[1], r % p->n[2] - p->first[2])) -
-                              solution[r] - mean;
+        const long double d =
+            load(u, element(p, r / p->n[2] - p->first[1], r % p->n[2] - p->first[2])) - solution[r] - mean;
         squares += d * d;
     }
     return (double)sqrtl(squares / n);
@@ -159,8 +159,9 @@ static void expect_bound(const setting *s) {
     static const int64_t ends[] = {1, 2, 3, 10, 40, 100, 400, 1600};
     static long double solution[CELLS];
     static double f[CELLS];
-    stencil_problem p = make(s, f);
-    solve(&p, f, solution);
+    stencil_field u, b;
+    stencil_problem p = make(s, f, &u, &b);
+    solve(&p, &u, f, solution);
     const stencil_machine machine = {.cpu_threads = 1, .cpu_isa = "baseline"};
     const stencil_run_options options = {.backend = STENCIL_BACKEND_CPU};
     stencil_plan plan;
@@ -168,10 +169,10 @@ static void expect_bound(const setting *s) {
         stencil_report report = {0};
         p.stop.steps = ends[k];
         assert_int_equal(stencil_plan_make(&plan, &p, &options, &machine), STENCIL_OK);
-        assert_int_equal(stencil_run(&p, &plan, NULL, &report), STENCIL_OK);
+        assert_int_equal(stencil_run_fields(&plan, &p, &u, &b, NULL, &report), STENCIL_OK);
         p.origin.steps = report.steps;
         p.origin.residual_first = report.residual_first;
-        const double error = true_error(&p, solution);
+        const double error = true_error(&p, &u, solution);
         assert_true(report.bound.known);
         if (!(report.bound.absolute >= error && report.bound.relative <= 1.0))
             fail_msg("after %lld steps: error %g, said to be at most %g", (long long)report.steps, error,
@@ -187,6 +188,8 @@ static void expect_bound(const setting *s) {
         stencil_report_destroy(&report);
     }
     stencil_problem_destroy(&p);
+    stencil_field_destroy(&u);
+    stencil_field_destroy(&b);
 }
 
 static void the_bound_is_never_below_the_error(void **state) {
@@ -223,7 +226,8 @@ static void the_spectrum_is_that_of_the_step(void **state) {
                                .kind = STENCIL_KIND_LAPLACE,
                                .omega = 1.0};
             static double f[CELLS], vector[CELLS], next[CELLS];
-            stencil_problem p = make(&s, f);
+            stencil_field u, source;
+            stencil_problem p = make(&s, f, &u, &source);
             const stencil_spectrum spectrum = stencil_spectrum_of(&p);
             /* Power iteration on J shifted so that the wanted end is the largest. */
             oracle_problem o = {.extent = {1, NY, NX}, .precision = STENCIL_FLOAT64};
@@ -262,6 +266,8 @@ static void the_spectrum_is_that_of_the_step(void **state) {
                 fail_msg("boundary %d: %s eigenvalue %.12g, said to be %.12g", (int)b,
                          most ? "greatest" : "least", found, said);
             stencil_problem_destroy(&p);
+            stencil_field_destroy(&u);
+            stencil_field_destroy(&source);
         }
 }
 

@@ -1,0 +1,340 @@
+#!/usr/bin/env python3
+"""Draws what `stencil bench --json` wrote, as `stencil bench --plot` does, with matplotlib.
+
+    plot.py [--force] DIRECTORY < FILE.json
+
+Of each benchmark, as far as it has such rows: NAME-map.png (a heat map over blocks per multiprocessor and threads for
+each place on other axes), NAME-lines.png (medians with p5 and p95 over the innermost axis) and NAME-box.png (all
+samples of rows without a varying axis, and of host methods). ~ marks rows whose samples spread too much."""
+import argparse
+import json
+import math
+import os
+import sys
+import tempfile
+
+LOG_RATIO = 20  # of the largest to the smallest number: above it an axis is logarithmic
+CLIP_RATIO = 3  # of the range of all samples to that of most of them: above it only most are shown
+TICKS_MAX = 9  # numbers on an axis, each with a mark of its own
+COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666"]
+MARKERS = "os^Dv<>pX*"
+# An axis as people call it, and a place on it.
+AXES = {
+    "blocks_per_sm": ("blocks per multiprocessor", "{} blocks per multiprocessor"),
+    "threads": ("threads per block", "{} threads"),
+    "gpus": ("GPUs", "{} GPUs"),
+    "size": ("lanes of a group", "{} lanes"),
+    "bytes": ("bytes of a transfer", "{}"),
+    "nx": ("cells of a side", "{} cells a side"),
+    "from": ("from GPU", "from GPU {}"),
+    "to": ("to GPU", "to GPU {}"),
+    "repeats": ("repetitions in a kernel", "{} repetitions"),
+    "absent": ("lanes absent", "{} absent"),
+    "cells": ("cells of the field", "{} cells"),
+}
+
+
+def fail(code, text):
+    print(text, file=sys.stderr)
+    sys.exit(code)
+
+
+def amount(axis, number):
+    """A number on an axis: bytes with their powers of 1024."""
+    power = 0
+    while axis == "bytes" and number >= 1024 and number % 1024 == 0 and power < 4:
+        number, power = number // 1024, power + 1
+    return f"{number} {['B', 'KiB', 'MiB', 'GiB', 'TiB'][power]}" if axis == "bytes" else str(number)
+
+
+def place(row, axes):
+    """', 2 GPUs, 64 threads': behind the name of a row."""
+    words = [AXES.get(axis, ("", axis + " {}"))[1].format(amount(axis, row["axes"][axis])) for axis in axes]
+    return "".join(", " + (word[:-1] if word.startswith("1 ") and word.endswith("s") else word) for word in words)
+
+
+def scale(rows):
+    """(factor, unit for people): shown = value / factor, so that the smallest median can be read."""
+    unit, smallest = rows[0]["unit"], min(map(median, rows))
+    what, _, per = unit.partition("/")
+    if what == "s":
+        factor, what = next(((f, t) for f, t in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")) if smallest >= 0.1 * f), (1e-9, "ns"))
+    elif per == "s":
+        return 1e9, "GB/s" if what == "bytes" else f"10⁹ {what} per second"
+    else:
+        factor = 1
+    return factor, f"{what} per {per}" if per else what
+
+
+def median(row):
+    return row["statistics"]["median"]
+
+
+def values(rows, axis):
+    return sorted({row["axes"][axis] for row in rows})
+
+
+def grouped(items, key):
+    """Lists of the items with the same key, in the order of the first ones."""
+    groups = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return list(groups.values())
+
+
+def style_of(rows):
+    """Of a series: rows that differ in nothing but their places on the axes."""
+    axes = list(rows[0]["axes"])
+    varying = [axis for axis in axes if len(values(rows, axis)) > 1]
+    if {"blocks_per_sm", "threads"} == set(axes[-2:]) <= set(varying):
+        return "map"
+    return "box" if rows[0]["kind"] == "host" or axes[-1:] != varying[-1:] or not axes else "lines"
+
+
+def outer_places(series, outer):
+    """A series in one list for each place on its outer axes."""
+    return grouped(sorted(series, key=lambda row: [row["axes"][a] for a in outer]),
+                   lambda row: tuple(row["axes"][a] for a in outer))
+
+
+def digits(value):
+    """Short, so that it fits into a cell."""
+    return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 3}f}"
+
+
+def is_log(rows):
+    """Whether numbers of these rows need a logarithmic axis."""
+    smallest = min(row["statistics"]["smallest"] for row in rows)
+    return smallest > 0 and max(map(median, rows)) > LOG_RATIO * min(map(median, rows))
+
+
+def plain(axis):
+    """Numbers of an axis as they are, not as powers of 10."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    if axis.get_scale() == "log":
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_minor_formatter(NullFormatter())
+
+
+class Map:
+    """Heat maps, one for each place on the outer axes of a series; those of a kind have the same colours."""
+    width, height, columns = 4.2, 2.9, 4
+
+    @staticmethod
+    def panels(series_list):
+        for same in grouped(series_list, lambda s: (s[0]["kind"], s[0]["unit"])):
+            together = [row for series in same for row in series]
+            for series in same:
+                outer = list(series[0]["axes"])[:-2]
+                for rows in outer_places(series, outer):
+                    yield rows, together, rows[0]["name"] + place(rows[0], outer)
+
+    @staticmethod
+    def draw(ax, panel, result):
+        from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
+        rows, together, title = panel
+        factor, unit = scale(together)
+        down, across = list(rows[0]["axes"])[-2:]
+        ys, xs = (values(together, axis) for axis in (down, across))
+        shown = [median(row) / factor for row in together]
+        norm = (LogNorm if is_log(together) else Normalize)(min(shown), max(shown) if max(shown) > min(shown) else min(shown) + 1)
+        cells = [[math.nan] * len(xs) for _ in ys]
+        best = (max if rows[0]["higher_is_better"] else min)(map(median, rows))
+        for row in rows:
+            y, x, value = ys.index(row["axes"][down]), xs.index(row["axes"][across]), median(row) / factor
+            cells[y][x] = value
+            ax.text(x, y, ("~" if row["noisy"] else "") + digits(value), ha="center", va="center", fontsize=9,
+                    weight="bold" if median(row) == best else None)
+        colors = LinearSegmentedColormap.from_list("", ["#ffffd9", "#c7e9b4", "#7fcdbb", "#41b6c4"])
+        ax.imshow(cells, origin="lower", aspect="auto", cmap=colors, norm=norm)
+        ax.set_xticks(range(len(xs)), xs)
+        ax.set_yticks(range(len(ys)), ys)
+        ax.set(xlabel=axis_label(across, result), ylabel=axis_label(down, result), title=f"{title}: {unit}")
+
+
+def axis_label(axis, result):
+    return "threads" if axis == "threads" and result["backend"] == "cpu" else AXES.get(axis, (axis,))[0]
+
+
+def draw_copy(rows, x_of, draw):
+    """What each row would take at the rate of the best copy; draw(x, value, text)."""
+    copies = {x_of(row): median(row) * (1 / row["ratio_to_copy"] if row["higher_is_better"] else row["ratio_to_copy"])
+              for row in rows if row["ratio_to_copy"] and row["kind"] != "copy"}
+    if copies:
+        draw(sorted(copies), [copies[x] for x in sorted(copies)])
+
+
+class Lines:
+    """Medians over the innermost axis, with bars from p5 to p95: a panel for each kind, unit and axis."""
+    width, height, columns = 7.0, 4.2, 3
+
+    @staticmethod
+    def panels(series_list):
+        return grouped(series_list, lambda s: (s[0]["kind"], s[0]["unit"], list(s[0]["axes"])[-1]))
+
+    @staticmethod
+    def draw(ax, panel, result):
+        rows = [row for series in panel for row in series]
+        factor, unit = scale(rows)
+        *outer, inner = rows[0]["axes"]
+        curves = [curve for series in panel for curve in outer_places(series, list(series[0]["axes"])[:-1])]
+        for i, curve in enumerate(curves):
+            curve.sort(key=lambda row: row["axes"][inner])
+            y = [median(row) / factor for row in curve]
+            bars = [[abs(row["statistics"][end] / factor - at) for row, at in zip(curve, y)] for end in ("p5", "p95")]
+            ax.errorbar([row["axes"][inner] for row in curve], y, yerr=bars, color=COLORS[i % len(COLORS)], capsize=2,
+                        marker=MARKERS[i % len(MARKERS)], markersize=5,
+                        label=(" " * curve[0]["name"].startswith("_")  # else it would be hidden
+                               + curve[0]["name"] + place(curve[0], list(curve[0]["axes"])[:-1])))
+        draw_copy(rows, lambda row: row["axes"][inner], lambda x, y: ax.plot(
+            x, [value / factor for value in y], color="black", linestyle=":", linewidth=2, label=result.get("copy", "the best copy, as many bytes")))
+        xs = values(rows, inner)
+        if xs[0] > 0 and xs[-1] >= 8 * xs[0]:
+            ax.set_xscale("log", base=2)
+            xs = [x for i, x in enumerate(xs) if i == 0 or x > 1.15 * xs[i - 1] or len(xs) > TICKS_MAX]
+        if is_log(rows):
+            ax.set_yscale("log")
+        elif min(row["statistics"]["smallest"] for row in rows) > 0:
+            ax.set_ylim(0, 1.05 * ax.get_ylim()[1])
+        plain(ax.yaxis)
+        ticks = xs if len(xs) <= TICKS_MAX else [x for x in xs if math.log2(x / xs[0]).is_integer()]
+        ax.set_xticks(ticks, [result.get("ticks", {}).get(x) or amount(inner, x) for x in ticks])
+        ax.minorticks_off()
+        ax.grid(color="#dddddd")
+        ax.legend(fontsize=9, framealpha=0.8)
+        ax.set(xlabel=axis_label(inner, result), ylabel=unit, title="" if result.get("title") else rows[0]["kind"])
+
+
+class Box:
+    """All samples of rows, and their quartiles: a panel for each kind and unit."""
+    width, columns = 7.0, 3
+
+    @staticmethod
+    def panels(series_list):
+        return [[row for series in same for row in series]
+                for same in grouped(series_list, lambda s: (s[0]["kind"], s[0]["unit"]))]
+
+    @staticmethod
+    def draw(ax, rows, result):
+        from statistics import quantiles
+        factor, unit = scale(rows)
+        samples = [[x / factor for x in row["samples"] if x is not None] for row in rows]
+        for y, some in enumerate(samples):
+            low, middle, high = quantiles(some, method="inclusive") if len(some) > 1 else some * 3
+            ax.barh(y, high - low, 0.6, low, color=COLORS[5], edgecolor=COLORS[0], alpha=0.5)
+            ax.plot([middle, middle], [y - 0.3, y + 0.3], color=COLORS[0], linewidth=2)
+            ax.plot(some, [y] * len(some), ".", color=COLORS[0], markersize=4, alpha=0.5)
+        best = (max if rows[0]["higher_is_better"] else min)(rows, key=median)
+        if len(rows) > 1:
+            ax.axvline(median(best) / factor, color=COLORS[2], linestyle="--",
+                       label=f"best: {best['name']}, {median(best) / factor:.4g}")
+        draw_copy(rows, lambda row: 0, lambda _, value: ax.axvline(
+            value[0] / factor, color="black", linestyle=":", label=f"the best copy: {value[0] / factor:.4g}"))
+        if is_log(rows):
+            ax.set_xscale("log")
+        else:
+            Box.clip(ax, rows, [x for some in samples for x in some], factor)
+        plain(ax.xaxis)
+        ax.set_yticks(range(len(rows)), [("~" if row["noisy"] else "") + row["name"] + place(row, row["axes"]) for row in rows])
+        ax.set_ylim(len(rows) - 0.4, -0.6)
+        ax.grid(axis="x", color="#dddddd")
+        ax.set_axisbelow(True)
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(fontsize=9, framealpha=0.8)
+        ax.set(xlabel=unit, title=rows[0]["kind"])
+
+    @staticmethod
+    def clip(ax, rows, samples, factor):
+        """Where single samples lie so far away that nothing else could be seen, the axis holds most of them."""
+        ends = [(t["p5"] / factor, t["p95"] / factor) for t in (row["statistics"] for row in rows)]
+        low, high = min(2 * a - b for a, b in ends), max(2 * b - a for a, b in ends)
+        smallest = min(samples)
+        if smallest > 0:
+            low = smallest = 0
+            ax.set_xlim(0, 1.05 * max(samples))
+        if max(samples) - smallest > CLIP_RATIO * (high - low):
+            beyond = sum(not low <= x <= high for x in samples)
+            ax.set_xlim(low, high)
+            ax.text(0.98, 0.03, f"{beyond} sample{'s' * (beyond != 1)} beyond", transform=ax.transAxes, ha="right")
+
+
+STYLES = {"map": Map, "lines": Lines, "box": Box}
+
+
+def size_of(parameters):
+    """'8192²', '512 x 256': the cells of a field, x first; '' without one."""
+    sizes = [parameters[n] for n in ("nx", "ny", "nz") if n in parameters]
+    if len(set(sizes)) == 1 and len(sizes) > 1:
+        return f"{sizes[0]}{'²' if len(sizes) == 2 else '³'}"
+    return " x ".join(map(str, sizes))
+
+
+def title_of(result):
+    have = result["parameters"]
+    arrays = amount("bytes", have["array_bytes"]) if "array_bytes" in have else ""
+    words = [f"{result['benchmark']}: {result['device']}", have.get("stencil"), have.get("precision"), size_of(have), arrays]
+    return ", ".join(word for word in words if word)
+
+
+def draw(result, style, path, force):
+    """Draws the rows of one style, if there are any, and writes the PNG."""
+    series_list = grouped([row for row in result["rows"] if row["samples"]], lambda row: (
+        row["kind"], row["name"], row["unit"], row["method"], tuple(row["axes"])))
+    panels = list(STYLES[style].panels([series for series in series_list if style_of(series) == style]))
+    if not panels:
+        return
+    from matplotlib.figure import Figure
+    kind = STYLES[style]
+    columns = 1 if kind is Box and len(panels) == 2 else min(len(panels), 2 if len(panels) == 4 else kind.columns)
+    lines = -(-len(panels) // columns)
+    heights = [kind.height] * lines if style != "box" else [
+        1.3 + 0.3 * max(map(len, panels[i * columns:(i + 1) * columns])) for i in range(lines)]
+    width = min(max(kind.width * columns, 8 if kind is not Map else 0), 16)
+    figure = Figure(figsize=(width, min(sum(heights) + 0.5, 9.6)), dpi=100, layout="constrained")
+    figure.suptitle(result.get("title") or title_of(result))
+    grid = figure.add_gridspec(lines, columns, height_ratios=heights)
+    for i, panel in enumerate(panels):
+        kind.draw(figure.add_subplot(grid[i // columns, i % columns]), panel, result)
+    save(figure, path, force)
+
+
+def save(figure, path, force):
+    """The file appears whole or not at all, in place of an existing one only with `force`."""
+    part = None
+    try:
+        with tempfile.NamedTemporaryFile(dir=os.path.dirname(path) or ".", prefix=".plot-", delete=False) as file:
+            part = file.name
+            figure.savefig(file, format="png")
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(part, 0o666 & ~umask)
+        (os.replace if force else os.link)(part, path)
+    except OSError as error:
+        fail(73 if isinstance(error, FileExistsError) else 74, f"cannot write '{path}': {error.strerror}")
+    finally:
+        if part and os.path.exists(part):
+            os.unlink(part)
+
+
+def need_matplotlib():
+    try:
+        import matplotlib
+    except ImportError:
+        system = "/usr/bin/python3"  # another one does not see the distribution's packages
+        if os.access(system, os.X_OK) and not os.path.samefile(sys.executable, system):
+            os.execv(system, [system, *sys.argv])
+        fail(69, "there is no matplotlib for python3 here (Debian: python3-matplotlib)")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--force", action="store_true", help="replace existing files")
+    parser.add_argument("--no-force", dest="force", action="store_false", help="refuse to (the default)")
+    parser.add_argument("--check", action="store_true", help="draw nothing: is all here that is needed?")
+    parser.add_argument("directory", help="where the pictures go")
+    arguments = parser.parse_args()
+    need_matplotlib()
+    for result in [] if arguments.check else json.load(sys.stdin)["results"]:
+        for style in STYLES:
+            draw(result, style, os.path.join(arguments.directory, f"{result['benchmark']}-{style}.png"), arguments.force)

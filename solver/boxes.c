@@ -1,0 +1,121 @@
+#include "solver/boxes.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* Along the first axis that the box reaches out of: what is inside, then line by line what shows up outside,
+ * from inside where it is there. */
+stencil_status stencil_boxes_fill(const stencil_reader *reader, const stencil_mesh *mesh, stencil_array array,
+                                  const stencil_box *box, const stencil_cells *to) {
+    const stencil_box all = stencil_mesh_array(mesh), present = stencil_box_common(box, &all);
+    int axis = 0;
+    while (axis < STENCIL_AXES && present.n[axis] == box->n[axis])
+        axis++;
+    if (axis == STENCIL_AXES)
+        return reader->read(reader->context, array, box, to);
+    const int64_t low = present.first[axis], end = low + present.n[axis];
+    stencil_box some = *box;
+    some.first[axis] = low;
+    some.n[axis] = end - low;
+    if (low < end) {
+        const stencil_cells inside = stencil_cells_from(to, some.first);
+        TRY(stencil_boxes_fill(reader, mesh, array, &some, &inside));
+    }
+    some.n[axis] = 1;
+    for (int64_t i = box->first[axis]; i < box->first[axis] + box->n[axis]; i++) {
+        if (i >= low && i < end)
+            continue;
+        some.first[axis] = i;
+        stencil_cells line = stencil_cells_from(to, some.first);
+        some.first[axis] = line.first[axis] = stencil_boundary_image(i, mesh->n[axis], mesh->boundary[axis]);
+        if (some.first[axis] >= low && some.first[axis] < end) {
+            const stencil_cells shown = stencil_cells_from(to, some.first);
+            stencil_cells_copy(&line, &shown, some.n);
+        } else {
+            TRY(stencil_boxes_fill(reader, mesh, array, &some, &line));
+        }
+    }
+    return STENCIL_OK;
+}
+
+/* Cells of a slab at most: of so many rows of a box as fit. */
+static int64_t slab_cells(const stencil_box *box, int64_t cell_bytes) {
+    const int64_t cells = STENCIL_SLAB_BYTES / cell_bytes;
+    return cells > box->n[STENCIL_X] ? cells : box->n[STENCIL_X];
+}
+
+int64_t stencil_slab_bytes(const stencil_mesh *mesh) {
+    const int64_t cell_bytes = (int64_t)stencil_precision_bytes(mesh->precision);
+    const stencil_box array = stencil_mesh_array(mesh),
+                      slab = stencil_slab_first(&array, slab_cells(&array, cell_bytes));
+    return stencil_box_cells(&slab) * cell_bytes;
+}
+
+stencil_status stencil_slabs_visit(const stencil_slabs *slabs, const stencil_box *box,
+                                   stencil_slab_visitor *visit, void *context) {
+    const stencil_precision precision = slabs->mesh->precision;
+    const int64_t cell_bytes =
+                      slabs->cell_bytes > 0 ? slabs->cell_bytes : (int64_t)stencil_precision_bytes(precision),
+                  cells_max = slab_cells(box, cell_bytes);
+    stencil_box slab = stencil_slab_first(box, cells_max), all = stencil_box_grow(&slab, slabs->around);
+    stencil_status status = STENCIL_OK;
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(&memory, stencil_box_cells(&all) * cell_bytes, "a slab of cells"));
+    do {
+        all = stencil_box_grow(&slab, slabs->around);
+        const stencil_cells cells = stencil_cells_dense(precision, memory, &all);
+        status = stencil_boxes_fill(slabs->from, slabs->mesh, slabs->array, &all, &cells);
+        if (status == STENCIL_OK)
+            status = visit(context, &slab, &cells);
+    } while (status == STENCIL_OK && stencil_slab_next(&slab, box, cells_max));
+    free(memory);
+    return status;
+}
+
+/* Element of the first cell of a row. */
+static int64_t row_start(const stencil_cells *cells, const int64_t n[3], int64_t row) {
+    return row / n[STENCIL_Y] * cells->plane + row % n[STENCIL_Y] * cells->row;
+}
+
+double stencil_cells_largest(const stencil_cells *cells, const int64_t n[3]) {
+    const int64_t rows = n[STENCIL_Z] * n[STENCIL_Y];
+    double largest = 0.0;
+#pragma omp parallel for schedule(static) reduction(max : largest) if (rows * n[STENCIL_X] > 1 << 18)
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t x = 0, at = row_start(cells, n, r); x < n[STENCIL_X]; x++)
+            largest = fmax(largest, fabs(stencil_cells_value(cells, at + x)));
+    return largest;
+}
+
+/* Without an early exit, so that it runs at the speed of memory. */
+static bool all_finite(const stencil_cells *cells, int64_t at, int64_t count) {
+    int bad = 0;
+    if (cells->precision == STENCIL_FLOAT64) {
+        const double *v = (const double *)cells->at + at;
+        for (int64_t i = 0; i < count; i++)
+            bad |= !(fabs(v[i]) <= DBL_MAX);
+    } else {
+        const float *v = (const float *)cells->at + at;
+        for (int64_t i = 0; i < count; i++)
+            bad |= !(fabsf(v[i]) <= FLT_MAX);
+    }
+    return bad == 0;
+}
+
+bool stencil_cells_find_nonfinite(const stencil_cells *cells, const int64_t n[3], int64_t found[3]) {
+    const int64_t rows = n[STENCIL_Z] * n[STENCIL_Y];
+    int64_t bad = rows;
+#pragma omp parallel for reduction(min : bad) schedule(static) if (rows * n[STENCIL_X] > 1 << 18)
+    for (int64_t r = 0; r < rows; r++)
+        if (r < bad && !all_finite(cells, row_start(cells, n, r), n[STENCIL_X]))
+            bad = r;
+    if (bad == rows)
+        return false;
+    found[STENCIL_Z] = bad / n[STENCIL_Y];
+    found[STENCIL_Y] = bad % n[STENCIL_Y];
+    found[STENCIL_X] = 0;
+    while (isfinite(stencil_cells_value(cells, row_start(cells, n, bad) + found[STENCIL_X])))
+        found[STENCIL_X]++;
+    return true;
+}

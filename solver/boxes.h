@@ -1,0 +1,54 @@
+/* How cells get into a run and out of it: boxes of them, read one by one. Nobody has to have all of them. */
+#ifndef STENCIL_SOLVER_BOXES_H
+#define STENCIL_SOLVER_BOXES_H
+
+#include "solver/parts/cut.h"
+
+/* What is written and read slab by slab goes through blocks of this size, or of a row where that is more. */
+#define STENCIL_SLAB_BYTES (INT64_C(64) << 20)
+
+typedef enum stencil_array {
+    STENCIL_ARRAY_U, /* the field; boxes of cells of /u, boundary cells included */
+    STENCIL_ARRAY_B, /* the source term as it is added in a step; boxes of updated cells */
+    STENCIL_ARRAY_COUNT
+} stencil_array;
+
+/* Who has the cells of a problem: a file, memory, a run. `read` puts a box of them, counted from the first
+ * updated cell, where the caller wants the first of them and the others, in the precision of the problem. */
+typedef struct stencil_reader {
+    stencil_status (*read)(void *context, stencil_array array, const stencil_box *box,
+                           const stencil_cells *to);
+    void *context;
+} stencil_reader;
+
+/* Reads a box that may reach beyond the ends of the problem, along periodic and mirrored axes: there what
+ * those show. */
+stencil_status stencil_boxes_fill(const stencil_reader *reader, const stencil_mesh *mesh, stencil_array array,
+                                  const stencil_box *box, const stencil_cells *to);
+
+/* How boxes are gone over slab by slab. */
+typedef struct stencil_slabs {
+    const stencil_reader *from;
+    const stencil_mesh *mesh;
+    stencil_array array;
+    int64_t around[3];  /* cells more on each side of a slab */
+    int64_t cell_bytes; /* that the reader gives; 0: as the mesh says */
+} stencil_slabs;
+
+/* Reads a box in array order, a slab of whole rows after the other, and calls visit for each. NO_MEMORY; what
+ * the reader or visit fail with. */
+typedef stencil_status stencil_slab_visitor(void *context, const stencil_box *slab,
+                                            const stencil_cells *cells);
+stencil_status stencil_slabs_visit(const stencil_slabs *slabs, const stencil_box *box,
+                                   stencil_slab_visitor *visit, void *context);
+
+/* Bytes of a slab of the cells of /u. */
+int64_t stencil_slab_bytes(const stencil_mesh *mesh);
+
+/* The largest absolute value of n cells (z, y, x); infinite or NaN values count as they do in fmax(). */
+double stencil_cells_largest(const stencil_cells *cells, const int64_t n[3]);
+
+/* Index (z, y, x) of the first of n cells that is NaN or infinite; false when all are finite. */
+bool stencil_cells_find_nonfinite(const stencil_cells *cells, const int64_t n[3], int64_t found[3]);
+
+#endif
