@@ -79,20 +79,20 @@ typedef struct listing {
     bool sampled, cells, bytes, ratios, method_sd;
 } listing;
 
-static void note_axes(listing *l, const stencil_bench_row *row) {
+void bench_collect_axes(const stencil_bench_row *row, const char **axis, int *count, int most) {
     for (int i = 0; i < row->axis_count; i++) {
         int k = 0;
-        while (k < l->axis_count && strcmp(l->axis[k], row->axis[i].name) != 0)
+        while (k < *count && strcmp(axis[k], row->axis[i].name) != 0)
             k++;
-        if (k == l->axis_count && k < (int)(sizeof l->axis / sizeof *l->axis))
-            l->axis[l->axis_count++] = row->axis[i].name;
+        if (k == *count && k < most)
+            axis[(*count)++] = row->axis[i].name;
     }
 }
 
 static void note_columns(listing *l) {
     for (int i = 0; i < l->count; i++) {
         const stencil_bench_row *row = &l->result->row[l->row[i]];
-        note_axes(l, row);
+        bench_collect_axes(row, l->axis, &l->axis_count, TABLE_COLUMNS_MAX / 2);
         l->kinds = l->kinds || strcmp(row->kind, l->result->row[l->row[0]].kind) != 0;
         if (row->sample_count == 0)
             continue;
