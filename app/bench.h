@@ -35,6 +35,9 @@ const char *bench_row_name(const stencil_bench_result *result, const stencil_ben
 /* "blocks_per_sm 2, threads 256" into text (returned); "" without axes. Only the first `axes` ones. */
 const char *bench_place(const stencil_bench_row *row, int axes, char *text, size_t size);
 
+/* Appends the names of a row's axes that are not among axis[*count] yet, up to `most` names. */
+void bench_collect_axes(const stencil_bench_row *row, const char **axis, int *count, int most);
+
 /* Called for every table of a result: those that belong to no field of axes first, all in one table (title
  * ""), then one for each field. NO_MEMORY. */
 typedef void (*bench_section_visitor)(void *context, const char *title, const table *t);

@@ -6,6 +6,7 @@
 #include "app/bench.h"
 #include "app/json.h"
 #include "app/text.h"
+#include "base/words.h"
 
 /* Of several results of that name the one on the same back-end. */
 static const stencil_bench_result *find_result(const bench_report *report, const stencil_bench_result *now) {
@@ -72,11 +73,10 @@ static void print_comparisons(FILE *out, const stencil_bench_result *result, con
     table_print(out, &t);
     table_destroy(&t);
     char verdicts[160] = "";
-    size_t used = 0;
     for (int v = 0; v < STENCIL_VERDICT_COUNT; v++)
         if (found[v] > 0)
-            used += (size_t)snprintf(verdicts + used, sizeof verdicts - used, "%s%d %s", used > 0 ? ", " : "",
-                                     found[v], stencil_verdict_text(v));
+            stencil_text_add(verdicts, sizeof verdicts, "%s%d %s", verdicts[0] != '\0' ? ", " : "", found[v],
+                             stencil_verdict_text(v));
     fputc('\n', out);
     bench_print_line(out, "Verdicts", verdicts);
 }

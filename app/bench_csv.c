@@ -25,22 +25,6 @@ static void print_number(FILE *out, bool there, double number) {
         fputc(',', out);
 }
 
-static int collect_axes(const bench_report *report, const char *axis[AXES_MAX]) {
-    int count = 0;
-    for (int i = 0; i < report->count; i++)
-        for (int r = 0; r < report->result[i].row_count; r++) {
-            const stencil_bench_row *row = &report->result[i].row[r];
-            for (int a = 0; a < row->axis_count; a++) {
-                int k = 0;
-                while (k < count && strcmp(axis[k], row->axis[a].name) != 0)
-                    k++;
-                if (k == count && count < AXES_MAX)
-                    axis[count++] = row->axis[a].name;
-            }
-        }
-    return count;
-}
-
 static void print_values(FILE *out, const stencil_bench_row *row) {
     const stencil_statistics *s = &row->statistics;
     const bool there = row->sample_count > 0;
@@ -69,7 +53,10 @@ static void print_values(FILE *out, const stencil_bench_row *row) {
 bool bench_print_csv(FILE *out, const void *content) {
     const bench_report *report = content;
     const char *axis[AXES_MAX];
-    const int axes = collect_axes(report, axis);
+    int axes = 0;
+    for (int i = 0; i < report->count; i++)
+        for (int r = 0; r < report->result[i].row_count; r++)
+            bench_collect_axes(&report->result[i].row[r], axis, &axes, AXES_MAX);
     fputs("benchmark,backend,device,kind,name", out);
     for (int a = 0; a < axes; a++)
         fprintf(out, ",%s", axis[a]);

@@ -5,6 +5,7 @@
 
 #include "app/bench.h"
 #include "app/text.h"
+#include "base/words.h"
 
 const char *bench_value(double value, const bench_scale *scale, char text[TABLE_CELL_SIZE]) {
     if (scale->decimals < 0)
@@ -59,11 +60,10 @@ const char *bench_row_name(const stencil_bench_result *result, const stencil_ben
 }
 
 const char *bench_place(const stencil_bench_row *row, int axes, char *text, size_t size) {
-    size_t used = 0;
     text[0] = '\0';
-    for (int i = 0; i < axes && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%s %lld", i > 0 ? ", " : "", row->axis[i].name,
-                                 (long long)row->axis[i].number);
+    for (int i = 0; i < axes; i++)
+        stencil_text_add(text, size, "%s%s %lld", i > 0 ? ", " : "", row->axis[i].name,
+                         (long long)row->axis[i].number);
     return text;
 }
 
@@ -79,20 +79,20 @@ typedef struct listing {
     bool sampled, cells, bytes, ratios, method_sd;
 } listing;
 
-static void note_axes(listing *l, const stencil_bench_row *row) {
+void bench_collect_axes(const stencil_bench_row *row, const char **axis, int *count, int most) {
     for (int i = 0; i < row->axis_count; i++) {
         int k = 0;
-        while (k < l->axis_count && strcmp(l->axis[k], row->axis[i].name) != 0)
+        while (k < *count && strcmp(axis[k], row->axis[i].name) != 0)
             k++;
-        if (k == l->axis_count && k < (int)(sizeof l->axis / sizeof *l->axis))
-            l->axis[l->axis_count++] = row->axis[i].name;
+        if (k == *count && k < most)
+            axis[(*count)++] = row->axis[i].name;
     }
 }
 
 static void note_columns(listing *l) {
     for (int i = 0; i < l->count; i++) {
         const stencil_bench_row *row = &l->result->row[l->row[i]];
-        note_axes(l, row);
+        bench_collect_axes(row, l->axis, &l->axis_count, TABLE_COLUMNS_MAX / 2);
         l->kinds = l->kinds || strcmp(row->kind, l->result->row[l->row[0]].kind) != 0;
         if (row->sample_count == 0)
             continue;

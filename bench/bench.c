@@ -128,13 +128,14 @@ stencil_status stencil_bench_run_here(int index, const stencil_bench_options *op
     if (chosen.inject_fault && !benchmark->fault)
         return stencil_bench_skip(result, "has no fault to plant");
     const double start_s = stencil_clock_s();
-    TRY(stencil_clock_seen(chosen.backend, chosen.gpu[0], &result->clock_hz[0]));
     stencil_bench b = {.options = &chosen, .machine = machine, .result = result};
-    stencil_status status = run(&b);
-    stencil_bench_end(&b);
+    stencil_status status = stencil_clock_seen(&b, chosen.gpu[0], &result->clock_hz[0]);
+    if (status == STENCIL_OK)
+        status = run(&b);
     /* After a failure the device may answer nothing any more. */
     if (status == STENCIL_OK)
-        status = stencil_clock_seen(chosen.backend, chosen.gpu[0], &result->clock_hz[1]);
+        status = stencil_clock_seen(&b, chosen.gpu[0], &result->clock_hz[1]);
+    stencil_bench_end(&b);
     result->seconds = stencil_clock_s() - start_s;
     if (status == STENCIL_OK && chosen.inject_fault && result->skipped[0] == '\0')
         status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "",
@@ -167,33 +168,6 @@ void stencil_bench_result_destroy(stencil_bench_result *result) {
     *result = (stencil_bench_result){0};
 }
 
-static bool is_rate(const char *unit) {
-    const char *per = strchr(unit, '/');
-    return per != NULL && (strcmp(per, "/s") == 0 || strcmp(per, "/cycle") == 0);
-}
-
-stencil_status stencil_bench_add_row(stencil_bench_result *result, const char *kind, const char *name,
-                                     const char *unit, int *index) {
-    stencil_bench_row *rows = realloc(result->row, (size_t)(result->row_count + 1) * sizeof *rows);
-    CHECK(rows != NULL, NO_MEMORY, "no memory for the results of %s", result->benchmark);
-    result->row = rows;
-    *index = result->row_count++;
-    rows[*index] = (stencil_bench_row){.kind = kind,
-                                       .unit = unit,
-                                       .higher_is_better = is_rate(unit),
-                                       .iterations = 1,
-                                       .ratio = NAN,
-                                       .method_sd = NAN};
-    snprintf(rows[*index].name, sizeof rows[*index].name, "%s", name);
-    return STENCIL_OK;
-}
-
-void stencil_bench_set_axis(stencil_bench_result *result, int row, const char *name, int64_t number) {
-    stencil_bench_row *r = &result->row[row];
-    if (r->axis_count < STENCIL_BENCH_AXES_MAX)
-        r->axis[r->axis_count++] = (stencil_bench_parameter){.name = name, .number = number};
-}
-
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number) {
     result->parameter[result->parameter_count++] = (stencil_bench_parameter){.name = name, .number = number};
 }
@@ -204,10 +178,10 @@ void stencil_bench_add_text(stencil_bench_result *result, const char *name, cons
     snprintf(parameter->text, sizeof parameter->text, "%s", text);
 }
 
-void stencil_bench_add_note(stencil_bench_result *result, const char *format, ...) {
+void stencil_bench_note(stencil_bench *b, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(result->note[result->note_count++], sizeof result->note[0], format, arguments);
+    vsnprintf(b->result->note[b->result->note_count++], sizeof b->result->note[0], format, arguments);
     va_end(arguments);
 }
 
@@ -217,13 +191,6 @@ stencil_status stencil_bench_skip(stencil_bench_result *result, const char *form
     vsnprintf(result->skipped, sizeof result->skipped, format, arguments);
     va_end(arguments);
     return STENCIL_OK;
-}
-
-void stencil_bench_skip_row(stencil_bench_result *result, int row, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(result->row[row].skipped, sizeof result->row[row].skipped, format, arguments);
-    va_end(arguments);
 }
 
 bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t *number) {

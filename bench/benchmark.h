@@ -2,8 +2,7 @@
  * bench/.
  *
  * A benchmark is bench/benchmarks/NAME.c, which ends in `const stencil_benchmark stencil_benchmark_NAME`,
- * and a line in benchmarks.def. Every .c of that folder is compiled, and with CUDA every .cu. CPU twins that
- * are plain host code stand in NAME_cpu.c and are declared in bench/benchmarks/cpu.h.
+ * and a line in benchmarks.def. Every .c of that folder is compiled, and with CUDA every .cu.
  *
  * The planted fault (options->inject_fault, `stencil bench NAME --inject-fault`): a benchmark that verifies
  * something sets `.fault = true` in its table row. Where inject_fault is set, it measures and verifies one
@@ -18,13 +17,13 @@
 /* One run of a benchmark, or one answer of its child: what it is asked, what it fills in, and what it keeps
  * until it ends, whatever comes back. */
 typedef struct stencil_bench {
-    /* The backend is the result's (CPU or GPU), gpu_count and gpu[] are filled in on a GPU, and all numbers
-     * are in range. */
+    /* The backend is the result's (CPU or GPU), gpu_count and gpu[] are filled in on a GPU, the first of
+     * which is current when the run begins, and all numbers are in range. */
     const stencil_bench_options *options;
-    const stencil_machine *machine; /* NULL for a child's answer, as is the result */
-    stencil_bench_result *result;
-    void *own; /* the benchmark's */
-    int row;   /* being sampled or verified */
+    const stencil_machine *machine;
+    stencil_bench_result *result; /* NULL for a child's answer */
+    void *own;                    /* the benchmark's */
+    int row;                      /* being sampled or verified */
     /* Of bench/harness.c. */
     struct stencil_bench_case *cases; /* [result->row_count] */
     struct stencil_bench_kept *kept;  /* [kept_count] */
@@ -35,12 +34,13 @@ typedef struct stencil_bench {
 
 typedef stencil_status (*stencil_benchmark_function)(stencil_bench *b);
 
-/* One question to a benchmark, answered in a child process (see stencil_bench_in_child()): reads
- * `question` [question_size] and fills `answer` [answer_size], zeroed before. Which case is meant stands in
- * the question. The answer counts only where OK comes back; a failure is handed on with its message. */
-typedef stencil_status (*stencil_bench_child_function)(stencil_bench *b, const void *question,
-                                                       size_t question_size, void *answer,
-                                                       size_t answer_size);
+/* One question to a benchmark, answered in a child process (see stencil_bench_in_child()): some numbers, and
+ * as many in the answer, zeroed before. Which case is meant stands in the question. The answer counts only
+ * where OK comes back; a failure is handed on with its message. */
+enum { STENCIL_BENCH_NUMBERS = 4 };
+typedef stencil_status (*stencil_bench_child_function)(stencil_bench *b,
+                                                       const int question[STENCIL_BENCH_NUMBERS],
+                                                       int answer[STENCIL_BENCH_NUMBERS]);
 
 /* Name and description stand in benchmarks.def. */
 typedef struct stencil_benchmark {
@@ -67,22 +67,23 @@ typedef stencil_status (*stencil_bench_case_sampler)(stencil_bench *b, void *wha
                                                      double *value);
 
 /* A row, how it is sampled and, after that, verified (NULL: each sample is). Texts but the name are kept, not
- * copied. */
+ * copied. higher_is_better where the unit is a rate ("…/s", "…/cycle"); further members of the row are set
+ * directly. */
 typedef struct stencil_bench_subject {
     const char *kind, *name, *unit, *method;
     stencil_bench_case_sampler sample;
     stencil_status (*verify)(stencil_bench *b, void *what);
-    struct {
-        const char *name; /* NULL: no further axis */
-        int64_t number;
-    } axis[STENCIL_BENCH_AXES_MAX];
+    /* Outermost first; name NULL: none. Rows of the same kind, name, unit and axis names make a series or,
+     * where the last two axes are "blocks_per_sm" and "threads", a heat map. */
+    stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX];
     /* What it is sampled with where it is not calibrated; 0: 1. With `more` that many more as well: the
      * two-repeat-count method, with `pairs` of both counts (0: 1). */
     int64_t count, more;
     int pairs;
+    const char *skipped; /* why it is not measured, copied; NULL or "": it is */
 } stencil_bench_subject;
 
-/* Appends a row, and its case, a copy of `what` [size]. */
+/* Appends a row, which moves the others, and its case, a copy of `what` [size]. */
 stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *subject, const void *what,
                                  size_t size);
 #define STENCIL_BENCH_ADD(b, what, ...)                                                                      \
@@ -94,74 +95,38 @@ stencil_status stencil_bench_state(stencil_bench *b, const stencil_bench_subject
 void *stencil_bench_what(const stencil_bench *b, int row);
 stencil_bench_row *stencil_bench_last(const stencil_bench *b);
 
-/* Finds how many iterations make a sample of each row that is not skipped. */
+/* Warms up, and finds how many iterations make a sample of each row that is measured (neither skipped nor a
+ * statement): what the options ask for, or as many as take about 0.1 s (and at least 0.03 s). */
 stencil_status stencil_bench_calibrate_rows(stencil_bench *b);
 
-/* Takes all samples, after a warm-up where the rows were not calibrated; then fills in what the
- * two-repeat-count method gives, and verifies every row that was measured. */
+/* Takes samples of every row that is measured: after calibration row->iterations iterations each, else values
+ * in the row's unit after one to warm up, which is dropped. Rounds: each row once, starting with another one
+ * each time, so that what disturbs the machine hits all rows alike. A row is done after options->samples
+ * samples; where that is 0, as soon as its relative spread is under options->max_noise with at least SETTLE
+ * samples, or after AUTO_MAX. After options->timeout_s nothing more is begun once all rows have LEAST
+ * samples. Then fills the rows' statistics, `noisy`, their ratios where there are rows of kind "copy" and
+ * what the two-repeat-count method gives, and verifies every row that was measured. Called once per result.
+ */
 stencil_status stencil_bench_take(stencil_bench *b);
-
-/* Appends a row; *index is its place, since rows move when one is added. `unit` and `kind` are kept, not
- * copied. higher_is_better where the unit is a rate ("…/s", "…/cycle"). Further members of the row (method,
- * …) are set directly. */
-stencil_status stencil_bench_add_row(stencil_bench_result *result, const char *kind, const char *name,
-                                     const char *unit, int *index);
-
-/* Puts a row on an axis; the first call is the outermost axis. `name` is kept, not copied. At most
- * STENCIL_BENCH_AXES_MAX. Rows of the same kind, name, unit and axis names make a series or, where the last
- * two axes are "blocks_per_sm" and "threads", a heat map. */
-void stencil_bench_set_axis(stencil_bench_result *result, int row, const char *name, int64_t number);
 
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number);
 void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text);
-void stencil_bench_add_note(stencil_bench_result *result, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void stencil_bench_note(stencil_bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Gives a benchmark up without an error. Returns OK. */
 stencil_status stencil_bench_skip(stencil_bench_result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* The same for one row. */
-void stencil_bench_skip_row(stencil_bench_result *result, int row, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Whether a row is neither skipped nor a statement. */
-bool stencil_bench_is_measured(const stencil_bench_row *row);
-
-/* Makes `iterations` iterations of row `row` and says how long all of them took; or takes one sample of it in
- * its unit. A sampler may set the row's `skipped` instead. */
-typedef stencil_status (*stencil_bench_sampler)(void *context, int row, int64_t iterations, double *value);
-
-/* Warms up row `row`, and finds how many iterations make a sample: `asked`, or, where that is 0, as many as
- * take about 0.1 s (and at least 0.03 s). */
-stencil_status stencil_bench_calibrate(stencil_bench_sampler sampler, void *context, int row, int64_t asked,
-                                       int64_t *iterations);
-
-/* Takes samples of every row that is neither skipped nor a statement, row->iterations iterations each.
- * Rounds: each row once, starting with another one each time, so that what disturbs the machine hits all rows
- * alike. A row is done after options->samples samples; where that is 0, as soon as its relative spread is
- * under options->max_noise with at least SETTLE samples, or after AUTO_MAX. After options->timeout_s nothing
- * more is begun once all rows have LEAST samples. Then fills the rows' statistics and `noisy`, and their
- * ratios where there are rows of kind "copy". Called once per result. */
-stencil_status stencil_bench_measure(stencil_bench_result *result, const stencil_bench_options *options,
-                                     stencil_bench_sampler sampler, void *context);
-
-/* The same for samplers that give a value in the row's unit, whatever the iterations. Every row is sampled
- * once before the rounds to warm up; that value is dropped. */
-stencil_status stencil_bench_measure_values(stencil_bench_result *result,
-                                            const stencil_bench_options *options,
-                                            stencil_bench_sampler sampler, void *context);
-
 /* Ratio of every row that moves bytes to the best row of kind "copy". */
 void stencil_bench_fill_ratios(stencil_bench_result *result);
 
 /* Asks benchmark `name`'s child function a question in a fresh process of the same program, which may hang,
  * crash or fault the device. CUDA cannot be used in a process forked after it was initialised, so nothing is
- * shared: question and answer are plain bytes without pointers. `options` are handed on, without progress.
- * *timed_out: there was no answer after `timeout_s` (which the child's start, CUDA included, counts
- * towards: some seconds) and the child was killed; OK comes back then. INTERNAL where the child crashed, or
- * what it failed with; the message names the benchmark. UNAVAILABLE where options->child_command is NULL. */
-stencil_status stencil_bench_in_child(const stencil_bench_options *options, const char *name,
-                                      double timeout_s, const void *question, size_t question_size,
-                                      void *answer, size_t answer_size, bool *timed_out);
+ * shared; options, without progress, and machine are handed on. *timed_out: there was no answer after
+ * `timeout_s` (which the child's start, CUDA included, counts towards: some seconds) and the child was
+ * killed; OK comes back then. INTERNAL where the child crashed, or what it failed with; the message names the
+ * benchmark. UNAVAILABLE where options->child_command is NULL. */
+stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, double timeout_s,
+                                      const int question[STENCIL_BENCH_NUMBERS],
+                                      int answer[STENCIL_BENCH_NUMBERS], bool *timed_out);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cuda.h"
 #include "bench/ceiling.h"
 #include "kernels/cpu.h"
 
@@ -76,7 +77,7 @@ static void spoil(const stencil_ceiling *c) {
         to[i] = ~from[i];
 }
 
-static stencil_status verify(const stencil_ceiling *c, int way) {
+static stencil_status verify(const stencil_ceiling *c) {
     bool same = true;
 #pragma omp parallel num_threads(c->threads) reduction(&& : same)
     {
@@ -84,34 +85,31 @@ static stencil_status verify(const stencil_ceiling *c, int way) {
         const int64_t begin = share(c->bytes, thread, threads), end = share(c->bytes, thread + 1, threads);
         same = memcmp((char *)c->to->data + begin, (const char *)c->from + begin, (size_t)(end - begin)) == 0;
     }
-    CHECK(same, INTERNAL, "copy: the destination of %s differs from its source", cpu_names[way]);
+    CHECK(same, INTERNAL, "copy: the destination of %s differs from its source", cpu_names[c->way]);
     return STENCIL_OK;
 }
 
-typedef struct ceiling_way {
-    const stencil_ceiling *ceiling;
-    int way;
-} ceiling_way;
-
 static stencil_status sample(stencil_bench *b, void *what, int64_t iterations, double *time_s) {
     const stencil_cpu_copy functions[] = {copy_memcpy, stencil_cpu_copy_find(), copy_lanes, copy_loop};
-    const ceiling_way *w = what;
+    const stencil_ceiling *c = what;
     (void)b;
-    if (w->ceiling->backend == STENCIL_BACKEND_GPU)
-        return stencil_ceiling_gpu_sample(w->ceiling, iterations, time_s);
-    spoil(w->ceiling);
-    *time_s = copy_all(w->ceiling, functions[w->way], iterations);
-    return verify(w->ceiling, w->way);
+    spoil(c);
+    *time_s = copy_all(c, functions[c->way], iterations);
+    return verify(c);
 }
 
 stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b) {
-    const char *const *name = ceiling->backend == STENCIL_BACKEND_GPU ? gpu_names : cpu_names;
-    for (ceiling_way w = {.ceiling = ceiling}; name[w.way] != NULL; w.way++) {
-        TRY(STENCIL_BENCH_ADD(b, w, "copy", name[w.way], "s/copy", .sample = sample));
+    const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
+    const char *const *name = gpu ? gpu_names : cpu_names;
+    stencil_ceiling c = *ceiling;
+    c.threads = b->machine->cpu_threads;
+    for (c.way = 0; name[c.way] != NULL; c.way++) {
+        TRY(STENCIL_BENCH_ADD(b, c, "copy", name[c.way], "s/copy",
+                              .sample = gpu ? STENCIL_ON_GPU(stencil_ceiling_gpu_sample) : sample));
         stencil_bench_row *row = stencil_bench_last(b);
-        row->bytes = 2.0 * (double)ceiling->bytes;
-        snprintf(row->formula, sizeof row->formula, "read %lld + write %lld", (long long)ceiling->bytes,
-                 (long long)ceiling->bytes);
+        row->bytes = 2.0 * (double)c.bytes;
+        snprintf(row->formula, sizeof row->formula, "read %lld + write %lld", (long long)c.bytes,
+                 (long long)c.bytes);
     }
     return STENCIL_OK;
 }

@@ -8,24 +8,24 @@
 
 /* A copy that is timed again and again. */
 typedef struct stencil_ceiling {
-    stencil_backend backend; /* CPU or GPU */
-    int gpu, threads;
     int64_t bytes; /* read, and as many written; a multiple of 64 */
     /* CPU: host memory on 64-byte boundaries, borrowed, and what the field has at the time; a GPU brings its
      * own. */
     const void *from;
     const stencil_field *to;
+    int way, threads; /* filled in for each row */
 } stencil_ceiling;
 
 /* Appends a row of kind "copy" for every way to copy on this device. A sample copies all bytes. The
  * destination is overwritten with something else before, and compared after timing: INTERNAL where it
- * differs. *ceiling stays where it is until the benchmark ends. */
+ * differs. */
 stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b);
 
-/* Of the only way on a GPU; UNAVAILABLE in a build without CUDA. */
-stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int64_t iterations, double *time_s);
+/* The sampler of the only way on a GPU. */
+stencil_status stencil_ceiling_gpu_sample(stencil_bench *b, void *ceiling, int64_t iterations,
+                                          double *time_s);
 
-/* Host memory, copied, or set to one value, by `threads` threads in equal shares of whole pages: the shares
+/* Host memory, copied by `threads` threads in equal shares of whole pages: the shares
  * in which stencil_memory_alloc() touches it. */
 void stencil_parallel_copy(void *to, const void *from, int64_t bytes, int threads);
 

@@ -69,14 +69,14 @@ static stencil_status verify(const gpu_copy *c) {
 }
 
 /* Arrays of its own for each sample: between them all memory belongs to what is compared with the copy. */
-stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int64_t iterations,
-                                          double *time_s) {
+stencil_status stencil_ceiling_gpu_sample(stencil_bench *b, void *what, int64_t iterations, double *time_s) {
+    const stencil_ceiling *ceiling = what;
     gpu_copy c = {
         .bytes = ceiling->bytes,
         .probe_bytes = ceiling->bytes < PROBE_BYTES_MAX ? ceiling->bytes : PROBE_BYTES_MAX,
     };
     stencil_bench arrays = {0}; /* and what else lasts for one sample */
-    TRY_CUDA(cudaSetDevice(ceiling->gpu));
+    TRY_CUDA(cudaSetDevice(b->options->gpu[0]));
     stencil_status status = create(&arrays, &c);
     if (status == STENCIL_OK)
         status = time_copies(&c, iterations, time_s);
@@ -84,11 +84,5 @@ stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int64_
         status = verify(&c);
     stencil_bench_end(&arrays);
     return status;
-}
-#else
-stencil_status stencil_ceiling_gpu_sample(const stencil_ceiling *ceiling, int64_t iterations,
-                                          double *time_s) {
-    (void)iterations, (void)time_s;
-    FAIL(UNAVAILABLE, "no GPU %d here (built without CUDA): give --device cpu", ceiling->gpu);
 }
 #endif

@@ -1,5 +1,6 @@
 /* Child processes, the asking end and the answering one. A question is {"parent", "progress", "options",
- * "question"} or, for all of a benchmark, {…, "machine"}; an answer {"status", "message", "answer"}. */
+ * "machine", "question"} or, for all of a benchmark, null in place of the last one; an answer {"status",
+ * "message", "answer"}. */
 #include "bench/child.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/record.h"
 #include "solver/machine/json.h"
 
 extern char **environ;
@@ -144,12 +146,15 @@ static stencil_status exchange(const stencil_bench_options *options, const char 
     return status;
 }
 
-/* *answer (owned by the caller) may stand beside a failure; `value` is consumed. */
-static stencil_status ask(const stencil_bench_options *options, const char *name, double timeout_s,
-                          const char *key, json_t *value, json_t **answer, bool *timed_out) {
-    json_t *reply, *told = stencil_bench_options_json(options);
-    json_t *request = json_pack("{s:I, s:b, s:o, s:o}", "parent", (json_int_t)getpid(), "progress",
-                                options->progress != NULL, "options", told, key, value);
+/* *answer (owned by the caller) may stand beside a failure; `question` is consumed. */
+static stencil_status ask(const stencil_bench_options *options, const stencil_machine *machine,
+                          const char *name, double timeout_s, json_t *question, json_t **answer,
+                          bool *timed_out) {
+    json_t *reply, *told = stencil_bench_options_json(options), *description = json_object();
+    stencil_machine_write(machine, description);
+    json_t *request =
+        json_pack("{s:I, s:b, s:o, s:o, s:o}", "parent", (json_int_t)getpid(), "progress",
+                  options->progress != NULL, "options", told, "machine", description, "question", question);
     stencil_status status = exchange(options, name, timeout_s, request, &reply);
     int failure = STENCIL_OK;
     const char *message = "";
@@ -166,29 +171,19 @@ static stencil_status ask(const stencil_bench_options *options, const char *name
     return status;
 }
 
-static json_t *bytes_json(const unsigned char *bytes, size_t size) {
-    json_t *array = json_array();
-    for (size_t i = 0; i < size; i++)
-        json_array_append_new(array, json_integer(bytes[i]));
-    return array;
-}
+typedef struct numbers {
+    int number[STENCIL_BENCH_NUMBERS];
+} numbers;
+static const stencil_member number_members[] = {
+    {"numbers", STENCIL_MEMBER(INTEGER, numbers, number), .count = STENCIL_BENCH_NUMBERS}, {NULL}};
 
-/* False: there are not so many. */
-static bool read_bytes(const json_t *array, unsigned char *bytes, size_t size) {
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = (unsigned char)json_integer_value(json_array_get(array, i));
-    return json_array_size(array) == size;
-}
-
-stencil_status stencil_bench_in_child(const stencil_bench_options *options, const char *name,
-                                      double timeout_s, const void *question, size_t question_size,
-                                      void *answer, size_t answer_size, bool *timed_out) {
-    json_t *found, *value = json_pack("{s:o, s:I}", "bytes", bytes_json(question, question_size),
-                                      "answer_size", (json_int_t)answer_size);
-    stencil_status status = ask(options, name, timeout_s, "question", value, &found, timed_out);
-    if (status == STENCIL_OK && !*timed_out && !read_bytes(found, answer, answer_size))
-        status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "", "%s: an answer of another size",
-                                   name);
+stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, double timeout_s,
+                                      const int question[STENCIL_BENCH_NUMBERS],
+                                      int answer[STENCIL_BENCH_NUMBERS], bool *timed_out) {
+    json_t *found, *asked = stencil_record_write(json_object(), number_members, question);
+    stencil_status status = ask(b->options, b->machine, name, timeout_s, asked, &found, timed_out);
+    if (status == STENCIL_OK && !*timed_out)
+        status = stencil_record_read(found, number_members, answer);
     json_decref(found);
     return status;
 }
@@ -197,10 +192,9 @@ stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options
                                           const stencil_machine *machine, stencil_bench_result *result) {
     const char *name = stencil_bench_name(index);
     const double timeout_s = hang_least_s + hang_timeouts * options->timeout_s;
-    json_t *description = json_object(), *answer;
+    json_t *answer;
     bool timed_out;
-    stencil_machine_write(machine, description);
-    stencil_status status = ask(options, name, timeout_s, "machine", description, &answer, &timed_out);
+    stencil_status status = ask(options, machine, name, timeout_s, json_null(), &answer, &timed_out);
     if (timed_out)
         status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "",
                                    "%s hangs: its child process was ended after %.0f s", name, timeout_s);
@@ -217,38 +211,30 @@ stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options
 
 /* The answering end: one question to a benchmark. */
 static stencil_status answer_question(const char *name, const stencil_bench_options *options,
-                                      const json_t *question, json_t **answer) {
+                                      const stencil_machine *machine, const json_t *question,
+                                      json_t **answer) {
     const stencil_benchmark *benchmark = stencil_benchmark_find(name, NULL);
     const bool on_cpu = options->backend == STENCIL_BACKEND_CPU;
     const stencil_bench_child_function child = benchmark == NULL ? NULL
                                                : on_cpu          ? benchmark->child_cpu
                                                                  : benchmark->child;
+    numbers asked, found = {{0}};
     CHECK(child != NULL, USAGE, "benchmark '%s' answers no questions", name);
-    const json_t *bytes = json_object_get(question, "bytes");
-    const size_t size = json_array_size(bytes);
-    const size_t answer_size = (size_t)json_integer_value(json_object_get(question, "answer_size"));
-    const size_t room = (size + 15) / 16 * 16; /* both are structures */
-    unsigned char *asked = calloc(room + answer_size, 1), *found = asked + room;
-    CHECK(asked != NULL, NO_MEMORY, "no memory for a question");
-    read_bytes(bytes, asked, size);
-    stencil_bench b = {.options = options};
-    const stencil_status status = child(&b, asked, size, found, answer_size);
+    TRY(stencil_record_read(question, number_members, &asked));
+    stencil_bench b = {.options = options, .machine = machine};
+    const stencil_status status = child(&b, asked.number, found.number);
     stencil_bench_end(&b);
-    *answer = bytes_json(found, answer_size);
-    free(asked);
+    *answer = stencil_record_write(json_object(), number_members, &found);
     return status;
 }
 
 /* All of a benchmark; there is a result where it fails as well. */
 static stencil_status answer_whole(const char *name, const stencil_bench_options *options,
-                                   const json_t *description, json_t **answer) {
-    static stencil_machine machine;
+                                   const stencil_machine *machine, json_t **answer) {
     int index;
     stencil_bench_result result = {0};
     CHECK(stencil_benchmark_find(name, &index) != NULL, USAGE, "unknown benchmark '%s'", name);
-    TRY(stencil_machine_read(&machine, description));
-    omp_set_num_threads(machine.cpu_threads);
-    const stencil_status status = stencil_bench_run_here(index, options, &machine, &result);
+    const stencil_status status = stencil_bench_run_here(index, options, machine, &result);
     *answer = stencil_bench_result_json(&result);
     stencil_bench_result_destroy(&result);
     return status;
@@ -256,11 +242,12 @@ static stencil_status answer_whole(const char *name, const stencil_bench_options
 
 static stencil_status answer_request(const char *name, const stencil_bench_options *asked, json_t *request,
                                      json_t **answer) {
-    json_t *options, *question = NULL, *description = NULL;
+    static stencil_machine machine;
+    json_t *options, *question, *description;
     json_int_t parent;
     int shown;
     stencil_bench_options chosen;
-    CHECK(json_unpack(request, "{s:I, s:b, s:o, s?o, s?o}", "parent", &parent, "progress", &shown, "options",
+    CHECK(json_unpack(request, "{s:I, s:b, s:o, s:o, s:o}", "parent", &parent, "progress", &shown, "options",
                       &options, "question", &question, "machine", &description) == 0,
           USAGE, "--child: a question in another format");
     /* Nobody is left to end this process where the one that asks is killed, now or before. */
@@ -270,8 +257,10 @@ static stencil_status answer_request(const char *name, const stencil_bench_optio
     TRY(stencil_bench_options_read(options, &chosen));
     chosen.child_command = asked->child_command;
     chosen.progress = shown ? asked->progress : NULL;
-    return description != NULL ? answer_whole(name, &chosen, description, answer)
-                               : answer_question(name, &chosen, question, answer);
+    TRY(stencil_machine_read(&machine, description));
+    omp_set_num_threads(machine.cpu_threads);
+    return json_is_null(question) ? answer_whole(name, &chosen, &machine, answer)
+                                  : answer_question(name, &chosen, &machine, question, answer);
 }
 
 stencil_status stencil_bench_child_main(const char *name, const stencil_bench_options *options) {

@@ -20,8 +20,9 @@ static double cpu_clock_hz(void) {
 }
 
 #ifdef STENCIL_HAVE_CUDA
-static stencil_status time_kernel(stencil_bench *b, double *hz) {
+static stencil_status gpu_clock_hz(stencil_bench *b, int gpu, double *hz) {
     int64_t seen[2], *device;
+    TRY_CUDA(cudaSetDevice(gpu));
     TRY(stencil_device_memory(b, &device, sizeof seen));
     TRY(stencil_device_launch(stencil_clock_kernel, 1, 1, NULL, (void *[]){&device}));
     TRY_CUDA(cudaMemcpy(seen, device, sizeof seen, cudaMemcpyDeviceToHost));
@@ -29,24 +30,16 @@ static stencil_status time_kernel(stencil_bench *b, double *hz) {
     *hz = 1e9 * (double)seen[0] / (double)seen[1];
     return STENCIL_OK;
 }
-
-static stencil_status gpu_clock_hz(int gpu, double *hz) {
-    stencil_bench memory = {0};
-    TRY_CUDA(cudaSetDevice(gpu));
-    const stencil_status status = time_kernel(&memory, hz);
-    stencil_bench_end(&memory);
-    return status;
-}
 #else
-static stencil_status gpu_clock_hz(int gpu, double *hz) {
-    (void)hz;
+static stencil_status gpu_clock_hz(stencil_bench *b, int gpu, double *hz) {
+    (void)b, (void)hz;
     FAIL(UNAVAILABLE, "GPU %d: built without CUDA", gpu);
 }
 #endif
 
-stencil_status stencil_clock_seen(stencil_backend backend, int gpu, double *hz) {
-    if (backend == STENCIL_BACKEND_GPU)
-        return gpu_clock_hz(gpu, hz);
+stencil_status stencil_clock_seen(stencil_bench *b, int gpu, double *hz) {
+    if (b->options->backend == STENCIL_BACKEND_GPU)
+        return gpu_clock_hz(b, gpu, hz);
     *hz = cpu_clock_hz();
     return STENCIL_OK;
 }

@@ -1,10 +1,12 @@
 /* What every benchmark needs around its steps: things kept until it ends, the case behind each row, samples
- * of one count or two. */
+ * of one count or two: how long one is, in which order they are taken, and when there are enough. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "bench/method.h"
 
 struct stencil_bench_case {
@@ -46,20 +48,38 @@ stencil_status stencil_bench_memory(stencil_bench *b, void *to, size_t bytes) {
     return stencil_bench_keep(b, free, memory);
 }
 
+static bool is_rate(const char *unit) {
+    const char *per = strchr(unit, '/');
+    return per != NULL && (strcmp(per, "/s") == 0 || strcmp(per, "/cycle") == 0);
+}
+
 stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *subject, const void *what,
                                  size_t size) {
-    int row;
-    TRY(stencil_bench_add_row(b->result, subject->kind, subject->name, subject->unit, &row));
-    b->result->row[row].method = subject->method;
-    for (int i = 0; i < STENCIL_BENCH_AXES_MAX && subject->axis[i].name != NULL; i++)
-        stencil_bench_set_axis(b->result, row, subject->axis[i].name, subject->axis[i].number);
-    struct stencil_bench_case *cases = realloc(b->cases, (size_t)(row + 1) * sizeof *cases);
-    CHECK(cases != NULL, NO_MEMORY, "no memory for the results of %s", b->result->benchmark);
-    b->cases = cases;
-    cases[row] = (struct stencil_bench_case){.subject = *subject, .two.difference = (double)subject->more};
-    TRY(stencil_bench_memory(b, &cases[row].what, size));
+    stencil_bench_result *result = b->result;
+    const size_t count = (size_t)result->row_count + 1;
+    stencil_bench_row *rows = realloc(result->row, count * sizeof *rows);
+    result->row = rows != NULL ? rows : result->row;
+    struct stencil_bench_case *cases = realloc(b->cases, count * sizeof *cases);
+    b->cases = cases != NULL ? cases : b->cases;
+    CHECK(rows != NULL && cases != NULL, NO_MEMORY, "no memory for the results of %s", result->benchmark);
+    stencil_bench_row *row = &rows[result->row_count];
+    struct stencil_bench_case *c = &cases[result->row_count++];
+    *row = (stencil_bench_row){.kind = subject->kind,
+                               .unit = subject->unit,
+                               .method = subject->method,
+                               .higher_is_better = is_rate(subject->unit),
+                               .iterations = 1,
+                               .ratio = NAN,
+                               .method_sd = NAN};
+    snprintf(row->name, sizeof row->name, "%s", subject->name);
+    snprintf(row->skipped, sizeof row->skipped, "%s", subject->skipped != NULL ? subject->skipped : "");
+    for (int i = 0; i < STENCIL_BENCH_AXES_MAX; i++)
+        if (subject->axis[i].name != NULL)
+            row->axis[row->axis_count++] = subject->axis[i];
+    *c = (struct stencil_bench_case){.subject = *subject, .two.difference = (double)subject->more};
+    TRY(stencil_bench_memory(b, &c->what, size));
     if (size > 0)
-        memcpy(cases[row].what, what, size);
+        memcpy(c->what, what, size);
     return STENCIL_OK;
 }
 
@@ -82,14 +102,27 @@ stencil_bench_row *stencil_bench_last(const stencil_bench *b) {
     return &b->result->row[b->result->row_count - 1];
 }
 
-static stencil_status sample(void *context, int row, int64_t iterations, double *value) {
-    stencil_bench *b = context;
-    struct stencil_bench_case *c = &b->cases[row];
+/* Long enough for the clock and for what one iteration of a sample costs extra, short enough for many
+ * samples. */
+static const double sample_least_s = 0.03, sample_target_s = 0.1;
+
+/* Where even LEAST samples take so many time-outs, and this time, one of each row has to do. */
+static const double patience = 4, patience_least_s = 1;
+
+enum { ITERATIONS_MAX = 100000000, GROWTH_MAX = 64 };
+
+/* Whether a row is neither skipped nor a statement. */
+static bool is_measured(const stencil_bench_row *row) {
+    return row->skipped[0] == '\0' && row->outcome[0] == '\0';
+}
+
+/* Of b->row: the time of `iterations`, or a value in the row's unit. */
+static stencil_status sample(stencil_bench *b, int64_t iterations, double *value) {
+    struct stencil_bench_case *c = &b->cases[b->row];
     const stencil_bench_subject *s = &c->subject;
     const int64_t count = b->calibrated ? iterations : s->count > 0 ? s->count : 1;
     double high[STENCIL_PAIRS_MAX], low[STENCIL_PAIRS_MAX];
     int pairs = 0;
-    b->row = row;
     if (s->more == 0)
         return s->sample(b, c->what, count, value);
     do {
@@ -100,23 +133,129 @@ static stencil_status sample(void *context, int row, int64_t iterations, double 
     return STENCIL_OK;
 }
 
-stencil_status stencil_bench_calibrate_rows(stencil_bench *b) {
-    b->calibrated = true;
-    for (int i = 0; i < b->result->row_count; i++)
-        if (stencil_bench_is_measured(&b->result->row[i]))
-            TRY(stencil_bench_calibrate(sample, b, i, b->options->iterations, &b->result->row[i].iterations));
+/* Cold first: page faults, kernel loading, clocks. */
+static stencil_status calibrate(stencil_bench *b, int64_t *iterations) {
+    const int64_t asked = b->options->iterations;
+    double time_s;
+    TRY(sample(b, 1, &time_s));
+    *iterations = asked > 0 ? asked : 1;
+    while (asked == 0) {
+        TRY(sample(b, *iterations, &time_s));
+        const double factor = time_s > 0 ? sample_target_s / time_s : GROWTH_MAX;
+        if (*iterations >= ITERATIONS_MAX || factor <= 1 || (*iterations > 1 && time_s >= sample_least_s))
+            break;
+        *iterations = (int64_t)ceil((double)*iterations * fmin(factor, GROWTH_MAX));
+    }
     return STENCIL_OK;
 }
 
+stencil_status stencil_bench_calibrate_rows(stencil_bench *b) {
+    b->calibrated = true;
+    for (b->row = 0; b->row < b->result->row_count; b->row++)
+        if (is_measured(&b->result->row[b->row]))
+            TRY(calibrate(b, &b->result->row[b->row].iterations));
+    return STENCIL_OK;
+}
+
+static void show_progress(const stencil_bench *b) {
+    const stencil_bench_row *row = &b->result->row[b->row];
+    char what[192];
+    snprintf(what, sizeof what, "%s: %s", b->result->benchmark, row->name);
+    for (int i = 0; i < row->axis_count; i++)
+        stencil_text_add(what, sizeof what, ", %.24s %lld", row->axis[i].name,
+                         (long long)row->axis[i].number);
+    stencil_text_add(what, sizeof what, ", sample %lld", (long long)row->sample_count + 1);
+    if (b->options->progress != NULL)
+        b->options->progress(b->options->context, what);
+}
+
+/* A sample of b->row, which the row keeps, or one to warm up. */
+static stencil_status take_sample(stencil_bench *b, bool keep) {
+    stencil_bench_row *row = &b->result->row[b->row];
+    double value = 0;
+    show_progress(b);
+    TRY(sample(b, row->iterations, &value));
+    if (!is_measured(row) || !keep)
+        return STENCIL_OK; /* the sampler may have found out that it cannot be measured */
+    CHECK(isfinite(value), INTERNAL, "%s: a sample of %s is not a number", b->result->benchmark, row->name);
+    double *samples = realloc(row->sample, (size_t)(row->sample_count + 1) * sizeof *samples);
+    CHECK(samples != NULL, NO_MEMORY, "no memory for the samples of %s", row->name);
+    row->sample = samples;
+    samples[row->sample_count++] = b->calibrated ? value / (double)row->iterations : value;
+    return STENCIL_OK;
+}
+
+/* With all samples so far. */
+static bool is_quiet(const stencil_bench *b, stencil_bench_row *row, double *scratch) {
+    row->statistics = stencil_statistics_of(row->sample, (int)row->sample_count, scratch);
+    return row->statistics.spread <= b->options->max_noise; /* NaN: no */
+}
+
+static bool is_done(const stencil_bench *b, stencil_bench_row *row, int64_t most, double *scratch) {
+    if (!is_measured(row) || row->sample_count >= most)
+        return true;
+    return b->options->samples == 0 && row->sample_count >= STENCIL_BENCH_SETTLE && is_quiet(b, row, scratch);
+}
+
+/* A round takes one sample of every row that is not done, so after `round` rounds all have as many. */
+static bool is_over(const stencil_bench *b, double start_s, int64_t round) {
+    const double time_s = stencil_clock_s() - start_s, timeout_s = b->options->timeout_s;
+    const double most_s = fmax(patience * timeout_s, patience_least_s);
+    return time_s > (round >= STENCIL_BENCH_LEAST ? timeout_s : most_s) && round > 0;
+}
+
+static stencil_status take_rounds(stencil_bench *b, int64_t most, double *scratch) {
+    const double start_s = stencil_clock_s();
+    const int rows = b->result->row_count;
+    bool more = true;
+    for (int64_t round = 0; more; round++) {
+        more = false;
+        for (int i = 0; i < rows; i++) {
+            b->row = (int)((i + round) % rows);
+            if (is_done(b, &b->result->row[b->row], most, scratch))
+                continue;
+            if (is_over(b, start_s, round))
+                return STENCIL_OK;
+            TRY(take_sample(b, true));
+            more = true;
+        }
+    }
+    return STENCIL_OK;
+}
+
+void stencil_bench_fill_ratios(stencil_bench_result *result) {
+    double best = 0;
+    for (int i = 0; i < result->row_count; i++)
+        if (strcmp(result->row[i].kind, "copy") == 0)
+            best = fmax(best, stencil_bench_bytes_per_s(&result->row[i]));
+    for (int i = 0; i < result->row_count; i++) {
+        const double rate = stencil_bench_bytes_per_s(&result->row[i]);
+        result->row[i].ratio = best > 0 && rate > 0 ? rate / best : NAN;
+    }
+}
+
 stencil_status stencil_bench_take(stencil_bench *b) {
-    TRY((b->calibrated ? stencil_bench_measure : stencil_bench_measure_values)(b->result, b->options, sample,
-                                                                               b));
+    const int64_t asked = b->options->samples, most = asked > 0 ? asked : STENCIL_BENCH_AUTO_MAX;
+    stencil_bench_row *const row = b->result->row;
+    double *scratch;
+    TRY(stencil_bench_memory(b, &scratch, (size_t)most * sizeof *scratch));
+    for (b->row = 0; b->row < b->result->row_count && !b->calibrated; b->row++)
+        if (is_measured(&row[b->row]))
+            TRY(take_sample(b, false));
+    TRY(take_rounds(b, most, scratch));
+    for (b->row = 0; b->row < b->result->row_count; b->row++) {
+        if (!is_measured(&row[b->row]))
+            row[b->row].sample_count = 0;
+        if (row[b->row].sample_count > 0)
+            row[b->row].noisy = !is_quiet(b, &row[b->row], scratch);
+    }
+    stencil_bench_fill_ratios(b->result);
     for (b->row = 0; b->row < b->result->row_count; b->row++) {
         const struct stencil_bench_case *c = &b->cases[b->row];
-        if (!stencil_bench_is_measured(&b->result->row[b->row]))
+        if (!is_measured(&row[b->row]))
             continue;
         if (c->subject.more > 0)
-            b->result->row[b->row].method_sd = stencil_two_counts_sd(&c->two);
+            row[b->row].method_sd = stencil_two_counts_sd(&c->two);
         if (c->subject.verify != NULL)
             TRY(c->subject.verify(b, c->what));
     }

@@ -8,6 +8,7 @@
 #include "bench/bench.h"
 #include "bench/clock.h"
 #include "bench/revision.h"
+#include "solver/machine/json.h"
 
 /* Parameters, or the axes of a row. */
 static json_t *write_parameters(const stencil_member *m, const void *record) {
@@ -199,20 +200,6 @@ stencil_status stencil_bench_options_read(const json_t *object, stencil_bench_op
     return stencil_record_read(object, spec_members, &options->spec);
 }
 
-static json_t *machine_json(const stencil_machine *machine) {
-    json_t *gpus = json_array();
-    for (int i = 0; i < machine->gpu_count; i++) {
-        const stencil_gpu *gpu = &machine->gpu[i];
-        json_array_append_new(gpus,
-                              json_pack("{s:i, s:s, s:i, s:f, s:I, s:I, s:i}", "id", i, "name", gpu->name,
-                                        "sm_count", gpu->sm_count, "capability", gpu->capability / 10.0,
-                                        "memory_bytes", (json_int_t)gpu->memory_bytes, "l2_bytes",
-                                        (json_int_t)gpu->l2_bytes, "clock_khz", gpu->clock_khz));
-    }
-    return json_pack("{s:{s:i, s:s, s:I}, s:o}", "cpu", "threads", machine->cpu_threads, "isa",
-                     machine->cpu_isa, "cache_bytes", (json_int_t)machine->cpu_cache_bytes, "gpus", gpus);
-}
-
 #define ORIGIN(kind, member) #member, STENCIL_MEMBER(kind, stencil_bench_origin, member)
 static const stencil_member program_members[] = {
     {ORIGIN(NAME, version)}, {ORIGIN(NAME, git_revision)}, {ORIGIN(NAME, compiler)}, {NULL}};
@@ -247,9 +234,10 @@ json_t *stencil_bench_json(const stencil_bench_result *result, int result_count,
                            const stencil_bench_options *options, const stencil_machine *machine,
                            const stencil_bench_origin *origin) {
     json_t *root = json_pack("{s:i}", "schema_version", STENCIL_BENCH_SCHEMA_VERSION);
-    json_t *results = json_array(), *here = machine_json(machine);
+    json_t *results = json_array(), *here = json_object();
     for (int i = 0; i < result_count; i++)
         json_array_append_new(results, stencil_bench_result_json(&result[i]));
+    stencil_machine_write(machine, here);
     stencil_record_write(here, cuda_members, origin);
     stencil_record_write(stencil_record_write(root, program_members, origin), call_members, origin);
     json_object_set_new(root, "options", stencil_record_write(json_object(), option_members, options));

@@ -40,7 +40,7 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t repeats, doub
     float one = 1;
     stencil_add_seen seen;
     if (c->cpu && c->launches % (2 * c->pairs) == 0)
-        TRY(stencil_clock_seen(STENCIL_BACKEND_GPU, b->options->gpu[0], &c->hz));
+        TRY(stencil_clock_seen(b, b->options->gpu[0], &c->hz));
     const double start_s = stencil_clock_s();
     TRY(stencil_device_launch(stencil_add_kernel, 1, 1, NULL, (void *[]){&loops, &one, &c->seen}));
     TRY_CUDA(cudaDeviceSynchronize());
@@ -99,7 +99,6 @@ static stencil_status run_gpu(stencil_bench *b) {
     const int64_t asked = b->options->repeats;
     const int count = asked > 0 ? 1 : (int)(sizeof differences / sizeof *differences);
     stencil_add_seen *seen;
-    TRY_CUDA(cudaSetDevice(b->options->gpu[0]));
     TRY(stencil_device_memory(b, &seen, sizeof *seen));
     TRY(add(b, seen, false, STENCIL_REPEATS));
     for (int i = 0; i < count; i++) {
@@ -111,13 +110,12 @@ static stencil_status run_gpu(stencil_bench *b) {
     }
     TRY(stencil_bench_take(b));
     TRY(state_agreement(b));
-    stencil_bench_add_note(b->result,
-                           "Repeats: additions in the kernel (GPU clock), or that the second kernel "
-                           "makes more than the first, which makes %d (CPU clock).",
-                           BASE);
-    stencil_bench_add_note(b->result,
-                           "Cycles by the CPU's clock: seconds times the clock that a kernel of 5 ms "
-                           "saw just before. Verified: the sum of every launch looked at.");
+    stencil_bench_note(b,
+                       "Repeats: additions in the kernel (GPU clock), or that the second kernel makes more "
+                       "than the first, which makes %d (CPU clock).",
+                       BASE);
+    stencil_bench_note(b, "Cycles by the CPU's clock: seconds times the clock that a kernel of 5 ms saw just "
+                          "before. Verified: the sum of every launch looked at.");
     return STENCIL_OK;
 }
 #endif

@@ -41,13 +41,12 @@ static stencil_status run_gpu(stencil_bench *b) {
     TRY(add_rows(b, &timing));
     TRY(stencil_bench_take(b));
     TRY(verify(b, &timing));
-    stencil_bench_add_note(b->result,
-                           "Throughput: arrivals of warps per cycle on one multiprocessor, the median "
-                           "of all; a block's barrier is as many as it has warps.");
-    stencil_bench_add_note(b->result,
-                           "Verified: after timing, %d barriers of each block size in which every "
-                           "thread looked whether another one had arrived.",
-                           VERIFIED_PASSES);
+    stencil_bench_note(b, "Throughput: arrivals of warps per cycle on one multiprocessor, the median of all; "
+                          "a block's barrier is as many as it has warps.");
+    stencil_bench_note(b,
+                       "Verified: after timing, %d barriers of each block size in which every thread looked "
+                       "whether another one had arrived.",
+                       VERIFIED_PASSES);
     return STENCIL_OK;
 }
 #endif

@@ -11,8 +11,7 @@ enum { CACHES = 8 }; /* the arrays of a CPU are so many times its last-level cac
 static stencil_status choose_bytes(const stencil_bench *b, stencil_ceiling *c) {
     const stencil_spec *spec = &b->options->spec;
     const int64_t least = CACHES * b->machine->cpu_cache_bytes;
-    c->bytes = c->backend == STENCIL_BACKEND_GPU ? gpu_bytes : cpu_bytes;
-    if (c->backend == STENCIL_BACKEND_CPU && c->bytes < least)
+    if (b->options->backend == STENCIL_BACKEND_CPU && c->bytes < least)
         c->bytes = least;
     if (spec->rank > 0) {
         c->bytes = (int64_t)stencil_precision_bytes(spec->precision);
@@ -33,8 +32,7 @@ static stencil_status create_array(stencil_bench *b, const stencil_ceiling *c, s
 
 static stencil_status run(stencil_bench *b) {
     const bool cpu = b->options->backend == STENCIL_BACKEND_CPU;
-    stencil_ceiling c = {
-        .backend = b->options->backend, .gpu = b->options->gpu[0], .threads = b->machine->cpu_threads};
+    stencil_ceiling c = {.bytes = cpu ? cpu_bytes : gpu_bytes};
     stencil_field from, to;
     TRY(choose_bytes(b, &c));
     if (cpu) {
@@ -50,9 +48,8 @@ static stencil_status run(stencil_bench *b) {
         stencil_bench_add_number(b->result, "cache_bytes", b->machine->cpu_cache_bytes);
     TRY(stencil_bench_calibrate_rows(b));
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(b->result,
-                           "Bytes: read and written ones; a cache that loads lines before they are "
-                           "overwritten moves more.");
+    stencil_bench_note(
+        b, "Bytes: read and written ones; a cache that loads lines before they are overwritten moves more.");
     return STENCIL_OK;
 }
 

@@ -1,21 +1,15 @@
-/* CPU twins that are plain host code: NAME_cpu.c, the host barrier in grid_cpu.c. The table row stands in
- * NAME.c. And what their teams of threads share. Internal to bench/benchmarks/. */
+/* What teams of threads share, and the CPU twins of barriers, in grid_cpu.c: the table row of each stands in
+ * NAME.c. Internal to bench/benchmarks/. */
 #ifndef STENCIL_BENCH_CPU_H
 #define STENCIL_BENCH_CPU_H
 
 #include "bench/benchmark.h"
 #include "sync/barrier.h"
 
-/* Over the number of threads: fork and join of a parallel region; OpenMP's own barrier; the team twin of
- * every barrier of sync/barriers.def, verified, which has a fault. */
-stencil_status stencil_bench_launch_cpu(stencil_bench *b);
+/* Over the number of threads: OpenMP's own barrier; the team twin of every barrier of sync/barriers.def,
+ * verified, which has a fault. */
 stencil_status stencil_bench_host_barrier_cpu(stencil_bench *b);
 stencil_status stencil_bench_grid_cpu(stencil_bench *b);
-
-/* A part of a team synchronises, in child processes; the second answers their questions. */
-stencil_status stencil_bench_partial_cpu(stencil_bench *b);
-stencil_status stencil_bench_partial_cpu_child(stencil_bench *b, const void *question, size_t question_size,
-                                               void *answer, size_t answer_size);
 
 /* Whom barrier `neighbor` waits for where it is measured alone: the one before and the one after in a ring of
  * `count` participants. The lists are as in stencil_barrier_state: first[count + 1], and behind it

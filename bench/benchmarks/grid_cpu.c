@@ -2,7 +2,6 @@
  * `neighbor` waits for the two neighbours in a ring, and OpenMP's own, which threads that each drive a GPU
  * coordinate with (000 section 4.2). */
 #include <omp.h>
-#include <stdlib.h>
 
 #include "bench/benchmarks/cpu.h"
 #include "sync/barrier.h"
@@ -83,11 +82,9 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t passes, doubl
 
 static stencil_status verify(stencil_bench *b, void *what) {
     const team *t = what;
-    void *word;
+    uint32_t *word;
     double time_s;
-    TRY(stencil_memory_alloc(&word, (int64_t)t->threads * WORD_STRIDE * (int64_t)sizeof(uint32_t),
-                             "the words of a barrier"));
-    TRY(stencil_bench_keep(b, free, word));
+    TRY(stencil_bench_memory(b, &word, (size_t)t->threads * WORD_STRIDE * sizeof *word));
     return pass(t, VERIFIED_PASSES, word, &time_s);
 }
 
@@ -101,10 +98,10 @@ static stencil_status add_row(stencil_bench *b, int id, const char *name, int th
 static stencil_status measure(stencil_bench *b) {
     TRY(stencil_bench_calibrate_rows(b));
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(b->result,
-                           "Verified: after timing, %d passes of each in which everybody checked that "
-                           "those it waits for had arrived.",
-                           VERIFIED_PASSES);
+    stencil_bench_note(b,
+                       "Verified: after timing, %d passes of each in which everybody checked that those it "
+                       "waits for had arrived.",
+                       VERIFIED_PASSES);
     return STENCIL_OK;
 }
 

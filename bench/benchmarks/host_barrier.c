@@ -132,14 +132,14 @@ static stencil_status run_gpu(stencil_bench *b) {
                                   .more = more));
         }
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(b->result,
-                           "A pass: a null kernel of a block of %d threads on every multiprocessor, the "
-                           "wait, OpenMP's barrier. Threads are bound where OMP_PROC_BIND is set.",
-                           THREADS);
-    stencil_bench_add_note(b->result,
-                           "Verified: after timing, %d passes of each in which every thread looked whether "
-                           "the kernels of all GPUs had ended.",
-                           VERIFIED_PASSES);
+    stencil_bench_note(b,
+                       "A pass: a null kernel of a block of %d threads on every multiprocessor, the wait, "
+                       "OpenMP's barrier. Threads are bound where OMP_PROC_BIND is set.",
+                       THREADS);
+    stencil_bench_note(b,
+                       "Verified: after timing, %d passes of each in which every thread looked whether the "
+                       "kernels of all GPUs had ended.",
+                       VERIFIED_PASSES);
     return STENCIL_OK;
 }
 #endif

@@ -6,11 +6,48 @@
  * Every row is one formula, (time of `high` launches - time of `low` launches) / (high - low), for two pairs
  * of a kernel and a count: with kernels that do nothing it is the two-repeat-count method, and with five
  * kernels of one unit against one kernel of five units it is kernel fusion, where both do the same work. */
+#include <omp.h>
+
 #include "bench/benchmarks/cpu.h"
 #include "bench/kernels.h"
 #include "bench/clock.h"
 #include "bench/device.h"
 #include "bench/method.h"
+
+/* A line of its own for the count of each thread. */
+enum { COUNT_STRIDE = 16 };
+
+/* Fork and join: what a launch per step costs on a CPU, an empty parallel region. b->own, [COUNT_STRIDE *
+ * threads]: regions that each thread has been in. */
+static stencil_status sample_regions(stencil_bench *b, void *what, int64_t regions, double *time_s) {
+    const int threads = *(int *)what;
+    int64_t *entered = b->own;
+    /* A team of another size than before starts its threads first. */
+#pragma omp parallel num_threads(threads)
+    entered[COUNT_STRIDE * omp_get_thread_num()] = 0;
+    const double start_s = stencil_clock_s();
+    for (int64_t k = 0; k < regions; k++) {
+#pragma omp parallel num_threads(threads)
+        entered[COUNT_STRIDE * omp_get_thread_num()]++;
+    }
+    *time_s = stencil_clock_s() - start_s;
+    for (int i = 0; i < threads; i++)
+        CHECK(entered[COUNT_STRIDE * i] == regions, INTERNAL,
+              "thread %d of %d was in %lld of %lld parallel regions", i, threads,
+              (long long)entered[COUNT_STRIDE * i], (long long)regions);
+    return STENCIL_OK;
+}
+
+static stencil_status run_cpu(stencil_bench *b) {
+    TRY(stencil_bench_memory(b, &b->own, (size_t)b->machine->cpu_threads * COUNT_STRIDE * sizeof(int64_t)));
+    for (int n = 0; (n = stencil_bench_next_threads(b, 1, n)) > 0;)
+        TRY(STENCIL_BENCH_ADD(b, n, "launch", "fork-join", "s/region", .sample = sample_regions,
+                              .axis = {{"threads", n}}));
+    TRY(stencil_bench_calibrate_rows(b));
+    TRY(stencil_bench_take(b));
+    stencil_bench_note(b, "Verified: after each sample, every thread was in every region.");
+    return STENCIL_OK;
+}
 
 #ifdef STENCIL_HAVE_CUDA
 enum { THREADS = 1024, VERIFIED_LAUNCHES = 20, REPEATS_MAX = 50000 };
@@ -241,14 +278,11 @@ static stencil_status add_case(stencil_bench *b, launch_way way, const metric *m
         TRY(capture(b, &c, &c.high));
         TRY(capture(b, &c, &c.low));
     }
-    TRY(STENCIL_BENCH_ADD(b, c, m->kind, way_names[way], "s/launch", m->method, .sample = sample,
-                          .verify = verify, .axis = {{multi ? "gpus" : NULL, gpus}}, .count = c.low.count,
-                          .more = c.high.count - c.low.count,
-                          .pairs = multi && m->rounds > 5 ? 5 : m->rounds));
-    if (missing)
-        stencil_bench_skip_row(b->result, b->result->row_count - 1,
-                               "programmatic launch needs compute capability 9.0");
-    return STENCIL_OK;
+    return STENCIL_BENCH_ADD(b, c, m->kind, way_names[way], "s/launch", m->method, .sample = sample,
+                             .verify = verify, .axis = {{multi ? "gpus" : NULL, gpus}}, .count = c.low.count,
+                             .more = c.high.count - c.low.count,
+                             .pairs = multi && m->rounds > 5 ? 5 : m->rounds,
+                             .skipped = missing ? "programmatic launch needs compute capability 9.0" : NULL);
 }
 
 static stencil_status add_cases(stencil_bench *b) {
@@ -270,27 +304,27 @@ static stencil_status run_gpu(stencil_bench *b) {
     double hz;
     b->own = &q;
     for (int i = b->options->gpu_count - 1; i >= 0; i--) {
-        TRY(stencil_clock_seen(STENCIL_BACKEND_GPU, q.gpu[i], &hz)); /* warms up; the device stays current */
+        TRY(stencil_clock_seen(b, q.gpu[i], &hz)); /* warms up; the device stays current */
         TRY(stencil_device_stream(b, &q.stream[i]));
         TRY(stencil_device_event(b, &q.done[i], cudaEventDisableTiming));
     }
     stencil_bench_add_number(b->result, "threads_per_block", THREADS);
     TRY(add_cases(b));
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(b->result,
-                           "A block of %d threads on every multiprocessor; one warp where kernels "
-                           "sleep. Multi-device: a launch on each GPU, by one thread.",
-                           THREADS);
-    stencil_bench_add_note(b->result,
-                           "Verified: after timing, %d kernels launched in each way that lose counts "
-                           "where one begins before the last one has ended.",
-                           VERIFIED_LAUNCHES);
+    stencil_bench_note(b,
+                       "A block of %d threads on every multiprocessor; one warp where kernels sleep. "
+                       "Multi-device: a launch on each GPU, by one thread.",
+                       THREADS);
+    stencil_bench_note(b,
+                       "Verified: after timing, %d kernels launched in each way that lose counts where one "
+                       "begins before the last one has ended.",
+                       VERIFIED_LAUNCHES);
     return STENCIL_OK;
 }
 #endif
 
 const stencil_benchmark stencil_benchmark_launch = {
-    .run_cpu = stencil_bench_launch_cpu,
+    .run_cpu = run_cpu,
     .run_gpu = STENCIL_ON_GPU(run_gpu),
     .many_gpus = true,
     .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS,

@@ -214,12 +214,10 @@ static stencil_status run_gpu(stencil_bench *b) {
     TRY(add_latencies(b, chase_steps, chain_bytes));
     TRY(add_bandwidths(b, stencil_round_up(more, 32)));
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(b->result,
-                           "A copy counts bytes read and bytes written. Shared memory: one "
-                           "multiprocessor; sum: doubles, by one block of so many threads (000 Fig. 10).");
-    stencil_bench_add_note(b->result,
-                           "Latency: one thread follows a chain, address arithmetic included. Verified in "
-                           "every sample: where the chain ended, what was copied, read or added.");
+    stencil_bench_note(b, "A copy counts bytes read and bytes written. Shared memory: one multiprocessor; "
+                          "sum: doubles, by one block of so many threads (000 Fig. 10).");
+    stencil_bench_note(b, "Latency: one thread follows a chain, address arithmetic included. Verified in "
+                          "every sample: where the chain ended, what was copied, read or added.");
     return STENCIL_OK;
 }
 #endif

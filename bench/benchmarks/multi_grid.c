@@ -1,7 +1,6 @@
 /* One pass of the barriers across GPUs, over the number of GPUs, blocks per multiprocessor and threads per
  * block (000 section 6, Fig. 5, 8, 9). Maps for two GPUs and for all; the three shapes of 000 Fig. 5 for
  * numbers between. `neighbor` waits for the two neighbours in a ring of all blocks of all GPUs. */
-#include "bench/benchmarks/partial.h"
 #include "bench/benchmarks/passes.h"
 #include "bench/method.h"
 
@@ -57,7 +56,7 @@ static stencil_status run_gpu(stencil_bench *b) {
 
 /* Only a part synchronises, once: the question of the benchmark partial. */
 static stencil_status run_part(stencil_bench *b, const stencil_passes_bench *p, bool half_the_blocks,
-                               stencil_partial_outcome *outcome) {
+                               int *outcome) {
     stencil_passes_case *c;
     uint32_t blocks[STENCIL_PARTS_MAX], done;
     int64_t resident;
@@ -81,15 +80,13 @@ static stencil_status run_part(stencil_bench *b, const stencil_passes_bench *p, 
     return STENCIL_OK;
 }
 
-static stencil_status child(stencil_bench *b, const void *question, size_t question_size, void *answer,
-                            size_t answer_size) {
-    const stencil_multi_grid_part *part = question;
+/* Of the first GPUs, so many, half synchronise, or half the blocks of each. */
+static stencil_status child(stencil_bench *b, const int question[STENCIL_BENCH_NUMBERS],
+                            int answer[STENCIL_BENCH_NUMBERS]) {
     stencil_passes_bench p;
-    CHECK(question_size == sizeof *part && answer_size == sizeof(stencil_partial_outcome) &&
-              part->gpu_count > 1 && part->gpu_count <= STENCIL_GPUS_MAX,
-          USAGE, "multi-grid: no such question");
-    TRY(stencil_passes_begin(b, &p, part->gpu_count));
-    return run_part(b, &p, part->blocks, answer);
+    CHECK(question[0] > 1 && question[0] <= b->options->gpu_count, USAGE, "multi-grid: no such question");
+    TRY(stencil_passes_begin(b, &p, question[0]));
+    return run_part(b, &p, question[1], answer);
 }
 #endif
 

@@ -13,13 +13,11 @@ static const char *const names[STENCIL_ORDER_COUNT] = {
     "__syncwarp", "tile", "coalesced", "shuffle, tile", "shuffle, coalesced", "no barrier",
 };
 
-typedef struct answer {
-    bool ended;
-    int32_t held, right; /* runs in which the barrier held; in which all values were right */
-} answer;
+/* Numbers of the answer: runs in which the barrier held; in which all values were right. */
+enum { ENDED, HELD, RIGHT };
 
 /* Adds one run. */
-static void judge(const stencil_order_seen *seen, answer *a) {
+static void judge(const stencil_order_seen *seen, int answer[STENCIL_BENCH_NUMBERS]) {
     int64_t last = seen->before[0], first = seen->after[0];
     bool right = true;
     for (int lane = 0; lane < STENCIL_ORDER_LANES; lane++) {
@@ -27,31 +25,29 @@ static void judge(const stencil_order_seen *seen, answer *a) {
         first = seen->after[lane] < first ? seen->after[lane] : first;
         right = right && seen->value[lane] == (lane + 1) % STENCIL_ORDER_LANES;
     }
-    a->held += first >= last;
-    a->right += right;
+    answer[HELD] += first >= last;
+    answer[RIGHT] += right;
 }
 
-static stencil_status child(stencil_bench *b, const void *question, size_t question_size, void *answer_bytes,
-                            size_t answer_size) {
-    const int barrier = *(const int *)question;
-    answer *a = answer_bytes;
+static stencil_status child(stencil_bench *b, const int question[STENCIL_BENCH_NUMBERS],
+                            int answer[STENCIL_BENCH_NUMBERS]) {
+    const int barrier = question[0];
+    bool ended = true;
     stencil_order_seen seen, *device;
-    CHECK(question_size == sizeof barrier && answer_size == sizeof *a && barrier >= 0 &&
-              barrier < STENCIL_ORDER_COUNT,
-          USAGE, "order: no such question");
+    CHECK(barrier >= 0 && barrier < STENCIL_ORDER_COUNT, USAGE, "order: no such question");
     TRY_CUDA(cudaSetDevice(b->options->gpu[0]));
     TRY(stencil_device_memory(b, &device, sizeof *device));
-    *a = (answer){.ended = true};
     for (int run = 0; run < RUNS; run++) {
         TRY_CUDA(cudaMemset(device, 0xff, sizeof seen));
         TRY(stencil_device_launch(stencil_order_kernels[barrier], 1, STENCIL_ORDER_LANES, NULL,
                                   (void *[]){&device}));
-        TRY(stencil_device_wait(b, limit_s, &a->ended));
-        if (!a->ended)
+        TRY(stencil_device_wait(b, limit_s, &ended));
+        if (!ended)
             return STENCIL_OK;
         TRY_CUDA(cudaMemcpy(&seen, device, sizeof seen, cudaMemcpyDeviceToHost));
-        judge(&seen, a);
+        judge(&seen, answer);
     }
+    answer[ENDED] = true;
     return STENCIL_OK;
 }
 
@@ -62,26 +58,25 @@ static stencil_status run_gpu(stencil_bench *b) {
         const stencil_bench_subject subject = {"barrier of a warp", names[barrier], "cycles",
                                                .method =
                                                    "clock of each thread before and after (000 Fig. 17)"};
-        answer a = {0};
+        int answer[STENCIL_BENCH_NUMBERS] = {0};
         bool timed_out;
-        TRY(stencil_bench_in_child(b->options, b->result->benchmark, child_timeout_s, &barrier,
-                                   sizeof barrier, &a, sizeof a, &timed_out));
+        TRY(stencil_bench_in_child(b, b->result->benchmark, child_timeout_s,
+                                   (int[STENCIL_BENCH_NUMBERS]){barrier}, answer, &timed_out));
         const char *values =
             barrier != STENCIL_ORDER_SHUFFLE_TILE && barrier != STENCIL_ORDER_SHUFFLE_COALESCED ? ""
-            : a.right == RUNS ? ", values right"
-                              : ", values wrong";
-        if (timed_out || !a.ended)
+            : answer[RIGHT] == RUNS ? ", values right"
+                                    : ", values wrong";
+        if (timed_out || !answer[ENDED])
             TRY(stencil_bench_state(b, &subject, "deadlocks"));
-        else if (a.held == RUNS)
+        else if (answer[HELD] == RUNS)
             TRY(stencil_bench_state(b, &subject, "holds%s", values));
         else
-            TRY(stencil_bench_state(b, &subject, "does not hold in %d of %d runs%s", RUNS - a.held, RUNS,
-                                    values));
+            TRY(stencil_bench_state(b, &subject, "does not hold in %d of %d runs%s", RUNS - answer[HELD],
+                                    RUNS, values));
     }
     stencil_bench_add_number(b->result, "runs", RUNS);
-    stencil_bench_add_note(b->result,
-                           "One warp, each lane in a branch of its own. A barrier holds where no lane "
-                           "leaves before the last one has come; \"no barrier\" shows that it is seen.");
+    stencil_bench_note(b, "One warp, each lane in a branch of its own. A barrier holds where no lane leaves "
+                          "before the last one has come; \"no barrier\" shows that it is seen.");
     return STENCIL_OK;
 }
 #endif

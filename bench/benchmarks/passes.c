@@ -1,5 +1,7 @@
 #include "bench/benchmarks/passes.h"
 
+#include <stdio.h>
+
 #include "bench/benchmarks/cpu.h"
 #include "bench/method.h"
 
@@ -8,17 +10,15 @@ enum { CLUSTER_BLOCKS = 4, VERIFIED_PASSES = 200 };
 static const double timeout_s = 2;
 
 static stencil_status take_gpu(stencil_bench *b, stencil_passes_bench *p, int i) {
-    struct cudaDeviceProp device;
+    const stencil_gpu *gpu = &b->machine->gpu[p->gpu[i]];
     TRY_CUDA(cudaSetDevice(p->gpu[i]));
-    TRY_CUDA(cudaGetDeviceProperties(&device, p->gpu[i]));
-    const int sm_count = device.multiProcessorCount, capability = 10 * device.major + device.minor;
-    if (i == 0 || sm_count < p->sm_count)
-        p->sm_count = sm_count;
-    if (i == 0 || capability < p->capability)
-        p->capability = capability;
+    if (i == 0 || gpu->sm_count < p->sm_count)
+        p->sm_count = gpu->sm_count;
+    if (i == 0 || gpu->capability < p->capability)
+        p->capability = gpu->capability;
     TRY(stencil_peers_reach(p->gpu[i], p->gpu, p->gpu_count));
     return stencil_device_memory(b, &p->word[i],
-                                 (size_t)(sm_count * STENCIL_BLOCKS_MAX) * sizeof *p->word[i]);
+                                 (size_t)(gpu->sm_count * STENCIL_BLOCKS_MAX) * sizeof *p->word[i]);
 }
 
 stencil_status stencil_passes_begin(stencil_bench *b, stencil_passes_bench *p, int gpu_count) {
@@ -129,33 +129,33 @@ static stencil_status fits(const stencil_passes_bench *p, const stencil_passes_c
 
 stencil_status stencil_passes_add(stencil_bench *b, const stencil_passes_case *asked, bool gpus_axis) {
     const stencil_passes_bench *p = b->own;
-    const int capability = asked->info->capability, row = b->result->row_count;
-    bool all;
-    TRY(STENCIL_BENCH_ADD(b, *asked, "barrier", asked->info->name, "s/pass", STENCIL_METHOD_TWO_COUNTS,
-                          .sample = sample, .verify = verify, .count = STENCIL_REPEATS,
-                          .more = stencil_repeats_more(b->options)));
-    if (gpus_axis)
-        stencil_bench_set_axis(b->result, row, "gpus", asked->gpus);
-    stencil_bench_set_axis(b->result, row, "blocks_per_sm", asked->blocks_per_sm);
-    stencil_bench_set_axis(b->result, row, "threads", asked->threads);
-    stencil_passes_case *c = stencil_bench_what(b, row);
-    c->grid = (stencil_grid){
-        .blocks = (unsigned)(p->sm_count * c->blocks_per_sm), .block_x = (unsigned)c->threads, .block_y = 1};
-    if (c->info->needs == STENCIL_NEEDS_CLUSTERS) {
-        c->grid.cluster_blocks = CLUSTER_BLOCKS;
-        c->grid.blocks -= c->grid.blocks % CLUSTER_BLOCKS;
+    const int capability = asked->info->capability;
+    stencil_passes_case c = *asked;
+    char why[96] = "";
+    bool all = true;
+    c.grid = (stencil_grid){
+        .blocks = (unsigned)(p->sm_count * c.blocks_per_sm), .block_x = (unsigned)c.threads, .block_y = 1};
+    if (c.info->needs == STENCIL_NEEDS_CLUSTERS) {
+        c.grid.cluster_blocks = CLUSTER_BLOCKS;
+        c.grid.blocks -= c.grid.blocks % CLUSTER_BLOCKS;
     }
-    if (p->capability < capability) {
-        stencil_bench_skip_row(b->result, row, "needs compute capability %d.%d", capability / 10,
-                               capability % 10);
-        return STENCIL_OK;
-    }
-    TRY(fits(p, c, &all));
-    if (all)
-        return stencil_passes_make(b, c, timeout_s);
-    stencil_bench_skip_row(b->result, row, "%u blocks of %d threads are not resident at once", c->grid.blocks,
-                           c->threads);
-    return STENCIL_OK;
+    if (p->capability < capability)
+        snprintf(why, sizeof why, "needs compute capability %d.%d", capability / 10, capability % 10);
+    else
+        TRY(fits(p, &c, &all));
+    if (!all)
+        snprintf(why, sizeof why, "%u blocks of %d threads are not resident at once", c.grid.blocks,
+                 c.threads);
+    TRY(STENCIL_BENCH_ADD(b, c, "barrier", c.info->name, "s/pass", STENCIL_METHOD_TWO_COUNTS,
+                          .sample = sample, .verify = verify,
+                          .axis = {{gpus_axis ? "gpus" : NULL, c.gpus},
+                                   {"blocks_per_sm", c.blocks_per_sm},
+                                   {"threads", c.threads}},
+                          .count = STENCIL_REPEATS, .more = stencil_repeats_more(b->options),
+                          .skipped = why));
+    return why[0] != '\0'
+               ? STENCIL_OK
+               : stencil_passes_make(b, stencil_bench_what(b, b->result->row_count - 1), timeout_s);
 }
 
 stencil_status stencil_passes_measure(stencil_bench *b) {
@@ -163,11 +163,11 @@ stencil_status stencil_passes_measure(stencil_bench *b) {
     stencil_bench_add_number(b->result, "more_passes", stencil_repeats_more(b->options));
     stencil_bench_add_number(b->result, "blocks_per_cluster", CLUSTER_BLOCKS);
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(
-        b->result,
-        "Verified: after timing, %d passes of each in which every thread looked whether a "
-        "block that it waits for had arrived%s, some of them late.",
-        VERIFIED_PASSES, ((const stencil_passes_bench *)b->own)->gpu_count > 1 ? ", on other GPUs too" : "");
+    stencil_bench_note(b,
+                       "Verified: after timing, %d passes of each in which every thread looked whether a "
+                       "block that it waits for had arrived%s, some of them late.",
+                       VERIFIED_PASSES,
+                       ((const stencil_passes_bench *)b->own)->gpu_count > 1 ? ", on other GPUs too" : "");
     return STENCIL_OK;
 }
 #endif

@@ -279,13 +279,12 @@ static stencil_status run_gpu(stencil_bench *b) {
     TRY(add_transfers(b, p.end));
     TRY(add_operations(b, p.end, chain_repeats, more_pings));
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(b->result,
-                           "From GPU %d to GPU %d where nothing else is said. Bandwidth: one transfer behind "
-                           "the other; latency: each waited for on the host.",
-                           o->gpu[0], o->gpu[1]);
-    stencil_bench_add_note(
-        b->result, "Ping-pong: a flag of one thread to and fro, polled with ld.acquire.sys in its own "
-                   "memory. Verified: bytes moved, additions counted, rounds made.");
+    stencil_bench_note(b,
+                       "From GPU %d to GPU %d where nothing else is said. Bandwidth: one transfer behind the "
+                       "other; latency: each waited for on the host.",
+                       o->gpu[0], o->gpu[1]);
+    stencil_bench_note(b, "Ping-pong: a flag of one thread to and fro, polled with ld.acquire.sys in its own "
+                          "memory. Verified: bytes moved, additions counted, rounds made.");
     return STENCIL_OK;
 }
 #endif

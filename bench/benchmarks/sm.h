@@ -26,7 +26,7 @@ typedef struct stencil_sm_case {
     double scale;
 } stencil_sm_case;
 
-/* Takes the first GPU. Repeats are multiples of what kernels unroll, and parameters of the result; 0: the
+/* Repeats are multiples of what kernels unroll, and parameters of the result; 0: the
  * benchmark has its own. */
 stencil_status stencil_sm_begin(stencil_bench *b, stencil_sm_timing *timing, int unrolled);
 

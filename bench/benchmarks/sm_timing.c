@@ -10,9 +10,7 @@ static size_t record_count(const stencil_sm_timing *timing) {
 }
 
 stencil_status stencil_sm_begin(stencil_bench *b, stencil_sm_timing *timing, int unrolled) {
-    const int gpu = b->options->gpu[0];
-    TRY_CUDA(cudaSetDevice(gpu));
-    timing->sm_count = b->machine->gpu[gpu].sm_count;
+    timing->sm_count = b->machine->gpu[b->options->gpu[0]].sm_count;
     if (unrolled > 0) {
         const int64_t asked = stencil_round_up(b->options->repeats, unrolled);
         timing->latency_repeats = asked > 0 ? asked : STENCIL_REPEATS;

@@ -57,7 +57,7 @@ static stencil_status run_cpu(stencil_bench *b) {
         stencil_trial_settle(b, chosen->size, first, WAYS, tries ? 20 * STENCIL_STORES_STEPS : 0);
     }
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(b->result, "Verified: every sample of a size gave the same bits, whichever way.");
+    stencil_bench_note(b, "Verified: every sample of a size gave the same bits, whichever way.");
     return STENCIL_OK;
 }
 

@@ -2,13 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "bench/benchmarks/trial.h"
 #include "bench/ceiling.h"
 
 typedef struct sweep {
     stencil_machine machine; /* with the kernels of the plans */
     stencil_trial trial;
-    stencil_ceiling ceiling;
 } sweep;
 
 static void add_parameters(const stencil_bench *b, const stencil_problem *problem) {
@@ -21,9 +21,8 @@ static void add_parameters(const stencil_bench *b, const stencil_problem *proble
     stencil_bench_add_text(result, "precision", stencil_precision_name(problem->precision));
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
         stencil_bench_add_number(result, size[axis], problem->extent[axis]);
-        const size_t used = strlen(boundary);
-        snprintf(boundary + used, sizeof boundary - used, "%s%s", used > 0 ? "," : "",
-                 stencil_boundary_names[problem->boundary[axis]]);
+        stencil_text_add(boundary, sizeof boundary, "%s%s", boundary[0] != '\0' ? "," : "",
+                         stencil_boundary_names[problem->boundary[axis]]);
     }
     stencil_bench_add_text(result, "boundary", boundary);
     stencil_bench_add_number(result, "updated_cells", stencil_problem_updated_cells(problem));
@@ -67,9 +66,8 @@ static stencil_status add_strategy(stencil_bench *b, int strategy, int exchange)
     if (why[0] == '\0')
         TRY(stencil_plan_here(&plan, &s->trial.problem, &run, &s->machine));
     snprintf(name, sizeof name, "%s%s", plain, exchanges[exchange].suffix);
-    TRY(STENCIL_BENCH_ADD(b, plan, "strategy", name, "s/step", .sample = sample));
+    TRY(STENCIL_BENCH_ADD(b, plan, "strategy", name, "s/step", .sample = sample, .skipped = why));
     stencil_trial_fill_row(b, &s->trial);
-    stencil_bench_skip_row(b->result, b->result->row_count - 1, "%s", why);
     return STENCIL_OK;
 }
 
@@ -101,15 +99,12 @@ static stencil_status run(stencil_bench *b) {
     if (s->trial.bytes > 0) /* said of fields that there is no memory for, too */
         add_parameters(b, &s->trial.problem);
     TRY(status);
-    s->ceiling = (stencil_ceiling){
-        .backend = b->options->backend,
-        .gpu = b->options->gpu[0],
-        .threads = b->machine->cpu_threads,
+    const stencil_ceiling ceiling = {
         .bytes = s->trial.bytes,
         .from = s->trial.initial.data,
         .to = &s->trial.result, /* restored before it is read: where a sweep would write */
     };
-    TRY(stencil_ceiling_add_rows(&s->ceiling, b));
+    TRY(stencil_ceiling_add_rows(&ceiling, b));
     const int first = b->result->row_count;
     TRY(add_strategies(b));
     TRY(stencil_bench_calibrate_rows(b));
@@ -120,13 +115,10 @@ static stencil_status run(stencil_bench *b) {
     stencil_trial_settle(b, &s->trial, first, b->result->row_count - first,
                          tries ? 10 * STENCIL_STORES_STEPS : 0);
     TRY(stencil_bench_take(b));
-    stencil_bench_add_note(b->result,
-                           "The time of a step includes 1/%lld of a residual: the last step of a "
-                           "sample is looked at.",
-                           (long long)s->trial.steps);
-    stencil_bench_add_note(b->result,
-                           "Verified: every sample of every strategy gave the same bits, field and "
-                           "residual.");
+    stencil_bench_note(
+        b, "The time of a step includes 1/%lld of a residual: the last step of a sample is looked at.",
+        (long long)s->trial.steps);
+    stencil_bench_note(b, "Verified: every sample of every strategy gave the same bits, field and residual.");
     return STENCIL_OK;
 }
 

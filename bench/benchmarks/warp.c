@@ -77,15 +77,12 @@ static stencil_status run_gpu(stencil_bench *b) {
     TRY(visit_all(b, &timing, STENCIL_WARP_APART));
     TRY(stencil_bench_take(b));
     TRY(visit_all(b, &timing, STENCIL_WARP_CHECK));
-    stencil_bench_add_note(b->result,
-                           "Throughput: operations of warps per cycle on one multiprocessor, the median "
-                           "of all, with the blocks and threads that gave most.");
-    stencil_bench_add_note(b->result,
-                           "Where the compiler knows that lanes go together, a barrier is a NOP; "
-                           "\"lanes apart\": in a loop of which it does not know; \"loop\": that loop "
-                           "alone.");
-    stencil_bench_add_note(b->result, "Verified: after timing, barriers that all lanes checked, some of them "
-                                      "late; in every shuffle run, who has whose value.");
+    stencil_bench_note(b, "Throughput: operations of warps per cycle on one multiprocessor, the median of "
+                          "all, with the blocks and threads that gave most.");
+    stencil_bench_note(b, "Where the compiler knows that lanes go together, a barrier is a NOP; \"lanes "
+                          "apart\": in a loop of which it does not know; \"loop\": that loop alone.");
+    stencil_bench_note(b, "Verified: after timing, barriers that all lanes checked, some of them late; in "
+                          "every shuffle run, who has whose value.");
     return STENCIL_OK;
 }
 #endif

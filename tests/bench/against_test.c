@@ -16,11 +16,13 @@
 /* A row with `count` samples around `median`, `width` to either side; not a multiple of 7. */
 static int add_row(stencil_bench_result *result, const char *name, int64_t threads, double median,
                    double width, int count) {
-    int index;
+    const int index = result->row_count;
     double scratch[64];
-    assert_int_equal(stencil_bench_add_row(result, "barrier", name, "s/pass", &index), STENCIL_OK);
-    if (threads > 0)
-        stencil_bench_set_axis(result, index, "threads", threads);
+    stencil_bench b = {.result = result};
+    assert_int_equal(STENCIL_BENCH_ADD(&b, width, "barrier", name, "s/pass",
+                                       .axis = {{threads > 0 ? "threads" : NULL, threads}}),
+                     STENCIL_OK);
+    stencil_bench_end(&b);
     stencil_bench_row *row = &result->row[index];
     row->sample = calloc((size_t)count + 1, sizeof *row->sample);
     assert_non_null(row->sample);
@@ -51,10 +53,10 @@ static void fill(stencil_bench_result *result) {
     start(result);
     stencil_bench_add_number(result, "nx", 8192);
     stencil_bench_add_text(result, "precision", "float64");
-    stencil_bench_add_note(result, "Verified: %d passes.", 7);
+    stencil_bench_note(&(stencil_bench){.result = result}, "Verified: %d passes.", 7);
     const int row = add_row(result, "central", 4, 1.0 / 3e6, 0.1, 11);
-    stencil_bench_set_axis(result, row, "blocks_per_sm", 2);
     stencil_bench_row *r = &result->row[row];
+    r->axis[r->axis_count++] = (stencil_bench_parameter){.name = "blocks_per_sm", .number = 2};
     r->method = "two repeat counts, CPU clock (000 Eq. 7, 8)";
     r->method_sd = 1.0 / 7e9;
     r->noisy = true;
@@ -65,7 +67,7 @@ static void fill(stencil_bench_result *result) {
     r->cells = 3;
     r->ratio = 0.75;
     const int skipped = add_row(result, "cluster", 4, 1, 0, 0);
-    stencil_bench_skip_row(result, skipped, "needs \"%s\"", "clusters");
+    strcpy(result->row[skipped].skipped, "needs \"clusters\"");
     add_statement(result, "part", 0, "deadlocks");
 }
 
@@ -266,12 +268,12 @@ static void series(void **state) {
         for (int64_t blocks = 1; blocks <= 4; blocks *= 2)
             for (int name = 0; name < 2; name++)
                 if (name == 0 || blocks < 4 || threads < 64) {
-                    int index;
+                    stencil_bench b = {.result = &result};
                     assert_int_equal(
-                        stencil_bench_add_row(&result, "barrier", name == 0 ? "a" : "b", "s/pass", &index),
+                        STENCIL_BENCH_ADD(&b, name, "barrier", name == 0 ? "a" : "b", "s/pass",
+                                          .axis = {{"blocks_per_sm", blocks}, {"threads", threads}}),
                         STENCIL_OK);
-                    stencil_bench_set_axis(&result, index, "blocks_per_sm", blocks);
-                    stencil_bench_set_axis(&result, index, "threads", threads);
+                    stencil_bench_end(&b);
                 }
     add_row(&result, "a", 32, 1, 0, 5);
     assert_int_equal(stencil_bench_series_make(&result, &s, &count), STENCIL_OK);

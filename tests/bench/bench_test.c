@@ -191,9 +191,10 @@ static void ratios_by_hand(void **state) {
     } rows[] = {
         {"copy", 80, 1}, {"copy", 200, 2}, {"strategy", 150, 2}, {"strategy", 0, 1}, {"strategy", 70, 1}};
     for (int i = 0; i < 5; i++) {
-        int index;
-        assert_int_equal(stencil_bench_add_row(&result, rows[i].kind, "x", "s/step", &index), STENCIL_OK);
-        assert_int_equal(index, i);
+        stencil_bench b = {.result = &result};
+        assert_int_equal(STENCIL_BENCH_ADD(&b, i, rows[i].kind, "x", .unit = "s/step"), STENCIL_OK);
+        stencil_bench_end(&b);
+        assert_int_equal(result.row_count, i + 1);
         result.row[i].bytes = rows[i].bytes;
         result.row[i].sample_count = i < 4; /* the last one was skipped */
         result.row[i].statistics.median = rows[i].median;
@@ -289,8 +290,11 @@ static void json_of_a_skipped_row(void **state) {
     const stencil_machine machine = cpu_machine();
     const stencil_bench_options options = small_options(2);
     stencil_bench_result result = {.benchmark = "test", .backend = STENCIL_BACKEND_CPU, .device = "any"};
-    int index;
-    assert_int_equal(stencil_bench_add_row(&result, "strategy", "x", "s/step", &index), STENCIL_OK);
+    stencil_bench b = {.result = &result};
+    assert_int_equal(
+        stencil_bench_add(&b, &(stencil_bench_subject){"strategy", "x", .unit = "s/step"}, "", 0),
+        STENCIL_OK);
+    stencil_bench_end(&b);
     strcpy(result.row[0].skipped, "too old");
     const stencil_bench_origin origin = {.command_line = "stencil bench", .started_s = 7, .seconds = 0.5};
     json_t *root = stencil_bench_json(&result, 1, &options, &machine, &origin);

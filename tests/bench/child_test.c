@@ -20,12 +20,19 @@ static stencil_bench_options options_of(const char *const *command) {
 
 static const char *const self[] = {"/proc/self/exe", "--child", NULL};
 
+static stencil_machine cpu_machine(void) {
+    return (stencil_machine){
+        .no_gpu_reason = "none in this test", .cpu_threads = 2, .cpu_isa = "any", .cpu_cache_bytes = 1};
+}
+
 /* Asks what answers or does not; the message of the failure. */
 static stencil_status ask(const char *const *command, const char *name, double timeout_s, bool *timed_out) {
     const stencil_bench_options options = options_of(command);
-    char question[4] = "why", answer[8];
-    return stencil_bench_in_child(&options, name, timeout_s, question, sizeof question, answer, sizeof answer,
-                                  timed_out);
+    const stencil_machine machine = cpu_machine();
+    const stencil_bench b = {.options = &options, .machine = &machine};
+    const int question[STENCIL_BENCH_NUMBERS] = {-1};
+    int answer[STENCIL_BENCH_NUMBERS];
+    return stencil_bench_in_child(&b, name, timeout_s, question, answer, timed_out);
 }
 
 static void expect_message(const char *text) {
@@ -79,11 +86,6 @@ static void no_such_question(void **state) {
     assert_int_equal(ask(self, "nothing", 30, &timed_out), STENCIL_USAGE);
     assert_int_equal(ask(self, "partial", 30, &timed_out), STENCIL_USAGE);
     expect_message("partial: no such question");
-}
-
-static stencil_machine cpu_machine(void) {
-    return (stencil_machine){
-        .no_gpu_reason = "none in this test", .cpu_threads = 2, .cpu_isa = "any", .cpu_cache_bytes = 1};
 }
 
 static int find(const char *name) {

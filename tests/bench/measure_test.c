@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,7 +17,6 @@ enum { ROWS = 4 };
 
 /* A sampler that plays back values: row r gives base * (1 + width * x) with x from -1 to 1. */
 typedef struct script {
-    stencil_bench_result *result;
     double width[ROWS];
     int64_t taken[ROWS], quiet_after[ROWS]; /* no width any more after so many samples; 0: never */
     int skip_at[ROWS];                      /* the sampler gives the row up at this sample; 0: never */
@@ -25,14 +25,16 @@ typedef struct script {
     int order_count;
 } script;
 
-static stencil_status value(void *context, int row, int64_t iterations, double *value) {
-    (void)iterations;
-    script *s = context;
+static stencil_status value(stencil_bench *b, void *what, int64_t iterations, double *value) {
+    (void)what, (void)iterations;
+    script *s = b->own;
+    const int row = b->row;
     const int64_t k = s->taken[row]++;
     if (s->order_count < (int)sizeof s->order - 1)
         s->order[s->order_count++] = (char)('0' + row);
     if (s->skip_at[row] > 0 && k + 1 == s->skip_at[row])
-        stencil_bench_skip_row(s->result, row, "gave up at sample %d", s->skip_at[row]);
+        snprintf(b->result->row[row].skipped, sizeof b->result->row[row].skipped, "gave up at sample %d",
+                 s->skip_at[row]);
     if (s->sleep_ms > 0)
         nanosleep(&(struct timespec){.tv_nsec = 1000000 * s->sleep_ms}, NULL);
     const bool quiet = s->quiet_after[row] > 0 && k >= s->quiet_after[row];
@@ -40,8 +42,8 @@ static stencil_status value(void *context, int row, int64_t iterations, double *
     return STENCIL_OK;
 }
 
-static stencil_status seconds(void *context, int row, int64_t iterations, double *time_s) {
-    TRY(value(context, row, iterations, time_s));
+static stencil_status seconds(stencil_bench *b, void *what, int64_t iterations, double *time_s) {
+    TRY(value(b, what, iterations, time_s));
     *time_s *= (double)iterations;
     return STENCIL_OK;
 }
@@ -53,20 +55,27 @@ static stencil_bench_options options_of(int64_t samples) {
     return options;
 }
 
-static void start(stencil_bench_result *result, script *s, int rows) {
+static void start(stencil_bench *b, stencil_bench_result *result, script *s, int rows,
+                  stencil_bench_case_sampler sampler, const stencil_bench_options *options) {
     *result = (stencil_bench_result){.benchmark = "test"};
-    s->result = result;
-    for (int i = 0, row; i < rows; i++)
-        assert_int_equal(stencil_bench_add_row(result, "thing", "x", "s/step", &row), STENCIL_OK);
+    *b = (stencil_bench){.result = result, .options = options, .own = s, .calibrated = sampler == seconds};
+    for (int i = 0; i < rows; i++)
+        assert_int_equal(STENCIL_BENCH_ADD(b, i, "thing", "x", "s/step", .sample = sampler), STENCIL_OK);
+}
+
+static void end(stencil_bench *b, stencil_bench_result *result) {
+    stencil_bench_end(b);
+    stencil_bench_result_destroy(result);
 }
 
 static void quiet_rows_settle(void **state) {
     (void)state;
     script s = {.width = {0, 0.01, 0.5, 0.5}, .quiet_after = {0, 0, 0, 8}};
+    stencil_bench b;
     stencil_bench_result result;
-    start(&result, &s, ROWS);
     const stencil_bench_options options = options_of(0);
-    assert_int_equal(stencil_bench_measure(&result, &options, seconds, &s), STENCIL_OK);
+    start(&b, &result, &s, ROWS, seconds, &options);
+    assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
     assert_int_equal(result.row[0].sample_count, STENCIL_BENCH_SETTLE);
     assert_int_equal(result.row[1].sample_count, STENCIL_BENCH_SETTLE);
     assert_false(result.row[0].noisy);
@@ -81,30 +90,32 @@ static void quiet_rows_settle(void **state) {
                 result.row[3].statistics.spread > options.max_noise);
     for (int i = 0; i < ROWS; i++)
         assert_int_equal(s.taken[i], result.row[i].sample_count);
-    stencil_bench_result_destroy(&result);
+    end(&b, &result);
 }
 
 static void more_noise_allowed(void **state) {
     (void)state;
     script s = {.width = {0.1}};
+    stencil_bench b;
     stencil_bench_result result;
     stencil_bench_options options = options_of(0);
     options.max_noise = 0.2;
-    start(&result, &s, 1);
-    assert_int_equal(stencil_bench_measure(&result, &options, seconds, &s), STENCIL_OK);
+    start(&b, &result, &s, 1, seconds, &options);
+    assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
     assert_int_equal(result.row[0].sample_count, STENCIL_BENCH_SETTLE);
     assert_false(result.row[0].noisy);
-    stencil_bench_result_destroy(&result);
+    end(&b, &result);
 }
 
 static void as_many_as_asked_for(void **state) {
     (void)state;
     script s = {.width = {0, 0.5, 0, 0.5}};
+    stencil_bench b;
     stencil_bench_result result;
     const stencil_bench_options options = options_of(4);
-    start(&result, &s, ROWS);
+    start(&b, &result, &s, ROWS, seconds, &options);
     result.row[0].iterations = 10;
-    assert_int_equal(stencil_bench_measure(&result, &options, seconds, &s), STENCIL_OK);
+    assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
     for (int i = 0; i < ROWS; i++)
         assert_int_equal(result.row[i].sample_count, 4);
     assert_true(result.row[0].statistics.median == 100);
@@ -114,108 +125,114 @@ static void as_many_as_asked_for(void **state) {
                                  "1230"
                                  "2301"
                                  "3012");
-    stencil_bench_result_destroy(&result);
+    end(&b, &result);
 }
 
 static void one_sample_is_unknown_noise(void **state) {
     (void)state;
     script s = {.width = {0}};
+    stencil_bench b;
     stencil_bench_result result;
     const stencil_bench_options options = options_of(1);
-    start(&result, &s, 1);
-    assert_int_equal(stencil_bench_measure(&result, &options, seconds, &s), STENCIL_OK);
+    start(&b, &result, &s, 1, seconds, &options);
+    assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
     assert_int_equal(result.row[0].sample_count, 1);
     assert_true(result.row[0].noisy);
-    stencil_bench_result_destroy(&result);
+    end(&b, &result);
 }
 
 static void time_over(void **state) {
     (void)state;
     script s = {.width = {0.5, 0.5}, .sleep_ms = 10};
+    stencil_bench b;
     stencil_bench_result result;
     stencil_bench_options options = options_of(0);
     options.timeout_s = 0.03;
-    start(&result, &s, 2);
-    assert_int_equal(stencil_bench_measure(&result, &options, seconds, &s), STENCIL_OK);
+    start(&b, &result, &s, 2, seconds, &options);
+    assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
     assert_in_range(result.row[0].sample_count, STENCIL_BENCH_LEAST, STENCIL_BENCH_LEAST + 1);
     assert_true(result.row[0].noisy && result.row[1].noisy);
-    stencil_bench_result_destroy(&result);
+    end(&b, &result);
 }
 
 /* Four time-outs, but at least a second, are too much even for the least number of samples. */
 static void time_over_by_far(void **state) {
     (void)state;
     script s = {.width = {0, 0, 0}, .sleep_ms = 400};
+    stencil_bench b;
     stencil_bench_result result;
     stencil_bench_options options = options_of(0);
     options.timeout_s = 0.001;
-    start(&result, &s, 3);
-    assert_int_equal(stencil_bench_measure(&result, &options, seconds, &s), STENCIL_OK);
+    start(&b, &result, &s, 3, seconds, &options);
+    assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
     for (int i = 0; i < 3; i++)
         assert_int_equal(result.row[i].sample_count, 1);
-    stencil_bench_result_destroy(&result);
+    end(&b, &result);
 }
 
 static void values_warm_up(void **state) {
     (void)state;
     script s = {.width = {0, 0}};
+    stencil_bench b;
     stencil_bench_result result;
     const stencil_bench_options options = options_of(3);
-    start(&result, &s, 2);
+    start(&b, &result, &s, 2, value, &options);
     result.row[0].iterations = 10; /* says nothing to a sampler of values */
-    assert_int_equal(stencil_bench_measure_values(&result, &options, value, &s), STENCIL_OK);
+    assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(result.row[i].sample_count, 3);
         assert_int_equal(s.taken[i], 4);
         assert_true(result.row[i].statistics.median == 100);
     }
-    stencil_bench_result_destroy(&result);
+    end(&b, &result);
 }
 
 static void not_sampled(void **state) {
     (void)state;
     script s = {.width = {0}, .skip_at = {0, 3, 0, 0}};
+    stencil_bench b;
     stencil_bench_result result;
     const stencil_bench_options options = options_of(5);
-    start(&result, &s, ROWS);
-    stencil_bench_skip_row(&result, 2, "too old");
+    start(&b, &result, &s, ROWS, seconds, &options);
+    strcpy(result.row[2].skipped, "too old");
     strcpy(result.row[3].outcome, "completes");
-    assert_int_equal(stencil_bench_measure(&result, &options, seconds, &s), STENCIL_OK);
+    assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
     assert_int_equal(result.row[0].sample_count, 5);
     assert_int_equal(s.taken[1], 3);
     assert_int_equal(result.row[1].sample_count, 0); /* what it had is dropped */
     assert_string_equal(result.row[1].skipped, "gave up at sample 3");
     assert_int_equal(s.taken[2] + s.taken[3], 0);
     assert_false(result.row[1].noisy || result.row[2].noisy || result.row[3].noisy);
-    stencil_bench_result_destroy(&result);
+    end(&b, &result);
 }
 
-static stencil_status no_number(void *context, int row, int64_t iterations, double *value) {
-    (void)context, (void)iterations;
-    *value = row == 1 ? NAN : 1;
+static stencil_status no_number(stencil_bench *b, void *what, int64_t iterations, double *value) {
+    (void)what, (void)iterations;
+    *value = b->row == 1 ? NAN : 1;
     return STENCIL_OK;
 }
 
-static stencil_status fails(void *context, int row, int64_t iterations, double *value) {
-    (void)context, (void)iterations;
+static stencil_status fails(stencil_bench *b, void *what, int64_t iterations, double *value) {
+    (void)what, (void)iterations;
     *value = 1;
-    CHECK(row != 1, INTERNAL, "row 1 is wrong");
+    CHECK(b->row != 1, INTERNAL, "row 1 is wrong");
     return STENCIL_OK;
 }
 
 static void failures_come_back(void **state) {
     (void)state;
     script s = {.width = {0}};
+    stencil_bench b;
     stencil_bench_result result;
     const stencil_bench_options options = options_of(2);
-    start(&result, &s, 2);
-    assert_int_equal(stencil_bench_measure_values(&result, &options, no_number, NULL), STENCIL_INTERNAL);
+    start(&b, &result, &s, 2, no_number, &options);
+    assert_int_equal(stencil_bench_take(&b), STENCIL_INTERNAL);
     assert_non_null(strstr(stencil_error_last()->message, "not a number"));
-    stencil_bench_result_destroy(&result);
-    start(&result, &s, 2);
-    assert_int_equal(stencil_bench_measure_values(&result, &options, fails, NULL), STENCIL_INTERNAL);
+    end(&b, &result);
+    start(&b, &result, &s, 2, fails, &options);
+    assert_int_equal(stencil_bench_take(&b), STENCIL_INTERNAL);
     assert_string_equal(stencil_error_last()->message, "row 1 is wrong");
-    stencil_bench_result_destroy(&result);
+    end(&b, &result);
 }
 
 int main(void) {
