@@ -13,6 +13,7 @@ enum { NUMBER_COUNT = sizeof numbers / sizeof *numbers, CATCH_COUNT = NUMBER_COU
 static struct sigaction before_hold[NUMBER_COUNT];
 static int hold_depth = 0;
 static volatile sig_atomic_t held = 0;
+static atomic_llong held_ns = 0; /* when it came; 0: none is held */
 
 static const char *volatile guarded = NULL;
 
@@ -42,7 +43,7 @@ static long long clock_ns(void) {
 
 /* Threads can be here at the same time: the kernel gives signals to any of them. */
 static void note(int number) {
-    const long long now = clock_ns();
+    const long long came = atomic_exchange(&held_ns, 0), now = came != 0 ? came : clock_ns();
     long long first = 0;
     if (atomic_compare_exchange_strong(&first_ns, &first, now)) {
         signals_caught = number;
@@ -56,6 +57,7 @@ static void collect(int number) {
 }
 
 static void keep(int number) {
+    atomic_store(&held_ns, clock_ns());
     held = number;
 }
 
@@ -112,4 +114,5 @@ void signals_release(void) {
     held = 0;
     if (number != 0)
         raise(number);
+    atomic_store(&held_ns, 0);
 }

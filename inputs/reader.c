@@ -178,10 +178,14 @@ static stencil_status open_dataset(stencil_input *input, stencil_array array) {
 static stencil_status read_values(const stencil_input *input, const stencil_box *box, hid_t type,
                                   const stencil_cells *to) {
     const stencil_box there = stencil_box_from(box, input->problem->first);
-    CHECK(stencil_h5_box(input->dataset, &there, type, to, false) >= 0, BAD_DATA,
-          "'%s': cannot read /%s (%s): it is damaged, or packed with a filter that is missing", input->path,
-          dataset_name(input, input->array), stencil_h5_reason());
-    return STENCIL_OK;
+    if (stencil_h5_box(input->dataset, &there, type, to, false) >= 0)
+        return STENCIL_OK;
+    const char *reason = stencil_h5_reason(), *name = dataset_name(input, input->array);
+    /* Chunks are unpacked one by one, beside what the run was found to need. */
+    CHECK(strstr(reason, "memory allocation failed") == NULL, NO_MEMORY,
+          "HDF5 has no memory to unpack a chunk of /%s", name);
+    FAIL(BAD_DATA, "'%s': cannot read /%s (%s): it is damaged, or packed with a filter that is missing",
+         input->path, name, reason);
 }
 
 /* Values, times the scale and rounded once. */

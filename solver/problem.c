@@ -263,14 +263,16 @@ static void make_fingerprint(stencil_problem *problem) {
 static void resolve_origin(stencil_problem *problem) {
     const stencil_spec *spec = &problem->spec;
     stencil_origin *origin = &problem->origin;
-    *origin = (stencil_origin){.residual_first = NAN, .time_first = isnan(spec->time) ? 0.0 : spec->time};
+    *origin = (stencil_origin){.residual_first = NAN,
+                               .time_first = isnan(spec->time) ? 0.0 : spec->time,
+                               .check_every = spec->checked_every > 0 ? spec->checked_every
+                                                                      : STENCIL_CHECK_EVERY_DEFAULT};
     origin->recounted = spec->steps_total > 0 && spec->fingerprint[0] != '\0' &&
                         strcmp(spec->fingerprint, problem->fingerprint) != 0;
     if (spec->steps_total <= 0 || origin->recounted)
         return;
     origin->steps = spec->steps_total;
     origin->residual_first = spec->residual_first;
-    origin->check_every = spec->checked_every > 0 ? spec->checked_every : STENCIL_CHECK_EVERY_DEFAULT;
     origin->time_first = isnan(spec->time_first) ? 0.0 : spec->time_first;
 }
 

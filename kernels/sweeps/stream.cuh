@@ -195,20 +195,21 @@ template <class P, class T, int Batch> struct stream {
             copy_rows<T>(d, !from, p.z, p.y, p.x, P::rank == 3 ? p.count : 1, P::rank == 3 ? 1 : p.count);
     }
 
-    /* The factor is 1 but in a cycle of several, where cells take their turns: with a second vector to multiply,
-     * the march spills (3D float32: 96 bytes). */
+    /* The factor is 1 but in a cycle of several. Where registers are few, cells are then loaded by themselves:
+     * a second vector to multiply makes the march spill up to 96 bytes. */
     static __device__ __forceinline__ void add_source(T factor, const T *b, T *value) {
-        if (factor == T(1)) {
-            T source[V];
-            load_vector(b, source);
+        constexpr bool few_registers = P::rank == 3 && sizeof(T) == 4;
+        if (few_registers && factor != T(1)) {
 #pragma unroll
             for (int v = 0; v < V; v++)
-                value[v] += source[v];
-        } else {
-#pragma unroll 1
-            for (int v = 0; v < V; v++)
                 value[v] = multiply_add(factor, b[v], value[v]);
+            return;
         }
+        T source[V];
+        load_vector(b, source);
+#pragma unroll
+        for (int v = 0; v < V; v++)
+            value[v] = few_registers ? value[v] + source[v] : multiply_add(factor, source[v], value[v]);
     }
 
     /* Computes, stores and, in a step that is looked at, sums one vector of cells. */

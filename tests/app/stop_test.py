@@ -6,6 +6,7 @@ import subprocess
 import time
 import unittest
 
+import h5py
 import numpy
 
 from harness import STENCIL, CommandTest
@@ -186,6 +187,15 @@ class Continuing(CommandTest):
             for name in "abc":
                 self.ok("verify", f"{name}.h5")
         self.assertEqual(self.attribute("b.h5", "provenance", "steps_done"), 917)
+
+    def test_result_of_an_earlier_version_is_verified(self):
+        """Those of 0.1.0 count no steps but in /provenance."""
+        self.make("p.h5")
+        self.ok("p.h5", *ON, "-o", "a.h5", "--steps", 400, "--rtol", "none")
+        with h5py.File(self.path("a.h5"), "r+") as file:
+            for name in ("steps_total", "checked_every", "residual_first", "fingerprint", "reason"):
+                file.attrs.pop(name, None)
+        self.assertIn("400", self.ok("verify", "a.h5").stdout)
 
     def interrupt(self, source, result):
         process = subprocess.Popen([STENCIL, source, "-fo", result, "--check-every", "30", *ON], cwd=self.directory,
