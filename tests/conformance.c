@@ -341,6 +341,16 @@ static void many_looks(void **state) {
     trial_destroy(&t);
 }
 
+/* A few rows, for what is about steps. */
+static void small_trial(trial *t, oracle_trace *trace, stencil_precision precision, int64_t steps) {
+    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
+    const int64_t extent[3] = {1, 5, 70};
+    trial_init(t, precision, 2, extent, boundary);
+    trial_set_shape(t, stencil_shape_find("j2d5pt"), NULL);
+    trial_fill(t, 3, 1.0, STENCIL_SOURCE_NONE);
+    oracle_trace_make(trace, &t->oracle, t->initial, steps);
+}
+
 static bool leave(void *context, int64_t step, double residual) {
     (void)context, (void)step, (void)residual;
     return false;
@@ -348,16 +358,11 @@ static bool leave(void *context, int64_t step, double residual) {
 
 /* An interrupted run ends at a step boundary with the state of the step that it reports. */
 static void interrupted(void **state) {
-    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
     static const stencil_observer impatient = {.poll = leave};
     const subject *s = *state;
-    const int64_t extent[3] = {1, 5, 70};
     trial t;
     oracle_trace trace;
-    trial_init(&t, s->precision, 2, extent, boundary);
-    trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
-    trial_fill(&t, 3, 1.0, STENCIL_SOURCE_NONE);
-    oracle_trace_make(&trace, &t.oracle, t.initial, LONG_STEPS);
+    small_trial(&t, &trace, s->precision, LONG_STEPS);
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
         if (!runs_here(strategy))
             continue;
@@ -400,15 +405,10 @@ static bool visitor_poll(void *context, int64_t step, double residual) {
 
 /* Observers are called where they asked to be, with the history up to there, and polled at least there. */
 static void observed(void **state) {
-    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
     const subject *s = *state;
-    const int64_t extent[3] = {1, 5, 70};
     trial t;
     oracle_trace trace;
-    trial_init(&t, s->precision, 2, extent, boundary);
-    trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
-    trial_fill(&t, 4, 1.0, STENCIL_SOURCE_NONE);
-    oracle_trace_make(&trace, &t.oracle, t.initial, 50);
+    small_trial(&t, &trace, s->precision, 50);
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
         if (!runs_here(strategy))
             continue;
