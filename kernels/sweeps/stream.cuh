@@ -31,7 +31,7 @@ template <class P, class T, bool Relaunch, bool Ll> constexpr stream_tuning stre
     if (P::radius == 1 && star)
         return Relaunch ? f64 ? stream_tuning{2, 4, 32} : stream_tuning{4, 3, 32}
                : f64 ? stream_tuning{Ll ? 2 : 4, 2, 64}
-                     : stream_tuning{2, Ll ? 2 : 3, 128};
+                        : stream_tuning{2, Ll ? 2 : 3, 128};
     if (P::radius == 1)
         return P::rank == 2 ? stream_tuning{4, f64 ? 2 : 3, 128} : stream_tuning{1, 2, 32};
     return stream_tuning{P::radius == 3 ? 1 : 2, 2, P::rank == 2 ? 64 : 32};
@@ -195,8 +195,8 @@ template <class P, class T, int Batch> struct stream {
             copy_rows<T>(d, !from, p.z, p.y, p.x, P::rank == 3 ? p.count : 1, P::rank == 3 ? 1 : p.count);
     }
 
-    /* The factor is 1 but in a cycle of several. Where registers are few, cells are then loaded by themselves:
-     * a second vector to multiply makes the march spill up to 96 bytes. */
+    /* The factor is 1 but in a cycle of several. Where registers are few, cells are then loaded by
+     * themselves: a second vector to multiply makes the march spill up to 96 bytes. */
     static __device__ __forceinline__ void add_source(T factor, const T *b, T *value) {
         constexpr bool few_registers = P::rank == 3 && sizeof(T) == 4;
         if (few_registers && factor != T(1)) {
@@ -273,8 +273,8 @@ __device__ __forceinline__ place place_in(const stencil_sweep &s, const tile_pla
     return p;
 }
 
-/* Small fields have tiles of few rows for each thread, which has fewer instructions to go through with a small
- * batch, or none: at that size they are what takes time. */
+/* Small fields have tiles of few rows for each thread, which has fewer instructions to go through with a
+ * small batch, or none: at that size they are what takes time. */
 template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     using cell = T;
     static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
@@ -292,7 +292,7 @@ template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
             tile_in<batch, Check>(s, t, from, chunk);
     }
 
-private:
+  private:
     template <int Batch, bool Check>
     __device__ __forceinline__ static void tile_in(const stencil_sweep &s, const tile_place &t, int from,
                                                    double *chunk) {
