@@ -26,9 +26,6 @@ typedef struct bench_options {
     bench_outputs output;
 } bench_options;
 
-/* In the order of stencil_backend. */
-static const char *const device_names[] = {"auto", "cpu", "gpu", NULL};
-
 #define AT(field) offsetof(bench_options, field)
 static const option measure_table[] = {
     {"list", 'l', OPTION_FLAG, AT(list), NULL, .help = "list the benchmarks, then stop"},
@@ -54,7 +51,7 @@ static const option measure_table[] = {
 };
 static const option place_table[] = {
     {"device", 0, OPTION_CHOICE, AT(device), "WHERE", .help = "auto takes a GPU where there is one",
-     .preset = "auto", .names = device_names},
+     .preset = "auto", .names = stencil_backend_names},
     {"gpus", 'g', OPTION_DEVICES, AT(gpus), "N|LIST",
      .help = "how many (2), or which ones (0,2 or 2,); means --device gpu (default: all)",
      .maximum = STENCIL_GPUS_MAX},

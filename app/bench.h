@@ -22,9 +22,6 @@ typedef struct bench_scale {
  * not count. */
 bench_scale bench_scale_of(const stencil_bench_result *result, const int *row, int count);
 
-/* A value of a row in its scale (returned). */
-const char *bench_value(double value, const bench_scale *scale, char text[TABLE_CELL_SIZE]);
-
 /* Appends a cell: the median of a row, what it says instead, or `missing`; NULL: an empty one. */
 void bench_add_median(table *t, const stencil_bench_row *row, const bench_scale *scale, const char *missing);
 

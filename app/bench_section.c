@@ -7,7 +7,8 @@
 #include "app/text.h"
 #include "base/words.h"
 
-const char *bench_value(double value, const bench_scale *scale, char text[TABLE_CELL_SIZE]) {
+/* A value of a row in its scale (returned). */
+static const char *value_text(double value, const bench_scale *scale, char text[TABLE_CELL_SIZE]) {
     if (scale->decimals < 0)
         return text_number(value / scale->factor, text);
     snprintf(text, TABLE_CELL_SIZE, "%.*f", scale->decimals, value / scale->factor);
@@ -142,7 +143,7 @@ static void add_columns(const listing *l, table *t) {
 /* A number in its scale; NaN: an empty cell. */
 static void add_value(table *t, double value, const bench_scale *scale) {
     char text[TABLE_CELL_SIZE];
-    table_add_cell(t, "%s", !isnan(value) ? bench_value(value, scale, text) : "");
+    table_add_cell(t, "%s", !isnan(value) ? value_text(value, scale, text) : "");
 }
 
 static void add_noise(table *t, const stencil_bench_row *row) {
@@ -218,7 +219,7 @@ void bench_add_median(table *t, const stencil_bench_row *row, const bench_scale 
     else if (row->sample_count == 0)
         table_add_cell(t, "%s", missing);
     else
-        table_add_cell(t, "%s%s", row->noisy ? "~" : "", bench_value(row->statistics.median, scale, text));
+        table_add_cell(t, "%s%s", row->noisy ? "~" : "", value_text(row->statistics.median, scale, text));
 }
 
 /* A series that fills a field, and the numbers on its two innermost axes. */

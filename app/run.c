@@ -43,9 +43,6 @@ static const char *sweep_choice(int index) {
     return stencil_sweep_infos[index].name;
 }
 
-/* In the order of stencil_backend. */
-static const char *const device_names[] = {"auto", "cpu", "gpu", NULL};
-
 #define AT(field) offsetof(run_options, field)
 static const option place_table[] = {
     {"sync", 0, OPTION_CHOICE, AT(sync), "NAME",
@@ -55,7 +52,7 @@ static const option place_table[] = {
     {"sweep", 0, OPTION_CHOICE, AT(sweep), "NAME", .help = "how a step is made; the result is the same",
      .preset = "stream", .choice = sweep_choice},
     {"device", 0, OPTION_CHOICE, AT(device), "WHERE", .help = "auto takes a GPU where there is one",
-     .preset = "auto", .names = device_names},
+     .preset = "auto", .names = stencil_backend_names},
     {"gpus", 'g', OPTION_DEVICES, AT(gpus), "N|LIST",
      .help = "how many (2), or which ones (0,2 or 2,); each gets a part of the field, and one named several "
              "times (0,0) "

@@ -107,7 +107,7 @@ stencil_bench_row *stencil_bench_last(const stencil_bench *b) {
 static const double sample_least_s = 0.03, sample_target_s = 0.1;
 
 /* Where even LEAST samples take so many time-outs, and this time, one of each row has to do. */
-static const double patience = 4, patience_least_s = 1;
+static const double slack = 4, slack_least_s = 1;
 
 enum { ITERATIONS_MAX = 100000000, GROWTH_MAX = 64 };
 
@@ -200,7 +200,7 @@ static bool is_done(const stencil_bench *b, stencil_bench_row *row, int64_t most
 /* A round takes one sample of every row that is not done, so after `round` rounds all have as many. */
 static bool is_over(const stencil_bench *b, double start_s, int64_t round) {
     const double time_s = stencil_clock_s() - start_s, timeout_s = b->options->timeout_s;
-    const double most_s = fmax(patience * timeout_s, patience_least_s);
+    const double most_s = fmax(slack * timeout_s, slack_least_s);
     return time_s > (round >= STENCIL_BENCH_LEAST ? timeout_s : most_s) && round > 0;
 }
 

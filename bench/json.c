@@ -114,8 +114,6 @@ static const stencil_member row_members[] = {
     {NULL},
 };
 
-const char *const stencil_backend_names[] = {"auto", "cpu", "gpu", NULL};
-
 #define LIST(count, type)    .list_count = offsetof(stencil_bench_result, count), .element = sizeof(type)
 #define RESULT(kind, member) #member, STENCIL_MEMBER(kind, stencil_bench_result, member)
 static const stencil_member result_members[] = {

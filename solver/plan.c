@@ -9,6 +9,7 @@
 #include "solver/strategy.h"
 #include "solver/sweep.h"
 
+const char *const stencil_backend_names[] = {"auto", "cpu", "gpu", NULL};
 const char *const stencil_halo_names[] = {"auto", "peer", "copy", "stamped", NULL};
 
 static stencil_status choose_backend(stencil_plan *plan, const stencil_run_options *options,
@@ -445,8 +446,10 @@ static void choose_tuning(stencil_plan *plan, const stencil_machine *machine) {
                           name);
 }
 
-stencil_status stencil_plan_choose(stencil_plan *plan, const stencil_problem *problem,
-                                   const stencil_run_options *options, const stencil_machine *machine) {
+/* The first half: up to plan->kernel and the GPU of each part, which is what a machine has to be asked about.
+ */
+static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
+                             const stencil_run_options *options, const stencil_machine *machine) {
     *plan = (stencil_plan){.cluster_blocks = 1, .patience = options->patience};
     if (!(plan->patience.timeout_s > 0))
         plan->patience.timeout_s = STENCIL_TIMEOUT_DEFAULT_S;
@@ -473,13 +476,13 @@ stencil_status stencil_plan_choose(stencil_plan *plan, const stencil_problem *pr
 
 stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, const stencil_machine *machine) {
-    TRY(stencil_plan_choose(plan, problem, options, machine));
+    TRY(choose(plan, problem, options, machine));
     return plan->backend == STENCIL_BACKEND_GPU ? plan_gpu(plan, problem, machine) : STENCIL_OK;
 }
 
 stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, stencil_machine *machine) {
-    TRY(stencil_plan_choose(plan, problem, options, machine));
+    TRY(choose(plan, problem, options, machine));
     if (plan->backend == STENCIL_BACKEND_CPU)
         return STENCIL_OK;
     int gpu[STENCIL_PARTS_MAX];

@@ -336,7 +336,7 @@ static stencil_status take_observers(stencil_run *r, const stencil_observers *ob
 
 static void start_report(const stencil_run *r, stencil_report *report) {
     snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(r->plan->strategy).name);
-    snprintf(report->backend, sizeof report->backend, "%s", r->cpu != NULL ? "cpu" : "gpu");
+    snprintf(report->backend, sizeof report->backend, "%s", stencil_backend_names[r->plan->backend]);
     snprintf(report->device, sizeof report->device, "%s", r->plan->device);
     report->updated_cells = stencil_problem_updated_cells(r->problem);
     report->bytes_per_cell = stencil_sweep_traffic(r->plan->sweep, r->problem);

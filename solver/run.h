@@ -13,6 +13,7 @@ typedef enum stencil_backend {
     STENCIL_BACKEND_CPU,
     STENCIL_BACKEND_GPU
 } stencil_backend;
+extern const char *const stencil_backend_names[]; /* "auto", "cpu", "gpu", NULL */
 
 /* Somebody who looks at a run while it goes, from the thread that called stencil_run_drive(). Functions that
  * do not apply are NULL. */
@@ -140,12 +141,7 @@ typedef struct stencil_plan {
 stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, const stencil_machine *machine);
 
-/* Its first half: up to plan->kernel and the GPU of each part, which is what a machine has to be asked about.
- */
-stencil_status stencil_plan_choose(stencil_plan *plan, const stencil_problem *problem,
-                                   const stencil_run_options *options, const stencil_machine *machine);
-
-/* A plan for this very machine, whose driver is asked between the halves. */
+/* A plan for this very machine, whose driver is asked about the kernel once that is chosen. */
 stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, stencil_machine *machine);
 
