@@ -25,7 +25,7 @@ typedef struct new_options {
 #define AT(field) offsetof(new_options, field)
 static const option field_table[] = {
     {"size", 0, OPTION_SIZE, AT(size), "NXxNY[xNZ]",
-     .help = "cells of /u, x first (x varies fastest); the rims of fixed axes count"},
+     .help = "cells of /u, x first (x varies fastest); the boundary cells of fixed axes count"},
     {"initial", 0, OPTION_CHOICE, AT(generate.initial), "NAME", .help = "initial values", .preset = "zero",
      .names = stencil_initial_names},
     {"seed", 0, OPTION_INTEGER, AT(generate.seed), "N",

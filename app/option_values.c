@@ -76,6 +76,11 @@ const char *option_choice(const option *option, int index) {
                                     : NULL;
 }
 
+/* Choices by the names that they had until version 0.2. */
+static const struct {
+    const char *option, *old, *now;
+} renamed[] = {{"halo", "peer", "store"}, {"halo", "stamped", "ll"}};
+
 static stencil_status read_one_choice(const option *option, const char *text, size_t length, int *index) {
     char word[64], all[512] = "";
     stencil_nearest nearest = {word, NULL, 0};
@@ -90,6 +95,9 @@ static stencil_status read_one_choice(const option *option, const char *text, si
         stencil_text_add(all, sizeof all, "%s%s", all[0] != '\0' ? ", " : "", name);
         stencil_nearest_offer(&nearest, name);
     }
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        CHECK(strcmp(renamed[i].option, option->name) != 0 || strcmp(renamed[i].old, word) != 0, USAGE,
+              "--%s: '%s' is now called '%s'", option->name, word, renamed[i].now);
     CHECK(nearest.name == NULL, USAGE, "--%s: '%s' is unknown, did you mean '%s'? Possible: %s", option->name,
           word, nearest.name, all);
     FAIL(USAGE, "--%s: '%s' is unknown. Possible: %s", option->name, word, all);

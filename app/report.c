@@ -143,10 +143,10 @@ static void print_parts(FILE *out, const run_record *run) {
     if (plan->cut.parts > 1)
         report_print_entry(
             out, "Halo", "%s%s",
-            plan->halo == STENCIL_HALO_PEER   ? "stored by the sweep into the rims of other parts"
+            plan->halo == STENCIL_HALO_STORE  ? "stored by the sweep into the ghost cells of other parts"
             : plan->halo == STENCIL_HALO_COPY ? "copied after each step"
                                               : "sent after each step, in words that carry its number",
-            plan->overlap ? ", edges first, while the rest is computed" : "");
+            plan->overlap ? ", while the rest is computed" : "");
 }
 
 static void print_launch(FILE *out, const run_record *run) {

@@ -70,11 +70,12 @@ static const option parts_table[] = {
      .help = "parts along each axis, in array order, as in 4,1 (default: along the slowest axis, or along "
              "the one or two where fewer bytes cross)"},
     {"halo", 0, OPTION_CHOICE, AT(halo), "HOW",
-     .help = "edges get to other parts by stores of the kernel (peer), by copies (openmp, single-thread) or "
-             "stamped with their step (neighbor on GPUs)",
+     .help = "how ghost cells get to other parts: stored by the kernel, copied (openmp, single-thread), or "
+             "sent in "
+             "words that carry their step (ll; neighbor on GPUs)",
      .preset = "auto", .names = stencil_halo_names},
     {"overlap", 0, OPTION_FLAG, AT(overlap), NULL,
-     .help = "openmp, single-thread: compute the edges first, copy them while the rest is computed"},
+     .help = "openmp, single-thread: compute what others need first, copy it while the rest is computed"},
     {NULL},
 };
 /* What an engineer does to a barrier before trusting it. */
@@ -235,14 +236,13 @@ static stencil_status make_plan(run_state *state) {
                                .overlap = options->overlap,
                                .backend = (stencil_backend)options->device,
                                .gpu_count = options->gpus.count,
-                               .patience.timeout_s = options->barrier_timeout};
-    stencil_disturbance *disturbance = &run.patience.disturbance;
-    disturbance->seed = options->inject_seed >= 0 ? (uint32_t)options->inject_seed : 1;
-    disturbance->delay_ns = options->inject_delay > 0 ? (uint32_t)options->inject_delay : 0;
-    disturbance->absent = 1;
-    disturbance->absent_step = options->inject_absent > 0 ? options->inject_absent : 0;
-    disturbance->absent_part =
-        options->inject_absent_part >= 0 ? 1 + (uint32_t)options->inject_absent_part : 0;
+                               .wait.timeout_s = options->barrier_timeout};
+    stencil_fault *fault = &run.wait.fault;
+    fault->seed = options->inject_seed >= 0 ? (uint32_t)options->inject_seed : 1;
+    fault->delay_ns = options->inject_delay > 0 ? (uint32_t)options->inject_delay : 0;
+    fault->absent = 1;
+    fault->absent_step = options->inject_absent > 0 ? options->inject_absent : 0;
+    fault->absent_part = options->inject_absent_part >= 0 ? 1 + (uint32_t)options->inject_absent_part : 0;
     TRY(read_cut(options->cut, state->problem.rank, run.cut));
     for (int i = 0; i < run.gpu_count; i++)
         run.gpu[i] = (int)options->gpus.value[i];

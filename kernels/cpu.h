@@ -11,9 +11,9 @@ typedef struct stencil_cpu_pass {
     int from;            /* the buffer that is read; the other one is written */
     int64_t first, last; /* rows of domain->n (row = z*ny + y) */
     const stencil_weights *weights;
-    bool streaming; /* results bypass the cache (for fields larger than it) */
-    double *chunk; /* where the residual's chunk values go, that of the part's first chunk; NULL: this step is
-                      not checked */
+    bool streaming;  /* results bypass the cache (for fields larger than it) */
+    double *partial; /* where the residual's partial sums go, that of the part's first partial sum; NULL: this
+                      step is not checked */
     stencil_norm norm;
 } stencil_cpu_pass;
 

@@ -20,8 +20,8 @@ typedef struct cpu_points {
     int radius;
 } cpu_points;
 
-/* Cells that are computed at once: a segment's results stay in L1 until they are stored. A multiple of a
- * chunk. */
+/* Cells that are computed at once: a segment's results stay in L1 until they are stored. A multiple of the
+ * cells of a partial sum. */
 enum { SEGMENT_CELLS = 512 };
 
 /* A streaming sweep advances so many rows of a plane together, some cells of each in turn, and asks for lines
@@ -72,25 +72,25 @@ static inline double larger(double a, double b) {
     return isnan(a) || isnan(b) ? (double)NAN : a > b ? a : b;
 }
 
-/* The value of a chunk, as stencil_chunk_join() has it; out of place, so that a level's additions are
+/* A partial sum, as stencil_partial_sum() has it; out of place, so that a level's additions are
  * vectors. */
-#define LEVEL(to, from, count, join)                                                                         \
+#define LEVEL(to, from, count, combine)                                                                      \
     double to[count];                                                                                        \
     for (int i = 0; i < (count); i++)                                                                        \
-        to[i] = join(from[2 * i], from[2 * i + 1]);
-#define TREE(join)                                                                                           \
-    LEVEL(t32, term, 32, join)                                                                               \
-    LEVEL(t16, t32, 16, join)                                                                                \
-    LEVEL(t8, t16, 8, join)                                                                                  \
-    LEVEL(t4, t8, 4, join)                                                                                   \
-    LEVEL(t2, t4, 2, join)                                                                                   \
-    return join(t2[0], t2[1]);
+        to[i] = combine(from[2 * i], from[2 * i + 1]);
+#define TREE(combine)                                                                                        \
+    LEVEL(t32, term, 32, combine)                                                                            \
+    LEVEL(t16, t32, 16, combine)                                                                             \
+    LEVEL(t8, t16, 8, combine)                                                                               \
+    LEVEL(t4, t8, 4, combine)                                                                                \
+    LEVEL(t2, t4, 2, combine)                                                                                \
+    return combine(t2[0], t2[1]);
 #define SUM(a, b) ((a) + (b))
-_Static_assert(STENCIL_CHUNK_CELLS == 64, "the tree has six levels");
-static inline double join_sum(const double term[STENCIL_CHUNK_CELLS]) {
+_Static_assert(STENCIL_PARTIAL_CELLS == 64, "the tree has six levels");
+static inline double combine_sum(const double term[STENCIL_PARTIAL_CELLS]) {
     TREE(SUM)
 }
-static inline double join_larger(const double term[STENCIL_CHUNK_CELLS]) {
+static inline double combine_larger(const double term[STENCIL_PARTIAL_CELLS]) {
     TREE(larger)
 }
 #undef SUM

@@ -3,7 +3,7 @@
 #ifndef STENCIL_KERNELS_PERSISTENT_CUH
 #define STENCIL_KERNELS_PERSISTENT_CUH
 
-#include "kernels/inbox.cuh"
+#include "kernels/ll.cuh"
 #include "kernels/residual.cuh"
 #include "kernels/tiles.cuh"
 #include "kernels/vector.cuh"
@@ -12,52 +12,52 @@
 namespace stencil {
 
 /* The first thread of the grid: the one that writes what the host reads. */
-__device__ __forceinline__ bool is_speaker() {
+__device__ __forceinline__ bool is_leader() {
     return blockIdx.x == 0 && threadIdx.x == 0 && threadIdx.y == 0;
 }
 
-/* All blocks of all parts fold the chunk values of a set together; every thread gets the residual. Levels
+/* All blocks of all parts combine the partial sums of a set together; every thread gets the residual. Levels
  * with more than one group are shared out and end with a barrier: the first one between the parts, which give
  * their groups' values to all, the others between the blocks of each part alike. The last level is short, so
  * every block does it itself. */
 template <class Barrier>
-__device__ double grid_residual(const stencil_sweep &s, uint32_t set, Barrier &barrier, int64_t step) {
+__device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barrier &barrier, int64_t step) {
     const stencil_norm norm = s.schedule.norm;
-    const read_chunks chunks{s, set};
+    const read_partials partials{s, set};
     const uint32_t thread = thread_in_block();
-    int64_t count = s.domain.chunk_count;
-    if (count <= STENCIL_FOLD_VALUES)
-        return finish_residual(count > 1 ? fold_group(chunks, count, 0, norm) : chunks(0),
+    int64_t count = s.domain.partial_count;
+    if (count <= STENCIL_COMBINE_VALUES)
+        return finish_residual(count > 1 ? combine_values(partials, count, 0, norm) : partials(0),
                                s.schedule.updated_cells, norm);
-    for (int64_t g = s.group_first + blockIdx.x; g < s.group_end; g += gridDim.x) {
-        const double value = fold_group(chunks, count, g, norm);
-        if (s.span == nullptr && thread == 0)
-            s.fold[g] = value;
-        else if (s.span != nullptr && thread < s.barrier.parts)
-            s.span->fold[thread][g] = value;
+    for (int64_t g = s.result_first + blockIdx.x; g < s.result_end; g += gridDim.x) {
+        const double value = combine_values(partials, count, g, norm);
+        if (s.peers == nullptr && thread == 0)
+            s.level[g] = value;
+        else if (s.peers != nullptr && thread < s.barrier.parts)
+            s.peers->level[thread][g] = value;
     }
     barrier.sync_all(step);
-    const double *v = s.fold;
-    count = (count + STENCIL_FOLD_VALUES - 1) / STENCIL_FOLD_VALUES;
-    for (double *folded = s.fold + count; count > STENCIL_FOLD_VALUES;) {
-        const int64_t groups = (count + STENCIL_FOLD_VALUES - 1) / STENCIL_FOLD_VALUES;
-        for (int64_t g = blockIdx.x; g < groups; g += gridDim.x) {
-            const double value = fold_group(read_values{v}, count, g, norm);
+    const double *v = s.level;
+    count = (count + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
+    for (double *next_level = s.level + count; count > STENCIL_COMBINE_VALUES;) {
+        const int64_t results = (count + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
+        for (int64_t g = blockIdx.x; g < results; g += gridDim.x) {
+            const double value = combine_values(read_values{v}, count, g, norm);
             if (thread == 0)
-                folded[g] = value;
+                next_level[g] = value;
         }
         barrier.sync_all(step);
-        v = folded;
-        folded += groups;
-        count = groups;
+        v = next_level;
+        next_level += results;
+        count = results;
     }
-    return finish_residual(fold_group(read_values{v}, count, 0, norm), s.schedule.updated_cells, norm);
+    return finish_residual(combine_values(read_values{v}, count, 0, norm), s.schedule.updated_cells, norm);
 }
 
 /* Does what a test asks for before the barrier of a step: comes late, or not at all (until somebody gives
  * up). */
-static __device__ __noinline__ void disturb(const stencil_sweep &s, int64_t step) {
-    const stencil_disturbance &d = s.disturbance;
+static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, int64_t step) {
+    const stencil_fault &d = s.fault;
     const uint32_t participant = s.barrier.first + blockIdx.x;
     for (uint32_t left_ns = stencil_lateness_ns(&d, participant, step); left_ns > 0;) {
         const uint32_t nap_ns = min(left_ns, 100000u);
@@ -72,20 +72,20 @@ static __device__ __noinline__ void disturb(const stencil_sweep &s, int64_t step
 }
 
 /* Whether somebody has given up; the same answer for all threads of a block. */
-__device__ __forceinline__ bool alarmed(const stencil_sweep &s) {
+__device__ __forceinline__ bool alarmed(const stencil_kernel_args &s) {
     return __syncthreads_or(thread_in_block() == 0 && alarm_raised(s.barrier));
 }
 
 /* Passes the host's wish to leave on to all parts: ordered before the barrier of `step`, and named by it, so
  * that no block takes it for an earlier one. */
-static __device__ __noinline__ void relay_interrupt(const stencil_sweep &s, int64_t step) {
+static __device__ __noinline__ void relay_interrupt(const stencil_kernel_args &s, int64_t step) {
     if (s.barrier.part != 0 || !s.mailbox->interrupt)
         return;
-    if (s.span == nullptr)
+    if (s.peers == nullptr)
         s.control->interrupt = step;
     else
         for (uint32_t p = 0; p < s.barrier.parts; p++)
-            s.span->control[p]->interrupt = step;
+            s.peers->control[p]->interrupt = step;
 }
 
 /* In a chain of programmatic launches: lets the next one set up its blocks, and waits until the one before
@@ -96,16 +96,16 @@ __device__ __forceinline__ void await_launch_before() {
 #endif
 }
 
-/* The kernel of a relaunch: one step, whose residual the host looks at. */
+/* The kernel of a relaunch: one step, whose residual the host reads. */
 template <class Sweep>
 __global__ void __launch_bounds__(block_threads, Sweep::blocks)
-    step_kernel(const __grid_constant__ stencil_sweep s) {
+    step_kernel(const __grid_constant__ stencil_kernel_args s) {
     await_launch_before();
     const int from = (int)(s.step_first & 1);
     const int64_t step = s.step_first + 1, every = s.schedule.check_every;
     /* Asked as stencil_schedule_checks() does it takes 9 registers more. */
     if ((s.step_first / every + 1) * every == step || step == s.schedule.check_step)
-        launched_step<Sweep, true>(s, from, s.domain.chunk + s.domain.chunk_first);
+        launched_step<Sweep, true>(s, from, s.domain.partial + s.domain.partial_first);
     else
         launched_step<Sweep, false>(s, from, nullptr);
 }
@@ -113,21 +113,21 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
 /* From this block's cells of `step` to those of the next one; `all`: nobody passes before all have arrived.
  * false: somebody has given up, and the host reads the alarm. */
 template <class T, bool Ll, class Barrier>
-__device__ __forceinline__ bool end_step(const stencil_sweep &s, Barrier &barrier, const edge_lists *edges,
-                                         int64_t step, bool all) {
+__device__ __forceinline__ bool end_step(const stencil_kernel_args &s, Barrier &barrier,
+                                         const ll_lists *lists, int64_t step, bool all) {
     if (all) {
         if constexpr (Ll) {
-            const stencil_edge first = first_push(*edges);
+            const stencil_ll_entry first = first_send(*lists);
             __syncthreads();
-            exchange_edges<T>(s, *edges, first, step);
+            exchange_ll<T>(s, *lists, first, step);
         }
         barrier.sync_all(step);
         return !alarmed(s);
     }
     if constexpr (Ll) {
-        const stencil_edge first = first_push(*edges);
+        const stencil_ll_entry first = first_send(*lists);
         barrier.arrive();
-        exchange_edges<T>(s, *edges, first, step);
+        exchange_ll<T>(s, *lists, first, step);
         barrier.wait(step);
     } else {
         barrier.sync(step);
@@ -135,28 +135,28 @@ __device__ __forceinline__ bool end_step(const stencil_sweep &s, Barrier &barrie
     return true;
 }
 
-/* The persistent loop. Ll: ghost cells of other parts travel by themselves (kernels/inbox.cuh). */
+/* The persistent loop. Ll: ghost cells of other parts travel by themselves (kernels/ll.cuh). */
 template <class Sweep, class Barrier, bool Ll>
 __global__ void __launch_bounds__(block_threads, Sweep::blocks)
-    persistent_kernel(const __grid_constant__ stencil_sweep s) {
+    persistent_kernel(const __grid_constant__ stencil_kernel_args s) {
     Barrier barrier(s.barrier);
     const stencil_domain &d = s.domain;
     int64_t step = s.step_first;
-    uint32_t reason = STENCIL_REASON_NONE, looks = 0;
-    const int64_t looks_before = step / s.schedule.check_every;
-    int64_t to_check = (looks_before + 1) * s.schedule.check_every - step;
+    uint32_t reason = STENCIL_REASON_NONE, checks = 0;
+    const int64_t checks_before = step / s.schedule.check_every;
+    int64_t to_check = (checks_before + 1) * s.schedule.check_every - step;
     int32_t to_poll = s.poll_every;
-    /* The last level may still be read by a slow block, of this part or another, when the next look writes:
-     * two sets of chunks in turns, over all launches. */
-    uint32_t set = (uint32_t)looks_before & 1;
+    /* The last level may still be read by a slow block, of this part or another, when the next check writes:
+     * two sets of partial sums round-robin, over all launches. */
+    uint32_t set = (uint32_t)checks_before & 1;
     __shared__ tile_start start;
     if (thread_in_block() == 0)
         start = start_of(s);
-    edge_lists *edges = nullptr;
+    ll_lists *lists = nullptr;
     if constexpr (Ll) {
-        __shared__ edge_lists lists;
-        edges = &lists;
-        start_edges(s.inbox, lists);
+        __shared__ ll_lists of_block;
+        lists = &of_block;
+        start_lists(s.ll, of_block);
     }
     __syncthreads();
     for (const int64_t end = step + s.step_count; step < end && reason == STENCIL_REASON_NONE;) {
@@ -164,39 +164,39 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         step++;
         const bool check = --to_check == 0 || step == s.schedule.check_step;
         if (check) {
-            resident_step<Sweep, true>(s, start, from, d.chunk + d.chunk_first + set * d.chunk_set);
+            resident_step<Sweep, true>(s, start, from, d.partial + d.partial_first + set * d.partial_set);
             to_check = s.schedule.check_every;
         } else {
             resident_step<Sweep, false>(s, start, from, nullptr);
         }
         const bool poll = --to_poll == 0;
-        if (poll && is_speaker())
+        if (poll && is_leader())
             relay_interrupt(s, step);
-        if ((s.disturbance.delay_ns | s.disturbance.absent_step) != 0)
-            disturb(s, step);
-        if (!end_step<typename Sweep::cell, Ll>(s, barrier, edges, step, check || poll))
+        if ((s.fault.delay_ns | s.fault.absent_step) != 0)
+            inject_fault(s, step);
+        if (!end_step<typename Sweep::cell, Ll>(s, barrier, lists, step, check || poll))
             return;
         if (check) {
             const double residual = grid_residual(s, set, barrier, step);
             set ^= 1;
             reason = stencil_schedule_decide(&s.schedule, residual);
-            if (is_speaker()) {
-                s.history[looks] = residual;
+            if (is_leader()) {
+                s.history[checks] = residual;
                 s.mailbox->residual = residual;
             }
-            looks++;
+            checks++;
         }
         if (poll) {
             if (reason == STENCIL_REASON_NONE && *(volatile int64_t *)&s.control->interrupt == step)
                 reason = STENCIL_REASON_INTERRUPTED;
-            if (is_speaker())
+            if (is_leader())
                 s.mailbox->step = step;
             to_poll = s.poll_every;
         }
     }
-    if (is_speaker()) {
+    if (is_leader()) {
         s.control->step = step;
-        s.control->history_count = looks;
+        s.control->history_count = checks;
         s.control->reason = reason;
     }
     barrier.leave();

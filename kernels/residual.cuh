@@ -7,9 +7,9 @@
 
 namespace stencil {
 
-constexpr int block_threads = STENCIL_FOLD_LANES; /* of every kernel: a block folds a group */
+constexpr int block_threads = STENCIL_COMBINE_LANES; /* of every kernel: a block combines 1024 values */
 
-__device__ __forceinline__ double join(double a, double b, stencil_norm norm) {
+__device__ __forceinline__ double combine(double a, double b, stencil_norm norm) {
     if (norm == STENCIL_NORM_L2)
         return __dadd_rn(a, b);
     return isnan(a) || isnan(b) ? NAN : fmax(a, b);
@@ -22,63 +22,64 @@ template <class T> __device__ __forceinline__ double residual_term(T value, T ol
 
 /* The balanced tree over adjacent lanes, `lanes` a power of two up to 32; every lane gets the value.
  * a + b == b + a to the bit, so a butterfly is the tree. */
-__device__ __forceinline__ double join_lanes(double value, int lanes, stencil_norm norm) {
+__device__ __forceinline__ double combine_lanes(double value, int lanes, stencil_norm norm) {
     for (int step = 1; step < lanes; step *= 2)
-        value = join(value, __shfl_xor_sync(0xffffffffu, value, step), norm);
+        value = combine(value, __shfl_xor_sync(0xffffffffu, value, step), norm);
     return value;
 }
 
-/* Value of the chunk whose 64 terms stand in the lanes of a warp (or half of one), V in each. */
-template <int V> __device__ __forceinline__ double join_chunk(const double *term, stencil_norm norm) {
-    double value = V == 4 ? join(join(term[0], term[1], norm), join(term[V - 2], term[V - 1], norm), norm)
-                          : join(term[0], term[1], norm);
-    return join_lanes(value, STENCIL_CHUNK_CELLS / V, norm);
+/* Partial sum whose 64 terms stand in the lanes of a warp (or half of one), V in each. */
+template <int V> __device__ __forceinline__ double partial_sum(const double *term, stencil_norm norm) {
+    double value =
+        V == 4 ? combine(combine(term[0], term[1], norm), combine(term[V - 2], term[V - 1], norm), norm)
+               : combine(term[0], term[1], norm);
+    return combine_lanes(value, STENCIL_PARTIAL_CELLS / V, norm);
 }
 
-/* The value of chunk number `chunk` of the whole problem, in the memory of the part that has made it. */
-static __device__ __noinline__ double chunk_of_span(const stencil_domain &d, const stencil_span &span,
-                                                    int64_t chunk, uint32_t set) {
-    const int64_t at[3] = {chunk / d.chunk_plane, chunk % d.chunk_plane / d.chunk_row,
-                           chunk % d.chunk_row * STENCIL_CHUNK_CELLS};
+/* Partial sum number `partial` of the whole problem, in the memory of the part that has made it. */
+static __device__ __noinline__ double partial_of_peer(const stencil_domain &d, const stencil_peers &peers,
+                                                      int64_t partial, uint32_t set) {
+    const int64_t at[3] = {partial / d.partial_plane, partial % d.partial_plane / d.partial_row,
+                           partial % d.partial_row * STENCIL_PARTIAL_CELLS};
     int part = 0;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         int place = 0;
-        while (at[axis] >= span.first[axis][place + 1])
+        while (at[axis] >= peers.first[axis][place + 1])
             place++;
-        part = part * span.count[axis] + place;
+        part = part * peers.count[axis] + place;
     }
-    return __ldcg(span.chunk[part] + set * d.chunk_set + chunk);
+    return __ldcg(peers.partial[part] + set * d.partial_set + partial);
 }
 
-/* Values of chunks, or of groups of them. They were written by other blocks: read past L1. */
+/* Partial sums, or what they are combined to. They were written by other blocks: read past L1. */
 struct read_values {
     const double *v;
     __device__ __forceinline__ double operator()(int64_t i) const {
         return __ldcg(v + i);
     }
 };
-struct read_chunks {
-    const stencil_sweep &s;
+struct read_partials {
+    const stencil_kernel_args &s;
     uint32_t set;
     __device__ __forceinline__ double operator()(int64_t i) const {
         const stencil_domain &d = s.domain;
-        return s.span == nullptr ? __ldcg(d.chunk + set * d.chunk_set + i)
-                                 : chunk_of_span(d, *s.span, i, set);
+        return s.peers == nullptr ? __ldcg(d.partial + set * d.partial_set + i)
+                                  : partial_of_peer(d, *s.peers, i, set);
     }
 };
 
 /* The value of one group of `count` values, by a whole block; every thread gets it. */
 template <class Read>
-__device__ __forceinline__ double fold_group(Read read, int64_t count, int64_t group, stencil_norm norm) {
+__device__ __forceinline__ double combine_values(Read read, int64_t count, int64_t group, stencil_norm norm) {
     __shared__ double warp_value[block_threads / 32];
     const int thread = threadIdx.y * blockDim.x + threadIdx.x;
-    const int64_t first = group * STENCIL_FOLD_VALUES + thread;
+    const int64_t first = group * STENCIL_COMBINE_VALUES + thread;
     double value = first < count ? read(first) : 0.0;
-    for (int j = 1; j < STENCIL_FOLD_VALUES / STENCIL_FOLD_LANES; j++) {
-        const int64_t at = first + j * STENCIL_FOLD_LANES;
-        value = join(value, at < count ? read(at) : 0.0, norm);
+    for (int j = 1; j < STENCIL_COMBINE_VALUES / STENCIL_COMBINE_LANES; j++) {
+        const int64_t at = first + j * STENCIL_COMBINE_LANES;
+        value = combine(value, at < count ? read(at) : 0.0, norm);
     }
-    value = join_lanes(value, 32, norm);
+    value = combine_lanes(value, 32, norm);
     __syncthreads(); /* the last group's values have been read */
     if (thread % 32 == 0)
         warp_value[thread / 32] = value;
@@ -88,7 +89,7 @@ __device__ __forceinline__ double fold_group(Read read, int64_t count, int64_t g
         tree[w] = warp_value[w];
     for (int step = 1; step < block_threads / 32; step *= 2)
         for (int w = 0; w < block_threads / 32; w += 2 * step)
-            tree[w] = join(tree[w], tree[w + step], norm);
+            tree[w] = combine(tree[w], tree[w + step], norm);
     return tree[0];
 }
 

@@ -4,15 +4,15 @@
  * l2 norm: term of a cell d*d with d = (double)u' - (double)u, and the operator a + b.
  * max norm: term |d| and the operator "the larger one; NaN if either is NaN".
  *
- * 1. Chunks. Each row of updated cells is cut at x = 0, 64, 128, … (x counted from the first updated cell of
- * the whole problem). The value of a chunk is the balanced binary tree over its 64 terms, adjacent ones
+ * 1. Partial sums. Each row of updated cells is cut at x = 0, 64, 128, … (x counted from the first updated
+ * cell of the whole problem). A partial sum is the balanced binary tree over its 64 terms, adjacent ones
  * first:
  *    ((t0+t1)+(t2+t3)) + ((t4+t5)+(t6+t7)) …; cells beyond the row's end have the term 0.
- * 2. Numbering. With c = ceil(nx / 64) chunks in a row, chunk k of row (z, y) has the number (z*ny + y)*c +
- * k.
- * 3. Folding. While there is more than one value: each group of 1024 consecutive values (the last one filled
- * up with zeros) becomes one: s_t = ((v[t] + v[t+256]) + v[t+512]) + v[t+768] for t = 0 … 255, then the
- * balanced binary tree over s_0 … s_255, adjacent ones first.
+ * 2. Numbering. With c = ceil(nx / 64) partial sums in a row, partial sum k of row (z, y) has the number
+ * (z*ny + y)*c + k.
+ * 3. Combining. While there is more than one value: each group of 1024 consecutive values (the last one
+ * filled up with zeros) becomes one: s_t = ((v[t] + v[t+256]) + v[t+512]) + v[t+768] for t = 0 … 255, then
+ * the balanced binary tree over s_0 … s_255, adjacent ones first.
  * 4. l2: sqrt(value / number of updated cells), in double. max: the value. A NaN is stored as the NaN of
  * <math.h>.
  */
@@ -22,9 +22,9 @@
 #include "base/base.h"
 
 enum {
-    STENCIL_CHUNK_CELLS = 64,   /* cells of a chunk */
-    STENCIL_FOLD_VALUES = 1024, /* values of a group */
-    STENCIL_FOLD_LANES = 256
+    STENCIL_PARTIAL_CELLS = 64,    /* cells of a partial sum */
+    STENCIL_COMBINE_VALUES = 1024, /* values of a group */
+    STENCIL_COMBINE_LANES = 256
 };
 
 /* How terms are joined; the user's --norm. */
@@ -38,34 +38,34 @@ typedef enum stencil_norm {
 extern "C" {
 #endif
 
-/* Number of chunks of a problem with n updated cells per axis (z, y, x). */
-int64_t stencil_chunk_count(const int64_t n[3]);
+/* Number of partial sums of a problem with n updated cells per axis (z, y, x). */
+int64_t stencil_partial_count(const int64_t n[3]);
 
-/* Number of values after one level of folding; of all levels together (at least 1). */
-int64_t stencil_fold_count(int64_t value_count);
-int64_t stencil_fold_scratch_count(int64_t value_count);
+/* Number of values after one reduction level; of all levels together (at least 1). */
+int64_t stencil_level_count(int64_t value_count);
+int64_t stencil_levels_count(int64_t value_count);
 
-/* A level of folding on the CPU: to[g] = stencil_fold_group(from, count, g, …) for all groups. */
-typedef struct stencil_fold {
+/* A reduction level on the CPU: to[g] = stencil_combine(from, count, g, …) for all groups. */
+typedef struct stencil_level {
     const double *from;
     int64_t count; /* 1: nothing is left to be done, from[0] is the value */
     double *to;
-    int64_t groups;
-} stencil_fold;
+    int64_t results;
+} stencil_level;
 
 /* The level that begins with `count` values, and the one after it; the levels stand one behind the other in
- * scratch[stencil_fold_scratch_count(count)]. */
-stencil_fold stencil_fold_first(const double *values, int64_t count, double *scratch);
-stencil_fold stencil_fold_next(const stencil_fold *fold);
+ * scratch[stencil_levels_count(count)]. */
+stencil_level stencil_level_first(const double *values, int64_t count, double *scratch);
+stencil_level stencil_level_next(const stencil_level *level);
 
-/* Step 1 on the CPU: the value of one chunk from its 64 terms (missing ones 0); `term` is overwritten. */
-double stencil_chunk_join(double term[STENCIL_CHUNK_CELLS], stencil_norm norm);
+/* Step 1 on the CPU: a partial sum from its 64 terms (missing ones 0); `term` is overwritten. */
+double stencil_partial_sum(double term[STENCIL_PARTIAL_CELLS], stencil_norm norm);
 
 /* Step 3 on the CPU: the value of group `group` of v[value_count]. */
-double stencil_fold_group(const double *v, int64_t value_count, int64_t group, stencil_norm norm);
+double stencil_combine(const double *v, int64_t value_count, int64_t group, stencil_norm norm);
 
 /* All of step 3 by the threads of the caller. */
-double stencil_fold_all(const double *values, int64_t count, double *scratch, stencil_norm norm);
+double stencil_combine_all(const double *values, int64_t count, double *scratch, stencil_norm norm);
 
 /* Step 4. */
 double stencil_residual_finish(double value, int64_t updated_cells, stencil_norm norm);

@@ -28,12 +28,13 @@ typedef union stencil_weights {
     double f64[STENCIL_WEIGHTS];
 } stencil_weights;
 
-/* A part of the extent: u[nz][ny][nx] with a rim, in two buffers. All parts of a run have the same strides.
+/* A part of the extent: u[nz][ny][nx] with ghost cells, in two buffers. All parts of a run have the same
+ * strides.
  *
- * Rims: whoever owns an edge cell writes its copies. Those go to the part's own rim where a boundary is
- * periodic or mirror, and to the rim of the part beyond where the extent is cut; both are the same thing, a
- * place for each direction. Cell i at the low edge of an axis becomes cell i + beyond of whoever is there
- * (alone and periodic: itself), at the high edge cell i - n; mirrored, cell -1-i or 2n-1-i. */
+ * Ghost cells: whoever owns an edge cell writes its copies. Those go to the part's own ghost cells where a
+ * boundary is periodic or mirror, and to those of the part beyond where the extent is cut; both are the same
+ * thing, a place for each direction. Cell i at the low edge of an axis becomes cell i + beyond of whoever is
+ * there (alone and periodic: itself), at the high edge cell i - n; mirrored, cell -1-i or 2n-1-i. */
 typedef struct stencil_domain {
     int64_t n[3];                    /* updated cells (z, y, x) */
     int64_t row, plane;              /* elements from row to row and from plane to plane */
@@ -44,12 +45,12 @@ typedef struct stencil_domain {
     int64_t beyond[3];                /* extent along the axis of the part beyond the low edge */
     /* Updated cell (0, 0, 0) of who has the copies in a direction, both buffers. */
     void *image[STENCIL_DIRECTIONS][2];
-    stencil_weights weights;        /* of all steps of the launch */
-    int64_t chunk_first;            /* number of this part's first chunk */
-    int64_t chunk_row, chunk_plane; /* from row to row and from plane to plane of the whole problem */
-    int64_t chunk_count;            /* of the whole problem */
-    int64_t chunk_set;              /* on a device: elements from one set of chunk values to the other */
-    double *chunk; /* chunk[number of a chunk]: its value; only those of this part are there */
+    stencil_weights weights;            /* of all steps of the launch */
+    int64_t partial_first;              /* number of this part's first partial sum */
+    int64_t partial_row, partial_plane; /* from row to row and from plane to plane of the whole problem */
+    int64_t partial_count;              /* of the whole problem */
+    int64_t partial_set;                /* on a device: elements from one set of partial sums to the other */
+    double *partial;                    /* partial[its number]; only those of this part are there */
 } stencil_domain;
 
 /* Whether cell i stands at the low (-1) or high (1) edge of an axis, so that somebody needs a copy of it; and
@@ -89,21 +90,21 @@ typedef struct stencil_schedule {
 } stencil_schedule;
 
 /* For tests: a run with these must give the same bits, or end with an alarm. */
-typedef struct stencil_disturbance {
+typedef struct stencil_fault {
     uint32_t
         delay_ns;  /* before each barrier a random part of the participants is late by up to this; 0: none */
     uint32_t seed; /* of who and how much */
     int64_t absent_step; /* in this step (1, 2, …) participant `absent` never arrives; 0: none */
     uint32_t absent;
     uint32_t absent_part; /* 1 + a part all of whose blocks are absent instead; 0: none */
-} stencil_disturbance;
+} stencil_fault;
 
 /* How late a participant is in a step, from the seed. One in four is. */
 #ifdef __cplusplus
 __host__ __device__
 #endif
     static inline uint32_t
-    stencil_lateness_ns(const stencil_disturbance *d, uint32_t participant, int64_t step) {
+    stencil_lateness_ns(const stencil_fault *d, uint32_t participant, int64_t step) {
     uint32_t h = d->seed ^ participant * 0x9e3779b1u ^ (uint32_t)step * 0x85ebca77u;
     h = (h ^ h >> 15) * 0xc2b2ae3du;
     h = (h ^ h >> 13) * 0x27d4eb2fu;
@@ -123,53 +124,53 @@ typedef struct stencil_control {
 /* Seen by the host while a persistent loop runs: pinned memory mapped into the device. */
 typedef struct stencil_mailbox {
     volatile int64_t step;       /* device to host: a step that is done */
-    volatile double residual;    /* device to host: the last one looked at */
-    volatile uint32_t interrupt; /* host to device: leave at the next step boundary that looks */
+    volatile double residual;    /* device to host: the last one checked */
+    volatile uint32_t interrupt; /* host to device: leave at the next step boundary that polls */
 } stencil_mailbox;
 
 /* The parts of a run as a kernel reaches them: in device memory, pointers into the memory of every part. */
-typedef struct stencil_span {
+typedef struct stencil_peers {
     stencil_control *control[STENCIL_PARTS_MAX];
-    double *chunk[STENCIL_PARTS_MAX]; /* chunk[p][number of the chunk]; only those of part p are there */
-    double *fold[STENCIL_PARTS_MAX];  /* level 1 of the residual: every part has all of it */
-    int32_t count[3];                 /* parts along each axis, and where they begin: see stencil_cut */
+    double *partial[STENCIL_PARTS_MAX]; /* partial[p][its number]; only those of part p are there */
+    double *level[STENCIL_PARTS_MAX];   /* level 1 of the residual: every part has all of it */
+    int32_t count[3];                   /* parts along each axis, and where they begin: see stencil_cut */
     int64_t first[3][STENCIL_PARTS_MAX + 1];
-} stencil_span;
+} stencil_peers;
 
 /* A cell on its way from the part that makes it to one that reads it. */
-typedef struct stencil_edge {
+typedef struct stencil_ll_entry {
     int64_t cell; /* element from updated cell (0, 0, 0) of the buffer: where it is made, or its place in the
-                     rim */
-    uint64_t *word; /* in the reading part's inbox, of even steps: the first of the words that carry it */
-} stencil_edge;
+                     ghost cells */
+    uint64_t *word; /* in the reading part's slots, of even steps: the first of the words that carry it */
+} stencil_ll_entry;
 
-/* Edge cells that travel as words with their step in them (kernels/inbox.cuh), in device memory. */
-typedef struct stencil_inbox {
-    const uint32_t *push_first, *pull_first; /* [own blocks + 1] */
-    const stencil_edge *push, *pull; /* [push_first[…]]: cells that a block sends on; that it reads */
-    int64_t set;                     /* words from an even step's to an odd step's */
-} stencil_inbox;
+/* Ghost cells that travel as words with their step in them (kernels/ll.cuh), in device memory. */
+typedef struct stencil_ll {
+    const uint32_t *send_first, *receive_first; /* [own blocks + 1] */
+    const stencil_ll_entry *send, *receive; /* [send_first[…]]: cells that a block sends on; that it reads */
+    int64_t set;                            /* words from an even step's to an odd step's */
+} stencil_ll;
 
 /* Argument of a persistent kernel: makes step_count steps from step_first. A relaunch is one step with the
  * empty barrier. Buffer u[s % 2] holds the field after s steps. */
-typedef struct stencil_sweep {
+typedef struct stencil_kernel_args {
     stencil_domain domain;
     stencil_schedule schedule;
     int64_t step_first; /* steps already done */
     int64_t step_count;
-    int32_t poll_every;                    /* steps between looks at the mailbox */
-    int64_t tile_march;                    /* cells of a tile along its march axis (y in 2D, z in 3D) */
+    int32_t poll_every;                    /* steps between polls of the mailbox */
+    int64_t tile_stream;                   /* cells of a tile along its streaming axis (y in 2D, z in 3D) */
     uint32_t tile_first[3], tile_count[3]; /* the box of tiles that the launch makes */
-    int64_t group_first, group_end;        /* groups of chunks that this part folds */
-    const stencil_span *span;              /* NULL: no other part is reached */
-    double *fold;    /* scratch of level 1 of the residual: stencil_fold_count(chunks) values */
-    double *history; /* residuals of this launch, one per look */
+    int64_t result_first, result_end;      /* results of combining partial sums that this part combines */
+    const stencil_peers *peers;            /* NULL: no other part is reached */
+    double *level;   /* scratch of level 1 of the residual: stencil_level_count(partial sums) values */
+    double *history; /* residuals of this launch, one per check */
     stencil_control *control;
     stencil_mailbox *mailbox;
-    stencil_inbox inbox;
+    stencil_ll ll;
     stencil_barrier_state barrier;
-    stencil_disturbance disturbance;
-} stencil_sweep;
+    stencil_fault fault;
+} stencil_kernel_args;
 
 /* Whether step s (1, 2, …) is checked. */
 STENCIL_ANYWHERE bool stencil_schedule_checks(const stencil_schedule *schedule, int64_t step) {

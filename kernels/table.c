@@ -12,8 +12,7 @@ static const char *const sweep_names[STENCIL_SWEEP_COUNT] = {
 const char *stencil_kernel_text(const stencil_kernel *kernel, char text[STENCIL_KERNEL_CHARS]) {
     snprintf(text, STENCIL_KERNEL_CHARS, "%s %s %s %s%s", stencil_shapes[kernel->shape].name,
              stencil_precision_name(kernel->precision), sweep_names[kernel->sweep],
-             stencil_barriers[kernel->barrier].name,
-             kernel->exchange == STENCIL_EXCHANGE_LL ? " stamped" : "");
+             stencil_barriers[kernel->barrier].name, kernel->exchange == STENCIL_EXCHANGE_LL ? " ll" : "");
     return text;
 }
 
@@ -69,7 +68,7 @@ const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precis
     return NULL;
 }
 
-const void *stencil_fold_kernel(void) {
+const void *stencil_combine_kernel(void) {
     return NULL;
 }
 #endif

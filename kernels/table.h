@@ -17,7 +17,7 @@ typedef enum stencil_exchange_id {
     STENCIL_EXCHANGE_COUNT
 } stencil_exchange_id;
 
-/* A compiled CUDA kernel. Its only argument is a stencil_sweep by value. */
+/* A compiled CUDA kernel. Its only argument is a stencil_kernel_args by value. */
 typedef struct stencil_kernel {
     stencil_shape_id shape;
     stencil_precision precision;
@@ -39,7 +39,7 @@ enum {
 };
 stencil_kernel stencil_kernel_key(int index);
 
-/* "j2d5pt float32 stream central": stencil, precision, sweep, barrier, and "stamped" for LL exchange. Returns
+/* "j2d5pt float32 stream central": stencil, precision, sweep, barrier, and "ll" for LL exchange. Returns
  * `text`. */
 enum { STENCIL_KERNEL_CHARS = 96 };
 const char *stencil_kernel_text(const stencil_kernel *kernel, char text[STENCIL_KERNEL_CHARS]);
@@ -78,9 +78,10 @@ const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precis
                                           stencil_sweep_id sweep, stencil_exchange_id exchange,
                                           stencil_barrier_id barrier);
 
-/* The first level of folding of the last look: fold(stencil_sweep by value) folds its groups from set 0 of
- * the chunk values, a block of STENCIL_BLOCK_THREADS threads per group, any grid. NULL without CUDA. */
-const void *stencil_fold_kernel(void);
+/* The first reduction level of the last check: combine(stencil_kernel_args by value) combines its groups from
+ * set 0 of the partial sums, a block of STENCIL_BLOCK_THREADS threads per group, any grid. NULL without CUDA.
+ */
+const void *stencil_combine_kernel(void);
 
 #ifdef __cplusplus
 }

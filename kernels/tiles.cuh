@@ -11,7 +11,7 @@ struct tile_place {
     uint32_t z, y, x;
 };
 
-__device__ __forceinline__ tile_place tile_at(const stencil_sweep &s, uint32_t t) {
+__device__ __forceinline__ tile_place tile_at(const stencil_kernel_args &s, uint32_t t) {
     const uint32_t cx = s.tile_count[STENCIL_X], cy = s.tile_count[STENCIL_Y], row = t / cx;
     return {row / cy, row % cy, t % cx};
 }
@@ -32,7 +32,7 @@ struct divisor {
 };
 
 /* What a block's steps begin with: divisions take longer than a small tile, and they are the same in each
- * step. A block's tiles are first, first + gridDim.x … last, so that all blocks work along one front; odd
+ * step. A block's tiles are first, first + gridDim.x … last, so that all blocks work along one wavefront; odd
  * steps visit them backwards: what the last step wrote last is still in L2. */
 struct tile_start {
     uint32_t first, last, count;
@@ -40,7 +40,7 @@ struct tile_start {
     divisor by_x, by_y;  /* tiles along these axes */
 };
 
-__device__ __forceinline__ tile_start start_of(const stencil_sweep &s) {
+__device__ __forceinline__ tile_start start_of(const stencil_kernel_args &s) {
     const uint32_t tiles = s.tile_count[0] * s.tile_count[1] * s.tile_count[2], first = blockIdx.x;
     const uint32_t count = first < tiles ? (tiles - 1 - first) / gridDim.x + 1 : 0;
     const uint32_t last = first + (count - 1) * gridDim.x;
@@ -53,7 +53,7 @@ __device__ __forceinline__ tile_start start_of(const stencil_sweep &s) {
 }
 
 /* tile_at() for the steps: two divisions of a whole number by another take some 100 cycles. */
-__device__ __forceinline__ tile_place resident_tile_at(const stencil_sweep &s, const tile_start &start,
+__device__ __forceinline__ tile_place resident_tile_at(const stencil_kernel_args &s, const tile_start &start,
                                                        uint32_t t) {
     const uint32_t row = start.by_x.quotient(t), z = start.by_y.quotient(row);
     return {z, row - z * s.tile_count[STENCIL_Y], t - row * s.tile_count[STENCIL_X]};
@@ -61,19 +61,19 @@ __device__ __forceinline__ tile_place resident_tile_at(const stencil_sweep &s, c
 
 /* The tile of this block in a launch of its own. */
 template <class Sweep, bool Check>
-__device__ __forceinline__ void launched_step(const stencil_sweep &s, int from, double *chunk) {
+__device__ __forceinline__ void launched_step(const stencil_kernel_args &s, int from, double *partial) {
     const uint32_t last = s.tile_count[0] * s.tile_count[1] * s.tile_count[2] - 1;
-    Sweep::template tile<Check>(s, tile_at(s, from ? last - blockIdx.x : blockIdx.x), from, chunk);
+    Sweep::template tile<Check>(s, tile_at(s, from ? last - blockIdx.x : blockIdx.x), from, partial);
 }
 
 /* All tiles of this block for the step from buffer `from` to the other one. */
 template <class Sweep, bool Check>
-__device__ __forceinline__ void resident_step(const stencil_sweep &s, const tile_start &start, int from,
-                                              double *chunk) {
+__device__ __forceinline__ void resident_step(const stencil_kernel_args &s, const tile_start &start, int from,
+                                              double *partial) {
     tile_place t = start.place[from];
     uint32_t i = from ? start.last : start.first;
     for (uint32_t left = start.count; left > 0;) {
-        Sweep::template tile<Check>(s, t, from, chunk);
+        Sweep::template tile<Check>(s, t, from, partial);
         if (--left == 0)
             break;
         i = from ? i - gridDim.x : i + gridDim.x;

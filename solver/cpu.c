@@ -13,8 +13,8 @@ struct stencil_cpu_stores {
 };
 
 static int64_t fold_bytes(const stencil_problem *problem) {
-    const int64_t chunks = stencil_chunk_count(problem->n);
-    return (chunks + stencil_fold_scratch_count(chunks)) * (int64_t)sizeof(double);
+    const int64_t partials = stencil_partial_count(problem->n);
+    return (partials + stencil_levels_count(partials)) * (int64_t)sizeof(double);
 }
 
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
@@ -41,7 +41,7 @@ static stencil_status create_part(stencil_cpu *cpu, int part) {
 static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *problem) {
     const stencil_plan *plan = cpu->plan;
     const uint32_t participants = (uint32_t)cpu->threads;
-    TRY(stencil_team_create(&cpu->state, participants, plan->patience.epoch, plan->patience.timeout_s));
+    TRY(stencil_team_create(&cpu->state, participants, plan->wait.epoch, plan->wait.timeout_s));
     /* A thread's share is a run of rows: to its neighbours it is a run of tiles one row high. */
     stencil_workers workers = {.tile = {1, 1, problem->n[STENCIL_X]}, .together = true};
     workers.first[plan->cut.parts] = participants;
@@ -63,21 +63,21 @@ static stencil_status create_stores(stencil_cpu *cpu) {
 
 static stencil_status create(stencil_cpu *cpu, const stencil_problem *problem) {
     const stencil_cut *cut = &cpu->plan->cut;
-    const bool push = cpu->plan->halo != STENCIL_HALO_COPY;
+    const bool store = cpu->plan->halo != STENCIL_HALO_COPY;
     void *memory = NULL;
     TRY(stencil_buffers_init(&cpu->buffers, problem, cut));
     TRY(stencil_memory_alloc(&memory, fold_bytes(problem), "the residual"));
-    cpu->fold = memory;
-    cpu->chunk = cpu->fold + stencil_fold_scratch_count(stencil_chunk_count(problem->n));
+    cpu->level = memory;
+    cpu->partial = cpu->level + stencil_levels_count(stencil_partial_count(problem->n));
     for (int part = 0; part < cut->parts; part++)
         TRY(create_part(cpu, part));
     for (int part = 0; part < cut->parts; part++) {
         stencil_domain *d = &cpu->domain[part];
-        stencil_domain_init(d, problem, part, &cpu->buffers, push);
-        d->chunk = cpu->chunk;
+        stencil_domain_init(d, problem, part, &cpu->buffers, store);
+        d->partial = cpu->partial;
         cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
     }
-    if (!push)
+    if (!store)
         TRY(stencil_transfers_find(&cpu->transfers, cut, STENCIL_GHOSTS_OF_OTHERS));
     TRY(create_stores(cpu));
     return cpu->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
@@ -90,12 +90,12 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan,
         .threads = plan->threads,
         .sweep = stencil_cpu_sweep_find(problem->shape->id, problem->precision),
         .barrier = plan->barrier,
-        .disturbance = plan->patience.disturbance,
+        .fault = plan->wait.fault,
     };
     cpu->cycle_length = stencil_weights_round(cpu->cycle, problem);
-    if (cpu->disturbance.absent_part > 0) /* the first thread of that part */
-        cpu->disturbance.absent = stencil_share_owner((uint32_t)plan->cut.parts, (uint32_t)plan->threads,
-                                                      cpu->disturbance.absent_part - 1);
+    if (cpu->fault.absent_part > 0) /* the first thread of that part */
+        cpu->fault.absent = stencil_share_owner((uint32_t)plan->cut.parts, (uint32_t)plan->threads,
+                                                cpu->fault.absent_part - 1);
     const stencil_status status = create(cpu, problem);
     if (status != STENCIL_OK)
         stencil_cpu_destroy(cpu);
@@ -136,7 +136,7 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
         for (int k = 0; k < STENCIL_BUFFERS; k++)
             stencil_field_destroy(&cpu->field[part][k]);
     stencil_neighbors_destroy(&cpu->neighbors);
-    free(cpu->fold);
+    free(cpu->level);
     stencil_transfers_destroy(&cpu->transfers);
     free(cpu->state.words);
     free(cpu->stores);
@@ -159,7 +159,7 @@ typedef enum rows {
  */
 static bool is_edge_row(const stencil_cpu *cpu, int part, int64_t r) {
     const stencil_cut *cut = &cpu->plan->cut;
-    const int64_t *n = cpu->domain[part].n, reach = cpu->buffers.layout.rim[STENCIL_X];
+    const int64_t *n = cpu->domain[part].n, reach = cpu->buffers.layout.ghost[STENCIL_X];
     const int64_t z = r / n[STENCIL_Y], y = r % n[STENCIL_Y];
     return cut->count[STENCIL_X] > 1 ||
            (cut->count[STENCIL_Z] > 1 && (z < reach || z >= n[STENCIL_Z] - reach)) ||
@@ -193,7 +193,7 @@ static void sweep_rows(const stencil_cpu *cpu, const work *w, rows which, int pa
                                        .last = end,
                                        .weights = &cpu->cycle[w->step % cpu->cycle_length],
                                        .streaming = w->streaming,
-                                       .chunk = w->check ? d->chunk + d->chunk_first : NULL,
+                                       .partial = w->check ? d->partial + d->partial_first : NULL,
                                        .norm = cpu->schedule.norm};
         cpu->sweep(d, &pass);
         first = end;
@@ -255,7 +255,7 @@ static void sleep_ns(uint32_t ns) {
 }
 
 bool stencil_cpu_sync(stencil_cpu *cpu, int64_t step, int thread, bool all) {
-    const stencil_disturbance *d = &cpu->disturbance;
+    const stencil_fault *d = &cpu->fault;
     if (d->delay_ns != 0 && stencil_lateness_ns(d, (uint32_t)thread, step) != 0)
         sleep_ns(stencil_lateness_ns(d, (uint32_t)thread, step));
     if (d->absent_step != 0 && d->absent_step == step && d->absent == (uint32_t)thread) {
@@ -272,15 +272,15 @@ bool stencil_cpu_sync(stencil_cpu *cpu, int64_t step, int thread, bool all) {
 
 bool stencil_cpu_residual(stencil_cpu *cpu, int thread, int threads, double *residual) {
     const stencil_norm norm = cpu->schedule.norm;
-    stencil_fold fold = stencil_fold_first(cpu->chunk, cpu->domain[0].chunk_count, cpu->fold);
-    for (; fold.count > 1; fold = stencil_fold_next(&fold)) {
-        for (int64_t g = share(fold.groups, thread, threads); g < share(fold.groups, thread + 1, threads);
+    stencil_level level = stencil_level_first(cpu->partial, cpu->domain[0].partial_count, cpu->level);
+    for (; level.count > 1; level = stencil_level_next(&level)) {
+        for (int64_t g = share(level.results, thread, threads); g < share(level.results, thread + 1, threads);
              g++)
-            fold.to[g] = stencil_fold_group(fold.from, fold.count, g, norm);
+            level.to[g] = stencil_combine(level.from, level.count, g, norm);
         if (!stencil_cpu_sync(cpu, 0, thread, true))
             return false;
     }
-    *residual = stencil_residual_finish(fold.from[0], cpu->schedule.updated_cells, norm);
-    /* Nobody writes the next chunks while somebody reads these. */
+    *residual = stencil_residual_finish(level.from[0], cpu->schedule.updated_cells, norm);
+    /* Nobody writes the next partial sums while somebody reads these. */
     return stencil_cpu_sync(cpu, 0, thread, true);
 }

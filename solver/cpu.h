@@ -21,12 +21,12 @@ typedef struct stencil_cpu {
     int threads;
     stencil_buffers buffers;
     stencil_field field[STENCIL_PARTS_MAX][STENCIL_BUFFERS]; /* what they stand in */
-    double *chunk,
-        *fold; /* chunk values of the whole problem; scratch of all levels of folding; one allocation */
+    double *partial,
+        *level; /* partial sums of the whole problem; scratch of all reduction levels; one allocation */
     stencil_barrier_id barrier;  /* none: the end of a parallel loop */
     stencil_barrier_state state; /* of the barrier; `words` owned */
     stencil_neighbors neighbors;
-    stencil_disturbance disturbance;
+    stencil_fault fault;
     struct stencil_cpu_stores *stores; /* [threads], owned */
     stencil_transfers transfers;       /* to be copied after each step; none: the sweep stores them */
 } stencil_cpu;

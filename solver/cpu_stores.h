@@ -7,7 +7,7 @@
 #include "solver/problem.h"
 #include "solver/run.h"
 
-/* Each way has so many turns, in alternation; the best step of each counts, so that a disturbance has to hit
+/* Each way has so many turns, in alternation; the best step of each counts, so that a fault has to hit
  * all turns of a way to matter. After so many steps they are tried again, since a cache is shared with
  * others. */
 enum { STENCIL_STORES_TURNS = 3, STENCIL_STORES_AGAIN = 8192 };

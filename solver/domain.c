@@ -29,12 +29,12 @@ static void *interior(const stencil_buffers *buffers, int part, int buffer) {
 }
 
 /* Who needs copies of the cells at the sides of a part. */
-static void init_sides(stencil_domain *domain, const stencil_cut *cut, int part, bool push) {
+static void init_sides(stencil_domain *domain, const stencil_cut *cut, int part, bool store) {
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         for (int s = 0; s < STENCIL_SIDES; s++) {
             const stencil_side side = stencil_cut_side(cut, part, axis, s);
             domain->mirror[axis][s] = side.beyond == part && cut->mesh.boundary[axis] == STENCIL_MIRROR;
-            if (push || side.beyond == part)
+            if (store || side.beyond == part)
                 domain->reach[axis][s] = (int32_t)side.ghosts;
             if (s == STENCIL_LOW && side.beyond >= 0)
                 domain->beyond[axis] = stencil_cut_box(cut, side.beyond).n[axis];
@@ -56,7 +56,7 @@ int stencil_weights_round(stencil_weights cycle[STENCIL_CYCLE_MAX], const stenci
 }
 
 void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, int part,
-                         const stencil_buffers *buffers, bool push) {
+                         const stencil_buffers *buffers, bool store) {
     const stencil_cut *cut = buffers->cut;
     const stencil_box own = stencil_cut_box(cut, part);
     *domain = (stencil_domain){
@@ -64,12 +64,12 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
         .row = buffers->layout.row,
         .plane = buffers->layout.plane,
         .b = interior(buffers, part, STENCIL_BUFFER_B),
-        .chunk_first = stencil_cut_chunk(cut, own.first),
-        .chunk_row = stencil_cut_chunk(cut, (const int64_t[]){0, 1, 0}),
-        .chunk_plane = stencil_cut_chunk(cut, (const int64_t[]){1, 0, 0}),
-        .chunk_count = stencil_chunk_count(problem->n),
+        .partial_first = stencil_cut_partial(cut, own.first),
+        .partial_row = stencil_cut_partial(cut, (const int64_t[]){0, 1, 0}),
+        .partial_plane = stencil_cut_partial(cut, (const int64_t[]){1, 0, 0}),
+        .partial_count = stencil_partial_count(problem->n),
     };
-    init_sides(domain, cut, part, push);
+    init_sides(domain, cut, part, store);
     for (int d = 0; d < STENCIL_DIRECTIONS; d++) {
         const int direction[3] = {d / 9 - 1, d / 3 % 3 - 1, d % 3 - 1};
         const int other = stencil_cut_beyond(cut, part, direction);

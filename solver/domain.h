@@ -39,10 +39,10 @@ stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_tra
 /* The problem's cycle of weights, in its precision; its length. */
 int stencil_weights_round(stencil_weights cycle[STENCIL_CYCLE_MAX], const stencil_problem *problem);
 
-/* Extents and ghost cells of part `part`. `push`: the sweep writes the ghost cells of the parts beyond;
- * otherwise somebody copies them afterwards. Borrows everything. `weights` and `chunk` are left to the
+/* Extents and ghost cells of part `part`. `store`: the sweep writes the ghost cells of the parts beyond;
+ * otherwise somebody copies them afterwards. Borrows everything. `weights` and `partial` are left to the
  * caller. */
 void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, int part,
-                         const stencil_buffers *buffers, bool push);
+                         const stencil_buffers *buffers, bool store);
 
 #endif

@@ -1,4 +1,4 @@
-/* A field in memory: the cells of an array with a rim around them, rows aligned for vector access. */
+/* A field in memory: the cells of an array with ghost cells around them, rows aligned for vector access. */
 #ifndef STENCIL_SOLVER_FIELD_H
 #define STENCIL_SOLVER_FIELD_H
 

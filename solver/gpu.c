@@ -8,19 +8,19 @@ static int64_t ll_bytes(const stencil_problem *problem, const stencil_cut *cut) 
     const int64_t words = 2 * stencil_ll_words(problem->precision);
     const int64_t readers = problem->rank == 3 ? 8 : 4;
     return stencil_ll_slots_most(cut) *
-           (words * (int64_t)sizeof(uint64_t) + (1 + readers) * (int64_t)sizeof(stencil_edge));
+           (words * (int64_t)sizeof(uint64_t) + (1 + readers) * (int64_t)sizeof(stencil_ll_entry));
 }
 
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo) {
-    const int64_t chunks = stencil_chunk_count(problem->n);
+    const int64_t partials = stencil_partial_count(problem->n);
     stencil_layout layout;
     if (stencil_cut_layout(&layout, cut) != STENCIL_OK)
         return INT64_MAX;
     const int64_t set =
-        stencil_cut_is_slabs(cut) ? chunks / cut->parts + 2 * chunks / problem->n[STENCIL_Z] : chunks;
+        stencil_cut_is_slabs(cut) ? partials / cut->parts + 2 * partials / problem->n[STENCIL_Z] : partials;
     return stencil_problem_arrays(problem) * stencil_layout_bytes(&layout) +
-           (halo == STENCIL_HALO_STAMPED ? ll_bytes(problem, cut) : 0) +
-           (2 * set + stencil_fold_scratch_count(chunks) + 65536 + 2 * STENCIL_FOLD_VALUES) *
+           (halo == STENCIL_HALO_LL ? ll_bytes(problem, cut) : 0) +
+           (2 * set + stencil_levels_count(partials) + 65536 + 2 * STENCIL_COMBINE_VALUES) *
                (int64_t)sizeof(double);
 }
 
@@ -32,10 +32,10 @@ static int64_t staging_bytes(const stencil_layout *layout) {
     return all < most ? all : most;
 }
 
-/* Chunk values that come to the host as they are, or folded once. */
+/* Partial sums that come to the host as they are, or combined once. */
 static int64_t host_values(const stencil_cut *cut, stencil_halo_mode halo) {
-    const int64_t chunks = stencil_chunk_count(cut->mesh.n);
-    return cut->parts > 1 && halo == STENCIL_HALO_COPY ? chunks : stencil_fold_count(chunks);
+    const int64_t partials = stencil_partial_count(cut->mesh.n);
+    return cut->parts > 1 && halo == STENCIL_HALO_COPY ? partials : stencil_level_count(partials);
 }
 
 int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
@@ -44,60 +44,60 @@ int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
     if (stencil_cut_layout(&layout, cut) != STENCIL_OK)
         return INT64_MAX / 2;
     return staging_bytes(&layout) +
-           (values + stencil_fold_scratch_count(values) + STENCIL_CHECKS_MAX) * (int64_t)sizeof(double);
+           (values + stencil_levels_count(values) + STENCIL_CHECKS_MAX) * (int64_t)sizeof(double);
 }
 
 #ifdef STENCIL_HAVE_CUDA
 #include <math.h>
 #include <string.h>
 
-stencil_status stencil_gpu_take(const stencil_gpu_run *gpu) {
+stencil_status stencil_gpu_take(const stencil_gpu_part *gpu) {
     TRY_CUDA(cudaSetDevice(gpu->device));
     return STENCIL_OK;
 }
 
-/* Which groups of chunks a part folds: with slabs those that begin with a chunk of its own, so that nearly
- * all values are its own; otherwise equal shares. A single group is part 0's; persistent loops fold it in
- * every block. */
-static int64_t first_group(const stencil_gpu_team *team, int part) {
-    const int64_t groups = stencil_fold_count(team->chunk_count);
-    if (part == 0 || part == team->parts)
-        return part == 0 ? 0 : groups;
-    if (groups == 1)
+/* Which results of combining partial sums a part combines: with slabs those that begin with a partial sum of
+ * its own, so that nearly all values are its own; otherwise equal shares. A single group is part 0's;
+ * persistent loops fold it in every block. */
+static int64_t first_result(const stencil_gpu_run *run, int part) {
+    const int64_t results = stencil_level_count(run->partial_count);
+    if (part == 0 || part == run->parts)
+        return part == 0 ? 0 : results;
+    if (results == 1)
         return 1;
-    if (!team->slabs)
-        return groups * part / team->parts;
-    const int64_t chunk = stencil_cut_chunk(&team->plan->cut, team->plan->part[part].box.first);
-    return (chunk + STENCIL_FOLD_VALUES - 1) / STENCIL_FOLD_VALUES;
+    if (!run->slabs)
+        return results * part / run->parts;
+    const int64_t partial = stencil_cut_partial(&run->plan->cut, run->plan->part[part].box.first);
+    return (partial + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
 }
 
-/* Each part keeps the values of its own chunks, and folds its share of the groups. */
-static void share_chunks(stencil_gpu_team *team) {
+/* Each part keeps the values of its own partial sums, and combines its share of the groups. */
+static void share_partials(stencil_gpu_run *run) {
     int64_t set = 1;
-    for (int p = 0; p < team->parts; p++) {
-        stencil_gpu_run *gpu = &team->part[p];
-        const stencil_box *box = &team->plan->part[p].box;
+    for (int p = 0; p < run->parts; p++) {
+        stencil_gpu_part *gpu = &run->part[p];
+        const stencil_box *box = &run->plan->part[p].box;
         int64_t last[3];
         for (int axis = 0; axis < STENCIL_AXES; axis++)
             last[axis] = box->first[axis] + box->n[axis] - 1;
-        gpu->chunk_from = stencil_cut_chunk(&team->plan->cut, box->first);
-        gpu->sweep.group_first = first_group(team, p);
-        gpu->sweep.group_end = first_group(team, p + 1);
-        const int64_t count = stencil_cut_chunk(&team->plan->cut, last) + 1 - gpu->chunk_from;
+        gpu->partial_from = stencil_cut_partial(&run->plan->cut, box->first);
+        gpu->args.result_first = first_result(run, p);
+        gpu->args.result_end = first_result(run, p + 1);
+        const int64_t count = stencil_cut_partial(&run->plan->cut, last) + 1 - gpu->partial_from;
         set = count > set ? count : set;
     }
-    for (int p = 0; p < team->parts; p++)
-        team->part[p].sweep.domain.chunk_set = set;
+    for (int p = 0; p < run->parts; p++)
+        run->part[p].args.domain.partial_set = set;
 }
 
-static stencil_status allocate(stencil_gpu_run *gpu) {
-    stencil_gpu_team *team = gpu->team;
-    const size_t fold_count = (size_t)stencil_fold_scratch_count(team->chunk_count);
-    for (int k = 0; k < team->buffers.count; k++)
+static stencil_status allocate(stencil_gpu_part *gpu) {
+    stencil_gpu_run *run = gpu->run;
+    const size_t level_count = (size_t)stencil_levels_count(run->partial_count);
+    for (int k = 0; k < run->buffers.count; k++)
         TRY_CUDA(
-            cudaMalloc(&team->buffers.at[gpu->part][k], (size_t)stencil_layout_bytes(&team->buffers.layout)));
-    TRY_CUDA(cudaMalloc((void **)&gpu->chunk, 2 * (size_t)gpu->sweep.domain.chunk_set * sizeof(double)));
-    TRY_CUDA(cudaMalloc((void **)&gpu->fold, fold_count * sizeof(double)));
+            cudaMalloc(&run->buffers.at[gpu->part][k], (size_t)stencil_layout_bytes(&run->buffers.layout)));
+    TRY_CUDA(cudaMalloc((void **)&gpu->partial, 2 * (size_t)gpu->args.domain.partial_set * sizeof(double)));
+    TRY_CUDA(cudaMalloc((void **)&gpu->level, level_count * sizeof(double)));
     TRY_CUDA(cudaMalloc((void **)&gpu->history, STENCIL_CHECKS_MAX * sizeof(double)));
     TRY_CUDA(cudaMalloc((void **)&gpu->control, sizeof *gpu->control));
     TRY_CUDA(cudaHostAlloc((void **)&gpu->mailbox, sizeof *gpu->mailbox, cudaHostAllocMapped));
@@ -107,23 +107,23 @@ static stencil_status allocate(stencil_gpu_run *gpu) {
 
 /* Slab by slab, each as long as fits into the staging memory with the gaps between its rows, so that it is
  * copied in one piece. */
-stencil_status stencil_gpu_move(const stencil_gpu_team *team, int part, int buffer, const stencil_box *box,
+stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer, const stencil_box *box,
                                 const stencil_reader *from, const stencil_cells *to) {
-    const stencil_buffers *b = &team->buffers;
+    const stencil_buffers *b = &run->buffers;
     const stencil_layout *l = &b->layout;
     const stencil_array array = buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B : STENCIL_ARRAY_U;
     const stencil_cells all = stencil_buffer_cells(b, part, buffer);
-    const int64_t cells_max = team->staging_bytes / (int64_t)stencil_precision_bytes(l->precision);
+    const int64_t cells_max = run->staging_bytes / (int64_t)stencil_precision_bytes(l->precision);
     stencil_box gaps = *box, slab;
     gaps.n[STENCIL_X] = l->row;
     gaps.n[STENCIL_Y] = l->plane / l->row;
     slab = stencil_slab_first(&gaps, cells_max);
-    TRY(stencil_gpu_take(&team->part[part]));
+    TRY(stencil_gpu_take(&run->part[part]));
     do {
         const stencil_box cells = stencil_box_common(&slab, box);
         const stencil_cells there = stencil_cells_from(&all, cells.first);
         stencil_cells here = there;
-        here.at = team->staging;
+        here.at = run->staging;
         const size_t bytes = stencil_cells_span(&here, cells.n);
         if (stencil_box_cells(&cells) == 0)
             continue;
@@ -139,58 +139,58 @@ stencil_status stencil_gpu_move(const stencil_gpu_team *team, int part, int buff
     return STENCIL_OK;
 }
 
-/* Both buffers get everything, so that rims and padding of both are right from the start. What lies between
- * rows is zero, on the way, too, where gaps are at the same places of all slabs. */
-stencil_status stencil_gpu_load(const stencil_gpu_team *team, int part, stencil_array array,
+/* Both buffers get everything, so that ghost cells and padding of both are right from the start. What lies
+ * between rows is zero, on the way, too, where gaps are at the same places of all slabs. */
+stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_array array,
                                 const stencil_reader *from) {
     const int buffer = stencil_buffer_of(array, 0);
-    const stencil_box box = stencil_buffer_box(&team->buffers, part, buffer);
-    const size_t bytes = (size_t)stencil_layout_bytes(&team->buffers.layout);
-    void *const *at = team->buffers.at[part];
-    TRY(stencil_gpu_take(&team->part[part]));
+    const stencil_box box = stencil_buffer_box(&run->buffers, part, buffer);
+    const size_t bytes = (size_t)stencil_layout_bytes(&run->buffers.layout);
+    void *const *at = run->buffers.at[part];
+    TRY(stencil_gpu_take(&run->part[part]));
     TRY_CUDA(cudaMemset(at[buffer], 0, bytes));
-    memset(team->staging, 0, (size_t)team->staging_bytes);
-    TRY(stencil_gpu_move(team, part, buffer, &box, from, NULL));
+    memset(run->staging, 0, (size_t)run->staging_bytes);
+    TRY(stencil_gpu_move(run, part, buffer, &box, from, NULL));
     if (array == STENCIL_ARRAY_U)
         TRY_CUDA(cudaMemcpy(at[stencil_buffer_of(array, 1)], at[buffer], bytes, cudaMemcpyDeviceToDevice));
     TRY_CUDA(cudaDeviceSynchronize()); /* streams of kernels do not wait for it */
     return STENCIL_OK;
 }
 
-static void init_sweep(stencil_gpu_run *gpu, const stencil_problem *problem) {
+static void init_sweep(stencil_gpu_part *gpu, const stencil_problem *problem) {
     const stencil_plan *plan = gpu->plan;
-    stencil_sweep *s = &gpu->sweep;
-    const int64_t chunk_set = s->domain.chunk_set;
-    stencil_domain_init(&s->domain, problem, gpu->part, &gpu->team->buffers, plan->halo == STENCIL_HALO_PEER);
-    s->domain.weights = gpu->team->cycle[0];
-    s->domain.chunk_set = chunk_set;
-    s->domain.chunk = gpu->chunk - gpu->chunk_from;
+    stencil_kernel_args *s = &gpu->args;
+    const int64_t partial_set = s->domain.partial_set;
+    stencil_domain_init(&s->domain, problem, gpu->part, &gpu->run->buffers, plan->halo == STENCIL_HALO_STORE);
+    s->domain.weights = gpu->run->cycle[0];
+    s->domain.partial_set = partial_set;
+    s->domain.partial = gpu->partial - gpu->partial_from;
     s->poll_every = plan->poll_every;
-    s->tile_march = plan->tile[problem->rank == 3 ? STENCIL_Z : STENCIL_Y];
+    s->tile_stream = plan->tile[problem->rank == 3 ? STENCIL_Z : STENCIL_Y];
     if (problem->rank == 2)
-        s->tile_march /= plan->block_y;
+        s->tile_stream /= plan->block_y;
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         s->tile_count[axis] = (uint32_t)((s->domain.n[axis] + plan->tile[axis] - 1) / plan->tile[axis]);
-    s->fold = gpu->fold;
+    s->level = gpu->level;
     s->history = gpu->history;
     s->control = gpu->control;
     s->mailbox = gpu->mailbox;
-    s->span = gpu->span;
-    s->disturbance = plan->patience.disturbance;
-    s->barrier.parts = (uint32_t)gpu->team->parts;
+    s->peers = gpu->peers;
+    s->fault = plan->wait.fault;
+    s->barrier.parts = (uint32_t)gpu->run->parts;
     s->barrier.part = (uint32_t)gpu->part;
-    const stencil_transfers *all = &gpu->team->transfers;
+    const stencil_transfers *all = &gpu->run->transfers;
     gpu->halo = all->item + all->first[gpu->part];
     gpu->halo_count = all->first[gpu->part + 1] - all->first[gpu->part];
 }
 
 /* Streams, events and the kernels. Asking for attributes loads a kernel: nothing is loaded lazily while
- * kernels wait for each other. A persistent loop folds by itself. */
-static stencil_status start_part(stencil_gpu_run *gpu) {
+ * kernels wait for each other. A persistent loop combines by itself. */
+static stencil_status start_part(stencil_gpu_part *gpu) {
     struct cudaFuncAttributes attributes;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->kernel->function));
     if (gpu->plan->barrier == STENCIL_BARRIER_none)
-        TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_fold_kernel()));
+        TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_combine_kernel()));
     int least = 0, greatest = 0, major = 0;
     TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     TRY_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
@@ -207,96 +207,96 @@ static stencil_status start_part(stencil_gpu_run *gpu) {
     return STENCIL_OK;
 }
 
-static stencil_status create_span(stencil_gpu_run *gpu) {
-    const stencil_gpu_team *team = gpu->team;
-    stencil_span span = {0};
-    for (int p = 0; p < team->parts; p++) {
-        const stencil_gpu_run *other = &team->part[p];
-        span.control[p] = other->control;
-        span.chunk[p] = other->chunk - other->chunk_from;
-        span.fold[p] = other->fold;
+static stencil_status create_peers(stencil_gpu_part *gpu) {
+    const stencil_gpu_run *run = gpu->run;
+    stencil_peers peers = {0};
+    for (int p = 0; p < run->parts; p++) {
+        const stencil_gpu_part *other = &run->part[p];
+        peers.control[p] = other->control;
+        peers.partial[p] = other->partial - other->partial_from;
+        peers.level[p] = other->level;
     }
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        span.count[axis] = team->plan->cut.count[axis];
-        memcpy(span.first[axis], team->plan->cut.first[axis], sizeof span.first[axis]);
+        peers.count[axis] = run->plan->cut.count[axis];
+        memcpy(peers.first[axis], run->plan->cut.first[axis], sizeof peers.first[axis]);
     }
-    TRY_CUDA(cudaMalloc((void **)&gpu->span, sizeof span));
-    TRY_CUDA(cudaMemcpy(gpu->span, &span, sizeof span, cudaMemcpyHostToDevice));
-    gpu->sweep.span = gpu->span;
+    TRY_CUDA(cudaMalloc((void **)&gpu->peers, sizeof peers));
+    TRY_CUDA(cudaMemcpy(gpu->peers, &peers, sizeof peers, cudaMemcpyHostToDevice));
+    gpu->args.peers = gpu->peers;
     return STENCIL_OK;
 }
 
 /* Memory of all parts, as far as they have it in common. */
-static stencil_status allocate_shared(stencil_gpu_team *team) {
-    const int64_t values = host_values(&team->plan->cut, team->plan->halo);
-    team->staging_bytes = staging_bytes(&team->buffers.layout);
-    TRY_CUDA(cudaHostAlloc(&team->staging, (size_t)team->staging_bytes, cudaHostAllocPortable));
-    TRY_CUDA(cudaHostAlloc((void **)&team->values,
-                           (size_t)(values + stencil_fold_scratch_count(values)) * sizeof(double),
+static stencil_status allocate_shared(stencil_gpu_run *run) {
+    const int64_t values = host_values(&run->plan->cut, run->plan->halo);
+    run->staging_bytes = staging_bytes(&run->buffers.layout);
+    TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
+    TRY_CUDA(cudaHostAlloc((void **)&run->values,
+                           (size_t)(values + stencil_levels_count(values)) * sizeof(double),
                            cudaHostAllocPortable));
     return STENCIL_OK;
 }
 
-static stencil_status create_part(stencil_gpu_run *gpu, const stencil_problem *problem) {
+static stencil_status create_part(stencil_gpu_part *gpu, const stencil_problem *problem) {
     TRY(stencil_gpu_take(gpu));
     TRY_CUDA(cudaMemset(gpu->control, 0, sizeof *gpu->control));
     *gpu->mailbox = (stencil_mailbox){.residual = NAN};
     init_sweep(gpu, problem);
-    return gpu->team->parts > 1 && !gpu->team->fold_on_host ? create_span(gpu) : STENCIL_OK;
+    return gpu->run->parts > 1 && !gpu->run->combine_on_host ? create_peers(gpu) : STENCIL_OK;
 }
 
-static stencil_status create_all(stencil_gpu_team *team, const stencil_problem *problem) {
+static stencil_status create_all(stencil_gpu_run *run, const stencil_problem *problem) {
     int device[STENCIL_PARTS_MAX];
-    for (int p = 0; p < team->parts; p++)
-        device[p] = team->part[p].device;
-    if (team->plan->halo == STENCIL_HALO_COPY)
-        TRY(stencil_transfers_find(&team->transfers, &team->plan->cut, STENCIL_GHOSTS_OF_OTHERS));
-    for (int p = 0; p < team->parts; p++) {
-        stencil_gpu_run *gpu = &team->part[p];
+    for (int p = 0; p < run->parts; p++)
+        device[p] = run->part[p].device;
+    if (run->plan->halo == STENCIL_HALO_COPY)
+        TRY(stencil_transfers_find(&run->transfers, &run->plan->cut, STENCIL_GHOSTS_OF_OTHERS));
+    for (int p = 0; p < run->parts; p++) {
+        stencil_gpu_part *gpu = &run->part[p];
         TRY(stencil_gpu_take(gpu));
         TRY(start_part(gpu));
-        TRY(stencil_peers_reach(gpu->device, device, team->parts));
+        TRY(stencil_peers_reach(gpu->device, device, run->parts));
         TRY(allocate(gpu));
     }
-    TRY(allocate_shared(team));
-    for (int p = 0; p < team->parts; p++)
-        TRY(create_part(&team->part[p], problem));
-    if (team->plan->barrier != STENCIL_BARRIER_none)
-        TRY(stencil_gpu_create_barriers(team));
-    for (int p = 0; p < team->parts; p++) {
-        TRY(stencil_gpu_take(&team->part[p]));
+    TRY(allocate_shared(run));
+    for (int p = 0; p < run->parts; p++)
+        TRY(create_part(&run->part[p], problem));
+    if (run->plan->barrier != STENCIL_BARRIER_none)
+        TRY(stencil_gpu_create_barriers(run));
+    for (int p = 0; p < run->parts; p++) {
+        TRY(stencil_gpu_take(&run->part[p]));
         TRY_CUDA(cudaDeviceSynchronize());
     }
     return STENCIL_OK;
 }
 
-stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *plan,
+stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
                                   const stencil_problem *problem) {
-    *team = (stencil_gpu_team){.plan = plan, .parts = plan->cut.parts};
-    TRY(stencil_buffers_init(&team->buffers, problem, &plan->cut));
-    team->slabs = stencil_cut_is_slabs(&plan->cut);
-    team->chunk_count = stencil_chunk_count(problem->n);
-    team->fold_on_host = team->parts > 1 && plan->halo == STENCIL_HALO_COPY;
-    for (int p = 0; p < team->parts; p++)
-        team->part[p] = (stencil_gpu_run){
-            .team = team, .part = p, .device = plan->part[p].gpu, .plan = plan, .kernel = &plan->kernel};
-    for (int p = 0; p < team->parts; p++)
-        for (int q = 0; q < team->parts; q++)
-            team->part[p].shared =
-                team->part[p].shared || (p != q && team->part[p].device == team->part[q].device);
-    team->cycle_length = stencil_weights_round(team->cycle, problem);
-    share_chunks(team);
-    const stencil_status status = create_all(team, problem);
+    *run = (stencil_gpu_run){.plan = plan, .parts = plan->cut.parts};
+    TRY(stencil_buffers_init(&run->buffers, problem, &plan->cut));
+    run->slabs = stencil_cut_is_slabs(&plan->cut);
+    run->partial_count = stencil_partial_count(problem->n);
+    run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
+    for (int p = 0; p < run->parts; p++)
+        run->part[p] = (stencil_gpu_part){
+            .run = run, .part = p, .device = plan->part[p].gpu, .plan = plan, .kernel = &plan->kernel};
+    for (int p = 0; p < run->parts; p++)
+        for (int q = 0; q < run->parts; q++)
+            run->part[p].shared =
+                run->part[p].shared || (p != q && run->part[p].device == run->part[q].device);
+    run->cycle_length = stencil_weights_round(run->cycle, problem);
+    share_partials(run);
+    const stencil_status status = create_all(run, problem);
     if (status != STENCIL_OK)
-        stencil_gpu_destroy(team);
+        stencil_gpu_destroy(run);
     return status;
 }
 
-static void destroy_part(stencil_gpu_run *gpu) {
-    void *const *array = gpu->team->buffers.at[gpu->part];
-    void *const device[] = {array[0],        array[1],     array[2],  gpu->chunk, gpu->fold,
-                            gpu->history,    gpu->control, gpu->span, gpu->inbox, gpu->push_first,
-                            gpu->pull_first, gpu->push,    gpu->pull};
+static void destroy_part(stencil_gpu_part *gpu) {
+    void *const *array = gpu->run->buffers.at[gpu->part];
+    void *const device[] = {array[0],           array[1],     array[2],    gpu->partial,  gpu->level,
+                            gpu->history,       gpu->control, gpu->peers,  gpu->ll_slots, gpu->send_first,
+                            gpu->receive_first, gpu->send,    gpu->receive};
     const cudaEvent_t event[] = {gpu->begin,      gpu->end,     gpu->step_done,
                                  gpu->edges_done, gpu->made[0], gpu->made[1]};
     cudaSetDevice(gpu->device);
@@ -313,17 +313,17 @@ static void destroy_part(stencil_gpu_run *gpu) {
         cudaStreamDestroy(gpu->edge_stream);
 }
 
-void stencil_gpu_destroy(stencil_gpu_team *team) {
-    if (team == NULL)
+void stencil_gpu_destroy(stencil_gpu_run *run) {
+    if (run == NULL)
         return;
-    for (int p = 0; p < team->parts; p++)
-        destroy_part(&team->part[p]);
-    cudaFreeHost(team->values);
-    cudaFreeHost(team->staging);
-    stencil_barrier_destroy(&team->barrier);
-    stencil_transfers_destroy(&team->transfers);
-    if (team->parts > 0)
-        cudaSetDevice(team->part[0].device);
-    *team = (stencil_gpu_team){0};
+    for (int p = 0; p < run->parts; p++)
+        destroy_part(&run->part[p]);
+    cudaFreeHost(run->values);
+    cudaFreeHost(run->staging);
+    stencil_barrier_destroy(&run->barrier);
+    stencil_transfers_destroy(&run->transfers);
+    if (run->parts > 0)
+        cudaSetDevice(run->part[0].device);
+    *run = (stencil_gpu_run){0};
 }
 #endif

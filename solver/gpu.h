@@ -10,20 +10,20 @@
 #include "solver/run.h"
 #include "sync/host.h"
 
+typedef struct stencil_gpu_part stencil_gpu_part;
 typedef struct stencil_gpu_run stencil_gpu_run;
-typedef struct stencil_gpu_team stencil_gpu_team;
 
 /* Checks that one batch can hold. */
 enum { STENCIL_CHECKS_MAX = 65536 };
 
 #ifdef STENCIL_HAVE_CUDA
 /* One part of a run, on one GPU. Functions that take one expect its device to be the calling thread's. */
-struct stencil_gpu_run {
-    stencil_gpu_team *team;
+struct stencil_gpu_part {
+    stencil_gpu_run *run;
     int part, device;
     const stencil_plan *plan;
     const stencil_kernel *kernel;
-    stencil_sweep sweep; /* what every launch starts from */
+    stencil_kernel_args args; /* what every launch starts from */
     /* The second one for edges that are copied while the rest is computed. */
     cudaStream_t stream, edge_stream;
     cudaEvent_t begin, end, step_done, edges_done;
@@ -31,25 +31,25 @@ struct stencil_gpu_run {
     bool shared;         /* other parts have the same device */
     bool programmatic;   /* the device has programmatic dependent launch */
     /* Device memory, owned. */
-    double *chunk, *fold, *history;
+    double *partial, *level, *history;
     stencil_control *control;
-    stencil_span *span;
-    uint64_t *inbox; /* two sets of words for edge cells that come stamped */
-    uint32_t *push_first, *pull_first;
-    stencil_edge *push, *pull;
+    stencil_peers *peers;
+    uint64_t *ll_slots; /* two sets of words for ghost cells that come as flagged words */
+    uint32_t *send_first, *receive_first;
+    stencil_ll_entry *send, *receive;
     /* Pinned memory, owned. */
     stencil_mailbox *mailbox; /* mapped */
     stencil_control *control_host;
-    int64_t chunk_from; /* number of the first chunk in `chunk`, which holds two sets */
+    int64_t partial_from; /* number of the first partial sum in `partial`, which holds two sets */
     int halo_count;
     const stencil_transfer *halo; /* [halo_count]: sent after each step in mode COPY */
 };
 
 /* All parts. */
-struct stencil_gpu_team {
+struct stencil_gpu_run {
     const stencil_plan *plan;
     int parts;
-    stencil_gpu_run part[STENCIL_PARTS_MAX];
+    stencil_gpu_part part[STENCIL_PARTS_MAX];
     stencil_buffers buffers;     /* device memory, owned */
     stencil_transfers transfers; /* of all parts, in mode COPY */
     stencil_schedule schedule;
@@ -58,64 +58,65 @@ struct stencil_gpu_team {
     int cycle_length;
     bool slabs; /* a part's rows follow each other in the whole field */
     stencil_barrier barrier;
-    stencil_status (*after_step)(stencil_gpu_run *gpu); /* of a loop driven by the host, or NULL */
+    stencil_status (*after_step)(stencil_gpu_part *gpu); /* of a loop driven by the host, or NULL */
     void *loop; /* what the strategy keeps between batches, owned by it */
-    int64_t chunk_count;
-    bool fold_on_host; /* parts do not reach each other: chunk values come to the host as they are */
-    double *values;    /* pinned: chunk values, or those of their groups; and room to fold them */
-    void *staging;     /* pinned: a slab of a part, with the gaps between its rows */
+    int64_t partial_count;
+    bool combine_on_host; /* parts do not reach each other: partial sums come to the host as they are */
+    double *values;       /* pinned: partial sums, or those of their groups; and room to combine them */
+    void *staging;        /* pinned: a slab of a part, with the gaps between its rows */
     int64_t staging_bytes;
 };
 
 /* Takes the devices, loads the kernels, allocates. */
-stencil_status stencil_gpu_create(stencil_gpu_team *team, const stencil_plan *plan,
+stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
                                   const stencil_problem *problem);
 /* Gives a part its cells. */
-stencil_status stencil_gpu_load(const stencil_gpu_team *team, int part, stencil_array array,
+stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_array array,
                                 const stencil_reader *from);
 /* Moves a box of a part's buffer while nothing runs on the device: there from a reader, or, where that is
  * NULL, back `to` the host. */
-stencil_status stencil_gpu_move(const stencil_gpu_team *team, int part, int buffer, const stencil_box *box,
+stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer, const stencil_box *box,
                                 const stencil_reader *from, const stencil_cells *to);
-void stencil_gpu_destroy(stencil_gpu_team *team);
+void stencil_gpu_destroy(stencil_gpu_run *run);
 
 /* The barrier of all parts, and streams that let the kernels of parts that share a GPU run side by side; part
  * of create. UNAVAILABLE where they do not. */
-stencil_status stencil_gpu_create_barriers(stencil_gpu_team *team);
+stencil_status stencil_gpu_create_barriers(stencil_gpu_run *run);
 
 /* Makes the device of a part the calling thread's. */
-stencil_status stencil_gpu_take(const stencil_gpu_run *gpu);
+stencil_status stencil_gpu_take(const stencil_gpu_part *gpu);
 
 /* Calls function(part, context) for every part at once, each in a thread of its own with the part's device
  * taken; with several GPUs it is pinned near its own. Part 0 has the calling thread. Waits for all; the
  * failure of the first part that failed. */
-stencil_status stencil_gpu_each(stencil_gpu_team *team, stencil_status (*function)(stencil_gpu_run *, void *),
+stencil_status stencil_gpu_each(stencil_gpu_run *run, stencil_status (*function)(stencil_gpu_part *, void *),
                                 void *context);
 
 /* What the next launches check and decide; before the first of them. */
-void stencil_gpu_set_schedule(stencil_gpu_team *team, const stencil_schedule *schedule);
+void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *schedule);
 
-/* Which steps the next launch with `sweep` makes, with the weights of the first of them: one step, or any
+/* Which steps the next launch with `args` makes, with the weights of the first of them: one step, or any
  * number where the cycle has length 1. */
-void stencil_gpu_set_steps(const stencil_gpu_run *gpu, stencil_sweep *sweep, int64_t first, int64_t count);
+void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t first,
+                           int64_t count);
 
-/* Launches the step that follows `step` steps, looked at when it is time to. */
-stencil_status stencil_gpu_launch_step(stencil_gpu_run *gpu, int64_t step);
-/* The same, never looked at; `programmatic`: its blocks may be set up before the launch before it has ended.
+/* Launches the step that follows `step` steps, checked when it is time to. */
+stencil_status stencil_gpu_launch_step(stencil_gpu_part *gpu, int64_t step);
+/* The same, never checked; `programmatic`: its blocks may be set up before the launch before it has ended.
  */
-stencil_status stencil_gpu_launch_plain(stencil_gpu_run *gpu, int64_t step, bool programmatic);
+stencil_status stencil_gpu_launch_plain(stencil_gpu_part *gpu, int64_t step, bool programmatic);
 /* The same with the halo copies that the plan wants, queued so that what is queued in `stream` next comes
  * after all of it. */
-stencil_status stencil_gpu_advance(stencil_gpu_run *gpu, int64_t step);
+stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, int64_t step);
 
-/* After a step that was looked at: folds this part's groups of chunk values and brings them to the host,
+/* After a step that was checked: combines this part's results of partial sums and brings them to the host,
  * queued; waits for everything queued; and, when all parts have: the residual. */
-stencil_status stencil_gpu_start_fold(stencil_gpu_run *gpu);
-stencil_status stencil_gpu_wait(stencil_gpu_run *gpu);
-double stencil_gpu_residual(stencil_gpu_team *team);
+stencil_status stencil_gpu_start_combine(stencil_gpu_part *gpu);
+stencil_status stencil_gpu_wait(stencil_gpu_part *gpu);
+double stencil_gpu_residual(stencil_gpu_run *run);
 
 /* The longest time between the events `begin` and `end` of the parts, which the loop has recorded. */
-stencil_status stencil_gpu_time_s(stencil_gpu_team *team, double *time_s);
+stencil_status stencil_gpu_time_s(stencil_gpu_run *run, double *time_s);
 #endif
 
 /* Device memory of any one part, in bytes; at most. */

@@ -3,30 +3,31 @@
 
 #ifdef STENCIL_HAVE_CUDA
 
-void stencil_gpu_set_schedule(stencil_gpu_team *team, const stencil_schedule *schedule) {
-    team->schedule = *schedule;
-    for (int p = 0; p < team->parts; p++)
-        team->part[p].sweep.schedule = *schedule;
+void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *schedule) {
+    run->schedule = *schedule;
+    for (int p = 0; p < run->parts; p++)
+        run->part[p].args.schedule = *schedule;
 }
 
-void stencil_gpu_set_steps(const stencil_gpu_run *gpu, stencil_sweep *sweep, int64_t first, int64_t count) {
-    const stencil_gpu_team *team = gpu->team;
-    sweep->step_first = first;
-    sweep->step_count = count;
-    if (team->cycle_length > 1)
-        sweep->domain.weights = team->cycle[first % team->cycle_length];
+void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t first,
+                           int64_t count) {
+    const stencil_gpu_run *run = gpu->run;
+    args->step_first = first;
+    args->step_count = count;
+    if (run->cycle_length > 1)
+        args->domain.weights = run->cycle[first % run->cycle_length];
 }
 
 /* A box of tiles of a step, in a stream. */
-static stencil_status launch_box(const stencil_gpu_run *gpu, stencil_sweep *sweep, int64_t step,
+static stencil_status launch_box(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t step,
                                  bool programmatic, cudaStream_t stream) {
     const stencil_plan *plan = gpu->plan;
-    stencil_gpu_set_steps(gpu, sweep, step, 1);
-    void *arguments[] = {sweep};
+    stencil_gpu_set_steps(gpu, args, step, 1);
+    void *arguments[] = {args};
     cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
                                      .val.programmaticStreamSerializationAllowed = 1};
     const cudaLaunchConfig_t config = {
-        .gridDim = {sweep->tile_count[0] * sweep->tile_count[1] * sweep->tile_count[2], 1, 1},
+        .gridDim = {args->tile_count[0] * args->tile_count[1] * args->tile_count[2], 1, 1},
         .blockDim = {(unsigned)plan->block_x, (unsigned)plan->block_y, 1},
         .stream = stream,
         .attrs = &attribute,
@@ -36,26 +37,26 @@ static stencil_status launch_box(const stencil_gpu_run *gpu, stencil_sweep *swee
     return STENCIL_OK;
 }
 
-stencil_status stencil_gpu_launch_step(stencil_gpu_run *gpu, int64_t step) {
-    return launch_box(gpu, &gpu->sweep, step, false, gpu->stream);
+stencil_status stencil_gpu_launch_step(stencil_gpu_part *gpu, int64_t step) {
+    return launch_box(gpu, &gpu->args, step, false, gpu->stream);
 }
 
-stencil_status stencil_gpu_launch_plain(stencil_gpu_run *gpu, int64_t step, bool programmatic) {
-    stencil_sweep sweep = gpu->sweep;
-    sweep.schedule.check_every = INT64_MAX;
-    sweep.schedule.check_step = 0;
-    return launch_box(gpu, &sweep, step, programmatic, gpu->stream);
+stencil_status stencil_gpu_launch_plain(stencil_gpu_part *gpu, int64_t step, bool programmatic) {
+    stencil_kernel_args args = gpu->args;
+    args.schedule.check_every = INT64_MAX;
+    args.schedule.check_step = 0;
+    return launch_box(gpu, &args, step, programmatic, gpu->stream);
 }
 
-static stencil_status copy_halos(const stencil_gpu_run *gpu, int64_t step, cudaStream_t stream) {
-    const stencil_gpu_team *team = gpu->team;
+static stencil_status copy_halos(const stencil_gpu_part *gpu, int64_t step, cudaStream_t stream) {
+    const stencil_gpu_run *run = gpu->run;
     const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, step + 1);
     for (int k = 0; k < gpu->halo_count; k++) {
         const stencil_transfer *t = &gpu->halo[k];
-        const stencil_way way = stencil_buffer_way(&team->buffers, t, buffer);
+        const stencil_way way = stencil_buffer_way(&run->buffers, t, buffer);
         const int64_t *n = t->from_box.n;
-        const int device = team->part[t->to].device;
-        if (team->slabs) { /* in one piece, with the gaps between the rows */
+        const int device = run->part[t->to].device;
+        if (run->slabs) { /* in one piece, with the gaps between the rows */
             TRY_CUDA(cudaMemcpyPeerAsync(way.to.at, device, way.from.at, gpu->device,
                                          stencil_cells_span(&way.from, n), stream));
             continue;
@@ -74,31 +75,31 @@ static stencil_status copy_halos(const stencil_gpu_run *gpu, int64_t step, cudaS
     return STENCIL_OK;
 }
 
-static stencil_status launch_range(stencil_gpu_run *gpu, int64_t step, const uint32_t low[3],
+static stencil_status launch_range(stencil_gpu_part *gpu, int64_t step, const uint32_t low[3],
                                    const uint32_t high[3], cudaStream_t stream) {
-    stencil_sweep sweep = gpu->sweep;
+    stencil_kernel_args args = gpu->args;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         if (low[axis] >= high[axis])
             return STENCIL_OK;
-        sweep.tile_first[axis] = low[axis];
-        sweep.tile_count[axis] = high[axis] - low[axis];
+        args.tile_first[axis] = low[axis];
+        args.tile_count[axis] = high[axis] - low[axis];
     }
-    return launch_box(gpu, &sweep, step, false, stream);
+    return launch_box(gpu, &args, step, false, stream);
 }
 
 /* The edges first, peeled off axis by axis and copied while the rest is computed. */
-static stencil_status advance_overlapped(stencil_gpu_run *gpu, int64_t step) {
+static stencil_status advance_overlapped(stencil_gpu_part *gpu, int64_t step) {
     const stencil_plan *plan = gpu->plan;
     uint32_t low[3] = {0, 0, 0}, high[3];
     for (int axis = 0; axis < STENCIL_AXES; axis++)
-        high[axis] = gpu->sweep.tile_count[axis];
+        high[axis] = gpu->args.tile_count[axis];
     TRY_CUDA(cudaEventRecord(gpu->step_done, gpu->stream));
     TRY_CUDA(cudaStreamWaitEvent(gpu->edge_stream, gpu->step_done, 0));
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         if (plan->cut.count[axis] == 1)
             continue;
-        const int64_t tile = plan->tile[axis], reach = gpu->team->buffers.layout.rim[axis],
-                      n = gpu->sweep.domain.n[axis];
+        const int64_t tile = plan->tile[axis], reach = gpu->run->buffers.layout.ghost[axis],
+                      n = gpu->args.domain.n[axis];
         const uint32_t begin = (uint32_t)((reach + tile - 1) / tile), end = (uint32_t)((n - reach) / tile);
         uint32_t edge_low[3] = {low[0], low[1], low[2]}, edge_high[3] = {high[0], high[1], high[2]};
         edge_high[axis] = begin < high[axis] ? begin : high[axis];
@@ -115,21 +116,22 @@ static stencil_status advance_overlapped(stencil_gpu_run *gpu, int64_t step) {
     return STENCIL_OK;
 }
 
-stencil_status stencil_gpu_advance(stencil_gpu_run *gpu, int64_t step) {
+stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, int64_t step) {
     if (gpu->plan->overlap && gpu->halo_count > 0)
         return advance_overlapped(gpu, step);
     TRY(stencil_gpu_launch_step(gpu, step));
     return copy_halos(gpu, step, gpu->stream);
 }
 
-/* Chunk values as they are, to their places in those of the whole problem. */
-static stencil_status fetch_chunks(const stencil_gpu_run *gpu) {
-    const stencil_domain *d = &gpu->sweep.domain;
-    const size_t row = (size_t)d->chunk_row * sizeof(double), rows = (size_t)(d->chunk_plane / d->chunk_row);
-    const size_t across = (size_t)((d->n[STENCIL_X] + STENCIL_CHUNK_CELLS - 1) / STENCIL_CHUNK_CELLS);
+/* Partial sums as they are, to their places in those of the whole problem. */
+static stencil_status fetch_partials(const stencil_gpu_part *gpu) {
+    const stencil_domain *d = &gpu->args.domain;
+    const size_t row = (size_t)d->partial_row * sizeof(double),
+                 rows = (size_t)(d->partial_plane / d->partial_row);
+    const size_t across = (size_t)((d->n[STENCIL_X] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS);
     struct cudaMemcpy3DParms copy = {
-        .srcPtr = {d->chunk + d->chunk_first, row, row, rows},
-        .dstPtr = {gpu->team->values + d->chunk_first, row, row, rows},
+        .srcPtr = {d->partial + d->partial_first, row, row, rows},
+        .dstPtr = {gpu->run->values + d->partial_first, row, row, rows},
         .extent = {across * sizeof(double), (size_t)d->n[STENCIL_Y], (size_t)d->n[STENCIL_Z]},
         .kind = cudaMemcpyDeviceToHost,
     };
@@ -137,41 +139,41 @@ static stencil_status fetch_chunks(const stencil_gpu_run *gpu) {
     return STENCIL_OK;
 }
 
-stencil_status stencil_gpu_start_fold(stencil_gpu_run *gpu) {
-    const stencil_sweep *s = &gpu->sweep;
-    if (gpu->team->parts > 1)
+stencil_status stencil_gpu_start_combine(stencil_gpu_part *gpu) {
+    const stencil_kernel_args *s = &gpu->args;
+    if (gpu->run->parts > 1)
         TRY(stencil_gpu_take(gpu));
-    if (gpu->team->fold_on_host)
-        return fetch_chunks(gpu);
-    const int64_t groups = s->group_end - s->group_first;
-    if (groups == 0)
+    if (gpu->run->combine_on_host)
+        return fetch_partials(gpu);
+    const int64_t results = s->result_end - s->result_first;
+    if (results == 0)
         return STENCIL_OK;
-    void *arguments[] = {&gpu->sweep};
-    const dim3 grid = {groups < 65535 ? (unsigned)groups : 65535, 1, 1},
+    void *arguments[] = {&gpu->args};
+    const dim3 grid = {results < 65535 ? (unsigned)results : 65535, 1, 1},
                block = {STENCIL_BLOCK_THREADS, 1, 1};
-    TRY_CUDA(cudaLaunchKernel(stencil_fold_kernel(), grid, block, arguments, 0, gpu->stream));
-    TRY_CUDA(cudaMemcpyAsync(gpu->team->values + s->group_first, gpu->fold + s->group_first,
-                             (size_t)groups * sizeof *gpu->fold, cudaMemcpyDeviceToHost, gpu->stream));
+    TRY_CUDA(cudaLaunchKernel(stencil_combine_kernel(), grid, block, arguments, 0, gpu->stream));
+    TRY_CUDA(cudaMemcpyAsync(gpu->run->values + s->result_first, gpu->level + s->result_first,
+                             (size_t)results * sizeof *gpu->level, cudaMemcpyDeviceToHost, gpu->stream));
     return STENCIL_OK;
 }
 
-stencil_status stencil_gpu_wait(stencil_gpu_run *gpu) {
+stencil_status stencil_gpu_wait(stencil_gpu_part *gpu) {
     TRY_CUDA(cudaStreamSynchronize(gpu->stream));
     return STENCIL_OK;
 }
 
-double stencil_gpu_residual(stencil_gpu_team *team) {
-    const stencil_norm norm = team->schedule.norm;
-    const int64_t count = team->fold_on_host ? team->chunk_count : stencil_fold_count(team->chunk_count);
-    const double value = stencil_fold_all(team->values, count, team->values + count, norm);
-    return stencil_residual_finish(value, team->schedule.updated_cells, norm);
+double stencil_gpu_residual(stencil_gpu_run *run) {
+    const stencil_norm norm = run->schedule.norm;
+    const int64_t count = run->combine_on_host ? run->partial_count : stencil_level_count(run->partial_count);
+    const double value = stencil_combine_all(run->values, count, run->values + count, norm);
+    return stencil_residual_finish(value, run->schedule.updated_cells, norm);
 }
 
-stencil_status stencil_gpu_time_s(stencil_gpu_team *team, double *time_s) {
+stencil_status stencil_gpu_time_s(stencil_gpu_run *run, double *time_s) {
     *time_s = 0;
-    for (int p = 0; p < team->parts; p++) {
+    for (int p = 0; p < run->parts; p++) {
         float ms = 0;
-        TRY_CUDA(cudaEventElapsedTime(&ms, team->part[p].begin, team->part[p].end));
+        TRY_CUDA(cudaEventElapsedTime(&ms, run->part[p].begin, run->part[p].end));
         *time_s = 1e-3 * (double)ms > *time_s ? 1e-3 * (double)ms : *time_s;
     }
     return STENCIL_OK;

@@ -52,32 +52,32 @@ stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batc
 }
 
 #ifdef STENCIL_HAVE_CUDA
-stencil_status stencil_host_loop_queued(stencil_gpu_team *team, const stencil_batch *batch, int64_t step,
+stencil_status stencil_host_loop_queued(stencil_gpu_run *run, const stencil_batch *batch, int64_t step,
                                         stencil_outcome *outcome) {
     double residual = NAN;
-    if (stencil_schedule_checks(&team->schedule, step)) {
-        for (int part = 0; part < team->parts && team->parts > 1; part++)
-            TRY(stencil_gpu_wait(&team->part[part])); /* its chunk values may be in other parts */
-        for (int part = 0; part < team->parts; part++)
-            TRY(stencil_gpu_start_fold(&team->part[part]));
-        for (int part = 0; part < team->parts; part++)
-            TRY(stencil_gpu_wait(&team->part[part]));
-        residual = stencil_gpu_residual(team);
+    if (stencil_schedule_checks(&run->schedule, step)) {
+        for (int part = 0; part < run->parts && run->parts > 1; part++)
+            TRY(stencil_gpu_wait(&run->part[part])); /* its partial sums may be in other parts */
+        for (int part = 0; part < run->parts; part++)
+            TRY(stencil_gpu_start_combine(&run->part[part]));
+        for (int part = 0; part < run->parts; part++)
+            TRY(stencil_gpu_wait(&run->part[part]));
+        residual = stencil_gpu_residual(run);
     }
-    stencil_host_loop_end(&team->schedule, team->plan, batch, step, residual, outcome);
+    stencil_host_loop_end(&run->schedule, run->plan, batch, step, residual, outcome);
     return STENCIL_OK;
 }
 
-stencil_status stencil_host_loop_gpu(stencil_gpu_team *team, const stencil_batch *batch,
+stencil_status stencil_host_loop_gpu(stencil_gpu_run *run, const stencil_batch *batch,
                                      stencil_outcome *outcome) {
-    stencil_gpu_run *gpu = &team->part[0];
+    stencil_gpu_part *gpu = &run->part[0];
     const int64_t end = batch->first + batch->count;
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
     for (int64_t step = batch->first; step < end && outcome->reason == STENCIL_REASON_NONE; step++) {
         TRY(stencil_gpu_launch_step(gpu, step));
-        if (team->after_step != NULL)
-            TRY(team->after_step(gpu));
-        TRY(stencil_host_loop_queued(team, batch, step + 1, outcome));
+        if (run->after_step != NULL)
+            TRY(run->after_step(gpu));
+        TRY(stencil_host_loop_queued(run, batch, step + 1, outcome));
     }
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
     TRY_CUDA(cudaStreamSynchronize(gpu->stream));

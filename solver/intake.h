@@ -9,16 +9,16 @@
 typedef struct stencil_intake {
     const stencil_reader *from;
     const stencil_problem *problem;
-    double largest; /* absolute value, where the criterion wants it; else 0 */
-    double *chunk;  /* values of b, where the criterion wants them, owned; with room to fold them */
-    double read_s;  /* time that reading took */
+    double largest;  /* absolute value, where the criterion wants it; else 0 */
+    double *partial; /* values of b, where the criterion wants them, owned; with room to combine them */
+    double read_s;   /* time that reading took */
 } stencil_intake;
 
 /* Memory that it takes while cells are read. */
 int64_t stencil_intake_bytes(const stencil_problem *problem);
 
 /* `read` of a stencil_reader, whose context is the intake: hands on what it sees. Boxes of b end along x
- * where chunks of the residual do, or the problem does. */
+ * where partial sums of the residual do, or the problem does. */
 stencil_status stencil_intake_read(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to);
 

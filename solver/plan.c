@@ -10,7 +10,7 @@
 #include "solver/sweep.h"
 
 const char *const stencil_backend_names[] = {"auto", "cpu", "gpu", NULL};
-const char *const stencil_halo_names[] = {"auto", "peer", "copy", "stamped", NULL};
+const char *const stencil_halo_names[] = {"auto", "store", "copy", "ll", NULL};
 
 static stencil_status choose_backend(stencil_plan *plan, const stencil_run_options *options,
                                      const stencil_machine *machine) {
@@ -62,13 +62,13 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
           sync, spanning_names(names, sizeof names));
     CHECK(strategy->copies || (options->halo != STENCIL_HALO_COPY && !options->overlap), USAGE,
           "--halo copy and --overlap are for openmp and single-thread; %s %s", sync,
-          strategy->spans ? "pushes its edges by itself" : "runs in one part");
+          strategy->spans ? "stores its ghost cells by itself" : "runs in one part");
     CHECK(!options->overlap || options->halo == STENCIL_HALO_AUTO || options->halo == STENCIL_HALO_COPY,
           USAGE, "--overlap is for copies, and --halo %s makes none: give --halo copy",
           stencil_halo_names[options->halo]);
-    CHECK(options->halo != STENCIL_HALO_STAMPED ||
-              (plan->backend == STENCIL_BACKEND_GPU && stencil_strategy_at(plan->strategy).stamps),
-          USAGE, "--halo stamped is for --sync neighbor on GPUs: leave it out");
+    CHECK(options->halo != STENCIL_HALO_LL ||
+              (plan->backend == STENCIL_BACKEND_GPU && stencil_strategy_at(plan->strategy).ll),
+          USAGE, "--halo ll is for --sync neighbor on GPUs: leave it out");
     plan->barrier = strategy->barrier;
     return STENCIL_OK;
 }
@@ -86,10 +86,9 @@ static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *pr
     const char *why = stencil_sweep_unavailable(plan->sweep, problem);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s",
           stencil_sweep_infos[sweep].name, why);
-    CHECK(options->halo != STENCIL_HALO_STAMPED ||
+    CHECK(options->halo != STENCIL_HALO_LL ||
               stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier),
-          USAGE, "--halo stamped is not for --sweep %s: leave one of them out",
-          stencil_sweep_infos[sweep].name);
+          USAGE, "--halo ll is not for --sweep %s: leave one of them out", stencil_sweep_infos[sweep].name);
     return STENCIL_OK;
 }
 
@@ -133,13 +132,13 @@ static void name_device(stencil_plan *plan, const stencil_machine *machine) {
              machine->gpu[plan->part[0].gpu].name, parts);
 }
 
-/* Not for more words than pay, nor where steps are long, whose kernel has no room for what stamped edges keep
+/* Not for more words than pay, nor where steps are long, whose kernel has no room for what flagged words keep
  * in registers: as soon as a GPU's fields are more than its L2 holds (docs/performance.md). */
-static bool stamps_pay(const stencil_plan *plan, const stencil_problem *problem,
-                       const stencil_machine *machine) {
+static bool ll_pays(const stencil_plan *plan, const stencil_problem *problem,
+                    const stencil_machine *machine) {
     stencil_layout largest;
     if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) >
-            plan->tuning.stamped_words_max ||
+            plan->tuning.ll_words_max ||
         stencil_cut_layout(&largest, &plan->cut) != STENCIL_OK)
         return false;
     for (int p = 0; p < plan->cut.parts; p++) {
@@ -151,7 +150,7 @@ static bool stamps_pay(const stencil_plan *plan, const stencil_problem *problem,
     return true;
 }
 
-/* Who keeps the rims of other parts up to date, and whether the GPUs can. */
+/* Who keeps the ghost cells of other parts up to date, and whether the GPUs can. */
 static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_run_options *options, const stencil_machine *machine) {
     const stencil_strategy *strategy = stencil_strategy_row(plan->strategy);
@@ -167,18 +166,19 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     plan->overlap = options->overlap;
     plan->halo = options->halo;
     const bool fits = stencil_ll_fits(&plan->cut.mesh);
-    const bool stamps = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 &&
-                        stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier);
-    CHECK(plan->halo != STENCIL_HALO_STAMPED || fits || plan->cut.parts == 1, USAGE,
-          "--halo stamped is not for points that reach less far than %s along an axis that is not fixed: "
+    const bool ll = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 &&
+                    stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier);
+    CHECK(plan->halo != STENCIL_HALO_LL || fits || plan->cut.parts == 1, USAGE,
+          "--halo ll is not for points that reach less far than %s along an axis that is not fixed: "
           "leave it out",
           problem->shape->name);
-    if (plan->halo == STENCIL_HALO_AUTO && stamps && stamps_pay(plan, problem, machine))
-        plan->halo = STENCIL_HALO_STAMPED;
-    if (plan->halo == STENCIL_HALO_STAMPED && !stamps) /* a single part has no edges to send */
-        plan->halo = STENCIL_HALO_PEER;
+    if (plan->halo == STENCIL_HALO_AUTO && ll && ll_pays(plan, problem, machine))
+        plan->halo = STENCIL_HALO_LL;
+    if (plan->halo == STENCIL_HALO_LL && !ll) /* a single part has no cells to send */
+        plan->halo = STENCIL_HALO_STORE;
     if (plan->halo == STENCIL_HALO_AUTO)
-        plan->halo = strategy->copies && (plan->overlap || from >= 0) ? STENCIL_HALO_COPY : STENCIL_HALO_PEER;
+        plan->halo =
+            strategy->copies && (plan->overlap || from >= 0) ? STENCIL_HALO_COPY : STENCIL_HALO_STORE;
     CHECK(from < 0 || plan->halo == STENCIL_HALO_COPY, UNAVAILABLE,
           "GPU %d cannot reach the memory of GPU %d: --sync %s needs that; openmp and single-thread can copy",
           from, to, info.name);
@@ -189,9 +189,9 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
 }
 
 /* What a test asks for must be possible, or it would show nothing. */
-static stencil_status check_disturbance(const stencil_plan *plan, const stencil_problem *problem,
-                                        const stencil_run_options *options) {
-    const stencil_disturbance *d = &options->patience.disturbance;
+static stencil_status check_fault(const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_run_options *options) {
+    const stencil_fault *d = &options->wait.fault;
     CHECK((d->delay_ns == 0 && d->absent_step == 0) || plan->barrier != STENCIL_BARRIER_none, USAGE,
           "--inject-delay and --inject-absent are for persistent loops; %s has no barrier of its own",
           stencil_strategy_at(plan->strategy).name);
@@ -275,8 +275,8 @@ static stencil_status choose_kernel(stencil_plan *plan, const stencil_problem *p
     plan->kernel = (stencil_kernel){.shape = problem->shape->id,
                                     .precision = problem->precision,
                                     .sweep = plan->sweep,
-                                    .exchange = plan->halo == STENCIL_HALO_STAMPED ? STENCIL_EXCHANGE_LL
-                                                                                   : STENCIL_EXCHANGE_STORE,
+                                    .exchange = plan->halo == STENCIL_HALO_LL ? STENCIL_EXCHANGE_LL
+                                                                              : STENCIL_EXCHANGE_STORE,
                                     .barrier = plan->barrier};
     if (plan->backend == STENCIL_BACKEND_CPU)
         return STENCIL_OK;
@@ -400,7 +400,7 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
     /* Weights are parameters of a launch: taken from memory they cost the sweep registers that it does not
      * have. */
     if (problem->cycle.length > 1)
-        plan->patience.steps_per_launch = 1;
+        plan->wait.steps_per_launch = 1;
     return STENCIL_OK;
 }
 
@@ -418,7 +418,7 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
     plan->tile[STENCIL_Z] = 1;
     plan->tile[STENCIL_Y] = (rows + plan->threads - 1) / plan->threads;
     plan->tile[STENCIL_X] = problem->n[STENCIL_X];
-    const stencil_disturbance *d = &plan->patience.disturbance;
+    const stencil_fault *d = &plan->wait.fault;
     CHECK(d->absent_step == 0 || d->absent_part > 0 || d->absent < (uint32_t)plan->threads, USAGE,
           "--inject-absent stops thread %u, and there are %d: give --threads %u", (unsigned)d->absent,
           plan->threads, (unsigned)d->absent + 1);
@@ -450,9 +450,9 @@ static void choose_tuning(stencil_plan *plan, const stencil_machine *machine) {
  */
 static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
                              const stencil_run_options *options, const stencil_machine *machine) {
-    *plan = (stencil_plan){.cluster_blocks = 1, .patience = options->patience};
-    if (!(plan->patience.timeout_s > 0))
-        plan->patience.timeout_s = STENCIL_TIMEOUT_DEFAULT_S;
+    *plan = (stencil_plan){.cluster_blocks = 1, .wait = options->wait};
+    if (!(plan->wait.timeout_s > 0))
+        plan->wait.timeout_s = STENCIL_TIMEOUT_DEFAULT_S;
     TRY(choose_backend(plan, options, machine));
     choose_tuning(plan, machine);
     const int asked = plan->backend == STENCIL_BACKEND_CPU ? options->parts : options->gpu_count;
@@ -463,7 +463,7 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
           stencil_strategy_at(plan->strategy).name, why);
     TRY(choose_sweep(plan, problem, options));
     TRY(choose_parts(plan, problem, options, parts));
-    TRY(check_disturbance(plan, problem, options));
+    TRY(check_fault(plan, problem, options));
     TRY(choose_halo(plan, problem, options, machine));
     plan->host_bytes = host_bytes(plan, problem);
     plan->host_available_bytes = machine->host_available_bytes;

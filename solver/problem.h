@@ -61,7 +61,7 @@ typedef struct stencil_problem {
                                           Rounded to `precision` before use. */
     stencil_cycle cycle;               /* as resolved: `weight` in every step, factor 1 */
     int64_t extent[3];                 /* cells of /u */
-    int64_t n[3];                      /* updated cells: extent less the rims of fixed axes */
+    int64_t n[3];                      /* updated cells: extent less the boundary cells of fixed axes */
     int64_t radius[3];                 /* of the points given, per axis */
     int64_t first[3]; /* interior index of the array's first cell: -radius on fixed axes, else 0 */
     stencil_boundary boundary[3];

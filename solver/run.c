@@ -26,7 +26,7 @@ struct stencil_run {
     int64_t steps;  /* that the cells have behind them */
     double read_s, prepare_s;
     stencil_cpu *cpu;
-    stencil_gpu_team *team; /* the side that makes the steps; the other one is NULL */
+    stencil_gpu_run *gpu; /* the side that makes the steps; the other one is NULL */
 };
 
 /* From now on `first` is known. */
@@ -100,7 +100,7 @@ static int64_t next_full(void *context, int64_t step) {
 
 /* A test wants a launch of its own; so does a launch that has no room for more weights. */
 static int64_t next_launch(void *context, int64_t step) {
-    const int64_t steps = ((const stencil_run *)context)->plan->patience.steps_per_launch;
+    const int64_t steps = ((const stencil_run *)context)->plan->wait.steps_per_launch;
     return steps > 0 ? after(step, steps) : INT64_MAX;
 }
 
@@ -150,11 +150,11 @@ static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
         TRY(r->strategy->batch_cpu(r->cpu, batch, &r->outcome));
     }
 #ifdef STENCIL_HAVE_CUDA
-    if (r->team != NULL) {
+    if (r->gpu != NULL) {
         double time_s = 0;
-        stencil_gpu_set_schedule(r->team, schedule);
-        TRY(r->strategy->batch_gpu(r->team, batch, &r->outcome));
-        TRY(stencil_gpu_time_s(r->team, &time_s));
+        stencil_gpu_set_schedule(r->gpu, schedule);
+        TRY(r->strategy->batch_gpu(r->gpu, batch, &r->outcome));
+        TRY(stencil_gpu_time_s(r->gpu, &time_s));
         r->report->compute_s += time_s;
     }
 #endif
@@ -253,11 +253,11 @@ static stencil_status judge_end(stencil_run *r) {
 
 #ifdef STENCIL_HAVE_CUDA
 static stencil_status open_gpu(stencil_run *r) {
-    r->team = calloc(1, sizeof *r->team);
-    CHECK(r->team != NULL, NO_MEMORY, "no memory for a run");
-    TRY(stencil_gpu_create(r->team, r->plan, r->problem));
-    r->team->after_step = r->strategy->after_step;
-    return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->team) : STENCIL_OK;
+    r->gpu = calloc(1, sizeof *r->gpu);
+    CHECK(r->gpu != NULL, NO_MEMORY, "no memory for a run");
+    TRY(stencil_gpu_create(r->gpu, r->plan, r->problem));
+    r->gpu->after_step = r->strategy->after_step;
+    return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->gpu) : STENCIL_OK;
 }
 #endif
 
@@ -279,8 +279,8 @@ static stencil_status open_side(stencil_run *r) {
 
 static stencil_status load_part(stencil_run *r, int part, stencil_array array, const stencil_reader *from) {
 #ifdef STENCIL_HAVE_CUDA
-    if (r->team != NULL)
-        return stencil_gpu_load(r->team, part, array, from);
+    if (r->gpu != NULL)
+        return stencil_gpu_load(r->gpu, part, array, from);
 #endif
     return stencil_cpu_load(r->cpu, part, array, from);
 }
@@ -296,7 +296,7 @@ static stencil_status load(stencil_run *r, const stencil_reader *from) {
             status = load_part(r, part, (stencil_array)array, &through);
     if (status == STENCIL_OK)
         status = stencil_intake_finish(&intake, &r->source_norm);
-    free(intake.chunk);
+    free(intake.partial);
     r->read_s = intake.read_s;
     return status;
 }
@@ -366,8 +366,8 @@ stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observ
 static stencil_status read_part(const stencil_run *r, int part, int buffer, const stencil_box *box,
                                 const stencil_cells *to) {
 #ifdef STENCIL_HAVE_CUDA
-    if (r->team != NULL)
-        return stencil_gpu_move(r->team, part, buffer, box, NULL, to);
+    if (r->gpu != NULL)
+        return stencil_gpu_move(r->gpu, part, buffer, box, NULL, to);
 #endif
     const stencil_cells all = stencil_buffer_cells(&r->cpu->buffers, part, buffer),
                         from = stencil_cells_from(&all, box->first),
@@ -392,10 +392,10 @@ void stencil_run_close(stencil_run *r) {
     if (r == NULL)
         return;
 #ifdef STENCIL_HAVE_CUDA
-    if (r->team != NULL && r->strategy->close_gpu != NULL)
-        r->strategy->close_gpu(r->team);
-    stencil_gpu_destroy(r->team);
-    free(r->team);
+    if (r->gpu != NULL && r->strategy->close_gpu != NULL)
+        r->strategy->close_gpu(r->gpu);
+    stencil_gpu_destroy(r->gpu);
+    free(r->gpu);
 #endif
     stencil_cpu_destroy(r->cpu);
     free(r->cpu);

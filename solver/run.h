@@ -34,24 +34,23 @@ typedef struct stencil_observers {
 } stencil_observers;
 
 /* How persistent loops wait. Zero-initialised: defaults. The last three are for tests. */
-typedef struct stencil_patience {
+typedef struct stencil_wait_policy {
     double timeout_s;         /* a wait longer than this ends the run; 0: STENCIL_TIMEOUT_DEFAULT_S */
     uint32_t epoch;           /* what barriers count from */
     int64_t steps_per_launch; /* launch again after so many steps; 0: never */
-    stencil_disturbance disturbance;
-} stencil_patience;
+    stencil_fault fault;
+} stencil_wait_policy;
 #define STENCIL_TIMEOUT_DEFAULT_S 10.0
 
-/* How edge cells get into the rims of other parts. */
+/* How edge cells get into the ghost cells of other parts. */
 typedef enum stencil_halo_mode {
-    STENCIL_HALO_AUTO,    /* stamped where it pays; peer where every GPU reaches every other one, else copy */
-    STENCIL_HALO_PEER,    /* the sweep stores them there */
-    STENCIL_HALO_COPY,    /* copied after the sweep, through the host where GPUs do not reach each other */
-    STENCIL_HALO_STAMPED, /* sent after the sweep in words that carry their step; neighbor on GPUs */
+    STENCIL_HALO_AUTO,  /* ll where it pays; store where every GPU reaches every other one, else copy */
+    STENCIL_HALO_STORE, /* the sweep stores them there */
+    STENCIL_HALO_COPY,  /* copied after the sweep, through the host where GPUs do not reach each other */
+    STENCIL_HALO_LL,    /* sent after the sweep in words that carry their step; neighbor on GPUs */
     STENCIL_HALO_COUNT
 } stencil_halo_mode;
-extern const char
-    *const stencil_halo_names[STENCIL_HALO_COUNT + 1]; /* "auto", "peer", "copy", "stamped", NULL */
+extern const char *const stencil_halo_names[STENCIL_HALO_COUNT + 1]; /* "auto", "store", "copy", "ll", NULL */
 
 /* How the results of a CPU sweep are stored. */
 typedef enum stencil_stores {
@@ -73,7 +72,7 @@ typedef struct stencil_run_options {
     int cut[3];                 /* parts along z, y, x; all 0: as stencil_cut_make() chooses */
     stencil_halo_mode halo;
     bool overlap; /* with copies: edges first, copied while the rest is computed */
-    stencil_patience patience;
+    stencil_wait_policy wait;
 } stencil_run_options;
 
 /* One row per strategy, in the order of the .def files: for --help, `info` and the conformance tests. */
@@ -83,7 +82,7 @@ typedef struct stencil_strategy_info {
     bool persistent; /* one launch, or team of threads, makes many steps, with a barrier between them */
     bool spans;      /* runs in several parts */
     bool copies;     /* can copy halos, and overlap that (--halo copy, --overlap) */
-    bool stamps;     /* can send them stamped, on GPUs (--halo stamped) */
+    bool ll;         /* can send them in flagged words, on GPUs (--halo ll) */
 } stencil_strategy_info;
 int stencil_strategy_count(void);
 stencil_strategy_info stencil_strategy_at(int index);
@@ -121,7 +120,7 @@ typedef struct stencil_plan {
     int32_t poll_every;         /* steps between polls of the observers */
     int block_x, block_y;       /* threads of a block */
     int cluster_blocks;         /* blocks of a cluster; 1: none */
-    stencil_patience patience;
+    stencil_wait_policy wait;
     stencil_cut cut;
     stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.parts] */
     stencil_halo_mode halo;                    /* not AUTO */

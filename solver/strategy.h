@@ -35,13 +35,13 @@ typedef struct stencil_strategy {
     bool copies;                /* can copy halos between steps, and overlap that */
     /* Make the steps of a batch, or fewer where a check or an observer ends the run; fill the outcome, and
      * record the events begin and end of each part. The driver calls them once for each batch, and keeps the
-     * schedule of cpu or team up to date. NULL: does not apply. */
+     * schedule of cpu or run up to date. NULL: does not apply. */
     stencil_status (*batch_cpu)(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
-    stencil_status (*batch_gpu)(stencil_gpu_team *team, const stencil_batch *batch, stencil_outcome *outcome);
-    /* What lasts from batch to batch, in team->loop; or NULL. close is NULL-safe. */
-    stencil_status (*open_gpu)(stencil_gpu_team *team);
-    void (*close_gpu)(stencil_gpu_team *team);
-    stencil_status (*after_step)(stencil_gpu_run *gpu); /* what the host does after each launch, or NULL */
+    stencil_status (*batch_gpu)(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome);
+    /* What lasts from batch to batch, in run->loop; or NULL. close is NULL-safe. */
+    stencil_status (*open_gpu)(stencil_gpu_run *run);
+    void (*close_gpu)(stencil_gpu_run *run);
+    stencil_status (*after_step)(stencil_gpu_part *gpu); /* what the host does after each launch, or NULL */
 } stencil_strategy;
 
 /* Strategy at an index of stencil_strategy_count(); index of a name, or -1. */
@@ -50,12 +50,12 @@ int stencil_strategy_index(const char *name);
 
 /* The persistent loop, the same for every barrier. */
 stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
-stencil_status stencil_persistent_gpu(stencil_gpu_team *team, const stencil_batch *batch,
+stencil_status stencil_persistent_gpu(stencil_gpu_run *run, const stencil_batch *batch,
                                       stencil_outcome *outcome);
 
 /* Loops driven by the host: a launch, or a parallel loop, per step. */
 stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
-stencil_status stencil_host_loop_gpu(stencil_gpu_team *team, const stencil_batch *batch,
+stencil_status stencil_host_loop_gpu(stencil_gpu_run *run, const stencil_batch *batch,
                                      stencil_outcome *outcome);
 
 /* The end of a step in which the host decides: keeps the residual where the step is checked, and polls where
@@ -66,7 +66,7 @@ void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan 
 
 /* The same after the steps up to `step` were queued by the calling thread: waits for all parts where the step
  * is checked. */
-stencil_status stencil_host_loop_queued(stencil_gpu_team *team, const stencil_batch *batch, int64_t step,
+stencil_status stencil_host_loop_queued(stencil_gpu_run *run, const stencil_batch *batch, int64_t step,
                                         stencil_outcome *outcome);
 
 #endif

@@ -76,8 +76,8 @@ static void with_all(stress what) {
 static void late(const trial *t, const oracle_trace *trace, int strategy) {
     trial_run r = run_of(strategy);
     for (uint32_t seed = 1; seed <= 4; seed++) {
-        r.patience.disturbance.seed = seed;
-        r.patience.disturbance.delay_ns = here.backend == STENCIL_BACKEND_GPU ? 30000 : 500000;
+        r.wait.fault.seed = seed;
+        r.wait.fault.delay_ns = here.backend == STENCIL_BACKEND_GPU ? 30000 : 500000;
         r.check_every = seed == 1 ? 1 : 1000;
         trial_expect(t, trace, &r);
     }
@@ -87,8 +87,8 @@ static void wrapping(const trial *t, const oracle_trace *trace, int strategy) {
     static const uint32_t epoch[] = {UINT32_MAX - 3, UINT32_MAX - 200, INT32_MAX - 5, 0};
     trial_run r = run_of(strategy);
     for (size_t e = 0; e < sizeof epoch / sizeof *epoch; e++) {
-        r.patience.epoch = epoch[e];
-        r.patience.steps_per_launch = 3;
+        r.wait.epoch = epoch[e];
+        r.wait.steps_per_launch = 3;
         trial_expect(t, trace, &r);
     }
 }
@@ -100,9 +100,9 @@ static void absent(const trial *t, const oracle_trace *trace, int strategy) {
      * pairs of threads: participant 0 is one, participant 1 stands inside its cluster. */
     for (int k = 0; k < 4; k++) {
         const int64_t step = k % 2 == 0 ? 7 : 9;
-        r.patience.timeout_s = 0.05;
-        r.patience.disturbance.absent = k < 2 ? 1 : 0;
-        r.patience.disturbance.absent_step = step;
+        r.wait.timeout_s = 0.05;
+        r.wait.fault.absent = k < 2 ? 1 : 0;
+        r.wait.fault.absent_step = step;
         /* Without a check in this step, blocks far away pass it and may be the first to give up, in the next
          * check. */
         const bool all = step == 7 || strcmp(stencil_strategy_at(strategy).name, "neighbor") != 0;

@@ -278,7 +278,7 @@ static void continued(void **state) {
     trial_destroy(&t);
 }
 
-/* Values that grow out of the number range stop the run at the first look that sees it. */
+/* Values that grow out of the number range stop the run at the first check that sees it. */
 static void divergence(void **state) {
     static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR};
     static const double weight[] = {3.0, -2.0, 5.0, 1.5, -4.0};
@@ -303,7 +303,7 @@ static void divergence(void **state) {
     }
 }
 
-/* More chunks than one group holds: the residual is folded in two levels, with a barrier between. */
+/* More partial sums than one group holds: the residual is combined in two levels, with a barrier between. */
 static void long_rows(void **state) {
     static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_FIXED};
     const subject *s = *state;

@@ -47,7 +47,7 @@ typedef struct exchange {
     bool overlap;
 } exchange;
 static const exchange exchanges[] = {{STENCIL_HALO_AUTO, false},
-                                     {STENCIL_HALO_PEER, false},
+                                     {STENCIL_HALO_STORE, false},
                                      {STENCIL_HALO_COPY, false},
                                      {STENCIL_HALO_COPY, true}};
 enum { EXCHANGES = sizeof exchanges / sizeof *exchanges };
@@ -69,7 +69,7 @@ static bool exchanges_so(int strategy, int e) {
     const stencil_strategy_info info = stencil_strategy_at(strategy);
     return e == 0 ||
            (exchanges[e].halo == STENCIL_HALO_COPY ? info.copies
-                                                   : info.stamps && here.backend == STENCIL_BACKEND_GPU);
+                                                   : info.ll && here.backend == STENCIL_BACKEND_GPU);
 }
 
 static trial_run run_of(int strategy, const division *d, const exchange *e, int64_t steps) {
@@ -91,20 +91,20 @@ static trial_run run_of(int strategy, const division *d, const exchange *e, int6
                    .rtol = NAN,
                    .atol = NAN};
     if (here.backend == STENCIL_BACKEND_GPU)
-        r.patience.timeout_s = 2; /* nobody is late by that much */
+        r.wait.timeout_s = 2; /* nobody is late by that much */
     for (int p = 0; p < d->parts; p++)
         r.gpu[p] = p % here.gpus;
     here.runs++;
     return r;
 }
 
-/* A trial with every exchange that a strategy has with a sweep, the divisions in turns. */
+/* A trial with every exchange that a strategy has with a sweep, the divisions round-robin. */
 static void run_with(const trial *t, const oracle_trace *trace, int strategy, int sweep) {
     const bool flat = t->spec.rank == 2;
     const int divisions =
         (int)(flat ? sizeof divisions2 / sizeof *divisions2 : sizeof divisions3 / sizeof *divisions3);
     for (int e = 0; e < EXCHANGES; e++) {
-        if (!exchanges_so(strategy, e) || (sweep > 0 && exchanges[e].halo == STENCIL_HALO_PEER))
+        if (!exchanges_so(strategy, e) || (sweep > 0 && exchanges[e].halo == STENCIL_HALO_STORE))
             continue;
         const division *d = (flat ? divisions2 : divisions3) + here.turn % divisions;
         trial_run r = run_of(strategy, d, &exchanges[e], MATRIX_STEPS - here.turn % 2);
@@ -137,7 +137,8 @@ static void matrix(void **state) {
     const int r = s->shape->radius;
     for (size_t b = 0; b < sizeof boundary / sizeof *boundary; b++)
         for (int given = 0; given < 2; given++) {
-            /* Sizes that no number of parts divides; the second as thin as eight parts can be, rims included.
+            /* Sizes that no number of parts divides; the second as thin as eight parts can be, ghost cells
+             * included.
              */
             const bool flat = s->shape->rank == 2;
             const int64_t thin = 8 * r + 2 * r;
@@ -160,7 +161,8 @@ static void matrix(void **state) {
         }
 }
 
-/* More chunks than a group holds, so that parts fold groups for each other, some of two parts; stops midway.
+/* More partial sums than a group holds, so that parts combine values for each other, some of two parts; stops
+ * midway.
  */
 static void large_residual(void **state) {
     static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_FIXED};
@@ -179,7 +181,7 @@ static void large_residual(void **state) {
                 const exchange *e = &exchanges[exchanges_so(strategy, k % EXCHANGES) ? k % EXCHANGES : 0];
                 trial_run r = run_of(strategy, d, e, 30);
                 r.check_every = 1 + k % 3;
-                r.patience.steps_per_launch = k % 2 == 0 ? 0 : 4;
+                r.wait.steps_per_launch = k % 2 == 0 ? 0 : 4;
                 r.atol = k < 4 ? NAN : trace.residual[r.norm][18];
                 r.rtol = k < 6 ? NAN : trace.residual[r.norm][15] / trace.residual[r.norm][1];
                 trial_expect(&t, &trace, &r);
@@ -252,8 +254,8 @@ static void late(const trial *t, const oracle_trace *trace, int strategy, const 
         trial_run r = run_of(strategy, d, e, STRESS_STEPS);
         r.threads = 4;
         r.check_every = seed % 4 == 0 ? 3 : 1000;
-        r.patience.disturbance.seed = (uint32_t)seed;
-        r.patience.disturbance.delay_ns = here.backend == STENCIL_BACKEND_GPU ? 10000 : 20000;
+        r.wait.fault.seed = (uint32_t)seed;
+        r.wait.fault.delay_ns = here.backend == STENCIL_BACKEND_GPU ? 10000 : 20000;
         trial_expect(t, trace, &r);
     }
 }
@@ -262,8 +264,8 @@ static void wrapping(const trial *t, const oracle_trace *trace, int strategy, co
     static const uint32_t epoch[] = {UINT32_MAX - 3, UINT32_MAX - 200, INT32_MAX - 5};
     for (size_t e = 0; e < sizeof epoch / sizeof *epoch; e++) {
         trial_run r = run_of(strategy, d, &exchanges[0], 40);
-        r.patience.epoch = epoch[e];
-        r.patience.steps_per_launch = 3;
+        r.wait.epoch = epoch[e];
+        r.wait.steps_per_launch = 3;
         trial_expect(t, trace, &r);
     }
 }
@@ -273,10 +275,10 @@ static void absent(const trial *t, const oracle_trace *trace, int strategy, cons
     for (int64_t step = 7; step <= 9; step += 2) {
         trial_run r = run_of(strategy, d, &exchanges[0], 40);
         r.threads = 4;
-        r.patience.timeout_s = 0.05;
-        r.patience.disturbance.absent = 1;
-        r.patience.disturbance.absent_part = here.backend == STENCIL_BACKEND_GPU ? 2 : 0;
-        r.patience.disturbance.absent_step = step;
+        r.wait.timeout_s = 0.05;
+        r.wait.fault.absent = 1;
+        r.wait.fault.absent_part = here.backend == STENCIL_BACKEND_GPU ? 2 : 0;
+        r.wait.fault.absent_step = step;
         r.failure = "barrier |in step |waited for more than 0.05 s";
         trial_expect(t, trace, &r);
     }

@@ -352,7 +352,7 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
                                    .cut = {r->cut[0], r->cut[1], r->cut[2]},
                                    .halo = r->halo,
                                    .overlap = r->overlap,
-                                   .patience = r->patience};
+                                   .wait = r->wait};
     if (r->backend == STENCIL_BACKEND_CPU)
         options.parts = r->parts;
     else

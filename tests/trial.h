@@ -24,7 +24,7 @@ typedef struct trial_run {
     int threads; /* of the CPU back-end */
     bool small;  /* as on a machine with next to no cache and GPUs of one multiprocessor: fields are larger
                     than the cache, blocks have several tiles */
-    bool tries;  /* stores through the cache and past it in turns, on the CPU back-end */
+    bool tries;  /* stores through the cache and past it round-robin, on the CPU back-end */
     int parts;   /* 0: one */
     int gpu[STENCIL_PARTS_MAX]; /* of each part, on the GPU back-end */
     int cut[3];
@@ -36,7 +36,7 @@ typedef struct trial_run {
     stencil_norm norm;
     double rtol, atol;           /* NAN: none */
     stencil_observers observers; /* one of them may interrupt the run */
-    stencil_patience patience;
+    stencil_wait_policy wait;
     const char *failure; /* NULL: succeeds; else fails as INTERNAL, and these words (|-separated) are in the
                             message */
 } trial_run;

@@ -36,7 +36,7 @@ static const struct {
     stencil_halo_mode halo;
     bool overlap;
 } exchanges[] = {{"", STENCIL_HALO_AUTO, false},
-                 {"/peer", STENCIL_HALO_PEER, false},
+                 {"/store", STENCIL_HALO_STORE, false},
                  {"/copy", STENCIL_HALO_COPY, false},
                  {"/overlap", STENCIL_HALO_COPY, true}};
 enum { EXCHANGES = sizeof exchanges / sizeof *exchanges };
@@ -80,7 +80,7 @@ static stencil_status add_strategies(stencil_bench *b) {
             continue;
         TRY(add_strategy(b, i, 0));
         for (int exchange = 1; exchange < EXCHANGES && several; exchange++)
-            if (exchanges[exchange].halo == STENCIL_HALO_PEER ? info.stamps : info.copies)
+            if (exchanges[exchange].halo == STENCIL_HALO_STORE ? info.ll : info.copies)
                 TRY(add_strategy(b, i, exchange));
     }
     return STENCIL_OK;

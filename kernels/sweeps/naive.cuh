@@ -1,14 +1,14 @@
 /* The naive sweep: a thread for each cell of a tile, no vectors, no walking. Read this one first. A sweep
  * makes the cells of a tile from one buffer into the other; which tiles a block makes (kernels/tiles.cuh),
  * what lies between the steps (kernels/persistent.cuh) and where the copies of edge cells go
- * (kernels/rims.cuh) is the same for all of them. */
+ * (kernels/ghosts.cuh) is the same for all of them. */
 #ifdef __CUDACC__
 #ifndef STENCIL_KERNELS_NAIVE_CUH
 #define STENCIL_KERNELS_NAIVE_CUH
 
 #include "kernels/points.cuh"
 #include "kernels/residual.cuh"
-#include "kernels/rims.cuh"
+#include "kernels/ghosts.cuh"
 #include "kernels/tiles.cuh"
 #include "kernels/vector.cuh"
 
@@ -17,11 +17,11 @@ namespace stencil {
 template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
     using cell = T;
     /* Blocks on a multiprocessor at least; threads of a block and cells of a thread along x. */
-    static constexpr int blocks = 2, block_x = STENCIL_CHUNK_CELLS, cells = 1;
+    static constexpr int blocks = 2, block_x = STENCIL_PARTIAL_CELLS, cells = 1;
 
     template <bool Check>
-    __device__ __forceinline__ static void tile(const stencil_sweep &s, const tile_place &t, int from,
-                                                double *chunk) {
+    __device__ __forceinline__ static void tile(const stencil_kernel_args &s, const tile_place &t, int from,
+                                                double *partial) {
         const stencil_domain &d = s.domain;
         const int z = (int)(s.tile_first[STENCIL_Z] + t.z);
         const int y = (int)((s.tile_first[STENCIL_Y] + t.y) * blockDim.y + threadIdx.y);
@@ -40,9 +40,9 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
                 term = residual_term(value, u[at], s.schedule.norm);
         }
         if (Check)
-            sum_chunk(term, s.schedule.norm,
-                      inside ? chunk + z * d.chunk_plane + y * d.chunk_row + x / STENCIL_CHUNK_CELLS
-                             : nullptr);
+            sum_partial(term, s.schedule.norm,
+                        inside ? partial + z * d.partial_plane + y * d.partial_row + x / STENCIL_PARTIAL_CELLS
+                               : nullptr);
     }
 
     /* The one expression of the cell update; u: the cell. */
@@ -66,17 +66,17 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
                    : multiply_add(weight[STENCIL_SOURCE_WEIGHT], static_cast<const T *>(d.b)[at], sum);
     }
 
-    /* The 64 terms of a chunk stand in two warps; the first thread of them stores their sum. */
-    __device__ __forceinline__ static void sum_chunk(double term, stencil_norm norm, double *chunk) {
+    /* The 64 terms of a partial sum stand in two warps; the first thread of them stores their sum. */
+    __device__ __forceinline__ static void sum_partial(double term, stencil_norm norm, double *partial) {
         __shared__ double half[block_threads / 32];
         const uint32_t warp = thread_in_block() / 32;
-        const double sum = join_lanes(term, 32, norm);
+        const double sum = combine_lanes(term, 32, norm);
         __syncthreads(); /* those of the last tile have been read */
         if (threadIdx.x % 32 == 0)
             half[warp] = sum;
         __syncthreads();
-        if (threadIdx.x == 0 && chunk != nullptr)
-            *chunk = join(half[warp], half[warp + 1], norm);
+        if (threadIdx.x == 0 && partial != nullptr)
+            *partial = combine(half[warp], half[warp + 1], norm);
     }
 };
 
@@ -104,9 +104,9 @@ ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *
                         }
             next[x] = b == NULL ? sum : CPU_FMA(w[STENCIL_SOURCE_WEIGHT], b[at + x], sum);
         }
-        if (pass->chunk != NULL)
-            CPU_(look)
-        (next, u, d->n[STENCIL_X], pass->chunk + z * d->chunk_plane + y * d->chunk_row, pass->norm);
+        if (pass->partial != NULL)
+            CPU_(sum_partials)
+        (next, u, d->n[STENCIL_X], pass->partial + z * d->partial_plane + y * d->partial_row, pass->norm);
         CPU_(copy_row)(d, !pass->from, z, y);
     }
 }

@@ -1,16 +1,16 @@
 /* The stream sweep: one step from one buffer to the other through device memory.
  *
- * A tile is (bx*V) cells wide (V cells of 16 bytes per thread), one cell (3D) or `march` cells (2D) per
- * thread row in y. Each thread walks along the march axis with a window of rows in registers, so that a row
- * is loaded once per thread row however many points read it; Batch rows are loaded before the first is used,
- * so that enough bytes are in flight. Neighbours along x come from L1. */
+ * A tile is (bx*V) cells wide (V cells of 16 bytes per thread), one cell (3D) or `tile_stream` cells (2D) per
+ * thread row in y. Each thread walks along the streaming axis with a window of rows in registers, so that a
+ * row is loaded once per thread row however many points read it; Batch rows are loaded before the first is
+ * used, so that enough bytes are in flight. Neighbours along x come from L1. */
 #ifdef __CUDACC__
 #ifndef STENCIL_KERNELS_STREAM_CUH
 #define STENCIL_KERNELS_STREAM_CUH
 
 #include "kernels/points.cuh"
 #include "kernels/residual.cuh"
-#include "kernels/rims.cuh"
+#include "kernels/ghosts.cuh"
 #include "kernels/tiles.cuh"
 #include "kernels/vector.cuh"
 
@@ -47,7 +47,7 @@ struct vector_place {
 /* Where a thread stands in its tile. */
 struct place {
     int z, y, x; /* first cell */
-    int count;   /* cells along the march axis; 0: outside */
+    int count;   /* cells along the streaming axis; 0: outside */
 };
 
 /* Hides how an offset came about. Rows are addressed as base + offset, with the base the same for all
@@ -112,10 +112,10 @@ template <class P, class T, int Batch> struct stream {
     }
 
     /* The rows that the first batch finds already there. */
-    __device__ __forceinline__ void start(const T *u, int64_t at, int64_t march, int64_t cross) {
+    __device__ __forceinline__ void start(const T *u, int64_t at, int64_t stream, int64_t cross) {
 #pragma unroll
         for (int m = -R; m < R; m++) {
-            const int64_t row_at = opaque(at + m * march);
+            const int64_t row_at = opaque(at + m * stream);
 #pragma unroll
             for (int o = -C; o <= C; o++) {
                 const int ahead = P::ahead(o), sides = P::ahead_sides(o);
@@ -130,18 +130,18 @@ template <class P, class T, int Batch> struct stream {
 
     /* The rows that a batch adds. Of the last batch `left` exist; the last of them is loaded again for the
      * others, because a value that may or may not be loaded would cost a register for good. */
-    __device__ __forceinline__ void advance(const T *u, int64_t at, int64_t march, int64_t cross, int left) {
+    __device__ __forceinline__ void advance(const T *u, int64_t at, int64_t stream, int64_t cross, int left) {
 #pragma unroll
         for (int k = 0; k < Batch; k++) {
 #pragma unroll
             for (int o = -C; o <= C; o++) {
                 const int ahead = P::ahead(o), sides = P::ahead_sides(o);
                 if (ahead >= 0)
-                    load_vector(u + (ahead * march + o * cross) + at, window[o + C][k + ahead + R] + R);
+                    load_vector(u + (ahead * stream + o * cross) + at, window[o + C][k + ahead + R] + R);
                 if (sides >= 0)
-                    load_sides(o, k + sides + R, u + (sides * march + o * cross) + at);
+                    load_sides(o, k + sides + R, u + (sides * stream + o * cross) + at);
             }
-            at = opaque(k + 1 < left ? at + march : at);
+            at = opaque(k + 1 < left ? at + stream : at);
         }
     }
 
@@ -156,38 +156,39 @@ template <class P, class T, int Batch> struct stream {
     }
 
     template <bool Check>
-    __device__ __forceinline__ void tile(const stencil_sweep &s, int from, const place &p, double *chunk) {
+    __device__ __forceinline__ void tile(const stencil_kernel_args &s, int from, const place &p,
+                                         double *partial) {
         const stencil_domain &d = s.domain;
         const T *u = static_cast<const T *>(d.u[from]);
         T *next = static_cast<T *>(d.u[!from]);
-        const int64_t march = P::rank == 3 ? d.plane : d.row, cross = P::rank == 3 ? d.row : 0;
+        const int64_t stream = P::rank == 3 ? d.plane : d.row, cross = P::rank == 3 ? d.row : 0;
         const int left_x = (int)d.n[STENCIL_X] - p.x; /* cells to the end of the row */
         /* A thread beyond the end of the row loads what the last one loads, and stores nothing. */
         int64_t at = p.z * d.plane + p.y * d.row + (left_x > 0 ? p.x : ((int)d.n[STENCIL_X] - 1) / V * V);
         if (Check)
-            chunk += p.z * d.chunk_plane + p.y * d.chunk_row + p.x / STENCIL_CHUNK_CELLS;
+            partial += p.z * d.partial_plane + p.y * d.partial_row + p.x / STENCIL_PARTIAL_CELLS;
         if (p.count <= 0)
             return;
-        start(u, at, march, cross);
-        if (Batch == 1 && s.tile_march == 1) {
+        start(u, at, stream, cross);
+        if (Batch == 1 && s.tile_stream == 1) {
             T value[V];
-            advance(u, at, march, cross, 1);
-            finish<Check>(s, next, {p.x, left_x, at}, 0, chunk, value);
+            advance(u, at, stream, cross, 1);
+            finish<Check>(s, next, {p.x, left_x, at}, 0, partial, value);
             if (left_x > 0 && near_edge(d, p))
                 write_copies(d, !from, p.z, p.y, p.x, min(V, left_x), value);
             return;
         }
         for (int left = p.count; left > 0; left -= Batch) {
-            advance(u, at, march, cross, left);
+            advance(u, at, stream, cross, left);
 #pragma unroll
             for (int k = 0; k < Batch; k++) {
                 if (k < left) {
                     T value[V];
-                    finish<Check>(s, next, {p.x, left_x, at}, k, chunk, value);
+                    finish<Check>(s, next, {p.x, left_x, at}, k, partial, value);
                     if (Check)
-                        chunk += P::rank == 3 ? d.chunk_plane : d.chunk_row;
+                        partial += P::rank == 3 ? d.partial_plane : d.partial_row;
                 }
-                at = opaque(at + march);
+                at = opaque(at + stream);
             }
             shift();
         }
@@ -196,7 +197,7 @@ template <class P, class T, int Batch> struct stream {
     }
 
     /* The factor is 1 but in a cycle of several. Where registers are few, cells are then loaded by
-     * themselves: a second vector to multiply makes the march spill up to 96 bytes. */
+     * themselves: a second vector to multiply makes the loop spill up to 96 bytes. */
     static __device__ __forceinline__ void add_source(T factor, const T *b, T *value) {
         constexpr bool few_registers = P::rank == 3 && sizeof(T) == 4;
         if (few_registers && factor != T(1)) {
@@ -212,10 +213,10 @@ template <class P, class T, int Batch> struct stream {
             value[v] = few_registers ? value[v] + source[v] : multiply_add(factor, source[v], value[v]);
     }
 
-    /* Computes, stores and, in a step that is looked at, sums one vector of cells. */
+    /* Computes, stores and, in a step that is checked, sums one vector of cells. */
     template <bool Check>
-    __device__ __forceinline__ void finish(const stencil_sweep &s, T *next, const vector_place &p, int k,
-                                           double *chunk, T *value) {
+    __device__ __forceinline__ void finish(const stencil_kernel_args &s, T *next, const vector_place &p,
+                                           int k, double *partial, T *value) {
         const stencil_domain &d = s.domain;
         const T *weight = weights_of<T>(d.weights); /* a pointer that lives longer costs registers */
         const stencil_norm norm = s.schedule.norm;
@@ -238,13 +239,13 @@ template <class P, class T, int Batch> struct stream {
 #pragma unroll
             for (int v = 0; v < V; v++)
                 term[v] = v < p.left_x ? residual_term(value[v], centre(k, v), norm) : 0.0;
-            const double sum = join_chunk<V>(term, norm);
-            if (p.left_x > 0 && p.x % STENCIL_CHUNK_CELLS == 0)
-                *chunk = sum;
+            const double sum = partial_sum<V>(term, norm);
+            if (p.left_x > 0 && p.x % STENCIL_PARTIAL_CELLS == 0)
+                *partial = sum;
         }
     }
 
-    /* Whether this thread has edge cells. Few tiles do, so the march stays free of their copies. */
+    /* Whether this thread has edge cells. Few tiles do, so the streaming loop stays free of their copies. */
     __device__ __forceinline__ static bool near_edge(const stencil_domain &d, const place &p) {
         const int deep = P::rank == 3 ? p.count : 1, high = P::rank == 3 ? 1 : p.count;
         return at_edge(d, STENCIL_X, p.x, p.x + V) || at_edge(d, STENCIL_Y, p.y, p.y + high) ||
@@ -254,21 +255,21 @@ template <class P, class T, int Batch> struct stream {
 
 /* This thread's place in a tile. */
 template <class P, class T>
-__device__ __forceinline__ place place_in(const stencil_sweep &s, const tile_place &t) {
+__device__ __forceinline__ place place_in(const stencil_kernel_args &s, const tile_place &t) {
     const stencil_domain &d = s.domain;
     const uint32_t tx = s.tile_first[STENCIL_X] + t.x, ty = s.tile_first[STENCIL_Y] + t.y,
                    tz = s.tile_first[STENCIL_Z] + t.z;
-    const int march = (int)s.tile_march;
+    const int stream = (int)s.tile_stream;
     place p;
     p.x = (int)(tx * blockDim.x + threadIdx.x) * vector_cells<T>;
     if (P::rank == 3) {
-        p.z = (int)tz * march;
+        p.z = (int)tz * stream;
         p.y = (int)(ty * blockDim.y + threadIdx.y);
-        p.count = p.y < d.n[STENCIL_Y] ? min(march, (int)d.n[STENCIL_Z] - p.z) : 0;
+        p.count = p.y < d.n[STENCIL_Y] ? min(stream, (int)d.n[STENCIL_Z] - p.z) : 0;
     } else {
         p.z = 0;
-        p.y = (int)(ty * blockDim.y + threadIdx.y) * march;
-        p.count = max(0, min(march, (int)d.n[STENCIL_Y] - p.y));
+        p.y = (int)(ty * blockDim.y + threadIdx.y) * stream;
+        p.count = max(0, min(stream, (int)d.n[STENCIL_Y] - p.y));
     }
     return p;
 }
@@ -282,22 +283,22 @@ template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
                          cells = vector_cells<T>;
 
     template <bool Check>
-    __device__ __forceinline__ static void tile(const stencil_sweep &s, const tile_place &t, int from,
-                                                double *chunk) {
-        if (batch > 1 && s.tile_march == 1)
-            tile_in<1, Check>(s, t, from, chunk);
-        else if (batch > 4 && s.tile_march <= 4)
-            tile_in<4, Check>(s, t, from, chunk);
+    __device__ __forceinline__ static void tile(const stencil_kernel_args &s, const tile_place &t, int from,
+                                                double *partial) {
+        if (batch > 1 && s.tile_stream == 1)
+            tile_in<1, Check>(s, t, from, partial);
+        else if (batch > 4 && s.tile_stream <= 4)
+            tile_in<4, Check>(s, t, from, partial);
         else
-            tile_in<batch, Check>(s, t, from, chunk);
+            tile_in<batch, Check>(s, t, from, partial);
     }
 
   private:
     template <int Batch, bool Check>
-    __device__ __forceinline__ static void tile_in(const stencil_sweep &s, const tile_place &t, int from,
-                                                   double *chunk) {
+    __device__ __forceinline__ static void tile_in(const stencil_kernel_args &s, const tile_place &t,
+                                                   int from, double *partial) {
         stream<P, T, Batch> sweep;
-        sweep.template tile<Check>(s, from, place_in<P, T>(s, t), chunk);
+        sweep.template tile<Check>(s, from, place_in<P, T>(s, t), partial);
     }
 };
 

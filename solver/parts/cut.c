@@ -34,12 +34,12 @@ static double bytes_across(const stencil_cut *cut) {
     return bytes;
 }
 
-/* Shares of each axis in whole units: cells, or chunks along x. */
+/* Shares of each axis in whole units: cells, or partial sums along x. */
 static void cut_into(stencil_cut *cut, const stencil_mesh *mesh, const int count[3]) {
     cut->mesh = *mesh;
     cut->parts = count[0] * count[1] * count[2];
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        const int64_t n = mesh->n[axis], unit = axis == STENCIL_X ? STENCIL_CHUNK_CELLS : 1;
+        const int64_t n = mesh->n[axis], unit = axis == STENCIL_X ? STENCIL_PARTIAL_CELLS : 1;
         const int64_t units = (n + unit - 1) / unit, least = units / count[axis], more = units % count[axis];
         cut->count[axis] = count[axis];
         for (int k = 0; k <= count[axis]; k++) { /* more parts than units: the last ones are empty */
@@ -205,7 +205,7 @@ bool stencil_cut_is_slabs(const stencil_cut *cut) {
     return cut->count[STENCIL_X] == 1 && (cut->mesh.rank == 2 || cut->count[STENCIL_Y] == 1);
 }
 
-int64_t stencil_cut_chunk(const stencil_cut *cut, const int64_t cell[3]) {
-    const int64_t *n = cut->mesh.n, row = (n[STENCIL_X] + STENCIL_CHUNK_CELLS - 1) / STENCIL_CHUNK_CELLS;
-    return (cell[STENCIL_Z] * n[STENCIL_Y] + cell[STENCIL_Y]) * row + cell[STENCIL_X] / STENCIL_CHUNK_CELLS;
+int64_t stencil_cut_partial(const stencil_cut *cut, const int64_t cell[3]) {
+    const int64_t *n = cut->mesh.n, row = (n[STENCIL_X] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS;
+    return (cell[STENCIL_Z] * n[STENCIL_Y] + cell[STENCIL_Y]) * row + cell[STENCIL_X] / STENCIL_PARTIAL_CELLS;
 }

@@ -46,7 +46,7 @@ typedef struct stencil_cut {
 /* Cuts the updated cells into `parts` parts of as equal size as can be, along as many axes as `asked` says
  * (number of parts per axis, z, y, x; all 0: along the slowest axis, or along the one or two axes where fewer
  * bytes cross between parts; ghost cells along x count a sector of 32 bytes each). Cuts along x lie at
- * multiples of STENCIL_CHUNK_CELLS. USAGE: the product of `asked` is not `parts`; a part would be thinner
+ * multiples of STENCIL_PARTIAL_CELLS. USAGE: the product of `asked` is not `parts`; a part would be thinner
  * than its ghost cells are deep. */
 stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int parts, const int asked[3]);
 
@@ -93,7 +93,7 @@ stencil_status stencil_cut_layout(stencil_layout *layout, const stencil_cut *cut
  */
 bool stencil_cut_is_slabs(const stencil_cut *cut);
 
-/* Number of the chunk of the residual that has a cell of the whole problem. */
-int64_t stencil_cut_chunk(const stencil_cut *cut, const int64_t cell[3]);
+/* Number of the partial sum of the residual that has a cell of the whole problem. */
+int64_t stencil_cut_partial(const stencil_cut *cut, const int64_t cell[3]);
 
 #endif

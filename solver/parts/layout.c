@@ -10,24 +10,24 @@ static int64_t round_up(int64_t value, int64_t multiple) {
 }
 
 stencil_status stencil_layout_init(stencil_layout *layout, stencil_precision precision, const int64_t n[3],
-                                   const int64_t rim[3]) {
+                                   const int64_t ghost[3]) {
     const int64_t aligned = ALIGNMENT_BYTES / (int64_t)stencil_precision_bytes(precision);
     *layout = (stencil_layout){.precision = precision};
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         CHECK(n[axis] < INT64_MAX / 4, BAD_DATA, "the extent %lld is too large", (long long)n[axis]);
         layout->n[axis] = n[axis];
-        layout->rim[axis] = rim[axis];
+        layout->ghost[axis] = ghost[axis];
     }
-    /* The right rim of a row, the last vector, and the left rim of the next row share the gap. */
-    layout->row = round_up(n[STENCIL_X] + 2 * rim[STENCIL_X] + VECTOR_ELEMENTS_MAX, aligned);
-    const int64_t rows = n[STENCIL_Y] + 2 * rim[STENCIL_Y], planes = n[STENCIL_Z] + 2 * rim[STENCIL_Z];
+    /* The right ghost cells of a row, the last vector, and the left ones of the next row share the gap. */
+    layout->row = round_up(n[STENCIL_X] + 2 * ghost[STENCIL_X] + VECTOR_ELEMENTS_MAX, aligned);
+    const int64_t rows = n[STENCIL_Y] + 2 * ghost[STENCIL_Y], planes = n[STENCIL_Z] + 2 * ghost[STENCIL_Z];
     int64_t bytes = 0;
     CHECK(stencil_multiply(layout->row, rows, &layout->plane) &&
               stencil_multiply(layout->plane, planes, &layout->element_count) &&
               layout->element_count < INT64_MAX / 4 &&
               stencil_multiply(layout->element_count + 2 * aligned, 16, &bytes),
           BAD_DATA, "the dimensions of /u multiply to more cells than can be counted");
-    layout->origin = aligned + rim[STENCIL_Y] * layout->row + rim[STENCIL_Z] * layout->plane;
+    layout->origin = aligned + ghost[STENCIL_Y] * layout->row + ghost[STENCIL_Z] * layout->plane;
     layout->element_count += 2 * aligned;
     return STENCIL_OK;
 }

@@ -5,26 +5,26 @@
 #include "solver/parts/box.h"
 
 /* Layout of u[nz][ny][nx] with ghost or boundary cells around it. Interior cell (z, y, x) stands at element
- * origin + z*plane + y*row + x; indices down to -rim and up to n+rim-1 are valid on every axis.
+ * origin + z*plane + y*row + x; indices down to -ghost and up to n+ghost-1 are valid on every axis.
  * Cell x = 0 of every row is aligned to 128 bytes.
  *
  *            |<-------------- row -------------->|
- *    origin: | rim |<--- nx updated --->| rim |  | gap, shared with the next row's left rim
+ *    origin: |ghost|<--- nx updated --->|ghost|  | gap, shared with the next row's left ghost cells
  *                  ^ aligned
  */
 typedef struct stencil_layout {
     stencil_precision precision;
-    int64_t n[3];   /* interior (updated) cells per axis */
-    int64_t rim[3]; /* ghost or boundary cells on each side */
-    int64_t row;    /* elements from row to row */
-    int64_t plane;  /* elements from plane to plane */
-    int64_t origin; /* elements before interior cell (0, 0, 0) */
+    int64_t n[3];     /* interior (updated) cells per axis */
+    int64_t ghost[3]; /* ghost or boundary cells on each side */
+    int64_t row;      /* elements from row to row */
+    int64_t plane;    /* elements from plane to plane */
+    int64_t origin;   /* elements before interior cell (0, 0, 0) */
     int64_t element_count;
 } stencil_layout;
 
 /* BAD_DATA where the sizes overflow 63 bits. */
 stencil_status stencil_layout_init(stencil_layout *layout, stencil_precision precision, const int64_t n[3],
-                                   const int64_t rim[3]);
+                                   const int64_t ghost[3]);
 
 int64_t stencil_layout_bytes(const stencil_layout *layout);
 
@@ -58,7 +58,7 @@ static inline double stencil_cells_value(const stencil_cells *cells, int64_t ele
 /* Bytes from the first one to the end of the last one of n cells (z, y, x). */
 size_t stencil_cells_span(const stencil_cells *cells, const int64_t n[3]);
 
-/* Copies n cells (z, y, x), the first one first: with all threads, or with the one of a team that calls it.
+/* Copies n cells (z, y, x), the first one first: with all threads, or with the one of a run that calls it.
  */
 void stencil_cells_copy(const stencil_cells *to, const stencil_cells *from, const int64_t n[3]);
 

@@ -1,5 +1,5 @@
 /* The LL exchange (named after NCCL's low-latency protocol): which cells travel from part to part one by one,
- * each in flagged words of its own (kernels/inbox.cuh), and who sends and who receives them. */
+ * each in flagged words of its own (kernels/ll.cuh), and who sends and who receives them. */
 #ifndef STENCIL_SOLVER_PARTS_LL_H
 #define STENCIL_SOLVER_PARTS_LL_H
 

@@ -2,7 +2,7 @@
 #include "solver/strategy.h"
 
 #ifdef STENCIL_HAVE_CUDA
-static stencil_status after_step(stencil_gpu_run *gpu) {
+static stencil_status after_step(stencil_gpu_part *gpu) {
     (void)gpu;
     TRY_CUDA(cudaDeviceSynchronize());
     return STENCIL_OK;

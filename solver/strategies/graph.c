@@ -1,6 +1,6 @@
-/* A CUDA graph of many steps, replayed. Between two looks at the residual all steps of a cycle of length 1
+/* A CUDA graph of many steps, replayed. Between two residual checks all steps of a cycle of length 1
  * are alike but for the buffer they start from, so two graphs, one for each, serve the whole run; what does
- * not fill a graph, and the steps that are looked at, are launched as usual. Inside a graph the launches are
+ * not fill a graph, and the steps that are checked, are launched as usual. Inside a graph the launches are
  * programmatic: the next step's blocks are set up while this step's drain, and wait for its end
  * (griddepcontrol.wait) before they read. On a CPU there is nothing to replay: a parallel loop per step. */
 #include <stdlib.h>
@@ -11,13 +11,13 @@
 /* Steps of a graph: even, so that a replay ends in the buffer that it started from. */
 enum { GRAPH_STEPS = 64 };
 
-static stencil_status launch_steps(stencil_gpu_run *gpu, int64_t first, int64_t count, bool programmatic) {
+static stencil_status launch_steps(stencil_gpu_part *gpu, int64_t first, int64_t count, bool programmatic) {
     for (int64_t step = first; step < first + count; step++)
         TRY(stencil_gpu_launch_plain(gpu, step, programmatic && step > first));
     return STENCIL_OK;
 }
 
-static stencil_status capture(stencil_gpu_run *gpu, int64_t first, cudaGraphExec_t *executable) {
+static stencil_status capture(stencil_gpu_part *gpu, int64_t first, cudaGraphExec_t *executable) {
     cudaGraph_t graph = NULL;
     TRY_CUDA(cudaStreamBeginCapture(gpu->stream, cudaStreamCaptureModeThreadLocal));
     const stencil_status status = launch_steps(gpu, first, GRAPH_STEPS, gpu->programmatic);
@@ -40,40 +40,39 @@ static int64_t plain_steps(const stencil_schedule *schedule, int64_t step, int64
     return to_check < end - 1 - step ? to_check : end - 1 - step;
 }
 
-static stencil_status batch_gpu(stencil_gpu_team *team, const stencil_batch *batch,
-                                stencil_outcome *outcome) {
-    stencil_gpu_run *gpu = &team->part[0];
-    cudaGraphExec_t *graph = team->loop;
+static stencil_status batch_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
+    stencil_gpu_part *gpu = &run->part[0];
+    cudaGraphExec_t *graph = run->loop;
     const int64_t end = batch->first + batch->count;
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
     for (int64_t step = batch->first; step < end && outcome->reason == STENCIL_REASON_NONE;) {
         /* A graph holds the weights of the steps from 0 or 1 on: it fits where a cycle begins again there. */
-        const bool fits = (step - step % 2) % team->cycle_length == 0;
-        if (fits && plain_steps(&team->schedule, step, end) >= GRAPH_STEPS) {
+        const bool fits = (step - step % 2) % run->cycle_length == 0;
+        if (fits && plain_steps(&run->schedule, step, end) >= GRAPH_STEPS) {
             TRY_CUDA(cudaGraphLaunch(graph[step % 2], gpu->stream));
             step += GRAPH_STEPS;
         } else {
             TRY(stencil_gpu_launch_step(gpu, step));
             step++;
         }
-        TRY(stencil_host_loop_queued(team, batch, step, outcome));
+        TRY(stencil_host_loop_queued(run, batch, step, outcome));
     }
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
     TRY_CUDA(cudaStreamSynchronize(gpu->stream));
     return STENCIL_OK;
 }
 
-static stencil_status open_gpu(stencil_gpu_team *team) {
-    stencil_gpu_run *gpu = &team->part[0];
-    cudaGraphExec_t *graph = team->loop = calloc(2, sizeof *graph);
+static stencil_status open_gpu(stencil_gpu_run *run) {
+    stencil_gpu_part *gpu = &run->part[0];
+    cudaGraphExec_t *graph = run->loop = calloc(2, sizeof *graph);
     CHECK(graph != NULL, NO_MEMORY, "no memory for a graph");
     for (int parity = 0; parity < 2; parity++)
         TRY(capture(gpu, parity, &graph[parity]));
     return stencil_gpu_wait(gpu);
 }
 
-static void close_gpu(stencil_gpu_team *team) {
-    cudaGraphExec_t *graph = team->loop;
+static void close_gpu(stencil_gpu_run *run) {
+    cudaGraphExec_t *graph = run->loop;
     for (int parity = 0; parity < 2 && graph != NULL; parity++)
         if (graph[parity] != NULL)
             cudaGraphExecDestroy(graph[parity]);

@@ -1,6 +1,6 @@
 /* One host thread per GPU: each launches the step on its own, waits for its stream, and all meet at an OpenMP
- * barrier. Edge cells go into the rims of other parts by the sweep's own stores, or by copies in the same
- * stream; with overlap the edges are computed first and copied while the rest is. On a CPU one team of
+ * barrier. Ghost cells go into the ghost cells of other parts by the sweep's own stores, or by copies in the
+ * same stream; with overlap the edges are computed first and copied while the rest is. On a CPU one team of
  * threads makes all steps, with the compiler's barrier between them. */
 #include <math.h>
 #include <omp.h>
@@ -48,7 +48,7 @@ static bool find_word(const char *name, stream_word *function) {
 
 /* Parts that share a GPU share queues of its driver, too, where one that waits at its gate would be in the
  * way. */
-static stencil_status create_gate(stencil_gpu_run *gpu, gate *g) {
+static stencil_status create_gate(stencil_gpu_part *gpu, gate *g) {
     stream_word wait, write;
     void *words = NULL;
     *g = (gate){0};
@@ -66,7 +66,7 @@ static stencil_status create_gate(stencil_gpu_run *gpu, gate *g) {
 }
 
 /* Lets whatever is queued run to its end. */
-static void destroy_gate(stencil_gpu_run *gpu, gate *g) {
+static void destroy_gate(stencil_gpu_part *gpu, gate *g) {
     if (g->opened != NULL)
         *g->opened = (uint32_t)g->queued;
     cudaStreamSynchronize(gpu->stream);
@@ -81,7 +81,7 @@ static stencil_status use_word(stream_word function, cudaStream_t stream, volati
 }
 
 /* The launch of a step, and the word behind it. */
-static stencil_status launch_in(stencil_gpu_run *gpu, const gate *g, int64_t step) {
+static stencil_status launch_in(stencil_gpu_part *gpu, const gate *g, int64_t step) {
     TRY(stencil_gpu_advance(gpu, step));
     return g->write != NULL
                ? use_word(g->write, gpu->stream, g->done, step + 1, CU_STREAM_WRITE_VALUE_DEFAULT)
@@ -89,14 +89,14 @@ static stencil_status launch_in(stencil_gpu_run *gpu, const gate *g, int64_t ste
 }
 
 /* Queues a step behind the gate. */
-static stencil_status queue(stencil_gpu_run *gpu, gate *g, int64_t step) {
+static stencil_status queue(stencil_gpu_part *gpu, gate *g, int64_t step) {
     TRY(use_word(g->wait, gpu->stream, g->opened, step, CU_STREAM_WAIT_VALUE_GEQ));
     g->queued = step;
     return launch_in(gpu, g, step);
 }
 
 /* Waits for a step: for its word, looking now and then whether the stream has failed. */
-static stencil_status wait_for(const stencil_gpu_run *gpu, const gate *g, int64_t step) {
+static stencil_status wait_for(const stencil_gpu_part *gpu, const gate *g, int64_t step) {
     if (g->write == NULL) {
         TRY_CUDA(cudaStreamSynchronize(gpu->stream));
         return STENCIL_OK;
@@ -114,7 +114,7 @@ static stencil_status wait_for(const stencil_gpu_run *gpu, const gate *g, int64_
 
 /* One step: begun by opening its gate or by launching it; the next one is queued while it runs, unless the
  * residual or the user may end the run before it. */
-static stencil_status make_step(stencil_gpu_run *gpu, gate *g, int64_t step, bool goes_on) {
+static stencil_status make_step(stencil_gpu_part *gpu, gate *g, int64_t step, bool goes_on) {
     if (g->queued == step && step > 0)
         *g->opened = (uint32_t)step;
     else
@@ -132,28 +132,28 @@ static bool all_well(loop *l, stencil_status status) {
     return __atomic_load_n(&l->failed, __ATOMIC_RELAXED) == STENCIL_OK;
 }
 
-static stencil_status mark(stencil_gpu_run *gpu, cudaEvent_t event) {
+static stencil_status mark(stencil_gpu_part *gpu, cudaEvent_t event) {
     TRY_CUDA(cudaEventRecord(event, gpu->stream));
     return STENCIL_OK;
 }
 
-static stencil_status fold(stencil_gpu_run *gpu) {
-    TRY(stencil_gpu_start_fold(gpu));
+static stencil_status combine(stencil_gpu_part *gpu) {
+    TRY(stencil_gpu_start_combine(gpu));
     return stencil_gpu_wait(gpu);
 }
 
 /* What only one thread does after a step. */
-static void decide(stencil_gpu_run *gpu, loop *l, int64_t step, bool check) {
-    const double residual = check ? stencil_gpu_residual(gpu->team) : NAN;
-    stencil_host_loop_end(&gpu->team->schedule, gpu->plan, l->batch, step, residual, l->outcome);
+static void decide(stencil_gpu_part *gpu, loop *l, int64_t step, bool check) {
+    const double residual = check ? stencil_gpu_residual(gpu->run) : NAN;
+    stencil_host_loop_end(&gpu->run->schedule, gpu->plan, l->batch, step, residual, l->outcome);
 }
 
 /* Where thread 0 polls, it tells the others what came of it, which costs a second barrier. A failing thread
  * never leaves the others at a barrier: every all_well() is passed by all. */
-static stencil_status batch_part(stencil_gpu_run *gpu, void *context) {
+static stencil_status batch_part(stencil_gpu_part *gpu, void *context) {
     loop *l = context;
-    gate *g = (gate *)gpu->team->loop + gpu->part;
-    const stencil_schedule *schedule = &gpu->team->schedule;
+    gate *g = (gate *)gpu->run->loop + gpu->part;
+    const stencil_schedule *schedule = &gpu->run->schedule;
     const int64_t end = l->batch->first + l->batch->count;
     stencil_status status = mark(gpu, gpu->begin);
     int64_t step = l->batch->first;
@@ -170,7 +170,7 @@ static stencil_status batch_part(stencil_gpu_run *gpu, void *context) {
         if (!word)
             continue;
         if (check)
-            status = fold(gpu);
+            status = combine(gpu);
         if (check && !all_well(l, status))
             return status;
         if (gpu->part == 0)
@@ -182,29 +182,28 @@ static stencil_status batch_part(stencil_gpu_run *gpu, void *context) {
     return stencil_gpu_wait(gpu);
 }
 
-static stencil_status batch_gpu(stencil_gpu_team *team, const stencil_batch *batch,
-                                stencil_outcome *outcome) {
+static stencil_status batch_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
     loop l = {.batch = batch, .outcome = outcome};
-    return stencil_gpu_each(team, batch_part, &l);
+    return stencil_gpu_each(run, batch_part, &l);
 }
 
-static stencil_status create_part(stencil_gpu_run *gpu, void *context) {
+static stencil_status create_part(stencil_gpu_part *gpu, void *context) {
     (void)context;
-    return create_gate(gpu, (gate *)gpu->team->loop + gpu->part);
+    return create_gate(gpu, (gate *)gpu->run->loop + gpu->part);
 }
 
-static stencil_status open_gpu(stencil_gpu_team *team) {
-    team->loop = calloc((size_t)team->parts, sizeof(gate));
-    CHECK(team->loop != NULL, NO_MEMORY, "no memory for %d parts", team->parts);
-    return stencil_gpu_each(team, create_part, NULL);
+static stencil_status open_gpu(stencil_gpu_run *run) {
+    run->loop = calloc((size_t)run->parts, sizeof(gate));
+    CHECK(run->loop != NULL, NO_MEMORY, "no memory for %d parts", run->parts);
+    return stencil_gpu_each(run, create_part, NULL);
 }
 
-static void close_gpu(stencil_gpu_team *team) {
-    for (int p = 0; p < team->parts && team->loop != NULL; p++) {
-        cudaSetDevice(team->part[p].device);
-        destroy_gate(&team->part[p], (gate *)team->loop + p);
+static void close_gpu(stencil_gpu_run *run) {
+    for (int p = 0; p < run->parts && run->loop != NULL; p++) {
+        cudaSetDevice(run->part[p].device);
+        destroy_gate(&run->part[p], (gate *)run->loop + p);
     }
-    free(team->loop);
+    free(run->loop);
 }
 #endif
 

@@ -8,13 +8,13 @@
 
 #include "solver/strategy.h"
 
-/* What the team shares. Written by thread 0 before a barrier, read by all after it. */
-typedef struct team {
+/* What the run shares. Written by thread 0 before a barrier, read by all after it. */
+typedef struct run {
     int64_t interrupt_step, alarm_step;
-} team;
+} run;
 
 /* The loop of one thread; each finds the same outcome, and thread 0 keeps it. */
-static void team_run(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome, team *shared) {
+static void team_run(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome, run *shared) {
     const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
     const stencil_schedule *schedule = &cpu->schedule;
     const int64_t end = batch->first + batch->count;
@@ -51,7 +51,7 @@ static void team_run(stencil_cpu *cpu, const stencil_batch *batch, stencil_outco
 
 stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_batch *batch,
                                       stencil_outcome *outcome) {
-    team shared = {0};
+    run shared = {0};
     int threads = 0;
 #pragma omp parallel num_threads(cpu->threads)
     {
@@ -74,9 +74,9 @@ stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_batch *bat
 
 #ifdef STENCIL_HAVE_CUDA
 /* One part's launch. */
-static stencil_status launch(stencil_gpu_run *gpu, const stencil_batch *batch) {
+static stencil_status launch(stencil_gpu_part *gpu, const stencil_batch *batch) {
     const stencil_plan *plan = gpu->plan;
-    stencil_sweep *s = &gpu->sweep;
+    stencil_kernel_args *s = &gpu->args;
     stencil_gpu_set_steps(gpu, s, batch->first, batch->count);
     gpu->mailbox->step = batch->first;
     /* Parts that share a GPU fit on it together because the plan shares out its multiprocessors. */
@@ -92,7 +92,7 @@ static stencil_status launch(stencil_gpu_run *gpu, const stencil_batch *batch) {
 }
 
 /* Waits for the launch, polling as its mailbox says how far it is. Short runs are not slept through. */
-static stencil_status wait(stencil_gpu_run *gpu, const stencil_batch *batch) {
+static stencil_status wait(stencil_gpu_part *gpu, const stencil_batch *batch) {
     const double start_s = stencil_clock_s();
     for (;;) {
         const cudaError_t state = cudaStreamQuery(gpu->stream);
@@ -107,7 +107,7 @@ static stencil_status wait(stencil_gpu_run *gpu, const stencil_batch *batch) {
     }
 }
 
-static stencil_status launch_and_wait(stencil_gpu_run *gpu, void *context) {
+static stencil_status launch_and_wait(stencil_gpu_part *gpu, void *context) {
     const stencil_batch *batch = *(const stencil_batch **)context;
     TRY(launch(gpu, batch));
     TRY(wait(gpu, batch));
@@ -118,29 +118,29 @@ static stencil_status launch_and_wait(stencil_gpu_run *gpu, void *context) {
 }
 
 /* What the launch has found; every part has found the same. */
-static stencil_status collect(stencil_gpu_team *team, const stencil_batch *batch, stencil_outcome *outcome) {
-    stencil_gpu_run *gpu = &team->part[0];
+static stencil_status collect(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
+    stencil_gpu_part *gpu = &run->part[0];
     const stencil_control *control = gpu->control_host;
     TRY(stencil_gpu_take(gpu));
     *outcome = (stencil_outcome){control->step - batch->first, (stencil_reason)control->reason,
                                  control->history_count, outcome->residual};
     TRY_CUDA(cudaMemcpy(outcome->residual, gpu->history, (size_t)outcome->checks * sizeof(double),
                         cudaMemcpyDeviceToHost));
-    for (int p = 1; p < team->parts; p++)
-        CHECK(team->part[p].control_host->step == control->step &&
-                  team->part[p].control_host->reason == control->reason,
+    for (int p = 1; p < run->parts; p++)
+        CHECK(run->part[p].control_host->step == control->step &&
+                  run->part[p].control_host->reason == control->reason,
               INTERNAL, "part %d ended after step %lld, part 0 after step %lld", p,
-              (long long)team->part[p].control_host->step, (long long)control->step);
+              (long long)run->part[p].control_host->step, (long long)control->step);
     return STENCIL_OK;
 }
 
-stencil_status stencil_persistent_gpu(stencil_gpu_team *team, const stencil_batch *batch,
+stencil_status stencil_persistent_gpu(stencil_gpu_run *run, const stencil_batch *batch,
                                       stencil_outcome *outcome) {
     const uint32_t *alarm[STENCIL_PARTS_MAX];
-    TRY(stencil_gpu_each(team, launch_and_wait, &batch));
-    for (int p = 0; p < team->parts; p++)
-        alarm[p] = team->part[p].control_host->alarm;
-    TRY(stencil_barrier_check(&team->barrier, alarm));
-    return collect(team, batch, outcome);
+    TRY(stencil_gpu_each(run, launch_and_wait, &batch));
+    for (int p = 0; p < run->parts; p++)
+        alarm[p] = run->part[p].control_host->alarm;
+    TRY(stencil_barrier_check(&run->barrier, alarm));
+    return collect(run, batch, outcome);
 }
 #endif

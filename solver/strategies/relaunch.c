@@ -1,5 +1,5 @@
 /* A launch per step, queued in a stream: the end of a kernel is the barrier, and the host waits only where it
- * looks at a residual (implicit CPU synchronisation of Xiao and Feng, IPDPS 2010). */
+ * checks a residual (implicit CPU synchronisation of Xiao and Feng, IPDPS 2010). */
 #include "solver/strategy.h"
 
 const stencil_strategy stencil_strategy_relaunch = {

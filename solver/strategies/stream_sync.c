@@ -3,7 +3,7 @@
 #include "solver/strategy.h"
 
 #ifdef STENCIL_HAVE_CUDA
-static stencil_status after_step(stencil_gpu_run *gpu) {
+static stencil_status after_step(stencil_gpu_part *gpu) {
     TRY_CUDA(cudaStreamSynchronize(gpu->stream));
     return STENCIL_OK;
 }

@@ -9,19 +9,20 @@ static void choose_block(stencil_sweep_shape *shape, const int64_t n[3], const s
     shape->block_y = STENCIL_BLOCK_THREADS / shape->block_x;
 }
 
-/* Length of the march. Rounds of tiles over the resident blocks, times the rows of a tile and what its first
- * row costs extra, is what a step takes: long marches reload less, short ones fill the device evenly. */
+/* Rows that a thread streams over. Rounds of tiles over the resident blocks, times the rows of a tile and
+ * what its first row costs extra, is what a step takes: long streams reload less, short ones fill the device
+ * evenly. */
 static int64_t choose_march(const stencil_sweep_shape *shape, const stencil_problem *problem,
                             const stencil_tuning *tuning, int64_t across, int64_t length, int64_t slots) {
-    const double overhead = tuning->march_overhead * (1 + problem->shape->radius);
+    const double overhead = tuning->stream_overhead * (1 + problem->shape->radius);
     int64_t best = 1;
     double best_cost = 0;
-    for (int64_t march = 1; march <= tuning->march_max; march *= 2) {
-        const int64_t per_tile = problem->rank == 3 ? march : march * shape->block_y;
+    for (int64_t stream = 1; stream <= tuning->stream_max; stream *= 2) {
+        const int64_t per_tile = problem->rank == 3 ? stream : stream * shape->block_y;
         const int64_t tiles = across * ((length + per_tile - 1) / per_tile);
-        const double cost = (double)((tiles + slots - 1) / slots) * ((double)march + overhead);
-        if (march == 1 || cost < best_cost) {
-            best = march;
+        const double cost = (double)((tiles + slots - 1) / slots) * ((double)stream + overhead);
+        if (stream == 1 || cost < best_cost) {
+            best = stream;
             best_cost = cost;
         }
     }

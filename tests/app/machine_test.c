@@ -27,28 +27,28 @@ typedef struct wanted {
 } wanted;
 
 static const wanted plans[] = {
-#define F32     STENCIL_FLOAT32
-#define F64     STENCIL_FLOAT64
-#define PEER    STENCIL_HALO_PEER
-#define STAMPED STENCIL_HALO_STAMPED
+#define F32   STENCIL_FLOAT32
+#define F64   STENCIL_FLOAT64
+#define STORE STENCIL_HALO_STORE
+#define LL    STENCIL_HALO_LL
     /* A launch has a block for each tile. Marches of 8; shorter ones where 8 would leave multiprocessors
        idle. */
-    {"j2d5pt", F32, 4096, "relaunch", 1, PEER, {1, 1, 1}, {1, 16, 512}, 128, 4, 61, 0, 0},
-    {"j2d5pt", F64, 256, "relaunch", 1, PEER, {1, 1, 1}, {1, 2, 256}, 128, 4, 64, 0, 0},
+    {"j2d5pt", F32, 4096, "relaunch", 1, STORE, {1, 1, 1}, {1, 16, 512}, 128, 4, 61, 0, 0},
+    {"j2d5pt", F64, 256, "relaunch", 1, STORE, {1, 1, 1}, {1, 2, 256}, 128, 4, 64, 0, 0},
     /* Persistent: as many as are resident, or one for each tile. */
-    {"j2d5pt", F32, 4096, "central", 1, PEER, {1, 1, 1}, {1, 64, 128}, 32, 3, 80, 396, 396},
-    {"j2d5pt", F32, 256, "central", 1, PEER, {1, 1, 1}, {1, 8, 128}, 32, 3, 80, 64, 64},
-    {"j2d5pt", F64, 8192, "grid", 1, PEER, {1, 1, 1}, {1, 32, 128}, 64, 2, 128, 264, 264},
-    {"j2d5pt", F32, 256, "cluster", 1, PEER, {1, 1, 1}, {1, 8, 128}, 32, 3, 80, 64, 64},
-    {"j2d5pt", F32, 4096, "cluster", 1, PEER, {1, 1, 1}, {1, 64, 128}, 32, 3, 80, 392, 392},
-    /* Stamped edges up to 65536 words, and while a part's fields are within L2. */
-    {"j2d5pt", F32, 4096, "neighbor", 2, PEER, {1, 2, 1}, {1, 64, 128}, 32, 3, 80, 396, 396},
-    {"j2d5pt", F32, 4096, "neighbor", 4, STAMPED, {1, 4, 1}, {1, 64, 128}, 32, 2, 116, 264, 264},
-    {"j2d5pt", F32, 4096, "neighbor", 8, STAMPED, {1, 8, 1}, {1, 64, 128}, 32, 2, 116, 256, 256},
-    {"j2d5pt", F32, 16384, "neighbor", 8, PEER, {1, 8, 1}, {1, 64, 128}, 32, 3, 80, 396, 396},
-    {"j3d7pt", F32, 512, "neighbor", 4, PEER, {2, 2, 1}, {8, 2, 512}, 128, 3, 80, 396, 396},
-    {"j3d7pt", F64, 512, "multi-grid", 8, PEER, {4, 2, 1}, {8, 2, 256}, 128, 2, 128, 264, 264},
-    {"j2d25pt", F64, 2048, "openmp", 4, PEER, {1, 4, 1}, {1, 32, 128}, 64, 2, 118, 0, 0},
+    {"j2d5pt", F32, 4096, "central", 1, STORE, {1, 1, 1}, {1, 64, 128}, 32, 3, 80, 396, 396},
+    {"j2d5pt", F32, 256, "central", 1, STORE, {1, 1, 1}, {1, 8, 128}, 32, 3, 80, 64, 64},
+    {"j2d5pt", F64, 8192, "grid", 1, STORE, {1, 1, 1}, {1, 32, 128}, 64, 2, 128, 264, 264},
+    {"j2d5pt", F32, 256, "cluster", 1, STORE, {1, 1, 1}, {1, 8, 128}, 32, 3, 80, 64, 64},
+    {"j2d5pt", F32, 4096, "cluster", 1, STORE, {1, 1, 1}, {1, 64, 128}, 32, 3, 80, 392, 392},
+    /* LL exchange up to 65536 words, and while a part's fields are within L2. */
+    {"j2d5pt", F32, 4096, "neighbor", 2, STORE, {1, 2, 1}, {1, 64, 128}, 32, 3, 80, 396, 396},
+    {"j2d5pt", F32, 4096, "neighbor", 4, LL, {1, 4, 1}, {1, 64, 128}, 32, 2, 116, 264, 264},
+    {"j2d5pt", F32, 4096, "neighbor", 8, LL, {1, 8, 1}, {1, 64, 128}, 32, 2, 116, 256, 256},
+    {"j2d5pt", F32, 16384, "neighbor", 8, STORE, {1, 8, 1}, {1, 64, 128}, 32, 3, 80, 396, 396},
+    {"j3d7pt", F32, 512, "neighbor", 4, STORE, {2, 2, 1}, {8, 2, 512}, 128, 3, 80, 396, 396},
+    {"j3d7pt", F64, 512, "multi-grid", 8, STORE, {4, 2, 1}, {8, 2, 256}, 128, 2, 128, 264, 264},
+    {"j2d25pt", F64, 2048, "openmp", 4, STORE, {1, 4, 1}, {1, 32, 128}, 64, 2, 118, 0, 0},
 };
 
 static void problem_of(stencil_problem *problem, const char *stencil, stencil_precision precision,
@@ -88,7 +88,7 @@ static void expect_plan(const wanted *w) {
     assert_string_equal(stencil_strategy_at(plan.strategy).name, w->sync);
     assert_int_equal(plan.halo, w->halo);
     assert_int_equal(plan.kernel.sweep, STENCIL_SWEEP_stream);
-    assert_int_equal(plan.kernel.exchange, w->halo == STAMPED ? STENCIL_EXCHANGE_LL : STENCIL_EXCHANGE_STORE);
+    assert_int_equal(plan.kernel.exchange, w->halo == LL ? STENCIL_EXCHANGE_LL : STENCIL_EXCHANGE_STORE);
     assert_int_equal(plan.block_x, w->block_x);
     assert_int_equal(plan.block_x * plan.block_y, STENCIL_BLOCK_THREADS);
     assert_int_equal(plan.blocks_per_sm, w->blocks_per_sm);

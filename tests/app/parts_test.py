@@ -65,7 +65,9 @@ class Parts(CommandTest):
         self.refused(64, ["--cut", "4,1"], "p.h5", "--parts", 2, "--cut", "2,0")
         self.refused(64, ["multiples of 64"], "p.h5", "--parts", 3, "--cut", "1,3")
         self.refused(64, ["--halo"], "p.h5", "--parts", 2, "--sync", "neighbor", "--halo", "copy")
-        self.refused(64, ["--overlap", "--halo"], "p.h5", "--parts", 2, "--sync", "openmp", "--halo", "peer", "--overlap")
+        self.refused(64, ["--overlap", "--halo"], "p.h5", "--parts", 2, "--sync", "openmp", "--halo", "store", "--overlap")
+        for old, now in (("peer", "store"), ("stamped", "ll")):
+            self.refused(64, ["--halo", old, f"called '{now}'"], "p.h5", "--parts", 2, "--halo", old)
         self.refused(64, ["--inject-absent-part"], "p.h5", "--parts", 2, "--inject-absent-part", 1)
         self.ok("new", "thin.h5", "--stencil", "j2d49pt", "--size", "40x20")
         self.refused(64, ["j2d49pt", "3 cells"], "thin.h5", "--parts", 5)

@@ -207,11 +207,11 @@ static void ratios_by_hand(void **state) {
     stencil_bench_result_destroy(&result);
 }
 
-/* A field of 3 x 5 x 7 updated cells with a rim, and a copy of it. */
+/* A field of 3 x 5 x 7 updated cells with ghost cells, and a copy of it. */
 static void make_fields(stencil_field *a, stencil_field *b, stencil_precision precision) {
     stencil_layout layout;
-    const int64_t n[] = {3, 5, 7}, rim[] = {1, 1, 1};
-    assert_int_equal(stencil_layout_init(&layout, precision, n, rim), STENCIL_OK);
+    const int64_t n[] = {3, 5, 7}, ghost[] = {1, 1, 1};
+    assert_int_equal(stencil_layout_init(&layout, precision, n, ghost), STENCIL_OK);
     assert_int_equal(stencil_field_create(a, &layout, "a"), STENCIL_OK);
     assert_int_equal(stencil_field_create(b, &layout, "b"), STENCIL_OK);
     stencil_field_fill_random(a, 5);
@@ -225,7 +225,7 @@ static void planted_difference(stencil_precision precision) {
     const size_t size = stencil_precision_bytes(precision);
     unsigned char *bytes = b.data;
     assert_int_equal(stencil_field_check_same(&a, "first", &b, "second", 9), STENCIL_OK);
-    bytes[(size_t)(l->origin - 1) * size] ^= 1; /* a rim cell is nobody's result */
+    bytes[(size_t)(l->origin - 1) * size] ^= 1; /* a ghost cell is nobody's result */
     assert_int_equal(stencil_field_check_same(&a, "first", &b, "second", 9), STENCIL_OK);
     for (int64_t z = 0; z < 3; z += 2)
         for (int64_t y = 0; y < 5; y += 4)

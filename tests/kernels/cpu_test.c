@@ -16,12 +16,12 @@ extern const stencil_cpu_table stencil_cpu_table_avx2, stencil_cpu_table_avx512;
 #endif
 
 /* Rows of 1100 cells: two whole segments of a sweep and a rest that is no multiple of a vector. */
-enum { NX = 1100, NY = 5, NZ = 4, RIM = STENCIL_RADIUS_MAX, ROW = 1152, ALIGNED = 32 };
+enum { NX = 1100, NY = 5, NZ = 4, GHOST = STENCIL_RADIUS_MAX, ROW = 1152, ALIGNED = 32 };
 
 typedef struct run {
     void *memory[2]; /* owned: both buffers, in whole */
     int64_t bytes;
-    double chunk[NZ * NY * (NX / STENCIL_CHUNK_CELLS + 1)];
+    double partial[NZ * NY * (NX / STENCIL_PARTIAL_CELLS + 1)];
 } run;
 
 /* Values of the kind that show a missing fma: 24 or 53 bits, all set at random. */
@@ -39,18 +39,18 @@ static void fill(stencil_precision precision, void *memory, int64_t count) {
 
 static void sweep_with(const stencil_cpu_table *table, stencil_sweep_id sweep, const stencil_shape *shape,
                        stencil_precision precision, bool streaming, run *r) {
-    const int64_t nz = shape->rank == 3 ? NZ : 1, plane = ROW * (NY + 2 * RIM);
-    const int64_t count = plane * (nz + 2 * RIM),
-                  origin = ALIGNED + RIM * ROW + (shape->rank == 3 ? RIM * plane : 0);
+    const int64_t nz = shape->rank == 3 ? NZ : 1, plane = ROW * (NY + 2 * GHOST);
+    const int64_t count = plane * (nz + 2 * GHOST),
+                  origin = ALIGNED + GHOST * ROW + (shape->rank == 3 ? GHOST * plane : 0);
     const size_t cell = stencil_precision_bytes(precision);
     stencil_domain d = {.n = {nz, NY, NX},
                         .row = ROW,
                         .plane = plane,
                         .mirror = {{0, 0}, {1, 1}, {0, 0}},
                         .beyond = {nz, NY, NX},
-                        .chunk_row = (NX + STENCIL_CHUNK_CELLS - 1) / STENCIL_CHUNK_CELLS,
-                        .chunk = r->chunk};
-    d.chunk_plane = NY * d.chunk_row;
+                        .partial_row = (NX + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS,
+                        .partial = r->partial};
+    d.partial_plane = NY * d.partial_row;
     for (int axis = shape->rank == 3 ? 0 : 1; axis < 3; axis++)
         d.reach[axis][STENCIL_LOW] = d.reach[axis][STENCIL_HIGH] = shape->radius;
     r->bytes = (count * (int64_t)cell + 4095) / 4096 * 4096;
@@ -63,8 +63,11 @@ static void sweep_with(const stencil_cpu_table *table, stencil_sweep_id sweep, c
     }
     fill(precision, r->memory[0], count);
     fill(precision, &d.weights, STENCIL_WEIGHTS);
-    const stencil_cpu_pass pass = {
-        .sweep = sweep, .last = nz * NY, .weights = &d.weights, .streaming = streaming, .chunk = r->chunk};
+    const stencil_cpu_pass pass = {.sweep = sweep,
+                                   .last = nz * NY,
+                                   .weights = &d.weights,
+                                   .streaming = streaming,
+                                   .partial = r->partial};
     table->sweep[shape->id][precision](&d, &pass);
 }
 
@@ -78,7 +81,7 @@ static void expect_same(const stencil_cpu_table *table, const char *isa, stencil
             memcmp(is.memory[1], expected.memory[1], (size_t)expected.bytes) != 0)
             fail_msg("%s %s: %s, sweep %d differs from baseline (streaming %d)", shape->name,
                      stencil_precision_name(precision), isa, (int)sweep, streaming);
-        assert_memory_equal(is.chunk, expected.chunk, sizeof is.chunk);
+        assert_memory_equal(is.partial, expected.partial, sizeof is.partial);
         for (int i = 0; i < 2; i++) {
             free(is.memory[i]);
             free(expected.memory[i]);

@@ -13,11 +13,11 @@ static int64_t element(const stencil_layout *l, int64_t z, int64_t y, int64_t x)
     return l->origin + z * l->plane + y * l->row + x;
 }
 
-/* Loops over every cell of the layout, rims included. */
+/* Loops over every cell of the layout, ghost cells included. */
 #define EACH_CELL(l, z, y, x)                                                                                \
-    for (int64_t z = -(l)->rim[0]; z < (l)->n[0] + (l)->rim[0]; z++)                                         \
-        for (int64_t y = -(l)->rim[1]; y < (l)->n[1] + (l)->rim[1]; y++)                                     \
-            for (int64_t x = -(l)->rim[2]; x < (l)->n[2] + (l)->rim[2]; x++)
+    for (int64_t z = -(l)->ghost[0]; z < (l)->n[0] + (l)->ghost[0]; z++)                                     \
+        for (int64_t y = -(l)->ghost[1]; y < (l)->n[1] + (l)->ghost[1]; y++)                                 \
+            for (int64_t x = -(l)->ghost[2]; x < (l)->n[2] + (l)->ghost[2]; x++)
 
 static void rows_are_aligned_and_cells_are_apart(void **state) {
     (void)state;
@@ -25,10 +25,10 @@ static void rows_are_aligned_and_cells_are_apart(void **state) {
     for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++)
         for (size_t i = 0; i < sizeof n / sizeof *n; i++)
             for (int64_t r = 0; r <= STENCIL_RADIUS_MAX; r++) {
-                const int64_t rim[3] = {n[i][0] == 1 ? 0 : r, r, r};
+                const int64_t ghost[3] = {n[i][0] == 1 ? 0 : r, r, r};
                 stencil_field field;
                 stencil_layout l;
-                assert_int_equal(stencil_layout_init(&l, (stencil_precision)precision, n[i], rim),
+                assert_int_equal(stencil_layout_init(&l, (stencil_precision)precision, n[i], ghost),
                                  STENCIL_OK);
                 const int64_t bytes = (int64_t)stencil_precision_bytes((stencil_precision)precision);
                 assert_int_equal(stencil_layout_bytes(&l), l.element_count * bytes);
@@ -52,10 +52,10 @@ static void rows_are_aligned_and_cells_are_apart(void **state) {
  */
 static void buffers_stand_apart(void **state) {
     (void)state;
-    const int64_t n[3] = {1, 37, 61}, rim[3] = {0, 1, 1};
+    const int64_t n[3] = {1, 37, 61}, ghost[3] = {0, 1, 1};
     stencil_layout l;
     stencil_field field[4];
-    assert_int_equal(stencil_layout_init(&l, STENCIL_FLOAT64, n, rim), STENCIL_OK);
+    assert_int_equal(stencil_layout_init(&l, STENCIL_FLOAT64, n, ghost), STENCIL_OK);
     assert_int_equal(stencil_field_create(&field[0], &l, "first"), STENCIL_OK);
     for (int i = 1; i < 4; i++) {
         assert_int_equal(stencil_field_create_apart(&field[i], &field[i - 1], "next"), STENCIL_OK);
@@ -71,7 +71,7 @@ static void buffers_stand_apart(void **state) {
 
 static void layouts_that_overflow_are_refused(void **state) {
     (void)state;
-    static const int64_t rim[3] = {1, 1, 1};
+    static const int64_t ghost[3] = {1, 1, 1};
     static const int64_t n[][3] = {{1, INT64_MAX, 1},
                                    {1, 1, INT64_MAX},
                                    {INT64_MAX, 1, 1},
@@ -79,16 +79,16 @@ static void layouts_that_overflow_are_refused(void **state) {
                                    {1, INT64_C(1) << 32, INT64_C(1) << 32}};
     for (size_t i = 0; i < sizeof n / sizeof *n; i++) {
         stencil_layout l;
-        assert_int_equal(stencil_layout_init(&l, STENCIL_FLOAT64, n[i], rim), STENCIL_BAD_DATA);
+        assert_int_equal(stencil_layout_init(&l, STENCIL_FLOAT64, n[i], ghost), STENCIL_BAD_DATA);
     }
 }
 
 static void too_large_fields_are_refused(void **state) {
     (void)state;
-    static const int64_t n[3] = {1, INT64_C(1) << 28, INT64_C(1) << 28}, rim[3] = {0, 1, 1};
+    static const int64_t n[3] = {1, INT64_C(1) << 28, INT64_C(1) << 28}, ghost[3] = {0, 1, 1};
     stencil_layout l;
     stencil_field field;
-    assert_int_equal(stencil_layout_init(&l, STENCIL_FLOAT32, n, rim), STENCIL_OK);
+    assert_int_equal(stencil_layout_init(&l, STENCIL_FLOAT32, n, ghost), STENCIL_OK);
     assert_int_equal(stencil_field_create(&field, &l, "the field u"), STENCIL_NO_MEMORY);
     assert_null(field.data);
     assert_non_null(strstr(stencil_error_last()->message, "the field u"));
@@ -107,8 +107,8 @@ static void store(stencil_field *field, int64_t at, double value) {
         ((float *)field->data)[at] = (float)value;
 }
 
-/* Every cell holds its own number. Where a box as far around as the radius is filled, a rim cell in it holds
- * that of the cell that its index stands for, and nothing else has changed. */
+/* Every cell holds its own number. Where a box as far around as the radius is filled, a ghost cell in it
+ * holds that of the cell that its index stands for, and nothing else has changed. */
 static void check_rims(stencil_field *field, const stencil_boundary boundary[3], const int64_t radius[3]) {
     const stencil_layout *l = &field->layout;
     int64_t number = 1;
@@ -150,7 +150,7 @@ static void check_rims(stencil_field *field, const stencil_boundary boundary[3],
 static void rims_show_what_their_indices_stand_for(void **state) {
     (void)state;
     static const struct {
-        int64_t n[3], rim[3], radius[3];
+        int64_t n[3], ghost[3], radius[3];
     } size[] = {{{1, 7, 9}, {0, 3, 3}, {0, 3, 3}},
                 {{1, 5, 3}, {0, 2, 2}, {0, 2, 1}},
                 {{3, 4, 5}, {1, 1, 1}, {1, 1, 1}},
@@ -159,7 +159,7 @@ static void rims_show_what_their_indices_stand_for(void **state) {
         for (size_t i = 0; i < sizeof size / sizeof *size; i++) {
             stencil_layout l;
             stencil_field field;
-            assert_int_equal(stencil_layout_init(&l, (stencil_precision)precision, size[i].n, size[i].rim),
+            assert_int_equal(stencil_layout_init(&l, (stencil_precision)precision, size[i].n, size[i].ghost),
                              STENCIL_OK);
             assert_int_equal(stencil_field_create(&field, &l, "test"), STENCIL_OK);
             for (int b = 0; b < 27; b++) {
@@ -173,7 +173,8 @@ static void rims_show_what_their_indices_stand_for(void **state) {
 
 static void the_first_cell_that_is_not_finite_is_found(void **state) {
     (void)state;
-    static const int64_t n[3] = {5, 6, 70}, rim[3] = {1, 1, 1}, first[3] = {-1, 0, -1}, count[3] = {7, 6, 72};
+    static const int64_t n[3] = {5, 6, 70}, ghost[3] = {1, 1, 1}, first[3] = {-1, 0, -1},
+                         count[3] = {7, 6, 72};
     static const double bad[] = {NAN, INFINITY, -INFINITY};
     static const int64_t planted[][3] = {{-1, 0, -1}, {0, 0, 0}, {0, 5, 70},
                                          {2, 3, 69},  {4, 5, 7}, {5, 5, 70}};
@@ -181,7 +182,7 @@ static void the_first_cell_that_is_not_finite_is_found(void **state) {
         stencil_layout l;
         stencil_field field;
         int64_t found[3], at[3];
-        assert_int_equal(stencil_layout_init(&l, (stencil_precision)precision, n, rim), STENCIL_OK);
+        assert_int_equal(stencil_layout_init(&l, (stencil_precision)precision, n, ghost), STENCIL_OK);
         assert_int_equal(stencil_field_create(&field, &l, "test"), STENCIL_OK);
         /* Outside the window nothing counts. */
         store(&field, element(&l, 0, -1, 3), NAN);

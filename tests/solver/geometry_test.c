@@ -135,15 +135,15 @@ static void expect_all(const stencil_cut *cut) {
 }
 
 /* A sweep stores copies of what it makes where the domain of its part says: on its own sides alone, or on
- * those of others as well (`push`). */
-static void store_copies(const buffers *b, const stencil_cut *cut, bool push) {
+ * those of others as well (`store`). */
+static void store_copies(const buffers *b, const stencil_cut *cut, bool store) {
     for (int part = 0; part < cut->parts; part++) {
         const stencil_problem problem = {.shape = cut->mesh.shape, .precision = STENCIL_FLOAT32};
         stencil_buffers bases = {.cut = cut, .layout = b->layout, .count = 2};
         stencil_domain d;
         for (int p = 0; p < cut->parts; p++)
             bases.at[p][0] = b->u[p];
-        stencil_domain_init(&d, &problem, part, &bases, push);
+        stencil_domain_init(&d, &problem, part, &bases, store);
         const stencil_box here = inside(cut, part);
         EACH(&here, c) {
             const int32_t number = *at(b, part, c);

@@ -68,7 +68,7 @@ static void compiled_kernels(void **state) {
         }
 }
 
-/* A block of 256 threads, and the march that fills a GPU. */
+/* A block of 256 threads, and the tile that fills a GPU. */
 static void shapes(void **state) {
     (void)state;
     stencil_plan stream = {.kernel = {.cells = 4, .block_x = 128}},
@@ -125,7 +125,7 @@ static uint32_t owner_of(const stencil_cut *cut, const stencil_workers *w, const
     assert_true(part >= 0);
     uint32_t owner = 0;
     if (!w->together) {
-        for (uint32_t t = 0; t < tile; t++) /* in turns */
+        for (uint32_t t = 0; t < tile; t++) /* round-robin */
             owner = w->first[part] + owner + 1 == w->first[part + 1] ? 0 : owner + 1;
         return w->first[part] + owner;
     }
@@ -211,7 +211,7 @@ static void with_all(expectation expect, bool together) {
                 p.boundary[axis] =
                     flat && axis == 0 ? STENCIL_FIXED : (stencil_boundary)((variant / 6 + axis) % 3);
                 p.radius[axis] = flat && axis == 0 ? 0 : shape->radius;
-                p.layout.rim[axis] = p.radius[axis];
+                p.layout.ghost[axis] = p.radius[axis];
             }
             const stencil_mesh mesh = stencil_problem_mesh(&p, 1);
             stencil_cut cut;
@@ -233,7 +233,7 @@ static void neighbors(void **state) {
 }
 
 /* The cell of the whole problem whose number stands at (z, y, x), as the boundaries continue it; -1: fixed
- * rim. Numbers of all cells in turn. */
+ * ghost cells. Numbers of all cells in turn. */
 static int64_t number_at(const stencil_problem *p, const int64_t cell[3]) {
     int64_t number = 0;
     for (int axis = 0; axis < 3; axis++) {
@@ -322,7 +322,7 @@ static void expect_ll(const stencil_problem *p, const stencil_cut *cut, const st
                         const int64_t seen = u[(c[0] + offset[k][0]) * layout.plane +
                                                (c[1] + offset[k][1]) * layout.row + c[2] + offset[k][2]];
                         const int64_t number = number_at(p, at);
-                        /* The part's own rims are kept by its sweep. */
+                        /* The part's own ghost cells are kept by its sweep. */
                         int64_t owner[3], cell = number;
                         bool own = true;
                         for (int axis = 2; axis >= 0; cell /= p->n[axis--]) {
@@ -348,8 +348,8 @@ static bool fits(const stencil_problem *p) {
     return stencil_ll_fits(&mesh);
 }
 
-/* Points that reach less far than their shape need rims less deep than the shape looks, but where those are
- * fixed. A ring of one cell across is the smallest field with such points. */
+/* Points that reach less far than their shape need ghost cells less deep than the shape looks, but where
+ * those are fixed. A ring of one cell across is the smallest field with such points. */
 static void thin_points(void **state) {
     (void)state;
     stencil_problem p = {.rank = 2,

@@ -38,7 +38,7 @@ static void points_run_on_the_smallest_set_that_holds_them(void **state) {
         for (int axis = 3 - rank; axis < 3; axis++) {
             assert_int_equal(p.n[axis], p.extent[axis] - 2 * p.radius[axis]);
             assert_int_equal(p.first[axis], -p.radius[axis]);
-            assert_true(p.layout.rim[axis] >= p.shape->radius);
+            assert_true(p.layout.ghost[axis] >= p.shape->radius);
         }
     }
 }

@@ -1,7 +1,7 @@
-/* Rims: the owner of an edge cell writes its copies, into its own rim or that of the part beyond. Nobody ever
- * reads a rim to fill another. */
-#ifndef STENCIL_KERNELS_RIMS_CUH
-#define STENCIL_KERNELS_RIMS_CUH
+/* Ghost cells: the owner of an edge cell writes its copies, into ghost cells of its own part or of the part
+ * beyond. Nobody ever reads a ghost cell to fill another. */
+#ifndef STENCIL_KERNELS_GHOSTS_CUH
+#define STENCIL_KERNELS_GHOSTS_CUH
 
 #include "kernels/sweep.h"
 #include "kernels/vector.cuh"
@@ -58,7 +58,8 @@ __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, in
 
 /* The same for the cells of a thread's rows and planes from (z, y, x) on, read back from what it has just
  * stored; rows without an edge are passed over before anything is read. Inlined: a call
- * would fetch the parameters of the kernel from memory, and cost the march registers that live across it. */
+ * would fetch the parameters of the kernel from memory, and cost the streaming loop registers that live
+ * across it. */
 template <class T>
 __device__ __forceinline__ void copy_rows(const stencil_domain &d, int to, int z, int y, int x, int deep,
                                           int high) {
