@@ -4,27 +4,21 @@
 
 #include "bench/bench.h"
 
-/* X(NAME, text). Let the cost be the samples, or their inverse where higher is better, and [low, high] the 99
- * % interval of its ratio, now over then (stencil_shift_of()); margin m. */
-#define STENCIL_VERDICT_LIST(X)                                                                              \
-    X(SAME, "same")       /* the interval is within [1 / (1 + m), 1 + m] */                                  \
-    X(FASTER, "faster")   /* all of it is under 1 / (1 + m) */                                               \
-    X(SLOWER, "slower")   /* all of it is above 1 + m */                                                     \
-    X(UNCLEAR, "unclear") /* neither: too much noise, or too few samples */                                  \
-    X(CHANGED, "changed") /* a statement that differs */                                                     \
-    X(NEW, "new")         /* not measured then */                                                            \
-    X(GONE, "gone")       /* measured then, not now */
-
+/* Let the cost be the samples, or their inverse where higher is better, and [low, high] the 99 % interval of
+ * its ratio, now over then (stencil_shift_of()); margin m. */
 typedef enum stencil_verdict {
-#define X(name, text) STENCIL_VERDICT_##name,
-    STENCIL_VERDICT_LIST(X)
-#undef X
-        STENCIL_VERDICT_COUNT
+    STENCIL_VERDICT_SAME,    /* the interval is within [1 / (1 + m), 1 + m] */
+    STENCIL_VERDICT_FASTER,  /* all of it is under 1 / (1 + m) */
+    STENCIL_VERDICT_SLOWER,  /* all of it is above 1 + m */
+    STENCIL_VERDICT_UNCLEAR, /* neither: too much noise, or too few samples */
+    STENCIL_VERDICT_CHANGED, /* a statement that differs */
+    STENCIL_VERDICT_NEW,     /* not measured then */
+    STENCIL_VERDICT_GONE,    /* measured then, not now */
+    STENCIL_VERDICT_COUNT
 } stencil_verdict;
 
+/* "same", "faster", … */
 const char *stencil_verdict_text(stencil_verdict verdict);
-
-#define STENCIL_MARGIN_DEFAULT 0.03
 
 /* One row, then and now. */
 typedef struct stencil_comparison {
