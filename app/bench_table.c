@@ -74,61 +74,56 @@ void bench_add_median(table *t, const stencil_bench_row *row, const bench_scale 
 }
 
 /* What a listing says of rows with samples, a column each; one that says nothing is left out. */
-enum { UNIT, MEDIAN, NOISE, METHOD_SD, P5, P95, SAMPLES, CELLS, BYTES, RATIO, VALUES };
-static const table_column value_columns[VALUES] = {
-    [UNIT] = {"unit", .left = true},
-    [MEDIAN] = {"median"},
-    [NOISE] = {"noise"},
-    [METHOD_SD] = {"method_sd", .optional = 1},
-    [P5] = {"p5", .optional = 2},
-    [P95] = {"p95", .optional = 2},
-    [SAMPLES] = {"samples", .optional = 3},
-    [CELLS] = {"Gcell/s"},
-    [BYTES] = {"GB/s"},
-    [RATIO] = {"of best_copy"},
+typedef enum value_kind { UNIT, SCALED, SPREAD, COUNT, RATE, PERCENT } value_kind;
+#define AT(member) offsetof(stencil_bench_row, member)
+static const struct {
+    table_column column;
+    value_kind kind;
+    size_t offset; /* of a double in the row */
+} values[] = {
+    {{.header = "unit", .left = true}, UNIT, AT(statistics.median)},
+    {{.header = "median"}, SCALED, AT(statistics.median)},
+    {{.header = "noise"}, SPREAD, AT(statistics.spread)},
+    {{.header = "method_sd", .optional = 1}, SCALED, AT(method_sd)},
+    {{.header = "p5", .optional = 2}, SCALED, AT(statistics.p5)},
+    {{.header = "p95", .optional = 2}, SCALED, AT(statistics.p95)},
+    {{.header = "samples", .optional = 3}, COUNT, AT(statistics.median)},
+    {{.header = "Gcell/s"}, RATE, AT(cells)},
+    {{.header = "GB/s"}, RATE, AT(bytes)},
+    {{.header = "of best_copy"}, PERCENT, AT(ratio)},
 };
-
-/* Spread of the samples, marked where it is too much (returned). */
-static const char *noise_text(const stencil_bench_row *row, char text[TABLE_CELL_SIZE]) {
-    const double spread = row->statistics.spread;
-    const char *mark = row->noisy ? "~" : "";
-    if (isnan(spread))
-        snprintf(text, TABLE_CELL_SIZE, "%s?", mark);
-    else
-        snprintf(text, TABLE_CELL_SIZE, "%s%.*f%%", mark, spread < 0.0995, 100 * spread);
-    return text;
-}
+enum { VALUES = sizeof values / sizeof *values };
 
 /* What stands in such a column (returned); "": nothing. */
 static const char *cell_text(const stencil_bench_row *row, int column, const bench_scale *scale,
                              char text[TABLE_CELL_SIZE]) {
     static const bench_scale giga = {.factor = 1e9, .decimals = -1};
+    const double value = *(const double *)(const void *)((const char *)row + values[column].offset);
+    const char *mark = row->noisy ? "~" : "";
+    text[0] = '\0';
     if (row->sample_count == 0)
-        return "";
-    switch (column) {
+        return text;
+    switch (values[column].kind) {
     case UNIT:
         return scale->unit;
-    case MEDIAN:
-        return value_text(row->statistics.median, scale, text);
-    case NOISE:
-        return noise_text(row, text);
-    case METHOD_SD:
-        return value_text(row->method_sd, scale, text);
-    case P5:
-        return value_text(row->statistics.p5, scale, text);
-    case P95:
-        return value_text(row->statistics.p95, scale, text);
-    case SAMPLES:
+    case SCALED:
+        return value_text(value, scale, text);
+    case RATE:
+        return value_text(value > 0 ? value / row->statistics.median : NAN, &giga, text);
+    case COUNT:
         snprintf(text, TABLE_CELL_SIZE, "%lld", (long long)row->sample_count);
-        return text;
-    case CELLS:
-        return value_text(row->cells > 0 ? stencil_bench_cells_per_s(row) : NAN, &giga, text);
-    case BYTES:
-        return value_text(row->bytes > 0 ? stencil_bench_bytes_per_s(row) : NAN, &giga, text);
-    default: /* RATIO */
-        snprintf(text, TABLE_CELL_SIZE, isnan(row->ratio) ? "" : "%.0f%%", 100 * row->ratio);
-        return text;
+        break;
+    case SPREAD:
+        if (isnan(value))
+            snprintf(text, TABLE_CELL_SIZE, "%s?", mark);
+        else
+            snprintf(text, TABLE_CELL_SIZE, "%s%.*f%%", mark, value < 0.0995, 100 * value);
+        break;
+    case PERCENT:
+        snprintf(text, TABLE_CELL_SIZE, isnan(value) ? "" : "%.0f%%", 100 * value);
+        break;
     }
+    return text;
 }
 
 void bench_collect_axes(const stencil_bench_row *row, const char **axis, int *count, int most) {
@@ -166,11 +161,11 @@ static void add_columns(listing *l, table *t) {
         table_add_column(t, "kind", true, 1);
     for (int i = 0; i < l->axis_count; i++)
         table_add_column(t, l->axis[i], false, 0);
-    if (!l->shown[UNIT])
+    if (!l->shown[0])
         table_add_column(t, "", true, 0); /* for what rows say in place of numbers */
     for (int v = 0; v < VALUES; v++)
         if (l->shown[v])
-            table_add_column(t, value_columns[v].header, value_columns[v].left, value_columns[v].optional);
+            t->column[t->column_count++] = values[v].column;
 }
 
 static void add_row(const listing *l, table *t, const stencil_bench_row *row) {
