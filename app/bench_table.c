@@ -18,36 +18,29 @@ static const char *value_text(double value, const bench_scale *scale, char text[
     return text;
 }
 
-/* Digits behind the point that leave the smallest number three that count. */
-static int decimals_for(double smallest) {
-    if (!isfinite(smallest))
-        return -1;
-    const int decimals = 2 - (int)floor(log10(smallest));
-    return decimals < 0 ? 0 : decimals > 6 ? 6 : decimals;
-}
-
 bench_scale bench_scale_of(const stencil_bench_row *const *row, int count, const char *unit) {
     static const struct {
+        const char *unit, *shown;
         double factor;
-        const char *text;
-    } times[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+    } units[] = {
+        {"s", "s", 1}, {"s", "ms", 1e-3}, {"s", "us", 1e-6}, {"s", "ns", 1e-9}, {"bytes/s", "GB/s", 1e9}};
     double smallest = INFINITY;
     bench_scale scale = {.factor = 1};
     for (int i = 0; i < count; i++)
         if (row[i]->sample_count > 0 && row[i]->statistics.median > 0 && strcmp(row[i]->unit, unit) == 0)
             smallest = fmin(smallest, row[i]->statistics.median);
     snprintf(scale.unit, sizeof scale.unit, "%s", unit);
-    if (strcmp(unit, "s") == 0 || strncmp(unit, "s/", 2) == 0) {
-        int i = 0;
-        while (i < 3 && smallest < 0.1 * times[i].factor)
-            i++;
-        scale.factor = times[i].factor;
-        snprintf(scale.unit, sizeof scale.unit, "%s%s", times[i].text, unit + 1);
-    } else if (strncmp(unit, "bytes/s", 7) == 0) {
-        scale.factor = 1e9;
-        snprintf(scale.unit, sizeof scale.unit, "GB%s", unit + 5);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        const size_t length = strlen(units[i].unit);
+        if (strncmp(unit, units[i].unit, length) != 0 || (unit[length] != '\0' && unit[length] != '/'))
+            continue;
+        scale.factor = units[i].factor;
+        snprintf(scale.unit, sizeof scale.unit, "%s%s", units[i].shown, unit + length);
+        if (smallest >= 0.1 * scale.factor)
+            break;
     }
-    scale.decimals = decimals_for(smallest / scale.factor);
+    const double decimals = 2 - floor(log10(smallest / scale.factor));
+    scale.decimals = isinf(smallest) ? -1 : (int)fmax(0, fmin(decimals, 6));
     return scale;
 }
 

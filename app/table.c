@@ -31,19 +31,15 @@ void table_add_cell(table *t, const char *format, ...) {
     table_row *row = t->row_count > 0 ? &t->row[t->row_count - 1] : NULL;
     if (row == NULL || row->cell_count == TABLE_COLUMNS_MAX)
         return;
+    char text[TABLE_TEXT_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    const size_t size = 1 + (size_t)vsnprintf(NULL, 0, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    char *cell = malloc(size);
-    if (cell == NULL) {
-        t->no_memory = true;
-        return;
-    }
-    va_start(arguments, format);
-    vsnprintf(cell, size, format, arguments);
-    va_end(arguments);
-    row->cell[row->cell_count++] = cell;
+    char *cell = strdup(text);
+    if (cell != NULL)
+        row->cell[row->cell_count++] = cell;
+    t->no_memory = t->no_memory || cell == NULL;
 }
 
 void table_span_cell(table *t) {

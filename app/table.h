@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-enum { TABLE_COLUMNS_MAX = 40, TABLE_CELL_SIZE = 40, TABLE_WIDTH = 80 };
+enum { TABLE_COLUMNS_MAX = 40, TABLE_CELL_SIZE = 40, TABLE_TEXT_SIZE = 512, TABLE_WIDTH = 80 };
 
 typedef struct table_column {
     char header[TABLE_CELL_SIZE]; /* words joined by '_' are put below each other */
@@ -18,7 +18,7 @@ typedef struct table_column {
 } table_column;
 
 typedef struct table_row {
-    char *cell[TABLE_COLUMNS_MAX]; /* owned, as long as they are */
+    char *cell[TABLE_COLUMNS_MAX]; /* owned, TABLE_TEXT_SIZE at most */
     int cell_count;
     bool spans; /* the last cell goes on over the columns behind it, in as many lines as it takes */
 } table_row;
