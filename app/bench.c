@@ -289,26 +289,18 @@ static void print_result(const bench_options *options, const stencil_bench_repor
     fflush(stdout);
 }
 
-static stencil_status write_json(const bench_options *options, const stencil_bench_report *report,
-                                 json_t *verdicts) {
-    json_t *root = options->json != NULL ? stencil_bench_report_json(report) : NULL;
-    if (root != NULL && verdicts != NULL)
-        json_object_set(root, "against", verdicts);
-    return json_write(options->json, options->force, root);
-}
-
 /* Verdicts over `then` and all files. */
 static stencil_status write_outputs(const bench_options *options, const stencil_bench_report *report,
                                     const bench_earlier *then, int *exit_code) {
-    json_t *verdicts = NULL;
+    json_t *verdicts = NULL, *root = NULL;
     int worse = 0;
-    stencil_status status = STENCIL_OK;
     if (options->against != NULL)
-        status = bench_against_compare(then, report, tables_to(options), &verdicts, &worse);
-    if (status == STENCIL_OK)
-        status = write_json(options, report, verdicts);
+        TRY(bench_against_compare(then, report, tables_to(options), &verdicts, &worse));
+    if (options->json != NULL)
+        root = stencil_bench_report_json(report);
+    json_object_set(root, "against", verdicts); /* where there are both */
     json_decref(verdicts);
-    TRY(status);
+    TRY(json_write(options->json, options->force, root));
     TRY(target_write("--csv", options->csv, options->force, bench_print_csv, report));
     TRY(target_write("--md", options->md, options->force, bench_print_markdown, report));
     if (options->plot != NULL)
@@ -391,11 +383,10 @@ const command command_bench = {
     .summary = "measures what synchronisation costs on this machine, bandwidth and strategies",
     .details =
         "Without a NAME all benchmarks run; --list names them. noise is the standard deviation of the "
-        "samples "
-        "over their median, estimated from their quantiles. GB/s are bytes that must move over the median "
-        "time. A benchmark that finds a wrong result (a barrier that does not hold, strategies that give "
-        "different bits) fails with exit code 70 after the others have run; what may hang or crash runs in a "
-        "process of its own.",
+        "samples over their median, estimated from their quantiles. GB/s are bytes that must move over the "
+        "median time. A benchmark that finds a wrong result (a barrier that does not hold, strategies that "
+        "give different bits) fails with exit code 70 after the others have run; what may hang or crash runs "
+        "in a process of its own.",
     .groups = bench_groups,
     .values_size = sizeof(bench_options),
     .operand_max = OPTION_OPERANDS_MAX,

@@ -133,7 +133,10 @@ stencil_status bench_against_compare(const bench_earlier *then, const stencil_be
     }
     for (int i = 0; i < now->result_count && status == STENCIL_OK; i++)
         status = compare(then, &now->result[i], out != NULL ? &p : NULL, results, worse);
-    *json = json_pack("{s:o, s:f, s:i, s:o}", "file", json_text(then->path), "margin", then->margin, "worse",
-                      *worse, "results", results);
+    if (status == STENCIL_OK)
+        *json = json_pack("{s:o, s:f, s:i, s:o}", "file", json_text(then->path), "margin", then->margin,
+                          "worse", *worse, "results", results);
+    else
+        json_decref(results);
     return status;
 }
