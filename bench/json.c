@@ -201,6 +201,7 @@ stencil_status stencil_bench_options_read(const json_t *object, stencil_bench_op
 }
 
 #define REPORT(kind, member) STENCIL_MEMBER(kind, stencil_bench_report, member)
+/* What the description of a machine does not say, or is read of it. */
 static const stencil_member cuda_members[] = {
     {"driver_version", REPORT(INTEGER, machine.driver_version), .maximum = INT32_MAX},
     {"runtime_version", REPORT(INTEGER, machine.runtime_version), .maximum = INT32_MAX},
@@ -210,19 +211,6 @@ static const stencil_member cuda_members[] = {
 static const stencil_member machine_members[] = {{"cuda", STENCIL_MEMBER_OBJECT, .members = cuda_members},
                                                  {NULL}};
 
-static json_t *write_machine(const stencil_member *m, const void *record) {
-    const stencil_bench_report *report = record;
-    json_t *object = json_object();
-    (void)m;
-    stencil_machine_write(&report->machine, object);
-    return stencil_record_write(object, machine_members, report);
-}
-
-static stencil_status read_machine(const stencil_member *m, const json_t *value, void *record) {
-    (void)m;
-    return stencil_record_read(value, machine_members, record);
-}
-
 static const stencil_member report_members[] = {
     {"command_line", REPORT(NAME, command_line)},
     {"started_s", REPORT(INTEGER, started_s)},
@@ -231,7 +219,7 @@ static const stencil_member report_members[] = {
     {"git_revision", REPORT(NAME, git_revision)},
     {"compiler", REPORT(NAME, compiler)},
     {"options", REPORT(OBJECT, options), .members = option_members},
-    {"machine", STENCIL_MEMBER_OBJECT, .write = write_machine, .read = read_machine},
+    {"machine", STENCIL_MEMBER_OBJECT, .members = machine_members},
     {"results", REPORT(LIST, result), .list_count = offsetof(stencil_bench_report, result_count),
      .element = sizeof(stencil_bench_result), .members = result_members, .owned = true},
     {NULL},
@@ -245,8 +233,13 @@ void stencil_bench_report_init(stencil_bench_report *report) {
 }
 
 json_t *stencil_bench_report_json(const stencil_bench_report *report) {
-    return stencil_record_write(json_pack("{s:i}", "schema_version", STENCIL_BENCH_SCHEMA_VERSION),
-                                report_members, report);
+    json_t *machine = json_object();
+    json_t *root = stencil_record_write(json_pack("{s:i}", "schema_version", STENCIL_BENCH_SCHEMA_VERSION),
+                                        report_members, report);
+    stencil_machine_write(&report->machine, machine);
+    json_object_update_missing(json_object_get(root, "machine"), machine);
+    json_decref(machine);
+    return root;
 }
 
 stencil_status stencil_bench_report_read(json_t *root, stencil_bench_report *report) {
