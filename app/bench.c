@@ -33,22 +33,23 @@ static const option measure_table[] = {
     {"list", 'l', OPTION_FLAG, AT(list), NULL, .help = "list the benchmarks, then stop"},
     {"samples", 'n', OPTION_INTEGER, AT(samples), "N",
      .help = "samples of each row (default: 7, and more where they spread too much)", .minimum = 1,
-     .maximum = STENCIL_BENCH_SAMPLES_MAX},
+     .maximum = STENCIL_BENCH_SAMPLES_MAX, .tag = STENCIL_BENCH_USES_SAMPLES},
     {"max-noise", 0, OPTION_REAL, AT(max_noise), "P",
      .help = "samples may spread by P % (standard deviation); wider rows are marked with ~", .preset = "5",
-     .positive = true},
+     .positive = true, .tag = STENCIL_BENCH_USES_SAMPLES},
     {"timeout", 0, OPTION_REAL, AT(timeout), "S",
      .help = "take no further samples in a benchmark after S seconds, once each row has 5; where even these "
              "take longer than 4 S, fewer have to do, at least one of each row",
-     .preset = "8"},
+     .preset = "8", .tag = STENCIL_BENCH_USES_SAMPLES},
     {"iterations", 0, OPTION_INTEGER, AT(iterations), "N",
      .help = "steps, copies, … in one sample (default: as many as take about 0.1 s)", .minimum = 1,
-     .maximum = INT32_MAX},
+     .maximum = INT32_MAX, .tag = STENCIL_BENCH_USES_ITERATIONS},
     {"repeats", 0, OPTION_INTEGER, AT(repeats), "N",
      .help = "repetitions in the kernels of published methods (default: as published)", .minimum = 1,
-     .maximum = INT32_MAX},
+     .maximum = INT32_MAX, .tag = STENCIL_BENCH_USES_REPEATS},
     {"inject-fault", 0, OPTION_FLAG, AT(inject_fault), NULL,
-     .help = "for tests: plant a barrier that does not hold; must end with exit code 70"},
+     .help = "for tests: plant a barrier that does not hold; must end with exit code 70",
+     .tag = STENCIL_BENCH_USES_FAULT},
     {NULL},
 };
 static const option place_table[] = {
@@ -63,7 +64,8 @@ static const option place_table[] = {
 };
 static const option size_table[] = {
     {"size", 0, OPTION_SIZE, AT(size), "NXxNY[xNZ]",
-     .help = "cells, x first (default: 8192x8192, 512x512x512, or what a benchmark needs)"},
+     .help = "cells, x first (default: 8192x8192, 512x512x512, or what a benchmark needs)",
+     .tag = STENCIL_BENCH_USES_SIZE},
     {NULL},
 };
 static const option output_table[] = {
@@ -219,23 +221,11 @@ static stencil_status refuse_measuring(const invocation *call) {
 }
 
 /* STENCIL_BENCH_USES_… that an option is for; 0: all benchmarks look at it. */
-static unsigned use_of(const char *name) {
-    static const struct {
-        const char *name;
-        unsigned use;
-    } uses[] = {
-        {"samples", STENCIL_BENCH_USES_SAMPLES}, {"max-noise", STENCIL_BENCH_USES_SAMPLES},
-        {"timeout", STENCIL_BENCH_USES_SAMPLES}, {"size", STENCIL_BENCH_USES_SIZE},
-        {"precision", STENCIL_BENCH_USES_SIZE},  {"iterations", STENCIL_BENCH_USES_ITERATIONS},
-        {"repeats", STENCIL_BENCH_USES_REPEATS}, {"inject-fault", STENCIL_BENCH_USES_FAULT},
-    };
-    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
-        if (strcmp(uses[i].name, name) == 0)
-            return uses[i].use;
+static unsigned use_of(const option *given) {
     for (const option *o = problem_option_table; o->name != NULL; o++)
-        if (strcmp(o->name, name) == 0)
-            return STENCIL_BENCH_USES_PROBLEM;
-    return 0;
+        if (o == given)
+            return strcmp(o->name, "precision") == 0 ? STENCIL_BENCH_USES_SIZE : STENCIL_BENCH_USES_PROBLEM;
+    return given->tag;
 }
 
 /* An option that none of the chosen benchmarks looks at would do nothing. */
@@ -245,7 +235,7 @@ static stencil_status refuse_unused(const invocation *call, const stencil_bench_
     for (int i = 0; i < count; i++)
         used |= stencil_bench_uses(index[i], bench, machine);
     for (int i = 0; i < call->given_count; i++) {
-        const unsigned use = use_of(call->given[i]->name);
+        const unsigned use = use_of(call->given[i]);
         CHECK(use == 0 || (use & used) != 0, USAGE, "--%s has no effect on %s: leave it out",
               call->given[i]->name,
               count == 1 ? stencil_bench_name(index[0]) : "the benchmarks that are named");

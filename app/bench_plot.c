@@ -25,25 +25,17 @@ static stencil_status find_script(char *path, size_t size) {
     return STENCIL_OK;
 }
 
-/* What the script said last. */
-static const char *last_line(FILE *said, char *line, int size) {
+/* What the script said last is the reason of its exit code, which is one of ours or a crash of Python. */
+static stencil_status judge(int how, FILE *said) {
+    char line[TEXT_NAME_SIZE / 2] = "";
     rewind(said);
-    line[0] = '\0';
-    while (fgets(line, size, said) != NULL)
+    while (fgets(line, sizeof line, said) != NULL)
         ;
     line[strcspn(line, "\n")] = '\0';
-    return line;
-}
-
-static stencil_status judge(int how, FILE *said) {
-    char line[TEXT_NAME_SIZE / 2];
-    const int code = WIFEXITED(how) ? WEXITSTATUS(how) : 0;
-#define X(name, number, text)                                                                                \
-    CHECK(code != number || code <= STENCIL_DIFFERENT, name, "--plot: %s",                                   \
-          last_line(said, line, sizeof line));
-    STENCIL_STATUS_LIST(X)
-#undef X
-    CHECK(how == 0, INTERNAL, "--plot: plot.py failed: %s", last_line(said, line, sizeof line));
+    for (stencil_status status = STENCIL_USAGE; status <= STENCIL_INTERRUPTED; status++)
+        if (WIFEXITED(how) && WEXITSTATUS(how) == stencil_status_exit_code(status))
+            return stencil_error_set(status, __FILE__, __LINE__, "", "--plot: %s", line);
+    CHECK(how == 0, INTERNAL, "--plot: plot.py failed: %s", line);
     return STENCIL_OK;
 }
 
