@@ -71,7 +71,7 @@ static void print_parameters(bench_printer *p, const stencil_bench_result *resul
 
 static void print_samples(bench_printer *p, const stencil_bench_result *result) {
     int64_t least = INT64_MAX, most = 0;
-    char text[64] = "";
+    char text[160] = "";
     for (int i = 0; i < result->row_count; i++) {
         const int64_t n = result->row[i].sample_count;
         least = n > 0 && n < least ? n : least;

@@ -102,7 +102,7 @@ static const char *cell_text(const stencil_bench_row *row, int column, const ben
     case SCALED:
         return value_text(value, scale, text);
     case RATE:
-        return value_text(value > 0 ? value / row->statistics.median : NAN, &giga, text);
+        return value_text(value > 0 ? stencil_bench_rate(row, value) : NAN, &giga, text);
     case COUNT:
         snprintf(text, TABLE_CELL_SIZE, "%lld", (long long)row->sample_count);
         break;

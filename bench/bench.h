@@ -138,9 +138,8 @@ void stencil_bench_result_destroy(stencil_bench_result *result);
 enum { STENCIL_BENCH_CHANNEL = 3 };
 stencil_status stencil_bench_child_main(const char *name, const stencil_bench_options *options);
 
-/* Rates at the median; 0 for a row that has none. */
-double stencil_bench_bytes_per_s(const stencil_bench_row *row);
-double stencil_bench_cells_per_s(const stencil_bench_row *row);
+/* `amount` (bytes or cells of an iteration) per second at the median; 0 for a row without samples. */
+double stencil_bench_rate(const stencil_bench_row *row, double amount);
 
 /* The number on axis `name`; false: the row has no such axis. */
 bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t *number);

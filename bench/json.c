@@ -83,9 +83,9 @@ static json_t *write_statistics(const stencil_member *m, const void *record) {
                                  : json_null();
 }
 
+/* Of the bytes or cells at `offset`. */
 static json_t *write_rate(const stencil_member *m, const void *record) {
-    const double rate = strcmp(m->name, "cells_per_s") == 0 ? stencil_bench_cells_per_s(record)
-                                                            : stencil_bench_bytes_per_s(record);
+    const double rate = stencil_bench_rate(record, *(const double *)((const char *)record + m->offset));
     return rate > 0 ? stencil_record_number(rate) : json_null();
 }
 
@@ -106,8 +106,8 @@ static const stencil_member row_members[] = {
     {"bytes", ROW(RATE, bytes)},
     {"bytes_formula", ROW(TEXT, formula), .or_null = true},
     {"cells", ROW(RATE, cells)},
-    {"bytes_per_s", STENCIL_MEMBER_DERIVED, .write = write_rate},
-    {"cells_per_s", STENCIL_MEMBER_DERIVED, .write = write_rate},
+    {"bytes_per_s", ROW(DERIVED, bytes), .write = write_rate},
+    {"cells_per_s", ROW(DERIVED, cells), .write = write_rate},
     {"ratio_to_copy", ROW(REAL, ratio)},
     {"outcome", ROW(TEXT, outcome), .or_null = true},
     {"skipped", ROW(TEXT, skipped), .or_null = true},

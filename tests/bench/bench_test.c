@@ -74,7 +74,7 @@ static void check_rows(const stencil_bench_result *result, int64_t samples) {
     for (int i = 0; i < result->row_count; i++) {
         const stencil_bench_row *row = &result->row[i];
         assert_near(row->ratio, row->bytes / row->statistics.median / best, 1e-12);
-        assert_near(stencil_bench_bytes_per_s(row), row->bytes / row->statistics.median, 0);
+        assert_near(stencil_bench_rate(row, row->bytes), row->bytes / row->statistics.median, 0);
     }
 }
 
