@@ -209,22 +209,19 @@ bool bench_print_markdown(FILE *out, const void *content) {
 /* A number, a text, or how many elements an array has, as RFC 4180 wants it; nothing for null. */
 static void print_csv_value(FILE *out, const json_t *value) {
     const char *text = json_string_value(value);
+    const char *quote = text != NULL && strpbrk(text, ",\"\n\r") != NULL ? "\"" : "";
     if (json_is_real(value))
         fprintf(out, "%.17g", json_real_value(value));
-    else if (json_is_integer(value) || json_is_array(value))
-        fprintf(out, "%lld",
-                json_is_array(value) ? (long long)json_array_size(value)
-                                     : (long long)json_integer_value(value));
+    else if (json_is_integer(value))
+        fprintf(out, "%lld", (long long)json_integer_value(value));
+    else if (json_is_array(value))
+        fprintf(out, "%zu", json_array_size(value));
     else if (json_is_boolean(value))
         fputs(json_is_true(value) ? "true" : "false", out);
-    else if (text != NULL && strpbrk(text, ",\"\n\r") == NULL)
-        fputs(text, out);
-    else if (text != NULL) {
-        fputc('"', out);
-        for (; *text != '\0'; text++)
-            fputs(*text == '"' ? "\"\"" : (const char[]){*text, '\0'}, out);
-        fputc('"', out);
-    }
+    fputs(quote, out);
+    for (; text != NULL && *text != '\0'; text++)
+        fputs(*text == '"' ? "\"\"" : (const char[]){*text, '\0'}, out);
+    fputs(quote, out);
 }
 
 /* A line of what --json says of a row; NULL: the names of the columns. */

@@ -292,7 +292,7 @@ void bench_print_tables(bench_printer *p, const stencil_bench_result *result) {
         bench_print_table(p, NULL, &t);
     for (int i = 0; i < result->row_count; i++) {
         const int count = series_of(result, &result->row[i], series);
-        bool first = is_field(series, count);
+        bool first = is_field(series, count); /* and row i is the first of it */
         for (int k = 0; k < count; k++)
             first = first && series[k] >= &result->row[i];
         if (first)
