@@ -7,7 +7,6 @@
 #include "app/json.h"
 #include "app/text.h"
 #include "base/words.h"
-#include "bench/against.h"
 
 /* Of several results of that name the one on the same back-end. */
 static const stencil_bench_result *find_result(const stencil_bench_report *report,

@@ -1,4 +1,4 @@
-#include "bench/against.h"
+#include "bench/bench.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/against.h"
 #include "bench/benchmark.h"
 
 /* A row with `count` samples around `median`, `width` to either side; not a multiple of 7. */
