@@ -1,14 +1,16 @@
 /* stencil bench: measures this machine, as tables for people, JSON and CSV for programs, and plots. */
 #include "app/bench.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "app/commands.h"
+#include "app/json.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
+#include "app/target.h"
+#include "app/text.h"
 #include "app/threads.h"
 #include "base/words.h"
 
@@ -20,10 +22,10 @@ typedef struct bench_options {
     int device;
     option_list gpus;
     int64_t threads, samples, iterations, repeats;
-    double timeout, max_noise;
-    const char *from, *child;
-    bool list, inject_fault;
-    bench_outputs output;
+    double timeout, max_noise, margin;
+    const char *from, *against, *child;
+    const char *json, *csv, *md, *plot; /* where the results go, as they were given; NULL: not */
+    bool list, inject_fault, fail, force, quiet;
 } bench_options;
 
 #define AT(field) offsetof(bench_options, field)
@@ -31,22 +33,23 @@ static const option measure_table[] = {
     {"list", 'l', OPTION_FLAG, AT(list), NULL, .help = "list the benchmarks, then stop"},
     {"samples", 'n', OPTION_INTEGER, AT(samples), "N",
      .help = "samples of each row (default: 7, and more where they spread too much)", .minimum = 1,
-     .maximum = STENCIL_BENCH_SAMPLES_MAX},
+     .maximum = STENCIL_BENCH_SAMPLES_MAX, .tag = STENCIL_BENCH_USES_SAMPLES},
     {"max-noise", 0, OPTION_REAL, AT(max_noise), "P",
      .help = "samples may spread by P % (standard deviation); wider rows are marked with ~", .preset = "5",
-     .positive = true},
+     .positive = true, .tag = STENCIL_BENCH_USES_SAMPLES},
     {"timeout", 0, OPTION_REAL, AT(timeout), "S",
      .help = "take no further samples in a benchmark after S seconds, once each row has 5; where even these "
              "take longer than 4 S, fewer have to do, at least one of each row",
-     .preset = "8"},
+     .preset = "8", .tag = STENCIL_BENCH_USES_SAMPLES},
     {"iterations", 0, OPTION_INTEGER, AT(iterations), "N",
      .help = "steps, copies, … in one sample (default: as many as take about 0.1 s)", .minimum = 1,
-     .maximum = INT32_MAX},
+     .maximum = INT32_MAX, .tag = STENCIL_BENCH_USES_ITERATIONS},
     {"repeats", 0, OPTION_INTEGER, AT(repeats), "N",
      .help = "repetitions in the kernels of published methods (default: as published)", .minimum = 1,
-     .maximum = INT32_MAX},
+     .maximum = INT32_MAX, .tag = STENCIL_BENCH_USES_REPEATS},
     {"inject-fault", 0, OPTION_FLAG, AT(inject_fault), NULL,
-     .help = "for tests: plant a barrier that does not hold; must end with exit code 70"},
+     .help = "for tests: plant a barrier that does not hold; must end with exit code 70",
+     .tag = STENCIL_BENCH_USES_FAULT},
     {NULL},
 };
 static const option place_table[] = {
@@ -61,11 +64,10 @@ static const option place_table[] = {
 };
 static const option size_table[] = {
     {"size", 0, OPTION_SIZE, AT(size), "NXxNY[xNZ]",
-     .help = "cells, x first (default: 8192x8192, 512x512x512, or what a benchmark needs)"},
+     .help = "cells, x first (default: 8192x8192, 512x512x512, or what a benchmark needs)",
+     .tag = STENCIL_BENCH_USES_SIZE},
     {NULL},
 };
-#undef AT
-#define AT(field) offsetof(bench_outputs, field)
 static const option output_table[] = {
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write all samples as JSON; - writes it to standard output in place of the tables"},
@@ -85,8 +87,6 @@ static const option against_table[] = {
      .needs = "against"},
     {NULL},
 };
-#undef AT
-#define AT(field) offsetof(bench_options, field)
 static const option from_table[] = {
     {"from", 0, OPTION_TEXT, AT(from), "FILE",
      .help = "measure nothing: the tables and files of an earlier run, from its JSON; NAMEs select"},
@@ -101,8 +101,8 @@ static const option_group bench_groups[] = {
     {"Where", place_table, 0},
     {"Size", size_table, 0},
     {"Problem", problem_option_table, AT(problem)},
-    {"Output", output_table, AT(output)},
-    {"Comparison", against_table, AT(output)},
+    {"Output", output_table, 0},
+    {"Comparison", against_table, 0},
     {"Earlier run", from_table, 0},
     {"", child_table, 0},
     {NULL},
@@ -123,15 +123,25 @@ static void print_list(FILE *out) {
                               fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_name(i)), NAME_COLUMNS + 1);
 }
 
-static stencil_status find_benchmark(const char *name, int *index) {
+/* The index of a benchmark among those of a report that was read from a file, or of all (file NULL). */
+static stencil_status find_benchmark(const char *file, const stencil_bench_report *report, const char *name,
+                                     int *index) {
     stencil_nearest nearest = {name, NULL, 0};
-    for (*index = 0; *index < stencil_bench_count(); ++*index) {
-        if (strcmp(stencil_bench_name(*index), name) == 0)
+    const int count = file != NULL ? report->result_count : stencil_bench_count();
+    for (*index = 0; *index < count; ++*index) {
+        const char *there = file != NULL ? report->result[*index].benchmark : stencil_bench_name(*index);
+        if (strcmp(there, name) == 0)
             return STENCIL_OK;
-        stencil_nearest_offer(&nearest, stencil_bench_name(*index));
+        stencil_nearest_offer(&nearest, there);
     }
-    CHECK(nearest.name == NULL, USAGE, "unknown benchmark '%s', did you mean '%s'?", name, nearest.name);
-    FAIL(USAGE, "unknown benchmark '%s': 'stencil bench --list' lists them", name);
+    char what[TEXT_NAME_SIZE], shown[128];
+    text_escape(name, shown, sizeof shown);
+    if (file == NULL)
+        snprintf(what, sizeof what, "unknown benchmark '%s'", shown);
+    else
+        snprintf(what, sizeof what, "--from: '%.1000s' holds no benchmark '%s'", TEXT_ESCAPE(file), shown);
+    CHECK(nearest.name == NULL, USAGE, "%s, did you mean '%s'?", what, nearest.name);
+    FAIL(USAGE, "%s%s", what, file == NULL ? ": 'stencil bench --list' lists them" : "");
 }
 
 static stencil_status make_options(const invocation *call, stencil_bench_options *bench) {
@@ -149,7 +159,7 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
     bench->timeout_s = options->timeout;
     bench->inject_fault = options->inject_fault;
     bench->child_command = child_command;
-    bench->progress = !options->output.quiet && progress_possible() ? show_progress : NULL;
+    bench->progress = !options->quiet && progress_possible() ? show_progress : NULL;
     stencil_spec *spec = &bench->spec;
     spec->rank = options->size.count;
     for (int i = 0; i < spec->rank; i++)
@@ -158,15 +168,45 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
 }
 
 /* Which benchmarks: those named, or all. The report is to name them. */
-static stencil_status choose_benchmarks(const invocation *call, int index[CHOSEN_MAX], bench_report *report) {
+static stencil_status choose_benchmarks(const invocation *call, int index[CHOSEN_MAX],
+                                        stencil_bench_report *report) {
     const int count = call->operand_count > 0 ? call->operand_count : stencil_bench_count();
     report->result = calloc((size_t)count, sizeof *report->result);
     CHECK(report->result != NULL && count <= CHOSEN_MAX, NO_MEMORY, "no memory for the results");
     for (int i = 0; i < count; i++) {
         index[i] = i;
         if (call->operand_count > 0)
-            TRY(find_benchmark(call->operand[i], &index[i]));
-        report->result[report->count++].benchmark = stencil_bench_name(index[i]);
+            TRY(find_benchmark(NULL, NULL, call->operand[i], &index[i]));
+        report->result[report->result_count++].benchmark = stencil_bench_name(index[i]);
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status read_report(const char *option, const char *path, stencil_bench_report *report) {
+    json_t *root = NULL;
+    stencil_status status = json_read(path, &root);
+    if (status == STENCIL_OK)
+        status = stencil_bench_report_read(root, report);
+    json_decref(root);
+    return text_prefix(text_name_file(status, path), option);
+}
+
+/* Keeps the results that were named, or all, in the order of the file. */
+static stencil_status choose_results(const invocation *call, stencil_bench_report *report) {
+    const bench_options *options = call->values;
+    const int all = report->result_count;
+    int index;
+    for (int k = 0; k < call->operand_count; k++)
+        TRY(find_benchmark(options->from, report, call->operand[k], &index));
+    report->result_count = 0;
+    for (int i = 0; i < all; i++) {
+        bool chosen = call->operand_count == 0;
+        for (int k = 0; k < call->operand_count; k++)
+            chosen = chosen || strcmp(call->operand[k], report->result[i].benchmark) == 0;
+        if (chosen)
+            report->result[report->result_count++] = report->result[i];
+        else
+            stencil_bench_result_destroy(&report->result[i]);
     }
     return STENCIL_OK;
 }
@@ -181,23 +221,11 @@ static stencil_status refuse_measuring(const invocation *call) {
 }
 
 /* STENCIL_BENCH_USES_… that an option is for; 0: all benchmarks look at it. */
-static unsigned use_of(const char *name) {
-    static const struct {
-        const char *name;
-        unsigned use;
-    } uses[] = {
-        {"samples", STENCIL_BENCH_USES_SAMPLES}, {"max-noise", STENCIL_BENCH_USES_SAMPLES},
-        {"timeout", STENCIL_BENCH_USES_SAMPLES}, {"size", STENCIL_BENCH_USES_SIZE},
-        {"precision", STENCIL_BENCH_USES_SIZE},  {"iterations", STENCIL_BENCH_USES_ITERATIONS},
-        {"repeats", STENCIL_BENCH_USES_REPEATS}, {"inject-fault", STENCIL_BENCH_USES_FAULT},
-    };
-    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
-        if (strcmp(uses[i].name, name) == 0)
-            return uses[i].use;
+static unsigned use_of(const option *given) {
     for (const option *o = problem_option_table; o->name != NULL; o++)
-        if (strcmp(o->name, name) == 0)
-            return STENCIL_BENCH_USES_PROBLEM;
-    return 0;
+        if (o == given)
+            return strcmp(o->name, "precision") == 0 ? STENCIL_BENCH_USES_SIZE : STENCIL_BENCH_USES_PROBLEM;
+    return given->tag;
 }
 
 /* An option that none of the chosen benchmarks looks at would do nothing. */
@@ -207,7 +235,7 @@ static stencil_status refuse_unused(const invocation *call, const stencil_bench_
     for (int i = 0; i < count; i++)
         used |= stencil_bench_uses(index[i], bench, machine);
     for (int i = 0; i < call->given_count; i++) {
-        const unsigned use = use_of(call->given[i]->name);
+        const unsigned use = use_of(call->given[i]);
         CHECK(use == 0 || (use & used) != 0, USAGE, "--%s has no effect on %s: leave it out",
               call->given[i]->name,
               count == 1 ? stencil_bench_name(index[0]) : "the benchmarks that are named");
@@ -215,54 +243,112 @@ static stencil_status refuse_unused(const invocation *call, const stencil_bench_
     return STENCIL_OK;
 }
 
+static int count_on_stdout(const bench_options *options) {
+    return target_is_stdout(options->json) + target_is_stdout(options->csv) + target_is_stdout(options->md);
+}
+
+/* Before anything is measured: finds what cannot be written for the benchmarks that `report` names, an
+ * earlier run's file among it, and reads the report to compare with. */
+static stencil_status open_outputs(const bench_options *options, const stencil_bench_report *report,
+                                   bench_earlier *then) {
+    const char *const input[] = {options->against, options->from};
+    CHECK(count_on_stdout(options) <= 1, USAGE,
+          "--json, --csv and --md: only one of them can be standard output");
+    for (int i = 0; i < 2; i++) {
+        TRY(target_check("--json", options->json, options->force, input[i]));
+        TRY(target_check("--csv", options->csv, options->force, input[i]));
+        TRY(target_check("--md", options->md, options->force, input[i]));
+    }
+    if (options->plot != NULL)
+        TRY(bench_plot_check(report, options->plot, options->force));
+    then->path = options->against;
+    then->margin = options->margin / 100;
+    return options->against != NULL ? read_report("--against", options->against, &then->report) : STENCIL_OK;
+}
+
+/* Where tables are wanted, and go. */
+static FILE *tables_to(const bench_options *options) {
+    return options->quiet || count_on_stdout(options) > 0 ? NULL : stdout;
+}
+
+static void print_result(const bench_options *options, const stencil_bench_report *report, int result) {
+    if (tables_to(options) == NULL)
+        return;
+    fputs(result > 0 ? "\n" : "", stdout);
+    bench_print(stdout, &report->result[result], report->options.max_noise);
+    fflush(stdout);
+}
+
+/* Verdicts over `then` and all files. */
+static stencil_status write_outputs(const bench_options *options, const stencil_bench_report *report,
+                                    const bench_earlier *then, int *exit_code) {
+    json_t *verdicts = NULL, *root = NULL;
+    int worse = 0;
+    if (options->against != NULL)
+        TRY(bench_against_compare(then, report, tables_to(options), &verdicts, &worse));
+    if (options->json != NULL)
+        root = stencil_bench_report_json(report);
+    json_object_set(root, "against", verdicts); /* where there are both */
+    json_decref(verdicts);
+    TRY(json_write(options->json, options->force, root));
+    TRY(target_write("--csv", options->csv, options->force, bench_print_csv, report));
+    TRY(target_write("--md", options->md, options->force, bench_print_markdown, report));
+    if (options->plot != NULL)
+        TRY(bench_plot(report, options->plot, options->force));
+    if (options->fail && worse > 0)
+        *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
+    return STENCIL_OK;
+}
+
 /* Runs the benchmarks one after the other; the first failure is kept in *failure, and the rest goes on. */
-static stencil_status measure(const invocation *call, bench_report *report, bench_report *then,
+static stencil_status measure(const invocation *call, stencil_bench_report *report, bench_earlier *then,
                               stencil_error *failure) {
     const bench_options *options = call->values;
-    const int64_t started_s = (int64_t)time(NULL);
     const double start_s = stencil_clock_s();
     stencil_bench_options *bench = &report->options;
     int index[CHOSEN_MAX];
+    stencil_bench_report_init(report);
+    report->command_line = call->command_line;
+    report->started_s = (int64_t)time(NULL);
     TRY(choose_benchmarks(call, index, report));
     TRY(make_options(call, bench));
-    TRY(bench_outputs_open(&options->output, report, then));
+    TRY(open_outputs(options, report, then));
     TRY(threads_start(options->threads));
     const bool shared = stencil_gpus_are_shared(options->gpus.value, options->gpus.count);
     TRY(stencil_machine_probe(&report->machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_DEFAULT));
     TRY(stencil_bench_check(bench, &report->machine));
-    TRY(refuse_unused(call, bench, &report->machine, index, report->count));
-    stencil_bench_origin_init(&report->origin, bench, &report->machine);
-    for (int i = 0; i < report->count; i++) {
+    TRY(refuse_unused(call, bench, &report->machine, index, report->result_count));
+    for (int i = 0; i < report->result_count; i++) {
         const stencil_status status =
             stencil_bench_run(index[i], bench, &report->machine, &report->result[i]);
         if (status != STENCIL_OK && failure->status == STENCIL_OK)
             *failure = *stencil_error_last();
         if (bench->progress != NULL)
             show_progress(NULL, "");
-        bench_outputs_print(&options->output, report, i);
+        print_result(options, report, i);
     }
-    report->origin.command_line = call->command_line;
-    report->origin.started_s = started_s;
-    report->origin.seconds = stencil_clock_s() - start_s;
+    report->seconds = stencil_clock_s() - start_s;
     return STENCIL_OK;
 }
 
 /* The report of an earlier run in place of a measurement. */
-static stencil_status read_earlier(const invocation *call, bench_report *report, bench_report *then) {
+static stencil_status read_earlier(const invocation *call, stencil_bench_report *report,
+                                   bench_earlier *then) {
     const bench_options *options = call->values;
     TRY(refuse_measuring(call));
-    CHECK(options->output.json == NULL, USAGE, "--from and --json contradict each other: give one of them");
-    TRY(bench_report_read(report, "--from", options->from));
-    TRY(bench_report_choose(report, call->operand, call->operand_count));
-    TRY(bench_outputs_open(&options->output, report, then));
-    for (int i = 0; i < report->count; i++)
-        bench_outputs_print(&options->output, report, i);
+    CHECK(options->json == NULL, USAGE, "--from and --json contradict each other: give one of them");
+    TRY(read_report("--from", options->from, report));
+    TRY(choose_results(call, report));
+    TRY(open_outputs(options, report, then));
+    for (int i = 0; i < report->result_count; i++)
+        print_result(options, report, i);
     return STENCIL_OK;
 }
 
 static stencil_status bench_run(const invocation *call, int *exit_code) {
     const bench_options *options = call->values;
-    static bench_report report, then;
+    static stencil_bench_report report;
+    static bench_earlier then;
     stencil_error failure = {.status = STENCIL_OK};
     if (options->child != NULL)
         return stencil_bench_child_main(
@@ -275,9 +361,9 @@ static stencil_status bench_run(const invocation *call, int *exit_code) {
     stencil_status status =
         options->from != NULL ? read_earlier(call, &report, &then) : measure(call, &report, &then, &failure);
     if (status == STENCIL_OK)
-        status = bench_outputs_write(&options->output, &report, &then, exit_code);
-    bench_report_destroy(&report);
-    bench_report_destroy(&then);
+        status = write_outputs(options, &report, &then, exit_code);
+    stencil_bench_report_destroy(&report);
+    stencil_bench_report_destroy(&then.report);
     return status == STENCIL_OK && failure.status != STENCIL_OK ? stencil_error_adopt(&failure) : status;
 }
 
@@ -287,11 +373,10 @@ const command command_bench = {
     .summary = "measures what synchronisation costs on this machine, bandwidth and strategies",
     .details =
         "Without a NAME all benchmarks run; --list names them. noise is the standard deviation of the "
-        "samples "
-        "over their median, estimated from their quantiles. GB/s are bytes that must move over the median "
-        "time. A benchmark that finds a wrong result (a barrier that does not hold, strategies that give "
-        "different bits) fails with exit code 70 after the others have run; what may hang or crash runs in a "
-        "process of its own.",
+        "samples over their median, estimated from their quantiles. GB/s are bytes that must move over the "
+        "median time. A benchmark that finds a wrong result (a barrier that does not hold, strategies that "
+        "give different bits) fails with exit code 70 after the others have run; what may hang or crash runs "
+        "in a process of its own.",
     .groups = bench_groups,
     .values_size = sizeof(bench_options),
     .operand_max = OPTION_OPERANDS_MAX,

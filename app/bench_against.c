@@ -9,9 +9,10 @@
 #include "base/words.h"
 
 /* Of several results of that name the one on the same back-end. */
-static const stencil_bench_result *find_result(const bench_report *report, const stencil_bench_result *now) {
+static const stencil_bench_result *find_result(const stencil_bench_report *report,
+                                               const stencil_bench_result *now) {
     const stencil_bench_result *found = NULL;
-    for (int i = 0; i < report->count; i++) {
+    for (int i = 0; i < report->result_count; i++) {
         const stencil_bench_result *then = &report->result[i];
         if (strcmp(then->benchmark, now->benchmark) == 0 && (found == NULL || then->backend == now->backend))
             found = then;
@@ -34,20 +35,16 @@ static const char *change_text(double ratio, char text[TABLE_CELL_SIZE]) {
 
 static void add_comparison(table *t, const stencil_bench_result *result, const stencil_comparison *c) {
     const stencil_bench_row *row = either(c);
-    char place[160], thing[96];
-    const stencil_bench_result alone = {.row = (stencil_bench_row *)row, .row_count = 1};
-    const bench_scale scale = bench_scale_of(&alone, &(const int){0}, 1);
-    bench_place(row, row->axis_count, place, sizeof place);
+    const bench_scale scale = bench_scale_of(&row, 1, row->unit);
+    char name[BENCH_NAME_SIZE], low[TABLE_CELL_SIZE], high[TABLE_CELL_SIZE];
     table_add_row(t);
-    table_add_cell(t, "%s%s%s", bench_row_name(result, row, thing, sizeof thing),
-                   place[0] != '\0' ? ", " : "", place);
+    table_add_cell(t, "%s", bench_row_name(result, row, row->axis_count, name));
     table_add_cell(t, "%s", stencil_verdict_text(c->verdict));
     table_add_cell(t, "%s", scale.unit);
     bench_add_median(t, c->then, &scale, "");
     bench_add_median(t, c->now, &scale, "");
     if (isnan(c->shift.ratio))
         return;
-    char low[TABLE_CELL_SIZE], high[TABLE_CELL_SIZE];
     table_add_cell(t, "%s", change_text(c->shift.ratio, low));
     if (isfinite(c->shift.high))
         table_add_cell(t, "%s … %s", change_text(c->shift.low, low), change_text(c->shift.high, high));
@@ -55,30 +52,30 @@ static void add_comparison(table *t, const stencil_bench_result *result, const s
         table_add_cell(t, "too few samples");
 }
 
-static void print_comparisons(FILE *out, const stencil_bench_result *result, const stencil_comparison *c,
-                              int count) {
+static void print_comparisons(bench_printer *p, const stencil_bench_result *result,
+                              const stencil_comparison *c, int count) {
+    table t = {.column_count = 7,
+               .column = {{"", .left = true},
+                          {"", .left = true},
+                          {"unit", .left = true, .optional = 3},
+                          {"then", .optional = 2},
+                          {"now", .optional = 2},
+                          {"change"},
+                          {"99 % interval", .optional = 1}}};
     int found[STENCIL_VERDICT_COUNT] = {0};
-    table t = {0};
-    table_add_column(&t, "", true, 0);
-    table_add_column(&t, "", true, 0);
-    table_add_column(&t, "unit", true, 3);
-    table_add_column(&t, "then", false, 2);
-    table_add_column(&t, "now", false, 2);
-    table_add_column(&t, "change", false, 0);
-    table_add_column(&t, "99 % interval", false, 1);
+    char verdicts[160] = "";
     for (int i = 0; i < count; i++) {
         add_comparison(&t, result, &c[i]);
         found[c[i].verdict]++;
     }
-    table_print(out, &t);
+    table_print(p->out, &t);
     table_destroy(&t);
-    char verdicts[160] = "";
     for (int v = 0; v < STENCIL_VERDICT_COUNT; v++)
         if (found[v] > 0)
             stencil_text_add(verdicts, sizeof verdicts, "%s%d %s", verdicts[0] != '\0' ? ", " : "", found[v],
                              stencil_verdict_text(v));
-    fputc('\n', out);
-    bench_print_line(out, "Verdicts", verdicts);
+    fputc('\n', p->out);
+    bench_print_line(p, "Verdicts", "%s", verdicts);
 }
 
 static json_t *comparison_json(const stencil_comparison *c) {
@@ -91,28 +88,16 @@ static json_t *comparison_json(const stencil_comparison *c) {
                      "ratio_low", json_number(c->shift.low), "ratio_high", json_number(c->shift.high));
 }
 
-static void print_benchmark(FILE *out, const stencil_bench_result *then, const stencil_bench_result *now,
-                            const char *why, const stencil_comparison *c, int count) {
-    fputc('\n', out);
-    bench_print_line(out, "Compared", now->benchmark);
-    if (why[0] != '\0') {
-        bench_print_line(out, "Not done", why);
-        return;
-    }
-    if (strcmp(then->device, now->device) != 0)
-        bench_print_line(out, "Then on", then->device);
-    print_comparisons(out, now, c, count);
-}
-
 /* One benchmark; the array gets an object. */
-static stencil_status compare(const stencil_bench_result *then, double margin,
-                              const stencil_bench_result *now, FILE *out, json_t *array, int *worse) {
+static stencil_status compare(const bench_earlier *earlier, const stencil_bench_result *now, bench_printer *p,
+                              json_t *array, int *worse) {
+    const stencil_bench_result *then = find_result(&earlier->report, now);
     stencil_comparison *c = NULL;
     int count = 0;
     char why[192] = "it is not in that file";
     stencil_status status = STENCIL_OK;
     if (then != NULL)
-        status = stencil_bench_compare(then, now, margin, &c, &count, why);
+        status = stencil_bench_compare(then, now, earlier->margin, &c, &count, why);
     json_t *rows = json_array();
     for (int i = 0; i < count; i++) {
         json_array_append_new(rows, comparison_json(&c[i]));
@@ -120,27 +105,37 @@ static stencil_status compare(const stencil_bench_result *then, double margin,
     }
     json_array_append_new(array, json_pack("{s:s, s:o, s:o}", "benchmark", now->benchmark, "not_compared",
                                            json_text(why), "rows", rows));
-    if (status == STENCIL_OK && out != NULL)
-        print_benchmark(out, then, now, why, c, count);
+    if (p != NULL && status == STENCIL_OK) {
+        fputc('\n', p->out);
+        bench_print_line(p, "Compared", "%s", now->benchmark);
+        if (why[0] != '\0')
+            bench_print_line(p, "Not done", "%s", why);
+        else if (strcmp(then->device, now->device) != 0)
+            bench_print_line(p, "Then on", "%s", then->device);
+        if (why[0] == '\0')
+            print_comparisons(p, now, c, count);
+    }
     free(c);
     return status;
 }
 
-stencil_status bench_against_compare(const bench_report *then, double margin, const bench_report *now,
-                                     FILE *out, json_t **json, int *worse) {
+stencil_status bench_against_compare(const bench_earlier *then, const stencil_bench_report *now, FILE *out,
+                                     json_t **json, int *worse) {
     json_t *results = json_array();
+    bench_printer p = {.out = out};
     stencil_status status = STENCIL_OK;
     if (out != NULL) {
-        char text[TEXT_NAME_SIZE], path[TEXT_NAME_SIZE / 2];
-        snprintf(text, sizeof text,
-                 "%s; same: within %.3g %%, slower or faster: by more, each with 99 %% confidence",
-                 text_escape(then->path, path, sizeof path), 100 * margin);
         fputc('\n', out);
-        bench_print_line(out, "Against", text);
+        bench_print_line(&p, "Against",
+                         "%s; same: within %.3g %%, slower or faster: by more, each with 99 %% confidence",
+                         TEXT_ESCAPE(then->path), 100 * then->margin);
     }
-    for (int i = 0; i < now->count && status == STENCIL_OK; i++)
-        status = compare(find_result(then, &now->result[i]), margin, &now->result[i], out, results, worse);
-    *json = json_pack("{s:o, s:f, s:i, s:o}", "file", json_text(then->path), "margin", margin, "worse",
-                      *worse, "results", results);
+    for (int i = 0; i < now->result_count && status == STENCIL_OK; i++)
+        status = compare(then, &now->result[i], out != NULL ? &p : NULL, results, worse);
+    if (status == STENCIL_OK)
+        *json = json_pack("{s:o, s:f, s:i, s:o}", "file", json_text(then->path), "margin", then->margin,
+                          "worse", *worse, "results", results);
+    else
+        json_decref(results);
     return status;
 }

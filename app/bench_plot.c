@@ -25,25 +25,17 @@ static stencil_status find_script(char *path, size_t size) {
     return STENCIL_OK;
 }
 
-/* What the script said last. */
-static const char *last_line(FILE *said, char *line, int size) {
+/* What the script said last is the reason of its exit code, which is one of ours or a crash of Python. */
+static stencil_status judge(int how, FILE *said) {
+    char line[TEXT_NAME_SIZE / 2] = "";
     rewind(said);
-    line[0] = '\0';
-    while (fgets(line, size, said) != NULL)
+    while (fgets(line, sizeof line, said) != NULL)
         ;
     line[strcspn(line, "\n")] = '\0';
-    return line;
-}
-
-static stencil_status judge(int how, FILE *said) {
-    char line[TEXT_NAME_SIZE / 2];
-    const int code = WIFEXITED(how) ? WEXITSTATUS(how) : 0;
-#define X(name, number, text)                                                                                \
-    CHECK(code != number || code <= STENCIL_DIFFERENT, name, "--plot: %s",                                   \
-          last_line(said, line, sizeof line));
-    STENCIL_STATUS_LIST(X)
-#undef X
-    CHECK(how == 0, INTERNAL, "--plot: plot.py failed: %s", last_line(said, line, sizeof line));
+    for (stencil_status status = STENCIL_USAGE; status <= STENCIL_INTERRUPTED; status++)
+        if (WIFEXITED(how) && WEXITSTATUS(how) == stencil_status_exit_code(status))
+            return stencil_error_set(status, __FILE__, __LINE__, "", "--plot: %s", line);
+    CHECK(how == 0, INTERNAL, "--plot: plot.py failed: %s", line);
     return STENCIL_OK;
 }
 
@@ -70,10 +62,8 @@ static stencil_status run_script(const char *option, const char *directory, FILE
 }
 
 /* Hands the script the results, as --json writes them; NULL: none. */
-static stencil_status plot(const bench_report *report, const char *option, const char *directory) {
-    json_t *results = json_array(), *root = json_pack("{s:o}", "results", results);
-    for (int i = 0; report != NULL && i < report->count; i++)
-        json_array_append_new(results, stencil_bench_result_json(&report->result[i]));
+static stencil_status plot(const stencil_bench_report *report, const char *option, const char *directory) {
+    json_t *root = report != NULL ? stencil_bench_report_json(report) : json_object();
     FILE *input = tmpfile(), *said = tmpfile();
     stencil_status status = STENCIL_OK;
     if (input == NULL || said == NULL || json_dumpf(root, input, 0) != 0 || fflush(input) != 0)
@@ -91,21 +81,20 @@ static stencil_status plot(const bench_report *report, const char *option, const
     return status;
 }
 
-stencil_status bench_plot_check(const char *directory, bool force, const char *const *name, int count) {
+stencil_status bench_plot_check(const stencil_bench_report *report, const char *directory, bool force) {
     static const char *const style[] = {"map", "lines", "box"};
-    char path[TEXT_NAME_SIZE], shown[TEXT_NAME_SIZE / 2];
-    if (directory == NULL)
-        return STENCIL_OK;
+    char path[TEXT_NAME_SIZE];
     CHECK(mkdir(directory, 0777) == 0 || errno == EEXIST, CANNOT_CREATE, "--plot: cannot make '%s': %s",
-          text_escape(directory, shown, sizeof shown), strerror(errno));
-    for (int i = 0; i < count * 3; i++) {
-        const int length = snprintf(path, sizeof path, "%s/%s-%s.png", directory, name[i / 3], style[i % 3]);
+          TEXT_ESCAPE(directory), strerror(errno));
+    for (int i = 0; i < report->result_count * 3; i++) {
+        const int length = snprintf(path, sizeof path, "%s/%s-%s.png", directory,
+                                    report->result[i / 3].benchmark, style[i % 3]);
         CHECK(length < (int)sizeof path, USAGE, "--plot: the name of the directory is too long");
         TRY(target_check("--plot", path, force, NULL));
     }
     return plot(NULL, "--check", directory);
 }
 
-stencil_status bench_plot(const bench_report *report, const char *directory, bool force) {
+stencil_status bench_plot(const stencil_bench_report *report, const char *directory, bool force) {
     return plot(report, force ? "--force" : "--no-force", directory);
 }

@@ -1,32 +1,28 @@
-/* Results for people: at 80 columns, and as Markdown. */
+/* Results for people, at 80 columns and as Markdown, and for spreadsheets (CSV). */
+#include <math.h>
+#include <stdarg.h>
 #include <string.h>
 #include <time.h>
 
 #include "app/bench.h"
 #include "app/options.h"
+#include "app/text.h"
+#include "base/words.h"
 
-enum { LABEL_COLUMNS = 12 };
+enum { LABEL_COLUMNS = 12, LINE_SIZE = TEXT_NAME_SIZE };
 
-typedef struct printer {
-    FILE *out;
-    bool markdown;
-    char last[16]; /* label of the line before */
-} printer;
+/* What has a meaning to Markdown in a text. */
+static const char special[] = "*`_<~";
 
-/* Text in which nothing has a meaning to Markdown. */
-static void print_escaped(FILE *out, const char *text) {
-    for (; *text != '\0'; text++) {
-        if (*text == '*' || *text == '`' || *text == '_' || *text == '<' || *text == '~')
-            fputc('\\', out);
-        fputc(*text, out);
-    }
-}
-
-static void print_line(void *context, const char *label, const char *text) {
-    printer *p = context;
+void bench_print_line(bench_printer *p, const char *label, const char *format, ...) {
+    char text[LINE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     if (p->markdown) {
         fprintf(p->out, "- %s: ", label);
-        print_escaped(p->out, text);
+        table_print_escaped(p->out, text, special);
         fputc('\n', p->out);
         return;
     }
@@ -36,64 +32,240 @@ static void print_line(void *context, const char *label, const char *text) {
     snprintf(p->last, sizeof p->last, "%s", label);
 }
 
-static void print_section(void *context, const char *title, const table *t) {
-    const printer *p = context;
+void bench_print_table(bench_printer *p, const char *title, table *t) {
     fputc('\n', p->out);
-    if (title[0] != '\0' && p->markdown) {
-        print_escaped(p->out, title);
+    if (title != NULL && p->markdown) {
+        table_print_escaped(p->out, title, special);
         fputs("\n\n", p->out);
-    } else if (title[0] != '\0')
+    } else if (title != NULL)
         options_print_wrapped(p->out, title, 0, 2);
-    (p->markdown ? table_print_markdown : table_print)(p->out, t);
+    if (p->markdown)
+        table_print_markdown(p->out, t);
+    else
+        table_print(p->out, t);
+    p->incomplete = p->incomplete || t->no_memory;
+    table_destroy(t);
 }
 
-static bool print_result(printer *p, const stencil_bench_result *result, double max_noise) {
-    bench_visit_head(result, print_line, p);
-    if (result->skipped[0] != '\0')
-        return true;
-    const bool whole = bench_visit_sections(result, print_section, p) == STENCIL_OK;
-    if (!whole)
-        print_line(p, "Tables", stencil_error_last()->message);
+static void print_device(bench_printer *p, const stencil_bench_result *result) {
+    const double before = result->clock_hz[0], after = result->clock_hz[1];
+    char clock[64] = "";
+    if (fabs(after / before - 1) > 0.005)
+        snprintf(clock, sizeof clock, ", clock %.4g GHz before, %.4g after", 1e-9 * before, 1e-9 * after);
+    else if (!isnan(before))
+        snprintf(clock, sizeof clock, ", clock %.4g GHz", 1e-9 * before);
+    bench_print_line(p, "Device", "%s: %s%s", result->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
+                     result->device, clock);
+}
+
+static void print_parameters(bench_printer *p, const stencil_bench_result *result) {
+    char text[LINE_SIZE] = "";
+    for (int i = 0; i < result->parameter_count; i++) {
+        const stencil_bench_parameter *parameter = &result->parameter[i];
+        stencil_text_add(text, sizeof text, "%s%s %s", i > 0 ? ", " : "", parameter->name,
+                         parameter->text[0] != '\0' ? parameter->text : TEXT_COUNT(parameter->number));
+    }
+    if (text[0] != '\0')
+        bench_print_line(p, "Parameters", "%s", text);
+}
+
+static void print_samples(bench_printer *p, const stencil_bench_result *result) {
+    int64_t least = INT64_MAX, most = 0;
+    char text[160] = "";
+    for (int i = 0; i < result->row_count; i++) {
+        const int64_t n = result->row[i].sample_count;
+        least = n > 0 && n < least ? n : least;
+        most = n > most ? n : most;
+    }
+    if (most == 0)
+        return;
+    if (least < most)
+        stencil_text_add(text, sizeof text, "%lld to ", (long long)least);
+    stencil_text_add(text, sizeof text, "%lld of each row, in turns", (long long)most);
+    if (!isnan(result->seconds))
+        stencil_text_add(text, sizeof text, "; %.1f s in all", result->seconds);
+    bench_print_line(p, "Samples", "%s", text);
+}
+
+/* Why places of fields are empty; listed rows say it themselves. */
+static void print_skipped(bench_printer *p, const stencil_bench_result *result) {
+    for (int i = 0; i < result->row_count; i++) {
+        const char *why = result->row[i].skipped;
+        int same = 0, before = 0;
+        for (int k = 0; k < result->row_count && why[0] != '\0'; k++)
+            if (strcmp(result->row[k].skipped, why) == 0) {
+                same++;
+                before += k < i;
+            }
+        if (same > 1 && before == 0)
+            bench_print_line(p, "Skipped", "%d rows: %s", same, why);
+    }
+}
+
+static void print_noise(bench_printer *p, const stencil_bench_result *result, double max_noise) {
+    int noisy = 0, measured = 0, unknown = 0;
+    char how[80] = "how far their samples spread is not known";
+    for (int i = 0; i < result->row_count; i++) {
+        measured += result->row[i].sample_count > 0;
+        noisy += result->row[i].noisy;
+        unknown += result->row[i].noisy && isnan(result->row[i].statistics.spread);
+    }
+    if (unknown < noisy)
+        snprintf(how, sizeof how, "their samples spread by more than %.3g %%", 100 * max_noise);
+    if (noisy > 0)
+        bench_print_line(p, "Noise", "~ marks %d of %d row%s: %s", noisy, measured, stencil_plural(measured),
+                         how);
+}
+
+/* Each published method once, with the different names of the rows that use it unless all rows do. */
+static void print_methods(bench_printer *p, const stencil_bench_result *result) {
+    for (int i = 0; i < result->row_count; i++) {
+        const char *method = result->row[i].method;
+        char names[LINE_SIZE] = "", last[BENCH_NAME_SIZE] = "", name[BENCH_NAME_SIZE];
+        bool all = true, seen = method == NULL;
+        for (int k = 0; k < result->row_count && !seen; k++) {
+            const stencil_bench_row *row = &result->row[k];
+            if (row->method == NULL || strcmp(row->method, method) != 0) {
+                all = false;
+                continue;
+            }
+            seen = k < i;
+            if (strcmp(bench_row_name(result, row, 0, name), last) != 0)
+                stencil_text_add(names, sizeof names, "%s%s", names[0] != '\0' ? ", " : ": ", name);
+            strcpy(last, name);
+        }
+        if (!seen)
+            bench_print_line(p, "Method", "%s%s", method, all ? "" : names);
+    }
+}
+
+static void print_formulas(bench_printer *p, const stencil_bench_result *result) {
+    const char *last = "";
+    for (int i = 0; i < result->row_count; i++) {
+        const stencil_bench_row *row = &result->row[i];
+        const char *per = strchr(row->unit, '/');
+        if (row->formula[0] != '\0' && strcmp(row->formula, last) != 0)
+            bench_print_line(p, "Bytes", "per %s: %s", per != NULL ? per + 1 : "iteration", row->formula);
+        last = row->formula;
+    }
+}
+
+static void print_result(bench_printer *p, const stencil_bench_result *result, double max_noise) {
+    if (result->skipped[0] != '\0') {
+        bench_print_line(p, "Skipped", "%s", result->skipped);
+        return;
+    }
+    if (result->device[0] != '\0')
+        print_device(p, result);
+    print_parameters(p, result);
+    print_samples(p, result);
+    if (result->failed[0] != '\0')
+        bench_print_line(p, "FAILED", "%s", result->failed);
+    bench_print_tables(p, result);
+    if (p->incomplete)
+        bench_print_line(p, "Tables", "no memory for a table");
     fputc('\n', p->out);
-    bench_visit_foot(result, max_noise, print_line, p);
-    return whole;
+    print_skipped(p, result);
+    print_noise(p, result, max_noise);
+    print_methods(p, result);
+    print_formulas(p, result);
+    for (int i = 0; i < result->note_count; i++)
+        bench_print_line(p, "Notes", "%s", result->note[i]);
 }
 
 void bench_print(FILE *out, const stencil_bench_result *result, double max_noise) {
-    printer p = {.out = out};
-    print_line(&p, "Benchmark", result->benchmark);
+    bench_printer p = {.out = out};
+    bench_print_line(&p, "Benchmark", "%s", result->benchmark);
     print_result(&p, result, max_noise);
 }
 
-void bench_print_line(FILE *out, const char *label, const char *text) {
-    print_line(&(printer){.out = out}, label, text);
-}
-
-static void print_head(FILE *out, const stencil_bench_origin *origin) {
-    const time_t started = (time_t)origin->started_s;
+static void print_origin(FILE *out, const stencil_bench_report *report) {
+    const int driver = report->machine.driver_version, runtime = report->machine.runtime_version;
+    const char *kernel = report->kernel_driver != NULL ? report->kernel_driver : "";
+    const time_t started = (time_t)report->started_s;
     struct tm utc;
     char when[64] = "";
     if (gmtime_r(&started, &utc) != NULL)
         strftime(when, sizeof when, "%Y-%m-%d %H:%M UTC", &utc);
     fprintf(out, "# Benchmarks\n\n- Command: `%s`\n- When: %s, %.0f s\n- Version: %s, revision %s, %s\n",
-            origin->command_line, when, origin->seconds, origin->version, origin->git_revision,
-            origin->compiler);
-    if (origin->driver_version > 0) {
-        const int driver = origin->driver_version, runtime = origin->runtime_version;
+            report->command_line, when, report->seconds, report->version, report->git_revision,
+            report->compiler);
+    if (driver > 0)
         fprintf(out, "- CUDA: driver %d.%d%s%s, runtime %d.%d\n", driver / 1000, driver % 1000 / 10,
-                origin->kernel_driver[0] != '\0' ? ", kernel module " : "", origin->kernel_driver,
-                runtime / 1000, runtime % 1000 / 10);
-    }
+                kernel[0] != '\0' ? ", kernel module " : "", kernel, runtime / 1000, runtime % 1000 / 10);
 }
 
 bool bench_print_markdown(FILE *out, const void *content) {
-    const bench_report *report = content;
-    bool whole = true;
-    printer p = {.out = out, .markdown = true};
-    print_head(out, &report->origin);
-    for (int i = 0; i < report->count; i++) {
+    const stencil_bench_report *report = content;
+    bench_printer p = {.out = out, .markdown = true};
+    print_origin(out, report);
+    for (int i = 0; i < report->result_count; i++) {
         fprintf(out, "\n## %s\n\n", report->result[i].benchmark);
-        whole = print_result(&p, &report->result[i], report->origin.max_noise) && whole;
+        print_result(&p, &report->result[i], report->options.max_noise);
     }
-    return whole && !ferror(out);
+    return !p.incomplete && !ferror(out);
+}
+
+/* A number, a text, or how many elements an array has, as RFC 4180 wants it; nothing for null. */
+static void print_csv_value(FILE *out, const json_t *value) {
+    const char *text = json_string_value(value);
+    const char *quote = text != NULL && strpbrk(text, ",\"\n\r") != NULL ? "\"" : "";
+    if (json_is_real(value))
+        fprintf(out, "%.17g", json_real_value(value));
+    else if (json_is_integer(value))
+        fprintf(out, "%lld", (long long)json_integer_value(value));
+    else if (json_is_array(value))
+        fprintf(out, "%zu", json_array_size(value));
+    else if (json_is_boolean(value))
+        fputs(json_is_true(value) ? "true" : "false", out);
+    fputs(quote, out);
+    for (; text != NULL && *text != '\0'; text++)
+        fputs(*text == '"' ? "\"\"" : (const char[]){*text, '\0'}, out);
+    fputs(quote, out);
+}
+
+/* A line of what --json says of a row; NULL: the names of the columns. */
+static void print_csv_line(FILE *out, const json_t *result, const json_t *row, const char *const *axis,
+                           int axes) {
+    static const char *const before[] = {"benchmark", "backend", "device", "kind", "name"};
+    static const char *const behind[] = {
+        "unit",        "median",        "mad",     "p5",         "p95",    "smallest",  "largest",
+        "spread",      "noisy",         "samples", "iterations", "method", "method_sd", "bytes_per_s",
+        "cells_per_s", "ratio_to_copy", "outcome", "skipped"};
+    enum { BEFORE = sizeof before / sizeof *before, BEHIND = sizeof behind / sizeof *behind };
+    const json_t *statistics = json_object_get(row, "statistics");
+    for (int i = 0; i < BEFORE + axes + BEHIND; i++) {
+        const bool is_axis = i >= BEFORE && i < BEFORE + axes;
+        const char *name = i < BEFORE ? before[i] : is_axis ? axis[i - BEFORE] : behind[i - BEFORE - axes];
+        const json_t *value = json_object_get(is_axis ? json_object_get(row, "axes") : row, name);
+        if (value == NULL && !is_axis)
+            value = json_object_get(json_object_get(statistics, name) != NULL ? statistics : result, name);
+        fputs(i > 0 ? "," : "", out);
+        if (row == NULL)
+            fputs(name, out);
+        else if (strcmp(name, "noisy") != 0 || json_is_object(statistics))
+            print_csv_value(out, value);
+    }
+    fputs("\r\n", out);
+}
+
+/* A line for each row, a column for each axis that occurs. */
+bool bench_print_csv(FILE *out, const void *content) {
+    enum { AXES_MAX = 64 };
+    const stencil_bench_report *report = content;
+    const char *axis[AXES_MAX];
+    int axes = 0;
+    for (int i = 0; i < report->result_count; i++)
+        for (int r = 0; r < report->result[i].row_count; r++)
+            bench_collect_axes(&report->result[i].row[r], axis, &axes, AXES_MAX);
+    print_csv_line(out, NULL, NULL, axis, axes);
+    for (int i = 0; i < report->result_count; i++) {
+        json_t *result = stencil_bench_result_json(&report->result[i]);
+        const json_t *row;
+        size_t at;
+        json_array_foreach(json_object_get(result, "rows"), at, row)
+            print_csv_line(out, result, row, axis, axes);
+        json_decref(result);
+    }
+    return !ferror(out);
 }

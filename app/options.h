@@ -46,6 +46,7 @@ typedef struct option {
     bool none;                /* OPTION_REAL: the word "none" is allowed */
     const char *const *names; /* that a choice accepts, "" left out, NULL behind the last one; or: */
     const char *(*choice)(int index); /* the index-th of them */
+    unsigned tag;                     /* the command's own */
 } option;
 
 typedef struct option_group {

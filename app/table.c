@@ -7,6 +7,8 @@
 #include "app/options.h"
 #include "app/output.h"
 
+enum { HEADER_LINES_MAX = TABLE_CELL_SIZE / 2 };
+
 void table_add_column(table *t, const char *header, bool left, int optional) {
     if (t->column_count == TABLE_COLUMNS_MAX)
         return;
@@ -29,28 +31,20 @@ void table_add_cell(table *t, const char *format, ...) {
     table_row *row = t->row_count > 0 ? &t->row[t->row_count - 1] : NULL;
     if (row == NULL || row->cell_count == TABLE_COLUMNS_MAX)
         return;
+    char text[TABLE_TEXT_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    const size_t size = 1 + (size_t)vsnprintf(NULL, 0, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    char *cell = malloc(size);
-    if (cell == NULL) {
-        t->no_memory = true;
-        return;
-    }
-    va_start(arguments, format);
-    vsnprintf(cell, size, format, arguments);
-    va_end(arguments);
-    row->cell[row->cell_count++] = cell;
+    char *cell = strdup(text);
+    if (cell != NULL)
+        row->cell[row->cell_count++] = cell;
+    t->no_memory = t->no_memory || cell == NULL;
 }
 
-void table_set_rest(table *t, const char *format, ...) {
-    if (t->row_count == 0)
-        return;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(t->row[t->row_count - 1].rest, TABLE_REST_SIZE, format, arguments);
-    va_end(arguments);
+void table_span_cell(table *t) {
+    if (t->row_count > 0 && t->row[t->row_count - 1].cell_count > 0)
+        t->row[t->row_count - 1].spans = true;
 }
 
 static int columns(const char *text) {
@@ -68,165 +62,127 @@ static void print_cell(FILE *out, int *blank, const char *text, int width, bool 
     *blank += left ? pad : 0;
 }
 
-/* The index-th word of a header, counted from its end; "" where it has fewer. */
-static void header_word(const char *header, int from_end, char word[TABLE_CELL_SIZE]) {
-    const char *end = header + strlen(header), *begin;
-    for (;; from_end--) {
-        for (begin = end; begin > header && begin[-1] != '_'; begin--)
-            ;
-        if (from_end == 0 || begin == header)
-            break;
-        end = begin - 1;
+/* What stands in a line of a column: -1 is the last word of its header, -2 the one above it, and so on. */
+static const char *text_at(const table *t, int line, int column, char word[TABLE_CELL_SIZE]) {
+    if (line >= 0)
+        return column < t->row[line].cell_count - t->row[line].spans ? t->row[line].cell[column] : "";
+    strcpy(word, t->column[column].header);
+    char *last = strrchr(word, '_');
+    for (; line < -1; line++) {
+        if (last == NULL)
+            return "";
+        *last = '\0';
+        last = strrchr(word, '_');
     }
-    snprintf(word, TABLE_CELL_SIZE, "%.*s", from_end == 0 ? (int)(end - begin) : 0, begin);
-}
-
-/* 0 where it is empty. */
-static int header_lines(const char *header) {
-    int lines = header[0] != '\0';
-    for (; *header != '\0'; header++)
-        lines += *header == '_';
-    return lines;
+    return last != NULL ? last + 1 : word;
 }
 
 static int width_of(const table *t, int column) {
     char word[TABLE_CELL_SIZE];
     int width = 0;
-    for (int i = 0; i < header_lines(t->column[column].header); i++) {
-        header_word(t->column[column].header, i, word);
-        width = columns(word) > width ? columns(word) : width;
+    for (int line = -HEADER_LINES_MAX; line < t->row_count; line++) {
+        const int here = columns(text_at(t, line, column, word));
+        width = here > width ? here : width;
     }
-    for (int r = 0; r < t->row_count; r++)
-        if (column < t->row[r].cell_count && columns(t->row[r].cell[column]) > width)
-            width = columns(t->row[r].cell[column]);
     return width;
 }
-
-/* A table on its way to the terminal: widths, and which columns are shown. */
-typedef struct layout {
-    int width[TABLE_COLUMNS_MAX];
-    bool shown[TABLE_COLUMNS_MAX];
-} layout;
 
 /* Columns have a blank between them; text two where both sides are words. */
 static int gap(const table *t, int column) {
     return column == 0 ? 0 : t->column[column].left && t->column[column - 1].left ? 2 : 1;
 }
 
-static int total_width(const table *t, const layout *l) {
-    int total = 0;
-    for (int c = 0; c < t->column_count; c++)
-        if (l->shown[c])
-            total += gap(t, c) + l->width[c];
-    return total;
+/* What a column takes of a line; a hidden one nothing. */
+static int taken(const table *t, int column) {
+    return t->column[column].hidden ? 0 : gap(t, column) + t->column[column].width;
 }
 
-/* Hides optional columns until the rest fits, or none of them is left. */
-static void hide_columns(const table *t, layout *l) {
-    while (total_width(t, l) > TABLE_WIDTH) {
-        int worst = -1;
-        for (int c = 0; c < t->column_count; c++)
-            if (l->shown[c] && t->column[c].optional > 0 &&
-                (worst < 0 || t->column[c].optional > t->column[worst].optional))
-                worst = c;
-        if (worst < 0)
-            return;
-        l->shown[worst] = false;
-    }
-}
-
-/* Whether a column is in the part that shows [first, last); the first column is in all of them. */
-static bool in_part(const layout *l, int column, int first, int last) {
-    return l->shown[column] && (column == 0 || (column >= first && column < last));
-}
-
-static void print_header(FILE *out, const table *t, const layout *l, int first, int last) {
-    char word[TABLE_CELL_SIZE];
-    int lines = 0;
-    for (int c = 0; c < t->column_count; c++)
-        if (in_part(l, c, first, last) && header_lines(t->column[c].header) > lines)
-            lines = header_lines(t->column[c].header);
-    while (lines-- > 0) {
-        int blank = 0;
-        for (int c = 0; c < t->column_count; c++)
-            if (in_part(l, c, first, last)) {
-                header_word(t->column[c].header, lines, word);
-                blank += gap(t, c);
-                print_cell(out, &blank, word, l->width[c], t->column[c].left);
-            }
-        fputc('\n', out);
-    }
-}
-
-static void print_row(FILE *out, const table *t, const layout *l, const table_row *row, int first, int last) {
-    int at = 0, blank = 0;
-    for (int c = 0; c < row->cell_count; c++)
-        if (in_part(l, c, first, last)) {
-            blank += gap(t, c);
-            at += gap(t, c) + l->width[c];
-            print_cell(out, &blank, row->cell[c], l->width[c], t->column[c].left);
-        }
-    if (row->rest[0] == '\0') {
-        fputc('\n', out);
-        return;
-    }
-    fprintf(out, "%*s", blank + 1, "");
-    options_print_wrapped(out, row->rest, at + 1, at + 1);
-}
-
-void table_print(FILE *out, const table *t) {
-    layout l = {0};
+/* Sets widths, and hides optional columns until the rest fits, or none of them is left. */
+static void choose_columns(table *t) {
+    int total = 0, most = 0;
     for (int c = 0; c < t->column_count; c++) {
-        l.shown[c] = true;
-        l.width[c] = width_of(t, c);
+        t->column[c].width = width_of(t, c);
+        total += taken(t, c);
+        most = t->column[c].optional > most ? t->column[c].optional : most;
     }
-    hide_columns(t, &l);
-    for (int first = 1, last; first < t->column_count || first == 1; first = last) {
-        int used = l.width[0];
-        for (last = first; last < t->column_count; last++) {
-            const int more = l.shown[last] ? gap(t, last) + l.width[last] : 0;
-            if (used + more > TABLE_WIDTH && last > first)
-                break;
-            used += more;
-        }
+    for (; most > 0; most--)
+        for (int c = 0; c < t->column_count && total > TABLE_WIDTH; c++)
+            if (t->column[c].optional == most) {
+                total -= taken(t, c);
+                t->column[c].hidden = true;
+            }
+}
+
+/* Prints a row, or a line of the header if anything stands in it: the first column and [first, last). */
+static void print_line(FILE *out, const table *t, int line, int first, int last) {
+    const table_row *row = line < 0 ? NULL : &t->row[line];
+    const int count = row == NULL ? t->column_count : row->cell_count - row->spans;
+    int at = 0, blank = 0;
+    bool empty = row == NULL;
+    for (int c = 0; c < count && c < last; c = c == 0 ? first : c + 1) {
+        const table_column *column = &t->column[c];
+        char word[TABLE_CELL_SIZE];
+        const char *text = text_at(t, line, c, word);
+        if (column->hidden)
+            continue;
+        blank += gap(t, c);
+        at += gap(t, c) + column->width;
+        print_cell(out, &blank, text, column->width, column->left);
+        empty = empty && text[0] == '\0';
+    }
+    if (row != NULL && row->spans) {
+        fprintf(out, "%*s", blank + 1, "");
+        options_print_wrapped(out, row->cell[count], at + 1, at + 1);
+    } else if (!empty)
+        fputc('\n', out);
+}
+
+void table_print(FILE *out, table *t) {
+    int first = 1;
+    choose_columns(t);
+    do {
+        int last = first, used = taken(t, 0);
+        while (last < t->column_count && (last == first || used + taken(t, last) <= TABLE_WIDTH))
+            used += taken(t, last++);
         if (first > 1)
             fputc('\n', out);
-        print_header(out, t, &l, first, last);
-        for (int r = 0; r < t->row_count; r++)
-            print_row(out, t, &l, &t->row[r], first, last);
-        if (last == first)
-            break;
+        for (int line = -HEADER_LINES_MAX; line < t->row_count; line++)
+            print_line(out, t, line, first, last);
+        first = last;
+    } while (first < t->column_count);
+}
+
+void table_print_escaped(FILE *out, const char *text, const char *special) {
+    for (; *text != '\0'; text++) {
+        if (strchr(special, *text) != NULL)
+            fputc('\\', out);
+        fputc(*text, out);
     }
 }
 
-/* A cell in which nothing has a meaning to Markdown. */
-static void print_markdown_cell(FILE *out, const char *text, bool header) {
+static void print_markdown_cell(FILE *out, const char *text) {
     fputc(' ', out);
-    for (; *text != '\0'; text++) {
-        if (*text == '|' || *text == '*' || *text == '`' || *text == '<' || (*text == '_' && !header))
-            fputc('\\', out);
-        fputc(header && *text == '_' ? ' ' : *text, out);
-    }
+    table_print_escaped(out, text, "|*`<_");
     fputs(" |", out);
 }
 
 void table_print_markdown(FILE *out, const table *t) {
     fputc('|', out);
-    for (int c = 0; c < t->column_count; c++)
-        print_markdown_cell(out, t->column[c].header, true);
+    for (int c = 0; c < t->column_count; c++) {
+        char header[TABLE_CELL_SIZE];
+        strcpy(header, t->column[c].header);
+        for (char *at = header; (at = strchr(at, '_')) != NULL;)
+            *at = ' ';
+        print_markdown_cell(out, header);
+    }
     fputs("\n|", out);
     for (int c = 0; c < t->column_count; c++)
         fputs(t->column[c].left ? "---|" : "--:|", out);
     fputc('\n', out);
     for (int r = 0; r < t->row_count; r++) {
-        const table_row *row = &t->row[r];
         fputc('|', out);
         for (int c = 0; c < t->column_count; c++)
-            print_markdown_cell(out,
-                                c < row->cell_count    ? row->cell[c]
-                                : c == row->cell_count ? row->rest
-                                                       : "",
-                                false);
+            print_markdown_cell(out, c < t->row[r].cell_count ? t->row[r].cell[c] : "");
         fputc('\n', out);
     }
 }

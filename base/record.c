@@ -59,8 +59,7 @@ static json_t *value_json(const stencil_member *m, size_t size, const void *at, 
     case STENCIL_MEMBER_LIST:
         return list_json(m, m->owned ? *(const char *const *)at : at, record);
     default:
-        return m->members != NULL ? stencil_record_write(json_object(), m->members, record)
-                                  : m->write(m, record);
+        return m->members != NULL ? stencil_record_write(json_object(), m->members, at) : m->write(m, record);
     }
 }
 
@@ -153,8 +152,7 @@ static stencil_status read_value(const stencil_member *m, const json_t *value, s
     case STENCIL_MEMBER_LIST:
         return read_list(m, value, to, record);
     default:
-        return m->members != NULL ? stencil_record_read(value, m->members, record)
-                                  : m->read(m, value, record);
+        return m->members != NULL ? stencil_record_read(value, m->members, to) : m->read(m, value, record);
     }
 }
 

@@ -31,7 +31,7 @@ typedef struct stencil_member {
     bool or_null;             /* of texts: null stands for "" and NULL */
     const char *const *names; /* of a CHOICE; NULL behind the last one */
     const struct stencil_member
-        *members;      /* of the elements of a LIST, or of an OBJECT: of the same structure */
+        *members;      /* of the elements of a LIST, or of an OBJECT at `offset` (0: the same structure) */
     size_t element;    /* size of an element of a LIST */
     size_t list_count; /* offset of the int that counts the elements of a list */
     bool owned;

@@ -202,10 +202,6 @@ bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t 
     return false;
 }
 
-double stencil_bench_bytes_per_s(const stencil_bench_row *row) {
-    return row->sample_count > 0 ? row->bytes / row->statistics.median : 0;
-}
-
-double stencil_bench_cells_per_s(const stencil_bench_row *row) {
-    return row->sample_count > 0 ? row->cells / row->statistics.median : 0;
+double stencil_bench_rate(const stencil_bench_row *row, double amount) {
+    return row->sample_count > 0 ? amount / row->statistics.median : 0;
 }

@@ -138,37 +138,12 @@ void stencil_bench_result_destroy(stencil_bench_result *result);
 enum { STENCIL_BENCH_CHANNEL = 3 };
 stencil_status stencil_bench_child_main(const char *name, const stencil_bench_options *options);
 
-/* Rates at the median; 0 for a row that has none. */
-double stencil_bench_bytes_per_s(const stencil_bench_row *row);
-double stencil_bench_cells_per_s(const stencil_bench_row *row);
+/* `amount` (bytes or cells of an iteration) per second at the median; 0 for a row without samples. */
+double stencil_bench_rate(const stencil_bench_row *row, double amount);
 
 /* The number on axis `name`; false: the row has no such axis. */
 bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t *number);
 
-/* Where, when and with what: the parts of a report beside the results. Texts are borrowed. */
-typedef struct stencil_bench_origin {
-    const char *command_line; /* as it was typed */
-    int64_t started_s;        /* seconds of the Unix epoch */
-    double seconds;           /* that all of it took */
-    double max_noise;         /* of the options */
-    /* Of the program that measured; git_revision: of its sources ("0123456789ab", with "-dirty" behind it
-     * where files were changed), "unknown" where they were built outside a git tree. */
-    const char *version, *git_revision, *compiler;
-    /* CUDA versions as 1000 major + 10 minor, 0: none; version of the GPU driver's kernel module
-     * ("580.65.06"), "" where there is none. */
-    int driver_version, runtime_version;
-    const char *kernel_driver;
-} stencil_bench_origin;
-
-/* What this program, the options and the machine say; command line and times are the caller's. */
-void stencil_bench_origin_init(stencil_bench_origin *origin, const stencil_bench_options *options,
-                               const stencil_machine *machine);
-
-/* Everything, with all samples (of the origin only command line and times: the rest is this program's, the
- * options' and the machine's); owned by the caller, NULL without memory. */
-json_t *stencil_bench_json(const stencil_bench_result *result, int result_count,
-                           const stencil_bench_options *options, const stencil_machine *machine,
-                           const stencil_bench_origin *origin);
 json_t *stencil_bench_result_json(const stencil_bench_result *result);
 
 /* One result as stencil_bench_result_json() wrote it; `object` is borrowed, a reference is kept. *result is
@@ -176,7 +151,63 @@ json_t *stencil_bench_result_json(const stencil_bench_result *result);
  */
 stencil_status stencil_bench_result_read(const json_t *object, stencil_bench_result *result);
 
-/* The origin in what stencil_bench_json() wrote, which the texts point into. BAD_DATA as above. */
-stencil_status stencil_bench_origin_read(const json_t *root, stencil_bench_origin *origin);
+/* The results of a run, and where, when and with what it was. Texts are borrowed. */
+typedef struct stencil_bench_report {
+    int result_count;
+    stencil_bench_result *result; /* [result_count], owned */
+    const char *command_line;     /* as it was typed */
+    int64_t started_s;            /* seconds of the Unix epoch */
+    double seconds;               /* that all of it took */
+    /* Of the program that measured; git_revision: of its sources ("0123456789ab", with "-dirty" behind it
+     * where files were changed), "unknown" where they were built outside a git tree. */
+    const char *version, *git_revision, *compiler;
+    const char *kernel_driver; /* version of the GPU driver's kernel module ("580.65.06"); "", NULL: none */
+    stencil_bench_options options;
+    stencil_machine machine;
+    json_t *source; /* of a report that was read: what its texts point into, owned; else NULL */
+} stencil_bench_report;
+
+/* Sets what this program says of itself. */
+void stencil_bench_report_init(stencil_bench_report *report);
+
+/* Everything, with all samples; owned by the caller, NULL without memory. */
+json_t *stencil_bench_report_json(const stencil_bench_report *report);
+
+/* What stencil_bench_report_json() wrote; a reference to `root` is kept. Of the options are read those that
+ * say how it was measured, of the machine the versions of CUDA. *report is set and destroyed by the caller,
+ * whatever comes back. BAD_DATA as above, NO_MEMORY. */
+stencil_status stencil_bench_report_read(json_t *root, stencil_bench_report *report);
+void stencil_bench_report_destroy(stencil_bench_report *report);
+
+/* bench/against.c: is it as fast as it was? Verdicts over two results of the same benchmark.
+ * Let the cost be the samples, or their inverse where higher is better, and [low, high] the 99 % interval of
+ * its ratio, now over then (stencil_shift_of()); margin m. */
+typedef enum stencil_verdict {
+    STENCIL_VERDICT_SAME,    /* the interval is within [1 / (1 + m), 1 + m] */
+    STENCIL_VERDICT_FASTER,  /* all of it is under 1 / (1 + m) */
+    STENCIL_VERDICT_SLOWER,  /* all of it is above 1 + m */
+    STENCIL_VERDICT_UNCLEAR, /* neither: too much noise, or too few samples */
+    STENCIL_VERDICT_CHANGED, /* a statement that differs */
+    STENCIL_VERDICT_NEW,     /* not measured then */
+    STENCIL_VERDICT_GONE,    /* measured then, not now */
+    STENCIL_VERDICT_COUNT
+} stencil_verdict;
+
+/* "same", "faster", … */
+const char *stencil_verdict_text(stencil_verdict verdict);
+
+/* One row, then and now. */
+typedef struct stencil_comparison {
+    const stencil_bench_row *then, *now; /* NULL: not there */
+    stencil_verdict verdict;
+    stencil_shift shift; /* of the samples, now over then; ratio NaN: nothing to compare */
+} stencil_comparison;
+
+/* Compares all rows of `now` and those of `then` that are not among them. *comparison (owned by the caller,
+ * freed with free()) is [*count]. Where the results cannot be compared (another back-end, a parameter that
+ * differs, one of them failed), why[0] is not '\0' and there is nothing else. NO_MEMORY. */
+stencil_status stencil_bench_compare(const stencil_bench_result *then, const stencil_bench_result *now,
+                                     double margin, stencil_comparison **comparison, int *count,
+                                     char why[192]);
 
 #endif

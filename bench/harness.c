@@ -227,9 +227,9 @@ void stencil_bench_fill_ratios(stencil_bench_result *result) {
     double best = 0;
     for (int i = 0; i < result->row_count; i++)
         if (strcmp(result->row[i].kind, "copy") == 0)
-            best = fmax(best, stencil_bench_bytes_per_s(&result->row[i]));
+            best = fmax(best, stencil_bench_rate(&result->row[i], result->row[i].bytes));
     for (int i = 0; i < result->row_count; i++) {
-        const double rate = stencil_bench_bytes_per_s(&result->row[i]);
+        const double rate = stencil_bench_rate(&result->row[i], result->row[i].bytes);
         result->row[i].ratio = best > 0 && rate > 0 ? rate / best : NAN;
     }
 }

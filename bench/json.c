@@ -83,9 +83,9 @@ static json_t *write_statistics(const stencil_member *m, const void *record) {
                                  : json_null();
 }
 
+/* Of the bytes or cells at `offset`. */
 static json_t *write_rate(const stencil_member *m, const void *record) {
-    const double rate = strcmp(m->name, "cells_per_s") == 0 ? stencil_bench_cells_per_s(record)
-                                                            : stencil_bench_bytes_per_s(record);
+    const double rate = stencil_bench_rate(record, *(const double *)((const char *)record + m->offset));
     return rate > 0 ? stencil_record_number(rate) : json_null();
 }
 
@@ -106,8 +106,8 @@ static const stencil_member row_members[] = {
     {"bytes", ROW(RATE, bytes)},
     {"bytes_formula", ROW(TEXT, formula), .or_null = true},
     {"cells", ROW(RATE, cells)},
-    {"bytes_per_s", STENCIL_MEMBER_DERIVED, .write = write_rate},
-    {"cells_per_s", STENCIL_MEMBER_DERIVED, .write = write_rate},
+    {"bytes_per_s", ROW(DERIVED, bytes), .write = write_rate},
+    {"cells_per_s", ROW(DERIVED, cells), .write = write_rate},
     {"ratio_to_copy", ROW(REAL, ratio)},
     {"outcome", ROW(TEXT, outcome), .or_null = true},
     {"skipped", ROW(TEXT, skipped), .or_null = true},
@@ -136,18 +136,21 @@ json_t *stencil_bench_result_json(const stencil_bench_result *result) {
     return stencil_record_write(json_object(), result_members, result);
 }
 
-stencil_status stencil_bench_result_read(const json_t *object, stencil_bench_result *result) {
-    *result = (stencil_bench_result){.source = json_incref((json_t *)object)};
-    CHECK(json_is_object(object), BAD_DATA, "a result is not an object");
-    TRY(stencil_record_read(object, result_members, result));
-    /* Files are named after it. */
+/* Files are named after benchmarks. */
+static stencil_status check_name(const stencil_bench_result *result) {
     const char *name = result->benchmark;
     CHECK(name[0] != '\0' && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0', BAD_DATA,
           "\"benchmark\" is not a name");
     return STENCIL_OK;
 }
 
-/* What a report says of the options, and what a child process has to know beside that. */
+stencil_status stencil_bench_result_read(const json_t *object, stencil_bench_result *result) {
+    *result = (stencil_bench_result){.source = json_incref((json_t *)object)};
+    TRY(stencil_record_read(object, result_members, result));
+    return check_name(result);
+}
+
+/* What a report says of the options: how it was measured. A child process is told the rest as well. */
 #define OPTION(kind, member) #member, STENCIL_MEMBER(kind, stencil_bench_options, member)
 static const stencil_member option_members[] = {
     {OPTION(INTEGER, samples)},
@@ -156,12 +159,6 @@ static const stencil_member option_members[] = {
     {OPTION(REAL, max_noise)},
     {OPTION(REAL, timeout_s)},
     {OPTION(FLAG, inject_fault)},
-    {NULL},
-};
-static const stencil_member place_members[] = {
-    {OPTION(CHOICE, backend), .names = stencil_backend_names},
-    {OPTION(INTEGER, gpu_count)},
-    {OPTION(INTEGER, gpu), .count = STENCIL_GPUS_MAX},
     {NULL},
 };
 #define SPEC(kind, member) #member, STENCIL_MEMBER(kind, stencil_spec, member)
@@ -185,73 +182,84 @@ static const stencil_member spec_members[] = {
     {NULL},
 };
 
+static const stencil_member asked_members[] = {
+    {"how", STENCIL_MEMBER_OBJECT, .members = option_members},
+    {OPTION(CHOICE, backend), .names = stencil_backend_names},
+    {OPTION(INTEGER, gpu_count)},
+    {OPTION(INTEGER, gpu), .count = STENCIL_GPUS_MAX},
+    {OPTION(OBJECT, spec), .members = spec_members},
+    {NULL},
+};
+
 json_t *stencil_bench_options_json(const stencil_bench_options *options) {
-    json_t *object = stencil_record_write(json_object(), option_members, options);
-    stencil_record_write(object, place_members, options);
-    return stencil_record_write(object, spec_members, &options->spec);
+    return stencil_record_write(json_object(), asked_members, options);
 }
 
 stencil_status stencil_bench_options_read(const json_t *object, stencil_bench_options *options) {
     stencil_bench_options_init(options);
-    TRY(stencil_record_read(object, option_members, options));
-    TRY(stencil_record_read(object, place_members, options));
-    return stencil_record_read(object, spec_members, &options->spec);
+    return stencil_record_read(object, asked_members, options);
 }
 
-#define ORIGIN(kind, member) #member, STENCIL_MEMBER(kind, stencil_bench_origin, member)
-static const stencil_member program_members[] = {
-    {ORIGIN(NAME, version)}, {ORIGIN(NAME, git_revision)}, {ORIGIN(NAME, compiler)}, {NULL}};
-static const stencil_member call_members[] = {
-    {ORIGIN(NAME, command_line)}, {ORIGIN(INTEGER, started_s)}, {ORIGIN(REAL, seconds)}, {NULL}};
-static const stencil_member noise_members[] = {{ORIGIN(REAL, max_noise)}, {NULL}};
-static const stencil_member version_members[] = {
-    {ORIGIN(INTEGER, driver_version), .maximum = INT32_MAX},
-    {ORIGIN(INTEGER, runtime_version), .maximum = INT32_MAX},
-    {ORIGIN(NAME, kernel_driver), .or_null = true},
+#define REPORT(kind, member) STENCIL_MEMBER(kind, stencil_bench_report, member)
+/* What the description of a machine does not say, or is read of it. */
+static const stencil_member cuda_members[] = {
+    {"driver_version", REPORT(INTEGER, machine.driver_version), .maximum = INT32_MAX},
+    {"runtime_version", REPORT(INTEGER, machine.runtime_version), .maximum = INT32_MAX},
+    {"kernel_driver", REPORT(NAME, kernel_driver), .or_null = true},
     {NULL},
 };
-static const stencil_member cuda_members[] = {{"cuda", STENCIL_MEMBER_OBJECT, .members = version_members},
-                                              {NULL}};
-static const stencil_member other_members[] = {{"options", STENCIL_MEMBER_OBJECT, .members = noise_members},
-                                               {"machine", STENCIL_MEMBER_OBJECT, .members = cuda_members},
-                                               {NULL}};
+static const stencil_member machine_members[] = {{"cuda", STENCIL_MEMBER_OBJECT, .members = cuda_members},
+                                                 {NULL}};
 
-void stencil_bench_origin_init(stencil_bench_origin *origin, const stencil_bench_options *options,
-                               const stencil_machine *machine) {
-    *origin = (stencil_bench_origin){.command_line = "",
-                                     .max_noise = options->max_noise,
-                                     .version = STENCIL_VERSION,
-                                     .git_revision = STENCIL_GIT_REVISION,
-                                     .compiler = __VERSION__,
-                                     .driver_version = machine->driver_version,
-                                     .runtime_version = machine->runtime_version,
-                                     .kernel_driver = stencil_kernel_driver()};
+static const stencil_member report_members[] = {
+    {"command_line", REPORT(NAME, command_line)},
+    {"started_s", REPORT(INTEGER, started_s)},
+    {"seconds", REPORT(REAL, seconds)},
+    {"version", REPORT(NAME, version)},
+    {"git_revision", REPORT(NAME, git_revision)},
+    {"compiler", REPORT(NAME, compiler)},
+    {"options", REPORT(OBJECT, options), .members = option_members},
+    {"machine", STENCIL_MEMBER_OBJECT, .members = machine_members},
+    {"results", REPORT(LIST, result), .list_count = offsetof(stencil_bench_report, result_count),
+     .element = sizeof(stencil_bench_result), .members = result_members, .owned = true},
+    {NULL},
+};
+
+void stencil_bench_report_init(stencil_bench_report *report) {
+    report->version = STENCIL_VERSION;
+    report->git_revision = STENCIL_GIT_REVISION;
+    report->compiler = __VERSION__;
+    report->kernel_driver = stencil_kernel_driver();
 }
 
-json_t *stencil_bench_json(const stencil_bench_result *result, int result_count,
-                           const stencil_bench_options *options, const stencil_machine *machine,
-                           const stencil_bench_origin *origin) {
-    json_t *root = json_pack("{s:i}", "schema_version", STENCIL_BENCH_SCHEMA_VERSION);
-    json_t *results = json_array(), *here = json_object();
-    for (int i = 0; i < result_count; i++)
-        json_array_append_new(results, stencil_bench_result_json(&result[i]));
-    stencil_machine_write(machine, here);
-    stencil_record_write(here, cuda_members, origin);
-    stencil_record_write(stencil_record_write(root, program_members, origin), call_members, origin);
-    json_object_set_new(root, "options", stencil_record_write(json_object(), option_members, options));
-    json_object_set_new(root, "machine", here);
-    json_object_set_new(root, "results", results);
+json_t *stencil_bench_report_json(const stencil_bench_report *report) {
+    json_t *machine = json_object();
+    json_t *root = stencil_record_write(json_pack("{s:i}", "schema_version", STENCIL_BENCH_SCHEMA_VERSION),
+                                        report_members, report);
+    stencil_machine_write(&report->machine, machine);
+    json_object_update_missing(json_object_get(root, "machine"), machine);
+    json_decref(machine);
     return root;
 }
 
-stencil_status stencil_bench_origin_read(const json_t *root, stencil_bench_origin *origin) {
-    *origin = (stencil_bench_origin){.kernel_driver = NULL};
-    TRY(stencil_record_read(root, call_members, origin));
-    TRY(stencil_record_read(root, program_members, origin));
-    TRY(stencil_record_read(root, other_members, origin));
-    if (isnan(origin->max_noise))
-        origin->max_noise = STENCIL_BENCH_MAX_NOISE_DEFAULT;
-    if (origin->kernel_driver == NULL)
-        origin->kernel_driver = "";
+stencil_status stencil_bench_report_read(json_t *root, stencil_bench_report *report) {
+    const json_t *version = json_object_get(root, "schema_version");
+    *report = (stencil_bench_report){.source = json_incref(root)};
+    CHECK(json_is_integer(version) && json_is_array(json_object_get(root, "results")), BAD_DATA,
+          "not written by 'stencil bench --json'");
+    CHECK(json_integer_value(version) == STENCIL_BENCH_SCHEMA_VERSION, BAD_DATA,
+          "has schema version %lld, %d is read", (long long)json_integer_value(version),
+          STENCIL_BENCH_SCHEMA_VERSION);
+    TRY(stencil_record_read(root, report_members, report));
+    for (int i = 0; i < report->result_count; i++)
+        TRY(check_name(&report->result[i]));
     return STENCIL_OK;
+}
+
+void stencil_bench_report_destroy(stencil_bench_report *report) {
+    for (int i = 0; i < report->result_count; i++)
+        stencil_bench_result_destroy(&report->result[i]);
+    free(report->result);
+    json_decref(report->source);
+    *report = (stencil_bench_report){.result = NULL};
 }

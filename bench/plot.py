@@ -53,21 +53,22 @@ def place(row, axes):
     return "".join(", " + (word[:-1] if word.startswith("1 ") and word.endswith("s") else word) for word in words)
 
 
-def scale(rows):
-    """(factor, unit for people): shown = value / factor, so that the smallest median can be read."""
-    unit, smallest = rows[0]["unit"], min(map(median, rows))
-    what, _, per = unit.partition("/")
+def median(row):
+    return row["statistics"]["median"]
+
+
+def in_units(rows):
+    """(unit for people, rows with their numbers in it): one in which the smallest median can be read."""
+    what, _, per = rows[0]["unit"].partition("/")
+    factor, smallest = 1, min(map(median, rows))
     if what == "s":
         factor, what = next(((f, t) for f, t in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")) if smallest >= 0.1 * f), (1e-9, "ns"))
     elif per == "s":
-        return 1e9, "GB/s" if what == "bytes" else f"10⁹ {what} per second"
-    else:
-        factor = 1
-    return factor, f"{what} per {per}" if per else what
-
-
-def median(row):
-    return row["statistics"]["median"]
+        factor, what, per = 1e9, "GB/s" if what == "bytes" else f"10⁹ {what} per second", ""
+    return f"{what} per {per}" if per else what, [
+        dict(row, samples=[x / factor for x in row["samples"] if x is not None],
+             statistics={name: row["statistics"][name] / factor for name in ("median", "p5", "p95", "smallest")})
+        for row in rows]
 
 
 def values(rows, axis):
@@ -91,10 +92,17 @@ def style_of(rows):
     return "box" if rows[0]["kind"] == "host" or axes[-1:] != varying[-1:] or not axes else "lines"
 
 
-def outer_places(series, outer):
-    """A series in one list for each place on its outer axes."""
-    return grouped(sorted(series, key=lambda row: [row["axes"][a] for a in outer]),
-                   lambda row: tuple(row["axes"][a] for a in outer))
+def series_of(row):
+    """What rows of a series have in common."""
+    return row["kind"], row["name"], row["unit"], row["method"], tuple(row["axes"])
+
+
+def by_place(rows, inner):
+    """Rows in a list for each series and place on its outer axes, which are all but the last `inner` ones."""
+    def outer(row):
+        return list(row["axes"].values())[:-inner]
+    return [some for series in grouped(rows, series_of)
+            for some in grouped(sorted(series, key=outer), lambda row: tuple(outer(row)))]
 
 
 def digits(value):
@@ -117,149 +125,117 @@ def plain(axis):
         axis.set_minor_formatter(NullFormatter())
 
 
-class Map:
-    """Heat maps, one for each place on the outer axes of a series; those of a kind have the same colours."""
-    width, height, columns = 4.2, 2.9, 4
-
-    @staticmethod
-    def panels(series_list):
-        for same in grouped(series_list, lambda s: (s[0]["kind"], s[0]["unit"])):
-            together = [row for series in same for row in series]
-            for series in same:
-                outer = list(series[0]["axes"])[:-2]
-                for rows in outer_places(series, outer):
-                    yield rows, together, rows[0]["name"] + place(rows[0], outer)
-
-    @staticmethod
-    def draw(ax, panel, result):
-        from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
-        rows, together, title = panel
-        factor, unit = scale(together)
-        down, across = list(rows[0]["axes"])[-2:]
-        ys, xs = (values(together, axis) for axis in (down, across))
-        shown = [median(row) / factor for row in together]
-        norm = (LogNorm if is_log(together) else Normalize)(min(shown), max(shown) if max(shown) > min(shown) else min(shown) + 1)
-        cells = [[math.nan] * len(xs) for _ in ys]
-        best = (max if rows[0]["higher_is_better"] else min)(map(median, rows))
-        for row in rows:
-            y, x, value = ys.index(row["axes"][down]), xs.index(row["axes"][across]), median(row) / factor
-            cells[y][x] = value
-            ax.text(x, y, ("~" if row["noisy"] else "") + digits(value), ha="center", va="center", fontsize=9,
-                    weight="bold" if median(row) == best else None)
-        colors = LinearSegmentedColormap.from_list("", ["#ffffd9", "#c7e9b4", "#7fcdbb", "#41b6c4"])
-        ax.imshow(cells, origin="lower", aspect="auto", cmap=colors, norm=norm)
-        ax.set_xticks(range(len(xs)), xs)
-        ax.set_yticks(range(len(ys)), ys)
-        ax.set(xlabel=axis_label(across, result), ylabel=axis_label(down, result), title=f"{title}: {unit}")
+def marked(row, text):
+    return ("~" if row["noisy"] else "") + text
 
 
 def axis_label(axis, result):
     return "threads" if axis == "threads" and result["backend"] == "cpu" else AXES.get(axis, (axis,))[0]
 
 
-def draw_copy(rows, x_of, draw):
-    """What each row would take at the rate of the best copy; draw(x, value, text)."""
-    copies = {x_of(row): median(row) * (1 / row["ratio_to_copy"] if row["higher_is_better"] else row["ratio_to_copy"])
-              for row in rows if row["ratio_to_copy"] and row["kind"] != "copy"}
+def like_copy(rows):
+    """(row, what it would take at the rate of the best copy) of those that move bytes."""
+    return [(row, median(row) * (1 / row["ratio_to_copy"] if row["higher_is_better"] else row["ratio_to_copy"]))
+            for row in rows if row["ratio_to_copy"] and row["kind"] != "copy"]
+
+
+def draw_map(ax, result, unit, rows, together):
+    """A heat map; those of a kind, which are `together`, have the same colours."""
+    from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
+    *outer, down, across = rows[0]["axes"]
+    ys, xs = (values(together, axis) for axis in (down, across))
+    low, high = min(map(median, together)), max(map(median, together))
+    cells = [[math.nan] * len(xs) for _ in ys]
+    best = (max if rows[0]["higher_is_better"] else min)(map(median, rows))
+    for row in rows:
+        y, x = ys.index(row["axes"][down]), xs.index(row["axes"][across])
+        cells[y][x] = median(row)
+        ax.text(x, y, marked(row, digits(median(row))), ha="center", va="center", fontsize=9,
+                weight="bold" if median(row) == best else None)
+    colors = LinearSegmentedColormap.from_list("", ["#ffffd9", "#c7e9b4", "#7fcdbb", "#41b6c4"])
+    ax.imshow(cells, origin="lower", aspect="auto", cmap=colors,
+              norm=(LogNorm if is_log(together) else Normalize)(low, high if high > low else low + 1))
+    ax.set_xticks(range(len(xs)), xs)
+    ax.set_yticks(range(len(ys)), ys)
+    ax.set(xlabel=axis_label(across, result), ylabel=axis_label(down, result),
+           title=f"{rows[0]['name']}{place(rows[0], outer)}: {unit}")
+
+
+def draw_lines(ax, result, unit, rows, _):
+    """Medians over the innermost axis, with bars from p5 to p95."""
+    inner = list(rows[0]["axes"])[-1]
+    for i, curve in enumerate(by_place(rows, 1)):
+        curve.sort(key=lambda row: row["axes"][inner])
+        y = [median(row) for row in curve]
+        bars = [[abs(row["statistics"][end] - at) for row, at in zip(curve, y)] for end in ("p5", "p95")]
+        ax.errorbar([row["axes"][inner] for row in curve], y, yerr=bars, color=COLORS[i % len(COLORS)], capsize=2,
+                    marker=MARKERS[i % len(MARKERS)], markersize=5,
+                    label=(" " * curve[0]["name"].startswith("_")  # else it would be hidden
+                           + curve[0]["name"] + place(curve[0], list(curve[0]["axes"])[:-1])))
+    copies = {row["axes"][inner]: copy for row, copy in like_copy(rows)}
     if copies:
-        draw(sorted(copies), [copies[x] for x in sorted(copies)])
+        ax.plot(sorted(copies), [copies[x] for x in sorted(copies)], color="black", linestyle=":", linewidth=2,
+                label=result.get("copy", "the best copy, as many bytes"))
+    xs = values(rows, inner)
+    if xs[0] > 0 and xs[-1] >= 8 * xs[0]:
+        ax.set_xscale("log", base=2)
+        xs = [x for i, x in enumerate(xs) if i == 0 or x > 1.15 * xs[i - 1] or len(xs) > TICKS_MAX]
+    if is_log(rows):
+        ax.set_yscale("log")
+    elif min(row["statistics"]["smallest"] for row in rows) > 0:
+        ax.set_ylim(0, 1.05 * ax.get_ylim()[1])
+    plain(ax.yaxis)
+    ticks = xs if len(xs) <= TICKS_MAX else [x for x in xs if math.log2(x / xs[0]).is_integer()]
+    ax.set_xticks(ticks, [result.get("ticks", {}).get(x) or amount(inner, x) for x in ticks])
+    ax.minorticks_off()
+    ax.grid(color="#dddddd")
+    ax.legend(fontsize=9, framealpha=0.8)
+    ax.set(xlabel=axis_label(inner, result), ylabel=unit, title="" if result.get("title") else rows[0]["kind"])
 
 
-class Lines:
-    """Medians over the innermost axis, with bars from p5 to p95: a panel for each kind, unit and axis."""
-    width, height, columns = 7.0, 4.2, 3
-
-    @staticmethod
-    def panels(series_list):
-        return grouped(series_list, lambda s: (s[0]["kind"], s[0]["unit"], list(s[0]["axes"])[-1]))
-
-    @staticmethod
-    def draw(ax, panel, result):
-        rows = [row for series in panel for row in series]
-        factor, unit = scale(rows)
-        *outer, inner = rows[0]["axes"]
-        curves = [curve for series in panel for curve in outer_places(series, list(series[0]["axes"])[:-1])]
-        for i, curve in enumerate(curves):
-            curve.sort(key=lambda row: row["axes"][inner])
-            y = [median(row) / factor for row in curve]
-            bars = [[abs(row["statistics"][end] / factor - at) for row, at in zip(curve, y)] for end in ("p5", "p95")]
-            ax.errorbar([row["axes"][inner] for row in curve], y, yerr=bars, color=COLORS[i % len(COLORS)], capsize=2,
-                        marker=MARKERS[i % len(MARKERS)], markersize=5,
-                        label=(" " * curve[0]["name"].startswith("_")  # else it would be hidden
-                               + curve[0]["name"] + place(curve[0], list(curve[0]["axes"])[:-1])))
-        draw_copy(rows, lambda row: row["axes"][inner], lambda x, y: ax.plot(
-            x, [value / factor for value in y], color="black", linestyle=":", linewidth=2, label=result.get("copy", "the best copy, as many bytes")))
-        xs = values(rows, inner)
-        if xs[0] > 0 and xs[-1] >= 8 * xs[0]:
-            ax.set_xscale("log", base=2)
-            xs = [x for i, x in enumerate(xs) if i == 0 or x > 1.15 * xs[i - 1] or len(xs) > TICKS_MAX]
-        if is_log(rows):
-            ax.set_yscale("log")
-        elif min(row["statistics"]["smallest"] for row in rows) > 0:
-            ax.set_ylim(0, 1.05 * ax.get_ylim()[1])
-        plain(ax.yaxis)
-        ticks = xs if len(xs) <= TICKS_MAX else [x for x in xs if math.log2(x / xs[0]).is_integer()]
-        ax.set_xticks(ticks, [result.get("ticks", {}).get(x) or amount(inner, x) for x in ticks])
-        ax.minorticks_off()
-        ax.grid(color="#dddddd")
+def draw_box(ax, _, unit, rows, __):
+    """All samples of rows, and their quartiles."""
+    from statistics import quantiles
+    for y, some in enumerate(row["samples"] for row in rows):
+        low, middle, high = quantiles(some, method="inclusive") if len(some) > 1 else some * 3
+        ax.barh(y, high - low, 0.6, low, color=COLORS[5], edgecolor=COLORS[0], alpha=0.5)
+        ax.plot([middle, middle], [y - 0.3, y + 0.3], color=COLORS[0], linewidth=2)
+        ax.plot(some, [y] * len(some), ".", color=COLORS[0], markersize=4, alpha=0.5)
+    best = (max if rows[0]["higher_is_better"] else min)(rows, key=median)
+    if len(rows) > 1:
+        ax.axvline(median(best), color=COLORS[2], linestyle="--", label=f"best: {best['name']}, {median(best):.4g}")
+    for _, copy in like_copy(rows)[-1:]:
+        ax.axvline(copy, color="black", linestyle=":", label=f"the best copy: {copy:.4g}")
+    if is_log(rows):
+        ax.set_xscale("log")
+    else:
+        clip(ax, rows, [x for row in rows for x in row["samples"]])
+    plain(ax.xaxis)
+    ax.set_yticks(range(len(rows)), [marked(row, row["name"] + place(row, row["axes"])) for row in rows])
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    ax.grid(axis="x", color="#dddddd")
+    ax.set_axisbelow(True)
+    if ax.get_legend_handles_labels()[0]:
         ax.legend(fontsize=9, framealpha=0.8)
-        ax.set(xlabel=axis_label(inner, result), ylabel=unit, title="" if result.get("title") else rows[0]["kind"])
+    ax.set(xlabel=unit, title=rows[0]["kind"])
 
 
-class Box:
-    """All samples of rows, and their quartiles: a panel for each kind and unit."""
-    width, columns = 7.0, 3
-
-    @staticmethod
-    def panels(series_list):
-        return [[row for series in same for row in series]
-                for same in grouped(series_list, lambda s: (s[0]["kind"], s[0]["unit"]))]
-
-    @staticmethod
-    def draw(ax, rows, result):
-        from statistics import quantiles
-        factor, unit = scale(rows)
-        samples = [[x / factor for x in row["samples"] if x is not None] for row in rows]
-        for y, some in enumerate(samples):
-            low, middle, high = quantiles(some, method="inclusive") if len(some) > 1 else some * 3
-            ax.barh(y, high - low, 0.6, low, color=COLORS[5], edgecolor=COLORS[0], alpha=0.5)
-            ax.plot([middle, middle], [y - 0.3, y + 0.3], color=COLORS[0], linewidth=2)
-            ax.plot(some, [y] * len(some), ".", color=COLORS[0], markersize=4, alpha=0.5)
-        best = (max if rows[0]["higher_is_better"] else min)(rows, key=median)
-        if len(rows) > 1:
-            ax.axvline(median(best) / factor, color=COLORS[2], linestyle="--",
-                       label=f"best: {best['name']}, {median(best) / factor:.4g}")
-        draw_copy(rows, lambda row: 0, lambda _, value: ax.axvline(
-            value[0] / factor, color="black", linestyle=":", label=f"the best copy: {value[0] / factor:.4g}"))
-        if is_log(rows):
-            ax.set_xscale("log")
-        else:
-            Box.clip(ax, rows, [x for some in samples for x in some], factor)
-        plain(ax.xaxis)
-        ax.set_yticks(range(len(rows)), [("~" if row["noisy"] else "") + row["name"] + place(row, row["axes"]) for row in rows])
-        ax.set_ylim(len(rows) - 0.4, -0.6)
-        ax.grid(axis="x", color="#dddddd")
-        ax.set_axisbelow(True)
-        if ax.get_legend_handles_labels()[0]:
-            ax.legend(fontsize=9, framealpha=0.8)
-        ax.set(xlabel=unit, title=rows[0]["kind"])
-
-    @staticmethod
-    def clip(ax, rows, samples, factor):
-        """Where single samples lie so far away that nothing else could be seen, the axis holds most of them."""
-        ends = [(t["p5"] / factor, t["p95"] / factor) for t in (row["statistics"] for row in rows)]
-        low, high = min(2 * a - b for a, b in ends), max(2 * b - a for a, b in ends)
-        smallest = min(samples)
-        if smallest > 0:
-            low = smallest = 0
-            ax.set_xlim(0, 1.05 * max(samples))
-        if max(samples) - smallest > CLIP_RATIO * (high - low):
-            beyond = sum(not low <= x <= high for x in samples)
-            ax.set_xlim(low, high)
-            ax.text(0.98, 0.03, f"{beyond} sample{'s' * (beyond != 1)} beyond", transform=ax.transAxes, ha="right")
+def clip(ax, rows, samples):
+    """Where single samples lie so far away that nothing else could be seen, the axis holds most of them."""
+    ends = [(row["statistics"]["p5"], row["statistics"]["p95"]) for row in rows]
+    low, high = min(2 * a - b for a, b in ends), max(2 * b - a for a, b in ends)
+    smallest = min(samples)
+    if smallest > 0:
+        low = smallest = 0
+        ax.set_xlim(0, 1.05 * max(samples))
+    if max(samples) - smallest > CLIP_RATIO * (high - low):
+        beyond = sum(not low <= x <= high for x in samples)
+        ax.set_xlim(low, high)
+        ax.text(0.98, 0.03, f"{beyond} sample{'s' * (beyond != 1)} beyond", transform=ax.transAxes, ha="right")
 
 
-STYLES = {"map": Map, "lines": Lines, "box": Box}
+# Each with the size of a panel in inches (a box is as high as it has rows), and how many stand beside each other.
+STYLES = {"map": (draw_map, 4.2, 2.9, 4), "lines": (draw_lines, 7.0, 4.2, 3), "box": (draw_box, 7.0, None, 3)}
 
 
 def size_of(parameters):
@@ -278,43 +254,39 @@ def title_of(result):
 
 
 def draw(result, style, path, force):
-    """Draws the rows of one style, if there are any, and writes the PNG."""
-    series_list = grouped([row for row in result["rows"] if row["samples"]], lambda row: (
-        row["kind"], row["name"], row["unit"], row["method"], tuple(row["axes"])))
-    panels = list(STYLES[style].panels([series for series in series_list if style_of(series) == style]))
+    """Draws the rows of one style, if there are any, and writes the PNG: a panel for each kind and unit; lines have one
+    for each innermost axis, too, and maps one for each place on the outer axes of a series."""
+    draw_panel, width, height, most = STYLES[style]
+    rows = [row for series in grouped([row for row in result["rows"] if row["samples"]], series_of)
+            if style_of(series) == style for row in series]
+    panels = [in_units(some) for some in grouped(rows, lambda row: (
+        row["kind"], row["unit"], list(row["axes"])[-1] if style == "lines" else None))]
+    panels = [(unit, some, together) for unit, together in panels
+              for some in (by_place(together, 2) if style == "map" else [together])]
     if not panels:
         return
     from matplotlib.figure import Figure
-    kind = STYLES[style]
-    columns = 1 if kind is Box and len(panels) == 2 else min(len(panels), 2 if len(panels) == 4 else kind.columns)
+    columns = 1 if style == "box" and len(panels) == 2 else min(len(panels), 2 if len(panels) == 4 else most)
     lines = -(-len(panels) // columns)
-    heights = [kind.height] * lines if style != "box" else [
-        1.3 + 0.3 * max(map(len, panels[i * columns:(i + 1) * columns])) for i in range(lines)]
-    width = min(max(kind.width * columns, 8 if kind is not Map else 0), 16)
+    heights = [height or 1.3 + 0.3 * max(len(some) for _, some, _ in panels[i * columns:(i + 1) * columns]) for i in range(lines)]
+    width = min(max(width * columns, 8 if style != "map" else 0), 16)
     figure = Figure(figsize=(width, min(sum(heights) + 0.5, 9.6)), dpi=100, layout="constrained")
     figure.suptitle(result.get("title") or title_of(result))
     grid = figure.add_gridspec(lines, columns, height_ratios=heights)
     for i, panel in enumerate(panels):
-        kind.draw(figure.add_subplot(grid[i // columns, i % columns]), panel, result)
+        draw_panel(figure.add_subplot(grid[i // columns, i % columns]), result, *panel)
     save(figure, path, force)
 
 
 def save(figure, path, force):
     """The file appears whole or not at all, in place of an existing one only with `force`."""
-    part = None
     try:
-        with tempfile.NamedTemporaryFile(dir=os.path.dirname(path) or ".", prefix=".plot-", delete=False) as file:
-            part = file.name
-            figure.savefig(file, format="png")
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(part, 0o666 & ~umask)
-        (os.replace if force else os.link)(part, path)
+        with tempfile.TemporaryDirectory(dir=os.path.dirname(path) or ".", prefix=".plot-") as folder:
+            part = os.path.join(folder, "part.png")
+            figure.savefig(part)
+            (os.replace if force else os.link)(part, path)
     except OSError as error:
         fail(73 if isinstance(error, FileExistsError) else 74, f"cannot write '{path}': {error.strerror}")
-    finally:
-        if part and os.path.exists(part):
-            os.unlink(part)
 
 
 def need_matplotlib():

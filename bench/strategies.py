@@ -52,15 +52,12 @@ def title(run):
     return plot.size_of(run["results"][0]["parameters"])
 
 
-columns = [{row["name"]: row for row in run["results"][0]["rows"]} for run in runs]
+columns = [{row["name"]: row for row in run["results"][0]["rows"] if row["statistics"]} for run in runs]
 print("| `--sync` | " + " | ".join(map(title, runs)) + " |")
 print("|---" * (len(runs) + 1) + "|")
-for name in columns[0]:
-    cells = []
-    for column in columns:
-        row = column.get(name) or {}
-        median = (row.get("statistics") or {}).get("median")
-        cells.append("–" if median is None else f"{'~' if row['noisy'] else ''}{1e6 * median:.4g}")
+for name in [row["name"] for row in runs[0]["results"][0]["rows"]]:
+    cells = [plot.marked(column[name], f"{1e6 * plot.median(column[name]):.4g}") if name in column else "–"
+             for column in columns]
     print(f"| {'`' + name + '`' if name != 'cudaMemcpy' else 'copy of the field'} | " + " | ".join(cells) + " |")
 
 if not arguments.plot:
@@ -74,7 +71,7 @@ DRAWN = {
     "graph": "a CUDA graph of 64 steps (graph)",
     "central": "one kernel for all steps, with a barrier between them (central)",
 }
-names = [name for name in DRAWN if all((column.get(name) or {}).get("statistics") for column in columns)]
+names = [name for name in DRAWN if all(name in column for column in columns)]
 if not names:
     sys.exit("strategies.py: --plot: nothing of what it draws was measured")
 have = runs[0]["results"][0]
@@ -83,9 +80,9 @@ for run, column in zip(runs, columns):
     extent = [run["results"][0]["parameters"].get(n, 1) for n in ("nz", "ny", "nx")]
     cells = extent[0] * extent[1] * extent[2]
     ticks[cells] = title(run)
-    copy = ((column.get("cudaMemcpy") or {}).get("statistics") or {}).get("median", 0)
+    copy = plot.median(column["cudaMemcpy"]) if "cudaMemcpy" in column else 0
     rows += [dict(column[name], name=DRAWN[name], axes={"cells": cells},
-                  ratio_to_copy=copy / column[name]["statistics"]["median"]) for name in names]
+                  ratio_to_copy=copy / plot.median(column[name])) for name in names]
 have.update(rows=rows, ticks=ticks, copy="copy of the field, for comparison (cudaMemcpy)",
             title="Time of one step, by how the steps are kept in order "
             f"({have['device']}, {have['parameters']['precision']})")

@@ -9,9 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/against.h"
 #include "bench/benchmark.h"
-#include "bench/series.h"
 
 /* A row with `count` samples around `median`, `width` to either side; not a multiple of 7. */
 static int add_row(stencil_bench_result *result, const char *name, int64_t threads, double median,
@@ -257,48 +255,6 @@ static void other_things_are_not_compared(void **state) {
     stencil_bench_result_destroy(&now);
 }
 
-/* Two barriers over 3 x 2 places, one of them without a place, and a row of its own. */
-static void series(void **state) {
-    (void)state;
-    stencil_bench_result result;
-    stencil_bench_series *s;
-    int count;
-    start(&result);
-    for (int64_t threads = 64; threads >= 32; threads /= 2)
-        for (int64_t blocks = 1; blocks <= 4; blocks *= 2)
-            for (int name = 0; name < 2; name++)
-                if (name == 0 || blocks < 4 || threads < 64) {
-                    stencil_bench b = {.result = &result};
-                    assert_int_equal(
-                        STENCIL_BENCH_ADD(&b, name, "barrier", name == 0 ? "a" : "b", "s/pass",
-                                          .axis = {{"blocks_per_sm", blocks}, {"threads", threads}}),
-                        STENCIL_OK);
-                    stencil_bench_end(&b);
-                }
-    add_row(&result, "a", 32, 1, 0, 5);
-    assert_int_equal(stencil_bench_series_make(&result, &s, &count), STENCIL_OK);
-    assert_int_equal(count, 3);
-    assert_int_equal(s[0].count, 6);
-    assert_int_equal(s[1].count, 5);
-    assert_int_equal(s[2].count, 1);
-    assert_true(stencil_bench_series_is_field(&result, &s[0]) &&
-                stencil_bench_series_is_field(&result, &s[1]));
-    assert_false(stencil_bench_series_is_field(&result, &s[2]));
-    int64_t value[6];
-    assert_int_equal(stencil_bench_series_values(&result, &s[1], 0, value), 3);
-    assert_true(value[0] == 1 && value[1] == 2 && value[2] == 4);
-    assert_non_null(stencil_bench_series_at(&result, &s[0], (const int64_t[]){4, 64}));
-    assert_null(stencil_bench_series_at(&result, &s[1], (const int64_t[]){4, 64}));
-    int64_t at[2] = {1, 32};
-    int places = 1;
-    while (stencil_bench_series_next(&result, &s[0], 2, at))
-        places++;
-    assert_int_equal(places, 6);
-    assert_true(at[0] == 1 && at[1] == 32);
-    stencil_bench_series_destroy(s, count);
-    stencil_bench_result_destroy(&result);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip),
@@ -306,7 +262,6 @@ int main(void) {
         cmocka_unit_test(verdicts),
         cmocka_unit_test(rows_find_each_other),
         cmocka_unit_test(other_things_are_not_compared),
-        cmocka_unit_test(series),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void check_rows(const stencil_bench_result *result, int64_t samples) {
     for (int i = 0; i < result->row_count; i++) {
         const stencil_bench_row *row = &result->row[i];
         assert_near(row->ratio, row->bytes / row->statistics.median / best, 1e-12);
-        assert_near(stencil_bench_bytes_per_s(row), row->bytes / row->statistics.median, 0);
+        assert_near(stencil_bench_rate(row, row->bytes), row->bytes / row->statistics.median, 0);
     }
 }
 
@@ -287,8 +287,6 @@ static void random_values(void **state) {
 
 static void json_of_a_skipped_row(void **state) {
     (void)state;
-    const stencil_machine machine = cpu_machine();
-    const stencil_bench_options options = small_options(2);
     stencil_bench_result result = {.benchmark = "test", .backend = STENCIL_BACKEND_CPU, .device = "any"};
     stencil_bench b = {.result = &result};
     assert_int_equal(
@@ -296,8 +294,14 @@ static void json_of_a_skipped_row(void **state) {
         STENCIL_OK);
     stencil_bench_end(&b);
     strcpy(result.row[0].skipped, "too old");
-    const stencil_bench_origin origin = {.command_line = "stencil bench", .started_s = 7, .seconds = 0.5};
-    json_t *root = stencil_bench_json(&result, 1, &options, &machine, &origin);
+    const stencil_bench_report report = {.result_count = 1,
+                                         .result = &result,
+                                         .command_line = "stencil bench",
+                                         .started_s = 7,
+                                         .seconds = 0.5,
+                                         .options = small_options(2),
+                                         .machine = cpu_machine()};
+    json_t *root = stencil_bench_report_json(&report);
     assert_non_null(root);
     const json_t *entry = json_array_get(json_object_get(root, "results"), 0);
     const json_t *row = json_array_get(json_object_get(entry, "rows"), 0);
@@ -313,29 +317,31 @@ static void json_of_a_skipped_row(void **state) {
 /* What a report says of its origin is the same after a way through JSON, and what is missing is named. */
 static void origin_from_json(void **state) {
     (void)state;
-    const stencil_machine machine = cpu_machine();
-    stencil_bench_options options = small_options(2);
-    stencil_bench_origin wrote, read;
-    options.max_noise = 0.125;
-    stencil_bench_origin_init(&wrote, &options, &machine);
-    wrote.command_line = "stencil bench --quiet";
-    wrote.started_s = 1795260626;
-    wrote.seconds = 63.8;
-    json_t *root = stencil_bench_json(NULL, 0, &options, &machine, &wrote);
+    stencil_bench_report wrote = {.command_line = "stencil bench --quiet",
+                                  .started_s = 1795260626,
+                                  .seconds = 63.8,
+                                  .options = small_options(2),
+                                  .machine = cpu_machine()};
+    stencil_bench_report read;
+    stencil_bench_report_init(&wrote);
+    wrote.options.max_noise = 0.125;
+    json_t *root = stencil_bench_report_json(&wrote);
     assert_non_null(root);
-    assert_int_equal(stencil_bench_origin_read(root, &read), STENCIL_OK);
+    assert_int_equal(stencil_bench_report_read(root, &read), STENCIL_OK);
     assert_string_equal(read.command_line, wrote.command_line);
     assert_string_equal(read.version, STENCIL_VERSION);
     assert_string_equal(read.git_revision, wrote.git_revision);
     assert_string_equal(read.compiler, wrote.compiler);
-    assert_string_equal(read.kernel_driver, wrote.kernel_driver);
+    assert_string_equal(read.kernel_driver != NULL ? read.kernel_driver : "", wrote.kernel_driver);
     assert_int_equal(read.started_s, wrote.started_s);
-    assert_true(read.seconds == wrote.seconds && read.max_noise == 0.125);
-    assert_int_equal(read.driver_version, machine.driver_version);
-    assert_int_equal(read.runtime_version, machine.runtime_version);
+    assert_true(read.seconds == wrote.seconds && read.options.max_noise == 0.125);
+    assert_int_equal(read.machine.driver_version, wrote.machine.driver_version);
+    assert_int_equal(read.machine.runtime_version, wrote.machine.runtime_version);
+    stencil_bench_report_destroy(&read);
     json_object_del(root, "git_revision");
-    assert_int_equal(stencil_bench_origin_read(root, &read), STENCIL_BAD_DATA);
+    assert_int_equal(stencil_bench_report_read(root, &read), STENCIL_BAD_DATA);
     assert_non_null(strstr(stencil_error_last()->message, "git_revision"));
+    stencil_bench_report_destroy(&read);
     json_decref(root);
 }
 

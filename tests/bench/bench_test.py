@@ -239,6 +239,16 @@ class BenchTest(Commands):
                     self.assertEqual(line[key], value)
         self.assertEqual({line["threads"] for line in lines if line["benchmark"] == "copy"}, {""})
 
+    def test_csv_of_texts_with_commas(self):
+        self.ok("copy", *SMALL, "--json", self.path("out.json"), "--quiet")
+        root = json.loads(self.read("out.json"))
+        wanted = {"kind": "overhead, sleep", "name": 'so "called"', "unit": "s/copy, in all"}
+        root["results"][0]["rows"][0].update(wanted)
+        with open(self.path("commas.json"), "w", encoding="utf-8") as file:
+            json.dump(root, file)
+        line = next(csv.DictReader(self.ok("--from", self.path("commas.json"), "--csv", "-").splitlines()))
+        self.assertEqual({key: line[key] for key in wanted}, wanted)
+
     def test_markdown(self):
         text = self.ok("copy", "grid", *SMALL, "--md", "-")
         self.assertIn("\n## copy\n", text)
@@ -390,6 +400,26 @@ class FromTest(Commands):
                        "CUDA: driver 12.8, kernel module 570.1, runtime 12.6", "## another", "FAILED: it went wrong"):
             self.assertIn(wanted, text)
         self.assertEqual(text.count("\n## "), 1)
+
+    def test_fields_of_axes(self):
+        """Two barriers over 3 x 2 places, the second without one of them, and a row of its own, listed."""
+        root = json.loads(self.was("json"))
+        grid = next(result for result in root["results"] if result["benchmark"] == "grid")
+        row = dict(grid["rows"][0], unit="cycles", noisy=False)
+        grid["rows"] = [dict(row, name=name, axes={"blocks_per_sm": blocks, "threads": threads},
+                             samples=[factor * blocks * threads] * 5)
+                        for threads in (64, 32) for blocks in (1, 4, 2) for name, factor in (("a", 1), ("b", 0.25))
+                        if name == "a" or (blocks, threads) != (4, 64)]
+        grid["rows"].append(dict(row, name="a", axes={"threads": 32}, samples=[7] * 5))
+        with open(self.path("fields.json"), "w", encoding="utf-8") as file:
+            json.dump(root, file)
+        text = self.ok("grid", "--from", self.path("fields.json"))
+        self.assertRegex(text, r"\n +threads unit +median noise +p5 +p95 samples\na +32 cycles +7.00 +0.0% +7.00 +7.00 +5\n\n")
+        self.assertIn("\n\na, cycles: blocks_per_sm down, threads across\nblocks\n   per\n    sm    32    64\n"
+                      "     1  32.0  64.0\n     2  64.0 128.0\n     4 128.0 256.0\n\n"
+                      "b, cycles: blocks_per_sm down, threads across\nblocks\n   per\n    sm    32    64\n"
+                      "     1  8.00 16.00\n     2 16.00 32.00\n     4 32.00\n\n", text)
+        self.assertEqual(text.count(" down, "), 2)
 
     def test_against_another(self):
         run = self.run_files["json"]
