@@ -115,7 +115,7 @@ static void start_result(int index, stencil_bench_result *result) {
     *result = (stencil_bench_result){.benchmark = stencil_bench_name(index), .clock_hz = {NAN, NAN}};
 }
 
-stencil_status stencil_bench_run_here(int index, const stencil_bench_options *options,
+stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench_options *options,
                                       const stencil_machine *machine, stencil_bench_result *result) {
     const stencil_benchmark *benchmark = benchmarks[index].benchmark;
     stencil_bench_options chosen = *options;
@@ -127,13 +127,16 @@ stencil_status stencil_bench_run_here(int index, const stencil_bench_options *op
         return stencil_bench_skip(result, "does not apply to a %s", on_gpu ? "GPU" : "CPU");
     if (chosen.inject_fault && !benchmark->fault)
         return stencil_bench_skip(result, "has no fault to plant");
+    if (benchmark->isolated && chosen.child_command == NULL)
+        return stencil_bench_skip(result, "needs child processes");
+    CHECK(stated == 0 || benchmark->isolated, USAGE, "%s states nothing", result->benchmark);
     const double start_s = stencil_clock_s();
-    stencil_bench b = {.options = &chosen, .machine = machine, .result = result};
+    stencil_bench b = {.options = &chosen, .machine = machine, .result = result, .stated = stated};
     stencil_status status = stencil_clock_seen(&b, chosen.gpu[0], &result->clock_hz[0]);
     if (status == STENCIL_OK)
         status = run(&b);
-    /* After a failure the device may answer nothing any more. */
-    if (status == STENCIL_OK)
+    /* After a failure, or what a row states, the device may answer nothing any more. */
+    if (status == STENCIL_OK && stated == 0)
         status = stencil_clock_seen(&b, chosen.gpu[0], &result->clock_hz[1]);
     stencil_bench_end(&b);
     result->seconds = stencil_clock_s() - start_s;
@@ -152,7 +155,7 @@ stencil_status stencil_bench_run(int index, const stencil_bench_options *options
     const bool alone = chosen.backend == STENCIL_BACKEND_GPU && options->child_command != NULL &&
                        benchmarks[index].benchmark->run_gpu != NULL;
     const stencil_status status = alone ? stencil_bench_run_in_child(index, &chosen, machine, result)
-                                        : stencil_bench_run_here(index, &chosen, machine, result);
+                                        : stencil_bench_run_here(index, 0, &chosen, machine, result);
     if (status != STENCIL_OK)
         snprintf(result->failed, sizeof result->failed, "%.500s", stencil_error_last()->message);
     return status;

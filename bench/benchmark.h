@@ -14,16 +14,17 @@
 
 #include "bench/bench.h"
 
-/* One run of a benchmark, or one answer of its child: what it is asked, what it fills in, and what it keeps
- * until it ends, whatever comes back. */
+/* One run of a benchmark: what it is asked, what it fills in, and what it keeps until it ends, whatever comes
+ * back. */
 typedef struct stencil_bench {
     /* The backend is the result's (CPU or GPU), gpu_count and gpu[] are filled in on a GPU, the first of
      * which is current when the run begins, and all numbers are in range. */
     const stencil_bench_options *options;
     const stencil_machine *machine;
-    stencil_bench_result *result; /* NULL for a child's answer */
-    void *own;                    /* the benchmark's */
-    int row;                      /* being sampled or verified */
+    stencil_bench_result *result;
+    void *own;  /* the benchmark's */
+    int row;    /* being sampled, verified or stated */
+    int stated; /* in a child process that states one row: its number, from 1; 0: all rows are taken */
     /* Of bench/harness.c. */
     struct stencil_bench_case *cases; /* [result->row_count] */
     struct stencil_bench_kept *kept;  /* [kept_count] */
@@ -34,25 +35,16 @@ typedef struct stencil_bench {
 
 typedef stencil_status (*stencil_benchmark_function)(stencil_bench *b);
 
-/* One question to a benchmark, answered in a child process (see stencil_bench_in_child()): some numbers, and
- * as many in the answer, zeroed before. Which case is meant stands in the question. The answer counts only
- * where OK comes back; a failure is handed on with its message. */
-enum { STENCIL_BENCH_NUMBERS = 4 };
-typedef stencil_status (*stencil_bench_child_function)(stencil_bench *b,
-                                                       const int question[STENCIL_BENCH_NUMBERS],
-                                                       int answer[STENCIL_BENCH_NUMBERS]);
-
 /* Name and description stand in benchmarks.def. */
 typedef struct stencil_benchmark {
     stencil_benchmark_function run_cpu, run_gpu; /* NULL: does not apply */
-    stencil_bench_child_function child;          /* NULL: asks no questions (on a GPU) */
-    stencil_bench_child_function child_cpu;      /* the same where options->backend is CPU */
     bool many_gpus;                              /* uses all of gpu[0 … gpu_count), not only the first */
     bool fault;                                  /* has a fault to plant */
+    bool isolated;                               /* states its rows in child processes */
     unsigned cpu_uses, gpu_uses;                 /* STENCIL_BENCH_USES_…, FAULT aside */
 } stencil_benchmark;
 
-/* After a run or an answer: releases all that is kept, memory last. */
+/* After a run: releases all that is kept, memory last. */
 void stencil_bench_end(stencil_bench *b);
 
 /* Calls release(thing) at the end, in the order in which things were kept; at once where there is no memory
@@ -66,13 +58,19 @@ stencil_status stencil_bench_memory(stencil_bench *b, void *to, size_t bytes);
 typedef stencil_status (*stencil_bench_case_sampler)(stencil_bench *b, void *what, int64_t count,
                                                      double *value);
 
-/* A row, how it is sampled and, after that, verified (NULL: each sample is). Texts but the name are kept, not
- * copied. higher_is_better where the unit is a rate ("…/s", "…/cycle"); further members of the row are set
- * directly. */
+/* A row, how it is sampled and, after that, verified (NULL: each sample is), or how it is stated. Texts but
+ * the name are kept, not copied. higher_is_better where the unit is a rate ("…/s", "…/cycle"); further
+ * members of the row are set directly. */
 typedef struct stencil_bench_subject {
     const char *kind, *name, *unit, *method;
     stencil_bench_case_sampler sample;
     stencil_status (*verify)(stencil_bench *b, void *what);
+    /* In place of samples: says what happens, by stencil_bench_say(). It may hang, crash or fault the device:
+     * it is called in a child process, whose run has added the same rows. One that has not ended after
+     * `limit_s` (its start, CUDA included, counts towards that: some seconds) "deadlocks", one that crashes
+     * or fails with INTERNAL "ends its process". */
+    stencil_status (*state)(stencil_bench *b, void *what);
+    double limit_s;
     /* Outermost first; name NULL: none. Rows of the same kind, name, unit and axis names make a series or,
      * where the last two axes are "blocks_per_sm" and "threads", a heat map. */
     stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX];
@@ -88,9 +86,8 @@ stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *
                                  size_t size);
 #define STENCIL_BENCH_ADD(b, what, ...)                                                                      \
     stencil_bench_add(b, &(stencil_bench_subject){__VA_ARGS__}, &(what), sizeof(what))
-/* Appends a row that states something in place of samples. */
-stencil_status stencil_bench_state(stencil_bench *b, const stencil_bench_subject *subject, const char *format,
-                                   ...) __attribute__((format(printf, 3, 4)));
+/* What a row states in place of samples. */
+void stencil_bench_say(stencil_bench_row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The case of a row; the row that was added last. */
 void *stencil_bench_what(const stencil_bench *b, int row);
 stencil_bench_row *stencil_bench_last(const stencil_bench *b);
@@ -99,13 +96,14 @@ stencil_bench_row *stencil_bench_last(const stencil_bench *b);
  * statement): what the options ask for, or as many as take about 0.1 s (and at least 0.03 s). */
 stencil_status stencil_bench_calibrate_rows(stencil_bench *b);
 
-/* Takes samples of every row that is measured: after calibration row->iterations iterations each, else values
- * in the row's unit after one to warm up, which is dropped. Rounds: each row once, starting with another one
- * each time, so that what disturbs the machine hits all rows alike. A row is done after options->samples
- * samples; where that is 0, as soon as its relative spread is under options->max_noise with at least SETTLE
- * samples, or after AUTO_MAX. After options->timeout_s nothing more is begun once all rows have LEAST
- * samples. Then fills the rows' statistics, `noisy`, their ratios where there are rows of kind "copy" and
- * what the two-repeat-count method gives, and verifies every row that was measured. Called once per result.
+/* Has every row stated that is, each in its child process, and takes samples of every row that is measured:
+ * after calibration row->iterations iterations each, else values in the row's unit after one to warm up,
+ * which is dropped. Rounds: each row once, starting with another one each time, so that what disturbs the
+ * machine hits all rows alike. A row is done after options->samples samples; where that is 0, as soon as its
+ * relative spread is under options->max_noise with at least SETTLE samples, or after AUTO_MAX. After
+ * options->timeout_s nothing more is begun once all rows have LEAST samples. Then fills the rows' statistics,
+ * `noisy`, their ratios where there are rows of kind "copy" and what the two-repeat-count method gives, and
+ * verifies every row that was measured. Called once per result.
  */
 stencil_status stencil_bench_take(stencil_bench *b);
 
@@ -118,15 +116,5 @@ stencil_status stencil_bench_skip(stencil_bench_result *result, const char *form
     __attribute__((format(printf, 2, 3)));
 /* Ratio of every row that moves bytes to the best row of kind "copy". */
 void stencil_bench_fill_ratios(stencil_bench_result *result);
-
-/* Asks benchmark `name`'s child function a question in a fresh process of the same program, which may hang,
- * crash or fault the device. CUDA cannot be used in a process forked after it was initialised, so nothing is
- * shared; options, without progress, and machine are handed on. *timed_out: there was no answer after
- * `timeout_s` (which the child's start, CUDA included, counts towards: some seconds) and the child was
- * killed; OK comes back then. INTERNAL where the child crashed, or what it failed with; the message names the
- * benchmark. UNAVAILABLE where options->child_command is NULL. */
-stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, double timeout_s,
-                                      const int question[STENCIL_BENCH_NUMBERS],
-                                      int answer[STENCIL_BENCH_NUMBERS], bool *timed_out);
 
 #endif

@@ -1,15 +1,26 @@
-/* Child processes: one question each, asked and answered as JSON on a socket. Internal to bench/. */
+/* Child processes: each runs a benchmark, or states one row of it, asked and answered as JSON on a socket.
+ * Internal to bench/. */
 #ifndef STENCIL_BENCH_CHILD_H
 #define STENCIL_BENCH_CHILD_H
 
 #include "bench/benchmark.h"
 
-/* A benchmark's table row by its name, and running it in this process (bench.c). */
+/* A benchmark's table row by its name, and running it in this process (bench.c), or stating the row with the
+ * number `stated`, from 1. */
 const stencil_benchmark *stencil_benchmark_find(const char *name, int *index);
-stencil_status stencil_bench_run_here(int index, const stencil_bench_options *options,
+stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench_options *options,
                                       const stencil_machine *machine, stencil_bench_result *result);
 
-/* Runs benchmark `index` in a child process. *result is set and destroyed by the caller. */
+/* Runs benchmark `name` in a fresh process of the same program, all of it (stated 0) or one row. CUDA cannot
+ * be used in a process forked after it was initialised, so nothing is shared; options, without progress, and
+ * machine of `b` are handed on. *result is the caller's, and replaced where one comes back, which may be so
+ * where the benchmark failed, too. *timed_out: there was no answer after `timeout_s` and the child was
+ * killed; OK comes back then. INTERNAL where the child crashed, or what it failed with; the message names the
+ * benchmark. UNAVAILABLE where options->child_command is NULL. */
+stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, int stated, double timeout_s,
+                                      stencil_bench_result *result, bool *timed_out);
+
+/* All of benchmark `index`; one that hangs fails. */
 stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options *options,
                                           const stencil_machine *machine, stencil_bench_result *result);
 

@@ -1,10 +1,9 @@
 #include "bench/device.h"
 
 #ifdef STENCIL_HAVE_CUDA
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 static void release_memory(void *memory) {
     cudaFree(memory);
@@ -62,39 +61,38 @@ stencil_status stencil_device_launch(const void *kernel, unsigned blocks, unsign
     return STENCIL_OK;
 }
 
-bool stencil_device_peers(const stencil_bench *b) {
+stencil_gpu stencil_device_least(const stencil_bench *b, int count) {
+    stencil_gpu least = b->machine->gpu[b->options->gpu[0]];
+    for (int i = 1; i < count; i++) {
+        const stencil_gpu *gpu = &b->machine->gpu[b->options->gpu[i]];
+        least.sm_count = gpu->sm_count < least.sm_count ? gpu->sm_count : least.sm_count;
+        least.capability = gpu->capability < least.capability ? gpu->capability : least.capability;
+        least.cooperative = least.cooperative && gpu->cooperative;
+    }
+    return least;
+}
+
+bool stencil_device_peers(const stencil_bench *b, char *why, size_t size) {
     const int *gpu = b->options->gpu;
     for (int i = 0; i < b->options->gpu_count; i++)
         for (int j = 0; j < b->options->gpu_count; j++)
             if (!b->machine->peer[gpu[i]][gpu[j]]) {
-                stencil_bench_skip(b->result, "GPU %d has no access to the memory of GPU %d", gpu[i], gpu[j]);
+                snprintf(why, size, "GPU %d has no access to the memory of GPU %d", gpu[i], gpu[j]);
                 return false;
             }
     return true;
 }
 
-/* Registered last, so it runs first: what the driver registered might wait for a kernel that never ends. */
-static void leave_at_once(void) {
-    _exit(EXIT_SUCCESS);
-}
-
 stencil_status stencil_device_wait(stencil_bench *b, double limit_s, bool *ended) {
     const double start_s = stencil_clock_s();
-    *ended = false;
-    for (;;) {
+    for (*ended = false; !*ended && !b->abandoned;) {
         const cudaError_t state = cudaStreamQuery(NULL);
-        if (state == cudaSuccess)
-            break;
+        *ended = state == cudaSuccess;
         if (state != cudaErrorNotReady)
             TRY_CUDA(state);
-        if (stencil_clock_s() - start_s > limit_s) {
-            b->abandoned = true;
-            CHECK(atexit(leave_at_once) == 0, INTERNAL, "cannot arrange to leave a kernel that does not end");
-            return STENCIL_OK;
-        }
+        b->abandoned = !*ended && stencil_clock_s() - start_s > limit_s;
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     }
-    *ended = true;
     return STENCIL_OK;
 }
 #endif

@@ -27,12 +27,15 @@ stencil_status stencil_device_timer_stop(const stencil_device_timer *timer, doub
 stencil_status stencil_device_launch(const void *kernel, unsigned blocks, unsigned threads,
                                      cudaStream_t stream, void **arguments);
 
-/* Whether all GPUs of the options reach each other's memory; else the benchmark is skipped. */
-bool stencil_device_peers(const stencil_bench *b);
+/* Of the first `count` GPUs of the options: what the least of them has. */
+stencil_gpu stencil_device_least(const stencil_bench *b, int count);
+
+/* Whether all GPUs of the options reach each other's memory; else why not. */
+bool stencil_device_peers(const stencil_bench *b, char *why, size_t size);
 
 /* Waits at most `limit_s` for everything launched on the current device's default stream. *ended false:
- * something still runs, and this process can do no more than answer and end, which it then does without
- * waiting for the device. For child processes only. */
+ * something still runs, and this process can do no more than answer and end. For child processes only, which
+ * wait for nothing when they end. */
 stencil_status stencil_device_wait(stencil_bench *b, double limit_s, bool *ended);
 #endif
 

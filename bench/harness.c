@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/words.h"
+#include "bench/child.h"
 #include "bench/method.h"
 
 struct stencil_bench_case {
@@ -83,15 +84,11 @@ stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *
     return STENCIL_OK;
 }
 
-stencil_status stencil_bench_state(stencil_bench *b, const stencil_bench_subject *subject, const char *format,
-                                   ...) {
+void stencil_bench_say(stencil_bench_row *row, const char *format, ...) {
     va_list arguments;
-    TRY(stencil_bench_add(b, subject, NULL, 0));
-    stencil_bench_row *row = stencil_bench_last(b);
     va_start(arguments, format);
     vsnprintf(row->outcome, sizeof row->outcome, format, arguments);
     va_end(arguments);
-    return STENCIL_OK;
 }
 
 void *stencil_bench_what(const stencil_bench *b, int row) {
@@ -185,6 +182,30 @@ static stencil_status take_sample(stencil_bench *b, bool keep) {
     return STENCIL_OK;
 }
 
+/* In the child process that is asked for it. */
+static stencil_status state_here(stencil_bench *b) {
+    b->row = b->stated - 1;
+    CHECK(b->row >= 0 && b->row < b->result->row_count && b->cases[b->row].subject.state != NULL, USAGE,
+          "%s has no row %d to state", b->result->benchmark, b->stated);
+    return b->cases[b->row].subject.state(b, b->cases[b->row].what);
+}
+
+static stencil_status state_in_child(stencil_bench *b, double limit_s) {
+    stencil_bench_row *row = &b->result->row[b->row];
+    stencil_bench_result answer = {0};
+    bool timed_out;
+    show_progress(b);
+    const stencil_status status =
+        stencil_bench_in_child(b, b->result->benchmark, b->row + 1, limit_s, &answer, &timed_out);
+    const bool stated = status == STENCIL_OK && b->row < answer.row_count;
+    stencil_bench_say(row, "%s",
+                      timed_out ? "deadlocks"
+                      : stated  ? answer.row[b->row].outcome
+                                : "ends its process");
+    stencil_bench_result_destroy(&answer);
+    return status == STENCIL_INTERNAL ? STENCIL_OK : status;
+}
+
 /* With all samples so far. */
 static bool is_quiet(const stencil_bench *b, stencil_bench_row *row, double *scratch) {
     row->statistics = stencil_statistics_of(row->sample, (int)row->sample_count, scratch);
@@ -238,6 +259,11 @@ stencil_status stencil_bench_take(stencil_bench *b) {
     const int64_t asked = b->options->samples, most = asked > 0 ? asked : STENCIL_BENCH_AUTO_MAX;
     stencil_bench_row *const row = b->result->row;
     double *scratch;
+    if (b->stated > 0)
+        return state_here(b);
+    for (b->row = 0; b->row < b->result->row_count; b->row++)
+        if (b->cases[b->row].subject.state != NULL && is_measured(&row[b->row]))
+            TRY(state_in_child(b, b->cases[b->row].subject.limit_s));
     TRY(stencil_bench_memory(b, &scratch, (size_t)most * sizeof *scratch));
     for (b->row = 0; b->row < b->result->row_count && !b->calibrated; b->row++)
         if (is_measured(&row[b->row]))

@@ -137,41 +137,32 @@ STENCIL_C int stencil_launch_take_count(uint32_t *count);
 
 /* grid, multi-grid */
 
-/* Argument of a kernel that passes a barrier (bench/benchmarks/passes.cuh). */
+/* Argument of a kernel that passes a barrier. */
 typedef struct stencil_passes {
     stencil_barrier_state state;
     int64_t passes;
     uint32_t *word[STENCIL_PARTS_MAX]; /* of each part: a word for each block, zeroed; for verification */
     uint32_t *missing; /* how often a block had not arrived when another one that waits for it went on */
-    uint32_t *done;    /* blocks that came to their end, for kernels that count them */
     uint32_t blocks;   /* of each part */
 } stencil_passes;
 
-/* What benchmark grid measures beside the barriers of barriers.def: the library's grid.sync() as it is, and
- * `cluster` with the hardware's barrier, both without a time limit, to see what one costs. And what it plants
- * to see that it is found: a barrier that arrives without releasing what its block wrote, without waiting for
- * it even. */
+/* A barrier and its kernels with a stencil_passes. [1] verifies: everybody looks each time whether those that
+ * it waits for have arrived, on other GPUs first, and some come late. */
+typedef struct stencil_passes_kernel {
+    stencil_barrier_info info;
+    const void *kernel[2];
+} stencil_passes_kernel;
+
+/* By the numbers of barriers.def, and beside them: the library's grid.sync() as it is, and `cluster` with the
+ * hardware's barrier, both without a time limit, to see what one costs; and what is planted to see that it is
+ * found: a barrier that arrives without releasing what its block wrote, without waiting for it even. */
 enum {
     STENCIL_PASSES_LIBRARY = STENCIL_BARRIER_none,
     STENCIL_PASSES_HARDWARE = STENCIL_BARRIER_COUNT,
     STENCIL_PASSES_FAULT,
     STENCIL_PASSES_COUNT
 };
-
-/* And multi-grid: what it plants waits for the blocks of its own GPU and releases nothing to the others. Of
- * PART only the first `blocks` blocks pass the barrier, once. */
-enum {
-    STENCIL_MULTI_GRID_NEIGHBOR,
-    STENCIL_MULTI_GRID_WHOLE,
-    STENCIL_MULTI_GRID_FAULT,
-    STENCIL_MULTI_GRID_PART,
-    STENCIL_MULTI_GRID_KERNELS
-};
-
-/* Kernels with a stencil_passes. [1] verifies: everybody looks each time whether those that it waits for have
- * arrived, on other GPUs first, and some come late. */
-STENCIL_KERNELS stencil_grid_kernels[STENCIL_PASSES_COUNT][2];
-STENCIL_KERNELS stencil_multi_grid_kernels[STENCIL_MULTI_GRID_KERNELS][2];
+STENCIL_C const stencil_passes_kernel stencil_grid_kernels[STENCIL_PASSES_COUNT];
 
 /* peer */
 
@@ -212,47 +203,31 @@ typedef struct stencil_order_seen {
     int32_t value[STENCIL_ORDER_LANES];
 } stencil_order_seen;
 
-/* With a stencil_order_seen * for one warp, each lane of which goes through a branch of its own. The last one
- * is the counterproof: no barrier. */
-enum {
-    STENCIL_ORDER_SHUFFLE_TILE = 3,
-    STENCIL_ORDER_SHUFFLE_COALESCED,
-    STENCIL_ORDER_NOTHING,
-    STENCIL_ORDER_COUNT
-};
-STENCIL_KERNELS stencil_order_kernels[STENCIL_ORDER_COUNT];
+/* What is told by its name and, where it shuffles, by the values: a kernel with a stencil_order_seen * for
+ * one warp, each lane of which goes through a branch of its own. The last one is the counterproof: no
+ * barrier. */
+typedef struct stencil_order_kernel {
+    const char *name; /* NULL behind the last one */
+    const void *kernel;
+    bool shuffles;
+} stencil_order_kernel;
+STENCIL_C const stencil_order_kernel stencil_order_kernels[];
 
 /* partial */
 
-/* The part that does not synchronise ends its work instead. */
-typedef enum stencil_partial_case {
-    STENCIL_PARTIAL_SYNCWARP, /* half the lanes */
-    STENCIL_PARTIAL_TILE,
-    STENCIL_PARTIAL_COALESCED,
-    STENCIL_PARTIAL_BLOCK_LANES, /* half the lanes of each warp, __syncthreads() */
-    STENCIL_PARTIAL_BLOCK_WARPS,
-    STENCIL_PARTIAL_GRID_LANES, /* the library's grid.sync() */
-    STENCIL_PARTIAL_GRID_WARPS,
-    STENCIL_PARTIAL_GRID_BLOCKS,
-    STENCIL_PARTIAL_LIMITED, /* + barrier id: half the blocks, the barriers of barriers.def with their time
-                                limit */
-    STENCIL_PARTIAL_CASES = STENCIL_PARTIAL_LIMITED + STENCIL_BARRIER_COUNT
-} stencil_partial_case;
-
-typedef enum stencil_partial_outcome {
-    STENCIL_PARTIAL_UNKNOWN,
-    STENCIL_PARTIAL_COMPLETES,
-    STENCIL_PARTIAL_DEADLOCKS,
-    STENCIL_PARTIAL_GIVES_UP, /* after its time limit, with the alarm */
-    STENCIL_PARTIAL_LOSES     /* ends, though not every thread came to its end */
-} stencil_partial_outcome;
-
 typedef struct stencil_partial_work {
-    stencil_barrier_state state; /* of the limited ones */
+    stencil_barrier_state state; /* of those with a time limit */
     uint32_t *done;              /* threads that came to their end */
 } stencil_partial_work;
 
-/* With a stencil_partial_work; NULL where there is none. */
-STENCIL_KERNELS stencil_partial_kernels[STENCIL_PARTIAL_CASES];
+/* A kernel with a stencil_partial_work, in which the part that does not synchronise ends its work instead. */
+typedef struct stencil_partial_kernel {
+    const char *kind, *name; /* NULL behind the last one */
+    const void *kernel;
+    unsigned threads;
+    bool grid;                  /* a block on every multiprocessor; else a single one */
+    stencil_barrier_id barrier; /* of barriers.def; none: without a time limit */
+} stencil_partial_kernel;
+STENCIL_C const stencil_partial_kernel stencil_partial_kernels[];
 
 #endif

@@ -83,14 +83,13 @@ static stencil_status state_agreement(stencil_bench *b) {
         const add_case *c = stencil_bench_what(b, cpu);
         if (!c->cpu)
             continue;
-        const stencil_statistics *by_cpu = &b->result->row[cpu].statistics;
-        const double by_gpu = b->result->row[cpu - 1].statistics.median, /* added just before */
-            apart = fabs(by_cpu->median / by_gpu - 1);
-        TRY(stencil_bench_state(
-            b,
-            &(stencil_bench_subject){"agreement", "float add", "cycles", .axis = {{"repeats", c->repeats}}},
-            "%s: GPU %.3f, CPU %.3f, %.2f %% apart (limit %g %%)", verdict(apart, doubt_of(by_cpu)), by_gpu,
-            by_cpu->median, 100 * apart, 100 * agreement));
+        const stencil_statistics by_cpu = b->result->row[cpu].statistics; /* rows move */
+        const double by_gpu = b->result->row[cpu - 1].statistics.median,  /* added just before */
+            apart = fabs(by_cpu.median / by_gpu - 1);
+        TRY(STENCIL_BENCH_ADD(b, *c, "agreement", "float add", "cycles", .axis = {{"repeats", c->repeats}}));
+        stencil_bench_say(stencil_bench_last(b), "%s: GPU %.3f, CPU %.3f, %.2f %% apart (limit %g %%)",
+                          verdict(apart, doubt_of(&by_cpu)), by_gpu, by_cpu.median, 100 * apart,
+                          100 * agreement);
     }
     return STENCIL_OK;
 }

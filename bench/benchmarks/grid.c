@@ -6,26 +6,13 @@
 #include "bench/method.h"
 
 #ifdef STENCIL_HAVE_CUDA
-/* What is measured beside the barriers of barriers.def. */
-static const stencil_barrier_info library = {.name = "grid.sync", .capability = 60},
-                                  beside[] = {{.name = "cluster, hardware",
-                                               .capability = 90,
-                                               .needs = STENCIL_NEEDS_CLUSTERS},
-                                              {.name = "planted fault", .capability = 60}};
-
 /* Barriers that one GPU has. With a planted fault only what shows it: few shapes. */
 static stencil_status add_cases(stencil_bench *b) {
     const bool plant = b->options->inject_fault;
-    stencil_passes_case c = {.gpus = 1};
-    for (int id = STENCIL_PASSES_LIBRARY; id < (plant ? STENCIL_PASSES_COUNT : STENCIL_PASSES_FAULT); id++) {
-        c.info = id == STENCIL_PASSES_LIBRARY    ? &library
-                 : id >= STENCIL_PASSES_HARDWARE ? &beside[id - STENCIL_PASSES_HARDWARE]
-                                                 : &stencil_barriers[id];
-        c.kernel = stencil_grid_kernels[id];
-        if (c.info->needs == STENCIL_NEEDS_PEERS)
-            continue;
-        c.blocks_per_sm = 0;
-        while (stencil_next_shape(&c.blocks_per_sm, &c.threads, plant ? 2 : STENCIL_BLOCKS_MAX,
+    for (int id = 0; id < (plant ? STENCIL_PASSES_COUNT : STENCIL_PASSES_FAULT); id++) {
+        stencil_passes_case c = {.barrier = stencil_grid_kernels[id], .gpus = 1};
+        while (c.barrier.info.needs != STENCIL_NEEDS_PEERS &&
+               stencil_next_shape(&c.blocks_per_sm, &c.threads, plant ? 2 : STENCIL_BLOCKS_MAX,
                                   plant ? 256 : 32))
             TRY(stencil_passes_add(b, &c, false));
     }
@@ -33,12 +20,7 @@ static stencil_status add_cases(stencil_bench *b) {
 }
 
 static stencil_status run_gpu(stencil_bench *b) {
-    stencil_passes_bench p;
-    if (!b->machine->gpu[b->options->gpu[0]].cooperative)
-        return stencil_bench_skip(b->result, "this GPU has no cooperative launch");
-    TRY(stencil_passes_begin(b, &p, 1));
-    TRY(add_cases(b));
-    return stencil_passes_measure(b);
+    return stencil_passes_run(b, 1, add_cases);
 }
 #endif
 

@@ -46,9 +46,12 @@ template <class Barrier> static __global__ void one_warp(stencil_order_seen *see
     branches<Barrier, 0>::take((int)threadIdx.x, barrier, seen);
 }
 
-const void *const stencil_order_kernels[] = {STENCIL_KERNEL(one_warp<barrier<stencil::whole_warp>>),
-                                             STENCIL_KERNEL(one_warp<barrier<stencil::tile<32>>>),
-                                             STENCIL_KERNEL(one_warp<barrier<stencil::coalesced>>),
-                                             STENCIL_KERNEL(one_warp<shuffle<stencil::tile<32>>>),
-                                             STENCIL_KERNEL(one_warp<shuffle<stencil::coalesced>>),
-                                             STENCIL_KERNEL(one_warp<no_barrier>)};
+const stencil_order_kernel stencil_order_kernels[] = {
+    {"__syncwarp", STENCIL_KERNEL(one_warp<barrier<stencil::whole_warp>>), false},
+    {"tile", STENCIL_KERNEL(one_warp<barrier<stencil::tile<32>>>), false},
+    {"coalesced", STENCIL_KERNEL(one_warp<barrier<stencil::coalesced>>), false},
+    {"shuffle, tile", STENCIL_KERNEL(one_warp<shuffle<stencil::tile<32>>>), true},
+    {"shuffle, coalesced", STENCIL_KERNEL(one_warp<shuffle<stencil::coalesced>>), true},
+    {"no barrier", STENCIL_KERNEL(one_warp<no_barrier>), false},
+    {nullptr, nullptr, false},
+};

@@ -4,18 +4,23 @@
 
 /* Who synchronises. */
 struct half_of_the_lanes {
-    static __device__ bool synchronises() {
+    static __device__ bool synchronises(const stencil_barrier_state &) {
         return threadIdx.x % 32 < 16;
     }
 };
 struct half_of_the_warps {
-    static __device__ bool synchronises() {
+    static __device__ bool synchronises(const stencil_barrier_state &) {
         return threadIdx.x < blockDim.x / 2;
     }
 };
 struct half_of_the_blocks {
-    static __device__ bool synchronises() {
+    static __device__ bool synchronises(const stencil_barrier_state &) {
         return blockIdx.x < gridDim.x / 2;
+    }
+};
+struct half_of_the_parts {
+    static __device__ bool synchronises(const stencil_barrier_state &s) {
+        return s.part < s.parts / 2;
     }
 };
 
@@ -49,23 +54,36 @@ template <class Barrier> struct limited {
 template <class Part, class Barrier>
 static __global__ void __launch_bounds__(256) synchronise(const __grid_constant__ stencil_partial_work w) {
     Barrier barrier(w.state);
-    if (Part::synchronises())
+    if (Part::synchronises(w.state))
         barrier.sync();
     atomicAdd(w.done, 1u);
 }
 
-const void *const stencil_partial_kernels[] = {
-    STENCIL_KERNEL(synchronise<half_of_the_lanes, group_of<stencil::whole_warp>>),
-    STENCIL_KERNEL(synchronise<half_of_the_lanes, group_of<stencil::tile<32>>>),
-    STENCIL_KERNEL(synchronise<half_of_the_lanes, group_of<stencil::coalesced>>),
-    STENCIL_KERNEL(synchronise<half_of_the_lanes, group_of<whole_block>>),
-    STENCIL_KERNEL(synchronise<half_of_the_warps, group_of<whole_block>>),
-    STENCIL_KERNEL(synchronise<half_of_the_lanes, group_of<library_grid>>),
-    STENCIL_KERNEL(synchronise<half_of_the_warps, group_of<library_grid>>),
-    STENCIL_KERNEL(synchronise<half_of_the_blocks, group_of<library_grid>>),
-    nullptr, /* STENCIL_BARRIER_none */
+template <class Part, class Barrier>
+static stencil_partial_kernel row(const char *kind, const char *name, unsigned threads, bool grid,
+                                  stencil_barrier_id barrier = STENCIL_BARRIER_none) {
+    return {kind, name, STENCIL_KERNEL(synchronise<Part, Barrier>), threads, grid, barrier};
+}
+
+template <class Part, class Barrier>
+static stencil_partial_kernel limited_row(const char *name, stencil_barrier_id barrier) {
+    return row<Part, limited<Barrier>>("with a time limit", name, 256, true, barrier);
+}
+
+const stencil_partial_kernel stencil_partial_kernels[] = {
+    row<half_of_the_lanes, group_of<stencil::whole_warp>>("warp", "__syncwarp, half the lanes", 32, false),
+    row<half_of_the_lanes, group_of<stencil::tile<32>>>("warp", "tile, half the lanes", 32, false),
+    row<half_of_the_lanes, group_of<stencil::coalesced>>("warp", "coalesced, half the lanes", 32, false),
+    row<half_of_the_lanes, group_of<whole_block>>("block", "__syncthreads, half the lanes", 256, false),
+    row<half_of_the_warps, group_of<whole_block>>("block", "__syncthreads, half the warps", 256, false),
+    row<half_of_the_lanes, group_of<library_grid>>("grid", "grid.sync, half the lanes", 256, true),
+    row<half_of_the_warps, group_of<library_grid>>("grid", "grid.sync, half the warps", 256, true),
+    row<half_of_the_blocks, group_of<library_grid>>("grid", "grid.sync, half the blocks", 256, true),
+    limited_row<half_of_the_parts, stencil::multi_grid_barrier>("multi-grid, half the GPUs",
+                                                                STENCIL_BARRIER_multi_grid),
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
-    STENCIL_KERNEL(synchronise<half_of_the_blocks, limited<stencil::id##_barrier>>),
+    limited_row<half_of_the_blocks, stencil::id##_barrier>(name ", half the blocks", STENCIL_BARRIER_##id),
 #include "sync/barriers.def"
 #undef STENCIL_BARRIER
+    {},
 };

@@ -266,10 +266,11 @@ static stencil_status run_gpu(stencil_bench *b) {
     const stencil_bench_options *o = b->options;
     const int64_t chain_repeats = o->repeats > 0 ? stencil_round_up(o->repeats, 16) : STENCIL_REPEATS,
                   more_pings = o->repeats > 0 ? o->repeats : MORE_PINGS;
+    char why[64];
     if (o->gpu_count < 2)
         return stencil_bench_skip(b->result, "needs two GPUs");
-    if (!stencil_device_peers(b))
-        return STENCIL_OK;
+    if (!stencil_device_peers(b, why, sizeof why))
+        return stencil_bench_skip(b->result, "%s", why);
     peer p = {.sm_count = (unsigned)b->machine->gpu[o->gpu[0]].sm_count};
     b->own = &p;
     TRY(prepare(b, &p));

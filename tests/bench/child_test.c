@@ -30,9 +30,10 @@ static stencil_status ask(const char *const *command, const char *name, double t
     const stencil_bench_options options = options_of(command);
     const stencil_machine machine = cpu_machine();
     const stencil_bench b = {.options = &options, .machine = &machine};
-    const int question[STENCIL_BENCH_NUMBERS] = {-1};
-    int answer[STENCIL_BENCH_NUMBERS];
-    return stencil_bench_in_child(&b, name, timeout_s, question, answer, timed_out);
+    stencil_bench_result result = {0};
+    const stencil_status status = stencil_bench_in_child(&b, name, 1000, timeout_s, &result, timed_out);
+    stencil_bench_result_destroy(&result);
+    return status;
 }
 
 static void expect_message(const char *text) {
@@ -82,10 +83,10 @@ static void no_such_question(void **state) {
     (void)state;
     bool timed_out;
     assert_int_equal(ask(self, "copy", 30, &timed_out), STENCIL_USAGE);
-    expect_message("benchmark 'copy' answers no questions");
+    expect_message("copy states nothing");
     assert_int_equal(ask(self, "nothing", 30, &timed_out), STENCIL_USAGE);
     assert_int_equal(ask(self, "partial", 30, &timed_out), STENCIL_USAGE);
-    expect_message("partial: no such question");
+    expect_message("partial has no row 1000 to state");
 }
 
 static int find(const char *name) {
