@@ -53,8 +53,8 @@ stencil_status stencil_bench_keep(stencil_bench *b, void (*release)(void *), voi
 /* Zeroed host memory until the end, into the pointer that `to` points at. */
 stencil_status stencil_bench_memory(stencil_bench *b, void *to, size_t bytes);
 
-/* Samples b->row, whose case is `what`: the time of `count` iterations in seconds, or a value in the row's
- * unit where the rows are not calibrated and there is one count. */
+/* Samples b->row, whose case is `what`: the time of `count` iterations in seconds; where the row has a count,
+ * or two, a value in its unit, or the time of so many. */
 typedef stencil_status (*stencil_bench_case_sampler)(stencil_bench *b, void *what, int64_t count,
                                                      double *value);
 
@@ -74,8 +74,8 @@ typedef struct stencil_bench_subject {
     /* Outermost first; name NULL: none. Rows of the same kind, name, unit and axis names make a series or,
      * where the last two axes are "blocks_per_sm" and "threads", a heat map. */
     stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX];
-    /* What it is sampled with where it is not calibrated; 0: 1. With `more` that many more as well: the
-     * two-repeat-count method, with `pairs` of both counts (0: 1). */
+    /* What it is sampled with; 0: so many iterations as calibration finds. With `more` that many more as
+     * well: the two-repeat-count method, with `pairs` of both counts (0: 1). */
     int64_t count, more;
     int pairs;
     const char *skipped; /* why it is not measured, copied; NULL or "": it is */
@@ -92,19 +92,19 @@ void stencil_bench_say(stencil_bench_row *row, const char *format, ...) __attrib
 void *stencil_bench_what(const stencil_bench *b, int row);
 stencil_bench_row *stencil_bench_last(const stencil_bench *b);
 
-/* Warms up, and finds how many iterations make a sample of each row that is measured (neither skipped nor a
- * statement): what the options ask for, or as many as take about 0.1 s (and at least 0.03 s). */
-stencil_status stencil_bench_calibrate_rows(stencil_bench *b);
+/* Warms up, and finds how many iterations make a sample of each row without a count: what the options ask
+ * for, or as many as take about 0.1 s (and at least 0.03 s). stencil_bench_take() does it where nobody has.
+ */
+stencil_status stencil_bench_calibrate(stencil_bench *b);
 
 /* Has every row stated that is, each in its child process, and takes samples of every row that is measured:
- * after calibration row->iterations iterations each, else values in the row's unit after one to warm up,
- * which is dropped. Rounds: each row once, starting with another one each time, so that what disturbs the
- * machine hits all rows alike. A row is done after options->samples samples; where that is 0, as soon as its
- * relative spread is under options->max_noise with at least SETTLE samples, or after AUTO_MAX. After
- * options->timeout_s nothing more is begun once all rows have LEAST samples. Then fills the rows' statistics,
- * `noisy`, their ratios where there are rows of kind "copy" and what the two-repeat-count method gives, and
- * verifies every row that was measured. Called once per result.
- */
+ * of row->iterations iterations each or, where it has a count, values after one to warm up, which is dropped.
+ * Rounds: each row once, starting with another one each time, so that what disturbs the machine hits all rows
+ * alike. A row is done after options->samples samples; where that is 0, as soon as its relative spread is
+ * under options->max_noise with at least SETTLE samples, or after AUTO_MAX. After options->timeout_s nothing
+ * more is begun once all rows have LEAST samples. Then fills the rows' statistics, `noisy`, their ratios
+ * where there are rows of kind "copy" and what the two-repeat-count method gives, and verifies every row that
+ * was measured. Called once per result. */
 stencil_status stencil_bench_take(stencil_bench *b);
 
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number);

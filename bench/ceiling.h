@@ -21,10 +21,6 @@ typedef struct stencil_ceiling {
  * differs. */
 stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b);
 
-/* The sampler of the only way on a GPU. */
-stencil_status stencil_ceiling_gpu_sample(stencil_bench *b, void *ceiling, int64_t iterations,
-                                          double *time_s);
-
 /* Host memory, copied by `threads` threads in equal shares of whole pages: the shares
  * in which stencil_memory_alloc() touches it. */
 void stencil_parallel_copy(void *to, const void *from, int64_t bytes, int threads);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/kernels.h"
+
 static void release_memory(void *memory) {
     cudaFree(memory);
 }
@@ -24,40 +26,66 @@ stencil_status stencil_device_memory(stencil_bench *b, void *to, size_t bytes) {
     return stencil_bench_keep(b, release_memory, memory);
 }
 
-stencil_status stencil_device_stream(stencil_bench *b, cudaStream_t *stream) {
-    TRY_CUDA(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
-    return stencil_bench_keep(b, release_stream, *stream);
-}
-
-stencil_status stencil_device_event(stencil_bench *b, cudaEvent_t *event, unsigned flags) {
+static stencil_status create_event(stencil_bench *b, cudaEvent_t *event, unsigned flags) {
     TRY_CUDA(cudaEventCreateWithFlags(event, flags));
     return stencil_bench_keep(b, release_event, *event);
 }
 
-stencil_status stencil_device_timer_create(stencil_bench *b, stencil_device_timer *timer,
-                                           cudaStream_t stream) {
-    timer->stream = stream;
-    TRY(stencil_device_event(b, &timer->begin, cudaEventDefault));
-    return stencil_device_event(b, &timer->end, cudaEventDefault);
+stencil_status stencil_device_create(stencil_bench *b, int index, stencil_device *d) {
+    d->gpu = b->options->gpu[index];
+    d->sm_count = (unsigned)b->machine->gpu[d->gpu].sm_count;
+    TRY_CUDA(cudaSetDevice(d->gpu));
+    TRY_CUDA(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
+    TRY(stencil_bench_keep(b, release_stream, d->stream));
+    TRY(create_event(b, &d->begin, cudaEventDefault));
+    TRY(create_event(b, &d->end, cudaEventDefault));
+    return create_event(b, &d->done, cudaEventDisableTiming);
 }
 
-stencil_status stencil_device_timer_start(const stencil_device_timer *timer) {
-    TRY_CUDA(cudaEventRecord(timer->begin, timer->stream));
+stencil_status stencil_device_launch(const stencil_device *d, const void *kernel, unsigned blocks,
+                                     unsigned threads, const void *argument) {
+    void *arguments[] = {(void *)argument};
+    TRY_CUDA(cudaLaunchKernel(kernel, (dim3){blocks, 1, 1}, (dim3){threads, 1, 1}, arguments, 0, d->stream));
     return STENCIL_OK;
 }
 
-stencil_status stencil_device_timer_stop(const stencil_device_timer *timer, double *time_s) {
+stencil_status stencil_device_read(const stencil_device *d, void *to, const void *from, size_t bytes) {
+    TRY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, d->stream));
+    TRY_CUDA(cudaStreamSynchronize(d->stream));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_device_start(const stencil_device *d) {
+    TRY_CUDA(cudaSetDevice(d->gpu));
+    TRY_CUDA(cudaEventRecord(d->begin, d->stream));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_device_stop(const stencil_device *d, double *time_s) {
     float ms = 0;
-    TRY_CUDA(cudaEventRecord(timer->end, timer->stream));
-    TRY_CUDA(cudaEventSynchronize(timer->end));
-    TRY_CUDA(cudaEventElapsedTime(&ms, timer->begin, timer->end));
+    TRY_CUDA(cudaEventRecord(d->end, d->stream));
+    TRY_CUDA(cudaEventSynchronize(d->end));
+    TRY_CUDA(cudaEventElapsedTime(&ms, d->begin, d->end));
     *time_s = 1e-3 * (double)ms;
     return STENCIL_OK;
 }
 
-stencil_status stencil_device_launch(const void *kernel, unsigned blocks, unsigned threads,
-                                     cudaStream_t stream, void **arguments) {
-    TRY_CUDA(cudaLaunchKernel(kernel, (dim3){blocks, 1, 1}, (dim3){threads, 1, 1}, arguments, 0, stream));
+stencil_status stencil_device_fill(const stencil_device *d, void *from, int64_t bytes) {
+    const stencil_fill words = {.place = from, .count = bytes / (int64_t)sizeof(uint32_t), .stride = 1};
+    return stencil_device_launch(d, stencil_fill_kernel, 8 * d->sm_count, 512, &words);
+}
+
+stencil_status stencil_device_compare(const void *to, const void *from, int64_t bytes, const char *what) {
+    enum { PARTS = 3, PART_BYTES = 1 << 20 };
+    static char seen[2][PART_BYTES];
+    const size_t part = (size_t)stencil_smaller(bytes, PART_BYTES);
+    for (int i = 0; i < PARTS; i++) {
+        const int64_t at = (bytes - (int64_t)part) / (PARTS - 1) * i;
+        TRY_CUDA(cudaMemcpy(seen[0], (const char *)to + at, part, cudaMemcpyDeviceToHost));
+        TRY_CUDA(cudaMemcpy(seen[1], (const char *)from + at, part, cudaMemcpyDeviceToHost));
+        CHECK(memcmp(seen[0], seen[1], part) == 0, INTERNAL,
+              "%s: the destination of the copy differs from its source", what);
+    }
     return STENCIL_OK;
 }
 
@@ -83,10 +111,10 @@ bool stencil_device_peers(const stencil_bench *b, char *why, size_t size) {
     return true;
 }
 
-stencil_status stencil_device_wait(stencil_bench *b, double limit_s, bool *ended) {
+stencil_status stencil_device_wait(stencil_bench *b, cudaStream_t stream, double limit_s, bool *ended) {
     const double start_s = stencil_clock_s();
     for (*ended = false; !*ended && !b->abandoned;) {
-        const cudaError_t state = cudaStreamQuery(NULL);
+        const cudaError_t state = cudaStreamQuery(stream);
         *ended = state == cudaSuccess;
         if (state != cudaErrorNotReady)
             TRY_CUDA(state);

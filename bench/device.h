@@ -1,4 +1,4 @@
-/* A GPU under a benchmark: memory, streams and timers that last until it ends, launches, kernels that may
+/* A GPU under a benchmark: memory, a stream and a timer that last until it ends, launches, kernels that may
  * never end. Internal to bench/. */
 #ifndef STENCIL_BENCH_DEVICE_H
 #define STENCIL_BENCH_DEVICE_H
@@ -7,25 +7,37 @@
 #include "bench/benchmark.h"
 
 #ifdef STENCIL_HAVE_CUDA
-/* Of the current device, until the benchmark ends; `to` points at a pointer. Streams do not wait for the null
- * stream. */
-stencil_status stencil_device_memory(stencil_bench *b, void *to, size_t bytes);
-stencil_status stencil_device_stream(stencil_bench *b, cudaStream_t *stream);
-stencil_status stencil_device_event(stencil_bench *b, cudaEvent_t *event, unsigned flags);
-
-/* Seconds between two places in a stream, by events; stop() waits for the second one. */
-typedef struct stencil_device_timer {
+/* A GPU of the options with a stream of its own, which does not wait for the null stream. */
+typedef struct stencil_device {
+    int gpu;
+    unsigned sm_count;
     cudaStream_t stream;
-    cudaEvent_t begin, end;
-} stencil_device_timer;
+    cudaEvent_t begin, end; /* of the timer */
+    cudaEvent_t done;       /* has no time */
+} stencil_device;
 
-stencil_status stencil_device_timer_create(stencil_bench *b, stencil_device_timer *timer,
-                                           cudaStream_t stream);
-stencil_status stencil_device_timer_start(const stencil_device_timer *timer);
-stencil_status stencil_device_timer_stop(const stencil_device_timer *timer, double *time_s);
+/* Makes GPU `index` of the options ready until the benchmark ends, and the current one. */
+stencil_status stencil_device_create(stencil_bench *b, int index, stencil_device *device);
 
-stencil_status stencil_device_launch(const void *kernel, unsigned blocks, unsigned threads,
-                                     cudaStream_t stream, void **arguments);
+/* Of the current device, until the benchmark ends; `to` points at a pointer. */
+stencil_status stencil_device_memory(stencil_bench *b, void *to, size_t bytes);
+
+/* Of the current device, which is this one: launches a kernel in its stream; waits for that and copies to the
+ * host. */
+stencil_status stencil_device_launch(const stencil_device *device, const void *kernel, unsigned blocks,
+                                     unsigned threads, const void *argument);
+stencil_status stencil_device_read(const stencil_device *device, void *to, const void *from, size_t bytes);
+
+/* Seconds between two places in its stream, by events. start() makes the device the current one, stop() waits
+ * for the second place. */
+stencil_status stencil_device_start(const stencil_device *device);
+stencil_status stencil_device_stop(const stencil_device *device, double *time_s);
+
+/* Before and after a copy of `bytes` (a multiple of 4), on whichever devices: fills `from` with numbers of
+ * all sorts; and compares the first, the middle and the last part. INTERNAL where they differ; `what` says in
+ * the message who copied. */
+stencil_status stencil_device_fill(const stencil_device *device, void *from, int64_t bytes);
+stencil_status stencil_device_compare(const void *to, const void *from, int64_t bytes, const char *what);
 
 /* Of the first `count` GPUs of the options: what the least of them has. */
 stencil_gpu stencil_device_least(const stencil_bench *b, int count);
@@ -33,10 +45,10 @@ stencil_gpu stencil_device_least(const stencil_bench *b, int count);
 /* Whether all GPUs of the options reach each other's memory; else why not. */
 bool stencil_device_peers(const stencil_bench *b, char *why, size_t size);
 
-/* Waits at most `limit_s` for everything launched on the current device's default stream. *ended false:
- * something still runs, and this process can do no more than answer and end. For child processes only, which
- * wait for nothing when they end. */
-stencil_status stencil_device_wait(stencil_bench *b, double limit_s, bool *ended);
+/* Waits at most `limit_s` for a stream of the current device. *ended false: something still runs, and this
+ * process can do no more than answer and end. For child processes only, which wait for nothing when they end.
+ */
+stencil_status stencil_device_wait(stencil_bench *b, cudaStream_t stream, double limit_s, bool *ended);
 #endif
 
 #endif

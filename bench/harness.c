@@ -117,7 +117,7 @@ static bool is_measured(const stencil_bench_row *row) {
 static stencil_status sample(stencil_bench *b, int64_t iterations, double *value) {
     struct stencil_bench_case *c = &b->cases[b->row];
     const stencil_bench_subject *s = &c->subject;
-    const int64_t count = b->calibrated ? iterations : s->count > 0 ? s->count : 1;
+    const int64_t count = s->count > 0 ? s->count : iterations;
     double high[STENCIL_PAIRS_MAX], low[STENCIL_PAIRS_MAX];
     int pairs = 0;
     if (s->more == 0)
@@ -146,10 +146,10 @@ static stencil_status calibrate(stencil_bench *b, int64_t *iterations) {
     return STENCIL_OK;
 }
 
-stencil_status stencil_bench_calibrate_rows(stencil_bench *b) {
+stencil_status stencil_bench_calibrate(stencil_bench *b) {
     b->calibrated = true;
     for (b->row = 0; b->row < b->result->row_count; b->row++)
-        if (is_measured(&b->result->row[b->row]))
+        if (is_measured(&b->result->row[b->row]) && b->cases[b->row].subject.count == 0)
             TRY(calibrate(b, &b->result->row[b->row].iterations));
     return STENCIL_OK;
 }
@@ -178,7 +178,8 @@ static stencil_status take_sample(stencil_bench *b, bool keep) {
     double *samples = realloc(row->sample, (size_t)(row->sample_count + 1) * sizeof *samples);
     CHECK(samples != NULL, NO_MEMORY, "no memory for the samples of %s", row->name);
     row->sample = samples;
-    samples[row->sample_count++] = b->calibrated ? value / (double)row->iterations : value;
+    samples[row->sample_count++] =
+        b->cases[b->row].subject.count > 0 ? value : value / (double)row->iterations;
     return STENCIL_OK;
 }
 
@@ -265,8 +266,10 @@ stencil_status stencil_bench_take(stencil_bench *b) {
         if (b->cases[b->row].subject.state != NULL && is_measured(&row[b->row]))
             TRY(state_in_child(b, b->cases[b->row].subject.limit_s));
     TRY(stencil_bench_memory(b, &scratch, (size_t)most * sizeof *scratch));
-    for (b->row = 0; b->row < b->result->row_count && !b->calibrated; b->row++)
-        if (is_measured(&row[b->row]))
+    if (!b->calibrated)
+        TRY(stencil_bench_calibrate(b));
+    for (b->row = 0; b->row < b->result->row_count; b->row++)
+        if (is_measured(&row[b->row]) && b->cases[b->row].subject.count > 0)
             TRY(take_sample(b, false));
     TRY(take_rounds(b, most, scratch));
     for (b->row = 0; b->row < b->result->row_count; b->row++) {

@@ -1,7 +1,6 @@
 /* What the .cu files of the benchmarks and of their harness hand to the host's side: kernels, what these are
- * given and what they say. Tables of kernels, declared here as STENCIL_KERNELS name[COUNT], are defined there
- * as an array of STENCIL_KERNEL(kernel). Functions with STENCIL_C find kernels by their arguments; NULL:
- * there is no such one. Internal to bench/. */
+ * given and what they say. A kernel takes one argument, and a table ends in a row without a name. Internal to
+ * bench/. */
 #ifndef STENCIL_BENCH_KERNELS_H
 #define STENCIL_BENCH_KERNELS_H
 
@@ -15,8 +14,27 @@
 #endif
 #define STENCIL_KERNELS STENCIL_C const void *const
 
-/* The clock that is seen: (int64_t *seen), one thread; seen[0] cycles in seen[1] ns. */
+/* A kernel and the name of its row. */
+typedef struct stencil_named_kernel {
+    const char *name;
+    const void *kernel;
+} stencil_named_kernel;
+
+/* The clock that is seen: int64_t *, one thread; [0] cycles in [1] ns. */
 STENCIL_KERNELS stencil_clock_kernel;
+
+/* Any number made of any other; below `numbers`, a power of two, all of them make one ring. */
+STENCIL_ANYWHERE uint32_t stencil_next_number(uint32_t number, uint32_t numbers) {
+    return (1664525u * number + 1013904223u) & (numbers - 1);
+}
+
+/* Writes the next numbers of 0 … count - 1 to words that are `stride` apart. numbers 0: any ones. */
+typedef struct stencil_fill {
+    uint32_t *place;
+    int64_t count;
+    uint32_t stride, numbers;
+} stencil_fill;
+STENCIL_KERNELS stencil_fill_kernel;
 
 /* add */
 
@@ -27,8 +45,12 @@ typedef struct stencil_add_seen {
     float sum;
 } stencil_add_seen;
 
-/* (int64_t loops, float one, stencil_add_seen *seen): starts at 0 and adds `one` 512 x loops times, each
- * addition waiting for the last. */
+/* Starts at 0 and adds `one` 512 x loops times, each addition waiting for the last. */
+typedef struct stencil_add_work {
+    int64_t loops;
+    float one;
+    stencil_add_seen *seen;
+} stencil_add_work;
 STENCIL_KERNELS stencil_add_kernel;
 
 /* block, warp, memory: operations inside a multiprocessor */
@@ -50,86 +72,87 @@ typedef struct stencil_sm_arguments {
 /* Repeats of timed kernels of block and warp must be a multiple of this. */
 enum { STENCIL_SM_UNROLLED = 64 };
 
-/* __syncthreads(), timed; or, with other things than time in mind, checked that it holds, once per repeat. */
-enum { STENCIL_BLOCK_TIMED, STENCIL_BLOCK_CHECKED, STENCIL_BLOCK_KERNELS };
-STENCIL_KERNELS stencil_block_kernels[STENCIL_BLOCK_KERNELS];
-
-typedef enum stencil_warp_operation {
-    STENCIL_WARP_NOTHING, /* the loop APART with an instruction of one cycle in it */
-    STENCIL_WARP_SYNCWARP,
-    STENCIL_WARP_TILE,      /* tiles of `size` lanes: 1, 2, 4, 8, 16, 32 */
-    STENCIL_WARP_COALESCED, /* the first `size` lanes, in a branch of their own */
-    STENCIL_WARP_SHUFFLE_TILE,
-    STENCIL_WARP_SHUFFLE_COALESCED,
-    STENCIL_WARP_OPERATION_COUNT
-} stencil_warp_operation;
-
-typedef enum stencil_warp_loop {
-    STENCIL_WARP_TOGETHER, /* the compiler knows that the lanes go together: a barrier of the warp does
+/* How an operation of a group is repeated. */
+typedef enum stencil_group_loop {
+    STENCIL_LOOP_TOGETHER, /* the compiler knows that the lanes go together: a barrier of the warp does
                               nothing */
-    STENCIL_WARP_APART,    /* it does not know; not unrolled */
-    STENCIL_WARP_CHECK     /* each result is looked at */
-} stencil_warp_loop;
+    STENCIL_LOOP_APART,    /* it does not know; not unrolled */
+    STENCIL_LOOP_CHECKED,  /* each result is looked at; not to be timed */
+    STENCIL_LOOP_COUNT
+} stencil_group_loop;
 
-/* NULL where there is no such kernel. The arguments' `size` has to be `size`. */
-STENCIL_C const void *stencil_warp_kernel(stencil_warp_operation operation, int size, stencil_warp_loop loop);
+/* An operation of groups of `least` to `most` lanes, which stencil_sm_arguments.size says. */
+typedef struct stencil_group_kernel {
+    const char *name;
+    const void *kernel[STENCIL_LOOP_COUNT]; /* NULL: there is none */
+    int least, most;
+    bool shuffles;
+} stencil_group_kernel;
 
-/* A chain of `nodes` (a power of two) places, `stride` words of 4 bytes apart; each holds the number of the
- * next. All of them make one ring: next = (1664525 x node + 1013904223) modulo nodes. */
-typedef struct stencil_memory_chain {
+STENCIL_C const stencil_group_kernel stencil_block_kernel; /* __syncthreads(), of all threads of a block */
+STENCIL_C const stencil_group_kernel stencil_warp_kernels[];
+
+/* memory */
+
+/* `nodes` (a power of two) places, `stride` words of 4 bytes apart; each holds the number of the next. */
+typedef struct stencil_chain {
     uint32_t *place;
     uint32_t nodes, stride;
-} stencil_memory_chain;
+} stencil_chain;
 
-static inline uint32_t stencil_memory_next(uint32_t node, uint32_t nodes) {
-    return (1664525u * node + 1013904223u) & (nodes - 1);
-}
-
-typedef struct stencil_memory_seen {
+typedef struct stencil_chase_seen {
     int64_t cycles;
     uint32_t node; /* where the chase ended */
-} stencil_memory_seen;
+} stencil_chase_seen;
 
-typedef enum stencil_memory_kernel {
-    /* One thread follows a chain from `first` for `steps` steps, a multiple of 16: (stencil_memory_chain,
-     * uint32_t first, int64_t steps, stencil_memory_seen *). */
-    STENCIL_MEMORY_CHASE_CACHED,  /* through L1 */
-    STENCIL_MEMORY_CHASE_L2,      /* past L1 */
-    STENCIL_MEMORY_CHASE_ACQUIRE, /* ld.acquire at device scope, as a barrier polls */
-    STENCIL_MEMORY_CHASE_SHARED,  /* a chain of 4096 words in shared memory, whose `place` is not used */
-    STENCIL_MEMORY_FILL,          /* fills a chain: (stencil_memory_chain) */
-    STENCIL_MEMORY_COPY, /* 16 bytes a thread at a time: (const void *from, void *to, int64_t vectors) */
-    /* Every block reads all of it `passes` times, past L1, and adds up the words by exclusive or: (const void
-     * *from, int64_t vectors, int64_t passes, uint32_t *result [blocks]). */
-    STENCIL_MEMORY_READ,
-    /* With a stencil_sm_arguments: a thread reads 16 bytes of shared memory per repeat (a multiple of 32);
-     * or, 000 Fig. 10, adds doubles in shared memory, 8 bytes per repeat (a multiple of 16). */
-    STENCIL_MEMORY_SHARED_READ,
-    STENCIL_MEMORY_SHARED_SUM,
-    STENCIL_MEMORY_KERNELS
-} stencil_memory_kernel;
-STENCIL_KERNELS stencil_memory_kernels[STENCIL_MEMORY_KERNELS];
+/* One thread follows a chain from `first` for `steps` steps, a multiple of 16. */
+typedef struct stencil_chase_work {
+    stencil_chain chain;
+    uint32_t first;
+    int64_t steps;
+    stencil_chase_seen *seen;
+} stencil_chase_work;
 
-/* launch, host-barrier; the kernels of launch take no arguments, as its method asks for */
+/* In shared memory (a chain of 4096 words, whose `place` is not used); through L1; past L1, one word, with
+ * ld.acquire at device scope, as a barrier polls; past L1, the same for memory that L2 does not hold. */
+enum { STENCIL_CHASES = 5 };
+STENCIL_C const stencil_named_kernel stencil_chase_kernels[STENCIL_CHASES];
 
-typedef enum stencil_launch_kernel {
+/* The copy moves 16 bytes a thread at a time. To read: every block reads all of `from` `passes` times, past
+ * L1, and adds up the words by exclusive or. */
+typedef struct stencil_vector_work {
+    const void *from;
+    void *to;
+    int64_t vectors, passes;
+    uint32_t *result; /* [blocks] */
+} stencil_vector_work;
+STENCIL_KERNELS stencil_copy_kernel;
+STENCIL_KERNELS stencil_read_kernel;
+
+/* With a stencil_sm_arguments: a thread reads 16 bytes of shared memory per repeat (a multiple of 32); or,
+ * 000 Fig. 10, adds doubles in shared memory, 8 bytes per repeat (a multiple of 16). */
+STENCIL_KERNELS stencil_shared_read_kernel;
+STENCIL_KERNELS stencil_shared_sum_kernel;
+
+/* launch, host-barrier */
+
+/* What marks a round: it spins some microseconds, more for some rounds, then stores the round. */
+typedef struct stencil_launch_mark {
+    uint32_t *word, round;
+} stencil_launch_mark;
+
+/* All but MARK wait for the kernel before where they are launched programmatically, and take no arguments, as
+ * the method of launch asks for. */
+enum {
     STENCIL_LAUNCH_NULL,
     STENCIL_LAUNCH_COUNT, /* adds 1 to a counter in a way that loses additions where two kernels overlap */
-    STENCIL_LAUNCH_MARK,  /* (uint32_t *word, uint32_t round): spins some microseconds, more for some rounds,
-                             then  stores the round */
-    /* Sleeps 10 us a unit, as 10 nanosleeps of 1000; spins 20 000 cycles a unit. So many units. */
-    STENCIL_LAUNCH_SLEEP_1,
-    STENCIL_LAUNCH_SLEEP_5,
-    STENCIL_LAUNCH_SLEEP_10,
-    STENCIL_LAUNCH_SLEEP_50,
-    STENCIL_LAUNCH_SPIN_1,
-    STENCIL_LAUNCH_SPIN_5,
-    STENCIL_LAUNCH_SPIN_10,
-    STENCIL_LAUNCH_SPIN_50,
-    STENCIL_LAUNCH_KERNELS,
+    STENCIL_LAUNCH_MARK,
+    /* 1, 5, 10, 50 units: sleeps 10 us a unit, as 10 nanosleeps of 1000; spins 20 000 cycles a unit. */
+    STENCIL_LAUNCH_SLEEP,
+    STENCIL_LAUNCH_SPIN = STENCIL_LAUNCH_SLEEP + 4,
+    STENCIL_LAUNCH_KERNELS = STENCIL_LAUNCH_SPIN + 4,
     STENCIL_LAUNCH_LONGER = 2 /* so many further on: ten times the units */
-} stencil_launch_kernel;
-/* All but MARK wait for the kernel before where they are launched programmatically. */
+};
 STENCIL_KERNELS stencil_launch_kernels[STENCIL_LAUNCH_KERNELS];
 
 /* The counter of the current device: reads it into *count and zeroes it. Returns a cudaError_t. */
@@ -146,8 +169,8 @@ typedef struct stencil_passes {
     uint32_t blocks;   /* of each part */
 } stencil_passes;
 
-/* A barrier and its kernels with a stencil_passes. [1] verifies: everybody looks each time whether those that
- * it waits for have arrived, on other GPUs first, and some come late. */
+/* A barrier and its kernels. [1] verifies: everybody looks each time whether those that it waits for have
+ * arrived, on other GPUs first, and some come late. */
 typedef struct stencil_passes_kernel {
     stencil_barrier_info info;
     const void *kernel[2];
@@ -171,26 +194,25 @@ typedef struct stencil_peer_seen {
     uint32_t failed; /* waited in vain */
 } stencil_peer_seen;
 
-typedef enum stencil_peer_kernel {
-    STENCIL_PEER_PUT, /* (const void *from, void *to, int64_t vectors): 16 bytes a thread at a time */
-    /* (int64_t repeats, uint32_t *words): every thread adds 1 at system scope to a word of its own block,
-     * [blocks][32], one in 32 threads to each. */
-    STENCIL_PEER_ADDS,
-    /* A chain of operations on one word, each of which waits for the last: (int64_t repeats, uint32_t *word,
-     * stencil_peer_seen *seen): one thread, a multiple of 16; `word` is 0. */
-    STENCIL_PEER_LOAD,    /* ld.acquire.sys */
-    STENCIL_PEER_ADD_GPU, /* atom.add of device scope */
-    STENCIL_PEER_ADD_SYS, /* of system scope */
-    /* A flag to and fro, polled with ld.acquire.sys: (int64_t rounds, uint32_t *mine, uint32_t *theirs, bool
-     * first, stencil_peer_seen *seen): one thread; `mine` is in its own memory, both words are 0. It stores
-     * the number of the round to `theirs` and waits for it in `mine`, or, where it is not the first, the
-     * other way round. */
-    STENCIL_PEER_RELAXED,     /* st.relaxed.sys: the flag alone */
-    STENCIL_PEER_RELEASE_GPU, /* orders what the GPU sees, not what its peers do */
-    STENCIL_PEER_RELEASE_SYS, /* what a barrier across GPUs needs */
-    STENCIL_PEER_KERNELS
-} stencil_peer_kernel;
-STENCIL_KERNELS stencil_peer_kernels[STENCIL_PEER_KERNELS];
+typedef struct stencil_peer_work {
+    int64_t repeats;
+    uint32_t *word, *theirs;
+    bool first;
+    stencil_peer_seen *seen;
+} stencil_peer_work;
+
+/* Stores 16 bytes a thread at a time: a stencil_vector_work. */
+STENCIL_KERNELS stencil_put_kernel;
+/* Every thread adds 1 at system scope to a word of its own block, [blocks][32], one in 32 threads to each. */
+STENCIL_C const stencil_named_kernel stencil_adds_kernel;
+/* One thread repeats an operation on one word, which is 0, a multiple of 16 times, each of which waits for
+ * the last: a load first, which leaves the word alone, then additions. */
+STENCIL_C const stencil_named_kernel stencil_chain_kernels[];
+/* A flag to and fro, polled with ld.acquire.sys, by one thread on each side; `word` is in its own memory,
+ * both words are 0. It stores the number of the round to `theirs` and waits for it in `word`, or, where it is
+ * not the first, the other way round. The store: the flag alone; a release that orders what the GPU sees, not
+ * what its peers do; one that a barrier across GPUs needs. */
+STENCIL_C const stencil_named_kernel stencil_ping_kernels[];
 
 /* order */
 
@@ -203,11 +225,10 @@ typedef struct stencil_order_seen {
     int32_t value[STENCIL_ORDER_LANES];
 } stencil_order_seen;
 
-/* What is told by its name and, where it shuffles, by the values: a kernel with a stencil_order_seen * for
- * one warp, each lane of which goes through a branch of its own. The last one is the counterproof: no
- * barrier. */
+/* With a stencil_order_seen * for one warp, each lane of which goes through a branch of its own. The last one
+ * is the counterproof: no barrier. */
 typedef struct stencil_order_kernel {
-    const char *name; /* NULL behind the last one */
+    const char *name;
     const void *kernel;
     bool shuffles;
 } stencil_order_kernel;
@@ -222,7 +243,7 @@ typedef struct stencil_partial_work {
 
 /* A kernel with a stencil_partial_work, in which the part that does not synchronise ends its work instead. */
 typedef struct stencil_partial_kernel {
-    const char *kind, *name; /* NULL behind the last one */
+    const char *kind, *name;
     const void *kernel;
     unsigned threads;
     bool grid;                  /* a block on every multiprocessor; else a single one */

@@ -36,18 +36,17 @@ static int pairs_of(int64_t repeats) {
  * counting by one in float is exact up to 2^24. */
 static stencil_status sample(stencil_bench *b, void *what, int64_t repeats, double *value) {
     add_case *c = what;
-    int64_t loops = repeats / STENCIL_ADDS_UNROLLED;
-    float one = 1;
+    const stencil_add_work work = {repeats / STENCIL_ADDS_UNROLLED, 1, c->seen};
     stencil_add_seen seen;
     if (c->cpu && c->launches % (2 * c->pairs) == 0)
         TRY(stencil_clock_seen(b, b->options->gpu[0], &c->hz));
     const double start_s = stencil_clock_s();
-    TRY(stencil_device_launch(stencil_add_kernel, 1, 1, NULL, (void *[]){&loops, &one, &c->seen}));
+    TRY(stencil_device_launch(b->own, stencil_add_kernel, 1, 1, &work));
     TRY_CUDA(cudaDeviceSynchronize());
     *value = (stencil_clock_s() - start_s) * c->hz;
     if (c->cpu && ++c->launches % (2 * c->pairs) != 0)
         return STENCIL_OK;
-    TRY_CUDA(cudaMemcpy(&seen, c->seen, sizeof seen, cudaMemcpyDeviceToHost));
+    TRY(stencil_device_read(b->own, &seen, c->seen, sizeof seen));
     CHECK(seen.sum == (float)repeats, INTERNAL, "add: %lld additions of 1 gave %g", (long long)repeats,
           (double)seen.sum);
     if (!c->cpu)
@@ -97,7 +96,10 @@ static stencil_status state_agreement(stencil_bench *b) {
 static stencil_status run_gpu(stencil_bench *b) {
     const int64_t asked = b->options->repeats;
     const int count = asked > 0 ? 1 : (int)(sizeof differences / sizeof *differences);
+    stencil_device gpu;
     stencil_add_seen *seen;
+    b->own = &gpu;
+    TRY(stencil_device_create(b, 0, &gpu));
     TRY(stencil_device_memory(b, &seen, sizeof *seen));
     TRY(add(b, seen, false, STENCIL_REPEATS));
     for (int i = 0; i < count; i++) {

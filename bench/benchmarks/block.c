@@ -7,47 +7,33 @@
 #ifdef STENCIL_HAVE_CUDA
 enum { VERIFIED_PASSES = 200 };
 
-static stencil_status add_rows(stencil_bench *b, const stencil_sm_timing *timing) {
-    stencil_sm_case c = {
-        .timing = timing, .kernel = stencil_block_kernels[STENCIL_BLOCK_TIMED], .name = "__syncthreads"};
-    for (c.threads = 32; c.threads <= STENCIL_BLOCK_THREADS_MAX; c.threads += 32)
+static stencil_status run_gpu(stencil_bench *b) {
+    stencil_sm_timing timing;
+    stencil_sm_case c = {.timing = &timing,
+                         .kernel = stencil_block_kernel.kernel[STENCIL_LOOP_TOGETHER],
+                         .checked = stencil_block_kernel.kernel[STENCIL_LOOP_CHECKED],
+                         .checks = VERIFIED_PASSES,
+                         .name = stencil_block_kernel.name};
+    TRY(stencil_sm_begin(b, &timing, STENCIL_SM_UNROLLED));
+    for (c.threads = 32; c.threads <= STENCIL_BLOCK_THREADS_MAX; c.threads += 32) {
+        c.checked_threads = c.threads;
         TRY(STENCIL_BENCH_ADD(b, c, "latency", c.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
-                              .sample = stencil_sm_sample, .axis = {{"threads", c.threads}},
-                              .count = timing->latency_repeats));
+                              .sample = stencil_sm_sample, .verify = stencil_sm_verify,
+                              .axis = {{"threads", c.threads}}, .count = timing.latency_repeats));
+    }
     c.scale = 1;
-    c.blocks_per_sm = 0;
     while (stencil_next_shape(&c.blocks_per_sm, &c.threads, STENCIL_BLOCKS_MAX, 32))
         TRY(STENCIL_BENCH_ADD(b, c, "throughput", c.name, "warps/cycle", STENCIL_METHOD_SM_CLOCK,
                               .sample = stencil_sm_sample,
                               .axis = {{"blocks_per_sm", c.blocks_per_sm}, {"threads", c.threads}},
-                              .count = timing->throughput_repeats));
-    return STENCIL_OK;
-}
-
-static stencil_status verify(stencil_bench *b, const stencil_sm_timing *timing) {
-    double dropped;
-    stencil_sm_case c = {.timing = timing,
-                         .kernel = stencil_block_kernels[STENCIL_BLOCK_CHECKED],
-                         .name = "__syncthreads",
-                         .blocks_per_sm = STENCIL_SM_THREADS_MAX / STENCIL_BLOCK_THREADS_MAX};
-    for (c.threads = 32; c.threads <= STENCIL_BLOCK_THREADS_MAX; c.threads += 32)
-        TRY(stencil_sm_sample(b, &c, VERIFIED_PASSES, &dropped));
-    return STENCIL_OK;
-}
-
-static stencil_status run_gpu(stencil_bench *b) {
-    stencil_sm_timing timing;
-    TRY(stencil_sm_begin(b, &timing, STENCIL_SM_UNROLLED));
-    TRY(add_rows(b, &timing));
-    TRY(stencil_bench_take(b));
-    TRY(verify(b, &timing));
+                              .count = timing.throughput_repeats));
     stencil_bench_note(b, "Throughput: arrivals of warps per cycle on one multiprocessor, the median of all; "
                           "a block's barrier is as many as it has warps.");
     stencil_bench_note(b,
                        "Verified: after timing, %d barriers of each block size in which every thread looked "
                        "whether another one had arrived.",
                        VERIFIED_PASSES);
-    return STENCIL_OK;
+    return stencil_bench_take(b);
 }
 #endif
 

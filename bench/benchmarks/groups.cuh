@@ -19,6 +19,18 @@ struct whole_warp {
     }
 };
 
+struct whole_block {
+    __device__ void sync() const {
+        __syncthreads();
+    }
+    __device__ unsigned thread_rank() const {
+        return threadIdx.x;
+    }
+    __device__ unsigned size() const {
+        return blockDim.x;
+    }
+};
+
 template <int Size> struct tile : cooperative_groups::thread_block_tile<Size> {
     __device__ tile()
         : cooperative_groups::thread_block_tile<Size>(

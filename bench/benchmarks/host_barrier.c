@@ -16,15 +16,9 @@ typedef struct host_case {
 } host_case;
 
 typedef struct host {
-    unsigned sm_count;
-    const int *gpu;
-    cudaStream_t stream[STENCIL_GPUS_MAX];
-    uint32_t *word; /* pinned, a line for each GPU */
+    stencil_device gpu[STENCIL_GPUS_MAX];
+    uint32_t (*word)[32]; /* pinned, a line for each GPU */
 } host;
-
-static uint32_t *word_of(const host *h, int gpu) {
-    return h->word + 32 * gpu;
-}
 
 /* Round 0: a kernel that does nothing, and takes no arguments. */
 static const void *kernel_of(uint32_t round) {
@@ -33,14 +27,13 @@ static const void *kernel_of(uint32_t round) {
 
 /* One pass of one thread: everything in front of OpenMP's barrier. */
 static cudaError_t pass(const host *h, const host_case *c, int thread, uint32_t round) {
-    const dim3 grid = {h->sm_count, 1, 1}, block = {THREADS, 1, 1};
-    uint32_t *word = word_of(h, thread);
-    void *arguments[] = {&word, &round};
-    const cudaError_t state =
-        cudaLaunchKernel(kernel_of(round), grid, block, arguments, 0, h->stream[thread]);
+    const dim3 grid = {h->gpu->sm_count, 1, 1}, block = {THREADS, 1, 1};
+    const cudaStream_t stream = h->gpu[thread].stream;
+    stencil_launch_mark mark = {h->word[thread], round};
+    const cudaError_t state = cudaLaunchKernel(kernel_of(round), grid, block, (void *[]){&mark}, 0, stream);
     if (state != cudaSuccess)
         return state;
-    return c->device ? cudaDeviceSynchronize() : cudaStreamSynchronize(h->stream[thread]);
+    return c->device ? cudaDeviceSynchronize() : cudaStreamSynchronize(stream);
 }
 
 /* All passes in one parallel region. With `check`, everybody looks after each whether all GPUs have marked
@@ -54,7 +47,7 @@ static stencil_status run_passes(const host *h, const host_case *c, int64_t pass
 #pragma omp parallel num_threads(c->gpus) reduction(+ : missing) proc_bind(spread)
     {
         const int thread = omp_get_thread_num(), team = omp_get_num_threads();
-        cudaError_t state = team == c->gpus ? cudaSetDevice(h->gpu[thread]) : cudaSuccess;
+        cudaError_t state = team == c->gpus ? cudaSetDevice(h->gpu[thread].gpu) : cudaSuccess;
         /* The thread's first launch on its device is not timed. */
         if (team == c->gpus && state == cudaSuccess)
             state = pass(h, c, thread, 0);
@@ -69,7 +62,7 @@ static stencil_status run_passes(const host *h, const host_case *c, int64_t pass
                 state = pass(h, c, thread, check ? (uint32_t)i : 0);
 #pragma omp barrier
             for (int other = 0; check && other < c->gpus; other++)
-                missing += __atomic_load_n(word_of(h, other), __ATOMIC_RELAXED) < (uint32_t)i;
+                missing += __atomic_load_n(h->word[other], __ATOMIC_RELAXED) < (uint32_t)i;
         }
         failed[thread] = state;
     }
@@ -91,7 +84,7 @@ static stencil_status verify(stencil_bench *b, void *what) {
     const host *h = b->own;
     double time_s;
     for (int i = 0; i < b->options->gpu_count; i++)
-        *word_of(h, i) = 0;
+        h->word[i][0] = 0;
     return run_passes(h, what, VERIFIED_PASSES, true, &time_s);
 }
 
@@ -101,12 +94,11 @@ static void release_word(void *word) {
 
 static stencil_status prepare(stencil_bench *b, host *h) {
     const int count = b->options->gpu_count;
-    TRY_CUDA(cudaHostAlloc((void **)&h->word, (size_t)count * 128, cudaHostAllocPortable));
+    TRY_CUDA(cudaHostAlloc((void **)&h->word, (size_t)count * sizeof *h->word, cudaHostAllocPortable));
     TRY(stencil_bench_keep(b, release_word, h->word));
     for (int i = count - 1; i >= 0; i--) {
         struct cudaFuncAttributes attributes;
-        TRY_CUDA(cudaSetDevice(h->gpu[i]));
-        TRY(stencil_device_stream(b, &h->stream[i]));
+        TRY(stencil_device_create(b, i, &h->gpu[i]));
         for (uint32_t round = 0; round < 2; round++)
             TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel_of(round)));
     }
@@ -117,7 +109,7 @@ static stencil_status run_gpu(stencil_bench *b) {
     static const char *const names[] = {"stream wait + omp barrier", "device wait + omp barrier"};
     const stencil_bench_options *o = b->options;
     const int64_t more = o->repeats > 0 ? o->repeats : MORE;
-    host h = {.sm_count = (unsigned)b->machine->gpu[o->gpu[0]].sm_count, .gpu = o->gpu};
+    host h;
     b->own = &h;
     TRY(prepare(b, &h));
     stencil_bench_add_number(b->result, "passes", FEW);
@@ -131,7 +123,6 @@ static stencil_status run_gpu(stencil_bench *b) {
                                   .sample = sample, .verify = verify, .axis = {{"gpus", gpus}}, .count = FEW,
                                   .more = more));
         }
-    TRY(stencil_bench_take(b));
     stencil_bench_note(b,
                        "A pass: a null kernel of a block of %d threads on every multiprocessor, the wait, "
                        "OpenMP's barrier. Threads are bound where OMP_PROC_BIND is set.",
@@ -140,7 +131,7 @@ static stencil_status run_gpu(stencil_bench *b) {
                        "Verified: after timing, %d passes of each in which every thread looked whether the "
                        "kernels of all GPUs had ended.",
                        VERIFIED_PASSES);
-    return STENCIL_OK;
+    return stencil_bench_take(b);
 }
 #endif
 

@@ -6,48 +6,11 @@
  * Every row is one formula, (time of `high` launches - time of `low` launches) / (high - low), for two pairs
  * of a kernel and a count: with kernels that do nothing it is the two-repeat-count method, and with five
  * kernels of one unit against one kernel of five units it is kernel fusion, where both do the same work. */
-#include <omp.h>
-
 #include "bench/benchmarks/cpu.h"
 #include "bench/kernels.h"
 #include "bench/clock.h"
 #include "bench/device.h"
 #include "bench/method.h"
-
-/* A line of its own for the count of each thread. */
-enum { COUNT_STRIDE = 16 };
-
-/* Fork and join: what a launch per step costs on a CPU, an empty parallel region. b->own, [COUNT_STRIDE *
- * threads]: regions that each thread has been in. */
-static stencil_status sample_regions(stencil_bench *b, void *what, int64_t regions, double *time_s) {
-    const int threads = *(int *)what;
-    int64_t *entered = b->own;
-    /* A team of another size than before starts its threads first. */
-#pragma omp parallel num_threads(threads)
-    entered[COUNT_STRIDE * omp_get_thread_num()] = 0;
-    const double start_s = stencil_clock_s();
-    for (int64_t k = 0; k < regions; k++) {
-#pragma omp parallel num_threads(threads)
-        entered[COUNT_STRIDE * omp_get_thread_num()]++;
-    }
-    *time_s = stencil_clock_s() - start_s;
-    for (int i = 0; i < threads; i++)
-        CHECK(entered[COUNT_STRIDE * i] == regions, INTERNAL,
-              "thread %d of %d was in %lld of %lld parallel regions", i, threads,
-              (long long)entered[COUNT_STRIDE * i], (long long)regions);
-    return STENCIL_OK;
-}
-
-static stencil_status run_cpu(stencil_bench *b) {
-    TRY(stencil_bench_memory(b, &b->own, (size_t)b->machine->cpu_threads * COUNT_STRIDE * sizeof(int64_t)));
-    for (int n = 0; (n = stencil_bench_next_threads(b, 1, n)) > 0;)
-        TRY(STENCIL_BENCH_ADD(b, n, "launch", "fork-join", "s/region", .sample = sample_regions,
-                              .axis = {{"threads", n}}));
-    TRY(stencil_bench_calibrate_rows(b));
-    TRY(stencil_bench_take(b));
-    stencil_bench_note(b, "Verified: after each sample, every thread was in every region.");
-    return STENCIL_OK;
-}
 
 #ifdef STENCIL_HAVE_CUDA
 enum { THREADS = 1024, VERIFIED_LAUNCHES = 20, REPEATS_MAX = 50000 };
@@ -87,10 +50,10 @@ static const metric metrics[METRIC_COUNT] = {
     [TOTAL] = {"total latency", "1 and 5 launches of a null kernel, CPU clock (000 Fig. 3)", 5, 1,
                .rounds = 50},
     [PIPELINED] = {"pipelined", STENCIL_METHOD_TWO_COUNTS, 2000, 500, .rounds = 1},
-    [FUSED_SLEEP] = {"overhead, sleep", STENCIL_METHOD_FUSION, 5, 1, 20, STENCIL_LAUNCH_SLEEP_1,
-                     STENCIL_LAUNCH_SLEEP_5, true},
+    [FUSED_SLEEP] = {"overhead, sleep", STENCIL_METHOD_FUSION, 5, 1, 20, STENCIL_LAUNCH_SLEEP,
+                     STENCIL_LAUNCH_SLEEP + 1, true},
     [FUSED_SPIN] = {"overhead, spin", "kernel fusion with a spin of as many cycles (after 000 Eq. 6)", 5, 1,
-                    20, STENCIL_LAUNCH_SPIN_1, STENCIL_LAUNCH_SPIN_5, false},
+                    20, STENCIL_LAUNCH_SPIN, STENCIL_LAUNCH_SPIN + 1, false},
     [LAUNCH_AND_WAIT] = {"launch and wait", STENCIL_METHOD_TWO_COUNTS, 600, 100, .rounds = 1},
 };
 
@@ -101,7 +64,7 @@ typedef struct launches {
     cudaGraphExec_t graph; /* all of them; NULL: no graph */
 } launches;
 
-/* A row. */
+/* A row; b->own is the array of GPUs. */
 typedef struct launch_case {
     launch_way way;
     int gpus;
@@ -109,84 +72,75 @@ typedef struct launch_case {
     launches low, high;
 } launch_case;
 
-typedef struct queues {
-    const int *gpu; /* [gpu_count] */
-    cudaStream_t stream[STENCIL_GPUS_MAX];
-    cudaEvent_t done[STENCIL_GPUS_MAX];
-} queues;
-
-static stencil_status launch_one(const queues *q, const launch_case *c, const void *kernel, int gpu,
+static stencil_status launch_one(const stencil_device *gpu, const launch_case *c, const void *kernel,
                                  bool programmatic) {
     cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
                                      .val.programmaticStreamSerializationAllowed = 1};
     const cudaLaunchConfig_t config = {.gridDim = {c->blocks, 1, 1},
                                        .blockDim = {c->threads, 1, 1},
-                                       .stream = q->stream[gpu],
+                                       .stream = gpu->stream,
                                        .attrs = &attribute,
                                        .numAttrs = 1};
     void *none[1] = {NULL};
     if (programmatic)
         TRY_CUDA(cudaLaunchKernelExC(&config, kernel, none));
     else if (c->way == COOPERATIVE)
-        TRY_CUDA(
-            cudaLaunchCooperativeKernel(kernel, config.gridDim, config.blockDim, none, 0, q->stream[gpu]));
+        TRY_CUDA(cudaLaunchCooperativeKernel(kernel, config.gridDim, config.blockDim, none, 0, gpu->stream));
     else
-        TRY_CUDA(cudaLaunchKernel(kernel, config.gridDim, config.blockDim, none, 0, q->stream[gpu]));
+        TRY_CUDA(cudaLaunchKernel(kernel, config.gridDim, config.blockDim, none, 0, gpu->stream));
     return STENCIL_OK;
 }
 
 /* One round on several GPUs. With events it is an implicit barrier among them, which is what
  * cudaLaunchCooperativeKernelMultiDevice() was before CUDA 13 dropped it. */
-static stencil_status launch_round(const queues *q, const launch_case *c, const void *kernel) {
+static stencil_status launch_round(const stencil_device *gpu, const launch_case *c, const void *kernel) {
     for (int i = 0; i < c->gpus; i++) {
-        TRY_CUDA(cudaSetDevice(q->gpu[i]));
-        TRY(launch_one(q, c, kernel, i, false));
+        TRY_CUDA(cudaSetDevice(gpu[i].gpu));
+        TRY(launch_one(&gpu[i], c, kernel, false));
         if (c->way == MULTI_DEVICE_ORDERED)
-            TRY_CUDA(cudaEventRecord(q->done[i], q->stream[i]));
+            TRY_CUDA(cudaEventRecord(gpu[i].done, gpu[i].stream));
     }
-    if (c->way != MULTI_DEVICE_ORDERED)
-        return STENCIL_OK;
-    for (int i = 0; i < c->gpus; i++) {
-        TRY_CUDA(cudaSetDevice(q->gpu[i]));
+    for (int i = 0; i < c->gpus && c->way == MULTI_DEVICE_ORDERED; i++) {
+        TRY_CUDA(cudaSetDevice(gpu[i].gpu));
         for (int other = 0; other < c->gpus; other++)
             if (other != i)
-                TRY_CUDA(cudaStreamWaitEvent(q->stream[i], q->done[other], 0));
+                TRY_CUDA(cudaStreamWaitEvent(gpu[i].stream, gpu[other].done, 0));
     }
     return STENCIL_OK;
 }
 
-static stencil_status wait_after_launch(const queues *q, launch_way way) {
+static stencil_status wait_after_launch(const stencil_device *gpu, launch_way way) {
     if (way == STREAM_SYNC)
-        TRY_CUDA(cudaStreamSynchronize(q->stream[0]));
+        TRY_CUDA(cudaStreamSynchronize(gpu->stream));
     if (way == DEVICE_SYNC)
         TRY_CUDA(cudaDeviceSynchronize());
     if (way == EVENT_SYNC) {
-        TRY_CUDA(cudaEventRecord(q->done[0], q->stream[0]));
-        TRY_CUDA(cudaEventSynchronize(q->done[0]));
+        TRY_CUDA(cudaEventRecord(gpu->done, gpu->stream));
+        TRY_CUDA(cudaEventSynchronize(gpu->done));
     }
     return STENCIL_OK;
 }
 
-static stencil_status launch_all(const queues *q, const launch_case *c, const launches *l) {
+static stencil_status launch_all(const stencil_device *gpu, const launch_case *c, const launches *l) {
     if (l->graph != NULL) {
-        TRY_CUDA(cudaGraphLaunch(l->graph, q->stream[0]));
+        TRY_CUDA(cudaGraphLaunch(l->graph, gpu->stream));
         return STENCIL_OK;
     }
     for (int i = 0; i < l->count; i++) {
         if (c->way == MULTI_DEVICE || c->way == MULTI_DEVICE_ORDERED) {
-            TRY(launch_round(q, c, l->kernel));
+            TRY(launch_round(gpu, c, l->kernel));
         } else {
-            TRY(launch_one(q, c, l->kernel, 0, false));
-            TRY(wait_after_launch(q, c->way));
+            TRY(launch_one(gpu, c, l->kernel, false));
+            TRY(wait_after_launch(gpu, c->way));
         }
     }
     return STENCIL_OK;
 }
 
-static stencil_status wait_for_gpus(const queues *q, int gpus) {
+static stencil_status wait_for_gpus(const stencil_device *gpu, int gpus) {
     for (int i = gpus - 1; i >= 0; i--) { /* the first GPU is the current one afterwards */
         if (gpus > 1)
-            TRY_CUDA(cudaSetDevice(q->gpu[i]));
+            TRY_CUDA(cudaSetDevice(gpu[i].gpu));
         TRY_CUDA(cudaDeviceSynchronize());
     }
     return STENCIL_OK;
@@ -206,32 +160,32 @@ static void release_graph(void *graph) {
 }
 
 static stencil_status capture(stencil_bench *b, const launch_case *c, launches *l) {
-    const queues *q = b->own;
+    const stencil_device *gpu = b->own;
     cudaGraph_t graph = NULL;
     struct cudaFuncAttributes attributes;
     if (c->way != GRAPH && c->way != GRAPH_PROGRAMMATIC)
         return STENCIL_OK;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, l->kernel)); /* loads it: not while capturing */
-    TRY_CUDA(cudaStreamBeginCapture(q->stream[0], cudaStreamCaptureModeThreadLocal));
+    TRY_CUDA(cudaStreamBeginCapture(gpu->stream, cudaStreamCaptureModeThreadLocal));
     stencil_status status = STENCIL_OK;
     for (int i = 0; i < l->count && status == STENCIL_OK; i++)
-        status = launch_one(q, c, l->kernel, 0, c->way == GRAPH_PROGRAMMATIC && i > 0);
-    const cudaError_t ended = cudaStreamEndCapture(q->stream[0], &graph);
+        status = launch_one(gpu, c, l->kernel, c->way == GRAPH_PROGRAMMATIC && i > 0);
+    const cudaError_t ended = cudaStreamEndCapture(gpu->stream, &graph);
     TRY(status);
     TRY_CUDA(ended);
     const cudaError_t made = cudaGraphInstantiate(&l->graph, graph, 0);
     cudaGraphDestroy(graph);
     TRY_CUDA(made);
     TRY(stencil_bench_keep(b, release_graph, l->graph));
-    TRY_CUDA(cudaGraphUpload(l->graph, q->stream[0]));
-    TRY_CUDA(cudaStreamSynchronize(q->stream[0]));
+    TRY_CUDA(cudaGraphUpload(l->graph, gpu->stream));
+    TRY_CUDA(cudaStreamSynchronize(gpu->stream));
     return STENCIL_OK;
 }
 
 /* Kernels that lose counts where one begins before the one before it has ended. */
 static stencil_status verify(stencil_bench *b, void *what) {
     const launch_case *row = what;
-    const queues *q = b->own;
+    const stencil_device *gpu = b->own;
     launch_case c = {
         .way = row->way,
         .gpus = row->gpus,
@@ -241,14 +195,14 @@ static stencil_status verify(stencil_bench *b, void *what) {
     uint32_t count;
     TRY(capture(b, &c, &c.high));
     for (int i = 0; i < c.gpus; i++) {
-        TRY_CUDA(cudaSetDevice(q->gpu[i]));
+        TRY_CUDA(cudaSetDevice(gpu[i].gpu));
         TRY_CUDA((cudaError_t)stencil_launch_take_count(&count));
     }
-    TRY_CUDA(cudaSetDevice(q->gpu[0]));
-    TRY(launch_all(q, &c, &c.high));
-    TRY(wait_for_gpus(q, c.gpus));
+    TRY_CUDA(cudaSetDevice(gpu->gpu));
+    TRY(launch_all(gpu, &c, &c.high));
+    TRY(wait_for_gpus(gpu, c.gpus));
     for (int i = c.gpus - 1; i >= 0; i--) {
-        TRY_CUDA(cudaSetDevice(q->gpu[i]));
+        TRY_CUDA(cudaSetDevice(gpu[i].gpu));
         TRY_CUDA((cudaError_t)stencil_launch_take_count(&count));
         CHECK(count == VERIFIED_LAUNCHES, INTERNAL,
               "launch: %u of %d kernels launched by way of %s ran one after the other", count,
@@ -300,17 +254,15 @@ static stencil_status add_cases(stencil_bench *b) {
 }
 
 static stencil_status run_gpu(stencil_bench *b) {
-    queues q = {.gpu = b->options->gpu};
+    stencil_device gpu[STENCIL_GPUS_MAX];
     double hz;
-    b->own = &q;
+    b->own = gpu;
     for (int i = b->options->gpu_count - 1; i >= 0; i--) {
-        TRY(stencil_clock_seen(b, q.gpu[i], &hz)); /* warms up; the device stays current */
-        TRY(stencil_device_stream(b, &q.stream[i]));
-        TRY(stencil_device_event(b, &q.done[i], cudaEventDisableTiming));
+        TRY(stencil_device_create(b, i, &gpu[i]));
+        TRY(stencil_clock_seen(b, gpu[i].gpu, &hz)); /* warms up; the device stays current */
     }
     stencil_bench_add_number(b->result, "threads_per_block", THREADS);
     TRY(add_cases(b));
-    TRY(stencil_bench_take(b));
     stencil_bench_note(b,
                        "A block of %d threads on every multiprocessor; one warp where kernels sleep. "
                        "Multi-device: a launch on each GPU, by one thread.",
@@ -319,12 +271,12 @@ static stencil_status run_gpu(stencil_bench *b) {
                        "Verified: after timing, %d kernels launched in each way that lose counts where one "
                        "begins before the last one has ended.",
                        VERIFIED_LAUNCHES);
-    return STENCIL_OK;
+    return stencil_bench_take(b);
 }
 #endif
 
 const stencil_benchmark stencil_benchmark_launch = {
-    .run_cpu = run_cpu,
+    .run_cpu = stencil_bench_fork_join,
     .run_gpu = STENCIL_ON_GPU(run_gpu),
     .many_gpus = true,
     .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS,

@@ -43,13 +43,13 @@ static __global__ void count_kernel() {
     *word = seen + 1;
 }
 
-static __global__ void mark(uint32_t *word, uint32_t round) {
+static __global__ void mark(const stencil_launch_mark m) {
     if (blockIdx.x != 0 || threadIdx.x != 0)
         return;
-    const long long start = clock64(), cycles = 2000 + 8000 * (round % 4);
+    const long long start = clock64(), cycles = 2000 + 8000 * (m.round % 4);
     while (clock64() - start < cycles) {
     }
-    *(volatile uint32_t *)word = round;
+    *(volatile uint32_t *)m.word = m.round;
 }
 
 const void *const stencil_launch_kernels[] = {

@@ -2,16 +2,13 @@
 
 enum { SHARED_WORDS = 4096 };
 
-static __global__ void fill(stencil_memory_chain c) {
-    for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < c.nodes; i += gridDim.x * blockDim.x)
-        c.place[(size_t)i * c.stride] = (1664525u * i + 1013904223u) & (c.nodes - 1);
-}
-
-template <stencil_memory_kernel Path> static __device__ __forceinline__ uint32_t load(const uint32_t *p) {
+/* How a word of a chain is loaded. */
+enum path { THROUGH_L1, PAST_L1, ACQUIRE };
+template <path Path> static __device__ __forceinline__ uint32_t load(const uint32_t *p) {
     uint32_t value;
-    if (Path == STENCIL_MEMORY_CHASE_CACHED)
+    if (Path == THROUGH_L1)
         asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    else if (Path == STENCIL_MEMORY_CHASE_L2)
+    else if (Path == PAST_L1)
         asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
     else
         asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
@@ -21,9 +18,8 @@ template <stencil_memory_kernel Path> static __device__ __forceinline__ uint32_t
 /* A short chain is followed once all around before, so that it is in the cache that it fits into; the code is
  * in any case. The clock is read behind a use of the last value loaded. */
 template <class Load>
-static __device__ __forceinline__ void chase(uint32_t first, uint32_t nodes, int64_t steps,
-                                             stencil_memory_seen *seen, Load load) {
-    uint32_t node = first;
+static __device__ __forceinline__ void chase(const stencil_chase_work &w, uint32_t nodes, Load load) {
+    uint32_t node = w.first;
     int64_t left = nodes >= 16 && nodes <= 8192 ? nodes : 16;
     long long cycles = 0;
 #pragma unroll 1
@@ -38,33 +34,32 @@ static __device__ __forceinline__ void chase(uint32_t first, uint32_t nodes, int
         asm volatile("mov.u32 %0, %1;" : "=r"(last) : "r"(node) : "memory");
         node = last;
         cycles = clock64() + (last == 0xffffffffu) - start;
-        left = steps;
+        left = w.steps;
     }
-    seen->cycles = cycles;
-    seen->node = node;
+    w.seen->cycles = cycles;
+    w.seen->node = node;
 }
 
-template <stencil_memory_kernel Path>
-static __global__ void chase_global(stencil_memory_chain c, uint32_t first, int64_t steps,
-                                    stencil_memory_seen *seen) {
-    chase(first, c.nodes, steps, seen,
-          [&](uint32_t node) { return load<Path>(c.place + (size_t)node * c.stride); });
+template <path Path> static __global__ void chase_global(const stencil_chase_work w) {
+    chase(w, w.chain.nodes,
+          [&](uint32_t node) { return load<Path>(w.chain.place + (size_t)node * w.chain.stride); });
 }
 
-static __global__ void chase_shared(stencil_memory_chain, uint32_t first, int64_t steps,
-                                    stencil_memory_seen *seen) {
+static __global__ void chase_shared(const stencil_chase_work w) {
     __shared__ uint32_t place[SHARED_WORDS];
     for (uint32_t i = threadIdx.x; i < SHARED_WORDS; i += blockDim.x)
-        place[i] = (1664525u * i + 1013904223u) & (SHARED_WORDS - 1);
+        place[i] = stencil_next_number(i, SHARED_WORDS);
     __syncthreads();
     const volatile uint32_t *next = place;
-    chase(first, SHARED_WORDS, steps, seen, [&](uint32_t node) { return next[node]; });
+    chase(w, SHARED_WORDS, [&](uint32_t node) { return next[node]; });
 }
 
-static __global__ void __launch_bounds__(512) copy(const uint4 *from, uint4 *to, int64_t vectors) {
+static __global__ void __launch_bounds__(512) copy(const stencil_vector_work w) {
+    const uint4 *from = static_cast<const uint4 *>(w.from);
+    uint4 *to = static_cast<uint4 *>(w.to);
     const int64_t stride = (int64_t)gridDim.x * blockDim.x;
     int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    for (; i + 3 * stride < vectors; i += 4 * stride) {
+    for (; i + 3 * stride < w.vectors; i += 4 * stride) {
         uint4 v[4];
 #pragma unroll
         for (int k = 0; k < 4; k++)
@@ -73,7 +68,7 @@ static __global__ void __launch_bounds__(512) copy(const uint4 *from, uint4 *to,
         for (int k = 0; k < 4; k++)
             __stcs(to + i + k * stride, v[k]);
     }
-    for (; i < vectors; i += stride)
+    for (; i < w.vectors; i += stride)
         to[i] = from[i];
 }
 
@@ -87,11 +82,11 @@ static __device__ __forceinline__ uint4 load_vector(const uint4 *p) {
 
 /* Blocks begin at different places, so that they do not all want the same line. `vectors` is a multiple of
  * four times the threads of a block. */
-static __global__ void __launch_bounds__(512)
-    read(const uint4 *from, int64_t vectors, int64_t passes, uint32_t *result) {
-    const uint32_t count = (uint32_t)vectors, chunk = 4 * blockDim.x, chunks = count / chunk;
+static __global__ void __launch_bounds__(512) read(const __grid_constant__ stencil_vector_work w) {
+    const uint4 *from = static_cast<const uint4 *>(w.from);
+    const uint32_t count = (uint32_t)w.vectors, chunk = 4 * blockDim.x, chunks = count / chunk;
     uint32_t sum = 0;
-    for (int64_t pass = 0; pass < passes; pass++)
+    for (int64_t pass = 0; pass < w.passes; pass++)
         for (uint32_t i = 0; i < chunks; i++) {
             const uint32_t at = (i + blockIdx.x * (chunks / gridDim.x + 1)) % chunks;
             const uint4 *p = from + (size_t)at * chunk + threadIdx.x;
@@ -104,7 +99,7 @@ static __global__ void __launch_bounds__(512)
                 sum ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
         }
     if (sum != 0)
-        atomicXor(result + blockIdx.x, sum);
+        atomicXor(w.result + blockIdx.x, sum);
 }
 
 /* Rows of 512 bytes, a warp each, without bank conflicts. */
@@ -151,12 +146,14 @@ struct shared_sum : stencil::sm_operation {
     }
 };
 
-const void *const stencil_memory_kernels[] = {STENCIL_KERNEL(chase_global<STENCIL_MEMORY_CHASE_CACHED>),
-                                              STENCIL_KERNEL(chase_global<STENCIL_MEMORY_CHASE_L2>),
-                                              STENCIL_KERNEL(chase_global<STENCIL_MEMORY_CHASE_ACQUIRE>),
-                                              STENCIL_KERNEL(chase_shared),
-                                              STENCIL_KERNEL(fill),
-                                              STENCIL_KERNEL(copy),
-                                              STENCIL_KERNEL(read),
-                                              STENCIL_KERNEL(stencil::time_operation<shared_read, 32>),
-                                              STENCIL_KERNEL(stencil::time_operation<shared_sum, 16>)};
+const stencil_named_kernel stencil_chase_kernels[] = {
+    {"shared memory", STENCIL_KERNEL(chase_shared)},
+    {"L1", STENCIL_KERNEL(chase_global<THROUGH_L1>)},
+    {"L2, one word, ld.acquire", STENCIL_KERNEL(chase_global<ACQUIRE>)},
+    {"L2", STENCIL_KERNEL(chase_global<PAST_L1>)},
+    {"device memory", STENCIL_KERNEL(chase_global<PAST_L1>)},
+};
+const void *const stencil_copy_kernel = STENCIL_KERNEL(copy);
+const void *const stencil_read_kernel = STENCIL_KERNEL(read);
+const void *const stencil_shared_read_kernel = STENCIL_KERNEL(stencil::time_operation<shared_read, 32>);
+const void *const stencil_shared_sum_kernel = STENCIL_KERNEL(stencil::time_operation<shared_sum, 16>);

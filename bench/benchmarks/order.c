@@ -23,19 +23,21 @@ static void judge(const stencil_order_seen *seen, bool *held, bool *right) {
 static stencil_status state(stencil_bench *b, void *what) {
     const stencil_order_kernel *barrier = what;
     stencil_bench_row *row = &b->result->row[b->row];
-    stencil_order_seen seen, *device;
+    stencil_order_seen seen, *at;
+    stencil_device gpu;
     int times_held = 0;
     bool ended = true, held, right = true;
-    TRY(stencil_device_memory(b, &device, sizeof *device));
+    TRY(stencil_device_create(b, 0, &gpu));
+    TRY(stencil_device_memory(b, &at, sizeof *at));
     for (int run = 0; run < RUNS; run++) {
-        TRY_CUDA(cudaMemset(device, 0xff, sizeof seen));
-        TRY(stencil_device_launch(barrier->kernel, 1, STENCIL_ORDER_LANES, NULL, (void *[]){&device}));
-        TRY(stencil_device_wait(b, limit_s, &ended));
+        TRY_CUDA(cudaMemsetAsync(at, 0xff, sizeof seen, gpu.stream));
+        TRY(stencil_device_launch(&gpu, barrier->kernel, 1, STENCIL_ORDER_LANES, &at));
+        TRY(stencil_device_wait(b, gpu.stream, limit_s, &ended));
         if (!ended) {
             stencil_bench_say(row, "deadlocks");
             return STENCIL_OK;
         }
-        TRY_CUDA(cudaMemcpy(&seen, device, sizeof seen, cudaMemcpyDeviceToHost));
+        TRY(stencil_device_read(&gpu, &seen, at, sizeof seen));
         judge(&seen, &held, &right);
         times_held += held;
     }

@@ -86,7 +86,7 @@ static stencil_status launch(stencil_bench *b, const stencil_partial_kernel *k, 
         }
     for (int part = 0; part < barrier->shape.parts && *ended; part++) {
         TRY_CUDA(cudaSetDevice(barrier->shape.device[part]));
-        TRY(stencil_device_wait(b, limit_s, ended));
+        TRY(stencil_device_wait(b, NULL, limit_s, ended));
     }
     return STENCIL_OK;
 }

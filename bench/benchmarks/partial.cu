@@ -32,11 +32,6 @@ template <class Group> struct group_of {
         group.sync();
     }
 };
-struct whole_block {
-    __device__ void sync() {
-        __syncthreads();
-    }
-};
 struct library_grid {
     __device__ void sync() {
         cooperative_groups::this_grid().sync();
@@ -74,8 +69,10 @@ const stencil_partial_kernel stencil_partial_kernels[] = {
     row<half_of_the_lanes, group_of<stencil::whole_warp>>("warp", "__syncwarp, half the lanes", 32, false),
     row<half_of_the_lanes, group_of<stencil::tile<32>>>("warp", "tile, half the lanes", 32, false),
     row<half_of_the_lanes, group_of<stencil::coalesced>>("warp", "coalesced, half the lanes", 32, false),
-    row<half_of_the_lanes, group_of<whole_block>>("block", "__syncthreads, half the lanes", 256, false),
-    row<half_of_the_warps, group_of<whole_block>>("block", "__syncthreads, half the warps", 256, false),
+    row<half_of_the_lanes, group_of<stencil::whole_block>>("block", "__syncthreads, half the lanes", 256,
+                                                           false),
+    row<half_of_the_warps, group_of<stencil::whole_block>>("block", "__syncthreads, half the warps", 256,
+                                                           false),
     row<half_of_the_lanes, group_of<library_grid>>("grid", "grid.sync, half the lanes", 256, true),
     row<half_of_the_warps, group_of<library_grid>>("grid", "grid.sync, half the warps", 256, true),
     row<half_of_the_blocks, group_of<library_grid>>("grid", "grid.sync, half the blocks", 256, true),

@@ -1,17 +1,19 @@
 #include "bench/kernels.h"
 #include "sync/memory.cuh"
 
-static __global__ void __launch_bounds__(512) put(const uint4 *from, uint4 *to, int64_t vectors) {
+static __global__ void __launch_bounds__(512) put(const stencil_vector_work w) {
+    const uint4 *from = static_cast<const uint4 *>(w.from);
+    uint4 *to = static_cast<uint4 *>(w.to);
     const int64_t stride = (int64_t)gridDim.x * blockDim.x;
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < vectors; i += stride)
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < w.vectors; i += stride)
         to[i] = from[i];
 }
 
-template <stencil_peer_kernel Store>
-static __device__ __forceinline__ void store(uint32_t *p, uint32_t value) {
-    if (Store == STENCIL_PEER_RELAXED)
+enum flag { RELAXED, RELEASE_GPU, RELEASE_SYS };
+template <flag Store> static __device__ __forceinline__ void store(uint32_t *p, uint32_t value) {
+    if (Store == RELAXED)
         asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-    else if (Store == STENCIL_PEER_RELEASE_GPU)
+    else if (Store == RELEASE_GPU)
         asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
     else
         asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
@@ -37,25 +39,24 @@ static __device__ bool wait_for(const uint32_t *p, uint32_t value) {
     return true;
 }
 
-template <stencil_peer_kernel Store>
-static __global__ void ping(int64_t rounds, const uint32_t *mine, uint32_t *theirs, bool first,
-                            stencil_peer_seen *seen) {
+template <flag Store> static __global__ void ping(const stencil_peer_work w) {
     bool came = true;
-    for (uint32_t i = 1; i <= (uint32_t)rounds && came; i++) {
-        if (first)
-            store<Store>(theirs, i);
-        came = wait_for(mine, i);
-        if (!first && came)
-            store<Store>(theirs, i);
+    for (uint32_t i = 1; i <= (uint32_t)w.repeats && came; i++) {
+        if (w.first)
+            store<Store>(w.theirs, i);
+        came = wait_for(w.word, i);
+        if (!w.first && came)
+            store<Store>(w.theirs, i);
     }
-    seen->failed = !came;
+    w.seen->failed = !came;
 }
 
-template <stencil_peer_kernel Operation> static __device__ __forceinline__ uint32_t operate(uint32_t *p) {
+enum operation { LOAD, ADD_GPU, ADD_SYS };
+template <operation Operation> static __device__ __forceinline__ uint32_t operate(uint32_t *p) {
     uint32_t value;
-    if (Operation == STENCIL_PEER_LOAD)
+    if (Operation == LOAD)
         asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    else if (Operation == STENCIL_PEER_ADD_GPU)
+    else if (Operation == ADD_GPU)
         asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(value) : "l"(p) : "memory");
     else
         asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], 1;" : "=r"(value) : "l"(p) : "memory");
@@ -63,32 +64,33 @@ template <stencil_peer_kernel Operation> static __device__ __forceinline__ uint3
 }
 
 /* The next address depends on the last value, which is never so large. */
-template <stencil_peer_kernel Operation>
-static __global__ void chain(int64_t repeats, uint32_t *word, stencil_peer_seen *seen) {
+template <operation Operation> static __global__ void chain(const stencil_peer_work w) {
     uint32_t value = 0;
     const long long start = clock64();
 #pragma unroll 1
-    for (int64_t i = 0; i < repeats; i += 16)
+    for (int64_t i = 0; i < w.repeats; i += 16)
 #pragma unroll
         for (int k = 0; k < 16; k++)
-            value = operate<Operation>(word + (value >> 31));
+            value = operate<Operation>(w.word + (value >> 31));
     asm volatile("" : "+r"(value)::"memory");
     const long long end = clock64() + (value >> 31);
-    seen->cycles = end - start;
-    seen->failed = 0;
+    w.seen->cycles = end - start;
+    w.seen->failed = 0;
 }
 
-static __global__ void __launch_bounds__(512) adds(int64_t repeats, uint32_t *words) {
-    uint32_t *word = words + (size_t)blockIdx.x * 32 + threadIdx.x % 32;
-    for (int64_t i = 0; i < repeats; i++)
+static __global__ void __launch_bounds__(512) adds(const stencil_peer_work w) {
+    uint32_t *word = w.word + (size_t)blockIdx.x * 32 + threadIdx.x % 32;
+    for (int64_t i = 0; i < w.repeats; i++)
         asm volatile("red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(word) : "memory");
 }
 
-const void *const stencil_peer_kernels[] = {STENCIL_KERNEL(put),
-                                            STENCIL_KERNEL(adds),
-                                            STENCIL_KERNEL(chain<STENCIL_PEER_LOAD>),
-                                            STENCIL_KERNEL(chain<STENCIL_PEER_ADD_GPU>),
-                                            STENCIL_KERNEL(chain<STENCIL_PEER_ADD_SYS>),
-                                            STENCIL_KERNEL(ping<STENCIL_PEER_RELAXED>),
-                                            STENCIL_KERNEL(ping<STENCIL_PEER_RELEASE_GPU>),
-                                            STENCIL_KERNEL(ping<STENCIL_PEER_RELEASE_SYS>)};
+const void *const stencil_put_kernel = STENCIL_KERNEL(put);
+const stencil_named_kernel stencil_adds_kernel = {"red.sys.add", STENCIL_KERNEL(adds)};
+const stencil_named_kernel stencil_chain_kernels[] = {{"ld.acquire.sys", STENCIL_KERNEL(chain<LOAD>)},
+                                                      {"atom.gpu.add", STENCIL_KERNEL(chain<ADD_GPU>)},
+                                                      {"atom.sys.add", STENCIL_KERNEL(chain<ADD_SYS>)},
+                                                      {}};
+const stencil_named_kernel stencil_ping_kernels[] = {{"relaxed.sys", STENCIL_KERNEL(ping<RELAXED>)},
+                                                     {"release.gpu", STENCIL_KERNEL(ping<RELEASE_GPU>)},
+                                                     {"release.sys", STENCIL_KERNEL(ping<RELEASE_SYS>)},
+                                                     {}};

@@ -6,11 +6,11 @@
 enum { SM_IDS_MAX = 1024 };
 
 static size_t record_count(const stencil_sm_timing *timing) {
-    return (size_t)timing->sm_count * STENCIL_SM_THREADS_MAX / 32;
+    return (size_t)timing->gpu.sm_count * STENCIL_SM_THREADS_MAX / 32;
 }
 
 stencil_status stencil_sm_begin(stencil_bench *b, stencil_sm_timing *timing, int unrolled) {
-    timing->sm_count = b->machine->gpu[b->options->gpu[0]].sm_count;
+    TRY(stencil_device_create(b, 0, &timing->gpu));
     if (unrolled > 0) {
         const int64_t asked = stencil_round_up(b->options->repeats, unrolled);
         timing->latency_repeats = asked > 0 ? asked : STENCIL_REPEATS;
@@ -47,16 +47,17 @@ stencil_status stencil_sm_sample(stencil_bench *b, void *what, int64_t repeats, 
     (void)b;
     const stencil_sm_case *c = what;
     const stencil_sm_timing *timing = c->timing;
-    const int blocks = c->blocks_per_sm > 0 ? c->blocks_per_sm * timing->sm_count : 1,
+    const int blocks = c->blocks_per_sm > 0 ? c->blocks_per_sm * (int)timing->gpu.sm_count : 1,
               per_block = (c->threads + 31) / 32, warps = blocks * per_block;
     sm_span first = {0}, of_sm[SM_IDS_MAX] = {0};
     CHECK((size_t)warps <= record_count(timing), INTERNAL, "%s: %d blocks of %d threads do not fit", c->name,
           blocks, c->threads);
-    stencil_sm_arguments a = {.repeats = repeats, .size = c->size, .record = timing->device};
-    TRY_CUDA(cudaMemsetAsync(timing->device, 0, record_count(timing) * sizeof *timing->host, NULL));
-    TRY(stencil_device_launch(c->kernel, (unsigned)blocks, (unsigned)c->threads, NULL, (void *[]){&a}));
-    TRY_CUDA(cudaMemcpy(timing->host, timing->device, (size_t)warps * sizeof *timing->host,
-                        cudaMemcpyDeviceToHost));
+    const stencil_sm_arguments a = {.repeats = repeats, .size = c->size, .record = timing->device};
+    TRY_CUDA(
+        cudaMemsetAsync(timing->device, 0, record_count(timing) * sizeof *timing->host, timing->gpu.stream));
+    TRY(stencil_device_launch(&timing->gpu, c->kernel, (unsigned)blocks, (unsigned)c->threads, &a));
+    TRY(stencil_device_read(&timing->gpu, timing->host, timing->device,
+                            (size_t)warps * sizeof *timing->host));
     for (int i = 0; i < warps; i++) {
         const stencil_sm_record *r = &timing->host[i];
         CHECK(r->wrong == 0, INTERNAL, "%s: %u wrong results in warp %d of block %d", c->name, r->wrong,
@@ -71,5 +72,14 @@ stencil_status stencil_sm_sample(stencil_bench *b, void *what, int64_t repeats, 
     *value = c->scale > 0 ? c->scale * throughput(of_sm, repeats)
                           : (double)(first.end - first.start) / (double)repeats;
     return STENCIL_OK;
+}
+
+stencil_status stencil_sm_verify(stencil_bench *b, void *what) {
+    double dropped;
+    stencil_sm_case c = *(const stencil_sm_case *)what;
+    c.kernel = c.checked;
+    c.threads = c.checked_threads;
+    c.blocks_per_sm = STENCIL_SM_THREADS_MAX / STENCIL_BLOCK_THREADS_MAX;
+    return stencil_sm_sample(b, &c, c.checks, &dropped);
 }
 #endif

@@ -49,16 +49,15 @@ static stencil_status run_cpu(stencil_bench *b) {
     stencil_bench_add_text(b->result, "stencil", problem->shape->name);
     stencil_bench_add_text(b->result, "precision", stencil_precision_name(problem->precision));
     stencil_bench_add_number(b->result, "cache_bytes", b->machine->cpu_cache_bytes);
-    TRY(stencil_bench_calibrate_rows(b));
+    TRY(stencil_bench_calibrate(b));
     for (int first = 0; first < b->result->row_count; first += WAYS) {
         /* A choice that is tried takes some steps: the run is long enough that they do not show. */
         const way *chosen = stencil_bench_what(b, first + CHOSEN);
         const bool tries = b->options->iterations == 0 && chosen->plan.stores == STENCIL_STORES_TRIED;
         stencil_trial_settle(b, chosen->size, first, WAYS, tries ? 20 * STENCIL_STORES_STEPS : 0);
     }
-    TRY(stencil_bench_take(b));
     stencil_bench_note(b, "Verified: every sample of a size gave the same bits, whichever way.");
-    return STENCIL_OK;
+    return stencil_bench_take(b);
 }
 
 const stencil_benchmark stencil_benchmark_stores = {

@@ -107,19 +107,18 @@ static stencil_status run(stencil_bench *b) {
     TRY(stencil_ceiling_add_rows(&ceiling, b));
     const int first = b->result->row_count;
     TRY(add_strategies(b));
-    TRY(stencil_bench_calibrate_rows(b));
+    TRY(stencil_bench_calibrate(b));
     const stencil_plan *plan = stencil_bench_what(b, first);
     const bool tries = b->options->iterations == 0 && b->options->backend == STENCIL_BACKEND_CPU &&
                        plan->stores == STENCIL_STORES_TRIED;
     /* On a CPU so many that what the first steps try hardly shows. */
     stencil_trial_settle(b, &s->trial, first, b->result->row_count - first,
                          tries ? 10 * STENCIL_STORES_STEPS : 0);
-    TRY(stencil_bench_take(b));
     stencil_bench_note(
         b, "The time of a step includes 1/%lld of a residual: the last step of a sample is looked at.",
         (long long)s->trial.steps);
     stencil_bench_note(b, "Verified: every sample of every strategy gave the same bits, field and residual.");
-    return STENCIL_OK;
+    return stencil_bench_take(b);
 }
 
 const stencil_benchmark stencil_benchmark_sweep = {

@@ -12,10 +12,6 @@
 #ifdef STENCIL_HAVE_CUDA
 enum { CHECKED_REPEATS = 6, BARRIER_REPEATS = 200 };
 
-static const char *const names[STENCIL_WARP_OPERATION_COUNT] = {
-    "loop", "__syncwarp", "tile", "coalesced", "shuffle, tile", "shuffle, coalesced",
-};
-
 /* The blocks and threads of the highest throughput. */
 static stencil_status choose_shape(stencil_bench *b, stencil_sm_case *c) {
     stencil_sm_case try = *c;
@@ -30,11 +26,12 @@ static stencil_status choose_shape(stencil_bench *b, stencil_sm_case *c) {
     return STENCIL_OK;
 }
 
-/* Latency of a single warp, throughput of the shape that has most. */
-static stencil_status add_case(stencil_bench *b, stencil_sm_case c, stencil_warp_loop loop) {
-    const bool apart = loop == STENCIL_WARP_APART;
+/* Latency of a single warp, throughput of the shape that has most. An operation is verified once, behind its
+ * plain loop; shuffles so often that it is no multiple of a group's size: it shows who has whose value. */
+static stencil_status add_rows(stencil_bench *b, stencil_sm_case c, bool apart) {
     TRY(STENCIL_BENCH_ADD(b, c, apart ? "latency, lanes apart" : "latency", c.name, "cycles",
-                          STENCIL_METHOD_GPU_CLOCK, .sample = stencil_sm_sample, .axis = {{"size", c.size}},
+                          STENCIL_METHOD_GPU_CLOCK, .sample = stencil_sm_sample,
+                          .verify = apart ? NULL : stencil_sm_verify, .axis = {{"size", c.size}},
                           .count = c.timing->latency_repeats));
     c.scale = 1;
     TRY(choose_shape(b, &c));
@@ -43,47 +40,28 @@ static stencil_status add_case(stencil_bench *b, stencil_sm_case c, stencil_warp
                              .axis = {{"size", c.size}}, .count = c.timing->throughput_repeats);
 }
 
-/* Shuffles by a number that is no multiple of a group's size: it shows who has whose value. */
-static stencil_status verify(stencil_bench *b, stencil_sm_case c, bool shuffles) {
-    double dropped;
-    c.blocks_per_sm = 1;
-    c.threads = STENCIL_BLOCK_THREADS_MAX;
-    return stencil_sm_sample(b, &c, shuffles ? CHECKED_REPEATS : BARRIER_REPEATS, &dropped);
-}
-
-/* Every operation of every size that there is in this loop: adds its rows, or verifies it. */
-static stencil_status visit_all(stencil_bench *b, const stencil_sm_timing *timing, stencil_warp_loop loop) {
-    for (int operation = 0; operation < STENCIL_WARP_OPERATION_COUNT; operation++) {
-        const bool whole = operation == STENCIL_WARP_NOTHING || operation == STENCIL_WARP_SYNCWARP;
-        for (int size = whole ? 32 : 1; size <= 32; size++) {
-            const stencil_sm_case c = {.timing = timing,
-                                       .kernel =
-                                           stencil_warp_kernel((stencil_warp_operation)operation, size, loop),
-                                       .name = names[operation],
-                                       .size = size,
-                                       .threads = 32};
-            if (c.kernel != NULL)
-                TRY(loop == STENCIL_WARP_CHECK ? verify(b, c, operation >= STENCIL_WARP_SHUFFLE_TILE)
-                                               : add_case(b, c, loop));
-        }
-    }
-    return STENCIL_OK;
-}
-
 static stencil_status run_gpu(stencil_bench *b) {
     stencil_sm_timing timing;
     TRY(stencil_sm_begin(b, &timing, STENCIL_SM_UNROLLED));
-    TRY(visit_all(b, &timing, STENCIL_WARP_TOGETHER));
-    TRY(visit_all(b, &timing, STENCIL_WARP_APART));
-    TRY(stencil_bench_take(b));
-    TRY(visit_all(b, &timing, STENCIL_WARP_CHECK));
+    for (int loop = STENCIL_LOOP_TOGETHER; loop <= STENCIL_LOOP_APART; loop++)
+        for (const stencil_group_kernel *k = stencil_warp_kernels; k->name != NULL; k++) {
+            stencil_sm_case c = {.timing = &timing,
+                                 .kernel = k->kernel[loop],
+                                 .checked = k->kernel[STENCIL_LOOP_CHECKED],
+                                 .checks = k->shuffles ? CHECKED_REPEATS : BARRIER_REPEATS,
+                                 .name = k->name,
+                                 .threads = 32,
+                                 .checked_threads = STENCIL_BLOCK_THREADS_MAX};
+            for (c.size = k->least; c.size <= k->most && c.kernel != NULL; c.size++)
+                TRY(add_rows(b, c, loop == STENCIL_LOOP_APART));
+        }
     stencil_bench_note(b, "Throughput: operations of warps per cycle on one multiprocessor, the median of "
                           "all, with the blocks and threads that gave most.");
     stencil_bench_note(b, "Where the compiler knows that lanes go together, a barrier is a NOP; \"lanes "
                           "apart\": in a loop of which it does not know; \"loop\": that loop alone.");
     stencil_bench_note(b, "Verified: after timing, barriers that all lanes checked, some of them late; in "
                           "every shuffle run, who has whose value.");
-    return STENCIL_OK;
+    return stencil_bench_take(b);
 }
 #endif
 

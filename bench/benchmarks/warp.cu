@@ -22,7 +22,7 @@ template <class Group> struct barrier : group_operation<Group> {
 };
 
 /* Each thread leaves the number of the pass, some of them late, and looks at the word of another one of its
- * group, whose lanes stand side by side. */
+ * group, whose threads stand side by side. */
 template <class Group> struct checked_barrier : group_operation<Group> {
     volatile uint32_t *word; /* of the group's first thread */
     unsigned rank, size;
@@ -41,7 +41,7 @@ template <class Group> struct checked_barrier : group_operation<Group> {
             __nanosleep(100);
         word[rank] = pass;
         this->group.sync();
-        missing += word[(rank + 1 + pass % 31) % size] < pass;
+        missing += word[(rank + 1 + 37 * pass) % size] < pass;
     }
     __device__ unsigned wrong(int64_t) {
         return missing;
@@ -77,46 +77,53 @@ struct nothing : stencil::sm_operation {
     }
 };
 
-/* Timed in one loop or the other, or checked. */
-template <class Operation, class Checked, int Unrolled> static const void *kernel(stencil_warp_loop loop) {
-    const void *const kernels[] = {STENCIL_KERNEL(stencil::time_operation<Operation, Unrolled>),
-                                   STENCIL_KERNEL(stencil::time_divergent<Operation>),
-                                   STENCIL_KERNEL(stencil::time_operation<Checked, 1>)};
-    return kernels[loop];
+template <class Group> static stencil_group_kernel barrier_of(const char *name, int least, int most) {
+    return {name,
+            {STENCIL_KERNEL(stencil::time_operation<barrier<Group>, STENCIL_SM_UNROLLED>),
+             STENCIL_KERNEL(stencil::time_divergent<barrier<Group>>),
+             STENCIL_KERNEL(stencil::time_operation<checked_barrier<Group>, 1>)},
+            least,
+            most,
+            false};
 }
 
-template <class Group> static const void *barrier_kernel(stencil_warp_loop loop) {
-    return kernel<barrier<Group>, checked_barrier<Group>, STENCIL_SM_UNROLLED>(loop);
+template <class Group, int Unrolled>
+static stencil_group_kernel shuffle_of(const char *name, int least, int most) {
+    return {name,
+            {STENCIL_KERNEL(stencil::time_operation<shuffle<Group>, Unrolled>), nullptr,
+             STENCIL_KERNEL(stencil::time_operation<shuffle<Group>, 1>)},
+            least,
+            most,
+            true};
 }
+
+template <int Size> static stencil_group_kernel barrier_of_tile() {
+    return barrier_of<tile<Size>>("tile", Size, Size);
+}
+
+template <int Size> static stencil_group_kernel shuffle_of_tile() {
+    return shuffle_of<tile<Size>, STENCIL_SM_UNROLLED>("shuffle, tile", Size, Size);
+}
+
+const stencil_group_kernel stencil_block_kernel = barrier_of<stencil::whole_block>("__syncthreads", 0, 0);
 
 /* Longer code is unrolled less, so that it stays in the instruction cache. */
-template <class Group, int Unrolled> static const void *shuffle_kernel(stencil_warp_loop loop) {
-    return loop == STENCIL_WARP_APART   ? nullptr
-           : loop == STENCIL_WARP_CHECK ? STENCIL_KERNEL(stencil::time_operation<shuffle<Group>, 1>)
-                                        : STENCIL_KERNEL(stencil::time_operation<shuffle<Group>, Unrolled>);
-}
-
-template <int Size> static const void *tile_kernel(int size, bool shuffles, stencil_warp_loop loop) {
-    if (size == Size)
-        return shuffles ? shuffle_kernel<tile<Size>, STENCIL_SM_UNROLLED>(loop)
-                        : barrier_kernel<tile<Size>>(loop);
-    if constexpr (Size > 1)
-        return tile_kernel<Size / 2>(size, shuffles, loop);
-    return nullptr;
-}
-
-extern "C" const void *stencil_warp_kernel(stencil_warp_operation operation, int size,
-                                           stencil_warp_loop loop) {
-    switch (operation) {
-    case STENCIL_WARP_NOTHING:
-        return loop == STENCIL_WARP_APART ? STENCIL_KERNEL(stencil::time_divergent<nothing>) : nullptr;
-    case STENCIL_WARP_SYNCWARP:
-        return barrier_kernel<stencil::whole_warp>(loop);
-    case STENCIL_WARP_COALESCED:
-        return barrier_kernel<coalesced>(loop);
-    case STENCIL_WARP_SHUFFLE_COALESCED:
-        return shuffle_kernel<coalesced, 8>(loop);
-    default:
-        return tile_kernel<32>(size, operation == STENCIL_WARP_SHUFFLE_TILE, loop);
-    }
-}
+const stencil_group_kernel stencil_warp_kernels[] = {
+    {"loop", {nullptr, STENCIL_KERNEL(stencil::time_divergent<nothing>), nullptr}, 32, 32, false},
+    barrier_of<stencil::whole_warp>("__syncwarp", 32, 32),
+    barrier_of_tile<1>(),
+    barrier_of_tile<2>(),
+    barrier_of_tile<4>(),
+    barrier_of_tile<8>(),
+    barrier_of_tile<16>(),
+    barrier_of_tile<32>(),
+    barrier_of<coalesced>("coalesced", 1, 32),
+    shuffle_of_tile<1>(),
+    shuffle_of_tile<2>(),
+    shuffle_of_tile<4>(),
+    shuffle_of_tile<8>(),
+    shuffle_of_tile<16>(),
+    shuffle_of_tile<32>(),
+    shuffle_of<coalesced, 8>("shuffle, coalesced", 1, 32),
+    {},
+};

@@ -27,4 +27,11 @@ static __global__ void see_clock(int64_t *seen) {
     seen[1] = ns;
 }
 
+static __global__ void fill(const __grid_constant__ stencil_fill f) {
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < f.count;
+         i += (int64_t)gridDim.x * blockDim.x)
+        f.place[i * f.stride] = stencil_next_number((uint32_t)i, f.numbers);
+}
+
+const void *const stencil_fill_kernel = STENCIL_KERNEL(fill);
 const void *const stencil_clock_kernel = STENCIL_KERNEL(see_clock);
