@@ -1,14 +1,14 @@
 /* What benchmarks are made of: the table row, filling a result, sampling, child processes. Internal to
  * bench/.
  *
- * A benchmark is bench/benchmarks/NAME.c, which ends in `const stencil_benchmark stencil_benchmark_NAME`,
- * and a line in benchmarks.def. Every .c of that folder is compiled, and with CUDA every .cu.
+ * A benchmark is a function in bench/benchmarks/NAME.c, or two, and a row of benchmarks.def. Every .c of that
+ * folder is compiled, and with CUDA every .cu.
  *
- * The planted fault (options->inject_fault, `stencil bench NAME --inject-fault`): a benchmark that verifies
- * something sets `.fault = true` in its table row. Where inject_fault is set, it measures and verifies one
- * more thing that is wrong on purpose (on the CPU a barrier that lets everybody pass at once, on a GPU a
- * policy without its release), through the same verification as everything else, and has to fail with
- * INTERNAL because of it. Benchmarks without `.fault` are skipped by the framework. */
+ * The planted fault (options->inject_fault, `stencil bench NAME --inject-fault`): a benchmark that has FAULT
+ * among its traits measures and verifies, where inject_fault is set, one more thing that is wrong on purpose
+ * (on the CPU a barrier that lets everybody pass at once, on a GPU a policy without its release), through the
+ * same verification as everything else, and has to fail with INTERNAL because of it. Others are skipped by
+ * the framework. */
 #ifndef STENCIL_BENCH_BENCHMARK_H
 #define STENCIL_BENCH_BENCHMARK_H
 
@@ -35,14 +35,18 @@ typedef struct stencil_bench {
 
 typedef stencil_status (*stencil_benchmark_function)(stencil_bench *b);
 
-/* Name and description stand in benchmarks.def. */
-typedef struct stencil_benchmark {
-    stencil_benchmark_function run_cpu, run_gpu; /* NULL: does not apply */
-    bool many_gpus;                              /* uses all of gpu[0 … gpu_count), not only the first */
-    bool fault;                                  /* has a fault to plant */
-    bool isolated;                               /* states its rows in child processes */
-    unsigned cpu_uses, gpu_uses;                 /* STENCIL_BENCH_USES_…, FAULT aside */
-} stencil_benchmark;
+/* What a benchmark does, and so which options it looks at: it copies arrays of a size, solves a problem, or
+ * repeats something (on a CPU as often as is calibrated, on a GPU as a method says); or it states, in child
+ * processes, what happens, and looks at none. */
+typedef enum stencil_bench_kind {
+    STENCIL_BENCH_SIZED,
+    STENCIL_BENCH_SOLVED,
+    STENCIL_BENCH_REPEATED,
+    STENCIL_BENCH_STATED
+} stencil_bench_kind;
+
+/* It uses all of gpu[0 … gpu_count), not only the first; it has a fault to plant. */
+enum { STENCIL_BENCH_MANY_GPUS = 1, STENCIL_BENCH_FAULT = 2 };
 
 /* After a run: releases all that is kept, memory last. */
 void stencil_bench_end(stencil_bench *b);

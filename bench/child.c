@@ -193,7 +193,8 @@ static stencil_status answer_request(const char *name, const stencil_bench_optio
     static stencil_machine machine;
     json_t *options, *description;
     json_int_t parent;
-    int shown, stated, index;
+    const int index = stencil_bench_find(name);
+    int shown, stated;
     stencil_bench_options chosen;
     stencil_bench_result result = {0};
     CHECK(json_unpack(request, "{s:I, s:b, s:i, s:o, s:o}", "parent", &parent, "progress", &shown, "stated",
@@ -208,7 +209,7 @@ static stencil_status answer_request(const char *name, const stencil_bench_optio
     chosen.progress = shown ? asked->progress : NULL;
     TRY(stencil_machine_read(&machine, description));
     omp_set_num_threads(machine.cpu_threads);
-    CHECK(stencil_benchmark_find(name, &index) != NULL, USAGE, "unknown benchmark '%s'", name);
+    CHECK(index >= 0, USAGE, "unknown benchmark '%s'", name);
     const stencil_status status = stencil_bench_run_here(index, stated, &chosen, &machine, &result);
     *answer = stencil_bench_result_json(&result);
     stencil_bench_result_destroy(&result);

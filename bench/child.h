@@ -5,9 +5,9 @@
 
 #include "bench/benchmark.h"
 
-/* A benchmark's table row by its name, and running it in this process (bench.c), or stating the row with the
- * number `stated`, from 1. */
-const stencil_benchmark *stencil_benchmark_find(const char *name, int *index);
+/* The benchmark with that name, -1: there is none; and running one in this process (bench.c), or stating the
+ * row with the number `stated`, from 1. */
+int stencil_bench_find(const char *name);
 stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench_options *options,
                                       const stencil_machine *machine, stencil_bench_result *result);
 

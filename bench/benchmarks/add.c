@@ -93,7 +93,7 @@ static stencil_status state_agreement(stencil_bench *b) {
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(stencil_bench *b) {
+stencil_status stencil_measure_add(stencil_bench *b) {
     const int64_t asked = b->options->repeats;
     const int count = asked > 0 ? 1 : (int)(sizeof differences / sizeof *differences);
     stencil_device gpu;
@@ -120,8 +120,3 @@ static stencil_status run_gpu(stencil_bench *b) {
     return STENCIL_OK;
 }
 #endif
-
-const stencil_benchmark stencil_benchmark_add = {
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
-    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
-};

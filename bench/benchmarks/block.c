@@ -7,7 +7,7 @@
 #ifdef STENCIL_HAVE_CUDA
 enum { VERIFIED_PASSES = 200 };
 
-static stencil_status run_gpu(stencil_bench *b) {
+stencil_status stencil_measure_block(stencil_bench *b) {
     stencil_sm_timing timing;
     stencil_sm_case c = {.timing = &timing,
                          .kernel = stencil_block_kernel.kernel[STENCIL_LOOP_TOGETHER],
@@ -36,8 +36,3 @@ static stencil_status run_gpu(stencil_bench *b) {
     return stencil_bench_take(b);
 }
 #endif
-
-const stencil_benchmark stencil_benchmark_block = {
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
-    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
-};

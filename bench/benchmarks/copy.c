@@ -30,7 +30,7 @@ static stencil_status create_array(stencil_bench *b, const stencil_ceiling *c, s
     return stencil_bench_keep(b, free, array->memory);
 }
 
-static stencil_status run(stencil_bench *b) {
+stencil_status stencil_measure_copy(stencil_bench *b) {
     const bool cpu = b->options->backend == STENCIL_BACKEND_CPU;
     stencil_ceiling c = {.bytes = cpu ? cpu_bytes : gpu_bytes};
     stencil_field from, to;
@@ -50,10 +50,3 @@ static stencil_status run(stencil_bench *b) {
         b, "Bytes: read and written ones; a cache that loads lines before they are overwritten moves more.");
     return stencil_bench_take(b);
 }
-
-const stencil_benchmark stencil_benchmark_copy = {
-    .run_cpu = run,
-    .run_gpu = run,
-    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_SIZE | STENCIL_BENCH_USES_ITERATIONS,
-    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_SIZE | STENCIL_BENCH_USES_ITERATIONS,
-};

@@ -1,16 +1,9 @@
-/* What teams of threads share, and the CPU twins of benchmarks, in team.c: the table row of each stands in
- * NAME.c. Internal to bench/benchmarks/. */
+/* What teams of threads share. Internal to bench/benchmarks/. */
 #ifndef STENCIL_BENCH_CPU_H
 #define STENCIL_BENCH_CPU_H
 
 #include "bench/benchmark.h"
 #include "sync/barrier.h"
-
-/* Over the number of threads: OpenMP's own barrier; the team twin of every barrier of sync/barriers.def,
- * verified, which has a fault; fork and join. */
-stencil_status stencil_bench_host_barrier_cpu(stencil_bench *b);
-stencil_status stencil_bench_grid_cpu(stencil_bench *b);
-stencil_status stencil_bench_fork_join(stencil_bench *b);
 
 /* Whom barrier `neighbor` waits for where it is measured alone: the one before and the one after in a ring of
  * `count` participants. The lists are as in stencil_barrier_state: first[count + 1], and behind it

@@ -19,15 +19,7 @@ static stencil_status add_cases(stencil_bench *b) {
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(stencil_bench *b) {
+stencil_status stencil_measure_grid(stencil_bench *b) {
     return stencil_passes_run(b, 1, add_cases);
 }
 #endif
-
-const stencil_benchmark stencil_benchmark_grid = {
-    .run_cpu = stencil_bench_grid_cpu,
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
-    .fault = true,
-    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS,
-    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
-};

@@ -105,7 +105,7 @@ static stencil_status prepare(stencil_bench *b, host *h) {
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(stencil_bench *b) {
+stencil_status stencil_measure_host_barrier(stencil_bench *b) {
     static const char *const names[] = {"stream wait + omp barrier", "device wait + omp barrier"};
     const stencil_bench_options *o = b->options;
     const int64_t more = o->repeats > 0 ? o->repeats : MORE;
@@ -134,11 +134,3 @@ static stencil_status run_gpu(stencil_bench *b) {
     return stencil_bench_take(b);
 }
 #endif
-
-const stencil_benchmark stencil_benchmark_host_barrier = {
-    .run_cpu = stencil_bench_host_barrier_cpu,
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
-    .many_gpus = true,
-    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS,
-    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
-};

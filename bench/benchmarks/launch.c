@@ -253,7 +253,7 @@ static stencil_status add_cases(stencil_bench *b) {
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(stencil_bench *b) {
+stencil_status stencil_measure_launch(stencil_bench *b) {
     stencil_device gpu[STENCIL_GPUS_MAX];
     double hz;
     b->own = gpu;
@@ -274,11 +274,3 @@ static stencil_status run_gpu(stencil_bench *b) {
     return stencil_bench_take(b);
 }
 #endif
-
-const stencil_benchmark stencil_benchmark_launch = {
-    .run_cpu = stencil_bench_fork_join,
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
-    .many_gpus = true,
-    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS,
-    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
-};

@@ -180,7 +180,7 @@ static stencil_status prepare(stencil_bench *b, memory *m, int64_t chain_bytes) 
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(stencil_bench *b) {
+stencil_status stencil_measure_memory(stencil_bench *b) {
     const stencil_gpu *gpu = &b->machine->gpu[b->options->gpu[0]];
     const int64_t chain_bytes = power_of_two(chain_bytes_most, gpu->memory_bytes / 16),
                   more = stencil_repeats_more(b->options), chase_steps = stencil_round_up(more, 16);
@@ -203,8 +203,3 @@ static stencil_status run_gpu(stencil_bench *b) {
     return stencil_bench_take(b);
 }
 #endif
-
-const stencil_benchmark stencil_benchmark_memory = {
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
-    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
-};

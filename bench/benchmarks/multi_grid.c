@@ -33,16 +33,9 @@ static stencil_status add_cases(stencil_bench *b) {
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(stencil_bench *b) {
+stencil_status stencil_measure_multi_grid(stencil_bench *b) {
     if (b->options->inject_fault && b->options->gpu_count < 2)
         return stencil_bench_skip(b->result, "a fault between GPUs needs two");
     return stencil_passes_run(b, b->options->gpu_count, add_cases);
 }
 #endif
-
-const stencil_benchmark stencil_benchmark_multi_grid = {
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
-    .many_gpus = true,
-    .fault = true,
-    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
-};

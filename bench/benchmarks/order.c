@@ -49,7 +49,7 @@ static stencil_status state(stencil_bench *b, void *what) {
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(stencil_bench *b) {
+stencil_status stencil_measure_order(stencil_bench *b) {
     for (const stencil_order_kernel *barrier = stencil_order_kernels; barrier->name != NULL; barrier++)
         TRY(STENCIL_BENCH_ADD(b, *barrier, "barrier of a warp", barrier->name, "cycles",
                               "clock of each thread before and after (000 Fig. 17)", .state = state,
@@ -60,8 +60,3 @@ static stencil_status run_gpu(stencil_bench *b) {
     return stencil_bench_take(b);
 }
 #endif
-
-const stencil_benchmark stencil_benchmark_order = {
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
-    .isolated = true,
-};

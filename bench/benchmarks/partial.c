@@ -48,7 +48,7 @@ static stencil_status state_team(stencil_bench *b, void *what) {
     return STENCIL_OK;
 }
 
-static stencil_status run_cpu(stencil_bench *b) {
+stencil_status stencil_measure_partial_cpu(stencil_bench *b) {
     const int threads = b->machine->cpu_threads;
     if (threads < 2)
         return stencil_bench_skip(b->result, "needs two threads");
@@ -122,7 +122,7 @@ static stencil_status state_kernel(stencil_bench *b, void *what) {
 }
 
 /* Of barriers with a time limit those that need nothing but memory and a cooperative launch. */
-static stencil_status run_gpu(stencil_bench *b) {
+stencil_status stencil_measure_partial(stencil_bench *b) {
     char why[64];
     const bool several = b->options->gpu_count > 1 && stencil_device_peers(b, why, sizeof why);
     for (const stencil_partial_kernel *k = stencil_partial_kernels; k->name != NULL; k++) {
@@ -144,10 +144,3 @@ static stencil_status run_gpu(stencil_bench *b) {
     return stencil_bench_take(b);
 }
 #endif
-
-const stencil_benchmark stencil_benchmark_partial = {
-    .run_cpu = run_cpu,
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
-    .many_gpus = true,
-    .isolated = true,
-};

@@ -231,7 +231,7 @@ static stencil_status prepare(stencil_bench *b, peer_end *end) {
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(stencil_bench *b) {
+stencil_status stencil_measure_peer(stencil_bench *b) {
     const stencil_bench_options *o = b->options;
     const int64_t chain_repeats = o->repeats > 0 ? stencil_round_up(o->repeats, 16) : STENCIL_REPEATS,
                   more_pings = o->repeats > 0 ? o->repeats : MORE_PINGS;
@@ -256,9 +256,3 @@ static stencil_status run_gpu(stencil_bench *b) {
     return stencil_bench_take(b);
 }
 #endif
-
-const stencil_benchmark stencil_benchmark_peer = {
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
-    .many_gpus = true,
-    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
-};

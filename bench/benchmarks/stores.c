@@ -37,7 +37,7 @@ static stencil_status add_size(stencil_bench *b, const stencil_spec *spec) {
     return STENCIL_OK;
 }
 
-static stencil_status run_cpu(stencil_bench *b) {
+stencil_status stencil_measure_stores(stencil_bench *b) {
     stencil_spec spec = b->options->spec;
     const bool asked = stencil_trial_default(&spec);
     for (int i = 0; i < (asked ? 1 : SIZES_MAX); i++) {
@@ -59,9 +59,3 @@ static stencil_status run_cpu(stencil_bench *b) {
     stencil_bench_note(b, "Verified: every sample of a size gave the same bits, whichever way.");
     return stencil_bench_take(b);
 }
-
-const stencil_benchmark stencil_benchmark_stores = {
-    .run_cpu = run_cpu,
-    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_SIZE | STENCIL_BENCH_USES_ITERATIONS |
-                STENCIL_BENCH_USES_PROBLEM,
-};

@@ -86,7 +86,7 @@ static stencil_status add_strategies(stencil_bench *b) {
     return STENCIL_OK;
 }
 
-static stencil_status run(stencil_bench *b) {
+stencil_status stencil_measure_sweep(stencil_bench *b) {
     sweep *s;
     stencil_spec spec = b->options->spec;
     if (!stencil_trial_default(&spec))
@@ -120,13 +120,3 @@ static stencil_status run(stencil_bench *b) {
     stencil_bench_note(b, "Verified: every sample of every strategy gave the same bits, field and residual.");
     return stencil_bench_take(b);
 }
-
-const stencil_benchmark stencil_benchmark_sweep = {
-    .run_cpu = run,
-    .run_gpu = run,
-    .many_gpus = true,
-    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_SIZE | STENCIL_BENCH_USES_ITERATIONS |
-                STENCIL_BENCH_USES_PROBLEM,
-    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_SIZE | STENCIL_BENCH_USES_ITERATIONS |
-                STENCIL_BENCH_USES_PROBLEM,
-};

@@ -130,7 +130,7 @@ static stencil_status measure(stencil_bench *b) {
     return stencil_bench_take(b);
 }
 
-stencil_status stencil_bench_grid_cpu(stencil_bench *b) {
+stencil_status stencil_measure_grid_cpu(stencil_bench *b) {
     for (int id = STENCIL_BARRIER_none + 1; id < STENCIL_BARRIER_COUNT; id++)
         for (int n = 0; (n = stencil_bench_next_threads(b, 2, n)) > 0;)
             TRY(add_row(b, id, stencil_barriers[id].name, n));
@@ -139,7 +139,7 @@ stencil_status stencil_bench_grid_cpu(stencil_bench *b) {
     return measure(b);
 }
 
-stencil_status stencil_bench_host_barrier_cpu(stencil_bench *b) {
+stencil_status stencil_measure_host_barrier_cpu(stencil_bench *b) {
     for (int n = 0; (n = stencil_bench_next_threads(b, 1, n)) > 0;)
         TRY(add_row(b, OPENMP, "omp barrier", n));
     return measure(b);
@@ -169,7 +169,7 @@ static stencil_status sample_regions(stencil_bench *b, void *what, int64_t regio
     return STENCIL_OK;
 }
 
-stencil_status stencil_bench_fork_join(stencil_bench *b) {
+stencil_status stencil_measure_launch_cpu(stencil_bench *b) {
     TRY(stencil_bench_memory(b, &b->own, (size_t)b->machine->cpu_threads * COUNT_STRIDE * sizeof(int64_t)));
     for (int n = 0; (n = stencil_bench_next_threads(b, 1, n)) > 0;)
         TRY(STENCIL_BENCH_ADD(b, n, "launch", "fork-join", "s/region", .sample = sample_regions,

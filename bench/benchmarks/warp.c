@@ -40,7 +40,7 @@ static stencil_status add_rows(stencil_bench *b, stencil_sm_case c, bool apart) 
                              .axis = {{"size", c.size}}, .count = c.timing->throughput_repeats);
 }
 
-static stencil_status run_gpu(stencil_bench *b) {
+stencil_status stencil_measure_warp(stencil_bench *b) {
     stencil_sm_timing timing;
     TRY(stencil_sm_begin(b, &timing, STENCIL_SM_UNROLLED));
     for (int loop = STENCIL_LOOP_TOGETHER; loop <= STENCIL_LOOP_APART; loop++)
@@ -64,8 +64,3 @@ static stencil_status run_gpu(stencil_bench *b) {
     return stencil_bench_take(b);
 }
 #endif
-
-const stencil_benchmark stencil_benchmark_warp = {
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
-    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
-};

@@ -89,12 +89,6 @@ static void no_such_question(void **state) {
     expect_message("partial has no row 1000 to state");
 }
 
-static int find(const char *name) {
-    int index = -1;
-    assert_non_null(stencil_benchmark_find(name, &index));
-    return index;
-}
-
 /* A child is asked with the options that it is to have, to the last bit. */
 static void options_travel(void **state) {
     (void)state;
@@ -142,7 +136,8 @@ static void whole(void **state) {
     stencil_bench_result result = {0};
     options.samples = 5;
     options.iterations = 100;
-    assert_int_equal(stencil_bench_run_in_child(find("grid"), &options, &machine, &result), STENCIL_OK);
+    assert_int_equal(stencil_bench_run_in_child(stencil_bench_find("grid"), &options, &machine, &result),
+                     STENCIL_OK);
     assert_string_equal(result.benchmark, "grid");
     assert_string_equal(result.device, "2 threads, any");
     assert_int_equal(result.row_count, STENCIL_BARRIER_COUNT - 1);
@@ -163,7 +158,8 @@ static void whole_with_fault(void **state) {
     options.samples = 5;
     options.iterations = 100;
     options.inject_fault = true;
-    assert_int_equal(stencil_bench_run_in_child(find("grid"), &options, &machine, &result), STENCIL_INTERNAL);
+    assert_int_equal(stencil_bench_run_in_child(stencil_bench_find("grid"), &options, &machine, &result),
+                     STENCIL_INTERNAL);
     expect_message("barrier planted fault does not hold");
     assert_int_equal(result.row_count, STENCIL_BARRIER_COUNT);
     stencil_bench_result_destroy(&result);
@@ -174,7 +170,8 @@ static void partial_team(void **state) {
     const stencil_machine machine = cpu_machine();
     const stencil_bench_options options = options_of(self);
     stencil_bench_result result = {0};
-    assert_int_equal(stencil_bench_run(find("partial"), &options, &machine, &result), STENCIL_OK);
+    assert_int_equal(stencil_bench_run(stencil_bench_find("partial"), &options, &machine, &result),
+                     STENCIL_OK);
     assert_int_equal(result.row_count, 2 * STENCIL_BARRIER_COUNT);
     for (int i = 0; i < result.row_count; i++) {
         int64_t absent = -1;
