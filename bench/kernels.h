@@ -158,15 +158,16 @@ STENCIL_KERNELS stencil_launch_kernels[STENCIL_LAUNCH_KERNELS];
 /* The counter of the current device: reads it into *count and zeroes it. Returns a cudaError_t. */
 STENCIL_C int stencil_launch_take_count(uint32_t *count);
 
-/* grid, multi-grid */
+/* grid, multi-grid, partial */
 
 /* Argument of a kernel that passes a barrier. */
 typedef struct stencil_passes {
     stencil_barrier_state state;
     int64_t passes;
     uint32_t *word[STENCIL_PARTS_MAX]; /* of each part: a word for each block, zeroed; for verification */
-    uint32_t *missing; /* how often a block had not arrived when another one that waits for it went on */
-    uint32_t blocks;   /* of each part */
+    uint32_t *count; /* how often a block had not arrived when another one that waits for it went on; in
+                        benchmark partial, threads that came to their end */
+    uint32_t blocks; /* of each part */
 } stencil_passes;
 
 /* A barrier and its kernels. [1] verifies: everybody looks each time whether those that it waits for have
@@ -236,12 +237,7 @@ STENCIL_C const stencil_order_kernel stencil_order_kernels[];
 
 /* partial */
 
-typedef struct stencil_partial_work {
-    stencil_barrier_state state; /* of those with a time limit */
-    uint32_t *done;              /* threads that came to their end */
-} stencil_partial_work;
-
-/* A kernel with a stencil_partial_work, in which the part that does not synchronise ends its work instead. */
+/* A kernel with a stencil_passes, in which the part that does not synchronise ends its work instead. */
 typedef struct stencil_partial_kernel {
     const char *kind, *name;
     const void *kernel;

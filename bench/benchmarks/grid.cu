@@ -38,7 +38,7 @@ static __global__ void __launch_bounds__(1024, Barrier::local ? 1 : 2)
     }
     barrier.leave();
     if (Verify && missing > 0)
-        atomicAdd(p.missing, missing);
+        atomicAdd(p.count, missing);
 }
 
 #define STENCIL_PASSES_OF(...)                                                                               \

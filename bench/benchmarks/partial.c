@@ -4,9 +4,7 @@
 #include <omp.h>
 
 #include "bench/benchmarks/cpu.h"
-#include "bench/device.h"
-#include "bench/kernels.h"
-#include "sync/host.h"
+#include "bench/benchmarks/passes.h"
 
 /* On a CPU a deadlock is what has not ended after this time; much longer than a child takes to start. */
 static const double deadlock_s = 5, timeout_s = 0.3;
@@ -71,53 +69,27 @@ stencil_status stencil_measure_partial_cpu(stencil_bench *b) {
 #ifdef STENCIL_HAVE_CUDA
 static const double limit_s = 1, child_limit_s = 40;
 
-/* Launches on all GPUs that the barrier spans, and waits for all of them. */
-static stencil_status launch(stencil_bench *b, const stencil_partial_kernel *k, stencil_barrier *barrier,
-                             bool *ended) {
-    const stencil_grid grid = {.blocks = barrier->shape.first[1], .block_x = k->threads, .block_y = 1};
-    int64_t resident;
-    *ended = true;
-    for (int load = 1; load >= 0; load--)
-        for (int part = 0; part < barrier->shape.parts; part++) {
-            stencil_partial_work work = {barrier->state[part], stencil_barrier_spare(barrier, part)};
-            TRY_CUDA(cudaSetDevice(barrier->shape.device[part]));
-            TRY(load ? stencil_grid_resident(k->kernel, &grid, &resident)
-                     : stencil_grid_launch(k->kernel, &grid, &work, NULL));
-        }
-    for (int part = 0; part < barrier->shape.parts && *ended; part++) {
-        TRY_CUDA(cudaSetDevice(barrier->shape.device[part]));
-        TRY(stencil_device_wait(b, NULL, limit_s, ended));
-    }
-    return STENCIL_OK;
-}
-
 /* The barrier is left as it is: what was given up may have left the driver's own words wrong. */
 static stencil_status state_kernel(stencil_bench *b, void *what) {
     const stencil_partial_kernel *k = what;
-    const stencil_bench_options *o = b->options;
     const stencil_barrier_info *info = &stencil_barriers[k->barrier];
-    stencil_barrier_shape shape = {
-        .info = info, .parts = info->needs == STENCIL_NEEDS_PEERS ? o->gpu_count : 1, .timeout_s = timeout_s};
-    const uint32_t blocks = k->grid ? (uint32_t)stencil_device_least(b, shape.parts).sm_count : 1;
-    stencil_barrier barrier;
+    stencil_passes_case c = {.barrier = {*info, {k->kernel}},
+                             .gpus = info->needs == STENCIL_NEEDS_PEERS ? b->options->gpu_count : 1};
+    const uint32_t least = (uint32_t)stencil_device_least(b, c.gpus).sm_count;
+    bool ended = true, resident;
     uint32_t done = 0;
-    bool ended;
-    for (int part = 0; part < shape.parts; part++) {
-        shape.device[part] = o->gpu[part];
-        shape.first[part + 1] = blocks * (uint32_t)(part + 1);
-        TRY_CUDA(cudaSetDevice(o->gpu[part]));
-        TRY(stencil_peers_reach(o->gpu[part], o->gpu, shape.parts));
+    c.grid = (stencil_grid){.blocks = k->grid ? least : 1, .block_x = k->threads, .block_y = 1};
+    TRY(stencil_passes_load(b, &c, 0, &resident));
+    TRY(stencil_passes_make(b, &c, timeout_s));
+    TRY(stencil_passes_launch(&c, 1, 0));
+    for (int part = 0; part < c.gpus && ended; part++) {
+        TRY_CUDA(cudaSetDevice(b->options->gpu[part]));
+        TRY(stencil_device_wait(b, NULL, limit_s, &ended));
     }
-    TRY(stencil_barrier_create(&barrier, &shape));
-    TRY(launch(b, k, &barrier, &ended));
-    for (int part = 0; part < shape.parts && ended; part++) {
-        uint32_t seen;
-        TRY_CUDA(
-            cudaMemcpy(&seen, stencil_barrier_spare(&barrier, part), sizeof seen, cudaMemcpyDeviceToHost));
-        done += seen;
-    }
-    say(b, ended, done == shape.first[shape.parts] * k->threads,
-        ended && stencil_barrier_check(&barrier, NULL) != STENCIL_OK);
+    if (ended)
+        TRY(stencil_passes_count(&c, &done));
+    say(b, ended, done == (uint32_t)c.gpus * c.grid.blocks * k->threads,
+        ended && stencil_barrier_check(&c.memory, NULL) != STENCIL_OK);
     return STENCIL_OK;
 }
 

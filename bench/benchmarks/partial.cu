@@ -47,11 +47,11 @@ template <class Barrier> struct limited {
 };
 
 template <class Part, class Barrier>
-static __global__ void __launch_bounds__(256) synchronise(const __grid_constant__ stencil_partial_work w) {
-    Barrier barrier(w.state);
-    if (Part::synchronises(w.state))
+static __global__ void __launch_bounds__(256) synchronise(const __grid_constant__ stencil_passes p) {
+    Barrier barrier(p.state);
+    if (Part::synchronises(p.state))
         barrier.sync();
-    atomicAdd(w.done, 1u);
+    atomicAdd(p.count, 1u);
 }
 
 template <class Part, class Barrier>

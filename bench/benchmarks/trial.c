@@ -31,7 +31,7 @@ static void release(void *trial) {
 }
 
 stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *t, const stencil_spec *spec) {
-    t->threads = b->machine->cpu_threads;
+    t->machine = *b->machine;
     TRY(stencil_bench_keep(b, release, t));
     TRY(stencil_problem_resolve(&t->problem, spec));
     t->bytes = stencil_layout_bytes(&t->problem.layout);
@@ -41,28 +41,16 @@ stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *t, const st
     return STENCIL_OK;
 }
 
-void stencil_trial_fill_row(const stencil_bench *b, const stencil_trial *t) {
-    stencil_bench_row *row = stencil_bench_last(b);
-    const int bytes = (int)stencil_precision_bytes(t->problem.precision);
-    row->cells = (double)stencil_problem_updated_cells(&t->problem);
-    row->bytes = 2 * bytes * row->cells;
-    snprintf(row->formula, sizeof row->formula, "%.0f cells x (read u %d + write u %d)", row->cells, bytes,
-             bytes);
-}
-
-void stencil_trial_settle(const stencil_bench *b, stencil_trial *t, int first, int rows, int64_t least) {
-    stencil_bench_row *row = &b->result->row[first];
-    t->steps = least;
-    for (int i = 0; i < rows; i++)
-        t->steps = row[i].iterations > t->steps ? row[i].iterations : t->steps;
-    for (int i = 0; i < rows; i++)
-        row[i].iterations = t->steps;
-}
+/* A row. */
+typedef struct trial_case {
+    stencil_trial *trial;
+    stencil_plan plan;
+} trial_case;
 
 static stencil_status verify(stencil_trial *t, const char *name, double residual) {
     if (t->reference.data == NULL) {
         TRY(stencil_field_create(&t->reference, &t->problem.layout, "the result to compare with"));
-        stencil_parallel_copy(t->reference.data, t->result.data, t->bytes, t->threads);
+        stencil_parallel_copy(t->reference.data, t->result.data, t->bytes, t->machine.cpu_threads);
         t->reference_residual = residual;
         t->reference_name = name;
         return STENCIL_OK;
@@ -74,12 +62,14 @@ static stencil_status verify(stencil_trial *t, const char *name, double residual
     return STENCIL_OK;
 }
 
-stencil_status stencil_trial_sample(const stencil_bench *b, stencil_trial *t, const stencil_plan *plan,
-                                    const char *name, int64_t steps, double *time_s) {
+static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double *time_s) {
+    const trial_case *c = what;
+    stencil_trial *t = c->trial;
+    const char *name = b->result->row[b->row].name;
     stencil_report report = {0};
-    stencil_parallel_copy(t->result.data, t->initial.data, t->bytes, t->threads);
+    stencil_parallel_copy(t->result.data, t->initial.data, t->bytes, t->machine.cpu_threads);
     t->problem.stop.steps = t->problem.stop.check_every = steps;
-    stencil_status status = stencil_run_fields(plan, &t->problem, &t->result, NULL, NULL, &report);
+    stencil_status status = stencil_run_fields(&c->plan, &t->problem, &t->result, NULL, NULL, &report);
     *time_s = report.compute_s;
     if (status == STENCIL_OK && report.steps != steps)
         status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "", "%s: %s ended after step %lld",
@@ -88,4 +78,36 @@ stencil_status stencil_trial_sample(const stencil_bench *b, stencil_trial *t, co
         status = verify(t, name, report.residual[report.history_count - 1]);
     stencil_report_destroy(&report);
     return status;
+}
+
+stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *t, const stencil_plan *plan,
+                                 stencil_bench_subject subject) {
+    const trial_case c = {t, *plan};
+    const int bytes = (int)stencil_precision_bytes(t->problem.precision);
+    subject.unit = "s/step";
+    subject.sample = sample;
+    t->first_row = t->row_count++ > 0 ? t->first_row : b->result->row_count;
+    TRY(stencil_bench_add(b, &subject, &c, sizeof c));
+    stencil_bench_row *row = stencil_bench_last(b);
+    row->cells = (double)stencil_problem_updated_cells(&t->problem);
+    row->bytes = 2 * bytes * row->cells;
+    snprintf(row->formula, sizeof row->formula, "%.0f cells x (read u %d + write u %d)", row->cells, bytes,
+             bytes);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_trial_settle(stencil_bench *b, stencil_trial *t, int times) {
+    if (!b->calibrated)
+        TRY(stencil_bench_calibrate(b));
+    for (int i = t->first_row; i < t->first_row + t->row_count; i++) {
+        const stencil_stores stores = ((const trial_case *)stencil_bench_what(b, i))->plan.stores;
+        const bool tries = stores == STENCIL_STORES_TRIED && b->options->iterations == 0 &&
+                           b->result->backend == STENCIL_BACKEND_CPU;
+        const int64_t asked = b->result->row[i].iterations, least = tries ? times * STENCIL_STORES_STEPS : 1;
+        t->steps = asked > t->steps ? asked : t->steps;
+        t->steps = least > t->steps ? least : t->steps;
+    }
+    for (int i = t->first_row; i < t->first_row + t->row_count; i++)
+        b->result->row[i].iterations = t->steps;
+    return STENCIL_OK;
 }
