@@ -8,14 +8,6 @@
 #include "bench/child.h"
 #include "bench/clock.h"
 
-#define NONE
-#define RUN(function)                                             stencil_status function(stencil_bench *b);
-#define STENCIL_BENCHMARK(id, name, cpu, gpu, kind, traits, text) cpu gpu
-#include "bench/benchmarks.def"
-#undef NONE
-#undef RUN
-#undef STENCIL_BENCHMARK
-
 #define NONE          NULL
 #define RUN(function) function
 #define MANY_GPUS     STENCIL_BENCH_MANY_GPUS

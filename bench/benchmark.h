@@ -1,8 +1,8 @@
 /* What benchmarks are made of: the table row, filling a result, sampling, child processes. Internal to
  * bench/.
  *
- * A benchmark is a function in bench/benchmarks/NAME.c, or two, and a row of benchmarks.def. Every .c of that
- * folder is compiled, and with CUDA every .cu.
+ * A benchmark is a function in bench/benchmarks/NAME.c or NAME.cu, or one in each, and a row of
+ * benchmarks.def. Every .c of that folder is compiled, and with CUDA every .cu.
  *
  * The planted fault (options->inject_fault, `stencil bench NAME --inject-fault`): a benchmark that has FAULT
  * among its traits measures and verifies, where inject_fault is set, one more thing that is wrong on purpose
@@ -13,6 +13,10 @@
 #define STENCIL_BENCH_BENCHMARK_H
 
 #include "bench/bench.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* One run of a benchmark: what it is asked, what it fills in, and what it keeps until it ends, whatever comes
  * back. */
@@ -34,6 +38,14 @@ typedef struct stencil_bench {
 } stencil_bench;
 
 typedef stencil_status (*stencil_benchmark_function)(stencil_bench *b);
+
+#define NONE
+#define RUN(function)                                             stencil_status function(stencil_bench *b);
+#define STENCIL_BENCHMARK(id, name, cpu, gpu, kind, traits, text) cpu gpu
+#include "bench/benchmarks.def"
+#undef NONE
+#undef RUN
+#undef STENCIL_BENCHMARK
 
 /* What a benchmark does, and so which options it looks at: it copies arrays of a size, solves a problem, or
  * repeats something (on a CPU as often as is calibrated, on a GPU as a method says); or it states, in child
@@ -88,8 +100,12 @@ typedef struct stencil_bench_subject {
 /* Appends a row, which moves the others, and its case, a copy of `what` [size]. */
 stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *subject, const void *what,
                                  size_t size);
+#ifdef __cplusplus
+#define STENCIL_BENCH_ADD(b, what, ...) stencil_bench_add_row(b, stencil_bench_subject{__VA_ARGS__}, what)
+#else
 #define STENCIL_BENCH_ADD(b, what, ...)                                                                      \
     stencil_bench_add(b, &(stencil_bench_subject){__VA_ARGS__}, &(what), sizeof(what))
+#endif
 /* What a row states in place of samples. */
 void stencil_bench_say(stencil_bench_row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The case of a row; the row that was added last. */
@@ -121,4 +137,13 @@ stencil_status stencil_bench_skip(stencil_bench_result *result, const char *form
 /* Ratio of every row that moves bytes to the best row of kind "copy". */
 void stencil_bench_fill_ratios(stencil_bench_result *result);
 
+#ifdef __cplusplus
+}
+
+template <class Case>
+static inline stencil_status stencil_bench_add_row(stencil_bench *b, const stencil_bench_subject &subject,
+                                                   const Case &what) {
+    return stencil_bench_add(b, &subject, &what, sizeof what);
+}
+#endif
 #endif

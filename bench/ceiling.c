@@ -106,7 +106,7 @@ static stencil_status copy_on_gpu(stencil_bench *arrays, int64_t bytes, int64_t 
     TRY(stencil_device_create(arrays, 0, &gpu));
     TRY(stencil_device_memory(arrays, &from, size));
     TRY(stencil_device_memory(arrays, &to, size));
-    TRY(stencil_device_fill(&gpu, from, bytes));
+    TRY(stencil_device_fill(&gpu, (stencil_fill){.place = from, .count = bytes / 4, .stride = 1}));
     /* Warm: both arrays mapped, clocks up. */
     TRY_CUDA(cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToDevice, gpu.stream));
     TRY_CUDA(cudaMemsetAsync(to, 0xff, size, gpu.stream));

@@ -25,7 +25,7 @@ static stencil_status gpu_clock_hz(stencil_bench *b, int gpu, double *hz) {
     int64_t seen[2], *device;
     TRY_CUDA(cudaSetDevice(gpu));
     TRY(stencil_device_memory(b, &device, sizeof seen));
-    TRY(stencil_device_launch(&null_stream, stencil_clock_kernel, 1, 1, &device));
+    TRY(stencil_device_launch(&null_stream, stencil_clock_kernel, 1, 1, (void *[]){&device}));
     TRY(stencil_device_read(&null_stream, seen, device, sizeof seen));
     CHECK(seen[0] > 0 && seen[1] > 0, INTERNAL, "the clocks of the GPU do not run");
     *hz = 1e9 * (double)seen[0] / (double)seen[1];

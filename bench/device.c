@@ -5,8 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/kernels.h"
-
 static void release_memory(void *memory) {
     cudaFree(memory);
 }
@@ -43,8 +41,7 @@ stencil_status stencil_device_create(stencil_bench *b, int index, stencil_device
 }
 
 stencil_status stencil_device_launch(const stencil_device *d, const void *kernel, unsigned blocks,
-                                     unsigned threads, const void *argument) {
-    void *arguments[] = {(void *)argument};
+                                     unsigned threads, void **arguments) {
     TRY_CUDA(cudaLaunchKernel(kernel, (dim3){blocks, 1, 1}, (dim3){threads, 1, 1}, arguments, 0, d->stream));
     return STENCIL_OK;
 }
@@ -70,9 +67,8 @@ stencil_status stencil_device_stop(const stencil_device *d, double *time_s) {
     return STENCIL_OK;
 }
 
-stencil_status stencil_device_fill(const stencil_device *d, void *from, int64_t bytes) {
-    const stencil_fill words = {.place = from, .count = bytes / (int64_t)sizeof(uint32_t), .stride = 1};
-    return stencil_device_launch(d, stencil_fill_kernel, 8 * d->sm_count, 512, &words);
+stencil_status stencil_device_fill(const stencil_device *d, stencil_fill words) {
+    return stencil_device_launch(d, stencil_fill_kernel, 8 * d->sm_count, 512, (void *[]){&words});
 }
 
 stencil_status stencil_device_compare(const void *to, const void *from, int64_t bytes, const char *what) {

@@ -5,8 +5,13 @@
 
 #include "base/cuda.h"
 #include "bench/benchmark.h"
+#include "bench/kernels.h"
 
 #ifdef STENCIL_HAVE_CUDA
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* A GPU of the options with a stream of its own, which does not wait for the null stream. */
 typedef struct stencil_device {
     int gpu;
@@ -25,7 +30,7 @@ stencil_status stencil_device_memory(stencil_bench *b, void *to, size_t bytes);
 /* Of the current device, which is this one: launches a kernel in its stream; waits for that and copies to the
  * host. */
 stencil_status stencil_device_launch(const stencil_device *device, const void *kernel, unsigned blocks,
-                                     unsigned threads, const void *argument);
+                                     unsigned threads, void **arguments);
 stencil_status stencil_device_read(const stencil_device *device, void *to, const void *from, size_t bytes);
 
 /* Seconds between two places in its stream, by events. start() makes the device the current one, stop() waits
@@ -33,10 +38,9 @@ stencil_status stencil_device_read(const stencil_device *device, void *to, const
 stencil_status stencil_device_start(const stencil_device *device);
 stencil_status stencil_device_stop(const stencil_device *device, double *time_s);
 
-/* Before and after a copy of `bytes` (a multiple of 4), on whichever devices: fills `from` with numbers of
- * all sorts; and compares the first, the middle and the last part. INTERNAL where they differ; `what` says in
- * the message who copied. */
-stencil_status stencil_device_fill(const stencil_device *device, void *from, int64_t bytes);
+/* Before and after a copy, on whichever devices: fills words; compares the first, the middle and the last
+ * part. INTERNAL where they differ; `what` says in the message who copied. */
+stencil_status stencil_device_fill(const stencil_device *device, stencil_fill words);
 stencil_status stencil_device_compare(const void *to, const void *from, int64_t bytes, const char *what);
 
 /* Of the first `count` GPUs of the options: what the least of them has. */
@@ -49,6 +53,19 @@ bool stencil_device_peers(const stencil_bench *b, char *why, size_t size);
  * process can do no more than answer and end. For child processes only, which wait for nothing when they end.
  */
 stencil_status stencil_device_wait(stencil_bench *b, cudaStream_t stream, double limit_s, bool *ended);
+
+#ifdef __cplusplus
+}
+
+/* The same as kernel<<<…>>>(arguments…) in its stream, with a status. */
+template <class... Parameters>
+static stencil_status stencil_launch(const stencil_device &device, void (*kernel)(Parameters...),
+                                     unsigned blocks, unsigned threads,
+                                     std::common_type_t<Parameters>... arguments) {
+    void *list[] = {const_cast<void *>(static_cast<const void *>(&arguments))...};
+    return stencil_device_launch(&device, reinterpret_cast<const void *>(kernel), blocks, threads, list);
+}
+#endif
 #endif
 
 #endif

@@ -2,35 +2,43 @@
  * for its stream or its device, and meets the others at OpenMP's barrier. Over the number of GPUs. */
 #include <omp.h>
 
-#include "bench/benchmarks/cpu.h"
-#include "bench/kernels.h"
 #include "bench/device.h"
 #include "bench/method.h"
 
-#ifdef STENCIL_HAVE_CUDA
 enum { THREADS = 1024, FEW = 500, MORE = 1500, VERIFIED_PASSES = 200 };
 
-typedef struct host_case {
+struct host_case {
     int gpus;
     bool device; /* waits for the device, else for the stream */
-} host_case;
+};
 
-typedef struct host {
+struct host {
     stencil_device gpu[STENCIL_GPUS_MAX];
     uint32_t (*word)[32]; /* pinned, a line for each GPU */
-} host;
+};
 
-/* Round 0: a kernel that does nothing, and takes no arguments. */
-static const void *kernel_of(uint32_t round) {
-    return stencil_launch_kernels[round == 0 ? STENCIL_LAUNCH_NULL : STENCIL_LAUNCH_MARK];
+static __global__ void nothing() {}
+
+/* Spins some microseconds, more for some rounds, then stores the round. */
+static __global__ void mark(uint32_t *word, uint32_t round) {
+    if (blockIdx.x != 0 || threadIdx.x != 0)
+        return;
+    const long long start = clock64(), cycles = 2000 + 8000 * (round % 4);
+    while (clock64() - start < cycles) {
+    }
+    *(volatile uint32_t *)word = round;
 }
 
-/* One pass of one thread: everything in front of OpenMP's barrier. */
+/* One pass of one thread: everything in front of OpenMP's barrier. Round 0: nothing is marked, and nothing
+ * taken by the kernel. */
 static cudaError_t pass(const host *h, const host_case *c, int thread, uint32_t round) {
-    const dim3 grid = {h->gpu->sm_count, 1, 1}, block = {THREADS, 1, 1};
     const cudaStream_t stream = h->gpu[thread].stream;
-    stencil_launch_mark mark = {h->word[thread], round};
-    const cudaError_t state = cudaLaunchKernel(kernel_of(round), grid, block, (void *[]){&mark}, 0, stream);
+    const void *kernel =
+        round == 0 ? reinterpret_cast<const void *>(nothing) : reinterpret_cast<const void *>(mark);
+    uint32_t *word = h->word[thread];
+    void *arguments[] = {&word, &round};
+    const cudaError_t state =
+        cudaLaunchKernel(kernel, dim3{h->gpu->sm_count, 1, 1}, dim3{THREADS, 1, 1}, arguments, 0, stream);
     if (state != cudaSuccess)
         return state;
     return c->device ? cudaDeviceSynchronize() : cudaStreamSynchronize(stream);
@@ -62,7 +70,7 @@ static stencil_status run_passes(const host *h, const host_case *c, int64_t pass
                 state = pass(h, c, thread, check ? (uint32_t)i : 0);
 #pragma omp barrier
             for (int other = 0; check && other < c->gpus; other++)
-                missing += __atomic_load_n(h->word[other], __ATOMIC_RELAXED) < (uint32_t)i;
+                missing += __atomic_load_n(&h->word[other][0], __ATOMIC_RELAXED) < (uint32_t)i;
         }
         failed[thread] = state;
     }
@@ -77,15 +85,15 @@ static stencil_status run_passes(const host *h, const host_case *c, int64_t pass
 }
 
 static stencil_status sample(stencil_bench *b, void *what, int64_t passes, double *time_s) {
-    return run_passes(b->own, what, passes, false, time_s);
+    return run_passes(static_cast<host *>(b->own), static_cast<host_case *>(what), passes, false, time_s);
 }
 
 static stencil_status verify(stencil_bench *b, void *what) {
-    const host *h = b->own;
+    const host *h = static_cast<host *>(b->own);
     double time_s;
     for (int i = 0; i < b->options->gpu_count; i++)
         h->word[i][0] = 0;
-    return run_passes(h, what, VERIFIED_PASSES, true, &time_s);
+    return run_passes(h, static_cast<host_case *>(what), VERIFIED_PASSES, true, &time_s);
 }
 
 static void release_word(void *word) {
@@ -97,10 +105,10 @@ static stencil_status prepare(stencil_bench *b, host *h) {
     TRY_CUDA(cudaHostAlloc((void **)&h->word, (size_t)count * sizeof *h->word, cudaHostAllocPortable));
     TRY(stencil_bench_keep(b, release_word, h->word));
     for (int i = count - 1; i >= 0; i--) {
-        struct cudaFuncAttributes attributes;
+        cudaFuncAttributes attributes;
         TRY(stencil_device_create(b, i, &h->gpu[i]));
-        for (uint32_t round = 0; round < 2; round++)
-            TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel_of(round)));
+        TRY_CUDA(cudaFuncGetAttributes(&attributes, nothing));
+        TRY_CUDA(cudaFuncGetAttributes(&attributes, mark));
     }
     return STENCIL_OK;
 }
@@ -108,7 +116,7 @@ static stencil_status prepare(stencil_bench *b, host *h) {
 stencil_status stencil_measure_host_barrier(stencil_bench *b) {
     static const char *const names[] = {"stream wait + omp barrier", "device wait + omp barrier"};
     const stencil_bench_options *o = b->options;
-    const int64_t more = o->repeats > 0 ? o->repeats : MORE;
+    const int64_t more = o->repeats > 0 ? o->repeats : (int64_t)MORE;
     host h;
     b->own = &h;
     TRY(prepare(b, &h));
@@ -133,4 +141,3 @@ stencil_status stencil_measure_host_barrier(stencil_bench *b) {
                        VERIFIED_PASSES);
     return stencil_bench_take(b);
 }
-#endif

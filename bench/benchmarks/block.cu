@@ -1,30 +1,31 @@
 /* __syncthreads() (000 section 5.2, Fig. 6; Zhang et al., A Study of Synchronization Methods in Modern GPUs,
  * Table 5): latency of one block of 32 to 1024 threads, and throughput over blocks per multiprocessor and
  * threads per block, that is over active warps. */
-#include "bench/benchmarks/sm.h"
+#include "bench/benchmarks/sm.cuh"
 #include "bench/method.h"
 
-#ifdef STENCIL_HAVE_CUDA
+using namespace stencil;
+
 enum { VERIFIED_PASSES = 200 };
 
 stencil_status stencil_measure_block(stencil_bench *b) {
-    stencil_sm_timing timing;
-    stencil_sm_case c = {.timing = &timing,
-                         .kernel = stencil_block_kernel.kernel[STENCIL_LOOP_TOGETHER],
-                         .checked = stencil_block_kernel.kernel[STENCIL_LOOP_CHECKED],
-                         .checks = VERIFIED_PASSES,
-                         .name = stencil_block_kernel.name};
-    TRY(stencil_sm_begin(b, &timing, STENCIL_SM_UNROLLED));
+    sm_timing timing;
+    sm_case c = {.timing = &timing,
+                 .kernel = time_operation<barrier<whole_block>, SM_UNROLLED>,
+                 .checked = time_operation<checked_barrier<whole_block>, 1>,
+                 .name = "__syncthreads",
+                 .checks = VERIFIED_PASSES};
+    TRY(sm_begin(b, &timing, SM_UNROLLED));
     for (c.threads = 32; c.threads <= STENCIL_BLOCK_THREADS_MAX; c.threads += 32) {
         c.checked_threads = c.threads;
         TRY(STENCIL_BENCH_ADD(b, c, "latency", c.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
-                              .sample = stencil_sm_sample, .verify = stencil_sm_verify,
-                              .axis = {{"threads", c.threads}}, .count = timing.latency_repeats));
+                              .sample = sm_sample, .verify = sm_verify, .axis = {{"threads", c.threads}},
+                              .count = timing.latency_repeats));
     }
     c.scale = 1;
     while (stencil_next_shape(&c.blocks_per_sm, &c.threads, STENCIL_BLOCKS_MAX, 32))
         TRY(STENCIL_BENCH_ADD(b, c, "throughput", c.name, "warps/cycle", STENCIL_METHOD_SM_CLOCK,
-                              .sample = stencil_sm_sample,
+                              .sample = sm_sample,
                               .axis = {{"blocks_per_sm", c.blocks_per_sm}, {"threads", c.threads}},
                               .count = timing.throughput_repeats));
     stencil_bench_note(b, "Throughput: arrivals of warps per cycle on one multiprocessor, the median of all; "
@@ -35,4 +36,3 @@ stencil_status stencil_measure_block(stencil_bench *b) {
                        VERIFIED_PASSES);
     return stencil_bench_take(b);
 }
-#endif
