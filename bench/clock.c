@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bench/device.h"
-#include "bench/kernels.h"
 
 static double cpu_clock_hz(void) {
     FILE *file = fopen("/proc/cpuinfo", "r");

@@ -5,7 +5,19 @@
 
 #include "base/cuda.h"
 #include "bench/benchmark.h"
-#include "bench/kernels.h"
+#include "sync/barrier.h"
+
+/* Any number made of any other; below `numbers`, a power of two, all of them make one ring. */
+STENCIL_ANYWHERE uint32_t stencil_next_number(uint32_t number, uint32_t numbers) {
+    return (1664525u * number + 1013904223u) & (numbers - 1);
+}
+
+/* Writes the next numbers of 0 … count - 1 to words that are `stride` apart. numbers 0: any ones. */
+typedef struct stencil_fill {
+    uint32_t *place;
+    int64_t count;
+    uint32_t stride, numbers;
+} stencil_fill;
 
 #ifdef STENCIL_HAVE_CUDA
 #ifdef __cplusplus
@@ -37,6 +49,9 @@ stencil_status stencil_device_read(const stencil_device *device, void *to, const
  * for the second place. */
 stencil_status stencil_device_start(const stencil_device *device);
 stencil_status stencil_device_stop(const stencil_device *device, double *time_s);
+
+/* Kernels for one thread, int64_t *: the clock that is seen, [0] cycles in [1] ns; and for stencil_fill. */
+extern const void *const stencil_clock_kernel, *const stencil_fill_kernel;
 
 /* Before and after a copy, on whichever devices: fills words; compares the first, the middle and the last
  * part. INTERNAL where they differ; `what` says in the message who copied. */

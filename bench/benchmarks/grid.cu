@@ -1,12 +1,14 @@
-/* Kernels that do nothing but synchronise, with the very barrier types that the persistent loops use: of the
- * benchmarks grid and multi-grid. */
-#include "bench/kernels.h"
+/* One pass of every grid barrier, over blocks per multiprocessor and threads per block (000 section 5.3, Fig.
+ * 7; Zhang et al., A Study of Synchronization Methods in Modern GPUs, Table 8): the library's grid.sync(),
+ * and the very types that the persistent loops use. `neighbor` waits for the two neighbours in a ring. */
+#include "bench/benchmarks/passes.cuh"
+#include "bench/method.h"
 #include "sync/all.cuh"
 #include "sync/memory.cuh"
 
 /* Whether the block whose turn it is to be looked at has arrived in pass i; all blocks of all parts in turn.
  * A local barrier waits only for its neighbours in the ring of all blocks. */
-template <bool Local> static __device__ __forceinline__ bool arrived(const stencil_passes &p, int64_t i) {
+template <bool Local> static __device__ __forceinline__ bool arrived(const passes &p, int64_t i) {
     const uint32_t all = p.blocks * p.state.parts, mine = p.state.part * p.blocks + blockIdx.x;
     uint32_t ahead = 1 + threadIdx.x + (uint32_t)i * blockDim.x;
     if (Local)
@@ -23,7 +25,7 @@ template <bool Local> static __device__ __forceinline__ bool arrived(const stenc
  * where every shape is measured; a local barrier, which needs more, in one. */
 template <class Barrier, bool Verify>
 static __global__ void __launch_bounds__(1024, Barrier::local ? 1 : 2)
-    pass(const __grid_constant__ stencil_passes p) {
+    pass(const __grid_constant__ passes p) {
     Barrier barrier(p.state);
     unsigned missing = 0;
     for (int64_t i = 1; i <= p.passes; i++) {
@@ -41,8 +43,8 @@ static __global__ void __launch_bounds__(1024, Barrier::local ? 1 : 2)
         atomicAdd(p.count, missing);
 }
 
-#define STENCIL_PASSES_OF(...)                                                                               \
-    { STENCIL_KERNEL(pass<__VA_ARGS__, false>), STENCIL_KERNEL(pass<__VA_ARGS__, true>) }
+#define PASSES_OF(...)                                                                                       \
+    { pass<__VA_ARGS__, false>, pass<__VA_ARGS__, true> }
 
 /* The vendor's barrier as it is, without a time limit. */
 struct library_barrier {
@@ -90,15 +92,30 @@ struct unreleased_barrier {
     __device__ void leave() {}
 };
 
-const stencil_passes_kernel stencil_grid_kernels[] = {
-    {{STENCIL_BARRIER_none, "grid.sync", 60, STENCIL_NEEDS_NOTHING, ""}, STENCIL_PASSES_OF(library_barrier)},
+const passes_kernel grid_kernels[] = {
+    {{STENCIL_BARRIER_none, "grid.sync", 60, STENCIL_NEEDS_NOTHING, ""}, PASSES_OF(library_barrier)},
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
-    {{STENCIL_BARRIER_##id, name, capability, STENCIL_NEEDS_##needs, text},                                  \
-     STENCIL_PASSES_OF(stencil::id##_barrier)},
+    {{STENCIL_BARRIER_##id, name, capability, STENCIL_NEEDS_##needs, text}, PASSES_OF(stencil::id##_barrier)},
 #include "sync/barriers.def"
 #undef STENCIL_BARRIER
     {{STENCIL_BARRIER_none, "cluster, hardware", 90, STENCIL_NEEDS_CLUSTERS, ""},
-     STENCIL_PASSES_OF(hardware_cluster_barrier)},
-    {{STENCIL_BARRIER_none, "planted fault", 60, STENCIL_NEEDS_NOTHING, ""},
-     STENCIL_PASSES_OF(unreleased_barrier)},
+     PASSES_OF(hardware_cluster_barrier)},
+    {{STENCIL_BARRIER_none, "planted fault", 60, STENCIL_NEEDS_NOTHING, ""}, PASSES_OF(unreleased_barrier)},
 };
+
+/* Barriers that one GPU has. With a planted fault only what shows it: few shapes. */
+static stencil_status add_cases(stencil_bench *b) {
+    const bool plant = b->options->inject_fault;
+    for (int id = 0; id < (plant ? PASSES_COUNT : PASSES_FAULT); id++) {
+        passes_case c = {.barrier = grid_kernels[id], .gpus = 1};
+        while (c.barrier.info.needs != STENCIL_NEEDS_PEERS &&
+               stencil_next_shape(&c.blocks_per_sm, &c.threads, plant ? 2 : STENCIL_BLOCKS_MAX,
+                                  plant ? 256 : 32))
+            TRY(passes_add(b, &c, false));
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_measure_grid(stencil_bench *b) {
+    return passes_run(b, 1, add_cases);
+}

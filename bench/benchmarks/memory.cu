@@ -238,7 +238,7 @@ static stencil_status sample_copy(stencil_bench *b, void *what, int64_t copies, 
     return stencil_device_compare(m->to, m->from, m->copy_bytes, "memory");
 }
 
-static stencil_status sample_l2(stencil_bench *b, void *what, int64_t passes, double *value) {
+static stencil_status sample_l2(stencil_bench *b, void *, int64_t passes, double *value) {
     const memory *m = static_cast<memory *>(b->own);
     const stencil_device &gpu = m->timing.gpu;
     const unsigned blocks = gpu.sm_count * READ_BLOCKS_PER_SM;
@@ -246,7 +246,6 @@ static stencil_status sample_l2(stencil_bench *b, void *what, int64_t passes, do
     const int64_t vectors = m->read_bytes / READ_BYTES;
     uint32_t seen[READ_BLOCKS_MAX];
     double time_s;
-    (void)what;
     CHECK(blocks <= READ_BLOCKS_MAX, INTERNAL, "memory: more multiprocessors than expected");
     TRY(stencil_launch(gpu, read, blocks, THREADS, from, vectors, 1, m->result)); /* into L2 */
     TRY_CUDA(cudaMemsetAsync(m->result, 0, blocks * sizeof *m->result, gpu.stream));

@@ -143,10 +143,9 @@ static stencil_status transfer(const peer_case *c) {
                           c->from->field, c->to->field, vectors);
 }
 
-static stencil_status sample_bandwidth(stencil_bench *b, void *what, int64_t count, double *value) {
+static stencil_status sample_bandwidth(stencil_bench *, void *what, int64_t count, double *value) {
     const peer_case *c = static_cast<peer_case *>(what);
     double time_s;
-    (void)b;
     TRY(stencil_device_start(&c->from->gpu));
     for (int64_t i = 0; i < count; i++)
         TRY(transfer(c));
@@ -156,9 +155,8 @@ static stencil_status sample_bandwidth(stencil_bench *b, void *what, int64_t cou
 }
 
 /* One by one, each waited for on the host. */
-static stencil_status sample_latency(stencil_bench *b, void *what, int64_t count, double *value) {
+static stencil_status sample_latency(stencil_bench *, void *what, int64_t count, double *value) {
     const peer_case *c = static_cast<peer_case *>(what);
-    (void)b;
     TRY_CUDA(cudaSetDevice(c->from->gpu.gpu));
     const double start_s = stencil_clock_s();
     for (int64_t i = 0; i < count; i++) {
@@ -178,12 +176,11 @@ static stencil_status clear_words(const peer_end *end) {
     return STENCIL_OK;
 }
 
-static stencil_status sample_chain(stencil_bench *b, void *what, int64_t repeats, double *value) {
+static stencil_status sample_chain(stencil_bench *, void *what, int64_t repeats, double *value) {
     const peer_case *c = static_cast<peer_case *>(what);
     const uint32_t expected = c->chain == chain<LOAD> ? 0 : (uint32_t)repeats;
     peer_seen seen;
     uint32_t count;
-    (void)b;
     TRY(clear_words(c->to));
     TRY_CUDA(cudaSetDevice(c->from->gpu.gpu));
     TRY(stencil_launch(c->from->gpu, c->chain, 1, 1, repeats, c->to->words, c->from->seen));
@@ -194,14 +191,13 @@ static stencil_status sample_chain(stencil_bench *b, void *what, int64_t repeats
     return STENCIL_OK;
 }
 
-static stencil_status sample_adds(stencil_bench *b, void *what, int64_t repeats, double *value) {
+static stencil_status sample_adds(stencil_bench *, void *what, int64_t repeats, double *value) {
     const peer_case *c = static_cast<peer_case *>(what);
     const stencil_device &gpu = c->from->gpu;
     const unsigned blocks = gpu.sm_count;
     const int64_t each = repeats * THREADS / 32;
     uint32_t count;
     double time_s;
-    (void)b;
     TRY(clear_words(c->to));
     TRY(stencil_device_start(&gpu));
     TRY(stencil_launch(gpu, adds, blocks, THREADS, repeats, c->to->words));
@@ -213,10 +209,9 @@ static stencil_status sample_adds(stencil_bench *b, void *what, int64_t repeats,
 }
 
 /* Both kernels, waited for. */
-static stencil_status sample_ping(stencil_bench *b, void *what, int64_t rounds, double *time_s) {
+static stencil_status sample_ping(stencil_bench *, void *what, int64_t rounds, double *time_s) {
     const peer_case *c = static_cast<peer_case *>(what);
     const peer_end *const end[2] = {c->from, c->to};
-    (void)b;
     for (int i = 0; i < 2; i++)
         TRY(clear_words(end[i]));
     const double start_s = stencil_clock_s();
@@ -240,11 +235,10 @@ static stencil_status sample_ping(stencil_bench *b, void *what, int64_t rounds, 
 }
 
 /* A transfer into memory that held something else. */
-static stencil_status verify(stencil_bench *b, void *what) {
+static stencil_status verify(stencil_bench *, void *what) {
     const peer_case *c = static_cast<peer_case *>(what);
     const stencil_device *gpu = &c->from->gpu;
     char text[96];
-    (void)b;
     TRY_CUDA(cudaSetDevice(c->to->gpu.gpu));
     TRY_CUDA(cudaMemset(c->to->field, 0xff, (size_t)c->bytes));
     TRY_CUDA(cudaDeviceSynchronize());

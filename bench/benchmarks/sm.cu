@@ -44,8 +44,7 @@ static double throughput(const sm_span spans[SM_IDS_MAX], int64_t repeats) {
     return stencil_statistics_of(of_sm, count, scratch).median;
 }
 
-stencil_status sm_sample(stencil_bench *b, void *what, int64_t repeats, double *value) {
-    (void)b;
+stencil_status sm_sample(stencil_bench *, void *what, int64_t repeats, double *value) {
     const sm_case *c = static_cast<sm_case *>(what);
     const sm_timing *timing = c->timing;
     const int blocks = c->blocks_per_sm > 0 ? c->blocks_per_sm * (int)timing->gpu.sm_count : 1,

@@ -1,4 +1,4 @@
-#include "bench/benchmarks/passes.h"
+#include "bench/benchmarks/passes.cuh"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,29 +7,28 @@
 #include "bench/benchmarks/cpu.h"
 #include "bench/method.h"
 
-#ifdef STENCIL_HAVE_CUDA
 enum { CLUSTER_BLOCKS = 4, VERIFIED_PASSES = 200 };
 static const double timeout_s = 2;
 
 /* What stands behind stencil_bench.own. */
-typedef struct passes {
+struct passes_bench {
     stencil_gpu least;                /* of all GPUs */
     uint32_t *word[STENCIL_GPUS_MAX]; /* device */
-} passes;
+};
 
-stencil_status stencil_passes_load(const stencil_bench *b, const stencil_passes_case *c, int which,
-                                   bool *resident) {
+stencil_status passes_load(const stencil_bench *b, const passes_case *c, int which, bool *resident) {
     *resident = true;
     for (int part = 0; part < c->gpus; part++) {
         int64_t blocks;
         TRY_CUDA(cudaSetDevice(b->options->gpu[part]));
-        TRY(stencil_grid_resident(c->barrier.kernel[which], &c->grid, &blocks));
+        TRY(stencil_grid_resident(reinterpret_cast<const void *>(c->barrier.kernel[which]), &c->grid,
+                                  &blocks));
         *resident = *resident && blocks >= c->grid.blocks;
     }
     return STENCIL_OK;
 }
 
-stencil_status stencil_passes_make(stencil_bench *b, stencil_passes_case *c, double limit_s) {
+stencil_status passes_make(stencil_bench *b, passes_case *c, double limit_s) {
     stencil_barrier_shape shape = {.info = &c->barrier.info, .parts = c->gpus, .timeout_s = limit_s};
     for (int part = 0; part < c->gpus; part++) {
         shape.device[part] = b->options->gpu[part];
@@ -48,20 +47,21 @@ stencil_status stencil_passes_make(stencil_bench *b, stencil_passes_case *c, dou
     return status;
 }
 
-stencil_status stencil_passes_launch(const stencil_passes_case *c, int64_t count, int which) {
+stencil_status passes_launch(const passes_case *c, int64_t count, int which) {
     for (int part = 0; part < c->gpus; part++) {
-        stencil_passes arguments = {.state = c->memory.state[part],
-                                    .passes = count,
-                                    .count = stencil_barrier_spare(&c->memory, part),
-                                    .blocks = c->grid.blocks};
+        passes arguments = {.state = c->memory.state[part],
+                            .passes = count,
+                            .count = stencil_barrier_spare(&c->memory, part),
+                            .blocks = c->grid.blocks};
         memcpy(arguments.word, c->word, sizeof c->word);
         TRY_CUDA(cudaSetDevice(c->memory.shape.device[part]));
-        TRY(stencil_grid_launch(c->barrier.kernel[which], &c->grid, &arguments, NULL));
+        TRY(stencil_grid_launch(reinterpret_cast<const void *>(c->barrier.kernel[which]), &c->grid,
+                                &arguments, NULL));
     }
     return STENCIL_OK;
 }
 
-stencil_status stencil_passes_count(const stencil_passes_case *c, uint32_t *count) {
+stencil_status passes_count(const passes_case *c, uint32_t *count) {
     uint32_t seen;
     *count = 0;
     for (int part = 0; part < c->gpus; part++, *count += seen)
@@ -71,11 +71,11 @@ stencil_status stencil_passes_count(const stencil_passes_case *c, uint32_t *coun
 }
 
 static void release_barrier(void *barrier) {
-    stencil_barrier_destroy(barrier);
+    stencil_barrier_destroy(static_cast<stencil_barrier *>(barrier));
 }
 
 /* From fresh words, which are there before anybody starts. */
-static stencil_status pass(stencil_passes_case *c, int64_t count, bool verify, double *time_s) {
+static stencil_status pass(passes_case *c, int64_t count, bool verify, double *time_s) {
     const int *gpu = c->memory.shape.device;
     uint32_t missing;
     for (int part = 0; part < c->gpus; part++) {
@@ -84,14 +84,14 @@ static stencil_status pass(stencil_passes_case *c, int64_t count, bool verify, d
     }
     TRY(stencil_barrier_restart(&c->memory));
     const double start_s = stencil_clock_s();
-    TRY(stencil_passes_launch(c, count, verify));
+    TRY(passes_launch(c, count, verify));
     for (int part = 0; part < c->gpus; part++) {
         TRY_CUDA(cudaSetDevice(gpu[part]));
         TRY_CUDA(cudaDeviceSynchronize());
     }
     *time_s = stencil_clock_s() - start_s;
     TRY(stencil_barrier_check(&c->memory, NULL));
-    TRY(stencil_passes_count(c, &missing));
+    TRY(passes_count(c, &missing));
     CHECK(missing == 0, INTERNAL,
           "barrier %s, %d GPU%s, %u blocks of %d threads each, does not hold: %u times a block had not "
           "arrived",
@@ -99,27 +99,25 @@ static stencil_status pass(stencil_passes_case *c, int64_t count, bool verify, d
     return STENCIL_OK;
 }
 
-static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *time_s) {
-    (void)b;
-    return pass(what, count, false, time_s);
+static stencil_status sample(stencil_bench *, void *what, int64_t count, double *time_s) {
+    return pass(static_cast<passes_case *>(what), count, false, time_s);
 }
 
-static stencil_status verify(stencil_bench *b, void *what) {
+static stencil_status verify(stencil_bench *, void *what) {
     double time_s;
-    (void)b;
-    return pass(what, VERIFIED_PASSES, true, &time_s);
+    return pass(static_cast<passes_case *>(what), VERIFIED_PASSES, true, &time_s);
 }
 
-stencil_status stencil_passes_add(stencil_bench *b, const stencil_passes_case *asked, bool gpus_axis) {
-    const passes *p = b->own;
+stencil_status passes_add(stencil_bench *b, const passes_case *asked, bool gpus_axis) {
+    const passes_bench *p = static_cast<passes_bench *>(b->own);
     const int capability = asked->barrier.info.capability;
-    stencil_passes_case c = *asked;
+    passes_case c = *asked;
     char why[96] = "";
     bool resident = true;
     memcpy(c.word, p->word, sizeof c.word);
-    c.grid = (stencil_grid){.blocks = (unsigned)(p->least.sm_count * c.blocks_per_sm),
-                            .block_x = (unsigned)c.threads,
-                            .block_y = 1};
+    c.grid = {.blocks = (unsigned)(p->least.sm_count * c.blocks_per_sm),
+              .block_x = (unsigned)c.threads,
+              .block_y = 1};
     if (c.barrier.info.needs == STENCIL_NEEDS_CLUSTERS) {
         c.grid.cluster_blocks = CLUSTER_BLOCKS;
         c.grid.blocks -= c.grid.blocks % CLUSTER_BLOCKS;
@@ -127,7 +125,7 @@ stencil_status stencil_passes_add(stencil_bench *b, const stencil_passes_case *a
     if (p->least.capability < capability)
         snprintf(why, sizeof why, "needs compute capability %d.%d", capability / 10, capability % 10);
     for (int which = 0; which < 2 && why[0] == '\0' && resident; which++)
-        TRY(stencil_passes_load(b, &c, which, &resident));
+        TRY(passes_load(b, &c, which, &resident));
     if (!resident)
         snprintf(why, sizeof why, "%u blocks of %d threads are not resident at once", c.grid.blocks,
                  c.threads);
@@ -140,14 +138,14 @@ stencil_status stencil_passes_add(stencil_bench *b, const stencil_passes_case *a
                           .skipped = why));
     if (why[0] != '\0')
         return STENCIL_OK;
-    stencil_passes_case *made = stencil_bench_what(b, b->result->row_count - 1);
+    passes_case *made = static_cast<passes_case *>(stencil_bench_what(b, b->result->row_count - 1));
     TRY(stencil_bench_keep(b, release_barrier, &made->memory));
-    return stencil_passes_make(b, made, timeout_s);
+    return passes_make(b, made, timeout_s);
 }
 
-stencil_status stencil_passes_run(stencil_bench *b, int gpu_count, stencil_benchmark_function add_cases) {
+stencil_status passes_run(stencil_bench *b, int gpu_count, stencil_benchmark_function add_cases) {
     const stencil_bench_options *o = b->options;
-    passes p = {.least = stencil_device_least(b, gpu_count)};
+    passes_bench p = {.least = stencil_device_least(b, gpu_count)};
     char why[64];
     b->own = &p;
     if (!p.least.cooperative)
@@ -170,4 +168,3 @@ stencil_status stencil_passes_run(stencil_bench *b, int gpu_count, stencil_bench
     TRY(add_cases(b));
     return stencil_bench_take(b);
 }
-#endif

@@ -1,0 +1,62 @@
+/* Timing and checking barriers of blocks, on one GPU or across several: what the benchmarks grid, multi-grid
+ * and partial share. */
+#ifndef STENCIL_BENCH_PASSES_CUH
+#define STENCIL_BENCH_PASSES_CUH
+
+#include "bench/device.h"
+#include "sync/host.h"
+
+/* Argument of a kernel that passes a barrier. */
+struct passes {
+    stencil_barrier_state state;
+    int64_t passes;
+    uint32_t *word[STENCIL_PARTS_MAX]; /* of each part: a word for each block, zeroed; for verification */
+    uint32_t *count; /* how often a block had not arrived when another one that waits for it went on; in
+                        benchmark partial, threads that came to their end */
+    uint32_t blocks; /* of each part */
+};
+
+/* A barrier and its kernels. [1] verifies: everybody looks each time whether those that it waits for have
+ * arrived, on other GPUs first, and some come late. */
+struct passes_kernel {
+    stencil_barrier_info info;
+    void (*kernel[2])(passes);
+};
+
+/* By the numbers of barriers.def, and beside them: the library's grid.sync() as it is, and `cluster` with the
+ * hardware's barrier, both without a time limit, to see what one costs; and what is planted to see that it is
+ * found: a barrier that arrives without releasing what its block wrote, without waiting for it even. */
+enum {
+    PASSES_LIBRARY = STENCIL_BARRIER_none,
+    PASSES_HARDWARE = STENCIL_BARRIER_COUNT,
+    PASSES_FAULT,
+    PASSES_COUNT
+};
+extern const passes_kernel grid_kernels[PASSES_COUNT];
+
+/* A barrier in a shape. */
+struct passes_case {
+    passes_kernel barrier;
+    int gpus, blocks_per_sm, threads;
+    stencil_grid grid;                /* on each GPU */
+    uint32_t *word[STENCIL_GPUS_MAX]; /* device, for verification */
+    stencil_barrier memory;           /* not made where the row is skipped */
+};
+
+/* Loads kernel[which] on each GPU, since nothing may be loaded lazily while kernels wait for each other, and
+ * says whether all blocks can be resident at once; makes the barrier, which stays where it is; launches
+ * kernel[which] on each GPU; adds up what these have counted, once they have ended. */
+stencil_status passes_load(const stencil_bench *b, const passes_case *c, int which, bool *resident);
+stencil_status passes_make(stencil_bench *b, passes_case *c, double timeout_s);
+stencil_status passes_launch(const passes_case *c, int64_t passes, int which);
+stencil_status passes_count(const passes_case *c, uint32_t *count);
+
+/* Skips the benchmark where the first gpu_count GPUs cannot do what it takes, or else lets them reach each
+ * other, has add_cases() add rows, times and then verifies them all. */
+stencil_status passes_run(stencil_bench *b, int gpu_count, stencil_benchmark_function add_cases);
+
+/* A row of what `c` asks for: barrier, gpus, blocks_per_sm, threads. It is skipped where the GPUs cannot have
+ * it. Barrier `neighbor` waits for both neighbours in a ring. gpus_axis: the number of GPUs is an axis. */
+stencil_status passes_add(stencil_bench *b, const passes_case *c, bool gpus_axis);
+
+#endif
