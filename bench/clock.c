@@ -18,28 +18,12 @@ static double cpu_clock_hz(void) {
     return highest;
 }
 
-#ifdef STENCIL_HAVE_CUDA
-static stencil_status gpu_clock_hz(stencil_bench *b, int gpu, double *hz) {
-    const stencil_device null_stream = {.gpu = gpu};
-    int64_t seen[2], *device;
-    TRY_CUDA(cudaSetDevice(gpu));
-    TRY(stencil_device_memory(b, &device, sizeof seen));
-    TRY(stencil_device_launch(&null_stream, stencil_clock_kernel, 1, 1, (void *[]){&device}));
-    TRY(stencil_device_read(&null_stream, seen, device, sizeof seen));
-    CHECK(seen[0] > 0 && seen[1] > 0, INTERNAL, "the clocks of the GPU do not run");
-    *hz = 1e9 * (double)seen[0] / (double)seen[1];
-    return STENCIL_OK;
-}
-#else
-static stencil_status gpu_clock_hz(stencil_bench *b, int gpu, double *hz) {
-    (void)b, (void)hz;
-    FAIL(UNAVAILABLE, "GPU %d: built without CUDA", gpu);
-}
-#endif
-
 stencil_status stencil_clock_seen(stencil_bench *b, int gpu, double *hz) {
+#ifdef STENCIL_HAVE_CUDA
     if (b->options->backend == STENCIL_BACKEND_GPU)
-        return gpu_clock_hz(b, gpu, hz);
+        return stencil_device_clock(b, gpu, hz);
+#endif
+    (void)b, (void)gpu;
     *hz = cpu_clock_hz();
     return STENCIL_OK;
 }

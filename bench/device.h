@@ -50,13 +50,13 @@ stencil_status stencil_device_read(const stencil_device *device, void *to, const
 stencil_status stencil_device_start(const stencil_device *device);
 stencil_status stencil_device_stop(const stencil_device *device, double *time_s);
 
-/* Kernels for one thread, int64_t *: the clock that is seen, [0] cycles in [1] ns; and for stencil_fill. */
-extern const void *const stencil_clock_kernel, *const stencil_fill_kernel;
-
 /* Before and after a copy, on whichever devices: fills words; compares the first, the middle and the last
  * part. INTERNAL where they differ; `what` says in the message who copied. */
 stencil_status stencil_device_fill(const stencil_device *device, stencil_fill words);
 stencil_status stencil_device_compare(const void *to, const void *from, int64_t bytes, const char *what);
+
+/* The clock of a GPU as one of its multiprocessors sees it: see stencil_clock_seen(). */
+stencil_status stencil_device_clock(stencil_bench *b, int gpu, double *hz);
 
 /* Of the first `count` GPUs of the options: what the least of them has. */
 stencil_gpu stencil_device_least(const stencil_bench *b, int count);

@@ -88,49 +88,25 @@ struct metric {
     const char *kind, *method;
     int high, low; /* launches */
     int rounds;    /* of both in a sample */
-    /* Of both; the longer ones where there are several GPUs: longer than launching on all of them takes. */
-    kernel *high_kernel[2], *low_kernel[2];
-    bool one_warp; /* else a block of 1024 threads on every multiprocessor */
+    kernel *high_kernel, *low_kernel;
+    kernel *high_longer, *low_longer; /* on several GPUs: longer than launching on all of them takes */
+    bool one_warp;                    /* else a block of 1024 threads on every multiprocessor */
 };
 
 /* One warp sleeps: among many the one that sleeps longest would count, and that differs between one long
  * kernel and five short ones. A spin takes as many cycles everywhere. */
 static const metric metrics[] = {
-    {"total latency",
-     "1 and 5 launches of a null kernel, CPU clock (000 Fig. 3)",
-     5,
-     1,
-     50,
-     {null_kernel, null_kernel},
-     {null_kernel, null_kernel},
+    {"total latency", "1 and 5 launches of a null kernel, CPU clock (000 Fig. 3)", 5, 1, 50, null_kernel,
+     null_kernel, null_kernel, null_kernel, false},
+    {"pipelined", STENCIL_METHOD_TWO_COUNTS, 2000, 500, 1, null_kernel, null_kernel, null_kernel, null_kernel,
      false},
-    {"pipelined",
-     STENCIL_METHOD_TWO_COUNTS,
-     2000,
-     500,
-     1,
-     {null_kernel, null_kernel},
-     {null_kernel, null_kernel},
-     false},
-    {"overhead, sleep",
-     STENCIL_METHOD_FUSION,
-     5,
-     1,
-     20,
-     {sleep_kernel<1>, sleep_kernel<10>},
-     {sleep_kernel<5>, sleep_kernel<50>},
-     true},
-    {"overhead, spin",
-     "kernel fusion with a spin of as many cycles (after 000 Eq. 6)",
-     5,
-     1,
-     20,
-     {spin_kernel<1>, spin_kernel<10>},
-     {spin_kernel<5>, spin_kernel<50>},
-     false},
+    {"overhead, sleep", STENCIL_METHOD_FUSION, 5, 1, 20, sleep_kernel<1>, sleep_kernel<5>, sleep_kernel<10>,
+     sleep_kernel<50>, true},
+    {"overhead, spin", "kernel fusion with a spin of as many cycles (after 000 Eq. 6)", 5, 1, 20,
+     spin_kernel<1>, spin_kernel<5>, spin_kernel<10>, spin_kernel<50>, false},
 };
-static const metric launch_and_wait = {"launch and wait",          STENCIL_METHOD_TWO_COUNTS,  600,  100, 1,
-                                       {null_kernel, null_kernel}, {null_kernel, null_kernel}, false};
+static const metric launch_and_wait = {"launch and wait", STENCIL_METHOD_TWO_COUNTS, 600, 100, 1, null_kernel,
+                                       null_kernel};
 
 /* The launches of one pair. */
 struct launches {
@@ -297,8 +273,8 @@ static stencil_status add_case(stencil_bench *b, launch_way way, const metric *m
         .gpus = gpus,
         .blocks = m->one_warp ? 1 : (unsigned)gpu->sm_count,
         .threads = m->one_warp ? 32u : (unsigned)THREADS,
-        .low = {m->low_kernel[multi], m->low},
-        .high = {m->high_kernel[multi], m->high},
+        .low = {multi ? m->low_longer : m->low_kernel, m->low},
+        .high = {multi ? m->high_longer : m->high_kernel, m->high},
     };
     if (repeats > 0 && m->rounds == 1)
         c.high.count = c.low.count + (int)repeats;
