@@ -127,6 +127,15 @@ stencil_status stencil_bench_calibrate(stencil_bench *b);
  * was measured. Called once per result. */
 stencil_status stencil_bench_take(stencil_bench *b);
 
+/* The clock that a device is seen to run at. On a GPU, which is the current one then: cycles counted over 5
+ * ms of the device's timer, after 20 ms of work in which the clock can rise; on one multiprocessor, so
+ * without the load that might lower it. CPU: the highest of the cores' clocks that the system tells; NaN: it
+ * tells none. INTERNAL: a CUDA failure. */
+stencil_status stencil_clock_seen(stencil_bench *b, int gpu, double *hz);
+
+/* Version of the GPU driver's kernel module ("580.65.06"), "" where there is none. */
+const char *stencil_kernel_driver(void);
+
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number);
 void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text);
 void stencil_bench_note(stencil_bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -136,6 +145,32 @@ stencil_status stencil_bench_skip(stencil_bench_result *result, const char *form
     __attribute__((format(printf, 2, 3)));
 /* Ratio of every row that moves bytes to the best row of kind "copy". */
 void stencil_bench_fill_ratios(stencil_bench_result *result);
+
+/* Of bench.c and child.c. */
+
+/* The benchmark with that name, -1: there is none; and running one in this process (bench.c), or stating the
+ * row with the number `stated`, from 1. */
+int stencil_bench_find(const char *name);
+stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench_options *options,
+                                      const stencil_machine *machine, stencil_bench_result *result);
+
+/* Runs benchmark `name` in a fresh process of the same program, all of it (stated 0) or one row. CUDA cannot
+ * be used in a process forked after it was initialised, so nothing is shared; options, without progress, and
+ * machine of `b` are handed on. *result is the caller's, and replaced where one comes back, which may be so
+ * where the benchmark failed, too. *timed_out: there was no answer after `timeout_s` and the child was
+ * killed; OK comes back then. INTERNAL where the child crashed, or what it failed with; the message names the
+ * benchmark. UNAVAILABLE where options->child_command is NULL. */
+stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, int stated, double timeout_s,
+                                      stencil_bench_result *result, bool *timed_out);
+
+/* All of benchmark `index`; one that hangs fails. */
+stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options *options,
+                                          const stencil_machine *machine, stencil_bench_result *result);
+
+/* Options without progress and child_command, as a child process is told them. BAD_DATA: what was read is not
+ * what was written. */
+json_t *stencil_bench_options_json(const stencil_bench_options *options);
+stencil_status stencil_bench_options_read(const json_t *object, stencil_bench_options *options);
 
 #ifdef __cplusplus
 }

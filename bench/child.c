@@ -1,6 +1,6 @@
 /* Child processes, the asking end and the answering one. A question is {"parent", "progress", "stated",
  * "options", "machine"}; a reply {"status", "message", "answer"}, the answer a result or null. */
-#include "bench/child.h"
+#include "bench/benchmark.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,6 @@
  * counts. Where both agree, the second method can be trusted with barriers that the first cannot see. */
 #include <math.h>
 
-#include "bench/clock.h"
 #include "bench/device.h"
 #include "bench/method.h"
 

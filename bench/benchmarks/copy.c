@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "bench/ceiling.h"
-#include "bench/fields.h"
+#include "bench/benchmarks/trial.h"
 
 /* Default sizes of one array. */
 static const int64_t gpu_bytes = INT64_C(1) << 31, cpu_bytes = INT64_C(1) << 30;

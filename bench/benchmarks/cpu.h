@@ -11,9 +11,9 @@ extern "C" {
 
 /* Whom barrier `neighbor` waits for where it is measured alone: the one before and the one after in a ring of
  * `count` participants. The lists are as in stencil_barrier_state: first[count + 1], and behind it
- * list[STENCIL_RING_NEIGHBORS * count]; freed with free(). */
+ * list[STENCIL_RING_NEIGHBORS * count]; until the benchmark ends. */
 enum { STENCIL_RING_NEIGHBORS = 2 };
-stencil_status stencil_ring_create(uint32_t **first, uint32_t count);
+stencil_status stencil_ring_create(stencil_bench *b, uint32_t **first, uint32_t count);
 
 /* Memory of a barrier for a team whose neighbours stand in a ring, until the benchmark ends. */
 stencil_status stencil_bench_team_barrier(stencil_bench *b, stencil_barrier_state *state, int threads,

@@ -6,7 +6,6 @@
  * Every row is one formula, (time of `high` launches - time of `low` launches) / (high - low), for two pairs
  * of a kernel and a count: with kernels that do nothing it is the two-repeat-count method, and with five
  * kernels of one unit against one kernel of five units it is kernel fusion, where both do the same work. */
-#include "bench/clock.h"
 #include "bench/device.h"
 #include "bench/method.h"
 

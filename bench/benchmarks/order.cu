@@ -2,8 +2,7 @@
  * of its own and looks at the clock before and after the barrier: it holds where nobody leaves before
  * everybody has come. In child processes, since shuffles between branches are at the edge of what the
  * language defines. */
-#include "bench/benchmarks/groups.cuh"
-#include "bench/device.h"
+#include "bench/benchmarks/sm.cuh"
 
 enum { RUNS = 100, LANES = 32 };
 

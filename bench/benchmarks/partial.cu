@@ -1,6 +1,6 @@
 /* The GPU side of partial.c: of a warp, a block, a grid, of all GPUs a part synchronises. */
 #include "bench/benchmarks/cpu.h"
-#include "bench/benchmarks/groups.cuh"
+#include "bench/benchmarks/sm.cuh"
 #include "bench/benchmarks/passes.cuh"
 #include "sync/all.cuh"
 

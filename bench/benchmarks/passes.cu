@@ -1,7 +1,6 @@
 #include "bench/benchmarks/passes.cuh"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/benchmarks/cpu.h"
@@ -41,10 +40,8 @@ stencil_status passes_make(stencil_bench *b, passes_case *c, double limit_s) {
     TRY(stencil_barrier_create(&c->memory, &shape));
     if (shape.info->needs != STENCIL_NEEDS_NEIGHBORS)
         return STENCIL_OK;
-    TRY(stencil_ring_create(&first, all));
-    const stencil_status status = stencil_barrier_set_neighbors(&c->memory, first, first + all + 1, false);
-    free(first);
-    return status;
+    TRY(stencil_ring_create(b, &first, all));
+    return stencil_barrier_set_neighbors(&c->memory, first, first + all + 1, false);
 }
 
 stencil_status passes_launch(const passes_case *c, int64_t count, int which) {

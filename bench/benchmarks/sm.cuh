@@ -4,9 +4,9 @@
 #ifndef STENCIL_BENCH_SM_CUH
 #define STENCIL_BENCH_SM_CUH
 
+#include <cooperative_groups.h>
 #include <type_traits>
 
-#include "bench/benchmarks/groups.cuh"
 #include "bench/device.h"
 
 namespace stencil {
@@ -71,6 +71,42 @@ struct sm_operation {
     __device__ unsigned wrong(int64_t) {
         return 0;
     }
+};
+
+/* Groups of threads that synchronise, with what cooperative groups call them: sync(), thread_rank(), size(),
+ * shfl(). Each is made by the threads that belong to it, while they are together. */
+struct whole_warp {
+    __device__ void sync() const {
+        __syncwarp();
+    }
+    __device__ unsigned thread_rank() const {
+        return threadIdx.x % 32;
+    }
+    __device__ unsigned size() const {
+        return 32;
+    }
+};
+
+struct whole_block {
+    __device__ void sync() const {
+        __syncthreads();
+    }
+    __device__ unsigned thread_rank() const {
+        return threadIdx.x;
+    }
+    __device__ unsigned size() const {
+        return blockDim.x;
+    }
+};
+
+template <int Size> struct tile : cooperative_groups::thread_block_tile<Size> {
+    __device__ tile()
+        : cooperative_groups::thread_block_tile<Size>(
+              cooperative_groups::tiled_partition<Size>(cooperative_groups::this_thread_block())) {}
+};
+
+struct coalesced : cooperative_groups::coalesced_group {
+    __device__ coalesced() : cooperative_groups::coalesced_group(cooperative_groups::coalesced_threads()) {}
 };
 
 /* Of a coalesced group only the first lanes take part, as many as it has. */

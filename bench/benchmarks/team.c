@@ -8,9 +8,9 @@
 
 #include "sync/host.h"
 
-stencil_status stencil_ring_create(uint32_t **first, uint32_t count) {
-    *first = malloc((count + 1 + STENCIL_RING_NEIGHBORS * (size_t)count) * sizeof **first);
-    CHECK(*first != NULL, NO_MEMORY, "no memory for a ring of %u", (unsigned)count);
+stencil_status stencil_ring_create(stencil_bench *b, uint32_t **first, uint32_t count) {
+    TRY(stencil_bench_memory(b, first,
+                             (count + 1 + STENCIL_RING_NEIGHBORS * (size_t)count) * sizeof **first));
     uint32_t *list = *first + count + 1;
     for (uint32_t i = 0; i < count; i++) {
         (*first)[i] = STENCIL_RING_NEIGHBORS * i;
@@ -26,8 +26,7 @@ stencil_status stencil_bench_team_barrier(stencil_bench *b, stencil_barrier_stat
     uint32_t *first;
     TRY(stencil_team_create(state, (uint32_t)threads, 0, timeout_s));
     TRY(stencil_bench_keep(b, free, state->words));
-    TRY(stencil_ring_create(&first, state->participants));
-    TRY(stencil_bench_keep(b, free, first));
+    TRY(stencil_ring_create(b, &first, state->participants));
     state->neighbor_first = first;
     state->neighbor = first + threads + 1;
     return STENCIL_OK;

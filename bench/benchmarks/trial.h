@@ -1,11 +1,21 @@
-/* Runs of the solver as they are timed: one problem from the same random field again and again, all results
- * compared bit for bit. What the benchmarks sweep and stores share. Internal to bench/benchmarks/. */
+/* Fields, and runs of the solver as they are timed: one problem from the same random field again and again,
+ * all results compared bit for bit. What the benchmarks sweep and stores share. Internal to
+ * bench/benchmarks/. */
 #ifndef STENCIL_BENCH_TRIAL_H
 #define STENCIL_BENCH_TRIAL_H
 
 #include "bench/benchmark.h"
 #include "solver/cpu_stores.h"
 #include "solver/field.h"
+
+/* Random numbers in [0, 1) in all cells, rims included, the same on every machine. */
+void stencil_field_fill_random(stencil_field *field, uint64_t seed);
+
+/* Bit for bit over all updated cells. INTERNAL where they differ, with the number of different cells and the
+ * first one; `a_name` and `b_name` say in the message whose results these are, `steps` after how many steps.
+ * Both fields have the same layout. */
+stencil_status stencil_field_check_same(const stencil_field *a, const char *a_name, const stencil_field *b,
+                                        const char *b_name, int64_t steps);
 
 typedef struct stencil_trial {
     stencil_machine machine; /* with the kernels of the plans */

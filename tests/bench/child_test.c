@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/child.h"
+#include "bench/benchmark.h"
 
 static stencil_bench_options options_of(const char *const *command) {
     stencil_bench_options options;
