@@ -102,21 +102,23 @@ stencil_status stencil_bench_check(const stencil_bench_options *options, const s
 }
 
 unsigned stencil_bench_uses(int index, const stencil_bench_options *options, const stencil_machine *machine) {
-    const unsigned timed = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS,
-                   fault = benchmarks[index].traits & STENCIL_BENCH_FAULT ? STENCIL_BENCH_USES_FAULT : 0;
+    enum {
+        SAMPLES = STENCIL_BENCH_USES_SAMPLES,
+        TIMED = SAMPLES | STENCIL_BENCH_USES_ITERATIONS,
+        SIZE = TIMED | STENCIL_BENCH_USES_SIZE
+    };
+    static const unsigned uses[][2] = {
+        /* on a CPU, on a GPU */
+        [STENCIL_BENCH_SIZED] = {SIZE, SIZE},
+        [STENCIL_BENCH_SOLVED] = {SIZE | STENCIL_BENCH_USES_PROBLEM, SIZE | STENCIL_BENCH_USES_PROBLEM},
+        [STENCIL_BENCH_REPEATED] = {TIMED, SAMPLES | STENCIL_BENCH_USES_REPEATS},
+        [STENCIL_BENCH_STATED] = {0, 0},
+    };
     const bool on_gpu = choose_backend(options->backend, machine) == STENCIL_BACKEND_GPU;
     if ((on_gpu ? benchmarks[index].run_gpu : benchmarks[index].run_cpu) == NULL)
         return ~0u;
-    switch (benchmarks[index].kind) {
-    case STENCIL_BENCH_SIZED:
-        return fault | timed | STENCIL_BENCH_USES_SIZE;
-    case STENCIL_BENCH_SOLVED:
-        return fault | timed | STENCIL_BENCH_USES_SIZE | STENCIL_BENCH_USES_PROBLEM;
-    case STENCIL_BENCH_REPEATED:
-        return fault | (on_gpu ? STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS : timed);
-    default:
-        return fault;
-    }
+    return uses[benchmarks[index].kind][on_gpu] |
+           (benchmarks[index].traits & STENCIL_BENCH_FAULT ? STENCIL_BENCH_USES_FAULT : 0u);
 }
 
 static double cpu_clock_hz(void) {

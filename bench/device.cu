@@ -37,28 +37,18 @@ static __global__ void fill(const __grid_constant__ stencil_fill f) {
         f.place[i * f.stride] = stencil_next_number((uint32_t)i, f.numbers);
 }
 
-static void release_memory(void *memory) {
-    cudaFree(memory);
-}
-
-static void release_stream(void *stream) {
-    cudaStreamDestroy(static_cast<cudaStream_t>(stream));
-}
-
-static void release_event(void *event) {
-    cudaEventDestroy(static_cast<cudaEvent_t>(event));
-}
-
 stencil_status stencil_device_memory(stencil_bench *b, void *to, size_t bytes) {
     void *memory;
     TRY_CUDA(cudaMalloc(&memory, bytes));
     memcpy(to, &memory, sizeof memory);
-    return stencil_bench_keep(b, release_memory, memory);
+    return stencil_bench_keep(
+        b, [](void *kept) { cudaFree(kept); }, memory);
 }
 
 static stencil_status create_event(stencil_bench *b, cudaEvent_t *event, unsigned flags) {
     TRY_CUDA(cudaEventCreateWithFlags(event, flags));
-    return stencil_bench_keep(b, release_event, *event);
+    return stencil_bench_keep(
+        b, [](void *kept) { cudaEventDestroy(static_cast<cudaEvent_t>(kept)); }, *event);
 }
 
 stencil_status stencil_device_create(stencil_bench *b, int index, stencil_device *d) {
@@ -66,7 +56,8 @@ stencil_status stencil_device_create(stencil_bench *b, int index, stencil_device
     d->sm_count = (unsigned)b->machine->gpu[d->gpu].sm_count;
     TRY_CUDA(cudaSetDevice(d->gpu));
     TRY_CUDA(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
-    TRY(stencil_bench_keep(b, release_stream, d->stream));
+    TRY(stencil_bench_keep(
+        b, [](void *kept) { cudaStreamDestroy(static_cast<cudaStream_t>(kept)); }, d->stream));
     TRY(create_event(b, &d->begin, cudaEventDefault));
     TRY(create_event(b, &d->end, cudaEventDefault));
     return create_event(b, &d->done, cudaEventDisableTiming);

@@ -96,14 +96,11 @@ static stencil_status verify(stencil_bench *b, void *what) {
     return run_passes(h, static_cast<host_case *>(what), VERIFIED_PASSES, true, &time_s);
 }
 
-static void release_word(void *word) {
-    cudaFreeHost(word);
-}
-
 static stencil_status prepare(stencil_bench *b, host *h) {
     const int count = b->options->gpu_count;
     TRY_CUDA(cudaHostAlloc((void **)&h->word, (size_t)count * sizeof *h->word, cudaHostAllocPortable));
-    TRY(stencil_bench_keep(b, release_word, h->word));
+    TRY(stencil_bench_keep(
+        b, [](void *kept) { cudaFreeHost(kept); }, h->word));
     for (int i = count - 1; i >= 0; i--) {
         cudaFuncAttributes attributes;
         TRY(stencil_device_create(b, i, &h->gpu[i]));

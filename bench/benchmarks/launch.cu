@@ -51,14 +51,6 @@ static __global__ void count_kernel() {
     *word = seen + 1;
 }
 
-/* The counter of the current device, which is zeroed. */
-static stencil_status take_count(uint32_t *count) {
-    const uint32_t zero = 0;
-    TRY_CUDA(cudaMemcpyFromSymbol(count, counter, sizeof *count));
-    TRY_CUDA(cudaMemcpyToSymbol(counter, &zero, sizeof zero));
-    return STENCIL_OK;
-}
-
 /* None takes arguments, as the method asks for. */
 using kernel = void();
 
@@ -206,10 +198,6 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t count, double
     return STENCIL_OK;
 }
 
-static void release_graph(void *graph) {
-    cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph));
-}
-
 static stencil_status capture(stencil_bench *b, const launch_case *c, launches *l) {
     const stencil_device *gpu = static_cast<stencil_device *>(b->own);
     cudaGraph_t graph = NULL;
@@ -228,37 +216,41 @@ static stencil_status capture(stencil_bench *b, const launch_case *c, launches *
     const cudaError_t made = cudaGraphInstantiate(&l->graph, graph, 0);
     cudaGraphDestroy(graph);
     TRY_CUDA(made);
-    TRY(stencil_bench_keep(b, release_graph, l->graph));
+    TRY(stencil_bench_keep(
+        b, [](void *kept) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(kept)); }, l->graph));
     TRY_CUDA(cudaGraphUpload(l->graph, gpu->stream));
     TRY_CUDA(cudaStreamSynchronize(gpu->stream));
     return STENCIL_OK;
 }
 
+/* What has been counted on each GPU, and zeroes it. The first GPU is the current one afterwards. */
+static stencil_status take_counts(const stencil_device *gpu, int gpus, uint32_t *count) {
+    const uint32_t zero = 0;
+    for (int i = gpus - 1; i >= 0; i--) {
+        TRY_CUDA(cudaSetDevice(gpu[i].gpu));
+        TRY_CUDA(cudaMemcpyFromSymbol(&count[i], counter, sizeof zero));
+        TRY_CUDA(cudaMemcpyToSymbol(counter, &zero, sizeof zero));
+    }
+    return STENCIL_OK;
+}
+
 /* Kernels that lose counts where one begins before the one before it has ended. */
 static stencil_status verify(stencil_bench *b, void *what) {
-    const launch_case *row = static_cast<launch_case *>(what);
     const stencil_device *gpu = static_cast<stencil_device *>(b->own);
-    launch_case c = {.way = row->way,
-                     .gpus = row->gpus,
-                     .blocks = 2,
-                     .threads = 32,
-                     .high = {count_kernel, VERIFIED_LAUNCHES}};
-    uint32_t count;
+    launch_case c = *static_cast<launch_case *>(what);
+    uint32_t count[STENCIL_GPUS_MAX];
+    c.blocks = 2;
+    c.threads = 32;
+    c.high = {count_kernel, VERIFIED_LAUNCHES, nullptr};
     TRY(capture(b, &c, &c.high));
-    for (int i = 0; i < c.gpus; i++) {
-        TRY_CUDA(cudaSetDevice(gpu[i].gpu));
-        TRY(take_count(&count));
-    }
-    TRY_CUDA(cudaSetDevice(gpu->gpu));
+    TRY(take_counts(gpu, c.gpus, count));
     TRY(launch_all(gpu, &c, &c.high));
     TRY(wait_for_gpus(gpu, c.gpus));
-    for (int i = c.gpus - 1; i >= 0; i--) {
-        TRY_CUDA(cudaSetDevice(gpu[i].gpu));
-        TRY(take_count(&count));
-        CHECK(count == VERIFIED_LAUNCHES, INTERNAL,
-              "launch: %u of %d kernels launched by way of %s ran one after the other", count,
+    TRY(take_counts(gpu, c.gpus, count));
+    for (int i = 0; i < c.gpus; i++)
+        CHECK(count[i] == VERIFIED_LAUNCHES, INTERNAL,
+              "launch: %u of %d kernels launched by way of %s ran one after the other", count[i],
               VERIFIED_LAUNCHES, way_names[c.way]);
-    }
     return STENCIL_OK;
 }
 

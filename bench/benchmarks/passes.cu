@@ -67,10 +67,6 @@ stencil_status passes_count(const passes_case *c, uint32_t *count) {
     return STENCIL_OK;
 }
 
-static void release_barrier(void *barrier) {
-    stencil_barrier_destroy(static_cast<stencil_barrier *>(barrier));
-}
-
 /* From fresh words, which are there before anybody starts. */
 static stencil_status pass(passes_case *c, int64_t count, bool verify, double *time_s) {
     const int *gpu = c->memory.shape.device;
@@ -136,7 +132,8 @@ stencil_status passes_add(stencil_bench *b, const passes_case *asked, bool gpus_
     if (why[0] != '\0')
         return STENCIL_OK;
     passes_case *made = static_cast<passes_case *>(stencil_bench_what(b, b->result->row_count - 1));
-    TRY(stencil_bench_keep(b, release_barrier, &made->memory));
+    TRY(stencil_bench_keep(
+        b, [](void *kept) { stencil_barrier_destroy(static_cast<stencil_barrier *>(kept)); }, &made->memory));
     return passes_make(b, made, timeout_s);
 }
 

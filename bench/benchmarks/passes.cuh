@@ -26,12 +26,7 @@ struct passes_kernel {
 /* By the numbers of barriers.def, and beside them: the library's grid.sync() as it is, and `cluster` with the
  * hardware's barrier, both without a time limit, to see what one costs; and what is planted to see that it is
  * found: a barrier that arrives without releasing what its block wrote, without waiting for it even. */
-enum {
-    PASSES_LIBRARY = STENCIL_BARRIER_none,
-    PASSES_HARDWARE = STENCIL_BARRIER_COUNT,
-    PASSES_FAULT,
-    PASSES_COUNT
-};
+enum { PASSES_FAULT = STENCIL_BARRIER_COUNT + 1, PASSES_COUNT };
 extern const passes_kernel grid_kernels[PASSES_COUNT];
 
 /* A barrier in a shape. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/ceiling.h"
+#include "bench/benchmarks/copy.h"
 
 enum { SEED = 1 };
 
@@ -22,14 +22,13 @@ void stencil_field_fill_random(stencil_field *field, uint64_t seed) {
     const uint64_t first = mixed(seed);
     double *f64 = field->data;
     float *f32 = field->data;
-    if (field->layout.precision == STENCIL_FLOAT64) {
 #pragma omp parallel for schedule(static)
-        for (int64_t i = 0; i < count; i++)
-            f64[i] = (double)(mixed(first + (uint64_t)i) >> 11) * 0x1p-53;
-    } else {
-#pragma omp parallel for schedule(static)
-        for (int64_t i = 0; i < count; i++)
-            f32[i] = (float)(mixed(first + (uint64_t)i) >> 40) * 0x1p-24f;
+    for (int64_t i = 0; i < count; i++) {
+        const uint64_t bits = mixed(first + (uint64_t)i);
+        if (field->layout.precision == STENCIL_FLOAT64)
+            f64[i] = (double)(bits >> 11) * 0x1p-53;
+        else
+            f32[i] = (float)(bits >> 40) * 0x1p-24f;
     }
 }
 

@@ -1,7 +1,7 @@
 /* The ceilings: what copying reaches on a device, which is what a sweep that moves every cell once in and
- * once out can reach at best. Internal to bench/. */
-#ifndef STENCIL_BENCH_CEILING_H
-#define STENCIL_BENCH_CEILING_H
+ * once out can reach at best. Internal to bench/benchmarks/. */
+#ifndef STENCIL_BENCH_COPY_H
+#define STENCIL_BENCH_COPY_H
 
 #include "bench/benchmark.h"
 #include "solver/field.h"
