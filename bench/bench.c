@@ -4,18 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/child.h"
-#include "bench/clock.h"
+#include "bench/device.h"
 
-#define STENCIL_BENCHMARK(id, name, text) extern const stencil_benchmark stencil_benchmark_##id;
-#include "bench/benchmarks.def"
-#undef STENCIL_BENCHMARK
-
+#define NONE          NULL
+#define RUN(function) function
+#define MANY_GPUS     STENCIL_BENCH_MANY_GPUS
+#define FAULT         STENCIL_BENCH_FAULT
 static const struct {
     const char *name, *summary;
-    const stencil_benchmark *benchmark;
+    stencil_benchmark_function run_cpu, run_gpu;
+    stencil_bench_kind kind;
+    unsigned traits;
 } benchmarks[] = {
-#define STENCIL_BENCHMARK(id, name, text) {name, text, &stencil_benchmark_##id},
+#define STENCIL_BENCHMARK(id, name, cpu, gpu, kind, traits, text)                                            \
+    {name, text, cpu, STENCIL_ON_GPU(gpu), STENCIL_BENCH_##kind, traits},
 #include "bench/benchmarks.def"
 #undef STENCIL_BENCHMARK
 };
@@ -32,14 +34,11 @@ const char *stencil_bench_summary(int index) {
     return benchmarks[index].summary;
 }
 
-const stencil_benchmark *stencil_benchmark_find(const char *name, int *index) {
-    for (int i = 0; i < stencil_bench_count(); i++)
-        if (strcmp(benchmarks[i].name, name) == 0) {
-            if (index != NULL)
-                *index = i;
-            return benchmarks[i].benchmark;
-        }
-    return NULL;
+int stencil_bench_find(const char *name) {
+    int index = stencil_bench_count() - 1;
+    while (index >= 0 && strcmp(benchmarks[index].name, name) != 0)
+        index--;
+    return index;
 }
 
 void stencil_bench_options_init(stencil_bench_options *options) {
@@ -103,37 +102,90 @@ stencil_status stencil_bench_check(const stencil_bench_options *options, const s
 }
 
 unsigned stencil_bench_uses(int index, const stencil_bench_options *options, const stencil_machine *machine) {
-    const stencil_benchmark *benchmark = benchmarks[index].benchmark;
+    enum {
+        SAMPLES = STENCIL_BENCH_USES_SAMPLES,
+        TIMED = SAMPLES | STENCIL_BENCH_USES_ITERATIONS,
+        SIZE = TIMED | STENCIL_BENCH_USES_SIZE
+    };
+    static const unsigned uses[][2] = {
+        /* on a CPU, on a GPU */
+        [STENCIL_BENCH_SIZED] = {SIZE, SIZE},
+        [STENCIL_BENCH_SOLVED] = {SIZE | STENCIL_BENCH_USES_PROBLEM, SIZE | STENCIL_BENCH_USES_PROBLEM},
+        [STENCIL_BENCH_REPEATED] = {TIMED, SAMPLES | STENCIL_BENCH_USES_REPEATS},
+        [STENCIL_BENCH_STATED] = {0, 0},
+    };
     const bool on_gpu = choose_backend(options->backend, machine) == STENCIL_BACKEND_GPU;
-    if ((on_gpu ? benchmark->run_gpu : benchmark->run_cpu) == NULL)
+    if ((on_gpu ? benchmarks[index].run_gpu : benchmarks[index].run_cpu) == NULL)
         return ~0u;
-    return (on_gpu ? benchmark->gpu_uses : benchmark->cpu_uses) |
-           (benchmark->fault ? STENCIL_BENCH_USES_FAULT : 0u);
+    return uses[benchmarks[index].kind][on_gpu] |
+           (benchmarks[index].traits & STENCIL_BENCH_FAULT ? STENCIL_BENCH_USES_FAULT : 0u);
+}
+
+static double cpu_clock_hz(void) {
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    double highest = NAN, mhz;
+    char line[512];
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "cpu MHz : %lf", &mhz) == 1 && mhz > 0)
+            highest = fmax(highest, 1e6 * mhz); /* NaN gives way */
+    if (file != NULL)
+        fclose(file);
+    return highest;
+}
+
+stencil_status stencil_clock_seen(stencil_bench *b, int gpu, double *hz) {
+#ifdef STENCIL_HAVE_CUDA
+    if (b->options->backend == STENCIL_BACKEND_GPU)
+        return stencil_device_clock(b, gpu, hz);
+#endif
+    (void)b, (void)gpu;
+    *hz = cpu_clock_hz();
+    return STENCIL_OK;
+}
+
+const char *stencil_kernel_driver(void) {
+    static char version[32];
+    char line[256];
+    FILE *file = fopen("/proc/driver/nvidia/version", "r");
+    if (file == NULL)
+        return "";
+    /* "NVRM version: NVIDIA UNIX … Kernel Module … 580.65.06  Release Build …": the first such number. */
+    if (fgets(line, sizeof line, file) != NULL)
+        for (char *word = strtok(line, " \t\n"); word != NULL && version[0] == '\0';
+             word = strtok(NULL, " \t\n"))
+            if (word[0] != '.' && strchr(word, '.') != NULL && strspn(word, "0123456789.") == strlen(word))
+                snprintf(version, sizeof version, "%s", word);
+    fclose(file);
+    return version;
 }
 
 static void start_result(int index, stencil_bench_result *result) {
     *result = (stencil_bench_result){.benchmark = stencil_bench_name(index), .clock_hz = {NAN, NAN}};
 }
 
-stencil_status stencil_bench_run_here(int index, const stencil_bench_options *options,
+stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench_options *options,
                                       const stencil_machine *machine, stencil_bench_result *result) {
-    const stencil_benchmark *benchmark = benchmarks[index].benchmark;
+    const unsigned traits = benchmarks[index].traits;
+    const bool states = benchmarks[index].kind == STENCIL_BENCH_STATED;
     stencil_bench_options chosen = *options;
     start_result(index, result);
-    TRY(choose_device(&chosen, machine, benchmark->many_gpus, result));
+    TRY(choose_device(&chosen, machine, traits & STENCIL_BENCH_MANY_GPUS, result));
     const bool on_gpu = chosen.backend == STENCIL_BACKEND_GPU;
-    const stencil_benchmark_function run = on_gpu ? benchmark->run_gpu : benchmark->run_cpu;
+    const stencil_benchmark_function run = on_gpu ? benchmarks[index].run_gpu : benchmarks[index].run_cpu;
     if (run == NULL)
         return stencil_bench_skip(result, "does not apply to a %s", on_gpu ? "GPU" : "CPU");
-    if (chosen.inject_fault && !benchmark->fault)
+    if (chosen.inject_fault && !(traits & STENCIL_BENCH_FAULT))
         return stencil_bench_skip(result, "has no fault to plant");
+    if (states && chosen.child_command == NULL)
+        return stencil_bench_skip(result, "needs child processes");
+    CHECK(stated == 0 || states, USAGE, "%s states nothing", result->benchmark);
     const double start_s = stencil_clock_s();
-    stencil_bench b = {.options = &chosen, .machine = machine, .result = result};
+    stencil_bench b = {.options = &chosen, .machine = machine, .result = result, .stated = stated};
     stencil_status status = stencil_clock_seen(&b, chosen.gpu[0], &result->clock_hz[0]);
     if (status == STENCIL_OK)
         status = run(&b);
-    /* After a failure the device may answer nothing any more. */
-    if (status == STENCIL_OK)
+    /* After a failure, or what a row states, the device may answer nothing any more. */
+    if (status == STENCIL_OK && stated == 0)
         status = stencil_clock_seen(&b, chosen.gpu[0], &result->clock_hz[1]);
     stencil_bench_end(&b);
     result->seconds = stencil_clock_s() - start_s;
@@ -148,11 +200,11 @@ stencil_status stencil_bench_run(int index, const stencil_bench_options *options
     stencil_bench_options chosen = *options;
     start_result(index, result);
     TRY(check_options(options));
-    TRY(choose_device(&chosen, machine, benchmarks[index].benchmark->many_gpus, result));
+    TRY(choose_device(&chosen, machine, benchmarks[index].traits & STENCIL_BENCH_MANY_GPUS, result));
     const bool alone = chosen.backend == STENCIL_BACKEND_GPU && options->child_command != NULL &&
-                       benchmarks[index].benchmark->run_gpu != NULL;
+                       benchmarks[index].run_gpu != NULL;
     const stencil_status status = alone ? stencil_bench_run_in_child(index, &chosen, machine, result)
-                                        : stencil_bench_run_here(index, &chosen, machine, result);
+                                        : stencil_bench_run_here(index, 0, &chosen, machine, result);
     if (status != STENCIL_OK)
         snprintf(result->failed, sizeof result->failed, "%.500s", stencil_error_last()->message);
     return status;

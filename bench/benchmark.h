@@ -1,29 +1,34 @@
 /* What benchmarks are made of: the table row, filling a result, sampling, child processes. Internal to
  * bench/.
  *
- * A benchmark is bench/benchmarks/NAME.c, which ends in `const stencil_benchmark stencil_benchmark_NAME`,
- * and a line in benchmarks.def. Every .c of that folder is compiled, and with CUDA every .cu.
+ * A benchmark is a function in bench/benchmarks/NAME.c or NAME.cu, or one in each, and a row of
+ * benchmarks.def. Every .c of that folder is compiled, and with CUDA every .cu.
  *
- * The planted fault (options->inject_fault, `stencil bench NAME --inject-fault`): a benchmark that verifies
- * something sets `.fault = true` in its table row. Where inject_fault is set, it measures and verifies one
- * more thing that is wrong on purpose (on the CPU a barrier that lets everybody pass at once, on a GPU a
- * policy without its release), through the same verification as everything else, and has to fail with
- * INTERNAL because of it. Benchmarks without `.fault` are skipped by the framework. */
+ * The planted fault (options->inject_fault, `stencil bench NAME --inject-fault`): a benchmark that has FAULT
+ * among its traits measures and verifies, where inject_fault is set, one more thing that is wrong on purpose
+ * (on the CPU a barrier that lets everybody pass at once, on a GPU a policy without its release), through the
+ * same verification as everything else, and has to fail with INTERNAL because of it. Others are skipped by
+ * the framework. */
 #ifndef STENCIL_BENCH_BENCHMARK_H
 #define STENCIL_BENCH_BENCHMARK_H
 
 #include "bench/bench.h"
 
-/* One run of a benchmark, or one answer of its child: what it is asked, what it fills in, and what it keeps
- * until it ends, whatever comes back. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One run of a benchmark: what it is asked, what it fills in, and what it keeps until it ends, whatever comes
+ * back. */
 typedef struct stencil_bench {
     /* The backend is the result's (CPU or GPU), gpu_count and gpu[] are filled in on a GPU, the first of
      * which is current when the run begins, and all numbers are in range. */
     const stencil_bench_options *options;
     const stencil_machine *machine;
-    stencil_bench_result *result; /* NULL for a child's answer */
-    void *own;                    /* the benchmark's */
-    int row;                      /* being sampled or verified */
+    stencil_bench_result *result;
+    void *own;  /* the benchmark's */
+    int row;    /* being sampled, verified or stated */
+    int stated; /* in a child process that states one row: its number, from 1; 0: all rows are taken */
     /* Of bench/harness.c. */
     struct stencil_bench_case *cases; /* [result->row_count] */
     struct stencil_bench_kept *kept;  /* [kept_count] */
@@ -34,25 +39,28 @@ typedef struct stencil_bench {
 
 typedef stencil_status (*stencil_benchmark_function)(stencil_bench *b);
 
-/* One question to a benchmark, answered in a child process (see stencil_bench_in_child()): some numbers, and
- * as many in the answer, zeroed before. Which case is meant stands in the question. The answer counts only
- * where OK comes back; a failure is handed on with its message. */
-enum { STENCIL_BENCH_NUMBERS = 4 };
-typedef stencil_status (*stencil_bench_child_function)(stencil_bench *b,
-                                                       const int question[STENCIL_BENCH_NUMBERS],
-                                                       int answer[STENCIL_BENCH_NUMBERS]);
+#define NONE
+#define RUN(function)                                             stencil_status function(stencil_bench *b);
+#define STENCIL_BENCHMARK(id, name, cpu, gpu, kind, traits, text) cpu gpu
+#include "bench/benchmarks.def"
+#undef NONE
+#undef RUN
+#undef STENCIL_BENCHMARK
 
-/* Name and description stand in benchmarks.def. */
-typedef struct stencil_benchmark {
-    stencil_benchmark_function run_cpu, run_gpu; /* NULL: does not apply */
-    stencil_bench_child_function child;          /* NULL: asks no questions (on a GPU) */
-    stencil_bench_child_function child_cpu;      /* the same where options->backend is CPU */
-    bool many_gpus;                              /* uses all of gpu[0 … gpu_count), not only the first */
-    bool fault;                                  /* has a fault to plant */
-    unsigned cpu_uses, gpu_uses;                 /* STENCIL_BENCH_USES_…, FAULT aside */
-} stencil_benchmark;
+/* What a benchmark does, and so which options it looks at: it copies arrays of a size, solves a problem, or
+ * repeats something (on a CPU as often as is calibrated, on a GPU as a method says); or it states, in child
+ * processes, what happens, and looks at none. */
+typedef enum stencil_bench_kind {
+    STENCIL_BENCH_SIZED,
+    STENCIL_BENCH_SOLVED,
+    STENCIL_BENCH_REPEATED,
+    STENCIL_BENCH_STATED
+} stencil_bench_kind;
 
-/* After a run or an answer: releases all that is kept, memory last. */
+/* It uses all of gpu[0 … gpu_count), not only the first; it has a fault to plant. */
+enum { STENCIL_BENCH_MANY_GPUS = 1, STENCIL_BENCH_FAULT = 2 };
+
+/* After a run: releases all that is kept, memory last. */
 void stencil_bench_end(stencil_bench *b);
 
 /* Calls release(thing) at the end, in the order in which things were kept; at once where there is no memory
@@ -61,23 +69,29 @@ stencil_status stencil_bench_keep(stencil_bench *b, void (*release)(void *), voi
 /* Zeroed host memory until the end, into the pointer that `to` points at. */
 stencil_status stencil_bench_memory(stencil_bench *b, void *to, size_t bytes);
 
-/* Samples b->row, whose case is `what`: the time of `count` iterations in seconds, or a value in the row's
- * unit where the rows are not calibrated and there is one count. */
+/* Samples b->row, whose case is `what`: the time of `count` iterations in seconds; where the row has a count,
+ * or two, a value in its unit, or the time of so many. */
 typedef stencil_status (*stencil_bench_case_sampler)(stencil_bench *b, void *what, int64_t count,
                                                      double *value);
 
-/* A row, how it is sampled and, after that, verified (NULL: each sample is). Texts but the name are kept, not
- * copied. higher_is_better where the unit is a rate ("…/s", "…/cycle"); further members of the row are set
- * directly. */
+/* A row, how it is sampled and, after that, verified (NULL: each sample is), or how it is stated. Texts but
+ * the name are kept, not copied. higher_is_better where the unit is a rate ("…/s", "…/cycle"); further
+ * members of the row are set directly. */
 typedef struct stencil_bench_subject {
     const char *kind, *name, *unit, *method;
     stencil_bench_case_sampler sample;
     stencil_status (*verify)(stencil_bench *b, void *what);
+    /* In place of samples: says what happens, by stencil_bench_say(). It may hang, crash or fault the device:
+     * it is called in a child process, whose run has added the same rows. One that has not ended after
+     * `limit_s` (its start, CUDA included, counts towards that: some seconds) "deadlocks", one that crashes
+     * or fails with INTERNAL "ends its process". */
+    stencil_status (*state)(stencil_bench *b, void *what);
+    double limit_s;
     /* Outermost first; name NULL: none. Rows of the same kind, name, unit and axis names make a series or,
      * where the last two axes are "blocks_per_sm" and "threads", a heat map. */
     stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX];
-    /* What it is sampled with where it is not calibrated; 0: 1. With `more` that many more as well: the
-     * two-repeat-count method, with `pairs` of both counts (0: 1). */
+    /* What it is sampled with; 0: so many iterations as calibration finds. With `more` that many more as
+     * well: the two-repeat-count method, with `pairs` of both counts (0: 1). */
     int64_t count, more;
     int pairs;
     const char *skipped; /* why it is not measured, copied; NULL or "": it is */
@@ -86,28 +100,41 @@ typedef struct stencil_bench_subject {
 /* Appends a row, which moves the others, and its case, a copy of `what` [size]. */
 stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *subject, const void *what,
                                  size_t size);
+#ifdef __cplusplus
+#define STENCIL_BENCH_ADD(b, what, ...) stencil_bench_add_row(b, stencil_bench_subject{__VA_ARGS__}, what)
+#else
 #define STENCIL_BENCH_ADD(b, what, ...)                                                                      \
     stencil_bench_add(b, &(stencil_bench_subject){__VA_ARGS__}, &(what), sizeof(what))
-/* Appends a row that states something in place of samples. */
-stencil_status stencil_bench_state(stencil_bench *b, const stencil_bench_subject *subject, const char *format,
-                                   ...) __attribute__((format(printf, 3, 4)));
+#endif
+/* What a row states in place of samples. */
+void stencil_bench_say(stencil_bench_row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The case of a row; the row that was added last. */
 void *stencil_bench_what(const stencil_bench *b, int row);
 stencil_bench_row *stencil_bench_last(const stencil_bench *b);
 
-/* Warms up, and finds how many iterations make a sample of each row that is measured (neither skipped nor a
- * statement): what the options ask for, or as many as take about 0.1 s (and at least 0.03 s). */
-stencil_status stencil_bench_calibrate_rows(stencil_bench *b);
-
-/* Takes samples of every row that is measured: after calibration row->iterations iterations each, else values
- * in the row's unit after one to warm up, which is dropped. Rounds: each row once, starting with another one
- * each time, so that what disturbs the machine hits all rows alike. A row is done after options->samples
- * samples; where that is 0, as soon as its relative spread is under options->max_noise with at least SETTLE
- * samples, or after AUTO_MAX. After options->timeout_s nothing more is begun once all rows have LEAST
- * samples. Then fills the rows' statistics, `noisy`, their ratios where there are rows of kind "copy" and
- * what the two-repeat-count method gives, and verifies every row that was measured. Called once per result.
+/* Warms up, and finds how many iterations make a sample of each row without a count: what the options ask
+ * for, or as many as take about 0.1 s (and at least 0.03 s). stencil_bench_take() does it where nobody has.
  */
+stencil_status stencil_bench_calibrate(stencil_bench *b);
+
+/* Has every row stated that is, each in its child process, and takes samples of every row that is measured:
+ * of row->iterations iterations each or, where it has a count, values after one to warm up, which is dropped.
+ * Rounds: each row once, starting with another one each time, so that what disturbs the machine hits all rows
+ * alike. A row is done after options->samples samples; where that is 0, as soon as its relative spread is
+ * under options->max_noise with at least SETTLE samples, or after AUTO_MAX. After options->timeout_s nothing
+ * more is begun once all rows have LEAST samples. Then fills the rows' statistics, `noisy`, their ratios
+ * where there are rows of kind "copy" and what the two-repeat-count method gives, and verifies every row that
+ * was measured. Called once per result. */
 stencil_status stencil_bench_take(stencil_bench *b);
+
+/* The clock that a device is seen to run at. On a GPU, which is the current one then: cycles counted over 5
+ * ms of the device's timer, after 20 ms of work in which the clock can rise; on one multiprocessor, so
+ * without the load that might lower it. CPU: the highest of the cores' clocks that the system tells; NaN: it
+ * tells none. INTERNAL: a CUDA failure. */
+stencil_status stencil_clock_seen(stencil_bench *b, int gpu, double *hz);
+
+/* Version of the GPU driver's kernel module ("580.65.06"), "" where there is none. */
+const char *stencil_kernel_driver(void);
 
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number);
 void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text);
@@ -119,14 +146,39 @@ stencil_status stencil_bench_skip(stencil_bench_result *result, const char *form
 /* Ratio of every row that moves bytes to the best row of kind "copy". */
 void stencil_bench_fill_ratios(stencil_bench_result *result);
 
-/* Asks benchmark `name`'s child function a question in a fresh process of the same program, which may hang,
- * crash or fault the device. CUDA cannot be used in a process forked after it was initialised, so nothing is
- * shared; options, without progress, and machine are handed on. *timed_out: there was no answer after
- * `timeout_s` (which the child's start, CUDA included, counts towards: some seconds) and the child was
+/* Of bench.c and child.c. */
+
+/* The benchmark with that name, -1: there is none; and running one in this process (bench.c), or stating the
+ * row with the number `stated`, from 1. */
+int stencil_bench_find(const char *name);
+stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench_options *options,
+                                      const stencil_machine *machine, stencil_bench_result *result);
+
+/* Runs benchmark `name` in a fresh process of the same program, all of it (stated 0) or one row. CUDA cannot
+ * be used in a process forked after it was initialised, so nothing is shared; options, without progress, and
+ * machine of `b` are handed on. *result is the caller's, and replaced where one comes back, which may be so
+ * where the benchmark failed, too. *timed_out: there was no answer after `timeout_s` and the child was
  * killed; OK comes back then. INTERNAL where the child crashed, or what it failed with; the message names the
  * benchmark. UNAVAILABLE where options->child_command is NULL. */
-stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, double timeout_s,
-                                      const int question[STENCIL_BENCH_NUMBERS],
-                                      int answer[STENCIL_BENCH_NUMBERS], bool *timed_out);
+stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, int stated, double timeout_s,
+                                      stencil_bench_result *result, bool *timed_out);
 
+/* All of benchmark `index`; one that hangs fails. */
+stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options *options,
+                                          const stencil_machine *machine, stencil_bench_result *result);
+
+/* Options without progress and child_command, as a child process is told them. BAD_DATA: what was read is not
+ * what was written. */
+json_t *stencil_bench_options_json(const stencil_bench_options *options);
+stencil_status stencil_bench_options_read(const json_t *object, stencil_bench_options *options);
+
+#ifdef __cplusplus
+}
+
+template <class Case>
+static inline stencil_status stencil_bench_add_row(stencil_bench *b, const stencil_bench_subject &subject,
+                                                   const Case &what) {
+    return stencil_bench_add(b, &subject, &what, sizeof what);
+}
+#endif
 #endif

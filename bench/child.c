@@ -1,7 +1,6 @@
-/* Child processes, the asking end and the answering one. A question is {"parent", "progress", "options",
- * "machine", "question"} or, for all of a benchmark, null in place of the last one; an answer {"status",
- * "message", "answer"}. */
-#include "bench/child.h"
+/* Child processes, the asking end and the answering one. A question is {"parent", "progress", "stated",
+ * "options", "machine"}; a reply {"status", "message", "answer"}, the answer a result or null. */
+#include "bench/benchmark.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/record.h"
 #include "solver/machine/json.h"
 
 extern char **environ;
@@ -146,109 +144,61 @@ static stencil_status exchange(const stencil_bench_options *options, const char 
     return status;
 }
 
-/* *answer (owned by the caller) may stand beside a failure; `question` is consumed. */
-static stencil_status ask(const stencil_bench_options *options, const stencil_machine *machine,
-                          const char *name, double timeout_s, json_t *question, json_t **answer,
-                          bool *timed_out) {
-    json_t *reply, *told = stencil_bench_options_json(options), *description = json_object();
-    stencil_machine_write(machine, description);
+/* What came back: a status with its message, and a result that may stand beside a failure. */
+static stencil_status read_reply(const char *name, const json_t *reply, stencil_bench_result *result) {
+    int failure;
+    const char *message;
+    const json_t *answer;
+    CHECK(json_unpack((json_t *)reply, "{s:i, s:s, s:o}", "status", &failure, "message", &message, "answer",
+                      &answer) == 0,
+          INTERNAL, "%s: its child process answers in another format", name);
+    const stencil_status read =
+        json_is_object(answer) ? stencil_bench_result_read(answer, result) : STENCIL_OK;
+    if (failure != STENCIL_OK)
+        return stencil_error_set((stencil_status)failure, __FILE__, __LINE__, "", "%s", message);
+    return read;
+}
+
+stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, int stated, double timeout_s,
+                                      stencil_bench_result *result, bool *timed_out) {
+    json_t *reply, *told = stencil_bench_options_json(b->options), *description = json_object();
+    stencil_machine_write(b->machine, description);
     json_t *request =
-        json_pack("{s:I, s:b, s:o, s:o, s:o}", "parent", (json_int_t)getpid(), "progress",
-                  options->progress != NULL, "options", told, "machine", description, "question", question);
-    stencil_status status = exchange(options, name, timeout_s, request, &reply);
-    int failure = STENCIL_OK;
-    const char *message = "";
-    *answer = NULL;
+        json_pack("{s:I, s:b, s:i, s:o, s:o}", "parent", (json_int_t)getpid(), "progress",
+                  b->options->progress != NULL, "stated", stated, "options", told, "machine", description);
+    stencil_status status = exchange(b->options, name, timeout_s, request, &reply);
     *timed_out = status == STENCIL_OK && reply == NULL;
-    if (reply != NULL &&
-        json_unpack(reply, "{s:i, s:s, s:O}", "status", &failure, "message", &message, "answer", answer) != 0)
-        status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "",
-                                   "%s: its child process answers in another format", name);
-    else if (failure != STENCIL_OK)
-        status = stencil_error_set((stencil_status)failure, __FILE__, __LINE__, "", "%s", message);
+    if (reply != NULL)
+        status = read_reply(name, reply, result);
     json_decref(request);
     json_decref(reply);
     return status;
 }
 
-typedef struct numbers {
-    int number[STENCIL_BENCH_NUMBERS];
-} numbers;
-static const stencil_member number_members[] = {
-    {"numbers", STENCIL_MEMBER(INTEGER, numbers, number), .count = STENCIL_BENCH_NUMBERS}, {NULL}};
-
-stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, double timeout_s,
-                                      const int question[STENCIL_BENCH_NUMBERS],
-                                      int answer[STENCIL_BENCH_NUMBERS], bool *timed_out) {
-    json_t *found, *asked = stencil_record_write(json_object(), number_members, question);
-    stencil_status status = ask(b->options, b->machine, name, timeout_s, asked, &found, timed_out);
-    if (status == STENCIL_OK && !*timed_out)
-        status = stencil_record_read(found, number_members, answer);
-    json_decref(found);
-    return status;
-}
-
 stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options *options,
                                           const stencil_machine *machine, stencil_bench_result *result) {
-    const char *name = stencil_bench_name(index);
+    const stencil_bench b = {.options = options, .machine = machine};
     const double timeout_s = hang_least_s + hang_timeouts * options->timeout_s;
-    json_t *answer;
     bool timed_out;
-    stencil_status status = ask(options, machine, name, timeout_s, json_null(), &answer, &timed_out);
-    if (timed_out)
-        status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "",
-                                   "%s hangs: its child process was ended after %.0f s", name, timeout_s);
-    /* A benchmark that failed has a result as well. */
-    if (json_is_object(answer)) {
-        stencil_bench_result_destroy(result);
-        const stencil_status read = stencil_bench_result_read(answer, result);
-        status = status != STENCIL_OK ? status : read;
-        result->benchmark = name;
-    }
-    json_decref(answer);
+    const char *name = stencil_bench_name(index);
+    const stencil_status status = stencil_bench_in_child(&b, name, 0, timeout_s, result, &timed_out);
+    result->benchmark = name;
+    CHECK(!timed_out, INTERNAL, "%s hangs: its child process was ended after %.0f s", name, timeout_s);
     return status;
 }
 
-/* The answering end: one question to a benchmark. */
-static stencil_status answer_question(const char *name, const stencil_bench_options *options,
-                                      const stencil_machine *machine, const json_t *question,
-                                      json_t **answer) {
-    const stencil_benchmark *benchmark = stencil_benchmark_find(name, NULL);
-    const bool on_cpu = options->backend == STENCIL_BACKEND_CPU;
-    const stencil_bench_child_function child = benchmark == NULL ? NULL
-                                               : on_cpu          ? benchmark->child_cpu
-                                                                 : benchmark->child;
-    numbers asked, found = {{0}};
-    CHECK(child != NULL, USAGE, "benchmark '%s' answers no questions", name);
-    TRY(stencil_record_read(question, number_members, &asked));
-    stencil_bench b = {.options = options, .machine = machine};
-    const stencil_status status = child(&b, asked.number, found.number);
-    stencil_bench_end(&b);
-    *answer = stencil_record_write(json_object(), number_members, &found);
-    return status;
-}
-
-/* All of a benchmark; there is a result where it fails as well. */
-static stencil_status answer_whole(const char *name, const stencil_bench_options *options,
-                                   const stencil_machine *machine, json_t **answer) {
-    int index;
-    stencil_bench_result result = {0};
-    CHECK(stencil_benchmark_find(name, &index) != NULL, USAGE, "unknown benchmark '%s'", name);
-    const stencil_status status = stencil_bench_run_here(index, options, machine, &result);
-    *answer = stencil_bench_result_json(&result);
-    stencil_bench_result_destroy(&result);
-    return status;
-}
-
+/* The answering end. There is a result where the benchmark fails as well. */
 static stencil_status answer_request(const char *name, const stencil_bench_options *asked, json_t *request,
                                      json_t **answer) {
     static stencil_machine machine;
-    json_t *options, *question, *description;
+    json_t *options, *description;
     json_int_t parent;
-    int shown;
+    const int index = stencil_bench_find(name);
+    int shown, stated;
     stencil_bench_options chosen;
-    CHECK(json_unpack(request, "{s:I, s:b, s:o, s:o, s:o}", "parent", &parent, "progress", &shown, "options",
-                      &options, "question", &question, "machine", &description) == 0,
+    stencil_bench_result result = {0};
+    CHECK(json_unpack(request, "{s:I, s:b, s:i, s:o, s:o}", "parent", &parent, "progress", &shown, "stated",
+                      &stated, "options", &options, "machine", &description) == 0,
           USAGE, "--child: a question in another format");
     /* Nobody is left to end this process where the one that asks is killed, now or before. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -259,8 +209,11 @@ static stencil_status answer_request(const char *name, const stencil_bench_optio
     chosen.progress = shown ? asked->progress : NULL;
     TRY(stencil_machine_read(&machine, description));
     omp_set_num_threads(machine.cpu_threads);
-    return json_is_null(question) ? answer_whole(name, &chosen, &machine, answer)
-                                  : answer_question(name, &chosen, &machine, question, answer);
+    CHECK(index >= 0, USAGE, "unknown benchmark '%s'", name);
+    const stencil_status status = stencil_bench_run_here(index, stated, &chosen, &machine, &result);
+    *answer = stencil_bench_result_json(&result);
+    stencil_bench_result_destroy(&result);
+    return status;
 }
 
 stencil_status stencil_bench_child_main(const char *name, const stencil_bench_options *options) {

@@ -1,39 +1,86 @@
-/* A GPU under a benchmark: memory, streams and timers that last until it ends, launches, kernels that may
+/* A GPU under a benchmark: memory, a stream and a timer that last until it ends, launches, kernels that may
  * never end. Internal to bench/. */
 #ifndef STENCIL_BENCH_DEVICE_H
 #define STENCIL_BENCH_DEVICE_H
 
 #include "base/cuda.h"
 #include "bench/benchmark.h"
+#include "sync/barrier.h"
+
+/* Any number made of any other; below `numbers`, a power of two, all of them make one ring. */
+STENCIL_ANYWHERE uint32_t stencil_next_number(uint32_t number, uint32_t numbers) {
+    return (1664525u * number + 1013904223u) & (numbers - 1);
+}
+
+/* Writes the next numbers of 0 … count - 1 to words that are `stride` apart. numbers 0: any ones. */
+typedef struct stencil_fill {
+    uint32_t *place;
+    int64_t count;
+    uint32_t stride, numbers;
+} stencil_fill;
 
 #ifdef STENCIL_HAVE_CUDA
-/* Of the current device, until the benchmark ends; `to` points at a pointer. Streams do not wait for the null
- * stream. */
-stencil_status stencil_device_memory(stencil_bench *b, void *to, size_t bytes);
-stencil_status stencil_device_stream(stencil_bench *b, cudaStream_t *stream);
-stencil_status stencil_device_event(stencil_bench *b, cudaEvent_t *event, unsigned flags);
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-/* Seconds between two places in a stream, by events; stop() waits for the second one. */
-typedef struct stencil_device_timer {
+/* A GPU of the options with a stream of its own, which does not wait for the null stream. */
+typedef struct stencil_device {
+    int gpu;
+    unsigned sm_count;
     cudaStream_t stream;
-    cudaEvent_t begin, end;
-} stencil_device_timer;
+    cudaEvent_t begin, end; /* of the timer */
+    cudaEvent_t done;       /* has no time */
+} stencil_device;
 
-stencil_status stencil_device_timer_create(stencil_bench *b, stencil_device_timer *timer,
-                                           cudaStream_t stream);
-stencil_status stencil_device_timer_start(const stencil_device_timer *timer);
-stencil_status stencil_device_timer_stop(const stencil_device_timer *timer, double *time_s);
+/* Makes GPU `index` of the options ready until the benchmark ends, and the current one. */
+stencil_status stencil_device_create(stencil_bench *b, int index, stencil_device *device);
 
-stencil_status stencil_device_launch(const void *kernel, unsigned blocks, unsigned threads,
-                                     cudaStream_t stream, void **arguments);
+/* Of the current device, until the benchmark ends; `to` points at a pointer. */
+stencil_status stencil_device_memory(stencil_bench *b, void *to, size_t bytes);
 
-/* Whether all GPUs of the options reach each other's memory; else the benchmark is skipped. */
-bool stencil_device_peers(const stencil_bench *b);
+/* Of the current device, which is this one: launches a kernel in its stream; waits for that and copies to the
+ * host. */
+stencil_status stencil_device_launch(const stencil_device *device, const void *kernel, unsigned blocks,
+                                     unsigned threads, void **arguments);
+stencil_status stencil_device_read(const stencil_device *device, void *to, const void *from, size_t bytes);
 
-/* Waits at most `limit_s` for everything launched on the current device's default stream. *ended false:
- * something still runs, and this process can do no more than answer and end, which it then does without
- * waiting for the device. For child processes only. */
-stencil_status stencil_device_wait(stencil_bench *b, double limit_s, bool *ended);
+/* Seconds between two places in its stream, by events. start() makes the device the current one, stop() waits
+ * for the second place. */
+stencil_status stencil_device_start(const stencil_device *device);
+stencil_status stencil_device_stop(const stencil_device *device, double *time_s);
+
+/* Before and after a copy, on whichever devices: fills words; compares the first, the middle and the last
+ * part. INTERNAL where they differ; `what` says in the message who copied. */
+stencil_status stencil_device_fill(const stencil_device *device, stencil_fill words);
+stencil_status stencil_device_compare(const void *to, const void *from, int64_t bytes, const char *what);
+
+/* The clock of a GPU as one of its multiprocessors sees it: see stencil_clock_seen(). */
+stencil_status stencil_device_clock(stencil_bench *b, int gpu, double *hz);
+
+/* Of the first `count` GPUs of the options: what the least of them has. */
+stencil_gpu stencil_device_least(const stencil_bench *b, int count);
+
+/* Whether all GPUs of the options reach each other's memory; else why not. */
+bool stencil_device_peers(const stencil_bench *b, char *why, size_t size);
+
+/* Waits at most `limit_s` for a stream of the current device. *ended false: something still runs, and this
+ * process can do no more than answer and end. For child processes only, which wait for nothing when they end.
+ */
+stencil_status stencil_device_wait(stencil_bench *b, cudaStream_t stream, double limit_s, bool *ended);
+
+#ifdef __cplusplus
+}
+
+/* The same as kernel<<<…>>>(arguments…) in its stream, with a status. */
+template <class... Parameters>
+static stencil_status stencil_launch(const stencil_device &device, void (*kernel)(Parameters...),
+                                     unsigned blocks, unsigned threads,
+                                     std::common_type_t<Parameters>... arguments) {
+    void *list[] = {const_cast<void *>(static_cast<const void *>(&arguments))...};
+    return stencil_device_launch(&device, reinterpret_cast<const void *>(kernel), blocks, threads, list);
+}
+#endif
 #endif
 
 #endif

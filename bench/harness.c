@@ -9,6 +9,32 @@
 #include "base/words.h"
 #include "bench/method.h"
 
+static void spread_add(stencil_spread *s, double value) {
+    const double from_old = value - s->mean;
+    s->count += 1;
+    s->mean += from_old / s->count;
+    s->squares += from_old * (value - s->mean);
+}
+
+double stencil_two_counts_add_pairs(stencil_two_counts *two, const double *high, const double *low,
+                                    int count) {
+    double scratch[STENCIL_PAIRS_MAX];
+    const double most = stencil_statistics_of(high, count, scratch).median,
+                 least = stencil_statistics_of(low, count, scratch).median;
+    if (two->warm) {
+        spread_add(&two->high, most);
+        spread_add(&two->low, least);
+    }
+    two->warm = true;
+    return (most - least) / two->difference;
+}
+
+double stencil_two_counts_sd(const stencil_two_counts *two) {
+    if (two->high.count < 2)
+        return NAN;
+    return sqrt((two->high.squares + two->low.squares) / (two->high.count - 1)) / two->difference;
+}
+
 struct stencil_bench_case {
     stencil_bench_subject subject;
     stencil_two_counts two;
@@ -83,15 +109,11 @@ stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *
     return STENCIL_OK;
 }
 
-stencil_status stencil_bench_state(stencil_bench *b, const stencil_bench_subject *subject, const char *format,
-                                   ...) {
+void stencil_bench_say(stencil_bench_row *row, const char *format, ...) {
     va_list arguments;
-    TRY(stencil_bench_add(b, subject, NULL, 0));
-    stencil_bench_row *row = stencil_bench_last(b);
     va_start(arguments, format);
     vsnprintf(row->outcome, sizeof row->outcome, format, arguments);
     va_end(arguments);
-    return STENCIL_OK;
 }
 
 void *stencil_bench_what(const stencil_bench *b, int row) {
@@ -120,7 +142,7 @@ static bool is_measured(const stencil_bench_row *row) {
 static stencil_status sample(stencil_bench *b, int64_t iterations, double *value) {
     struct stencil_bench_case *c = &b->cases[b->row];
     const stencil_bench_subject *s = &c->subject;
-    const int64_t count = b->calibrated ? iterations : s->count > 0 ? s->count : 1;
+    const int64_t count = s->count > 0 ? s->count : iterations;
     double high[STENCIL_PAIRS_MAX], low[STENCIL_PAIRS_MAX];
     int pairs = 0;
     if (s->more == 0)
@@ -149,10 +171,10 @@ static stencil_status calibrate(stencil_bench *b, int64_t *iterations) {
     return STENCIL_OK;
 }
 
-stencil_status stencil_bench_calibrate_rows(stencil_bench *b) {
+stencil_status stencil_bench_calibrate(stencil_bench *b) {
     b->calibrated = true;
     for (b->row = 0; b->row < b->result->row_count; b->row++)
-        if (is_measured(&b->result->row[b->row]))
+        if (is_measured(&b->result->row[b->row]) && b->cases[b->row].subject.count == 0)
             TRY(calibrate(b, &b->result->row[b->row].iterations));
     return STENCIL_OK;
 }
@@ -181,8 +203,33 @@ static stencil_status take_sample(stencil_bench *b, bool keep) {
     double *samples = realloc(row->sample, (size_t)(row->sample_count + 1) * sizeof *samples);
     CHECK(samples != NULL, NO_MEMORY, "no memory for the samples of %s", row->name);
     row->sample = samples;
-    samples[row->sample_count++] = b->calibrated ? value / (double)row->iterations : value;
+    samples[row->sample_count++] =
+        b->cases[b->row].subject.count > 0 ? value : value / (double)row->iterations;
     return STENCIL_OK;
+}
+
+/* In the child process that is asked for it. */
+static stencil_status state_here(stencil_bench *b) {
+    b->row = b->stated - 1;
+    CHECK(b->row >= 0 && b->row < b->result->row_count && b->cases[b->row].subject.state != NULL, USAGE,
+          "%s has no row %d to state", b->result->benchmark, b->stated);
+    return b->cases[b->row].subject.state(b, b->cases[b->row].what);
+}
+
+static stencil_status state_in_child(stencil_bench *b, double limit_s) {
+    stencil_bench_row *row = &b->result->row[b->row];
+    stencil_bench_result answer = {0};
+    bool timed_out;
+    show_progress(b);
+    const stencil_status status =
+        stencil_bench_in_child(b, b->result->benchmark, b->row + 1, limit_s, &answer, &timed_out);
+    const bool stated = status == STENCIL_OK && b->row < answer.row_count;
+    stencil_bench_say(row, "%s",
+                      timed_out ? "deadlocks"
+                      : stated  ? answer.row[b->row].outcome
+                                : "ends its process");
+    stencil_bench_result_destroy(&answer);
+    return status == STENCIL_INTERNAL ? STENCIL_OK : status;
 }
 
 /* With all samples so far. */
@@ -238,9 +285,16 @@ stencil_status stencil_bench_take(stencil_bench *b) {
     const int64_t asked = b->options->samples, most = asked > 0 ? asked : STENCIL_BENCH_AUTO_MAX;
     stencil_bench_row *const row = b->result->row;
     double *scratch;
+    if (b->stated > 0)
+        return state_here(b);
+    for (b->row = 0; b->row < b->result->row_count; b->row++)
+        if (b->cases[b->row].subject.state != NULL && is_measured(&row[b->row]))
+            TRY(state_in_child(b, b->cases[b->row].subject.limit_s));
     TRY(stencil_bench_memory(b, &scratch, (size_t)most * sizeof *scratch));
-    for (b->row = 0; b->row < b->result->row_count && !b->calibrated; b->row++)
-        if (is_measured(&row[b->row]))
+    if (!b->calibrated)
+        TRY(stencil_bench_calibrate(b));
+    for (b->row = 0; b->row < b->result->row_count; b->row++)
+        if (is_measured(&row[b->row]) && b->cases[b->row].subject.count > 0)
             TRY(take_sample(b, false));
     TRY(take_rounds(b, most, scratch));
     for (b->row = 0; b->row < b->result->row_count; b->row++) {

@@ -6,7 +6,7 @@
 
 #include "base/record.h"
 #include "bench/bench.h"
-#include "bench/clock.h"
+#include "bench/benchmark.h"
 #include "bench/revision.h"
 #include "solver/machine/json.h"
 

@@ -4,6 +4,10 @@
 
 #include "base/base.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct stencil_statistics {
     int count;
     double median, mad; /* median absolute deviation from the median */
@@ -31,4 +35,7 @@ typedef struct stencil_shift {
 stencil_status stencil_shift_of(const double *a, int a_count, const double *b, int b_count,
                                 stencil_shift *shift);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,8 +1,22 @@
-#include "bench/kernels.h"
+/* The methods' own check (000 section 9.4; Zhang et al., A Study of Synchronization Methods in Modern GPUs,
+ * Table 1): the latency of a float addition by the GPU's clock, and by the CPU's clock from two repeat
+ * counts. Where both agree, the second method can be trusted with barriers that the first cannot see. */
+#include <math.h>
 
-/* The additions are volatile so that they stay between the two looks at the clock. The first time round
- * brings the instructions into their cache. */
-static __global__ void adds(int64_t loops, float one, stencil_add_seen *seen) {
+#include "bench/device.h"
+#include "bench/method.h"
+
+enum { UNROLLED = 512 };
+
+struct add_seen {
+    int64_t cycles;
+    float sum;
+};
+
+/* Starts at 0 and adds `one` 512 x loops times, each addition waiting for the last. The additions are
+ * volatile so that they stay between the two looks at the clock. The first time round brings the instructions
+ * into their cache. */
+static __global__ void adds(int64_t loops, float one, add_seen *seen) {
     float sum = 0;
     long long cycles = 0;
 #pragma unroll 1
@@ -13,7 +27,7 @@ static __global__ void adds(int64_t loops, float one, stencil_add_seen *seen) {
 #pragma unroll 1
         for (int64_t i = 0; i < count; i++)
 #pragma unroll
-            for (int k = 0; k < STENCIL_ADDS_UNROLLED; k++)
+            for (int k = 0; k < UNROLLED; k++)
                 asm volatile("add.f32 %0, %0, %1;" : "+f"(sum) : "f"(one));
         cycles = clock64() - start;
     }
@@ -21,4 +35,112 @@ static __global__ void adds(int64_t loops, float one, stencil_add_seen *seen) {
     seen->sum = sum;
 }
 
-const void *const stencil_add_kernel = STENCIL_KERNEL(adds);
+/* Differences of the two repeat counts: from the paper's table, and one that no jitter of the CPU's clock
+ * reaches. BASE: the lower count, some 30 us. A kernel that is over before the host begins to wait for it
+ * would be timed too long, and by how much depends on the host. */
+enum { LARGE = 1 << 20, BASE = 1 << 14 };
+static const int differences[] = {2048, 5120, 10240, 51200, LARGE};
+static const double agreement = 0.02;
+
+struct add_case {
+    bool cpu; /* by the CPU's clock */
+    int64_t repeats;
+    int pairs, launches; /* in a sample; so far */
+    double hz;           /* seen at the beginning of the sample */
+    add_seen *seen;      /* device */
+};
+
+/* Pairs of launches in a sample: the jitter of a launch is divided by the repeats, so few repeats need many
+ * pairs. */
+static int pairs_of(int64_t repeats) {
+    enum { MOST_AT = 2048, FEWEST = 2 };
+    const int64_t pairs = (int64_t)STENCIL_PAIRS_MAX * MOST_AT / repeats;
+    return pairs > STENCIL_PAIRS_MAX ? STENCIL_PAIRS_MAX : pairs < FEWEST ? FEWEST : (int)pairs;
+}
+
+/* One launch, waited for, in cycles. By the CPU's clock only the last launch of a sample is looked at;
+ * counting by one in float is exact up to 2^24. */
+static stencil_status sample(stencil_bench *b, void *what, int64_t repeats, double *value) {
+    add_case *c = static_cast<add_case *>(what);
+    const stencil_device *gpu = static_cast<stencil_device *>(b->own);
+    add_seen seen;
+    if (c->cpu && c->launches % (2 * c->pairs) == 0)
+        TRY(stencil_clock_seen(b, b->options->gpu[0], &c->hz));
+    const double start_s = stencil_clock_s();
+    TRY(stencil_launch(*gpu, adds, 1, 1, repeats / UNROLLED, 1, c->seen));
+    TRY_CUDA(cudaDeviceSynchronize());
+    *value = (stencil_clock_s() - start_s) * c->hz;
+    if (c->cpu && ++c->launches % (2 * c->pairs) != 0)
+        return STENCIL_OK;
+    TRY(stencil_device_read(gpu, &seen, c->seen, sizeof seen));
+    CHECK(seen.sum == (float)repeats, INTERNAL, "add: %lld additions of 1 gave %g", (long long)repeats,
+          (double)seen.sum);
+    if (!c->cpu)
+        *value = (double)seen.cycles / (double)repeats;
+    return STENCIL_OK;
+}
+
+static stencil_status add(stencil_bench *b, add_seen *seen, bool cpu, int64_t repeats) {
+    const add_case c = {.cpu = cpu, .repeats = repeats, .pairs = pairs_of(repeats), .seen = seen};
+    return STENCIL_BENCH_ADD(b, c, cpu ? "CPU clock" : "GPU clock", "float add", "cycles",
+                             cpu ? STENCIL_METHOD_TWO_COUNTS : STENCIL_METHOD_GPU_CLOCK, .sample = sample,
+                             .axis = {{"repeats", repeats}}, .count = cpu ? (int64_t)BASE : repeats,
+                             .more = cpu ? repeats : 0, .pairs = c.pairs);
+}
+
+/* How sure the median of a row is, as a part of it: two standard errors of the median of so many samples from
+ * a normal distribution as wide as they are. */
+static double doubt_of(const stencil_statistics *s) {
+    return 2 * 1.2533 * s->spread / sqrt(s->count);
+}
+
+/* What two latencies that lie `apart` of each other say, as far as the second one is known. */
+static const char *verdict(double apart, double doubt) {
+    if (apart <= agreement)
+        return "agree";
+    return apart - doubt > agreement ? "disagree" : "unclear";
+}
+
+/* States how far apart the two rows of each difference are. */
+static stencil_status state_agreement(stencil_bench *b) {
+    const int rows = b->result->row_count;
+    for (int cpu = 0; cpu < rows; cpu++) {
+        const add_case *c = static_cast<add_case *>(stencil_bench_what(b, cpu));
+        if (!c->cpu)
+            continue;
+        const stencil_statistics by_cpu = b->result->row[cpu].statistics; /* rows move */
+        const double by_gpu = b->result->row[cpu - 1].statistics.median,  /* added just before */
+            apart = fabs(by_cpu.median / by_gpu - 1);
+        TRY(STENCIL_BENCH_ADD(b, *c, "agreement", "float add", "cycles", .axis = {{"repeats", c->repeats}}));
+        stencil_bench_say(stencil_bench_last(b), "%s: GPU %.3f, CPU %.3f, %.2f %% apart (limit %g %%)",
+                          verdict(apart, doubt_of(&by_cpu)), by_gpu, by_cpu.median, 100 * apart,
+                          100 * agreement);
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_measure_add(stencil_bench *b) {
+    const int64_t asked = b->options->repeats;
+    const int count = asked > 0 ? 1 : (int)(sizeof differences / sizeof *differences);
+    stencil_device gpu;
+    add_seen *seen;
+    b->own = &gpu;
+    TRY(stencil_device_create(b, 0, &gpu));
+    TRY(stencil_device_memory(b, &seen, sizeof *seen));
+    TRY(add(b, seen, false, STENCIL_REPEATS));
+    for (int i = 0; i < count; i++) {
+        /* What is unrolled, rounded up; counting by one stays exact. */
+        const int64_t repeats = asked > 0 ? stencil_round_up(asked, UNROLLED) : differences[i];
+        CHECK(repeats <= 8 * LARGE, USAGE, "--repeats: add makes at most %d", 8 * LARGE);
+        TRY(add(b, seen, false, repeats));
+        TRY(add(b, seen, true, repeats));
+    }
+    stencil_bench_note(b,
+                       "Repeats: additions in the kernel (GPU clock), or that the second kernel makes more "
+                       "than the first, which makes %d (CPU clock).",
+                       BASE);
+    stencil_bench_note(b, "Cycles by the CPU's clock: seconds times the clock that a kernel of 5 ms saw just "
+                          "before. Verified: the sum of every launch looked at.");
+    TRY(stencil_bench_take(b));
+    return state_agreement(b);
+}

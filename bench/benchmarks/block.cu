@@ -1,36 +1,38 @@
+/* __syncthreads() (000 section 5.2, Fig. 6; Zhang et al., A Study of Synchronization Methods in Modern GPUs,
+ * Table 5): latency of one block of 32 to 1024 threads, and throughput over blocks per multiprocessor and
+ * threads per block, that is over active warps. */
 #include "bench/benchmarks/sm.cuh"
+#include "bench/method.h"
 
-struct block_barrier : stencil::sm_operation {
-    __device__ explicit block_barrier(const stencil_sm_arguments &) {}
-    __device__ void once() {
-        __syncthreads();
-    }
-};
+using namespace stencil;
 
-/* Each thread leaves the number of the pass, some of them late, and looks at the word of another
- * thread. */
-struct checked_block_barrier : stencil::sm_operation {
-    volatile uint32_t *word;
-    uint32_t pass = 0, missing = 0;
-    __device__ explicit checked_block_barrier(const stencil_sm_arguments &) {
-        __shared__ uint32_t words[1024];
-        words[threadIdx.x] = 0;
-        __syncthreads();
-        word = words;
-    }
-    __device__ void once() {
-        pass++;
-        if ((pass + threadIdx.x / 32) % 8 == 0)
-            __nanosleep(200);
-        word[threadIdx.x] = pass;
-        __syncthreads();
-        missing += word[(threadIdx.x + 1 + 37 * pass % (blockDim.x - 1)) % blockDim.x] < pass;
-    }
-    __device__ unsigned wrong(int64_t) {
-        return missing;
-    }
-};
+enum { VERIFIED_PASSES = 200 };
 
-const void *const stencil_block_kernels[] = {
-    STENCIL_KERNEL(stencil::time_operation<block_barrier, STENCIL_SM_UNROLLED>),
-    STENCIL_KERNEL(stencil::time_operation<checked_block_barrier, 1>)};
+stencil_status stencil_measure_block(stencil_bench *b) {
+    sm_timing timing;
+    sm_case c = {.timing = &timing,
+                 .kernel = time_operation<barrier<whole_block>, SM_UNROLLED>,
+                 .checked = time_operation<checked_barrier<whole_block>, 1>,
+                 .name = "__syncthreads",
+                 .checks = VERIFIED_PASSES};
+    TRY(sm_begin(b, &timing, SM_UNROLLED));
+    for (c.threads = 32; c.threads <= STENCIL_BLOCK_THREADS_MAX; c.threads += 32) {
+        c.checked_threads = c.threads;
+        TRY(STENCIL_BENCH_ADD(b, c, "latency", c.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
+                              .sample = sm_sample, .verify = sm_verify, .axis = {{"threads", c.threads}},
+                              .count = timing.latency_repeats));
+    }
+    c.scale = 1;
+    while (stencil_next_shape(&c.blocks_per_sm, &c.threads, STENCIL_BLOCKS_MAX, 32))
+        TRY(STENCIL_BENCH_ADD(b, c, "throughput", c.name, "warps/cycle", STENCIL_METHOD_SM_CLOCK,
+                              .sample = sm_sample,
+                              .axis = {{"blocks_per_sm", c.blocks_per_sm}, {"threads", c.threads}},
+                              .count = timing.throughput_repeats));
+    stencil_bench_note(b, "Throughput: arrivals of warps per cycle on one multiprocessor, the median of all; "
+                          "a block's barrier is as many as it has warps.");
+    stencil_bench_note(b,
+                       "Verified: after timing, %d barriers of each block size in which every thread looked "
+                       "whether another one had arrived.",
+                       VERIFIED_PASSES);
+    return stencil_bench_take(b);
+}

@@ -1,4 +1,50 @@
+/* One pass of every grid barrier, over blocks per multiprocessor and threads per block (000 section 5.3, Fig.
+ * 7; Zhang et al., A Study of Synchronization Methods in Modern GPUs, Table 8): the library's grid.sync(),
+ * and the very types that the persistent loops use. `neighbor` waits for the two neighbours in a ring. */
 #include "bench/benchmarks/passes.cuh"
+#include "bench/method.h"
+#include "sync/all.cuh"
+#include "sync/memory.cuh"
+
+/* Whether the block whose turn it is to be looked at has arrived in pass i; all blocks of all parts in turn.
+ * A local barrier waits only for its neighbours in the ring of all blocks. */
+template <bool Local> static __device__ __forceinline__ bool arrived(const passes &p, int64_t i) {
+    const uint32_t all = p.blocks * p.state.parts, mine = p.state.part * p.blocks + blockIdx.x;
+    uint32_t ahead = 1 + threadIdx.x + (uint32_t)i * blockDim.x;
+    if (Local)
+        ahead = threadIdx.x % 2 == 0 ? 1 : all - 1;
+    else if (threadIdx.x % 2 == 0 && p.state.parts > 1) /* another GPU */
+        ahead = p.blocks * (1 + (uint32_t)i % (p.state.parts - 1));
+    const uint32_t other = (mine + ahead) % all;
+    return stencil::load_relaxed_system(p.word[other / p.blocks] + other % p.blocks) >= (uint32_t)i;
+}
+
+/* Passes the barrier `passes` times. With Verify, the last thread of each block writes the number of the pass
+ * into the block's word, one block in eight some microseconds late; after the barrier every thread looks at
+ * the word of a block that it has waited for, another one each time. The registers of a full multiprocessor
+ * where every shape is measured; a local barrier, which needs more, in one. */
+template <class Barrier, bool Verify>
+static __global__ void __launch_bounds__(1024, Barrier::local ? 1 : 2)
+    pass(const __grid_constant__ passes p) {
+    Barrier barrier(p.state);
+    unsigned missing = 0;
+    for (int64_t i = 1; i <= p.passes; i++) {
+        if (Verify && threadIdx.x == blockDim.x - 1) {
+            if ((p.state.part + blockIdx.x + i) % 8 == 0)
+                __nanosleep(p.state.parts > 1 ? 4000 : 2000);
+            __stcg(p.word[p.state.part] + blockIdx.x, (uint32_t)i);
+        }
+        barrier.sync(i);
+        if (Verify)
+            missing += !arrived<Barrier::local>(p, i);
+    }
+    barrier.leave();
+    if (Verify && missing > 0)
+        atomicAdd(p.count, missing);
+}
+
+#define PASSES_OF(...)                                                                                       \
+    { pass<__VA_ARGS__, false>, pass<__VA_ARGS__, true> }
 
 /* The vendor's barrier as it is, without a time limit. */
 struct library_barrier {
@@ -46,11 +92,30 @@ struct unreleased_barrier {
     __device__ void leave() {}
 };
 
-const void *const stencil_grid_kernels[][2] = {
-    STENCIL_PASSES_OF(library_barrier),
-#define STENCIL_BARRIER(id, name, capability, needs, text) STENCIL_PASSES_OF(stencil::id##_barrier),
+const passes_kernel grid_kernels[] = {
+    {{STENCIL_BARRIER_none, "grid.sync", 60, STENCIL_NEEDS_NOTHING, ""}, PASSES_OF(library_barrier)},
+#define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
+    {{STENCIL_BARRIER_##id, name, capability, STENCIL_NEEDS_##needs, text}, PASSES_OF(stencil::id##_barrier)},
 #include "sync/barriers.def"
 #undef STENCIL_BARRIER
-    STENCIL_PASSES_OF(hardware_cluster_barrier),
-    STENCIL_PASSES_OF(unreleased_barrier),
+    {{STENCIL_BARRIER_none, "cluster, hardware", 90, STENCIL_NEEDS_CLUSTERS, ""},
+     PASSES_OF(hardware_cluster_barrier)},
+    {{STENCIL_BARRIER_none, "planted fault", 60, STENCIL_NEEDS_NOTHING, ""}, PASSES_OF(unreleased_barrier)},
 };
+
+/* Barriers that one GPU has. With a planted fault only what shows it: few shapes. */
+static stencil_status add_cases(stencil_bench *b) {
+    const bool plant = b->options->inject_fault;
+    for (int id = 0; id < (plant ? PASSES_COUNT : PASSES_FAULT); id++) {
+        passes_case c = {.barrier = grid_kernels[id], .gpus = 1};
+        while (c.barrier.info.needs != STENCIL_NEEDS_PEERS &&
+               stencil_next_shape(&c.blocks_per_sm, &c.threads, plant ? 2 : STENCIL_BLOCKS_MAX,
+                                  plant ? 256 : 32))
+            TRY(passes_add(b, &c, false));
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_measure_grid(stencil_bench *b) {
+    return passes_run(b, 1, add_cases);
+}

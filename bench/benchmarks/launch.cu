@@ -1,6 +1,13 @@
-#include "bench/kernels.h"
-
-#include <cuda_runtime.h>
+/* What it costs that the next step is a launch of its own (000 section 4, Table 1, section 9.2): kernels that
+ * do nothing, launched in every way that there is, pipelined and one by one; launch overhead by kernel
+ * fusion; the three ways to wait on the host after each launch (rshipley160's experiment: stream, device,
+ * event).
+ *
+ * Every row is one formula, (time of `high` launches - time of `low` launches) / (high - low), for two pairs
+ * of a kernel and a count: with kernels that do nothing it is the two-repeat-count method, and with five
+ * kernels of one unit against one kernel of five units it is kernel fusion, where both do the same work. */
+#include "bench/device.h"
+#include "bench/method.h"
 
 static __device__ uint32_t counter;
 
@@ -16,6 +23,7 @@ static __global__ void null_kernel() {
     after_predecessor();
 }
 
+/* So many units of 10 us, as 10 nanosleeps of 1000; of 20 000 cycles. */
 template <int Units> static __global__ void sleep_kernel() {
     after_predecessor();
 #pragma unroll 1
@@ -43,26 +51,266 @@ static __global__ void count_kernel() {
     *word = seen + 1;
 }
 
-static __global__ void mark(uint32_t *word, uint32_t round) {
-    if (blockIdx.x != 0 || threadIdx.x != 0)
-        return;
-    const long long start = clock64(), cycles = 2000 + 8000 * (round % 4);
-    while (clock64() - start < cycles) {
-    }
-    *(volatile uint32_t *)word = round;
-}
+/* None takes arguments, as the method asks for. */
+using kernel = void();
 
-const void *const stencil_launch_kernels[] = {
-    STENCIL_KERNEL(null_kernel),      STENCIL_KERNEL(count_kernel),    STENCIL_KERNEL(mark),
-    STENCIL_KERNEL(sleep_kernel<1>),  STENCIL_KERNEL(sleep_kernel<5>), STENCIL_KERNEL(sleep_kernel<10>),
-    STENCIL_KERNEL(sleep_kernel<50>), STENCIL_KERNEL(spin_kernel<1>),  STENCIL_KERNEL(spin_kernel<5>),
-    STENCIL_KERNEL(spin_kernel<10>),  STENCIL_KERNEL(spin_kernel<50>),
+enum { THREADS = 1024, VERIFIED_LAUNCHES = 20, REPEATS_MAX = 50000 };
+
+enum launch_way {
+    TRADITIONAL,
+    COOPERATIVE,
+    GRAPH,
+    GRAPH_PROGRAMMATIC,
+    MULTI_DEVICE,         /* one thread launches on each GPU in turn */
+    MULTI_DEVICE_ORDERED, /* the same, and no kernel begins before those of the round before have ended */
+    STREAM_SYNC,
+    DEVICE_SYNC,
+    EVENT_SYNC,
+    WAY_COUNT
 };
 
-extern "C" int stencil_launch_take_count(uint32_t *count) {
+static const char *const way_names[WAY_COUNT] = {
+    "traditional",          "cooperative", "graph",       "graph, programmatic", "multi-device",
+    "multi-device, events", "stream wait", "device wait", "event wait",
+};
+
+/* What is computed from two pairs of a kernel and a count. */
+struct metric {
+    const char *kind, *method;
+    int high, low; /* launches */
+    int rounds;    /* of both in a sample */
+    kernel *high_kernel, *low_kernel;
+    kernel *high_longer, *low_longer; /* on several GPUs: longer than launching on all of them takes */
+    bool one_warp;                    /* else a block of 1024 threads on every multiprocessor */
+};
+
+/* One warp sleeps: among many the one that sleeps longest would count, and that differs between one long
+ * kernel and five short ones. A spin takes as many cycles everywhere. */
+static const metric metrics[] = {
+    {"total latency", "1 and 5 launches of a null kernel, CPU clock (000 Fig. 3)", 5, 1, 50, null_kernel,
+     null_kernel, null_kernel, null_kernel, false},
+    {"pipelined", STENCIL_METHOD_TWO_COUNTS, 2000, 500, 1, null_kernel, null_kernel, null_kernel, null_kernel,
+     false},
+    {"overhead, sleep", STENCIL_METHOD_FUSION, 5, 1, 20, sleep_kernel<1>, sleep_kernel<5>, sleep_kernel<10>,
+     sleep_kernel<50>, true},
+    {"overhead, spin", "kernel fusion with a spin of as many cycles (after 000 Eq. 6)", 5, 1, 20,
+     spin_kernel<1>, spin_kernel<5>, spin_kernel<10>, spin_kernel<50>, false},
+};
+static const metric launch_and_wait = {"launch and wait", STENCIL_METHOD_TWO_COUNTS, 600, 100, 1, null_kernel,
+                                       null_kernel};
+
+/* The launches of one pair. */
+struct launches {
+    kernel *function;
+    int count;
+    cudaGraphExec_t graph; /* all of them; NULL: no graph */
+};
+
+/* A row; b->own is the array of GPUs. */
+struct launch_case {
+    launch_way way;
+    int gpus;
+    unsigned blocks, threads;
+    launches low, high;
+};
+
+static stencil_status launch_one(const stencil_device *gpu, const launch_case *c, kernel *function,
+                                 bool programmatic) {
+    const dim3 grid = {c->blocks, 1, 1}, block = {c->threads, 1, 1};
+    const void *code = reinterpret_cast<const void *>(function);
+    void *none[1] = {nullptr};
+    if (programmatic) {
+        cudaLaunchAttribute attribute = {};
+        attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attribute.val.programmaticStreamSerializationAllowed = 1;
+        const cudaLaunchConfig_t config = {grid, block, 0, gpu->stream, &attribute, 1};
+        TRY_CUDA(cudaLaunchKernelExC(&config, code, none));
+    } else if (c->way == COOPERATIVE) {
+        TRY_CUDA(cudaLaunchCooperativeKernel(code, grid, block, none, 0, gpu->stream));
+    } else {
+        TRY_CUDA(cudaLaunchKernel(code, grid, block, none, 0, gpu->stream));
+    }
+    return STENCIL_OK;
+}
+
+/* One round on several GPUs. With events it is an implicit barrier among them, which is what
+ * cudaLaunchCooperativeKernelMultiDevice() was before CUDA 13 dropped it. */
+static stencil_status launch_round(const stencil_device *gpu, const launch_case *c, kernel *function) {
+    for (int i = 0; i < c->gpus; i++) {
+        TRY_CUDA(cudaSetDevice(gpu[i].gpu));
+        TRY(launch_one(&gpu[i], c, function, false));
+        if (c->way == MULTI_DEVICE_ORDERED)
+            TRY_CUDA(cudaEventRecord(gpu[i].done, gpu[i].stream));
+    }
+    for (int i = 0; i < c->gpus && c->way == MULTI_DEVICE_ORDERED; i++) {
+        TRY_CUDA(cudaSetDevice(gpu[i].gpu));
+        for (int other = 0; other < c->gpus; other++)
+            if (other != i)
+                TRY_CUDA(cudaStreamWaitEvent(gpu[i].stream, gpu[other].done, 0));
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status wait_after_launch(const stencil_device *gpu, launch_way way) {
+    if (way == STREAM_SYNC)
+        TRY_CUDA(cudaStreamSynchronize(gpu->stream));
+    if (way == DEVICE_SYNC)
+        TRY_CUDA(cudaDeviceSynchronize());
+    if (way == EVENT_SYNC) {
+        TRY_CUDA(cudaEventRecord(gpu->done, gpu->stream));
+        TRY_CUDA(cudaEventSynchronize(gpu->done));
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status launch_all(const stencil_device *gpu, const launch_case *c, const launches *l) {
+    if (l->graph != NULL) {
+        TRY_CUDA(cudaGraphLaunch(l->graph, gpu->stream));
+        return STENCIL_OK;
+    }
+    for (int i = 0; i < l->count; i++) {
+        if (c->way == MULTI_DEVICE || c->way == MULTI_DEVICE_ORDERED) {
+            TRY(launch_round(gpu, c, l->function));
+        } else {
+            TRY(launch_one(gpu, c, l->function, false));
+            TRY(wait_after_launch(gpu, c->way));
+        }
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status wait_for_gpus(const stencil_device *gpu, int gpus) {
+    for (int i = gpus - 1; i >= 0; i--) { /* the first GPU is the current one afterwards */
+        if (gpus > 1)
+            TRY_CUDA(cudaSetDevice(gpu[i].gpu));
+        TRY_CUDA(cudaDeviceSynchronize());
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *time_s) {
+    const launch_case *c = static_cast<launch_case *>(what);
+    const stencil_device *gpu = static_cast<stencil_device *>(b->own);
+    const double start_s = stencil_clock_s();
+    TRY(launch_all(gpu, c, count == c->low.count ? &c->low : &c->high));
+    TRY(wait_for_gpus(gpu, c->gpus));
+    *time_s = stencil_clock_s() - start_s;
+    return STENCIL_OK;
+}
+
+static stencil_status capture(stencil_bench *b, const launch_case *c, launches *l) {
+    const stencil_device *gpu = static_cast<stencil_device *>(b->own);
+    cudaGraph_t graph = NULL;
+    cudaFuncAttributes attributes;
+    if (c->way != GRAPH && c->way != GRAPH_PROGRAMMATIC)
+        return STENCIL_OK;
+    TRY_CUDA(cudaFuncGetAttributes(
+        &attributes, reinterpret_cast<const void *>(l->function))); /* loads it: not while capturing */
+    TRY_CUDA(cudaStreamBeginCapture(gpu->stream, cudaStreamCaptureModeThreadLocal));
+    stencil_status status = STENCIL_OK;
+    for (int i = 0; i < l->count && status == STENCIL_OK; i++)
+        status = launch_one(gpu, c, l->function, c->way == GRAPH_PROGRAMMATIC && i > 0);
+    const cudaError_t ended = cudaStreamEndCapture(gpu->stream, &graph);
+    TRY(status);
+    TRY_CUDA(ended);
+    const cudaError_t made = cudaGraphInstantiate(&l->graph, graph, 0);
+    cudaGraphDestroy(graph);
+    TRY_CUDA(made);
+    TRY(stencil_bench_keep(
+        b, [](void *kept) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(kept)); }, l->graph));
+    TRY_CUDA(cudaGraphUpload(l->graph, gpu->stream));
+    TRY_CUDA(cudaStreamSynchronize(gpu->stream));
+    return STENCIL_OK;
+}
+
+/* What has been counted on each GPU, and zeroes it. The first GPU is the current one afterwards. */
+static stencil_status take_counts(const stencil_device *gpu, int gpus, uint32_t *count) {
     const uint32_t zero = 0;
-    cudaError_t state = cudaMemcpyFromSymbol(count, counter, sizeof *count);
-    if (state == cudaSuccess)
-        state = cudaMemcpyToSymbol(counter, &zero, sizeof zero);
-    return (int)state;
+    for (int i = gpus - 1; i >= 0; i--) {
+        TRY_CUDA(cudaSetDevice(gpu[i].gpu));
+        TRY_CUDA(cudaMemcpyFromSymbol(&count[i], counter, sizeof zero));
+        TRY_CUDA(cudaMemcpyToSymbol(counter, &zero, sizeof zero));
+    }
+    return STENCIL_OK;
+}
+
+/* Kernels that lose counts where one begins before the one before it has ended. */
+static stencil_status verify(stencil_bench *b, void *what) {
+    const stencil_device *gpu = static_cast<stencil_device *>(b->own);
+    launch_case c = *static_cast<launch_case *>(what);
+    uint32_t count[STENCIL_GPUS_MAX];
+    c.blocks = 2;
+    c.threads = 32;
+    c.high = {count_kernel, VERIFIED_LAUNCHES, nullptr};
+    TRY(capture(b, &c, &c.high));
+    TRY(take_counts(gpu, c.gpus, count));
+    TRY(launch_all(gpu, &c, &c.high));
+    TRY(wait_for_gpus(gpu, c.gpus));
+    TRY(take_counts(gpu, c.gpus, count));
+    for (int i = 0; i < c.gpus; i++)
+        CHECK(count[i] == VERIFIED_LAUNCHES, INTERNAL,
+              "launch: %u of %d kernels launched by way of %s ran one after the other", count[i],
+              VERIFIED_LAUNCHES, way_names[c.way]);
+    return STENCIL_OK;
+}
+
+static stencil_status add_case(stencil_bench *b, launch_way way, const metric *m, int gpus) {
+    const stencil_gpu *gpu = &b->machine->gpu[b->options->gpu[0]];
+    const int64_t repeats = stencil_smaller(b->options->repeats, REPEATS_MAX);
+    const bool multi = way == MULTI_DEVICE || way == MULTI_DEVICE_ORDERED,
+               missing = way == GRAPH_PROGRAMMATIC && gpu->capability < 90;
+    launch_case c = {
+        .way = way,
+        .gpus = gpus,
+        .blocks = m->one_warp ? 1 : (unsigned)gpu->sm_count,
+        .threads = m->one_warp ? 32u : (unsigned)THREADS,
+        .low = {multi ? m->low_longer : m->low_kernel, m->low},
+        .high = {multi ? m->high_longer : m->high_kernel, m->high},
+    };
+    if (repeats > 0 && m->rounds == 1)
+        c.high.count = c.low.count + (int)repeats;
+    if (!missing) {
+        TRY(capture(b, &c, &c.high));
+        TRY(capture(b, &c, &c.low));
+    }
+    return STENCIL_BENCH_ADD(b, c, m->kind, way_names[way], "s/launch", m->method, .sample = sample,
+                             .verify = verify, .axis = {{multi ? "gpus" : NULL, gpus}}, .count = c.low.count,
+                             .more = c.high.count - c.low.count,
+                             .pairs = multi && m->rounds > 5 ? 5 : m->rounds,
+                             .skipped = missing ? "programmatic launch needs compute capability 9.0" : NULL);
+}
+
+static stencil_status add_cases(stencil_bench *b) {
+    for (const metric &m : metrics) {
+        for (int way = TRADITIONAL; way <= GRAPH_PROGRAMMATIC; way++)
+            TRY(add_case(b, (launch_way)way, &m, 1));
+        for (int gpus = 2; gpus <= b->options->gpu_count; gpus++) {
+            TRY(add_case(b, MULTI_DEVICE, &m, gpus));
+            TRY(add_case(b, MULTI_DEVICE_ORDERED, &m, gpus));
+        }
+    }
+    for (int way = STREAM_SYNC; way <= EVENT_SYNC; way++)
+        TRY(add_case(b, (launch_way)way, &launch_and_wait, 1));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_measure_launch(stencil_bench *b) {
+    stencil_device gpu[STENCIL_GPUS_MAX];
+    double hz;
+    b->own = gpu;
+    for (int i = b->options->gpu_count - 1; i >= 0; i--) {
+        TRY(stencil_device_create(b, i, &gpu[i]));
+        TRY(stencil_clock_seen(b, gpu[i].gpu, &hz)); /* warms up; the device stays current */
+    }
+    stencil_bench_add_number(b->result, "threads_per_block", THREADS);
+    TRY(add_cases(b));
+    stencil_bench_note(b,
+                       "A block of %d threads on every multiprocessor; one warp where kernels sleep. "
+                       "Multi-device: a launch on each GPU, by one thread.",
+                       THREADS);
+    stencil_bench_note(b,
+                       "Verified: after timing, %d kernels launched in each way that lose counts where one "
+                       "begins before the last one has ended.",
+                       VERIFIED_LAUNCHES);
+    return stencil_bench_take(b);
 }

@@ -1,28 +1,53 @@
+/* The ceilings of a GPU's memories (000 section 7.2, Table 3): latency by following a chain, bandwidth of
+ * device memory, L2 and shared memory. */
 #include "bench/benchmarks/sm.cuh"
+#include "bench/method.h"
 
-enum { SHARED_WORDS = 4096 };
+enum {
+    COPIES = 5,      /* in a sample */
+    READ_PASSES = 5, /* odd, or what is read would cancel */
+    READ_BLOCKS_PER_SM = 2,
+    READ_BLOCKS_MAX = 1024,
+    THREADS = 512,
+    COPY_BLOCKS_PER_SM = 8,
+    SUM_VALUES = 8,  /* bytes of a double */
+    READ_BYTES = 16, /* of a thread at a time */
+    SHARED_WORDS = 4096,
+    MARK = 0x12345678
+};
+static const int64_t copy_bytes_most = (int64_t)1 << 31, chain_bytes_most = (int64_t)1 << 30,
+                     l2_bytes_most = (int64_t)1 << 24, chain_l2_bytes = (int64_t)1 << 20;
 
-static __global__ void fill(stencil_memory_chain c) {
-    for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < c.nodes; i += gridDim.x * blockDim.x)
-        c.place[(size_t)i * c.stride] = (1664525u * i + 1013904223u) & (c.nodes - 1);
-}
+/* `nodes` (a power of two) places, `stride` words of 4 bytes apart; each holds the number of the next. */
+struct chain {
+    uint32_t *place;
+    uint32_t nodes, stride;
+};
 
-template <stencil_memory_kernel Path> static __device__ __forceinline__ uint32_t load(const uint32_t *p) {
+struct chase_seen {
+    int64_t cycles;
+    uint32_t node; /* where the chase ended */
+};
+
+/* How a word of a chain is loaded. */
+enum path { THROUGH_L1, PAST_L1, ACQUIRE };
+template <path Path> static __device__ __forceinline__ uint32_t load(const uint32_t *p) {
     uint32_t value;
-    if (Path == STENCIL_MEMORY_CHASE_CACHED)
+    if (Path == THROUGH_L1)
         asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    else if (Path == STENCIL_MEMORY_CHASE_L2)
+    else if (Path == PAST_L1)
         asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
     else
         asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
     return value;
 }
 
-/* A short chain is followed once all around before, so that it is in the cache that it fits into; the code is
- * in any case. The clock is read behind a use of the last value loaded. */
+/* One thread follows a chain for `steps` steps, a multiple of 16. A short one is followed once all around
+ * before, so that it is in the cache that it fits into; the code is in any case. The clock is read behind a
+ * use of the last value loaded. */
 template <class Load>
-static __device__ __forceinline__ void chase(uint32_t first, uint32_t nodes, int64_t steps,
-                                             stencil_memory_seen *seen, Load load) {
+static __device__ __forceinline__ void follow(uint32_t first, uint32_t nodes, int64_t steps, chase_seen *seen,
+                                              Load load) {
     uint32_t node = first;
     int64_t left = nodes >= 16 && nodes <= 8192 ? nodes : 16;
     long long cycles = 0;
@@ -44,24 +69,22 @@ static __device__ __forceinline__ void chase(uint32_t first, uint32_t nodes, int
     seen->node = node;
 }
 
-template <stencil_memory_kernel Path>
-static __global__ void chase_global(stencil_memory_chain c, uint32_t first, int64_t steps,
-                                    stencil_memory_seen *seen) {
-    chase(first, c.nodes, steps, seen,
-          [&](uint32_t node) { return load<Path>(c.place + (size_t)node * c.stride); });
+template <path Path>
+static __global__ void chase_global(chain c, uint32_t first, int64_t steps, chase_seen *seen) {
+    follow(first, c.nodes, steps, seen,
+           [&](uint32_t node) { return load<Path>(c.place + (size_t)node * c.stride); });
 }
 
-static __global__ void chase_shared(stencil_memory_chain, uint32_t first, int64_t steps,
-                                    stencil_memory_seen *seen) {
+static __global__ void chase_shared(chain, uint32_t first, int64_t steps, chase_seen *seen) {
     __shared__ uint32_t place[SHARED_WORDS];
     for (uint32_t i = threadIdx.x; i < SHARED_WORDS; i += blockDim.x)
-        place[i] = (1664525u * i + 1013904223u) & (SHARED_WORDS - 1);
+        place[i] = stencil_next_number(i, SHARED_WORDS);
     __syncthreads();
     const volatile uint32_t *next = place;
-    chase(first, SHARED_WORDS, steps, seen, [&](uint32_t node) { return next[node]; });
+    follow(first, SHARED_WORDS, steps, seen, [&](uint32_t node) { return next[node]; });
 }
 
-static __global__ void __launch_bounds__(512) copy(const uint4 *from, uint4 *to, int64_t vectors) {
+static __global__ void __launch_bounds__(THREADS) copy(const uint4 *from, uint4 *to, int64_t vectors) {
     const int64_t stride = (int64_t)gridDim.x * blockDim.x;
     int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     for (; i + 3 * stride < vectors; i += 4 * stride) {
@@ -85,9 +108,10 @@ static __device__ __forceinline__ uint4 load_vector(const uint4 *p) {
     return v;
 }
 
-/* Blocks begin at different places, so that they do not all want the same line. `vectors` is a multiple of
- * four times the threads of a block. */
-static __global__ void __launch_bounds__(512)
+/* Every block reads all of it, past L1, and adds up the words by exclusive or. Blocks begin at different
+ * places, so that they do not all want the same line. `vectors` is a multiple of four times the threads of a
+ * block. */
+static __global__ void __launch_bounds__(THREADS)
     read(const uint4 *from, int64_t vectors, int64_t passes, uint32_t *result) {
     const uint32_t count = (uint32_t)vectors, chunk = 4 * blockDim.x, chunks = count / chunk;
     uint32_t sum = 0;
@@ -110,7 +134,7 @@ static __global__ void __launch_bounds__(512)
 /* Rows of 512 bytes, a warp each, without bank conflicts. */
 struct shared_read : stencil::sm_operation {
     uint32_t address, sum = 0;
-    __device__ explicit shared_read(const stencil_sm_arguments &) {
+    __device__ explicit shared_read(const stencil::sm_arguments &) {
         __shared__ uint4 words[1024];
         words[threadIdx.x] = make_uint4(1, 2, 4, 8);
         __syncthreads();
@@ -132,7 +156,7 @@ struct shared_read : stencil::sm_operation {
 struct shared_sum : stencil::sm_operation {
     uint32_t address, offset = 0;
     double sum = 0;
-    __device__ explicit shared_sum(const stencil_sm_arguments &) {
+    __device__ explicit shared_sum(const stencil::sm_arguments &) {
         __shared__ double data[2048];
         for (uint32_t i = threadIdx.x; i < 2048; i += blockDim.x)
             data[i] = 1;
@@ -151,12 +175,187 @@ struct shared_sum : stencil::sm_operation {
     }
 };
 
-const void *const stencil_memory_kernels[] = {STENCIL_KERNEL(chase_global<STENCIL_MEMORY_CHASE_CACHED>),
-                                              STENCIL_KERNEL(chase_global<STENCIL_MEMORY_CHASE_L2>),
-                                              STENCIL_KERNEL(chase_global<STENCIL_MEMORY_CHASE_ACQUIRE>),
-                                              STENCIL_KERNEL(chase_shared),
-                                              STENCIL_KERNEL(fill),
-                                              STENCIL_KERNEL(copy),
-                                              STENCIL_KERNEL(read),
-                                              STENCIL_KERNEL(stencil::time_operation<shared_read, 32>),
-                                              STENCIL_KERNEL(stencil::time_operation<shared_sum, 16>)};
+struct chase {
+    void (*kernel)(chain, uint32_t, int64_t, chase_seen *);
+    chain places;
+    bool refill;   /* a chain that is written again before, so that L2 has it */
+    uint32_t node; /* where the chase goes on */
+};
+
+struct memory {
+    int64_t copy_bytes, read_bytes;
+    uint32_t *from, *to, *chain, *read, *result; /* device */
+    chase_seen *seen;                            /* device */
+    stencil::sm_timing timing;
+};
+
+/* Of all of `bytes`, a place every `apart` bytes. */
+static chain chain_of(uint32_t *place, int64_t bytes, int apart) {
+    return {place, (uint32_t)(bytes / apart), (uint32_t)(apart / (int)sizeof *place)};
+}
+
+static stencil_status fill(const stencil_device &gpu, chain c) {
+    return stencil_device_fill(&gpu, {c.place, c.nodes, c.stride, c.nodes});
+}
+
+static stencil_status sample_chase(stencil_bench *b, void *what, int64_t steps, double *value) {
+    const memory *m = static_cast<memory *>(b->own);
+    const stencil_device &gpu = m->timing.gpu;
+    chase *c = static_cast<chase *>(what);
+    chase_seen seen;
+    uint32_t expected = c->node;
+    if (c->refill)
+        TRY(fill(gpu, c->places));
+    TRY(stencil_launch(gpu, c->kernel, 1, 1, c->places, c->node, steps, m->seen));
+    TRY(stencil_device_read(&gpu, &seen, m->seen, sizeof seen));
+    const int64_t warm = c->places.nodes >= 16 && c->places.nodes <= 8192 ? c->places.nodes : 16;
+    for (int64_t i = 0; i < warm + steps; i++)
+        expected = stencil_next_number(expected, c->places.nodes);
+    CHECK(seen.node == expected, INTERNAL, "memory: a chain of %u places was followed to %u instead of %u",
+          c->places.nodes, seen.node, expected);
+    c->node = seen.node;
+    *value = (double)seen.cycles / (double)steps;
+    return STENCIL_OK;
+}
+
+/* By the kernel or by the copy engine. */
+static stencil_status sample_copy(stencil_bench *b, void *what, int64_t copies, double *value) {
+    const memory *m = static_cast<memory *>(b->own);
+    const stencil_device &gpu = m->timing.gpu;
+    const bool by_kernel = *static_cast<bool *>(what);
+    double time_s;
+    TRY_CUDA(cudaMemsetAsync(m->to, 0xff, (size_t)m->copy_bytes, gpu.stream));
+    TRY(stencil_device_start(&gpu));
+    for (int64_t i = 0; i < copies; i++)
+        if (by_kernel)
+            TRY(stencil_launch(gpu, copy, gpu.sm_count * COPY_BLOCKS_PER_SM, THREADS, (const uint4 *)m->from,
+                               (uint4 *)m->to, m->copy_bytes / READ_BYTES));
+        else
+            TRY_CUDA(
+                cudaMemcpyAsync(m->to, m->from, (size_t)m->copy_bytes, cudaMemcpyDeviceToDevice, gpu.stream));
+    TRY(stencil_device_stop(&gpu, &time_s));
+    *value = 2.0 * (double)m->copy_bytes * (double)copies / time_s;
+    return stencil_device_compare(m->to, m->from, m->copy_bytes, "memory");
+}
+
+static stencil_status sample_l2(stencil_bench *b, void *, int64_t passes, double *value) {
+    const memory *m = static_cast<memory *>(b->own);
+    const stencil_device &gpu = m->timing.gpu;
+    const unsigned blocks = gpu.sm_count * READ_BLOCKS_PER_SM;
+    const uint4 *from = (const uint4 *)m->read;
+    const int64_t vectors = m->read_bytes / READ_BYTES;
+    uint32_t seen[READ_BLOCKS_MAX];
+    double time_s;
+    CHECK(blocks <= READ_BLOCKS_MAX, INTERNAL, "memory: more multiprocessors than expected");
+    TRY(stencil_launch(gpu, read, blocks, THREADS, from, vectors, 1, m->result)); /* into L2 */
+    TRY_CUDA(cudaMemsetAsync(m->result, 0, blocks * sizeof *m->result, gpu.stream));
+    TRY(stencil_device_start(&gpu));
+    TRY(stencil_launch(gpu, read, blocks, THREADS, from, vectors, passes, m->result));
+    TRY(stencil_device_stop(&gpu, &time_s));
+    TRY(stencil_device_read(&gpu, seen, m->result, blocks * sizeof *seen));
+    for (unsigned i = 0; i < blocks; i++)
+        CHECK(seen[i] == MARK, INTERNAL, "memory: block %u has read wrong words", i);
+    *value = (double)m->read_bytes * (double)passes * blocks / time_s;
+    return STENCIL_OK;
+}
+
+/* The chains of all rows but the last one share their memory. */
+static stencil_status add_latencies(stencil_bench *b, int64_t steps, int64_t chain_bytes) {
+    const memory *m = static_cast<memory *>(b->own);
+    const chain few = {m->chain, SHARED_WORDS, 1}, one = {m->chain, 1, 1},
+                near = chain_of(m->chain, chain_l2_bytes, 128),
+                far = chain_of(m->chain + chain_l2_bytes / (int64_t)sizeof *m->chain, chain_bytes, 1024);
+    const struct {
+        const char *name;
+        chase c;
+    } rows[] = {
+        {"shared memory", {chase_shared, few, .refill = false}},
+        {"L1", {chase_global<THROUGH_L1>, few, .refill = true}},
+        {"L2, one word, ld.acquire", {chase_global<ACQUIRE>, one, .refill = true}},
+        {"L2", {chase_global<PAST_L1>, near, .refill = true}},
+        {"device memory", {chase_global<PAST_L1>, far, .refill = false}},
+    };
+    for (const auto &row : rows)
+        TRY(STENCIL_BENCH_ADD(b, row.c, "latency", row.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
+                              .sample = sample_chase, .count = steps));
+    return fill(m->timing.gpu, far);
+}
+
+static stencil_status add_bandwidths(stencil_bench *b, int64_t repeats) {
+    const memory *m = static_cast<memory *>(b->own);
+    const bool engine = false, kernel = true;
+    stencil::sm_case c = {.timing = &m->timing,
+                          .kernel = stencil::time_operation<shared_read, 32>,
+                          .name = "reading shared memory",
+                          .threads = STENCIL_BLOCK_THREADS_MAX,
+                          .blocks_per_sm = 2,
+                          .scale = 32 * READ_BYTES};
+    TRY(STENCIL_BENCH_ADD(b, engine, "bandwidth", "device, cudaMemcpy", "bytes/s", .sample = sample_copy,
+                          .count = COPIES));
+    TRY(STENCIL_BENCH_ADD(b, kernel, "bandwidth", "device, copy kernel", "bytes/s", .sample = sample_copy,
+                          .count = COPIES));
+    TRY(STENCIL_BENCH_ADD(b, engine, "bandwidth", "L2, read", "bytes/s", .sample = sample_l2,
+                          .count = READ_PASSES));
+    TRY(STENCIL_BENCH_ADD(b, c, "bandwidth", "shared memory, read", "bytes/cycle", STENCIL_METHOD_SM_CLOCK,
+                          .sample = stencil::sm_sample, .count = repeats));
+    c.kernel = stencil::time_operation<shared_sum, 16>;
+    c.name = "adding in shared memory";
+    c.blocks_per_sm = 0;
+    for (c.threads = 1; c.threads <= 1024; c.threads *= 32) {
+        c.scale = (c.threads < 32 ? c.threads : 32) * SUM_VALUES;
+        TRY(STENCIL_BENCH_ADD(b, c, "bandwidth", "shared memory, sum", "bytes/cycle", STENCIL_METHOD_SM_CLOCK,
+                              .sample = stencil::sm_sample, .axis = {{"threads", c.threads}},
+                              .count = repeats));
+    }
+    return STENCIL_OK;
+}
+
+/* The largest power of two that is neither above `most` nor above `limit`. */
+static int64_t power_of_two(int64_t most, int64_t limit) {
+    int64_t bytes = most;
+    while (bytes > limit)
+        bytes /= 2;
+    return bytes;
+}
+
+static stencil_status prepare(stencil_bench *b, memory *m, int64_t chain_bytes) {
+    const stencil_device &gpu = m->timing.gpu;
+    TRY(stencil_device_memory(b, &m->from, (size_t)m->copy_bytes));
+    TRY(stencil_device_memory(b, &m->to, (size_t)m->copy_bytes));
+    TRY(stencil_device_memory(b, &m->chain, (size_t)(chain_bytes + chain_l2_bytes)));
+    TRY(stencil_device_memory(b, &m->read, (size_t)m->read_bytes));
+    TRY(stencil_device_memory(b, &m->result, READ_BLOCKS_MAX * sizeof *m->result));
+    TRY(stencil_device_memory(b, &m->seen, sizeof *m->seen));
+    TRY(stencil_device_fill(&gpu, {m->from, m->copy_bytes / 4, 1, 0}));
+    /* All numbers once: by exclusive or nothing is left of them but the mark on the first, which is MARK
+     * instead of what stood there. */
+    const chain read = chain_of(m->read, m->read_bytes, sizeof *m->read);
+    const uint32_t mark = MARK ^ stencil_next_number(0, read.nodes);
+    TRY(fill(gpu, read));
+    TRY_CUDA(cudaMemcpyAsync(m->read, &mark, sizeof mark, cudaMemcpyHostToDevice, gpu.stream));
+    TRY_CUDA(cudaStreamSynchronize(gpu.stream));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_measure_memory(stencil_bench *b) {
+    const stencil_gpu *gpu = &b->machine->gpu[b->options->gpu[0]];
+    const int64_t chain_bytes = power_of_two(chain_bytes_most, gpu->memory_bytes / 16),
+                  more = stencil_repeats_more(b->options), chase_steps = stencil_round_up(more, 16);
+    memory m = {.copy_bytes = power_of_two(copy_bytes_most, gpu->memory_bytes / 8),
+                .read_bytes = power_of_two(l2_bytes_most, gpu->l2_bytes / 3)};
+    b->own = &m;
+    TRY(stencil::sm_begin(b, &m.timing, 0));
+    TRY(prepare(b, &m, chain_bytes));
+    stencil_bench_add_number(b->result, "copy_bytes", m.copy_bytes);
+    stencil_bench_add_number(b->result, "l2_read_bytes", m.read_bytes);
+    stencil_bench_add_number(b->result, "l2_chain_bytes", chain_l2_bytes);
+    stencil_bench_add_number(b->result, "device_chain_bytes", chain_bytes);
+    stencil_bench_add_number(b->result, "chase_steps", chase_steps);
+    TRY(add_latencies(b, chase_steps, chain_bytes));
+    TRY(add_bandwidths(b, stencil_round_up(more, 32)));
+    stencil_bench_note(b, "A copy counts bytes read and bytes written. Shared memory: one multiprocessor; "
+                          "sum: doubles, by one block of so many threads (000 Fig. 10).");
+    stencil_bench_note(b, "Latency: one thread follows a chain, address arithmetic included. Verified in "
+                          "every sample: where the chain ended, what was copied, read or added.");
+    return stencil_bench_take(b);
+}

@@ -1,5 +1,17 @@
-#include "bench/benchmarks/groups.cuh"
-#include "bench/kernels.h"
+/* Does a barrier of a warp really hold every thread (000 section 8.1, Fig. 17, 18)? Each lane takes a branch
+ * of its own and looks at the clock before and after the barrier: it holds where nobody leaves before
+ * everybody has come. In child processes, since shuffles between branches are at the edge of what the
+ * language defines. */
+#include "bench/benchmarks/sm.cuh"
+
+enum { RUNS = 100, LANES = 32 };
+
+/* What each lane of one warp saw: the clock before and after, and the value of a shuffle that takes the
+ * number of the next lane (other barriers: that number). */
+struct order_seen {
+    int64_t before[LANES], after[LANES];
+    int32_t value[LANES];
+};
 
 /* Barriers; the groups are made while the warp is together. Each hands on the value of the lane `next`. */
 template <class Group> struct barrier {
@@ -24,10 +36,10 @@ struct no_barrier {
 /* if (lane == 0) … else if (lane == 1) …, 000 Fig. 17. What each branch stores besides differs, so that they
  * are not made one again. */
 template <class Barrier, int Lane> struct branches {
-    static __device__ __forceinline__ void take(int lane, const Barrier &barrier, stencil_order_seen *seen) {
+    static __device__ __forceinline__ void take(int lane, const Barrier &barrier, order_seen *seen) {
         if (lane == Lane) {
             const long long before = clock64();
-            const int value = barrier(lane, (lane + 1) % STENCIL_ORDER_LANES);
+            const int value = barrier(lane, (lane + 1) % LANES);
             const long long after = clock64();
             seen->before[Lane] = before;
             seen->after[Lane] = after;
@@ -37,18 +49,80 @@ template <class Barrier, int Lane> struct branches {
         }
     }
 };
-template <class Barrier> struct branches<Barrier, STENCIL_ORDER_LANES> {
-    static __device__ __forceinline__ void take(int, const Barrier &, stencil_order_seen *) {}
+template <class Barrier> struct branches<Barrier, LANES> {
+    static __device__ __forceinline__ void take(int, const Barrier &, order_seen *) {}
 };
 
-template <class Barrier> static __global__ void one_warp(stencil_order_seen *seen) {
+template <class Barrier> static __global__ void one_warp(order_seen *seen) {
     const Barrier barrier;
     branches<Barrier, 0>::take((int)threadIdx.x, barrier, seen);
 }
 
-const void *const stencil_order_kernels[] = {STENCIL_KERNEL(one_warp<barrier<stencil::whole_warp>>),
-                                             STENCIL_KERNEL(one_warp<barrier<stencil::tile<32>>>),
-                                             STENCIL_KERNEL(one_warp<barrier<stencil::coalesced>>),
-                                             STENCIL_KERNEL(one_warp<shuffle<stencil::tile<32>>>),
-                                             STENCIL_KERNEL(one_warp<shuffle<stencil::coalesced>>),
-                                             STENCIL_KERNEL(one_warp<no_barrier>)};
+struct order_kernel {
+    const char *name;
+    void (*kernel)(order_seen *);
+    bool shuffles;
+};
+
+/* The last one is the counterproof. */
+static const order_kernel order_kernels[] = {
+    {"__syncwarp", one_warp<barrier<stencil::whole_warp>>, false},
+    {"tile", one_warp<barrier<stencil::tile<32>>>, false},
+    {"coalesced", one_warp<barrier<stencil::coalesced>>, false},
+    {"shuffle, tile", one_warp<shuffle<stencil::tile<32>>>, true},
+    {"shuffle, coalesced", one_warp<shuffle<stencil::coalesced>>, true},
+    {"no barrier", one_warp<no_barrier>, false},
+};
+
+static const double limit_s = 2, child_limit_s = 30;
+
+/* Whether the barrier held in one run; whether all values were right. */
+static void judge(const order_seen *seen, bool *held, bool *right) {
+    int64_t last = seen->before[0], first = seen->after[0];
+    for (int lane = 0; lane < LANES; lane++) {
+        last = seen->before[lane] > last ? seen->before[lane] : last;
+        first = seen->after[lane] < first ? seen->after[lane] : first;
+        *right = *right && seen->value[lane] == (lane + 1) % LANES;
+    }
+    *held = first >= last;
+}
+
+static stencil_status state(stencil_bench *b, void *what) {
+    const order_kernel *barrier = static_cast<order_kernel *>(what);
+    stencil_bench_row *row = &b->result->row[b->row];
+    order_seen seen, *at;
+    stencil_device gpu;
+    int times_held = 0;
+    bool ended = true, held, right = true;
+    TRY(stencil_device_create(b, 0, &gpu));
+    TRY(stencil_device_memory(b, &at, sizeof *at));
+    for (int run = 0; run < RUNS; run++) {
+        TRY_CUDA(cudaMemsetAsync(at, 0xff, sizeof seen, gpu.stream));
+        TRY(stencil_launch(gpu, barrier->kernel, 1, LANES, at));
+        TRY(stencil_device_wait(b, gpu.stream, limit_s, &ended));
+        if (!ended) {
+            stencil_bench_say(row, "deadlocks");
+            return STENCIL_OK;
+        }
+        TRY(stencil_device_read(&gpu, &seen, at, sizeof seen));
+        judge(&seen, &held, &right);
+        times_held += held;
+    }
+    const char *values = !barrier->shuffles ? "" : right ? ", values right" : ", values wrong";
+    if (times_held == RUNS)
+        stencil_bench_say(row, "holds%s", values);
+    else
+        stencil_bench_say(row, "does not hold in %d of %d runs%s", RUNS - times_held, RUNS, values);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_measure_order(stencil_bench *b) {
+    for (const order_kernel &barrier : order_kernels)
+        TRY(STENCIL_BENCH_ADD(b, barrier, "barrier of a warp", barrier.name, "cycles",
+                              "clock of each thread before and after (000 Fig. 17)", .state = state,
+                              .limit_s = child_limit_s));
+    stencil_bench_add_number(b->result, "runs", RUNS);
+    stencil_bench_note(b, "One warp, each lane in a branch of its own. A barrier holds where no lane leaves "
+                          "before the last one has come; \"no barrier\" shows that it is seen.");
+    return stencil_bench_take(b);
+}

@@ -1,50 +1,57 @@
-/* Kernels that do nothing but synchronise, with the very barrier types that the persistent loops use. */
+/* Timing and checking barriers of blocks, on one GPU or across several: what the benchmarks grid, multi-grid
+ * and partial share. */
 #ifndef STENCIL_BENCH_PASSES_CUH
 #define STENCIL_BENCH_PASSES_CUH
 
-#include "bench/kernels.h"
-#include "sync/all.cuh"
-#include "sync/memory.cuh"
+#include "bench/device.h"
+#include "sync/host.h"
 
-/* Whether the block whose turn it is to be looked at has arrived in pass i; all blocks of all parts in turn.
- * A local barrier waits only for its neighbours in the ring of all blocks. */
-template <bool Local> static __device__ __forceinline__ bool arrived(const stencil_passes &p, int64_t i) {
-    const uint32_t all = p.blocks * p.state.parts, mine = p.state.part * p.blocks + blockIdx.x;
-    uint32_t ahead = 1 + threadIdx.x + (uint32_t)i * blockDim.x;
-    if (Local)
-        ahead = threadIdx.x % 2 == 0 ? 1 : all - 1;
-    else if (threadIdx.x % 2 == 0 && p.state.parts > 1) /* another GPU */
-        ahead = p.blocks * (1 + (uint32_t)i % (p.state.parts - 1));
-    const uint32_t other = (mine + ahead) % all;
-    return stencil::load_relaxed_system(p.word[other / p.blocks] + other % p.blocks) >= (uint32_t)i;
-}
+/* Argument of a kernel that passes a barrier. */
+struct passes {
+    stencil_barrier_state state;
+    int64_t passes;
+    uint32_t *word[STENCIL_PARTS_MAX]; /* of each part: a word for each block, zeroed; for verification */
+    uint32_t *count; /* how often a block had not arrived when another one that waits for it went on; in
+                        benchmark partial, threads that came to their end */
+    uint32_t blocks; /* of each part */
+};
 
-/* Passes the barrier `passes` times. With Verify, the last thread of each block writes the number of the pass
- * into the block's word, one block in eight some microseconds late; after the barrier every thread looks at
- * the word of a block that it has waited for, another one each time. The registers of a full multiprocessor
- * where every shape is measured; a local barrier, which needs more, in one. */
-template <class Barrier, bool Verify>
-static __global__ void __launch_bounds__(1024, Barrier::local ? 1 : 2)
-    pass(const __grid_constant__ stencil_passes p) {
-    Barrier barrier(p.state);
-    unsigned missing = 0;
-    for (int64_t i = 1; i <= p.passes; i++) {
-        if (Verify && threadIdx.x == blockDim.x - 1) {
-            if ((p.state.part + blockIdx.x + i) % 8 == 0)
-                __nanosleep(p.state.parts > 1 ? 4000 : 2000);
-            __stcg(p.word[p.state.part] + blockIdx.x, (uint32_t)i);
-        }
-        barrier.sync(i);
-        if (Verify)
-            missing += !arrived<Barrier::local>(p, i);
-    }
-    barrier.leave();
-    if (Verify && missing > 0)
-        atomicAdd(p.missing, missing);
-}
+/* A barrier and its kernels. [1] verifies: everybody looks each time whether those that it waits for have
+ * arrived, on other GPUs first, and some come late. */
+struct passes_kernel {
+    stencil_barrier_info info;
+    void (*kernel[2])(passes);
+};
 
-/* A row of kernels: [0] times, [1] verifies. */
-#define STENCIL_PASSES_OF(...)                                                                               \
-    { STENCIL_KERNEL(pass<__VA_ARGS__, false>), STENCIL_KERNEL(pass<__VA_ARGS__, true>) }
+/* By the numbers of barriers.def, and beside them: the library's grid.sync() as it is, and `cluster` with the
+ * hardware's barrier, both without a time limit, to see what one costs; and what is planted to see that it is
+ * found: a barrier that arrives without releasing what its block wrote, without waiting for it even. */
+enum { PASSES_FAULT = STENCIL_BARRIER_COUNT + 1, PASSES_COUNT };
+extern const passes_kernel grid_kernels[PASSES_COUNT];
+
+/* A barrier in a shape. */
+struct passes_case {
+    passes_kernel barrier;
+    int gpus, blocks_per_sm, threads;
+    stencil_grid grid;                /* on each GPU */
+    uint32_t *word[STENCIL_GPUS_MAX]; /* device, for verification */
+    stencil_barrier memory;           /* not made where the row is skipped */
+};
+
+/* Loads kernel[which] on each GPU, since nothing may be loaded lazily while kernels wait for each other, and
+ * says whether all blocks can be resident at once; makes the barrier, which stays where it is; launches
+ * kernel[which] on each GPU; adds up what these have counted, once they have ended. */
+stencil_status passes_load(const stencil_bench *b, const passes_case *c, int which, bool *resident);
+stencil_status passes_make(stencil_bench *b, passes_case *c, double timeout_s);
+stencil_status passes_launch(const passes_case *c, int64_t passes, int which);
+stencil_status passes_count(const passes_case *c, uint32_t *count);
+
+/* Skips the benchmark where the first gpu_count GPUs cannot do what it takes, or else lets them reach each
+ * other, has add_cases() add rows, times and then verifies them all. */
+stencil_status passes_run(stencil_bench *b, int gpu_count, stencil_benchmark_function add_cases);
+
+/* A row of what `c` asks for: barrier, gpus, blocks_per_sm, threads. It is skipped where the GPUs cannot have
+ * it. Barrier `neighbor` waits for both neighbours in a ring. gpus_axis: the number of GPUs is an axis. */
+stencil_status passes_add(stencil_bench *b, const passes_case *c, bool gpus_axis);
 
 #endif

@@ -1,17 +1,42 @@
-#include "bench/kernels.h"
+/* What the link between two GPUs carries, and how fast (000 section 7.5; multi-GPU data exchange by peer
+ * access): bandwidth and latency by size, by copy engine and by stores of a kernel; operations on a peer's
+ * memory; a flag to and fro, stored with and without a release. */
+#include <stdio.h>
+
+#include "bench/device.h"
+#include "bench/method.h"
+#include "sync/host.h"
 #include "sync/memory.cuh"
 
-static __global__ void __launch_bounds__(512) put(const uint4 *from, uint4 *to, int64_t vectors) {
+enum {
+    THREADS = 512,
+    BLOCKS_PER_SM = 8,
+    PINGS = 5000,
+    MORE_PINGS = 15000,
+    ADD_REPEATS = 64,
+    WORD_BYTES = 1 << 20 /* words of each GPU for flags and counters */
+};
+static const int64_t bytes_least = 4096, bytes_most = (int64_t)1 << 28, sample_bytes = (int64_t)1 << 29;
+
+struct peer_seen {
+    int64_t cycles;
+    uint32_t failed; /* waited in vain */
+};
+
+/* 16 bytes a thread at a time. */
+static __global__ void __launch_bounds__(THREADS) put(const uint4 *from, uint4 *to, int64_t vectors) {
     const int64_t stride = (int64_t)gridDim.x * blockDim.x;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < vectors; i += stride)
         to[i] = from[i];
 }
 
-template <stencil_peer_kernel Store>
-static __device__ __forceinline__ void store(uint32_t *p, uint32_t value) {
-    if (Store == STENCIL_PEER_RELAXED)
+/* How a flag is stored: alone; with a release that orders what the GPU sees, not what its peers do; with one
+ * that a barrier across GPUs needs. */
+enum flag { RELAXED, RELEASE_GPU, RELEASE_SYS };
+template <flag Store> static __device__ __forceinline__ void store(uint32_t *p, uint32_t value) {
+    if (Store == RELAXED)
         asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-    else if (Store == STENCIL_PEER_RELEASE_GPU)
+    else if (Store == RELEASE_GPU)
         asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
     else
         asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
@@ -37,9 +62,12 @@ static __device__ bool wait_for(const uint32_t *p, uint32_t value) {
     return true;
 }
 
-template <stencil_peer_kernel Store>
+/* A flag to and fro by one thread on each side: it stores the number of the round to `theirs` and waits for
+ * it in `mine`, which is in its own memory, or, where it is not the first, the other way round. Both are 0.
+ */
+template <flag Store>
 static __global__ void ping(int64_t rounds, const uint32_t *mine, uint32_t *theirs, bool first,
-                            stencil_peer_seen *seen) {
+                            peer_seen *seen) {
     bool came = true;
     for (uint32_t i = 1; i <= (uint32_t)rounds && came; i++) {
         if (first)
@@ -51,20 +79,22 @@ static __global__ void ping(int64_t rounds, const uint32_t *mine, uint32_t *thei
     seen->failed = !came;
 }
 
-template <stencil_peer_kernel Operation> static __device__ __forceinline__ uint32_t operate(uint32_t *p) {
+enum operation { LOAD, ADD_GPU, ADD_SYS };
+template <operation Operation> static __device__ __forceinline__ uint32_t operate(uint32_t *p) {
     uint32_t value;
-    if (Operation == STENCIL_PEER_LOAD)
+    if (Operation == LOAD)
         asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    else if (Operation == STENCIL_PEER_ADD_GPU)
+    else if (Operation == ADD_GPU)
         asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(value) : "l"(p) : "memory");
     else
         asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], 1;" : "=r"(value) : "l"(p) : "memory");
     return value;
 }
 
-/* The next address depends on the last value, which is never so large. */
-template <stencil_peer_kernel Operation>
-static __global__ void chain(int64_t repeats, uint32_t *word, stencil_peer_seen *seen) {
+/* One thread repeats an operation on a word, which is 0, a multiple of 16 times, each waiting for the last:
+ * the next address depends on the last value, which is never so large. */
+template <operation Operation>
+static __global__ void chain(int64_t repeats, uint32_t *word, peer_seen *seen) {
     uint32_t value = 0;
     const long long start = clock64();
 #pragma unroll 1
@@ -78,17 +108,251 @@ static __global__ void chain(int64_t repeats, uint32_t *word, stencil_peer_seen 
     seen->failed = 0;
 }
 
-static __global__ void __launch_bounds__(512) adds(int64_t repeats, uint32_t *words) {
+/* Every thread adds 1 to a word of its own block, [blocks][32], one in 32 threads to each. */
+static __global__ void __launch_bounds__(THREADS) adds(int64_t repeats, uint32_t *words) {
     uint32_t *word = words + (size_t)blockIdx.x * 32 + threadIdx.x % 32;
     for (int64_t i = 0; i < repeats; i++)
         asm volatile("red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(word) : "memory");
 }
 
-const void *const stencil_peer_kernels[] = {STENCIL_KERNEL(put),
-                                            STENCIL_KERNEL(adds),
-                                            STENCIL_KERNEL(chain<STENCIL_PEER_LOAD>),
-                                            STENCIL_KERNEL(chain<STENCIL_PEER_ADD_GPU>),
-                                            STENCIL_KERNEL(chain<STENCIL_PEER_ADD_SYS>),
-                                            STENCIL_KERNEL(ping<STENCIL_PEER_RELAXED>),
-                                            STENCIL_KERNEL(ping<STENCIL_PEER_RELEASE_GPU>),
-                                            STENCIL_KERNEL(ping<STENCIL_PEER_RELEASE_SYS>)};
+/* What each GPU has. */
+struct peer_end {
+    stencil_device gpu;
+    uint4 *field; /* [bytes_most] */
+    uint32_t *words;
+    peer_seen *seen;
+};
+
+struct peer_case {
+    const peer_end *from, *to; /* of operations: `from` works on the memory of `to` */
+    int64_t bytes;
+    bool stores; /* a transfer by the kernel, else by the copy engine */
+    void (*chain)(int64_t, uint32_t *, peer_seen *);
+    void (*ping)(int64_t, const uint32_t *, uint32_t *, bool, peer_seen *);
+};
+
+static stencil_status transfer(const peer_case *c) {
+    const stencil_device &gpu = c->from->gpu;
+    if (!c->stores) {
+        TRY_CUDA(cudaMemcpyPeerAsync(c->to->field, c->to->gpu.gpu, c->from->field, gpu.gpu, (size_t)c->bytes,
+                                     gpu.stream));
+        return STENCIL_OK;
+    }
+    const int64_t vectors = c->bytes / 16, needed = (vectors + THREADS - 1) / THREADS;
+    return stencil_launch(gpu, put, (unsigned)stencil_smaller(needed, gpu.sm_count * BLOCKS_PER_SM), THREADS,
+                          c->from->field, c->to->field, vectors);
+}
+
+static stencil_status sample_bandwidth(stencil_bench *, void *what, int64_t count, double *value) {
+    const peer_case *c = static_cast<peer_case *>(what);
+    double time_s;
+    TRY(stencil_device_start(&c->from->gpu));
+    for (int64_t i = 0; i < count; i++)
+        TRY(transfer(c));
+    TRY(stencil_device_stop(&c->from->gpu, &time_s));
+    *value = (double)(c->bytes * count) / time_s;
+    return STENCIL_OK;
+}
+
+/* One by one, each waited for on the host. */
+static stencil_status sample_latency(stencil_bench *, void *what, int64_t count, double *value) {
+    const peer_case *c = static_cast<peer_case *>(what);
+    TRY_CUDA(cudaSetDevice(c->from->gpu.gpu));
+    const double start_s = stencil_clock_s();
+    for (int64_t i = 0; i < count; i++) {
+        TRY(transfer(c));
+        TRY_CUDA(cudaStreamSynchronize(c->from->gpu.stream));
+    }
+    *value = (stencil_clock_s() - start_s) / (double)count;
+    return STENCIL_OK;
+}
+
+/* Leaves the GPU the current one. */
+static stencil_status clear_words(const peer_end *end) {
+    TRY_CUDA(cudaSetDevice(end->gpu.gpu));
+    TRY_CUDA(cudaMemset(end->words, 0, WORD_BYTES));
+    TRY_CUDA(cudaMemset(end->seen, 0xff, sizeof *end->seen));
+    TRY_CUDA(cudaDeviceSynchronize());
+    return STENCIL_OK;
+}
+
+static stencil_status sample_chain(stencil_bench *, void *what, int64_t repeats, double *value) {
+    const peer_case *c = static_cast<peer_case *>(what);
+    const uint32_t expected = c->chain == chain<LOAD> ? 0 : (uint32_t)repeats;
+    peer_seen seen;
+    uint32_t count;
+    TRY(clear_words(c->to));
+    TRY_CUDA(cudaSetDevice(c->from->gpu.gpu));
+    TRY(stencil_launch(c->from->gpu, c->chain, 1, 1, repeats, c->to->words, c->from->seen));
+    TRY(stencil_device_read(&c->from->gpu, &seen, c->from->seen, sizeof seen));
+    TRY(stencil_device_read(&c->from->gpu, &count, c->to->words, sizeof count));
+    CHECK(count == expected, INTERNAL, "peer: %lld additions counted to %u", (long long)repeats, count);
+    *value = (double)seen.cycles / (double)repeats;
+    return STENCIL_OK;
+}
+
+static stencil_status sample_adds(stencil_bench *, void *what, int64_t repeats, double *value) {
+    const peer_case *c = static_cast<peer_case *>(what);
+    const stencil_device &gpu = c->from->gpu;
+    const unsigned blocks = gpu.sm_count;
+    const int64_t each = repeats * THREADS / 32;
+    uint32_t count;
+    double time_s;
+    TRY(clear_words(c->to));
+    TRY(stencil_device_start(&gpu));
+    TRY(stencil_launch(gpu, adds, blocks, THREADS, repeats, c->to->words));
+    TRY(stencil_device_stop(&gpu, &time_s));
+    TRY(stencil_device_read(&gpu, &count, c->to->words + 32 * (blocks - 1) + 31, sizeof count));
+    CHECK(count == each, INTERNAL, "peer: %lld additions counted to %u", (long long)each, count);
+    *value = (double)blocks * THREADS * (double)repeats / time_s;
+    return STENCIL_OK;
+}
+
+/* Both kernels, waited for. */
+static stencil_status sample_ping(stencil_bench *, void *what, int64_t rounds, double *time_s) {
+    const peer_case *c = static_cast<peer_case *>(what);
+    const peer_end *const end[2] = {c->from, c->to};
+    for (int i = 0; i < 2; i++)
+        TRY(clear_words(end[i]));
+    const double start_s = stencil_clock_s();
+    for (int i = 0; i < 2; i++) {
+        TRY_CUDA(cudaSetDevice(end[i]->gpu.gpu));
+        TRY(stencil_launch(end[i]->gpu, c->ping, 1, 1, rounds, end[i]->words, end[1 - i]->words, i == 0,
+                           end[i]->seen));
+    }
+    for (int i = 0; i < 2; i++)
+        TRY_CUDA(cudaStreamSynchronize(end[i]->gpu.stream));
+    *time_s = stencil_clock_s() - start_s;
+    for (int i = 0; i < 2; i++) {
+        peer_seen seen;
+        uint32_t word;
+        TRY_CUDA(cudaMemcpy(&seen, end[i]->seen, sizeof seen, cudaMemcpyDeviceToHost));
+        TRY_CUDA(cudaMemcpy(&word, end[i]->words, sizeof word, cudaMemcpyDeviceToHost));
+        CHECK(seen.failed == 0 && word == (uint32_t)rounds, INTERNAL,
+              "peer: the flag went to and fro %u times instead of %lld", word, (long long)rounds);
+    }
+    return STENCIL_OK;
+}
+
+/* A transfer into memory that held something else. */
+static stencil_status verify(stencil_bench *, void *what) {
+    const peer_case *c = static_cast<peer_case *>(what);
+    const stencil_device *gpu = &c->from->gpu;
+    char text[96];
+    TRY_CUDA(cudaSetDevice(c->to->gpu.gpu));
+    TRY_CUDA(cudaMemset(c->to->field, 0xff, (size_t)c->bytes));
+    TRY_CUDA(cudaDeviceSynchronize());
+    TRY_CUDA(cudaSetDevice(gpu->gpu));
+    TRY(stencil_device_fill(gpu, {(uint32_t *)c->from->field, c->bytes / 4, 1, 0}));
+    TRY(transfer(c));
+    TRY_CUDA(cudaStreamSynchronize(gpu->stream));
+    snprintf(text, sizeof text, "peer, %lld bytes from GPU %d to GPU %d by %s", (long long)c->bytes, gpu->gpu,
+             c->to->gpu.gpu, c->stores ? "a kernel" : "the copy engine");
+    return stencil_device_compare(c->to->field, c->from->field, c->bytes, text);
+}
+
+/* Bandwidth: as many in a row as move half a gigabyte, or 200. */
+static stencil_status add_transfers(stencil_bench *b, const peer_end *end) {
+    const peer_end *const behind = end + b->options->gpu_count;
+    peer_case c = {.from = end, .to = end + 1};
+    for (int latency = 0; latency < 2; latency++)
+        for (int stores = 0; stores < 2; stores++)
+            for (c.bytes = bytes_least; c.bytes <= bytes_most; c.bytes *= 4) {
+                const int64_t few = c.bytes <= 1 << 20 ? 50 : 2;
+                c.stores = stores != 0;
+                TRY(STENCIL_BENCH_ADD(b, c, latency ? "latency" : "bandwidth",
+                                      c.stores ? "kernel stores" : "copy engine", latency ? "s" : "bytes/s",
+                                      .sample = latency ? sample_latency : sample_bandwidth,
+                                      .verify = latency ? NULL : verify, .axis = {{"bytes", c.bytes}},
+                                      .count = latency ? few : stencil_smaller(sample_bytes / c.bytes, 200)));
+            }
+    c = {.bytes = bytes_most};
+    for (c.from = end; c.from < behind && b->options->gpu_count > 2; c.from++)
+        for (c.to = end; c.to < behind; c.to++)
+            if (c.from != c.to)
+                TRY(STENCIL_BENCH_ADD(b, c, "bandwidth of a pair", "copy engine", "bytes/s",
+                                      .sample = sample_bandwidth, .verify = verify,
+                                      .axis = {{"from", c.from->gpu.gpu}, {"to", c.to->gpu.gpu}},
+                                      .count = sample_bytes / bytes_most));
+    return STENCIL_OK;
+}
+
+static const struct {
+    const char *name;
+    void (*kernel)(int64_t, uint32_t *, peer_seen *);
+} chains[] = {
+    {"ld.acquire.sys", chain<LOAD>}, {"atom.gpu.add", chain<ADD_GPU>}, {"atom.sys.add", chain<ADD_SYS>}};
+static const struct {
+    const char *name;
+    void (*kernel)(int64_t, const uint32_t *, uint32_t *, bool, peer_seen *);
+} pings[] = {
+    {"relaxed.sys", ping<RELAXED>}, {"release.gpu", ping<RELEASE_GPU>}, {"release.sys", ping<RELEASE_SYS>}};
+
+static stencil_status add_operations(stencil_bench *b, const peer_end *end, int64_t chain_repeats,
+                                     int64_t more_pings) {
+    peer_case c = {.from = end};
+    for (c.to = end; c.to < end + 2; c.to++) {
+        const char *kind = c.to == end ? "own memory" : "memory of a peer";
+        for (const auto &each : chains) {
+            c.chain = each.kernel;
+            TRY(STENCIL_BENCH_ADD(b, c, kind, each.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
+                                  .sample = sample_chain, .count = chain_repeats));
+        }
+        TRY(STENCIL_BENCH_ADD(b, c, kind, "red.sys.add", "operations/s", .sample = sample_adds,
+                              .count = ADD_REPEATS));
+    }
+    for (const auto &each : pings) {
+        c.ping = each.kernel;
+        for (c.to = end + 1; c.to < end + b->options->gpu_count; c.to++)
+            TRY(STENCIL_BENCH_ADD(b, c, "ping-pong", each.name, "s/round trip", STENCIL_METHOD_TWO_COUNTS,
+                                  .sample = sample_ping,
+                                  .axis = {{"from", end->gpu.gpu}, {"to", c.to->gpu.gpu}}, .count = PINGS,
+                                  .more = more_pings));
+    }
+    return STENCIL_OK;
+}
+
+/* All kernels are loaded everywhere: one that waits for a peer's must not be what that one's loading waits
+ * for. */
+static stencil_status prepare(stencil_bench *b, peer_end *end) {
+    const stencil_bench_options *o = b->options;
+    for (int i = 0; i < o->gpu_count; i++, end++) {
+        cudaFuncAttributes attributes;
+        TRY(stencil_device_create(b, i, &end->gpu));
+        TRY(stencil_peers_reach(end->gpu.gpu, o->gpu, o->gpu_count));
+        TRY(stencil_device_memory(b, &end->field, (size_t)bytes_most));
+        TRY_CUDA(cudaMemset(end->field, i, (size_t)bytes_most));
+        TRY(stencil_device_memory(b, &end->words, WORD_BYTES));
+        TRY(stencil_device_memory(b, &end->seen, sizeof *end->seen));
+        for (const auto &each : pings)
+            TRY_CUDA(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void *>(each.kernel)));
+        TRY_CUDA(cudaDeviceSynchronize());
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_measure_peer(stencil_bench *b) {
+    const stencil_bench_options *o = b->options;
+    const int64_t chain_repeats =
+                      o->repeats > 0 ? stencil_round_up(o->repeats, 16) : (int64_t)STENCIL_REPEATS,
+                  more_pings = o->repeats > 0 ? o->repeats : (int64_t)MORE_PINGS;
+    peer_end end[STENCIL_GPUS_MAX];
+    char why[64];
+    if (o->gpu_count < 2)
+        return stencil_bench_skip(b->result, "needs two GPUs");
+    if (!stencil_device_peers(b, why, sizeof why))
+        return stencil_bench_skip(b->result, "%s", why);
+    TRY(prepare(b, end));
+    stencil_bench_add_number(b->result, "chain_repeats", chain_repeats);
+    stencil_bench_add_number(b->result, "pings", PINGS);
+    stencil_bench_add_number(b->result, "more_pings", more_pings);
+    TRY(add_transfers(b, end));
+    TRY(add_operations(b, end, chain_repeats, more_pings));
+    stencil_bench_note(b,
+                       "From GPU %d to GPU %d where nothing else is said. Bandwidth: one transfer behind the "
+                       "other; latency: each waited for on the host.",
+                       o->gpu[0], o->gpu[1]);
+    stencil_bench_note(b, "Ping-pong: a flag of one thread to and fro, polled with ld.acquire.sys in its own "
+                          "memory. Verified: bytes moved, additions counted, rounds made.");
+    return stencil_bench_take(b);
+}

@@ -1,22 +1,153 @@
-/* The frame around a timed operation inside a multiprocessor.
- *
- * An operation is a type with  static bool takes_part(const stencil_sm_arguments &)  of the threads that make
- * it, Operation(const stencil_sm_arguments &),  void once(), made again and again, and  unsigned
- * wrong(int64_t times), which looks at the result of all of them. Lane 0 of every warp takes part. Those of
- * `sm_operation` take everybody and leave nothing to look at. */
+/* Operations inside a multiprocessor, timed by its own clock: what the benchmarks block, warp and memory have
+ * in common: the frame around an operation in a kernel, launches, collecting what every warp saw, latency and
+ * throughput. */
 #ifndef STENCIL_BENCH_SM_CUH
 #define STENCIL_BENCH_SM_CUH
 
-#include "bench/kernels.h"
+#include <cooperative_groups.h>
+#include <type_traits>
+
+#include "bench/device.h"
 
 namespace stencil {
 
+/* What a warp saw: the first lane that takes part writes it. */
+struct sm_record {
+    int64_t start, end; /* clock of multiprocessor `sm` */
+    uint32_t sm;
+    uint32_t wrong; /* results that were not right, all lanes */
+};
+
+/* The argument of every such kernel. */
+struct sm_arguments {
+    int64_t repeats;   /* a multiple of what the kernel unrolls */
+    int size;          /* of a group, where it is not known at compile time */
+    sm_record *record; /* [blocks][warps in a block], at least 32; zeroed */
+};
+
+using sm_kernel = void(sm_arguments);
+
+/* Repeats of timed kernels of block and warp must be a multiple of this. */
+enum { SM_UNROLLED = 64 };
+
+struct sm_timing {
+    stencil_device gpu;
+    sm_record *device, *host;                    /* [all warps that fit] */
+    int64_t latency_repeats, throughput_repeats; /* as published, or as the user asks */
+};
+
+struct sm_case {
+    const sm_timing *timing;
+    sm_kernel *kernel, *checked;  /* timed; what verifies it */
+    const char *name;             /* what failures name */
+    int threads, checked_threads; /* of a block */
+    int blocks_per_sm;            /* 0: a single block */
+    int size;
+    /* Value: this times the operations of warps per cycle on one multiprocessor, median over all; or 0:
+     * cycles of an operation, from the first start to the last end in the first block. */
+    double scale;
+    int64_t checks; /* repeats of `checked` */
+};
+
+/* Repeats are multiples of what kernels unroll, and parameters of the result; 0: the
+ * benchmark has its own. */
+stencil_status sm_begin(stencil_bench *b, sm_timing *timing, int unrolled);
+
+/* A sampler: one launch of a sm_case. INTERNAL, naming it, where results were wrong or a warp left no
+ * record. */
+stencil_status sm_sample(stencil_bench *b, void *what, int64_t repeats, double *value);
+
+/* Verifies a row after timing: `checked` on full multiprocessors. */
+stencil_status sm_verify(stencil_bench *b, void *what);
+
+/* An operation is a type with  static bool takes_part(const sm_arguments &)  of the threads that make it,
+ * Operation(const sm_arguments &),  void once(), made again and again, and  unsigned wrong(int64_t times),
+ * which looks at the result of all of them. Lane 0 of every warp takes part. Those of `sm_operation` take
+ * everybody and leave nothing to look at. */
 struct sm_operation {
-    __device__ static bool takes_part(const stencil_sm_arguments &) {
+    __device__ static bool takes_part(const sm_arguments &) {
         return true;
     }
     __device__ unsigned wrong(int64_t) {
         return 0;
+    }
+};
+
+/* Groups of threads that synchronise, with what cooperative groups call them: sync(), thread_rank(), size(),
+ * shfl(). Each is made by the threads that belong to it, while they are together. */
+struct whole_warp {
+    __device__ void sync() const {
+        __syncwarp();
+    }
+    __device__ unsigned thread_rank() const {
+        return threadIdx.x % 32;
+    }
+    __device__ unsigned size() const {
+        return 32;
+    }
+};
+
+struct whole_block {
+    __device__ void sync() const {
+        __syncthreads();
+    }
+    __device__ unsigned thread_rank() const {
+        return threadIdx.x;
+    }
+    __device__ unsigned size() const {
+        return blockDim.x;
+    }
+};
+
+template <int Size> struct tile : cooperative_groups::thread_block_tile<Size> {
+    __device__ tile()
+        : cooperative_groups::thread_block_tile<Size>(
+              cooperative_groups::tiled_partition<Size>(cooperative_groups::this_thread_block())) {}
+};
+
+struct coalesced : cooperative_groups::coalesced_group {
+    __device__ coalesced() : cooperative_groups::coalesced_group(cooperative_groups::coalesced_threads()) {}
+};
+
+/* Of a coalesced group only the first lanes take part, as many as it has. */
+template <class Group> struct group_operation : sm_operation {
+    Group group;
+    __device__ static bool takes_part(const sm_arguments &a) {
+        return !std::is_same<Group, coalesced>::value || threadIdx.x % 32 < (unsigned)a.size;
+    }
+};
+
+template <class Group> struct barrier : group_operation<Group> {
+    __device__ explicit barrier(const sm_arguments &) {}
+    __device__ void once() {
+        this->group.sync();
+    }
+};
+
+/* Each thread leaves the number of the pass, some of them late, and looks at the word of another one of its
+ * group, whose threads stand side by side. */
+template <class Group> struct checked_barrier : group_operation<Group> {
+    volatile uint32_t *word; /* of the group's first thread */
+    unsigned rank, size;
+    uint32_t pass = 0, missing = 0;
+    __device__ explicit checked_barrier(const sm_arguments &) {
+        __shared__ uint32_t words[1024];
+        rank = this->group.thread_rank();
+        size = this->group.size();
+        word = words + threadIdx.x - rank;
+        word[rank] = 0;
+        this->group.sync();
+    }
+    __device__ void once() {
+        pass++;
+        if ((pass + rank) % 4 == 0)
+            __nanosleep(100);
+        word[rank] = pass;
+        this->group.sync();
+        missing += word[(rank + 1 + 37 * pass) % size] < pass;
+    }
+    __device__ unsigned wrong(int64_t) {
+        return missing;
     }
 };
 
@@ -27,9 +158,9 @@ __device__ __forceinline__ uint32_t multiprocessor() {
 }
 
 /* The first active lane of each warp leaves what it saw, all of them what was wrong. */
-__device__ __forceinline__ void leave_record(const stencil_sm_arguments &a, long long start, long long end,
+__device__ __forceinline__ void leave_record(const sm_arguments &a, long long start, long long end,
                                              unsigned wrong) {
-    stencil_sm_record *record = a.record + (size_t)blockIdx.x * ((blockDim.x + 31) / 32) + threadIdx.x / 32;
+    sm_record *record = a.record + (size_t)blockIdx.x * ((blockDim.x + 31) / 32) + threadIdx.x / 32;
     if (threadIdx.x % 32 == 0) {
         record->start = start;
         record->end = end;
@@ -41,8 +172,7 @@ __device__ __forceinline__ void leave_record(const stencil_sm_arguments &a, long
 
 /* Everything twice: the first time round, with few repeats, brings the instructions into their cache. */
 template <class Operation, int Unrolled>
-static __global__ void __launch_bounds__(1024, 2)
-    time_operation(const __grid_constant__ stencil_sm_arguments a) {
+static __global__ void __launch_bounds__(1024, 2) time_operation(const __grid_constant__ sm_arguments a) {
     if (!Operation::takes_part(a))
         return;
     Operation operation(a);
@@ -64,8 +194,7 @@ static __global__ void __launch_bounds__(1024, 2)
 /* The same in a loop of which the compiler cannot know that all lanes make it equally often: each reads how
  * much more than the others it has to do, which is nothing. So a barrier of the warp cannot be left out. */
 template <class Operation>
-static __global__ void __launch_bounds__(1024, 2)
-    time_divergent(const __grid_constant__ stencil_sm_arguments a) {
+static __global__ void __launch_bounds__(1024, 2) time_divergent(const __grid_constant__ sm_arguments a) {
     if (!Operation::takes_part(a))
         return;
     Operation operation(a);

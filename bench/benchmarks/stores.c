@@ -8,61 +8,39 @@ enum { SIZES_MAX = 9, WAYS = 3, CHOSEN = 2 };
 static const int64_t edges[2][SIZES_MAX] = {{1024, 1280, 1536, 2048, 2560, 3072, 4096, 4480, 8192},
                                             {64, 96, 128, 160, 192, 256, 320, 384, 448}};
 
-/* A row: cached, streaming or chosen. */
-typedef struct way {
-    stencil_trial *size;
-    const char *name;
-    stencil_plan plan;
-} way;
-
-static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double *time_s) {
-    way *w = what;
-    return stencil_trial_sample(b, w->size, &w->plan, w->name, steps, time_s);
-}
-
-static stencil_status add_size(stencil_bench *b, const stencil_spec *spec) {
+static stencil_status add_size(stencil_bench *b, const stencil_spec *spec, stencil_trial **trial) {
     const stencil_run_options run = {.backend = STENCIL_BACKEND_CPU};
-    stencil_trial *t;
-    TRY(stencil_bench_memory(b, &t, sizeof *t));
+    TRY(stencil_bench_memory(b, trial, sizeof **trial));
+    stencil_trial *t = *trial;
     TRY(stencil_trial_create(b, t, spec));
     for (int i = 0; i < WAYS; i++) {
-        way w = {.size = t, .name = i == CHOSEN ? "chosen" : stencil_stores_names[i]};
-        TRY(stencil_plan_make(&w.plan, &t->problem, &run, b->machine));
+        stencil_plan plan;
+        TRY(stencil_plan_make(&plan, &t->problem, &run, b->machine));
         if (i != CHOSEN)
-            w.plan.stores = (stencil_stores)i;
-        TRY(STENCIL_BENCH_ADD(b, w, "stores", w.name, "s/step", .sample = sample,
-                              .axis = {{"nx", t->problem.extent[STENCIL_X]}}));
-        stencil_trial_fill_row(b, t);
+            plan.stores = (stencil_stores)i;
+        TRY(stencil_trial_add(b, t, &plan,
+                              (stencil_bench_subject){"stores",
+                                                      i == CHOSEN ? "chosen" : stencil_stores_names[i],
+                                                      .axis = {{"nx", t->problem.extent[STENCIL_X]}}}));
     }
     return STENCIL_OK;
 }
 
-static stencil_status run_cpu(stencil_bench *b) {
+stencil_status stencil_measure_stores(stencil_bench *b) {
     stencil_spec spec = b->options->spec;
+    stencil_trial *size[SIZES_MAX];
     const bool asked = stencil_trial_default(&spec);
-    for (int i = 0; i < (asked ? 1 : SIZES_MAX); i++) {
+    const int sizes = asked ? 1 : SIZES_MAX;
+    for (int i = 0; i < sizes; i++) {
         for (int axis = 0; axis < spec.rank && !asked; axis++)
             spec.extent[axis] = edges[spec.rank - 2][i];
-        TRY(add_size(b, &spec));
+        TRY(add_size(b, &spec, &size[i]));
     }
-    const stencil_problem *problem = &((const way *)stencil_bench_what(b, 0))->size->problem;
-    stencil_bench_add_text(b->result, "stencil", problem->shape->name);
-    stencil_bench_add_text(b->result, "precision", stencil_precision_name(problem->precision));
+    stencil_bench_add_text(b->result, "stencil", size[0]->problem.shape->name);
+    stencil_bench_add_text(b->result, "precision", stencil_precision_name(size[0]->problem.precision));
     stencil_bench_add_number(b->result, "cache_bytes", b->machine->cpu_cache_bytes);
-    TRY(stencil_bench_calibrate_rows(b));
-    for (int first = 0; first < b->result->row_count; first += WAYS) {
-        /* A choice that is tried takes some steps: the run is long enough that they do not show. */
-        const way *chosen = stencil_bench_what(b, first + CHOSEN);
-        const bool tries = b->options->iterations == 0 && chosen->plan.stores == STENCIL_STORES_TRIED;
-        stencil_trial_settle(b, chosen->size, first, WAYS, tries ? 20 * STENCIL_STORES_STEPS : 0);
-    }
-    TRY(stencil_bench_take(b));
+    for (int i = 0; i < sizes; i++)
+        TRY(stencil_trial_settle(b, size[i], 20));
     stencil_bench_note(b, "Verified: every sample of a size gave the same bits, whichever way.");
-    return STENCIL_OK;
+    return stencil_bench_take(b);
 }
-
-const stencil_benchmark stencil_benchmark_stores = {
-    .run_cpu = run_cpu,
-    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_SIZE | STENCIL_BENCH_USES_ITERATIONS |
-                STENCIL_BENCH_USES_PROBLEM,
-};

@@ -4,12 +4,7 @@
 
 #include "base/words.h"
 #include "bench/benchmarks/trial.h"
-#include "bench/ceiling.h"
-
-typedef struct sweep {
-    stencil_machine machine; /* with the kernels of the plans */
-    stencil_trial trial;
-} sweep;
+#include "bench/benchmarks/copy.h"
 
 static void add_parameters(const stencil_bench *b, const stencil_problem *problem) {
     stencil_bench_result *result = b->result;
@@ -41,16 +36,10 @@ static const struct {
                  {"/overlap", STENCIL_HALO_COPY, true}};
 enum { EXCHANGES = sizeof exchanges / sizeof *exchanges };
 
-static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double *time_s) {
-    sweep *s = b->own;
-    const stencil_plan *plan = what;
-    return stencil_trial_sample(b, &s->trial, plan, stencil_strategy_at(plan->strategy).name, steps, time_s);
-}
-
 /* A row for a strategy with one way to exchange halos, with its plan, or with the reason why there is none.
  */
 static stencil_status add_strategy(stencil_bench *b, int strategy, int exchange) {
-    sweep *s = b->own;
+    stencil_trial *t = b->own;
     const stencil_bench_options *options = b->options;
     const char *why = stencil_strategy_unavailable(strategy, options->backend, b->machine),
                *plain = stencil_strategy_at(strategy).name;
@@ -64,11 +53,9 @@ static stencil_status add_strategy(stencil_bench *b, int strategy, int exchange)
         run.gpu_count = options->gpu_count;
     memcpy(run.gpu, options->gpu, sizeof run.gpu);
     if (why[0] == '\0')
-        TRY(stencil_plan_here(&plan, &s->trial.problem, &run, &s->machine));
+        TRY(stencil_plan_here(&plan, &t->problem, &run, &t->machine));
     snprintf(name, sizeof name, "%s%s", plain, exchanges[exchange].suffix);
-    TRY(STENCIL_BENCH_ADD(b, plan, "strategy", name, "s/step", .sample = sample, .skipped = why));
-    stencil_trial_fill_row(b, &s->trial);
-    return STENCIL_OK;
+    return stencil_trial_add(b, t, &plan, (stencil_bench_subject){"strategy", name, .skipped = why});
 }
 
 /* On several GPUs the strategies that span them, with every way to exchange halos. */
@@ -86,48 +73,29 @@ static stencil_status add_strategies(stencil_bench *b) {
     return STENCIL_OK;
 }
 
-static stencil_status run(stencil_bench *b) {
-    sweep *s;
+stencil_status stencil_measure_sweep(stencil_bench *b) {
+    stencil_trial *t;
     stencil_spec spec = b->options->spec;
     if (!stencil_trial_default(&spec))
         for (int i = 0; i < spec.rank; i++)
             spec.extent[i] = spec.rank == 3 ? 512 : 8192;
-    TRY(stencil_bench_memory(b, &s, sizeof *s));
-    b->own = s;
-    s->machine = *b->machine;
-    const stencil_status status = stencil_trial_create(b, &s->trial, &spec);
-    if (s->trial.bytes > 0) /* said of fields that there is no memory for, too */
-        add_parameters(b, &s->trial.problem);
+    TRY(stencil_bench_memory(b, &t, sizeof *t));
+    b->own = t;
+    const stencil_status status = stencil_trial_create(b, t, &spec);
+    if (t->bytes > 0) /* said of fields that there is no memory for, too */
+        add_parameters(b, &t->problem);
     TRY(status);
     const stencil_ceiling ceiling = {
-        .bytes = s->trial.bytes,
-        .from = s->trial.initial.data,
-        .to = &s->trial.result, /* restored before it is read: where a sweep would write */
+        .bytes = t->bytes,
+        .from = t->initial.data,
+        .to = &t->result, /* restored before it is read: where a sweep would write */
     };
     TRY(stencil_ceiling_add_rows(&ceiling, b));
-    const int first = b->result->row_count;
     TRY(add_strategies(b));
-    TRY(stencil_bench_calibrate_rows(b));
-    const stencil_plan *plan = stencil_bench_what(b, first);
-    const bool tries = b->options->iterations == 0 && b->options->backend == STENCIL_BACKEND_CPU &&
-                       plan->stores == STENCIL_STORES_TRIED;
-    /* On a CPU so many that what the first steps try hardly shows. */
-    stencil_trial_settle(b, &s->trial, first, b->result->row_count - first,
-                         tries ? 10 * STENCIL_STORES_STEPS : 0);
-    TRY(stencil_bench_take(b));
+    TRY(stencil_trial_settle(b, t, 10));
     stencil_bench_note(
         b, "The time of a step includes 1/%lld of a residual: the last step of a sample is looked at.",
-        (long long)s->trial.steps);
+        (long long)t->steps);
     stencil_bench_note(b, "Verified: every sample of every strategy gave the same bits, field and residual.");
-    return STENCIL_OK;
+    return stencil_bench_take(b);
 }
-
-const stencil_benchmark stencil_benchmark_sweep = {
-    .run_cpu = run,
-    .run_gpu = run,
-    .many_gpus = true,
-    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_SIZE | STENCIL_BENCH_USES_ITERATIONS |
-                STENCIL_BENCH_USES_PROBLEM,
-    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_SIZE | STENCIL_BENCH_USES_ITERATIONS |
-                STENCIL_BENCH_USES_PROBLEM,
-};

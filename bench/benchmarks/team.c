@@ -1,12 +1,16 @@
+/* Teams of CPU threads. One pass of their barriers, over the number of threads: the team twin of every
+ * barrier, where `neighbor` waits for the two neighbours in a ring, and OpenMP's own, which threads that each
+ * drive a GPU coordinate with (000 section 4.2). Fork and join: what a launch per step costs on a CPU. */
 #include "bench/benchmarks/cpu.h"
 
+#include <omp.h>
 #include <stdlib.h>
 
 #include "sync/host.h"
 
-stencil_status stencil_ring_create(uint32_t **first, uint32_t count) {
-    *first = malloc((count + 1 + STENCIL_RING_NEIGHBORS * (size_t)count) * sizeof **first);
-    CHECK(*first != NULL, NO_MEMORY, "no memory for a ring of %u", (unsigned)count);
+stencil_status stencil_ring_create(stencil_bench *b, uint32_t **first, uint32_t count) {
+    TRY(stencil_bench_memory(b, first,
+                             (count + 1 + STENCIL_RING_NEIGHBORS * (size_t)count) * sizeof **first));
     uint32_t *list = *first + count + 1;
     for (uint32_t i = 0; i < count; i++) {
         (*first)[i] = STENCIL_RING_NEIGHBORS * i;
@@ -22,9 +26,153 @@ stencil_status stencil_bench_team_barrier(stencil_bench *b, stencil_barrier_stat
     uint32_t *first;
     TRY(stencil_team_create(state, (uint32_t)threads, 0, timeout_s));
     TRY(stencil_bench_keep(b, free, state->words));
-    TRY(stencil_ring_create(&first, state->participants));
-    TRY(stencil_bench_keep(b, free, first));
+    TRY(stencil_ring_create(b, &first, state->participants));
     state->neighbor_first = first;
     state->neighbor = first + threads + 1;
     return STENCIL_OK;
+}
+
+/* What stands beside the barriers of barriers.def: the planted fault, which lets everybody pass. */
+enum { FAULT = STENCIL_BARRIER_none, OPENMP = STENCIL_BARRIER_COUNT };
+
+/* WORD_STRIDE: a line of its own for the word of each thread. */
+enum { VERIFIED_PASSES = 2000, WORD_STRIDE = 32 };
+static const double timeout_s = 10;
+
+/* A team that passes one barrier again and again. */
+typedef struct team {
+    int id;
+    const char *name;
+    int threads;
+    stencil_barrier_state state;
+} team;
+
+static bool sync(const team *t, uint32_t thread) {
+    if (t->id == OPENMP) {
+#pragma omp barrier
+        return true;
+    }
+    return t->id == FAULT || stencil_team_sync((stencil_barrier_id)t->id, &t->state, thread, false);
+}
+
+/* How many of those whom `thread` waits for have not come as far as pass `i`. */
+static int64_t count_missing(const team *t, const uint32_t *word, uint32_t thread, uint32_t i) {
+    const uint32_t n = (uint32_t)t->threads;
+    const bool ring = t->id != OPENMP && stencil_barriers[t->id].needs == STENCIL_NEEDS_NEIGHBORS;
+    int64_t missing = 0;
+    for (uint32_t k = 0; k < (ring ? STENCIL_RING_NEIGHBORS : n); k++) {
+        const uint32_t other = ring ? t->state.neighbor[STENCIL_RING_NEIGHBORS * thread + k] : k;
+        missing += __atomic_load_n(&word[WORD_STRIDE * other], __ATOMIC_RELAXED) < i;
+    }
+    return missing;
+}
+
+/* All threads pass in one parallel region. With `word`, everybody leaves the number of the pass before the
+ * barrier and looks after it whether those it waits for have done so. */
+static stencil_status pass(const team *t, int64_t passes, uint32_t *word, double *time_s) {
+    int64_t missing = 0, in_vain = 0;
+    int threads = 0;
+    double start_s = 0;
+#pragma omp parallel num_threads(t->threads) reduction(+ : missing, in_vain)
+    {
+        const uint32_t thread = (uint32_t)omp_get_thread_num();
+#pragma omp single
+        threads = omp_get_num_threads();
+#pragma omp master
+        start_s = stencil_clock_s();
+        for (int64_t i = 1; i <= passes && threads == t->threads; i++) {
+            if (word != NULL)
+                __atomic_store_n(&word[WORD_STRIDE * thread], (uint32_t)i, __ATOMIC_RELAXED);
+            if (!sync(t, thread)) {
+                in_vain++;
+                break;
+            }
+            if (word != NULL)
+                missing += count_missing(t, word, thread, (uint32_t)i);
+        }
+    }
+    *time_s = stencil_clock_s() - start_s;
+    CHECK(threads == t->threads, UNAVAILABLE, "OpenMP gave %d thread%s where %d were asked for", threads,
+          stencil_plural(threads), t->threads);
+    CHECK(in_vain == 0, INTERNAL, "barrier %s: %lld of %d threads waited in vain", t->name,
+          (long long)in_vain, threads);
+    CHECK(missing == 0, INTERNAL, "barrier %s does not hold: %lld times somebody had not arrived", t->name,
+          (long long)missing);
+    return STENCIL_OK;
+}
+
+static stencil_status sample(stencil_bench *b, void *what, int64_t passes, double *time_s) {
+    (void)b;
+    return pass(what, passes, NULL, time_s);
+}
+
+static stencil_status verify(stencil_bench *b, void *what) {
+    const team *t = what;
+    uint32_t *word;
+    double time_s;
+    TRY(stencil_bench_memory(b, &word, (size_t)t->threads * WORD_STRIDE * sizeof *word));
+    return pass(t, VERIFIED_PASSES, word, &time_s);
+}
+
+static stencil_status add_row(stencil_bench *b, int id, const char *name, int threads) {
+    team t = {.id = id, .name = name, .threads = threads};
+    TRY(stencil_bench_team_barrier(b, &t.state, threads, timeout_s));
+    return STENCIL_BENCH_ADD(b, t, id == OPENMP ? "host" : "barrier", name, "s/pass", .sample = sample,
+                             .verify = verify, .axis = {{"threads", threads}});
+}
+
+static stencil_status measure(stencil_bench *b) {
+    stencil_bench_note(b,
+                       "Verified: after timing, %d passes of each in which everybody checked that those it "
+                       "waits for had arrived.",
+                       VERIFIED_PASSES);
+    return stencil_bench_take(b);
+}
+
+stencil_status stencil_measure_grid_cpu(stencil_bench *b) {
+    for (int id = STENCIL_BARRIER_none + 1; id < STENCIL_BARRIER_COUNT; id++)
+        for (int n = 0; (n = stencil_bench_next_threads(b, 2, n)) > 0;)
+            TRY(add_row(b, id, stencil_barriers[id].name, n));
+    if (b->options->inject_fault)
+        TRY(add_row(b, FAULT, "planted fault", b->machine->cpu_threads));
+    return measure(b);
+}
+
+stencil_status stencil_measure_host_barrier_cpu(stencil_bench *b) {
+    for (int n = 0; (n = stencil_bench_next_threads(b, 1, n)) > 0;)
+        TRY(add_row(b, OPENMP, "omp barrier", n));
+    return measure(b);
+}
+
+/* A line of its own for the count of each thread. */
+enum { COUNT_STRIDE = 16 };
+
+/* An empty parallel region. b->own, [COUNT_STRIDE *
+ * threads]: regions that each thread has been in. */
+static stencil_status sample_regions(stencil_bench *b, void *what, int64_t regions, double *time_s) {
+    const int threads = *(int *)what;
+    int64_t *entered = b->own;
+    /* A team of another size than before starts its threads first. */
+#pragma omp parallel num_threads(threads)
+    entered[COUNT_STRIDE * omp_get_thread_num()] = 0;
+    const double start_s = stencil_clock_s();
+    for (int64_t k = 0; k < regions; k++) {
+#pragma omp parallel num_threads(threads)
+        entered[COUNT_STRIDE * omp_get_thread_num()]++;
+    }
+    *time_s = stencil_clock_s() - start_s;
+    for (int i = 0; i < threads; i++)
+        CHECK(entered[COUNT_STRIDE * i] == regions, INTERNAL,
+              "thread %d of %d was in %lld of %lld parallel regions", i, threads,
+              (long long)entered[COUNT_STRIDE * i], (long long)regions);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_measure_launch_cpu(stencil_bench *b) {
+    TRY(stencil_bench_memory(b, &b->own, (size_t)b->machine->cpu_threads * COUNT_STRIDE * sizeof(int64_t)));
+    for (int n = 0; (n = stencil_bench_next_threads(b, 1, n)) > 0;)
+        TRY(STENCIL_BENCH_ADD(b, n, "launch", "fork-join", "s/region", .sample = sample_regions,
+                              .axis = {{"threads", n}}));
+    stencil_bench_note(b, "Verified: after each sample, every thread was in every region.");
+    return stencil_bench_take(b);
 }

@@ -4,10 +4,58 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/ceiling.h"
-#include "bench/fields.h"
+#include "bench/benchmarks/copy.h"
 
 enum { SEED = 1 };
+
+/* Any number made of any other: splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+ * generators, OOPSLA 2014), with the index as its state. */
+static uint64_t mixed(uint64_t index) {
+    uint64_t z = (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+void stencil_field_fill_random(stencil_field *field, uint64_t seed) {
+    const int64_t count = field->layout.element_count;
+    const uint64_t first = mixed(seed);
+    double *f64 = field->data;
+    float *f32 = field->data;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < count; i++) {
+        const uint64_t bits = mixed(first + (uint64_t)i);
+        if (field->layout.precision == STENCIL_FLOAT64)
+            f64[i] = (double)(bits >> 11) * 0x1p-53;
+        else
+            f32[i] = (float)(bits >> 40) * 0x1p-24f;
+    }
+}
+
+stencil_status stencil_field_check_same(const stencil_field *a, const char *a_name, const stencil_field *b,
+                                        const char *b_name, int64_t steps) {
+    const stencil_layout *l = &a->layout;
+    const int64_t nx = l->n[STENCIL_X], ny = l->n[STENCIL_Y], rows = l->n[STENCIL_Z] * ny;
+    const size_t bytes = stencil_precision_bytes(l->precision);
+    int64_t different = 0, first = INT64_MAX; /* counted in updated cells */
+#pragma omp parallel for schedule(static) reduction(+ : different) reduction(min : first)
+    for (int64_t row = 0; row < rows; row++) {
+        const size_t at = (size_t)(l->origin + row / ny * l->plane + row % ny * l->row) * bytes;
+        const char *p = (const char *)a->data + at, *q = (const char *)b->data + at;
+        if (memcmp(p, q, (size_t)nx * bytes) == 0)
+            continue;
+        for (int64_t x = 0; x < nx; x++)
+            if (memcmp(p + (size_t)x * bytes, q + (size_t)x * bytes, bytes) != 0) {
+                different++;
+                first = row * nx + x < first ? row * nx + x : first;
+            }
+    }
+    CHECK(different == 0, INTERNAL,
+          "%s and %s differ after %lld steps in %lld cells, first at (z, y, x) = (%lld, %lld, %lld)", a_name,
+          b_name, (long long)steps, (long long)different, (long long)(first / nx / ny),
+          (long long)(first / nx % ny), (long long)(first % nx));
+    return STENCIL_OK;
+}
 
 bool stencil_trial_default(stencil_spec *spec) {
     const bool asked = spec->rank > 0;
@@ -31,7 +79,7 @@ static void release(void *trial) {
 }
 
 stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *t, const stencil_spec *spec) {
-    t->threads = b->machine->cpu_threads;
+    t->machine = *b->machine;
     TRY(stencil_bench_keep(b, release, t));
     TRY(stencil_problem_resolve(&t->problem, spec));
     t->bytes = stencil_layout_bytes(&t->problem.layout);
@@ -41,28 +89,16 @@ stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *t, const st
     return STENCIL_OK;
 }
 
-void stencil_trial_fill_row(const stencil_bench *b, const stencil_trial *t) {
-    stencil_bench_row *row = stencil_bench_last(b);
-    const int bytes = (int)stencil_precision_bytes(t->problem.precision);
-    row->cells = (double)stencil_problem_updated_cells(&t->problem);
-    row->bytes = 2 * bytes * row->cells;
-    snprintf(row->formula, sizeof row->formula, "%.0f cells x (read u %d + write u %d)", row->cells, bytes,
-             bytes);
-}
-
-void stencil_trial_settle(const stencil_bench *b, stencil_trial *t, int first, int rows, int64_t least) {
-    stencil_bench_row *row = &b->result->row[first];
-    t->steps = least;
-    for (int i = 0; i < rows; i++)
-        t->steps = row[i].iterations > t->steps ? row[i].iterations : t->steps;
-    for (int i = 0; i < rows; i++)
-        row[i].iterations = t->steps;
-}
+/* A row. */
+typedef struct trial_case {
+    stencil_trial *trial;
+    stencil_plan plan;
+} trial_case;
 
 static stencil_status verify(stencil_trial *t, const char *name, double residual) {
     if (t->reference.data == NULL) {
         TRY(stencil_field_create(&t->reference, &t->problem.layout, "the result to compare with"));
-        stencil_parallel_copy(t->reference.data, t->result.data, t->bytes, t->threads);
+        stencil_parallel_copy(t->reference.data, t->result.data, t->bytes, t->machine.cpu_threads);
         t->reference_residual = residual;
         t->reference_name = name;
         return STENCIL_OK;
@@ -74,12 +110,14 @@ static stencil_status verify(stencil_trial *t, const char *name, double residual
     return STENCIL_OK;
 }
 
-stencil_status stencil_trial_sample(const stencil_bench *b, stencil_trial *t, const stencil_plan *plan,
-                                    const char *name, int64_t steps, double *time_s) {
+static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double *time_s) {
+    const trial_case *c = what;
+    stencil_trial *t = c->trial;
+    const char *name = b->result->row[b->row].name;
     stencil_report report = {0};
-    stencil_parallel_copy(t->result.data, t->initial.data, t->bytes, t->threads);
+    stencil_parallel_copy(t->result.data, t->initial.data, t->bytes, t->machine.cpu_threads);
     t->problem.stop.steps = t->problem.stop.check_every = steps;
-    stencil_status status = stencil_run_fields(plan, &t->problem, &t->result, NULL, NULL, &report);
+    stencil_status status = stencil_run_fields(&c->plan, &t->problem, &t->result, NULL, NULL, &report);
     *time_s = report.compute_s;
     if (status == STENCIL_OK && report.steps != steps)
         status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "", "%s: %s ended after step %lld",
@@ -88,4 +126,36 @@ stencil_status stencil_trial_sample(const stencil_bench *b, stencil_trial *t, co
         status = verify(t, name, report.residual[report.history_count - 1]);
     stencil_report_destroy(&report);
     return status;
+}
+
+stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *t, const stencil_plan *plan,
+                                 stencil_bench_subject subject) {
+    const trial_case c = {t, *plan};
+    const int bytes = (int)stencil_precision_bytes(t->problem.precision);
+    subject.unit = "s/step";
+    subject.sample = sample;
+    t->first_row = t->row_count++ > 0 ? t->first_row : b->result->row_count;
+    TRY(stencil_bench_add(b, &subject, &c, sizeof c));
+    stencil_bench_row *row = stencil_bench_last(b);
+    row->cells = (double)stencil_problem_updated_cells(&t->problem);
+    row->bytes = 2 * bytes * row->cells;
+    snprintf(row->formula, sizeof row->formula, "%.0f cells x (read u %d + write u %d)", row->cells, bytes,
+             bytes);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_trial_settle(stencil_bench *b, stencil_trial *t, int times) {
+    if (!b->calibrated)
+        TRY(stencil_bench_calibrate(b));
+    for (int i = t->first_row; i < t->first_row + t->row_count; i++) {
+        const stencil_stores stores = ((const trial_case *)stencil_bench_what(b, i))->plan.stores;
+        const bool tries = stores == STENCIL_STORES_TRIED && b->options->iterations == 0 &&
+                           b->result->backend == STENCIL_BACKEND_CPU;
+        const int64_t asked = b->result->row[i].iterations, least = tries ? times * STENCIL_STORES_STEPS : 1;
+        t->steps = asked > t->steps ? asked : t->steps;
+        t->steps = least > t->steps ? least : t->steps;
+    }
+    for (int i = t->first_row; i < t->first_row + t->row_count; i++)
+        b->result->row[i].iterations = t->steps;
+    return STENCIL_OK;
 }

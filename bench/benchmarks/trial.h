@@ -1,5 +1,6 @@
-/* Runs of the solver as they are timed: one problem from the same random field again and again, all results
- * compared bit for bit. What the benchmarks sweep and stores share. Internal to bench/benchmarks/. */
+/* Fields, and runs of the solver as they are timed: one problem from the same random field again and again,
+ * all results compared bit for bit. What the benchmarks sweep and stores share. Internal to
+ * bench/benchmarks/. */
 #ifndef STENCIL_BENCH_TRIAL_H
 #define STENCIL_BENCH_TRIAL_H
 
@@ -7,7 +8,17 @@
 #include "solver/cpu_stores.h"
 #include "solver/field.h"
 
+/* Random numbers in [0, 1) in all cells, rims included, the same on every machine. */
+void stencil_field_fill_random(stencil_field *field, uint64_t seed);
+
+/* Bit for bit over all updated cells. INTERNAL where they differ, with the number of different cells and the
+ * first one; `a_name` and `b_name` say in the message whose results these are, `steps` after how many steps.
+ * Both fields have the same layout. */
+stencil_status stencil_field_check_same(const stencil_field *a, const char *a_name, const stencil_field *b,
+                                        const char *b_name, int64_t steps);
+
 typedef struct stencil_trial {
+    stencil_machine machine; /* with the kernels of the plans */
     stencil_problem problem;
     stencil_field initial; /* restored into `result` before every sample */
     stencil_field result;
@@ -15,7 +26,7 @@ typedef struct stencil_trial {
     double reference_residual;
     const char *reference_name;
     int64_t steps, bytes; /* of timed samples, 0 while they are being chosen; of a field */
-    int threads;
+    int first_row, row_count;
 } stencil_trial;
 
 /* The star of radius 1 and the rank where nobody asked for others; no source, no tolerance, one step. false:
@@ -25,16 +36,15 @@ bool stencil_trial_default(stencil_spec *spec);
 /* Problem and fields, until the benchmark ends; *trial is zeroed before. */
 stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *trial, const stencil_spec *spec);
 
-/* What a step updates and has to move, into the row that was added last. */
-void stencil_trial_fill_row(const stencil_bench *b, const stencil_trial *trial);
+/* Appends a row of `subject` for a plan, a copy of which is in use then: kind, name, axes and why it is
+ * skipped are the caller's. All rows of a trial come one behind the other. A sample has to give the bits that
+ * the first one gave, residual included: INTERNAL where it does not, with both names. */
+stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *trial, const stencil_plan *plan,
+                                 stencil_bench_subject subject);
 
-/* After calibration: as many steps in all samples of `rows` rows from `first` on as the fastest needs, or
- * their results could not be compared; at least `least`. */
-void stencil_trial_settle(const stencil_bench *b, stencil_trial *trial, int first, int rows, int64_t least);
-
-/* Runs `steps` steps. Where these are trial->steps, the result becomes the reference, or has to equal it,
- * residual included: INTERNAL where it does not, with both names. */
-stencil_status stencil_trial_sample(const stencil_bench *b, stencil_trial *trial, const stencil_plan *plan,
-                                    const char *name, int64_t steps, double *time_s);
+/* Calibrates, if nobody has, and then chooses as many steps for all samples of the trial as the fastest
+ * needs, or their results could not be compared. Where a run on a CPU tries stores in its first steps, at
+ * least so many times those steps: they hardly show. */
+stencil_status stencil_trial_settle(stencil_bench *b, stencil_trial *trial, int times);
 
 #endif

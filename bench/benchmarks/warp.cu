@@ -1,59 +1,22 @@
-#include <type_traits>
-
-#include "bench/benchmarks/groups.cuh"
+/* Barriers and shuffles inside a warp (000 Table 2; Zhang et al., A Study of Synchronization Methods in
+ * Modern GPUs, Table 4): __syncwarp(), tiles and coalesced groups of every size. Latency: one warp;
+ * throughput: the best of all numbers of blocks and threads that fit on a multiprocessor.
+ *
+ * Since compute capability 7.0 the lanes of a warp run on their own, and where the compiler knows that they
+ * go together a barrier is a NOP. So barriers are timed in two loops: one of which it knows that, which is
+ * what they cost in most code, and one of which it does not, where they are real; what that loop costs by
+ * itself is the row "loop". */
 #include "bench/benchmarks/sm.cuh"
+#include "bench/method.h"
 
-using stencil::coalesced;
-using stencil::tile;
-
-/* Of a coalesced group only the first lanes take part, as many as it has. */
-template <class Group> struct group_operation : stencil::sm_operation {
-    Group group;
-    __device__ static bool takes_part(const stencil_sm_arguments &a) {
-        return !std::is_same<Group, coalesced>::value || threadIdx.x % 32 < (unsigned)a.size;
-    }
-};
-
-template <class Group> struct barrier : group_operation<Group> {
-    __device__ explicit barrier(const stencil_sm_arguments &) {}
-    __device__ void once() {
-        this->group.sync();
-    }
-};
-
-/* Each thread leaves the number of the pass, some of them late, and looks at the word of another one of its
- * group, whose lanes stand side by side. */
-template <class Group> struct checked_barrier : group_operation<Group> {
-    volatile uint32_t *word; /* of the group's first thread */
-    unsigned rank, size;
-    uint32_t pass = 0, missing = 0;
-    __device__ explicit checked_barrier(const stencil_sm_arguments &) {
-        __shared__ uint32_t words[1024];
-        rank = this->group.thread_rank();
-        size = this->group.size();
-        word = words + threadIdx.x - rank;
-        word[rank] = 0;
-        this->group.sync();
-    }
-    __device__ void once() {
-        pass++;
-        if ((pass + rank) % 4 == 0)
-            __nanosleep(100);
-        word[rank] = pass;
-        this->group.sync();
-        missing += word[(rank + 1 + pass % 31) % size] < pass;
-    }
-    __device__ unsigned wrong(int64_t) {
-        return missing;
-    }
-};
+using namespace stencil;
 
 /* Values go round, one thread on at a time: after so many shuffles it is known who has whose. The source is
  * hidden from the compiler, which would else compute once what a shuffle in a coalesced group computes each
  * time: the lane of the source. */
 template <class Group> struct shuffle : group_operation<Group> {
     int next, value;
-    __device__ explicit shuffle(const stencil_sm_arguments &)
+    __device__ explicit shuffle(const sm_arguments &)
         : next((this->group.thread_rank() + 1) % this->group.size()), value(this->group.thread_rank()) {}
     __device__ void once() {
         int source = next;
@@ -66,9 +29,9 @@ template <class Group> struct shuffle : group_operation<Group> {
 };
 
 /* One instruction in place of a barrier, or there would be no loop. */
-struct nothing : stencil::sm_operation {
+struct nothing : sm_operation {
     unsigned seen = 0, change = threadIdx.x;
-    __device__ explicit nothing(const stencil_sm_arguments &) {}
+    __device__ explicit nothing(const sm_arguments &) {}
     __device__ void once() {
         asm volatile("xor.b32 %0, %0, %1;" : "+r"(seen) : "r"(change));
     }
@@ -77,46 +40,109 @@ struct nothing : stencil::sm_operation {
     }
 };
 
-/* Timed in one loop or the other, or checked. */
-template <class Operation, class Checked, int Unrolled> static const void *kernel(stencil_warp_loop loop) {
-    const void *const kernels[] = {STENCIL_KERNEL(stencil::time_operation<Operation, Unrolled>),
-                                   STENCIL_KERNEL(stencil::time_divergent<Operation>),
-                                   STENCIL_KERNEL(stencil::time_operation<Checked, 1>)};
-    return kernels[loop];
+enum { CHECKED_REPEATS = 6, BARRIER_REPEATS = 200 };
+
+/* The blocks and threads of the highest throughput. */
+static stencil_status choose_shape(stencil_bench *b, sm_case *c) {
+    sm_case tried = *c;
+    double best = 0, value;
+    while (stencil_next_shape(&tried.blocks_per_sm, &tried.threads, STENCIL_BLOCKS_MAX, 32)) {
+        TRY(sm_sample(b, &tried, tried.timing->throughput_repeats, &value));
+        if (value > best) {
+            best = value;
+            *c = tried;
+        }
+    }
+    return STENCIL_OK;
 }
 
-template <class Group> static const void *barrier_kernel(stencil_warp_loop loop) {
-    return kernel<barrier<Group>, checked_barrier<Group>, STENCIL_SM_UNROLLED>(loop);
+/* Latency of a single warp, throughput of the shape that has most. An operation is verified once, behind its
+ * plain loop; shuffles so often that it is no multiple of a group's size: it shows who has whose value. */
+static stencil_status add_rows(stencil_bench *b, sm_case c, bool apart) {
+    TRY(STENCIL_BENCH_ADD(b, c, apart ? "latency, lanes apart" : "latency", c.name, "cycles",
+                          STENCIL_METHOD_GPU_CLOCK, .sample = sm_sample, .verify = apart ? NULL : sm_verify,
+                          .axis = {{"size", c.size}}, .count = c.timing->latency_repeats));
+    c.scale = 1;
+    TRY(choose_shape(b, &c));
+    return STENCIL_BENCH_ADD(b, c, apart ? "throughput, lanes apart" : "throughput", c.name,
+                             "operations/cycle", STENCIL_METHOD_SM_CLOCK, .sample = sm_sample,
+                             .axis = {{"size", c.size}}, .count = c.timing->throughput_repeats);
+}
+
+/* What is timed in the plain loop, where lanes are apart (NULL: not at all), and what verifies it; all sizes
+ * from `least` to `most` that share a kernel. */
+struct operation {
+    const char *name;
+    sm_kernel *together, *apart, *checked;
+    int least, most;
+    int64_t checks;
+};
+
+template <class Group> static operation barrier_of(const char *name, int least, int most) {
+    return {name,
+            time_operation<barrier<Group>, SM_UNROLLED>,
+            time_divergent<barrier<Group>>,
+            time_operation<checked_barrier<Group>, 1>,
+            least,
+            most,
+            BARRIER_REPEATS};
+}
+
+template <class Group, int Unrolled> static operation shuffle_of(const char *name, int least, int most) {
+    return {name,           time_operation<shuffle<Group>, Unrolled>,
+            nullptr,        time_operation<shuffle<Group>, 1>,
+            least,          most,
+            CHECKED_REPEATS};
+}
+
+template <int Size> static operation barrier_of_tile() {
+    return barrier_of<tile<Size>>("tile", Size, Size);
+}
+
+template <int Size> static operation shuffle_of_tile() {
+    return shuffle_of<tile<Size>, SM_UNROLLED>("shuffle, tile", Size, Size);
 }
 
 /* Longer code is unrolled less, so that it stays in the instruction cache. */
-template <class Group, int Unrolled> static const void *shuffle_kernel(stencil_warp_loop loop) {
-    return loop == STENCIL_WARP_APART   ? nullptr
-           : loop == STENCIL_WARP_CHECK ? STENCIL_KERNEL(stencil::time_operation<shuffle<Group>, 1>)
-                                        : STENCIL_KERNEL(stencil::time_operation<shuffle<Group>, Unrolled>);
-}
+static const operation operations[] = {
+    {"loop", nullptr, time_divergent<nothing>, nullptr, 32, 32, 0},
+    barrier_of<whole_warp>("__syncwarp", 32, 32),
+    barrier_of_tile<1>(),
+    barrier_of_tile<2>(),
+    barrier_of_tile<4>(),
+    barrier_of_tile<8>(),
+    barrier_of_tile<16>(),
+    barrier_of_tile<32>(),
+    barrier_of<coalesced>("coalesced", 1, 32),
+    shuffle_of_tile<1>(),
+    shuffle_of_tile<2>(),
+    shuffle_of_tile<4>(),
+    shuffle_of_tile<8>(),
+    shuffle_of_tile<16>(),
+    shuffle_of_tile<32>(),
+    shuffle_of<coalesced, 8>("shuffle, coalesced", 1, 32),
+};
 
-template <int Size> static const void *tile_kernel(int size, bool shuffles, stencil_warp_loop loop) {
-    if (size == Size)
-        return shuffles ? shuffle_kernel<tile<Size>, STENCIL_SM_UNROLLED>(loop)
-                        : barrier_kernel<tile<Size>>(loop);
-    if constexpr (Size > 1)
-        return tile_kernel<Size / 2>(size, shuffles, loop);
-    return nullptr;
-}
-
-extern "C" const void *stencil_warp_kernel(stencil_warp_operation operation, int size,
-                                           stencil_warp_loop loop) {
-    switch (operation) {
-    case STENCIL_WARP_NOTHING:
-        return loop == STENCIL_WARP_APART ? STENCIL_KERNEL(stencil::time_divergent<nothing>) : nullptr;
-    case STENCIL_WARP_SYNCWARP:
-        return barrier_kernel<stencil::whole_warp>(loop);
-    case STENCIL_WARP_COALESCED:
-        return barrier_kernel<coalesced>(loop);
-    case STENCIL_WARP_SHUFFLE_COALESCED:
-        return shuffle_kernel<coalesced, 8>(loop);
-    default:
-        return tile_kernel<32>(size, operation == STENCIL_WARP_SHUFFLE_TILE, loop);
-    }
+stencil_status stencil_measure_warp(stencil_bench *b) {
+    sm_timing timing;
+    TRY(sm_begin(b, &timing, SM_UNROLLED));
+    for (int apart = 0; apart < 2; apart++)
+        for (const operation &o : operations) {
+            sm_case c = {.timing = &timing,
+                         .kernel = apart ? o.apart : o.together,
+                         .checked = o.checked,
+                         .name = o.name,
+                         .threads = 32,
+                         .checked_threads = STENCIL_BLOCK_THREADS_MAX,
+                         .checks = o.checks};
+            for (c.size = o.least; c.size <= o.most && c.kernel != nullptr; c.size++)
+                TRY(add_rows(b, c, apart));
+        }
+    stencil_bench_note(b, "Throughput: operations of warps per cycle on one multiprocessor, the median of "
+                          "all, with the blocks and threads that gave most.");
+    stencil_bench_note(b, "Where the compiler knows that lanes go together, a barrier is a NOP; \"lanes "
+                          "apart\": in a loop of which it does not know; \"loop\": that loop alone.");
+    stencil_bench_note(b, "Verified: after timing, barriers that all lanes checked, some of them late; in "
+                          "every shuffle run, who has whose value.");
+    return stencil_bench_take(b);
 }

@@ -10,7 +10,7 @@
 
 #include "bench/benchmark.h"
 #include "bench/benchmarks/cpu.h"
-#include "bench/fields.h"
+#include "bench/benchmarks/trial.h"
 
 #define assert_near(value, expected, tolerance) assert_true(fabs((value) - (expected)) <= (tolerance))
 
@@ -361,16 +361,17 @@ static void name_that_is_a_path(void **state) {
 /* Everybody is waited for by those that it waits for. */
 static void ring_by_hand(void **state) {
     enum { ALL = 12, N = STENCIL_RING_NEIGHBORS };
+    stencil_bench b = {0};
     uint32_t *first;
     (void)state;
-    assert_int_equal(stencil_ring_create(&first, ALL), STENCIL_OK);
+    assert_int_equal(stencil_ring_create(&b, &first, ALL), STENCIL_OK);
     const uint32_t *list = first + ALL + 1;
     assert_int_equal(first[ALL], N * ALL);
     for (uint32_t i = 0; i < ALL; i++) {
         assert_int_equal(list[first[i]], i > 0 ? i - 1 : ALL - 1);
         assert_int_equal(list[first[i] + 1], i + 1 < ALL ? i + 1 : 0);
     }
-    free(first);
+    stencil_bench_end(&b);
 }
 
 int main(void) {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/child.h"
+#include "bench/benchmark.h"
 
 static stencil_bench_options options_of(const char *const *command) {
     stencil_bench_options options;
@@ -30,9 +30,10 @@ static stencil_status ask(const char *const *command, const char *name, double t
     const stencil_bench_options options = options_of(command);
     const stencil_machine machine = cpu_machine();
     const stencil_bench b = {.options = &options, .machine = &machine};
-    const int question[STENCIL_BENCH_NUMBERS] = {-1};
-    int answer[STENCIL_BENCH_NUMBERS];
-    return stencil_bench_in_child(&b, name, timeout_s, question, answer, timed_out);
+    stencil_bench_result result = {0};
+    const stencil_status status = stencil_bench_in_child(&b, name, 1000, timeout_s, &result, timed_out);
+    stencil_bench_result_destroy(&result);
+    return status;
 }
 
 static void expect_message(const char *text) {
@@ -82,16 +83,10 @@ static void no_such_question(void **state) {
     (void)state;
     bool timed_out;
     assert_int_equal(ask(self, "copy", 30, &timed_out), STENCIL_USAGE);
-    expect_message("benchmark 'copy' answers no questions");
+    expect_message("copy states nothing");
     assert_int_equal(ask(self, "nothing", 30, &timed_out), STENCIL_USAGE);
     assert_int_equal(ask(self, "partial", 30, &timed_out), STENCIL_USAGE);
-    expect_message("partial: no such question");
-}
-
-static int find(const char *name) {
-    int index = -1;
-    assert_non_null(stencil_benchmark_find(name, &index));
-    return index;
+    expect_message("partial has no row 1000 to state");
 }
 
 /* A child is asked with the options that it is to have, to the last bit. */
@@ -141,7 +136,8 @@ static void whole(void **state) {
     stencil_bench_result result = {0};
     options.samples = 5;
     options.iterations = 100;
-    assert_int_equal(stencil_bench_run_in_child(find("grid"), &options, &machine, &result), STENCIL_OK);
+    assert_int_equal(stencil_bench_run_in_child(stencil_bench_find("grid"), &options, &machine, &result),
+                     STENCIL_OK);
     assert_string_equal(result.benchmark, "grid");
     assert_string_equal(result.device, "2 threads, any");
     assert_int_equal(result.row_count, STENCIL_BARRIER_COUNT - 1);
@@ -162,7 +158,8 @@ static void whole_with_fault(void **state) {
     options.samples = 5;
     options.iterations = 100;
     options.inject_fault = true;
-    assert_int_equal(stencil_bench_run_in_child(find("grid"), &options, &machine, &result), STENCIL_INTERNAL);
+    assert_int_equal(stencil_bench_run_in_child(stencil_bench_find("grid"), &options, &machine, &result),
+                     STENCIL_INTERNAL);
     expect_message("barrier planted fault does not hold");
     assert_int_equal(result.row_count, STENCIL_BARRIER_COUNT);
     stencil_bench_result_destroy(&result);
@@ -173,7 +170,8 @@ static void partial_team(void **state) {
     const stencil_machine machine = cpu_machine();
     const stencil_bench_options options = options_of(self);
     stencil_bench_result result = {0};
-    assert_int_equal(stencil_bench_run(find("partial"), &options, &machine, &result), STENCIL_OK);
+    assert_int_equal(stencil_bench_run(stencil_bench_find("partial"), &options, &machine, &result),
+                     STENCIL_OK);
     assert_int_equal(result.row_count, 2 * STENCIL_BARRIER_COUNT);
     for (int i = 0; i < result.row_count; i++) {
         int64_t absent = -1;

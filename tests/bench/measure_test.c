@@ -60,7 +60,9 @@ static void start(stencil_bench *b, stencil_bench_result *result, script *s, int
     *result = (stencil_bench_result){.benchmark = "test"};
     *b = (stencil_bench){.result = result, .options = options, .own = s, .calibrated = sampler == seconds};
     for (int i = 0; i < rows; i++)
-        assert_int_equal(STENCIL_BENCH_ADD(b, i, "thing", "x", "s/step", .sample = sampler), STENCIL_OK);
+        assert_int_equal(
+            STENCIL_BENCH_ADD(b, i, "thing", "x", "s/step", .sample = sampler, .count = sampler != seconds),
+            STENCIL_OK);
 }
 
 static void end(stencil_bench *b, stencil_bench_result *result) {

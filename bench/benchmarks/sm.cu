@@ -1,20 +1,21 @@
-#include "bench/benchmarks/sm.h"
+#include "bench/benchmarks/sm.cuh"
 
 #include "bench/method.h"
 
-#ifdef STENCIL_HAVE_CUDA
+namespace stencil {
+
 enum { SM_IDS_MAX = 1024 };
 
-static size_t record_count(const stencil_sm_timing *timing) {
-    return (size_t)timing->sm_count * STENCIL_SM_THREADS_MAX / 32;
+static size_t record_count(const sm_timing *timing) {
+    return (size_t)timing->gpu.sm_count * STENCIL_SM_THREADS_MAX / 32;
 }
 
-stencil_status stencil_sm_begin(stencil_bench *b, stencil_sm_timing *timing, int unrolled) {
-    timing->sm_count = b->machine->gpu[b->options->gpu[0]].sm_count;
+stencil_status sm_begin(stencil_bench *b, sm_timing *timing, int unrolled) {
+    TRY(stencil_device_create(b, 0, &timing->gpu));
     if (unrolled > 0) {
         const int64_t asked = stencil_round_up(b->options->repeats, unrolled);
-        timing->latency_repeats = asked > 0 ? asked : STENCIL_REPEATS;
-        timing->throughput_repeats = asked > 0 ? asked : STENCIL_REPEATS_MORE;
+        timing->latency_repeats = asked > 0 ? asked : (int64_t)STENCIL_REPEATS;
+        timing->throughput_repeats = asked > 0 ? asked : (int64_t)STENCIL_REPEATS_MORE;
         stencil_bench_add_number(b->result, "latency_repeats", timing->latency_repeats);
         stencil_bench_add_number(b->result, "throughput_repeats", timing->throughput_repeats);
     }
@@ -23,12 +24,12 @@ stencil_status stencil_sm_begin(stencil_bench *b, stencil_sm_timing *timing, int
 }
 
 /* Warps of one multiprocessor: its clock starts with the first and stops with the last of them. */
-typedef struct sm_span {
+struct sm_span {
     int64_t start, end;
     int warps;
-} sm_span;
+};
 
-static void widen(sm_span *span, const stencil_sm_record *r) {
+static void widen(sm_span *span, const sm_record *r) {
     span->start = span->warps == 0 || r->start < span->start ? r->start : span->start;
     span->end = span->warps == 0 || r->end > span->end ? r->end : span->end;
     span->warps++;
@@ -43,22 +44,22 @@ static double throughput(const sm_span spans[SM_IDS_MAX], int64_t repeats) {
     return stencil_statistics_of(of_sm, count, scratch).median;
 }
 
-stencil_status stencil_sm_sample(stencil_bench *b, void *what, int64_t repeats, double *value) {
-    (void)b;
-    const stencil_sm_case *c = what;
-    const stencil_sm_timing *timing = c->timing;
-    const int blocks = c->blocks_per_sm > 0 ? c->blocks_per_sm * timing->sm_count : 1,
+stencil_status sm_sample(stencil_bench *, void *what, int64_t repeats, double *value) {
+    const sm_case *c = static_cast<sm_case *>(what);
+    const sm_timing *timing = c->timing;
+    const int blocks = c->blocks_per_sm > 0 ? c->blocks_per_sm * (int)timing->gpu.sm_count : 1,
               per_block = (c->threads + 31) / 32, warps = blocks * per_block;
-    sm_span first = {0}, of_sm[SM_IDS_MAX] = {0};
+    sm_span first = {}, of_sm[SM_IDS_MAX] = {};
     CHECK((size_t)warps <= record_count(timing), INTERNAL, "%s: %d blocks of %d threads do not fit", c->name,
           blocks, c->threads);
-    stencil_sm_arguments a = {.repeats = repeats, .size = c->size, .record = timing->device};
-    TRY_CUDA(cudaMemsetAsync(timing->device, 0, record_count(timing) * sizeof *timing->host, NULL));
-    TRY(stencil_device_launch(c->kernel, (unsigned)blocks, (unsigned)c->threads, NULL, (void *[]){&a}));
-    TRY_CUDA(cudaMemcpy(timing->host, timing->device, (size_t)warps * sizeof *timing->host,
-                        cudaMemcpyDeviceToHost));
+    TRY_CUDA(
+        cudaMemsetAsync(timing->device, 0, record_count(timing) * sizeof *timing->host, timing->gpu.stream));
+    TRY(stencil_launch(timing->gpu, c->kernel, (unsigned)blocks, (unsigned)c->threads,
+                       sm_arguments{repeats, c->size, timing->device}));
+    TRY(stencil_device_read(&timing->gpu, timing->host, timing->device,
+                            (size_t)warps * sizeof *timing->host));
     for (int i = 0; i < warps; i++) {
-        const stencil_sm_record *r = &timing->host[i];
+        const sm_record *r = &timing->host[i];
         CHECK(r->wrong == 0, INTERNAL, "%s: %u wrong results in warp %d of block %d", c->name, r->wrong,
               i % per_block, i / per_block);
         CHECK(r->end > r->start, INTERNAL, "%s: warp %d of block %d left no times", c->name, i % per_block,
@@ -72,4 +73,14 @@ stencil_status stencil_sm_sample(stencil_bench *b, void *what, int64_t repeats, 
                           : (double)(first.end - first.start) / (double)repeats;
     return STENCIL_OK;
 }
-#endif
+
+stencil_status sm_verify(stencil_bench *b, void *what) {
+    double dropped;
+    sm_case c = *static_cast<sm_case *>(what);
+    c.kernel = c.checked;
+    c.threads = c.checked_threads;
+    c.blocks_per_sm = STENCIL_SM_THREADS_MAX / STENCIL_BLOCK_THREADS_MAX;
+    return sm_sample(b, &c, c.checks, &dropped);
+}
+
+} // namespace stencil

@@ -1,7 +1,7 @@
 /* The ceilings: what copying reaches on a device, which is what a sweep that moves every cell once in and
- * once out can reach at best. Internal to bench/. */
-#ifndef STENCIL_BENCH_CEILING_H
-#define STENCIL_BENCH_CEILING_H
+ * once out can reach at best. Internal to bench/benchmarks/. */
+#ifndef STENCIL_BENCH_COPY_H
+#define STENCIL_BENCH_COPY_H
 
 #include "bench/benchmark.h"
 #include "solver/field.h"
@@ -20,10 +20,6 @@ typedef struct stencil_ceiling {
  * destination is overwritten with something else before, and compared after timing: INTERNAL where it
  * differs. */
 stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b);
-
-/* The sampler of the only way on a GPU. */
-stencil_status stencil_ceiling_gpu_sample(stencil_bench *b, void *ceiling, int64_t iterations,
-                                          double *time_s);
 
 /* Host memory, copied by `threads` threads in equal shares of whole pages: the shares
  * in which stencil_memory_alloc() touches it. */

@@ -2,45 +2,46 @@
  * for its stream or its device, and meets the others at OpenMP's barrier. Over the number of GPUs. */
 #include <omp.h>
 
-#include "bench/benchmarks/cpu.h"
-#include "bench/kernels.h"
 #include "bench/device.h"
 #include "bench/method.h"
 
-#ifdef STENCIL_HAVE_CUDA
 enum { THREADS = 1024, FEW = 500, MORE = 1500, VERIFIED_PASSES = 200 };
 
-typedef struct host_case {
+struct host_case {
     int gpus;
     bool device; /* waits for the device, else for the stream */
-} host_case;
+};
 
-typedef struct host {
-    unsigned sm_count;
-    const int *gpu;
-    cudaStream_t stream[STENCIL_GPUS_MAX];
-    uint32_t *word; /* pinned, a line for each GPU */
-} host;
+struct host {
+    stencil_device gpu[STENCIL_GPUS_MAX];
+    uint32_t (*word)[32]; /* pinned, a line for each GPU */
+};
 
-static uint32_t *word_of(const host *h, int gpu) {
-    return h->word + 32 * gpu;
+static __global__ void nothing() {}
+
+/* Spins some microseconds, more for some rounds, then stores the round. */
+static __global__ void mark(uint32_t *word, uint32_t round) {
+    if (blockIdx.x != 0 || threadIdx.x != 0)
+        return;
+    const long long start = clock64(), cycles = 2000 + 8000 * (round % 4);
+    while (clock64() - start < cycles) {
+    }
+    *(volatile uint32_t *)word = round;
 }
 
-/* Round 0: a kernel that does nothing, and takes no arguments. */
-static const void *kernel_of(uint32_t round) {
-    return stencil_launch_kernels[round == 0 ? STENCIL_LAUNCH_NULL : STENCIL_LAUNCH_MARK];
-}
-
-/* One pass of one thread: everything in front of OpenMP's barrier. */
+/* One pass of one thread: everything in front of OpenMP's barrier. Round 0: nothing is marked, and nothing
+ * taken by the kernel. */
 static cudaError_t pass(const host *h, const host_case *c, int thread, uint32_t round) {
-    const dim3 grid = {h->sm_count, 1, 1}, block = {THREADS, 1, 1};
-    uint32_t *word = word_of(h, thread);
+    const cudaStream_t stream = h->gpu[thread].stream;
+    const void *kernel =
+        round == 0 ? reinterpret_cast<const void *>(nothing) : reinterpret_cast<const void *>(mark);
+    uint32_t *word = h->word[thread];
     void *arguments[] = {&word, &round};
     const cudaError_t state =
-        cudaLaunchKernel(kernel_of(round), grid, block, arguments, 0, h->stream[thread]);
+        cudaLaunchKernel(kernel, dim3{h->gpu->sm_count, 1, 1}, dim3{THREADS, 1, 1}, arguments, 0, stream);
     if (state != cudaSuccess)
         return state;
-    return c->device ? cudaDeviceSynchronize() : cudaStreamSynchronize(h->stream[thread]);
+    return c->device ? cudaDeviceSynchronize() : cudaStreamSynchronize(stream);
 }
 
 /* All passes in one parallel region. With `check`, everybody looks after each whether all GPUs have marked
@@ -54,7 +55,7 @@ static stencil_status run_passes(const host *h, const host_case *c, int64_t pass
 #pragma omp parallel num_threads(c->gpus) reduction(+ : missing) proc_bind(spread)
     {
         const int thread = omp_get_thread_num(), team = omp_get_num_threads();
-        cudaError_t state = team == c->gpus ? cudaSetDevice(h->gpu[thread]) : cudaSuccess;
+        cudaError_t state = team == c->gpus ? cudaSetDevice(h->gpu[thread].gpu) : cudaSuccess;
         /* The thread's first launch on its device is not timed. */
         if (team == c->gpus && state == cudaSuccess)
             state = pass(h, c, thread, 0);
@@ -69,7 +70,7 @@ static stencil_status run_passes(const host *h, const host_case *c, int64_t pass
                 state = pass(h, c, thread, check ? (uint32_t)i : 0);
 #pragma omp barrier
             for (int other = 0; check && other < c->gpus; other++)
-                missing += __atomic_load_n(word_of(h, other), __ATOMIC_RELAXED) < (uint32_t)i;
+                missing += __atomic_load_n(&h->word[other][0], __ATOMIC_RELAXED) < (uint32_t)i;
         }
         failed[thread] = state;
     }
@@ -84,40 +85,36 @@ static stencil_status run_passes(const host *h, const host_case *c, int64_t pass
 }
 
 static stencil_status sample(stencil_bench *b, void *what, int64_t passes, double *time_s) {
-    return run_passes(b->own, what, passes, false, time_s);
+    return run_passes(static_cast<host *>(b->own), static_cast<host_case *>(what), passes, false, time_s);
 }
 
 static stencil_status verify(stencil_bench *b, void *what) {
-    const host *h = b->own;
+    const host *h = static_cast<host *>(b->own);
     double time_s;
     for (int i = 0; i < b->options->gpu_count; i++)
-        *word_of(h, i) = 0;
-    return run_passes(h, what, VERIFIED_PASSES, true, &time_s);
-}
-
-static void release_word(void *word) {
-    cudaFreeHost(word);
+        h->word[i][0] = 0;
+    return run_passes(h, static_cast<host_case *>(what), VERIFIED_PASSES, true, &time_s);
 }
 
 static stencil_status prepare(stencil_bench *b, host *h) {
     const int count = b->options->gpu_count;
-    TRY_CUDA(cudaHostAlloc((void **)&h->word, (size_t)count * 128, cudaHostAllocPortable));
-    TRY(stencil_bench_keep(b, release_word, h->word));
+    TRY_CUDA(cudaHostAlloc((void **)&h->word, (size_t)count * sizeof *h->word, cudaHostAllocPortable));
+    TRY(stencil_bench_keep(
+        b, [](void *kept) { cudaFreeHost(kept); }, h->word));
     for (int i = count - 1; i >= 0; i--) {
-        struct cudaFuncAttributes attributes;
-        TRY_CUDA(cudaSetDevice(h->gpu[i]));
-        TRY(stencil_device_stream(b, &h->stream[i]));
-        for (uint32_t round = 0; round < 2; round++)
-            TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel_of(round)));
+        cudaFuncAttributes attributes;
+        TRY(stencil_device_create(b, i, &h->gpu[i]));
+        TRY_CUDA(cudaFuncGetAttributes(&attributes, nothing));
+        TRY_CUDA(cudaFuncGetAttributes(&attributes, mark));
     }
     return STENCIL_OK;
 }
 
-static stencil_status run_gpu(stencil_bench *b) {
+stencil_status stencil_measure_host_barrier(stencil_bench *b) {
     static const char *const names[] = {"stream wait + omp barrier", "device wait + omp barrier"};
     const stencil_bench_options *o = b->options;
-    const int64_t more = o->repeats > 0 ? o->repeats : MORE;
-    host h = {.sm_count = (unsigned)b->machine->gpu[o->gpu[0]].sm_count, .gpu = o->gpu};
+    const int64_t more = o->repeats > 0 ? o->repeats : (int64_t)MORE;
+    host h;
     b->own = &h;
     TRY(prepare(b, &h));
     stencil_bench_add_number(b->result, "passes", FEW);
@@ -131,7 +128,6 @@ static stencil_status run_gpu(stencil_bench *b) {
                                   .sample = sample, .verify = verify, .axis = {{"gpus", gpus}}, .count = FEW,
                                   .more = more));
         }
-    TRY(stencil_bench_take(b));
     stencil_bench_note(b,
                        "A pass: a null kernel of a block of %d threads on every multiprocessor, the wait, "
                        "OpenMP's barrier. Threads are bound where OMP_PROC_BIND is set.",
@@ -140,14 +136,5 @@ static stencil_status run_gpu(stencil_bench *b) {
                        "Verified: after timing, %d passes of each in which every thread looked whether the "
                        "kernels of all GPUs had ended.",
                        VERIFIED_PASSES);
-    return STENCIL_OK;
+    return stencil_bench_take(b);
 }
-#endif
-
-const stencil_benchmark stencil_benchmark_host_barrier = {
-    .run_cpu = stencil_bench_host_barrier_cpu,
-    .run_gpu = STENCIL_ON_GPU(run_gpu),
-    .many_gpus = true,
-    .cpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS,
-    .gpu_uses = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_REPEATS,
-};

@@ -1,0 +1,157 @@
+#include "bench/device.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static __device__ int64_t timer_ns() {
+    int64_t ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+}
+
+/* Spins for at least so long; says how long it was, and in how many cycles. The timer is read in front of the
+ * clock both times, so what lies between the two cancels. */
+static __device__ void spin(int64_t least_ns, int64_t *cycles, int64_t *ns) {
+    const int64_t begin_ns = timer_ns(), begin = clock64();
+    int64_t now_ns, now;
+    do {
+        now_ns = timer_ns();
+        now = clock64();
+    } while (now_ns - begin_ns < least_ns);
+    *cycles = now - begin;
+    *ns = now_ns - begin_ns;
+}
+
+static __global__ void see_clock(int64_t *seen) {
+    int64_t cycles, ns;
+    spin(20000000, &cycles, &ns);
+    spin(5000000, &cycles, &ns);
+    seen[0] = cycles;
+    seen[1] = ns;
+}
+
+static __global__ void fill(const __grid_constant__ stencil_fill f) {
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < f.count;
+         i += (int64_t)gridDim.x * blockDim.x)
+        f.place[i * f.stride] = stencil_next_number((uint32_t)i, f.numbers);
+}
+
+stencil_status stencil_device_memory(stencil_bench *b, void *to, size_t bytes) {
+    void *memory;
+    TRY_CUDA(cudaMalloc(&memory, bytes));
+    memcpy(to, &memory, sizeof memory);
+    return stencil_bench_keep(
+        b, [](void *kept) { cudaFree(kept); }, memory);
+}
+
+static stencil_status create_event(stencil_bench *b, cudaEvent_t *event, unsigned flags) {
+    TRY_CUDA(cudaEventCreateWithFlags(event, flags));
+    return stencil_bench_keep(
+        b, [](void *kept) { cudaEventDestroy(static_cast<cudaEvent_t>(kept)); }, *event);
+}
+
+stencil_status stencil_device_create(stencil_bench *b, int index, stencil_device *d) {
+    d->gpu = b->options->gpu[index];
+    d->sm_count = (unsigned)b->machine->gpu[d->gpu].sm_count;
+    TRY_CUDA(cudaSetDevice(d->gpu));
+    TRY_CUDA(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
+    TRY(stencil_bench_keep(
+        b, [](void *kept) { cudaStreamDestroy(static_cast<cudaStream_t>(kept)); }, d->stream));
+    TRY(create_event(b, &d->begin, cudaEventDefault));
+    TRY(create_event(b, &d->end, cudaEventDefault));
+    return create_event(b, &d->done, cudaEventDisableTiming);
+}
+
+stencil_status stencil_device_launch(const stencil_device *d, const void *kernel, unsigned blocks,
+                                     unsigned threads, void **arguments) {
+    TRY_CUDA(cudaLaunchKernel(kernel, dim3{blocks, 1, 1}, dim3{threads, 1, 1}, arguments, 0, d->stream));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_device_read(const stencil_device *d, void *to, const void *from, size_t bytes) {
+    TRY_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, d->stream));
+    TRY_CUDA(cudaStreamSynchronize(d->stream));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_device_start(const stencil_device *d) {
+    TRY_CUDA(cudaSetDevice(d->gpu));
+    TRY_CUDA(cudaEventRecord(d->begin, d->stream));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_device_stop(const stencil_device *d, double *time_s) {
+    float ms = 0;
+    TRY_CUDA(cudaEventRecord(d->end, d->stream));
+    TRY_CUDA(cudaEventSynchronize(d->end));
+    TRY_CUDA(cudaEventElapsedTime(&ms, d->begin, d->end));
+    *time_s = 1e-3 * (double)ms;
+    return STENCIL_OK;
+}
+
+stencil_status stencil_device_fill(const stencil_device *d, stencil_fill words) {
+    return stencil_launch(*d, fill, 8 * d->sm_count, 512, words);
+}
+
+stencil_status stencil_device_compare(const void *to, const void *from, int64_t bytes, const char *what) {
+    enum { PARTS = 3, PART_BYTES = 1 << 20 };
+    static char seen[2][PART_BYTES];
+    const size_t part = (size_t)stencil_smaller(bytes, PART_BYTES);
+    for (int i = 0; i < PARTS; i++) {
+        const int64_t at = (bytes - (int64_t)part) / (PARTS - 1) * i;
+        TRY_CUDA(cudaMemcpy(seen[0], (const char *)to + at, part, cudaMemcpyDeviceToHost));
+        TRY_CUDA(cudaMemcpy(seen[1], (const char *)from + at, part, cudaMemcpyDeviceToHost));
+        CHECK(memcmp(seen[0], seen[1], part) == 0, INTERNAL,
+              "%s: the destination of the copy differs from its source", what);
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_device_clock(stencil_bench *b, int gpu, double *hz) {
+    const stencil_device null_stream = {.gpu = gpu};
+    int64_t seen[2], *device;
+    TRY_CUDA(cudaSetDevice(gpu));
+    TRY(stencil_device_memory(b, &device, sizeof seen));
+    TRY(stencil_launch(null_stream, see_clock, 1, 1, device));
+    TRY(stencil_device_read(&null_stream, seen, device, sizeof seen));
+    CHECK(seen[0] > 0 && seen[1] > 0, INTERNAL, "the clocks of the GPU do not run");
+    *hz = 1e9 * (double)seen[0] / (double)seen[1];
+    return STENCIL_OK;
+}
+
+stencil_gpu stencil_device_least(const stencil_bench *b, int count) {
+    stencil_gpu least = b->machine->gpu[b->options->gpu[0]];
+    for (int i = 1; i < count; i++) {
+        const stencil_gpu *gpu = &b->machine->gpu[b->options->gpu[i]];
+        least.sm_count = gpu->sm_count < least.sm_count ? gpu->sm_count : least.sm_count;
+        least.capability = gpu->capability < least.capability ? gpu->capability : least.capability;
+        least.cooperative = least.cooperative && gpu->cooperative;
+    }
+    return least;
+}
+
+bool stencil_device_peers(const stencil_bench *b, char *why, size_t size) {
+    const int *gpu = b->options->gpu;
+    for (int i = 0; i < b->options->gpu_count; i++)
+        for (int j = 0; j < b->options->gpu_count; j++)
+            if (!b->machine->peer[gpu[i]][gpu[j]]) {
+                snprintf(why, size, "GPU %d has no access to the memory of GPU %d", gpu[i], gpu[j]);
+                return false;
+            }
+    return true;
+}
+
+stencil_status stencil_device_wait(stencil_bench *b, cudaStream_t stream, double limit_s, bool *ended) {
+    const double start_s = stencil_clock_s();
+    for (*ended = false; !*ended && !b->abandoned;) {
+        const cudaError_t state = cudaStreamQuery(stream);
+        *ended = state == cudaSuccess;
+        if (state != cudaErrorNotReady)
+            TRY_CUDA(state);
+        b->abandoned = !*ended && stencil_clock_s() - start_s > limit_s;
+        const timespec pause = {.tv_nsec = 100000};
+        nanosleep(&pause, nullptr);
+    }
+    return STENCIL_OK;
+}
