@@ -19,6 +19,8 @@
 #ifndef STENCIL_KERNELS_RESIDUAL_H
 #define STENCIL_KERNELS_RESIDUAL_H
 
+#include <math.h>
+
 #include "base/base.h"
 
 enum {
@@ -58,8 +60,27 @@ typedef struct stencil_level {
 stencil_level stencil_level_first(const double *values, int64_t count, double *scratch);
 stencil_level stencil_level_next(const stencil_level *level);
 
-/* Step 1 on the CPU: a partial sum from its 64 terms (missing ones 0); `term` is overwritten. */
-double stencil_partial_sum(double term[STENCIL_PARTIAL_CELLS], stencil_norm norm);
+/* The operator on the CPU, and a level of a tree, out of place, so that its operations are vectors. */
+static inline double stencil_combine_two(double a, double b, stencil_norm norm) {
+    if (norm == STENCIL_NORM_L2)
+        return a + b;
+    return isnan(a) || isnan(b) ? (double)NAN : a > b ? a : b;
+}
+static inline void stencil_combine_pairs(double *to, const double *from, int count, stencil_norm norm) {
+    for (int i = 0; i < count; i++)
+        to[i] = stencil_combine_two(from[2 * i], from[2 * i + 1], norm);
+}
+
+/* Step 1 on the CPU: a partial sum from its 64 terms (missing ones 0). */
+static inline double stencil_partial_sum(const double term[STENCIL_PARTIAL_CELLS], stencil_norm norm) {
+    double even[32], odd[16];
+    stencil_combine_pairs(even, term, 32, norm);
+    stencil_combine_pairs(odd, even, 16, norm);
+    stencil_combine_pairs(even, odd, 8, norm);
+    stencil_combine_pairs(odd, even, 4, norm);
+    stencil_combine_pairs(even, odd, 2, norm);
+    return stencil_combine_two(even[0], even[1], norm);
+}
 
 /* Step 3 on the CPU: the value of group `group` of v[value_count]. */
 double stencil_combine(const double *v, int64_t value_count, int64_t group, stencil_norm norm);

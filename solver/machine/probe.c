@@ -37,7 +37,7 @@ static int64_t cache_bytes(void) {
 
 static void probe_cpu(stencil_machine *machine) {
     machine->cpu_threads = omp_get_max_threads();
-    snprintf(machine->cpu_isa, sizeof machine->cpu_isa, "%s", stencil_cpu_isa());
+    snprintf(machine->cpu_isa, sizeof machine->cpu_isa, "%s", stencil_cpu_best()->name);
     machine->cpu_cache_bytes = cache_bytes();
     machine->host_available_bytes = stencil_memory_available_bytes();
 }
