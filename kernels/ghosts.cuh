@@ -3,8 +3,7 @@
 #ifndef STENCIL_KERNELS_GHOSTS_CUH
 #define STENCIL_KERNELS_GHOSTS_CUH
 
-#include "kernels/sweep.h"
-#include "kernels/vector.cuh"
+#include "kernels/cells.cuh"
 
 namespace stencil {
 

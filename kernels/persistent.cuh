@@ -6,7 +6,6 @@
 #include "kernels/ll.cuh"
 #include "kernels/residual.cuh"
 #include "kernels/tiles.cuh"
-#include "kernels/vector.cuh"
 #include "sync/memory.cuh"
 
 namespace stencil {
@@ -27,8 +26,8 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
     const uint32_t thread = thread_in_block();
     int64_t count = s.domain.partial_count;
     if (count <= STENCIL_COMBINE_VALUES)
-        return finish_residual(count > 1 ? combine_values(partials, count, 0, norm) : partials(0),
-                               s.schedule.updated_cells, norm);
+        return stencil_residual_finish(count > 1 ? combine_values(partials, count, 0, norm) : partials(0),
+                                       s.schedule.updated_cells, norm);
     for (int64_t g = s.result_first + blockIdx.x; g < s.result_end; g += gridDim.x) {
         const double value = combine_values(partials, count, g, norm);
         if (s.peers == nullptr && thread == 0)
@@ -51,7 +50,8 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
         next_level += results;
         count = results;
     }
-    return finish_residual(combine_values(read_values{v}, count, 0, norm), s.schedule.updated_cells, norm);
+    return stencil_residual_finish(combine_values(read_values{v}, count, 0, norm), s.schedule.updated_cells,
+                                   norm);
 }
 
 /* Does what a test asks for before the barrier of a step: comes late, or not at all (until somebody gives

@@ -1,7 +1,5 @@
 #include "kernels/residual.h"
 
-#include <math.h>
-
 int64_t stencil_partial_count(const int64_t n[3]) {
     return n[0] * n[1] * ((n[2] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS);
 }
@@ -54,10 +52,4 @@ double stencil_combine_all(const double *values, int64_t count, double *scratch,
             level.to[g] = stencil_combine(level.from, level.count, g, norm);
     }
     return level.from[0];
-}
-
-double stencil_residual_finish(double value, int64_t updated_cells, stencil_norm norm) {
-    if (isnan(value))
-        return NAN;
-    return norm == STENCIL_NORM_MAX ? value : sqrt(value / (double)updated_cells);
 }

@@ -89,7 +89,11 @@ double stencil_combine(const double *v, int64_t value_count, int64_t group, sten
 double stencil_combine_all(const double *values, int64_t count, double *scratch, stencil_norm norm);
 
 /* Step 4. */
-double stencil_residual_finish(double value, int64_t updated_cells, stencil_norm norm);
+STENCIL_ANYWHERE double stencil_residual_finish(double value, int64_t updated_cells, stencil_norm norm) {
+    if (isnan(value))
+        return (double)NAN;
+    return norm == STENCIL_NORM_MAX ? value : sqrt(value / (double)updated_cells);
+}
 
 #ifdef __cplusplus
 }

@@ -100,11 +100,7 @@ typedef struct stencil_fault {
 } stencil_fault;
 
 /* How late a participant is in a step, from the seed. One in four is. */
-#ifdef __cplusplus
-__host__ __device__
-#endif
-    static inline uint32_t
-    stencil_lateness_ns(const stencil_fault *d, uint32_t participant, int64_t step) {
+STENCIL_ANYWHERE uint32_t stencil_lateness_ns(const stencil_fault *d, uint32_t participant, int64_t step) {
     uint32_t h = d->seed ^ participant * 0x9e3779b1u ^ (uint32_t)step * 0x85ebca77u;
     h = (h ^ h >> 15) * 0xc2b2ae3du;
     h = (h ^ h >> 13) * 0x27d4eb2fu;

@@ -52,12 +52,8 @@ enum {
 };
 
 /* Whether there is a kernel for it, as sweeps.def says. */
-#ifdef __cplusplus
-constexpr
-#endif
-    static inline bool
-    stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exchange,
-                               stencil_barrier_id barrier) {
+STENCIL_CONSTANT bool stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exchange,
+                                                 stencil_barrier_id barrier) {
     enum { STORE = 1 << STENCIL_EXCHANGE_STORE, STORE_LL = STORE | 1 << STENCIL_EXCHANGE_LL };
     const int exchanges[] = {
 #define STENCIL_SWEEP(name, exchanges, text) exchanges,

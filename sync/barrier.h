@@ -89,11 +89,6 @@ typedef struct stencil_barrier_state {
 } stencil_barrier_state;
 
 /* The parts of the words. */
-#ifdef __cplusplus
-#define STENCIL_ANYWHERE __host__ __device__ static inline
-#else
-#define STENCIL_ANYWHERE static inline
-#endif
 STENCIL_ANYWHERE uint32_t *stencil_barrier_counter(const stencil_barrier_state *s, int which) {
     return s->words + which * STENCIL_LINE_WORDS;
 }

@@ -6,11 +6,10 @@
 #ifndef STENCIL_KERNELS_NAIVE_CUH
 #define STENCIL_KERNELS_NAIVE_CUH
 
-#include "kernels/points.cuh"
+#include "kernels/cells.cuh"
 #include "kernels/residual.cuh"
 #include "kernels/ghosts.cuh"
 #include "kernels/tiles.cuh"
-#include "kernels/vector.cuh"
 
 namespace stencil {
 
@@ -58,12 +57,11 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
                 for (int dx = -P::radius; dx <= P::radius; dx++)
                     if (P::has(dz, dy, dx)) {
                         const T value = u[dz * d.plane + dy * d.row + dx];
-                        sum = k == 0 ? multiply(weight[0], value) : multiply_add(weight[k], value, sum);
+                        sum = k == 0 ? multiply(weight[0], value) : fma(weight[k], value, sum);
                         k++;
                     }
-        return d.b == nullptr
-                   ? sum
-                   : multiply_add(weight[STENCIL_SOURCE_WEIGHT], static_cast<const T *>(d.b)[at], sum);
+        return d.b == nullptr ? sum
+                              : fma(weight[STENCIL_SOURCE_WEIGHT], static_cast<const T *>(d.b)[at], sum);
     }
 
     /* The 64 terms of a partial sum stand in two warps; the first thread of them stores their sum. */
