@@ -7,43 +7,27 @@
 
 namespace stencil {
 
-/* Everything that the writer of the value read had seen or written before is seen after it. */
-__device__ __forceinline__ uint32_t load_acquire(const uint32_t *p) {
-    uint32_t value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    return value;
-}
-
-__device__ __forceinline__ uint32_t load_relaxed(const uint32_t *p) {
-    uint32_t value;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    return value;
-}
-
-__device__ __forceinline__ uint32_t load_acquire_system(const uint32_t *p) {
-    uint32_t value;
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    return value;
-}
-
-__device__ __forceinline__ uint32_t load_relaxed_system(const uint32_t *p) {
-    uint32_t value;
-    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    return value;
-}
-
-/* Everything seen or written before it is seen by whoever acquires the value. */
-__device__ __forceinline__ void store_release(uint32_t *p, uint32_t value) {
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-}
-
-__device__ __forceinline__ void store_release_system(uint32_t *p, uint32_t value) {
-    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-}
-
-__device__ __forceinline__ void store_relaxed_system(uint32_t *p, uint32_t value) {
-    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-}
+#define STENCIL_LOAD(name, order)                                                                            \
+    __device__ __forceinline__ uint32_t name(const uint32_t *p) {                                            \
+        uint32_t value;                                                                                      \
+        asm volatile("ld." order ".global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");                 \
+        return value;                                                                                        \
+    }
+#define STENCIL_STORE(name, order)                                                                           \
+    __device__ __forceinline__ void name(uint32_t *p, uint32_t value) {                                      \
+        asm volatile("st." order ".global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");                   \
+    }
+/* Acquire: everything that the writer of the value read had seen or written before is seen after it. */
+STENCIL_LOAD(load_acquire, "acquire.gpu")
+STENCIL_LOAD(load_acquire_system, "acquire.sys")
+STENCIL_LOAD(load_relaxed, "relaxed.gpu")
+STENCIL_LOAD(load_relaxed_system, "relaxed.sys")
+/* Release: everything seen or written before it is seen by whoever acquires the value. */
+STENCIL_STORE(store_release, "release.gpu")
+STENCIL_STORE(store_release_system, "release.sys")
+STENCIL_STORE(store_relaxed_system, "relaxed.sys")
+#undef STENCIL_LOAD
+#undef STENCIL_STORE
 
 /* Orders what is before it with what is after it, in both directions. */
 __device__ __forceinline__ void fence() {
