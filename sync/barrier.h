@@ -12,7 +12,8 @@
  *   constexpr bool local whether sync() waits for some blocks only; it then comes in two halves, arrive() and
  *                        wait(step), with whatever the block does between them
  *
- * and the CPU twin, NAME_team(team, thread, all), with the same meaning for a team of threads; false: given up. */
+ * and the CPU twin of sync(), NAME_team(team, thread), with the same meaning for a team of threads; false: given
+ * up. */
 /* clang-format on */
 #ifndef STENCIL_SYNC_BARRIER_H
 #define STENCIL_SYNC_BARRIER_H
@@ -125,7 +126,8 @@ STENCIL_ANYWHERE bool stencil_reached(uint32_t a, uint32_t b) {
     return (int32_t)(a - b) >= 0;
 }
 
-/* Passes the team's barrier `id`; called by every thread of the team. false: the time is over. */
+/* Passes the team's barrier `id`, for `all` of them as sync_all() does; called by every thread of the team.
+ * false: the time is over. */
 bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team, uint32_t thread, bool all);
 
 #ifdef __cplusplus

@@ -142,8 +142,7 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
 
 /* Pairs of threads stand for clusters: the second of a pair meets the first, the first ones meet at a
  * counter. */
-static inline bool cluster_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
-    (void)all;
+static inline bool cluster_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *goal = &stencil_barrier_epoch(s)[thread];
     uint32_t *arrived = stencil_barrier_arrived(s), *released = stencil_barrier_released(s);
     const uint32_t epoch = ++*stencil_barrier_flag(s, thread);

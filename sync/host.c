@@ -4,6 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sync/all.cuh"
+
+const stencil_barrier_info stencil_barriers[] = {
+    {STENCIL_BARRIER_none, "none", 0, STENCIL_NEEDS_NOTHING, "no barrier"},
+#define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
+    {STENCIL_BARRIER_##id, name, capability, STENCIL_NEEDS_##needs, text},
+#include "sync/barriers.def"
+#undef STENCIL_BARRIER
+};
+
+bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team, uint32_t thread, bool all) {
+    /* Whoever waits for neighbours only waits for all at a counter. */
+    switch (all && stencil_barriers[id].needs == STENCIL_NEEDS_NEIGHBORS ? STENCIL_BARRIER_central : id) {
+#define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
+    case STENCIL_BARRIER_##id:                                                                               \
+        return id##_team(team, thread);
+#include "sync/barriers.def"
+#undef STENCIL_BARRIER
+    case STENCIL_BARRIER_none:
+    case STENCIL_BARRIER_COUNT:
+        break;
+    }
+    return false;
+}
+
 stencil_status stencil_team_create(stencil_barrier_state *team, uint32_t threads, uint32_t epoch,
                                    double timeout_s) {
     const size_t words = stencil_barrier_word_count(threads);
@@ -133,29 +158,17 @@ stencil_status stencil_grid_resident(const void *kernel, const stencil_grid *gri
     return STENCIL_OK;
 }
 
-/* Every word of a part the epoch; what stands behind them zero. */
-static stencil_status fill_words(const stencil_barrier *barrier, int part) {
-    const size_t count = stencil_barrier_word_count(barrier->state[part].participants);
-    const size_t bytes = count * sizeof(uint32_t);
-    TRY_CUDA(
-        cudaMemset(barrier->words[part], 0, (count + STENCIL_LINE_WORDS) * sizeof *barrier->words[part]));
-    if (barrier->shape.epoch == 0)
-        return STENCIL_OK;
-    uint32_t *words = malloc(bytes);
-    CHECK(words != NULL, NO_MEMORY, "no memory for the barrier of %u blocks",
-          (unsigned)barrier->state[part].participants);
-    for (size_t i = 0; i < count; i++)
-        words[i] = barrier->shape.epoch;
-    const cudaError_t state = cudaMemcpy(barrier->words[part], words, bytes, cudaMemcpyHostToDevice);
-    free(words);
-    TRY_CUDA(state);
-    return STENCIL_OK;
+/* Words of a part on the device: those of the barrier, and a line with its own alarm and spare words. */
+static size_t device_words(const stencil_barrier_shape *shape) {
+    return stencil_barrier_word_count(shape->first[shape->parts]) + STENCIL_LINE_WORDS;
 }
 
 stencil_status stencil_barrier_restart(const stencil_barrier *barrier) {
-    for (int p = 0; p < barrier->shape.parts; p++) {
-        TRY_CUDA(cudaSetDevice(barrier->shape.device[p]));
-        TRY(fill_words(barrier, p));
+    const stencil_barrier_shape *shape = &barrier->shape;
+    for (int p = 0; p < shape->parts; p++) {
+        TRY_CUDA(cudaSetDevice(shape->device[p]));
+        TRY_CUDA(cudaMemcpy(barrier->words[p], barrier->start, device_words(shape) * sizeof *barrier->start,
+                            cudaMemcpyHostToDevice));
         TRY_CUDA(cudaDeviceSynchronize());
     }
     return STENCIL_OK;
@@ -163,43 +176,44 @@ stencil_status stencil_barrier_restart(const stencil_barrier *barrier) {
 
 static stencil_status create_part(stencil_barrier *barrier, int part) {
     const stencil_barrier_shape *shape = &barrier->shape;
-    const size_t count = stencil_barrier_word_count(shape->first[shape->parts]);
+    const size_t count = device_words(shape);
+    uint32_t *words = NULL;
     TRY_CUDA(cudaSetDevice(shape->device[part]));
-    TRY_CUDA(cudaMalloc((void **)&barrier->words[part],
-                        (count + STENCIL_LINE_WORDS) * sizeof *barrier->words[part]));
+    TRY_CUDA(cudaMalloc((void **)&words, count * sizeof *words));
+    barrier->words[part] = words;
     barrier->state[part] = (stencil_barrier_state){
-        .words = barrier->words[part],
+        .words = words,
         .participants = shape->first[shape->parts],
         .first = shape->first[part],
         .parts = (uint32_t)shape->parts,
         .part = (uint32_t)part,
         .timeout_ns = (uint64_t)(1e9 * shape->timeout_s),
-        .alarm = shape->alarm[part] != NULL ? shape->alarm[part] : barrier->words[part] + count,
+        .alarm = shape->alarm[part] != NULL ? shape->alarm[part] : words + count - STENCIL_LINE_WORDS,
     };
     return STENCIL_OK;
 }
 
-/* How a part reaches the words and alarms of all. */
-static stencil_status create_peers(stencil_barrier *barrier, int part) {
-    uint32_t *pointer[2 * STENCIL_PARTS_MAX];
-    const int parts = barrier->shape.parts;
-    for (int p = 0; p < parts; p++) {
-        pointer[p] = barrier->state[p].words;
-        pointer[parts + p] = barrier->state[p].alarm;
-    }
-    TRY_CUDA(cudaSetDevice(barrier->shape.device[part]));
-    TRY(stencil_to_device(&barrier->peers[part], pointer, 2 * (size_t)parts * sizeof *pointer));
-    barrier->state[part].peer_words = barrier->peers[part];
-    barrier->state[part].peer_alarm = barrier->peers[part] + parts;
-    return STENCIL_OK;
-}
-
 stencil_status stencil_barrier_create(stencil_barrier *barrier, const stencil_barrier_shape *shape) {
+    uint32_t *peers[2 * STENCIL_PARTS_MAX];
+    const int parts = shape->parts;
+    const uint32_t participants = shape->first[parts];
     *barrier = (stencil_barrier){.shape = *shape};
-    for (int p = 0; p < shape->parts; p++)
+    barrier->start = calloc(device_words(shape), sizeof *barrier->start);
+    CHECK(barrier->start != NULL, NO_MEMORY, "no memory for the barrier of %u blocks",
+          (unsigned)participants);
+    for (size_t i = 0; i < stencil_barrier_word_count(participants); i++)
+        barrier->start[i] = shape->epoch;
+    for (int p = 0; p < parts; p++) {
         TRY(create_part(barrier, p));
-    for (int p = 0; p < shape->parts && shape->parts > 1; p++)
-        TRY(create_peers(barrier, p));
+        peers[p] = barrier->state[p].words;
+        peers[parts + p] = barrier->state[p].alarm;
+    }
+    for (int p = 0; p < parts && parts > 1; p++) {
+        TRY_CUDA(cudaSetDevice(shape->device[p]));
+        TRY(stencil_to_device(&barrier->peers[p], peers, 2 * (size_t)parts * sizeof *peers));
+        barrier->state[p].peer_words = barrier->peers[p];
+        barrier->state[p].peer_alarm = barrier->peers[p] + parts;
+    }
     return stencil_barrier_restart(barrier);
 }
 
@@ -255,6 +269,7 @@ stencil_status stencil_barrier_check(stencil_barrier *barrier, const uint32_t *c
 
 void stencil_barrier_destroy(stencil_barrier *barrier) {
     const stencil_barrier_shape *shape = &barrier->shape;
+    free(barrier->start);
     for (int p = 0; p < shape->parts; p++) {
         cudaSetDevice(shape->device[p]);
         cudaFree(barrier->words[p]);

@@ -74,6 +74,7 @@ typedef struct stencil_barrier {
     stencil_barrier_shape shape;
     stencil_barrier_state state[STENCIL_PARTS_MAX]; /* for the kernel of each part */
     bool alarmed;                                   /* somebody gave up */
+    uint32_t *start;                                /* words of each part in the beginning; owned */
     /* Device memory, owned. */
     uint32_t *words[STENCIL_PARTS_MAX], *lists[STENCIL_PARTS_MAX];
     uint32_t *

@@ -74,8 +74,7 @@ struct multi_grid_barrier : counted_barrier<multi_grid_barrier> {
 
 /* The twin: threads in groups, one for each part. A group counts at its first thread's
  * flag, the last of it raises the group's word, and everybody waits for all words. */
-static inline bool multi_grid_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
-    (void)all;
+static inline bool multi_grid_team(const stencil_barrier_state *s, uint32_t thread) {
     const uint32_t groups = s->parts > 1 ? s->parts : 1,
                    group = stencil_share_owner(s->participants, groups, thread);
     const uint32_t first = stencil_share(s->participants, groups, group);

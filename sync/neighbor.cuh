@@ -148,11 +148,9 @@ struct neighbor_barrier {
 
 } // namespace stencil
 #else
-#include "sync/central.cuh"
+#include "sync/team.h"
 
-static inline bool neighbor_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
-    if (all)
-        return central_team(s, thread, all);
+static inline bool neighbor_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *flag = stencil_barrier_flag(s, thread);
     const uint32_t epoch = *flag + 1;
     team_store(flag, epoch);

@@ -43,9 +43,4 @@ static inline bool team_spin(const stencil_barrier_state *s, uint32_t thread, co
     return true;
 }
 
-/* This thread's count of passes, one higher than before. */
-static inline uint32_t team_next_epoch(const stencil_barrier_state *s, uint32_t thread) {
-    return ++stencil_barrier_epoch(s)[thread];
-}
-
 #endif
