@@ -37,9 +37,9 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
     }
     barrier.sync_all(step);
     const double *v = s.level;
-    count = (count + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
+    count = stencil_level_count(count);
     for (double *next_level = s.level + count; count > STENCIL_COMBINE_VALUES;) {
-        const int64_t results = (count + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
+        const int64_t results = stencil_level_count(count);
         for (int64_t g = blockIdx.x; g < results; g += gridDim.x) {
             const double value = combine_values(read_values{v}, count, g, norm);
             if (thread == 0)

@@ -1,13 +1,5 @@
 #include "kernels/residual.h"
 
-int64_t stencil_partial_count(const int64_t n[3]) {
-    return n[0] * n[1] * ((n[2] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS);
-}
-
-int64_t stencil_level_count(int64_t value_count) {
-    return (value_count + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
-}
-
 int64_t stencil_levels_count(int64_t value_count) {
     int64_t count = 1;
     for (int64_t level = value_count; level > 1;) {
@@ -15,14 +7,6 @@ int64_t stencil_levels_count(int64_t value_count) {
         count += level;
     }
     return count;
-}
-
-stencil_level stencil_level_first(const double *values, int64_t count, double *scratch) {
-    return (stencil_level){values, count, scratch, stencil_level_count(count)};
-}
-
-stencil_level stencil_level_next(const stencil_level *level) {
-    return stencil_level_first(level->to, level->results, level->to + level->results);
 }
 
 double stencil_combine(const double *v, int64_t value_count, int64_t group, stencil_norm norm) {

@@ -41,13 +41,17 @@ extern "C" {
 #endif
 
 /* Number of partial sums of a problem with n updated cells per axis (z, y, x). */
-int64_t stencil_partial_count(const int64_t n[3]);
+STENCIL_ANYWHERE int64_t stencil_partial_count(const int64_t n[3]) {
+    return n[0] * n[1] * ((n[2] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS);
+}
 
 /* Number of values after one reduction level; of all levels together (at least 1). */
-int64_t stencil_level_count(int64_t value_count);
+STENCIL_ANYWHERE int64_t stencil_level_count(int64_t value_count) {
+    return (value_count + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
+}
 int64_t stencil_levels_count(int64_t value_count);
 
-/* A reduction level on the CPU: to[g] = stencil_combine(from, count, g, …) for all groups. */
+/* A reduction level: to[g] becomes the value of group g of from[count], for all groups. */
 typedef struct stencil_level {
     const double *from;
     int64_t count; /* 1: nothing is left to be done, from[0] is the value */
@@ -57,8 +61,13 @@ typedef struct stencil_level {
 
 /* The level that begins with `count` values, and the one after it; the levels stand one behind the other in
  * scratch[stencil_levels_count(count)]. */
-stencil_level stencil_level_first(const double *values, int64_t count, double *scratch);
-stencil_level stencil_level_next(const stencil_level *level);
+static inline stencil_level stencil_level_first(const double *values, int64_t count, double *scratch) {
+    const stencil_level level = {values, count, scratch, stencil_level_count(count)};
+    return level;
+}
+static inline stencil_level stencil_level_next(const stencil_level *level) {
+    return stencil_level_first(level->to, level->results, level->to + level->results);
+}
 
 /* The operator on the CPU, and a level of a tree, out of place, so that its operations are vectors. */
 static inline double stencil_combine_two(double a, double b, stencil_norm norm) {
