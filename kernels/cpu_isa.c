@@ -12,8 +12,8 @@
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* Cells that are computed at once: a segment's results stay in L1 until they are stored. A multiple of the
- * cells of a partial sum. */
+/* Cells that are computed at once: a segment's results are still in L1 when they are summed. A multiple of
+ * the cells of a partial sum. */
 enum { SEGMENT_CELLS = 512 };
 
 /* A streaming sweep advances so many rows of a plane together, some cells of each in turn, and asks for lines
@@ -46,18 +46,10 @@ static inline void streaming_fence(void) {
 #endif
 }
 
-/* Stores a segment: whole aligned lines past the cache, the ends (and everything, unless streaming) through
- * it. */
-static inline void store_segment(char *to, const char *from, int64_t bytes, bool streaming) {
-    const int64_t head = streaming ? (int64_t)(-(uintptr_t)to & 63) : bytes;
-    if (head >= bytes) {
-        memcpy(to, from, (size_t)bytes);
-        return;
-    }
-    const int64_t lines = (bytes - head) & ~INT64_C(63);
-    memcpy(to, from, (size_t)head);
-    copy_streaming(to + head, from + head, lines);
-    memcpy(to + head + lines, from + head + lines, (size_t)(bytes - head - lines));
+/* Where the partial sums of row (z, y) of the part go, from that of cell x on. */
+static inline double *partials_at(const stencil_domain *d, const stencil_cpu_pass *pass, int64_t z, int64_t y,
+                                  int64_t x) {
+    return pass->partial + z * d->partial_plane + y * d->partial_row + x / STENCIL_PARTIAL_CELLS;
 }
 
 #define CPU_TEXT_(a)     #a

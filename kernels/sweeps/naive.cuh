@@ -103,8 +103,7 @@ ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *
             next[x] = b == NULL ? sum : fma(w[STENCIL_SOURCE_WEIGHT], b[at + x], sum);
         }
         if (pass->partial != NULL) {
-            double *partial = pass->partial + z * d->partial_plane + y * d->partial_row;
-            CPU_(sum_partials)(next, u, d->n[STENCIL_X], partial, pass->norm);
+            CPU_(sum_partials)(next, u, d->n[STENCIL_X], partials_at(d, pass, z, y, 0), pass->norm);
         }
         CPU_(copy_row)(d, !pass->from, z, y);
     }
