@@ -30,7 +30,7 @@ typedef struct stencil_kernel {
     const void *function; /* for cudaLaunchKernel, cudaFuncGetAttributes, …; NULL: there is none */
 } stencil_kernel;
 
-enum { STENCIL_BLOCK_THREADS = 256 }; /* of every kernel */
+enum { STENCIL_BLOCK_THREADS = STENCIL_COMBINE_LANES }; /* of every kernel: a block combines a group */
 
 /* Every combination that could be compiled, by its number: those of a point set follow each other. The
  * members behind the barrier are 0. */

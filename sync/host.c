@@ -109,44 +109,36 @@ stencil_status stencil_peers_reach(int device, const int *others, int count) {
     return STENCIL_OK;
 }
 
-/* What a launch is told; it points into itself. */
-typedef struct launch {
-    cudaLaunchAttribute attribute[2];
-    cudaLaunchConfig_t config;
-} launch;
-
-static void launch_init(launch *l, const stencil_grid *grid, cudaStream_t stream) {
+/* What a launch is told; it points to `attribute`, which is the caller's. */
+static cudaLaunchConfig_t config_of(const stencil_grid *grid, cudaStream_t stream,
+                                    cudaLaunchAttribute attribute[2]) {
     const bool clusters = grid->cluster_blocks > 1;
-    *l = (launch){
-        .attribute = {{.id = cudaLaunchAttributeCooperative, .val.cooperative = 1},
-                      {.id = cudaLaunchAttributeClusterDimension,
-                       .val.clusterDim = {clusters ? grid->cluster_blocks : 1, 1, 1}}},
-        .config = {.gridDim = {grid->blocks, 1, 1},
-                   .blockDim = {grid->block_x, grid->block_y, 1},
-                   .stream = stream,
-                   .attrs = l->attribute,
-                   .numAttrs = grid->shared ? 0
-                               : clusters   ? 2
-                                            : 1},
-    };
+    attribute[0] = (cudaLaunchAttribute){.id = cudaLaunchAttributeCooperative, .val.cooperative = 1};
+    attribute[1] = (cudaLaunchAttribute){.id = cudaLaunchAttributeClusterDimension,
+                                         .val.clusterDim = {clusters ? grid->cluster_blocks : 1, 1, 1}};
+    return (cudaLaunchConfig_t){.gridDim = {grid->blocks, 1, 1},
+                                .blockDim = {grid->block_x, grid->block_y, 1},
+                                .stream = stream,
+                                .attrs = attribute,
+                                .numAttrs = grid->shared ? 0 : 1 + clusters};
 }
 
 stencil_status stencil_grid_launch(const void *kernel, const stencil_grid *grid, void *argument,
                                    cudaStream_t stream) {
-    launch l;
-    launch_init(&l, grid, stream);
-    TRY_CUDA(cudaLaunchKernelExC(&l.config, kernel, (void *[]){argument}));
+    cudaLaunchAttribute attribute[2];
+    const cudaLaunchConfig_t config = config_of(grid, stream, attribute);
+    TRY_CUDA(cudaLaunchKernelExC(&config, kernel, (void *[]){argument}));
     return STENCIL_OK;
 }
 
 stencil_status stencil_grid_resident(const void *kernel, const stencil_grid *grid, int64_t *blocks) {
     struct cudaFuncAttributes attributes;
+    cudaLaunchAttribute attribute[2];
+    const cudaLaunchConfig_t config = config_of(grid, NULL, attribute);
     int device, sm_count, count = 0;
-    launch l;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel));
     if (grid->cluster_blocks > 1) {
-        launch_init(&l, grid, NULL);
-        TRY_CUDA(cudaOccupancyMaxActiveClusters(&count, kernel, &l.config));
+        TRY_CUDA(cudaOccupancyMaxActiveClusters(&count, kernel, &config));
         *blocks = (int64_t)count * grid->cluster_blocks;
         return STENCIL_OK;
     }
