@@ -54,8 +54,8 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
                                    norm);
 }
 
-/* Does what a test asks for before the barrier of a step: comes late, or not at all (until somebody gives
- * up). */
+/* Does what a test asks for before the barrier of a step: the block comes late, or not at all (until another
+ * gives up). */
 static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, int64_t step) {
     const stencil_fault &d = s.fault;
     const uint32_t participant = s.barrier.first + blockIdx.x;
@@ -71,7 +71,7 @@ static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, i
             __nanosleep(1000);
 }
 
-/* Whether somebody has given up; the same answer for all threads of a block. */
+/* Whether a block has given up; the same answer for all threads of a block. */
 __device__ __forceinline__ bool alarmed(const stencil_kernel_args &s) {
     return __syncthreads_or(thread_in_block() == 0 && alarm_raised(s.barrier));
 }
@@ -110,8 +110,8 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         launched_step<Sweep, false>(s, from, nullptr);
 }
 
-/* From this block's cells of `step` to those of the next one; `all`: nobody passes before all have arrived.
- * false: somebody has given up, and the host reads the alarm. */
+/* From this block's cells of `step` to those of the next one; `all`: no block passes before all have arrived.
+ * false: a block has given up, and the host reads the alarm. */
 template <class T, bool Ll, class Barrier>
 __device__ __forceinline__ bool end_step(const stencil_kernel_args &s, Barrier &barrier,
                                          const ll_lists *lists, int64_t step, bool all) {

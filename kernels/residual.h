@@ -29,7 +29,7 @@ enum {
     STENCIL_COMBINE_LANES = 256
 };
 
-/* How terms are joined; the user's --norm. */
+/* How terms are combined; the user's --norm. */
 typedef enum stencil_norm {
     STENCIL_NORM_L2,  /* root mean square of u' - u over the updated cells */
     STENCIL_NORM_MAX, /* largest |u' - u| */

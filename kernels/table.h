@@ -13,7 +13,7 @@ extern "C" {
 typedef enum stencil_exchange_id {
     STENCIL_EXCHANGE_STORE, /* the sweep stores them */
     STENCIL_EXCHANGE_LL,    /* sent after the sweep in words with their step in them; for barriers that wait
-                               for neighbours only, since nobody else's ghost cells are waited for */
+                               for neighbours only, since no other part's ghost cells are waited for */
     STENCIL_EXCHANGE_COUNT
 } stencil_exchange_id;
 

@@ -15,7 +15,7 @@ const stencil_barrier_info stencil_barriers[] = {
 };
 
 bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team, uint32_t thread, bool all) {
-    /* Whoever waits for neighbours only waits for all at a counter. */
+    /* A team that waits for neighbours only has a counter to wait for all. */
     switch (all && stencil_barriers[id].needs == STENCIL_NEEDS_NEIGHBORS ? STENCIL_BARRIER_central : id) {
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     case STENCIL_BARRIER_##id:                                                                               \

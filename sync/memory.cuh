@@ -22,7 +22,7 @@ STENCIL_LOAD(load_acquire, "acquire.gpu")
 STENCIL_LOAD(load_acquire_system, "acquire.sys")
 STENCIL_LOAD(load_relaxed, "relaxed.gpu")
 STENCIL_LOAD(load_relaxed_system, "relaxed.sys")
-/* Release: everything seen or written before it is seen by whoever acquires the value. */
+/* Release: everything seen or written before it is seen by the thread that acquires the value. */
 STENCIL_STORE(store_release, "release.gpu")
 STENCIL_STORE(store_release_system, "release.sys")
 STENCIL_STORE(store_relaxed_system, "relaxed.sys")
@@ -45,12 +45,13 @@ __device__ __forceinline__ uint32_t thread_in_block() {
     return threadIdx.y * blockDim.x + threadIdx.x;
 }
 
-/* Whether somebody has given up, here or in another part. */
+/* Whether a block has given up, of this part or another. */
 __device__ __forceinline__ bool alarm_raised(const stencil_barrier_state &s) {
     return (load_relaxed(s.alarm) | load_relaxed_system(s.alarm + STENCIL_ALARM_ELSEWHERE)) != 0;
 }
 
-/* The watchdog: whether to give up. The first one whose time is over raises the alarm, the others see it. */
+/* The watchdog: whether to give up. The first block whose wait times out raises the alarm, the others see it.
+ */
 static __device__ __noinline__ bool give_up(const stencil_barrier_state &s, uint64_t *start_ns,
                                             int64_t step) {
     const uint64_t now_ns = device_clock_ns();
@@ -71,7 +72,7 @@ static __device__ __noinline__ bool give_up(const stencil_barrier_state &s, uint
     return true;
 }
 
-/* Spins until done(), or until it is time to give up. The watchdog looks at the clock so seldom that it costs
+/* Spins until done(), or until it is time to give up. The watchdog reads the clock so seldom that it costs
  * nothing. */
 template <uint32_t WatchdogEvery = 1024, class Done>
 __device__ __forceinline__ void spin(const stencil_barrier_state &s, int64_t step, Done done) {
@@ -90,7 +91,7 @@ __device__ __forceinline__ uint32_t count_in(uint32_t *counter) {
 }
 
 /* Adds 1 to a counter that only grows and waits until it has come as far as `goal`. The addition returns the
- * count, though nobody but the last to come needs it: that one goes on at once, and the others' polling
+ * count, though only the last block to come needs it: that one goes on at once, and the others' polling
  * begins when their own addition is through and does not get in the way of it (0.86 us instead of 0.91 with
  * red on an H200). Additions release, polling acquires; each addition extends the release sequence of those
  * before it. */

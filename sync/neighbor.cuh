@@ -37,7 +37,7 @@ struct neighbor_barrier {
 
     /* Warps by role: none of the lanes of a warp has to take two ways. The last thread stores the local flag,
      * the warp before the last the remote ones, all others watch. In blocks of one or two warps the last
-     * thread stores them all, and everybody else watches. */
+     * thread stores them all, and all other threads watch. */
     __device__ __forceinline__ static uint32_t threads() {
         return blockDim.x * blockDim.y;
     }
