@@ -127,8 +127,8 @@ STENCIL_ANYWHERE bool stencil_reached(uint32_t a, uint32_t b) {
     return (int32_t)(a - b) >= 0;
 }
 
-/* Passes the team's barrier `id`, for `all` of them as sync_all() does; called by every thread of the team.
- * false: the wait timed out. */
+/* Passes the team's barrier `id` (not none), for `all` of them as sync_all() does; called by every thread of
+ * the team. false: the wait timed out. */
 bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team, uint32_t thread, bool all);
 
 #ifdef __cplusplus

@@ -15,18 +15,14 @@ const stencil_barrier_info stencil_barriers[] = {
 };
 
 bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team, uint32_t thread, bool all) {
-    /* A team that waits for neighbours only has a counter to wait for all. */
-    switch (all && stencil_barriers[id].needs == STENCIL_NEEDS_NEIGHBORS ? STENCIL_BARRIER_central : id) {
-#define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
-    case STENCIL_BARRIER_##id:                                                                               \
-        return id##_team(team, thread);
+    static bool (*const twins[])(const stencil_barrier_state *, uint32_t) = {
+#define STENCIL_BARRIER(id, name, capability, needs, text) [STENCIL_BARRIER_##id] = id##_team,
 #include "sync/barriers.def"
 #undef STENCIL_BARRIER
-    case STENCIL_BARRIER_none:
-    case STENCIL_BARRIER_COUNT:
-        break;
-    }
-    return false;
+    };
+    /* A team that waits for neighbours only has a counter to wait for all. */
+    const bool local = stencil_barriers[id].needs == STENCIL_NEEDS_NEIGHBORS;
+    return twins[all && local ? STENCIL_BARRIER_central : id](team, thread);
 }
 
 stencil_status stencil_team_create(stencil_barrier_state *team, uint32_t threads, uint32_t epoch,
