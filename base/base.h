@@ -12,6 +12,15 @@
 extern "C" {
 #endif
 
+/* Functions in headers that host and device call, and those of them that also count as constants there. */
+#ifdef __cplusplus
+#define STENCIL_ANYWHERE __host__ __device__ static inline
+#define STENCIL_CONSTANT constexpr STENCIL_ANYWHERE
+#else
+#define STENCIL_ANYWHERE static inline
+#define STENCIL_CONSTANT STENCIL_ANYWHERE
+#endif
+
 /* Number type of a field. Its values index tables. */
 typedef enum stencil_precision {
     STENCIL_FLOAT32,

@@ -20,21 +20,18 @@ typedef struct stencil_cpu_pass {
 /* Advances rows and writes the copies of their edge cells. */
 typedef void (*stencil_cpu_sweep)(const stencil_domain *domain, const stencil_cpu_pass *pass);
 
-/* The sweeps of a point set for the best instruction set of this CPU; never NULL. */
-stencil_cpu_sweep stencil_cpu_sweep_find(stencil_shape_id shape, stencil_precision precision);
-
-/* Name of that instruction set: "avx512", "avx2" or "baseline". */
-const char *stencil_cpu_isa(void);
-
 /* Copies `count` bytes with stores that bypass the cache where the instruction set has them (the ceiling of a
  * streaming sweep); both sides aligned to 64 bytes, count a multiple of 64. */
 typedef void (*stencil_cpu_copy)(void *to, const void *from, int64_t count);
-stencil_cpu_copy stencil_cpu_copy_find(void);
 
-/* Rows of one instruction set's table, built by cpu_isa.c. */
+/* What there is for one instruction set: cpu_isa.c. */
 typedef struct stencil_cpu_table {
-    stencil_cpu_sweep sweep[STENCIL_SHAPE_COUNT][STENCIL_PRECISION_COUNT];
+    const char *name;                                        /* "avx512", "avx2" or "baseline" */
+    const stencil_cpu_sweep *sweep[STENCIL_PRECISION_COUNT]; /* [STENCIL_SHAPE_COUNT] */
     stencil_cpu_copy copy;
 } stencil_cpu_table;
+
+/* The one for the best instruction set of this CPU. */
+const stencil_cpu_table *stencil_cpu_best(void);
 
 #endif

@@ -1,10 +1,9 @@
 /* Ghost cells: the owner of an edge cell writes its copies, into ghost cells of its own part or of the part
- * beyond. Nobody ever reads a ghost cell to fill another. */
+ * beyond. No thread ever reads a ghost cell to fill another. */
 #ifndef STENCIL_KERNELS_GHOSTS_CUH
 #define STENCIL_KERNELS_GHOSTS_CUH
 
-#include "kernels/sweep.h"
-#include "kernels/vector.cuh"
+#include "kernels/cells.cuh"
 
 namespace stencil {
 
@@ -15,7 +14,7 @@ __device__ __forceinline__ bool at_edge(const stencil_domain &d, int axis, int l
 }
 
 /* Writes all copies of `count` cells of row (z, y) from x on, at most V, into buffer `to`: of the row, where
- * the row is at an edge, and of its ends, each in every direction where somebody needs it. */
+ * the row is at an edge, and of its ends, each in every direction where a part needs it. */
 template <class T, int V = vector_cells<T>>
 __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, int64_t z, int64_t y, int64_t x,
                                              int count, const T *value) {

@@ -1,7 +1,7 @@
-/* Ghost cells that travel between parts with the number of their step: whoever needs a cell polls the very
- * words that carry it, so that no flag has to follow the data. A flag could only leave when the data before
- * it have been acknowledged, a round trip over the link; such words arrive after half of one. This is the
- * protocol LL of NCCL (Z. Hu et al., "Demystifying NCCL", 2025), in a persistent kernel.
+/* Ghost cells that travel between parts with the number of their step: the block that needs a cell polls the
+ * very words that carry it, so that no flag has to follow the data. A flag could only leave when the data
+ * before it have been acknowledged, a round trip over the link; such words arrive after half of one. This is
+ * the protocol LL of NCCL (Z. Hu et al., "Demystifying NCCL", 2025), in a persistent kernel.
  *
  * A word is 64 bits, 32 of a value below 32 of the step (its low ones): one access, so never half of it is
  * seen (PTX ISA, "Memory Consistency Model"). After a step each block sends the cells that it has made and
@@ -13,7 +13,7 @@
  * Shapes and boundaries are symmetric, so W reads a cell that C makes. Before W sends step e+2 it has
  * received all that it reads of step e+1, C's cells among them; C has sent those after the steps before: it
  * had then received the word of step e, and computed with it. For the same reason several blocks may store
- * the same ghost cell: whoever still needed the one of step e has used it before anybody can have that of
+ * the same ghost cell: a block that still needed the one of step e has used it before any can have that of
  * step e+2, and the stores of different steps are two hops apart: A stores e, then sends cells of e+1, from
  * which W makes those of e+2 that B gets. That words which follow from a value are not visible before it was
  * read, or a store before it, is not promised by the memory model for relaxed accesses, but by what a GPU can
@@ -147,7 +147,7 @@ __device__ __forceinline__ stencil_ll_entry first_send(const ll_lists &lists) {
 }
 
 /* A function of its own: its registers are not the streaming loop's. All that it needs in every step comes by
- * value or lies in shared memory; the barrier is looked at where a wait takes long. */
+ * value or lies in shared memory; the barrier's alarm is read where a wait takes long. */
 template <class T>
 static __device__ __noinline__ void exchange_more(const stencil_barrier_state &barrier, const ll_lists &lists,
                                                   T *u, int64_t set, int64_t step) {

@@ -6,7 +6,6 @@
 #include "kernels/ll.cuh"
 #include "kernels/residual.cuh"
 #include "kernels/tiles.cuh"
-#include "kernels/vector.cuh"
 #include "sync/memory.cuh"
 
 namespace stencil {
@@ -27,8 +26,8 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
     const uint32_t thread = thread_in_block();
     int64_t count = s.domain.partial_count;
     if (count <= STENCIL_COMBINE_VALUES)
-        return finish_residual(count > 1 ? combine_values(partials, count, 0, norm) : partials(0),
-                               s.schedule.updated_cells, norm);
+        return stencil_residual_finish(count > 1 ? combine_values(partials, count, 0, norm) : partials(0),
+                                       s.schedule.updated_cells, norm);
     for (int64_t g = s.result_first + blockIdx.x; g < s.result_end; g += gridDim.x) {
         const double value = combine_values(partials, count, g, norm);
         if (s.peers == nullptr && thread == 0)
@@ -38,9 +37,9 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
     }
     barrier.sync_all(step);
     const double *v = s.level;
-    count = (count + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
+    count = stencil_level_count(count);
     for (double *next_level = s.level + count; count > STENCIL_COMBINE_VALUES;) {
-        const int64_t results = (count + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
+        const int64_t results = stencil_level_count(count);
         for (int64_t g = blockIdx.x; g < results; g += gridDim.x) {
             const double value = combine_values(read_values{v}, count, g, norm);
             if (thread == 0)
@@ -51,11 +50,12 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
         next_level += results;
         count = results;
     }
-    return finish_residual(combine_values(read_values{v}, count, 0, norm), s.schedule.updated_cells, norm);
+    return stencil_residual_finish(combine_values(read_values{v}, count, 0, norm), s.schedule.updated_cells,
+                                   norm);
 }
 
-/* Does what a test asks for before the barrier of a step: comes late, or not at all (until somebody gives
- * up). */
+/* Does what a test asks for before the barrier of a step: the block comes late, or not at all (until another
+ * gives up). */
 static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, int64_t step) {
     const stencil_fault &d = s.fault;
     const uint32_t participant = s.barrier.first + blockIdx.x;
@@ -71,7 +71,7 @@ static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, i
             __nanosleep(1000);
 }
 
-/* Whether somebody has given up; the same answer for all threads of a block. */
+/* Whether a block has given up; the same answer for all threads of a block. */
 __device__ __forceinline__ bool alarmed(const stencil_kernel_args &s) {
     return __syncthreads_or(thread_in_block() == 0 && alarm_raised(s.barrier));
 }
@@ -110,8 +110,8 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         launched_step<Sweep, false>(s, from, nullptr);
 }
 
-/* From this block's cells of `step` to those of the next one; `all`: nobody passes before all have arrived.
- * false: somebody has given up, and the host reads the alarm. */
+/* From this block's cells of `step` to those of the next one; `all`: no block passes before all have arrived.
+ * false: a block has given up, and the host reads the alarm. */
 template <class T, bool Ll, class Barrier>
 __device__ __forceinline__ bool end_step(const stencil_kernel_args &s, Barrier &barrier,
                                          const ll_lists *lists, int64_t step, bool all) {

@@ -42,28 +42,22 @@ const stencil_shape *stencil_shape_find(const char *name);
  * Returns the number of points. */
 int stencil_shape_offsets(const stencil_shape *shape, int32_t offset[STENCIL_POINTS_MAX][3]);
 
-/* Whether the point (dz, dy, dx) belongs to a shape; constexpr for device code. */
-#ifdef __cplusplus
-__host__ __device__ constexpr
-#else
-static
-#endif
-    inline int
-    stencil_rule_contains(stencil_rule rule, int radius, int dz, int dy, int dx) {
+/* Whether the point (dz, dy, dx) belongs to a shape. */
+STENCIL_CONSTANT bool stencil_rule_contains(stencil_rule rule, int radius, int dz, int dy, int dx) {
     if (dz < -radius || dz > radius || dy < -radius || dy > radius || dx < -radius || dx > radius)
-        return 0;
+        return false;
     const int az = dz < 0 ? -dz : dz, ay = dy < 0 ? -dy : dy, ax = dx < 0 ? -dx : dx;
     switch (rule) {
     case STENCIL_STAR:
         return (az != 0) + (ay != 0) + (ax != 0) <= 1;
     case STENCIL_BOX:
-        return 1;
+        return true;
     case STENCIL_CORNERS:
         return az == 0 || (ay == az && ax == az);
     case STENCIL_EDGES:
         return az + ay + ax < 3;
     }
-    return 0;
+    return false;
 }
 
 #ifdef __cplusplus

@@ -1,15 +1,5 @@
 #include "kernels/residual.h"
 
-#include <math.h>
-
-int64_t stencil_partial_count(const int64_t n[3]) {
-    return n[0] * n[1] * ((n[2] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS);
-}
-
-int64_t stencil_level_count(int64_t value_count) {
-    return (value_count + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
-}
-
 int64_t stencil_levels_count(int64_t value_count) {
     int64_t count = 1;
     for (int64_t level = value_count; level > 1;) {
@@ -17,37 +7,6 @@ int64_t stencil_levels_count(int64_t value_count) {
         count += level;
     }
     return count;
-}
-
-stencil_level stencil_level_first(const double *values, int64_t count, double *scratch) {
-    return (stencil_level){values, count, scratch, stencil_level_count(count)};
-}
-
-stencil_level stencil_level_next(const stencil_level *level) {
-    return stencil_level_first(level->to, level->results, level->to + level->results);
-}
-
-static double larger(double a, double b) {
-    if (isnan(a) || isnan(b))
-        return NAN;
-    return a > b ? a : b;
-}
-
-/* The balanced tree over `count` (a power of two) values, in place. */
-static double tree(double *v, int count, stencil_norm norm) {
-    for (int half = count / 2; half > 0; half /= 2) {
-        if (norm == STENCIL_NORM_MAX)
-            for (int i = 0; i < half; i++)
-                v[i] = larger(v[2 * i], v[2 * i + 1]);
-        else
-            for (int i = 0; i < half; i++)
-                v[i] = v[2 * i] + v[2 * i + 1];
-    }
-    return v[0];
-}
-
-double stencil_partial_sum(double term[STENCIL_PARTIAL_CELLS], stencil_norm norm) {
-    return tree(term, STENCIL_PARTIAL_CELLS, norm);
 }
 
 double stencil_combine(const double *v, int64_t value_count, int64_t group, stencil_norm norm) {
@@ -58,11 +17,15 @@ double stencil_combine(const double *v, int64_t value_count, int64_t group, sten
         for (int j = 1; j < STENCIL_COMBINE_VALUES / STENCIL_COMBINE_LANES; j++) {
             const int64_t at = first + t + j * (int64_t)STENCIL_COMBINE_LANES;
             const double value = at < value_count ? v[at] : 0.0;
-            sum = norm == STENCIL_NORM_MAX ? larger(sum, value) : sum + value;
+            sum = stencil_combine_two(sum, value, norm);
         }
         s[t] = sum;
     }
-    return tree(s, STENCIL_COMBINE_LANES, norm);
+    double quarter[4], half[2]; /* a tree over 256 values is one over four of 64 */
+    for (int q = 0; q < 4; q++)
+        quarter[q] = stencil_partial_sum(s + q * STENCIL_PARTIAL_CELLS, norm);
+    stencil_combine_pairs(half, quarter, 2, norm);
+    return stencil_combine_two(half[0], half[1], norm);
 }
 
 double stencil_combine_all(const double *values, int64_t count, double *scratch, stencil_norm norm) {
@@ -73,10 +36,4 @@ double stencil_combine_all(const double *values, int64_t count, double *scratch,
             level.to[g] = stencil_combine(level.from, level.count, g, norm);
     }
     return level.from[0];
-}
-
-double stencil_residual_finish(double value, int64_t updated_cells, stencil_norm norm) {
-    if (isnan(value))
-        return NAN;
-    return norm == STENCIL_NORM_MAX ? value : sqrt(value / (double)updated_cells);
 }

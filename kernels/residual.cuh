@@ -2,7 +2,6 @@
 #ifndef STENCIL_KERNELS_RESIDUAL_CUH
 #define STENCIL_KERNELS_RESIDUAL_CUH
 
-#include "kernels/residual.h"
 #include "kernels/sweep.h"
 
 namespace stencil {
@@ -91,12 +90,6 @@ __device__ __forceinline__ double combine_values(Read read, int64_t count, int64
         for (int w = 0; w < block_threads / 32; w += 2 * step)
             tree[w] = combine(tree[w], tree[w + step], norm);
     return tree[0];
-}
-
-__device__ __forceinline__ double finish_residual(double value, int64_t updated_cells, stencil_norm norm) {
-    if (isnan(value))
-        return NAN;
-    return norm == STENCIL_NORM_MAX ? value : __dsqrt_rn(__ddiv_rn(value, (double)updated_cells));
 }
 
 } // namespace stencil

@@ -19,6 +19,8 @@
 #ifndef STENCIL_KERNELS_RESIDUAL_H
 #define STENCIL_KERNELS_RESIDUAL_H
 
+#include <math.h>
+
 #include "base/base.h"
 
 enum {
@@ -27,7 +29,7 @@ enum {
     STENCIL_COMBINE_LANES = 256
 };
 
-/* How terms are joined; the user's --norm. */
+/* How terms are combined; the user's --norm. */
 typedef enum stencil_norm {
     STENCIL_NORM_L2,  /* root mean square of u' - u over the updated cells */
     STENCIL_NORM_MAX, /* largest |u' - u| */
@@ -39,13 +41,17 @@ extern "C" {
 #endif
 
 /* Number of partial sums of a problem with n updated cells per axis (z, y, x). */
-int64_t stencil_partial_count(const int64_t n[3]);
+STENCIL_ANYWHERE int64_t stencil_partial_count(const int64_t n[3]) {
+    return n[0] * n[1] * ((n[2] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS);
+}
 
 /* Number of values after one reduction level; of all levels together (at least 1). */
-int64_t stencil_level_count(int64_t value_count);
+STENCIL_ANYWHERE int64_t stencil_level_count(int64_t value_count) {
+    return (value_count + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
+}
 int64_t stencil_levels_count(int64_t value_count);
 
-/* A reduction level on the CPU: to[g] = stencil_combine(from, count, g, …) for all groups. */
+/* A reduction level: to[g] becomes the value of group g of from[count], for all groups. */
 typedef struct stencil_level {
     const double *from;
     int64_t count; /* 1: nothing is left to be done, from[0] is the value */
@@ -55,11 +61,35 @@ typedef struct stencil_level {
 
 /* The level that begins with `count` values, and the one after it; the levels stand one behind the other in
  * scratch[stencil_levels_count(count)]. */
-stencil_level stencil_level_first(const double *values, int64_t count, double *scratch);
-stencil_level stencil_level_next(const stencil_level *level);
+static inline stencil_level stencil_level_first(const double *values, int64_t count, double *scratch) {
+    const stencil_level level = {values, count, scratch, stencil_level_count(count)};
+    return level;
+}
+static inline stencil_level stencil_level_next(const stencil_level *level) {
+    return stencil_level_first(level->to, level->results, level->to + level->results);
+}
 
-/* Step 1 on the CPU: a partial sum from its 64 terms (missing ones 0); `term` is overwritten. */
-double stencil_partial_sum(double term[STENCIL_PARTIAL_CELLS], stencil_norm norm);
+/* The operator on the CPU, and a level of a tree, out of place, so that its operations are vectors. */
+static inline double stencil_combine_two(double a, double b, stencil_norm norm) {
+    if (norm == STENCIL_NORM_L2)
+        return a + b;
+    return isnan(a) || isnan(b) ? (double)NAN : a > b ? a : b;
+}
+static inline void stencil_combine_pairs(double *to, const double *from, int count, stencil_norm norm) {
+    for (int i = 0; i < count; i++)
+        to[i] = stencil_combine_two(from[2 * i], from[2 * i + 1], norm);
+}
+
+/* Step 1 on the CPU: a partial sum from its 64 terms (missing ones 0). */
+static inline double stencil_partial_sum(const double term[STENCIL_PARTIAL_CELLS], stencil_norm norm) {
+    double even[32], odd[16];
+    stencil_combine_pairs(even, term, 32, norm);
+    stencil_combine_pairs(odd, even, 16, norm);
+    stencil_combine_pairs(even, odd, 8, norm);
+    stencil_combine_pairs(odd, even, 4, norm);
+    stencil_combine_pairs(even, odd, 2, norm);
+    return stencil_combine_two(even[0], even[1], norm);
+}
 
 /* Step 3 on the CPU: the value of group `group` of v[value_count]. */
 double stencil_combine(const double *v, int64_t value_count, int64_t group, stencil_norm norm);
@@ -68,7 +98,11 @@ double stencil_combine(const double *v, int64_t value_count, int64_t group, sten
 double stencil_combine_all(const double *values, int64_t count, double *scratch, stencil_norm norm);
 
 /* Step 4. */
-double stencil_residual_finish(double value, int64_t updated_cells, stencil_norm norm);
+STENCIL_ANYWHERE double stencil_residual_finish(double value, int64_t updated_cells, stencil_norm norm) {
+    if (isnan(value))
+        return (double)NAN;
+    return norm == STENCIL_NORM_MAX ? value : sqrt(value / (double)updated_cells);
+}
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-/* The kernels of one point set, which STENCIL_SHARD names: the build compiles this once for each set.
- * The address of a kernel template must be taken where it is instantiated. */
+/* The kernels of one point set, the argument of STENCIL_SHARD(): the build compiles a file for each set,
+ * since the address of a kernel template must be taken where it is instantiated. */
 #ifndef STENCIL_KERNELS_SHARD_CUH
 #define STENCIL_KERNELS_SHARD_CUH
 
@@ -36,21 +36,18 @@ template <stencil_barrier_id Id> struct barrier_of { using type = none_barrier; 
 
 /* Row number `Row` of a point set. */
 template <stencil_shape_id Id, int Row> stencil_kernel row_of() {
-    constexpr auto barrier = stencil_barrier_id(Row % STENCIL_BARRIER_COUNT);
-    constexpr auto precision = stencil_precision(Row / STENCIL_BARRIER_COUNT % STENCIL_PRECISION_COUNT);
-    constexpr int rest = Row / STENCIL_BARRIER_COUNT / STENCIL_PRECISION_COUNT;
-    constexpr auto exchange = stencil_exchange_id(rest % STENCIL_EXCHANGE_COUNT);
-    constexpr auto sweep = stencil_sweep_id(rest / STENCIL_EXCHANGE_COUNT);
-    constexpr bool relaunch = barrier == STENCIL_BARRIER_none, ll = exchange == STENCIL_EXCHANGE_LL;
-    using T = std::conditional_t<precision == STENCIL_FLOAT64, double, float>;
-    using Sweep = typename sweep_of<sweep, typename points_of<Id>::type, T, relaunch, ll>::type;
-    stencil_kernel row = {Id,           precision,      sweep,         exchange, barrier,
-                          Sweep::cells, Sweep::block_x, Sweep::blocks, nullptr};
-    if constexpr (stencil_kernel_is_compiled(sweep, exchange, barrier) && relaunch)
+    constexpr stencil_kernel key = stencil_kernel_key(Id * STENCIL_KERNEL_ROWS + Row);
+    constexpr bool relaunch = key.barrier == STENCIL_BARRIER_none, ll = key.exchange == STENCIL_EXCHANGE_LL;
+    using T = std::conditional_t<key.precision == STENCIL_FLOAT64, double, float>;
+    using Sweep = typename sweep_of<key.sweep, typename points_of<Id>::type, T, relaunch, ll>::type;
+    stencil_kernel row = key;
+    row.cells = Sweep::cells, row.block_x = Sweep::block_x, row.blocks = Sweep::blocks;
+    constexpr bool compiled = stencil_kernel_is_compiled(key.sweep, key.exchange, key.barrier);
+    if constexpr (compiled && relaunch)
         row.function = reinterpret_cast<const void *>(&step_kernel<Sweep>);
-    else if constexpr (stencil_kernel_is_compiled(sweep, exchange, barrier))
-        row.function =
-            reinterpret_cast<const void *>(&persistent_kernel<Sweep, typename barrier_of<barrier>::type, ll>);
+    else if constexpr (compiled)
+        row.function = reinterpret_cast<const void *>(
+            &persistent_kernel<Sweep, typename barrier_of<key.barrier>::type, ll>);
     return row;
 }
 
@@ -59,10 +56,13 @@ template <stencil_shape_id Id, int... Row> const stencil_kernel *rows_of(std::in
     return rows;
 }
 
-/* STENCIL_KERNEL_ROWS rows. */
-template <stencil_shape_id Id> const stencil_kernel *shard_rows() {
-    return rows_of<Id>(std::make_integer_sequence<int, STENCIL_KERNEL_ROWS>());
-}
-
 } // namespace stencil
+
+/* The STENCIL_KERNEL_ROWS rows of a point set, for table.c. */
+#define STENCIL_SHARD(name)                                                                                  \
+    extern "C" const stencil_kernel *stencil_kernels_##name(void) {                                          \
+        using namespace stencil;                                                                             \
+        return rows_of<STENCIL_SHAPE_##name>(std::make_integer_sequence<int, STENCIL_KERNEL_ROWS>());        \
+    }
+
 #endif

@@ -31,19 +31,19 @@ typedef union stencil_weights {
 /* A part of the extent: u[nz][ny][nx] with ghost cells, in two buffers. All parts of a run have the same
  * strides.
  *
- * Ghost cells: whoever owns an edge cell writes its copies. Those go to the part's own ghost cells where a
- * boundary is periodic or mirror, and to those of the part beyond where the extent is cut; both are the same
- * thing, a place for each direction. Cell i at the low edge of an axis becomes cell i + beyond of whoever is
- * there (alone and periodic: itself), at the high edge cell i - n; mirrored, cell -1-i or 2n-1-i. */
+ * Ghost cells: the part that owns an edge cell writes its copies. Those go to the part's own ghost cells
+ * where a boundary is periodic or mirror, and to those of the part beyond where the extent is cut; both are
+ * the same thing, a place for each direction. Cell i at the low edge of an axis becomes cell i + beyond of
+ * the part there (alone and periodic: itself), at the high edge cell i - n; mirrored, cell -1-i or 2n-1-i. */
 typedef struct stencil_domain {
     int64_t n[3];                    /* updated cells (z, y, x) */
     int64_t row, plane;              /* elements from row to row and from plane to plane */
     void *u[2];                      /* updated cell (0, 0, 0) of the two buffers; rows aligned to 16 bytes */
     const void *b;                   /* source term, same layout; NULL: none */
-    int32_t reach[3][STENCIL_SIDES]; /* how many edge cells are copied; 0: nobody needs them */
+    int32_t reach[3][STENCIL_SIDES]; /* how many edge cells are copied; 0: no part needs them */
     int32_t mirror[3][STENCIL_SIDES]; /* whether the copies are mirrored */
     int64_t beyond[3];                /* extent along the axis of the part beyond the low edge */
-    /* Updated cell (0, 0, 0) of who has the copies in a direction, both buffers. */
+    /* Updated cell (0, 0, 0) of the part that has the copies in a direction, both buffers. */
     void *image[STENCIL_DIRECTIONS][2];
     stencil_weights weights;            /* of all steps of the launch */
     int64_t partial_first;              /* number of this part's first partial sum */
@@ -53,7 +53,7 @@ typedef struct stencil_domain {
     double *partial;                    /* partial[its number]; only those of this part are there */
 } stencil_domain;
 
-/* Whether cell i stands at the low (-1) or high (1) edge of an axis, so that somebody needs a copy of it; and
+/* Whether cell i stands at the low (-1) or high (1) edge of an axis, so that a part needs a copy of it; and
  * where along the axis that is. */
 STENCIL_ANYWHERE bool stencil_is_edge(const stencil_domain *d, int axis, int side, int64_t i) {
     return side < 0 ? i < d->reach[axis][STENCIL_LOW] : i >= d->n[axis] - d->reach[axis][STENCIL_HIGH];
@@ -91,20 +91,15 @@ typedef struct stencil_schedule {
 
 /* For tests: a run with these must give the same bits, or end with an alarm. */
 typedef struct stencil_fault {
-    uint32_t
-        delay_ns;  /* before each barrier a random part of the participants is late by up to this; 0: none */
-    uint32_t seed; /* of who and how much */
+    uint32_t delay_ns;   /* before each barrier some participants are late by up to this; 0: none */
+    uint32_t seed;       /* of which ones, and how late */
     int64_t absent_step; /* in this step (1, 2, …) participant `absent` never arrives; 0: none */
     uint32_t absent;
     uint32_t absent_part; /* 1 + a part all of whose blocks are absent instead; 0: none */
 } stencil_fault;
 
 /* How late a participant is in a step, from the seed. One in four is. */
-#ifdef __cplusplus
-__host__ __device__
-#endif
-    static inline uint32_t
-    stencil_lateness_ns(const stencil_fault *d, uint32_t participant, int64_t step) {
+STENCIL_ANYWHERE uint32_t stencil_lateness_ns(const stencil_fault *d, uint32_t participant, int64_t step) {
     uint32_t h = d->seed ^ participant * 0x9e3779b1u ^ (uint32_t)step * 0x85ebca77u;
     h = (h ^ h >> 15) * 0xc2b2ae3du;
     h = (h ^ h >> 13) * 0x27d4eb2fu;

@@ -13,7 +13,7 @@ extern "C" {
 typedef enum stencil_exchange_id {
     STENCIL_EXCHANGE_STORE, /* the sweep stores them */
     STENCIL_EXCHANGE_LL,    /* sent after the sweep in words with their step in them; for barriers that wait
-                               for neighbours only, since nobody else's ghost cells are waited for */
+                               for neighbours only, since no other part's ghost cells are waited for */
     STENCIL_EXCHANGE_COUNT
 } stencil_exchange_id;
 
@@ -30,14 +30,29 @@ typedef struct stencil_kernel {
     const void *function; /* for cudaLaunchKernel, cudaFuncGetAttributes, …; NULL: there is none */
 } stencil_kernel;
 
-enum { STENCIL_BLOCK_THREADS = 256 }; /* of every kernel */
+enum { STENCIL_BLOCK_THREADS = STENCIL_COMBINE_LANES }; /* of every kernel: a block combines a group */
 
-/* The members of every combination that could be compiled, the others 0. */
+/* Every combination that could be compiled, by its number: those of a point set follow each other. The
+ * members behind the barrier are 0. */
 enum {
-    STENCIL_KERNEL_KEYS = STENCIL_SHAPE_COUNT * STENCIL_SWEEP_COUNT * STENCIL_EXCHANGE_COUNT *
-                          STENCIL_PRECISION_COUNT * STENCIL_BARRIER_COUNT
+    STENCIL_KERNEL_ROWS = /* of a point set */
+    STENCIL_SWEEP_COUNT * STENCIL_EXCHANGE_COUNT * STENCIL_PRECISION_COUNT * STENCIL_BARRIER_COUNT,
+    STENCIL_KERNEL_KEYS = STENCIL_SHAPE_COUNT * STENCIL_KERNEL_ROWS
 };
-stencil_kernel stencil_kernel_key(int index);
+STENCIL_CONSTANT stencil_kernel stencil_kernel_key(int index) {
+    const int precision = index / STENCIL_BARRIER_COUNT, exchange = precision / STENCIL_PRECISION_COUNT,
+              sweep = exchange / STENCIL_EXCHANGE_COUNT, shape = sweep / STENCIL_SWEEP_COUNT;
+    const stencil_kernel key = {.shape = (stencil_shape_id)shape,
+                                .precision = (stencil_precision)(precision % STENCIL_PRECISION_COUNT),
+                                .sweep = (stencil_sweep_id)(sweep % STENCIL_SWEEP_COUNT),
+                                .exchange = (stencil_exchange_id)(exchange % STENCIL_EXCHANGE_COUNT),
+                                .barrier = (stencil_barrier_id)(index % STENCIL_BARRIER_COUNT),
+                                .cells = 0,
+                                .block_x = 0,
+                                .blocks = 0,
+                                .function = NULL};
+    return key;
+}
 
 /* "j2d5pt float32 stream central": stencil, precision, sweep, barrier, and "ll" for LL exchange. Returns
  * `text`. */
@@ -45,19 +60,10 @@ enum { STENCIL_KERNEL_CHARS = 96 };
 const char *stencil_kernel_text(const stencil_kernel *kernel, char text[STENCIL_KERNEL_CHARS]);
 /* The key that has this text; false: none has. */
 bool stencil_kernel_read(stencil_kernel *kernel, const char *text);
-/* Rows of a point set, those without a kernel included. */
-enum {
-    STENCIL_KERNEL_ROWS =
-        STENCIL_SWEEP_COUNT * STENCIL_EXCHANGE_COUNT * STENCIL_PRECISION_COUNT * STENCIL_BARRIER_COUNT
-};
 
 /* Whether there is a kernel for it, as sweeps.def says. */
-#ifdef __cplusplus
-constexpr
-#endif
-    static inline bool
-    stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exchange,
-                               stencil_barrier_id barrier) {
+STENCIL_CONSTANT bool stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exchange,
+                                                 stencil_barrier_id barrier) {
     enum { STORE = 1 << STENCIL_EXCHANGE_STORE, STORE_LL = STORE | 1 << STENCIL_EXCHANGE_LL };
     const int exchanges[] = {
 #define STENCIL_SWEEP(name, exchanges, text) exchanges,
@@ -73,14 +79,11 @@ constexpr
     return (exchanges[sweep] >> exchange & 1) != 0 && (exchange == STENCIL_EXCHANGE_STORE || local[barrier]);
 }
 
-/* NULL where there is none (always, in a build without CUDA). */
-const stencil_kernel *stencil_kernel_find(stencil_shape_id shape, stencil_precision precision,
-                                          stencil_sweep_id sweep, stencil_exchange_id exchange,
-                                          stencil_barrier_id barrier);
+/* The kernel of a key; NULL where there is none (always, in a build without CUDA). */
+const stencil_kernel *stencil_kernel_find(const stencil_kernel *key);
 
 /* The first reduction level of the last check: combine(stencil_kernel_args by value) combines its groups from
- * set 0 of the partial sums, a block of STENCIL_BLOCK_THREADS threads per group, any grid. NULL without CUDA.
- */
+ * set 0 of the partial sums, a block of STENCIL_BLOCK_THREADS threads per group, any grid. Only with CUDA. */
 const void *stencil_combine_kernel(void);
 
 #ifdef __cplusplus

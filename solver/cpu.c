@@ -88,7 +88,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan,
     *cpu = (stencil_cpu){
         .plan = plan,
         .threads = plan->threads,
-        .sweep = stencil_cpu_sweep_find(problem->shape->id, problem->precision),
+        .sweep = stencil_cpu_best()->sweep[problem->precision][problem->shape->id],
         .barrier = plan->barrier,
         .fault = plan->wait.fault,
     };

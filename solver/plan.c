@@ -280,9 +280,7 @@ static stencil_status choose_kernel(stencil_plan *plan, const stencil_problem *p
                                     .barrier = plan->barrier};
     if (plan->backend == STENCIL_BACKEND_CPU)
         return STENCIL_OK;
-    const stencil_kernel *key = &plan->kernel,
-                         *compiled = stencil_kernel_find(key->shape, key->precision, key->sweep,
-                                                         key->exchange, key->barrier);
+    const stencil_kernel *compiled = stencil_kernel_find(&plan->kernel);
     const stencil_kernel_attributes *known =
         stencil_machine_kernel(machine, plan->part[0].gpu, &plan->kernel);
     CHECK(compiled != NULL || known != NULL, UNAVAILABLE,

@@ -3,16 +3,17 @@
  * file holds the device's policy type, NAME_barrier,
  *
  *   NAME_barrier(const stencil_barrier_state &)  loads its epoch; by all threads of all blocks, once per launch
- *   void sync(step)      called by all threads of all blocks: what anybody who is waited for wrote before it is
- *                        seen after it (release + acquire). Where the time is over, the alarm is raised with the
- *                        step and everybody goes on: look at the alarm now and then, and leave. That every pass
- *                        told its success to all threads would cost 4 % of it
- *   void sync_all(step)  the same, and nobody passes before everybody has arrived
+ *   void sync(step)      called by all threads of all blocks: what a block that is waited for wrote before it is
+ *                        seen after it (release + acquire). A block whose wait times out raises the alarm with the
+ *                        step, and all blocks go on: the kernel checks the alarm now and then, and returns. To tell
+ *                        all threads in every pass whether it succeeded would cost 4 % of the pass
+ *   void sync_all(step)  the same, and no block passes before all have arrived
  *   void leave()         stores the epoch for the next launch; after the last sync
  *   constexpr bool local whether sync() waits for some blocks only; it then comes in two halves, arrive() and
  *                        wait(step), with whatever the block does between them
  *
- * and the CPU twin, NAME_team(team, thread, all), with the same meaning for a team of threads; false: given up. */
+ * and the CPU twin of sync(), NAME_team(team, thread), with the same meaning for a team of threads; false: the
+ * thread gave up. */
 /* clang-format on */
 #ifndef STENCIL_SYNC_BARRIER_H
 #define STENCIL_SYNC_BARRIER_H
@@ -64,7 +65,7 @@ static inline size_t stencil_barrier_word_count(uint32_t participants) {
 }
 
 /* Words of an alarm: 0, or 1 + the participant that first gave up waiting; low, high word of its step; not 0
- * when somebody of another part gave up. */
+ * when a participant of another part gave up. */
 enum { STENCIL_ALARM_WORDS = 4, STENCIL_ALARM_ELSEWHERE = 3 };
 
 /* Memory and limits of a barrier, on the device for blocks, on the host for a team of threads. All parts
@@ -76,12 +77,13 @@ typedef struct stencil_barrier_state {
     uint32_t first;        /* number of this part's first participant */
     uint32_t parts, part;  /* how many there are, and which one this is. A team of threads stands for all
                               parts, in groups of consecutive numbers */
-    /* Own participants in turn, numbered from 0; whom they name is numbered over all parts. */
+    /* Lists of this part's participants, numbered from 0; the participants in them are numbered over all
+     * parts. */
     const uint32_t *neighbor_first; /* [own participants + 1] and */
     const uint32_t *neighbor;       /* [neighbor_first[…]]: whom each waits for in sync() */
     uint32_t neighbor_most;         /* the longest of these lists */
-    const uint32_t *announce;       /* [own participants]: bit p, somebody of part p waits for it; NULL: all
-                                       neighbours are of the same part */
+    const uint32_t *announce;       /* [own participants]: bit p, a participant of part p waits for it; NULL:
+                                       all neighbours are of the same part */
     uint32_t *const *peer_words;    /* [parts] the words of every part; NULL: one part */
     uint32_t *const *peer_alarm;    /* [parts] */
     uint64_t timeout_ns;            /* of one wait */
@@ -89,11 +91,6 @@ typedef struct stencil_barrier_state {
 } stencil_barrier_state;
 
 /* The parts of the words. */
-#ifdef __cplusplus
-#define STENCIL_ANYWHERE __host__ __device__ static inline
-#else
-#define STENCIL_ANYWHERE static inline
-#endif
 STENCIL_ANYWHERE uint32_t *stencil_barrier_counter(const stencil_barrier_state *s, int which) {
     return s->words + which * STENCIL_LINE_WORDS;
 }
@@ -130,7 +127,8 @@ STENCIL_ANYWHERE bool stencil_reached(uint32_t a, uint32_t b) {
     return (int32_t)(a - b) >= 0;
 }
 
-/* Passes the team's barrier `id`; called by every thread of the team. false: the time is over. */
+/* Passes the team's barrier `id` (not none), for `all` of them as sync_all() does; called by every thread of
+ * the team. false: the wait timed out. */
 bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team, uint32_t thread, bool all);
 
 #ifdef __cplusplus

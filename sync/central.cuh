@@ -32,8 +32,7 @@ struct central_barrier : counted_barrier<central_barrier> {
 #else
 #include "sync/team.h"
 
-static inline bool central_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
-    (void)all;
+static inline bool central_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *goal = &stencil_barrier_epoch(s)[thread];
     *goal += s->participants;
     team_add(stencil_barrier_counter(s, 0), 1);

@@ -13,12 +13,12 @@
  *
  * Phases: both mbarriers complete one phase in each pass, so one parity serves both. A block arrives again
  * only after it was released, and is released only after the leader has seen the phase complete: no mbarrier
- * is ever more than one phase ahead of whoever waits there, which is all that a parity can tell. After an
- * alarm that is no longer so; then a wait may end at once or not at all, and its limit ends it.
+ * is ever more than one phase ahead of the block that waits there, which is all that a parity can tell. After
+ * an alarm that is no longer so; then a wait may end at once or not at all, and its limit ends it.
  *
  * Every wait for work has a limit: try_wait suspends the thread for some microseconds at the most, and after
- * some of these the watchdog looks at the clock and the alarm. The hardware barrier of the cluster, which has
- * no limit, stands only where nobody works: at the start, after the mbarriers are made and before anybody
+ * some of these the watchdog reads the clock and the alarm. The hardware barrier of the cluster, which has
+ * no limit, stands only where no block works: at the start, after the mbarriers are made and before a block
  * arrives at one (the hardware starts the blocks of a cluster together); and at the end, however a block
  * comes there, so that its shared memory is there as long as others may arrive in it, the arrivals being
  * ordered before it by its release. A block that never came to its end would keep the launch from ending
@@ -50,7 +50,7 @@ __device__ __forceinline__ void cluster_hardware_sync() {
 
 struct cluster_barrier : counted_barrier<cluster_barrier> {
     /* How long the hardware suspends a waiting thread at the most, and after how many times of it the
-     * watchdog looks up. */
+     * watchdog reads clock and alarm. */
     static constexpr uint32_t suspend_ns = 2000, watchdog_every = 16;
     uint32_t parity; /* of the phase that the next pass completes */
 
@@ -140,10 +140,9 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
 #else
 #include "sync/team.h"
 
-/* Pairs of threads stand for clusters: the second of a pair meets the first, the first ones meet at a
- * counter. */
-static inline bool cluster_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
-    (void)all;
+/* Pairs of threads stand for clusters: the first of a pair waits for the second, passes a counter with the
+ * other first ones and lets the second go. */
+static inline bool cluster_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *goal = &stencil_barrier_epoch(s)[thread];
     uint32_t *arrived = stencil_barrier_arrived(s), *released = stencil_barrier_released(s);
     const uint32_t epoch = ++*stencil_barrier_flag(s, thread);

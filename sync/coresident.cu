@@ -1,12 +1,12 @@
 /* Kernels in several streams that wait for each other have to run at once. A driver gives streams to a
- * limited number of queues, and kernels in one queue follow each other. Which stream is in which queue nobody
- * tells, so it is tried: a kernel in each stream that waits for the others, and new streams where one waited
- * in vain. */
+ * limited number of queues, and kernels in one queue follow each other. The driver does not tell
+ * which stream is in which queue, so it is tried: a kernel in each stream that waits for the others, and new
+ * streams where one waited in vain. */
 #include "sync/host.h"
 #include "sync/memory.cuh"
 
-/* Counts itself and waits until all have. word[0]: how many have come; word[1]: not 0 when somebody waited in
- * vain. */
+/* Counts its launch and waits until all launches have. word[0]: how many have; word[1]: not 0 when one waited
+ * in vain. */
 static __global__ void probe(uint32_t *word, uint32_t goal, uint64_t timeout_ns) {
     const uint64_t start_ns = stencil::device_clock_ns();
     atomicAdd(word, 1u);

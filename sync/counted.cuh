@@ -1,5 +1,5 @@
-/* What barriers share that wait for everybody: a goal that grows with each pass, kept between launches in the
- * block's epoch. Self::sync() moves it on. */
+/* What barriers share whose blocks wait for all blocks: a goal that grows with each pass, kept between
+ * launches in the block's epoch. Self::sync() moves it on. */
 #ifndef STENCIL_SYNC_COUNTED_CUH
 #define STENCIL_SYNC_COUNTED_CUH
 

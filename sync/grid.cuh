@@ -40,8 +40,7 @@ struct grid_barrier {
 #include "sync/team.h"
 
 /* The twin: all count at one word, the last one to come lets the others go by another. */
-static inline bool grid_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
-    (void)all;
+static inline bool grid_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *goal = &stencil_barrier_epoch(s)[thread], *released = stencil_barrier_counter(s, 1);
     *goal += s->participants;
     if (__atomic_add_fetch(stencil_barrier_counter(s, 0), 1, __ATOMIC_ACQ_REL) == *goal) {

@@ -4,6 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sync/all.cuh"
+
+const stencil_barrier_info stencil_barriers[] = {
+    {STENCIL_BARRIER_none, "none", 0, STENCIL_NEEDS_NOTHING, "no barrier"},
+#define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
+    {STENCIL_BARRIER_##id, name, capability, STENCIL_NEEDS_##needs, text},
+#include "sync/barriers.def"
+#undef STENCIL_BARRIER
+};
+
+bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team, uint32_t thread, bool all) {
+    static bool (*const twins[])(const stencil_barrier_state *, uint32_t) = {
+#define STENCIL_BARRIER(id, name, capability, needs, text) [STENCIL_BARRIER_##id] = id##_team,
+#include "sync/barriers.def"
+#undef STENCIL_BARRIER
+    };
+    /* A team that waits for neighbours only has a counter to wait for all. */
+    const bool local = stencil_barriers[id].needs == STENCIL_NEEDS_NEIGHBORS;
+    return twins[all && local ? STENCIL_BARRIER_central : id](team, thread);
+}
+
 stencil_status stencil_team_create(stencil_barrier_state *team, uint32_t threads, uint32_t epoch,
                                    double timeout_s) {
     const size_t words = stencil_barrier_word_count(threads);
@@ -84,44 +105,36 @@ stencil_status stencil_peers_reach(int device, const int *others, int count) {
     return STENCIL_OK;
 }
 
-/* What a launch is told; it points into itself. */
-typedef struct launch {
-    cudaLaunchAttribute attribute[2];
-    cudaLaunchConfig_t config;
-} launch;
-
-static void launch_init(launch *l, const stencil_grid *grid, cudaStream_t stream) {
+/* What a launch is told; it points to `attribute`, which is the caller's. */
+static cudaLaunchConfig_t config_of(const stencil_grid *grid, cudaStream_t stream,
+                                    cudaLaunchAttribute attribute[2]) {
     const bool clusters = grid->cluster_blocks > 1;
-    *l = (launch){
-        .attribute = {{.id = cudaLaunchAttributeCooperative, .val.cooperative = 1},
-                      {.id = cudaLaunchAttributeClusterDimension,
-                       .val.clusterDim = {clusters ? grid->cluster_blocks : 1, 1, 1}}},
-        .config = {.gridDim = {grid->blocks, 1, 1},
-                   .blockDim = {grid->block_x, grid->block_y, 1},
-                   .stream = stream,
-                   .attrs = l->attribute,
-                   .numAttrs = grid->shared ? 0
-                               : clusters   ? 2
-                                            : 1},
-    };
+    attribute[0] = (cudaLaunchAttribute){.id = cudaLaunchAttributeCooperative, .val.cooperative = 1};
+    attribute[1] = (cudaLaunchAttribute){.id = cudaLaunchAttributeClusterDimension,
+                                         .val.clusterDim = {clusters ? grid->cluster_blocks : 1, 1, 1}};
+    return (cudaLaunchConfig_t){.gridDim = {grid->blocks, 1, 1},
+                                .blockDim = {grid->block_x, grid->block_y, 1},
+                                .stream = stream,
+                                .attrs = attribute,
+                                .numAttrs = grid->shared ? 0 : 1 + clusters};
 }
 
 stencil_status stencil_grid_launch(const void *kernel, const stencil_grid *grid, void *argument,
                                    cudaStream_t stream) {
-    launch l;
-    launch_init(&l, grid, stream);
-    TRY_CUDA(cudaLaunchKernelExC(&l.config, kernel, (void *[]){argument}));
+    cudaLaunchAttribute attribute[2];
+    const cudaLaunchConfig_t config = config_of(grid, stream, attribute);
+    TRY_CUDA(cudaLaunchKernelExC(&config, kernel, (void *[]){argument}));
     return STENCIL_OK;
 }
 
 stencil_status stencil_grid_resident(const void *kernel, const stencil_grid *grid, int64_t *blocks) {
     struct cudaFuncAttributes attributes;
+    cudaLaunchAttribute attribute[2];
+    const cudaLaunchConfig_t config = config_of(grid, NULL, attribute);
     int device, sm_count, count = 0;
-    launch l;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel));
     if (grid->cluster_blocks > 1) {
-        launch_init(&l, grid, NULL);
-        TRY_CUDA(cudaOccupancyMaxActiveClusters(&count, kernel, &l.config));
+        TRY_CUDA(cudaOccupancyMaxActiveClusters(&count, kernel, &config));
         *blocks = (int64_t)count * grid->cluster_blocks;
         return STENCIL_OK;
     }
@@ -133,29 +146,17 @@ stencil_status stencil_grid_resident(const void *kernel, const stencil_grid *gri
     return STENCIL_OK;
 }
 
-/* Every word of a part the epoch; what stands behind them zero. */
-static stencil_status fill_words(const stencil_barrier *barrier, int part) {
-    const size_t count = stencil_barrier_word_count(barrier->state[part].participants);
-    const size_t bytes = count * sizeof(uint32_t);
-    TRY_CUDA(
-        cudaMemset(barrier->words[part], 0, (count + STENCIL_LINE_WORDS) * sizeof *barrier->words[part]));
-    if (barrier->shape.epoch == 0)
-        return STENCIL_OK;
-    uint32_t *words = malloc(bytes);
-    CHECK(words != NULL, NO_MEMORY, "no memory for the barrier of %u blocks",
-          (unsigned)barrier->state[part].participants);
-    for (size_t i = 0; i < count; i++)
-        words[i] = barrier->shape.epoch;
-    const cudaError_t state = cudaMemcpy(barrier->words[part], words, bytes, cudaMemcpyHostToDevice);
-    free(words);
-    TRY_CUDA(state);
-    return STENCIL_OK;
+/* Words of a part on the device: those of the barrier, and a line with its own alarm and spare words. */
+static size_t device_words(const stencil_barrier_shape *shape) {
+    return stencil_barrier_word_count(shape->first[shape->parts]) + STENCIL_LINE_WORDS;
 }
 
 stencil_status stencil_barrier_restart(const stencil_barrier *barrier) {
-    for (int p = 0; p < barrier->shape.parts; p++) {
-        TRY_CUDA(cudaSetDevice(barrier->shape.device[p]));
-        TRY(fill_words(barrier, p));
+    const stencil_barrier_shape *shape = &barrier->shape;
+    for (int p = 0; p < shape->parts; p++) {
+        TRY_CUDA(cudaSetDevice(shape->device[p]));
+        TRY_CUDA(cudaMemcpy(barrier->words[p], barrier->start, device_words(shape) * sizeof *barrier->start,
+                            cudaMemcpyHostToDevice));
         TRY_CUDA(cudaDeviceSynchronize());
     }
     return STENCIL_OK;
@@ -163,43 +164,44 @@ stencil_status stencil_barrier_restart(const stencil_barrier *barrier) {
 
 static stencil_status create_part(stencil_barrier *barrier, int part) {
     const stencil_barrier_shape *shape = &barrier->shape;
-    const size_t count = stencil_barrier_word_count(shape->first[shape->parts]);
+    const size_t count = device_words(shape);
+    uint32_t *words = NULL;
     TRY_CUDA(cudaSetDevice(shape->device[part]));
-    TRY_CUDA(cudaMalloc((void **)&barrier->words[part],
-                        (count + STENCIL_LINE_WORDS) * sizeof *barrier->words[part]));
+    TRY_CUDA(cudaMalloc((void **)&words, count * sizeof *words));
+    barrier->words[part] = words;
     barrier->state[part] = (stencil_barrier_state){
-        .words = barrier->words[part],
+        .words = words,
         .participants = shape->first[shape->parts],
         .first = shape->first[part],
         .parts = (uint32_t)shape->parts,
         .part = (uint32_t)part,
         .timeout_ns = (uint64_t)(1e9 * shape->timeout_s),
-        .alarm = shape->alarm[part] != NULL ? shape->alarm[part] : barrier->words[part] + count,
+        .alarm = shape->alarm[part] != NULL ? shape->alarm[part] : words + count - STENCIL_LINE_WORDS,
     };
     return STENCIL_OK;
 }
 
-/* How a part reaches the words and alarms of all. */
-static stencil_status create_peers(stencil_barrier *barrier, int part) {
-    uint32_t *pointer[2 * STENCIL_PARTS_MAX];
-    const int parts = barrier->shape.parts;
-    for (int p = 0; p < parts; p++) {
-        pointer[p] = barrier->state[p].words;
-        pointer[parts + p] = barrier->state[p].alarm;
-    }
-    TRY_CUDA(cudaSetDevice(barrier->shape.device[part]));
-    TRY(stencil_to_device(&barrier->peers[part], pointer, 2 * (size_t)parts * sizeof *pointer));
-    barrier->state[part].peer_words = barrier->peers[part];
-    barrier->state[part].peer_alarm = barrier->peers[part] + parts;
-    return STENCIL_OK;
-}
-
 stencil_status stencil_barrier_create(stencil_barrier *barrier, const stencil_barrier_shape *shape) {
+    uint32_t *peers[2 * STENCIL_PARTS_MAX];
+    const int parts = shape->parts;
+    const uint32_t participants = shape->first[parts];
     *barrier = (stencil_barrier){.shape = *shape};
-    for (int p = 0; p < shape->parts; p++)
+    barrier->start = calloc(device_words(shape), sizeof *barrier->start);
+    CHECK(barrier->start != NULL, NO_MEMORY, "no memory for the barrier of %u blocks",
+          (unsigned)participants);
+    for (size_t i = 0; i < stencil_barrier_word_count(participants); i++)
+        barrier->start[i] = shape->epoch;
+    for (int p = 0; p < parts; p++) {
         TRY(create_part(barrier, p));
-    for (int p = 0; p < shape->parts && shape->parts > 1; p++)
-        TRY(create_peers(barrier, p));
+        peers[p] = barrier->state[p].words;
+        peers[parts + p] = barrier->state[p].alarm;
+    }
+    for (int p = 0; p < parts && parts > 1; p++) {
+        TRY_CUDA(cudaSetDevice(shape->device[p]));
+        TRY(stencil_to_device(&barrier->peers[p], peers, 2 * (size_t)parts * sizeof *peers));
+        barrier->state[p].peer_words = barrier->peers[p];
+        barrier->state[p].peer_alarm = barrier->peers[p] + parts;
+    }
     return stencil_barrier_restart(barrier);
 }
 
@@ -255,6 +257,7 @@ stencil_status stencil_barrier_check(stencil_barrier *barrier, const uint32_t *c
 
 void stencil_barrier_destroy(stencil_barrier *barrier) {
     const stencil_barrier_shape *shape = &barrier->shape;
+    free(barrier->start);
     for (int p = 0; p < shape->parts; p++) {
         cudaSetDevice(shape->device[p]);
         cudaFree(barrier->words[p]);

@@ -1,5 +1,5 @@
 /* The host's side of barriers: their memory, launches whose blocks wait for each other, alarms. The solver,
- * the benchmarks and whoever else has participants that wait for each other come here. */
+ * the benchmarks and other callers whose participants wait for each other use it. */
 #ifndef STENCIL_SYNC_HOST_H
 #define STENCIL_SYNC_HOST_H
 
@@ -26,8 +26,8 @@ typedef struct stencil_neighbor_share {
 } stencil_neighbor_share;
 
 /* The share of part `part`, whose participants are part_first[part] … part_first[part + 1] - 1, in the lists
- * of all participants; who waits for somebody is waited for by him. own_only: participants of other parts are
- * left out, since what comes from them tells of itself. */
+ * of all participants; of two participants each waits for the other, or neither does. own_only: participants
+ * of other parts are left out, since their ghost cells come in flagged words. */
 stencil_status stencil_neighbor_share_make(stencil_neighbor_share *share, const uint32_t *part_first,
                                            int part, const uint32_t *first, const uint32_t *list,
                                            bool own_only);
@@ -73,7 +73,8 @@ typedef struct stencil_barrier_shape {
 typedef struct stencil_barrier {
     stencil_barrier_shape shape;
     stencil_barrier_state state[STENCIL_PARTS_MAX]; /* for the kernel of each part */
-    bool alarmed;                                   /* somebody gave up */
+    bool alarmed;                                   /* a participant gave up */
+    uint32_t *start;                                /* words of each part in the beginning; owned */
     /* Device memory, owned. */
     uint32_t *words[STENCIL_PARTS_MAX], *lists[STENCIL_PARTS_MAX];
     uint32_t *
@@ -90,15 +91,17 @@ static inline uint32_t *stencil_barrier_spare(const stencil_barrier *barrier, in
  * the peer tables. */
 stencil_status stencil_barrier_create(stencil_barrier *barrier, const stencil_barrier_shape *shape);
 
-/* Words as they were in the beginning, own alarms and spare words included. Nobody is at the barrier. */
+/* Words as they were in the beginning, own alarms and spare words included. No kernel that uses the barrier
+ * is running. */
 stencil_status stencil_barrier_restart(const stencil_barrier *barrier);
 
 /* Gives every part its share of the lists of all participants: stencil_neighbor_share_make(). */
 stencil_status stencil_barrier_set_neighbors(stencil_barrier *barrier, const uint32_t *first,
                                              const uint32_t *list, bool own_only);
 
-/* After the launches have ended: INTERNAL where somebody gave up waiting, with who, where and when. alarm:
- * what the alarms of all parts hold, where the caller has brought them to the host; NULL: brought here. */
+/* After the launches have ended: INTERNAL where a block gave up waiting, with its number, part and step.
+ * alarm: what the alarms of all parts hold, where the caller has brought them to the host; NULL: brought
+ * here. */
 stencil_status stencil_barrier_check(stencil_barrier *barrier, const uint32_t *const *alarm);
 
 /* After everything else on the devices is freed: they are reset after an alarm where the driver keeps the

@@ -40,8 +40,7 @@ struct lock_barrier : counted_barrier<lock_barrier> {
 #else
 #include "sync/team.h"
 
-static inline bool lock_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
-    (void)all;
+static inline bool lock_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *goal = &stencil_barrier_epoch(s)[thread], *mutex = stencil_barrier_counter(s, 0);
     *goal += s->participants;
     __atomic_thread_fence(__ATOMIC_RELEASE);

@@ -51,9 +51,8 @@ struct lock_free_barrier : counted_barrier<lock_free_barrier> {
 #else
 #include "sync/team.h"
 
-static inline bool lock_free_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
-    (void)all;
-    const uint32_t goal = team_next_epoch(s, thread);
+static inline bool lock_free_team(const stencil_barrier_state *s, uint32_t thread) {
+    const uint32_t goal = ++stencil_barrier_epoch(s)[thread];
     uint32_t *arrived = stencil_barrier_arrived(s), *released = stencil_barrier_released(s);
     team_store(&arrived[thread], goal);
     if (thread == 0) {

@@ -7,43 +7,27 @@
 
 namespace stencil {
 
-/* Everything that the writer of the value read had seen or written before is seen after it. */
-__device__ __forceinline__ uint32_t load_acquire(const uint32_t *p) {
-    uint32_t value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    return value;
-}
-
-__device__ __forceinline__ uint32_t load_relaxed(const uint32_t *p) {
-    uint32_t value;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    return value;
-}
-
-__device__ __forceinline__ uint32_t load_acquire_system(const uint32_t *p) {
-    uint32_t value;
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    return value;
-}
-
-__device__ __forceinline__ uint32_t load_relaxed_system(const uint32_t *p) {
-    uint32_t value;
-    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    return value;
-}
-
-/* Everything seen or written before it is seen by whoever acquires the value. */
-__device__ __forceinline__ void store_release(uint32_t *p, uint32_t value) {
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-}
-
-__device__ __forceinline__ void store_release_system(uint32_t *p, uint32_t value) {
-    asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-}
-
-__device__ __forceinline__ void store_relaxed_system(uint32_t *p, uint32_t value) {
-    asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-}
+#define STENCIL_LOAD(name, order)                                                                            \
+    __device__ __forceinline__ uint32_t name(const uint32_t *p) {                                            \
+        uint32_t value;                                                                                      \
+        asm volatile("ld." order ".global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");                 \
+        return value;                                                                                        \
+    }
+#define STENCIL_STORE(name, order)                                                                           \
+    __device__ __forceinline__ void name(uint32_t *p, uint32_t value) {                                      \
+        asm volatile("st." order ".global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");                   \
+    }
+/* Acquire: everything that the writer of the value read had seen or written before is seen after it. */
+STENCIL_LOAD(load_acquire, "acquire.gpu")
+STENCIL_LOAD(load_acquire_system, "acquire.sys")
+STENCIL_LOAD(load_relaxed, "relaxed.gpu")
+STENCIL_LOAD(load_relaxed_system, "relaxed.sys")
+/* Release: everything seen or written before it is seen by the thread that acquires the value. */
+STENCIL_STORE(store_release, "release.gpu")
+STENCIL_STORE(store_release_system, "release.sys")
+STENCIL_STORE(store_relaxed_system, "relaxed.sys")
+#undef STENCIL_LOAD
+#undef STENCIL_STORE
 
 /* Orders what is before it with what is after it, in both directions. */
 __device__ __forceinline__ void fence() {
@@ -61,12 +45,13 @@ __device__ __forceinline__ uint32_t thread_in_block() {
     return threadIdx.y * blockDim.x + threadIdx.x;
 }
 
-/* Whether somebody has given up, here or in another part. */
+/* Whether a block has given up, of this part or another. */
 __device__ __forceinline__ bool alarm_raised(const stencil_barrier_state &s) {
     return (load_relaxed(s.alarm) | load_relaxed_system(s.alarm + STENCIL_ALARM_ELSEWHERE)) != 0;
 }
 
-/* The watchdog: whether to give up. The first one whose time is over raises the alarm, the others see it. */
+/* The watchdog: whether to give up. The first block whose wait times out raises the alarm, the others see it.
+ */
 static __device__ __noinline__ bool give_up(const stencil_barrier_state &s, uint64_t *start_ns,
                                             int64_t step) {
     const uint64_t now_ns = device_clock_ns();
@@ -87,7 +72,7 @@ static __device__ __noinline__ bool give_up(const stencil_barrier_state &s, uint
     return true;
 }
 
-/* Spins until done(), or until it is time to give up. The watchdog looks at the clock so seldom that it costs
+/* Spins until done(), or until it is time to give up. The watchdog reads the clock so seldom that it costs
  * nothing. */
 template <uint32_t WatchdogEvery = 1024, class Done>
 __device__ __forceinline__ void spin(const stencil_barrier_state &s, int64_t step, Done done) {
@@ -106,7 +91,7 @@ __device__ __forceinline__ uint32_t count_in(uint32_t *counter) {
 }
 
 /* Adds 1 to a counter that only grows and waits until it has come as far as `goal`. The addition returns the
- * count, though nobody but the last to come needs it: that one goes on at once, and the others' polling
+ * count, though only the last block to come needs it: that one goes on at once, and the others' polling
  * begins when their own addition is through and does not get in the way of it (0.86 us instead of 0.91 with
  * red on an H200). Additions release, polling acquires; each addition extends the release sequence of those
  * before it. */

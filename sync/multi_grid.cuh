@@ -8,8 +8,8 @@
  * Why it holds: a block's addition releases at device scope what all of its threads wrote, to its own memory
  * or a peer's (__syncthreads() stands before it); the last addition acquires what all the others released,
  * and __syncwarp() hands that to the lanes; their st.release.sys publishes it, since causality order is
- * transitive, to whoever acquires the word at system scope. A part stores epoch e+1 only after all of its
- * blocks have seen all words at e: a word is at most one epoch ahead of what anybody waits for, and is
+ * transitive, to the block that acquires the word at system scope. A part stores epoch e+1 only after all of
+ * its blocks have seen all words at e: a word is at most one epoch ahead of what a block waits for, and is
  * compared with "has come as far as", so wrapping around does no harm. */
 #ifndef STENCIL_SYNC_MULTI_GRID_CUH
 #define STENCIL_SYNC_MULTI_GRID_CUH
@@ -73,9 +73,8 @@ struct multi_grid_barrier : counted_barrier<multi_grid_barrier> {
 #include "sync/team.h"
 
 /* The twin: threads in groups, one for each part. A group counts at its first thread's
- * flag, the last of it raises the group's word, and everybody waits for all words. */
-static inline bool multi_grid_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
-    (void)all;
+ * flag, its last thread stores the group's word, and each thread waits for all words. */
+static inline bool multi_grid_team(const stencil_barrier_state *s, uint32_t thread) {
     const uint32_t groups = s->parts > 1 ? s->parts : 1,
                    group = stencil_share_owner(s->participants, groups, thread);
     const uint32_t first = stencil_share(s->participants, groups, group);

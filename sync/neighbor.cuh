@@ -37,7 +37,7 @@ struct neighbor_barrier {
 
     /* Warps by role: none of the lanes of a warp has to take two ways. The last thread stores the local flag,
      * the warp before the last the remote ones, all others watch. In blocks of one or two warps the last
-     * thread stores them all, and everybody else watches. */
+     * thread stores them all, and all other threads watch. */
     __device__ __forceinline__ static uint32_t threads() {
         return blockDim.x * blockDim.y;
     }
@@ -148,11 +148,9 @@ struct neighbor_barrier {
 
 } // namespace stencil
 #else
-#include "sync/central.cuh"
+#include "sync/team.h"
 
-static inline bool neighbor_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
-    if (all)
-        return central_team(s, thread, all);
+static inline bool neighbor_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *flag = stencil_barrier_flag(s, thread);
     const uint32_t epoch = *flag + 1;
     team_store(flag, epoch);

@@ -19,7 +19,7 @@ static inline void team_add(uint32_t *p, uint32_t value) {
 }
 
 /* Waits until *p has come as far as `goal`. Threads may outnumber cores: after a while each poll gives the
- * core away. false: the time is over, or somebody else gave up; the first one raises the alarm. */
+ * core away. false: the wait timed out, or another thread gave up; the first one raises the alarm. */
 static inline bool team_spin(const stencil_barrier_state *s, uint32_t thread, const uint32_t *p,
                              uint32_t goal) {
     double start_s = 0.0;
@@ -41,11 +41,6 @@ static inline bool team_spin(const stencil_barrier_state *s, uint32_t thread, co
         }
     }
     return true;
-}
-
-/* This thread's count of passes, one higher than before. */
-static inline uint32_t team_next_epoch(const stencil_barrier_state *s, uint32_t thread) {
-    return ++stencil_barrier_epoch(s)[thread];
 }
 
 #endif

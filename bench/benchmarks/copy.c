@@ -27,7 +27,7 @@ static void copy_loop(void *to, const void *from, int64_t count) {
  * more loads from memory under way than along one lane. */
 static void copy_lanes(void *to, const void *from, int64_t count) {
     enum { LANES = 8, TURN = 128, LANE = 513 * TURN }; /* lanes begin in different sets of the cache */
-    const stencil_cpu_copy copy = stencil_cpu_copy_find();
+    const stencil_cpu_copy copy = stencil_cpu_best()->copy;
     int64_t at = 0;
     for (; count - at >= LANES * LANE; at += LANES * LANE)
         for (int64_t x = at; x < at + LANE; x += TURN)
@@ -94,7 +94,7 @@ static stencil_status verify(const stencil_ceiling *c) {
 }
 
 static stencil_status sample(stencil_bench *b, void *what, int64_t iterations, double *time_s) {
-    const stencil_cpu_copy functions[] = {copy_memcpy, stencil_cpu_copy_find(), copy_lanes, copy_loop};
+    const stencil_cpu_copy functions[] = {copy_memcpy, stencil_cpu_best()->copy, copy_lanes, copy_loop};
     const stencil_ceiling *c = what;
     (void)b;
     spoil(c);

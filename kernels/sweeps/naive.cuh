@@ -6,11 +6,10 @@
 #ifndef STENCIL_KERNELS_NAIVE_CUH
 #define STENCIL_KERNELS_NAIVE_CUH
 
-#include "kernels/points.cuh"
+#include "kernels/cells.cuh"
 #include "kernels/residual.cuh"
 #include "kernels/ghosts.cuh"
 #include "kernels/tiles.cuh"
-#include "kernels/vector.cuh"
 
 namespace stencil {
 
@@ -58,12 +57,11 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
                 for (int dx = -P::radius; dx <= P::radius; dx++)
                     if (P::has(dz, dy, dx)) {
                         const T value = u[dz * d.plane + dy * d.row + dx];
-                        sum = k == 0 ? multiply(weight[0], value) : multiply_add(weight[k], value, sum);
+                        sum = k == 0 ? multiply(weight[0], value) : fma(weight[k], value, sum);
                         k++;
                     }
-        return d.b == nullptr
-                   ? sum
-                   : multiply_add(weight[STENCIL_SOURCE_WEIGHT], static_cast<const T *>(d.b)[at], sum);
+        return d.b == nullptr ? sum
+                              : fma(weight[STENCIL_SOURCE_WEIGHT], static_cast<const T *>(d.b)[at], sum);
     }
 
     /* The 64 terms of a partial sum stand in two warps; the first thread of them stores their sum. */
@@ -84,9 +82,9 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
 #endif
 #else
 /* The CPU twin: a cell after the other, row by row. */
-ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *pass, cpu_points points) {
-    const CPU_REAL *w = pass->weights->CPU_WEIGHT, *b = d->b;
-    const int radius = points.radius, rz = points.rank == 3 ? radius : 0;
+ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *pass, stencil_shape shape) {
+    const CPU_REAL *w = pass->weights->CPU_PRECISION, *b = d->b;
+    const int radius = shape.radius, rz = shape.rank == 3 ? radius : 0;
     for (int64_t r = pass->first; r < pass->last; r++) {
         const int64_t z = r / d->n[STENCIL_Y], y = r % d->n[STENCIL_Y], at = z * d->plane + y * d->row;
         const CPU_REAL *u = (const CPU_REAL *)d->u[pass->from] + at;
@@ -97,16 +95,16 @@ ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *
             for (int dz = -rz; dz <= rz; dz++)
                 for (int dy = -radius; dy <= radius; dy++)
                     for (int dx = -radius; dx <= radius; dx++)
-                        if (stencil_rule_contains(points.rule, radius, dz, dy, dx)) {
+                        if (stencil_rule_contains(shape.rule, radius, dz, dy, dx)) {
                             const CPU_REAL value = u[dz * d->plane + dy * d->row + dx + x];
-                            sum = k == 0 ? w[0] * value : CPU_FMA(w[k], value, sum);
+                            sum = k == 0 ? w[0] * value : fma(w[k], value, sum);
                             k++;
                         }
-            next[x] = b == NULL ? sum : CPU_FMA(w[STENCIL_SOURCE_WEIGHT], b[at + x], sum);
+            next[x] = b == NULL ? sum : fma(w[STENCIL_SOURCE_WEIGHT], b[at + x], sum);
         }
-        if (pass->partial != NULL)
-            CPU_(sum_partials)
-        (next, u, d->n[STENCIL_X], pass->partial + z * d->partial_plane + y * d->partial_row, pass->norm);
+        if (pass->partial != NULL) {
+            CPU_(sum_partials)(next, u, d->n[STENCIL_X], partials_at(d, pass, z, y, 0), pass->norm);
+        }
         CPU_(copy_row)(d, !pass->from, z, y);
     }
 }

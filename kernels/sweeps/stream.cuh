@@ -8,11 +8,10 @@
 #ifndef STENCIL_KERNELS_STREAM_CUH
 #define STENCIL_KERNELS_STREAM_CUH
 
-#include "kernels/points.cuh"
+#include "kernels/cells.cuh"
 #include "kernels/residual.cuh"
 #include "kernels/ghosts.cuh"
 #include "kernels/tiles.cuh"
-#include "kernels/vector.cuh"
 
 namespace stencil {
 
@@ -101,7 +100,7 @@ template <class P, class T, int Batch> struct stream {
                 for (int dx = -R; dx <= R; dx++)
                     if (P::contains(m, o, dx)) {
                         const T value = window[o + C][u + m + R][v + dx + R];
-                        sum = k == 0 ? multiply(weight[0], value) : multiply_add(weight[k], value, sum);
+                        sum = k == 0 ? multiply(weight[0], value) : fma(weight[k], value, sum);
                         k++;
                     }
         return sum;
@@ -118,7 +117,7 @@ template <class P, class T, int Batch> struct stream {
             const int64_t row_at = opaque(at + m * stream);
 #pragma unroll
             for (int o = -C; o <= C; o++) {
-                const int ahead = P::ahead(o), sides = P::ahead_sides(o);
+                const int ahead = P::ahead(o, 0), sides = P::ahead(o, 1);
                 const T *row = u + o * cross + row_at;
                 if (m >= -ahead && m < ahead)
                     load_vector(row, window[o + C][m + R] + R);
@@ -135,7 +134,7 @@ template <class P, class T, int Batch> struct stream {
         for (int k = 0; k < Batch; k++) {
 #pragma unroll
             for (int o = -C; o <= C; o++) {
-                const int ahead = P::ahead(o), sides = P::ahead_sides(o);
+                const int ahead = P::ahead(o, 0), sides = P::ahead(o, 1);
                 if (ahead >= 0)
                     load_vector(u + (ahead * stream + o * cross) + at, window[o + C][k + ahead + R] + R);
                 if (sides >= 0)
@@ -203,14 +202,14 @@ template <class P, class T, int Batch> struct stream {
         if (few_registers && factor != T(1)) {
 #pragma unroll
             for (int v = 0; v < V; v++)
-                value[v] = multiply_add(factor, b[v], value[v]);
+                value[v] = fma(factor, b[v], value[v]);
             return;
         }
         T source[V];
         load_vector(b, source);
 #pragma unroll
         for (int v = 0; v < V; v++)
-            value[v] = few_registers ? value[v] + source[v] : multiply_add(factor, source[v], value[v]);
+            value[v] = few_registers ? value[v] + source[v] : fma(factor, source[v], value[v]);
     }
 
     /* Computes, stores and, in a step that is checked, sums one vector of cells. */

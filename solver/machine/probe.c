@@ -37,7 +37,7 @@ static int64_t cache_bytes(void) {
 
 static void probe_cpu(stencil_machine *machine) {
     machine->cpu_threads = omp_get_max_threads();
-    snprintf(machine->cpu_isa, sizeof machine->cpu_isa, "%s", stencil_cpu_isa());
+    snprintf(machine->cpu_isa, sizeof machine->cpu_isa, "%s", stencil_cpu_best()->name);
     machine->cpu_cache_bytes = cache_bytes();
     machine->host_available_bytes = stencil_memory_available_bytes();
 }
@@ -177,9 +177,7 @@ stencil_status stencil_machine_ask_kernel(stencil_machine *machine, const int *g
 stencil_status stencil_machine_ask_all(stencil_machine *machine) {
     for (int gpu = 0; gpu < machine->gpu_count; gpu++)
         for (int i = 0; i < STENCIL_KERNEL_KEYS; i++) {
-            const stencil_kernel key = stencil_kernel_key(i),
-                                 *kernel = stencil_kernel_find(key.shape, key.precision, key.sweep,
-                                                               key.exchange, key.barrier);
+            const stencil_kernel key = stencil_kernel_key(i), *kernel = stencil_kernel_find(&key);
             if (kernel != NULL && machine->kernel_count < STENCIL_MACHINE_KERNELS_MAX &&
                 stencil_barriers[kernel->barrier].capability <= machine->gpu[gpu].capability &&
                 stencil_machine_kernel(machine, gpu, kernel) == NULL)

@@ -12,7 +12,7 @@ static void assert_same(double a, double b) {
     assert_memory_equal(&a, &b, sizeof a);
 }
 
-static void chunks_and_groups_are_counted(void **state) {
+static void partial_sums_and_levels_are_counted(void **state) {
     (void)state;
     assert_int_equal(stencil_partial_count((int64_t[]){1, 1, 1}), 1);
     assert_int_equal(stencil_partial_count((int64_t[]){1, 5, 64}), 5);
@@ -24,7 +24,7 @@ static void chunks_and_groups_are_counted(void **state) {
 }
 
 /* 1 next to 2^53 is lost, 1 + 1 first is not: the value tells the order of the sum. */
-static void a_chunk_joins_neighbours_first(void **state) {
+static void a_partial_sum_combines_neighbours_first(void **state) {
     (void)state;
     double term[STENCIL_PARTIAL_CELLS] = {0};
     term[0] = 0x1p53;
@@ -41,14 +41,15 @@ static void a_chunk_joins_neighbours_first(void **state) {
     assert_same(stencil_partial_sum(term, STENCIL_NORM_L2), 64 * 65 / 2);
 }
 
-static void a_group_joins_its_lanes_first(void **state) {
+static void a_group_combines_its_lanes_first(void **state) {
     (void)state;
     double *v = calloc(1500, sizeof *v);
-    /* Values 0, 256, 512, 768 meet from left to right before anything else: two ones are lost one by one. */
+    /* Values 0, 256, 512, 768 are combined from left to right before anything else: two ones are lost one by
+     * one. */
     v[0] = 0x1p53;
     v[256] = v[512] = 1;
     assert_same(stencil_combine(v, 1500, 0, STENCIL_NORM_L2), 0x1p53);
-    /* Adjacent lanes meet afterwards: 2^53, then 1 + 1. */
+    /* Adjacent lanes are combined afterwards: 2^53, then 1 + 1. */
     memset(v, 0, 1500 * sizeof *v);
     v[0] = 0x1p53;
     v[2] = v[3] = 1;
@@ -89,9 +90,9 @@ static void norms_are_finished(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chunks_and_groups_are_counted),
-        cmocka_unit_test(a_chunk_joins_neighbours_first),
-        cmocka_unit_test(a_group_joins_its_lanes_first),
+        cmocka_unit_test(partial_sums_and_levels_are_counted),
+        cmocka_unit_test(a_partial_sum_combines_neighbours_first),
+        cmocka_unit_test(a_group_combines_its_lanes_first),
         cmocka_unit_test(nan_wins),
         cmocka_unit_test(norms_are_finished),
     };

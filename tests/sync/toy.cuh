@@ -31,8 +31,7 @@ struct toy_barrier : counted_barrier<toy_barrier> {
 #else
 #include "sync/team.h"
 
-static inline bool toy_team(const stencil_barrier_state *s, uint32_t thread, bool all) {
-    (void)all;
+static inline bool toy_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *goal = &stencil_barrier_epoch(s)[thread], *door = stencil_barrier_counter(s, 1);
     *goal += s->participants;
     if (__atomic_fetch_add(stencil_barrier_counter(s, 0), 1, __ATOMIC_ACQ_REL) + 1 == *goal)
