@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "app/commands.h"
-#include "app/h5file.h"
 #include "app/json.h"
 #include "app/text.h"
+#include "inputs/dataset.h"
+#include "inputs/h5.h"
 
 typedef struct compare_options {
     const char *dataset;
@@ -101,7 +102,7 @@ static void compare_block(const double *a, const double *b, int64_t count, int64
 }
 
 /* The index of an element, counted in array order, per axis. */
-static void element_index(const h5_dataset *d, int64_t element, int64_t index[H5S_MAX_RANK]) {
+static void element_index(const stencil_dataset *d, int64_t element, int64_t index[H5S_MAX_RANK]) {
     for (int axis = d->rank - 1; axis >= 0; axis--) {
         index[axis] = element % (int64_t)d->extent[axis];
         element /= (int64_t)d->extent[axis];
@@ -110,7 +111,7 @@ static void element_index(const h5_dataset *d, int64_t element, int64_t index[H5
 
 /* Calls compare_block on blocks that are contiguous in array order: whole inner axes, a run along `split`,
  * one index of every outer axis. */
-static stencil_status compare_values(const h5_dataset *a, const h5_dataset *b, double *values,
+static stencil_status compare_values(const stencil_dataset *a, const stencil_dataset *b, double *values,
                                      const equality *equality, difference *found) {
     int split = a->rank > 0 ? a->rank - 1 : 0;
     int64_t inner = 1, block = 1, start[H5S_MAX_RANK] = {0};
@@ -128,14 +129,14 @@ static stencil_status compare_values(const h5_dataset *a, const h5_dataset *b, d
                 count[split] = (hsize_t)(BLOCK_ELEMENTS / inner);
             block = (int64_t)count[split] * inner;
         }
-        TRY(h5_dataset_read(a, at, count, H5T_NATIVE_DOUBLE, values));
-        TRY(h5_dataset_read(b, at, count, H5T_NATIVE_DOUBLE, values + BLOCK_ELEMENTS));
+        TRY(stencil_dataset_read(a, at, count, H5T_NATIVE_DOUBLE, values));
+        TRY(stencil_dataset_read(b, at, count, H5T_NATIVE_DOUBLE, values + BLOCK_ELEMENTS));
         compare_block(values, values + BLOCK_ELEMENTS, block, first, equality, found);
     }
     return STENCIL_OK;
 }
 
-static const char *extent_text(const h5_dataset *d, char *text, size_t size) {
+static const char *extent_text(const stencil_dataset *d, char *text, size_t size) {
     size_t used = (size_t)snprintf(text, size, "[");
     for (int axis = 0; axis < d->rank && used < size; axis++)
         used += (size_t)snprintf(text + used, size - used, "%s%llu", axis > 0 ? ", " : "",
@@ -164,7 +165,7 @@ static const char *within_text(const equality *equality, char *text, size_t size
 }
 
 /* How far apart the values are. */
-static void print_distance(const h5_dataset *a, const difference *found) {
+static void print_distance(const stencil_dataset *a, const difference *found) {
     char where[256] = "", relative[64] = "";
     int64_t index[H5S_MAX_RANK];
     element_index(a, found->at, index);
@@ -179,7 +180,7 @@ static void print_distance(const h5_dataset *a, const difference *found) {
     printf("  root mean square    %.6g%s\n", found->rms, relative);
 }
 
-static void print_values(const h5_dataset *a, const h5_dataset *b, const equality *equality,
+static void print_values(const stencil_dataset *a, const stencil_dataset *b, const equality *equality,
                          const difference *found) {
     char within[128], differing[TEXT_SIZE], all[TEXT_SIZE];
     within_text(equality, within, sizeof within);
@@ -197,7 +198,7 @@ static void print_values(const h5_dataset *a, const h5_dataset *b, const equalit
         print_distance(a, found);
 }
 
-static void print_result(const h5_dataset *a, const h5_dataset *b, const equality *equality,
+static void print_result(const stencil_dataset *a, const stencil_dataset *b, const equality *equality,
                          const difference *found) {
     char first[256], second[256], file[2][TEXT_NAME_SIZE];
     printf("%s and %s: ", text_escape(a->path, file[0], TEXT_NAME_SIZE),
@@ -212,7 +213,7 @@ static void print_result(const h5_dataset *a, const h5_dataset *b, const equalit
         print_values(a, b, equality, found);
 }
 
-static json_t *result_json(const h5_dataset *a, const h5_dataset *b, const equality *equality,
+static json_t *result_json(const stencil_dataset *a, const stencil_dataset *b, const equality *equality,
                            const difference *found) {
     json_t *root = json_pack(
         "{s:i, s:s, s:[o, o], s:o, s:[s, s], s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:o, s:o}", "schema_version",
@@ -232,8 +233,8 @@ static json_t *result_json(const h5_dataset *a, const h5_dataset *b, const equal
     return root;
 }
 
-static stencil_status compare_datasets(const h5_dataset *a, const h5_dataset *b, const equality *equality,
-                                       difference *found) {
+static stencil_status compare_datasets(const stencil_dataset *a, const stencil_dataset *b,
+                                       const equality *equality, difference *found) {
     *found = (difference){.what = "", .rms = NAN, .relative = NAN};
     if (a->rank != b->rank || memcmp(a->extent, b->extent, (size_t)a->rank * sizeof *a->extent) != 0) {
         found->what = "shape";
@@ -255,16 +256,12 @@ static stencil_status compare_datasets(const h5_dataset *a, const h5_dataset *b,
     return status;
 }
 
-static stencil_status compare_open(const invocation *call, h5_dataset *a, h5_dataset *b, int *exit_code) {
+static stencil_status compare_open(const invocation *call, const stencil_dataset *a, const stencil_dataset *b,
+                                   int *exit_code) {
     const compare_options *options = call->values;
     const bool cells = options_given(call, "atol") || options_given(call, "rtol");
     const bool rms = !isnan(options->rms);
     const equality equality = {options->atol, options->rtol, options->rms, cells || !rms, !cells && !rms};
-    for (int i = 0; i < 2; i++)
-        TRY(target_check("--json", options->json, options->force, call->operand[i]));
-    const char *advice = "name another one with --dataset";
-    TRY(h5_dataset_open(a, call->operand[0], options->dataset, advice));
-    TRY(h5_dataset_open(b, call->operand[1], options->dataset, advice));
     difference found;
     TRY(compare_datasets(a, b, &equality, &found));
     *exit_code = found.what[0] == '\0' ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
@@ -275,10 +272,24 @@ static stencil_status compare_open(const invocation *call, h5_dataset *a, h5_dat
 }
 
 static stencil_status compare_run(const invocation *call, int *exit_code) {
-    h5_dataset a = {.file = H5I_INVALID_HID, .dataset = H5I_INVALID_HID}, b = a;
-    const stencil_status status = compare_open(call, &a, &b, exit_code);
-    h5_dataset_close(&a);
-    h5_dataset_close(&b);
+    const compare_options *options = call->values;
+    hid_t file[2] = {-1, -1};
+    stencil_dataset dataset[2] = {{.id = 0}, {.id = 0}};
+    stencil_status status = STENCIL_OK;
+    for (int i = 0; i < 2 && status == STENCIL_OK; i++)
+        status = target_check("--json", options->json, options->force, call->operand[i]);
+    for (int i = 0; i < 2 && status == STENCIL_OK; i++) {
+        status = stencil_h5_open(call->operand[i], &file[i]);
+        if (status == STENCIL_OK)
+            status = stencil_dataset_open(&dataset[i], file[i], call->operand[i], options->dataset,
+                                          "name another one with --dataset");
+    }
+    if (status == STENCIL_OK)
+        status = compare_open(call, &dataset[0], &dataset[1], exit_code);
+    for (int i = 0; i < 2; i++) {
+        stencil_dataset_close(&dataset[i]);
+        stencil_handle_close(&file[i]);
+    }
     return status;
 }
 

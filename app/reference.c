@@ -193,11 +193,11 @@ static double fold_group(const double *value, int64_t count, stencil_norm norm) 
     return tree(lane, LANES, norm);
 }
 
-/* Element of an array; NULL: zeros. */
-static double value_at(const reference *r, const void *array, int64_t at) {
+double reference_value(const reference *reference, const void *array, int64_t i) {
     if (array == NULL)
         return 0.0;
-    return r->precision == STENCIL_FLOAT64 ? ((const double *)array)[at] : (double)((const float *)array)[at];
+    return reference->precision == STENCIL_FLOAT64 ? ((const double *)array)[i]
+                                                   : (double)((const float *)array)[i];
 }
 
 /* The value of the cells [first, end) of the arrays, at most 64 of them. */
@@ -205,7 +205,7 @@ static double chunk_value(const reference *r, stencil_norm norm, const void *u, 
                           int64_t first, int64_t end) {
     double term[CHUNK] = {0.0};
     for (int64_t at = first; at < end && at < first + CHUNK; at++) {
-        const double d = value_at(r, next, at) - value_at(r, u, at);
+        const double d = reference_value(r, next, at) - reference_value(r, u, at);
         term[at - first] = norm == STENCIL_NORM_L2 ? d * d : fabs(d);
     }
     return tree(term, CHUNK, norm);

@@ -30,6 +30,9 @@ int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary);
 /* One step: next = step(u), cells that are not updated copied. b (NULL: none) is read at updated cells. */
 void reference_step(const reference *reference, const void *u, const void *b, void *next);
 
+/* Element i of an array, in double; NULL: zeros. */
+double reference_value(const reference *reference, const void *array, int64_t i);
+
 /* Norm of next - u over the updated cells; u NULL: zeros. NO_MEMORY. */
 stencil_status reference_residual(const reference *reference, stencil_norm norm, const void *u,
                                   const void *next, double *residual);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "inputs/handle.h"
+#include "inputs/h5.h"
 
 /* An attribute while it is being read. */
 typedef struct opened {
@@ -26,7 +26,7 @@ static stencil_status read_as(const opened *a, hid_t type, void *values) {
     return STENCIL_OK;
 }
 
-static stencil_status read_texts(const opened *a, char (*text)[STENCIL_ATTRIBUTE_CHARS]) {
+static stencil_status read_texts(const opened *a, char *text) {
     if (H5Tget_class(a->type) != H5T_STRING)
         return wrong_type(a);
     const bool variable = H5Tis_variable_str(a->type) > 0;
@@ -40,7 +40,7 @@ static stencil_status read_texts(const opened *a, char (*text)[STENCIL_ATTRIBUTE
     const stencil_status status = read_as(a, made ? type : -1, values);
     for (int i = 0; i < a->count && status == STENCIL_OK; i++) {
         const char *value = variable ? ((char **)values)[i] : values + (size_t)i * size;
-        snprintf(text[i], sizeof text[i], "%s", value != NULL ? value : "");
+        snprintf(text + (size_t)i * a->is->chars, a->is->chars, "%s", value != NULL ? value : "");
     }
     if (status == STENCIL_OK && variable)
         H5Dvlen_reclaim(type, a->space, H5P_DEFAULT, values);

@@ -7,11 +7,12 @@
 
 #include "base/base.h"
 
+/* Room for a word of the format. */
 enum { STENCIL_ATTRIBUTE_CHARS = 64 };
 
 /* What the values are in the program, and in a file that we write. */
 typedef enum stencil_attribute_type {
-    STENCIL_ATTRIBUTE_TEXT, /* read: char[][STENCIL_ATTRIBUTE_CHARS], cut; written: const char *[], UTF-8 */
+    STENCIL_ATTRIBUTE_TEXT, /* read: char[][chars], cut; written: const char *[], UTF-8 */
     STENCIL_ATTRIBUTE_REAL, /* double; read: of any numbers, BAD_DATA where they are not finite */
     STENCIL_ATTRIBUTE_WHOLE /* int64_t; read: one, of whole floating-point numbers, too */
 } stencil_attribute_type;
@@ -22,6 +23,7 @@ typedef struct stencil_attribute {
     stencil_attribute_type type;
     int count_max;
     int64_t least, most; /* of a WHOLE one */
+    size_t chars;        /* of each TEXT one */
 } stencil_attribute;
 
 /* *count is 0 where there is no such attribute. BAD_DATA: wrong type or length. */

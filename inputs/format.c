@@ -9,7 +9,7 @@
 
 #include "base/words.h"
 #include "inputs/attributes.h"
-#include "inputs/handle.h"
+#include "inputs/h5.h"
 #include "inputs/spec_file.h"
 
 enum { FORMAT_VERSION = 1 };
@@ -58,8 +58,9 @@ bool stencil_format_knows(stencil_name_place place, const char *name) {
 static long format_version(hid_t file, bool *foreign) {
     char text[1][STENCIL_ATTRIBUTE_CHARS] = {""}, *end = text[0];
     int count = 0;
-    const stencil_status status = stencil_attribute_read(
-        file, "", &(stencil_attribute){"format", "", STENCIL_ATTRIBUTE_TEXT, .count_max = 1}, text, &count);
+    const stencil_attribute format = {"format", "", STENCIL_ATTRIBUTE_TEXT, .count_max = 1,
+                                      .chars = sizeof *text};
+    const stencil_status status = stencil_attribute_read(file, "", &format, text, &count);
     const size_t prefix = sizeof format_prefix - 1;
     long version = 0;
     if (status == STENCIL_OK && strncmp(text[0], format_prefix, prefix) == 0 &&

@@ -112,16 +112,11 @@ static stencil_status check_file(const char *path) {
 }
 
 static hid_t open_unlocked(const char *path) {
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    STENCIL_HANDLE access = H5Pcreate(H5P_FILE_ACCESS);
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
     H5Pset_file_locking(access, true, true); /* not every file system has locks */
 #endif
-    const hid_t file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
-    if (file < 0)
-        stencil_h5_reason();
-    if (access >= 0)
-        H5Pclose(access);
-    return file;
+    return access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
 }
 
 stencil_status stencil_h5_open(const char *path, hid_t *file) {
@@ -136,26 +131,12 @@ stencil_status stencil_h5_open(const char *path, hid_t *file) {
     return STENCIL_OK;
 }
 
-bool stencil_h5_dangling(hid_t file, const char *name) {
-    H5L_info_t info;
-    return H5Lget_info(file, name, &info, H5P_DEFAULT) >= 0 && info.type != H5L_TYPE_HARD &&
-           H5Oexists_by_name(file, name, H5P_DEFAULT) <= 0;
-}
-
 hid_t stencil_h5_create(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type) {
-    const hid_t space = H5Screate_simple(rank, size, NULL);
-    const hid_t create = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t dataset = -1;
-    if (space >= 0 && create >= 0 && H5Pset_obj_track_times(create, false) >= 0 &&
-        H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) >= 0)
-        dataset = H5Dcreate2(parent, name, file_type, space, H5P_DEFAULT, create, H5P_DEFAULT);
-    if (dataset < 0)
-        stencil_h5_reason();
-    if (create >= 0)
-        H5Pclose(create);
-    if (space >= 0)
-        H5Sclose(space);
-    return dataset;
+    STENCIL_HANDLE space = H5Screate_simple(rank, size, NULL), create = H5Pcreate(H5P_DATASET_CREATE);
+    if (space < 0 || create < 0 || H5Pset_obj_track_times(create, false) < 0 ||
+        H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0)
+        return -1;
+    return H5Dcreate2(parent, name, file_type, space, H5P_DEFAULT, create, H5P_DEFAULT);
 }
 
 herr_t stencil_h5_write(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type,
@@ -166,12 +147,11 @@ herr_t stencil_h5_write(hid_t parent, const char *name, int rank, const hsize_t 
     const hid_t dataset = stencil_h5_create(parent, name, rank, size, file_type);
     if (dataset < 0)
         return -1;
-    herr_t failed = cells == 0 ? 0 : H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-    if (failed < 0)
+    const herr_t written =
+        cells == 0 ? 0 : H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    if (written < 0)
         stencil_h5_reason();
-    if (H5Dclose(dataset) < 0)
-        failed = -1;
-    return failed;
+    return H5Dclose(dataset) < 0 ? -1 : written;
 }
 
 /* Selects the box in the file space and, from its first cell on, in the memory space; negative on failure. */
@@ -193,16 +173,9 @@ herr_t stencil_h5_box(hid_t dataset, const stencil_box *box, hid_t type, const s
                       bool write) {
     const hsize_t room[3] = {(hsize_t)box->n[STENCIL_Z], (hsize_t)(cells->plane / cells->row),
                              (hsize_t)cells->row};
-    const hid_t file = H5Dget_space(dataset), memory = H5Screate_simple(3, room, NULL);
-    herr_t failed = select_box(file, memory, box);
-    if (failed >= 0)
-        failed = write ? H5Dwrite(dataset, type, memory, file, H5P_DEFAULT, cells->at)
-                       : H5Dread(dataset, type, memory, file, H5P_DEFAULT, cells->at);
-    if (failed < 0)
-        stencil_h5_reason(); /* keeps it from being emptied here */
-    if (file >= 0)
-        H5Sclose(file);
-    if (memory >= 0)
-        H5Sclose(memory);
-    return failed;
+    STENCIL_HANDLE file = H5Dget_space(dataset), memory = H5Screate_simple(3, room, NULL);
+    if (select_box(file, memory, box) < 0)
+        return -1;
+    return write ? H5Dwrite(dataset, type, memory, file, H5P_DEFAULT, cells->at)
+                 : H5Dread(dataset, type, memory, file, H5P_DEFAULT, cells->at);
 }

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "inputs/handle.h"
+#include "inputs/h5.h"
 
 /* A list of numbers; *count is 0 where there is none. */
 static stencil_status read_list(hid_t file, const char *path, const char *name, hid_t type, int64_t *count,

@@ -33,6 +33,13 @@ void stencil_input_rest(stencil_input *input);
 /* The residual history, into problem->origin. BAD_DATA. */
 stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem);
 
+/* What a result says of the run that made it, and where its input is. BAD_DATA: it is no result of a run. */
+typedef struct stencil_provenance {
+    int64_t steps_done;
+    char input[4096]; /* "": not known */
+} stencil_provenance;
+stencil_status stencil_input_provenance(const stencil_input *input, stencil_provenance *provenance);
+
 /* Notes what stands in the file as if it were meant for us, and is not used: nearly our names, fields of the
  * shape of /u. */
 void stencil_input_notes(const stencil_input *input, stencil_notes *notes);

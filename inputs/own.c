@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "inputs/format.h"
-#include "inputs/handle.h"
-#include "inputs/storage.h"
+#include "inputs/h5.h"
+#include "inputs/dataset.h"
 
 /* An object of HDF5, with what its header takes. */
 #define OBJECT_BYTES ((int64_t)4096)
@@ -90,7 +90,7 @@ void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes) {
 int64_t stencil_own_stored_bytes(hid_t group, const char *name) {
     STENCIL_HANDLE object = H5Oopen(group, name, H5P_DEFAULT);
     int64_t bytes = OBJECT_BYTES;
-    if (object >= 0 && H5Iget_type(object) == H5I_DATASET && !stencil_storage_elsewhere(object))
+    if (object >= 0 && H5Iget_type(object) == H5I_DATASET && !stencil_dataset_elsewhere(object))
         bytes += (int64_t)H5Dget_storage_size(object) / 16 * 17; /* with the index of its chunks */
     return bytes;
 }

@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputs/attributes.h"
+#include "inputs/dataset.h"
 #include "inputs/format.h"
 #include "inputs/h5.h"
 #include "inputs/input_file.h"
 #include "inputs/spec_file.h"
-#include "inputs/storage.h"
 
 /* /f passes through a buffer of this many double values, 64 MiB. */
 #define SLAB_CELLS (STENCIL_SLAB_BYTES / (int64_t)sizeof(double))
@@ -15,84 +16,46 @@
 #define CHUNK_CACHE_BYTES ((size_t)256 << 20)
 #define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime, as HDF5 advises */
 
-static stencil_status check_type(hid_t dataset, const char *path, const char *name,
-                                 stencil_precision *precision) {
-    const hid_t type = H5Dget_type(dataset);
-    CHECK(type >= 0, BAD_DATA, "'%s' is damaged: /%s has no type (%s)", path, name, stencil_h5_reason());
-    const H5T_class_t type_class = H5Tget_class(type);
-    const size_t size = H5Tget_size(type);
-    H5Tclose(type);
-    CHECK(type_class == H5T_FLOAT || type_class == H5T_INTEGER, BAD_DATA,
-          "'%s': /%s holds %s; give floating-point numbers or integers", path, name,
-          stencil_h5_class_text(type_class));
-    *precision = type_class == H5T_FLOAT && size <= sizeof(float) ? STENCIL_FLOAT32 : STENCIL_FLOAT64;
-    return STENCIL_OK;
-}
-
-static stencil_status check_shape(hid_t dataset, const char *path, const char *name, int *rank,
-                                  int64_t extent[3]) {
-    hsize_t size[H5S_MAX_RANK] = {0};
-    const hid_t space = H5Dget_space(dataset);
-    *rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, size, NULL);
-    const H5S_class_t space_class = space < 0 ? H5S_NO_CLASS : H5Sget_simple_extent_type(space);
-    if (space >= 0)
-        H5Sclose(space);
-    CHECK(*rank >= 0, BAD_DATA, "'%s' is damaged: /%s has no shape (%s)", path, name, stencil_h5_reason());
-    CHECK(space_class != H5S_NULL, BAD_DATA, "'%s': /%s is empty; give [ny][nx] or [nz][ny][nx]", path, name);
-    CHECK(*rank == 2 || *rank == 3, BAD_DATA, "'%s': /%s has rank %d; give [ny][nx] or [nz][ny][nx]", path,
-          name, *rank);
-    int64_t cells = sizeof(double);
-    for (int i = 0; i < *rank; i++) {
-        CHECK(size[i] > 0, BAD_DATA, "'%s': dimension %d of /%s is 0; give at least one cell", path, i, name);
-        CHECK(size[i] <= INT64_MAX && stencil_multiply(cells, (int64_t)size[i], &cells), BAD_DATA,
-              "'%s': the dimensions of /%s multiply to more cells than can be counted", path, name);
-        extent[i] = (int64_t)size[i];
-    }
-    return STENCIL_OK;
-}
-
-static stencil_status check_dataset(hid_t dataset, const char *path, const char *name,
-                                    stencil_precision *precision, int *rank, int64_t extent[3]) {
-    CHECK(H5Iget_type(dataset) == H5I_DATASET, BAD_DATA, "'%s': /%s is a %s; give a dataset", path, name,
-          H5Iget_type(dataset) == H5I_GROUP ? "group" : "named type");
-    TRY(check_type(dataset, path, name, precision));
-    return check_shape(dataset, path, name, rank, extent);
-}
-
-/* Type and shape of the dataset /name; *rank is 0 where there is none. */
-static stencil_status inspect(const stencil_input *input, const char *name, stencil_precision *precision,
-                              int *rank, int64_t extent[3]) {
-    *rank = 0;
+/* Type and shape of the dataset `name`, which is closed again; its rank is 0 where there is none. */
+static stencil_status inspect(const stencil_input *input, const char *name, stencil_dataset *d) {
+    *d = (stencil_dataset){0};
     const htri_t exists = H5Lexists(input->file, name, H5P_DEFAULT);
-    CHECK(exists >= 0, BAD_DATA, "'%s' is damaged: cannot look for /%s (%s)", input->path, name,
+    CHECK(exists >= 0, BAD_DATA, "'%s' is damaged: cannot look for %s (%s)", input->path, name,
           stencil_h5_reason());
     if (exists == 0)
         return STENCIL_OK;
-    CHECK(!stencil_h5_dangling(input->file, name), BAD_DATA,
-          "'%s': /%s is a link that leads nowhere; mend the link, or give the values as a dataset",
-          input->path, name);
-    char full[8];
-    snprintf(full, sizeof full, "/%s", name);
-    TRY(stencil_storage_check(input->file, input->path, full, 0));
-    const hid_t object = H5Oopen(input->file, name, H5P_DEFAULT);
-    CHECK(object >= 0, BAD_DATA, "'%s': cannot open /%s (%s)", input->path, name, stencil_h5_reason());
-    const stencil_status status = check_dataset(object, input->path, name, precision, rank, extent);
-    H5Oclose(object);
-    return status;
+    const stencil_status status = stencil_dataset_open(d, input->file, input->path, name, NULL);
+    stencil_dataset_close(d);
+    TRY(status);
+    CHECK(d->rank == 2 || d->rank == 3, BAD_DATA, "'%s': %s has rank %d; give [ny][nx] or [nz][ny][nx]",
+          input->path, name, d->rank);
+    for (int i = 0; i < d->rank; i++)
+        CHECK(d->extent[i] > 0, BAD_DATA, "'%s': dimension %d of %s is 0; give at least one cell",
+              input->path, i, name);
+    return STENCIL_OK;
+}
+
+static stencil_status inspect_field(const stencil_input *input, stencil_spec *spec) {
+    stencil_dataset u;
+    TRY(inspect(input, "/u", &u));
+    CHECK(u.rank != 0, BAD_DATA, "'%s' has no dataset /u: give the initial values as /u", input->path);
+    spec->rank = u.rank;
+    spec->precision = u.floating && u.element_bytes <= sizeof(float) ? STENCIL_FLOAT32 : STENCIL_FLOAT64;
+    for (int i = 0; i < u.rank; i++)
+        spec->extent[i] = (int64_t)u.extent[i];
+    return STENCIL_OK;
 }
 
 static stencil_status inspect_source(const stencil_input *input, const char *name, stencil_source source,
                                      stencil_spec *spec) {
-    stencil_precision precision;
-    int64_t extent[3];
-    int rank = 0;
-    TRY(inspect(input, name, &precision, &rank, extent));
-    if (rank == 0)
+    stencil_dataset d;
+    TRY(inspect(input, name, &d));
+    if (d.rank == 0)
         return STENCIL_OK;
-    bool same = rank == spec->rank;
-    for (int i = 0; i < rank && same; i++)
-        same = extent[i] == spec->extent[i];
-    CHECK(same, BAD_DATA, "'%s': /%s has another shape than /u; give one value for each cell of /u",
+    bool same = d.rank == spec->rank;
+    for (int i = 0; i < d.rank && same; i++)
+        same = d.extent[i] == (hsize_t)spec->extent[i];
+    CHECK(same, BAD_DATA, "'%s': %s has another shape than /u; give one value for each cell of /u",
           input->path, name);
     CHECK(spec->source == STENCIL_SOURCE_NONE, BAD_DATA,
           "'%s' has both /b and /f: give /f for problem poisson, /b for everything else", input->path);
@@ -103,10 +66,9 @@ static stencil_status inspect_source(const stencil_input *input, const char *nam
 static stencil_status read_head(stencil_input *input, stencil_spec *spec) {
     TRY(stencil_h5_open(input->path, &input->file));
     TRY(stencil_format_check(input->file, input->path));
-    TRY(inspect(input, "u", &spec->precision, &spec->rank, spec->extent));
-    CHECK(spec->rank != 0, BAD_DATA, "'%s' has no dataset /u: give the initial values as /u", input->path);
-    TRY(inspect_source(input, "b", STENCIL_SOURCE_B, spec));
-    TRY(inspect_source(input, "f", STENCIL_SOURCE_F, spec));
+    TRY(inspect_field(input, spec));
+    TRY(inspect_source(input, "/b", STENCIL_SOURCE_B, spec));
+    TRY(inspect_source(input, "/f", STENCIL_SOURCE_F, spec));
     TRY(stencil_spec_read_attributes(input->file, input->path, spec));
     return stencil_spec_read_points(input->file, input->path, spec);
 }
@@ -163,13 +125,9 @@ static stencil_status open_dataset(stencil_input *input, stencil_array array) {
         return STENCIL_OK;
     stencil_input_rest(input);
     input->array = array;
-    const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    STENCIL_HANDLE access = H5Pcreate(H5P_DATASET_ACCESS);
     if (access >= 0 && H5Pset_chunk_cache(access, CHUNK_CACHE_SLOTS, CHUNK_CACHE_BYTES, 1.0) >= 0)
         input->dataset = H5Dopen2(input->file, name, access);
-    if (input->dataset <= 0)
-        stencil_h5_reason();
-    if (access >= 0)
-        H5Pclose(access);
     CHECK(input->dataset > 0, BAD_DATA, "'%s': cannot open /%s (%s)", input->path, name, stencil_h5_reason());
     return STENCIL_OK;
 }
@@ -277,4 +235,30 @@ stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem 
 
 stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem) {
     return stencil_history_read(input->file, input->path, problem);
+}
+
+stencil_status stencil_input_provenance(const stencil_input *input, stencil_provenance *provenance) {
+    const stencil_attribute steps = {.name = "steps_done",
+                                     .wanted = "a number of steps from 0 to 1000000000000000",
+                                     .type = STENCIL_ATTRIBUTE_WHOLE,
+                                     .count_max = 1,
+                                     .most = STENCIL_STEPS_MAX};
+    const stencil_attribute name = {.name = "input",
+                                    .wanted = "one file name",
+                                    .type = STENCIL_ATTRIBUTE_TEXT,
+                                    .count_max = 1,
+                                    .chars = sizeof provenance->input};
+    int found = 0, named = 0;
+    *provenance = (stencil_provenance){0};
+    STENCIL_HANDLE group = H5Lexists(input->file, "provenance", H5P_DEFAULT) > 0
+                               ? H5Gopen2(input->file, "provenance", H5P_DEFAULT)
+                               : -1;
+    if (group >= 0)
+        TRY(stencil_attribute_read(group, input->path, &steps, &provenance->steps_done, &found));
+    CHECK(found > 0, BAD_DATA,
+          "'%s' has no attribute steps_done of /provenance: it was not written by 'stencil run'",
+          input->path);
+    CHECK(H5Lexists(input->file, "residual", H5P_DEFAULT) > 0, BAD_DATA,
+          "'%s' has no dataset /residual: give a result of 'stencil run'", input->path);
+    return stencil_attribute_read(group, input->path, &name, provenance->input, &named);
 }

@@ -74,7 +74,8 @@ static stencil_status read_row(const row *r, hid_t file, const char *path, stenc
     const bool has_new = r->new_name != NULL && !isnan(*real);
     describe(r, wanted);
     const stencil_attribute attribute = {
-        r->name, wanted, r->type, r->count_at != 0 ? spec->rank : 1, r->least, STENCIL_STEPS_MAX};
+        r->name,           wanted,      r->type, r->count_at != 0 ? spec->rank : 1, r->least,
+        STENCIL_STEPS_MAX, sizeof *text};
     const bool is_text = r->type == STENCIL_ATTRIBUTE_TEXT, is_real = r->type == STENCIL_ATTRIBUTE_REAL;
     int count = 0;
     TRY(stencil_attribute_read(file, path, &attribute, is_text ? (void *)text : at, &count));

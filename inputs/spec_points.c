@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "inputs/handle.h"
+#include "inputs/h5.h"
 #include "inputs/spec_file.h"
 
 /* A small dataset of numbers: its shape, and its values in double. */

@@ -14,7 +14,7 @@
 #include "inputs/input_file.h"
 #include "inputs/sink.h"
 #include "inputs/spec_file.h"
-#include "inputs/storage.h"
+#include "inputs/dataset.h"
 
 /* Room for what HDF5 needs beside the values, generously. */
 #define METADATA_BYTES ((int64_t)64 << 10)
@@ -35,7 +35,7 @@ static int64_t source_bytes(hid_t file, const char *name) {
     const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     const int64_t stored = stencil_own_stored_bytes(file, name);
     const int64_t values =
-        dataset >= 0 && stencil_storage_elsewhere(dataset) ? stencil_storage_bytes(dataset) : 0;
+        dataset >= 0 && stencil_dataset_elsewhere(dataset) ? stencil_dataset_bytes(dataset) : 0;
     if (dataset >= 0)
         H5Dclose(dataset);
     return stored + values;
@@ -97,7 +97,7 @@ static stencil_status write_copy(stencil_sink *sink, copy *c) {
     const stencil_reader from = {read_copy, c};
     if (c->from < 0 || c->type < 0)
         return fail_copy(c);
-    if (stencil_storage_elsewhere(c->from))
+    if (stencil_dataset_elsewhere(c->from))
         return stencil_sink_write(sink, &dataset, c->problem, &from);
     return H5Ocopy(c->input->file, c->name, sink->file, c->name, H5P_DEFAULT, H5P_DEFAULT) >= 0
                ? stencil_sink_state(sink)

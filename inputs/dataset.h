@@ -1,0 +1,40 @@
+/* A dataset of numbers, of any shape and type, wherever its values stand. */
+#ifndef STENCIL_INPUTS_DATASET_H
+#define STENCIL_INPUTS_DATASET_H
+
+#include <hdf5.h>
+
+#include "base/base.h"
+
+typedef struct stencil_dataset {
+    const char *path, *name; /* of the file; of the dataset, from the root on; borrowed */
+    hid_t id;                /* 0 or negative: not open */
+    int rank;
+    hsize_t extent[H5S_MAX_RANK];
+    int64_t count; /* elements */
+    size_t element_bytes;
+    bool floating;
+    char type[32]; /* "float64", "int32", "uint8" … */
+} stencil_dataset;
+
+/* Opens a dataset of integers or floating-point numbers of an open file. BAD_DATA: there is none, or one that
+ * cannot be read whole, since a source of a virtual dataset or a file of an external one is missing or too
+ * short (HDF5 would read zeros). `advice` ends messages about what the dataset is; NULL: "give …", for a
+ * problem. */
+stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const char *path, const char *name,
+                                    const char *advice);
+
+/* Reads the block [start, start + count) of every axis, in array order, converted to `memory_type`. BAD_DATA.
+ */
+stencil_status stencil_dataset_read(const stencil_dataset *dataset, const hsize_t *start,
+                                    const hsize_t *count, hid_t memory_type, void *values);
+
+void stencil_dataset_close(stencil_dataset *dataset);
+
+/* Whether the values of an open dataset stand in other files. */
+bool stencil_dataset_elsewhere(hid_t dataset);
+
+/* Bytes of the values of an open dataset, unpacked; INT64_MAX where they cannot be counted. */
+int64_t stencil_dataset_bytes(hid_t dataset);
+
+#endif
