@@ -21,9 +21,7 @@ typedef struct generator {
     const stencil_generate_options *options;
     stencil_problem problem; /* resolved, without fields */
     stencil_sink sink;
-    stencil_random random;
     double *mode[3]; /* per axis (z, y, x), owned; NULL: not needed */
-    uint32_t *words; /* one block's random words, owned */
 } generator;
 
 static bool is_manufactured(const stencil_generate_options *options) {
@@ -87,48 +85,27 @@ static void fill_modes(const generator *g, const stencil_box *block, double fact
     }
 }
 
-static stencil_status fill_random(generator *g, const stencil_box *block, double *values) {
-    const stencil_precision precision = g->problem.precision;
-    const double amplitude = g->options->amplitude;
-    const int per_number = stencil_random_words_per_number(precision);
-    const int64_t *extent = g->problem.extent, cells = stencil_box_cells(block);
+/* A block is contiguous in array order: number k belongs to cell k, and the hot cells come first. */
+static void fill_initial(const generator *g, const stencil_box *block, double *values) {
+    const stencil_generate_options *options = g->options;
+    const int64_t *extent = g->problem.extent, *first = block->first, cells = stencil_box_cells(block);
     const int64_t cell =
-        (block->first[STENCIL_Z] * extent[STENCIL_Y] + block->first[STENCIL_Y]) * extent[STENCIL_X] +
-        block->first[STENCIL_X];
-    if (g->words == NULL) { /* the first block is the largest */
-        void *memory = NULL;
-        TRY(stencil_memory_alloc(&memory, cells * per_number * (int64_t)sizeof(uint32_t),
-                                 "a buffer for random numbers"));
-        g->words = memory;
-    }
-    TRY(stencil_random_words(&g->random, (uint64_t)cell * (uint64_t)per_number, cells * per_number,
-                             g->words));
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < cells; i++)
-        values[i] = amplitude * stencil_random_uniform(precision, g->words + i * per_number);
-    return STENCIL_OK;
-}
-
-static stencil_status fill_initial(generator *g, const stencil_box *block, double *values) {
-    const double amplitude = g->options->amplitude;
+        (first[STENCIL_Z] * extent[STENCIL_Y] + first[STENCIL_Y]) * extent[STENCIL_X] + first[STENCIL_X];
     const int hot_axis = STENCIL_AXES - g->problem.rank;
-    switch (g->options->initial) {
-    case STENCIL_INITIAL_RANDOM:
-        return fill_random(g, block, values);
-    case STENCIL_INITIAL_SINE:
-        fill_modes(g, block, amplitude, values);
-        return STENCIL_OK;
-    default:
-        break;
+    const int64_t hot =
+        options->initial == STENCIL_INITIAL_HOT_EDGE && first[hot_axis] == 0 ? cells / block->n[hot_axis] : 0;
+    if (options->initial == STENCIL_INITIAL_SINE) {
+        fill_modes(g, block, options->amplitude, values);
+        return;
     }
-    /* A block is contiguous in array order, so its hot cells come first. */
-    const int64_t cells = stencil_box_cells(block);
-    const int64_t hot = g->options->initial == STENCIL_INITIAL_HOT_EDGE && block->first[hot_axis] == 0
-                            ? cells / block->n[hot_axis]
-                            : 0;
-    for (int64_t i = 0; i < cells; i++)
-        values[i] = i < hot ? amplitude : 0.0;
-    return STENCIL_OK;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < cells; i++) {
+        if (options->initial == STENCIL_INITIAL_RANDOM)
+            values[i] = options->amplitude *
+                        stencil_random_number(options->seed, g->problem.precision, (uint64_t)(cell + i));
+        else
+            values[i] = i < hot ? options->amplitude : 0.0;
+    }
 }
 
 /* The second derivative of an axis' mode is -k^2 times the mode. */
@@ -156,12 +133,13 @@ static stencil_status check_interrupt(const generator *g) {
 /* The values of a block, as if they were read. */
 static stencil_status make_box(void *context, stencil_array array, const stencil_box *box,
                                const stencil_cells *to) {
-    generator *g = context;
+    const generator *g = context;
     const stencil_box block = stencil_box_from(box, g->problem.first);
     TRY(check_interrupt(g));
     if (array == STENCIL_ARRAY_U)
-        return fill_initial(g, &block, to->at);
-    fill_source(g, &block, to->at);
+        fill_initial(g, &block, to->at);
+    else
+        fill_source(g, &block, to->at);
     return STENCIL_OK;
 }
 
@@ -170,14 +148,6 @@ static stencil_status write_dataset(generator *g, const char *name, stencil_arra
                                           H5T_NATIVE_DOUBLE};
     const stencil_reader from = {make_box, g};
     return stencil_sink_write(&g->sink, &dataset, &g->problem, &from);
-}
-
-static stencil_status prepare(generator *g) {
-    if (g->options->initial == STENCIL_INITIAL_RANDOM)
-        TRY(stencil_random_open(&g->random, g->options->seed, STENCIL_RANDOM_AUTO));
-    if (g->options->initial == STENCIL_INITIAL_SINE || g->problem.spec.source == STENCIL_SOURCE_F)
-        TRY(make_modes(g));
-    return STENCIL_OK;
 }
 
 /* Of all datasets, and generously of what HDF5 needs beside them. */
@@ -196,7 +166,8 @@ static stencil_status generate(generator *g) {
           "a manufactured source belongs to problem poisson: choose that problem, or no source");
     TRY(stencil_problem_resolve(&g->problem, &spec));
     TRY(stencil_sink_check(g->options->path, g->options->force, NULL));
-    TRY(prepare(g));
+    if (g->options->initial == STENCIL_INITIAL_SINE || spec.source == STENCIL_SOURCE_F)
+        TRY(make_modes(g));
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, file_bytes(&g->problem)));
     TRY(write_dataset(g, "u", STENCIL_ARRAY_U));
     if (spec.source == STENCIL_SOURCE_F)
@@ -212,9 +183,7 @@ stencil_status stencil_generate(const stencil_generate_options *options) {
     generator g = {.options = options, .sink = {.file = -1, .fd = -1}};
     const stencil_status status = generate(&g);
     stencil_sink_abort(&g.sink);
-    stencil_random_close(&g.random);
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         free(g.mode[axis]);
-    free(g.words);
     return status;
 }
