@@ -256,40 +256,42 @@ static stencil_status compare_datasets(const stencil_dataset *a, const stencil_d
     return status;
 }
 
-static stencil_status compare_open(const invocation *call, const stencil_dataset *a, const stencil_dataset *b,
-                                   int *exit_code) {
+static stencil_status open_dataset(stencil_dataset *dataset, hid_t file, const char *path, const char *name) {
+    static const char advice[] = "name another one with --dataset";
+    TRY(stencil_dataset_open(dataset, file, path, name, advice));
+    CHECK(dataset->id != 0, BAD_DATA, "'%s' has no dataset %s: %s", path, name, advice);
+    return STENCIL_OK;
+}
+
+static stencil_status compare_files(const invocation *call, const hid_t file[2], int *exit_code) {
     const compare_options *options = call->values;
     const bool cells = options_given(call, "atol") || options_given(call, "rtol");
     const bool rms = !isnan(options->rms);
     const equality equality = {options->atol, options->rtol, options->rms, cells || !rms, !cells && !rms};
+    STENCIL_DATASET a = {0}, b = {0};
+    TRY(open_dataset(&a, file[0], call->operand[0], options->dataset));
+    TRY(open_dataset(&b, file[1], call->operand[1], options->dataset));
     difference found;
-    TRY(compare_datasets(a, b, &equality, &found));
+    TRY(compare_datasets(&a, &b, &equality, &found));
     *exit_code = found.what[0] == '\0' ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !target_is_stdout(options->json))
-        print_result(a, b, &equality, &found);
+        print_result(&a, &b, &equality, &found);
     return json_write(options->json, options->force,
-                      options->json != NULL ? result_json(a, b, &equality, &found) : NULL);
+                      options->json != NULL ? result_json(&a, &b, &equality, &found) : NULL);
 }
 
 static stencil_status compare_run(const invocation *call, int *exit_code) {
     const compare_options *options = call->values;
     hid_t file[2] = {-1, -1};
-    stencil_dataset dataset[2] = {{.id = 0}, {.id = 0}};
-    stencil_status status = STENCIL_OK;
-    for (int i = 0; i < 2 && status == STENCIL_OK; i++)
-        status = target_check("--json", options->json, options->force, call->operand[i]);
-    for (int i = 0; i < 2 && status == STENCIL_OK; i++) {
-        status = stencil_h5_open(call->operand[i], &file[i]);
-        if (status == STENCIL_OK)
-            status = stencil_dataset_open(&dataset[i], file[i], call->operand[i], options->dataset,
-                                          "name another one with --dataset");
-    }
+    for (int i = 0; i < 2; i++)
+        TRY(target_check("--json", options->json, options->force, call->operand[i]));
+    stencil_status status = stencil_h5_open(call->operand[0], &file[0]);
     if (status == STENCIL_OK)
-        status = compare_open(call, &dataset[0], &dataset[1], exit_code);
-    for (int i = 0; i < 2; i++) {
-        stencil_dataset_close(&dataset[i]);
+        status = stencil_h5_open(call->operand[1], &file[1]);
+    if (status == STENCIL_OK)
+        status = compare_files(call, file, exit_code);
+    for (int i = 0; i < 2; i++)
         stencil_handle_close(&file[i]);
-    }
     return status;
 }
 

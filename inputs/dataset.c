@@ -202,15 +202,20 @@ static stencil_status describe(stencil_dataset *d, const char *advice) {
 stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const char *path, const char *name,
                                     const char *advice) {
     H5L_info_t info;
+    const htri_t exists = H5Lexists(file, name, H5P_DEFAULT);
     *dataset = (stencil_dataset){.path = path, .name = name};
+    /* Of a longer name, whose groups may be missing, only a user can think. */
+    CHECK(exists >= 0 || advice != NULL, BAD_DATA, "'%s' is damaged: cannot look for %s (%s)", path, name,
+          stencil_h5_reason());
+    if (exists <= 0)
+        return STENCIL_OK;
     CHECK(H5Lget_info(file, name, &info, H5P_DEFAULT) < 0 || info.type == H5L_TYPE_HARD ||
               H5Oexists_by_name(file, name, H5P_DEFAULT) > 0,
           BAD_DATA, "'%s': %s is a link that leads nowhere; %s", path, name,
           advice != NULL ? advice : "mend the link, or give the values as a dataset");
     TRY(check_stored(file, path, name, 0));
     dataset->id = H5Oopen(file, name, H5P_DEFAULT);
-    CHECK(dataset->id >= 0, BAD_DATA, "'%s' has no dataset %s that can be opened (%s)%s%s", path, name,
-          stencil_h5_reason(), advice != NULL ? ": " : "", advice != NULL ? advice : "");
+    CHECK(dataset->id >= 0, BAD_DATA, "'%s': cannot open %s (%s)", path, name, stencil_h5_reason());
     const H5I_type_t is = H5Iget_type(dataset->id);
     CHECK(is == H5I_DATASET, BAD_DATA, "'%s': %s is a %s; %s", path, name,
           is == H5I_GROUP ? "group" : "named type", advice != NULL ? advice : "give a dataset");
@@ -219,14 +224,14 @@ stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const 
 
 stencil_status stencil_dataset_read(const stencil_dataset *dataset, const hsize_t *start,
                                     const hsize_t *count, hid_t memory_type, void *values) {
-    STENCIL_HANDLE file = H5Dget_space(dataset->id);
-    STENCIL_HANDLE memory =
-        dataset->rank > 0 ? H5Screate_simple(dataset->rank, count, NULL) : H5Screate(H5S_SCALAR);
-    if (dataset->rank > 0)
-        H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL);
-    CHECK(H5Dread(dataset->id, memory_type, memory, file, H5P_DEFAULT, values) >= 0, BAD_DATA,
-          "'%s': %s cannot be read: it is damaged, or packed with a filter that is missing", dataset->path,
-          dataset->name);
+    const bool whole = start == NULL || dataset->rank == 0;
+    STENCIL_HANDLE space = H5Dget_space(dataset->id);
+    STENCIL_HANDLE memory = whole ? -1 : H5Screate_simple(dataset->rank, count, NULL);
+    if (!whole)
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
+    CHECK(H5Dread(dataset->id, memory_type, whole ? H5S_ALL : memory, space, H5P_DEFAULT, values) >= 0,
+          BAD_DATA, "'%s': %s cannot be read: it is damaged, or packed with a filter that is missing",
+          dataset->path, dataset->name);
     return STENCIL_OK;
 }
 

@@ -17,19 +17,22 @@ typedef struct stencil_dataset {
     char type[32]; /* "float64", "int32", "uint8" … */
 } stencil_dataset;
 
-/* Opens a dataset of integers or floating-point numbers of an open file. BAD_DATA: there is none, or one that
- * cannot be read whole, since a source of a virtual dataset or a file of an external one is missing or too
- * short (HDF5 would read zeros). `advice` ends messages about what the dataset is; NULL: "give …", for a
- * problem. */
+/* Opens a dataset of integers or floating-point numbers of an open file; its id is 0 where there is none.
+ * BAD_DATA: it is something else, or cannot be read whole, since a source of a virtual dataset or a file of
+ * an external one is missing or too short (HDF5 would read zeros). `advice` ends messages about what the
+ * dataset is; NULL: "give …", for a problem. */
 stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const char *path, const char *name,
                                     const char *advice);
 
-/* Reads the block [start, start + count) of every axis, in array order, converted to `memory_type`. BAD_DATA.
- */
+/* Reads the block [start, start + count) of every axis, in array order, converted to `memory_type`; start
+ * NULL: all of it. BAD_DATA. */
 stencil_status stencil_dataset_read(const stencil_dataset *dataset, const hsize_t *start,
                                     const hsize_t *count, hid_t memory_type, void *values);
 
 void stencil_dataset_close(stencil_dataset *dataset);
+
+/* A variable that is closed at the end of its scope; initialise with {0}. */
+#define STENCIL_DATASET __attribute__((cleanup(stencil_dataset_close))) stencil_dataset
 
 /* Whether the values of an open dataset stand in other files. */
 bool stencil_dataset_elsewhere(hid_t dataset);

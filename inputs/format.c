@@ -14,6 +14,8 @@
 
 enum { FORMAT_VERSION = 1 };
 static const char format_prefix[] = "stencil ";
+static const stencil_attribute format_attribute = {"format", STENCIL_ATTRIBUTE_TEXT, STENCIL_WORD_MAX,
+                                                   .wanted = ""};
 
 /* A name of the format: a user gives it, or only a run writes it. What stands in a file under other names is
  * the user's own. */
@@ -56,16 +58,14 @@ bool stencil_format_knows(stencil_name_place place, const char *name) {
 
 /* The attribute's N of "stencil N"; 0: there is none. `foreign`, where it is something else. */
 static long format_version(hid_t file, bool *foreign) {
-    char text[1][STENCIL_ATTRIBUTE_CHARS] = {""}, *end = text[0];
+    char text[STENCIL_WORD_MAX] = "", *end = text;
     int count = 0;
-    const stencil_attribute format = {"format", "", STENCIL_ATTRIBUTE_TEXT, .count_max = 1,
-                                      .chars = sizeof *text};
-    const stencil_status status = stencil_attribute_read(file, "", &format, text, &count);
+    const stencil_status status = stencil_attribute_read(file, "", &format_attribute, text, &count);
     const size_t prefix = sizeof format_prefix - 1;
     long version = 0;
-    if (status == STENCIL_OK && strncmp(text[0], format_prefix, prefix) == 0 &&
-        isdigit((unsigned char)text[0][prefix]))
-        version = strtol(text[0] + prefix, &end, 10);
+    if (status == STENCIL_OK && strncmp(text, format_prefix, prefix) == 0 &&
+        isdigit((unsigned char)text[prefix]))
+        version = strtol(text + prefix, &end, 10);
     *foreign = status != STENCIL_OK || (count > 0 && (version < 1 || *end != '\0'));
     return *foreign ? 0 : version;
 }
@@ -82,9 +82,8 @@ stencil_status stencil_format_check(hid_t file, const char *path) {
 
 stencil_status stencil_format_write(hid_t file, const char *path) {
     char text[32];
-    const char *values = text;
     snprintf(text, sizeof text, "%s%d", format_prefix, FORMAT_VERSION);
-    return stencil_attribute_write(file, path, "format", STENCIL_ATTRIBUTE_TEXT, 1, &values);
+    return stencil_attribute_write(file, path, &format_attribute, 1, text);
 }
 
 /* What notes are looked for in: a kind of place, or the attributes of /u. */

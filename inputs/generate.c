@@ -173,8 +173,7 @@ static stencil_status generate(generator *g) {
     if (spec.source == STENCIL_SOURCE_F)
         TRY(write_dataset(g, "f", STENCIL_ARRAY_B));
     TRY(stencil_format_write(g->sink.file, g->options->path));
-    TRY(stencil_spec_write_attributes(g->sink.file, g->options->path, &spec));
-    TRY(stencil_spec_write_points(g->sink.file, g->options->path, &spec));
+    TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);
 }

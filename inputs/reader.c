@@ -18,15 +18,11 @@
 
 /* Type and shape of the dataset `name`, which is closed again; its rank is 0 where there is none. */
 static stencil_status inspect(const stencil_input *input, const char *name, stencil_dataset *d) {
-    *d = (stencil_dataset){0};
-    const htri_t exists = H5Lexists(input->file, name, H5P_DEFAULT);
-    CHECK(exists >= 0, BAD_DATA, "'%s' is damaged: cannot look for %s (%s)", input->path, name,
-          stencil_h5_reason());
-    if (exists == 0)
+    STENCIL_DATASET opened = {0};
+    TRY(stencil_dataset_open(&opened, input->file, input->path, name, NULL));
+    *d = opened;
+    if (opened.id == 0)
         return STENCIL_OK;
-    const stencil_status status = stencil_dataset_open(d, input->file, input->path, name, NULL);
-    stencil_dataset_close(d);
-    TRY(status);
     CHECK(d->rank == 2 || d->rank == 3, BAD_DATA, "'%s': %s has rank %d; give [ny][nx] or [nz][ny][nx]",
           input->path, name, d->rank);
     for (int i = 0; i < d->rank; i++)
@@ -69,8 +65,7 @@ static stencil_status read_head(stencil_input *input, stencil_spec *spec) {
     TRY(inspect_field(input, spec));
     TRY(inspect_source(input, "/b", STENCIL_SOURCE_B, spec));
     TRY(inspect_source(input, "/f", STENCIL_SOURCE_F, spec));
-    TRY(stencil_spec_read_attributes(input->file, input->path, spec));
-    return stencil_spec_read_points(input->file, input->path, spec);
+    return stencil_spec_read(input->file, input->path, spec);
 }
 
 stencil_status stencil_input_open(stencil_input **input, const char *path, stencil_spec *spec) {
@@ -238,16 +233,9 @@ stencil_status stencil_input_load_history(stencil_input *input, stencil_problem 
 }
 
 stencil_status stencil_input_provenance(const stencil_input *input, stencil_provenance *provenance) {
-    const stencil_attribute steps = {.name = "steps_done",
-                                     .wanted = "a number of steps from 0 to 1000000000000000",
-                                     .type = STENCIL_ATTRIBUTE_WHOLE,
-                                     .count_max = 1,
-                                     .most = STENCIL_STEPS_MAX};
-    const stencil_attribute name = {.name = "input",
-                                    .wanted = "one file name",
-                                    .type = STENCIL_ATTRIBUTE_TEXT,
-                                    .count_max = 1,
-                                    .chars = sizeof provenance->input};
+    const stencil_attribute steps = {.name = "steps_done", .type = STENCIL_ATTRIBUTE_WHOLE};
+    const stencil_attribute name = {"input", STENCIL_ATTRIBUTE_TEXT, .chars = sizeof provenance->input,
+                                    .wanted = "one file name"};
     int found = 0, named = 0;
     *provenance = (stencil_provenance){0};
     STENCIL_HANDLE group = H5Lexists(input->file, "provenance", H5P_DEFAULT) > 0

@@ -1,5 +1,5 @@
-/* A problem as it stands in a file: attributes of the root group (spec_attributes.c), the group /stencil
- * (spec_points.c), and the residual history that earlier runs have left (history.c). */
+/* A problem as it stands in a file: attributes of the root group, the group /stencil, and the residual
+ * history that earlier runs have left. */
 #ifndef STENCIL_INPUTS_SPEC_FILE_H
 #define STENCIL_INPUTS_SPEC_FILE_H
 
@@ -7,14 +7,12 @@
 
 #include "solver/problem.h"
 
-/* Fill what the file gives; spec->rank is known, and the attributes are read before the points. BAD_DATA
- * names the attribute or dataset and what is allowed. */
-stencil_status stencil_spec_read_attributes(hid_t file, const char *path, stencil_spec *spec);
-stencil_status stencil_spec_read_points(hid_t file, const char *path, stencil_spec *spec);
+/* Fills what the file gives; spec->rank is known. BAD_DATA names the attribute or dataset and what is
+ * allowed. */
+stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spec);
 
-/* Write what is given in `spec`, into a new file. IO on failure. */
-stencil_status stencil_spec_write_attributes(hid_t file, const char *path, const stencil_spec *spec);
-stencil_status stencil_spec_write_points(hid_t file, const char *path, const stencil_spec *spec);
+/* Writes what is given in `spec`, into a new file. IO on failure. */
+stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec);
 
 /* Name of the index-th attribute, NULL behind the last one; *past: a run writes it, no user gives it. */
 const char *stencil_spec_attribute(int index, bool *past);

@@ -119,52 +119,42 @@ static stencil_status copy_source(stencil_sink *sink, const stencil_input *input
     return status;
 }
 
-static stencil_status write_names(hid_t group, const stencil_sink *sink,
-                                  const stencil_output_options *options, const stencil_report *report) {
-    char *absolute = options->input_path != NULL ? realpath(options->input_path, NULL) : NULL;
-    char started[32] = "";
+static stencil_status write_provenance(const stencil_sink *sink, const stencil_output_options *options,
+                                       const stencil_report *report) {
+    char absolute[PATH_MAX], started[32] = "";
+    const char *input = options->input_path;
     const time_t began = (time_t)options->started_s;
+    const int64_t steps_done = stencil_report_steps_done(report);
     struct tm utc;
+    if (input != NULL && realpath(input, absolute) != NULL)
+        input = absolute;
     if (began != 0 && gmtime_r(&began, &utc) != NULL)
         strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", &utc);
     const struct {
-        const char *name, *text;
-    } entry[] = {{"version", STENCIL_VERSION},
-                 {"command_line", options->command_line},
-                 {"input", absolute != NULL ? absolute : options->input_path},
-                 {"started", started},
-                 {"backend", report->backend},
-                 {"device", report->device},
-                 {"strategy", report->strategy},
-                 {"reason", stencil_reason_names[report->reason]}};
-    stencil_status status = STENCIL_OK;
-    for (size_t i = 0; i < sizeof entry / sizeof *entry && status == STENCIL_OK; i++)
-        if (entry[i].text != NULL && entry[i].text[0] != '\0')
-            status = stencil_attribute_write(group, sink->path, entry[i].name, STENCIL_ATTRIBUTE_TEXT, 1,
-                                             &entry[i].text);
-    free(absolute);
-    return status;
-}
-
-static stencil_status write_provenance(const stencil_sink *sink, const stencil_output_options *options,
-                                       const stencil_report *report) {
-    const hid_t group = H5Gcreate2(sink->file, "provenance", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    CHECK(group >= 0, IO, "cannot write '%s': /provenance: %s", sink->path, stencil_h5_reason());
-    stencil_status status = write_names(group, sink, options, report);
-    const int64_t steps_done = stencil_report_steps_done(report);
-    if (status == STENCIL_OK)
-        status =
-            stencil_attribute_write(group, sink->path, "steps_done", STENCIL_ATTRIBUTE_WHOLE, 1, &steps_done);
-    const struct {
         const char *name;
-        double value;
-    } time[] = {
-        {"prepare_s", report->prepare_s}, {"compute_s", report->compute_s}, {"finish_s", report->finish_s}};
-    for (size_t i = 0; i < sizeof time / sizeof *time && status == STENCIL_OK; i++)
-        status = stencil_attribute_write(group, sink->path, time[i].name, STENCIL_ATTRIBUTE_REAL, 1,
-                                         &time[i].value);
-    H5Gclose(group);
-    return status;
+        stencil_attribute_type type;
+        const void *value; /* NULL or "": not known */
+    } entry[] = {{"version", STENCIL_ATTRIBUTE_TEXT, STENCIL_VERSION},
+                 {"command_line", STENCIL_ATTRIBUTE_TEXT, options->command_line},
+                 {"input", STENCIL_ATTRIBUTE_TEXT, input},
+                 {"started", STENCIL_ATTRIBUTE_TEXT, started},
+                 {"backend", STENCIL_ATTRIBUTE_TEXT, report->backend},
+                 {"device", STENCIL_ATTRIBUTE_TEXT, report->device},
+                 {"strategy", STENCIL_ATTRIBUTE_TEXT, report->strategy},
+                 {"reason", STENCIL_ATTRIBUTE_TEXT, stencil_reason_names[report->reason]},
+                 {"steps_done", STENCIL_ATTRIBUTE_WHOLE, &steps_done},
+                 {"prepare_s", STENCIL_ATTRIBUTE_REAL, &report->prepare_s},
+                 {"compute_s", STENCIL_ATTRIBUTE_REAL, &report->compute_s},
+                 {"finish_s", STENCIL_ATTRIBUTE_REAL, &report->finish_s}};
+    STENCIL_HANDLE group = H5Gcreate2(sink->file, "provenance", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    CHECK(group >= 0, IO, "cannot write '%s': /provenance: %s", sink->path, stencil_h5_reason());
+    for (size_t i = 0; i < sizeof entry / sizeof *entry; i++) {
+        const stencil_attribute is = {.name = entry[i].name, .type = entry[i].type};
+        const char *value = entry[i].value;
+        if (value != NULL && (is.type != STENCIL_ATTRIBUTE_TEXT || value[0] != '\0'))
+            TRY(stencil_attribute_write(group, sink->path, &is, 1, value));
+    }
+    return STENCIL_OK;
 }
 
 /* The problem, and how far it has come, for a run that goes on from here. */
@@ -176,8 +166,7 @@ static stencil_status write_spec(const stencil_sink *sink, const stencil_problem
     spec.time_first = problem->origin.time_first != 0 ? problem->origin.time_first : NAN;
     spec.steps_total = report->steps;
     memcpy(spec.fingerprint, problem->fingerprint, sizeof spec.fingerprint);
-    TRY(stencil_spec_write_attributes(sink->file, sink->path, &spec));
-    return stencil_spec_write_points(sink->file, sink->path, &spec);
+    return stencil_spec_write(sink->file, sink->path, &spec);
 }
 
 static stencil_status write_all(stencil_sink *sink, const stencil_output_options *options,
