@@ -32,8 +32,4 @@ void stencil_format_notes(hid_t file, stencil_notes *notes);
  * the root group. What cannot be copied is noted (`notes` may be NULL). */
 void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes);
 
-/* Bytes that the copies take, about; and those of one dataset as it is stored. */
-int64_t stencil_own_bytes(hid_t file);
-int64_t stencil_own_stored_bytes(hid_t group, const char *name);
-
 #endif

@@ -150,14 +150,6 @@ static stencil_status write_dataset(generator *g, const char *name, stencil_arra
     return stencil_sink_write(&g->sink, &dataset, &g->problem, &from);
 }
 
-/* Of all datasets, and generously of what HDF5 needs beside them. */
-static int64_t file_bytes(const stencil_problem *problem) {
-    int64_t bytes = (int64_t)stencil_precision_bytes(problem->precision);
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        bytes *= problem->extent[axis];
-    return (problem->spec.source == STENCIL_SOURCE_F ? 2 : 1) * bytes + 65536;
-}
-
 static stencil_status generate(generator *g) {
     const stencil_spec spec = complete_spec(g->options);
     CHECK(isfinite(g->options->amplitude), BAD_DATA, "the amplitude is %g: give a finite number",
@@ -165,10 +157,11 @@ static stencil_status generate(generator *g) {
     CHECK(spec.source == STENCIL_SOURCE_NONE || spec.kind == STENCIL_KIND_POISSON, USAGE,
           "a manufactured source belongs to problem poisson: choose that problem, or no source");
     TRY(stencil_problem_resolve(&g->problem, &spec));
-    TRY(stencil_sink_check(g->options->path, g->options->force, NULL));
     if (g->options->initial == STENCIL_INITIAL_SINE || spec.source == STENCIL_SOURCE_F)
         TRY(make_modes(g));
-    TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, file_bytes(&g->problem)));
+    const int arrays = spec.source == STENCIL_SOURCE_F ? 2 : 1;
+    TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, NULL,
+                          arrays * stencil_sink_array_bytes(&g->problem)));
     TRY(write_dataset(g, "u", STENCIL_ARRAY_U));
     if (spec.source == STENCIL_SOURCE_F)
         TRY(write_dataset(g, "f", STENCIL_ARRAY_B));
@@ -179,7 +172,7 @@ static stencil_status generate(generator *g) {
 }
 
 stencil_status stencil_generate(const stencil_generate_options *options) {
-    generator g = {.options = options, .sink = {.file = -1, .fd = -1}};
+    generator g = {.options = options, .sink = STENCIL_SINK_CLOSED};
     const stencil_status status = generate(&g);
     stencil_sink_abort(&g.sink);
     for (int axis = 0; axis < STENCIL_AXES; axis++)

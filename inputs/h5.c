@@ -37,32 +37,19 @@ const char *stencil_h5_reason(void) {
 }
 
 const char *stencil_h5_class_text(H5T_class_t type_class) {
-    switch (type_class) {
-    case H5T_INTEGER:
-        return "an integer";
-    case H5T_FLOAT:
-        return "a floating-point number";
-    case H5T_TIME:
-        return "a time";
-    case H5T_STRING:
-        return "a string";
-    case H5T_BITFIELD:
-        return "a bit field";
-    case H5T_OPAQUE:
-        return "an opaque type";
-    case H5T_COMPOUND:
-        return "a compound type";
-    case H5T_REFERENCE:
-        return "a reference";
-    case H5T_ENUM:
-        return "an enumeration or truth value";
-    case H5T_VLEN:
-        return "a variable-length type";
-    case H5T_ARRAY:
-        return "an array type";
-    default:
-        return "an unknown type";
-    }
+    static const char *const text[] = {[H5T_INTEGER] = "an integer",
+                                       [H5T_FLOAT] = "a floating-point number",
+                                       [H5T_TIME] = "a time",
+                                       [H5T_STRING] = "a string",
+                                       [H5T_BITFIELD] = "a bit field",
+                                       [H5T_OPAQUE] = "an opaque type",
+                                       [H5T_COMPOUND] = "a compound type",
+                                       [H5T_REFERENCE] = "a reference",
+                                       [H5T_ENUM] = "an enumeration or truth value",
+                                       [H5T_VLEN] = "a variable-length type",
+                                       [H5T_ARRAY] = "an array type"};
+    return type_class >= 0 && type_class < (int)(sizeof text / sizeof *text) ? text[type_class]
+                                                                             : "an unknown type";
 }
 
 hid_t stencil_h5_native_type(stencil_precision precision) {

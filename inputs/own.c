@@ -4,10 +4,6 @@
 
 #include "inputs/format.h"
 #include "inputs/h5.h"
-#include "inputs/dataset.h"
-
-/* An object of HDF5, with what its header takes. */
-#define OBJECT_BYTES ((int64_t)4096)
 
 typedef struct transfer {
     hid_t to;
@@ -85,34 +81,4 @@ void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes) {
     H5Literate(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_link, &root);
     if (u >= 0 && new_u >= 0)
         H5Aiterate2(u, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_attribute, &on_u);
-}
-
-int64_t stencil_own_stored_bytes(hid_t group, const char *name) {
-    STENCIL_HANDLE object = H5Oopen(group, name, H5P_DEFAULT);
-    int64_t bytes = OBJECT_BYTES;
-    if (object >= 0 && H5Iget_type(object) == H5I_DATASET && !stencil_dataset_elsewhere(object))
-        bytes += (int64_t)H5Dget_storage_size(object) / 16 * 17; /* with the index of its chunks */
-    return bytes;
-}
-
-static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, void *data) {
-    if (info->type == H5L_TYPE_HARD)
-        *(int64_t *)data += stencil_own_stored_bytes(group, name);
-    return 0;
-}
-
-static herr_t add_own_bytes(hid_t group, const char *name, const H5L_info_t *info, void *data) {
-    if (stencil_format_knows(STENCIL_NAME_OBJECT, name))
-        return 0;
-    add_bytes(group, name, info, data);
-    STENCIL_HANDLE object = info->type == H5L_TYPE_HARD ? H5Oopen(group, name, H5P_DEFAULT) : -1;
-    if (object >= 0 && H5Iget_type(object) == H5I_GROUP)
-        H5Lvisit(object, H5_INDEX_NAME, H5_ITER_NATIVE, add_bytes, data);
-    return 0;
-}
-
-int64_t stencil_own_bytes(hid_t file) {
-    int64_t bytes = 0;
-    H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, add_own_bytes, &bytes);
-    return bytes;
 }

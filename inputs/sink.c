@@ -15,6 +15,8 @@
 #include "inputs/h5.h"
 
 enum { TEMPORARY_NAME_CHARS = 200, TEMPORARY_TRIES = 100 };
+/* Room for what HDF5 needs beside the values, generously. */
+#define METADATA_BYTES ((int64_t)64 << 10)
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -74,26 +76,6 @@ static stencil_status open_temporary(stencil_sink *sink) {
     return sink->fd >= 0 ? STENCIL_OK : name_temporary(sink);
 }
 
-/* Frees everything, and removes the temporary file where there still is one. */
-static void release(stencil_sink *sink) {
-    if (sink->file >= 0)
-        H5Fclose(sink->file);
-    if (sink->fd >= 0)
-        close(sink->fd);
-    if (sink->temporary != NULL)
-        unlink(sink->temporary);
-    free(sink->temporary);
-    free(sink->directory);
-    free(sink->path);
-    *sink = (stencil_sink){.file = -1, .fd = -1};
-}
-
-static stencil_status start(stencil_sink *sink, const char *path, bool replace) {
-    *sink = (stencil_sink){.file = -1, .fd = -1, .replace = replace, .path = strdup(path)};
-    CHECK(sink->path != NULL, NO_MEMORY, "no memory for a file name");
-    return open_temporary(sink);
-}
-
 static stencil_status check_target(const char *path, bool replace, const char *other) {
     CHECK(base_name(path)[0] != '\0', CANNOT_CREATE, "'%s' names no file: give the output a file name", path);
     struct stat target, source;
@@ -115,14 +97,6 @@ static stencil_status check_target(const char *path, bool replace, const char *o
     CHECK(replace, CANNOT_CREATE, "'%s' exists: use --force to replace it, or choose another output file",
           path);
     return STENCIL_OK;
-}
-
-stencil_status stencil_sink_check(const char *path, bool replace, const char *other) {
-    TRY(check_target(path, replace, other));
-    stencil_sink sink;
-    const stencil_status status = start(&sink, path, replace);
-    release(&sink);
-    return status;
 }
 
 /* Bytes that this process can write into a file of that file system; INT64_MAX where it does not say. */
@@ -166,22 +140,40 @@ static stencil_status create_file(stencil_sink *sink) {
     return stencil_sink_state(sink);
 }
 
-stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, int64_t bytes) {
-    stencil_status status = start(sink, path, replace);
-    if (status == STENCIL_OK)
-        status = reserve(sink, bytes);
-    if (status == STENCIL_OK)
-        status = create_file(sink);
+void stencil_sink_abort(stencil_sink *sink) {
+    if (sink->file >= 0)
+        H5Fclose(sink->file);
+    if (sink->fd >= 0)
+        close(sink->fd);
+    if (sink->temporary != NULL)
+        unlink(sink->temporary);
+    free(sink->temporary);
+    free(sink->directory);
+    *sink = (stencil_sink)STENCIL_SINK_CLOSED;
+}
+
+static stencil_status open_sink(stencil_sink *sink, const char *other, int64_t bytes) {
+    TRY(check_target(sink->path, sink->replace, other));
+    TRY(open_temporary(sink));
+    if (bytes == STENCIL_SINK_PLAIN)
+        return STENCIL_OK;
+    TRY(reserve(sink, bytes + METADATA_BYTES));
+    return create_file(sink);
+}
+
+stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
+                                 int64_t bytes) {
+    *sink = (stencil_sink){.file = -1, .fd = -1, .replace = replace, .path = path};
+    const stencil_status status = open_sink(sink, other, bytes);
     if (status != STENCIL_OK)
-        release(sink);
+        stencil_sink_abort(sink);
     return status;
 }
 
-stencil_status stencil_sink_open_plain(stencil_sink *sink, const char *path, bool replace) {
-    const stencil_status status = start(sink, path, replace);
-    if (status != STENCIL_OK)
-        release(sink);
-    return status;
+int64_t stencil_sink_array_bytes(const stencil_problem *problem) {
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    const stencil_box all = stencil_mesh_array(&mesh);
+    return stencil_box_cells(&all) * (int64_t)stencil_precision_bytes(problem->precision);
 }
 
 stencil_status stencil_sink_state(const stencil_sink *sink) {
@@ -199,7 +191,7 @@ static stencil_status give_name(stencil_sink *sink) {
         else if (link(sink->temporary, sink->path) != 0)
             failed = errno;
         if (failed == 0)
-            return STENCIL_OK; /* release() removes the temporary name */
+            return STENCIL_OK; /* the temporary name is removed the temporary name */
         /* Not every file system has links. */
         CHECK(failed != EEXIST && access(sink->path, F_OK) != 0, CANNOT_CREATE,
               "'%s' has come up meanwhile: use --force to replace it, or choose another output file",
@@ -251,11 +243,46 @@ static stencil_status finish(stencil_sink *sink) {
 
 stencil_status stencil_sink_commit(stencil_sink *sink) {
     const stencil_status status = finish(sink);
-    release(sink);
+    stencil_sink_abort(sink);
     return status;
 }
 
-void stencil_sink_abort(stencil_sink *sink) {
-    if (sink != NULL && sink->path != NULL)
-        release(sink);
+/* A dataset while it is being written. */
+typedef struct writing {
+    const stencil_sink *sink;
+    const stencil_sink_dataset *dataset;
+    hid_t to;
+    const int64_t *first; /* of the cells of /u */
+} writing;
+
+static stencil_status fail_writing(const writing *w) {
+    FAIL(IO, "cannot write '%s': /%s: %s", w->sink->path, w->dataset->name, stencil_h5_reason());
+}
+
+static stencil_status write_slab(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    const writing *w = context;
+    const stencil_box there = stencil_box_from(slab, w->first);
+    return stencil_h5_box(w->to, &there, w->dataset->memory_type, cells, true) >= 0
+               ? stencil_sink_state(w->sink)
+               : fail_writing(w);
+}
+
+stencil_status stencil_sink_write(const stencil_sink *sink, const stencil_sink_dataset *dataset,
+                                  const stencil_problem *problem, const stencil_reader *from) {
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    const stencil_box array = stencil_mesh_array(&mesh);
+    const stencil_slabs slabs = {.from = from,
+                                 .mesh = &mesh,
+                                 .array = dataset->array,
+                                 .cell_bytes = (int64_t)H5Tget_size(dataset->memory_type)};
+    const int skip = STENCIL_AXES - problem->rank;
+    hsize_t size[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        size[axis] = (hsize_t)problem->extent[axis];
+    writing w = {sink, dataset, -1, array.first};
+    w.to = stencil_h5_create(sink->file, dataset->name, problem->rank, size + skip, dataset->file_type);
+    if (w.to < 0)
+        return fail_writing(&w);
+    const stencil_status status = stencil_slabs_visit(&slabs, &array, write_slab, &w);
+    return H5Dclose(w.to) < 0 && status == STENCIL_OK ? fail_writing(&w) : status;
 }

@@ -16,8 +16,6 @@
 #include "inputs/spec_file.h"
 #include "inputs/dataset.h"
 
-/* Room for what HDF5 needs beside the values, generously. */
-#define METADATA_BYTES ((int64_t)64 << 10)
 /* Of a longer history, which hardly any run has, the rest has to find its place in the end. */
 #define HISTORY_MAX ((int64_t)1 << 17)
 
@@ -27,30 +25,25 @@ struct stencil_output {
 };
 
 static const char *source_name(stencil_source source) {
-    return source == STENCIL_SOURCE_F ? "f" : "b";
+    return source == STENCIL_SOURCE_NONE ? NULL : source == STENCIL_SOURCE_F ? "f" : "b";
 }
 
-/* /b or /f, as it is stored or, from other files, with all of its values. */
-static int64_t source_bytes(hid_t file, const char *name) {
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    const int64_t stored = stencil_own_stored_bytes(file, name);
-    const int64_t values =
-        dataset >= 0 && stencil_dataset_elsewhere(dataset) ? stencil_dataset_bytes(dataset) : 0;
-    if (dataset >= 0)
-        H5Dclose(dataset);
-    return stored + values;
+/* Whatever stands in the input beside /u comes along, and where values of its source stand in other files,
+ * they, too. */
+static int64_t kept_bytes(const stencil_input *input, const char *source) {
+    STENCIL_HANDLE u = H5Dopen2(input->file, "u", H5P_DEFAULT);
+    STENCIL_HANDLE of = source != NULL ? H5Dopen2(input->file, source, H5P_DEFAULT) : -1;
+    hsize_t file_bytes = 0;
+    H5Fget_filesize(input->file, &file_bytes);
+    return (int64_t)(file_bytes - (u < 0 || stencil_dataset_elsewhere(u) ? 0 : H5Dget_storage_size(u))) +
+           (of >= 0 && stencil_dataset_elsewhere(of) ? stencil_dataset_bytes(of) : 0);
 }
 
 static int64_t result_bytes(const stencil_output_options *options, const stencil_problem *problem) {
-    int64_t bytes = METADATA_BYTES, cells = 1;
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        cells *= problem->extent[axis];
-    bytes += cells * (int64_t)stencil_precision_bytes(problem->precision);
     const int64_t looks = problem->stop.steps / problem->stop.check_every + 1;
-    bytes += (looks < HISTORY_MAX ? looks : HISTORY_MAX) * (int64_t)(sizeof(double) + sizeof(int64_t));
-    if (problem->spec.source != STENCIL_SOURCE_NONE)
-        bytes += source_bytes(options->input->file, source_name(problem->spec.source));
-    return bytes + stencil_own_bytes(options->input->file);
+    return stencil_sink_array_bytes(problem) +
+           (looks < HISTORY_MAX ? looks : HISTORY_MAX) * (int64_t)(sizeof(double) + sizeof(int64_t)) +
+           kept_bytes(options->input, source_name(problem->spec.source));
 }
 
 static stencil_status write_list(const stencil_sink *sink, const char *name, int64_t count, hid_t file_type,
@@ -92,9 +85,9 @@ static stencil_status read_copy(void *context, stencil_array array, const stenci
 
 /* As it stands there, whatever its type and storage; values in other files, which may not be found from the
  * result, come with it. */
-static stencil_status write_copy(stencil_sink *sink, copy *c) {
+static stencil_status write_copy(const stencil_sink *sink, const copy *c) {
     const stencil_sink_dataset dataset = {c->name, STENCIL_ARRAY_B, c->type, c->type};
-    const stencil_reader from = {read_copy, c};
+    const stencil_reader from = {read_copy, (void *)(uintptr_t)c};
     if (c->from < 0 || c->type < 0)
         return fail_copy(c);
     if (stencil_dataset_elsewhere(c->from))
@@ -104,19 +97,15 @@ static stencil_status write_copy(stencil_sink *sink, copy *c) {
                : fail_copy(c);
 }
 
-static stencil_status copy_source(stencil_sink *sink, const stencil_input *input,
+static stencil_status copy_source(const stencil_sink *sink, const stencil_input *input,
                                   const stencil_problem *problem) {
-    if (problem->spec.source == STENCIL_SOURCE_NONE)
+    const char *name = source_name(problem->spec.source);
+    if (name == NULL)
         return STENCIL_OK;
-    copy c = {.sink = sink, .input = input, .problem = problem, .name = source_name(problem->spec.source)};
-    c.from = H5Dopen2(input->file, c.name, H5P_DEFAULT);
-    c.type = c.from >= 0 ? H5Dget_type(c.from) : -1;
-    const stencil_status status = write_copy(sink, &c);
-    if (c.type >= 0)
-        H5Tclose(c.type);
-    if (c.from >= 0)
-        H5Dclose(c.from);
-    return status;
+    STENCIL_HANDLE from = H5Dopen2(input->file, name, H5P_DEFAULT);
+    STENCIL_HANDLE type = from >= 0 ? H5Dget_type(from) : -1;
+    const copy c = {sink, input, problem, name, from, type};
+    return write_copy(sink, &c);
 }
 
 static stencil_status write_provenance(const stencil_sink *sink, const stencil_output_options *options,
@@ -186,13 +175,12 @@ static stencil_status write_all(stencil_sink *sink, const stencil_output_options
 
 stencil_status stencil_output_open(stencil_output **output, const stencil_output_options *options,
                                    const stencil_problem *problem) {
-    *output = NULL;
-    TRY(stencil_sink_check(options->path, options->force, options->input_path));
     stencil_output *made = calloc(1, sizeof *made);
+    *output = NULL;
     CHECK(made != NULL, NO_MEMORY, "no memory for '%s'", options->path);
     made->options = *options;
-    const stencil_status status =
-        stencil_sink_open(&made->sink, options->path, options->force, result_bytes(options, problem));
+    const stencil_status status = stencil_sink_open(&made->sink, options->path, options->force,
+                                                    options->input_path, result_bytes(options, problem));
     if (status == STENCIL_OK)
         *output = made;
     else
