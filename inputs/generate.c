@@ -3,11 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "inputs/format.h"
+#include "inputs/file.h"
 #include "inputs/h5.h"
 #include "inputs/random.h"
 #include "inputs/sink.h"
-#include "inputs/spec_file.h"
 #include "solver/problem.h"
 
 #define PI 3.14159265358979323846
@@ -165,7 +164,6 @@ static stencil_status generate(generator *g) {
     TRY(write_dataset(g, "u", STENCIL_ARRAY_U));
     if (spec.source == STENCIL_SOURCE_F)
         TRY(write_dataset(g, "f", STENCIL_ARRAY_B));
-    TRY(stencil_format_write(g->sink.file, g->options->path));
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);

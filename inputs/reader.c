@@ -3,12 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inputs/attributes.h"
 #include "inputs/dataset.h"
-#include "inputs/format.h"
+#include "inputs/file.h"
 #include "inputs/h5.h"
-#include "inputs/input_file.h"
-#include "inputs/spec_file.h"
 
 /* /f passes through a buffer of this many double values, 64 MiB. */
 #define SLAB_CELLS (STENCIL_SLAB_BYTES / (int64_t)sizeof(double))
@@ -85,10 +82,6 @@ stencil_status stencil_input_open(stencil_input **input, const char *path, stenc
         *input = NULL;
     }
     return status;
-}
-
-void stencil_input_notes(const stencil_input *input, stencil_notes *notes) {
-    stencil_format_notes(input->file, notes);
 }
 
 void stencil_input_close(stencil_input *input) {
@@ -226,27 +219,4 @@ stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem 
                                     bool allow_nonfinite) {
     input->problem = problem;
     return (stencil_reader){allow_nonfinite ? read_box : read_finite, input};
-}
-
-stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem) {
-    return stencil_history_read(input->file, input->path, problem);
-}
-
-stencil_status stencil_input_provenance(const stencil_input *input, stencil_provenance *provenance) {
-    const stencil_attribute steps = {.name = "steps_done", .type = STENCIL_ATTRIBUTE_WHOLE};
-    const stencil_attribute name = {"input", STENCIL_ATTRIBUTE_TEXT, .chars = sizeof provenance->input,
-                                    .wanted = "one file name"};
-    int found = 0, named = 0;
-    *provenance = (stencil_provenance){0};
-    STENCIL_HANDLE group = H5Lexists(input->file, "provenance", H5P_DEFAULT) > 0
-                               ? H5Gopen2(input->file, "provenance", H5P_DEFAULT)
-                               : -1;
-    if (group >= 0)
-        TRY(stencil_attribute_read(group, input->path, &steps, &provenance->steps_done, &found));
-    CHECK(found > 0, BAD_DATA,
-          "'%s' has no attribute steps_done of /provenance: it was not written by 'stencil run'",
-          input->path);
-    CHECK(H5Lexists(input->file, "residual", H5P_DEFAULT) > 0, BAD_DATA,
-          "'%s' has no dataset /residual: give a result of 'stencil run'", input->path);
-    return stencil_attribute_read(group, input->path, &name, provenance->input, &named);
 }

@@ -1,10 +1,9 @@
-#include "inputs/spec_file.h"
-
 #include <inttypes.h>
 #include <math.h>
 
 #include "inputs/attributes.h"
 #include "inputs/dataset.h"
+#include "inputs/file.h"
 #include "inputs/h5.h"
 
 /* What the attributes of the root group say of a problem: each is a row, by which it is read and written. */
@@ -173,6 +172,7 @@ stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spe
 }
 
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec) {
+    TRY(stencil_format_write(file, path));
     TRY(write_attributes(file, path, spec));
     if (spec->weight_count == 0)
         return STENCIL_OK;
@@ -205,7 +205,9 @@ static stencil_status read_list(hid_t file, const char *path, const char *name, 
     return stencil_dataset_read(&d, NULL, NULL, type, *values);
 }
 
-stencil_status stencil_history_read(hid_t file, const char *path, stencil_problem *problem) {
+stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem) {
+    const hid_t file = input->file;
+    const char *path = input->path;
     stencil_origin *origin = &problem->origin;
     void *values = NULL, *steps = NULL;
     int64_t count = 0, step_count = 0;
@@ -228,4 +230,23 @@ stencil_status stencil_history_read(hid_t file, const char *path, stencil_proble
     /* By the distance of checks that the file states: the command line may ask for another one now. */
     origin->last_is_extra = count > 0 && origin->residual_step[count - 1] % origin->check_every != 0;
     return STENCIL_OK;
+}
+
+stencil_status stencil_input_provenance(const stencil_input *input, stencil_provenance *provenance) {
+    const stencil_attribute steps = {.name = "steps_done", .type = STENCIL_ATTRIBUTE_WHOLE};
+    const stencil_attribute name = {"input", STENCIL_ATTRIBUTE_TEXT, .chars = sizeof provenance->input,
+                                    .wanted = "one file name"};
+    int found = 0, named = 0;
+    *provenance = (stencil_provenance){0};
+    STENCIL_HANDLE group = H5Lexists(input->file, "provenance", H5P_DEFAULT) > 0
+                               ? H5Gopen2(input->file, "provenance", H5P_DEFAULT)
+                               : -1;
+    if (group >= 0)
+        TRY(stencil_attribute_read(group, input->path, &steps, &provenance->steps_done, &found));
+    CHECK(found > 0, BAD_DATA,
+          "'%s' has no attribute steps_done of /provenance: it was not written by 'stencil run'",
+          input->path);
+    CHECK(H5Lexists(input->file, "residual", H5P_DEFAULT) > 0, BAD_DATA,
+          "'%s' has no dataset /residual: give a result of 'stencil run'", input->path);
+    return stencil_attribute_read(group, input->path, &name, provenance->input, &named);
 }

@@ -9,11 +9,9 @@
 #include <time.h>
 
 #include "inputs/attributes.h"
-#include "inputs/format.h"
+#include "inputs/file.h"
 #include "inputs/h5.h"
-#include "inputs/input_file.h"
 #include "inputs/sink.h"
-#include "inputs/spec_file.h"
 #include "inputs/dataset.h"
 
 /* Of a longer history, which hardly any run has, the rest has to find its place in the end. */
@@ -166,7 +164,6 @@ static stencil_status write_all(stencil_sink *sink, const stencil_output_options
     TRY(stencil_sink_write(sink, &u, problem, from));
     TRY(write_history(sink, report));
     TRY(copy_source(sink, options->input, problem));
-    TRY(stencil_format_write(sink->file, sink->path));
     TRY(write_spec(sink, problem, report));
     stencil_own_copy(options->input->file, sink->file, options->notes);
     TRY(stencil_sink_state(sink));
