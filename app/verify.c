@@ -242,14 +242,11 @@ static bool is_verified(const verification *v) {
 
 static void print_result(const verification *v) {
     char steps[TEXT_SIZE], where[96], index[TEXT_SIZE], name[TEXT_NAME_SIZE];
-    const int64_t *extent = v->reference.extent;
-    const int64_t x = v->cells.first % extent[STENCIL_X], line = v->cells.first / extent[STENCIL_X];
-    if (v->problem.rank == 2)
-        snprintf(where, sizeof where, "[%" PRId64 ", %" PRId64 "]", line, x);
-    else
-        snprintf(where, sizeof where, "[%" PRId64 ", %" PRId64 ", %" PRId64 "]", line / extent[STENCIL_Y],
-                 line % extent[STENCIL_Y], x);
-    snprintf(index, sizeof index, "[%" PRId64 "]", v->residuals.first);
+    const int64_t *extent = v->reference.extent, line = v->cells.first / extent[STENCIL_X];
+    const int64_t at[3] = {line / extent[STENCIL_Y], line % extent[STENCIL_Y],
+                           v->cells.first % extent[STENCIL_X]};
+    text_list(at + STENCIL_AXES - v->problem.rank, v->problem.rank, where, sizeof where);
+    text_list(&v->residuals.first, 1, index, sizeof index);
     const bool equal = is_verified(v);
     printf("%s: %s after %s step%s\n", text_escape(v->output, name, sizeof name),
            equal ? "verified" : "NOT verified", text_count(v->steps, steps), stencil_plural(v->steps));

@@ -184,18 +184,20 @@ static stencil_status describe(stencil_dataset *d, const char *advice) {
              : H5Tget_sign(type) == H5T_SGN_NONE ? "uint"
                                                  : "int",
              8 * d->element_bytes);
-    d->rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, d->extent, NULL);
+    hsize_t size[H5S_MAX_RANK];
+    d->rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, size, NULL);
     CHECK(d->rank >= 0, BAD_DATA, "'%s' is damaged: %s has no shape (%s)", d->path, d->name,
           stencil_h5_reason());
     CHECK(H5Sget_simple_extent_type(space) != H5S_NULL, BAD_DATA, "'%s': %s is empty; %s", d->path, d->name,
           advice != NULL ? advice : "give [ny][nx] or [nz][ny][nx]");
+    int64_t bytes = sizeof(double);
     d->count = 1;
-    for (int axis = 0; axis < d->rank; axis++)
-        CHECK(d->extent[axis] <= INT64_MAX / sizeof(double) &&
-                  stencil_multiply(d->count, (int64_t)d->extent[axis], &d->count) &&
-                  d->count <= (int64_t)(INT64_MAX / sizeof(double)),
-              BAD_DATA, "'%s': the dimensions of %s multiply to more cells than can be counted", d->path,
-              d->name);
+    for (int axis = 0; axis < d->rank; axis++) {
+        d->extent[axis] = (int64_t)size[axis];
+        CHECK(size[axis] <= INT64_MAX && stencil_multiply(bytes, d->extent[axis], &bytes), BAD_DATA,
+              "'%s': the dimensions of %s multiply to more cells than can be counted", d->path, d->name);
+        d->count *= d->extent[axis];
+    }
     return STENCIL_OK;
 }
 
@@ -222,16 +224,36 @@ stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const 
     return describe(dataset, advice);
 }
 
-stencil_status stencil_dataset_read(const stencil_dataset *dataset, const hsize_t *start,
-                                    const hsize_t *count, hid_t memory_type, void *values) {
-    const bool whole = start == NULL || dataset->rank == 0;
+void stencil_dataset_index(const stencil_dataset *dataset, int64_t element, int64_t index[H5S_MAX_RANK]) {
+    for (int axis = dataset->rank - 1; axis >= 0; axis--) {
+        index[axis] = element % dataset->extent[axis];
+        element /= dataset->extent[axis];
+    }
+}
+
+/* Whole inner axes, a run along the next one, one index of every other axis. */
+stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t first, int64_t most,
+                                    hid_t memory_type, void *values, int64_t *count) {
+    hsize_t at[H5S_MAX_RANK], n[H5S_MAX_RANK];
+    int64_t index[H5S_MAX_RANK];
+    bool whole = true;
+    *count = 1;
+    stencil_dataset_index(dataset, first, index);
+    for (int axis = dataset->rank - 1; axis >= 0; axis--) {
+        const int64_t left = dataset->extent[axis] - index[axis], room = most / *count;
+        const int64_t take = !whole || room < 1 ? 1 : left < room ? left : room;
+        at[axis] = (hsize_t)index[axis];
+        n[axis] = (hsize_t)take;
+        whole = take == dataset->extent[axis];
+        *count *= take;
+    }
     STENCIL_HANDLE space = H5Dget_space(dataset->id);
-    STENCIL_HANDLE memory = whole ? -1 : H5Screate_simple(dataset->rank, count, NULL);
-    if (!whole)
-        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
-    CHECK(H5Dread(dataset->id, memory_type, whole ? H5S_ALL : memory, space, H5P_DEFAULT, values) >= 0,
-          BAD_DATA, "'%s': %s cannot be read: it is damaged, or packed with a filter that is missing",
-          dataset->path, dataset->name);
+    STENCIL_HANDLE memory = dataset->rank > 0 ? H5Screate_simple(dataset->rank, n, NULL) : H5Scopy(space);
+    if (dataset->rank > 0)
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, at, NULL, n, NULL);
+    CHECK(H5Dread(dataset->id, memory_type, memory, space, H5P_DEFAULT, values) >= 0, BAD_DATA,
+          "'%s': %s cannot be read: it is damaged, or packed with a filter that is missing", dataset->path,
+          dataset->name);
     return STENCIL_OK;
 }
 

@@ -10,7 +10,7 @@ typedef struct stencil_dataset {
     const char *path, *name; /* of the file; of the dataset, from the root on; borrowed */
     hid_t id;                /* 0 or negative: not open */
     int rank;
-    hsize_t extent[H5S_MAX_RANK];
+    int64_t extent[H5S_MAX_RANK];
     int64_t count; /* elements */
     size_t element_bytes;
     bool floating;
@@ -24,10 +24,13 @@ typedef struct stencil_dataset {
 stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const char *path, const char *name,
                                     const char *advice);
 
-/* Reads the block [start, start + count) of every axis, in array order, converted to `memory_type`; start
- * NULL: all of it. BAD_DATA. */
-stencil_status stencil_dataset_read(const stencil_dataset *dataset, const hsize_t *start,
-                                    const hsize_t *count, hid_t memory_type, void *values);
+/* Reads the elements from number `first` on, counted in array order and converted to `memory_type`: as many
+ * as are a block of the array, at most `most` (*count). BAD_DATA. */
+stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t first, int64_t most,
+                                    hid_t memory_type, void *values, int64_t *count);
+
+/* The index of an element per axis. */
+void stencil_dataset_index(const stencil_dataset *dataset, int64_t element, int64_t index[H5S_MAX_RANK]);
 
 void stencil_dataset_close(stencil_dataset *dataset);
 

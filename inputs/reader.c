@@ -35,7 +35,7 @@ static stencil_status inspect_field(const stencil_input *input, stencil_spec *sp
     spec->rank = u.rank;
     spec->precision = u.floating && u.element_bytes <= sizeof(float) ? STENCIL_FLOAT32 : STENCIL_FLOAT64;
     for (int i = 0; i < u.rank; i++)
-        spec->extent[i] = (int64_t)u.extent[i];
+        spec->extent[i] = u.extent[i];
     return STENCIL_OK;
 }
 
@@ -47,7 +47,7 @@ static stencil_status inspect_source(const stencil_input *input, const char *nam
         return STENCIL_OK;
     bool same = d.rank == spec->rank;
     for (int i = 0; i < d.rank && same; i++)
-        same = d.extent[i] == (hsize_t)spec->extent[i];
+        same = d.extent[i] == spec->extent[i];
     CHECK(same, BAD_DATA, "'%s': %s has another shape than /u; give one value for each cell of /u",
           input->path, name);
     CHECK(spec->source == STENCIL_SOURCE_NONE, BAD_DATA,

@@ -111,9 +111,9 @@ static stencil_status read_table(stencil_dataset *d, hid_t file, const char *pat
     CHECK(d->rank == 1 || d->rank == 2, BAD_DATA,
           "'%s': %s has rank %d; offsets are [n][rank], weights are [n]", path, name, d->rank);
     CHECK(d->count > 0 && d->extent[0] <= STENCIL_POINTS_MAX && d->count <= STENCIL_POINTS_MAX * 3, BAD_DATA,
-          "'%s': %s has %llu entries; give 1 to %d points", path, name, (unsigned long long)d->extent[0],
+          "'%s': %s has %" PRId64 " entries; give 1 to %d points", path, name, d->extent[0],
           STENCIL_POINTS_MAX);
-    return stencil_dataset_read(d, NULL, NULL, H5T_NATIVE_DOUBLE, value);
+    return stencil_dataset_read(d, 0, d->count, H5T_NATIVE_DOUBLE, value, &d->count);
 }
 
 static stencil_status read_offsets(hid_t file, const char *path, stencil_spec *spec) {
@@ -122,7 +122,7 @@ static stencil_status read_offsets(hid_t file, const char *path, stencil_spec *s
     TRY(read_table(&d, file, path, "/stencil/offsets", value));
     if (d.id == 0)
         return STENCIL_OK;
-    CHECK(d.rank == 2 && d.extent[1] == (hsize_t)spec->rank, BAD_DATA,
+    CHECK(d.rank == 2 && d.extent[1] == spec->rank, BAD_DATA,
           "'%s': /stencil/offsets has the wrong shape; give [n][%d], one row (%s) per point", path,
           spec->rank, spec->rank == 2 ? "y, x" : "z, y, x");
     spec->offset_count = (int)d.extent[0];
@@ -202,7 +202,7 @@ static stencil_status read_list(hid_t file, const char *path, const char *name, 
     if (d.count == 0)
         return STENCIL_OK;
     TRY(stencil_memory_alloc(values, d.count * (int64_t)sizeof(double), name));
-    return stencil_dataset_read(&d, NULL, NULL, type, *values);
+    return stencil_dataset_read(&d, 0, d.count, type, *values, count);
 }
 
 stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem) {
