@@ -89,14 +89,51 @@ stencil_status stencil_format_write(hid_t file, const char *path) {
     return stencil_attribute_write(file, path, &format_attribute, 1, text);
 }
 
-/* What notes are looked for in: a kind of place, or the attributes of /u. */
-typedef struct search {
-    stencil_notes *notes;
+/* Something in a file that is not the format's. */
+typedef struct own {
+    hid_t at; /* where it stands */
     name_place place;
-    const char *of; /* "", " of /u" */
-    int rank;       /* of /u */
-    hsize_t size[H5S_MAX_RANK];
-} search;
+    const char *of, *name; /* "" or " of /u" */
+    H5L_type_t link;       /* that it is, unless it is an attribute */
+} own;
+
+/* Where it is looked for, and who is told. */
+typedef struct walk {
+    void (*visit)(void *context, const own *own);
+    void *context;
+    name_place place;
+    const char *of;
+} walk;
+
+static herr_t walk_attribute(hid_t at, const char *name, const H5A_info_t *info, void *data) {
+    const walk *w = data;
+    (void)info;
+    if (w->of[0] != '\0' || !is_known(ATTRIBUTE, name))
+        w->visit(w->context, &(own){at, ATTRIBUTE, w->of, name, H5L_TYPE_ERROR});
+    return 0;
+}
+
+static herr_t walk_link(hid_t at, const char *name, const H5L_info_t *info, void *data) {
+    const walk *w = data;
+    if (!is_known(w->place, name))
+        w->visit(w->context, &(own){at, w->place, "", name, info->type});
+    return 0;
+}
+
+/* Attributes of the root group and of /u, what stands in the root group and in /stencil. */
+static void visit_own(hid_t file, void (*visit)(void *context, const own *own), void *context) {
+    walk root = {visit, context, OBJECT, ""}, on_u = {visit, context, ATTRIBUTE, " of /u"},
+         members = {visit, context, MEMBER, ""};
+    STENCIL_HANDLE u = H5Dopen2(file, "u", H5P_DEFAULT);
+    STENCIL_HANDLE group =
+        H5Lexists(file, "stencil", H5P_DEFAULT) > 0 ? H5Gopen2(file, "stencil", H5P_DEFAULT) : -1;
+    H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, walk_attribute, &root);
+    if (u >= 0)
+        H5Aiterate2(u, H5_INDEX_NAME, H5_ITER_INC, NULL, walk_attribute, &on_u);
+    H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, walk_link, &root);
+    if (group >= 0)
+        H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, walk_link, &members);
+}
 
 /* How far `word` is from a name: a third of the letters may be wrong, of short words none but their case. -1:
  * another word. */
@@ -109,13 +146,13 @@ static int distance(const char *word, const char *name) {
     return letters <= most ? letters : most;
 }
 
-/* The name that `word` may have meant, of equally near ones one of the same place. */
-static known nearest(const search *s, const char *word) {
+/* The name that it may have meant, of equally near ones one of the same place. */
+static known nearest(const own *own) {
     known found = {NULL, ATTRIBUTE, false}, k;
     int least = INT_MAX;
     for (int i = 0; (k = name_at(i)).name != NULL; i++) {
-        const bool elsewhere = k.place != s->place || s->of[0] != '\0';
-        const int far = k.past ? -1 : distance(word, k.name);
+        const bool elsewhere = k.place != own->place || own->of[0] != '\0';
+        const int far = k.past ? -1 : distance(own->name, k.name);
         if (far >= 0 && 2 * far + elsewhere < least) {
             found = k;
             least = 2 * far + elsewhere;
@@ -132,26 +169,6 @@ static const char *describe(name_place place, const char *name, const char *of, 
     return text;
 }
 
-/* Whether a note was made. */
-static bool note_name(const search *s, const char *name) {
-    char what[160], meant[160];
-    if (s->of[0] == '\0' && is_known(s->place, name))
-        return true;
-    const known near = nearest(s, name);
-    if (near.name == NULL)
-        return false;
-    const char *of = s->place == ATTRIBUTE && s->of[0] == '\0' ? "" : " of the root group";
-    stencil_notes_add(s->notes, "%s is not used: did you mean %s?", describe(s->place, name, s->of, what),
-                      describe(near.place, near.name, of, meant));
-    return true;
-}
-
-static herr_t note_attribute(hid_t object, const char *name, const H5A_info_t *info, void *data) {
-    (void)object, (void)info;
-    note_name(data, name);
-    return 0;
-}
-
 /* Shape of a dataset; rank -1 where there is none. */
 static int dataset_shape(hid_t group, const char *name, hsize_t size[H5S_MAX_RANK]) {
     STENCIL_HANDLE object = H5Oopen(group, name, H5P_DEFAULT);
@@ -164,44 +181,38 @@ static bool is_coordinate(const char *name) {
     return strlen(name) == 1 && strchr("xyzXYZ", name[0]) != NULL;
 }
 
-static herr_t note_object(hid_t group, const char *name, const H5L_info_t *info, void *data) {
-    const search *s = data;
+/* Where notes go, and the shape of /u. */
+typedef struct noting {
+    stencil_notes *notes;
+    int rank;
     hsize_t size[H5S_MAX_RANK];
-    (void)info;
-    if (!note_name(s, name) && s->place == OBJECT && !is_coordinate(name) &&
-        dataset_shape(group, name, size) == s->rank &&
-        memcmp(size, s->size, (size_t)s->rank * sizeof *size) == 0)
-        stencil_notes_add(s->notes, "/%s has the shape of /u, but is not used", name);
-    return 0;
+} noting;
+
+static void note_own(void *context, const own *own) {
+    const noting *n = context;
+    char what[160], meant[160];
+    hsize_t size[H5S_MAX_RANK];
+    const known near = nearest(own);
+    const char *of = own->place == ATTRIBUTE && own->of[0] == '\0' ? "" : " of the root group";
+    if (near.name != NULL)
+        stencil_notes_add(n->notes, "%s is not used: did you mean %s?",
+                          describe(own->place, own->name, own->of, what),
+                          describe(near.place, near.name, of, meant));
+    else if (own->place == OBJECT && !is_coordinate(own->name) &&
+             dataset_shape(own->at, own->name, size) == n->rank &&
+             memcmp(size, n->size, (size_t)n->rank * sizeof *size) == 0)
+        stencil_notes_add(n->notes, "/%s has the shape of /u, but is not used", own->name);
 }
 
 void stencil_input_notes(const stencil_input *input, stencil_notes *notes) {
-    const hid_t file = input->file;
-    search root = {.notes = notes, .place = ATTRIBUTE, .of = ""}, on_u = root, in_stencil = root;
+    noting n = {.notes = notes};
     bool foreign = false;
-    format_version(file, &foreign);
+    format_version(input->file, &foreign);
     if (foreign)
         stencil_notes_add(notes, "attribute 'format' is none of stencil's: replaced in the result");
-    H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, note_attribute, &root);
-    on_u.of = " of /u";
-    STENCIL_HANDLE u = H5Dopen2(file, "u", H5P_DEFAULT);
-    if (u >= 0)
-        H5Aiterate2(u, H5_INDEX_NAME, H5_ITER_INC, NULL, note_attribute, &on_u);
-    root.place = OBJECT;
-    root.rank = dataset_shape(file, "u", root.size);
-    H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, note_object, &root);
-    in_stencil.place = MEMBER;
-    STENCIL_HANDLE group =
-        H5Lexists(file, "stencil", H5P_DEFAULT) > 0 ? H5Gopen2(file, "stencil", H5P_DEFAULT) : -1;
-    if (group >= 0)
-        H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, note_object, &in_stencil);
+    n.rank = dataset_shape(input->file, "u", n.size);
+    visit_own(input->file, note_own, &n);
 }
-
-typedef struct transfer {
-    hid_t to;
-    stencil_notes *notes;
-    const char *of; /* "" or " of /u" */
-} transfer;
 
 /* Values in memory have the type that they have in the file, so that nothing is converted. */
 static herr_t copy_values(hid_t from, const char *name, hid_t to) {
@@ -233,44 +244,34 @@ static bool holds_references(hid_t attribute) {
     return type >= 0 && H5Tdetect_class(type, H5T_REFERENCE) > 0;
 }
 
-static void note_lost(const transfer *t, const char *kind, const char *name, const char *of,
-                      const char *why) {
-    if (t->notes != NULL)
-        stencil_notes_add(t->notes, "%s%s%s%s is not kept in the result: %s", kind, name,
-                          kind[0] == '/' ? "" : "'", of, why);
-}
+/* Where copies go. */
+typedef struct transfer {
+    hid_t file, u;
+    stencil_notes *notes; /* may be NULL */
+} transfer;
 
-static herr_t copy_attribute(hid_t object, const char *name, const H5A_info_t *info, void *data) {
-    const transfer *t = data;
-    (void)info;
-    if (t->of[0] == '\0' && is_known(ATTRIBUTE, name))
-        return 0;
-    STENCIL_HANDLE attribute = H5Aopen(object, name, H5P_DEFAULT);
-    if (attribute >= 0 && holds_references(attribute))
-        note_lost(t, "attribute '", name, t->of, "it refers to objects of its file");
-    else if (attribute < 0 || copy_values(attribute, name, t->to) < 0)
-        note_lost(t, "attribute '", name, t->of, stencil_h5_reason());
-    return 0;
-}
-
-static herr_t copy_link(hid_t group, const char *name, const H5L_info_t *info, void *data) {
-    const transfer *t = data;
-    if (is_known(OBJECT, name))
-        return 0;
-    /* A soft or external link stays one: what it leads to may be large, or nowhere. */
-    const herr_t failed = info->type == H5L_TYPE_HARD
-                              ? H5Ocopy(group, name, t->to, name, H5P_DEFAULT, H5P_DEFAULT)
-                              : H5Lcopy(group, name, t->to, name, H5P_DEFAULT, H5P_DEFAULT);
-    if (failed < 0)
-        note_lost(t, "/", name, "", stencil_h5_reason());
-    return 0;
+static void copy_own(void *context, const own *own) {
+    const transfer *t = context;
+    const char *name = own->name, *why = NULL;
+    char what[160];
+    if (own->place == ATTRIBUTE) {
+        STENCIL_HANDLE attribute = H5Aopen(own->at, name, H5P_DEFAULT);
+        if (attribute >= 0 && holds_references(attribute))
+            why = "it refers to objects of its file";
+        else if (attribute < 0 || copy_values(attribute, name, own->of[0] == '\0' ? t->file : t->u) < 0)
+            why = stencil_h5_reason();
+    } else if (own->place == OBJECT) {
+        /* A soft or external link stays one: what it leads to may be large, or nowhere. */
+        if ((own->link == H5L_TYPE_HARD ? H5Ocopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT)
+                                        : H5Lcopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT)) < 0)
+            why = stencil_h5_reason();
+    }
+    if (why != NULL && t->notes != NULL)
+        stencil_notes_add(t->notes, "%s is not kept in the result: %s",
+                          describe(own->place, name, own->of, what), why);
 }
 
 void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes) {
-    STENCIL_HANDLE u = H5Dopen2(from, "u", H5P_DEFAULT), new_u = H5Dopen2(to, "u", H5P_DEFAULT);
-    transfer root = {to, notes, ""}, on_u = {new_u, notes, " of /u"};
-    H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_attribute, &root);
-    H5Literate(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_link, &root);
-    if (u >= 0 && new_u >= 0)
-        H5Aiterate2(u, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_attribute, &on_u);
+    STENCIL_HANDLE u = H5Dopen2(to, "u", H5P_DEFAULT);
+    visit_own(from, copy_own, &(transfer){to, u, notes});
 }

@@ -118,27 +118,30 @@ stencil_status stencil_h5_open(const char *path, hid_t *file) {
     return STENCIL_OK;
 }
 
-hid_t stencil_h5_create(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type) {
+hid_t stencil_h5_create(hid_t file, const char *name, int rank, const int64_t *extent, hid_t file_type) {
+    hsize_t size[3];
+    for (int axis = 0; axis < rank; axis++)
+        size[axis] = (hsize_t)extent[axis];
     STENCIL_HANDLE space = H5Screate_simple(rank, size, NULL), create = H5Pcreate(H5P_DATASET_CREATE);
     if (space < 0 || create < 0 || H5Pset_obj_track_times(create, false) < 0 ||
         H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0)
         return -1;
-    return H5Dcreate2(parent, name, file_type, space, H5P_DEFAULT, create, H5P_DEFAULT);
+    return H5Dcreate2(file, name, file_type, space, H5P_DEFAULT, create, H5P_DEFAULT);
 }
 
-herr_t stencil_h5_write(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type,
-                        hid_t memory_type, const void *values) {
-    hsize_t cells = 1;
-    for (int i = 0; i < rank; i++)
-        cells *= size[i];
-    const hid_t dataset = stencil_h5_create(parent, name, rank, size, file_type);
-    if (dataset < 0)
-        return -1;
-    const herr_t written =
-        cells == 0 ? 0 : H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-    if (written < 0)
+stencil_status stencil_h5_write(hid_t file, const char *path, const char *name, int rank, const int64_t *extent,
+                                hid_t file_type, const void *values) {
+    STENCIL_HANDLE native = H5Tget_native_type(file_type, H5T_DIR_ASCEND);
+    const hid_t dataset = stencil_h5_create(file, name, rank, extent, file_type);
+    herr_t failed = dataset < 0 || native < 0 ? -1 : 0;
+    if (failed >= 0 && extent[0] > 0)
+        failed = H5Dwrite(dataset, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    if (failed < 0)
         stencil_h5_reason();
-    return H5Dclose(dataset) < 0 ? -1 : written;
+    if (dataset >= 0 && H5Dclose(dataset) < 0)
+        failed = -1;
+    CHECK(failed >= 0, IO, "cannot write '%s': %s: %s", path, name, stencil_h5_reason());
+    return STENCIL_OK;
 }
 
 /* Selects the box in the file space and, from its first cell on, in the memory space; negative on failure. */

@@ -19,10 +19,6 @@ typedef struct driver_file {
     stencil_sink *sink;
 } driver_file;
 
-typedef struct driver_info {
-    stencil_sink *sink;
-} driver_info;
-
 #define ADDRESS_MAX ((haddr_t)INT64_MAX)
 
 static stencil_sink *sink_of(const H5FD_t *file) {
@@ -36,13 +32,11 @@ static void keep_error(stencil_sink *sink) {
 
 static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr_t maximum) {
     (void)name, (void)flags, (void)maximum;
-    const driver_info *info = H5Pget_driver_info(access);
-    driver_file *file = calloc(1, sizeof *file);
-    if (file == NULL || info == NULL) {
-        free(file);
+    stencil_sink *const *sink = H5Pget_driver_info(access);
+    driver_file *file = sink != NULL ? calloc(1, sizeof *file) : NULL;
+    if (file == NULL)
         return NULL;
-    }
-    file->sink = info->sink;
+    file->sink = *sink;
     return &file->base;
 }
 
@@ -133,7 +127,7 @@ static const H5FD_class_t driver_class = {
     .name = "stencil_sink",
     .maxaddr = ADDRESS_MAX,
     .fc_degree = H5F_CLOSE_WEAK,
-    .fapl_size = sizeof(driver_info),
+    .fapl_size = sizeof(stencil_sink *),
     .open = driver_open,
     .close = driver_close,
     .query = driver_query,
@@ -147,10 +141,9 @@ static const H5FD_class_t driver_class = {
 };
 
 hid_t stencil_sink_access(stencil_sink *sink) {
-    const driver_info info = {sink};
     const hid_t driver = H5FDregister(&driver_class);
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    herr_t failed = driver < 0 || access < 0 ? -1 : H5Pset_driver(access, driver, &info);
+    herr_t failed = driver < 0 || access < 0 ? -1 : H5Pset_driver(access, driver, &sink);
     /* Objects that a failed writer left open must not keep the file. */
     if (failed >= 0)
         failed = H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);

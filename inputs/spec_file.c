@@ -181,15 +181,10 @@ stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_sp
     int32_t offset[STENCIL_POINTS_MAX * 3];
     for (int i = 0; i < spec->offset_count * spec->rank; i++)
         offset[i] = spec->offset[i / spec->rank][i % spec->rank];
-    const hsize_t offsets[2] = {(hsize_t)spec->offset_count, (hsize_t)spec->rank};
-    const hsize_t weights = (hsize_t)spec->weight_count;
-    CHECK(spec->offset_count == 0 ||
-              stencil_h5_write(group, "offsets", 2, offsets, H5T_STD_I32LE, H5T_NATIVE_INT32, offset) >= 0,
-          IO, "cannot write '%s': /stencil/offsets: %s", path, stencil_h5_reason());
-    CHECK(stencil_h5_write(group, "weights", 1, &weights, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, spec->weight) >=
-              0,
-          IO, "cannot write '%s': /stencil/weights: %s", path, stencil_h5_reason());
-    return STENCIL_OK;
+    const int64_t offsets[2] = {spec->offset_count, spec->rank}, weights = spec->weight_count;
+    if (spec->offset_count > 0)
+        TRY(stencil_h5_write(file, path, "/stencil/offsets", 2, offsets, H5T_STD_I32LE, offset));
+    return stencil_h5_write(file, path, "/stencil/weights", 1, &weights, H5T_IEEE_F64LE, spec->weight);
 }
 
 /* A list of numbers of 8 bytes; *count is 0 where there is none. */

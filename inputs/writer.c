@@ -44,21 +44,6 @@ static int64_t result_bytes(const stencil_output_options *options, const stencil
            kept_bytes(options->input, source_name(problem->spec.source));
 }
 
-static stencil_status write_list(const stencil_sink *sink, const char *name, int64_t count, hid_t file_type,
-                                 hid_t memory_type, const void *values) {
-    const hsize_t size = (hsize_t)count;
-    CHECK(stencil_h5_write(sink->file, name, 1, &size, file_type, memory_type, values) >= 0, IO,
-          "cannot write '%s': /%s: %s", sink->path, name, stencil_h5_reason());
-    return stencil_sink_state(sink);
-}
-
-static stencil_status write_history(const stencil_sink *sink, const stencil_report *report) {
-    TRY(write_list(sink, "residual", report->history_count, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
-                   report->residual));
-    return write_list(sink, "residual_step", report->history_count, H5T_STD_I64LE, H5T_NATIVE_INT64,
-                      report->residual_step);
-}
-
 /* /b or /f on its way from the input. */
 typedef struct copy {
     const stencil_sink *sink;
@@ -162,7 +147,10 @@ static stencil_status write_all(stencil_sink *sink, const stencil_output_options
     const stencil_sink_dataset u = {"u", STENCIL_ARRAY_U, stencil_h5_file_type(problem->precision),
                                     stencil_h5_native_type(problem->precision)};
     TRY(stencil_sink_write(sink, &u, problem, from));
-    TRY(write_history(sink, report));
+    TRY(stencil_h5_write(sink->file, sink->path, "/residual", 1, &report->history_count, H5T_IEEE_F64LE,
+                         report->residual));
+    TRY(stencil_h5_write(sink->file, sink->path, "/residual_step", 1, &report->history_count, H5T_STD_I64LE,
+                         report->residual_step));
     TRY(copy_source(sink, options->input, problem));
     TRY(write_spec(sink, problem, report));
     stencil_own_copy(options->input->file, sink->file, options->notes);
