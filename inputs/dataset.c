@@ -41,18 +41,13 @@ static void prefix_of(const char *variable, const char *path, char prefix[NAME_C
              given != NULL && given[0] != '\0' ? "/" : "");
 }
 
-static bool is_dataset(hid_t file, const char *name) {
-    STENCIL_HANDLE dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    return dataset >= 0;
-}
-
 static stencil_status check_stored(hid_t file, const char *path, const char *name, int depth);
 
 /* Whether this file holds the dataset; *status tells what is wrong further down. */
 static bool holds(const char *path, const char *name, int depth, stencil_status *status) {
     hid_t opened = -1;
     STENCIL_HANDLE file = stencil_h5_open(path, &opened) != STENCIL_OK ? -1 : opened;
-    if (file < 0 || !is_dataset(file, name))
+    if (file < 0 || H5Oexists_by_name(file, name, H5P_DEFAULT) <= 0)
         return false;
     *status = check_stored(file, path, name, depth);
     return true;
@@ -61,27 +56,22 @@ static bool holds(const char *path, const char *name, int depth, stencil_status 
 /* Looks for one source of a virtual dataset where HDF5 does. */
 static stencil_status check_source(const stored *s, const char *file, const char *name) {
     char place[4][NAME_CHARS], candidate[2 * NAME_CHARS], *real = realpath(s->path, NULL);
-    const char *slash = strrchr(file, '/');
-    const char *base =
-        file[0] == '/' && slash != NULL ? slash + 1 : file; /* HDF5 looks for that nearby, too */
+    const char *given = strcmp(file, ".") == 0 ? s->path : file;
+    const char *base = file[0] == '/' ? strrchr(file, '/') + 1 : file; /* HDF5 looks for that nearby, too */
     place[0][0] = '\0';
     prefix_of("HDF5_VDS_PREFIX", s->path, place[1]);
     directory_of(s->path, place[2]);
     directory_of(real != NULL ? real : s->path, place[3]);
     free(real);
     stencil_status status = STENCIL_OK;
-    if (strcmp(file, ".") == 0 && holds(s->path, name, s->depth + 1, &status))
-        return status;
     for (int i = 0; i < 4; i++) {
-        const char *where = i == 0 ? file : base;
-        const int length = snprintf(candidate, sizeof candidate, "%s%s", place[i], where);
+        const int length = snprintf(candidate, sizeof candidate, "%s%s", place[i], i == 0 ? given : base);
         if (length < (int)sizeof candidate && holds(candidate, name, s->depth + 1, &status))
             return status;
     }
     FAIL(BAD_DATA,
          "'%s': %s is a virtual dataset, and its source %s in '%s' is missing or cannot be read: bring that "
-         "file "
-         "back",
+         "file back",
          s->path, s->name, name, file);
 }
 
@@ -244,7 +234,7 @@ stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t firs
         const int64_t take = !whole || room < 1 ? 1 : left < room ? left : room;
         at[axis] = (hsize_t)index[axis];
         n[axis] = (hsize_t)take;
-        whole = take == dataset->extent[axis];
+        whole = whole && take == dataset->extent[axis];
         *count *= take;
     }
     STENCIL_HANDLE space = H5Dget_space(dataset->id);

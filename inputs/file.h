@@ -9,7 +9,7 @@
 
 struct stencil_input {
     hid_t file;
-    char *path; /* owned */
+    const char *path; /* borrowed */
     /* For reading cells: */
     const stencil_problem *problem;
     hid_t dataset;       /* of the array that was last read; 0: none is open */

@@ -262,8 +262,9 @@ static void copy_own(void *context, const own *own) {
             why = stencil_h5_reason();
     } else if (own->place == OBJECT) {
         /* A soft or external link stays one: what it leads to may be large, or nowhere. */
-        if ((own->link == H5L_TYPE_HARD ? H5Ocopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT)
-                                        : H5Lcopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT)) < 0)
+        if ((own->link == H5L_TYPE_HARD
+                 ? H5Ocopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT)
+                 : H5Lcopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT)) < 0)
             why = stencil_h5_reason();
     }
     if (why != NULL && t->notes != NULL)

@@ -129,8 +129,8 @@ hid_t stencil_h5_create(hid_t file, const char *name, int rank, const int64_t *e
     return H5Dcreate2(file, name, file_type, space, H5P_DEFAULT, create, H5P_DEFAULT);
 }
 
-stencil_status stencil_h5_write(hid_t file, const char *path, const char *name, int rank, const int64_t *extent,
-                                hid_t file_type, const void *values) {
+stencil_status stencil_h5_write(hid_t file, const char *path, const char *name, int rank,
+                                const int64_t *extent, hid_t file_type, const void *values) {
     STENCIL_HANDLE native = H5Tget_native_type(file_type, H5T_DIR_ASCEND);
     const hid_t dataset = stencil_h5_create(file, name, rank, extent, file_type);
     herr_t failed = dataset < 0 || native < 0 ? -1 : 0;

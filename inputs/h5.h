@@ -41,8 +41,8 @@ stencil_status stencil_h5_open(const char *path, hid_t *file);
 hid_t stencil_h5_create(hid_t file, const char *name, int rank, const int64_t *extent, hid_t file_type);
 
 /* The same in a file, written whole from values of the native type. IO. */
-stencil_status stencil_h5_write(hid_t file, const char *path, const char *name, int rank, const int64_t *extent,
-                                hid_t file_type, const void *values);
+stencil_status stencil_h5_write(hid_t file, const char *path, const char *name, int rank,
+                                const int64_t *extent, hid_t file_type, const void *values);
 
 /* Reads or (write) writes a box of a dataset of rank 2 or 3, in indices of its own; negative on failure, with
  * the reason remembered. */

@@ -14,8 +14,8 @@
 typedef struct stencil_input stencil_input;
 
 /* Opens `path` and reads what it says of the problem into *spec (initialised here): shape and type of /u,
- * attributes, /stencil, whether /b or /f is there. Reads no field yet. *input is owned by the caller
- * (stencil_input_close, NULL-safe) and NULL on failure.
+ * attributes, /stencil, whether /b or /f is there. Reads no field yet. `path` is borrowed; *input is owned by
+ * the caller (stencil_input_close, NULL-safe) and NULL on failure.
  * NO_INPUT: missing, unreadable, locked, a directory. BAD_DATA: everything else that is wrong with it; the
  * message names the file, the object in it and what to do. */
 stencil_status stencil_input_open(stencil_input **input, const char *path, stencil_spec *spec);

@@ -69,14 +69,8 @@ stencil_status stencil_input_open(stencil_input **input, const char *path, stenc
     stencil_spec_init(spec);
     *input = calloc(1, sizeof **input);
     CHECK(*input != NULL, NO_MEMORY, "no memory for opening '%s'", path);
-    (*input)->file = -1;
-    (*input)->path = strdup(path);
-    stencil_status status = STENCIL_OK;
-    if ((*input)->path == NULL)
-        status =
-            stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "no memory for opening '%s'", path);
-    else
-        status = read_head(*input, spec);
+    **input = (stencil_input){.file = -1, .path = path};
+    const stencil_status status = read_head(*input, spec);
     if (status != STENCIL_OK) {
         stencil_input_close(*input);
         *input = NULL;
@@ -90,7 +84,6 @@ void stencil_input_close(stencil_input *input) {
     stencil_input_rest(input);
     if (input->file >= 0)
         H5Fclose(input->file);
-    free(input->path);
     free(input);
 }
 

@@ -277,7 +277,8 @@ stencil_status stencil_sink_write(const stencil_sink *sink, const stencil_sink_d
                                  .cell_bytes = (int64_t)H5Tget_size(dataset->memory_type)};
     const int skip = STENCIL_AXES - problem->rank;
     writing w = {sink, dataset, -1, array.first};
-    w.to = stencil_h5_create(sink->file, dataset->name, problem->rank, problem->extent + skip, dataset->file_type);
+    w.to = stencil_h5_create(sink->file, dataset->name, problem->rank, problem->extent + skip,
+                             dataset->file_type);
     if (w.to < 0)
         return fail_writing(&w);
     const stencil_status status = stencil_slabs_visit(&slabs, &array, write_slab, &w);

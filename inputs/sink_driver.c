@@ -19,8 +19,6 @@ typedef struct driver_file {
     stencil_sink *sink;
 } driver_file;
 
-#define ADDRESS_MAX ((haddr_t)INT64_MAX)
-
 static stencil_sink *sink_of(const H5FD_t *file) {
     return ((const driver_file *)(const void *)file)->sink;
 }
@@ -68,24 +66,29 @@ static haddr_t driver_get_eof(const H5FD_t *file, H5FD_mem_t type) {
     return sink_of(file)->size;
 }
 
+/* Moves bytes of the file from `address` on, as many as there are (returned). */
+static size_t move(stencil_sink *sink, haddr_t address, size_t size, char *to, const char *from) {
+    size_t done = 0;
+    while (done < size && sink->error == 0) {
+        const off_t at = (off_t)(address + done);
+        errno = 0;
+        const ssize_t moved = to != NULL ? pread(sink->fd, to + done, size - done, at)
+                                         : pwrite(sink->fd, from + done, size - done, at);
+        if (moved > 0)
+            done += (size_t)moved;
+        else if (moved == 0 && to != NULL)
+            break; /* the end of the file */
+        else if (errno != EINTR)
+            keep_error(sink);
+    }
+    return done;
+}
+
 static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
                           void *buffer) {
     (void)type, (void)transfer;
-    stencil_sink *sink = sink_of(file);
-    char *at = buffer;
-    while (size > 0 && sink->error == 0) {
-        const ssize_t got = pread(sink->fd, at, size, (off_t)address);
-        if (got == 0)
-            break;
-        if (got < 0 && errno != EINTR)
-            keep_error(sink);
-        if (got > 0) {
-            at += got;
-            address += (haddr_t)got;
-            size -= (size_t)got;
-        }
-    }
-    memset(at, 0, size); /* beyond the end of the file */
+    const size_t done = move(sink_of(file), address, size, buffer, NULL);
+    memset((char *)buffer + done, 0, size - done);
     return 0;
 }
 
@@ -93,19 +96,8 @@ static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
                            const void *buffer) {
     (void)type, (void)transfer;
     stencil_sink *sink = sink_of(file);
-    const char *at = buffer;
-    while (size > 0 && sink->error == 0) {
-        errno = 0;
-        const ssize_t put = pwrite(sink->fd, at, size, (off_t)address);
-        if (put > 0) {
-            at += put;
-            address += (haddr_t)put;
-            size -= (size_t)put;
-        } else if (errno != EINTR) {
-            keep_error(sink);
-        }
-    }
     const haddr_t end = address + size;
+    move(sink, address, size, NULL, buffer);
     sink->size = end > sink->size ? end : sink->size;
     return 0;
 }
@@ -125,7 +117,7 @@ static const H5FD_class_t driver_class = {
     .value = 513, /* of the range for drivers of one's own (256 … 65535) */
 #endif
     .name = "stencil_sink",
-    .maxaddr = ADDRESS_MAX,
+    .maxaddr = (haddr_t)INT64_MAX,
     .fc_degree = H5F_CLOSE_WEAK,
     .fapl_size = sizeof(stencil_sink *),
     .open = driver_open,
