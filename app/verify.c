@@ -45,6 +45,7 @@ typedef struct verification {
     int64_t first, steps;       /* of the problem: before and after the run */
     reference reference;
     void *field[2], *b;   /* field[s % 2] is that after s steps */
+    int64_t looked;       /* residuals that are compared */
     bool criterion_known; /* the input has a first residual, which is not this run's */
     mismatch cells, residuals, first_residual;
 } verification;
@@ -120,16 +121,16 @@ static void check_value(mismatch *m, int64_t at, double expected, double found) 
     }
 }
 
-/* The steps and residuals that were there before, *checked of them, are those of the input. */
-static stencil_status compare_origin(verification *v, const stencil_problem *before, int64_t *checked) {
+/* The steps and residuals that were there before are those of the input. */
+static stencil_status compare_origin(verification *v, const stencil_problem *before) {
     const stencil_origin *was = &before->origin, *is = &v->problem.origin;
     CHECK(was->steps == v->first && strcmp(before->fingerprint, v->problem.fingerprint) == 0, BAD_DATA,
           "'%s' is not the input of '%s', which begins after step %" PRId64 " of the same problem", v->input,
           v->output, v->first);
     const int64_t count = was->history_count - (was->last_is_extra && v->steps > v->first);
-    for (; *checked < count && *checked < is->history_count; ++*checked) {
-        check_value(&v->residuals, *checked, was->residual[*checked], is->residual[*checked]);
-        v->residuals.count += was->residual_step[*checked] != is->residual_step[*checked];
+    for (; v->looked < count && v->looked < is->history_count; v->looked++) {
+        check_value(&v->residuals, v->looked, was->residual[v->looked], is->residual[v->looked]);
+        v->residuals.count += was->residual_step[v->looked] != is->residual_step[v->looked];
     }
     v->criterion_known = !isnan(was->residual_first);
     if (v->criterion_known)
@@ -137,25 +138,24 @@ static stencil_status compare_origin(verification *v, const stencil_problem *bef
     return STENCIL_OK;
 }
 
-static stencil_status take_origin(verification *v, stencil_input *input, const stencil_spec *spec,
-                                  int64_t *checked) {
+static stencil_status take_origin(verification *v, stencil_input *input, const stencil_spec *spec) {
     stencil_problem before;
     TRY(text_name_file(stencil_problem_resolve(&before, spec), v->input));
     stencil_status status = stencil_input_load_history(input, &before);
     if (status == STENCIL_OK)
-        status = compare_origin(v, &before, checked);
+        status = compare_origin(v, &before);
     stencil_problem_destroy(&before);
     return status;
 }
 
 /* The fields, and what the input knows of steps before. */
-static stencil_status read_input(verification *v, int64_t *checked) {
+static stencil_status read_input(verification *v) {
     stencil_input *input = NULL;
     stencil_spec spec;
     TRY(stencil_input_open(&input, v->input, &spec));
     stencil_status status = read_fields(v, input, &spec);
     if (status == STENCIL_OK && v->first > 0)
-        status = take_origin(v, input, &spec, checked);
+        status = take_origin(v, input, &spec);
     stencil_input_close(input);
     return status;
 }
@@ -176,23 +176,23 @@ static stencil_status check_first(verification *v) {
     return STENCIL_OK;
 }
 
-/* Makes a step and holds its residual against the file's; *looked of those are done. */
-static stencil_status make_step(verification *v, int64_t step, int64_t *looked) {
+/* Makes a step and holds its residual against the file's. */
+static stencil_status make_step(verification *v, int64_t step) {
     reference_step(&v->reference, v->field[(step + 1) % 2], v->b, v->field[step % 2]);
     if (step == v->first + 1 && !isnan(v->problem.spec.residual_first) && !v->criterion_known)
         TRY(check_first(v));
     const stencil_origin *found = &v->problem.origin;
-    if (*looked < found->history_count && found->residual_step[*looked] == step) {
+    if (v->looked < found->history_count && found->residual_step[v->looked] == step) {
         double residual = 0;
         TRY(residual_of(v, step, &residual));
-        check_value(&v->residuals, *looked, residual, found->residual[*looked]);
-        ++*looked;
+        check_value(&v->residuals, v->looked, residual, found->residual[v->looked]);
+        v->looked++;
     }
     return STENCIL_OK;
 }
 
 /* Shows how far it is, as a run does. INTERRUPTED on request, after a whole step. */
-static stencil_status make_steps(verification *v, int64_t looked, bool quiet) {
+static stencil_status make_steps(verification *v, bool quiet) {
     int64_t step = v->first;
     stencil_problem shown = v->problem;
     stencil_status status = STENCIL_OK;
@@ -202,7 +202,7 @@ static stencil_status make_steps(verification *v, int64_t looked, bool quiet) {
     progress_start(&progress, &shown, quiet);
     signals_catch();
     while (step < v->steps && signals_caught == 0 && status == STENCIL_OK) {
-        status = make_step(v, ++step, &looked);
+        status = make_step(v, ++step);
         progress_poll(&progress, step, NAN);
     }
     progress_end(&progress);
@@ -275,15 +275,14 @@ static json_t *result_json(const verification *v) {
 }
 
 static stencil_status verify_stages(const verify_options *options, verification *v, int *exit_code) {
-    int64_t checked = 0;
     TRY(threads_start(options->threads));
     TRY(target_check("--json", options->json, options->force, v->output));
     TRY(read_output(v));
     TRY(target_check("--json", options->json, options->force, v->input));
     reference_init(&v->reference, &v->problem.spec, v->problem.shape);
     v->cells.of = v->problem.extent[STENCIL_Z] * v->problem.extent[STENCIL_Y] * v->problem.extent[STENCIL_X];
-    TRY(read_input(v, &checked));
-    TRY(make_steps(v, checked, options->quiet));
+    TRY(read_input(v));
+    TRY(make_steps(v, options->quiet));
     TRY(compare_fields(v));
     if (!is_verified(v))
         *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);

@@ -17,6 +17,9 @@ struct stencil_input {
     void *buffer;        /* for values of /f, owned */
 };
 
+/* "/u", "/b", "/f", by the source that the latter are. */
+extern const char *const stencil_array_names[STENCIL_SOURCE_F + 1];
+
 /* BAD_DATA where the attribute `format` names one that is newer than this version. Files without it, or with
  * one that is none of ours, are read as they are. */
 stencil_status stencil_format_check(hid_t file, const char *path);

@@ -161,9 +161,9 @@ static stencil_status generate(generator *g) {
     const int arrays = spec.source == STENCIL_SOURCE_F ? 2 : 1;
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, NULL,
                           arrays * stencil_sink_array_bytes(&g->problem)));
-    TRY(write_dataset(g, "u", STENCIL_ARRAY_U));
+    TRY(write_dataset(g, "/u", STENCIL_ARRAY_U));
     if (spec.source == STENCIL_SOURCE_F)
-        TRY(write_dataset(g, "f", STENCIL_ARRAY_B));
+        TRY(write_dataset(g, "/f", STENCIL_ARRAY_B));
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);

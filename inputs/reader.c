@@ -13,45 +13,35 @@
 #define CHUNK_CACHE_BYTES ((size_t)256 << 20)
 #define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime, as HDF5 advises */
 
-/* Type and shape of the dataset `name`, which is closed again; its rank is 0 where there is none. */
-static stencil_status inspect(const stencil_input *input, const char *name, stencil_dataset *d) {
-    STENCIL_DATASET opened = {0};
-    TRY(stencil_dataset_open(&opened, input->file, input->path, name, NULL));
-    *d = opened;
-    if (opened.id == 0)
-        return STENCIL_OK;
-    CHECK(d->rank == 2 || d->rank == 3, BAD_DATA, "'%s': %s has rank %d; give [ny][nx] or [nz][ny][nx]",
-          input->path, name, d->rank);
-    for (int i = 0; i < d->rank; i++)
-        CHECK(d->extent[i] > 0, BAD_DATA, "'%s': dimension %d of %s is 0; give at least one cell",
-              input->path, i, name);
-    return STENCIL_OK;
-}
+#define ANOTHER_SHAPE "'%s': %s has another shape than /u; give one value for each cell of /u"
 
-static stencil_status inspect_field(const stencil_input *input, stencil_spec *spec) {
-    stencil_dataset u;
-    TRY(inspect(input, "/u", &u));
-    CHECK(u.rank != 0, BAD_DATA, "'%s' has no dataset /u: give the initial values as /u", input->path);
-    spec->rank = u.rank;
-    spec->precision = u.floating && u.element_bytes <= sizeof(float) ? STENCIL_FLOAT32 : STENCIL_FLOAT64;
-    for (int i = 0; i < u.rank; i++)
-        spec->extent[i] = u.extent[i];
-    return STENCIL_OK;
-}
+const char *const stencil_array_names[] = {
+    [STENCIL_SOURCE_NONE] = "/u", [STENCIL_SOURCE_B] = "/b", [STENCIL_SOURCE_F] = "/f"};
 
-static stencil_status inspect_source(const stencil_input *input, const char *name, stencil_source source,
-                                     stencil_spec *spec) {
-    stencil_dataset d;
-    TRY(inspect(input, name, &d));
-    if (d.rank == 0)
+/* What the spec has to know of /u or of a source; of the latter there may be none. */
+static stencil_status inspect(const stencil_input *input, stencil_source source, stencil_spec *spec) {
+    const char *path = input->path, *name = stencil_array_names[source];
+    const bool is_field = source == STENCIL_SOURCE_NONE;
+    STENCIL_DATASET d = {0};
+    TRY(stencil_dataset_open(&d, input->file, path, name, NULL));
+    CHECK(d.id != 0 || !is_field, BAD_DATA, "'%s' has no dataset /u: give the initial values as /u", path);
+    if (d.id == 0)
         return STENCIL_OK;
-    bool same = d.rank == spec->rank;
-    for (int i = 0; i < d.rank && same; i++)
-        same = d.extent[i] == spec->extent[i];
-    CHECK(same, BAD_DATA, "'%s': %s has another shape than /u; give one value for each cell of /u",
-          input->path, name);
+    CHECK(d.rank == 2 || d.rank == 3, BAD_DATA, "'%s': %s has rank %d; give [ny][nx] or [nz][ny][nx]", path,
+          name, d.rank);
+    CHECK(is_field || d.rank == spec->rank, BAD_DATA, ANOTHER_SHAPE, path, name);
+    for (int i = 0; i < d.rank; i++) {
+        CHECK(d.extent[i] > 0, BAD_DATA, "'%s': dimension %d of %s is 0; give at least one cell", path, i,
+              name);
+        CHECK(is_field || d.extent[i] == spec->extent[i], BAD_DATA, ANOTHER_SHAPE, path, name);
+        spec->extent[i] = d.extent[i];
+    }
     CHECK(spec->source == STENCIL_SOURCE_NONE, BAD_DATA,
-          "'%s' has both /b and /f: give /f for problem poisson, /b for everything else", input->path);
+          "'%s' has both /b and /f: give /f for problem poisson, /b for everything else", path);
+    if (is_field) {
+        spec->rank = d.rank;
+        spec->precision = d.floating && d.element_bytes <= sizeof(float) ? STENCIL_FLOAT32 : STENCIL_FLOAT64;
+    }
     spec->source = source;
     return STENCIL_OK;
 }
@@ -59,9 +49,8 @@ static stencil_status inspect_source(const stencil_input *input, const char *nam
 static stencil_status read_head(stencil_input *input, stencil_spec *spec) {
     TRY(stencil_h5_open(input->path, &input->file));
     TRY(stencil_format_check(input->file, input->path));
-    TRY(inspect_field(input, spec));
-    TRY(inspect_source(input, "/b", STENCIL_SOURCE_B, spec));
-    TRY(inspect_source(input, "/f", STENCIL_SOURCE_F, spec));
+    for (int source = STENCIL_SOURCE_NONE; source <= STENCIL_SOURCE_F; source++)
+        TRY(inspect(input, (stencil_source)source, spec));
     return stencil_spec_read(input->file, input->path, spec);
 }
 
@@ -88,7 +77,7 @@ void stencil_input_close(stencil_input *input) {
 }
 
 static const char *dataset_name(const stencil_input *input, stencil_array array) {
-    return array == STENCIL_ARRAY_U ? "u" : input->problem->spec.source == STENCIL_SOURCE_F ? "f" : "b";
+    return stencil_array_names[array == STENCIL_ARRAY_U ? STENCIL_SOURCE_NONE : input->problem->spec.source];
 }
 
 void stencil_input_rest(stencil_input *input) {
@@ -109,7 +98,7 @@ static stencil_status open_dataset(stencil_input *input, stencil_array array) {
     STENCIL_HANDLE access = H5Pcreate(H5P_DATASET_ACCESS);
     if (access >= 0 && H5Pset_chunk_cache(access, CHUNK_CACHE_SLOTS, CHUNK_CACHE_BYTES, 1.0) >= 0)
         input->dataset = H5Dopen2(input->file, name, access);
-    CHECK(input->dataset > 0, BAD_DATA, "'%s': cannot open /%s (%s)", input->path, name, stencil_h5_reason());
+    CHECK(input->dataset > 0, BAD_DATA, "'%s': cannot open %s (%s)", input->path, name, stencil_h5_reason());
     return STENCIL_OK;
 }
 
@@ -122,8 +111,8 @@ static stencil_status read_values(const stencil_input *input, const stencil_box 
     const char *reason = stencil_h5_reason(), *name = dataset_name(input, input->array);
     /* Chunks are unpacked one by one, beside what the run was found to need. */
     CHECK(strstr(reason, "memory allocation failed") == NULL, NO_MEMORY,
-          "HDF5 has no memory to unpack a chunk of /%s", name);
-    FAIL(BAD_DATA, "'%s': cannot read /%s (%s): it is damaged, or packed with a filter that is missing",
+          "HDF5 has no memory to unpack a chunk of %s", name);
+    FAIL(BAD_DATA, "'%s': cannot read %s (%s): it is damaged, or packed with a filter that is missing",
          input->path, name, reason);
 }
 
@@ -187,7 +176,7 @@ static stencil_status check_finite(void *context, const stencil_box *slab, const
     else
         snprintf(index, sizeof index, "[%" PRId64 "][%" PRId64 "][%" PRId64 "]", at[STENCIL_Z], at[STENCIL_Y],
                  at[STENCIL_X]);
-    FAIL(BAD_DATA, "'%s': /%s%s is NaN or infinite in %s: mend it, or use --allow-nonfinite", input->path,
+    FAIL(BAD_DATA, "'%s': %s%s is NaN or infinite in %s: mend it, or use --allow-nonfinite", input->path,
          dataset_name(input, input->array), index, stencil_precision_name(problem->precision));
 }
 

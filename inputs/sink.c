@@ -256,7 +256,7 @@ typedef struct writing {
 } writing;
 
 static stencil_status fail_writing(const writing *w) {
-    FAIL(IO, "cannot write '%s': /%s: %s", w->sink->path, w->dataset->name, stencil_h5_reason());
+    FAIL(IO, "cannot write '%s': %s: %s", w->sink->path, w->dataset->name, stencil_h5_reason());
 }
 
 static stencil_status write_slab(void *context, const stencil_box *slab, const stencil_cells *cells) {

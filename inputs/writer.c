@@ -22,15 +22,12 @@ struct stencil_output {
     stencil_sink sink;
 };
 
-static const char *source_name(stencil_source source) {
-    return source == STENCIL_SOURCE_NONE ? NULL : source == STENCIL_SOURCE_F ? "f" : "b";
-}
-
 /* Whatever stands in the input beside /u comes along, and where values of its source stand in other files,
  * they, too. */
-static int64_t kept_bytes(const stencil_input *input, const char *source) {
+static int64_t kept_bytes(const stencil_input *input, stencil_source source) {
     STENCIL_HANDLE u = H5Dopen2(input->file, "u", H5P_DEFAULT);
-    STENCIL_HANDLE of = source != NULL ? H5Dopen2(input->file, source, H5P_DEFAULT) : -1;
+    STENCIL_HANDLE of =
+        source != STENCIL_SOURCE_NONE ? H5Dopen2(input->file, stencil_array_names[source], H5P_DEFAULT) : -1;
     hsize_t file_bytes = 0;
     H5Fget_filesize(input->file, &file_bytes);
     return (int64_t)(file_bytes - (u < 0 || stencil_dataset_elsewhere(u) ? 0 : H5Dget_storage_size(u))) +
@@ -41,7 +38,7 @@ static int64_t result_bytes(const stencil_output_options *options, const stencil
     const int64_t looks = problem->stop.steps / problem->stop.check_every + 1;
     return stencil_sink_array_bytes(problem) +
            (looks < HISTORY_MAX ? looks : HISTORY_MAX) * (int64_t)(sizeof(double) + sizeof(int64_t)) +
-           kept_bytes(options->input, source_name(problem->spec.source));
+           kept_bytes(options->input, problem->spec.source);
 }
 
 /* /b or /f on its way from the input. */
@@ -54,7 +51,7 @@ typedef struct copy {
 } copy;
 
 static stencil_status fail_copy(const copy *c) {
-    FAIL(IO, "cannot write '%s': cannot copy /%s of '%s' (%s)", c->sink->path, c->name, c->input->path,
+    FAIL(IO, "cannot write '%s': cannot copy %s of '%s' (%s)", c->sink->path, c->name, c->input->path,
          stencil_h5_reason());
 }
 
@@ -82,8 +79,8 @@ static stencil_status write_copy(const stencil_sink *sink, const copy *c) {
 
 static stencil_status copy_source(const stencil_sink *sink, const stencil_input *input,
                                   const stencil_problem *problem) {
-    const char *name = source_name(problem->spec.source);
-    if (name == NULL)
+    const char *name = stencil_array_names[problem->spec.source];
+    if (problem->spec.source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
     STENCIL_HANDLE from = H5Dopen2(input->file, name, H5P_DEFAULT);
     STENCIL_HANDLE type = from >= 0 ? H5Dget_type(from) : -1;
@@ -144,7 +141,7 @@ static stencil_status write_spec(const stencil_sink *sink, const stencil_problem
 static stencil_status write_all(stencil_sink *sink, const stencil_output_options *options,
                                 const stencil_problem *problem, const stencil_reader *from,
                                 const stencil_report *report) {
-    const stencil_sink_dataset u = {"u", STENCIL_ARRAY_U, stencil_h5_file_type(problem->precision),
+    const stencil_sink_dataset u = {"/u", STENCIL_ARRAY_U, stencil_h5_file_type(problem->precision),
                                     stencil_h5_native_type(problem->precision)};
     TRY(stencil_sink_write(sink, &u, problem, from));
     TRY(stencil_h5_write(sink->file, sink->path, "/residual", 1, &report->history_count, H5T_IEEE_F64LE,
