@@ -45,11 +45,6 @@ typedef struct equality {
     bool types;             /* types count: nobody gave a tolerance */
 } equality;
 
-/* The root of a sum of squares is scale * sqrt(sum), so that no square overflows. */
-typedef struct squares {
-    double scale, sum;
-} squares;
-
 /* What was found. */
 typedef struct difference {
     const char *what; /* "" equal, "shape", "type", "values" */
@@ -59,36 +54,27 @@ typedef struct difference {
                          them is not finite */
     int64_t at;       /* where, counted in array order */
     double a, b;      /* the values there */
-    squares apart, of_b;  /* a - b, and b */
-    double rms, relative; /* of a - b; over that of b, NaN where that is 0 or not finite */
+    long double apart, of_b; /* sums of squares, of a - b and of b: no square of a double overflows */
+    double rms, relative;    /* of a - b; over that of b, NaN where that is 0 or not finite */
 } difference;
 
-static void add_square(squares *s, double value) {
-    const double size = fabs(value);
-    if (size == 0 || isinf(s->scale))
-        return;
-    if (!(size <= s->scale)) { /* NaN, too */
-        s->sum = isfinite(size) ? 1 + s->sum * (s->scale / size) * (s->scale / size) : 1;
-        s->scale = isfinite(size) ? size : INFINITY;
-    } else {
-        s->sum += (size / s->scale) * (size / s->scale);
-    }
-}
+/* A comparison of two datasets. */
+typedef struct comparison {
+    stencil_dataset a, b;
+    equality equality;
+    difference found;
+} comparison;
 
-static double mean_root(const squares *s, int64_t count) {
-    return count > 0 ? s->scale * sqrt(s->sum / (double)count) : 0;
-}
-
-static void compare_block(const double *a, const double *b, int64_t count, int64_t first,
-                          const equality *equality, difference *found) {
+static void compare_block(comparison *c, const double *a, const double *b, int64_t count, int64_t first) {
+    difference *found = &c->found;
     for (int64_t i = 0; i < count; i++) {
-        add_square(&found->of_b, b[i]);
+        found->of_b += (long double)b[i] * b[i];
         /* Equal infinities and two NaN are no difference, and inf - inf would be NaN. */
         if (a[i] == b[i] || (isnan(a[i]) && isnan(b[i])))
             continue;
         const double distance = isfinite(a[i] - b[i]) ? fabs(a[i] - b[i]) : INFINITY;
-        const bool beyond = isinf(distance) || distance > equality->atol + equality->rtol * fabs(b[i]);
-        add_square(&found->apart, distance);
+        const bool beyond = isinf(distance) || distance > c->equality.atol + c->equality.rtol * fabs(b[i]);
+        found->apart += (long double)distance * distance;
         found->count += beyond;
         if (!found->any || beyond > found->beyond || (beyond == found->beyond && distance > found->largest)) {
             found->any = true;
@@ -101,19 +87,16 @@ static void compare_block(const double *a, const double *b, int64_t count, int64
     }
 }
 
-/* A comparison of two datasets. */
-typedef struct comparison {
-    stencil_dataset a, b;
-    equality equality;
-    difference found;
-} comparison;
+static double mean_root(long double squares, int64_t count) {
+    return count > 0 ? (double)sqrtl(squares / count) : 0;
+}
 
 static stencil_status compare_values(comparison *c, double *values) {
     for (int64_t first = 0, block = 0; first < c->a.count; first += block) {
         TRY(stencil_dataset_read(&c->a, first, BLOCK_ELEMENTS, H5T_NATIVE_DOUBLE, values, &block));
         TRY(stencil_dataset_read(&c->b, first, BLOCK_ELEMENTS, H5T_NATIVE_DOUBLE, values + BLOCK_ELEMENTS,
                                  &block));
-        compare_block(values, values + BLOCK_ELEMENTS, block, first, &c->equality, &c->found);
+        compare_block(c, values, values + BLOCK_ELEMENTS, block, first);
     }
     return STENCIL_OK;
 }
@@ -134,8 +117,8 @@ static stencil_status compare_datasets(comparison *c) {
     CHECK(values != NULL, NO_MEMORY, "no memory to compare %s and %s", a->path, b->path);
     const stencil_status status = compare_values(c, values);
     free(values);
-    const double of_b = mean_root(&found->of_b, a->count);
-    found->rms = mean_root(&found->apart, a->count);
+    const double of_b = mean_root(found->of_b, a->count);
+    found->rms = mean_root(found->apart, a->count);
     found->relative = of_b > 0 && isfinite(of_b) && isfinite(found->rms) ? found->rms / of_b : NAN;
     if ((c->equality.cells && found->count > 0) || found->rms > c->equality.rms)
         found->what = "values";

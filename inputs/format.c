@@ -169,11 +169,10 @@ static const char *describe(name_place place, const char *name, const char *of, 
     return text;
 }
 
-/* Shape of a dataset; rank -1 where there is none. */
-static int dataset_shape(hid_t group, const char *name, hsize_t size[H5S_MAX_RANK]) {
+/* The dataspace of a dataset, to be closed; negative where there is none. */
+static hid_t space_of(hid_t group, const char *name) {
     STENCIL_HANDLE object = H5Oopen(group, name, H5P_DEFAULT);
-    STENCIL_HANDLE space = object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_space(object) : -1;
-    return space < 0 ? -1 : H5Sget_simple_extent_dims(space, size, NULL);
+    return object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_space(object) : -1;
 }
 
 /* Coordinates of all cells have the shape of /u, too, and are meant for readers. */
@@ -184,50 +183,46 @@ static bool is_coordinate(const char *name) {
 /* Where notes go, and the shape of /u. */
 typedef struct noting {
     stencil_notes *notes;
-    int rank;
-    hsize_t size[H5S_MAX_RANK];
+    hid_t space;
 } noting;
 
 static void note_own(void *context, const own *own) {
     const noting *n = context;
     char what[160], meant[160];
-    hsize_t size[H5S_MAX_RANK];
     const known near = nearest(own);
     const char *of = own->place == ATTRIBUTE && own->of[0] == '\0' ? "" : " of the root group";
+    STENCIL_HANDLE space = own->place == OBJECT ? space_of(own->at, own->name) : -1;
     if (near.name != NULL)
         stencil_notes_add(n->notes, "%s is not used: did you mean %s?",
                           describe(own->place, own->name, own->of, what),
                           describe(near.place, near.name, of, meant));
-    else if (own->place == OBJECT && !is_coordinate(own->name) &&
-             dataset_shape(own->at, own->name, size) == n->rank &&
-             memcmp(size, n->size, (size_t)n->rank * sizeof *size) == 0)
+    else if (space >= 0 && n->space >= 0 && H5Sextent_equal(space, n->space) > 0 && !is_coordinate(own->name))
         stencil_notes_add(n->notes, "/%s has the shape of /u, but is not used", own->name);
 }
 
 void stencil_input_notes(const stencil_input *input, stencil_notes *notes) {
-    noting n = {.notes = notes};
+    STENCIL_HANDLE space = space_of(input->file, "u");
     bool foreign = false;
     format_version(input->file, &foreign);
     if (foreign)
         stencil_notes_add(notes, "attribute 'format' is none of stencil's: replaced in the result");
-    n.rank = dataset_shape(input->file, "u", n.size);
-    visit_own(input->file, note_own, &n);
+    visit_own(input->file, note_own, &(noting){notes, space});
 }
 
-/* Values in memory have the type that they have in the file, so that nothing is converted. */
-static herr_t copy_values(hid_t from, const char *name, hid_t to) {
-    STENCIL_HANDLE given = H5Aget_type(from), space = H5Aget_space(from);
-    STENCIL_HANDLE type = given < 0 ? -1 : H5Tcopy(given);
-    if (type < 0 || space < 0)
-        return -1;
-    STENCIL_HANDLE made = H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+/* NULL, or why it cannot be copied. Values in memory have the type that they have in the file, so that
+ * nothing is converted. */
+static const char *copy_attribute(hid_t from, const char *name, hid_t to) {
+    STENCIL_HANDLE attribute = H5Aopen(from, name, H5P_DEFAULT);
+    STENCIL_HANDLE given = attribute < 0 ? -1 : H5Aget_type(attribute);
+    STENCIL_HANDLE type = given < 0 ? -1 : H5Tcopy(given), space = type < 0 ? -1 : H5Aget_space(attribute);
+    if (type >= 0 && H5Tdetect_class(type, H5T_REFERENCE) > 0)
+        return "it refers to objects of its file";
+    STENCIL_HANDLE made = space < 0 ? -1 : H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     const hssize_t count = made < 0 ? -1 : H5Sget_simple_extent_npoints(space);
-    if (count <= 0)
-        return (herr_t)count;
-    void *values = calloc((size_t)count, H5Tget_size(type));
-    if (values == NULL)
-        return -1;
-    herr_t failed = H5Aread(from, type, values);
+    if (count == 0)
+        return NULL;
+    void *values = count < 0 ? NULL : calloc((size_t)count, H5Tget_size(type));
+    herr_t failed = values == NULL ? -1 : H5Aread(attribute, type, values);
     if (failed >= 0) {
         failed = H5Awrite(made, type, values);
         if (failed < 0)
@@ -235,13 +230,7 @@ static herr_t copy_values(hid_t from, const char *name, hid_t to) {
         H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
     }
     free(values);
-    return failed;
-}
-
-/* References are addresses in the other file. */
-static bool holds_references(hid_t attribute) {
-    STENCIL_HANDLE type = H5Aget_type(attribute);
-    return type >= 0 && H5Tdetect_class(type, H5T_REFERENCE) > 0;
+    return failed < 0 ? stencil_h5_reason() : NULL;
 }
 
 /* Where copies go. */
@@ -254,19 +243,15 @@ static void copy_own(void *context, const own *own) {
     const transfer *t = context;
     const char *name = own->name, *why = NULL;
     char what[160];
-    if (own->place == ATTRIBUTE) {
-        STENCIL_HANDLE attribute = H5Aopen(own->at, name, H5P_DEFAULT);
-        if (attribute >= 0 && holds_references(attribute))
-            why = "it refers to objects of its file";
-        else if (attribute < 0 || copy_values(attribute, name, own->of[0] == '\0' ? t->file : t->u) < 0)
-            why = stencil_h5_reason();
-    } else if (own->place == OBJECT) {
-        /* A soft or external link stays one: what it leads to may be large, or nowhere. */
-        if ((own->link == H5L_TYPE_HARD
-                 ? H5Ocopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT)
-                 : H5Lcopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT)) < 0)
-            why = stencil_h5_reason();
-    }
+    herr_t failed = 0;
+    if (own->place == ATTRIBUTE)
+        why = copy_attribute(own->at, name, own->of[0] == '\0' ? t->file : t->u);
+    else if (own->place == OBJECT && own->link == H5L_TYPE_HARD)
+        failed = H5Ocopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT);
+    else if (own->place == OBJECT) /* stays a link: what it leads to may be large, or nowhere */
+        failed = H5Lcopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT);
+    if (failed < 0)
+        why = stencil_h5_reason();
     if (why != NULL && t->notes != NULL)
         stencil_notes_add(t->notes, "%s is not kept in the result: %s",
                           describe(own->place, name, own->of, what), why);
