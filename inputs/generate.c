@@ -20,7 +20,6 @@ typedef struct generator {
     const stencil_generate_options *options;
     stencil_problem problem; /* resolved, without fields */
     stencil_sink sink;
-    double *mode[3]; /* per axis (z, y, x), owned; NULL: not needed */
 } generator;
 
 static bool is_manufactured(const stencil_generate_options *options) {
@@ -57,30 +56,20 @@ static double mode_value(stencil_boundary boundary, int64_t i, int64_t n) {
     }
 }
 
-static stencil_status make_modes(generator *g) {
-    for (int axis = STENCIL_AXES - g->problem.rank; axis < STENCIL_AXES; axis++) {
-        const int64_t n = g->problem.extent[axis];
-        void *mode = NULL;
-        TRY(stencil_memory_alloc(&mode, n * (int64_t)sizeof(double), "a table of sines"));
-        g->mode[axis] = mode;
-        for (int64_t i = 0; i < n; i++)
-            g->mode[axis][i] = mode_value(g->problem.boundary[axis], i, n);
-    }
-    return STENCIL_OK;
-}
-
-/* values[] of the block = factor * product of the modes. */
+/* values[] of the block = factor * product of the modes, y by z by x. */
 static void fill_modes(const generator *g, const stencil_box *block, double factor, double *values) {
-    const int64_t nx = block->n[STENCIL_X], rows = stencil_box_cells(block) / nx;
+    const stencil_boundary *boundary = g->problem.boundary;
+    const int64_t *n = g->problem.extent, *first = block->first, nx = block->n[STENCIL_X];
 #pragma omp parallel for schedule(static)
-    for (int64_t r = 0; r < rows; r++) {
-        const int64_t z = block->first[STENCIL_Z] + r / block->n[STENCIL_Y];
-        const int64_t y = block->first[STENCIL_Y] + r % block->n[STENCIL_Y];
-        double row = g->mode[STENCIL_Y][y];
-        if (g->mode[STENCIL_Z] != NULL)
-            row *= g->mode[STENCIL_Z][z];
+    for (int64_t r = 0; r < stencil_box_cells(block) / nx; r++) {
+        const int64_t z = first[STENCIL_Z] + r / block->n[STENCIL_Y];
+        double row =
+            mode_value(boundary[STENCIL_Y], first[STENCIL_Y] + r % block->n[STENCIL_Y], n[STENCIL_Y]);
+        if (g->problem.rank == 3)
+            row *= mode_value(boundary[STENCIL_Z], z, n[STENCIL_Z]);
         for (int64_t x = 0; x < nx; x++)
-            values[r * nx + x] = factor * (row * g->mode[STENCIL_X][block->first[STENCIL_X] + x]);
+            values[r * nx + x] =
+                factor * (row * mode_value(boundary[STENCIL_X], first[STENCIL_X] + x, n[STENCIL_X]));
     }
 }
 
@@ -156,8 +145,6 @@ static stencil_status generate(generator *g) {
     CHECK(spec.source == STENCIL_SOURCE_NONE || spec.kind == STENCIL_KIND_POISSON, USAGE,
           "a manufactured source belongs to problem poisson: choose that problem, or no source");
     TRY(stencil_problem_resolve(&g->problem, &spec));
-    if (g->options->initial == STENCIL_INITIAL_SINE || spec.source == STENCIL_SOURCE_F)
-        TRY(make_modes(g));
     const int arrays = spec.source == STENCIL_SOURCE_F ? 2 : 1;
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, NULL,
                           arrays * stencil_sink_array_bytes(&g->problem)));
@@ -173,7 +160,5 @@ stencil_status stencil_generate(const stencil_generate_options *options) {
     generator g = {.options = options, .sink = STENCIL_SINK_CLOSED};
     const stencil_status status = generate(&g);
     stencil_sink_abort(&g.sink);
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        free(g.mode[axis]);
     return status;
 }
