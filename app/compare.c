@@ -1,5 +1,4 @@
 /* stencil compare: are two datasets equal, and if not, where and by how much? */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -138,10 +138,10 @@ WITH_FMA static void step_row_float32(const row *row, float *next) {
     }
 }
 
-/* Cell (z, y, 0) of an array. */
-static const void *row_of(const reference *r, const void *array, int64_t z, int64_t y) {
-    const int64_t at = (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X];
-    return (const char *)array + at * (int64_t)stencil_precision_bytes(r->precision);
+/* Bytes before cell (z, y, 0) of an array. */
+static int64_t bytes_before(const reference *r, int64_t z, int64_t y) {
+    return (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X] *
+           (int64_t)stencil_precision_bytes(r->precision);
 }
 
 void reference_step(const reference *reference, const void *u, const void *b, void *next) {
@@ -154,13 +154,14 @@ void reference_step(const reference *reference, const void *u, const void *b, vo
         if (z < r->low[STENCIL_Z] || z >= r->high[STENCIL_Z] || y < r->low[STENCIL_Y] ||
             y >= r->high[STENCIL_Y])
             continue;
-        row row = {.r = r, .b = b == NULL ? NULL : row_of(r, b, z, y)};
+        const int64_t here = bytes_before(r, z, y);
+        row row = {.r = r, .b = b == NULL ? NULL : (const char *)b + here};
         for (int k = 0; k < r->point_count; k++) {
             const int64_t at_z = read_index(r, STENCIL_Z, z + r->offset[k][STENCIL_Z]);
             const int64_t at_y = read_index(r, STENCIL_Y, y + r->offset[k][STENCIL_Y]);
-            row.u[k] = at_z < 0 || at_y < 0 ? NULL : row_of(r, u, at_z, at_y);
+            row.u[k] = at_z < 0 || at_y < 0 ? NULL : (const char *)u + bytes_before(r, at_z, at_y);
         }
-        void *to = (char *)next + ((const char *)row_of(r, u, z, y) - (const char *)u);
+        void *to = (char *)next + here;
         if (r->precision == STENCIL_FLOAT64)
             step_row_float64(&row, to);
         else

@@ -3,8 +3,7 @@
 #ifndef STENCIL_INPUTS_FILE_H
 #define STENCIL_INPUTS_FILE_H
 
-#include <hdf5.h>
-
+#include "inputs/h5.h"
 #include "inputs/inputs.h"
 
 struct stencil_input {

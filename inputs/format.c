@@ -10,7 +10,6 @@
 #include "base/words.h"
 #include "inputs/attributes.h"
 #include "inputs/file.h"
-#include "inputs/h5.h"
 
 enum { FORMAT_VERSION = 1 };
 static const char format_prefix[] = "stencil ";

@@ -1,13 +1,10 @@
 #include "inputs/generate.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "inputs/file.h"
-#include "inputs/h5.h"
 #include "inputs/random.h"
 #include "inputs/sink.h"
-#include "solver/problem.h"
 
 #define PI 3.14159265358979323846
 

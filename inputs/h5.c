@@ -62,14 +62,9 @@ hid_t stencil_h5_file_type(stencil_precision precision) {
 
 /* What the user can do about a file that the system does not give. */
 static const char *advice(int number) {
-    switch (number) {
-    case ENOENT:
-        return "check the name, or make the file with 'stencil new'";
-    case EACCES:
-        return "ask for the right to read it";
-    default:
-        return "give another file";
-    }
+    return number == ENOENT   ? "check the name, or make the file with 'stencil new'"
+           : number == EACCES ? "ask for the right to read it"
+                              : "give another file";
 }
 
 /* Whether another program has opened the file for writing: HDF5 locks it then. Who turned locks off does not
@@ -144,27 +139,21 @@ stencil_status stencil_h5_write(hid_t file, const char *path, const char *name, 
     return STENCIL_OK;
 }
 
-/* Selects the box in the file space and, from its first cell on, in the memory space; negative on failure. */
-static herr_t select_box(hid_t file, hid_t memory, const stencil_box *box) {
-    const hsize_t origin[3] = {0, 0, 0};
-    hsize_t start[3], count[3];
-    const int rank = file < 0 || memory < 0 ? -1 : H5Sget_simple_extent_ndims(file),
-              skip = STENCIL_AXES - rank;
-    for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        start[axis] = (hsize_t)box->first[axis];
-        count[axis] = (hsize_t)box->n[axis];
-    }
-    if (rank < 0 || H5Sselect_hyperslab(memory, H5S_SELECT_SET, origin, NULL, count, NULL) < 0)
-        return -1;
-    return H5Sselect_hyperslab(file, H5S_SELECT_SET, start + skip, NULL, count + skip, NULL);
-}
-
 herr_t stencil_h5_box(hid_t dataset, const stencil_box *box, hid_t type, const stencil_cells *cells,
                       bool write) {
     const hsize_t room[3] = {(hsize_t)box->n[STENCIL_Z], (hsize_t)(cells->plane / cells->row),
                              (hsize_t)cells->row};
+    const hsize_t origin[3] = {0, 0, 0};
+    hsize_t start[3], count[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        start[axis] = (hsize_t)box->first[axis];
+        count[axis] = (hsize_t)box->n[axis];
+    }
     STENCIL_HANDLE file = H5Dget_space(dataset), memory = H5Screate_simple(3, room, NULL);
-    if (select_box(file, memory, box) < 0)
+    const int rank = file < 0 ? -1 : H5Sget_simple_extent_ndims(file), skip = STENCIL_AXES - rank;
+    if (rank < 0 || memory < 0 ||
+        H5Sselect_hyperslab(memory, H5S_SELECT_SET, origin, NULL, count, NULL) < 0 ||
+        H5Sselect_hyperslab(file, H5S_SELECT_SET, start + skip, NULL, count + skip, NULL) < 0)
         return -1;
     return write ? H5Dwrite(dataset, type, memory, file, H5P_DEFAULT, cells->at)
                  : H5Dread(dataset, type, memory, file, H5P_DEFAULT, cells->at);

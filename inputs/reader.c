@@ -5,7 +5,6 @@
 
 #include "inputs/dataset.h"
 #include "inputs/file.h"
-#include "inputs/h5.h"
 
 /* /f passes through a buffer of this many double values, 64 MiB. */
 #define SLAB_CELLS (STENCIL_SLAB_BYTES / (int64_t)sizeof(double))

@@ -4,7 +4,6 @@
 #include "inputs/attributes.h"
 #include "inputs/dataset.h"
 #include "inputs/file.h"
-#include "inputs/h5.h"
 
 /* What the attributes of the root group say of a problem: each is a row, by which it is read and written. */
 typedef struct row {

@@ -1,16 +1,13 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "inputs/attributes.h"
 #include "inputs/file.h"
-#include "inputs/h5.h"
 #include "inputs/sink.h"
 #include "inputs/dataset.h"
 
