@@ -13,7 +13,6 @@ struct stencil_input {
     const stencil_problem *problem;
     hid_t dataset;       /* of the array that was last read; 0: none is open */
     stencil_array array; /* that one */
-    void *buffer;        /* for values of /f, owned */
 };
 
 /* "/u", "/b", "/f", by the source that the latter are. */

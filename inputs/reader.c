@@ -1,13 +1,11 @@
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "inputs/dataset.h"
 #include "inputs/file.h"
 
-/* /f passes through a buffer of this many double values, 64 MiB. */
-#define SLAB_CELLS (STENCIL_SLAB_BYTES / (int64_t)sizeof(double))
 /* Room for a layer of chunks, so that slabs that cut through chunks do not unpack them again and again. */
 #define CHUNK_CACHE_BYTES ((size_t)256 << 20)
 #define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime, as HDF5 advises */
@@ -83,8 +81,6 @@ void stencil_input_rest(stencil_input *input) {
     if (input->dataset > 0)
         H5Dclose(input->dataset);
     input->dataset = 0;
-    free(input->buffer);
-    input->buffer = NULL;
 }
 
 /* Keeps it open, with its chunks, for the next box. */
@@ -115,39 +111,43 @@ static stencil_status read_values(const stencil_input *input, const stencil_box 
          input->path, name, reason);
 }
 
-/* Values, times the scale and rounded once. */
-static void store_scaled(double scale, const double *values, const int64_t n[3], const stencil_cells *to) {
-    const int64_t nx = n[STENCIL_X], rows = n[STENCIL_Z] * n[STENCIL_Y];
+/* /f on its way: `read` of a stencil_reader whose context is the input. */
+static stencil_status read_doubles(void *context, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *to) {
+    (void)array;
+    return read_values(context, box, H5T_NATIVE_DOUBLE, to);
+}
+
+typedef struct scaling {
+    double scale;
+    const stencil_cells *to;
+} scaling;
+
+/* The values of a slab, times the scale and rounded once. */
+static stencil_status store_scaled(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    const scaling *s = context;
+    const stencil_cells to = stencil_cells_from(s->to, slab->first);
+    const int64_t *n = slab->n, nx = n[STENCIL_X];
 #pragma omp parallel for schedule(static)
-    for (int64_t r = 0; r < rows; r++) {
-        const int64_t at = r / n[STENCIL_Y] * to->plane + r % n[STENCIL_Y] * to->row;
-        const double *from = values + r * nx;
-        if (to->precision == STENCIL_FLOAT64)
+    for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++) {
+        const int64_t at = r / n[STENCIL_Y] * to.plane + r % n[STENCIL_Y] * to.row;
+        const double *from = (const double *)cells->at + r * nx;
+        if (to.precision == STENCIL_FLOAT64)
             for (int64_t x = 0; x < nx; x++)
-                ((double *)to->at)[at + x] = scale * from[x];
+                ((double *)to.at)[at + x] = s->scale * from[x];
         else
             for (int64_t x = 0; x < nx; x++)
-                ((float *)to->at)[at + x] = (float)(scale * from[x]);
+                ((float *)to.at)[at + x] = (float)(s->scale * from[x]);
     }
+    return STENCIL_OK;
 }
 
 /* /f goes through double whatever the precision, so that the product is rounded only once. */
 static stencil_status read_scaled(stencil_input *input, const stencil_box *box, const stencil_cells *to) {
-    const int64_t *extent = input->problem->extent;
-    const stencil_box array = {.n = {extent[0], extent[1], extent[2]}};
-    stencil_box slab = stencil_slab_first(&array, SLAB_CELLS);
-    const int64_t cells_max = stencil_box_cells(&slab);
-    if (input->buffer == NULL)
-        TRY(stencil_memory_alloc(&input->buffer, cells_max * (int64_t)sizeof(double),
-                                 "a buffer for reading /f"));
-    slab = stencil_slab_first(box, cells_max);
-    do {
-        const stencil_cells values = stencil_cells_dense(STENCIL_FLOAT64, input->buffer, &slab),
-                            there = stencil_cells_from(to, slab.first);
-        TRY(read_values(input, &slab, H5T_NATIVE_DOUBLE, &values));
-        store_scaled(input->problem->source_scale, input->buffer, slab.n, &there);
-    } while (stencil_slab_next(&slab, box, cells_max));
-    return STENCIL_OK;
+    const stencil_reader from = {read_doubles, input};
+    const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
+    const stencil_slabs slabs = {&from, &mesh, STENCIL_ARRAY_B, .cell_bytes = sizeof(double)};
+    return stencil_slabs_visit(&slabs, box, store_scaled, &(scaling){input->problem->source_scale, to});
 }
 
 static stencil_status read_box(void *context, stencil_array array, const stencil_box *box,
@@ -164,17 +164,14 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
 static stencil_status check_finite(void *context, const stencil_box *slab, const stencil_cells *cells) {
     const stencil_input *input = context;
     const stencil_problem *problem = input->problem;
+    const int skip = STENCIL_AXES - problem->rank;
     int64_t at[3];
-    char index[80];
+    char index[80] = "";
     if (!stencil_cells_find_nonfinite(cells, slab->n, at))
         return STENCIL_OK;
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        at[axis] += slab->first[axis] - problem->first[axis];
-    if (problem->rank == 2)
-        snprintf(index, sizeof index, "[%" PRId64 "][%" PRId64 "]", at[STENCIL_Y], at[STENCIL_X]);
-    else
-        snprintf(index, sizeof index, "[%" PRId64 "][%" PRId64 "][%" PRId64 "]", at[STENCIL_Z], at[STENCIL_Y],
-                 at[STENCIL_X]);
+    for (int axis = skip; axis < STENCIL_AXES; axis++)
+        stencil_text_add(index, sizeof index, "[%" PRId64 "]",
+                         at[axis] + slab->first[axis] - problem->first[axis]);
     FAIL(BAD_DATA, "'%s': %s%s is NaN or infinite in %s: mend it, or use --allow-nonfinite", input->path,
          dataset_name(input, input->array), index, stencil_precision_name(problem->precision));
 }

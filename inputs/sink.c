@@ -130,12 +130,9 @@ static stencil_status reserve(const stencil_sink *sink, int64_t bytes) {
 
 static stencil_status create_file(stencil_sink *sink) {
     stencil_h5_quiet();
-    const hid_t access = stencil_sink_access(sink);
+    STENCIL_HANDLE access = stencil_sink_access(sink);
     CHECK(access >= 0, INTERNAL, "HDF5 takes no file driver: %s", stencil_h5_reason());
     sink->file = H5Fcreate(sink->path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    if (sink->file < 0)
-        stencil_h5_reason();
-    H5Pclose(access);
     CHECK(sink->file >= 0, IO, "cannot write '%s': %s", sink->path, stencil_h5_reason());
     return stencil_sink_state(sink);
 }
@@ -185,13 +182,11 @@ stencil_status stencil_sink_state(const stencil_sink *sink) {
 /* Gives the file its final name; by a link where rename() would replace a file that nobody gave up. */
 static stencil_status give_name(stencil_sink *sink) {
     if (!sink->replace) {
-        int failed = 0;
-        if (sink->temporary == NULL)
-            failed = link_nameless(sink, sink->path);
-        else if (link(sink->temporary, sink->path) != 0)
-            failed = errno;
+        const int failed = sink->temporary == NULL                  ? link_nameless(sink, sink->path)
+                           : link(sink->temporary, sink->path) == 0 ? 0
+                                                                    : errno;
         if (failed == 0)
-            return STENCIL_OK; /* the temporary name is removed the temporary name */
+            return STENCIL_OK; /* the temporary name goes with the sink */
         /* Not every file system has links. */
         CHECK(failed != EEXIST && access(sink->path, F_OK) != 0, CANNOT_CREATE,
               "'%s' has come up meanwhile: use --force to replace it, or choose another output file",

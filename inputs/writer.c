@@ -7,9 +7,9 @@
 #include <time.h>
 
 #include "inputs/attributes.h"
+#include "inputs/dataset.h"
 #include "inputs/file.h"
 #include "inputs/sink.h"
-#include "inputs/dataset.h"
 
 /* Of a longer history, which hardly any run has, the rest has to find its place in the end. */
 #define HISTORY_MAX ((int64_t)1 << 17)
