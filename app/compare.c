@@ -255,13 +255,11 @@ const command command_compare = {
     .summary = "compares two files: same shape, type and values (exit code 0), or not (1)",
     .details =
         "A cell a of A counts as equal to b of B where |a - b| <= atol + rtol |b|, which is the rule of "
-        "numpy.allclose. A NaN equals a NaN, an infinity only itself, and -0 equals 0. Where values differ, "
-        "the "
-        "number of cells that do not count as equal is printed, the largest difference with its index in "
-        "array "
-        "order (z, y, x), and the root mean square of a - b, also over that of b. Files of different types "
-        "are "
-        "different; with --atol, --rtol or --rms their values are compared, in double.",
+        "numpy.allclose. A NaN equals a NaN, an infinity only itself, and -0 equals 0. Where values "
+        "differ, the number of cells that do not count as equal is printed, the largest difference with "
+        "its index in array order (z, y, x), and the root mean square of a - b, also over that of b. "
+        "Files of different types are different; with --atol, --rtol or --rms their values are "
+        "compared, in double.",
     .groups = compare_groups,
     .values_size = sizeof(compare_options),
     .operand_min = 2,

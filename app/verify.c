@@ -307,11 +307,10 @@ const command command_verify = {
     .usage = "verify [options] OUT [INPUT]",
     .summary = "computes a result again with a plain reference and compares bit for bit",
     .details =
-        "OUT is a result of 'stencil run', INPUT the file that it was made from (default: the one named in "
-        "/provenance of OUT). Every cell of /u and every entry of /residual has to have the same bits (any "
-        "NaN "
-        "equals any other): exit code 0, else 1. The reference is slow: it is meant for problems of moderate "
-        "size.",
+        "OUT is a result of 'stencil run', INPUT the file that it was made from (default: the one named "
+        "in /provenance of OUT). Every cell of /u and every entry of /residual has to have the same "
+        "bits (any NaN equals any other): exit code 0, else 1. The reference is slow: it is meant for "
+        "problems of moderate size.",
     .groups = verify_groups,
     .values_size = sizeof(verify_options),
     .operand_min = 1,

@@ -19,15 +19,13 @@ typedef struct generator {
     stencil_sink sink;
 } generator;
 
-static bool is_manufactured(const stencil_generate_options *options) {
-    return options->source == STENCIL_GENERATE_SOURCE_MANUFACTURED ||
-           (options->source == STENCIL_GENERATE_SOURCE_AUTO && options->spec.kind == STENCIL_KIND_POISSON);
-}
-
 /* The spec of the new file: the unit domain where a problem is given no spacing. */
 static stencil_spec complete_spec(const stencil_generate_options *options) {
     stencil_spec spec = options->spec;
-    spec.source = is_manufactured(options) ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE;
+    const bool manufactured = options->source == STENCIL_GENERATE_SOURCE_AUTO
+                                  ? spec.kind == STENCIL_KIND_POISSON
+                                  : options->source == STENCIL_GENERATE_SOURCE_MANUFACTURED;
+    spec.source = manufactured ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE;
     if (spec.kind == STENCIL_KIND_NONE || spec.spacing_count > 0)
         return spec;
     spec.spacing_count = spec.rank;

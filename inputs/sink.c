@@ -43,11 +43,6 @@ static int link_nameless(const stencil_sink *sink, const char *name) {
     return linkat(AT_FDCWD, descriptor, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
-static int create_named(stencil_sink *sink, const char *name) {
-    sink->fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return sink->fd >= 0 ? 0 : errno;
-}
-
 /* Opens a new file .NAME.PID-n.tmp in the directory of sink->path, or gives the open one such a name. */
 static stencil_status name_temporary(stencil_sink *sink) {
     const size_t length = strlen(sink->path) + 64;
@@ -58,7 +53,9 @@ static stencil_status name_temporary(stencil_sink *sink) {
     for (int attempt = 0; failed == EEXIST && attempt < TEMPORARY_TRIES; attempt++) {
         snprintf(sink->temporary, length, "%s.%.*s.%ld-%d.tmp", sink->directory, TEMPORARY_NAME_CHARS,
                  base_name(sink->path), (long)getpid(), attempt);
-        failed = is_open ? link_nameless(sink, sink->temporary) : create_named(sink, sink->temporary);
+        if (!is_open)
+            sink->fd = open(sink->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        failed = is_open ? link_nameless(sink, sink->temporary) : sink->fd >= 0 ? 0 : errno;
     }
     if (failed != 0) {
         free(sink->temporary);

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "inputs/h5.h"
 #include "inputs/sink.h"
 
 /* HDF5's virtual file driver interface: "HDF5 Virtual File Layer", and H5FDpublic.h / H5FDdevelop.h. */
@@ -133,17 +134,12 @@ static const H5FD_class_t driver_class = {
 };
 
 hid_t stencil_sink_access(stencil_sink *sink) {
-    const hid_t driver = H5FDregister(&driver_class);
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    herr_t failed = driver < 0 || access < 0 ? -1 : H5Pset_driver(access, driver, &sink);
+    STENCIL_HANDLE driver = H5FDregister(&driver_class); /* the list holds on to it */
+    const hid_t access = driver < 0 ? -1 : H5Pcreate(H5P_FILE_ACCESS);
     /* Objects that a failed writer left open must not keep the file. */
-    if (failed >= 0)
-        failed = H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
-    if (driver >= 0)
-        H5FDunregister(driver); /* the list holds on to it */
-    if (failed < 0 && access >= 0) {
-        H5Pclose(access);
-        return -1;
-    }
-    return access;
+    if (access < 0 ||
+        (H5Pset_driver(access, driver, &sink) >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0))
+        return access;
+    H5Pclose(access);
+    return -1;
 }

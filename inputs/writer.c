@@ -62,18 +62,6 @@ static stencil_status read_copy(void *context, stencil_array array, const stenci
 
 /* As it stands there, whatever its type and storage; values in other files, which may not be found from the
  * result, come with it. */
-static stencil_status write_copy(const stencil_sink *sink, const copy *c) {
-    const stencil_sink_dataset dataset = {c->name, STENCIL_ARRAY_B, c->type, c->type};
-    const stencil_reader from = {read_copy, (void *)(uintptr_t)c};
-    if (c->from < 0 || c->type < 0)
-        return fail_copy(c);
-    if (stencil_dataset_elsewhere(c->from))
-        return stencil_sink_write(sink, &dataset, c->problem, &from);
-    return H5Ocopy(c->input->file, c->name, sink->file, c->name, H5P_DEFAULT, H5P_DEFAULT) >= 0
-               ? stencil_sink_state(sink)
-               : fail_copy(c);
-}
-
 static stencil_status copy_source(const stencil_sink *sink, const stencil_input *input,
                                   const stencil_problem *problem) {
     const char *name = stencil_array_names[problem->spec.source];
@@ -81,8 +69,13 @@ static stencil_status copy_source(const stencil_sink *sink, const stencil_input 
         return STENCIL_OK;
     STENCIL_HANDLE from = H5Dopen2(input->file, name, H5P_DEFAULT);
     STENCIL_HANDLE type = from >= 0 ? H5Dget_type(from) : -1;
-    const copy c = {sink, input, problem, name, from, type};
-    return write_copy(sink, &c);
+    copy c = {sink, input, problem, name, from, type};
+    if (type >= 0 && stencil_dataset_elsewhere(from))
+        return stencil_sink_write(sink, &(stencil_sink_dataset){name, STENCIL_ARRAY_B, type, type}, problem,
+                                  &(stencil_reader){read_copy, &c});
+    return type >= 0 && H5Ocopy(input->file, name, sink->file, name, H5P_DEFAULT, H5P_DEFAULT) >= 0
+               ? stencil_sink_state(sink)
+               : fail_copy(&c);
 }
 
 static stencil_status write_provenance(const stencil_sink *sink, const stencil_output_options *options,
