@@ -4,51 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 64, GROUP = 1024, LANES = 256 };
+enum { CHUNK = 64, GROUP = 1024, LANES = 256, PARALLEL_CELLS = 1 << 14 };
 
-#define REAL           float
-#define FMA            fmaf
-#define NAME(function) function##_float
-#define TARGET
-#include "app/reference_row.inc"
-#define REAL           double
-#define FMA            fma
-#define NAME(function) function##_double
-#define TARGET
-#include "app/reference_row.inc"
 /* fma() is a slow library call where the compiler may not assume the instruction. The result is the same. */
 #if defined(__x86_64__)
-#define REAL           float
-#define FMA            fmaf
-#define NAME(function) function##_float_fma
-#define TARGET         __attribute__((target("fma")))
-#include "app/reference_row.inc"
-#define REAL           double
-#define FMA            fma
-#define NAME(function) function##_double_fma
-#define TARGET         __attribute__((target("fma")))
-#include "app/reference_row.inc"
+#define WITH_FMA __attribute__((target_clones("fma", "default")))
+#else
+#define WITH_FMA
 #endif
-
-typedef void advance_function(int, const double *, const void *const *, const int64_t *const *, const void *,
-                              void *, int64_t);
-typedef void change_function(const void *, const void *, int64_t, stencil_norm, double *);
-
-static advance_function *find_advance(stencil_precision precision) {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("fma"))
-        return precision == STENCIL_FLOAT64 ? advance_row_double_fma : advance_row_float_fma;
-#endif
-    return precision == STENCIL_FLOAT64 ? advance_row_double : advance_row_float;
-}
-
-static change_function *find_change(stencil_precision precision) {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("fma"))
-        return precision == STENCIL_FLOAT64 ? change_terms_double_fma : change_terms_float_fma;
-#endif
-    return precision == STENCIL_FLOAT64 ? change_terms_double : change_terms_float;
-}
 
 /* Grid spacing of axis a of (z, y, x). */
 static double spacing_of(const stencil_spec *spec, int axis) {
@@ -75,185 +38,148 @@ static void derive_weights(reference *r, const stencil_spec *spec, double *centr
         r->source_scale = omega / sum;
 }
 
-/* The weight that an author gave to a point by /stencil/offsets; 0 where the point was not given. */
-static double given_weight(const stencil_spec *spec, const int32_t offset[3]) {
+/* Which of the author's points it is; -1: none, it only completes the set, with weight 0. */
+static int given_index(const stencil_spec *spec, int index, const int32_t offset[3]) {
     const int skip = STENCIL_AXES - spec->rank;
+    if (spec->offset_count == 0)
+        return index;
     for (int k = 0; k < spec->offset_count; k++)
         if (memcmp(spec->offset[k], offset + skip, (size_t)spec->rank * sizeof *offset) == 0)
-            return spec->weight[k];
-    return 0.0;
+            return k;
+    return -1;
 }
 
-static void set_points(reference *r, const stencil_problem *problem) {
-    const stencil_spec *spec = &problem->spec;
+static void set_points(reference *r, const stencil_spec *spec, const stencil_shape *shape) {
     double centre = 0.0, neighbour[3] = {0.0, 0.0, 0.0};
-    r->source_scale = 1.0;
     if (spec->kind != STENCIL_KIND_NONE)
         derive_weights(r, spec, &centre, neighbour);
-    r->point_count = stencil_shape_offsets(problem->shape, r->offset);
+    r->point_count = stencil_shape_offsets(shape, r->offset);
     for (int k = 0; k < r->point_count; k++) {
-        double weight = centre;
-        for (int axis = 0; axis < STENCIL_AXES; axis++)
-            if (r->offset[k][axis] != 0)
-                weight = neighbour[axis];
-        if (spec->kind == STENCIL_KIND_NONE && spec->offset_count > 0)
-            weight = given_weight(spec, r->offset[k]);
-        else if (spec->kind == STENCIL_KIND_NONE)
-            weight = spec->weight_count > 0 ? spec->weight[k] : 1.0 / r->point_count;
-        r->weight[k] = r->precision == STENCIL_FLOAT32 ? (double)(float)weight : weight;
-    }
-}
-
-/* How far the points reach along an axis: those that were given, not those that complete the set with weight
- * 0. */
-static int64_t reach(const reference *r, const stencil_spec *spec, int axis) {
-    const int skip = STENCIL_AXES - spec->rank;
-    int64_t radius = 0;
-    if (axis < skip)
-        return 0;
-    const int count = spec->offset_count > 0 ? spec->offset_count : r->point_count;
-    for (int k = 0; k < count; k++) {
-        const int64_t at = spec->offset_count > 0 ? spec->offset[k][axis - skip] : r->offset[k][axis];
-        radius = llabs(at) > radius ? llabs(at) : radius;
-    }
-    return radius;
-}
-
-/* Array index of cell i, counted from the first updated cell, of an axis. */
-static int64_t neighbour_index(stencil_boundary boundary, int64_t i, int64_t n, int64_t radius) {
-    if (i < -radius || i >= n + radius)
-        return -1;
-    if (boundary == STENCIL_FIXED)
-        return i + radius;
-    if (boundary == STENCIL_PERIODIC)
-        return (i + n) % n;
-    return i < 0 ? -1 - i : i >= n ? 2 * n - 1 - i : i;
-}
-
-static stencil_status set_axes(reference *r, const stencil_problem *problem) {
-    const stencil_spec *spec = &problem->spec;
-    const int skip = STENCIL_AXES - spec->rank;
-    for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        stencil_boundary boundary = STENCIL_FIXED;
-        if (axis >= skip && spec->boundary_count > 0)
-            boundary = spec->boundary[spec->boundary_count == 1 ? 0 : axis - skip];
-        const int64_t radius = reach(r, spec, axis);
-        r->extent[axis] = axis < skip ? 1 : spec->extent[axis - skip];
-        r->origin[axis] = boundary == STENCIL_FIXED ? radius : 0;
-        r->n[axis] = r->extent[axis] - 2 * r->origin[axis];
-        const int64_t length = r->n[axis] + 2 * STENCIL_RADIUS_MAX;
-        void *memory = NULL;
-        TRY(stencil_memory_alloc(&memory, length * (int64_t)sizeof(int64_t), "a table of the reference"));
-        r->index[axis] = memory;
-        for (int64_t i = 0; i < length; i++)
-            r->index[axis][i] = neighbour_index(boundary, i - STENCIL_RADIUS_MAX, r->n[axis], radius);
-    }
-    return STENCIL_OK;
-}
-
-static stencil_status allocate(reference *r, const stencil_problem *problem) {
-    const int64_t bytes = (int64_t)stencil_precision_bytes(r->precision);
-    const int64_t cells = r->extent[STENCIL_Z] * r->extent[STENCIL_Y] * r->extent[STENCIL_X];
-    void *memory = NULL;
-    TRY(stencil_memory_alloc(&r->u[0], cells * bytes, "the reference's field"));
-    TRY(stencil_memory_alloc(&r->u[1], cells * bytes, "the reference's second field"));
-    if (problem->spec.source != STENCIL_SOURCE_NONE)
-        TRY(stencil_memory_alloc(&r->b, cells * bytes, "the reference's source term"));
-    TRY(stencil_memory_alloc(&r->zeros, r->extent[STENCIL_X] * bytes, "a row of the reference"));
-    r->chunk_count = r->n[STENCIL_Z] * r->n[STENCIL_Y] * ((r->n[STENCIL_X] + CHUNK - 1) / CHUNK);
-    TRY(stencil_memory_alloc(&memory, r->chunk_count * (int64_t)sizeof(double), "the reference's residual"));
-    r->chunk = memory;
-    return STENCIL_OK;
-}
-
-static stencil_status create(reference *r, const stencil_problem *problem) {
-    *r = (reference){.precision = problem->precision, .norm = problem->spec.norm};
-    set_points(r, problem);
-    TRY(set_axes(r, problem));
-    return allocate(r, problem);
-}
-
-stencil_status reference_create(reference *reference, const stencil_problem *problem) {
-    const stencil_status status = create(reference, problem);
-    if (status != STENCIL_OK)
-        reference_destroy(reference);
-    return status;
-}
-
-void reference_destroy(reference *reference) {
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        free(reference->index[axis]);
-    free(reference->u[0]);
-    free(reference->u[1]);
-    free(reference->b);
-    free(reference->zeros);
-    free(reference->chunk);
-    *reference = (struct reference){0};
-}
-
-void reference_start(reference *reference) {
-    const int64_t *extent = reference->extent;
-    memcpy(reference->u[1], reference->u[0],
-           (size_t)(extent[STENCIL_Z] * extent[STENCIL_Y] * extent[STENCIL_X]) *
-               stencil_precision_bytes(reference->precision));
-}
-
-/* Address of cell (z, y, x) of an array. */
-static char *cell(const reference *r, const void *array, int64_t z, int64_t y, int64_t x) {
-    const int64_t at = (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X] + x;
-    return (char *)array + at * (int64_t)stencil_precision_bytes(r->precision);
-}
-
-void reference_step(reference *reference, int64_t step) {
-    const struct reference *r = reference;
-    advance_function *const advance = find_advance(r->precision);
-    const void *from = r->u[(step - 1) % 2];
-    const int64_t *n = r->n, *origin = r->origin;
-#pragma omp parallel for schedule(static)
-    for (int64_t line = 0; line < n[STENCIL_Z] * n[STENCIL_Y]; line++) {
-        const int64_t z = line / n[STENCIL_Y], y = line % n[STENCIL_Y];
-        const void *row[STENCIL_POINTS_MAX];
-        const int64_t *column[STENCIL_POINTS_MAX];
-        for (int k = 0; k < r->point_count; k++) {
-            const int64_t at_z = r->index[STENCIL_Z][z + r->offset[k][STENCIL_Z] + STENCIL_RADIUS_MAX];
-            const int64_t at_y = r->index[STENCIL_Y][y + r->offset[k][STENCIL_Y] + STENCIL_RADIUS_MAX];
-            row[k] = at_z < 0 || at_y < 0 ? r->zeros : cell(r, from, at_z, at_y, 0);
-            column[k] = r->index[STENCIL_X] + r->offset[k][STENCIL_X] + STENCIL_RADIUS_MAX;
+        const int given = given_index(spec, k, r->offset[k]);
+        if (given < 0)
+            continue;
+        r->weight[k] = spec->kind != STENCIL_KIND_NONE ? centre
+                       : spec->weight_count > 0        ? spec->weight[given]
+                                                       : 1.0 / r->point_count;
+        for (int axis = 0; axis < STENCIL_AXES; axis++) {
+            const int64_t distance = llabs(r->offset[k][axis]);
+            if (distance > 0 && spec->kind != STENCIL_KIND_NONE)
+                r->weight[k] = neighbour[axis];
+            r->reach[axis] = distance > r->reach[axis] ? distance : r->reach[axis];
         }
-        const int64_t to_z = z + origin[STENCIL_Z], to_y = y + origin[STENCIL_Y];
-        advance(r->point_count, r->weight, row, column,
-                r->b == NULL ? NULL : cell(r, r->b, to_z, to_y, origin[STENCIL_X]),
-                cell(r, r->u[step % 2], to_z, to_y, origin[STENCIL_X]), n[STENCIL_X]);
+    }
+}
+
+void reference_init(reference *reference, const stencil_spec *spec, const stencil_shape *shape) {
+    struct reference *r = reference;
+    const int skip = STENCIL_AXES - spec->rank;
+    *r = (struct reference){.precision = spec->precision, .source_scale = 1.0, .source_factor = 1.0};
+    set_points(r, spec, shape);
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        r->extent[axis] = axis < skip ? 1 : spec->extent[axis - skip];
+        r->boundary[axis] = axis < skip || spec->boundary_count == 0
+                                ? STENCIL_FIXED
+                                : spec->boundary[spec->boundary_count == 1 ? 0 : axis - skip];
+        r->low[axis] = r->boundary[axis] == STENCIL_FIXED ? r->reach[axis] : 0;
+        r->high[axis] = r->extent[axis] - r->low[axis];
+    }
+}
+
+int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary) {
+    if (i >= 0 && i < n)
+        return i;
+    if (boundary == STENCIL_PERIODIC)
+        return ((i % n) + n) % n;
+    /* Mirrored at both edges the axis has the period 2n: 0 1 … n-1 n-1 … 1 0. */
+    const int64_t phase = ((i % (2 * n)) + 2 * n) % (2 * n);
+    return phase < n ? phase : 2 * n - 1 - phase;
+}
+
+/* Index of the cell that a point reads for cell i of an axis; -1: a cell of value 0, which only points of
+ * weight 0 read. */
+static int64_t read_index(const reference *r, int axis, int64_t i) {
+    const int64_t n = r->extent[axis];
+    if (i >= 0 && i < n)
+        return i;
+    const int64_t around = r->boundary[axis] == STENCIL_FIXED ? 0 : r->reach[axis];
+    return i >= -around && i < n + around ? reference_image(i, n, r->boundary[axis]) : -1;
+}
+
+/* What a row of cells reads: for each point a row of the field, NULL: zeros; the row of b. */
+typedef struct row {
+    const reference *r;
+    const void *u[STENCIL_POINTS_MAX], *b;
+} row;
+
+/* Points in ascending order, the first term a product, the others fma; then b. */
+WITH_FMA static void step_row_float64(const row *row, double *next) {
+    const reference *r = row->r;
+    for (int64_t x = r->low[STENCIL_X]; x < r->high[STENCIL_X]; x++) {
+        double sum = 0;
+        for (int k = 0; k < r->point_count; k++) {
+            const int64_t at = read_index(r, STENCIL_X, x + r->offset[k][STENCIL_X]);
+            const double u = row->u[k] == NULL || at < 0 ? 0 : ((const double *)row->u[k])[at];
+            sum = k == 0 ? r->weight[k] * u : fma(r->weight[k], u, sum);
+        }
+        next[x] = row->b == NULL ? sum : fma(r->source_factor, ((const double *)row->b)[x], sum);
+    }
+}
+
+WITH_FMA static void step_row_float32(const row *row, float *next) {
+    const reference *r = row->r;
+    for (int64_t x = r->low[STENCIL_X]; x < r->high[STENCIL_X]; x++) {
+        float sum = 0;
+        for (int k = 0; k < r->point_count; k++) {
+            const int64_t at = read_index(r, STENCIL_X, x + r->offset[k][STENCIL_X]);
+            const float u = row->u[k] == NULL || at < 0 ? 0 : ((const float *)row->u[k])[at];
+            sum = k == 0 ? (float)r->weight[k] * u : fmaf((float)r->weight[k], u, sum);
+        }
+        next[x] = row->b == NULL ? sum : fmaf((float)r->source_factor, ((const float *)row->b)[x], sum);
+    }
+}
+
+/* Bytes before cell (z, y, 0) of an array. */
+static int64_t bytes_before(const reference *r, int64_t z, int64_t y) {
+    return (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X] *
+           (int64_t)stencil_precision_bytes(r->precision);
+}
+
+void reference_step(const reference *reference, const void *u, const void *b, void *next) {
+    const struct reference *r = reference;
+    const int64_t nx = r->extent[STENCIL_X], ny = r->extent[STENCIL_Y], lines = r->extent[STENCIL_Z] * ny;
+    memcpy(next, u, (size_t)(lines * nx) * stencil_precision_bytes(r->precision));
+#pragma omp parallel for schedule(static) if (lines * nx > PARALLEL_CELLS)
+    for (int64_t line = 0; line < lines; line++) {
+        const int64_t z = line / ny, y = line % ny;
+        if (z < r->low[STENCIL_Z] || z >= r->high[STENCIL_Z] || y < r->low[STENCIL_Y] ||
+            y >= r->high[STENCIL_Y])
+            continue;
+        const int64_t here = bytes_before(r, z, y);
+        row row = {.r = r, .b = b == NULL ? NULL : (const char *)b + here};
+        for (int k = 0; k < r->point_count; k++) {
+            const int64_t at_z = read_index(r, STENCIL_Z, z + r->offset[k][STENCIL_Z]);
+            const int64_t at_y = read_index(r, STENCIL_Y, y + r->offset[k][STENCIL_Y]);
+            row.u[k] = at_z < 0 || at_y < 0 ? NULL : (const char *)u + bytes_before(r, at_z, at_y);
+        }
+        void *to = (char *)next + here;
+        if (r->precision == STENCIL_FLOAT64)
+            step_row_float64(&row, to);
+        else
+            step_row_float32(&row, to);
     }
 }
 
 static double join(double a, double b, stencil_norm norm) {
     if (norm == STENCIL_NORM_L2)
         return a + b;
-    if (isnan(a) || isnan(b))
-        return NAN;
-    return a > b ? a : b;
+    return isnan(a) || isnan(b) ? NAN : fmax(a, b);
 }
 
-/* Balanced binary tree over `count` values, a power of two, neighbours first. */
+/* Balanced binary tree over `count` values, a power of two, adjacent ones first. */
 static double tree(const double *value, int count, stencil_norm norm) {
     if (count == 1)
         return value[0];
     return join(tree(value, count / 2, norm), tree(value + count / 2, count / 2, norm), norm);
-}
-
-/* The chunks of one row of updated cells; `old` NULL: zeros. */
-static void row_chunks(reference *r, int64_t line, void *old, void *new, change_function *change) {
-    const int64_t nx = r->n[STENCIL_X], chunks = (nx + CHUNK - 1) / CHUNK;
-    const int64_t z = line / r->n[STENCIL_Y] + r->origin[STENCIL_Z];
-    const int64_t y = line % r->n[STENCIL_Y] + r->origin[STENCIL_Y];
-    for (int64_t c = 0; c < chunks; c++) {
-        double term[CHUNK] = {0.0};
-        const int64_t x = c * CHUNK + r->origin[STENCIL_X];
-        const int64_t count = nx - c * CHUNK < CHUNK ? nx - c * CHUNK : CHUNK;
-        change(old != NULL ? cell(r, old, z, y, x) : r->zeros, cell(r, new, z, y, x), count, r->norm, term);
-        r->chunk[line * chunks + c] = tree(term, CHUNK, r->norm);
-    }
 }
 
 /* One group of values, filled up with zeros, becomes one value. */
@@ -268,27 +194,49 @@ static double fold_group(const double *value, int64_t count, stencil_norm norm) 
     return tree(lane, LANES, norm);
 }
 
-/* Norm of new - old over the updated cells. */
-static double norm_of_change(reference *r, void *old, void *new) {
-    change_function *const change = find_change(r->precision);
-#pragma omp parallel for schedule(static)
-    for (int64_t line = 0; line < r->n[STENCIL_Z] * r->n[STENCIL_Y]; line++)
-        row_chunks(r, line, old, new, change);
+double reference_value(const reference *reference, const void *array, int64_t i) {
+    if (array == NULL)
+        return 0.0;
+    return reference->precision == STENCIL_FLOAT64 ? ((const double *)array)[i]
+                                                   : (double)((const float *)array)[i];
+}
+
+/* The value of the cells [first, end) of the arrays, at most 64 of them. */
+static double chunk_value(const reference *r, stencil_norm norm, const void *u, const void *next,
+                          int64_t first, int64_t end) {
+    double term[CHUNK] = {0.0};
+    for (int64_t at = first; at < end && at < first + CHUNK; at++) {
+        const double d = reference_value(r, next, at) - reference_value(r, u, at);
+        term[at - first] = norm == STENCIL_NORM_L2 ? d * d : fabs(d);
+    }
+    return tree(term, CHUNK, norm);
+}
+
+stencil_status reference_residual(const reference *reference, stencil_norm norm, const void *u,
+                                  const void *next, double *residual) {
+    const struct reference *r = reference;
+    int64_t n[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        n[axis] = r->high[axis] - r->low[axis];
+    const int64_t lines = n[STENCIL_Z] * n[STENCIL_Y], chunks = (n[STENCIL_X] + CHUNK - 1) / CHUNK;
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(&memory, lines * chunks * (int64_t)sizeof(double), "the reference's residual"));
+    double *value = memory;
+#pragma omp parallel for schedule(static) if (lines * n[STENCIL_X] > PARALLEL_CELLS)
+    for (int64_t line = 0; line < lines; line++) {
+        const int64_t z = r->low[STENCIL_Z] + line / n[STENCIL_Y],
+                      y = r->low[STENCIL_Y] + line % n[STENCIL_Y],
+                      start = (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X];
+        for (int64_t c = 0; c < chunks; c++)
+            value[line * chunks + c] = chunk_value(r, norm, u, next, start + r->low[STENCIL_X] + c * CHUNK,
+                                                   start + r->high[STENCIL_X]);
+    }
     /* In place: group g is read before value g, which never lies behind it, is written. */
-    for (int64_t count = r->chunk_count; count > 1; count = (count + GROUP - 1) / GROUP)
+    for (int64_t count = lines * chunks; count > 1; count = (count + GROUP - 1) / GROUP)
         for (int64_t first = 0; first < count; first += GROUP)
-            r->chunk[first / GROUP] = fold_group(r->chunk + first, count - first, r->norm);
-    const double value = r->chunk[0];
-    if (isnan(value))
-        return NAN;
-    const double cells = (double)(r->n[STENCIL_Z] * r->n[STENCIL_Y] * r->n[STENCIL_X]);
-    return r->norm == STENCIL_NORM_MAX ? value : sqrt(value / cells);
-}
-
-double reference_residual(reference *reference, int64_t step) {
-    return norm_of_change(reference, reference->u[(step - 1) % 2], reference->u[step % 2]);
-}
-
-double reference_source_norm(reference *reference) {
-    return reference->b != NULL ? norm_of_change(reference, NULL, reference->b) : 0.0;
+            value[first / GROUP] = fold_group(value + first, count - first, norm);
+    const double cells = (double)(lines * n[STENCIL_X]);
+    *residual = isnan(value[0]) ? NAN : norm == STENCIL_NORM_L2 ? sqrt(value[0] / cells) : value[0];
+    free(memory);
+    return STENCIL_OK;
 }

@@ -24,8 +24,10 @@ static bool is_special(const char *target) {
 static stencil_status check(const char *target, bool force, const char *input) {
     if (target == NULL || target_is_stdout(target) || is_special(target))
         return STENCIL_OK;
+    stencil_sink sink;
     signals_hold();
-    const stencil_status status = stencil_sink_check(target, force, input);
+    const stencil_status status = stencil_sink_open(&sink, target, force, input, STENCIL_SINK_PLAIN);
+    stencil_sink_abort(&sink);
     signals_release();
     return status;
 }
@@ -49,7 +51,7 @@ static stencil_status write_and_close(int fd, target_printer print, const void *
 
 static stencil_status write_file(const char *target, bool force, target_printer print, const void *content) {
     stencil_sink sink;
-    TRY(stencil_sink_open_plain(&sink, target, force));
+    TRY(stencil_sink_open(&sink, target, force, NULL, STENCIL_SINK_PLAIN));
     const stencil_status status = write_and_close(dup(sink.fd), print, content, target);
     if (status == STENCIL_OK)
         return stencil_sink_commit(&sink);

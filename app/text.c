@@ -52,6 +52,13 @@ const char *text_extent(const int64_t *extent, int rank, const char *by, char *t
     return text;
 }
 
+const char *text_list(const int64_t *values, int count, char *text, size_t size) {
+    snprintf(text, size, "[");
+    for (int i = 0; i < count; i++)
+        stencil_text_add(text, size, "%s%" PRId64, i > 0 ? ", " : "", values[i]);
+    return stencil_text_add(text, size, "]");
+}
+
 const char *text_escape(const char *name, char *text, size_t size) {
     size_t used = 0;
     for (; *name != '\0' && used + 5 < size; name++) {

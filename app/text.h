@@ -22,6 +22,9 @@ const char *text_number(double value, char text[TEXT_SIZE]);
  */
 const char *text_extent(const int64_t *extent, int rank, const char *by, char *text, size_t size);
 
+/* "[3, 7]" (returned). */
+const char *text_list(const int64_t *values, int count, char *text, size_t size);
+
 /* A name as it can be printed on one line, control characters as \\n, \\t, \\x1b (returned); cut to `size`.
  */
 const char *text_escape(const char *name, char *text, size_t size);

@@ -1,5 +1,5 @@
-#include "inputs/format.h"
-
+/* What belongs to the format, and what is the user's own: noted where it looks as if it were ours, and kept
+ * in the result. */
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,44 +9,48 @@
 
 #include "base/words.h"
 #include "inputs/attributes.h"
-#include "inputs/handle.h"
-#include "inputs/spec_file.h"
+#include "inputs/file.h"
 
 enum { FORMAT_VERSION = 1 };
 static const char format_prefix[] = "stencil ";
+static const stencil_attribute format_attribute = {"format", STENCIL_ATTRIBUTE_TEXT, STENCIL_WORD_MAX,
+                                                   .wanted = ""};
+
+/* Where a name stands: attribute of the root group, dataset or group in it, dataset in /stencil. */
+typedef enum name_place { ATTRIBUTE, OBJECT, MEMBER } name_place;
 
 /* A name of the format: a user gives it, or only a run writes it. What stands in a file under other names is
  * the user's own. */
 typedef struct known {
     const char *name; /* NULL: none */
-    stencil_name_place place;
+    name_place place;
     bool past;
 } known;
 
-/* The index-th name: of the spec's attributes, then of all else. */
+static const known others[] = {
+    {"format", ATTRIBUTE, true},
+    {"u", OBJECT, false},
+    {"b", OBJECT, false},
+    {"f", OBJECT, false},
+    {"stencil", OBJECT, false},
+    {"residual", OBJECT, true},
+    {"residual_step", OBJECT, true},
+    {"provenance", OBJECT, true},
+    {"offsets", MEMBER, false},
+    {"weights", MEMBER, false},
+};
+enum { OTHERS = sizeof others / sizeof *others };
+
+/* The index-th name: the spec's attributes come last. */
 static known name_at(int index) {
-    static const known others[] = {
-        {"format", STENCIL_NAME_ATTRIBUTE, true},
-        {"u", STENCIL_NAME_OBJECT, false},
-        {"b", STENCIL_NAME_OBJECT, false},
-        {"f", STENCIL_NAME_OBJECT, false},
-        {"stencil", STENCIL_NAME_OBJECT, false},
-        {"residual", STENCIL_NAME_OBJECT, true},
-        {"residual_step", STENCIL_NAME_OBJECT, true},
-        {"provenance", STENCIL_NAME_OBJECT, true},
-        {"offsets", STENCIL_NAME_MEMBER, false},
-        {"weights", STENCIL_NAME_MEMBER, false},
-        {NULL, STENCIL_NAME_MEMBER, false},
-    };
-    int attributes = 0;
-    bool past;
-    for (const char *name; (name = stencil_spec_attribute(attributes, &past)) != NULL; attributes++)
-        if (attributes == index)
-            return (known){name, STENCIL_NAME_ATTRIBUTE, past};
-    return others[index - attributes];
+    known attribute = {.place = ATTRIBUTE};
+    if (index < OTHERS)
+        return others[index];
+    attribute.name = stencil_spec_attribute(index - OTHERS, &attribute.past);
+    return attribute;
 }
 
-bool stencil_format_knows(stencil_name_place place, const char *name) {
+static bool is_known(name_place place, const char *name) {
     known k;
     for (int i = 0; (k = name_at(i)).name != NULL; i++)
         if (k.place == place && strcmp(k.name, name) == 0)
@@ -56,15 +60,14 @@ bool stencil_format_knows(stencil_name_place place, const char *name) {
 
 /* The attribute's N of "stencil N"; 0: there is none. `foreign`, where it is something else. */
 static long format_version(hid_t file, bool *foreign) {
-    char text[1][STENCIL_ATTRIBUTE_CHARS] = {""}, *end = text[0];
+    char text[STENCIL_WORD_MAX] = "", *end = text;
     int count = 0;
-    const stencil_status status = stencil_attribute_read(
-        file, "", &(stencil_attribute){"format", "", STENCIL_ATTRIBUTE_TEXT, .count_max = 1}, text, &count);
+    const stencil_status status = stencil_attribute_read(file, "", &format_attribute, text, &count);
     const size_t prefix = sizeof format_prefix - 1;
     long version = 0;
-    if (status == STENCIL_OK && strncmp(text[0], format_prefix, prefix) == 0 &&
-        isdigit((unsigned char)text[0][prefix]))
-        version = strtol(text[0] + prefix, &end, 10);
+    if (status == STENCIL_OK && strncmp(text, format_prefix, prefix) == 0 &&
+        isdigit((unsigned char)text[prefix]))
+        version = strtol(text + prefix, &end, 10);
     *foreign = status != STENCIL_OK || (count > 0 && (version < 1 || *end != '\0'));
     return *foreign ? 0 : version;
 }
@@ -81,19 +84,55 @@ stencil_status stencil_format_check(hid_t file, const char *path) {
 
 stencil_status stencil_format_write(hid_t file, const char *path) {
     char text[32];
-    const char *values = text;
     snprintf(text, sizeof text, "%s%d", format_prefix, FORMAT_VERSION);
-    return stencil_attribute_write(file, path, "format", STENCIL_ATTRIBUTE_TEXT, 1, &values);
+    return stencil_attribute_write(file, path, &format_attribute, 1, text);
 }
 
-/* What notes are looked for in: a kind of place, or the attributes of /u. */
-typedef struct search {
-    stencil_notes *notes;
-    stencil_name_place place;
-    const char *of; /* "", " of /u" */
-    int rank;       /* of /u */
-    hsize_t size[H5S_MAX_RANK];
-} search;
+/* Something in a file that is not the format's. */
+typedef struct own {
+    hid_t at; /* where it stands */
+    name_place place;
+    const char *of, *name; /* "" or " of /u" */
+    H5L_type_t link;       /* that it is, unless it is an attribute */
+} own;
+
+/* Where it is looked for, and who is told. */
+typedef struct walk {
+    void (*visit)(void *context, const own *own);
+    void *context;
+    name_place place;
+    const char *of;
+} walk;
+
+static herr_t walk_attribute(hid_t at, const char *name, const H5A_info_t *info, void *data) {
+    const walk *w = data;
+    (void)info;
+    if (w->of[0] != '\0' || !is_known(ATTRIBUTE, name))
+        w->visit(w->context, &(own){at, ATTRIBUTE, w->of, name, H5L_TYPE_ERROR});
+    return 0;
+}
+
+static herr_t walk_link(hid_t at, const char *name, const H5L_info_t *info, void *data) {
+    const walk *w = data;
+    if (!is_known(w->place, name))
+        w->visit(w->context, &(own){at, w->place, "", name, info->type});
+    return 0;
+}
+
+/* Attributes of the root group and of /u, what stands in the root group and in /stencil. */
+static void visit_own(hid_t file, void (*visit)(void *context, const own *own), void *context) {
+    walk root = {visit, context, OBJECT, ""}, on_u = {visit, context, ATTRIBUTE, " of /u"},
+         members = {visit, context, MEMBER, ""};
+    STENCIL_HANDLE u = H5Dopen2(file, "u", H5P_DEFAULT);
+    STENCIL_HANDLE group =
+        H5Lexists(file, "stencil", H5P_DEFAULT) > 0 ? H5Gopen2(file, "stencil", H5P_DEFAULT) : -1;
+    H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, walk_attribute, &root);
+    if (u >= 0)
+        H5Aiterate2(u, H5_INDEX_NAME, H5_ITER_INC, NULL, walk_attribute, &on_u);
+    H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, walk_link, &root);
+    if (group >= 0)
+        H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, walk_link, &members);
+}
 
 /* How far `word` is from a name: a third of the letters may be wrong, of short words none but their case. -1:
  * another word. */
@@ -106,13 +145,13 @@ static int distance(const char *word, const char *name) {
     return letters <= most ? letters : most;
 }
 
-/* The name that `word` may have meant, of equally near ones one of the same place. */
-static known nearest(const search *s, const char *word) {
-    known found = {NULL, STENCIL_NAME_ATTRIBUTE, false}, k;
+/* The name that it may have meant, of equally near ones one of the same place. */
+static known nearest(const own *own) {
+    known found = {NULL, ATTRIBUTE, false}, k;
     int least = INT_MAX;
     for (int i = 0; (k = name_at(i)).name != NULL; i++) {
-        const bool elsewhere = k.place != s->place || s->of[0] != '\0';
-        const int far = k.past ? -1 : distance(word, k.name);
+        const bool elsewhere = k.place != own->place || own->of[0] != '\0';
+        const int far = k.past ? -1 : distance(own->name, k.name);
         if (far >= 0 && 2 * far + elsewhere < least) {
             found = k;
             least = 2 * far + elsewhere;
@@ -121,39 +160,18 @@ static known nearest(const search *s, const char *word) {
     return found;
 }
 
-static const char *describe(stencil_name_place place, const char *name, const char *of, char text[160]) {
-    if (place == STENCIL_NAME_ATTRIBUTE)
+static const char *describe(name_place place, const char *name, const char *of, char text[160]) {
+    if (place == ATTRIBUTE)
         snprintf(text, 160, "attribute '%s'%s", name, of);
     else
-        snprintf(text, 160, "%s/%s", place == STENCIL_NAME_MEMBER ? "/stencil" : "", name);
+        snprintf(text, 160, "%s/%s", place == MEMBER ? "/stencil" : "", name);
     return text;
 }
 
-/* Whether a note was made. */
-static bool note_name(const search *s, const char *name) {
-    char what[160], meant[160];
-    if (s->of[0] == '\0' && stencil_format_knows(s->place, name))
-        return true;
-    const known near = nearest(s, name);
-    if (near.name == NULL)
-        return false;
-    const char *of = s->place == STENCIL_NAME_ATTRIBUTE && s->of[0] == '\0' ? "" : " of the root group";
-    stencil_notes_add(s->notes, "%s is not used: did you mean %s?", describe(s->place, name, s->of, what),
-                      describe(near.place, near.name, of, meant));
-    return true;
-}
-
-static herr_t note_attribute(hid_t object, const char *name, const H5A_info_t *info, void *data) {
-    (void)object, (void)info;
-    note_name(data, name);
-    return 0;
-}
-
-/* Shape of a dataset; rank -1 where there is none. */
-static int dataset_shape(hid_t group, const char *name, hsize_t size[H5S_MAX_RANK]) {
+/* The dataspace of a dataset, to be closed; negative where there is none. */
+static hid_t space_of(hid_t group, const char *name) {
     STENCIL_HANDLE object = H5Oopen(group, name, H5P_DEFAULT);
-    STENCIL_HANDLE space = object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_space(object) : -1;
-    return space < 0 ? -1 : H5Sget_simple_extent_dims(space, size, NULL);
+    return object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_space(object) : -1;
 }
 
 /* Coordinates of all cells have the shape of /u, too, and are meant for readers. */
@@ -161,34 +179,84 @@ static bool is_coordinate(const char *name) {
     return strlen(name) == 1 && strchr("xyzXYZ", name[0]) != NULL;
 }
 
-static herr_t note_object(hid_t group, const char *name, const H5L_info_t *info, void *data) {
-    const search *s = data;
-    hsize_t size[H5S_MAX_RANK];
-    (void)info;
-    if (!note_name(s, name) && s->place == STENCIL_NAME_OBJECT && !is_coordinate(name) &&
-        dataset_shape(group, name, size) == s->rank &&
-        memcmp(size, s->size, (size_t)s->rank * sizeof *size) == 0)
-        stencil_notes_add(s->notes, "/%s has the shape of /u, but is not used", name);
-    return 0;
+/* Where notes go, and the shape of /u. */
+typedef struct noting {
+    stencil_notes *notes;
+    hid_t space;
+} noting;
+
+static void note_own(void *context, const own *own) {
+    const noting *n = context;
+    char what[160], meant[160];
+    const known near = nearest(own);
+    const char *of = own->place == ATTRIBUTE && own->of[0] == '\0' ? "" : " of the root group";
+    STENCIL_HANDLE space = own->place == OBJECT ? space_of(own->at, own->name) : -1;
+    if (near.name != NULL)
+        stencil_notes_add(n->notes, "%s is not used: did you mean %s?",
+                          describe(own->place, own->name, own->of, what),
+                          describe(near.place, near.name, of, meant));
+    else if (space >= 0 && n->space >= 0 && H5Sextent_equal(space, n->space) > 0 && !is_coordinate(own->name))
+        stencil_notes_add(n->notes, "/%s has the shape of /u, but is not used", own->name);
 }
 
-void stencil_format_notes(hid_t file, stencil_notes *notes) {
-    search root = {.notes = notes, .place = STENCIL_NAME_ATTRIBUTE, .of = ""}, on_u = root, in_stencil = root;
+void stencil_input_notes(const stencil_input *input, stencil_notes *notes) {
+    STENCIL_HANDLE space = space_of(input->file, "u");
     bool foreign = false;
-    format_version(file, &foreign);
+    format_version(input->file, &foreign);
     if (foreign)
         stencil_notes_add(notes, "attribute 'format' is none of stencil's: replaced in the result");
-    H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, note_attribute, &root);
-    on_u.of = " of /u";
-    STENCIL_HANDLE u = H5Dopen2(file, "u", H5P_DEFAULT);
-    if (u >= 0)
-        H5Aiterate2(u, H5_INDEX_NAME, H5_ITER_INC, NULL, note_attribute, &on_u);
-    root.place = STENCIL_NAME_OBJECT;
-    root.rank = dataset_shape(file, "u", root.size);
-    H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, note_object, &root);
-    in_stencil.place = STENCIL_NAME_MEMBER;
-    STENCIL_HANDLE group =
-        H5Lexists(file, "stencil", H5P_DEFAULT) > 0 ? H5Gopen2(file, "stencil", H5P_DEFAULT) : -1;
-    if (group >= 0)
-        H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, note_object, &in_stencil);
+    visit_own(input->file, note_own, &(noting){notes, space});
+}
+
+/* NULL, or why it cannot be copied. Values in memory have the type that they have in the file, so that
+ * nothing is converted. */
+static const char *copy_attribute(hid_t from, const char *name, hid_t to) {
+    STENCIL_HANDLE attribute = H5Aopen(from, name, H5P_DEFAULT);
+    STENCIL_HANDLE given = attribute < 0 ? -1 : H5Aget_type(attribute);
+    STENCIL_HANDLE type = given < 0 ? -1 : H5Tcopy(given), space = type < 0 ? -1 : H5Aget_space(attribute);
+    if (type >= 0 && H5Tdetect_class(type, H5T_REFERENCE) > 0)
+        return "it refers to objects of its file";
+    STENCIL_HANDLE made = space < 0 ? -1 : H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    const hssize_t count = made < 0 ? -1 : H5Sget_simple_extent_npoints(space);
+    if (count == 0)
+        return NULL;
+    void *values = count < 0 ? NULL : calloc((size_t)count, H5Tget_size(type));
+    herr_t failed = values == NULL ? -1 : H5Aread(attribute, type, values);
+    if (failed >= 0) {
+        failed = H5Awrite(made, type, values);
+        if (failed < 0)
+            stencil_h5_reason();
+        H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
+    }
+    free(values);
+    return failed < 0 ? stencil_h5_reason() : NULL;
+}
+
+/* Where copies go. */
+typedef struct transfer {
+    hid_t file, u;
+    stencil_notes *notes; /* may be NULL */
+} transfer;
+
+static void copy_own(void *context, const own *own) {
+    const transfer *t = context;
+    const char *name = own->name, *why = NULL;
+    char what[160];
+    herr_t failed = 0;
+    if (own->place == ATTRIBUTE)
+        why = copy_attribute(own->at, name, own->of[0] == '\0' ? t->file : t->u);
+    else if (own->place == OBJECT && own->link == H5L_TYPE_HARD)
+        failed = H5Ocopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT);
+    else if (own->place == OBJECT) /* stays a link: what it leads to may be large, or nowhere */
+        failed = H5Lcopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT);
+    if (failed < 0)
+        why = stencil_h5_reason();
+    if (why != NULL && t->notes != NULL)
+        stencil_notes_add(t->notes, "%s is not kept in the result: %s",
+                          describe(own->place, name, own->of, what), why);
+}
+
+void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes) {
+    STENCIL_HANDLE u = H5Dopen2(to, "u", H5P_DEFAULT);
+    visit_own(from, copy_own, &(transfer){to, u, notes});
 }

@@ -1,14 +1,10 @@
 #include "inputs/generate.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "inputs/format.h"
-#include "inputs/h5.h"
+#include "inputs/file.h"
 #include "inputs/random.h"
 #include "inputs/sink.h"
-#include "inputs/spec_file.h"
-#include "solver/problem.h"
 
 #define PI 3.14159265358979323846
 
@@ -21,20 +17,15 @@ typedef struct generator {
     const stencil_generate_options *options;
     stencil_problem problem; /* resolved, without fields */
     stencil_sink sink;
-    stencil_random random;
-    double *mode[3]; /* per axis (z, y, x), owned; NULL: not needed */
-    uint32_t *words; /* one block's random words, owned */
 } generator;
-
-static bool is_manufactured(const stencil_generate_options *options) {
-    return options->source == STENCIL_GENERATE_SOURCE_MANUFACTURED ||
-           (options->source == STENCIL_GENERATE_SOURCE_AUTO && options->spec.kind == STENCIL_KIND_POISSON);
-}
 
 /* The spec of the new file: the unit domain where a problem is given no spacing. */
 static stencil_spec complete_spec(const stencil_generate_options *options) {
     stencil_spec spec = options->spec;
-    spec.source = is_manufactured(options) ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE;
+    const bool manufactured = options->source == STENCIL_GENERATE_SOURCE_AUTO
+                                  ? spec.kind == STENCIL_KIND_POISSON
+                                  : options->source == STENCIL_GENERATE_SOURCE_MANUFACTURED;
+    spec.source = manufactured ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE;
     if (spec.kind == STENCIL_KIND_NONE || spec.spacing_count > 0)
         return spec;
     spec.spacing_count = spec.rank;
@@ -60,75 +51,44 @@ static double mode_value(stencil_boundary boundary, int64_t i, int64_t n) {
     }
 }
 
-static stencil_status make_modes(generator *g) {
-    for (int axis = STENCIL_AXES - g->problem.rank; axis < STENCIL_AXES; axis++) {
-        const int64_t n = g->problem.extent[axis];
-        void *mode = NULL;
-        TRY(stencil_memory_alloc(&mode, n * (int64_t)sizeof(double), "a table of sines"));
-        g->mode[axis] = mode;
-        for (int64_t i = 0; i < n; i++)
-            g->mode[axis][i] = mode_value(g->problem.boundary[axis], i, n);
-    }
-    return STENCIL_OK;
-}
-
-/* values[] of the block = factor * product of the modes. */
+/* values[] of the block = factor * product of the modes, y by z by x. */
 static void fill_modes(const generator *g, const stencil_box *block, double factor, double *values) {
-    const int64_t nx = block->n[STENCIL_X], rows = stencil_box_cells(block) / nx;
+    const stencil_boundary *boundary = g->problem.boundary;
+    const int64_t *n = g->problem.extent, *first = block->first, nx = block->n[STENCIL_X];
 #pragma omp parallel for schedule(static)
-    for (int64_t r = 0; r < rows; r++) {
-        const int64_t z = block->first[STENCIL_Z] + r / block->n[STENCIL_Y];
-        const int64_t y = block->first[STENCIL_Y] + r % block->n[STENCIL_Y];
-        double row = g->mode[STENCIL_Y][y];
-        if (g->mode[STENCIL_Z] != NULL)
-            row *= g->mode[STENCIL_Z][z];
+    for (int64_t r = 0; r < stencil_box_cells(block) / nx; r++) {
+        const int64_t z = first[STENCIL_Z] + r / block->n[STENCIL_Y];
+        double row =
+            mode_value(boundary[STENCIL_Y], first[STENCIL_Y] + r % block->n[STENCIL_Y], n[STENCIL_Y]);
+        if (g->problem.rank == 3)
+            row *= mode_value(boundary[STENCIL_Z], z, n[STENCIL_Z]);
         for (int64_t x = 0; x < nx; x++)
-            values[r * nx + x] = factor * (row * g->mode[STENCIL_X][block->first[STENCIL_X] + x]);
+            values[r * nx + x] =
+                factor * (row * mode_value(boundary[STENCIL_X], first[STENCIL_X] + x, n[STENCIL_X]));
     }
 }
 
-static stencil_status fill_random(generator *g, const stencil_box *block, double *values) {
-    const stencil_precision precision = g->problem.precision;
-    const double amplitude = g->options->amplitude;
-    const int per_number = stencil_random_words_per_number(precision);
-    const int64_t *extent = g->problem.extent, cells = stencil_box_cells(block);
+/* A block is contiguous in array order: number k belongs to cell k, and the hot cells come first. */
+static void fill_initial(const generator *g, const stencil_box *block, double *values) {
+    const stencil_generate_options *options = g->options;
+    const int64_t *extent = g->problem.extent, *first = block->first, cells = stencil_box_cells(block);
     const int64_t cell =
-        (block->first[STENCIL_Z] * extent[STENCIL_Y] + block->first[STENCIL_Y]) * extent[STENCIL_X] +
-        block->first[STENCIL_X];
-    if (g->words == NULL) { /* the first block is the largest */
-        void *memory = NULL;
-        TRY(stencil_memory_alloc(&memory, cells * per_number * (int64_t)sizeof(uint32_t),
-                                 "a buffer for random numbers"));
-        g->words = memory;
-    }
-    TRY(stencil_random_words(&g->random, (uint64_t)cell * (uint64_t)per_number, cells * per_number,
-                             g->words));
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < cells; i++)
-        values[i] = amplitude * stencil_random_uniform(precision, g->words + i * per_number);
-    return STENCIL_OK;
-}
-
-static stencil_status fill_initial(generator *g, const stencil_box *block, double *values) {
-    const double amplitude = g->options->amplitude;
+        (first[STENCIL_Z] * extent[STENCIL_Y] + first[STENCIL_Y]) * extent[STENCIL_X] + first[STENCIL_X];
     const int hot_axis = STENCIL_AXES - g->problem.rank;
-    switch (g->options->initial) {
-    case STENCIL_INITIAL_RANDOM:
-        return fill_random(g, block, values);
-    case STENCIL_INITIAL_SINE:
-        fill_modes(g, block, amplitude, values);
-        return STENCIL_OK;
-    default:
-        break;
+    const int64_t hot =
+        options->initial == STENCIL_INITIAL_HOT_EDGE && first[hot_axis] == 0 ? cells / block->n[hot_axis] : 0;
+    if (options->initial == STENCIL_INITIAL_SINE) {
+        fill_modes(g, block, options->amplitude, values);
+        return;
     }
-    /* A block is contiguous in array order, so its hot cells come first. */
-    const int64_t cells = stencil_box_cells(block);
-    const int64_t hot = g->options->initial == STENCIL_INITIAL_HOT_EDGE && block->first[hot_axis] == 0
-                            ? cells / block->n[hot_axis]
-                            : 0;
-    for (int64_t i = 0; i < cells; i++)
-        values[i] = i < hot ? amplitude : 0.0;
-    return STENCIL_OK;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < cells; i++) {
+        if (options->initial == STENCIL_INITIAL_RANDOM)
+            values[i] = options->amplitude *
+                        stencil_random_number(options->seed, g->problem.precision, (uint64_t)(cell + i));
+        else
+            values[i] = i < hot ? options->amplitude : 0.0;
+    }
 }
 
 /* The second derivative of an axis' mode is -k^2 times the mode. */
@@ -156,12 +116,13 @@ static stencil_status check_interrupt(const generator *g) {
 /* The values of a block, as if they were read. */
 static stencil_status make_box(void *context, stencil_array array, const stencil_box *box,
                                const stencil_cells *to) {
-    generator *g = context;
+    const generator *g = context;
     const stencil_box block = stencil_box_from(box, g->problem.first);
     TRY(check_interrupt(g));
     if (array == STENCIL_ARRAY_U)
-        return fill_initial(g, &block, to->at);
-    fill_source(g, &block, to->at);
+        fill_initial(g, &block, to->at);
+    else
+        fill_source(g, &block, to->at);
     return STENCIL_OK;
 }
 
@@ -172,22 +133,6 @@ static stencil_status write_dataset(generator *g, const char *name, stencil_arra
     return stencil_sink_write(&g->sink, &dataset, &g->problem, &from);
 }
 
-static stencil_status prepare(generator *g) {
-    if (g->options->initial == STENCIL_INITIAL_RANDOM)
-        TRY(stencil_random_open(&g->random, g->options->seed, STENCIL_RANDOM_AUTO));
-    if (g->options->initial == STENCIL_INITIAL_SINE || g->problem.spec.source == STENCIL_SOURCE_F)
-        TRY(make_modes(g));
-    return STENCIL_OK;
-}
-
-/* Of all datasets, and generously of what HDF5 needs beside them. */
-static int64_t file_bytes(const stencil_problem *problem) {
-    int64_t bytes = (int64_t)stencil_precision_bytes(problem->precision);
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        bytes *= problem->extent[axis];
-    return (problem->spec.source == STENCIL_SOURCE_F ? 2 : 1) * bytes + 65536;
-}
-
 static stencil_status generate(generator *g) {
     const stencil_spec spec = complete_spec(g->options);
     CHECK(isfinite(g->options->amplitude), BAD_DATA, "the amplitude is %g: give a finite number",
@@ -195,26 +140,20 @@ static stencil_status generate(generator *g) {
     CHECK(spec.source == STENCIL_SOURCE_NONE || spec.kind == STENCIL_KIND_POISSON, USAGE,
           "a manufactured source belongs to problem poisson: choose that problem, or no source");
     TRY(stencil_problem_resolve(&g->problem, &spec));
-    TRY(stencil_sink_check(g->options->path, g->options->force, NULL));
-    TRY(prepare(g));
-    TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, file_bytes(&g->problem)));
-    TRY(write_dataset(g, "u", STENCIL_ARRAY_U));
+    const int arrays = spec.source == STENCIL_SOURCE_F ? 2 : 1;
+    TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, NULL,
+                          arrays * stencil_sink_array_bytes(&g->problem)));
+    TRY(write_dataset(g, "/u", STENCIL_ARRAY_U));
     if (spec.source == STENCIL_SOURCE_F)
-        TRY(write_dataset(g, "f", STENCIL_ARRAY_B));
-    TRY(stencil_format_write(g->sink.file, g->options->path));
-    TRY(stencil_spec_write_attributes(g->sink.file, g->options->path, &spec));
-    TRY(stencil_spec_write_points(g->sink.file, g->options->path, &spec));
+        TRY(write_dataset(g, "/f", STENCIL_ARRAY_B));
+    TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);
 }
 
 stencil_status stencil_generate(const stencil_generate_options *options) {
-    generator g = {.options = options, .sink = {.file = -1, .fd = -1}};
+    generator g = {.options = options, .sink = STENCIL_SINK_CLOSED};
     const stencil_status status = generate(&g);
     stencil_sink_abort(&g.sink);
-    stencil_random_close(&g.random);
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        free(g.mode[axis]);
-    free(g.words);
     return status;
 }

@@ -37,32 +37,19 @@ const char *stencil_h5_reason(void) {
 }
 
 const char *stencil_h5_class_text(H5T_class_t type_class) {
-    switch (type_class) {
-    case H5T_INTEGER:
-        return "an integer";
-    case H5T_FLOAT:
-        return "a floating-point number";
-    case H5T_TIME:
-        return "a time";
-    case H5T_STRING:
-        return "a string";
-    case H5T_BITFIELD:
-        return "a bit field";
-    case H5T_OPAQUE:
-        return "an opaque type";
-    case H5T_COMPOUND:
-        return "a compound type";
-    case H5T_REFERENCE:
-        return "a reference";
-    case H5T_ENUM:
-        return "an enumeration or truth value";
-    case H5T_VLEN:
-        return "a variable-length type";
-    case H5T_ARRAY:
-        return "an array type";
-    default:
-        return "an unknown type";
-    }
+    static const char *const text[] = {[H5T_INTEGER] = "an integer",
+                                       [H5T_FLOAT] = "a floating-point number",
+                                       [H5T_TIME] = "a time",
+                                       [H5T_STRING] = "a string",
+                                       [H5T_BITFIELD] = "a bit field",
+                                       [H5T_OPAQUE] = "an opaque type",
+                                       [H5T_COMPOUND] = "a compound type",
+                                       [H5T_REFERENCE] = "a reference",
+                                       [H5T_ENUM] = "an enumeration or truth value",
+                                       [H5T_VLEN] = "a variable-length type",
+                                       [H5T_ARRAY] = "an array type"};
+    return type_class >= 0 && type_class < (int)(sizeof text / sizeof *text) ? text[type_class]
+                                                                             : "an unknown type";
 }
 
 hid_t stencil_h5_native_type(stencil_precision precision) {
@@ -75,14 +62,9 @@ hid_t stencil_h5_file_type(stencil_precision precision) {
 
 /* What the user can do about a file that the system does not give. */
 static const char *advice(int number) {
-    switch (number) {
-    case ENOENT:
-        return "check the name, or make the file with 'stencil new'";
-    case EACCES:
-        return "ask for the right to read it";
-    default:
-        return "give another file";
-    }
+    return number == ENOENT   ? "check the name, or make the file with 'stencil new'"
+           : number == EACCES ? "ask for the right to read it"
+                              : "give another file";
 }
 
 /* Whether another program has opened the file for writing: HDF5 locks it then. Who turned locks off does not
@@ -112,16 +94,11 @@ static stencil_status check_file(const char *path) {
 }
 
 static hid_t open_unlocked(const char *path) {
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    STENCIL_HANDLE access = H5Pcreate(H5P_FILE_ACCESS);
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
     H5Pset_file_locking(access, true, true); /* not every file system has locks */
 #endif
-    const hid_t file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
-    if (file < 0)
-        stencil_h5_reason();
-    if (access >= 0)
-        H5Pclose(access);
-    return file;
+    return access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
 }
 
 stencil_status stencil_h5_open(const char *path, hid_t *file) {
@@ -136,73 +113,48 @@ stencil_status stencil_h5_open(const char *path, hid_t *file) {
     return STENCIL_OK;
 }
 
-bool stencil_h5_dangling(hid_t file, const char *name) {
-    H5L_info_t info;
-    return H5Lget_info(file, name, &info, H5P_DEFAULT) >= 0 && info.type != H5L_TYPE_HARD &&
-           H5Oexists_by_name(file, name, H5P_DEFAULT) <= 0;
-}
-
-hid_t stencil_h5_create(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type) {
-    const hid_t space = H5Screate_simple(rank, size, NULL);
-    const hid_t create = H5Pcreate(H5P_DATASET_CREATE);
-    hid_t dataset = -1;
-    if (space >= 0 && create >= 0 && H5Pset_obj_track_times(create, false) >= 0 &&
-        H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) >= 0)
-        dataset = H5Dcreate2(parent, name, file_type, space, H5P_DEFAULT, create, H5P_DEFAULT);
-    if (dataset < 0)
-        stencil_h5_reason();
-    if (create >= 0)
-        H5Pclose(create);
-    if (space >= 0)
-        H5Sclose(space);
-    return dataset;
-}
-
-herr_t stencil_h5_write(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type,
-                        hid_t memory_type, const void *values) {
-    hsize_t cells = 1;
-    for (int i = 0; i < rank; i++)
-        cells *= size[i];
-    const hid_t dataset = stencil_h5_create(parent, name, rank, size, file_type);
-    if (dataset < 0)
+hid_t stencil_h5_create(hid_t file, const char *name, int rank, const int64_t *extent, hid_t file_type) {
+    hsize_t size[3];
+    for (int axis = 0; axis < rank; axis++)
+        size[axis] = (hsize_t)extent[axis];
+    STENCIL_HANDLE space = H5Screate_simple(rank, size, NULL), create = H5Pcreate(H5P_DATASET_CREATE);
+    if (space < 0 || create < 0 || H5Pset_obj_track_times(create, false) < 0 ||
+        H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0)
         return -1;
-    herr_t failed = cells == 0 ? 0 : H5Dwrite(dataset, memory_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    return H5Dcreate2(file, name, file_type, space, H5P_DEFAULT, create, H5P_DEFAULT);
+}
+
+stencil_status stencil_h5_write(hid_t file, const char *path, const char *name, int rank,
+                                const int64_t *extent, hid_t file_type, const void *values) {
+    STENCIL_HANDLE native = H5Tget_native_type(file_type, H5T_DIR_ASCEND);
+    const hid_t dataset = stencil_h5_create(file, name, rank, extent, file_type);
+    herr_t failed = dataset < 0 || native < 0 ? -1 : 0;
+    if (failed >= 0 && extent[0] > 0)
+        failed = H5Dwrite(dataset, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
     if (failed < 0)
         stencil_h5_reason();
-    if (H5Dclose(dataset) < 0)
+    if (dataset >= 0 && H5Dclose(dataset) < 0)
         failed = -1;
-    return failed;
-}
-
-/* Selects the box in the file space and, from its first cell on, in the memory space; negative on failure. */
-static herr_t select_box(hid_t file, hid_t memory, const stencil_box *box) {
-    const hsize_t origin[3] = {0, 0, 0};
-    hsize_t start[3], count[3];
-    const int rank = file < 0 || memory < 0 ? -1 : H5Sget_simple_extent_ndims(file),
-              skip = STENCIL_AXES - rank;
-    for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        start[axis] = (hsize_t)box->first[axis];
-        count[axis] = (hsize_t)box->n[axis];
-    }
-    if (rank < 0 || H5Sselect_hyperslab(memory, H5S_SELECT_SET, origin, NULL, count, NULL) < 0)
-        return -1;
-    return H5Sselect_hyperslab(file, H5S_SELECT_SET, start + skip, NULL, count + skip, NULL);
+    CHECK(failed >= 0, IO, "cannot write '%s': %s: %s", path, name, stencil_h5_reason());
+    return STENCIL_OK;
 }
 
 herr_t stencil_h5_box(hid_t dataset, const stencil_box *box, hid_t type, const stencil_cells *cells,
                       bool write) {
     const hsize_t room[3] = {(hsize_t)box->n[STENCIL_Z], (hsize_t)(cells->plane / cells->row),
                              (hsize_t)cells->row};
-    const hid_t file = H5Dget_space(dataset), memory = H5Screate_simple(3, room, NULL);
-    herr_t failed = select_box(file, memory, box);
-    if (failed >= 0)
-        failed = write ? H5Dwrite(dataset, type, memory, file, H5P_DEFAULT, cells->at)
-                       : H5Dread(dataset, type, memory, file, H5P_DEFAULT, cells->at);
-    if (failed < 0)
-        stencil_h5_reason(); /* keeps it from being emptied here */
-    if (file >= 0)
-        H5Sclose(file);
-    if (memory >= 0)
-        H5Sclose(memory);
-    return failed;
+    const hsize_t origin[3] = {0, 0, 0};
+    hsize_t start[3], count[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        start[axis] = (hsize_t)box->first[axis];
+        count[axis] = (hsize_t)box->n[axis];
+    }
+    STENCIL_HANDLE file = H5Dget_space(dataset), memory = H5Screate_simple(3, room, NULL);
+    const int rank = file < 0 ? -1 : H5Sget_simple_extent_ndims(file), skip = STENCIL_AXES - rank;
+    if (rank < 0 || memory < 0 ||
+        H5Sselect_hyperslab(memory, H5S_SELECT_SET, origin, NULL, count, NULL) < 0 ||
+        H5Sselect_hyperslab(file, H5S_SELECT_SET, start + skip, NULL, count + skip, NULL) < 0)
+        return -1;
+    return write ? H5Dwrite(dataset, type, memory, file, H5P_DEFAULT, cells->at)
+                 : H5Dread(dataset, type, memory, file, H5P_DEFAULT, cells->at);
 }

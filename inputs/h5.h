@@ -16,6 +16,18 @@ const char *stencil_h5_reason(void);
 /* "a string", "a compound type", … for messages. */
 const char *stencil_h5_class_text(H5T_class_t type_class);
 
+/* Closes what is open, whatever it is. A failure before stays known to stencil_h5_reason(). */
+static inline void stencil_handle_close(const hid_t *id) {
+    if (*id < 0)
+        return;
+    stencil_h5_reason();
+    H5Idec_ref(*id);
+}
+
+/* A handle of HDF5 that is closed at the end of its scope; negative: nothing is open. What is written closes
+ * by hand, since that fails. */
+#define STENCIL_HANDLE __attribute__((cleanup(stencil_handle_close))) const hid_t
+
 hid_t stencil_h5_native_type(stencil_precision precision); /* not to be closed */
 hid_t stencil_h5_file_type(stencil_precision precision);   /* IEEE little endian, not to be closed */
 
@@ -24,16 +36,13 @@ hid_t stencil_h5_file_type(stencil_precision precision);   /* IEEE little endian
  * HDF5, truncated. The message names the file and says what to do. */
 stencil_status stencil_h5_open(const char *path, hid_t *file);
 
-/* Whether `name` (an absolute path, or one relative to `file`) is a link that leads nowhere. */
-bool stencil_h5_dangling(hid_t file, const char *name);
-
 /* A new contiguous dataset without object times and fill values (all of it is going to be written); negative
  * on failure, with the reason remembered. */
-hid_t stencil_h5_create(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type);
+hid_t stencil_h5_create(hid_t file, const char *name, int rank, const int64_t *extent, hid_t file_type);
 
-/* The same, written as well. */
-herr_t stencil_h5_write(hid_t parent, const char *name, int rank, const hsize_t *size, hid_t file_type,
-                        hid_t memory_type, const void *values);
+/* The same in a file, written whole from values of the native type. IO. */
+stencil_status stencil_h5_write(hid_t file, const char *path, const char *name, int rank,
+                                const int64_t *extent, hid_t file_type, const void *values);
 
 /* Reads or (write) writes a box of a dataset of rank 2 or 3, in indices of its own; negative on failure, with
  * the reason remembered. */

@@ -14,8 +14,8 @@
 typedef struct stencil_input stencil_input;
 
 /* Opens `path` and reads what it says of the problem into *spec (initialised here): shape and type of /u,
- * attributes, /stencil, whether /b or /f is there. Reads no field yet. *input is owned by the caller
- * (stencil_input_close, NULL-safe) and NULL on failure.
+ * attributes, /stencil, whether /b or /f is there. Reads no field yet. `path` is borrowed; *input is owned by
+ * the caller (stencil_input_close, NULL-safe) and NULL on failure.
  * NO_INPUT: missing, unreadable, locked, a directory. BAD_DATA: everything else that is wrong with it; the
  * message names the file, the object in it and what to do. */
 stencil_status stencil_input_open(stencil_input **input, const char *path, stencil_spec *spec);
@@ -32,6 +32,13 @@ void stencil_input_rest(stencil_input *input);
 
 /* The residual history, into problem->origin. BAD_DATA. */
 stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem);
+
+/* What a result says of the run that made it, and where its input is. BAD_DATA: it is no result of a run. */
+typedef struct stencil_provenance {
+    int64_t steps_done;
+    char input[4096]; /* "": not known */
+} stencil_provenance;
+stencil_status stencil_input_provenance(const stencil_input *input, stencil_provenance *provenance);
 
 /* Notes what stands in the file as if it were meant for us, and is not used: nearly our names, fields of the
  * shape of /u. */

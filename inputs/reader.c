@@ -1,101 +1,44 @@
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "inputs/format.h"
-#include "inputs/h5.h"
-#include "inputs/input_file.h"
-#include "inputs/spec_file.h"
-#include "inputs/storage.h"
+#include "base/words.h"
+#include "inputs/dataset.h"
+#include "inputs/file.h"
 
-/* /f passes through a buffer of this many double values, 64 MiB. */
-#define SLAB_CELLS (STENCIL_SLAB_BYTES / (int64_t)sizeof(double))
 /* Room for a layer of chunks, so that slabs that cut through chunks do not unpack them again and again. */
 #define CHUNK_CACHE_BYTES ((size_t)256 << 20)
 #define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime, as HDF5 advises */
 
-static stencil_status check_type(hid_t dataset, const char *path, const char *name,
-                                 stencil_precision *precision) {
-    const hid_t type = H5Dget_type(dataset);
-    CHECK(type >= 0, BAD_DATA, "'%s' is damaged: /%s has no type (%s)", path, name, stencil_h5_reason());
-    const H5T_class_t type_class = H5Tget_class(type);
-    const size_t size = H5Tget_size(type);
-    H5Tclose(type);
-    CHECK(type_class == H5T_FLOAT || type_class == H5T_INTEGER, BAD_DATA,
-          "'%s': /%s holds %s; give floating-point numbers or integers", path, name,
-          stencil_h5_class_text(type_class));
-    *precision = type_class == H5T_FLOAT && size <= sizeof(float) ? STENCIL_FLOAT32 : STENCIL_FLOAT64;
-    return STENCIL_OK;
-}
+#define ANOTHER_SHAPE "'%s': %s has another shape than /u; give one value for each cell of /u"
 
-static stencil_status check_shape(hid_t dataset, const char *path, const char *name, int *rank,
-                                  int64_t extent[3]) {
-    hsize_t size[H5S_MAX_RANK] = {0};
-    const hid_t space = H5Dget_space(dataset);
-    *rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, size, NULL);
-    const H5S_class_t space_class = space < 0 ? H5S_NO_CLASS : H5Sget_simple_extent_type(space);
-    if (space >= 0)
-        H5Sclose(space);
-    CHECK(*rank >= 0, BAD_DATA, "'%s' is damaged: /%s has no shape (%s)", path, name, stencil_h5_reason());
-    CHECK(space_class != H5S_NULL, BAD_DATA, "'%s': /%s is empty; give [ny][nx] or [nz][ny][nx]", path, name);
-    CHECK(*rank == 2 || *rank == 3, BAD_DATA, "'%s': /%s has rank %d; give [ny][nx] or [nz][ny][nx]", path,
-          name, *rank);
-    int64_t cells = sizeof(double);
-    for (int i = 0; i < *rank; i++) {
-        CHECK(size[i] > 0, BAD_DATA, "'%s': dimension %d of /%s is 0; give at least one cell", path, i, name);
-        CHECK(size[i] <= INT64_MAX && stencil_multiply(cells, (int64_t)size[i], &cells), BAD_DATA,
-              "'%s': the dimensions of /%s multiply to more cells than can be counted", path, name);
-        extent[i] = (int64_t)size[i];
+const char *const stencil_array_names[] = {
+    [STENCIL_SOURCE_NONE] = "/u", [STENCIL_SOURCE_B] = "/b", [STENCIL_SOURCE_F] = "/f"};
+
+/* What the spec has to know of /u or of a source; of the latter there may be none. */
+static stencil_status inspect(const stencil_input *input, stencil_source source, stencil_spec *spec) {
+    const char *path = input->path, *name = stencil_array_names[source];
+    const bool is_field = source == STENCIL_SOURCE_NONE;
+    STENCIL_DATASET d = {0};
+    TRY(stencil_dataset_open(&d, input->file, path, name, NULL));
+    CHECK(d.id != 0 || !is_field, BAD_DATA, "'%s' has no dataset /u: give the initial values as /u", path);
+    if (d.id == 0)
+        return STENCIL_OK;
+    CHECK(d.rank == 2 || d.rank == 3, BAD_DATA, "'%s': %s has rank %d; give [ny][nx] or [nz][ny][nx]", path,
+          name, d.rank);
+    CHECK(is_field || d.rank == spec->rank, BAD_DATA, ANOTHER_SHAPE, path, name);
+    for (int i = 0; i < d.rank; i++) {
+        CHECK(d.extent[i] > 0, BAD_DATA, "'%s': dimension %d of %s is 0; give at least one cell", path, i,
+              name);
+        CHECK(is_field || d.extent[i] == spec->extent[i], BAD_DATA, ANOTHER_SHAPE, path, name);
+        spec->extent[i] = d.extent[i];
     }
-    return STENCIL_OK;
-}
-
-static stencil_status check_dataset(hid_t dataset, const char *path, const char *name,
-                                    stencil_precision *precision, int *rank, int64_t extent[3]) {
-    CHECK(H5Iget_type(dataset) == H5I_DATASET, BAD_DATA, "'%s': /%s is a %s; give a dataset", path, name,
-          H5Iget_type(dataset) == H5I_GROUP ? "group" : "named type");
-    TRY(check_type(dataset, path, name, precision));
-    return check_shape(dataset, path, name, rank, extent);
-}
-
-/* Type and shape of the dataset /name; *rank is 0 where there is none. */
-static stencil_status inspect(const stencil_input *input, const char *name, stencil_precision *precision,
-                              int *rank, int64_t extent[3]) {
-    *rank = 0;
-    const htri_t exists = H5Lexists(input->file, name, H5P_DEFAULT);
-    CHECK(exists >= 0, BAD_DATA, "'%s' is damaged: cannot look for /%s (%s)", input->path, name,
-          stencil_h5_reason());
-    if (exists == 0)
-        return STENCIL_OK;
-    CHECK(!stencil_h5_dangling(input->file, name), BAD_DATA,
-          "'%s': /%s is a link that leads nowhere; mend the link, or give the values as a dataset",
-          input->path, name);
-    char full[8];
-    snprintf(full, sizeof full, "/%s", name);
-    TRY(stencil_storage_check(input->file, input->path, full, 0));
-    const hid_t object = H5Oopen(input->file, name, H5P_DEFAULT);
-    CHECK(object >= 0, BAD_DATA, "'%s': cannot open /%s (%s)", input->path, name, stencil_h5_reason());
-    const stencil_status status = check_dataset(object, input->path, name, precision, rank, extent);
-    H5Oclose(object);
-    return status;
-}
-
-static stencil_status inspect_source(const stencil_input *input, const char *name, stencil_source source,
-                                     stencil_spec *spec) {
-    stencil_precision precision;
-    int64_t extent[3];
-    int rank = 0;
-    TRY(inspect(input, name, &precision, &rank, extent));
-    if (rank == 0)
-        return STENCIL_OK;
-    bool same = rank == spec->rank;
-    for (int i = 0; i < rank && same; i++)
-        same = extent[i] == spec->extent[i];
-    CHECK(same, BAD_DATA, "'%s': /%s has another shape than /u; give one value for each cell of /u",
-          input->path, name);
     CHECK(spec->source == STENCIL_SOURCE_NONE, BAD_DATA,
-          "'%s' has both /b and /f: give /f for problem poisson, /b for everything else", input->path);
+          "'%s' has both /b and /f: give /f for problem poisson, /b for everything else", path);
+    if (is_field) {
+        spec->rank = d.rank;
+        spec->precision = d.floating && d.element_bytes <= sizeof(float) ? STENCIL_FLOAT32 : STENCIL_FLOAT64;
+    }
     spec->source = source;
     return STENCIL_OK;
 }
@@ -103,35 +46,22 @@ static stencil_status inspect_source(const stencil_input *input, const char *nam
 static stencil_status read_head(stencil_input *input, stencil_spec *spec) {
     TRY(stencil_h5_open(input->path, &input->file));
     TRY(stencil_format_check(input->file, input->path));
-    TRY(inspect(input, "u", &spec->precision, &spec->rank, spec->extent));
-    CHECK(spec->rank != 0, BAD_DATA, "'%s' has no dataset /u: give the initial values as /u", input->path);
-    TRY(inspect_source(input, "b", STENCIL_SOURCE_B, spec));
-    TRY(inspect_source(input, "f", STENCIL_SOURCE_F, spec));
-    TRY(stencil_spec_read_attributes(input->file, input->path, spec));
-    return stencil_spec_read_points(input->file, input->path, spec);
+    for (int source = STENCIL_SOURCE_NONE; source <= STENCIL_SOURCE_F; source++)
+        TRY(inspect(input, (stencil_source)source, spec));
+    return stencil_spec_read(input->file, input->path, spec);
 }
 
 stencil_status stencil_input_open(stencil_input **input, const char *path, stencil_spec *spec) {
     stencil_spec_init(spec);
     *input = calloc(1, sizeof **input);
     CHECK(*input != NULL, NO_MEMORY, "no memory for opening '%s'", path);
-    (*input)->file = -1;
-    (*input)->path = strdup(path);
-    stencil_status status = STENCIL_OK;
-    if ((*input)->path == NULL)
-        status =
-            stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "no memory for opening '%s'", path);
-    else
-        status = read_head(*input, spec);
+    **input = (stencil_input){.file = -1, .path = path};
+    const stencil_status status = read_head(*input, spec);
     if (status != STENCIL_OK) {
         stencil_input_close(*input);
         *input = NULL;
     }
     return status;
-}
-
-void stencil_input_notes(const stencil_input *input, stencil_notes *notes) {
-    stencil_format_notes(input->file, notes);
 }
 
 void stencil_input_close(stencil_input *input) {
@@ -140,20 +70,17 @@ void stencil_input_close(stencil_input *input) {
     stencil_input_rest(input);
     if (input->file >= 0)
         H5Fclose(input->file);
-    free(input->path);
     free(input);
 }
 
 static const char *dataset_name(const stencil_input *input, stencil_array array) {
-    return array == STENCIL_ARRAY_U ? "u" : input->problem->spec.source == STENCIL_SOURCE_F ? "f" : "b";
+    return stencil_array_names[array == STENCIL_ARRAY_U ? STENCIL_SOURCE_NONE : input->problem->spec.source];
 }
 
 void stencil_input_rest(stencil_input *input) {
     if (input->dataset > 0)
         H5Dclose(input->dataset);
     input->dataset = 0;
-    free(input->buffer);
-    input->buffer = NULL;
 }
 
 /* Keeps it open, with its chunks, for the next box. */
@@ -163,14 +90,10 @@ static stencil_status open_dataset(stencil_input *input, stencil_array array) {
         return STENCIL_OK;
     stencil_input_rest(input);
     input->array = array;
-    const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    STENCIL_HANDLE access = H5Pcreate(H5P_DATASET_ACCESS);
     if (access >= 0 && H5Pset_chunk_cache(access, CHUNK_CACHE_SLOTS, CHUNK_CACHE_BYTES, 1.0) >= 0)
         input->dataset = H5Dopen2(input->file, name, access);
-    if (input->dataset <= 0)
-        stencil_h5_reason();
-    if (access >= 0)
-        H5Pclose(access);
-    CHECK(input->dataset > 0, BAD_DATA, "'%s': cannot open /%s (%s)", input->path, name, stencil_h5_reason());
+    CHECK(input->dataset > 0, BAD_DATA, "'%s': cannot open %s (%s)", input->path, name, stencil_h5_reason());
     return STENCIL_OK;
 }
 
@@ -183,44 +106,48 @@ static stencil_status read_values(const stencil_input *input, const stencil_box 
     const char *reason = stencil_h5_reason(), *name = dataset_name(input, input->array);
     /* Chunks are unpacked one by one, beside what the run was found to need. */
     CHECK(strstr(reason, "memory allocation failed") == NULL, NO_MEMORY,
-          "HDF5 has no memory to unpack a chunk of /%s", name);
-    FAIL(BAD_DATA, "'%s': cannot read /%s (%s): it is damaged, or packed with a filter that is missing",
+          "HDF5 has no memory to unpack a chunk of %s", name);
+    FAIL(BAD_DATA, "'%s': cannot read %s (%s): it is damaged, or packed with a filter that is missing",
          input->path, name, reason);
 }
 
-/* Values, times the scale and rounded once. */
-static void store_scaled(double scale, const double *values, const int64_t n[3], const stencil_cells *to) {
-    const int64_t nx = n[STENCIL_X], rows = n[STENCIL_Z] * n[STENCIL_Y];
+/* /f on its way: `read` of a stencil_reader whose context is the input. */
+static stencil_status read_doubles(void *context, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *to) {
+    (void)array;
+    return read_values(context, box, H5T_NATIVE_DOUBLE, to);
+}
+
+typedef struct scaling {
+    double scale;
+    const stencil_cells *to;
+} scaling;
+
+/* The values of a slab, times the scale and rounded once. */
+static stencil_status store_scaled(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    const scaling *s = context;
+    const stencil_cells to = stencil_cells_from(s->to, slab->first);
+    const int64_t *n = slab->n, nx = n[STENCIL_X];
 #pragma omp parallel for schedule(static)
-    for (int64_t r = 0; r < rows; r++) {
-        const int64_t at = r / n[STENCIL_Y] * to->plane + r % n[STENCIL_Y] * to->row;
-        const double *from = values + r * nx;
-        if (to->precision == STENCIL_FLOAT64)
+    for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++) {
+        const int64_t at = r / n[STENCIL_Y] * to.plane + r % n[STENCIL_Y] * to.row;
+        const double *from = (const double *)cells->at + r * nx;
+        if (to.precision == STENCIL_FLOAT64)
             for (int64_t x = 0; x < nx; x++)
-                ((double *)to->at)[at + x] = scale * from[x];
+                ((double *)to.at)[at + x] = s->scale * from[x];
         else
             for (int64_t x = 0; x < nx; x++)
-                ((float *)to->at)[at + x] = (float)(scale * from[x]);
+                ((float *)to.at)[at + x] = (float)(s->scale * from[x]);
     }
+    return STENCIL_OK;
 }
 
 /* /f goes through double whatever the precision, so that the product is rounded only once. */
 static stencil_status read_scaled(stencil_input *input, const stencil_box *box, const stencil_cells *to) {
-    const int64_t *extent = input->problem->extent;
-    const stencil_box array = {.n = {extent[0], extent[1], extent[2]}};
-    stencil_box slab = stencil_slab_first(&array, SLAB_CELLS);
-    const int64_t cells_max = stencil_box_cells(&slab);
-    if (input->buffer == NULL)
-        TRY(stencil_memory_alloc(&input->buffer, cells_max * (int64_t)sizeof(double),
-                                 "a buffer for reading /f"));
-    slab = stencil_slab_first(box, cells_max);
-    do {
-        const stencil_cells values = stencil_cells_dense(STENCIL_FLOAT64, input->buffer, &slab),
-                            there = stencil_cells_from(to, slab.first);
-        TRY(read_values(input, &slab, H5T_NATIVE_DOUBLE, &values));
-        store_scaled(input->problem->source_scale, input->buffer, slab.n, &there);
-    } while (stencil_slab_next(&slab, box, cells_max));
-    return STENCIL_OK;
+    const stencil_reader from = {read_doubles, input};
+    const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
+    const stencil_slabs slabs = {&from, &mesh, STENCIL_ARRAY_B, .cell_bytes = sizeof(double)};
+    return stencil_slabs_visit(&slabs, box, store_scaled, &(scaling){input->problem->source_scale, to});
 }
 
 static stencil_status read_box(void *context, stencil_array array, const stencil_box *box,
@@ -237,18 +164,15 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
 static stencil_status check_finite(void *context, const stencil_box *slab, const stencil_cells *cells) {
     const stencil_input *input = context;
     const stencil_problem *problem = input->problem;
+    const int skip = STENCIL_AXES - problem->rank;
     int64_t at[3];
-    char index[80];
+    char index[80] = "";
     if (!stencil_cells_find_nonfinite(cells, slab->n, at))
         return STENCIL_OK;
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        at[axis] += slab->first[axis] - problem->first[axis];
-    if (problem->rank == 2)
-        snprintf(index, sizeof index, "[%" PRId64 "][%" PRId64 "]", at[STENCIL_Y], at[STENCIL_X]);
-    else
-        snprintf(index, sizeof index, "[%" PRId64 "][%" PRId64 "][%" PRId64 "]", at[STENCIL_Z], at[STENCIL_Y],
-                 at[STENCIL_X]);
-    FAIL(BAD_DATA, "'%s': /%s%s is NaN or infinite in %s: mend it, or use --allow-nonfinite", input->path,
+    for (int axis = skip; axis < STENCIL_AXES; axis++)
+        stencil_text_add(index, sizeof index, "[%" PRId64 "]",
+                         at[axis] + slab->first[axis] - problem->first[axis]);
+    FAIL(BAD_DATA, "'%s': %s%s is NaN or infinite in %s: mend it, or use --allow-nonfinite", input->path,
          dataset_name(input, input->array), index, stencil_precision_name(problem->precision));
 }
 
@@ -273,8 +197,4 @@ stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem 
                                     bool allow_nonfinite) {
     input->problem = problem;
     return (stencil_reader){allow_nonfinite ? read_box : read_finite, input};
-}
-
-stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem) {
-    return stencil_history_read(input->file, input->path, problem);
 }

@@ -15,6 +15,8 @@
 #include "inputs/h5.h"
 
 enum { TEMPORARY_NAME_CHARS = 200, TEMPORARY_TRIES = 100 };
+/* Room for what HDF5 needs beside the values, generously. */
+#define METADATA_BYTES ((int64_t)64 << 10)
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -41,11 +43,6 @@ static int link_nameless(const stencil_sink *sink, const char *name) {
     return linkat(AT_FDCWD, descriptor, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
-static int create_named(stencil_sink *sink, const char *name) {
-    sink->fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return sink->fd >= 0 ? 0 : errno;
-}
-
 /* Opens a new file .NAME.PID-n.tmp in the directory of sink->path, or gives the open one such a name. */
 static stencil_status name_temporary(stencil_sink *sink) {
     const size_t length = strlen(sink->path) + 64;
@@ -56,7 +53,9 @@ static stencil_status name_temporary(stencil_sink *sink) {
     for (int attempt = 0; failed == EEXIST && attempt < TEMPORARY_TRIES; attempt++) {
         snprintf(sink->temporary, length, "%s.%.*s.%ld-%d.tmp", sink->directory, TEMPORARY_NAME_CHARS,
                  base_name(sink->path), (long)getpid(), attempt);
-        failed = is_open ? link_nameless(sink, sink->temporary) : create_named(sink, sink->temporary);
+        if (!is_open)
+            sink->fd = open(sink->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        failed = is_open ? link_nameless(sink, sink->temporary) : sink->fd >= 0 ? 0 : errno;
     }
     if (failed != 0) {
         free(sink->temporary);
@@ -72,26 +71,6 @@ static stencil_status open_temporary(stencil_sink *sink) {
     CHECK(sink->directory != NULL, NO_MEMORY, "no memory for a file name");
     sink->fd = open_nameless(sink);
     return sink->fd >= 0 ? STENCIL_OK : name_temporary(sink);
-}
-
-/* Frees everything, and removes the temporary file where there still is one. */
-static void release(stencil_sink *sink) {
-    if (sink->file >= 0)
-        H5Fclose(sink->file);
-    if (sink->fd >= 0)
-        close(sink->fd);
-    if (sink->temporary != NULL)
-        unlink(sink->temporary);
-    free(sink->temporary);
-    free(sink->directory);
-    free(sink->path);
-    *sink = (stencil_sink){.file = -1, .fd = -1};
-}
-
-static stencil_status start(stencil_sink *sink, const char *path, bool replace) {
-    *sink = (stencil_sink){.file = -1, .fd = -1, .replace = replace, .path = strdup(path)};
-    CHECK(sink->path != NULL, NO_MEMORY, "no memory for a file name");
-    return open_temporary(sink);
 }
 
 static stencil_status check_target(const char *path, bool replace, const char *other) {
@@ -115,14 +94,6 @@ static stencil_status check_target(const char *path, bool replace, const char *o
     CHECK(replace, CANNOT_CREATE, "'%s' exists: use --force to replace it, or choose another output file",
           path);
     return STENCIL_OK;
-}
-
-stencil_status stencil_sink_check(const char *path, bool replace, const char *other) {
-    TRY(check_target(path, replace, other));
-    stencil_sink sink;
-    const stencil_status status = start(&sink, path, replace);
-    release(&sink);
-    return status;
 }
 
 /* Bytes that this process can write into a file of that file system; INT64_MAX where it does not say. */
@@ -156,32 +127,47 @@ static stencil_status reserve(const stencil_sink *sink, int64_t bytes) {
 
 static stencil_status create_file(stencil_sink *sink) {
     stencil_h5_quiet();
-    const hid_t access = stencil_sink_access(sink);
+    STENCIL_HANDLE access = stencil_sink_access(sink);
     CHECK(access >= 0, INTERNAL, "HDF5 takes no file driver: %s", stencil_h5_reason());
     sink->file = H5Fcreate(sink->path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    if (sink->file < 0)
-        stencil_h5_reason();
-    H5Pclose(access);
     CHECK(sink->file >= 0, IO, "cannot write '%s': %s", sink->path, stencil_h5_reason());
     return stencil_sink_state(sink);
 }
 
-stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, int64_t bytes) {
-    stencil_status status = start(sink, path, replace);
-    if (status == STENCIL_OK)
-        status = reserve(sink, bytes);
-    if (status == STENCIL_OK)
-        status = create_file(sink);
+void stencil_sink_abort(stencil_sink *sink) {
+    if (sink->file >= 0)
+        H5Fclose(sink->file);
+    if (sink->fd >= 0)
+        close(sink->fd);
+    if (sink->temporary != NULL)
+        unlink(sink->temporary);
+    free(sink->temporary);
+    free(sink->directory);
+    *sink = (stencil_sink)STENCIL_SINK_CLOSED;
+}
+
+static stencil_status open_sink(stencil_sink *sink, const char *other, int64_t bytes) {
+    TRY(check_target(sink->path, sink->replace, other));
+    TRY(open_temporary(sink));
+    if (bytes == STENCIL_SINK_PLAIN)
+        return STENCIL_OK;
+    TRY(reserve(sink, bytes + METADATA_BYTES));
+    return create_file(sink);
+}
+
+stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
+                                 int64_t bytes) {
+    *sink = (stencil_sink){.file = -1, .fd = -1, .replace = replace, .path = path};
+    const stencil_status status = open_sink(sink, other, bytes);
     if (status != STENCIL_OK)
-        release(sink);
+        stencil_sink_abort(sink);
     return status;
 }
 
-stencil_status stencil_sink_open_plain(stencil_sink *sink, const char *path, bool replace) {
-    const stencil_status status = start(sink, path, replace);
-    if (status != STENCIL_OK)
-        release(sink);
-    return status;
+int64_t stencil_sink_array_bytes(const stencil_problem *problem) {
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    const stencil_box all = stencil_mesh_array(&mesh);
+    return stencil_box_cells(&all) * (int64_t)stencil_precision_bytes(problem->precision);
 }
 
 stencil_status stencil_sink_state(const stencil_sink *sink) {
@@ -193,13 +179,11 @@ stencil_status stencil_sink_state(const stencil_sink *sink) {
 /* Gives the file its final name; by a link where rename() would replace a file that nobody gave up. */
 static stencil_status give_name(stencil_sink *sink) {
     if (!sink->replace) {
-        int failed = 0;
-        if (sink->temporary == NULL)
-            failed = link_nameless(sink, sink->path);
-        else if (link(sink->temporary, sink->path) != 0)
-            failed = errno;
+        const int failed = sink->temporary == NULL                  ? link_nameless(sink, sink->path)
+                           : link(sink->temporary, sink->path) == 0 ? 0
+                                                                    : errno;
         if (failed == 0)
-            return STENCIL_OK; /* release() removes the temporary name */
+            return STENCIL_OK; /* the temporary name goes with the sink */
         /* Not every file system has links. */
         CHECK(failed != EEXIST && access(sink->path, F_OK) != 0, CANNOT_CREATE,
               "'%s' has come up meanwhile: use --force to replace it, or choose another output file",
@@ -251,11 +235,44 @@ static stencil_status finish(stencil_sink *sink) {
 
 stencil_status stencil_sink_commit(stencil_sink *sink) {
     const stencil_status status = finish(sink);
-    release(sink);
+    stencil_sink_abort(sink);
     return status;
 }
 
-void stencil_sink_abort(stencil_sink *sink) {
-    if (sink != NULL && sink->path != NULL)
-        release(sink);
+/* A dataset while it is being written. */
+typedef struct writing {
+    const stencil_sink *sink;
+    const stencil_sink_dataset *dataset;
+    hid_t to;
+    const int64_t *first; /* of the cells of /u */
+} writing;
+
+static stencil_status fail_writing(const writing *w) {
+    FAIL(IO, "cannot write '%s': %s: %s", w->sink->path, w->dataset->name, stencil_h5_reason());
+}
+
+static stencil_status write_slab(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    const writing *w = context;
+    const stencil_box there = stencil_box_from(slab, w->first);
+    return stencil_h5_box(w->to, &there, w->dataset->memory_type, cells, true) >= 0
+               ? stencil_sink_state(w->sink)
+               : fail_writing(w);
+}
+
+stencil_status stencil_sink_write(const stencil_sink *sink, const stencil_sink_dataset *dataset,
+                                  const stencil_problem *problem, const stencil_reader *from) {
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    const stencil_box array = stencil_mesh_array(&mesh);
+    const stencil_slabs slabs = {.from = from,
+                                 .mesh = &mesh,
+                                 .array = dataset->array,
+                                 .cell_bytes = (int64_t)H5Tget_size(dataset->memory_type)};
+    const int skip = STENCIL_AXES - problem->rank;
+    writing w = {sink, dataset, -1, array.first};
+    w.to = stencil_h5_create(sink->file, dataset->name, problem->rank, problem->extent + skip,
+                             dataset->file_type);
+    if (w.to < 0)
+        return fail_writing(&w);
+    const stencil_status status = stencil_slabs_visit(&slabs, &array, write_slab, &w);
+    return H5Dclose(w.to) < 0 && status == STENCIL_OK ? fail_writing(&w) : status;
 }

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "inputs/h5.h"
 #include "inputs/sink.h"
 
 /* HDF5's virtual file driver interface: "HDF5 Virtual File Layer", and H5FDpublic.h / H5FDdevelop.h. */
@@ -18,12 +19,6 @@ typedef struct driver_file {
     H5FD_t base; /* HDF5's part, first */
     stencil_sink *sink;
 } driver_file;
-
-typedef struct driver_info {
-    stencil_sink *sink;
-} driver_info;
-
-#define ADDRESS_MAX ((haddr_t)INT64_MAX)
 
 static stencil_sink *sink_of(const H5FD_t *file) {
     return ((const driver_file *)(const void *)file)->sink;
@@ -36,13 +31,11 @@ static void keep_error(stencil_sink *sink) {
 
 static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr_t maximum) {
     (void)name, (void)flags, (void)maximum;
-    const driver_info *info = H5Pget_driver_info(access);
-    driver_file *file = calloc(1, sizeof *file);
-    if (file == NULL || info == NULL) {
-        free(file);
+    stencil_sink *const *sink = H5Pget_driver_info(access);
+    driver_file *file = sink != NULL ? calloc(1, sizeof *file) : NULL;
+    if (file == NULL)
         return NULL;
-    }
-    file->sink = info->sink;
+    file->sink = *sink;
     return &file->base;
 }
 
@@ -74,24 +67,29 @@ static haddr_t driver_get_eof(const H5FD_t *file, H5FD_mem_t type) {
     return sink_of(file)->size;
 }
 
+/* Moves bytes of the file from `address` on, as many as there are (returned). */
+static size_t move(stencil_sink *sink, haddr_t address, size_t size, char *to, const char *from) {
+    size_t done = 0;
+    while (done < size && sink->error == 0) {
+        const off_t at = (off_t)(address + done);
+        errno = 0;
+        const ssize_t moved = to != NULL ? pread(sink->fd, to + done, size - done, at)
+                                         : pwrite(sink->fd, from + done, size - done, at);
+        if (moved > 0)
+            done += (size_t)moved;
+        else if (moved == 0 && to != NULL)
+            break; /* the end of the file */
+        else if (errno != EINTR)
+            keep_error(sink);
+    }
+    return done;
+}
+
 static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
                           void *buffer) {
     (void)type, (void)transfer;
-    stencil_sink *sink = sink_of(file);
-    char *at = buffer;
-    while (size > 0 && sink->error == 0) {
-        const ssize_t got = pread(sink->fd, at, size, (off_t)address);
-        if (got == 0)
-            break;
-        if (got < 0 && errno != EINTR)
-            keep_error(sink);
-        if (got > 0) {
-            at += got;
-            address += (haddr_t)got;
-            size -= (size_t)got;
-        }
-    }
-    memset(at, 0, size); /* beyond the end of the file */
+    const size_t done = move(sink_of(file), address, size, buffer, NULL);
+    memset((char *)buffer + done, 0, size - done);
     return 0;
 }
 
@@ -99,19 +97,8 @@ static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_
                            const void *buffer) {
     (void)type, (void)transfer;
     stencil_sink *sink = sink_of(file);
-    const char *at = buffer;
-    while (size > 0 && sink->error == 0) {
-        errno = 0;
-        const ssize_t put = pwrite(sink->fd, at, size, (off_t)address);
-        if (put > 0) {
-            at += put;
-            address += (haddr_t)put;
-            size -= (size_t)put;
-        } else if (errno != EINTR) {
-            keep_error(sink);
-        }
-    }
     const haddr_t end = address + size;
+    move(sink, address, size, NULL, buffer);
     sink->size = end > sink->size ? end : sink->size;
     return 0;
 }
@@ -131,9 +118,9 @@ static const H5FD_class_t driver_class = {
     .value = 513, /* of the range for drivers of one's own (256 … 65535) */
 #endif
     .name = "stencil_sink",
-    .maxaddr = ADDRESS_MAX,
+    .maxaddr = (haddr_t)INT64_MAX,
     .fc_degree = H5F_CLOSE_WEAK,
-    .fapl_size = sizeof(driver_info),
+    .fapl_size = sizeof(stencil_sink *),
     .open = driver_open,
     .close = driver_close,
     .query = driver_query,
@@ -147,18 +134,12 @@ static const H5FD_class_t driver_class = {
 };
 
 hid_t stencil_sink_access(stencil_sink *sink) {
-    const driver_info info = {sink};
-    const hid_t driver = H5FDregister(&driver_class);
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    herr_t failed = driver < 0 || access < 0 ? -1 : H5Pset_driver(access, driver, &info);
+    STENCIL_HANDLE driver = H5FDregister(&driver_class); /* the list holds on to it */
+    const hid_t access = driver < 0 ? -1 : H5Pcreate(H5P_FILE_ACCESS);
     /* Objects that a failed writer left open must not keep the file. */
-    if (failed >= 0)
-        failed = H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
-    if (driver >= 0)
-        H5FDunregister(driver); /* the list holds on to it */
-    if (failed < 0 && access >= 0) {
-        H5Pclose(access);
-        return -1;
-    }
-    return access;
+    if (access < 0 ||
+        (H5Pset_driver(access, driver, &sink) >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0))
+        return access;
+    H5Pclose(access);
+    return -1;
 }

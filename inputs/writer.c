@@ -1,23 +1,16 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 
-#include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "inputs/attributes.h"
-#include "inputs/format.h"
-#include "inputs/h5.h"
-#include "inputs/input_file.h"
+#include "inputs/dataset.h"
+#include "inputs/file.h"
 #include "inputs/sink.h"
-#include "inputs/spec_file.h"
-#include "inputs/storage.h"
 
-/* Room for what HDF5 needs beside the values, generously. */
-#define METADATA_BYTES ((int64_t)64 << 10)
 /* Of a longer history, which hardly any run has, the rest has to find its place in the end. */
 #define HISTORY_MAX ((int64_t)1 << 17)
 
@@ -26,46 +19,23 @@ struct stencil_output {
     stencil_sink sink;
 };
 
-static const char *source_name(stencil_source source) {
-    return source == STENCIL_SOURCE_F ? "f" : "b";
-}
-
-/* /b or /f, as it is stored or, from other files, with all of its values. */
-static int64_t source_bytes(hid_t file, const char *name) {
-    const hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    const int64_t stored = stencil_own_stored_bytes(file, name);
-    const int64_t values =
-        dataset >= 0 && stencil_storage_elsewhere(dataset) ? stencil_storage_bytes(dataset) : 0;
-    if (dataset >= 0)
-        H5Dclose(dataset);
-    return stored + values;
+/* Whatever stands in the input beside /u comes along, and where values of its source stand in other files,
+ * they, too. */
+static int64_t kept_bytes(const stencil_input *input, stencil_source source) {
+    STENCIL_HANDLE u = H5Dopen2(input->file, "u", H5P_DEFAULT);
+    STENCIL_HANDLE of =
+        source != STENCIL_SOURCE_NONE ? H5Dopen2(input->file, stencil_array_names[source], H5P_DEFAULT) : -1;
+    hsize_t file_bytes = 0;
+    H5Fget_filesize(input->file, &file_bytes);
+    return (int64_t)(file_bytes - (u < 0 || stencil_dataset_elsewhere(u) ? 0 : H5Dget_storage_size(u))) +
+           (of >= 0 && stencil_dataset_elsewhere(of) ? stencil_dataset_bytes(of) : 0);
 }
 
 static int64_t result_bytes(const stencil_output_options *options, const stencil_problem *problem) {
-    int64_t bytes = METADATA_BYTES, cells = 1;
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        cells *= problem->extent[axis];
-    bytes += cells * (int64_t)stencil_precision_bytes(problem->precision);
     const int64_t looks = problem->stop.steps / problem->stop.check_every + 1;
-    bytes += (looks < HISTORY_MAX ? looks : HISTORY_MAX) * (int64_t)(sizeof(double) + sizeof(int64_t));
-    if (problem->spec.source != STENCIL_SOURCE_NONE)
-        bytes += source_bytes(options->input->file, source_name(problem->spec.source));
-    return bytes + stencil_own_bytes(options->input->file);
-}
-
-static stencil_status write_list(const stencil_sink *sink, const char *name, int64_t count, hid_t file_type,
-                                 hid_t memory_type, const void *values) {
-    const hsize_t size = (hsize_t)count;
-    CHECK(stencil_h5_write(sink->file, name, 1, &size, file_type, memory_type, values) >= 0, IO,
-          "cannot write '%s': /%s: %s", sink->path, name, stencil_h5_reason());
-    return stencil_sink_state(sink);
-}
-
-static stencil_status write_history(const stencil_sink *sink, const stencil_report *report) {
-    TRY(write_list(sink, "residual", report->history_count, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
-                   report->residual));
-    return write_list(sink, "residual_step", report->history_count, H5T_STD_I64LE, H5T_NATIVE_INT64,
-                      report->residual_step);
+    return stencil_sink_array_bytes(problem) +
+           (looks < HISTORY_MAX ? looks : HISTORY_MAX) * (int64_t)(sizeof(double) + sizeof(int64_t)) +
+           kept_bytes(options->input, problem->spec.source);
 }
 
 /* /b or /f on its way from the input. */
@@ -78,7 +48,7 @@ typedef struct copy {
 } copy;
 
 static stencil_status fail_copy(const copy *c) {
-    FAIL(IO, "cannot write '%s': cannot copy /%s of '%s' (%s)", c->sink->path, c->name, c->input->path,
+    FAIL(IO, "cannot write '%s': cannot copy %s of '%s' (%s)", c->sink->path, c->name, c->input->path,
          stencil_h5_reason());
 }
 
@@ -92,79 +62,58 @@ static stencil_status read_copy(void *context, stencil_array array, const stenci
 
 /* As it stands there, whatever its type and storage; values in other files, which may not be found from the
  * result, come with it. */
-static stencil_status write_copy(stencil_sink *sink, copy *c) {
-    const stencil_sink_dataset dataset = {c->name, STENCIL_ARRAY_B, c->type, c->type};
-    const stencil_reader from = {read_copy, c};
-    if (c->from < 0 || c->type < 0)
-        return fail_copy(c);
-    if (stencil_storage_elsewhere(c->from))
-        return stencil_sink_write(sink, &dataset, c->problem, &from);
-    return H5Ocopy(c->input->file, c->name, sink->file, c->name, H5P_DEFAULT, H5P_DEFAULT) >= 0
-               ? stencil_sink_state(sink)
-               : fail_copy(c);
-}
-
-static stencil_status copy_source(stencil_sink *sink, const stencil_input *input,
+static stencil_status copy_source(const stencil_sink *sink, const stencil_input *input,
                                   const stencil_problem *problem) {
+    const char *name = stencil_array_names[problem->spec.source];
     if (problem->spec.source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
-    copy c = {.sink = sink, .input = input, .problem = problem, .name = source_name(problem->spec.source)};
-    c.from = H5Dopen2(input->file, c.name, H5P_DEFAULT);
-    c.type = c.from >= 0 ? H5Dget_type(c.from) : -1;
-    const stencil_status status = write_copy(sink, &c);
-    if (c.type >= 0)
-        H5Tclose(c.type);
-    if (c.from >= 0)
-        H5Dclose(c.from);
-    return status;
-}
-
-static stencil_status write_names(hid_t group, const stencil_sink *sink,
-                                  const stencil_output_options *options, const stencil_report *report) {
-    char *absolute = options->input_path != NULL ? realpath(options->input_path, NULL) : NULL;
-    char started[32] = "";
-    const time_t began = (time_t)options->started_s;
-    struct tm utc;
-    if (began != 0 && gmtime_r(&began, &utc) != NULL)
-        strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    const struct {
-        const char *name, *text;
-    } entry[] = {{"version", STENCIL_VERSION},
-                 {"command_line", options->command_line},
-                 {"input", absolute != NULL ? absolute : options->input_path},
-                 {"started", started},
-                 {"backend", report->backend},
-                 {"device", report->device},
-                 {"strategy", report->strategy},
-                 {"reason", stencil_reason_names[report->reason]}};
-    stencil_status status = STENCIL_OK;
-    for (size_t i = 0; i < sizeof entry / sizeof *entry && status == STENCIL_OK; i++)
-        if (entry[i].text != NULL && entry[i].text[0] != '\0')
-            status = stencil_attribute_write(group, sink->path, entry[i].name, STENCIL_ATTRIBUTE_TEXT, 1,
-                                             &entry[i].text);
-    free(absolute);
-    return status;
+    STENCIL_HANDLE from = H5Dopen2(input->file, name, H5P_DEFAULT);
+    STENCIL_HANDLE type = from >= 0 ? H5Dget_type(from) : -1;
+    copy c = {sink, input, problem, name, from, type};
+    if (type >= 0 && stencil_dataset_elsewhere(from))
+        return stencil_sink_write(sink, &(stencil_sink_dataset){name, STENCIL_ARRAY_B, type, type}, problem,
+                                  &(stencil_reader){read_copy, &c});
+    return type >= 0 && H5Ocopy(input->file, name, sink->file, name, H5P_DEFAULT, H5P_DEFAULT) >= 0
+               ? stencil_sink_state(sink)
+               : fail_copy(&c);
 }
 
 static stencil_status write_provenance(const stencil_sink *sink, const stencil_output_options *options,
                                        const stencil_report *report) {
-    const hid_t group = H5Gcreate2(sink->file, "provenance", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    CHECK(group >= 0, IO, "cannot write '%s': /provenance: %s", sink->path, stencil_h5_reason());
-    stencil_status status = write_names(group, sink, options, report);
+    char absolute[PATH_MAX], started[32] = "";
+    const char *input = options->input_path;
+    const time_t began = (time_t)options->started_s;
     const int64_t steps_done = stencil_report_steps_done(report);
-    if (status == STENCIL_OK)
-        status =
-            stencil_attribute_write(group, sink->path, "steps_done", STENCIL_ATTRIBUTE_WHOLE, 1, &steps_done);
+    struct tm utc;
+    if (input != NULL && realpath(input, absolute) != NULL)
+        input = absolute;
+    if (began != 0 && gmtime_r(&began, &utc) != NULL)
+        strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", &utc);
     const struct {
         const char *name;
-        double value;
-    } time[] = {
-        {"prepare_s", report->prepare_s}, {"compute_s", report->compute_s}, {"finish_s", report->finish_s}};
-    for (size_t i = 0; i < sizeof time / sizeof *time && status == STENCIL_OK; i++)
-        status = stencil_attribute_write(group, sink->path, time[i].name, STENCIL_ATTRIBUTE_REAL, 1,
-                                         &time[i].value);
-    H5Gclose(group);
-    return status;
+        stencil_attribute_type type;
+        const void *value; /* NULL or "": not known */
+    } entry[] = {{"version", STENCIL_ATTRIBUTE_TEXT, STENCIL_VERSION},
+                 {"command_line", STENCIL_ATTRIBUTE_TEXT, options->command_line},
+                 {"input", STENCIL_ATTRIBUTE_TEXT, input},
+                 {"started", STENCIL_ATTRIBUTE_TEXT, started},
+                 {"backend", STENCIL_ATTRIBUTE_TEXT, report->backend},
+                 {"device", STENCIL_ATTRIBUTE_TEXT, report->device},
+                 {"strategy", STENCIL_ATTRIBUTE_TEXT, report->strategy},
+                 {"reason", STENCIL_ATTRIBUTE_TEXT, stencil_reason_names[report->reason]},
+                 {"steps_done", STENCIL_ATTRIBUTE_WHOLE, &steps_done},
+                 {"prepare_s", STENCIL_ATTRIBUTE_REAL, &report->prepare_s},
+                 {"compute_s", STENCIL_ATTRIBUTE_REAL, &report->compute_s},
+                 {"finish_s", STENCIL_ATTRIBUTE_REAL, &report->finish_s}};
+    STENCIL_HANDLE group = H5Gcreate2(sink->file, "provenance", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    CHECK(group >= 0, IO, "cannot write '%s': /provenance: %s", sink->path, stencil_h5_reason());
+    for (size_t i = 0; i < sizeof entry / sizeof *entry; i++) {
+        const stencil_attribute is = {.name = entry[i].name, .type = entry[i].type};
+        const char *value = entry[i].value;
+        if (value != NULL && (is.type != STENCIL_ATTRIBUTE_TEXT || value[0] != '\0'))
+            TRY(stencil_attribute_write(group, sink->path, &is, 1, value));
+    }
+    return STENCIL_OK;
 }
 
 /* The problem, and how far it has come, for a run that goes on from here. */
@@ -176,19 +125,20 @@ static stencil_status write_spec(const stencil_sink *sink, const stencil_problem
     spec.time_first = problem->origin.time_first != 0 ? problem->origin.time_first : NAN;
     spec.steps_total = report->steps;
     memcpy(spec.fingerprint, problem->fingerprint, sizeof spec.fingerprint);
-    TRY(stencil_spec_write_attributes(sink->file, sink->path, &spec));
-    return stencil_spec_write_points(sink->file, sink->path, &spec);
+    return stencil_spec_write(sink->file, sink->path, &spec);
 }
 
 static stencil_status write_all(stencil_sink *sink, const stencil_output_options *options,
                                 const stencil_problem *problem, const stencil_reader *from,
                                 const stencil_report *report) {
-    const stencil_sink_dataset u = {"u", STENCIL_ARRAY_U, stencil_h5_file_type(problem->precision),
+    const stencil_sink_dataset u = {"/u", STENCIL_ARRAY_U, stencil_h5_file_type(problem->precision),
                                     stencil_h5_native_type(problem->precision)};
     TRY(stencil_sink_write(sink, &u, problem, from));
-    TRY(write_history(sink, report));
+    TRY(stencil_h5_write(sink->file, sink->path, "/residual", 1, &report->history_count, H5T_IEEE_F64LE,
+                         report->residual));
+    TRY(stencil_h5_write(sink->file, sink->path, "/residual_step", 1, &report->history_count, H5T_STD_I64LE,
+                         report->residual_step));
     TRY(copy_source(sink, options->input, problem));
-    TRY(stencil_format_write(sink->file, sink->path));
     TRY(write_spec(sink, problem, report));
     stencil_own_copy(options->input->file, sink->file, options->notes);
     TRY(stencil_sink_state(sink));
@@ -197,13 +147,12 @@ static stencil_status write_all(stencil_sink *sink, const stencil_output_options
 
 stencil_status stencil_output_open(stencil_output **output, const stencil_output_options *options,
                                    const stencil_problem *problem) {
-    *output = NULL;
-    TRY(stencil_sink_check(options->path, options->force, options->input_path));
     stencil_output *made = calloc(1, sizeof *made);
+    *output = NULL;
     CHECK(made != NULL, NO_MEMORY, "no memory for '%s'", options->path);
     made->options = *options;
-    const stencil_status status =
-        stencil_sink_open(&made->sink, options->path, options->force, result_bytes(options, problem));
+    const stencil_status status = stencil_sink_open(&made->sink, options->path, options->force,
+                                                    options->input_path, result_bytes(options, problem));
     if (status == STENCIL_OK)
         *output = made;
     else

@@ -20,7 +20,7 @@ static struct {
     int tried;
 } here;
 
-typedef void (*stress)(const trial *t, const oracle_trace *trace, int strategy);
+typedef void (*stress)(const trial *t, const trace *trace, int strategy);
 
 static trial_run run_of(int strategy) {
     return (trial_run){.machine = &here.machine,
@@ -58,22 +58,22 @@ static void with_all(stress what) {
     for (size_t p = 0; p < sizeof problem / sizeof *problem; p++) {
         const stencil_shape *shape = stencil_shape_find(problem[p].shape);
         trial t;
-        oracle_trace trace;
+        trace trace;
         trial_init(&t, problem[p].precision, shape->rank, problem[p].extent, problem[p].boundary);
         trial_set_shape(&t, shape, NULL);
         trial_fill(&t, p, 1.0, STENCIL_SOURCE_NONE);
-        oracle_trace_make(&trace, &t.oracle, t.initial, STEPS);
+        trace_make(&trace, &t, STEPS);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
             if (has_barrier(strategy)) {
                 what(&t, &trace, strategy);
                 here.tried++;
             }
-        oracle_trace_destroy(&trace);
+        trace_destroy(&trace);
         trial_destroy(&t);
     }
 }
 
-static void late(const trial *t, const oracle_trace *trace, int strategy) {
+static void late(const trial *t, const trace *trace, int strategy) {
     trial_run r = run_of(strategy);
     for (uint32_t seed = 1; seed <= 4; seed++) {
         r.wait.fault.seed = seed;
@@ -83,7 +83,7 @@ static void late(const trial *t, const oracle_trace *trace, int strategy) {
     }
 }
 
-static void wrapping(const trial *t, const oracle_trace *trace, int strategy) {
+static void wrapping(const trial *t, const trace *trace, int strategy) {
     static const uint32_t epoch[] = {UINT32_MAX - 3, UINT32_MAX - 200, INT32_MAX - 5, 0};
     trial_run r = run_of(strategy);
     for (size_t e = 0; e < sizeof epoch / sizeof *epoch; e++) {
@@ -93,7 +93,7 @@ static void wrapping(const trial *t, const oracle_trace *trace, int strategy) {
     }
 }
 
-static void absent(const trial *t, const oracle_trace *trace, int strategy) {
+static void absent(const trial *t, const trace *trace, int strategy) {
     char words[96];
     trial_run r = run_of(strategy);
     /* Step 7 is a residual check, step 9 is not. Barrier `cluster` has leaders, of clusters of four blocks or

@@ -55,7 +55,7 @@ static trial_run run_of(int strategy, int64_t steps, int pair) {
 }
 
 /* A trial with all steps and residual settings; these take turns for sweeps other than the default. */
-static void run_with(const trial *t, const oracle_trace *trace, int strategy, int sweep) {
+static void run_with(const trial *t, const trace *trace, int strategy, int sweep) {
     for (int64_t steps = 0; steps <= 2; steps++) {
         trial_run r = run_of(strategy, steps, here.turn % 4);
         r.sweep = sweep;
@@ -72,13 +72,13 @@ static void run_with(const trial *t, const oracle_trace *trace, int strategy, in
 
 /* A trial with all strategies and sweeps. */
 static void run_trial(const trial *t) {
-    oracle_trace trace;
-    oracle_trace_make(&trace, &t->oracle, t->initial, MATRIX_STEPS);
+    trace trace;
+    trace_make(&trace, t, MATRIX_STEPS);
     for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL; sweep++)
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
             if (runs_here(strategy))
                 run_with(t, &trace, strategy, sweep);
-    oracle_trace_destroy(&trace);
+    trace_destroy(&trace);
 }
 
 /* Weights of both signs whose absolute values add up to less than 1. */
@@ -128,13 +128,13 @@ static void cycles(void **state) {
         const stencil_shape *shape = stencil_shape_find(shapes[i]);
         const int64_t extent[3] = {shape->rank == 2 ? 1 : 9, 23, 75};
         trial t;
-        oracle_trace trace;
+        trace trace;
         trial_init(&t, s->precision, shape->rank, extent, boundary);
         trial_set_shape(&t, shape, NULL);
         trial_fill(&t, i, 1.0, STENCIL_SOURCE_B);
         trial_set_cycle(&t, 3);
         run_trial(&t);
-        oracle_trace_make(&trace, &t.oracle, t.initial, 2 * STOP_STEPS);
+        trace_make(&trace, &t, 2 * STOP_STEPS);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
             for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL && runs_here(strategy); sweep++) {
                 trial_run r = run_of(strategy, 2 * STOP_STEPS, 0);
@@ -143,7 +143,7 @@ static void cycles(void **state) {
                 memcpy(r.pieces, (const int64_t[]){13, 29}, sizeof r.pieces);
                 trial_expect(&t, &trace, &r);
             }
-        oracle_trace_destroy(&trace);
+        trace_destroy(&trace);
         trial_destroy(&t);
     }
 }
@@ -190,15 +190,9 @@ static void equations(void **state) {
             t.spec.kind = (stencil_kind)kind;
             t.spec.spacing_count = rank;
             memcpy(t.spec.spacing, spacing, sizeof spacing);
-            const double omega = kind == STENCIL_KIND_POISSON ? 0.8 : 1.0;
-            t.spec.omega = kind == STENCIL_KIND_POISSON ? omega : NAN;
-            if (kind == STENCIL_KIND_HEAT) {
-                t.spec.diffusivity = 0.3;
-                t.spec.dt = 0.01;
-                oracle_heat(&t.oracle, rank, spacing, 0.3, 0.01);
-            } else {
-                oracle_laplace(&t.oracle, rank, spacing, omega, &t.source_factor);
-            }
+            t.spec.omega = kind == STENCIL_KIND_POISSON ? 0.8 : NAN;
+            t.spec.diffusivity = kind == STENCIL_KIND_HEAT ? 0.3 : NAN;
+            t.spec.dt = kind == STENCIL_KIND_HEAT ? 0.01 : NAN;
             trial_fill(&t, 5, 1.0, kind == STENCIL_KIND_POISSON ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE);
             run_trial(&t);
             trial_destroy(&t);
@@ -206,7 +200,7 @@ static void equations(void **state) {
 }
 
 /* All strategies with these stop rules. */
-static void run_stops(const trial *t, const oracle_trace *trace, int64_t steps, double rtol, double atol,
+static void run_stops(const trial *t, const trace *trace, int64_t steps, double rtol, double atol,
                       stencil_norm norm) {
     static const int64_t check_every[] = {1, 3, 10, 1000};
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
@@ -228,16 +222,16 @@ static void tolerance_midway(void **state) {
     for (int rank = 2; rank <= 3; rank++) {
         const int64_t extent[3] = {rank == 2 ? 1 : 9, 17, 31};
         trial t;
-        oracle_trace trace;
+        trace trace;
         trial_init(&t, s->precision, rank, extent, boundary);
         trial_set_shape(&t, stencil_shape_find(rank == 2 ? "j2d5pt" : "j3d7pt"), NULL);
         trial_fill(&t, 11, 1.0, STENCIL_SOURCE_NONE);
-        oracle_trace_make(&trace, &t.oracle, t.initial, STOP_STEPS);
+        trace_make(&trace, &t, STOP_STEPS);
         for (int norm = 0; norm < STENCIL_NORM_COUNT; norm++) {
             const double midway = trace.residual[norm][41];
             const double part = midway / trace.residual[norm][1];
-            const oracle_stop stop = {STOP_STEPS, 1, (stencil_norm)norm, part, NAN, 0.0};
-            const oracle_end end = oracle_trace_end(&trace, &stop);
+            const trace_stop stop = {STOP_STEPS, 1, (stencil_norm)norm, part, NAN, 0.0};
+            const trace_end end = trace_find_end(&trace, &stop);
             assert_true(end.reason == STENCIL_REASON_CONVERGED_RTOL && end.step > 1 && end.step < STOP_STEPS);
             run_stops(&t, &trace, STOP_STEPS, NAN, midway, (stencil_norm)norm);
             run_stops(&t, &trace, STOP_STEPS, NAN, nextafter(midway, 1.0), (stencil_norm)norm);
@@ -248,7 +242,7 @@ static void tolerance_midway(void **state) {
             run_stops(&t, &trace, STOP_STEPS, 0.0, 0.0, (stencil_norm)norm);
             run_stops(&t, &trace, 0, NAN, 1.0, (stencil_norm)norm);
         }
-        oracle_trace_destroy(&trace);
+        trace_destroy(&trace);
         trial_destroy(&t);
     }
 }
@@ -261,11 +255,11 @@ static void continued(void **state) {
     const subject *s = *state;
     const int64_t extent[3] = {1, 17, 31};
     trial t;
-    oracle_trace trace;
+    trace trace;
     trial_init(&t, s->precision, 2, extent, boundary);
     trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
     trial_fill(&t, 11, 1.0, STENCIL_SOURCE_B);
-    oracle_trace_make(&trace, &t.oracle, t.initial, STOP_STEPS);
+    trace_make(&trace, &t, STOP_STEPS);
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
         for (size_t k = 0; k < sizeof pieces / sizeof *pieces && runs_here(strategy); k++) {
             trial_run r = run_of(strategy, STOP_STEPS, 0);
@@ -274,7 +268,7 @@ static void continued(void **state) {
             r.rtol = k == 0 ? NAN : trace.residual[r.norm][41] / trace.residual[r.norm][1];
             trial_expect(&t, &trace, &r);
         }
-    oracle_trace_destroy(&trace);
+    trace_destroy(&trace);
     trial_destroy(&t);
 }
 
@@ -288,17 +282,17 @@ static void divergence(void **state) {
         /* Squares of float64 differences overflow long before the differences do. */
         const double scale = s->precision == STENCIL_FLOAT32 ? 1e30 : norm == STENCIL_NORM_L2 ? 1e145 : 1e297;
         trial t;
-        oracle_trace trace;
+        trace trace;
         trial_init(&t, s->precision, 2, extent, boundary);
         trial_set_shape(&t, stencil_shape_find("j2d5pt"), weight);
         trial_fill(&t, 3, scale, STENCIL_SOURCE_NONE);
-        oracle_trace_make(&trace, &t.oracle, t.initial, STOP_STEPS);
-        const oracle_stop stop = {STOP_STEPS, 1, (stencil_norm)norm, NAN, NAN, 0.0};
-        const oracle_end end = oracle_trace_end(&trace, &stop);
+        trace_make(&trace, &t, STOP_STEPS);
+        const trace_stop stop = {STOP_STEPS, 1, (stencil_norm)norm, NAN, NAN, 0.0};
+        const trace_end end = trace_find_end(&trace, &stop);
         assert_true(end.reason == STENCIL_REASON_DIVERGED && end.step > 3 && end.step < STOP_STEPS);
         run_stops(&t, &trace, STOP_STEPS, NAN, NAN, (stencil_norm)norm);
         run_stops(&t, &trace, STOP_STEPS, 1e-8, 1e-3, (stencil_norm)norm);
-        oracle_trace_destroy(&trace);
+        trace_destroy(&trace);
         trial_destroy(&t);
     }
 }
@@ -325,30 +319,30 @@ static void many_looks(void **state) {
     const subject *s = *state;
     const int64_t extent[3] = {1, 5, 7};
     trial t;
-    oracle_trace trace;
+    trace trace;
     if (here.backend == STENCIL_BACKEND_CPU)
         skip();
     trial_init(&t, s->precision, 2, extent, boundary);
     trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
     trial_fill(&t, 19, 1.0, STENCIL_SOURCE_NONE);
-    oracle_trace_make(&trace, &t.oracle, t.initial, MANY_STEPS);
+    trace_make(&trace, &t, MANY_STEPS);
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
         const trial_run r = run_of(strategy, MANY_STEPS, 0);
         if (runs_here(strategy))
             trial_expect(&t, &trace, &r);
     }
-    oracle_trace_destroy(&trace);
+    trace_destroy(&trace);
     trial_destroy(&t);
 }
 
 /* A few rows, for what is about steps. */
-static void small_trial(trial *t, oracle_trace *trace, stencil_precision precision, int64_t steps) {
+static void small_trial(trial *t, trace *trace, stencil_precision precision, int64_t steps) {
     static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
     const int64_t extent[3] = {1, 5, 70};
     trial_init(t, precision, 2, extent, boundary);
     trial_set_shape(t, stencil_shape_find("j2d5pt"), NULL);
     trial_fill(t, 3, 1.0, STENCIL_SOURCE_NONE);
-    oracle_trace_make(trace, &t->oracle, t->initial, steps);
+    trace_make(trace, t, steps);
 }
 
 static bool leave(void *context, int64_t step, double residual) {
@@ -361,7 +355,7 @@ static void interrupted(void **state) {
     static const stencil_observer impatient = {.poll = leave};
     const subject *s = *state;
     trial t;
-    oracle_trace trace;
+    trace trace;
     small_trial(&t, &trace, s->precision, LONG_STEPS);
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
         if (!runs_here(strategy))
@@ -370,7 +364,7 @@ static void interrupted(void **state) {
         r.observers = (stencil_observers){&impatient, 1};
         trial_expect(&t, &trace, &r);
     }
-    oracle_trace_destroy(&trace);
+    trace_destroy(&trace);
     trial_destroy(&t);
 }
 
@@ -407,7 +401,7 @@ static bool visitor_poll(void *context, int64_t step, double residual) {
 static void observed(void **state) {
     const subject *s = *state;
     trial t;
-    oracle_trace trace;
+    trace trace;
     small_trial(&t, &trace, s->precision, 50);
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
         if (!runs_here(strategy))
@@ -423,7 +417,7 @@ static void observed(void **state) {
         assert_int_equal(v.last, 35);
         assert_int_equal(v.polled, 35);
     }
-    oracle_trace_destroy(&trace);
+    trace_destroy(&trace);
     trial_destroy(&t);
 }
 

@@ -99,7 +99,7 @@ static trial_run run_of(int strategy, const division *d, const exchange *e, int6
 }
 
 /* A trial with every exchange that a strategy has with a sweep, the divisions round-robin. */
-static void run_with(const trial *t, const oracle_trace *trace, int strategy, int sweep) {
+static void run_with(const trial *t, const trace *trace, int strategy, int sweep) {
     const bool flat = t->spec.rank == 2;
     const int divisions =
         (int)(flat ? sizeof divisions2 / sizeof *divisions2 : sizeof divisions3 / sizeof *divisions3);
@@ -115,13 +115,13 @@ static void run_with(const trial *t, const oracle_trace *trace, int strategy, in
 
 /* With every strategy and sweep. */
 static void run_trial(const trial *t) {
-    oracle_trace trace;
-    oracle_trace_make(&trace, &t->oracle, t->initial, MATRIX_STEPS);
+    trace trace;
+    trace_make(&trace, t, MATRIX_STEPS);
     for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL; sweep++)
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
             if (spans(strategy))
                 run_with(t, &trace, strategy, sweep);
-    oracle_trace_destroy(&trace);
+    trace_destroy(&trace);
 }
 
 static void matrix(void **state) {
@@ -170,11 +170,11 @@ static void large_residual(void **state) {
     for (int rank = 2; rank <= 3; rank++) {
         const int64_t extent[3] = {rank == 2 ? 1 : 17, rank == 2 ? 67 : 19, rank == 2 ? 3001 : 301};
         trial t;
-        oracle_trace trace;
+        trace trace;
         trial_init(&t, s->precision, rank, extent, boundary);
         trial_set_shape(&t, stencil_shape_find(rank == 2 ? "j2d5pt" : "j3d7pt"), NULL);
         trial_fill(&t, 5, 1.0, STENCIL_SOURCE_NONE);
-        oracle_trace_make(&trace, &t.oracle, t.initial, 30);
+        trace_make(&trace, &t, 30);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
             for (int k = 0; k < 8 && spans(strategy); k++) {
                 const division *d = rank == 2 ? &divisions2[k % 7] : &divisions3[k];
@@ -186,7 +186,7 @@ static void large_residual(void **state) {
                 r.rtol = k < 6 ? NAN : trace.residual[r.norm][15] / trace.residual[r.norm][1];
                 trial_expect(&t, &trace, &r);
             }
-        oracle_trace_destroy(&trace);
+        trace_destroy(&trace);
         trial_destroy(&t);
     }
 }
@@ -203,22 +203,22 @@ static void interrupted(void **state) {
     const subject *s = *state;
     const int64_t extent[3] = {1, 15, 70};
     trial t;
-    oracle_trace trace;
+    trace trace;
     trial_init(&t, s->precision, 2, extent, boundary);
     trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
     trial_fill(&t, 3, 1.0, STENCIL_SOURCE_NONE);
-    oracle_trace_make(&trace, &t.oracle, t.initial, 2000);
+    trace_make(&trace, &t, 2000);
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
         if (spans(strategy)) {
             trial_run r = run_of(strategy, &two, &exchanges[0], 2000);
             r.observers = (stencil_observers){&impatient, 1};
             trial_expect(&t, &trace, &r);
         }
-    oracle_trace_destroy(&trace);
+    trace_destroy(&trace);
     trial_destroy(&t);
 }
 
-typedef void (*stress)(const trial *t, const oracle_trace *trace, int strategy, const division *d);
+typedef void (*stress)(const trial *t, const trace *trace, int strategy, const division *d);
 
 static void with_all(stress what, bool persistent_only) {
     static const struct {
@@ -234,21 +234,21 @@ static void with_all(stress what, bool persistent_only) {
     for (size_t p = 0; p < sizeof problem / sizeof *problem; p++) {
         const stencil_shape *shape = stencil_shape_find(problem[p].shape);
         trial t;
-        oracle_trace trace;
+        trace trace;
         trial_init(&t, p == 1 ? STENCIL_FLOAT32 : STENCIL_FLOAT64, shape->rank, problem[p].extent,
                    problem[p].boundary);
         trial_set_shape(&t, shape, NULL);
         trial_fill(&t, p, 1.0, STENCIL_SOURCE_NONE);
-        oracle_trace_make(&trace, &t.oracle, t.initial, STRESS_STEPS);
+        trace_make(&trace, &t, STRESS_STEPS);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
             if (spans(strategy) && !(persistent_only && stencil_strategy_at(strategy).copies))
                 what(&t, &trace, strategy, &problem[p].division);
-        oracle_trace_destroy(&trace);
+        trace_destroy(&trace);
         trial_destroy(&t);
     }
 }
 
-static void late(const trial *t, const oracle_trace *trace, int strategy, const division *d) {
+static void late(const trial *t, const trace *trace, int strategy, const division *d) {
     for (int seed = 1; seed <= here.repeats; seed++) {
         const exchange *e = &exchanges[exchanges_so(strategy, seed % 2) ? seed % 2 : 0];
         trial_run r = run_of(strategy, d, e, STRESS_STEPS);
@@ -260,7 +260,7 @@ static void late(const trial *t, const oracle_trace *trace, int strategy, const 
     }
 }
 
-static void wrapping(const trial *t, const oracle_trace *trace, int strategy, const division *d) {
+static void wrapping(const trial *t, const trace *trace, int strategy, const division *d) {
     static const uint32_t epoch[] = {UINT32_MAX - 3, UINT32_MAX - 200, INT32_MAX - 5};
     for (size_t e = 0; e < sizeof epoch / sizeof *epoch; e++) {
         trial_run r = run_of(strategy, d, &exchanges[0], 40);
@@ -271,7 +271,7 @@ static void wrapping(const trial *t, const oracle_trace *trace, int strategy, co
 }
 
 /* A part all of whose blocks stop: everybody else gives up, and the next run works. */
-static void absent(const trial *t, const oracle_trace *trace, int strategy, const division *d) {
+static void absent(const trial *t, const trace *trace, int strategy, const division *d) {
     for (int64_t step = 7; step <= 9; step += 2) {
         trial_run r = run_of(strategy, d, &exchanges[0], 40);
         r.threads = 4;

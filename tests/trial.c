@@ -25,7 +25,7 @@ double trial_random(uint64_t seed, uint64_t index) {
 
 void trial_init(trial *t, stencil_precision precision, int rank, const int64_t extent[3],
                 const stencil_boundary boundary[3]) {
-    *t = (trial){.source_factor = 1.0};
+    *t = (trial){0};
     stencil_spec_init(&t->spec);
     t->spec.precision = precision;
     t->spec.rank = rank;
@@ -34,39 +34,28 @@ void trial_init(trial *t, stencil_precision precision, int rank, const int64_t e
         t->spec.extent[i] = extent[3 - rank + i];
         t->spec.boundary[i] = boundary[3 - rank + i];
     }
-    t->oracle.precision = precision;
-    memcpy(t->oracle.extent, extent, sizeof t->oracle.extent);
-    memcpy(t->oracle.boundary, boundary, sizeof t->oracle.boundary);
-    if (rank == 2)
-        t->oracle.boundary[STENCIL_Z] = STENCIL_FIXED;
 }
 
 void trial_destroy(trial *t) {
     free(t->initial);
     free(t->source);
-    free((void *)(uintptr_t)t->oracle.source);
-    free((void *)(uintptr_t)t->oracle.cycle);
+    free(t->b);
 }
 
 void trial_set_shape(trial *t, const stencil_shape *shape, const double *weights) {
     snprintf(t->spec.stencil, sizeof t->spec.stencil, "%s", shape->name);
     t->spec.weight_count = weights != NULL ? shape->point_count : 0;
-    t->oracle.point_count = stencil_shape_offsets(shape, t->oracle.offset);
-    for (int k = 0; k < shape->point_count; k++) {
-        t->oracle.weight[k] = weights != NULL ? weights[k] : 1.0 / shape->point_count;
-        t->spec.weight[k] = t->oracle.weight[k];
-    }
+    for (int k = 0; k < t->spec.weight_count; k++)
+        t->spec.weight[k] = weights[k];
 }
 
 void trial_set_points(trial *t, int count, const int32_t offset[][3], const double *weights) {
-    t->spec.offset_count = t->spec.weight_count = t->oracle.point_count = count;
+    t->spec.offset_count = t->spec.weight_count = count;
     for (int k = 0; k < count; k++) {
         for (int i = 0; i < t->spec.rank; i++)
             t->spec.offset[k][i] = offset[k][3 - t->spec.rank + i];
-        memcpy(t->oracle.offset[k], offset[k], sizeof t->oracle.offset[k]);
-        t->spec.weight[k] = t->oracle.weight[k] = weights[k];
+        t->spec.weight[k] = weights[k];
     }
-    oracle_points_sort(&t->oracle);
 }
 
 static void store(stencil_precision precision, void *array, int64_t at, double value) {
@@ -81,41 +70,43 @@ static double load(stencil_precision precision, const void *array, int64_t at) {
 }
 
 static int64_t cell_count(const trial *t) {
-    return t->oracle.extent[0] * t->oracle.extent[1] * t->oracle.extent[2];
+    return t->reference.extent[0] * t->reference.extent[1] * t->reference.extent[2];
+}
+
+/* What the product makes of the spec is asked for one thing only: the named set on which it runs. */
+static void make_reference(trial *t) {
+    stencil_problem problem;
+    assert_int_equal(stencil_problem_resolve(&problem, &t->spec), STENCIL_OK);
+    reference_init(&t->reference, &t->spec, problem.shape);
+    stencil_problem_destroy(&problem);
 }
 
 void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source) {
     const stencil_precision precision = t->spec.precision;
-    const int64_t cells = cell_count(t);
     t->spec.source = source;
+    make_reference(t);
+    const int64_t cells = cell_count(t);
     t->initial = calloc((size_t)cells, sizeof(double));
     for (int64_t i = 0; i < cells; i++)
         store(precision, t->initial, i, scale * (2.0 * trial_random(seed, (uint64_t)i) - 1.0));
     if (source == STENCIL_SOURCE_NONE)
         return;
     t->source = calloc((size_t)cells, sizeof(double));
-    void *scaled = calloc((size_t)cells, sizeof(double));
+    t->b = calloc((size_t)cells, sizeof(double));
     for (int64_t i = 0; i < cells; i++) {
         store(precision, t->source, i, scale * (2.0 * trial_random(~seed, (uint64_t)i) - 1.0));
-        store(precision, scaled, i, t->source_factor * load(precision, t->source, i));
+        store(precision, t->b, i, t->reference.source_scale * load(precision, t->source, i));
     }
-    t->oracle.source = scaled;
 }
 
 void trial_set_cycle(trial *t, int length) {
-    oracle_problem *steps = calloc((size_t)length, sizeof *steps);
+    const int count = t->reference.point_count;
     t->cycle.length = length;
     for (int set = 0; set < length; set++) {
-        const int count = t->oracle.point_count;
-        steps[set] = t->oracle;
-        for (int k = 0; k < count; k++) {
-            const double weight = (2.0 * trial_random((uint64_t)set + 31, (uint64_t)k) - 1.0) / count;
-            steps[set].weight[k] = t->cycle.weight[set][k] = weight;
-        }
-        steps[set].source_factor = t->cycle.source_factor[set] = 1.5 - trial_random(77, (uint64_t)set);
+        for (int k = 0; k < count; k++)
+            t->cycle.weight[set][k] = (2.0 * trial_random((uint64_t)set + 31, (uint64_t)k) - 1.0) / count;
+        t->cycle.source_factor[set] = 1.5 - trial_random(77, (uint64_t)set);
     }
-    t->oracle.cycle = steps;
-    t->oracle.cycle_length = length;
 }
 
 static const char *case_text(const trial *t, const trial_run *r) {
@@ -175,7 +166,7 @@ static int64_t element(const stencil_problem *p, const stencil_layout *l, int64_
 /* Creates fields and copies the plain arrays into them: u whole, b where cells are updated. */
 static void load_fields(const trial *t, const trial_run *r, const stencil_problem *p,
                         stencil_field field[STENCIL_ARRAY_COUNT]) {
-    const int64_t *n = t->oracle.extent;
+    const int64_t *n = t->reference.extent;
     EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_U], &p->layout, "u"));
     EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_B], &p->layout, "b"));
     for (int64_t i = 0; i < cell_count(t); i++) {
@@ -208,7 +199,7 @@ static bool same_value(stencil_precision precision, const void *a, int64_t at_a,
 
 static void expect_field(const trial *t, const trial_run *r, const stencil_problem *p, const stencil_field *u,
                          const void *expected) {
-    const int64_t *n = t->oracle.extent;
+    const int64_t *n = t->reference.extent;
     int64_t different = 0, first = -1, first_at = 0;
     for (int64_t i = 0; i < cell_count(t); i++) {
         const int64_t at = element(p, &u->layout, i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]);
@@ -229,10 +220,10 @@ static void expect_field(const trial *t, const trial_run *r, const stencil_probl
 }
 
 static void expect_history(const trial *t, const trial_run *r, const stencil_report *report,
-                           const oracle_trace *trace, int64_t end) {
+                           const trace *trace, int64_t end) {
     int64_t seen = 0;
     for (int64_t s = 1; s <= end; s++) {
-        if (!oracle_looks_at(s, r->check_every, end))
+        if (!trace_looks_at(s, r->check_every, end))
             continue;
         EXPECT(seen < report->history_count, "the history ends after %lld residuals: step %lld is missing",
                (long long)seen, (long long)s);
@@ -248,15 +239,14 @@ static void expect_history(const trial *t, const trial_run *r, const stencil_rep
            (long long)report->history_count, (long long)seen);
 }
 
-static void expect_end(const trial *t, const trial_run *r, const stencil_report *report,
-                       const oracle_trace *trace) {
+static void expect_end(const trial *t, const trial_run *r, const stencil_report *report, const trace *trace) {
     if (report->reason == STENCIL_REASON_INTERRUPTED) {
         EXPECT(r->observers.count > 0 && report->steps >= 0 && report->steps < r->steps,
                "interrupted after step %lld", (long long)report->steps);
         return;
     }
-    const oracle_end end =
-        oracle_trace_end(trace, &(oracle_stop){r->steps, r->check_every, r->norm, r->rtol, r->atol, 0.0});
+    const trace_end end =
+        trace_find_end(trace, &(trace_stop){r->steps, r->check_every, r->norm, r->rtol, r->atol, 0.0});
     EXPECT(report->steps == end.step && report->reason == end.reason,
            "ended after step %lld (%s) instead of %lld (%s)", (long long)report->steps,
            stencil_reason_names[report->reason], (long long)end.step, stencil_reason_names[end.reason]);
@@ -330,7 +320,7 @@ static void run_pieces(const trial *t, const trial_run *r, const stencil_plan *p
     problem->stop.steps = steps;
 }
 
-void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r) {
+void trial_expect(const trial *t, const trace *trace, const trial_run *r) {
     stencil_spec spec = t->spec;
     spec.steps = r->steps;
     spec.check_every = r->check_every;
@@ -390,7 +380,7 @@ void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r)
         EXPECT(report.history_count <= report.steps, "more residuals than steps");
     else
         expect_history(t, r, &report, trace, report.steps);
-    expect_field(t, r, &problem, &field[STENCIL_ARRAY_U], oracle_trace_state(trace, report.steps));
+    expect_field(t, r, &problem, &field[STENCIL_ARRAY_U], trace_state(trace, report.steps));
     stencil_report_destroy(&report);
     stencil_problem_destroy(&problem);
     destroy_fields(field);

@@ -1,18 +1,18 @@
-/* One run of the product held against the plain reference. A trial is a problem stated twice, as a
- * stencil_spec and as an oracle_problem, with the same random fields. */
+/* One run of the product held against the plain reference: a problem with random fields, derived twice. */
 #ifndef STENCIL_TESTS_TRIAL_H
 #define STENCIL_TESTS_TRIAL_H
 
-#include "oracle.h"
+#include "app/reference.h"
 #include "solver/run.h"
+#include "trace.h"
 
 typedef struct trial {
     stencil_spec spec;
-    oracle_problem oracle; /* its source is owned here */
-    void *initial;         /* [nz][ny][nx] of the precision, owned */
-    void *source;          /* the same, or NULL */
-    stencil_cycle cycle;   /* length 0: the problem's own; the oracle's is owned here */
-    double source_factor;  /* the oracle's source is (T)(source_factor * source) */
+    reference reference; /* of the same, once the trial is filled */
+    void *initial;       /* [nz][ny][nx] of the precision, owned */
+    void *source;        /* the same, or NULL */
+    void *b;             /* the source scaled, as the reference takes it; or NULL */
+    stencil_cycle cycle; /* length 0: the problem's own weights */
 } trial;
 
 /* How it is run. */
@@ -52,7 +52,8 @@ void trial_set_shape(trial *t, const stencil_shape *shape, const double *weights
 /* Any points (z, y, x), in any order. */
 void trial_set_points(trial *t, int count, const int32_t offset[][3], const double *weights);
 
-/* Random initial values (and source) between -scale and scale, the same for the same seed. */
+/* Random initial values (and source) between -scale and scale, the same for the same seed. The last word on
+ * the problem: what is changed afterwards the reference does not know. */
 void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source);
 
 /* Random weights and source factors for each step of a cycle, in place of those of the shape that was set.
@@ -65,6 +66,6 @@ double trial_random(uint64_t seed, uint64_t index);
 /* Runs the trial and fails the test, naming the case, unless the field, the history, the step and the reason
  * are those of the trace, which holds at least r->steps steps. An interrupted run is held against the state
  * of the step it reports. */
-void trial_expect(const trial *t, const oracle_trace *trace, const trial_run *r);
+void trial_expect(const trial *t, const trace *trace, const trial_run *r);
 
 #endif

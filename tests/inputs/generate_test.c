@@ -76,12 +76,6 @@ static void zero_and_hot_edge(void **state) {
 static void random_is_the_stream(void **state) {
     (void)state;
     enum { NY = 1031, NX = 4099, CELLS = NY * NX };
-    uint32_t *words = malloc(2 * sizeof *words * CELLS);
-    assert_non_null(words);
-    stencil_random random;
-    files_expect(stencil_random_open(&random, 11, STENCIL_RANDOM_AUTO), STENCIL_OK, "");
-    files_expect(stencil_random_words(&random, 0, 2 * (int64_t)CELLS, words), STENCIL_OK, "");
-    stencil_random_close(&random);
     for (int p = 0; p < STENCIL_PRECISION_COUNT; p++) {
         stencil_generate_options options = options_of(2, NY, NX, 0);
         strcpy(options.spec.stencil, "j2d5pt");
@@ -90,13 +84,11 @@ static void random_is_the_stream(void **state) {
         options.seed = 11;
         double *u = make(&options, "u", CELLS);
         size_t wrong = 0;
-        const int per_number = stencil_random_words_per_number((stencil_precision)p);
         for (size_t k = 0; k < CELLS; k++)
-            wrong += u[k] != stencil_random_uniform((stencil_precision)p, words + k * (size_t)per_number);
+            wrong += u[k] != stencil_random_number(11, (stencil_precision)p, k);
         assert_int_equal(wrong, 0);
         free(u);
     }
-    free(words);
 }
 
 static void seeds_and_amplitudes_matter(void **state) {

@@ -1,7 +1,6 @@
 #include "files.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "inputs/random.h"
@@ -26,9 +25,6 @@ static uint32_t word(uint64_t seed, uint64_t index) {
     return c[index % 4];
 }
 
-static const uint64_t seeds[] = {0, 1, 42, UINT64_C(0x123456789abcdef1), UINT64_MAX};
-enum { SEED_COUNT = sizeof seeds / sizeof *seeds, WORD_COUNT = 1200007 };
-
 /* Known answers published with the algorithm (Random123, kat_vectors). */
 static void reference_is_philox(void **state) {
     (void)state;
@@ -45,96 +41,33 @@ static void reference_is_philox(void **state) {
     assert_memory_equal(pi, pi_answer, sizeof pi);
 }
 
-/* The whole stream of a source at once and in odd pieces equals the reference. */
-static void check_source(stencil_random_source source) {
-    uint32_t *words = malloc((size_t)WORD_COUNT * sizeof *words);
-    assert_non_null(words);
-    for (int s = 0; s < SEED_COUNT; s++) {
-        stencil_random random;
-        const stencil_status opened = stencil_random_open(&random, seeds[s], source);
-        if (opened == STENCIL_UNAVAILABLE && source != STENCIL_RANDOM_AUTO) {
-            free(words);
-            skip();
-        }
-        files_expect(opened, STENCIL_OK, "");
-        const int64_t piece = s == 0 ? WORD_COUNT : 99991 + s;
-        for (int64_t at = 0; at < WORD_COUNT; at += piece)
-            files_expect(stencil_random_words(&random, (uint64_t)at,
-                                              at + piece < WORD_COUNT ? piece : WORD_COUNT - at, words + at),
-                         STENCIL_OK, "");
-        int64_t different = 0;
-        for (int64_t i = 0; i < WORD_COUNT; i++)
-            different += words[i] != word(seeds[s], (uint64_t)i);
-        assert_int_equal(different, 0);
-        stencil_random_close(&random);
-        stencil_random_close(&random);
-    }
-    free(words);
-}
-
-static void random123_follows_the_reference(void **state) {
+/* From the first block on, and anywhere far out in the stream. */
+static void blocks_follow_the_reference(void **state) {
+    static const uint64_t seeds[] = {0, 1, 42, UINT64_C(0x123456789abcdef1), UINT64_MAX};
+    static const uint64_t firsts[] = {0, 65535, UINT64_C(0xfffffffe), UINT64_C(0x400000000000)};
     (void)state;
-    check_source(STENCIL_RANDOM_PHILOX);
-}
-
-static void curand_follows_the_reference(void **state) {
-    (void)state;
-    check_source(STENCIL_RANDOM_CURAND);
-}
-
-static void some_source_is_there(void **state) {
-    (void)state;
-    check_source(STENCIL_RANDOM_AUTO);
-}
-
-/* Short pieces anywhere, far out in the stream as well. */
-static void check_pieces(stencil_random_source source) {
-    static const uint64_t firsts[] = {
-        0, 1, 3, 262143, 262144, UINT64_C(0x3fffffffd), UINT64_C(0x1000000000001)};
-    stencil_random random;
-    if (stencil_random_open(&random, 7, source) == STENCIL_UNAVAILABLE)
-        skip();
-    for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++)
-        for (int count = 1; count < 12; count++) {
-            uint32_t words[16];
-            memset(words, 0xab, sizeof words);
-            files_expect(stencil_random_words(&random, firsts[f], count, words), STENCIL_OK, "");
-            for (int i = 0; i < count; i++)
-                assert_int_equal(words[i], word(7, firsts[f] + (uint64_t)i));
-            assert_int_equal(words[count], UINT32_C(0xabababab));
-        }
-    stencil_random_close(&random);
-}
-
-static void random123_gives_any_piece(void **state) {
-    (void)state;
-    check_pieces(STENCIL_RANDOM_PHILOX);
-}
-
-static void curand_gives_any_piece(void **state) {
-    (void)state;
-    check_pieces(STENCIL_RANDOM_CURAND);
+    for (size_t s = 0; s < sizeof seeds / sizeof *seeds; s++)
+        for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++)
+            for (uint64_t b = firsts[f]; b < firsts[f] + 100000; b++) {
+                uint32_t words[4];
+                stencil_random_block(seeds[s], b, words);
+                for (uint64_t i = 0; i < 4; i++)
+                    assert_int_equal(words[i], word(seeds[s], 4 * b + i));
+            }
 }
 
 static void numbers_are_uniform_and_exact(void **state) {
     (void)state;
-    const uint32_t none[2] = {0, 0}, all[2] = {UINT32_MAX, UINT32_MAX}, low[2] = {1u << 11, 0};
-    assert_true(stencil_random_uniform(STENCIL_FLOAT32, none) == 0.0);
-    assert_true(stencil_random_uniform(STENCIL_FLOAT64, none) == 0.0);
-    assert_true(stencil_random_uniform(STENCIL_FLOAT32, all) == 1.0 - 0x1p-24);
-    assert_true(stencil_random_uniform(STENCIL_FLOAT64, all) == 1.0 - 0x1p-53);
-    assert_true(stencil_random_uniform(STENCIL_FLOAT64, low) == 0x1p-53);
-    assert_int_equal(stencil_random_words_per_number(STENCIL_FLOAT32), 1);
-    assert_int_equal(stencil_random_words_per_number(STENCIL_FLOAT64), 2);
-
     enum { COUNT = 100000 };
     double sum = 0, squares = 0;
     for (uint64_t i = 0; i < COUNT; i++) {
-        const uint32_t pair[2] = {word(3, 2 * i), word(3, 2 * i + 1)};
-        const double value = stencil_random_uniform(STENCIL_FLOAT64, pair);
+        const uint64_t pair = (uint64_t)word(3, 2 * i + 1) << 32 | word(3, 2 * i);
+        const double value = stencil_random_number(3, STENCIL_FLOAT64, i);
+        assert_true(value == (double)(pair >> 11) * 0x1p-53);
         sum += value;
         squares += value * value;
-        const double single = stencil_random_uniform(STENCIL_FLOAT32, pair);
+        const double single = stencil_random_number(3, STENCIL_FLOAT32, i);
+        assert_true(single == (double)(word(3, i) >> 8) * 0x1p-24);
         assert_true((double)(float)single == single);
     }
     assert_true(fabs(sum / COUNT - 0.5) < 0.005);
@@ -144,11 +77,7 @@ static void numbers_are_uniform_and_exact(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reference_is_philox),
-        cmocka_unit_test(some_source_is_there),
-        cmocka_unit_test(random123_follows_the_reference),
-        cmocka_unit_test(curand_follows_the_reference),
-        cmocka_unit_test(random123_gives_any_piece),
-        cmocka_unit_test(curand_gives_any_piece),
+        cmocka_unit_test(blocks_follow_the_reference),
         cmocka_unit_test(numbers_are_uniform_and_exact),
     };
     return cmocka_run_group_tests_name("inputs: random numbers", tests, NULL, NULL);

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "../oracle.h"
+#include "app/reference.h"
 #include "solver/field.h"
 
 static int64_t element(const stencil_layout *l, int64_t z, int64_t y, int64_t x) {
@@ -133,8 +133,9 @@ static void check_rims(stencil_field *field, const stencil_boundary boundary[3],
         bool within = true;
         for (int axis = 0; axis < 3; axis++) {
             within = within && at[axis] >= -radius[axis] && at[axis] < l->n[axis] + radius[axis];
-            from[axis] = boundary[axis] == STENCIL_FIXED ? at[axis]
-                                                         : oracle_image(at[axis], l->n[axis], boundary[axis]);
+            from[axis] = boundary[axis] == STENCIL_FIXED
+                             ? at[axis]
+                             : reference_image(at[axis], l->n[axis], boundary[axis]);
         }
         const int64_t source = within ? element(l, from[0], from[1], from[2]) : element(l, z, y, x);
         if (load(field, element(l, z, y, x)) != load(&before, source))

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../oracle.h"
+#include "app/reference.h"
 #include "solver/domain.h"
 #include "solver/parts/transfers.h"
 
@@ -28,7 +28,7 @@ static int64_t number_at(const stencil_mesh *mesh, const int64_t cell[3]) {
         const int64_t n = mesh->n[axis];
         if (cell[axis] < -mesh->wraps[axis] || cell[axis] >= n + mesh->wraps[axis])
             return NOBODY;
-        number = number * n + oracle_image(cell[axis], n, mesh->boundary[axis]);
+        number = number * n + reference_image(cell[axis], n, mesh->boundary[axis]);
     }
     return number;
 }

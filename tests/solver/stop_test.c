@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "../oracle.h"
+#include "app/reference.h"
 #include "solver/field.h"
 #include "solver/stop.h"
 
@@ -104,7 +104,7 @@ static void solve(const stencil_problem *p, const stencil_field *u, const double
                 to[axis] += side;
                 a[r][r] += weight;
                 if (p->boundary[axis + 1] != STENCIL_FIXED)
-                    to[axis] = oracle_image(to[axis], p->n[axis + 1], p->boundary[axis + 1]);
+                    to[axis] = reference_image(to[axis], p->n[axis + 1], p->boundary[axis + 1]);
                 if (to[0] < 0 || to[0] >= p->n[1] || to[1] < 0 || to[1] >= p->n[2])
                     a[r][n] += weight * load(u, element(p, to[0] - p->first[1], to[1] - p->first[2]));
                 else
@@ -212,7 +212,7 @@ static void the_bound_is_never_below_the_error(void **state) {
                 }
 }
 
-/* The mode whose eigenvalue is said to be the least, and the greatest, under one step of the oracle. */
+/* The mode whose eigenvalue is said to be the least, and the greatest, under one step of the reference. */
 static void the_spectrum_is_that_of_the_step(void **state) {
     (void)state;
     static const stencil_boundary boundary[][2] = {{STENCIL_FIXED, STENCIL_FIXED},
@@ -230,11 +230,8 @@ static void the_spectrum_is_that_of_the_step(void **state) {
             stencil_problem p = make(&s, f, &u, &source);
             const stencil_spectrum spectrum = stencil_spectrum_of(&p);
             /* Power iteration on J shifted so that the wanted end is the largest. */
-            oracle_problem o = {.extent = {1, NY, NX}, .precision = STENCIL_FLOAT64};
-            o.boundary[1] = s.boundary[0];
-            o.boundary[2] = s.boundary[1];
-            double factor;
-            oracle_laplace(&o, 2, p.spec.spacing, 1.0, &factor);
+            reference step;
+            reference_init(&step, &p.spec, p.shape);
             double value = 0;
             for (int i = 0; i < CELLS; i++)
                 vector[i] = number() - 0.5;
@@ -250,7 +247,7 @@ static void the_spectrum_is_that_of_the_step(void **state) {
                 }
                 for (int64_t i = 0; i < CELLS && spectrum.up_to_constant; i++)
                     vector[i] -= mean / (double)count;
-                oracle_step(&o, vector, next);
+                reference_step(&step, vector, NULL, next);
                 for (int i = 0; i < CELLS; i++) {
                     next[i] = most ? 2.0 * vector[i] - next[i] : next[i] + vector[i]; /* 2 - J, 1 + J */
                     norm += next[i] * next[i];

@@ -1,13 +1,13 @@
 #define _DEFAULT_SOURCE /* realpath */
 
-#include "inputs/storage.h"
+#include "inputs/dataset.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "inputs/handle.h"
+#include "inputs/h5.h"
 
 enum { NAME_CHARS = 4096, DEPTH_MAX = 8 /* virtual datasets of virtual datasets */, GAP_MAX = 100 };
 
@@ -41,45 +41,37 @@ static void prefix_of(const char *variable, const char *path, char prefix[NAME_C
              given != NULL && given[0] != '\0' ? "/" : "");
 }
 
-static bool is_dataset(hid_t file, const char *name) {
-    STENCIL_HANDLE dataset = H5Dopen2(file, name, H5P_DEFAULT);
-    return dataset >= 0;
-}
+static stencil_status check_stored(hid_t file, const char *path, const char *name, int depth);
 
 /* Whether this file holds the dataset; *status tells what is wrong further down. */
 static bool holds(const char *path, const char *name, int depth, stencil_status *status) {
     hid_t opened = -1;
     STENCIL_HANDLE file = stencil_h5_open(path, &opened) != STENCIL_OK ? -1 : opened;
-    if (file < 0 || !is_dataset(file, name))
+    if (file < 0 || H5Oexists_by_name(file, name, H5P_DEFAULT) <= 0)
         return false;
-    *status = stencil_storage_check(file, path, name, depth);
+    *status = check_stored(file, path, name, depth);
     return true;
 }
 
 /* Looks for one source of a virtual dataset where HDF5 does. */
 static stencil_status check_source(const stored *s, const char *file, const char *name) {
     char place[4][NAME_CHARS], candidate[2 * NAME_CHARS], *real = realpath(s->path, NULL);
-    const char *slash = strrchr(file, '/');
-    const char *base =
-        file[0] == '/' && slash != NULL ? slash + 1 : file; /* HDF5 looks for that nearby, too */
+    const char *given = strcmp(file, ".") == 0 ? s->path : file;
+    const char *base = file[0] == '/' ? strrchr(file, '/') + 1 : file; /* HDF5 looks for that nearby, too */
     place[0][0] = '\0';
     prefix_of("HDF5_VDS_PREFIX", s->path, place[1]);
     directory_of(s->path, place[2]);
     directory_of(real != NULL ? real : s->path, place[3]);
     free(real);
     stencil_status status = STENCIL_OK;
-    if (strcmp(file, ".") == 0 && holds(s->path, name, s->depth + 1, &status))
-        return status;
     for (int i = 0; i < 4; i++) {
-        const char *where = i == 0 ? file : base;
-        const int length = snprintf(candidate, sizeof candidate, "%s%s", place[i], where);
+        const int length = snprintf(candidate, sizeof candidate, "%s%s", place[i], i == 0 ? given : base);
         if (length < (int)sizeof candidate && holds(candidate, name, s->depth + 1, &status))
             return status;
     }
     FAIL(BAD_DATA,
          "'%s': %s is a virtual dataset, and its source %s in '%s' is missing or cannot be read: bring that "
-         "file "
-         "back",
+         "file back",
          s->path, s->name, name, file);
 }
 
@@ -94,11 +86,8 @@ static hssize_t cells_with_gaps(const stored *s, hsize_t gap) {
 
 /* The same when the dataset was made, which one of its sources tells. */
 static hssize_t cells_when_made(const stored *s, size_t source) {
-    const hid_t space = H5Pget_virtual_vspace(s->create, source);
-    const hssize_t cells = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
-    if (space >= 0)
-        H5Sclose(space);
-    return cells;
+    STENCIL_HANDLE space = H5Pget_virtual_vspace(s->create, source);
+    return space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
 }
 
 /* Names with a %: of numbered sources, as many as there are; no gap may be among them. */
@@ -154,11 +143,12 @@ static hid_t properties_of(hid_t file, const char *name, hsize_t *bytes) {
     STENCIL_HANDLE object = H5Oopen(file, name, H5P_DEFAULT);
     if (object < 0 || H5Iget_type(object) != H5I_DATASET)
         return -1;
-    *bytes = (hsize_t)stencil_storage_bytes(object);
+    *bytes = (hsize_t)stencil_dataset_bytes(object);
     return H5Dget_create_plist(object);
 }
 
-stencil_status stencil_storage_check(hid_t file, const char *path, const char *name, int depth) {
+/* `depth`: 0, and one more for each virtual dataset that it is a source of. */
+static stencil_status check_stored(hid_t file, const char *path, const char *name, int depth) {
     hsize_t bytes = 0;
     STENCIL_HANDLE create = properties_of(file, name, &bytes);
     const stored s = {file, path, name, create, bytes, depth};
@@ -169,13 +159,107 @@ stencil_status stencil_storage_check(hid_t file, const char *path, const char *n
                                       : STENCIL_OK;
 }
 
-bool stencil_storage_elsewhere(hid_t dataset) {
+/* Type and shape of an open one. */
+static stencil_status describe(stencil_dataset *d, const char *advice) {
+    STENCIL_HANDLE type = H5Dget_type(d->id), space = H5Dget_space(d->id);
+    CHECK(type >= 0, BAD_DATA, "'%s' is damaged: %s has no type (%s)", d->path, d->name, stencil_h5_reason());
+    const H5T_class_t type_class = H5Tget_class(type);
+    d->floating = type_class == H5T_FLOAT;
+    d->element_bytes = H5Tget_size(type);
+    CHECK(d->floating || type_class == H5T_INTEGER, BAD_DATA, "'%s': %s holds %s; %s", d->path, d->name,
+          stencil_h5_class_text(type_class),
+          advice != NULL ? advice : "give floating-point numbers or integers");
+    snprintf(d->type, sizeof d->type, "%s%zu",
+             d->floating                         ? "float"
+             : H5Tget_sign(type) == H5T_SGN_NONE ? "uint"
+                                                 : "int",
+             8 * d->element_bytes);
+    hsize_t size[H5S_MAX_RANK];
+    d->rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, size, NULL);
+    CHECK(d->rank >= 0, BAD_DATA, "'%s' is damaged: %s has no shape (%s)", d->path, d->name,
+          stencil_h5_reason());
+    CHECK(H5Sget_simple_extent_type(space) != H5S_NULL, BAD_DATA, "'%s': %s is empty; %s", d->path, d->name,
+          advice != NULL ? advice : "give [ny][nx] or [nz][ny][nx]");
+    int64_t bytes = sizeof(double);
+    d->count = 1;
+    for (int axis = 0; axis < d->rank; axis++) {
+        d->extent[axis] = (int64_t)size[axis];
+        CHECK(size[axis] <= INT64_MAX && stencil_multiply(bytes, d->extent[axis], &bytes), BAD_DATA,
+              "'%s': the dimensions of %s multiply to more cells than can be counted", d->path, d->name);
+        d->count *= d->extent[axis];
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const char *path, const char *name,
+                                    const char *advice) {
+    H5L_info_t info;
+    const htri_t exists = H5Lexists(file, name, H5P_DEFAULT);
+    *dataset = (stencil_dataset){.path = path, .name = name};
+    /* Of a longer name, whose groups may be missing, only a user can think. */
+    CHECK(exists >= 0 || advice != NULL, BAD_DATA, "'%s' is damaged: cannot look for %s (%s)", path, name,
+          stencil_h5_reason());
+    if (exists <= 0)
+        return STENCIL_OK;
+    CHECK(H5Lget_info(file, name, &info, H5P_DEFAULT) < 0 || info.type == H5L_TYPE_HARD ||
+              H5Oexists_by_name(file, name, H5P_DEFAULT) > 0,
+          BAD_DATA, "'%s': %s is a link that leads nowhere; %s", path, name,
+          advice != NULL ? advice : "mend the link, or give the values as a dataset");
+    TRY(check_stored(file, path, name, 0));
+    dataset->id = H5Oopen(file, name, H5P_DEFAULT);
+    CHECK(dataset->id >= 0, BAD_DATA, "'%s': cannot open %s (%s)", path, name, stencil_h5_reason());
+    const H5I_type_t is = H5Iget_type(dataset->id);
+    CHECK(is == H5I_DATASET, BAD_DATA, "'%s': %s is a %s; %s", path, name,
+          is == H5I_GROUP ? "group" : "named type", advice != NULL ? advice : "give a dataset");
+    return describe(dataset, advice);
+}
+
+void stencil_dataset_index(const stencil_dataset *dataset, int64_t element, int64_t index[H5S_MAX_RANK]) {
+    for (int axis = dataset->rank - 1; axis >= 0; axis--) {
+        index[axis] = element % dataset->extent[axis];
+        element /= dataset->extent[axis];
+    }
+}
+
+/* Whole inner axes, a run along the next one, one index of every other axis. */
+stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t first, int64_t most,
+                                    hid_t memory_type, void *values, int64_t *count) {
+    hsize_t at[H5S_MAX_RANK], n[H5S_MAX_RANK];
+    int64_t index[H5S_MAX_RANK];
+    bool whole = true;
+    *count = 1;
+    stencil_dataset_index(dataset, first, index);
+    for (int axis = dataset->rank - 1; axis >= 0; axis--) {
+        const int64_t left = dataset->extent[axis] - index[axis], room = most / *count;
+        const int64_t take = !whole || room < 1 ? 1 : left < room ? left : room;
+        at[axis] = (hsize_t)index[axis];
+        n[axis] = (hsize_t)take;
+        whole = whole && take == dataset->extent[axis];
+        *count *= take;
+    }
+    STENCIL_HANDLE space = H5Dget_space(dataset->id);
+    STENCIL_HANDLE memory = dataset->rank > 0 ? H5Screate_simple(dataset->rank, n, NULL) : H5Scopy(space);
+    if (dataset->rank > 0)
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, at, NULL, n, NULL);
+    CHECK(H5Dread(dataset->id, memory_type, memory, space, H5P_DEFAULT, values) >= 0, BAD_DATA,
+          "'%s': %s cannot be read: it is damaged, or packed with a filter that is missing", dataset->path,
+          dataset->name);
+    return STENCIL_OK;
+}
+
+void stencil_dataset_close(stencil_dataset *dataset) {
+    if (dataset->id > 0)
+        H5Idec_ref(dataset->id);
+    dataset->id = 0;
+}
+
+bool stencil_dataset_elsewhere(hid_t dataset) {
     STENCIL_HANDLE create = H5Dget_create_plist(dataset);
     const H5D_layout_t layout = create < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(create);
     return layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(create) > 0);
 }
 
-int64_t stencil_storage_bytes(hid_t dataset) {
+int64_t stencil_dataset_bytes(hid_t dataset) {
     STENCIL_HANDLE type = H5Dget_type(dataset), space = H5Dget_space(dataset);
     const hssize_t count = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
     int64_t bytes = 0;

@@ -1,0 +1,42 @@
+/* A problem as it stands in a file: the format's version, attributes of the root group, the group /stencil,
+ * what earlier runs have left, and what is the user's own. */
+#ifndef STENCIL_INPUTS_FILE_H
+#define STENCIL_INPUTS_FILE_H
+
+#include "inputs/h5.h"
+#include "inputs/inputs.h"
+
+struct stencil_input {
+    hid_t file;
+    const char *path; /* borrowed */
+    /* For reading cells: */
+    const stencil_problem *problem;
+    hid_t dataset;       /* of the array that was last read; 0: none is open */
+    stencil_array array; /* that one */
+};
+
+/* "/u", "/b", "/f", by the source that the latter are. */
+extern const char *const stencil_array_names[STENCIL_SOURCE_F + 1];
+
+/* BAD_DATA where the attribute `format` names one that is newer than this version. Files without it, or with
+ * one that is none of ours, are read as they are. */
+stencil_status stencil_format_check(hid_t file, const char *path);
+
+/* Writes that attribute into a new file. IO on failure. */
+stencil_status stencil_format_write(hid_t file, const char *path);
+
+/* Fills what the file gives; spec->rank is known. BAD_DATA names the attribute or dataset and what is
+ * allowed. */
+stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spec);
+
+/* Writes the format and what is given in `spec`, into a new file. IO on failure. */
+stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec);
+
+/* Name of the index-th attribute, NULL behind the last one; *past: a run writes it, no user gives it. */
+const char *stencil_spec_attribute(int index, bool *past);
+
+/* Copies the user's own from one file to another: attributes of the root group and of /u, and what stands in
+ * the root group. What cannot be copied is noted (`notes` may be NULL). */
+void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes);
+
+#endif

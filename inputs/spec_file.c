@@ -1,0 +1,246 @@
+#include <inttypes.h>
+#include <math.h>
+
+#include "inputs/attributes.h"
+#include "inputs/dataset.h"
+#include "inputs/file.h"
+
+/* What the attributes of the root group say of a problem: each is a row, by which it is read and written. */
+typedef struct row {
+    stencil_attribute is;
+    size_t at;            /* in the spec */
+    size_t count_at;      /* there: number of values, of a list per axis; 0: it is none */
+    const char *new_name; /* of what had this name in earlier versions; not written */
+    bool past;            /* only a run writes it */
+} row;
+
+#define TEXT(member)     STENCIL_ATTRIBUTE_TEXT, .chars = sizeof((stencil_spec *)NULL)->member
+#define WORD(names)      STENCIL_ATTRIBUTE_WORD, .words = names
+#define REAL(bound, say) STENCIL_ATTRIBUTE_REAL, .least = bound, .wanted = say
+#define WHOLE(bound)     STENCIL_ATTRIBUTE_WHOLE, .least = bound
+#define AT(member)       .at = offsetof(stencil_spec, member)
+#define LIST(member)     AT(member), .count_at = offsetof(stencil_spec, member##_count)
+#define ALL_AXES         "one for all axes or one per axis"
+static const row rows[] = {
+    {{"stencil", TEXT(stencil), .words = stencil_shape_names}, AT(stencil)},
+    {{"problem", WORD(stencil_kind_names)}, AT(kind)},
+    {{"norm", WORD(stencil_norm_names)}, AT(norm)},
+    {{"boundary", WORD(stencil_boundary_names), .wanted = ALL_AXES " of"}, LIST(boundary)},
+    {{"omega", REAL(1, "one number > 0")}, AT(omega)},
+    {{"diffusivity", REAL(1, "one number > 0")}, AT(diffusivity)},
+    {{"dt", REAL(1, "one number > 0")}, AT(dt)},
+    {{"rtol", REAL(0, "one number >= 0")}, AT(rtol)},
+    {{"atol", REAL(0, "one number >= 0")}, AT(atol)},
+    {{"tolerance", REAL(0, "one number >= 0")}, AT(atol), .new_name = "atol"},
+    {{"spacing", REAL(1, "numbers > 0, " ALL_AXES)}, LIST(spacing)},
+    {{"steps", WHOLE(0)}, AT(steps)},
+    {{"check_every", WHOLE(1)}, AT(check_every)},
+    {{"residual_first", REAL(0, "one number >= 0")}, AT(residual_first), .past = true},
+    {{"steps_total", WHOLE(0)}, AT(steps_total), .past = true},
+    {{"time", REAL(-1, "one number")}, AT(time), .past = true},
+    {{"time_first", REAL(-1, "one number")}, AT(time_first), .past = true},
+    {{"fingerprint", TEXT(fingerprint), .wanted = "what a run has written, or nothing"},
+     AT(fingerprint),
+     .past = true},
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+const char *stencil_spec_attribute(int index, bool *past) {
+    *past = index < ROW_COUNT && rows[index].past;
+    return index < ROW_COUNT ? rows[index].is.name : NULL;
+}
+
+static stencil_status read_row(const row *r, hid_t file, const char *path, stencil_spec *spec) {
+    void *at = (char *)spec + r->at;
+    const bool has_new = r->new_name != NULL && !isnan(*(double *)at);
+    stencil_attribute is = r->is;
+    int count = 0;
+    is.axes = r->count_at != 0 ? spec->rank : 0;
+    TRY(stencil_attribute_read(file, path, &is, at, &count));
+    CHECK(count == 0 || !has_new, BAD_DATA,
+          "'%s' has both attributes '%s' and '%s', its old name: give %s alone", path, r->new_name, is.name,
+          r->new_name);
+    if (r->count_at != 0)
+        *(int *)((char *)spec + r->count_at) = count;
+    return STENCIL_OK;
+}
+
+static stencil_status read_attributes(hid_t file, const char *path, stencil_spec *spec) {
+    for (const row *r = rows; r < rows + ROW_COUNT; r++) {
+        const stencil_status status = read_row(r, file, path, spec);
+        /* A time that is no number is the user's own affair. */
+        if (status != STENCIL_OK && r->at != offsetof(stencil_spec, time))
+            return status;
+    }
+    spec->checked_every = spec->check_every;
+    return STENCIL_OK;
+}
+
+/* Whether a spec has a value for it. */
+static bool is_given(const stencil_attribute *is, const void *at) {
+    switch (is->type) {
+    case STENCIL_ATTRIBUTE_TEXT:
+        return *(const char *)at != '\0';
+    case STENCIL_ATTRIBUTE_WORD:
+        return is->words[*(const int *)at][0] != '\0';
+    case STENCIL_ATTRIBUTE_REAL:
+        return !isnan(*(const double *)at);
+    default:
+        return *(const int64_t *)at >= is->least;
+    }
+}
+
+static stencil_status write_attributes(hid_t file, const char *path, const stencil_spec *spec) {
+    for (const row *r = rows; r < rows + ROW_COUNT; r++) {
+        const void *at = (const char *)spec + r->at;
+        const int count = r->count_at != 0 ? *(const int *)((const char *)spec + r->count_at) : 1;
+        if (count > 0 && r->new_name == NULL && is_given(&r->is, at))
+            TRY(stencil_attribute_write(file, path, &r->is, count, at));
+    }
+    return STENCIL_OK;
+}
+
+/* A small dataset in /stencil: at most three values for each of the points. Its id is 0 where there is none.
+ */
+static stencil_status read_table(stencil_dataset *d, hid_t file, const char *path, const char *name,
+                                 double value[STENCIL_POINTS_MAX * 3]) {
+    TRY(stencil_dataset_open(d, file, path, name, NULL));
+    if (d->id == 0)
+        return STENCIL_OK;
+    CHECK(d->rank == 1 || d->rank == 2, BAD_DATA,
+          "'%s': %s has rank %d; offsets are [n][rank], weights are [n]", path, name, d->rank);
+    CHECK(d->count > 0 && d->extent[0] <= STENCIL_POINTS_MAX && d->count <= STENCIL_POINTS_MAX * 3, BAD_DATA,
+          "'%s': %s has %" PRId64 " entries; give 1 to %d points", path, name, d->extent[0],
+          STENCIL_POINTS_MAX);
+    return stencil_dataset_read(d, 0, d->count, H5T_NATIVE_DOUBLE, value, &d->count);
+}
+
+static stencil_status read_offsets(hid_t file, const char *path, stencil_spec *spec) {
+    STENCIL_DATASET d = {0};
+    double value[STENCIL_POINTS_MAX * 3];
+    TRY(read_table(&d, file, path, "/stencil/offsets", value));
+    if (d.id == 0)
+        return STENCIL_OK;
+    CHECK(d.rank == 2 && d.extent[1] == spec->rank, BAD_DATA,
+          "'%s': /stencil/offsets has the wrong shape; give [n][%d], one row (%s) per point", path,
+          spec->rank, spec->rank == 2 ? "y, x" : "z, y, x");
+    spec->offset_count = (int)d.extent[0];
+    for (int i = 0; i < spec->offset_count * spec->rank; i++) {
+        const int k = i / spec->rank, axis = i % spec->rank;
+        CHECK(fabs(value[i]) <= STENCIL_RADIUS_MAX && value[i] == floor(value[i]), BAD_DATA,
+              "'%s': /stencil/offsets[%d][%d] is %g; give whole numbers from %d to %d", path, k, axis,
+              value[i], -STENCIL_RADIUS_MAX, STENCIL_RADIUS_MAX);
+        spec->offset[k][axis] = (int32_t)value[i];
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status read_weights(hid_t file, const char *path, stencil_spec *spec) {
+    STENCIL_DATASET d = {0};
+    double value[STENCIL_POINTS_MAX * 3];
+    TRY(read_table(&d, file, path, "/stencil/weights", value));
+    CHECK(d.id != 0 || spec->offset_count == 0, BAD_DATA,
+          "'%s': /stencil/offsets has no /stencil/weights beside it; give one weight per point", path);
+    if (d.id == 0)
+        return STENCIL_OK;
+    CHECK(d.rank == 1, BAD_DATA, "'%s': /stencil/weights has rank %d; give [n], one weight per point", path,
+          d.rank);
+    const stencil_shape *shape = stencil_shape_find(spec->stencil);
+    const int points = spec->offset_count > 0 ? spec->offset_count : shape != NULL ? shape->point_count : 0;
+    spec->weight_count = (int)d.count;
+    CHECK(points == 0 || spec->weight_count == points, BAD_DATA,
+          "'%s': /stencil/weights has length %d; give %d, one per point", path, spec->weight_count, points);
+    for (int k = 0; k < spec->weight_count; k++) {
+        spec->weight[k] = value[k];
+        CHECK(isfinite(value[k]), BAD_DATA, "'%s': /stencil/weights[%d] is %g; give a finite number", path, k,
+              value[k]);
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spec) {
+    TRY(read_attributes(file, path, spec));
+    const htri_t exists = H5Lexists(file, "stencil", H5P_DEFAULT);
+    CHECK(exists >= 0, BAD_DATA, "'%s' is damaged: cannot look for /stencil (%s)", path, stencil_h5_reason());
+    if (exists == 0)
+        return STENCIL_OK;
+    STENCIL_HANDLE group = H5Gopen2(file, "stencil", H5P_DEFAULT);
+    CHECK(group >= 0, BAD_DATA, "'%s': /stencil is no group; give a group with offsets and weights", path);
+    TRY(read_offsets(file, path, spec));
+    return read_weights(file, path, spec);
+}
+
+stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec) {
+    TRY(stencil_format_write(file, path));
+    TRY(write_attributes(file, path, spec));
+    if (spec->weight_count == 0)
+        return STENCIL_OK;
+    STENCIL_HANDLE group = H5Gcreate2(file, "stencil", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    CHECK(group >= 0, IO, "cannot write '%s': /stencil: %s", path, stencil_h5_reason());
+    int32_t offset[STENCIL_POINTS_MAX * 3];
+    for (int i = 0; i < spec->offset_count * spec->rank; i++)
+        offset[i] = spec->offset[i / spec->rank][i % spec->rank];
+    const int64_t offsets[2] = {spec->offset_count, spec->rank}, weights = spec->weight_count;
+    if (spec->offset_count > 0)
+        TRY(stencil_h5_write(file, path, "/stencil/offsets", 2, offsets, H5T_STD_I32LE, offset));
+    return stencil_h5_write(file, path, "/stencil/weights", 1, &weights, H5T_IEEE_F64LE, spec->weight);
+}
+
+/* A list of numbers of 8 bytes; *count is 0 where there is none. */
+static stencil_status read_list(hid_t file, const char *path, const char *name, hid_t type, int64_t *count,
+                                void **values) {
+    STENCIL_DATASET d = {0};
+    TRY(stencil_dataset_open(&d, file, path, name, NULL));
+    CHECK(d.id == 0 || d.rank == 1, BAD_DATA, "'%s': %s is no list of numbers", path, name);
+    *count = d.count;
+    if (d.count == 0)
+        return STENCIL_OK;
+    TRY(stencil_memory_alloc(values, d.count * (int64_t)sizeof(double), name));
+    return stencil_dataset_read(&d, 0, d.count, type, *values, count);
+}
+
+stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem) {
+    const hid_t file = input->file;
+    const char *path = input->path;
+    stencil_origin *origin = &problem->origin;
+    void *values = NULL, *steps = NULL;
+    int64_t count = 0, step_count = 0;
+    if (origin->steps == 0)
+        return STENCIL_OK;
+    stencil_status status = read_list(file, path, "/residual", H5T_NATIVE_DOUBLE, &count, &values);
+    if (status == STENCIL_OK)
+        status = read_list(file, path, "/residual_step", H5T_NATIVE_INT64, &step_count, &steps);
+    origin->residual = values; /* freed with the problem, whatever comes */
+    origin->residual_step = steps;
+    TRY(status);
+    CHECK(count == step_count, BAD_DATA, "'%s': /residual has %" PRId64 " entries, /residual_step %" PRId64,
+          path, count, step_count);
+    for (int64_t i = 0; i < count; i++)
+        CHECK(origin->residual_step[i] > (i > 0 ? origin->residual_step[i - 1] : 0) &&
+                  origin->residual_step[i] <= origin->steps,
+              BAD_DATA, "'%s': /residual_step[%" PRId64 "] is out of order, or behind the last step", path,
+              i);
+    origin->history_count = count;
+    /* By the distance of checks that the file states: the command line may ask for another one now. */
+    origin->last_is_extra = count > 0 && origin->residual_step[count - 1] % origin->check_every != 0;
+    return STENCIL_OK;
+}
+
+stencil_status stencil_input_provenance(const stencil_input *input, stencil_provenance *provenance) {
+    const stencil_attribute steps = {.name = "steps_done", .type = STENCIL_ATTRIBUTE_WHOLE};
+    const stencil_attribute name = {"input", STENCIL_ATTRIBUTE_TEXT, .chars = sizeof provenance->input,
+                                    .wanted = "one file name"};
+    int found = 0, named = 0;
+    *provenance = (stencil_provenance){0};
+    STENCIL_HANDLE group = H5Lexists(input->file, "provenance", H5P_DEFAULT) > 0
+                               ? H5Gopen2(input->file, "provenance", H5P_DEFAULT)
+                               : -1;
+    if (group >= 0)
+        TRY(stencil_attribute_read(group, input->path, &steps, &provenance->steps_done, &found));
+    CHECK(found > 0, BAD_DATA,
+          "'%s' has no attribute steps_done of /provenance: it was not written by 'stencil run'",
+          input->path);
+    CHECK(H5Lexists(input->file, "residual", H5P_DEFAULT) > 0, BAD_DATA,
+          "'%s' has no dataset /residual: give a result of 'stencil run'", input->path);
+    return stencil_attribute_read(group, input->path, &name, provenance->input, &named);
+}
