@@ -13,7 +13,7 @@ typedef struct info_options {
     bool force;
 } info_options;
 
-#define AT(field) offsetof(info_options, field)
+#define AT(field) OPTION_AT(info_options, field)
 static const option info_table[] = {
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write it as JSON, with the limits of all kernels, for run --machine; - writes it to standard "

@@ -1,6 +1,7 @@
 #include "app/options.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/words.h"
@@ -8,35 +9,48 @@
 
 enum { COLUMNS = 80, HELP_COLUMN = 28 };
 
-/* The option with this name, old or new, or with this letter, where it is not 0. */
-static stencil_status find_option(const command *command, const char *word, char letter,
-                                  const option_group **in, const option **found) {
+/* What every command knows; the values are in the invocation. */
+static const option common_table[] = {
+    {"help", 'h', OPTION_FLAG, OPTION_AT(invocation, help), NULL, .help = "this help"},
+    {"version", 'V', OPTION_FLAG, OPTION_AT(invocation, version), NULL, .help = "of the program"},
+    {NULL},
+};
+
+/* The option with this name, old or new, or with this letter, where it is not 0; NULL: not in this table. */
+static const option *find_in(const option *table, const char *word, char letter, stencil_nearest *nearest) {
+    for (const option *option = table; option->name != NULL; option++) {
+        const char *old = option->old_name != NULL ? option->old_name : option->name;
+        if (letter != 0 ? option->letter == letter
+                        : strcmp(option->name, word) == 0 || strcmp(old, word) == 0)
+            return option;
+        stencil_nearest_offer(nearest, option->name);
+        stencil_nearest_offer(nearest, old);
+    }
+    return NULL;
+}
+
+static stencil_status find_option(invocation *call, const char *word, char letter, option_given *found) {
+    const command *command = call->command;
     stencil_nearest nearest = {word, NULL, 0};
-    for (const option_group *group = command->groups; group->title != NULL; group++)
-        for (const option *option = group->options; option->name != NULL; option++) {
-            const char *old = option->old_name != NULL ? option->old_name : option->name;
-            *in = group;
-            *found = option;
-            if (letter != 0 ? option->letter == letter
-                            : strcmp(option->name, word) == 0 || strcmp(old, word) == 0)
-                return STENCIL_OK;
-            stencil_nearest_offer(&nearest, option->name);
-            stencil_nearest_offer(&nearest, old);
-        }
+    *found = (option_given){.option = find_in(common_table, word, letter, &nearest), .structure = call};
+    for (const option_group *group = command->groups; found->option == NULL && group->title != NULL;
+         group++) {
+        found->option = find_in(group->options, word, letter, &nearest);
+        found->structure = (char *)call->values + group->base;
+    }
+    if (found->option != NULL)
+        return STENCIL_OK;
     CHECK(letter == 0, USAGE, "unknown option '-%c': 'stencil help %s' lists the options", letter,
           command->name);
-    stencil_nearest_offer(&nearest, "help");
-    stencil_nearest_offer(&nearest, "version");
     CHECK(nearest.name == NULL, USAGE, "unknown option '--%s', did you mean '--%s'? See 'stencil help %s'",
           word, nearest.name, command->name);
     FAIL(USAGE, "unknown option '--%s': 'stencil help %s' lists the options", word, command->name);
 }
 
-/* Where reading stands in argv, and where the values go. */
+/* Where reading stands in argv. */
 typedef struct cursor {
     int argc, at;
     char **argv;
-    void *values;
 } cursor;
 
 /* The argument behind an option that needs a value. */
@@ -51,62 +65,51 @@ static stencil_status next_value(const option *option, cursor *cursor, const cha
     return STENCIL_OK;
 }
 
-/* Reads the value of an option that was met, `value` (behind '=' or the letter) or else the next argument.
+/* Reads the value of an option that was met: its text (behind '=' or the letter) or else the next argument.
  * Its two names are one option: who gives both means two things. */
-static stencil_status take(const option_group *group, const option *option, bool as_old, const char *value,
-                           cursor *cursor, invocation *call) {
-    if (option->type != OPTION_FLAG && value == NULL)
-        TRY(next_value(option, cursor, &value));
+static stencil_status take(option_given met, cursor *cursor, invocation *call) {
+    const option *option = met.option;
+    if (option->type != OPTION_FLAG && met.text == NULL)
+        TRY(next_value(option, cursor, &met.text));
     int at = 0;
-    while (at < call->given_count && call->given[at] != option)
+    while (at < call->given_count && call->given[at].option != option)
         at++;
-    CHECK(at == call->given_count || call->given_as_old[at] == as_old, USAGE,
+    CHECK(at == call->given_count || call->given[at].as_old == met.as_old, USAGE,
           "--%s is the old name of --%s: give one of them", option->old_name, option->name);
-    if (at == call->given_count) {
-        CHECK(at < OPTION_GIVEN_MAX, INTERNAL, "more than %d options", OPTION_GIVEN_MAX);
-        call->given_as_old[at] = as_old;
-        call->given[call->given_count++] = option;
-    }
-    call->given_text[at] = value;
-    return option_read(option, value, (char *)cursor->values + group->base);
+    CHECK(at < OPTION_GIVEN_MAX, INTERNAL, "more than %d options", OPTION_GIVEN_MAX);
+    call->given_count += at == call->given_count;
+    call->given[at] = met;
+    return option_read(option, met.text, met.structure);
 }
 
-/* What every command knows. */
-static bool is_question(const char *name, char letter, invocation *call) {
-    call->help = letter == 'h' || strcmp(name, "help") == 0;
-    call->version = letter == 'V' || strcmp(name, "version") == 0;
-    return call->help || call->version;
-}
-
-static stencil_status read_long(const command *command, cursor *cursor, invocation *call) {
+static stencil_status read_long(cursor *cursor, invocation *call) {
     const char *name = cursor->argv[cursor->at] + 2, *sign = strchr(name, '=');
-    const option_group *group;
-    const option *option;
+    option_given met;
     char word[STENCIL_WORD_MAX];
-    if (is_question(name, 0, call))
-        return STENCIL_OK;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
-    TRY(find_option(command, word, 0, &group, &option));
-    return take(group, option, strcmp(option->name, word) != 0, sign != NULL ? sign + 1 : NULL, cursor, call);
+    TRY(find_option(call, word, 0, &met));
+    met.as_old = strcmp(met.option->name, word) != 0;
+    met.text = sign != NULL ? sign + 1 : NULL;
+    return take(met, cursor, call);
 }
 
 /* One argument of short options: flags can stand together, a value follows directly or as the next argument.
  */
-static stencil_status read_short(const command *command, cursor *cursor, invocation *call) {
-    const option_group *group;
-    const option *option;
+static stencil_status read_short(cursor *cursor, invocation *call) {
     bool flag = true;
-    for (const char *letter = cursor->argv[cursor->at] + 1; flag && *letter != '\0'; letter++) {
-        if (is_question("", *letter, call))
-            return STENCIL_OK;
-        TRY(find_option(command, "", *letter, &group, &option));
-        flag = option->type == OPTION_FLAG;
-        TRY(take(group, option, false, flag || letter[1] == '\0' ? NULL : letter + 1, cursor, call));
+    for (const char *letter = cursor->argv[cursor->at] + 1;
+         flag && *letter != '\0' && !call->help && !call->version; letter++) {
+        option_given met;
+        TRY(find_option(call, "", *letter, &met));
+        flag = met.option->type == OPTION_FLAG;
+        met.text = flag || letter[1] == '\0' ? NULL : letter + 1;
+        TRY(take(met, cursor, call));
     }
     return STENCIL_OK;
 }
 
-static stencil_status read_operand(const command *command, const char *text, invocation *call) {
+static stencil_status read_operand(const char *text, invocation *call) {
+    const command *command = call->command;
     CHECK(text[0] != '\0', USAGE, "an empty file name: usage: stencil %s", command->usage);
     CHECK(call->operand_count < command->operand_max, USAGE,
           "'%s' is one argument too many: usage: stencil %s", text, command->usage);
@@ -114,40 +117,61 @@ static stencil_status read_operand(const command *command, const char *text, inv
     return STENCIL_OK;
 }
 
-stencil_status options_parse(const command *command, int argc, char **argv, void *values, invocation *call) {
-    *call = (invocation){.command = command, .values = values};
+/* What stands in the values before the command line is read. */
+static stencil_status set_presets(const command *command, void *values) {
+    memset(values, 0, command->values_size);
     for (const option_group *group = command->groups; group->title != NULL; group++)
         for (const option *option = group->options; option->name != NULL; option++) {
-            option_clear(option, (char *)values + group->base);
+            char *structure = (char *)values + group->base;
             if (option->preset != NULL)
-                TRY(option_read(option, option->preset, (char *)values + group->base));
+                TRY(option_read(option, option->preset, structure));
+            else if (option->type == OPTION_REAL && option->most == 0)
+                *(double *)(void *)(structure + option->offset) = NAN;
         }
+    return STENCIL_OK;
+}
+
+/* Which options go with others. */
+static stencil_status check_together(const invocation *call) {
+    for (const option_given *given = call->given; given < call->given + call->given_count; given++) {
+        const option *option = given->option;
+        CHECK(option->needs == NULL || options_given(call, option->needs), USAGE,
+              "--%s has no effect without --%s: give both", option->name, option->needs);
+        for (int i = 0; i < 2 && option->contradicts[i] != NULL; i++)
+            CHECK(!options_given(call, option->contradicts[i]), USAGE,
+                  "--%s and --%s contradict each other: %s", option->contradicts[i], option->name,
+                  option->because != NULL ? option->because : "give one of them");
+    }
+    return STENCIL_OK;
+}
+
+stencil_status options_parse(const command *command, int argc, char **argv, void *values, invocation *call) {
+    *call = (invocation){.command = command, .values = values};
+    TRY(set_presets(command, values));
     bool options = true;
-    for (cursor cursor = {argc, 0, argv, values}; cursor.at < argc && !call->help && !call->version;
-         cursor.at++) {
+    for (cursor cursor = {argc, 0, argv}; cursor.at < argc && !call->help && !call->version; cursor.at++) {
         const char *text = argv[cursor.at];
         if (options && strcmp(text, "--") == 0)
             options = false;
         else if (options && strncmp(text, "--", 2) == 0)
-            TRY(read_long(command, &cursor, call));
+            TRY(read_long(&cursor, call));
         else if (options && text[0] == '-' && text[1] != '\0')
-            TRY(read_short(command, &cursor, call));
+            TRY(read_short(&cursor, call));
         else
-            TRY(read_operand(command, text, call));
+            TRY(read_operand(text, call));
     }
     if (call->help || call->version)
         return STENCIL_OK;
     CHECK(call->operand_count >= command->operand_min, USAGE, "a file name is missing: usage: stencil %s",
           command->usage);
-    for (int i = 0; i < call->given_count; i++)
-        CHECK(call->given[i]->needs == NULL || options_given(call, call->given[i]->needs), USAGE,
-              "--%s has no effect without --%s: give both", call->given[i]->name, call->given[i]->needs);
-    return STENCIL_OK;
+    return check_together(call);
 }
 
-bool options_given(const invocation *call, const char *name) {
-    for (int i = 0; i < call->given_count; i++)
-        if (strcmp(call->given[i]->name, name) == 0)
+bool options_given(const invocation *call, const char *what) {
+    const size_t length = strcspn(what, " ");
+    for (const option_given *given = call->given; given < call->given + call->given_count; given++)
+        if (strlen(given->option->name) == length && strncmp(given->option->name, what, length) == 0 &&
+            (what[length] == '\0' || strcmp(given->text, what + length + 1) == 0))
             return true;
     return false;
 }
@@ -155,8 +179,8 @@ bool options_given(const invocation *call, const char *name) {
 stencil_status options_apply(const invocation *call, const option *table, void *structure) {
     for (const option *option = table; option->name != NULL; option++)
         for (int i = 0; i < call->given_count; i++)
-            if (call->given[i] == option)
-                TRY(option_read(option, call->given_text[i], structure));
+            if (call->given[i].option == option)
+                TRY(option_read(option, call->given[i].text, structure));
     return STENCIL_OK;
 }
 
@@ -183,7 +207,8 @@ void options_print_wrapped(FILE *out, const char *text, int column, int indent) 
     fputc('\n', out);
 }
 
-static void print_option(FILE *out, const option *option) {
+/* An option's sentence, what it accepts, and what it is where it is not given. */
+static void print_meaning(FILE *out, const option *option) {
     char text[1024];
     snprintf(text, sizeof text, "%s", option->help);
     const char *divider = ": ", *name;
@@ -194,29 +219,31 @@ static void print_option(FILE *out, const option *option) {
         }
     if (option->preset != NULL)
         stencil_text_add(text, sizeof text, " [%s]", option->preset);
-    const char short_form[] = {'-', option->letter, ',', '\0'};
-    int column =
-        fprintf(out, "  %3s --%s%s%s", option->letter != 0 ? short_form : "", option->name,
-                option->argument != NULL ? " " : "", option->argument != NULL ? option->argument : "");
-    if (column > HELP_COLUMN - 2) {
-        fputc('\n', out);
-        column = 0;
-    }
-    fprintf(out, "%*s", HELP_COLUMN - column, "");
     options_print_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
+}
+
+static void print_table(FILE *out, const option *table) {
+    for (const option *option = table; option->name != NULL; option++) {
+        const char *argument = option->argument != NULL ? option->argument : "";
+        const char short_form[] = {'-', option->letter, ',', '\0'};
+        const int column = fprintf(out, "  %3s --%s%s%s", option->letter != 0 ? short_form : "", option->name,
+                                   argument[0] != '\0' ? " " : "", argument);
+        fprintf(out, column > HELP_COLUMN - 2 ? "\n%*s" : "%*s",
+                column > HELP_COLUMN - 2 ? HELP_COLUMN : HELP_COLUMN - column, "");
+        print_meaning(out, option);
+    }
 }
 
 void options_print_help(FILE *out, const command *command) {
     fprintf(out, "Usage: stencil %s\n\n", command->usage);
     fprintf(out, "%c%s.\n", toupper((unsigned char)command->summary[0]), command->summary + 1);
-    for (const option_group *group = command->groups; group->title != NULL; group++) {
-        if (group->title[0] == '\0')
-            continue;
-        fprintf(out, "\n%s:\n", group->title);
-        for (const option *option = group->options; option->name != NULL; option++)
-            print_option(out, option);
-    }
-    fprintf(out, "\n  -h, --help                this help\n  -V, --version             of the program\n");
+    for (const option_group *group = command->groups; group->title != NULL; group++)
+        if (group->title[0] != '\0') {
+            fprintf(out, "\n%s:\n", group->title);
+            print_table(out, group->options);
+        }
+    fputc('\n', out);
+    print_table(out, common_table);
     if (command->details != NULL) {
         fputc('\n', out);
         options_print_wrapped(out, command->details, 0, 0);

@@ -23,77 +23,76 @@ enum { NAME_SIZE = 4096 };
 
 typedef struct run_options {
     stencil_spec problem; /* only what was given, see problem_options.h */
-    int sync, sweep, device;
-    option_list gpus;
-    int64_t threads, parts;
-    const char *cut;
-    int halo;
-    bool overlap;
-    double barrier_timeout;
-    int64_t inject_delay, inject_seed, inject_absent, inject_absent_part;
+    stencil_run_options run;
+    int64_t threads;
+    int cut_count, absent_part;
     const char *output, *json, *machine;
     bool force, no_output, dry_run, allow_nonfinite, quiet;
 } run_options;
 
 static const char *sync_choice(int index) {
-    return index >= 0 && index < stencil_strategy_count() ? stencil_strategy_at(index).name : NULL;
+    return index < stencil_strategy_count() ? stencil_strategy_at(index).name : NULL;
 }
 
 static const char *sweep_choice(int index) {
     return stencil_sweep_infos[index].name;
 }
 
-#define AT(field) offsetof(run_options, field)
+#define AT(field) OPTION_AT(run_options, field)
 static const option place_table[] = {
-    {"sync", 0, OPTION_CHOICE, AT(sync), "NAME",
+    {"sync", 0, OPTION_NAME, AT(run.sync), "NAME",
      .help = "how steps are kept in order (default: relaunch, on several GPUs multi-grid, which grid "
              "means there, too)",
      .choice = sync_choice},
-    {"sweep", 0, OPTION_CHOICE, AT(sweep), "NAME", .help = "how a step is made; the result is the same",
+    {"sweep", 0, OPTION_NAME, AT(run.sweep), "NAME", .help = "how a step is made; the result is the same",
      .preset = "stream", .choice = sweep_choice},
-    {"device", 0, OPTION_CHOICE, AT(device), "WHERE", .help = "auto takes a GPU where there is one",
+    {"device", 0, OPTION_CHOICE, AT(run.backend), "WHERE", .help = "auto takes a GPU where there is one",
      .preset = "auto", .names = stencil_backend_names},
-    {"gpus", 'g', OPTION_DEVICES, AT(gpus), "N|LIST",
+    {"gpus", 'g', OPTION_DEVICES, AT(run.gpu), "N|LIST",
      .help = "how many (2), or which ones (0,2 or 2,); each gets a part of the field, and one named several "
              "times (0,0) "
              "that many; means --device gpu",
-     .maximum = STENCIL_PARTS_MAX},
+     .contradicts = {"device cpu"}, .count_offset = offsetof(run_options, run.gpu_count)},
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
     {NULL},
 };
 static const option parts_table[] = {
-    {"parts", 0, OPTION_INTEGER, AT(parts), "N",
-     .help = "cut a run on the CPU as one on N GPUs is; means --device cpu", .minimum = 1,
+    {"parts", 0, OPTION_INTEGER, AT(run.parts), "N",
+     .help = "cut a run on the CPU as one on N GPUs is; means --device cpu",
+     .contradicts = {"gpus", "device gpu"}, .because = "--parts cuts a run on the CPU", .minimum = 1,
      .maximum = STENCIL_PARTS_MAX},
-    {"cut", 0, OPTION_TEXT, AT(cut), "LIST",
+    {"cut", 0, OPTION_INTEGER, AT(run.cut), "LIST",
      .help = "parts along each axis, in array order, as in 4,1 (default: along the slowest axis, or along "
-             "the one or two where fewer bytes cross)"},
-    {"halo", 0, OPTION_CHOICE, AT(halo), "HOW",
+             "the one or two where fewer bytes cross)",
+     .minimum = 1, .maximum = STENCIL_PARTS_MAX, .most = STENCIL_AXES,
+     .count_offset = offsetof(run_options, cut_count)},
+    {"halo", 0, OPTION_CHOICE, AT(run.halo), "HOW",
      .help = "how ghost cells get to other parts: stored by the kernel, copied (openmp, single-thread), or "
              "sent in "
              "words that carry their step (ll; neighbor on GPUs)",
-     .preset = "auto", .names = stencil_halo_names},
-    {"overlap", 0, OPTION_FLAG, AT(overlap), NULL,
+     .preset = "auto", .names = stencil_halo_names,
+     .renamed = (const char *const[]){"peer", "store", "stamped", "ll", NULL}},
+    {"overlap", 0, OPTION_FLAG, AT(run.overlap), NULL,
      .help = "openmp, single-thread: compute what others need first, copy it while the rest is computed"},
     {NULL},
 };
 /* What an engineer does to a barrier before trusting it. */
 static const option trial_table[] = {
-    {"barrier-timeout", 0, OPTION_REAL, AT(barrier_timeout), "S",
+    {"barrier-timeout", 0, OPTION_REAL, AT(run.wait.timeout_s), "S",
      .help = "a block that waits longer than this for others ends the run, exit code 70", .preset = "10",
      .maximum = 1000000000, .positive = true},
-    {"inject-delay", 0, OPTION_INTEGER, AT(inject_delay), "NS",
+    {"inject-delay", 0, OPTION_INTEGER, AT(run.wait.fault.delay_ns), "NS",
      .help = "make a random quarter of the blocks late by up to NS nanoseconds before each barrier; the "
              "result must "
              "not change",
      .minimum = 1, .maximum = 1000000000},
-    {"inject-seed", 0, OPTION_INTEGER, AT(inject_seed), "N", .help = "of who is late and how much (1)",
-     .needs = "inject-delay", .minimum = 0, .maximum = UINT32_MAX},
-    {"inject-absent", 0, OPTION_INTEGER, AT(inject_absent), "STEP",
+    {"inject-seed", 0, OPTION_INTEGER, AT(run.wait.fault.seed), "N",
+     .help = "of who is late and how much (1)", .needs = "inject-delay", .minimum = 0, .maximum = UINT32_MAX},
+    {"inject-absent", 0, OPTION_INTEGER, AT(run.wait.fault.absent_step), "STEP",
      .help = "block 1 never arrives after step STEP: the run must end with exit code 70", .minimum = 1,
      .maximum = INT64_MAX},
-    {"inject-absent-part", 0, OPTION_INTEGER, AT(inject_absent_part), "N",
+    {"inject-absent-part", 0, OPTION_INTEGER, AT(absent_part), "N",
      .help = "with --inject-absent: not block 1, but all blocks of part N (from 0 on)",
      .needs = "inject-absent", .minimum = 0, .maximum = STENCIL_PARTS_MAX - 1},
     {NULL},
@@ -101,7 +100,7 @@ static const option trial_table[] = {
 static const option output_table[] = {
     {"output", 'o', OPTION_TEXT, AT(output), "FILE", .help = "result (default: INPUT with .out.h5 for .h5)"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
-    {"no-output", 0, OPTION_FLAG, AT(no_output), NULL, .help = "write no result"},
+    {"no-output", 0, OPTION_FLAG, AT(no_output), NULL, .help = "write no result", .contradicts = {"output"}},
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write the report as JSON; - writes it to standard output in place of the report for people"},
     {"dry-run", 0, OPTION_FLAG, AT(dry_run), NULL,
@@ -116,8 +115,8 @@ static const option output_table[] = {
 static const option_group run_groups[] = {
     {"Where and how", place_table, 0},
     {"Several GPUs", parts_table, 0},
-    {"When to stop (overrides the file's attributes)", stop_option_table, AT(problem)},
-    {"Problem (overrides the file's attributes)", problem_option_table, AT(problem)},
+    {"When to stop (overrides the file's attributes)", stop_option_table, offsetof(run_options, problem)},
+    {"Problem (overrides the file's attributes)", problem_option_table, offsetof(run_options, problem)},
     {"Output", output_table, 0},
     {"Barriers of persistent loops", trial_table, 0},
     {NULL},
@@ -159,22 +158,6 @@ static void run_close(run_state *state) {
     free(state);
 }
 
-static stencil_status check_contradictions(const run_options *options) {
-    CHECK(options->gpus.count == 0 || options->device != STENCIL_BACKEND_CPU, USAGE,
-          "--gpus and --device cpu contradict each other: give one of them");
-    CHECK(options->gpus.count == 0 || options->parts < 0, USAGE,
-          "--gpus and --parts contradict each other: --parts cuts a run on the CPU");
-    CHECK(options->device != STENCIL_BACKEND_GPU || options->parts < 0, USAGE,
-          "--device gpu and --parts contradict each other: --parts cuts a run on the CPU");
-    CHECK(options->output == NULL || !options->no_output, USAGE,
-          "--output and --no-output contradict each other: give one of them");
-    CHECK(options->output == NULL || strcmp(options->output, "-") != 0, USAGE,
-          "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
-          "for a "
-          "file called -");
-    return STENCIL_OK;
-}
-
 static stencil_status describe_problem(run_state *state) {
     stencil_spec spec;
     TRY(stencil_input_open(&state->input, state->call->operand[0], &spec));
@@ -182,25 +165,6 @@ static stencil_status describe_problem(run_state *state) {
     TRY(problem_options_apply(state->call, &spec));
     TRY(text_name_file(stencil_problem_resolve(&state->problem, &spec), state->call->operand[0]));
     report_note_start(&state->problem, &state->notes);
-    return STENCIL_OK;
-}
-
-/* "4,1" as parts along z, y, x; nothing: all 0. */
-static stencil_status read_cut(const char *text, int rank, int cut[3]) {
-    cut[0] = cut[1] = cut[2] = 0;
-    if (text == NULL)
-        return STENCIL_OK;
-    cut[0] = 1;
-    const char *at = text;
-    for (int axis = STENCIL_AXES - rank; axis < STENCIL_AXES; axis++) {
-        char *end;
-        const long parts = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : 0;
-        CHECK(parts >= 1 && parts <= STENCIL_PARTS_MAX && *end == (axis < STENCIL_X ? ',' : '\0'), USAGE,
-              "--cut: '%s' is not a list of %d numbers of parts, such as %s", text, rank,
-              rank == 2 ? "4,1" : "2,2,1");
-        cut[axis] = (int)parts;
-        at = end + 1;
-    }
     return STENCIL_OK;
 }
 
@@ -218,7 +182,7 @@ static stencil_status find_machine(run_state *state) {
     const run_options *options = state->options;
     if (options->machine == NULL) {
         TRY(threads_start(options->threads));
-        const bool shared = stencil_gpus_are_shared(options->gpus.value, options->gpus.count);
+        const bool shared = stencil_gpus_are_shared(options->run.gpu, options->run.gpu_count);
         return stencil_machine_probe(&state->machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART);
     }
     TRY(read_machine(&state->machine, options->machine));
@@ -229,27 +193,23 @@ static stencil_status find_machine(run_state *state) {
 
 static stencil_status make_plan(run_state *state) {
     const run_options *options = state->options;
-    stencil_run_options run = {.sync = sync_choice(options->sync),
-                               .sweep = sweep_choice(options->sweep),
-                               .parts = options->parts > 0 ? (int)options->parts : 0,
-                               .halo = (stencil_halo_mode)options->halo,
-                               .overlap = options->overlap,
-                               .backend = (stencil_backend)options->device,
-                               .gpu_count = options->gpus.count,
-                               .wait.timeout_s = options->barrier_timeout};
-    stencil_fault *fault = &run.wait.fault;
-    fault->seed = options->inject_seed >= 0 ? (uint32_t)options->inject_seed : 1;
-    fault->delay_ns = options->inject_delay > 0 ? (uint32_t)options->inject_delay : 0;
-    fault->absent = 1;
-    fault->absent_step = options->inject_absent > 0 ? options->inject_absent : 0;
-    fault->absent_part = options->inject_absent_part >= 0 ? 1 + (uint32_t)options->inject_absent_part : 0;
-    TRY(read_cut(options->cut, state->problem.rank, run.cut));
-    for (int i = 0; i < run.gpu_count; i++)
-        run.gpu[i] = (int)options->gpus.value[i];
+    const int rank = state->problem.rank;
+    stencil_run_options run = options->run;
     if (run.gpu_count > 0)
         run.backend = STENCIL_BACKEND_GPU;
     if (run.parts > 0)
         run.backend = STENCIL_BACKEND_CPU;
+    stencil_fault *fault = &run.wait.fault;
+    fault->absent = 1;
+    if (!options_given(state->call, "inject-seed"))
+        fault->seed = 1;
+    if (options_given(state->call, "inject-absent-part"))
+        fault->absent_part = 1 + (uint32_t)options->absent_part;
+    CHECK(options->cut_count == 0 || options->cut_count == rank, USAGE,
+          "--cut: the field has %d axes: give a number of parts for each, such as %s", rank,
+          rank == 2 ? "4,1" : "2,2,1");
+    if (options->cut_count == 2)
+        memcpy(run.cut, (const int[]){1, run.cut[0], run.cut[1]}, sizeof run.cut);
     /* A machine that is somewhere else is not asked. */
     const stencil_status status =
         options->machine != NULL ? stencil_plan_make(&state->plan, &state->problem, &run, &state->machine)
@@ -262,11 +222,11 @@ static stencil_status make_plan(run_state *state) {
 
 /* Options that the plan does not look at. */
 static stencil_status check_effect(const run_state *state) {
-    const run_options *options = state->options;
+    const stencil_run_options *run = &state->options->run;
     const stencil_plan *plan = &state->plan;
-    CHECK(plan->cut.parts > 1 || (options->halo == STENCIL_HALO_AUTO && !options->overlap), USAGE,
+    CHECK(plan->cut.parts > 1 || (run->halo == STENCIL_HALO_AUTO && !run->overlap), USAGE,
           "--%s has no effect in one part: leave it out, or give --gpus or --parts",
-          options->overlap ? "overlap" : "halo");
+          run->overlap ? "overlap" : "halo");
     CHECK(plan->barrier != STENCIL_BARRIER_none || !options_given(state->call, "barrier-timeout"), USAGE,
           "--barrier-timeout is for persistent loops: it has no effect on --sync %s",
           stencil_strategy_at(plan->strategy).name);
@@ -397,7 +357,9 @@ static stencil_status tell(run_state *state, bool people, stencil_status written
 static stencil_status run_stages(run_state *state, int *exit_code) {
     const run_options *options = state->options;
     run_record *record = &state->record;
-    TRY(check_contradictions(options));
+    CHECK(options->output == NULL || strcmp(options->output, "-") != 0, USAGE,
+          "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
+          "for a file called -");
     TRY(describe_problem(state));
     TRY(find_machine(state));
     TRY(make_plan(state));

@@ -25,7 +25,7 @@ typedef struct verify_options {
     bool force, quiet;
 } verify_options;
 
-#define AT(field) offsetof(verify_options, field)
+#define AT(field) OPTION_AT(verify_options, field)
 static const option verify_table[] = {
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
