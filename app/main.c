@@ -9,7 +9,6 @@
 #include "app/output.h"
 #include "app/signals.h"
 #include "app/text.h"
-#include "base/memory.h"
 #include "base/words.h"
 
 static const command *const commands[] = {

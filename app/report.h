@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "app/text.h"
-#include "base/notes.h"
+#include "base/words.h"
 #include "solver/run.h"
 
 /* Everything that is known of a run; borrowed. */

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-
 /* A thread that waits for a mutex to be given back, so that all of them exist at once. */
 static void *wait_for(void *mutex) {
     pthread_mutex_lock(mutex);

@@ -5,7 +5,7 @@
 #include <hdf5.h>
 
 #include "base/base.h"
-#include "base/notes.h"
+#include "base/words.h"
 
 /* Where a name stands: attribute of the root group, dataset or group in it, dataset in /stencil. */
 typedef enum stencil_name_place {
