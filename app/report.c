@@ -33,24 +33,24 @@ static const char *boundary_text(const stencil_problem *problem, char text[96]) 
 }
 
 static const char *device_text(const run_record *run, char *text, size_t size) {
-    const stencil_plan *plan = run->plan;
+    const stencil_plan *plan = &run->plan;
     if (plan->backend == STENCIL_BACKEND_GPU) {
-        snprintf(text, size, "%s (device%s ", run->machine->gpu[plan->part[0].gpu].name,
+        snprintf(text, size, "%s (device%s ", run->machine.gpu[plan->part[0].gpu].name,
                  stencil_plural(plan->cut.parts));
         for (int p = 0; p < plan->cut.parts; p++)
             stencil_text_add(text, size, "%s%d", p > 0 ? "," : "", plan->part[p].gpu);
         stencil_text_add(text, size, ")");
     } else
         snprintf(text, size, "%d thread%s, %s", plan->threads, stencil_plural(plan->threads),
-                 run->machine->cpu_isa);
+                 run->machine.cpu_isa);
     if (plan->cut.parts > 1)
         stencil_text_add(text, size, ", %d parts", plan->cut.parts);
     return text;
 }
 
 void report_print_head(FILE *out, const run_record *run) {
-    const stencil_problem *problem = run->problem;
-    const stencil_plan *plan = run->plan;
+    const stencil_problem *problem = &run->problem;
+    const stencil_plan *plan = &run->plan;
     char boundary[96], device[192];
     report_print_entry(out, "Input", "%s", TEXT_ESCAPE(run->input));
     report_print_entry(out, "Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
@@ -67,17 +67,16 @@ void report_print_head(FILE *out, const run_record *run) {
 }
 
 int report_print_notes(FILE *out, const run_record *run, int from) {
-    const int count = run->notes != NULL ? run->notes->count : 0;
-    for (int i = from; i < count; i++)
-        report_print_entry(out, "Note", "%s", TEXT_ESCAPE(run->notes->line[i]));
-    return count;
+    for (int i = from; i < run->notes.count; i++)
+        report_print_entry(out, "Note", "%s", TEXT_ESCAPE(run->notes.line[i]));
+    return run->notes.count;
 }
 
 static void print_rates(FILE *out, const run_record *run) {
-    const stencil_report *report = run->report;
+    const stencil_report *report = &run->report;
     if (stencil_report_steps_done(report) == 0 || report->compute_s <= 0)
         return;
-    const int bytes = (int)stencil_precision_bytes(run->problem->precision);
+    const int bytes = (int)stencil_precision_bytes(run->problem.precision);
     const double rate = 1e-9 * stencil_report_cells_per_s(report);
     char source[TEXT_SIZE] = "";
     if (report->bytes_per_cell > 2 * bytes)
@@ -108,7 +107,7 @@ static const char *seconds_text(double seconds, char text[TEXT_SIZE]) {
 }
 
 static void print_times(FILE *out, const run_record *run) {
-    const stencil_report *report = run->report;
+    const stencil_report *report = &run->report;
     char text[5][TEXT_SIZE];
     report_print_entry(out, "Seconds", "read %s, prepare %s, compute %s, finish %s, write %s",
                        seconds_text(report->read_s, text[0]), seconds_text(report->prepare_s, text[1]),
@@ -119,15 +118,15 @@ static void print_times(FILE *out, const run_record *run) {
 void report_print_result(FILE *out, const run_record *run) {
     report_print_stop(out, run);
     print_rates(out, run);
-    print_stores(out, &run->report->stores);
+    print_stores(out, &run->report.stores);
     print_times(out, run);
     report_print_entry(out, "Output", "%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none");
 }
 
 /* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
 static void print_parts(FILE *out, const run_record *run) {
-    const stencil_plan *plan = run->plan;
-    const int rank = run->problem->rank, first = STENCIL_AXES - rank;
+    const stencil_plan *plan = &run->plan;
+    const int rank = run->problem.rank, first = STENCIL_AXES - rank;
     for (int p = 0; p < plan->cut.parts; p++) {
         const stencil_part_plan *part = &plan->part[p];
         char where[32] = "", begin[96] = "";
@@ -150,13 +149,13 @@ static void print_parts(FILE *out, const run_record *run) {
 }
 
 static void print_launch(FILE *out, const run_record *run) {
-    const stencil_plan *plan = run->plan;
-    const int first = STENCIL_AXES - run->problem->rank;
+    const stencil_plan *plan = &run->plan;
+    const int first = STENCIL_AXES - run->problem.rank;
     print_parts(out, run);
     if (plan->backend == STENCIL_BACKEND_GPU) {
         const bool several = plan->cut.parts > 1;
         report_print_entry(out, "Tiles", "%s of %s cells%s", TEXT_COUNT(plan->part[0].tile_count),
-                           TEXT_EXTENT(plan->tile + first, run->problem->rank, " x "),
+                           TEXT_EXTENT(plan->tile + first, run->problem.rank, " x "),
                            several ? " in part 1" : "");
         report_print_entry(
             out, "Launch", "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread",
@@ -175,12 +174,12 @@ static void print_launch(FILE *out, const run_record *run) {
 }
 
 void report_print_plan(FILE *out, const run_record *run) {
-    const stencil_plan *plan = run->plan;
+    const stencil_plan *plan = &run->plan;
     char kernel[STENCIL_KERNEL_CHARS];
     report_print_head(out, run);
     report_print_notes(out, run, 0);
     report_print_entry(out, "Kernel", "%s", stencil_kernel_text(&plan->kernel, kernel));
-    report_print_limits(out, &run->problem->stop);
+    report_print_limits(out, &run->problem.stop);
     report_print_entry(out, "Memory", "host %s of %s available", TEXT_BYTES(plan->host_bytes),
                        TEXT_BYTES(plan->host_available_bytes));
     if (plan->backend == STENCIL_BACKEND_GPU)

@@ -9,16 +9,17 @@
 #include "base/words.h"
 #include "solver/run.h"
 
-/* Everything that is known of a run; borrowed. */
+/* Everything that is known of a run. */
 typedef struct run_record {
     const char *input;
     const char *output; /* NULL: none is written */
     const char *command_line;
-    const stencil_problem *problem;
-    const stencil_machine *machine;
-    const stencil_plan *plan;
-    const stencil_report *report; /* NULL: a dry run */
-    const stencil_notes *notes;   /* NULL: none */
+    stencil_problem problem;
+    stencil_machine machine;
+    stencil_plan plan;
+    stencil_notes notes;
+    bool done; /* false: before it, or a dry run; the rest is not known */
+    stencil_report report;
     double write_s;
     int exit_code;
 } run_record;
@@ -42,9 +43,9 @@ double report_last_residual(const stencil_report *report);
 void report_print_prediction(FILE *out, const stencil_problem *problem);
 void report_print_limits(FILE *out, const stencil_stop *stop);
 void report_print_stop(FILE *out, const run_record *run);
-/* What is to be said about the end of a run: before it begins, and when it is known. */
-void report_note_start(const stencil_problem *problem, stencil_notes *notes);
-void report_note_end(const run_record *run, stencil_notes *notes);
+/* Notes what is to be said about the end of a run: before it begins, and when it is known. */
+void report_note_start(run_record *run);
+void report_note_end(run_record *run);
 
 /* One line of what went wrong in a run that ended with an exit code other than 0. */
 void report_print_failure(FILE *out, const run_record *run);

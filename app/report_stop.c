@@ -59,8 +59,8 @@ static const struct {
 };
 
 static void print_residual(FILE *out, const run_record *run) {
-    const stencil_report *report = run->report;
-    const stencil_stop *stop = &run->problem->stop;
+    const stencil_report *report = &run->report;
+    const stencil_stop *stop = &run->problem.stop;
     char limit[160] = "", criteria[96];
     if (report->history_count == 0)
         return;
@@ -76,12 +76,12 @@ static void print_residual(FILE *out, const run_record *run) {
 static const double unsolved = 0.1;
 
 static void print_error(FILE *out, const run_record *run) {
-    const stencil_error_bound *bound = &run->report->bound;
+    const stencil_error_bound *bound = &run->report.bound;
     if (!bound->known)
         return;
-    const char *constant = stencil_spectrum_of(run->problem).up_to_constant ? ", up to a constant" : "";
+    const char *constant = stencil_spectrum_of(&run->problem).up_to_constant ? ", up to a constant" : "";
     /* A field that has shrunk as asked and is as small as its error: the solution is 0, or a constant. */
-    if (bound->relative > unsolved && run->report->reason == STENCIL_REASON_CONVERGED_RTOL)
+    if (bound->relative > unsolved && run->report.reason == STENCIL_REASON_CONVERGED_RTOL)
         report_print_entry(out, "Error", "at most %.2g%s; the field is as small itself", bound->absolute,
                            constant);
     else
@@ -91,8 +91,8 @@ static void print_error(FILE *out, const run_record *run) {
 }
 
 void report_print_stop(FILE *out, const run_record *run) {
-    const stencil_report *report = run->report;
-    const stencil_stop *stop = &run->problem->stop;
+    const stencil_report *report = &run->report;
+    const stencil_stop *stop = &run->problem.stop;
     char part[64] = "";
     if (report->steps_before > 0)
         snprintf(part, sizeof part, ", %s of them in this run",
@@ -119,7 +119,9 @@ static void note_prediction(const stencil_problem *problem, stencil_notes *notes
                           TEXT_COUNT(problem->stop.steps), stencil_plural(problem->stop.steps));
 }
 
-void report_note_start(const stencil_problem *problem, stencil_notes *notes) {
+void report_note_start(run_record *run) {
+    const stencil_problem *problem = &run->problem;
+    stencil_notes *notes = &run->notes;
     const stencil_origin *origin = &problem->origin;
     if (origin->recounted)
         stencil_notes_add(notes,
@@ -144,8 +146,8 @@ static const char *stagnation_text(const run_record *run, char text[256]) {
             "no axis is fixed and the source has a mean other than 0: there is no solution",
         [STENCIL_STAGNATION_MODE] = "these weights have a mode that neither shrinks nor grows",
     };
-    const stencil_problem *problem = run->problem;
-    const stencil_stagnation stagnation = run->report->stagnation;
+    const stencil_problem *problem = &run->problem;
+    const stencil_stagnation stagnation = run->report.stagnation;
     if (plain[stagnation] != NULL)
         return plain[stagnation];
     if (stagnation == STENCIL_STAGNATION_CHECKERBOARD)
@@ -159,8 +161,9 @@ static const char *stagnation_text(const run_record *run, char text[256]) {
     return text;
 }
 
-void report_note_end(const run_record *run, stencil_notes *notes) {
-    const stencil_report *report = run->report;
+void report_note_end(run_record *run) {
+    const stencil_report *report = &run->report;
+    stencil_notes *notes = &run->notes;
     char text[256];
     if (stencil_report_steps_done(report) == 0 && report->steps > 0)
         stencil_notes_add(
@@ -175,8 +178,8 @@ void report_note_end(const run_record *run, stencil_notes *notes) {
             notes,
             "no cell changes any more, yet only because %s rounds the changes away: %sa larger rtol "
             "stops before",
-            stencil_precision_name(run->problem->precision),
-            run->problem->precision == STENCIL_FLOAT32 ? "--precision float64 goes on, " : "");
+            stencil_precision_name(run->problem.precision),
+            run->problem.precision == STENCIL_FLOAT32 ? "--precision float64 goes on, " : "");
     if (report->reason == STENCIL_REASON_CONVERGED_ATOL && report->bound.known &&
         report->bound.relative > 0.01)
         stencil_notes_add(notes,
@@ -185,7 +188,7 @@ void report_note_end(const run_record *run, stencil_notes *notes) {
 }
 
 void report_print_failure(FILE *out, const run_record *run) {
-    const stencil_report *report = run->report;
+    const stencil_report *report = &run->report;
     const char *failure = why[report->reason].failure;
     char text[256];
     fprintf(out, "stencil: %s: ", TEXT_ESCAPE(run->input));
@@ -198,7 +201,7 @@ void report_print_failure(FILE *out, const run_record *run) {
             fprintf(out, "no residual yet");
         else
             fprintf(out, "residual %g", report_last_residual(report));
-        fprintf(out, ", limit %s", criteria_text(&run->problem->stop, text));
+        fprintf(out, ", limit %s", criteria_text(&run->problem.stop, text));
     }
     if (run->output != NULL)
         fprintf(out, "; %s holds that step", TEXT_ESCAPE(run->output));

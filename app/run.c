@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "app/commands.h"
@@ -11,15 +10,12 @@
 #include "app/problem_options.h"
 #include "app/progress.h"
 #include "app/report.h"
-#include "app/rescue.h"
+#include "app/result.h"
 #include "app/signals.h"
 #include "app/text.h"
 #include "app/threads.h"
-#include "inputs/inputs.h"
 #include "solver/run.h"
 #include "solver/machine/json.h"
-
-enum { NAME_SIZE = 4096 };
 
 typedef struct run_options {
     stencil_spec problem; /* only what was given, see problem_options.h */
@@ -127,44 +123,29 @@ typedef struct run_state {
     const invocation *call;
     const run_options *options;
     stencil_input *input;
-    stencil_problem problem;
-    stencil_machine machine;
-    stencil_plan plan;
     stencil_run *run;
-    stencil_report report;
-    char output_name[NAME_SIZE], rescued_name[NAME_SIZE];
-    stencil_output_options output_options;
-    stencil_output *output;
-    stencil_notes notes;
-    int notes_shown;
+    result result;
     run_record record;
+    int notes_shown;
 } run_state;
 
-/* Signals wait: none of them leaves a temporary file. */
-static void close_output(run_state *state) {
-    signals_hold();
-    signals_guard(NULL);
-    stencil_output_close(state->output);
-    state->output = NULL;
-    signals_release();
-}
-
 static void run_close(run_state *state) {
-    close_output(state);
+    result_close(&state->result);
     stencil_run_close(state->run);
-    stencil_report_destroy(&state->report);
-    stencil_problem_destroy(&state->problem);
+    stencil_report_destroy(&state->record.report);
+    stencil_problem_destroy(&state->record.problem);
     stencil_input_close(state->input);
     free(state);
 }
 
 static stencil_status describe_problem(run_state *state) {
+    run_record *record = &state->record;
     stencil_spec spec;
-    TRY(stencil_input_open(&state->input, state->call->operand[0], &spec));
-    stencil_input_notes(state->input, &state->notes);
+    TRY(stencil_input_open(&state->input, record->input, &spec));
+    stencil_input_notes(state->input, &record->notes);
     TRY(problem_options_apply(state->call, &spec));
-    TRY(text_name_file(stencil_problem_resolve(&state->problem, &spec), state->call->operand[0]));
-    report_note_start(&state->problem, &state->notes);
+    TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), record->input));
+    report_note_start(record);
     return STENCIL_OK;
 }
 
@@ -178,52 +159,58 @@ static stencil_status read_machine(stencil_machine *machine, const char *path) {
 }
 
 /* This machine, or the one that a file describes. */
-static stencil_status find_machine(run_state *state) {
-    const run_options *options = state->options;
+static stencil_status find_machine(const run_options *options, stencil_machine *machine) {
     if (options->machine == NULL) {
         TRY(threads_start(options->threads));
         const bool shared = stencil_gpus_are_shared(options->run.gpu, options->run.gpu_count);
-        return stencil_machine_probe(&state->machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART);
+        return stencil_machine_probe(machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART);
     }
-    TRY(read_machine(&state->machine, options->machine));
+    TRY(read_machine(machine, options->machine));
     if (options->threads > 0)
-        state->machine.cpu_threads = (int)options->threads;
+        machine->cpu_threads = (int)options->threads;
     return STENCIL_OK;
 }
 
-static stencil_status make_plan(run_state *state) {
-    const run_options *options = state->options;
-    const int rank = state->problem.rank;
-    stencil_run_options run = options->run;
-    if (run.gpu_count > 0)
-        run.backend = STENCIL_BACKEND_GPU;
-    if (run.parts > 0)
-        run.backend = STENCIL_BACKEND_CPU;
-    stencil_fault *fault = &run.wait.fault;
-    fault->absent = 1;
-    if (!options_given(state->call, "inject-seed"))
-        fault->seed = 1;
-    if (options_given(state->call, "inject-absent-part"))
-        fault->absent_part = 1 + (uint32_t)options->absent_part;
+/* What the options leave open. */
+static stencil_status complete_options(const invocation *call, int rank, stencil_run_options *run) {
+    const run_options *options = call->values;
+    *run = options->run;
+    if (run->gpu_count > 0)
+        run->backend = STENCIL_BACKEND_GPU;
+    if (run->parts > 0)
+        run->backend = STENCIL_BACKEND_CPU;
+    run->wait.fault.absent = 1;
+    if (!options_given(call, "inject-seed"))
+        run->wait.fault.seed = 1;
+    if (options_given(call, "inject-absent-part"))
+        run->wait.fault.absent_part = 1 + (uint32_t)options->absent_part;
     CHECK(options->cut_count == 0 || options->cut_count == rank, USAGE,
           "--cut: the field has %d axes: give a number of parts for each, such as %s", rank,
           rank == 2 ? "4,1" : "2,2,1");
     if (options->cut_count == 2)
-        memcpy(run.cut, (const int[]){1, run.cut[0], run.cut[1]}, sizeof run.cut);
+        memcpy(run->cut, (const int[]){1, run->cut[0], run->cut[1]}, sizeof run->cut);
+    return STENCIL_OK;
+}
+
+static stencil_status make_plan(run_state *state) {
+    run_record *record = &state->record;
+    stencil_run_options run;
+    TRY(complete_options(state->call, record->problem.rank, &run));
     /* A machine that is somewhere else is not asked. */
     const stencil_status status =
-        options->machine != NULL ? stencil_plan_make(&state->plan, &state->problem, &run, &state->machine)
-                                 : stencil_plan_here(&state->plan, &state->problem, &run, &state->machine);
-    for (int i = 0; i < state->plan.notes.count; i++)
-        stencil_notes_add(&state->notes, "%s", state->plan.notes.line[i]);
+        state->options->machine != NULL
+            ? stencil_plan_make(&record->plan, &record->problem, &run, &record->machine)
+            : stencil_plan_here(&record->plan, &record->problem, &run, &record->machine);
+    for (int i = 0; i < record->plan.notes.count; i++)
+        stencil_notes_add(&record->notes, "%s", record->plan.notes.line[i]);
     /* What is wrong is the size of the problem, not an option. */
-    return text_name_out_of_memory(status, state->call->operand[0]);
+    return text_name_out_of_memory(status, record->input);
 }
 
 /* Options that the plan does not look at. */
 static stencil_status check_effect(const run_state *state) {
     const stencil_run_options *run = &state->options->run;
-    const stencil_plan *plan = &state->plan;
+    const stencil_plan *plan = &state->record.plan;
     CHECK(plan->cut.parts > 1 || (run->halo == STENCIL_HALO_AUTO && !run->overlap), USAGE,
           "--%s has no effect in one part: leave it out, or give --gpus or --parts",
           run->overlap ? "overlap" : "halo");
@@ -233,97 +220,58 @@ static stencil_status check_effect(const run_state *state) {
     return STENCIL_OK;
 }
 
-/* The directory of a name and its last part. */
-static const char *split_name(const char *name, char *directory, size_t size) {
-    const char *slash = strrchr(name, '/');
-    snprintf(directory, size, "%.*s", slash != NULL ? (int)(slash - name + 1) : 1,
-             slash != NULL ? name : ".");
-    return slash != NULL ? slash + 1 : name;
-}
-
-/* Whether two names mean one file, existing or not: same file, or same name in the same directory. */
-static bool same_file(const char *a, const char *b) {
-    struct stat first, second;
-    char first_directory[NAME_SIZE], second_directory[NAME_SIZE];
-    const bool same_name =
-        strcmp(split_name(a, first_directory, NAME_SIZE), split_name(b, second_directory, NAME_SIZE)) == 0;
-    if (stat(a, &first) != 0 || stat(b, &second) != 0) {
-        if (!same_name || stat(first_directory, &first) != 0 || stat(second_directory, &second) != 0)
-            return false;
-    }
-    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
-static stencil_status open_output(run_state *state) {
-    signals_hold();
-    const stencil_status status =
-        stencil_output_open(&state->output, &state->output_options, &state->problem);
-    if (status == STENCIL_OK)
-        signals_guard(stencil_output_temporary(state->output));
-    signals_release();
-    return status;
-}
-
 /* Everything that can be known to fail at the end is found here, before computing. */
-static stencil_status prepare_output(run_state *state) {
+static stencil_status open_result(run_state *state) {
     const run_options *options = state->options;
-    const char *input = state->call->operand[0];
+    run_record *record = &state->record;
     if (!options->no_output) {
-        if (options->output == NULL)
-            TRY(text_output_name(input, state->output_name, sizeof state->output_name));
-        state->output_options = (stencil_output_options){
-            .path = options->output != NULL ? options->output : state->output_name,
-            .input_path = input,
+        state->result.options = (stencil_output_options){
+            .path = options->output,
+            .input_path = record->input,
             .input = state->input,
-            .notes = &state->notes,
+            .notes = &record->notes,
             .force = options->force,
-            .command_line = state->call->command_line,
+            .command_line = record->command_line,
             .started_s = (int64_t)time(NULL),
         };
-        TRY(open_output(state));
+        TRY(result_open(&state->result, &record->problem));
+        record->output = state->result.options.path;
         CHECK(options->json == NULL || target_is_stdout(options->json) ||
-                  !same_file(options->json, state->output_options.path),
+                  !result_is_file(&state->result, options->json),
               USAGE, "--json %s is the output file too: give another name", options->json);
     }
-    return target_check("--json", options->json, options->force, input);
+    return target_check("--json", options->json, options->force, record->input);
 }
 
 static stencil_status load(run_state *state) {
-    stencil_problem *problem = &state->problem;
+    stencil_problem *problem = &state->record.problem;
     const stencil_reader from = stencil_input_reader(state->input, problem, state->options->allow_nonfinite);
     TRY(stencil_input_load_history(state->input, problem));
-    const stencil_status status = stencil_run_open(&state->run, &state->plan, problem, &from);
+    const stencil_status status = stencil_run_open(&state->run, &state->record.plan, problem, &from);
     stencil_input_rest(state->input);
-    return text_name_out_of_memory(status, state->call->operand[0]);
+    return text_name_out_of_memory(status, state->record.input);
 }
 
 static stencil_status compute(run_state *state) {
     progress progress;
-    progress_start(&progress, &state->problem, state->options->quiet);
+    progress_start(&progress, &state->record.problem, state->options->quiet);
     const stencil_observer observer[] = {{&progress, .poll = progress_poll}, {NULL, .poll = signals_poll}};
     const stencil_observers observers = {observer, 2};
     signals_catch();
-    const stencil_status status = stencil_run_drive(state->run, &observers, &state->report);
+    const stencil_status status = stencil_run_drive(state->run, &observers, &state->record.report);
     progress_end(&progress);
-    return text_name_out_of_memory(status, state->call->operand[0]);
+    return text_name_out_of_memory(status, state->record.input);
 }
 
-/* What hours have computed is not given up for one directory. */
-static stencil_status write_output(run_state *state) {
-    if (state->output == NULL)
+static stencil_status write_result(run_state *state) {
+    if (state->result.output == NULL)
         return STENCIL_OK;
+    run_record *record = &state->record;
     const double start_s = stencil_clock_s();
-    const stencil_reader result = {stencil_run_read, state->run};
-    signals_hold();
-    stencil_status status = stencil_output_write(state->output, &state->problem, &result, &state->report);
-    close_output(state);
-    if (status != STENCIL_OK) {
-        status = rescue_result(status, &state->output_options, &state->problem, &result, &state->report,
-                               state->rescued_name, sizeof state->rescued_name);
-        state->record.output = state->rescued_name[0] != '\0' ? state->rescued_name : NULL;
-    }
-    state->record.write_s = stencil_clock_s() - start_s;
-    signals_release();
+    const stencil_reader from = {stencil_run_read, state->run};
+    const stencil_status status = result_write(&state->result, &record->problem, &from, &record->report);
+    record->output = state->result.options.path;
+    record->write_s = stencil_clock_s() - start_s;
     return status;
 }
 
@@ -361,17 +309,10 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
           "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
           "for a file called -");
     TRY(describe_problem(state));
-    TRY(find_machine(state));
+    TRY(find_machine(options, &record->machine));
     TRY(make_plan(state));
     TRY(check_effect(state));
-    TRY(prepare_output(state));
-    *record = (run_record){.input = state->call->operand[0],
-                           .output = state->output_options.path,
-                           .command_line = state->call->command_line,
-                           .problem = &state->problem,
-                           .machine = &state->machine,
-                           .plan = &state->plan,
-                           .notes = &state->notes};
+    TRY(open_result(state));
     const bool people = !options->quiet && !target_is_stdout(options->json);
     if (options->dry_run) {
         if (people)
@@ -385,11 +326,11 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
         output_flush();
     }
     TRY(compute(state));
-    const stencil_status written = write_output(state);
-    record->report = &state->report;
-    report_note_end(record, &state->notes);
+    const stencil_status written = write_result(state);
+    record->done = true;
+    report_note_end(record);
     record->exit_code = *exit_code =
-        written == STENCIL_OK ? report_exit_code(&state->report) : stencil_status_exit_code(written);
+        written == STENCIL_OK ? report_exit_code(&record->report) : stencil_status_exit_code(written);
     return tell(state, people, written);
 }
 
@@ -398,6 +339,8 @@ static stencil_status run_run(const invocation *call, int *exit_code) {
     CHECK(state != NULL, NO_MEMORY, "no memory for a run");
     state->call = call;
     state->options = call->values;
+    state->record.input = call->operand[0];
+    state->record.command_line = call->command_line;
     const stencil_status status = run_stages(state, exit_code);
     run_close(state);
     return status;

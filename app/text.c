@@ -117,13 +117,3 @@ stencil_status text_name_file(stencil_status status, const char *path) {
 stencil_status text_name_out_of_memory(stencil_status status, const char *path) {
     return status == STENCIL_NO_MEMORY ? text_name_file(status, path) : status;
 }
-
-stencil_status text_output_name(const char *input, char *name, size_t size) {
-    const char *dot = strrchr(input, '.');
-    const bool suffix = dot != NULL && dot > input && dot[-1] != '/' &&
-                        (strcmp(dot, ".h5") == 0 || strcmp(dot, ".hdf5") == 0);
-    const int length = (int)(suffix ? (size_t)(dot - input) : strlen(input));
-    const int written = snprintf(name, size, "%.*s.out.h5", length, input);
-    CHECK(written >= 0 && (size_t)written < size, USAGE, "the input's name is too long: give --output FILE");
-    return STENCIL_OK;
-}

@@ -39,10 +39,6 @@ stencil_status text_name_out_of_memory(stencil_status status, const char *path);
 stencil_status text_prefix(stencil_status status, const char *where);
 stencil_status text_append(stencil_status status, const char *name, const char *text);
 
-/* "input.h5" -> "input.out.h5" beside it; a suffix other than .h5 or .hdf5 is kept. USAGE where it does not
- * fit into `size`. */
-stencil_status text_output_name(const char *input, char *name, size_t size);
-
 /* The same for one use: the text lives as long as the block that asks for it. */
 #define TEXT_COUNT(count)             text_count(count, (char[TEXT_SIZE]){""})
 #define TEXT_NUMBER(value)            text_number(value, (char[TEXT_SIZE]){""})
