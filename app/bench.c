@@ -9,7 +9,6 @@
 #include "app/json.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
-#include "app/target.h"
 #include "app/text.h"
 #include "app/threads.h"
 #include "base/words.h"
