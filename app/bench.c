@@ -5,8 +5,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "app/commands.h"
 #include "app/json.h"
+#include "app/options.h"
+#include "app/output.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
 #include "app/text.h"
@@ -117,7 +118,7 @@ static void show_progress(void *context, const char *what) {
 
 static void print_list(FILE *out) {
     for (int i = 0; i < stencil_bench_count(); i++)
-        options_print_wrapped(out, stencil_bench_summary(i),
+        output_wrapped(out, stencil_bench_summary(i),
                               fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_name(i)), NAME_COLUMNS + 1);
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/commands.h"
+#include "app/options.h"
 #include "app/h5file.h"
 #include "app/json.h"
 #include "app/text.h"

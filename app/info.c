@@ -1,7 +1,7 @@
 /* stencil info: what this machine and this build can do. */
 #include <string.h>
 
-#include "app/commands.h"
+#include "app/options.h"
 #include "app/json.h"
 #include "app/text.h"
 #include "solver/run.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/commands.h"
+#include "app/options.h"
 #include "app/output.h"
 #include "app/signals.h"
 #include "app/text.h"
@@ -38,7 +38,7 @@ static void print_overview(FILE *out) {
           "\nCommands:\n",
           out);
     for (int i = 0; i < COMMAND_COUNT; i++)
-        options_print_wrapped(out, commands[i]->summary, fprintf(out, "  %-9s ", commands[i]->name), 12);
+        output_wrapped(out, commands[i]->summary, fprintf(out, "  %-9s ", commands[i]->name), 12);
     fputs("  help      the options of a command: stencil help COMMAND\n"
           "  version   of the program\n"
           "\nExamples:\n"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "app/commands.h"
+#include "app/options.h"
 #include "app/output.h"
 #include "app/problem_options.h"
 #include "app/signals.h"

@@ -1,5 +1,5 @@
-/* Command-line options as tables: one row says how an option is written, what it accepts, where its value
- * goes and what --help prints about it. */
+/* Subcommands, and their options as tables: one row says how an option is written, what it accepts, where
+ * its value goes and what --help prints about it. */
 #ifndef STENCIL_APP_OPTIONS_H
 #define STENCIL_APP_OPTIONS_H
 
@@ -69,6 +69,11 @@ typedef struct command {
     stencil_status (*run)(const invocation *call, int *exit_code);
 } command;
 
+extern const command command_run, command_new, command_compare, command_verify, command_info, command_bench;
+
+/* Exit code of a run that ended without what was asked of it. */
+enum { EXIT_NOT_CONVERGED = 2 };
+
 /* An option on the command line. */
 typedef struct option_given {
     const option *option;
@@ -103,14 +108,5 @@ stencil_status options_apply(const invocation *call, const option *table, void *
 
 /* Prints the help of a command at 80 columns. */
 void options_print_help(FILE *out, const command *command);
-
-/* Prints text wrapped at 80 columns; the first line starts at `column`, the following ones are indented to
- * `indent`. Ends with a line feed. */
-void options_print_wrapped(FILE *out, const char *text, int column, int indent);
-
-/* option_values.c, for one option: the index-th name that it accepts, NULL behind the last one; `text` into
- * its structure, USAGE with the option, the text and what is accepted. */
-const char *option_choice(const option *option, int index);
-stencil_status option_read(const option *option, const char *text, void *structure);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "app/options.h"
+#include "app/output.h"
 #include "app/text.h"
 #include "base/words.h"
 
@@ -17,7 +17,7 @@ void report_print_entry(FILE *out, const char *label, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    options_print_wrapped(out, text, fprintf(out, "%-*s", LABEL_COLUMNS, label), LABEL_COLUMNS);
+    output_wrapped(out, text, fprintf(out, "%-*s", LABEL_COLUMNS, label), LABEL_COLUMNS);
 }
 
 static const char *boundary_text(const stencil_problem *problem, char text[96]) {

@@ -2,18 +2,20 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "app/commands.h"
+#include "app/options.h"
 #include "app/json.h"
 #include "app/output.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
 #include "app/report.h"
-#include "app/result.h"
 #include "app/signals.h"
 #include "app/text.h"
 #include "app/threads.h"
+#include "inputs/inputs.h"
 #include "solver/run.h"
 #include "solver/machine/json.h"
 
@@ -124,13 +126,42 @@ typedef struct run_state {
     const run_options *options;
     stencil_input *input;
     stencil_run *run;
-    result result;
+    stencil_output_options output_options; /* its path is where the result is, or will be */
+    stencil_output *output;
+    char name[TEXT_NAME_SIZE]; /* of a result that nobody named */
     run_record record;
     int notes_shown;
 } run_state;
 
+/* Signals wait: none of them leaves a temporary file. */
+static void close_output(run_state *state) {
+    signals_hold();
+    signals_guard(NULL);
+    stencil_output_close(state->output);
+    state->output = NULL;
+    signals_release();
+}
+
+static stencil_status open_output(run_state *state) {
+    signals_hold();
+    const stencil_status status =
+        stencil_output_open(&state->output, &state->output_options, &state->record.problem);
+    if (status == STENCIL_OK)
+        signals_guard(stencil_output_temporary(state->output));
+    signals_release();
+    return status;
+}
+
+static stencil_status write_and_close(run_state *state) {
+    const stencil_reader from = {stencil_run_read, state->run};
+    const stencil_status status =
+        stencil_output_write(state->output, &state->record.problem, &from, &state->record.report);
+    close_output(state);
+    return status;
+}
+
 static void run_close(run_state *state) {
-    result_close(&state->result);
+    close_output(state);
     stencil_run_close(state->run);
     stencil_report_destroy(&state->record.report);
     stencil_problem_destroy(&state->record.problem);
@@ -220,13 +251,46 @@ static stencil_status check_effect(const run_state *state) {
     return STENCIL_OK;
 }
 
+/* "input.h5" -> "input.out.h5" beside it; a suffix other than .h5 or .hdf5 is kept. */
+static stencil_status name_output(const char *input, char name[TEXT_NAME_SIZE]) {
+    const char *dot = strrchr(input, '.');
+    const bool suffix = dot != NULL && dot > input && dot[-1] != '/' &&
+                        (strcmp(dot, ".h5") == 0 || strcmp(dot, ".hdf5") == 0);
+    const int length = (int)(suffix ? (size_t)(dot - input) : strlen(input));
+    const int written = snprintf(name, TEXT_NAME_SIZE, "%.*s.out.h5", length, input);
+    CHECK(written >= 0 && written < TEXT_NAME_SIZE, USAGE,
+          "the input's name is too long: give --output FILE");
+    return STENCIL_OK;
+}
+
+/* The directory of a name and its last part. */
+static const char *split_name(const char *name, char directory[TEXT_NAME_SIZE]) {
+    const char *slash = strrchr(name, '/');
+    snprintf(directory, TEXT_NAME_SIZE, "%.*s", slash != NULL ? (int)(slash - name + 1) : 1,
+             slash != NULL ? name : ".");
+    return slash != NULL ? slash + 1 : name;
+}
+
+/* Whether two names mean one file, existing or not: same file, or same name in the same directory. */
+static bool same_file(const char *path, const char *name) {
+    char directory[2][TEXT_NAME_SIZE];
+    struct stat a, b;
+    const bool same_name = strcmp(split_name(path, directory[0]), split_name(name, directory[1])) == 0;
+    const bool found = (stat(path, &a) == 0 && stat(name, &b) == 0) ||
+                       (same_name && stat(directory[0], &a) == 0 && stat(directory[1], &b) == 0);
+    return found && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 /* Everything that can be known to fail at the end is found here, before computing. */
-static stencil_status open_result(run_state *state) {
+static stencil_status prepare_output(run_state *state) {
     const run_options *options = state->options;
     run_record *record = &state->record;
     if (!options->no_output) {
-        state->result.options = (stencil_output_options){
-            .path = options->output,
+        if (options->output == NULL)
+            TRY(name_output(record->input, state->name));
+        record->output = options->output != NULL ? options->output : state->name;
+        state->output_options = (stencil_output_options){
+            .path = record->output,
             .input_path = record->input,
             .input = state->input,
             .notes = &record->notes,
@@ -234,10 +298,9 @@ static stencil_status open_result(run_state *state) {
             .command_line = record->command_line,
             .started_s = (int64_t)time(NULL),
         };
-        TRY(result_open(&state->result, &record->problem));
-        record->output = state->result.options.path;
+        TRY(open_output(state));
         CHECK(options->json == NULL || target_is_stdout(options->json) ||
-                  !result_is_file(&state->result, options->json),
+                  !same_file(options->json, record->output),
               USAGE, "--json %s is the output file too: give another name", options->json);
     }
     return target_check("--json", options->json, options->force, record->input);
@@ -263,15 +326,41 @@ static stencil_status compute(run_state *state) {
     return text_name_out_of_memory(status, state->record.input);
 }
 
-static stencil_status write_result(run_state *state) {
-    if (state->result.output == NULL)
+/* What hours have computed is not given up for one directory: after a failure to write the result, tries the
+ * same one under another name, the current one and the one for temporary files. */
+static stencil_status rescue(run_state *state) {
+    const stencil_error seen = *stencil_error_last();
+    const char *path = state->record.output, *slash = strrchr(path, '/');
+    const char *last = slash != NULL ? slash + 1 : path, *temporary = getenv("TMPDIR");
+    char directory[TEXT_NAME_SIZE], base[TEXT_NAME_SIZE], elsewhere[TEXT_NAME_SIZE];
+    snprintf(directory, sizeof directory, "%.*s", (int)(last - path), path);
+    snprintf(base, sizeof base, "%s", last);
+    snprintf(elsewhere, sizeof elsewhere, "%s/",
+             temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");
+    const char *const place[] = {directory, "", elsewhere};
+    state->output_options.path = state->record.output = state->name;
+    state->output_options.force = false;
+    for (size_t i = 0; i < sizeof place / sizeof *place; i++) {
+        const int length =
+            snprintf(state->name, sizeof state->name, "%srescued-%ld-%s", place[i], (long)getpid(), base);
+        if (length > 0 && (size_t)length < sizeof state->name && open_output(state) == STENCIL_OK &&
+            write_and_close(state) == STENCIL_OK)
+            return text_append(stencil_error_adopt(&seen), state->name, "holds the complete result");
+    }
+    state->record.output = NULL;
+    return stencil_error_adopt(&seen);
+}
+
+static stencil_status write_output(run_state *state) {
+    if (state->output == NULL)
         return STENCIL_OK;
-    run_record *record = &state->record;
     const double start_s = stencil_clock_s();
-    const stencil_reader from = {stencil_run_read, state->run};
-    const stencil_status status = result_write(&state->result, &record->problem, &from, &record->report);
-    record->output = state->result.options.path;
-    record->write_s = stencil_clock_s() - start_s;
+    signals_hold();
+    stencil_status status = write_and_close(state);
+    if (status != STENCIL_OK)
+        status = rescue(state);
+    state->record.write_s = stencil_clock_s() - start_s;
+    signals_release();
     return status;
 }
 
@@ -312,7 +401,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     TRY(find_machine(options, &record->machine));
     TRY(make_plan(state));
     TRY(check_effect(state));
-    TRY(open_result(state));
+    TRY(prepare_output(state));
     const bool people = !options->quiet && !target_is_stdout(options->json);
     if (options->dry_run) {
         if (people)
@@ -326,7 +415,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
         output_flush();
     }
     TRY(compute(state));
-    const stencil_status written = write_result(state);
+    const stencil_status written = write_output(state);
     record->done = true;
     report_note_end(record);
     record->exit_code = *exit_code =
