@@ -78,41 +78,36 @@ static void print_rates(FILE *out, const run_record *run) {
         return;
     const int bytes = (int)stencil_precision_bytes(run->problem.precision);
     const double rate = 1e-9 * stencil_report_cells_per_s(report);
-    char source[TEXT_SIZE] = "";
-    if (report->bytes_per_cell > 2 * bytes)
-        snprintf(source, sizeof source, ", read b %d", bytes);
     report_print_entry(out, "Time/step", "%s µs", TEXT_NUMBER(stencil_report_step_us(report)));
     report_print_entry(out, "Rate", "%.4g Gcell/s", rate);
-    report_print_entry(
-        out, "Bandwidth", "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
-        1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes, source);
+    report_print_entry(out, "Bandwidth",
+                       "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
+                       1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes,
+                       report->bytes_per_cell > 2 * bytes ? TEXT(", read b %d", bytes) : "");
 }
 
 /* What was tried, where something was. */
 static void print_stores(FILE *out, const stencil_store_report *stores) {
-    char threads[48] = "";
     if (stores->threads == 0 || isnan(stores->cached_step_s))
         return;
-    if (stores->streaming_threads > 0 && stores->streaming_threads < stores->threads)
-        snprintf(threads, sizeof threads, " by %d of %d threads", stores->streaming_threads, stores->threads);
+    const bool some = stores->streaming_threads > 0 && stores->streaming_threads < stores->threads;
     report_print_entry(out, "Stores", "%s the cache%s (tried: %s µs past it, %s µs through it)",
-                       stores->streaming_threads > 0 ? "past" : "through", threads,
+                       stores->streaming_threads > 0 ? "past" : "through",
+                       some ? TEXT(" by %d of %d threads", stores->streaming_threads, stores->threads) : "",
                        TEXT_NUMBER(1e6 * stores->streaming_step_s), TEXT_NUMBER(1e6 * stores->cached_step_s));
 }
 
-/* Seconds in at most six characters, so that all of them fit on a line. */
-static const char *seconds_text(double seconds, char text[TEXT_SIZE]) {
-    snprintf(text, TEXT_SIZE, "%.*f", seconds < 10 ? 3 : seconds < 1000 ? 1 : 0, seconds);
-    return text;
+/* Digits behind the point that leave seconds six characters, so that all of them fit on a line. */
+static int decimals(double seconds) {
+    return seconds < 10 ? 3 : seconds < 1000 ? 1 : 0;
 }
 
 static void print_times(FILE *out, const run_record *run) {
-    const stencil_report *report = &run->report;
-    char text[5][TEXT_SIZE];
-    report_print_entry(out, "Seconds", "read %s, prepare %s, compute %s, finish %s, write %s",
-                       seconds_text(report->read_s, text[0]), seconds_text(report->prepare_s, text[1]),
-                       seconds_text(report->compute_s, text[2]), seconds_text(report->finish_s, text[3]),
-                       seconds_text(run->write_s, text[4]));
+    const stencil_report *r = &run->report;
+    report_print_entry(out, "Seconds", "read %.*f, prepare %.*f, compute %.*f, finish %.*f, write %.*f",
+                       decimals(r->read_s), r->read_s, decimals(r->prepare_s), r->prepare_s,
+                       decimals(r->compute_s), r->compute_s, decimals(r->finish_s), r->finish_s,
+                       decimals(run->write_s), run->write_s);
 }
 
 void report_print_result(FILE *out, const run_record *run) {
@@ -129,14 +124,14 @@ static void print_parts(FILE *out, const run_record *run) {
     const int rank = run->problem.rank, first = STENCIL_AXES - rank;
     for (int p = 0; p < plan->cut.parts; p++) {
         const stencil_part_plan *part = &plan->part[p];
-        char where[32] = "", begin[96] = "";
-        if (plan->backend == STENCIL_BACKEND_GPU)
-            snprintf(where, sizeof where, " on GPU %d", part->gpu);
+        char begin[96] = "";
         for (int axis = STENCIL_X; axis >= first && plan->cut.parts > 1; axis--)
             stencil_text_add(begin, sizeof begin, "%s %c %" PRId64, axis < STENCIL_X ? "," : " from",
                              "zyx"[axis], part -> box.first[axis]);
         report_print_entry(out, p == 0 ? "Partition" : "", "%d of %d%s: %s updated cell%s%s", p + 1,
-                           plan->cut.parts, where, TEXT_EXTENT(part->box.n + first, rank, " x "),
+                           plan->cut.parts,
+                           plan->backend == STENCIL_BACKEND_GPU ? TEXT(" on GPU %d", part->gpu) : "",
+                           TEXT_EXTENT(part->box.n + first, rank, " x "),
                            stencil_plural(stencil_box_cells(&part->box)), begin);
     }
     if (plan->cut.parts > 1)

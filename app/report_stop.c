@@ -12,13 +12,13 @@ double report_last_residual(const stencil_report *report) {
 
 /* "rtol 1e-08", "atol 1e-06", "rtol 1e-08, atol 1e-06". */
 static const char *criteria_text(const stencil_stop *stop, char text[96]) {
-    text[0] = '\0';
     if (!isnan(stop->rtol))
         stencil_text_add(text, 96, "rtol %g", stop->rtol);
     if (!isnan(stop->atol))
         stencil_text_add(text, 96, "%satol %g", text[0] != '\0' ? ", " : "", stop->atol);
     return text;
 }
+#define CRITERIA(stop) criteria_text(stop, (char[96]){""})
 
 void report_print_prediction(FILE *out, const stencil_problem *problem) {
     const double steps = stencil_predicted_steps(problem);
@@ -30,12 +30,12 @@ void report_print_prediction(FILE *out, const stencil_problem *problem) {
 }
 
 void report_print_limits(FILE *out, const stencil_stop *stop) {
-    char residual[160] = "", criteria[96];
-    if (stencil_stop_has_criterion(stop))
-        snprintf(residual, sizeof residual, ", until the residual (%s) is under %s",
-                 stencil_norm_names[stop->norm], criteria_text(stop, criteria));
-    report_print_entry(out, "Steps", "%s%s%s\nresidual every %s step%s",
-                       residual[0] != '\0' ? "at most " : "", TEXT_COUNT(stop->steps), residual,
+    const bool criterion = stencil_stop_has_criterion(stop);
+    report_print_entry(out, "Steps", "%s%s%s\nresidual every %s step%s", criterion ? "at most " : "",
+                       TEXT_COUNT(stop->steps),
+                       criterion ? TEXT(", until the residual (%s) is under %s",
+                                        stencil_norm_names[stop->norm], CRITERIA(stop))
+                                 : "",
                        TEXT_COUNT(stop->check_every), stencil_plural(stop->check_every));
 }
 
@@ -61,15 +61,14 @@ static const struct {
 static void print_residual(FILE *out, const run_record *run) {
     const stencil_report *report = &run->report;
     const stencil_stop *stop = &run->problem.stop;
-    char limit[160] = "", criteria[96];
     if (report->history_count == 0)
         return;
-    if (!isnan(report->threshold))
-        snprintf(limit, sizeof limit, ",\nlimit %.6e (%s, first residual %.3e)", report->threshold,
-                 criteria_text(stop, criteria), report->residual_first);
-    report_print_entry(out, "Residual", "%.6e (%s) at step %s%s", report_last_residual(report),
-                       stencil_norm_names[stop->norm],
-                       TEXT_COUNT(report->residual_step[report->history_count - 1]), limit);
+    report_print_entry(
+        out, "Residual", "%.6e (%s) at step %s%s", report_last_residual(report),
+        stencil_norm_names[stop->norm], TEXT_COUNT(report->residual_step[report->history_count - 1]),
+        isnan(report->threshold) ? ""
+                                 : TEXT(",\nlimit %.6e (%s, first residual %.3e)", report->threshold,
+                                        CRITERIA(stop), report->residual_first));
 }
 
 /* From which part of the solution on an error is no approximation any more. */
@@ -93,10 +92,9 @@ static void print_error(FILE *out, const run_record *run) {
 void report_print_stop(FILE *out, const run_record *run) {
     const stencil_report *report = &run->report;
     const stencil_stop *stop = &run->problem.stop;
-    char part[64] = "";
-    if (report->steps_before > 0)
-        snprintf(part, sizeof part, ", %s of them in this run",
-                 TEXT_COUNT(stencil_report_steps_done(report)));
+    const char *const part = report->steps_before > 0 ? TEXT(", %s of them in this run",
+                                                             TEXT_COUNT(stencil_report_steps_done(report)))
+                                                      : "";
     report_print_entry(out, "Steps", "%s of %s%s%s: %s", TEXT_COUNT(report->steps),
                        stencil_stop_has_criterion(stop) ? "at most " : "", TEXT_COUNT(stop->steps), part,
                        why[report->reason].report);
@@ -139,32 +137,29 @@ void report_note_start(run_record *run) {
         note_prediction(problem, notes);
 }
 
-static const char *stagnation_text(const run_record *run, char text[256]) {
-    static const char *const plain[] = {
-        [STENCIL_STAGNATION_GROWTH] = "it grows: the iteration is unstable, give smaller weights or omega",
-        [STENCIL_STAGNATION_SOURCE] =
-            "no axis is fixed and the source has a mean other than 0: there is no solution",
-        [STENCIL_STAGNATION_MODE] = "these weights have a mode that neither shrinks nor grows",
-    };
+static const char *stagnation_text(const run_record *run) {
     const stencil_problem *problem = &run->problem;
-    const stencil_stagnation stagnation = run->report.stagnation;
-    if (plain[stagnation] != NULL)
-        return plain[stagnation];
-    if (stagnation == STENCIL_STAGNATION_CHECKERBOARD)
-        snprintf(text, 256, "the mode with alternating signs (checkerboard) does not shrink%s",
-                 problem->spec.kind == STENCIL_KIND_HEAT ? ": give a smaller --dt"
-                 : stencil_problem_relaxes(problem)      ? ": try --omega 0.9"
-                                                         : " with these weights");
-    else
-        snprintf(text, 256, "%s resolves no less%s", stencil_precision_name(problem->precision),
-                 problem->precision == STENCIL_FLOAT32 ? ": --precision float64 does" : "");
-    return text;
+    switch (run->report.stagnation) {
+    case STENCIL_STAGNATION_GROWTH:
+        return "it grows: the iteration is unstable, give smaller weights or omega";
+    case STENCIL_STAGNATION_SOURCE:
+        return "no axis is fixed and the source has a mean other than 0: there is no solution";
+    case STENCIL_STAGNATION_MODE:
+        return "these weights have a mode that neither shrinks nor grows";
+    case STENCIL_STAGNATION_CHECKERBOARD:
+#define CHECKERBOARD "the mode with alternating signs (checkerboard) does not shrink"
+        return problem->spec.kind == STENCIL_KIND_HEAT ? CHECKERBOARD ": give a smaller --dt"
+               : stencil_problem_relaxes(problem)      ? CHECKERBOARD ": try --omega 0.9"
+                                                       : CHECKERBOARD " with these weights";
+    default:
+        return problem->precision == STENCIL_FLOAT32 ? "float32 resolves no less: --precision float64 does"
+                                                     : "float64 resolves no less";
+    }
 }
 
 void report_note_end(run_record *run) {
     const stencil_report *report = &run->report;
     stencil_notes *notes = &run->notes;
-    char text[256];
     if (stencil_report_steps_done(report) == 0 && report->steps > 0)
         stencil_notes_add(
             notes, report->reason == STENCIL_REASON_STEPS || report->reason == STENCIL_REASON_NOT_CONVERGED
@@ -172,7 +167,7 @@ void report_note_end(run_record *run) {
                        : "no step was made: the file is a finished result; a smaller --rtol or --atol "
                          "asks for better");
     if (report->reason == STENCIL_REASON_STAGNATED)
-        stencil_notes_add(notes, "the residual falls no more: %s", stagnation_text(run, text));
+        stencil_notes_add(notes, "the residual falls no more: %s", stagnation_text(run));
     if (report->reason == STENCIL_REASON_FIXED_POINT && !report->reached)
         stencil_notes_add(
             notes,
@@ -190,18 +185,17 @@ void report_note_end(run_record *run) {
 void report_print_failure(FILE *out, const run_record *run) {
     const stencil_report *report = &run->report;
     const char *failure = why[report->reason].failure;
-    char text[256];
     fprintf(out, "stencil: %s: ", TEXT_ESCAPE(run->input));
     fprintf(out, failure != NULL ? failure : "interrupted after step %" PRId64, report->steps,
             stencil_plural(report->steps));
     if (report->reason == STENCIL_REASON_STAGNATED)
-        fputs(stagnation_text(run, text), out);
+        fputs(stagnation_text(run), out);
     if (report->reason == STENCIL_REASON_NOT_CONVERGED) {
         if (isnan(report_last_residual(report))) /* no step, no residual */
             fprintf(out, "no residual yet");
         else
             fprintf(out, "residual %g", report_last_residual(report));
-        fprintf(out, ", limit %s", criteria_text(&run->problem.stop, text));
+        fprintf(out, ", limit %s", CRITERIA(&run->problem.stop));
     }
     if (run->output != NULL)
         fprintf(out, "; %s holds that step", TEXT_ESCAPE(run->output));

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "base/words.h"
 
 enum { TEXT_SIZE = 32, TEXT_NAME_SIZE = 4096 };
 
@@ -39,7 +40,8 @@ stencil_status text_name_out_of_memory(stencil_status status, const char *path);
 stencil_status text_prefix(stencil_status status, const char *where);
 stencil_status text_append(stencil_status status, const char *name, const char *text);
 
-/* The same for one use: the text lives as long as the block that asks for it. */
+/* The same for one use, and any text: it lives as long as the block that asks for it. */
+#define TEXT(...)                     stencil_text_add((char[160]){""}, 160, __VA_ARGS__)
 #define TEXT_COUNT(count)             text_count(count, (char[TEXT_SIZE]){""})
 #define TEXT_NUMBER(value)            text_number(value, (char[TEXT_SIZE]){""})
 #define TEXT_EXTENT(extent, rank, by) text_extent(extent, rank, by, (char[96]){""}, 96)
