@@ -32,17 +32,9 @@ void report_print_plan(FILE *out, const run_record *run);
 /* The notes from number `from` on; returns how many there are by now. */
 int report_print_notes(FILE *out, const run_record *run, int from);
 
-/* A line of the report, or several where it is long: a label and a formatted text beside it. */
-void report_print_entry(FILE *out, const char *label, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 /* The last residual that was checked, NaN where there is none. */
 double report_last_residual(const stencil_report *report);
 
-/* report_stop.c: when it is going to stop, and why it did. */
-void report_print_prediction(FILE *out, const stencil_problem *problem);
-void report_print_limits(FILE *out, const stencil_stop *stop);
-void report_print_stop(FILE *out, const run_record *run);
 /* Notes what is to be said about the end of a run: before it begins, and when it is known. */
 void report_note_start(run_record *run);
 void report_note_end(run_record *run);
