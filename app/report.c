@@ -12,14 +12,13 @@
 enum { LABEL_COLUMNS = 12, TEXT_CHARS = 4608 };
 
 /* A line, or several where it is long: a label and a formatted text beside it. */
-__attribute__((format(printf, 3, 4))) static void print_entry(FILE *out, const char *label,
-                                                              const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void print_entry(const char *label, const char *format, ...) {
     char text[TEXT_CHARS];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    output_wrapped(out, text, fprintf(out, "%-*s", LABEL_COLUMNS, label), LABEL_COLUMNS);
+    output_wrapped(stdout, text, printf("%-*s", LABEL_COLUMNS, label), LABEL_COLUMNS);
 }
 
 double report_last_residual(const stencil_report *report) {
@@ -36,18 +35,18 @@ static const char *criteria_text(const stencil_stop *stop, char text[96]) {
 }
 #define CRITERIA(stop) criteria_text(stop, (char[96]){""})
 
-static void print_prediction(FILE *out, const stencil_problem *problem) {
+static void print_prediction(const stencil_problem *problem) {
     const double steps = stencil_predicted_steps(problem);
     if (isnan(steps) || isinf(steps))
         return;
-    print_entry(out, "Predicted", "%s%s steps to rtol %g; each takes %.2g of the error away",
+    print_entry("Predicted", "%s%s steps to rtol %g; each takes %.2g of the error away",
                 steps < 1e15 ? "" : "more than ", TEXT_COUNT((int64_t)fmin(steps, 1e15)), problem->stop.rtol,
                 1.0 - stencil_contraction(problem));
 }
 
-static void print_limits(FILE *out, const stencil_stop *stop) {
+static void print_limits(const stencil_stop *stop) {
     const bool criterion = stencil_stop_has_criterion(stop);
-    print_entry(out, "Steps", "%s%s%s\nresidual every %s step%s", criterion ? "at most " : "",
+    print_entry("Steps", "%s%s%s\nresidual every %s step%s", criterion ? "at most " : "",
                 TEXT_COUNT(stop->steps),
                 criterion ? TEXT(", until the residual (%s) is under %s", stencil_norm_names[stop->norm],
                                  CRITERIA(stop))
@@ -74,12 +73,12 @@ static const struct {
                                       "not converged in %" PRId64 " step%s: "},
 };
 
-static void print_residual(FILE *out, const run_record *run) {
+static void print_residual(const run_record *run) {
     const stencil_report *report = &run->report;
     const stencil_stop *stop = &run->problem.stop;
     if (report->history_count == 0)
         return;
-    print_entry(out, "Residual", "%.6e (%s) at step %s%s", report_last_residual(report),
+    print_entry("Residual", "%.6e (%s) at step %s%s", report_last_residual(report),
                 stencil_norm_names[stop->norm], TEXT_COUNT(report->residual_step[report->history_count - 1]),
                 isnan(report->threshold) ? ""
                                          : TEXT(",\nlimit %.6e (%s, first residual %.3e)", report->threshold,
@@ -89,30 +88,30 @@ static void print_residual(FILE *out, const run_record *run) {
 /* From which part of the solution on an error is no approximation any more. */
 static const double unsolved = 0.1;
 
-static void print_error(FILE *out, const run_record *run) {
+static void print_error(const run_record *run) {
     const stencil_error_bound *bound = &run->report.bound;
     if (!bound->known)
         return;
     const char *constant = stencil_spectrum_of(&run->problem).up_to_constant ? ", up to a constant" : "";
     /* A field that has shrunk as asked and is as small as its error: the solution is 0, or a constant. */
     if (bound->relative > unsolved && run->report.reason == STENCIL_REASON_CONVERGED_RTOL)
-        print_entry(out, "Error", "at most %.2g%s; the field is as small itself", bound->absolute, constant);
+        print_entry("Error", "at most %.2g%s; the field is as small itself", bound->absolute, constant);
     else
-        print_entry(out, "Error", "at most %.2g (%.3g %% of the solution's size)%s%s", bound->absolute,
+        print_entry("Error", "at most %.2g (%.3g %% of the solution's size)%s%s", bound->absolute,
                     100.0 * bound->relative, constant, bound->relative > unsolved ? ": not solved" : "");
 }
 
-static void print_stop(FILE *out, const run_record *run) {
+static void print_stop(const run_record *run) {
     const stencil_report *report = &run->report;
     const stencil_stop *stop = &run->problem.stop;
     const char *const part = report->steps_before > 0 ? TEXT(", %s of them in this run",
                                                              TEXT_COUNT(stencil_report_steps_done(report)))
                                                       : "";
-    print_entry(out, "Steps", "%s of %s%s%s: %s", TEXT_COUNT(report->steps),
+    print_entry("Steps", "%s of %s%s%s: %s", TEXT_COUNT(report->steps),
                 stencil_stop_has_criterion(stop) ? "at most " : "", TEXT_COUNT(stop->steps), part,
                 why[report->reason].report);
-    print_residual(out, run);
-    print_error(out, run);
+    print_residual(run);
+    print_error(run);
 }
 
 static const char *boundary_text(const stencil_problem *problem, char text[96]) {
@@ -138,48 +137,48 @@ static const char *device_text(const run_record *run, char text[256]) {
     return stencil_text_add(text, 256, plan->cut.parts > 1 ? "), %d parts" : ")", plan->cut.parts);
 }
 
-void report_print_head(FILE *out, const run_record *run) {
+void report_print_head(const run_record *run) {
     const stencil_problem *problem = &run->problem;
     const stencil_plan *plan = &run->plan;
     char boundary[96], device[256];
-    print_entry(out, "Input", "%s", TEXT_ESCAPE(run->input));
-    print_entry(out, "Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
+    print_entry("Input", "%s", TEXT_ESCAPE(run->input));
+    print_entry("Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
                 problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
                 TEXT_EXTENT(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x "),
                 stencil_precision_name(problem->precision));
-    print_entry(out, "Boundary", "%s", boundary_text(problem, boundary));
-    print_entry(out, "Cells", "%s updated in each step", TEXT_COUNT(stencil_problem_updated_cells(problem)));
-    print_entry(out, "Strategy", "%s on %s: %s", stencil_strategy_at(plan->strategy).name,
+    print_entry("Boundary", "%s", boundary_text(problem, boundary));
+    print_entry("Cells", "%s updated in each step", TEXT_COUNT(stencil_problem_updated_cells(problem)));
+    print_entry("Strategy", "%s on %s: %s", stencil_strategy_at(plan->strategy).name,
                 plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU", device_text(run, device));
-    print_prediction(out, problem);
+    print_prediction(problem);
 }
 
-int report_print_notes(FILE *out, const run_record *run, int from) {
+int report_print_notes(const run_record *run, int from) {
     for (int i = from; i < run->notes.count; i++)
-        print_entry(out, "Note", "%s", TEXT_ESCAPE(run->notes.line[i]));
+        print_entry("Note", "%s", TEXT_ESCAPE(run->notes.line[i]));
     return run->notes.count;
 }
 
-static void print_rates(FILE *out, const run_record *run) {
+static void print_rates(const run_record *run) {
     const stencil_report *report = &run->report;
     if (stencil_report_steps_done(report) == 0 || report->compute_s <= 0)
         return;
     const int bytes = (int)stencil_precision_bytes(run->problem.precision);
     const double rate = 1e-9 * stencil_report_cells_per_s(report);
-    print_entry(out, "Time/step", "%s µs", TEXT_NUMBER(stencil_report_step_us(report)));
-    print_entry(out, "Rate", "%.4g Gcell/s", rate);
-    print_entry(out, "Bandwidth",
+    print_entry("Time/step", "%s µs", TEXT_NUMBER(stencil_report_step_us(report)));
+    print_entry("Rate", "%.4g Gcell/s", rate);
+    print_entry("Bandwidth",
                 "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
                 1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes,
                 report->bytes_per_cell > 2 * bytes ? TEXT(", read b %d", bytes) : "");
 }
 
 /* What was tried, where something was. */
-static void print_stores(FILE *out, const stencil_store_report *stores) {
+static void print_stores(const stencil_store_report *stores) {
     if (stores->threads == 0 || isnan(stores->cached_step_s))
         return;
     const bool some = stores->streaming_threads > 0 && stores->streaming_threads < stores->threads;
-    print_entry(out, "Stores", "%s the cache%s (tried: %s µs past it, %s µs through it)",
+    print_entry("Stores", "%s the cache%s (tried: %s µs past it, %s µs through it)",
                 stores->streaming_threads > 0 ? "past" : "through",
                 some ? TEXT(" by %d of %d threads", stores->streaming_threads, stores->threads) : "",
                 TEXT_NUMBER(1e6 * stores->streaming_step_s), TEXT_NUMBER(1e6 * stores->cached_step_s));
@@ -190,23 +189,23 @@ static int decimals(double seconds) {
     return seconds < 10 ? 3 : seconds < 1000 ? 1 : 0;
 }
 
-static void print_times(FILE *out, const run_record *run) {
+static void print_times(const run_record *run) {
     const stencil_report *r = &run->report;
-    print_entry(out, "Seconds", "read %.*f, prepare %.*f, compute %.*f, finish %.*f, write %.*f",
+    print_entry("Seconds", "read %.*f, prepare %.*f, compute %.*f, finish %.*f, write %.*f",
                 decimals(r->read_s), r->read_s, decimals(r->prepare_s), r->prepare_s, decimals(r->compute_s),
                 r->compute_s, decimals(r->finish_s), r->finish_s, decimals(run->write_s), run->write_s);
 }
 
-void report_print_result(FILE *out, const run_record *run) {
-    print_stop(out, run);
-    print_rates(out, run);
-    print_stores(out, &run->report.stores);
-    print_times(out, run);
-    print_entry(out, "Output", "%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none");
+void report_print_result(const run_record *run) {
+    print_stop(run);
+    print_rates(run);
+    print_stores(&run->report.stores);
+    print_times(run);
+    print_entry("Output", "%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none");
 }
 
 /* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
-static void print_parts(FILE *out, const run_record *run) {
+static void print_parts(const run_record *run) {
     const stencil_plan *plan = &run->plan;
     const int rank = run->problem.rank, first = STENCIL_AXES - rank;
     for (int p = 0; p < plan->cut.parts; p++) {
@@ -215,56 +214,56 @@ static void print_parts(FILE *out, const run_record *run) {
         for (int axis = STENCIL_X; axis >= first && plan->cut.parts > 1; axis--)
             stencil_text_add(begin, sizeof begin, "%s %c %" PRId64, axis < STENCIL_X ? "," : " from",
                              "zyx"[axis], part -> box.first[axis]);
-        print_entry(out, p == 0 ? "Partition" : "", "%d of %d%s: %s updated cell%s%s", p + 1, plan->cut.parts,
+        print_entry(p == 0 ? "Partition" : "", "%d of %d%s: %s updated cell%s%s", p + 1, plan->cut.parts,
                     plan->backend == STENCIL_BACKEND_GPU ? TEXT(" on GPU %d", part->gpu) : "",
                     TEXT_EXTENT(part->box.n + first, rank, " x "),
                     stencil_plural(stencil_box_cells(&part->box)), begin);
     }
     if (plan->cut.parts > 1)
         print_entry(
-            out, "Halo", "%s%s",
+            "Halo", "%s%s",
             plan->halo == STENCIL_HALO_STORE  ? "stored by the sweep into the ghost cells of other parts"
             : plan->halo == STENCIL_HALO_COPY ? "copied after each step"
                                               : "sent after each step, in words that carry its number",
             plan->overlap ? ", while the rest is computed" : "");
 }
 
-static void print_launch(FILE *out, const run_record *run) {
+static void print_launch(const run_record *run) {
     const stencil_plan *plan = &run->plan;
     const int first = STENCIL_AXES - run->problem.rank;
-    print_parts(out, run);
+    print_parts(run);
     if (plan->backend == STENCIL_BACKEND_GPU) {
         const bool several = plan->cut.parts > 1;
-        print_entry(out, "Tiles", "%s of %s cells%s", TEXT_COUNT(plan->part[0].tile_count),
+        print_entry("Tiles", "%s of %s cells%s", TEXT_COUNT(plan->part[0].tile_count),
                     TEXT_EXTENT(plan->tile + first, run->problem.rank, " x "), several ? " in part 1" : "");
-        print_entry(out, "Launch", "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread",
+        print_entry("Launch", "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread",
                     plan->part[0].grid_blocks, stencil_plural(plan->part[0].grid_blocks), plan->block_x,
                     plan->block_y, several ? " in part 1" : "", plan->blocks_per_sm, plan->registers);
     } else {
-        print_entry(out, "Tiles", "rows of %s cell%s, %s for each thread", TEXT_COUNT(plan->tile[STENCIL_X]),
+        print_entry("Tiles", "rows of %s cell%s, %s for each thread", TEXT_COUNT(plan->tile[STENCIL_X]),
                     stencil_plural(plan->tile[STENCIL_X]), TEXT_COUNT(plan->tile[STENCIL_Y]));
         static const char *const stores[STENCIL_STORES_COUNT] = {
             "through the cache", "past the cache",
             "through the cache or past it, as the first steps find out"};
-        print_entry(out, "Stores", "%s", stores[plan->stores]);
-        print_entry(out, "Launch", "%d thread%s", plan->threads, stencil_plural(plan->threads));
+        print_entry("Stores", "%s", stores[plan->stores]);
+        print_entry("Launch", "%d thread%s", plan->threads, stencil_plural(plan->threads));
     }
 }
 
-void report_print_plan(FILE *out, const run_record *run) {
+void report_print_plan(const run_record *run) {
     const stencil_plan *plan = &run->plan;
     char kernel[STENCIL_KERNEL_CHARS];
-    report_print_head(out, run);
-    report_print_notes(out, run, 0);
-    print_entry(out, "Kernel", "%s", stencil_kernel_text(&plan->kernel, kernel));
-    print_limits(out, &run->problem.stop);
-    print_entry(out, "Memory", "host %s of %s available", TEXT_BYTES(plan->host_bytes),
+    report_print_head(run);
+    report_print_notes(run, 0);
+    print_entry("Kernel", "%s", stencil_kernel_text(&plan->kernel, kernel));
+    print_limits(&run->problem.stop);
+    print_entry("Memory", "host %s of %s available", TEXT_BYTES(plan->host_bytes),
                 TEXT_BYTES(plan->host_available_bytes));
     if (plan->backend == STENCIL_BACKEND_GPU)
-        print_entry(out, "", "device %s of %s available", TEXT_BYTES(plan->device_bytes),
+        print_entry("", "device %s of %s available", TEXT_BYTES(plan->device_bytes),
                     TEXT_BYTES(plan->device_available_bytes));
-    print_launch(out, run);
-    print_entry(out, "Output", "%s%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none",
+    print_launch(run);
+    print_entry("Output", "%s%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none",
                 run->output != NULL ? " (a dry run does not write it)" : "");
 }
 
@@ -348,22 +347,22 @@ void report_note_end(run_record *run) {
                           "--rtol limits the error");
 }
 
-void report_print_failure(FILE *out, const run_record *run) {
+void report_print_failure(const run_record *run) {
     const stencil_report *report = &run->report;
     const char *failure = why[report->reason].failure;
-    fprintf(out, "stencil: %s: ", TEXT_ESCAPE(run->input));
-    fprintf(out, failure != NULL ? failure : "interrupted after step %" PRId64, report->steps,
+    fprintf(stderr, "stencil: %s: ", TEXT_ESCAPE(run->input));
+    fprintf(stderr, failure != NULL ? failure : "interrupted after step %" PRId64, report->steps,
             stencil_plural(report->steps));
     if (report->reason == STENCIL_REASON_STAGNATED)
-        fputs(stagnation_text(run), out);
+        fputs(stagnation_text(run), stderr);
     if (report->reason == STENCIL_REASON_NOT_CONVERGED) {
         if (isnan(report_last_residual(report))) /* no step, no residual */
-            fprintf(out, "no residual yet");
+            fprintf(stderr, "no residual yet");
         else
-            fprintf(out, "residual %g", report_last_residual(report));
-        fprintf(out, ", limit %s", CRITERIA(&run->problem.stop));
+            fprintf(stderr, "residual %g", report_last_residual(report));
+        fprintf(stderr, ", limit %s", CRITERIA(&run->problem.stop));
     }
     if (run->output != NULL)
-        fprintf(out, "; %s holds that step", TEXT_ESCAPE(run->output));
-    fputc('\n', out);
+        fprintf(stderr, "; %s holds that step", TEXT_ESCAPE(run->output));
+    fputc('\n', stderr);
 }

@@ -24,13 +24,14 @@ typedef struct run_record {
     int exit_code;
 } run_record;
 
-/* At 80 columns: what is going to run (before it does), what came of it, and for a dry run the plan. */
-void report_print_head(FILE *out, const run_record *run);
-void report_print_result(FILE *out, const run_record *run);
-void report_print_plan(FILE *out, const run_record *run);
+/* To standard output, at 80 columns: what is going to run (before it does), what came of it, and for a dry
+ * run the plan. */
+void report_print_head(const run_record *run);
+void report_print_result(const run_record *run);
+void report_print_plan(const run_record *run);
 
 /* The notes from number `from` on; returns how many there are by now. */
-int report_print_notes(FILE *out, const run_record *run, int from);
+int report_print_notes(const run_record *run, int from);
 
 /* The last residual that was checked, NaN where there is none. */
 double report_last_residual(const stencil_report *report);
@@ -39,8 +40,8 @@ double report_last_residual(const stencil_report *report);
 void report_note_start(run_record *run);
 void report_note_end(run_record *run);
 
-/* One line of what went wrong in a run that ended with an exit code other than 0. */
-void report_print_failure(FILE *out, const run_record *run);
+/* To standard error: one line of what went wrong in a run that ended with an exit code other than 0. */
+void report_print_failure(const run_record *run);
 
 /* With schema_version; numbers that are not finite are null. Owned by the caller, NULL without memory. */
 json_t *report_json(const run_record *run);

@@ -377,8 +377,8 @@ static stencil_status tell(run_state *state, bool people, stencil_status written
     const run_record *record = &state->record;
     const stencil_error failure = *stencil_error_last();
     if (people) {
-        report_print_notes(stdout, record, state->notes_shown);
-        report_print_result(stdout, record);
+        report_print_notes(record, state->notes_shown);
+        report_print_result(record);
     }
     stencil_status status =
         json_write(options->json, options->force, options->json != NULL ? report_json(record) : NULL);
@@ -387,7 +387,7 @@ static stencil_status tell(run_state *state, bool people, stencil_status written
     if (written != STENCIL_OK)
         return stencil_error_adopt(&failure);
     if (status == STENCIL_OK && record->exit_code != 0)
-        report_print_failure(stderr, record);
+        report_print_failure(record);
     return record->output != NULL ? text_append(status, record->output, "holds the complete result") : status;
 }
 
@@ -405,13 +405,13 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     const bool people = !options->quiet && !target_is_stdout(options->json);
     if (options->dry_run) {
         if (people)
-            report_print_plan(stdout, record);
+            report_print_plan(record);
         return json_write(options->json, options->force, options->json != NULL ? report_json(record) : NULL);
     }
     TRY(load(state));
     if (people) {
-        report_print_head(stdout, record);
-        state->notes_shown = report_print_notes(stdout, record, 0);
+        report_print_head(record);
+        state->notes_shown = report_print_notes(record, 0);
         output_flush();
     }
     TRY(compute(state));
