@@ -9,24 +9,6 @@
 #include "base/base.h"
 #include "base/words.h"
 
-const char *text_duration(double seconds, char text[TEXT_SIZE]) {
-    const long whole = (long)(seconds < 1e9 ? seconds + 0.5 : 1e9);
-    if (seconds < 0.9995e-3)
-        snprintf(text, TEXT_SIZE, "%.3g µs", 1e6 * seconds);
-    else if (seconds < 0.9995)
-        snprintf(text, TEXT_SIZE, "%.3g ms", 1e3 * seconds);
-    else if (seconds < 99.5)
-        snprintf(text, TEXT_SIZE, "%.3g s", seconds);
-    else if (whole < 3600)
-        snprintf(text, TEXT_SIZE, "%ld min %02ld s", whole / 60, whole % 60);
-    else if (whole < 172800)
-        snprintf(text, TEXT_SIZE, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
-    else
-        snprintf(text, TEXT_SIZE, seconds < 1e8 ? "%.0f days" : "%.3g years",
-                 seconds / (seconds < 1e8 ? 86400 : 31556952));
-    return text;
-}
-
 const char *text_number(double value, char text[TEXT_SIZE]) {
     snprintf(text, TEXT_SIZE, fabs(value) >= 9999.5 && fabs(value) < 1e15 ? "%.0f" : "%.4g", value);
     return text;

@@ -10,9 +10,6 @@
 
 enum { TEXT_SIZE = 32, TEXT_NAME_SIZE = 4096 };
 
-/* "4.2 µs", "12 ms", "3.42 s", "2 min 05 s", "3 h 20 min", "12 days", "3.17 years" (returned). */
-const char *text_duration(double seconds, char text[TEXT_SIZE]);
-
 /* "16 641", "1 073 741 824": groups of three (returned). */
 const char *text_count(int64_t count, char text[TEXT_SIZE]);
 
