@@ -271,14 +271,13 @@ static const char *split_name(const char *name, char directory[TEXT_NAME_SIZE]) 
     return slash != NULL ? slash + 1 : name;
 }
 
-/* Whether two names mean one file, existing or not: same file, or same name in the same directory. */
-static bool same_file(const char *path, const char *name) {
+/* Whether two files would appear under one name: the same in the same directory. */
+static bool same_file(const char *a, const char *b) {
     char directory[2][TEXT_NAME_SIZE];
-    struct stat a, b;
-    const bool same_name = strcmp(split_name(path, directory[0]), split_name(name, directory[1])) == 0;
-    const bool found = (stat(path, &a) == 0 && stat(name, &b) == 0) ||
-                       (same_name && stat(directory[0], &a) == 0 && stat(directory[1], &b) == 0);
-    return found && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    struct stat first, second;
+    return strcmp(split_name(a, directory[0]), split_name(b, directory[1])) == 0 &&
+           stat(directory[0], &first) == 0 && stat(directory[1], &second) == 0 &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 /* Everything that can be known to fail at the end is found here, before computing. */
