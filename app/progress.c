@@ -63,8 +63,7 @@ static const char *duration_text(double seconds, char text[TEXT_SIZE]) {
     return text;
 }
 
-bool progress_poll(void *context, int64_t step, double residual) {
-    progress *progress = context;
+void progress_poll(progress *progress, int64_t step, double residual) {
     if (!isnan(residual))
         progress->residual = residual;
     if (isnan(progress->first_residual) && residual > 0)
@@ -74,7 +73,7 @@ bool progress_poll(void *context, int64_t step, double residual) {
     const double now_s = stencil_clock_s(), elapsed_s = now_s - progress->start_s;
     if (!progress->shown || step <= progress->first_step || now_s - progress->drawn_s < interval_s ||
         elapsed_s < interval_s)
-        return true;
+        return;
     progress->drawn_s = now_s;
     progress->drawn = true;
     const double done = done_fraction(progress, step);
@@ -89,7 +88,6 @@ bool progress_poll(void *context, int64_t step, double residual) {
             TEXT("[%s] %3.0f %%  ETA %s  step %" PRId64 "%s  %.3g Gcell/s", bar, 100 * done, left, step,
                  isnan(progress->residual) ? "" : TEXT("  res %.1e", progress->residual), 1e-9 * rate));
     fflush(stderr);
-    return true;
 }
 
 void progress_end(progress *progress) {

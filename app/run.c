@@ -314,11 +314,16 @@ static stencil_status load(run_state *state) {
     return text_name_out_of_memory(status, state->record.input);
 }
 
+/* The poll of an observer. */
+static bool go_on(void *context, int64_t step, double residual) {
+    progress_poll(context, step, residual);
+    return signals_caught == 0;
+}
+
 static stencil_status compute(run_state *state) {
     progress progress;
     progress_start(&progress, &state->record.problem, state->options->quiet);
-    const stencil_observer observer[] = {{&progress, .poll = progress_poll}, {NULL, .poll = signals_poll}};
-    const stencil_observers observers = {observer, 2};
+    const stencil_observers observers = {&(stencil_observer){&progress, .poll = go_on}, 1};
     signals_catch();
     const stencil_status status = stencil_run_drive(state->run, &observers, &state->record.report);
     progress_end(&progress);

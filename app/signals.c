@@ -17,11 +17,6 @@ static atomic_llong held_ns = 0; /* when it came; 0: none is held */
 
 static const char *volatile guarded = NULL;
 
-bool signals_poll(void *context, int64_t step, double residual) {
-    (void)context, (void)step, (void)residual;
-    return signals_caught == 0;
-}
-
 /* Takes effect at the return, which unblocks the signal. */
 static void end(int number) {
     if (guarded != NULL)

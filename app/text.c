@@ -61,17 +61,12 @@ char *text_utf8(const char *name) {
     char *text = malloc(4 * strlen(name) + 1), *out = text;
     if (text == NULL)
         return NULL;
+    *out = '\0';
     for (const unsigned char *c = (const unsigned char *)name; *c != '\0';) {
         const int length = utf8_length(c);
-        if (length == 0) {
-            out += sprintf(out, "\\x%02x", *c++);
-            continue;
-        }
-        memcpy(out, c, (size_t)length);
-        out += length;
-        c += length;
+        out += length > 0 ? sprintf(out, "%.*s", length, (const char *)c) : sprintf(out, "\\x%02x", *c);
+        c += length > 0 ? length : 1;
     }
-    *out = '\0';
     return text;
 }
 
