@@ -119,7 +119,7 @@ static void show_progress(void *context, const char *what) {
 static void print_list(FILE *out) {
     for (int i = 0; i < stencil_bench_count(); i++)
         output_wrapped(out, stencil_bench_summary(i),
-                              fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_name(i)), NAME_COLUMNS + 1);
+                       fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_name(i)), NAME_COLUMNS + 1);
 }
 
 /* The index of a benchmark among those of a report that was read from a file, or of all (file NULL). */

@@ -27,8 +27,7 @@ void bench_print_line(bench_printer *p, const char *label, const char *format, .
         return;
     }
     const bool again = strcmp(label, p->last) == 0;
-    output_wrapped(p->out, text, fprintf(p->out, "%-*s", LABEL_COLUMNS, again ? "" : label),
-                          LABEL_COLUMNS);
+    output_wrapped(p->out, text, fprintf(p->out, "%-*s", LABEL_COLUMNS, again ? "" : label), LABEL_COLUMNS);
     snprintf(p->last, sizeof p->last, "%s", label);
 }
 

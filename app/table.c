@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "app/output.h"
-#include "app/output.h"
 
 enum { HEADER_LINES_MAX = TABLE_CELL_SIZE / 2 };
 
