@@ -5,11 +5,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "app/commands.h"
 #include "app/json.h"
+#include "app/options.h"
+#include "app/output.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
-#include "app/target.h"
 #include "app/text.h"
 #include "app/threads.h"
 #include "base/words.h"
@@ -18,9 +18,7 @@ enum { NAME_COLUMNS = 13, CHOSEN_MAX = 64 };
 
 typedef struct bench_options {
     stencil_spec problem; /* only what was given, see problem_options.h */
-    option_list size;
-    int device;
-    option_list gpus;
+    int device, gpu_count, gpu[STENCIL_GPUS_MAX];
     int64_t threads, samples, iterations, repeats;
     double timeout, max_noise, margin;
     const char *from, *against, *child;
@@ -28,7 +26,7 @@ typedef struct bench_options {
     bool list, inject_fault, fail, force, quiet;
 } bench_options;
 
-#define AT(field) offsetof(bench_options, field)
+#define AT(field) OPTION_AT(bench_options, field)
 static const option measure_table[] = {
     {"list", 'l', OPTION_FLAG, AT(list), NULL, .help = "list the benchmarks, then stop"},
     {"samples", 'n', OPTION_INTEGER, AT(samples), "N",
@@ -55,22 +53,23 @@ static const option measure_table[] = {
 static const option place_table[] = {
     {"device", 0, OPTION_CHOICE, AT(device), "WHERE", .help = "auto takes a GPU where there is one",
      .preset = "auto", .names = stencil_backend_names},
-    {"gpus", 'g', OPTION_DEVICES, AT(gpus), "N|LIST",
+    {"gpus", 'g', OPTION_DEVICES, AT(gpu), "N|LIST",
      .help = "how many (2), or which ones (0,2 or 2,); means --device gpu (default: all)",
-     .maximum = STENCIL_GPUS_MAX},
+     .contradicts = {"device cpu"}, .count_offset = offsetof(bench_options, gpu_count)},
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
     {NULL},
 };
 static const option size_table[] = {
-    {"size", 0, OPTION_SIZE, AT(size), "NXxNY[xNZ]",
+    {"size", 0, OPTION_SIZE, AT(problem.extent), "NXxNY[xNZ]",
      .help = "cells, x first (default: 8192x8192, 512x512x512, or what a benchmark needs)",
-     .tag = STENCIL_BENCH_USES_SIZE},
+     .count_offset = offsetof(bench_options, problem.rank), .tag = STENCIL_BENCH_USES_SIZE},
     {NULL},
 };
 static const option output_table[] = {
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
-     .help = "write all samples as JSON; - writes it to standard output in place of the tables"},
+     .help = "write all samples as JSON; - writes it to standard output in place of the tables",
+     .contradicts = {"from"}},
     {"csv", 0, OPTION_TEXT, AT(csv), "FILE", .help = "write the statistics of all rows as CSV; - as above"},
     {"md", 0, OPTION_TEXT, AT(md), "FILE", .help = "write the tables as Markdown; - as above"},
     {"plot", 0, OPTION_TEXT, AT(plot), "DIR", .help = "draw PNGs into DIR, with python3 and matplotlib"},
@@ -100,7 +99,7 @@ static const option_group bench_groups[] = {
     {"What", measure_table, 0},
     {"Where", place_table, 0},
     {"Size", size_table, 0},
-    {"Problem", problem_option_table, AT(problem)},
+    {"Problem", problem_option_table, offsetof(bench_options, problem)},
     {"Output", output_table, 0},
     {"Comparison", against_table, 0},
     {"Earlier run", from_table, 0},
@@ -119,8 +118,8 @@ static void show_progress(void *context, const char *what) {
 
 static void print_list(FILE *out) {
     for (int i = 0; i < stencil_bench_count(); i++)
-        options_print_wrapped(out, stencil_bench_summary(i),
-                              fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_name(i)), NAME_COLUMNS + 1);
+        output_wrapped(out, stencil_bench_summary(i),
+                       fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_name(i)), NAME_COLUMNS + 1);
 }
 
 /* The index of a benchmark among those of a report that was read from a file, or of all (file NULL). */
@@ -146,24 +145,21 @@ static stencil_status find_benchmark(const char *file, const stencil_bench_repor
 
 static stencil_status make_options(const invocation *call, stencil_bench_options *bench) {
     const bench_options *options = call->values;
-    CHECK(options->gpus.count == 0 || options->device != STENCIL_BACKEND_CPU, USAGE,
-          "--gpus and --device cpu contradict each other: give one of them");
     stencil_bench_options_init(bench);
-    bench->backend = options->gpus.count > 0 ? STENCIL_BACKEND_GPU : (stencil_backend)options->device;
-    for (int i = 0; i < options->gpus.count; i++)
-        bench->gpu[bench->gpu_count++] = (int)options->gpus.value[i];
-    bench->samples = options->samples > 0 ? options->samples : 0;
-    bench->iterations = options->iterations > 0 ? options->iterations : 0;
-    bench->repeats = options->repeats > 0 ? options->repeats : 0;
+    bench->backend = options->gpu_count > 0 ? STENCIL_BACKEND_GPU : (stencil_backend)options->device;
+    bench->gpu_count = options->gpu_count;
+    memcpy(bench->gpu, options->gpu, sizeof bench->gpu);
+    bench->samples = options->samples;
+    bench->iterations = options->iterations;
+    bench->repeats = options->repeats;
     bench->max_noise = options->max_noise / 100;
     bench->timeout_s = options->timeout;
     bench->inject_fault = options->inject_fault;
     bench->child_command = child_command;
     bench->progress = !options->quiet && progress_possible() ? show_progress : NULL;
     stencil_spec *spec = &bench->spec;
-    spec->rank = options->size.count;
-    for (int i = 0; i < spec->rank; i++)
-        spec->extent[i] = options->size.value[spec->rank - 1 - i];
+    spec->rank = options->problem.rank;
+    memcpy(spec->extent, options->problem.extent, sizeof spec->extent);
     return problem_options_apply(call, spec);
 }
 
@@ -235,9 +231,9 @@ static stencil_status refuse_unused(const invocation *call, const stencil_bench_
     for (int i = 0; i < count; i++)
         used |= stencil_bench_uses(index[i], bench, machine);
     for (int i = 0; i < call->given_count; i++) {
-        const unsigned use = use_of(call->given[i]);
+        const unsigned use = use_of(call->given[i].option);
         CHECK(use == 0 || (use & used) != 0, USAGE, "--%s has no effect on %s: leave it out",
-              call->given[i]->name,
+              call->given[i].option->name,
               count == 1 ? stencil_bench_name(index[0]) : "the benchmarks that are named");
     }
     return STENCIL_OK;
@@ -314,7 +310,7 @@ static stencil_status measure(const invocation *call, stencil_bench_report *repo
     TRY(make_options(call, bench));
     TRY(open_outputs(options, report, then));
     TRY(threads_start(options->threads));
-    const bool shared = stencil_gpus_are_shared(options->gpus.value, options->gpus.count);
+    const bool shared = stencil_gpus_are_shared(options->gpu, options->gpu_count);
     TRY(stencil_machine_probe(&report->machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_DEFAULT));
     TRY(stencil_bench_check(bench, &report->machine));
     TRY(refuse_unused(call, bench, &report->machine, index, report->result_count));
@@ -336,7 +332,6 @@ static stencil_status read_earlier(const invocation *call, stencil_bench_report 
                                    bench_earlier *then) {
     const bench_options *options = call->values;
     TRY(refuse_measuring(call));
-    CHECK(options->json == NULL, USAGE, "--from and --json contradict each other: give one of them");
     TRY(read_report("--from", options->from, report));
     TRY(choose_results(call, report));
     TRY(open_outputs(options, report, then));

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "app/bench.h"
-#include "app/target.h"
+#include "app/json.h"
 #include "app/text.h"
 
 extern char **environ;

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "app/bench.h"
-#include "app/options.h"
+#include "app/output.h"
 #include "app/text.h"
 #include "base/words.h"
 
@@ -27,8 +27,7 @@ void bench_print_line(bench_printer *p, const char *label, const char *format, .
         return;
     }
     const bool again = strcmp(label, p->last) == 0;
-    options_print_wrapped(p->out, text, fprintf(p->out, "%-*s", LABEL_COLUMNS, again ? "" : label),
-                          LABEL_COLUMNS);
+    output_wrapped(p->out, text, fprintf(p->out, "%-*s", LABEL_COLUMNS, again ? "" : label), LABEL_COLUMNS);
     snprintf(p->last, sizeof p->last, "%s", label);
 }
 
@@ -38,7 +37,7 @@ void bench_print_table(bench_printer *p, const char *title, table *t) {
         table_print_escaped(p->out, title, special);
         fputs("\n\n", p->out);
     } else if (title != NULL)
-        options_print_wrapped(p->out, title, 0, 2);
+        output_wrapped(p->out, title, 0, 2);
     if (p->markdown)
         table_print_markdown(p->out, t);
     else

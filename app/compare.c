@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/commands.h"
+#include "app/options.h"
 #include "app/json.h"
 #include "app/text.h"
 #include "inputs/dataset.h"
@@ -16,7 +16,7 @@ typedef struct compare_options {
     bool force, quiet;
 } compare_options;
 
-#define AT(field) offsetof(compare_options, field)
+#define AT(field) OPTION_AT(compare_options, field)
 static const option compare_table[] = {
     {"dataset", 0, OPTION_TEXT, AT(dataset), "PATH", .help = "dataset to compare", .preset = "/u"},
     {"atol", 0, OPTION_REAL, AT(atol), "T",

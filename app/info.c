@@ -1,7 +1,7 @@
 /* stencil info: what this machine and this build can do. */
 #include <string.h>
 
-#include "app/commands.h"
+#include "app/options.h"
 #include "app/json.h"
 #include "app/text.h"
 #include "solver/run.h"
@@ -13,7 +13,7 @@ typedef struct info_options {
     bool force;
 } info_options;
 
-#define AT(field) offsetof(info_options, field)
+#define AT(field) OPTION_AT(info_options, field)
 static const option info_table[] = {
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write it as JSON, with the limits of all kernels, for run --machine; - writes it to standard "
@@ -23,77 +23,77 @@ static const option info_table[] = {
 };
 static const option_group info_groups[] = {{"Options", info_table, 0}, {NULL}};
 
-static void print_gpus(FILE *out, const stencil_machine *machine) {
+static void print_gpus(const stencil_machine *machine) {
     if (machine->gpu_count == 0)
-        fprintf(out, "GPUs        none: %s\n", machine->no_gpu_reason);
+        printf("GPUs        none: %s\n", machine->no_gpu_reason);
     for (int i = 0; i < machine->gpu_count; i++) {
         const stencil_gpu *gpu = &machine->gpu[i];
-        fprintf(out, "GPU %-7d %s\n", i, gpu->name);
-        fprintf(out, "            %s, %s L2 cache, compute capability %d.%d\n", TEXT_BYTES(gpu->memory_bytes),
-                TEXT_BYTES(gpu->l2_bytes), gpu->capability / 10, gpu->capability % 10);
-        fprintf(out, "            %d SM%s at %.2f GHz%s\n", gpu->sm_count, stencil_plural(gpu->sm_count),
-                1e-6 * gpu->clock_khz, gpu->cooperative ? "" : ", no cooperative launch");
+        printf("GPU %-7d %s\n", i, gpu->name);
+        printf("            %s, %s L2 cache, compute capability %d.%d\n", TEXT_BYTES(gpu->memory_bytes),
+               TEXT_BYTES(gpu->l2_bytes), gpu->capability / 10, gpu->capability % 10);
+        printf("            %d SM%s at %.2f GHz%s\n", gpu->sm_count, stencil_plural(gpu->sm_count),
+               1e-6 * gpu->clock_khz, gpu->cooperative ? "" : ", no cooperative launch");
         char processors[64];
         int node;
         stencil_topology_near(gpu->bus_id, processors, sizeof processors, &node);
         if (processors[0] != '\0')
-            fprintf(out, "            PCI %s, near CPUs %s of NUMA node %d\n", gpu->bus_id, processors, node);
+            printf("            PCI %s, near CPUs %s of NUMA node %d\n", gpu->bus_id, processors, node);
     }
 }
 
-static void print_peers(FILE *out, const stencil_machine *machine) {
+static void print_peers(const stencil_machine *machine) {
     if (machine->gpu_count < 2)
         return;
-    fputs("Peers       row reads memory of column:\n               ", out);
+    fputs("Peers       row reads memory of column:\n               ", stdout);
     for (int j = 0; j < machine->gpu_count; j++)
-        fprintf(out, " %3d", j);
+        printf(" %3d", j);
     for (int i = 0; i < machine->gpu_count; i++) {
-        fprintf(out, "\n            %3d", i);
+        printf("\n            %3d", i);
         for (int j = 0; j < machine->gpu_count; j++)
-            fprintf(out, " %3s", i == j ? "." : machine->peer[i][j] ? "yes" : "no");
+            printf(" %3s", i == j ? "." : machine->peer[i][j] ? "yes" : "no");
     }
-    fputc('\n', out);
+    fputc('\n', stdout);
 }
 
 /* One line each; what a device cannot run says why instead of what it is, but that there is no GPU is a line
  * of its own. */
-static void print_strategies(FILE *out, const stencil_machine *machine) {
-    fputs("\nStrategies (--sync)\n                CPU GPU\n", out);
+static void print_strategies(const stencil_machine *machine) {
+    fputs("\nStrategies (--sync)\n                CPU GPU\n", stdout);
     for (int i = 0; i < stencil_strategy_count(); i++) {
         const stencil_strategy_info info = stencil_strategy_at(i);
         const char *cpu = stencil_strategy_unavailable(i, STENCIL_BACKEND_CPU, machine);
         const char *gpu = stencil_strategy_unavailable(i, STENCIL_BACKEND_GPU, machine);
-        fprintf(out, "  %-13s %-3s %-3s %s\n", info.name, cpu[0] == '\0' ? "yes" : "no",
-                gpu[0] == '\0' ? "yes" : "no",
-                gpu[0] != '\0' && machine->gpu_count > 0 ? gpu
-                : cpu[0] != '\0'                         ? cpu
-                                                         : info.summary);
+        printf("  %-13s %-3s %-3s %s\n", info.name, cpu[0] == '\0' ? "yes" : "no",
+               gpu[0] == '\0' ? "yes" : "no",
+               gpu[0] != '\0' && machine->gpu_count > 0 ? gpu
+               : cpu[0] != '\0'                         ? cpu
+                                                        : info.summary);
     }
     if (machine->gpu_count == 0)
-        fprintf(out, "  GPU: %s\n", machine->no_gpu_reason);
+        printf("  GPU: %s\n", machine->no_gpu_reason);
 }
 
-static void print_info(FILE *out, const stencil_machine *machine) {
-    fprintf(out, "stencil %s\n\n", STENCIL_VERSION);
-    fprintf(out, "CPU         %d thread%s, %s kernels", machine->cpu_threads,
-            stencil_plural(machine->cpu_threads), machine->cpu_isa);
+static void print_info(const stencil_machine *machine) {
+    printf("stencil %s\n\n", STENCIL_VERSION);
+    printf("CPU         %d thread%s, %s kernels", machine->cpu_threads, stencil_plural(machine->cpu_threads),
+           machine->cpu_isa);
     if (machine->cpu_cache_bytes > 0)
-        fprintf(out, ", %s last-level cache", TEXT_BYTES(machine->cpu_cache_bytes));
-    fprintf(out, "\nMemory      %s available\n", TEXT_BYTES(machine->host_available_bytes));
+        printf(", %s last-level cache", TEXT_BYTES(machine->cpu_cache_bytes));
+    printf("\nMemory      %s available\n", TEXT_BYTES(machine->host_available_bytes));
     if (machine->driver_version > 0)
-        fprintf(out, "CUDA        driver %d.%d, runtime %d.%d\n", machine->driver_version / 1000,
-                machine->driver_version % 1000 / 10, machine->runtime_version / 1000,
-                machine->runtime_version % 1000 / 10);
-    print_gpus(out, machine);
-    print_peers(out, machine);
-    print_strategies(out, machine);
-    fputs("\nSweeps (--sweep)\n", out);
+        printf("CUDA        driver %d.%d, runtime %d.%d\n", machine->driver_version / 1000,
+               machine->driver_version % 1000 / 10, machine->runtime_version / 1000,
+               machine->runtime_version % 1000 / 10);
+    print_gpus(machine);
+    print_peers(machine);
+    print_strategies(machine);
+    fputs("\nSweeps (--sweep)\n", stdout);
     for (const stencil_sweep_info *info = stencil_sweep_infos; info->name != NULL; info++)
-        fprintf(out, "  %-13s %s\n", info->name, info->summary);
-    fputs("\nStencils (--stencil)\n", out);
+        printf("  %-13s %s\n", info->name, info->summary);
+    fputs("\nStencils (--stencil)\n", stdout);
     for (int i = 0; i < STENCIL_SHAPE_COUNT; i++)
-        fprintf(out, "  %-13s %2d points: %s\n", stencil_shapes[i].name, stencil_shapes[i].point_count,
-                stencil_shapes[i].description);
+        printf("  %-13s %2d points: %s\n", stencil_shapes[i].name, stencil_shapes[i].point_count,
+               stencil_shapes[i].description);
 }
 
 /* "unavailable" is null where it is available, else why not. */
@@ -145,7 +145,7 @@ static stencil_status info_run(const invocation *call, int *exit_code) {
     stencil_machine machine = {0};
     TRY(stencil_machine_probe(&machine, STENCIL_STREAMS_PART));
     if (!target_is_stdout(options->json))
-        print_info(stdout, &machine);
+        print_info(&machine);
     if (options->json == NULL)
         return STENCIL_OK;
     TRY(stencil_machine_ask_all(&machine));

@@ -1,13 +1,17 @@
 #include "app/json.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "app/output.h"
-#include "app/target.h"
+#include "app/signals.h"
 #include "app/text.h"
+#include "inputs/sink.h"
 
 enum { FORMAT = JSON_INDENT(2) | JSON_REAL_PRECISION(17) };
 
@@ -48,6 +52,69 @@ stencil_status json_read(const char *path, json_t **root) {
     return STENCIL_OK;
 }
 
+bool target_is_stdout(const char *target) {
+    return target != NULL && strcmp(target, "-") == 0;
+}
+
+/* A pipe or a device is written to as it is: it cannot be replaced. */
+static bool is_special(const char *target) {
+    struct stat info;
+    return stat(target, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+stencil_status target_check(const char *option, const char *target, bool force, const char *input) {
+    if (target == NULL || target_is_stdout(target) || is_special(target))
+        return STENCIL_OK;
+    stencil_sink sink;
+    signals_hold();
+    const stencil_status status = stencil_sink_open(&sink, target, force, input, STENCIL_SINK_PLAIN);
+    stencil_sink_abort(&sink);
+    signals_release();
+    return text_prefix(status, option);
+}
+
+/* A descriptor of its own for the stream: closing it closes nothing else. */
+static stencil_status write_and_close(int fd, target_printer print, const void *content, const char *name) {
+    FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
+    CHECK(out != NULL, CANNOT_CREATE, "cannot write '%s': %s", name, strerror(errno));
+    errno = 0;
+    const bool failed = !print(out, content) || fflush(out) != 0;
+    const int why = errno;
+    const bool closed = fclose(out) == 0;
+    CHECK(!failed, IO, "cannot write '%s': %s", name, why != 0 ? strerror(why) : "write failed");
+    CHECK(closed, IO, "cannot write '%s': %s", name, strerror(errno));
+    return STENCIL_OK;
+}
+
+static stencil_status write_file(const char *target, bool force, target_printer print, const void *content) {
+    stencil_sink sink;
+    TRY(stencil_sink_open(&sink, target, force, NULL, STENCIL_SINK_PLAIN));
+    const stencil_status status = write_and_close(dup(sink.fd), print, content, target);
+    if (status == STENCIL_OK)
+        return stencil_sink_commit(&sink);
+    stencil_sink_abort(&sink);
+    return status;
+}
+
+stencil_status target_write(const char *option, const char *target, bool force, target_printer print,
+                            const void *content) {
+    if (target == NULL)
+        return STENCIL_OK;
+    /* What does not arrive is found by output_check(). */
+    if (target_is_stdout(target)) {
+        print(stdout, content);
+        output_flush();
+        return STENCIL_OK;
+    }
+    if (is_special(target))
+        return text_prefix(write_and_close(open(target, O_WRONLY | O_CLOEXEC), print, content, target),
+                           option);
+    signals_hold();
+    const stencil_status status = write_file(target, force, print, content);
+    signals_release();
+    return text_prefix(status, option);
+}
+
 static bool print(FILE *out, const void *root) {
     /* What stands behind \u is the same to a reader, and passes a stream that becomes ASCII. */
     const size_t escapes = out == stdout && output_is_ascii() ? JSON_ENSURE_ASCII : 0;
@@ -55,12 +122,9 @@ static bool print(FILE *out, const void *root) {
 }
 
 stencil_status json_write(const char *target, bool force, json_t *root) {
-    stencil_status status = STENCIL_OK;
-    if (target != NULL && root == NULL)
-        status = stencil_error_set(STENCIL_NO_MEMORY, __FILE__, __LINE__, "", "--json %s: no memory for it",
-                                   target);
-    else
-        status = target_write("--json", target, force, print, root);
+    const stencil_status status = target != NULL && root == NULL
+                                      ? ERROR(NO_MEMORY, "--json %s: no memory for it", target)
+                                      : target_write("--json", target, force, print, root);
     json_decref(root);
     return status;
 }

@@ -1,10 +1,11 @@
-/* JSON for programs: what every --json does. */
+/* Files that a command writes beside its main result: JSON for programs, and its like. */
 #ifndef STENCIL_APP_JSON_H
 #define STENCIL_APP_JSON_H
 
 #include <jansson.h>
+#include <stdio.h>
 
-#include "app/target.h"
+#include "base/base.h"
 
 /* A real number; null where it is NaN or infinite, which JSON cannot say. */
 json_t *json_number(double value);
@@ -20,9 +21,23 @@ json_t *json_integers(const int64_t *values, int64_t count);
  * message. */
 stencil_status json_read(const char *path, json_t **root);
 
-/* Writes `root` (consumed; NULL: NO_MEMORY) to `target`, indented, real numbers with 17 digits. A file
- * appears whole or not at all, in place of an existing one only with `force`. Does nothing where target is
- * NULL; what does not arrive at standard output is told by output_check(). */
+/* Whether `target` (a file name, "-" or NULL) is standard output. */
+bool target_is_stdout(const char *target);
+
+/* CANNOT_CREATE where `target` cannot be written: looked at before the work that it will report. An existing
+ * file is replaced only with `force`, and `input` (may be NULL) never. `option` ("--json") is named in
+ * messages. Nothing to check where target is NULL. */
+stencil_status target_check(const char *option, const char *target, bool force, const char *input);
+
+/* Prints what the file holds; false: it could not, errno says why or is 0. */
+typedef bool (*target_printer)(FILE *out, const void *content);
+
+/* Writes to `target`. A file appears whole or not at all, in place of an existing one only with `force`. Does
+ * nothing where target is NULL; what does not arrive at standard output is told by output_check(). */
+stencil_status target_write(const char *option, const char *target, bool force, target_printer print,
+                            const void *content);
+
+/* The same with `root` (consumed; NULL: NO_MEMORY), indented, real numbers with 17 digits. */
 stencil_status json_write(const char *target, bool force, json_t *root);
 
 #endif

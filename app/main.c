@@ -5,11 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/commands.h"
+#include "app/options.h"
 #include "app/output.h"
 #include "app/signals.h"
 #include "app/text.h"
-#include "base/memory.h"
 #include "base/words.h"
 
 static const command *const commands[] = {
@@ -29,7 +28,7 @@ static const command *find_command(const char *name, const char **nearest) {
     return NULL;
 }
 
-static void print_overview(FILE *out) {
+static void print_overview(void) {
     fputs("Usage: stencil [run] [options] INPUT\n"
           "       stencil COMMAND [options] …\n"
           "\n"
@@ -37,9 +36,9 @@ static void print_overview(FILE *out) {
           "3D grid) on CPUs and NVIDIA GPUs, with interchangeable ways to keep the steps in\n"
           "order. Every way gives the same result to the last bit.\n"
           "\nCommands:\n",
-          out);
+          stdout);
     for (int i = 0; i < COMMAND_COUNT; i++)
-        options_print_wrapped(out, commands[i]->summary, fprintf(out, "  %-9s ", commands[i]->name), 12);
+        output_wrapped(stdout, commands[i]->summary, printf("  %-9s ", commands[i]->name), 12);
     fputs("  help      the options of a command: stencil help COMMAND\n"
           "  version   of the program\n"
           "\nExamples:\n"
@@ -54,7 +53,7 @@ static void print_overview(FILE *out) {
           "  64  wrong use                       73  cannot create the output\n"
           "  65  bad input data                  74  input/output error\n"
           "  66  no input                       130  interrupted\n",
-          out);
+          stdout);
 }
 
 /* One argument in single quotes where a shell would need them. */
@@ -88,29 +87,33 @@ static char *join_command_line(int argc, char **argv) {
     return utf8;
 }
 
-static void print_version(FILE *out) {
-    fprintf(out, "stencil %s%s\n", STENCIL_VERSION,
+static void print_version(void) {
+    printf("stencil %s%s\n", STENCIL_VERSION,
 #ifdef STENCIL_HAVE_CUDA
-            " (CPU and CUDA)"
+           " (CPU and CUDA)"
 #else
-            " (CPU only, built without CUDA)"
+           " (CPU only, built without CUDA)"
 #endif
     );
 }
 
-static stencil_status run_command(const command *command, int argc, char **argv, const char *command_line,
+/* A command, whose options begin behind `skipped` arguments. */
+static stencil_status run_command(const command *command, int skipped, int argc, char **argv,
                                   int *exit_code) {
-    void *values = calloc(1, command->values_size);
-    CHECK(values != NULL, NO_MEMORY, "no memory for the options");
     invocation call;
-    stencil_status status = options_parse(command, argc, argv, values, &call);
-    call.command_line = command_line;
+    void *values = calloc(1, command->values_size);
+    char *line = join_command_line(argc, argv);
+    stencil_status status = values == NULL || line == NULL
+                                ? ERROR(NO_MEMORY, "no memory for the command line")
+                                : options_parse(command, argc - skipped, argv + skipped, values, &call);
+    call.command_line = line;
     if (status == STENCIL_OK && call.help)
         options_print_help(stdout, command);
     else if (status == STENCIL_OK && call.version)
-        print_version(stdout);
+        print_version();
     else if (status == STENCIL_OK)
         status = command->run(&call, exit_code);
+    free(line);
     free(values);
     return status;
 }
@@ -124,7 +127,7 @@ static stencil_status help(int argc, char **argv) {
     const char *name = argc > 0 ? argv[0] : "help";
     CHECK(argc <= 1, USAGE, "'%s' is one argument too many: usage: stencil help [COMMAND]", argv[1]);
     if (is_one_of(name, "help", "--help", "-h") || strcmp(name, "version") == 0) {
-        print_overview(stdout);
+        print_overview();
         return STENCIL_OK;
     }
     const char *nearest = NULL;
@@ -153,20 +156,15 @@ static stencil_status dispatch(int argc, char **argv, int *exit_code) {
     if (is_one_of(first, "help", "--help", "-h"))
         return help(argc - 2, argv + 2);
     if (is_one_of(first, "--version", "-V", "version")) {
-        print_version(stdout);
+        print_version();
         return STENCIL_OK;
     }
     const char *nearest = NULL;
     const command *command = find_command(first, &nearest);
     if (command == NULL)
         TRY(check_misspelt(first, nearest, argv[2]));
-    char *command_line = join_command_line(argc, argv);
-    CHECK(command_line != NULL, NO_MEMORY, "no memory for the command line");
-    const int skipped = command != NULL ? 2 : 1;
-    const stencil_status status = run_command(command != NULL ? command : &command_run, argc - skipped,
-                                              argv + skipped, command_line, exit_code);
-    free(command_line);
-    return status;
+    return command != NULL ? run_command(command, 2, argc, argv, exit_code)
+                           : run_command(&command_run, 1, argc, argv, exit_code);
 }
 
 /* HDF5's own start writes through null pointers where there is no memory for it. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "app/commands.h"
+#include "app/options.h"
 #include "app/output.h"
 #include "app/problem_options.h"
 #include "app/signals.h"
@@ -16,16 +16,16 @@ static const double relaxation_rtol[STENCIL_PRECISION_COUNT] = {
     [STENCIL_FLOAT32] = 1e-5, [STENCIL_FLOAT64] = 1e-8};
 
 typedef struct new_options {
-    stencil_spec problem; /* only what was given, see problem_options.h */
-    option_list size;
+    stencil_spec problem;              /* only what was given, see problem_options.h */
     stencil_generate_options generate; /* as far as options say */
     bool quiet;
 } new_options;
 
-#define AT(field) offsetof(new_options, field)
+#define AT(field) OPTION_AT(new_options, field)
 static const option field_table[] = {
-    {"size", 0, OPTION_SIZE, AT(size), "NXxNY[xNZ]",
-     .help = "cells of /u, x first (x varies fastest); the boundary cells of fixed axes count"},
+    {"size", 0, OPTION_SIZE, AT(problem.extent), "NXxNY[xNZ]",
+     .help = "cells of /u, x first (x varies fastest); the boundary cells of fixed axes count",
+     .count_offset = offsetof(new_options, problem.rank)},
     {"initial", 0, OPTION_CHOICE, AT(generate.initial), "NAME", .help = "initial values", .preset = "zero",
      .names = stencil_initial_names},
     {"seed", 0, OPTION_INTEGER, AT(generate.seed), "N",
@@ -44,22 +44,21 @@ static const option file_table[] = {
 };
 static const option_group new_groups[] = {
     {"Field", field_table, 0},
-    {"Problem", problem_option_table, AT(problem)},
-    {"When to stop (stored in the file)", stop_option_table, AT(problem)},
+    {"Problem", problem_option_table, offsetof(new_options, problem)},
+    {"When to stop (stored in the file)", stop_option_table, offsetof(new_options, problem)},
     {"File", file_table, 0},
     {NULL},
 };
 
 static stencil_status make_spec(const invocation *call, stencil_spec *spec) {
     const new_options *options = call->values;
-    CHECK(options->size.count > 0, USAGE,
+    CHECK(options->problem.rank > 0, USAGE,
           "--size is missing: give NXxNY or NXxNYxNZ, such as --size 129x129");
     CHECK(options_given(call, "problem") || options_given(call, "stencil"), USAGE,
           "neither --problem nor --stencil is given: 'stencil help new' lists the names");
     stencil_spec_init(spec);
-    spec->rank = options->size.count;
-    for (int i = 0; i < spec->rank; i++)
-        spec->extent[i] = options->size.value[spec->rank - 1 - i];
+    spec->rank = options->problem.rank;
+    memcpy(spec->extent, options->problem.extent, sizeof spec->extent);
     TRY(problem_options_apply(call, spec));
     const bool relaxation = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
     if (relaxation && !options_given(call, "rtol") && !options_given(call, "atol"))
@@ -113,7 +112,7 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
     TRY(make_spec(call, &generate.spec));
     TRY(check_effect(call));
     TRY(check_size(&generate.spec));
-    TRY(threads_start(-1));
+    TRY(threads_start(0));
     signals_collect();
     stencil_status status = stencil_generate(&generate);
     if (status == STENCIL_BAD_DATA) { /* all that it knows comes from options */

@@ -1,42 +1,248 @@
 #include "app/options.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/words.h"
 #include "app/output.h"
 
-enum { COLUMNS = 80, HELP_COLUMN = 28 };
+enum { HELP_COLUMN = 28 };
 
-/* The option with this name, old or new, or with this letter, where it is not 0. */
-static stencil_status find_option(const command *command, const char *word, char letter,
-                                  const option_group **in, const option **found) {
-    stencil_nearest nearest = {word, NULL, 0};
-    for (const option_group *group = command->groups; group->title != NULL; group++)
-        for (const option *option = group->options; option->name != NULL; option++) {
-            const char *old = option->old_name != NULL ? option->old_name : option->name;
-            *in = group;
-            *found = option;
-            if (letter != 0 ? option->letter == letter
-                            : strcmp(option->name, word) == 0 || strcmp(old, word) == 0)
-                return STENCIL_OK;
-            stencil_nearest_offer(&nearest, option->name);
-            stencil_nearest_offer(&nearest, old);
+/* A value that is being read: `length` characters at `at`, all of `text` or one entry of it. */
+typedef struct reading {
+    const option *option;
+    const char *text, *at;
+    size_t length;
+    void *target;
+    int *count; /* of the values, where there can be several */
+} reading;
+
+/* The characters as a string; "" where they are too many, or other than `allowed`. */
+static const char *digits_of(const reading *r, const char *allowed, char digits[64]) {
+    snprintf(digits, 64, "%.*s", r->length < 64 && strspn(r->at, allowed) >= r->length ? (int)r->length : 0,
+             r->at);
+    return digits;
+}
+
+/* Digits only, all of them, and they fit: no sign, blank, exponent or unit. */
+static bool is_whole(const reading *r, int64_t minimum, int64_t maximum, int64_t *number) {
+    char digits[64];
+    errno = 0;
+    *number = strtoll(digits_of(r, "0123456789", digits), NULL, 10);
+    return errno == 0 && digits[0] != '\0' && *number >= minimum && *number <= maximum;
+}
+
+/* The index-th name that an option accepts, NULL behind the last one. */
+static const char *option_choice(const option *option, int index) {
+    return option->names != NULL    ? option->names[index]
+           : option->choice != NULL ? option->choice(index)
+                                    : NULL;
+}
+
+/* Appends all of them (returned). */
+static const char *add_choices(const option *option, char *text, size_t size) {
+    const char *divider = "", *choice;
+    for (int i = 0; (choice = option_choice(option, i)) != NULL; i++)
+        if (choice[0] != '\0') {
+            stencil_text_add(text, size, "%s%s", divider, choice);
+            divider = ", ";
         }
+    return text;
+}
+
+static void store_choice(const reading *r, int index, const char *choice) {
+    if (r->option->type == OPTION_NAME)
+        *(const char **)r->target = choice;
+    else if (r->option->type == OPTION_WORD)
+        snprintf(r->target, r->option->size, "%s", choice);
+    else
+        *(int *)r->target = index;
+}
+
+static stencil_status read_choice(const reading *r) {
+    const char *const name = r->option->name;
+    char word[64];
+    stencil_nearest nearest = {word, NULL, 0};
+    snprintf(word, sizeof word, "%.*s", (int)r->length, r->at);
+    const char *choice;
+    for (int i = 0; (choice = option_choice(r->option, i)) != NULL; i++) {
+        if (choice[0] == '\0')
+            continue;
+        if (strcmp(choice, word) == 0) {
+            store_choice(r, i, choice);
+            return STENCIL_OK;
+        }
+        stencil_nearest_offer(&nearest, choice);
+    }
+    for (const char *const *old = r->option->renamed; old != NULL && *old != NULL; old += 2)
+        CHECK(strcmp(*old, word) != 0, USAGE, "--%s: '%s' is now called '%s'", name, word, old[1]);
+    const char *all = add_choices(r->option, (char[512]){""}, 512);
+    CHECK(nearest.name == NULL, USAGE, "--%s: '%s' is unknown, did you mean '%s'? Possible: %s", name, word,
+          nearest.name, all);
+    FAIL(USAGE, "--%s: '%s' is unknown. Possible: %s", name, word, all);
+}
+
+static stencil_status read_flag(const reading *r) {
+    CHECK(r->text == NULL, USAGE, "--%s takes no value: leave '=%s' out", r->option->name, r->text);
+    *(bool *)r->target = true;
+    return STENCIL_OK;
+}
+
+static stencil_status read_text(const reading *r) {
+    CHECK(r->text[0] != '\0', USAGE, "--%s needs a value that is not empty (%s)", r->option->name,
+          r->option->argument);
+    *(const char **)r->target = r->text;
+    return STENCIL_OK;
+}
+
+static stencil_status read_integer(const reading *r) {
+    const option *option = r->option;
+    int64_t number;
+    CHECK(is_whole(r, option->minimum, option->maximum, &number), USAGE,
+          "--%s: '%s' is not a whole number from %" PRId64 " to %" PRId64, option->name, r->text,
+          option->minimum, option->maximum);
+    if (option->size == sizeof number * (size_t)(option->most > 0 ? option->most : 1))
+        *(int64_t *)r->target = number;
+    else
+        *(uint32_t *)r->target = (uint32_t)number;
+    return STENCIL_OK;
+}
+
+/* A decimal number, not negative. */
+static stencil_status read_real(const reading *r) {
+    const option *option = r->option;
+    char digits[64], *end;
+    double *number = r->target;
+    if (option->none && strcmp(r->text, "none") == 0) {
+        *number = NAN;
+        return STENCIL_OK;
+    }
+    *number = strtod(digits_of(r, "0123456789.eE+-", digits), &end);
+    const bool zero = strcspn(digits, "123456789") >= strcspn(digits, "eE"); /* is written as 0 */
+    const bool minus = digits[0] == '-';
+    CHECK(digits[0] != '\0' && *end == '\0' && !(minus && (*number != 0 || !zero)) &&
+              !(option->positive && *number == 0 && zero),
+          USAGE, "--%s: '%s' is not a %s number such as 0.5 or 1e-6%s", option->name, r->text,
+          option->positive ? "positive" : "non-negative", option->none ? ", nor the word none" : "");
+    CHECK(isfinite(*number) && (*number != 0 || zero), USAGE,
+          "--%s: '%s' is out of range: a number is 0, or from 4.9e-324 to 1.8e308", option->name, r->text);
+    CHECK(option->maximum == 0 || *number <= (double)option->maximum, USAGE,
+          "--%s: '%s' is out of range: at most %" PRId64, option->name, r->text, option->maximum);
+    return STENCIL_OK;
+}
+
+static stencil_status read_size(const reading *r) {
+    int64_t along[3] = {0}, *extent = r->target; /* x, y, z as written */
+    reading axis = *r;
+    int count = 0;
+    for (bool more = true; more; count++) {
+        axis.length = strcspn(axis.at, "x");
+        more = axis.at[axis.length] == 'x';
+        CHECK(count < 3 && is_whole(&axis, 1, INT64_MAX, &along[count]) && (more || count > 0), USAGE,
+              "--%s: '%s' is not a size such as 129x65 (nx x ny) or 64x48x32 (nx x ny x nz)", r->option->name,
+              r->text);
+        axis.at += axis.length + 1;
+    }
+    *r->count = count;
+    for (int i = 0; i < count; i++)
+        extent[i] = along[count - 1 - i];
+    return STENCIL_OK;
+}
+
+static stencil_status read_devices(const reading *r) {
+    const int most = (int)(r->option->size / sizeof(int));
+    const bool list = strchr(r->text, ',') != NULL;
+    int64_t number;
+    reading device = *r;
+    *r->count = 0;
+    do {
+        device.length = strcspn(device.at, ",");
+        CHECK(is_whole(&device, !list, list ? 1023 : most, &number), USAGE,
+              "--%s: '%s' is neither a count from 1 to %d nor a list of device numbers such as 0,2 or 2,",
+              r->option->name, r->text, most);
+        CHECK(*r->count < most, USAGE, "--%s: '%s' has more than %d devices", r->option->name, r->text, most);
+        ((int *)r->target)[(*r->count)++] = (int)number;
+        device.at += device.length + (device.at[device.length] == ',');
+    } while (*device.at != '\0');
+    for (*r->count = list ? *r->count : 0; !list && *r->count < number; ++*r->count)
+        ((int *)r->target)[*r->count] = *r->count;
+    return STENCIL_OK;
+}
+
+static stencil_status (*const readers[OPTION_TYPE_COUNT])(const reading *) = {
+    [OPTION_FLAG] = read_flag,     [OPTION_TEXT] = read_text,       [OPTION_NAME] = read_choice,
+    [OPTION_WORD] = read_choice,   [OPTION_INTEGER] = read_integer, [OPTION_REAL] = read_real,
+    [OPTION_CHOICE] = read_choice, [OPTION_SIZE] = read_size,       [OPTION_DEVICES] = read_devices,
+};
+
+/* `text` into the option's structure; USAGE with the option, the text and what is accepted. */
+static stencil_status option_read(const option *option, const char *text, void *structure) {
+    reading r = {option,
+                 text,
+                 text,
+                 text != NULL ? strlen(text) : 0,
+                 (char *)structure + option->offset,
+                 (int *)(void *)((char *)structure + option->count_offset)};
+    if (option->most == 0)
+        return readers[option->type](&r);
+    for (*r.count = 0;; r.at += r.length + 1) {
+        CHECK(*r.count < option->most, USAGE, "--%s: '%s' has more than %d entries", option->name, text,
+              option->most);
+        r.length = strcspn(r.at, ",");
+        TRY(readers[option->type](&r));
+        ++*r.count;
+        if (r.at[r.length] == '\0')
+            return STENCIL_OK;
+        r.target = (char *)r.target + option->size / (size_t)option->most;
+    }
+}
+
+/* What every command knows; the values are in the invocation. */
+static const option common_table[] = {
+    {"help", 'h', OPTION_FLAG, OPTION_AT(invocation, help), NULL, .help = "this help"},
+    {"version", 'V', OPTION_FLAG, OPTION_AT(invocation, version), NULL, .help = "of the program"},
+    {NULL},
+};
+
+/* The option with this name, old or new, or with this letter, where it is not 0; NULL: not in this table. */
+static const option *find_in(const option *table, const char *word, char letter, stencil_nearest *nearest) {
+    for (const option *option = table; option->name != NULL; option++) {
+        const char *old = option->old_name != NULL ? option->old_name : option->name;
+        if (letter != 0 ? option->letter == letter
+                        : strcmp(option->name, word) == 0 || strcmp(old, word) == 0)
+            return option;
+        stencil_nearest_offer(nearest, option->name);
+        stencil_nearest_offer(nearest, old);
+    }
+    return NULL;
+}
+
+static stencil_status find_option(invocation *call, const char *word, char letter, option_given *found) {
+    const command *command = call->command;
+    stencil_nearest nearest = {word, NULL, 0};
+    *found = (option_given){.option = find_in(common_table, word, letter, &nearest), .structure = call};
+    for (const option_group *group = command->groups; found->option == NULL && group->title != NULL;
+         group++) {
+        found->option = find_in(group->options, word, letter, &nearest);
+        found->structure = (char *)call->values + group->base;
+    }
+    if (found->option != NULL)
+        return STENCIL_OK;
     CHECK(letter == 0, USAGE, "unknown option '-%c': 'stencil help %s' lists the options", letter,
           command->name);
-    stencil_nearest_offer(&nearest, "help");
-    stencil_nearest_offer(&nearest, "version");
     CHECK(nearest.name == NULL, USAGE, "unknown option '--%s', did you mean '--%s'? See 'stencil help %s'",
           word, nearest.name, command->name);
     FAIL(USAGE, "unknown option '--%s': 'stencil help %s' lists the options", word, command->name);
 }
 
-/* Where reading stands in argv, and where the values go. */
+/* Where reading stands in argv. */
 typedef struct cursor {
     int argc, at;
     char **argv;
-    void *values;
 } cursor;
 
 /* The argument behind an option that needs a value. */
@@ -51,62 +257,51 @@ static stencil_status next_value(const option *option, cursor *cursor, const cha
     return STENCIL_OK;
 }
 
-/* Reads the value of an option that was met, `value` (behind '=' or the letter) or else the next argument.
+/* Reads the value of an option that was met: its text (behind '=' or the letter) or else the next argument.
  * Its two names are one option: who gives both means two things. */
-static stencil_status take(const option_group *group, const option *option, bool as_old, const char *value,
-                           cursor *cursor, invocation *call) {
-    if (option->type != OPTION_FLAG && value == NULL)
-        TRY(next_value(option, cursor, &value));
+static stencil_status take(option_given met, cursor *cursor, invocation *call) {
+    const option *option = met.option;
+    if (option->type != OPTION_FLAG && met.text == NULL)
+        TRY(next_value(option, cursor, &met.text));
     int at = 0;
-    while (at < call->given_count && call->given[at] != option)
+    while (at < call->given_count && call->given[at].option != option)
         at++;
-    CHECK(at == call->given_count || call->given_as_old[at] == as_old, USAGE,
+    CHECK(at == call->given_count || call->given[at].as_old == met.as_old, USAGE,
           "--%s is the old name of --%s: give one of them", option->old_name, option->name);
-    if (at == call->given_count) {
-        CHECK(at < OPTION_GIVEN_MAX, INTERNAL, "more than %d options", OPTION_GIVEN_MAX);
-        call->given_as_old[at] = as_old;
-        call->given[call->given_count++] = option;
-    }
-    call->given_text[at] = value;
-    return option_read(option, value, (char *)cursor->values + group->base);
+    CHECK(at < OPTION_GIVEN_MAX, INTERNAL, "more than %d options", OPTION_GIVEN_MAX);
+    call->given_count += at == call->given_count;
+    call->given[at] = met;
+    return option_read(option, met.text, met.structure);
 }
 
-/* What every command knows. */
-static bool is_question(const char *name, char letter, invocation *call) {
-    call->help = letter == 'h' || strcmp(name, "help") == 0;
-    call->version = letter == 'V' || strcmp(name, "version") == 0;
-    return call->help || call->version;
-}
-
-static stencil_status read_long(const command *command, cursor *cursor, invocation *call) {
+static stencil_status read_long(cursor *cursor, invocation *call) {
     const char *name = cursor->argv[cursor->at] + 2, *sign = strchr(name, '=');
-    const option_group *group;
-    const option *option;
+    option_given met;
     char word[STENCIL_WORD_MAX];
-    if (is_question(name, 0, call))
-        return STENCIL_OK;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
-    TRY(find_option(command, word, 0, &group, &option));
-    return take(group, option, strcmp(option->name, word) != 0, sign != NULL ? sign + 1 : NULL, cursor, call);
+    TRY(find_option(call, word, 0, &met));
+    met.as_old = strcmp(met.option->name, word) != 0;
+    met.text = sign != NULL ? sign + 1 : NULL;
+    return take(met, cursor, call);
 }
 
 /* One argument of short options: flags can stand together, a value follows directly or as the next argument.
  */
-static stencil_status read_short(const command *command, cursor *cursor, invocation *call) {
-    const option_group *group;
-    const option *option;
+static stencil_status read_short(cursor *cursor, invocation *call) {
     bool flag = true;
-    for (const char *letter = cursor->argv[cursor->at] + 1; flag && *letter != '\0'; letter++) {
-        if (is_question("", *letter, call))
-            return STENCIL_OK;
-        TRY(find_option(command, "", *letter, &group, &option));
-        flag = option->type == OPTION_FLAG;
-        TRY(take(group, option, false, flag || letter[1] == '\0' ? NULL : letter + 1, cursor, call));
+    for (const char *letter = cursor->argv[cursor->at] + 1;
+         flag && *letter != '\0' && !call->help && !call->version; letter++) {
+        option_given met;
+        TRY(find_option(call, "", *letter, &met));
+        flag = met.option->type == OPTION_FLAG;
+        met.text = flag || letter[1] == '\0' ? NULL : letter + 1;
+        TRY(take(met, cursor, call));
     }
     return STENCIL_OK;
 }
 
-static stencil_status read_operand(const command *command, const char *text, invocation *call) {
+static stencil_status read_operand(const char *text, invocation *call) {
+    const command *command = call->command;
     CHECK(text[0] != '\0', USAGE, "an empty file name: usage: stencil %s", command->usage);
     CHECK(call->operand_count < command->operand_max, USAGE,
           "'%s' is one argument too many: usage: stencil %s", text, command->usage);
@@ -114,40 +309,61 @@ static stencil_status read_operand(const command *command, const char *text, inv
     return STENCIL_OK;
 }
 
-stencil_status options_parse(const command *command, int argc, char **argv, void *values, invocation *call) {
-    *call = (invocation){.command = command, .values = values};
+/* What stands in the values before the command line is read. */
+static stencil_status set_presets(const command *command, void *values) {
+    memset(values, 0, command->values_size);
     for (const option_group *group = command->groups; group->title != NULL; group++)
         for (const option *option = group->options; option->name != NULL; option++) {
-            option_clear(option, (char *)values + group->base);
+            char *structure = (char *)values + group->base;
             if (option->preset != NULL)
-                TRY(option_read(option, option->preset, (char *)values + group->base));
+                TRY(option_read(option, option->preset, structure));
+            else if (option->type == OPTION_REAL && option->most == 0)
+                *(double *)(void *)(structure + option->offset) = NAN;
         }
+    return STENCIL_OK;
+}
+
+/* Which options go with others. */
+static stencil_status check_together(const invocation *call) {
+    for (const option_given *given = call->given; given < call->given + call->given_count; given++) {
+        const option *option = given->option;
+        CHECK(option->needs == NULL || options_given(call, option->needs), USAGE,
+              "--%s has no effect without --%s: give both", option->name, option->needs);
+        for (int i = 0; i < 2 && option->contradicts[i] != NULL; i++)
+            CHECK(!options_given(call, option->contradicts[i]), USAGE,
+                  "--%s and --%s contradict each other: %s", option->contradicts[i], option->name,
+                  option->because != NULL ? option->because : "give one of them");
+    }
+    return STENCIL_OK;
+}
+
+stencil_status options_parse(const command *command, int argc, char **argv, void *values, invocation *call) {
+    *call = (invocation){.command = command, .values = values};
+    TRY(set_presets(command, values));
     bool options = true;
-    for (cursor cursor = {argc, 0, argv, values}; cursor.at < argc && !call->help && !call->version;
-         cursor.at++) {
+    for (cursor cursor = {argc, 0, argv}; cursor.at < argc && !call->help && !call->version; cursor.at++) {
         const char *text = argv[cursor.at];
         if (options && strcmp(text, "--") == 0)
             options = false;
         else if (options && strncmp(text, "--", 2) == 0)
-            TRY(read_long(command, &cursor, call));
+            TRY(read_long(&cursor, call));
         else if (options && text[0] == '-' && text[1] != '\0')
-            TRY(read_short(command, &cursor, call));
+            TRY(read_short(&cursor, call));
         else
-            TRY(read_operand(command, text, call));
+            TRY(read_operand(text, call));
     }
     if (call->help || call->version)
         return STENCIL_OK;
     CHECK(call->operand_count >= command->operand_min, USAGE, "a file name is missing: usage: stencil %s",
           command->usage);
-    for (int i = 0; i < call->given_count; i++)
-        CHECK(call->given[i]->needs == NULL || options_given(call, call->given[i]->needs), USAGE,
-              "--%s has no effect without --%s: give both", call->given[i]->name, call->given[i]->needs);
-    return STENCIL_OK;
+    return check_together(call);
 }
 
-bool options_given(const invocation *call, const char *name) {
-    for (int i = 0; i < call->given_count; i++)
-        if (strcmp(call->given[i]->name, name) == 0)
+bool options_given(const invocation *call, const char *what) {
+    const size_t length = strcspn(what, " ");
+    for (const option_given *given = call->given; given < call->given + call->given_count; given++)
+        if (strlen(given->option->name) == length && strncmp(given->option->name, what, length) == 0 &&
+            (what[length] == '\0' || strcmp(given->text, what + length + 1) == 0))
             return true;
     return false;
 }
@@ -155,70 +371,45 @@ bool options_given(const invocation *call, const char *name) {
 stencil_status options_apply(const invocation *call, const option *table, void *structure) {
     for (const option *option = table; option->name != NULL; option++)
         for (int i = 0; i < call->given_count; i++)
-            if (call->given[i] == option)
-                TRY(option_read(option, call->given_text[i], structure));
+            if (call->given[i].option == option)
+                TRY(option_read(option, call->given[i].text, structure));
     return STENCIL_OK;
 }
 
-void options_print_wrapped(FILE *out, const char *text, int column, int indent) {
-    bool first = true; /* on its line */
-    while (*text != '\0') {
-        const int length = (int)strcspn(text, " \n"), columns = output_columns(text, length);
-        if (!first && column + 1 + columns > COLUMNS - 1) {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-            first = true;
-        }
-        fprintf(out, "%s%.*s", first ? "" : " ", length, text);
-        column += !first + columns;
-        first = false;
-        text += length;
-        if (*text == '\n') {
-            fprintf(out, "\n%*s", text[1] == '\n' ? 0 : indent, "");
-            column = indent;
-            first = true;
-        }
-        text += *text != '\0';
-    }
-    fputc('\n', out);
-}
-
-static void print_option(FILE *out, const option *option) {
+/* An option's sentence, what it accepts, and what it is where it is not given. */
+static void print_meaning(FILE *out, const option *option) {
     char text[1024];
-    snprintf(text, sizeof text, "%s", option->help);
-    const char *divider = ": ", *name;
-    for (int i = 0; (name = option_choice(option, i)) != NULL; i++)
-        if (name[0] != '\0') {
-            stencil_text_add(text, sizeof text, "%s%s", divider, name);
-            divider = ", ";
-        }
+    snprintf(text, sizeof text, "%s%s", option->help, option_choice(option, 0) != NULL ? ": " : "");
+    add_choices(option, text, sizeof text);
     if (option->preset != NULL)
         stencil_text_add(text, sizeof text, " [%s]", option->preset);
-    const char short_form[] = {'-', option->letter, ',', '\0'};
-    int column =
-        fprintf(out, "  %3s --%s%s%s", option->letter != 0 ? short_form : "", option->name,
-                option->argument != NULL ? " " : "", option->argument != NULL ? option->argument : "");
-    if (column > HELP_COLUMN - 2) {
-        fputc('\n', out);
-        column = 0;
+    output_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
+}
+
+static void print_table(FILE *out, const option *table) {
+    for (const option *option = table; option->name != NULL; option++) {
+        const char *argument = option->argument != NULL ? option->argument : "";
+        const char short_form[] = {'-', option->letter, ',', '\0'};
+        const int column = fprintf(out, "  %3s --%s%s%s", option->letter != 0 ? short_form : "", option->name,
+                                   argument[0] != '\0' ? " " : "", argument);
+        fprintf(out, column > HELP_COLUMN - 2 ? "\n%*s" : "%*s",
+                column > HELP_COLUMN - 2 ? HELP_COLUMN : HELP_COLUMN - column, "");
+        print_meaning(out, option);
     }
-    fprintf(out, "%*s", HELP_COLUMN - column, "");
-    options_print_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
 }
 
 void options_print_help(FILE *out, const command *command) {
     fprintf(out, "Usage: stencil %s\n\n", command->usage);
     fprintf(out, "%c%s.\n", toupper((unsigned char)command->summary[0]), command->summary + 1);
-    for (const option_group *group = command->groups; group->title != NULL; group++) {
-        if (group->title[0] == '\0')
-            continue;
-        fprintf(out, "\n%s:\n", group->title);
-        for (const option *option = group->options; option->name != NULL; option++)
-            print_option(out, option);
-    }
-    fprintf(out, "\n  -h, --help                this help\n  -V, --version             of the program\n");
+    for (const option_group *group = command->groups; group->title != NULL; group++)
+        if (group->title[0] != '\0') {
+            fprintf(out, "\n%s:\n", group->title);
+            print_table(out, group->options);
+        }
+    fputc('\n', out);
+    print_table(out, common_table);
     if (command->details != NULL) {
         fputc('\n', out);
-        options_print_wrapped(out, command->details, 0, 0);
+        output_wrapped(out, command->details, 0, 0);
     }
 }

@@ -1,5 +1,5 @@
-/* Command-line options as tables: one row says how an option is written, what it accepts, where its value
- * goes and what --help prints about it. */
+/* Subcommands, and their options as tables: one row says how an option is written, what it accepts, where
+ * its value goes and what --help prints about it. */
 #ifndef STENCIL_APP_OPTIONS_H
 #define STENCIL_APP_OPTIONS_H
 
@@ -7,47 +7,46 @@
 
 #include "base/base.h"
 
-enum { OPTION_LIST_MAX = 16, OPTION_OPERANDS_MAX = 16, OPTION_GIVEN_MAX = 64 };
+enum { OPTION_OPERANDS_MAX = 16, OPTION_GIVEN_MAX = 64 };
 
-/* Type of the value behind an option; in brackets what stands there when it was not given. */
+/* Type of the value behind an option: 0, or in brackets what stands there when it was not given. */
 typedef enum option_type {
-    OPTION_FLAG,    /* bool (false); takes no value */
-    OPTION_TEXT,    /* const char * (NULL); points into argv */
-    OPTION_INTEGER, /* int64_t (-1), minimum … maximum */
+    OPTION_FLAG,    /* bool; takes no value */
+    OPTION_TEXT,    /* const char *; points into argv */
+    OPTION_NAME,    /* const char *: one of the choices */
+    OPTION_WORD,    /* char[]: likewise */
+    OPTION_INTEGER, /* int, int64_t, or an unsigned one as large: minimum … maximum */
     OPTION_REAL,   /* double (NaN): finite, not negative, or positive, and 0 only where 0 is written; the word
                       "none" is NaN, too */
-    OPTION_CHOICE, /* int (-1): index among the choices */
-    OPTION_WORD,   /* char[maximum] (""): one of the choices itself */
-    OPTION_CHOICES, /* int[maximum], their number (0) at `count_offset`: comma-separated choices */
-    OPTION_REALS,   /* double[maximum], likewise, each as for OPTION_REAL */
-    OPTION_SIZE,    /* option_list (count 0): NXxNY or NXxNYxNZ, kept in that order */
-    OPTION_DEVICES, /* option_list (count 0): N for N devices, a list "0,2" or "2," for those */
+    OPTION_CHOICE, /* int: index among the choices */
+    OPTION_SIZE,   /* int64_t[3]: NXxNY or NXxNYxNZ, in array order */
+    OPTION_DEVICES, /* int[]: N for devices 0 to N - 1, a list "0,2" or "2," for those */
     OPTION_TYPE_COUNT
 } option_type;
-
-typedef struct option_list {
-    int count;
-    int64_t value[OPTION_LIST_MAX];
-} option_list;
 
 typedef struct option {
     const char *name; /* without dashes; NULL ends a table */
     char letter;      /* short form, or 0 */
     option_type type;
-    size_t offset;            /* of the value, from the group's base */
-    const char *argument;     /* name of the value in --help; NULL for flags */
-    const char *help;         /* a sentence without full stop */
-    const char *preset;       /* parsed where the option is not given; NULL: none */
-    const char *old_name;     /* accepted, too; NULL: none */
-    const char *needs;        /* name of the option without which this one has no effect; NULL: none */
-    int64_t minimum, maximum; /* OPTION_REAL: only `maximum`, 0: none */
-    size_t count_offset;      /* OPTION_CHOICES, OPTION_REALS: of the number of values */
-    bool positive;            /* OPTION_REAL(S): 0 is not allowed */
-    bool none;                /* OPTION_REAL: the word "none" is allowed */
-    const char *const *names; /* that a choice accepts, "" left out, NULL behind the last one; or: */
+    size_t offset, size;        /* of the value, from the group's base: OPTION_AT() */
+    const char *argument;       /* name of the value in --help; NULL for flags */
+    const char *help;           /* a sentence without full stop */
+    const char *preset;         /* parsed where the option is not given; NULL: none */
+    const char *old_name;       /* accepted, too; NULL: none */
+    const char *needs;          /* name of the option without which this one has no effect; NULL: none */
+    const char *contradicts[2]; /* options ("output") or options with a value ("device cpu") */
+    const char *because;        /* why they do; NULL: "give one of them" */
+    int64_t minimum, maximum;   /* OPTION_REAL: only `maximum`, 0: none */
+    int most;                   /* OPTION_INTEGER, _REAL, _CHOICE: so many, divided by commas; 0: one alone */
+    size_t count_offset;        /* where there can be several: of their number, an int */
+    bool positive;              /* OPTION_REAL: 0 is not allowed */
+    bool none;                  /* OPTION_REAL: the word "none" is allowed */
+    const char *const *names;   /* that a choice accepts, "" left out, NULL behind the last one; or: */
     const char *(*choice)(int index); /* the index-th of them */
+    const char *const *renamed;       /* choices that had another name: the old one, the new one, …, NULL */
     unsigned tag;                     /* the command's own */
 } option;
+#define OPTION_AT(structure, member) offsetof(structure, member), sizeof((structure *)NULL)->member
 
 typedef struct option_group {
     const char *title; /* NULL ends the list; "": not in --help, for the program itself */
@@ -70,18 +69,29 @@ typedef struct command {
     stencil_status (*run)(const invocation *call, int *exit_code);
 } command;
 
+extern const command command_run, command_new, command_compare, command_verify, command_info, command_bench;
+
+/* Exit code of a run that ended without what was asked of it. */
+enum { EXIT_NOT_CONVERGED = 2 };
+
+/* An option on the command line. */
+typedef struct option_given {
+    const option *option;
+    void *structure;  /* of its group */
+    const char *text; /* its last value; NULL for flags */
+    bool as_old;      /* by its old name */
+} option_given;
+
 /* A parsed command line. */
 struct invocation {
     const command *command;
-    const void *values; /* values_size bytes */
+    void *values; /* values_size bytes */
     int operand_count;
     const char *operand[OPTION_OPERANDS_MAX];
     bool help, version; /* --help or -h, --version or -V was met; nothing behind it was read */
-    int given_count;    /* options on the command line, each once */
-    const option *given[OPTION_GIVEN_MAX];
-    const char *given_text[OPTION_GIVEN_MAX]; /* its last value; NULL for flags */
-    bool given_as_old[OPTION_GIVEN_MAX];      /* by its old name */
-    const char *command_line;                 /* all of it, quoted for a shell; set by main.c */
+    int given_count;
+    option_given given[OPTION_GIVEN_MAX]; /* each once */
+    const char *command_line;             /* all of it, quoted for a shell; set by main.c */
 };
 
 /* Reads argv[0 … argc) (options and operands in any order, "--" ends the options) into `values`
@@ -89,8 +99,8 @@ struct invocation {
  * option and what it accepts. */
 stencil_status options_parse(const command *command, int argc, char **argv, void *values, invocation *call);
 
-/* Whether an option was given, whatever its value. */
-bool options_given(const invocation *call, const char *name);
+/* Whether an option was given ("device"), or given with a value ("device cpu"). */
+bool options_given(const invocation *call, const char *what);
 
 /* Puts the options of a table that were given into another structure of the group's kind. What could be read
  * once can be read again. */
@@ -98,15 +108,5 @@ stencil_status options_apply(const invocation *call, const option *table, void *
 
 /* Prints the help of a command at 80 columns. */
 void options_print_help(FILE *out, const command *command);
-
-/* Prints text wrapped at 80 columns; the first line starts at `column`, the following ones are indented to
- * `indent`. Ends with a line feed. */
-void options_print_wrapped(FILE *out, const char *text, int column, int indent);
-
-/* option_values.c, for one option: the index-th name that it accepts, NULL behind the last one; "not given"
- * into its structure; `text` into its structure, USAGE with the option, the text and what is accepted. */
-const char *option_choice(const option *option, int index);
-void option_clear(const option *option, void *structure);
-stencil_status option_read(const option *option, const char *text, void *structure);
 
 #endif

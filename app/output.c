@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { COLUMNS = 80 };
+
 static int failed = 0; /* errno of the first failure */
 static bool ascii = false;
 
@@ -59,6 +61,29 @@ int output_columns(const char *text, int length) {
             ascii && (unsigned char)text[i] >= 0x80 ? (int)strlen(plain_form(text + i, bytes, form)) : 1;
     }
     return columns;
+}
+
+void output_wrapped(FILE *out, const char *text, int column, int indent) {
+    bool first = true; /* on its line */
+    while (*text != '\0') {
+        const int length = (int)strcspn(text, " \n"), columns = output_columns(text, length);
+        if (!first && column + 1 + columns > COLUMNS - 1) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+            first = true;
+        }
+        fprintf(out, "%s%.*s", first ? "" : " ", length, text);
+        column += !first + columns;
+        first = false;
+        text += length;
+        if (*text == '\n') {
+            fprintf(out, "\n%*s", text[1] == '\n' ? 0 : indent, "");
+            column = indent;
+            first = true;
+        }
+        text += *text != '\0';
+    }
+    fputc('\n', out);
 }
 
 static void end_character(plain *p) {

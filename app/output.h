@@ -5,6 +5,7 @@
 #define STENCIL_APP_OUTPUT_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "base/status.h"
 
@@ -19,6 +20,10 @@ bool output_is_ascii(void);
 /* Columns that `length` bytes of UTF-8 take on the terminal as they will be printed; there are no wide
  * characters in our texts. */
 int output_columns(const char *text, int length);
+
+/* Prints text wrapped at 80 columns; the first line starts at `column`, the following ones are indented to
+ * `indent`. Ends with a line feed. */
+void output_wrapped(FILE *out, const char *text, int column, int indent);
 
 /* Sends on what was printed so far; a failure is kept for output_check(). */
 void output_flush(void);

@@ -4,18 +4,19 @@
 
 #include "inputs/inputs.h"
 
-#define AT(field) offsetof(stencil_spec, field)
+#define AT(field) OPTION_AT(stencil_spec, field)
 
 const option problem_option_table[] = {
     {"problem", 0, OPTION_CHOICE, AT(kind), "NAME", .help = "weights from the grid spacing",
      .names = stencil_kind_names},
     {"stencil", 0, OPTION_WORD, AT(stencil), "NAME", .help = "equal weights of sum 1 on a set of points",
-     .maximum = sizeof((stencil_spec *)NULL)->stencil, .names = stencil_shape_names},
-    {"boundary", 0, OPTION_CHOICES, AT(boundary), "A[,B[,C]]", .help = "one for all axes, or one per axis",
-     .maximum = STENCIL_AXES, .count_offset = AT(boundary_count), .names = stencil_boundary_names},
-    {"spacing", 0, OPTION_REALS, AT(spacing), "H[,H[,H]]",
-     .help = "distance of grid points, for all axes or per axis", .maximum = STENCIL_AXES,
-     .count_offset = AT(spacing_count), .positive = true},
+     .names = stencil_shape_names},
+    {"boundary", 0, OPTION_CHOICE, AT(boundary), "A[,B[,C]]", .help = "one for all axes, or one per axis",
+     .most = STENCIL_AXES, .count_offset = offsetof(stencil_spec, boundary_count),
+     .names = stencil_boundary_names},
+    {"spacing", 0, OPTION_REAL, AT(spacing), "H[,H[,H]]",
+     .help = "distance of grid points, for all axes or per axis", .most = STENCIL_AXES,
+     .count_offset = offsetof(stencil_spec, spacing_count), .positive = true},
     {"omega", 0, OPTION_REAL, AT(omega), "W", .help = "damping of laplace and poisson (1 where not given)",
      .positive = true},
     {"diffusivity", 0, OPTION_REAL, AT(diffusivity), "A", .help = "of heat (1 where not given)",

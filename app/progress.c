@@ -44,8 +44,26 @@ static double done_fraction(const progress *progress, int64_t step) {
     return fallen > steps ? (fallen < 1 ? fallen : 1) : steps;
 }
 
-bool progress_poll(void *context, int64_t step, double residual) {
-    progress *progress = context;
+/* "4.2 µs", "12 ms", "3.42 s", "2 min 05 s", "3 h 20 min", "12 days", "3.17 years" (returned). */
+static const char *duration_text(double seconds, char text[TEXT_SIZE]) {
+    const long whole = (long)(seconds < 1e9 ? seconds + 0.5 : 1e9);
+    if (seconds < 0.9995e-3)
+        snprintf(text, TEXT_SIZE, "%.3g µs", 1e6 * seconds);
+    else if (seconds < 0.9995)
+        snprintf(text, TEXT_SIZE, "%.3g ms", 1e3 * seconds);
+    else if (seconds < 99.5)
+        snprintf(text, TEXT_SIZE, "%.3g s", seconds);
+    else if (whole < 3600)
+        snprintf(text, TEXT_SIZE, "%ld min %02ld s", whole / 60, whole % 60);
+    else if (whole < 172800)
+        snprintf(text, TEXT_SIZE, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
+    else
+        snprintf(text, TEXT_SIZE, seconds < 1e8 ? "%.0f days" : "%.3g years",
+                 seconds / (seconds < 1e8 ? 86400 : 31556952));
+    return text;
+}
+
+void progress_poll(progress *progress, int64_t step, double residual) {
     if (!isnan(residual))
         progress->residual = residual;
     if (isnan(progress->first_residual) && residual > 0)
@@ -55,25 +73,21 @@ bool progress_poll(void *context, int64_t step, double residual) {
     const double now_s = stencil_clock_s(), elapsed_s = now_s - progress->start_s;
     if (!progress->shown || step <= progress->first_step || now_s - progress->drawn_s < interval_s ||
         elapsed_s < interval_s)
-        return true;
+        return;
     progress->drawn_s = now_s;
     progress->drawn = true;
     const double done = done_fraction(progress, step);
-    char bar[BAR_CELLS + 1] = "", left[32] = "?", of[32] = "";
+    char bar[BAR_CELLS + 1] = "", left[TEXT_SIZE] = "?";
     for (int i = 0; i < BAR_CELLS; i++)
         bar[i] = i < (int)(done * BAR_CELLS) ? '#' : '.';
     if (done > 0)
-        text_duration(elapsed_s * (1 - done) / done, left);
-    if (!isnan(progress->residual))
-        snprintf(of, sizeof of, "  res %.1e", progress->residual);
+        duration_text(elapsed_s * (1 - done) / done, left);
     const double rate = (double)progress->updated_cells * (double)(step - progress->first_step) / elapsed_s;
-    char line[160];
-    snprintf(line, sizeof line, "[%s] %3.0f %%  ETA %s  step %" PRId64 "%s  %.3g Gcell/s", bar, 100 * done,
-             left, step, of, 1e-9 * rate);
     /* 79 columns, so that no terminal wraps it. */
-    fprintf(stderr, "\r%.79s\033[K", line);
+    fprintf(stderr, "\r%.79s\033[K",
+            TEXT("[%s] %3.0f %%  ETA %s  step %" PRId64 "%s  %.3g Gcell/s", bar, 100 * done, left, step,
+                 isnan(progress->residual) ? "" : TEXT("  res %.1e", progress->residual), 1e-9 * rate));
     fflush(stderr);
-    return true;
 }
 
 void progress_end(progress *progress) {

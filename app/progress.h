@@ -21,8 +21,8 @@ bool progress_possible(void);
 /* A bar is shown where progress_possible() and not `quiet`. */
 void progress_start(progress *progress, const stencil_problem *problem, bool quiet);
 
-/* Draws, at most ten times a second: the poll of a stencil_observer whose context is the progress. */
-bool progress_poll(void *context, int64_t step, double residual);
+/* Draws, at most ten times a second. `residual`: the last one checked, NaN: none of late. */
+void progress_poll(progress *progress, int64_t step, double residual);
 
 /* Erases the bar. */
 void progress_end(progress *progress);

@@ -5,19 +5,113 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "app/options.h"
+#include "app/output.h"
 #include "app/text.h"
 #include "base/words.h"
 
 enum { LABEL_COLUMNS = 12, TEXT_CHARS = 4608 };
 
-void report_print_entry(FILE *out, const char *label, const char *format, ...) {
+/* A line, or several where it is long: a label and a formatted text beside it. */
+__attribute__((format(printf, 2, 3))) static void print_entry(const char *label, const char *format, ...) {
     char text[TEXT_CHARS];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    options_print_wrapped(out, text, fprintf(out, "%-*s", LABEL_COLUMNS, label), LABEL_COLUMNS);
+    output_wrapped(stdout, text, printf("%-*s", LABEL_COLUMNS, label), LABEL_COLUMNS);
+}
+
+double report_last_residual(const stencil_report *report) {
+    return report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
+}
+
+/* "rtol 1e-08", "atol 1e-06", "rtol 1e-08, atol 1e-06". */
+static const char *criteria_text(const stencil_stop *stop, char text[96]) {
+    if (!isnan(stop->rtol))
+        stencil_text_add(text, 96, "rtol %g", stop->rtol);
+    if (!isnan(stop->atol))
+        stencil_text_add(text, 96, "%satol %g", text[0] != '\0' ? ", " : "", stop->atol);
+    return text;
+}
+#define CRITERIA(stop) criteria_text(stop, (char[96]){""})
+
+static void print_prediction(const stencil_problem *problem) {
+    const double steps = stencil_predicted_steps(problem);
+    if (isnan(steps) || isinf(steps))
+        return;
+    print_entry("Predicted", "%s%s steps to rtol %g; each takes %.2g of the error away",
+                steps < 1e15 ? "" : "more than ", TEXT_COUNT((int64_t)fmin(steps, 1e15)), problem->stop.rtol,
+                1.0 - stencil_contraction(problem));
+}
+
+static void print_limits(const stencil_stop *stop) {
+    const bool criterion = stencil_stop_has_criterion(stop);
+    print_entry("Steps", "%s%s%s\nresidual every %s step%s", criterion ? "at most " : "",
+                TEXT_COUNT(stop->steps),
+                criterion ? TEXT(", until the residual (%s) is under %s", stencil_norm_names[stop->norm],
+                                 CRITERIA(stop))
+                          : "",
+                TEXT_COUNT(stop->check_every), stencil_plural(stop->check_every));
+}
+
+/* Why a run ended: in its report, and in the line about what went wrong, with the step and "s" for more. */
+static const struct {
+    const char *report, *failure;
+} why[STENCIL_REASON_COUNT] = {
+    [STENCIL_REASON_NONE] = {"not started", NULL},
+    [STENCIL_REASON_FIXED_POINT] = {"fixed point, no cell changes any more",
+                                    "no cell changes after step %" PRId64 ", but only by rounding"},
+    [STENCIL_REASON_CONVERGED_RTOL] = {"converged (rtol)", NULL},
+    [STENCIL_REASON_CONVERGED_ATOL] = {"converged (atol)", NULL},
+    [STENCIL_REASON_DIVERGED] = {"diverged: the residual is not finite",
+                                 "diverged: the residual is not finite at step %" PRId64},
+    [STENCIL_REASON_INTERRUPTED] = {"interrupted", NULL},
+    [STENCIL_REASON_STAGNATED] = {"stagnated, the residual falls no more",
+                                  "stagnated after step %" PRId64 ": "},
+    [STENCIL_REASON_STEPS] = {"all steps done", NULL},
+    [STENCIL_REASON_NOT_CONVERGED] = {"all steps done, not converged",
+                                      "not converged in %" PRId64 " step%s: "},
+};
+
+static void print_residual(const run_record *run) {
+    const stencil_report *report = &run->report;
+    const stencil_stop *stop = &run->problem.stop;
+    if (report->history_count == 0)
+        return;
+    print_entry("Residual", "%.6e (%s) at step %s%s", report_last_residual(report),
+                stencil_norm_names[stop->norm], TEXT_COUNT(report->residual_step[report->history_count - 1]),
+                isnan(report->threshold) ? ""
+                                         : TEXT(",\nlimit %.6e (%s, first residual %.3e)", report->threshold,
+                                                CRITERIA(stop), report->residual_first));
+}
+
+/* From which part of the solution on an error is no approximation any more. */
+static const double unsolved = 0.1;
+
+static void print_error(const run_record *run) {
+    const stencil_error_bound *bound = &run->report.bound;
+    if (!bound->known)
+        return;
+    const char *constant = stencil_spectrum_of(&run->problem).up_to_constant ? ", up to a constant" : "";
+    /* A field that has shrunk as asked and is as small as its error: the solution is 0, or a constant. */
+    if (bound->relative > unsolved && run->report.reason == STENCIL_REASON_CONVERGED_RTOL)
+        print_entry("Error", "at most %.2g%s; the field is as small itself", bound->absolute, constant);
+    else
+        print_entry("Error", "at most %.2g (%.3g %% of the solution's size)%s%s", bound->absolute,
+                    100.0 * bound->relative, constant, bound->relative > unsolved ? ": not solved" : "");
+}
+
+static void print_stop(const run_record *run) {
+    const stencil_report *report = &run->report;
+    const stencil_stop *stop = &run->problem.stop;
+    const char *const part = report->steps_before > 0 ? TEXT(", %s of them in this run",
+                                                             TEXT_COUNT(stencil_report_steps_done(report)))
+                                                      : "";
+    print_entry("Steps", "%s of %s%s%s: %s", TEXT_COUNT(report->steps),
+                stencil_stop_has_criterion(stop) ? "at most " : "", TEXT_COUNT(stop->steps), part,
+                why[report->reason].report);
+    print_residual(run);
+    print_error(run);
 }
 
 static const char *boundary_text(const stencil_problem *problem, char text[96]) {
@@ -32,161 +126,243 @@ static const char *boundary_text(const stencil_problem *problem, char text[96]) 
     return text;
 }
 
-static const char *device_text(const run_record *run, char *text, size_t size) {
-    const stencil_plan *plan = run->plan;
-    if (plan->backend == STENCIL_BACKEND_GPU) {
-        snprintf(text, size, "%s (device%s ", run->machine->gpu[plan->part[0].gpu].name,
-                 stencil_plural(plan->cut.parts));
-        for (int p = 0; p < plan->cut.parts; p++)
-            stencil_text_add(text, size, "%s%d", p > 0 ? "," : "", plan->part[p].gpu);
-        stencil_text_add(text, size, ")");
-    } else
-        snprintf(text, size, "%d thread%s, %s", plan->threads, stencil_plural(plan->threads),
-                 run->machine->cpu_isa);
-    if (plan->cut.parts > 1)
-        stencil_text_add(text, size, ", %d parts", plan->cut.parts);
-    return text;
+static const char *device_text(const run_record *run, char text[256]) {
+    const stencil_plan *plan = &run->plan;
+    if (plan->backend != STENCIL_BACKEND_GPU)
+        return plan->device;
+    snprintf(text, 256, "%s (device%s ", run->machine.gpu[plan->part[0].gpu].name,
+             stencil_plural(plan->cut.parts));
+    for (int p = 0; p < plan->cut.parts; p++)
+        stencil_text_add(text, 256, "%s%d", p > 0 ? "," : "", plan->part[p].gpu);
+    return stencil_text_add(text, 256, plan->cut.parts > 1 ? "), %d parts" : ")", plan->cut.parts);
 }
 
-void report_print_head(FILE *out, const run_record *run) {
-    const stencil_problem *problem = run->problem;
-    const stencil_plan *plan = run->plan;
-    char boundary[96], device[192];
-    report_print_entry(out, "Input", "%s", TEXT_ESCAPE(run->input));
-    report_print_entry(out, "Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
-                       problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
-                       TEXT_EXTENT(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x "),
-                       stencil_precision_name(problem->precision));
-    report_print_entry(out, "Boundary", "%s", boundary_text(problem, boundary));
-    report_print_entry(out, "Cells", "%s updated in each step",
-                       TEXT_COUNT(stencil_problem_updated_cells(problem)));
-    report_print_entry(out, "Strategy", "%s on %s: %s", stencil_strategy_at(plan->strategy).name,
-                       plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
-                       device_text(run, device, sizeof device));
-    report_print_prediction(out, problem);
+void report_print_head(const run_record *run) {
+    const stencil_problem *problem = &run->problem;
+    const stencil_plan *plan = &run->plan;
+    char boundary[96], device[256];
+    print_entry("Input", "%s", TEXT_ESCAPE(run->input));
+    print_entry("Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
+                problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
+                TEXT_EXTENT(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x "),
+                stencil_precision_name(problem->precision));
+    print_entry("Boundary", "%s", boundary_text(problem, boundary));
+    print_entry("Cells", "%s updated in each step", TEXT_COUNT(stencil_problem_updated_cells(problem)));
+    print_entry("Strategy", "%s on %s: %s", stencil_strategy_at(plan->strategy).name,
+                plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU", device_text(run, device));
+    print_prediction(problem);
 }
 
-int report_print_notes(FILE *out, const run_record *run, int from) {
-    const int count = run->notes != NULL ? run->notes->count : 0;
-    for (int i = from; i < count; i++)
-        report_print_entry(out, "Note", "%s", TEXT_ESCAPE(run->notes->line[i]));
-    return count;
+int report_print_notes(const run_record *run, int from) {
+    for (int i = from; i < run->notes.count; i++)
+        print_entry("Note", "%s", TEXT_ESCAPE(run->notes.line[i]));
+    return run->notes.count;
 }
 
-static void print_rates(FILE *out, const run_record *run) {
-    const stencil_report *report = run->report;
+static void print_rates(const run_record *run) {
+    const stencil_report *report = &run->report;
     if (stencil_report_steps_done(report) == 0 || report->compute_s <= 0)
         return;
-    const int bytes = (int)stencil_precision_bytes(run->problem->precision);
+    const int bytes = (int)stencil_precision_bytes(run->problem.precision);
     const double rate = 1e-9 * stencil_report_cells_per_s(report);
-    char source[TEXT_SIZE] = "";
-    if (report->bytes_per_cell > 2 * bytes)
-        snprintf(source, sizeof source, ", read b %d", bytes);
-    report_print_entry(out, "Time/step", "%s µs", TEXT_NUMBER(stencil_report_step_us(report)));
-    report_print_entry(out, "Rate", "%.4g Gcell/s", rate);
-    report_print_entry(
-        out, "Bandwidth", "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
-        1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes, source);
+    print_entry("Time/step", "%s µs", TEXT_NUMBER(stencil_report_step_us(report)));
+    print_entry("Rate", "%.4g Gcell/s", rate);
+    print_entry("Bandwidth",
+                "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
+                1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes,
+                report->bytes_per_cell > 2 * bytes ? TEXT(", read b %d", bytes) : "");
 }
 
 /* What was tried, where something was. */
-static void print_stores(FILE *out, const stencil_store_report *stores) {
-    char threads[48] = "";
+static void print_stores(const stencil_store_report *stores) {
     if (stores->threads == 0 || isnan(stores->cached_step_s))
         return;
-    if (stores->streaming_threads > 0 && stores->streaming_threads < stores->threads)
-        snprintf(threads, sizeof threads, " by %d of %d threads", stores->streaming_threads, stores->threads);
-    report_print_entry(out, "Stores", "%s the cache%s (tried: %s µs past it, %s µs through it)",
-                       stores->streaming_threads > 0 ? "past" : "through", threads,
-                       TEXT_NUMBER(1e6 * stores->streaming_step_s), TEXT_NUMBER(1e6 * stores->cached_step_s));
+    const bool some = stores->streaming_threads > 0 && stores->streaming_threads < stores->threads;
+    print_entry("Stores", "%s the cache%s (tried: %s µs past it, %s µs through it)",
+                stores->streaming_threads > 0 ? "past" : "through",
+                some ? TEXT(" by %d of %d threads", stores->streaming_threads, stores->threads) : "",
+                TEXT_NUMBER(1e6 * stores->streaming_step_s), TEXT_NUMBER(1e6 * stores->cached_step_s));
 }
 
-/* Seconds in at most six characters, so that all of them fit on a line. */
-static const char *seconds_text(double seconds, char text[TEXT_SIZE]) {
-    snprintf(text, TEXT_SIZE, "%.*f", seconds < 10 ? 3 : seconds < 1000 ? 1 : 0, seconds);
-    return text;
+/* Digits behind the point that leave seconds six characters, so that all of them fit on a line. */
+static int decimals(double seconds) {
+    return seconds < 10 ? 3 : seconds < 1000 ? 1 : 0;
 }
 
-static void print_times(FILE *out, const run_record *run) {
-    const stencil_report *report = run->report;
-    char text[5][TEXT_SIZE];
-    report_print_entry(out, "Seconds", "read %s, prepare %s, compute %s, finish %s, write %s",
-                       seconds_text(report->read_s, text[0]), seconds_text(report->prepare_s, text[1]),
-                       seconds_text(report->compute_s, text[2]), seconds_text(report->finish_s, text[3]),
-                       seconds_text(run->write_s, text[4]));
+static void print_times(const run_record *run) {
+    const stencil_report *r = &run->report;
+    print_entry("Seconds", "read %.*f, prepare %.*f, compute %.*f, finish %.*f, write %.*f",
+                decimals(r->read_s), r->read_s, decimals(r->prepare_s), r->prepare_s, decimals(r->compute_s),
+                r->compute_s, decimals(r->finish_s), r->finish_s, decimals(run->write_s), run->write_s);
 }
 
-void report_print_result(FILE *out, const run_record *run) {
-    report_print_stop(out, run);
-    print_rates(out, run);
-    print_stores(out, &run->report->stores);
-    print_times(out, run);
-    report_print_entry(out, "Output", "%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none");
+void report_print_result(const run_record *run) {
+    print_stop(run);
+    print_rates(run);
+    print_stores(&run->report.stores);
+    print_times(run);
+    print_entry("Output", "%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none");
 }
 
 /* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
-static void print_parts(FILE *out, const run_record *run) {
-    const stencil_plan *plan = run->plan;
-    const int rank = run->problem->rank, first = STENCIL_AXES - rank;
+static void print_parts(const run_record *run) {
+    const stencil_plan *plan = &run->plan;
+    const int rank = run->problem.rank, first = STENCIL_AXES - rank;
     for (int p = 0; p < plan->cut.parts; p++) {
         const stencil_part_plan *part = &plan->part[p];
-        char where[32] = "", begin[96] = "";
-        if (plan->backend == STENCIL_BACKEND_GPU)
-            snprintf(where, sizeof where, " on GPU %d", part->gpu);
+        char begin[96] = "";
         for (int axis = STENCIL_X; axis >= first && plan->cut.parts > 1; axis--)
             stencil_text_add(begin, sizeof begin, "%s %c %" PRId64, axis < STENCIL_X ? "," : " from",
                              "zyx"[axis], part -> box.first[axis]);
-        report_print_entry(out, p == 0 ? "Partition" : "", "%d of %d%s: %s updated cell%s%s", p + 1,
-                           plan->cut.parts, where, TEXT_EXTENT(part->box.n + first, rank, " x "),
-                           stencil_plural(stencil_box_cells(&part->box)), begin);
+        print_entry(p == 0 ? "Partition" : "", "%d of %d%s: %s updated cell%s%s", p + 1, plan->cut.parts,
+                    plan->backend == STENCIL_BACKEND_GPU ? TEXT(" on GPU %d", part->gpu) : "",
+                    TEXT_EXTENT(part->box.n + first, rank, " x "),
+                    stencil_plural(stencil_box_cells(&part->box)), begin);
     }
     if (plan->cut.parts > 1)
-        report_print_entry(
-            out, "Halo", "%s%s",
+        print_entry(
+            "Halo", "%s%s",
             plan->halo == STENCIL_HALO_STORE  ? "stored by the sweep into the ghost cells of other parts"
             : plan->halo == STENCIL_HALO_COPY ? "copied after each step"
                                               : "sent after each step, in words that carry its number",
             plan->overlap ? ", while the rest is computed" : "");
 }
 
-static void print_launch(FILE *out, const run_record *run) {
-    const stencil_plan *plan = run->plan;
-    const int first = STENCIL_AXES - run->problem->rank;
-    print_parts(out, run);
+static void print_launch(const run_record *run) {
+    const stencil_plan *plan = &run->plan;
+    const int first = STENCIL_AXES - run->problem.rank;
+    print_parts(run);
     if (plan->backend == STENCIL_BACKEND_GPU) {
         const bool several = plan->cut.parts > 1;
-        report_print_entry(out, "Tiles", "%s of %s cells%s", TEXT_COUNT(plan->part[0].tile_count),
-                           TEXT_EXTENT(plan->tile + first, run->problem->rank, " x "),
-                           several ? " in part 1" : "");
-        report_print_entry(
-            out, "Launch", "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread",
-            plan->part[0].grid_blocks, stencil_plural(plan->part[0].grid_blocks), plan->block_x,
-            plan->block_y, several ? " in part 1" : "", plan->blocks_per_sm, plan->registers);
+        print_entry("Tiles", "%s of %s cells%s", TEXT_COUNT(plan->part[0].tile_count),
+                    TEXT_EXTENT(plan->tile + first, run->problem.rank, " x "), several ? " in part 1" : "");
+        print_entry("Launch", "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread",
+                    plan->part[0].grid_blocks, stencil_plural(plan->part[0].grid_blocks), plan->block_x,
+                    plan->block_y, several ? " in part 1" : "", plan->blocks_per_sm, plan->registers);
     } else {
-        report_print_entry(out, "Tiles", "rows of %s cell%s, %s for each thread",
-                           TEXT_COUNT(plan->tile[STENCIL_X]), stencil_plural(plan->tile[STENCIL_X]),
-                           TEXT_COUNT(plan->tile[STENCIL_Y]));
+        print_entry("Tiles", "rows of %s cell%s, %s for each thread", TEXT_COUNT(plan->tile[STENCIL_X]),
+                    stencil_plural(plan->tile[STENCIL_X]), TEXT_COUNT(plan->tile[STENCIL_Y]));
         static const char *const stores[STENCIL_STORES_COUNT] = {
             "through the cache", "past the cache",
             "through the cache or past it, as the first steps find out"};
-        report_print_entry(out, "Stores", "%s", stores[plan->stores]);
-        report_print_entry(out, "Launch", "%d thread%s", plan->threads, stencil_plural(plan->threads));
+        print_entry("Stores", "%s", stores[plan->stores]);
+        print_entry("Launch", "%d thread%s", plan->threads, stencil_plural(plan->threads));
     }
 }
 
-void report_print_plan(FILE *out, const run_record *run) {
-    const stencil_plan *plan = run->plan;
+void report_print_plan(const run_record *run) {
+    const stencil_plan *plan = &run->plan;
     char kernel[STENCIL_KERNEL_CHARS];
-    report_print_head(out, run);
-    report_print_notes(out, run, 0);
-    report_print_entry(out, "Kernel", "%s", stencil_kernel_text(&plan->kernel, kernel));
-    report_print_limits(out, &run->problem->stop);
-    report_print_entry(out, "Memory", "host %s of %s available", TEXT_BYTES(plan->host_bytes),
-                       TEXT_BYTES(plan->host_available_bytes));
+    report_print_head(run);
+    report_print_notes(run, 0);
+    print_entry("Kernel", "%s", stencil_kernel_text(&plan->kernel, kernel));
+    print_limits(&run->problem.stop);
+    print_entry("Memory", "host %s of %s available", TEXT_BYTES(plan->host_bytes),
+                TEXT_BYTES(plan->host_available_bytes));
     if (plan->backend == STENCIL_BACKEND_GPU)
-        report_print_entry(out, "", "device %s of %s available", TEXT_BYTES(plan->device_bytes),
-                           TEXT_BYTES(plan->device_available_bytes));
-    print_launch(out, run);
-    report_print_entry(out, "Output", "%s%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none",
-                       run->output != NULL ? " (a dry run does not write it)" : "");
+        print_entry("", "device %s of %s available", TEXT_BYTES(plan->device_bytes),
+                    TEXT_BYTES(plan->device_available_bytes));
+    print_launch(run);
+    print_entry("Output", "%s%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none",
+                run->output != NULL ? " (a dry run does not write it)" : "");
+}
+
+static void note_prediction(const stencil_problem *problem, stencil_notes *notes) {
+    const double steps = stencil_predicted_steps(problem);
+    const stencil_spectrum spectrum = stencil_spectrum_of(problem);
+    if (isinf(steps) && problem->spec.omega * spectrum.most > 2.0 + 1e-12)
+        stencil_notes_add(notes, "this iteration is unstable: give --omega below %.6g", 2.0 / spectrum.most);
+    else if (isinf(steps))
+        stencil_notes_add(notes,
+                          "with omega %g the mode with alternating signs does not shrink: try --omega 0.9",
+                          problem->spec.omega);
+    else if (steps > (double)problem->stop.steps)
+        stencil_notes_add(notes,
+                          "the predicted steps are more than the limit of %s step%s: raise --steps, or rtol",
+                          TEXT_COUNT(problem->stop.steps), stencil_plural(problem->stop.steps));
+}
+
+void report_note_start(run_record *run) {
+    const stencil_problem *problem = &run->problem;
+    stencil_notes *notes = &run->notes;
+    const stencil_origin *origin = &problem->origin;
+    if (origin->recounted)
+        stencil_notes_add(notes,
+                          "the file's %s step%s had other weights, size, boundary, time step, source factor, "
+                          "precision or norm: steps count from 0 again",
+                          TEXT_COUNT(problem->spec.steps_total), stencil_plural(problem->spec.steps_total));
+    else if (origin->steps > 0 && origin->steps < problem->stop.steps)
+        stencil_notes_add(notes, "the file holds step %s, from which the run goes on, to step %s at most",
+                          TEXT_COUNT(origin->steps), TEXT_COUNT(problem->stop.steps));
+    if (origin->steps > 0 && isnan(origin->residual_first) && !isnan(problem->stop.rtol))
+        stencil_notes_add(notes,
+                          "no earlier run had a criterion: rtol is relative to the residual of step %s",
+                          TEXT_COUNT(origin->steps + 1));
+    if (stencil_problem_relaxes(problem) && !isnan(problem->stop.rtol))
+        note_prediction(problem, notes);
+}
+
+static const char *stagnation_text(const run_record *run) {
+    const stencil_problem *problem = &run->problem;
+    switch (run->report.stagnation) {
+    case STENCIL_STAGNATION_GROWTH:
+        return "it grows: the iteration is unstable, give smaller weights or omega";
+    case STENCIL_STAGNATION_SOURCE:
+        return "no axis is fixed and the source has a mean other than 0: there is no solution";
+    case STENCIL_STAGNATION_MODE:
+        return "these weights have a mode that neither shrinks nor grows";
+    case STENCIL_STAGNATION_CHECKERBOARD:
+#define CHECKERBOARD "the mode with alternating signs (checkerboard) does not shrink"
+        return problem->spec.kind == STENCIL_KIND_HEAT ? CHECKERBOARD ": give a smaller --dt"
+               : stencil_problem_relaxes(problem)      ? CHECKERBOARD ": try --omega 0.9"
+                                                       : CHECKERBOARD " with these weights";
+    default:
+        return problem->precision == STENCIL_FLOAT32 ? "float32 resolves no less: --precision float64 does"
+                                                     : "float64 resolves no less";
+    }
+}
+
+void report_note_end(run_record *run) {
+    const stencil_report *report = &run->report;
+    stencil_notes *notes = &run->notes;
+    if (stencil_report_steps_done(report) == 0 && report->steps > 0)
+        stencil_notes_add(
+            notes, report->reason == STENCIL_REASON_STEPS || report->reason == STENCIL_REASON_NOT_CONVERGED
+                       ? "no step was made: the file has all its steps; --steps asks for more"
+                       : "no step was made: the file is a finished result; a smaller --rtol or --atol "
+                         "asks for better");
+    if (report->reason == STENCIL_REASON_STAGNATED)
+        stencil_notes_add(notes, "the residual falls no more: %s", stagnation_text(run));
+    if (report->reason == STENCIL_REASON_FIXED_POINT && !report->reached)
+        stencil_notes_add(
+            notes,
+            "no cell changes any more, yet only because %s rounds the changes away: %sa larger rtol "
+            "stops before",
+            stencil_precision_name(run->problem.precision),
+            run->problem.precision == STENCIL_FLOAT32 ? "--precision float64 goes on, " : "");
+    if (report->reason == STENCIL_REASON_CONVERGED_ATOL && report->bound.known &&
+        report->bound.relative > 0.01)
+        stencil_notes_add(notes,
+                          "atol is met far from the solution, since u' - u shrinks with spacing and omega: "
+                          "--rtol limits the error");
+}
+
+void report_print_failure(const run_record *run) {
+    const stencil_report *report = &run->report;
+    const char *failure = why[report->reason].failure;
+    fprintf(stderr, "stencil: %s: ", TEXT_ESCAPE(run->input));
+    fprintf(stderr, failure != NULL ? failure : "interrupted after step %" PRId64, report->steps,
+            stencil_plural(report->steps));
+    if (report->reason == STENCIL_REASON_STAGNATED)
+        fputs(stagnation_text(run), stderr);
+    if (report->reason == STENCIL_REASON_NOT_CONVERGED) {
+        if (isnan(report_last_residual(report))) /* no step, no residual */
+            fprintf(stderr, "no residual yet");
+        else
+            fprintf(stderr, "residual %g", report_last_residual(report));
+        fprintf(stderr, ", limit %s", CRITERIA(&run->problem.stop));
+    }
+    if (run->output != NULL)
+        fprintf(stderr, "; %s holds that step", TEXT_ESCAPE(run->output));
+    fputc('\n', stderr);
 }

@@ -6,48 +6,42 @@
 #include <stdio.h>
 
 #include "app/text.h"
-#include "base/notes.h"
+#include "base/words.h"
 #include "solver/run.h"
 
-/* Everything that is known of a run; borrowed. */
+/* Everything that is known of a run. */
 typedef struct run_record {
     const char *input;
     const char *output; /* NULL: none is written */
     const char *command_line;
-    const stencil_problem *problem;
-    const stencil_machine *machine;
-    const stencil_plan *plan;
-    const stencil_report *report; /* NULL: a dry run */
-    const stencil_notes *notes;   /* NULL: none */
+    stencil_problem problem;
+    stencil_machine machine;
+    stencil_plan plan;
+    stencil_notes notes;
+    bool done; /* false: before it, or a dry run; the rest is not known */
+    stencil_report report;
     double write_s;
     int exit_code;
 } run_record;
 
-/* At 80 columns: what is going to run (before it does), what came of it, and for a dry run the plan. */
-void report_print_head(FILE *out, const run_record *run);
-void report_print_result(FILE *out, const run_record *run);
-void report_print_plan(FILE *out, const run_record *run);
+/* To standard output, at 80 columns: what is going to run (before it does), what came of it, and for a dry
+ * run the plan. */
+void report_print_head(const run_record *run);
+void report_print_result(const run_record *run);
+void report_print_plan(const run_record *run);
 
 /* The notes from number `from` on; returns how many there are by now. */
-int report_print_notes(FILE *out, const run_record *run, int from);
-
-/* A line of the report, or several where it is long: a label and a formatted text beside it. */
-void report_print_entry(FILE *out, const char *label, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+int report_print_notes(const run_record *run, int from);
 
 /* The last residual that was checked, NaN where there is none. */
 double report_last_residual(const stencil_report *report);
 
-/* report_stop.c: when it is going to stop, and why it did. */
-void report_print_prediction(FILE *out, const stencil_problem *problem);
-void report_print_limits(FILE *out, const stencil_stop *stop);
-void report_print_stop(FILE *out, const run_record *run);
-/* What is to be said about the end of a run: before it begins, and when it is known. */
-void report_note_start(const stencil_problem *problem, stencil_notes *notes);
-void report_note_end(const run_record *run, stencil_notes *notes);
+/* Notes what is to be said about the end of a run: before it begins, and when it is known. */
+void report_note_start(run_record *run);
+void report_note_end(run_record *run);
 
-/* One line of what went wrong in a run that ended with an exit code other than 0. */
-void report_print_failure(FILE *out, const run_record *run);
+/* To standard error: one line of what went wrong in a run that ended with an exit code other than 0. */
+void report_print_failure(const run_record *run);
 
 /* With schema_version; numbers that are not finite are null. Owned by the caller, NULL without memory. */
 json_t *report_json(const run_record *run);

@@ -23,12 +23,12 @@ static json_t *problem_json(const stencil_problem *problem) {
 }
 
 static json_t *stop_json(const run_record *run) {
-    const stencil_stop *stop = &run->problem->stop;
+    const stencil_stop *stop = &run->problem.stop;
     return json_pack("{s:I, s:o, s:o, s:o, s:s, s:I, s:o}", "steps", (json_int_t)stop->steps, "rtol",
                      json_number(stop->rtol), "atol", json_number(stop->atol), "threshold",
-                     json_number(run->report != NULL ? run->report->threshold : NAN), "norm",
+                     json_number(run->done ? run->report.threshold : NAN), "norm",
                      stencil_norm_names[stop->norm], "check_every", (json_int_t)stop->check_every,
-                     "predicted_steps", json_number(stencil_predicted_steps(run->problem)));
+                     "predicted_steps", json_number(stencil_predicted_steps(&run->problem)));
 }
 
 static json_t *parts_json(const stencil_plan *plan, int rank) {
@@ -47,8 +47,8 @@ static json_t *parts_json(const stencil_plan *plan, int rank) {
 }
 
 static json_t *plan_json(const run_record *run) {
-    const stencil_plan *plan = run->plan;
-    const int first = STENCIL_AXES - run->problem->rank;
+    const stencil_plan *plan = &run->plan;
+    const int first = STENCIL_AXES - run->problem.rank;
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     char kernel[STENCIL_KERNEL_CHARS];
     return json_pack(
@@ -56,12 +56,11 @@ static json_t *plan_json(const run_record *run) {
         "strategy", stencil_strategy_at(plan->strategy).name, "sweep", stencil_sweep_infos[plan->sweep].name,
         "backend", gpu ? "gpu" : "cpu", "kernel", stencil_kernel_text(&plan->kernel, kernel), "threads",
         plan->threads, "stores", gpu ? json_null() : json_string(stencil_stores_names[plan->stores]), "parts",
-        parts_json(plan, run->problem->rank), "halo", stencil_halo_names[plan->halo], "overlap",
-        plan->overlap, "block", plan->block_x, plan->block_y, "tile",
-        json_integers(plan->tile + first, run->problem->rank), "registers", plan->registers, "blocks_per_sm",
-        plan->blocks_per_sm, "memory_bytes", "host_need", (json_int_t)plan->host_bytes, "host_have",
-        (json_int_t)plan->host_available_bytes, "device_need", (json_int_t)plan->device_bytes, "device_have",
-        (json_int_t)plan->device_available_bytes);
+        parts_json(plan, run->problem.rank), "halo", stencil_halo_names[plan->halo], "overlap", plan->overlap,
+        "block", plan->block_x, plan->block_y, "tile", json_integers(plan->tile + first, run->problem.rank),
+        "registers", plan->registers, "blocks_per_sm", plan->blocks_per_sm, "memory_bytes", "host_need",
+        (json_int_t)plan->host_bytes, "host_have", (json_int_t)plan->host_available_bytes, "device_need",
+        (json_int_t)plan->device_bytes, "device_have", (json_int_t)plan->device_available_bytes);
 }
 
 static json_t *stores_json(const stencil_report *report) {
@@ -74,13 +73,13 @@ static json_t *stores_json(const stencil_report *report) {
 }
 
 static json_t *result_json(const run_record *run) {
-    const stencil_report *report = run->report;
+    const stencil_report *report = &run->report;
     const stencil_error_bound *bound = &report->bound;
     return json_pack(
         "{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:{s:o, s:o}}", "reason",
         stencil_reason_names[report->reason], "exit_code", run->exit_code, "steps", (json_int_t)report->steps,
         "steps_done", (json_int_t)stencil_report_steps_done(report), "time",
-        json_number(stencil_problem_time(run->problem, report->steps)), "residual",
+        json_number(stencil_problem_time(&run->problem, report->steps)), "residual",
         json_number(report_last_residual(report)), "residual_first", json_number(report->residual_first),
         "error_bound", json_number(bound->known ? bound->absolute : NAN), "error_bound_relative",
         json_number(bound->known ? bound->relative : NAN), "device", report->device, "stores",
@@ -97,7 +96,7 @@ static json_t *rates_json(const stencil_report *report) {
 }
 
 static json_t *times_json(const run_record *run) {
-    const stencil_report *report = run->report;
+    const stencil_report *report = &run->report;
     return json_pack("{s:o, s:o, s:o, s:o, s:o}", "read", json_number(report->read_s), "prepare",
                      json_number(report->prepare_s), "compute", json_number(report->compute_s), "finish",
                      json_number(report->finish_s), "write", json_number(run->write_s));
@@ -105,7 +104,7 @@ static json_t *times_json(const run_record *run) {
 
 static json_t *notes_json(const stencil_notes *notes) {
     json_t *array = json_array();
-    for (int i = 0; notes != NULL && i < notes->count; i++)
+    for (int i = 0; i < notes->count; i++)
         json_array_append_new(array, json_text(notes->line[i]));
     return array;
 }
@@ -113,12 +112,12 @@ static json_t *notes_json(const stencil_notes *notes) {
 json_t *report_json(const run_record *run) {
     json_t *root = json_pack("{s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "schema_version", 3,
                              "version", STENCIL_VERSION, "command_line", run->command_line, "input",
-                             json_text(run->input), "output", json_text(run->output), "dry_run",
-                             run->report == NULL, "problem", problem_json(run->problem), "stop",
-                             stop_json(run), "plan", plan_json(run), "notes", notes_json(run->notes));
-    if (root != NULL && run->report != NULL) {
+                             json_text(run->input), "output", json_text(run->output), "dry_run", !run->done,
+                             "problem", problem_json(&run->problem), "stop", stop_json(run), "plan",
+                             plan_json(run), "notes", notes_json(&run->notes));
+    if (root != NULL && run->done) {
         json_object_set_new(root, "result", result_json(run));
-        json_object_set_new(root, "rates", rates_json(run->report));
+        json_object_set_new(root, "rates", rates_json(&run->report));
         json_object_set_new(root, "times_s", times_json(run));
     }
     return root;

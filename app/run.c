@@ -4,14 +4,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "app/commands.h"
+#include "app/options.h"
 #include "app/json.h"
 #include "app/output.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
 #include "app/report.h"
-#include "app/rescue.h"
 #include "app/signals.h"
 #include "app/text.h"
 #include "app/threads.h"
@@ -19,81 +19,78 @@
 #include "solver/run.h"
 #include "solver/machine/json.h"
 
-enum { NAME_SIZE = 4096 };
-
 typedef struct run_options {
     stencil_spec problem; /* only what was given, see problem_options.h */
-    int sync, sweep, device;
-    option_list gpus;
-    int64_t threads, parts;
-    const char *cut;
-    int halo;
-    bool overlap;
-    double barrier_timeout;
-    int64_t inject_delay, inject_seed, inject_absent, inject_absent_part;
+    stencil_run_options run;
+    int64_t threads;
+    int cut_count, absent_part;
     const char *output, *json, *machine;
     bool force, no_output, dry_run, allow_nonfinite, quiet;
 } run_options;
 
 static const char *sync_choice(int index) {
-    return index >= 0 && index < stencil_strategy_count() ? stencil_strategy_at(index).name : NULL;
+    return index < stencil_strategy_count() ? stencil_strategy_at(index).name : NULL;
 }
 
 static const char *sweep_choice(int index) {
     return stencil_sweep_infos[index].name;
 }
 
-#define AT(field) offsetof(run_options, field)
+#define AT(field) OPTION_AT(run_options, field)
 static const option place_table[] = {
-    {"sync", 0, OPTION_CHOICE, AT(sync), "NAME",
+    {"sync", 0, OPTION_NAME, AT(run.sync), "NAME",
      .help = "how steps are kept in order (default: relaunch, on several GPUs multi-grid, which grid "
              "means there, too)",
      .choice = sync_choice},
-    {"sweep", 0, OPTION_CHOICE, AT(sweep), "NAME", .help = "how a step is made; the result is the same",
+    {"sweep", 0, OPTION_NAME, AT(run.sweep), "NAME", .help = "how a step is made; the result is the same",
      .preset = "stream", .choice = sweep_choice},
-    {"device", 0, OPTION_CHOICE, AT(device), "WHERE", .help = "auto takes a GPU where there is one",
+    {"device", 0, OPTION_CHOICE, AT(run.backend), "WHERE", .help = "auto takes a GPU where there is one",
      .preset = "auto", .names = stencil_backend_names},
-    {"gpus", 'g', OPTION_DEVICES, AT(gpus), "N|LIST",
+    {"gpus", 'g', OPTION_DEVICES, AT(run.gpu), "N|LIST",
      .help = "how many (2), or which ones (0,2 or 2,); each gets a part of the field, and one named several "
              "times (0,0) "
              "that many; means --device gpu",
-     .maximum = STENCIL_PARTS_MAX},
+     .contradicts = {"device cpu"}, .count_offset = offsetof(run_options, run.gpu_count)},
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
     {NULL},
 };
 static const option parts_table[] = {
-    {"parts", 0, OPTION_INTEGER, AT(parts), "N",
-     .help = "cut a run on the CPU as one on N GPUs is; means --device cpu", .minimum = 1,
+    {"parts", 0, OPTION_INTEGER, AT(run.parts), "N",
+     .help = "cut a run on the CPU as one on N GPUs is; means --device cpu",
+     .contradicts = {"gpus", "device gpu"}, .because = "--parts cuts a run on the CPU", .minimum = 1,
      .maximum = STENCIL_PARTS_MAX},
-    {"cut", 0, OPTION_TEXT, AT(cut), "LIST",
+    {"cut", 0, OPTION_INTEGER, AT(run.cut), "LIST",
      .help = "parts along each axis, in array order, as in 4,1 (default: along the slowest axis, or along "
-             "the one or two where fewer bytes cross)"},
-    {"halo", 0, OPTION_CHOICE, AT(halo), "HOW",
+             "the one or two where fewer bytes cross)",
+     .minimum = 1, .maximum = STENCIL_PARTS_MAX, .most = STENCIL_AXES,
+     .count_offset = offsetof(run_options, cut_count)},
+    {"halo", 0, OPTION_CHOICE, AT(run.halo), "HOW",
      .help = "how ghost cells get to other parts: stored by the kernel, copied (openmp, single-thread), or "
              "sent in "
              "words that carry their step (ll; neighbor on GPUs)",
-     .preset = "auto", .names = stencil_halo_names},
-    {"overlap", 0, OPTION_FLAG, AT(overlap), NULL,
+     .preset = "auto", .names = stencil_halo_names,
+     .renamed = (const char *const[]){"peer", "store", "stamped", "ll", NULL}},
+    {"overlap", 0, OPTION_FLAG, AT(run.overlap), NULL,
      .help = "openmp, single-thread: compute what others need first, copy it while the rest is computed"},
     {NULL},
 };
 /* What an engineer does to a barrier before trusting it. */
 static const option trial_table[] = {
-    {"barrier-timeout", 0, OPTION_REAL, AT(barrier_timeout), "S",
+    {"barrier-timeout", 0, OPTION_REAL, AT(run.wait.timeout_s), "S",
      .help = "a block that waits longer than this for others ends the run, exit code 70", .preset = "10",
      .maximum = 1000000000, .positive = true},
-    {"inject-delay", 0, OPTION_INTEGER, AT(inject_delay), "NS",
+    {"inject-delay", 0, OPTION_INTEGER, AT(run.wait.fault.delay_ns), "NS",
      .help = "make a random quarter of the blocks late by up to NS nanoseconds before each barrier; the "
              "result must "
              "not change",
      .minimum = 1, .maximum = 1000000000},
-    {"inject-seed", 0, OPTION_INTEGER, AT(inject_seed), "N", .help = "of who is late and how much (1)",
-     .needs = "inject-delay", .minimum = 0, .maximum = UINT32_MAX},
-    {"inject-absent", 0, OPTION_INTEGER, AT(inject_absent), "STEP",
+    {"inject-seed", 0, OPTION_INTEGER, AT(run.wait.fault.seed), "N",
+     .help = "of who is late and how much (1)", .needs = "inject-delay", .minimum = 0, .maximum = UINT32_MAX},
+    {"inject-absent", 0, OPTION_INTEGER, AT(run.wait.fault.absent_step), "STEP",
      .help = "block 1 never arrives after step STEP: the run must end with exit code 70", .minimum = 1,
      .maximum = INT64_MAX},
-    {"inject-absent-part", 0, OPTION_INTEGER, AT(inject_absent_part), "N",
+    {"inject-absent-part", 0, OPTION_INTEGER, AT(absent_part), "N",
      .help = "with --inject-absent: not block 1, but all blocks of part N (from 0 on)",
      .needs = "inject-absent", .minimum = 0, .maximum = STENCIL_PARTS_MAX - 1},
     {NULL},
@@ -101,7 +98,7 @@ static const option trial_table[] = {
 static const option output_table[] = {
     {"output", 'o', OPTION_TEXT, AT(output), "FILE", .help = "result (default: INPUT with .out.h5 for .h5)"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
-    {"no-output", 0, OPTION_FLAG, AT(no_output), NULL, .help = "write no result"},
+    {"no-output", 0, OPTION_FLAG, AT(no_output), NULL, .help = "write no result", .contradicts = {"output"}},
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write the report as JSON; - writes it to standard output in place of the report for people"},
     {"dry-run", 0, OPTION_FLAG, AT(dry_run), NULL,
@@ -116,8 +113,8 @@ static const option output_table[] = {
 static const option_group run_groups[] = {
     {"Where and how", place_table, 0},
     {"Several GPUs", parts_table, 0},
-    {"When to stop (overrides the file's attributes)", stop_option_table, AT(problem)},
-    {"Problem (overrides the file's attributes)", problem_option_table, AT(problem)},
+    {"When to stop (overrides the file's attributes)", stop_option_table, offsetof(run_options, problem)},
+    {"Problem (overrides the file's attributes)", problem_option_table, offsetof(run_options, problem)},
     {"Output", output_table, 0},
     {"Barriers of persistent loops", trial_table, 0},
     {NULL},
@@ -128,17 +125,12 @@ typedef struct run_state {
     const invocation *call;
     const run_options *options;
     stencil_input *input;
-    stencil_problem problem;
-    stencil_machine machine;
-    stencil_plan plan;
     stencil_run *run;
-    stencil_report report;
-    char output_name[NAME_SIZE], rescued_name[NAME_SIZE];
-    stencil_output_options output_options;
+    stencil_output_options output_options; /* its path is where the result is, or will be */
     stencil_output *output;
-    stencil_notes notes;
-    int notes_shown;
+    char name[TEXT_NAME_SIZE]; /* of a result that nobody named */
     run_record record;
+    int notes_shown;
 } run_state;
 
 /* Signals wait: none of them leaves a temporary file. */
@@ -150,57 +142,41 @@ static void close_output(run_state *state) {
     signals_release();
 }
 
+static stencil_status open_output(run_state *state) {
+    signals_hold();
+    const stencil_status status =
+        stencil_output_open(&state->output, &state->output_options, &state->record.problem);
+    if (status == STENCIL_OK)
+        signals_guard(stencil_output_temporary(state->output));
+    signals_release();
+    return status;
+}
+
+static stencil_status write_and_close(run_state *state) {
+    const stencil_reader from = {stencil_run_read, state->run};
+    const stencil_status status =
+        stencil_output_write(state->output, &state->record.problem, &from, &state->record.report);
+    close_output(state);
+    return status;
+}
+
 static void run_close(run_state *state) {
     close_output(state);
     stencil_run_close(state->run);
-    stencil_report_destroy(&state->report);
-    stencil_problem_destroy(&state->problem);
+    stencil_report_destroy(&state->record.report);
+    stencil_problem_destroy(&state->record.problem);
     stencil_input_close(state->input);
     free(state);
 }
 
-static stencil_status check_contradictions(const run_options *options) {
-    CHECK(options->gpus.count == 0 || options->device != STENCIL_BACKEND_CPU, USAGE,
-          "--gpus and --device cpu contradict each other: give one of them");
-    CHECK(options->gpus.count == 0 || options->parts < 0, USAGE,
-          "--gpus and --parts contradict each other: --parts cuts a run on the CPU");
-    CHECK(options->device != STENCIL_BACKEND_GPU || options->parts < 0, USAGE,
-          "--device gpu and --parts contradict each other: --parts cuts a run on the CPU");
-    CHECK(options->output == NULL || !options->no_output, USAGE,
-          "--output and --no-output contradict each other: give one of them");
-    CHECK(options->output == NULL || strcmp(options->output, "-") != 0, USAGE,
-          "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
-          "for a "
-          "file called -");
-    return STENCIL_OK;
-}
-
 static stencil_status describe_problem(run_state *state) {
+    run_record *record = &state->record;
     stencil_spec spec;
-    TRY(stencil_input_open(&state->input, state->call->operand[0], &spec));
-    stencil_input_notes(state->input, &state->notes);
+    TRY(stencil_input_open(&state->input, record->input, &spec));
+    stencil_input_notes(state->input, &record->notes);
     TRY(problem_options_apply(state->call, &spec));
-    TRY(text_name_file(stencil_problem_resolve(&state->problem, &spec), state->call->operand[0]));
-    report_note_start(&state->problem, &state->notes);
-    return STENCIL_OK;
-}
-
-/* "4,1" as parts along z, y, x; nothing: all 0. */
-static stencil_status read_cut(const char *text, int rank, int cut[3]) {
-    cut[0] = cut[1] = cut[2] = 0;
-    if (text == NULL)
-        return STENCIL_OK;
-    cut[0] = 1;
-    const char *at = text;
-    for (int axis = STENCIL_AXES - rank; axis < STENCIL_AXES; axis++) {
-        char *end;
-        const long parts = *at >= '0' && *at <= '9' ? strtol(at, &end, 10) : 0;
-        CHECK(parts >= 1 && parts <= STENCIL_PARTS_MAX && *end == (axis < STENCIL_X ? ',' : '\0'), USAGE,
-              "--cut: '%s' is not a list of %d numbers of parts, such as %s", text, rank,
-              rank == 2 ? "4,1" : "2,2,1");
-        cut[axis] = (int)parts;
-        at = end + 1;
-    }
+    TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), record->input));
+    report_note_start(record);
     return STENCIL_OK;
 }
 
@@ -214,154 +190,179 @@ static stencil_status read_machine(stencil_machine *machine, const char *path) {
 }
 
 /* This machine, or the one that a file describes. */
-static stencil_status find_machine(run_state *state) {
-    const run_options *options = state->options;
+static stencil_status find_machine(const run_options *options, stencil_machine *machine) {
     if (options->machine == NULL) {
         TRY(threads_start(options->threads));
-        const bool shared = stencil_gpus_are_shared(options->gpus.value, options->gpus.count);
-        return stencil_machine_probe(&state->machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART);
+        const bool shared = stencil_gpus_are_shared(options->run.gpu, options->run.gpu_count);
+        return stencil_machine_probe(machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART);
     }
-    TRY(read_machine(&state->machine, options->machine));
+    TRY(read_machine(machine, options->machine));
     if (options->threads > 0)
-        state->machine.cpu_threads = (int)options->threads;
+        machine->cpu_threads = (int)options->threads;
+    return STENCIL_OK;
+}
+
+/* What the options leave open. */
+static stencil_status complete_options(const invocation *call, int rank, stencil_run_options *run) {
+    const run_options *options = call->values;
+    *run = options->run;
+    if (run->gpu_count > 0)
+        run->backend = STENCIL_BACKEND_GPU;
+    if (run->parts > 0)
+        run->backend = STENCIL_BACKEND_CPU;
+    run->wait.fault.absent = 1;
+    if (!options_given(call, "inject-seed"))
+        run->wait.fault.seed = 1;
+    if (options_given(call, "inject-absent-part"))
+        run->wait.fault.absent_part = 1 + (uint32_t)options->absent_part;
+    CHECK(options->cut_count == 0 || options->cut_count == rank, USAGE,
+          "--cut: the field has %d axes: give a number of parts for each, such as %s", rank,
+          rank == 2 ? "4,1" : "2,2,1");
+    if (options->cut_count == 2)
+        memcpy(run->cut, (const int[]){1, run->cut[0], run->cut[1]}, sizeof run->cut);
     return STENCIL_OK;
 }
 
 static stencil_status make_plan(run_state *state) {
-    const run_options *options = state->options;
-    stencil_run_options run = {.sync = sync_choice(options->sync),
-                               .sweep = sweep_choice(options->sweep),
-                               .parts = options->parts > 0 ? (int)options->parts : 0,
-                               .halo = (stencil_halo_mode)options->halo,
-                               .overlap = options->overlap,
-                               .backend = (stencil_backend)options->device,
-                               .gpu_count = options->gpus.count,
-                               .wait.timeout_s = options->barrier_timeout};
-    stencil_fault *fault = &run.wait.fault;
-    fault->seed = options->inject_seed >= 0 ? (uint32_t)options->inject_seed : 1;
-    fault->delay_ns = options->inject_delay > 0 ? (uint32_t)options->inject_delay : 0;
-    fault->absent = 1;
-    fault->absent_step = options->inject_absent > 0 ? options->inject_absent : 0;
-    fault->absent_part = options->inject_absent_part >= 0 ? 1 + (uint32_t)options->inject_absent_part : 0;
-    TRY(read_cut(options->cut, state->problem.rank, run.cut));
-    for (int i = 0; i < run.gpu_count; i++)
-        run.gpu[i] = (int)options->gpus.value[i];
-    if (run.gpu_count > 0)
-        run.backend = STENCIL_BACKEND_GPU;
-    if (run.parts > 0)
-        run.backend = STENCIL_BACKEND_CPU;
+    run_record *record = &state->record;
+    stencil_run_options run;
+    TRY(complete_options(state->call, record->problem.rank, &run));
     /* A machine that is somewhere else is not asked. */
     const stencil_status status =
-        options->machine != NULL ? stencil_plan_make(&state->plan, &state->problem, &run, &state->machine)
-                                 : stencil_plan_here(&state->plan, &state->problem, &run, &state->machine);
-    for (int i = 0; i < state->plan.notes.count; i++)
-        stencil_notes_add(&state->notes, "%s", state->plan.notes.line[i]);
+        state->options->machine != NULL
+            ? stencil_plan_make(&record->plan, &record->problem, &run, &record->machine)
+            : stencil_plan_here(&record->plan, &record->problem, &run, &record->machine);
+    for (int i = 0; i < record->plan.notes.count; i++)
+        stencil_notes_add(&record->notes, "%s", record->plan.notes.line[i]);
     /* What is wrong is the size of the problem, not an option. */
-    return text_name_out_of_memory(status, state->call->operand[0]);
+    return text_name_out_of_memory(status, record->input);
 }
 
 /* Options that the plan does not look at. */
 static stencil_status check_effect(const run_state *state) {
-    const run_options *options = state->options;
-    const stencil_plan *plan = &state->plan;
-    CHECK(plan->cut.parts > 1 || (options->halo == STENCIL_HALO_AUTO && !options->overlap), USAGE,
+    const stencil_run_options *run = &state->options->run;
+    const stencil_plan *plan = &state->record.plan;
+    CHECK(plan->cut.parts > 1 || (run->halo == STENCIL_HALO_AUTO && !run->overlap), USAGE,
           "--%s has no effect in one part: leave it out, or give --gpus or --parts",
-          options->overlap ? "overlap" : "halo");
+          run->overlap ? "overlap" : "halo");
     CHECK(plan->barrier != STENCIL_BARRIER_none || !options_given(state->call, "barrier-timeout"), USAGE,
           "--barrier-timeout is for persistent loops: it has no effect on --sync %s",
           stencil_strategy_at(plan->strategy).name);
     return STENCIL_OK;
 }
 
+/* "input.h5" -> "input.out.h5" beside it; a suffix other than .h5 or .hdf5 is kept. */
+static stencil_status name_output(const char *input, char name[TEXT_NAME_SIZE]) {
+    const char *dot = strrchr(input, '.');
+    const bool suffix = dot != NULL && dot > input && dot[-1] != '/' &&
+                        (strcmp(dot, ".h5") == 0 || strcmp(dot, ".hdf5") == 0);
+    const int length = (int)(suffix ? (size_t)(dot - input) : strlen(input));
+    const int written = snprintf(name, TEXT_NAME_SIZE, "%.*s.out.h5", length, input);
+    CHECK(written >= 0 && written < TEXT_NAME_SIZE, USAGE,
+          "the input's name is too long: give --output FILE");
+    return STENCIL_OK;
+}
+
 /* The directory of a name and its last part. */
-static const char *split_name(const char *name, char *directory, size_t size) {
+static const char *split_name(const char *name, char directory[TEXT_NAME_SIZE]) {
     const char *slash = strrchr(name, '/');
-    snprintf(directory, size, "%.*s", slash != NULL ? (int)(slash - name + 1) : 1,
+    snprintf(directory, TEXT_NAME_SIZE, "%.*s", slash != NULL ? (int)(slash - name + 1) : 1,
              slash != NULL ? name : ".");
     return slash != NULL ? slash + 1 : name;
 }
 
-/* Whether two names mean one file, existing or not: same file, or same name in the same directory. */
+/* Whether two files would appear under one name: the same in the same directory. */
 static bool same_file(const char *a, const char *b) {
+    char directory[2][TEXT_NAME_SIZE];
     struct stat first, second;
-    char first_directory[NAME_SIZE], second_directory[NAME_SIZE];
-    const bool same_name =
-        strcmp(split_name(a, first_directory, NAME_SIZE), split_name(b, second_directory, NAME_SIZE)) == 0;
-    if (stat(a, &first) != 0 || stat(b, &second) != 0) {
-        if (!same_name || stat(first_directory, &first) != 0 || stat(second_directory, &second) != 0)
-            return false;
-    }
-    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
-static stencil_status open_output(run_state *state) {
-    signals_hold();
-    const stencil_status status =
-        stencil_output_open(&state->output, &state->output_options, &state->problem);
-    if (status == STENCIL_OK)
-        signals_guard(stencil_output_temporary(state->output));
-    signals_release();
-    return status;
+    return strcmp(split_name(a, directory[0]), split_name(b, directory[1])) == 0 &&
+           stat(directory[0], &first) == 0 && stat(directory[1], &second) == 0 &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 /* Everything that can be known to fail at the end is found here, before computing. */
 static stencil_status prepare_output(run_state *state) {
     const run_options *options = state->options;
-    const char *input = state->call->operand[0];
+    run_record *record = &state->record;
     if (!options->no_output) {
         if (options->output == NULL)
-            TRY(text_output_name(input, state->output_name, sizeof state->output_name));
+            TRY(name_output(record->input, state->name));
+        record->output = options->output != NULL ? options->output : state->name;
         state->output_options = (stencil_output_options){
-            .path = options->output != NULL ? options->output : state->output_name,
-            .input_path = input,
+            .path = record->output,
+            .input_path = record->input,
             .input = state->input,
-            .notes = &state->notes,
+            .notes = &record->notes,
             .force = options->force,
-            .command_line = state->call->command_line,
+            .command_line = record->command_line,
             .started_s = (int64_t)time(NULL),
         };
         TRY(open_output(state));
         CHECK(options->json == NULL || target_is_stdout(options->json) ||
-                  !same_file(options->json, state->output_options.path),
+                  !same_file(options->json, record->output),
               USAGE, "--json %s is the output file too: give another name", options->json);
     }
-    return target_check("--json", options->json, options->force, input);
+    return target_check("--json", options->json, options->force, record->input);
 }
 
 static stencil_status load(run_state *state) {
-    stencil_problem *problem = &state->problem;
+    stencil_problem *problem = &state->record.problem;
     const stencil_reader from = stencil_input_reader(state->input, problem, state->options->allow_nonfinite);
     TRY(stencil_input_load_history(state->input, problem));
-    const stencil_status status = stencil_run_open(&state->run, &state->plan, problem, &from);
+    const stencil_status status = stencil_run_open(&state->run, &state->record.plan, problem, &from);
     stencil_input_rest(state->input);
-    return text_name_out_of_memory(status, state->call->operand[0]);
+    return text_name_out_of_memory(status, state->record.input);
+}
+
+/* The poll of an observer. */
+static bool go_on(void *context, int64_t step, double residual) {
+    progress_poll(context, step, residual);
+    return signals_caught == 0;
 }
 
 static stencil_status compute(run_state *state) {
     progress progress;
-    progress_start(&progress, &state->problem, state->options->quiet);
-    const stencil_observer observer[] = {{&progress, .poll = progress_poll}, {NULL, .poll = signals_poll}};
-    const stencil_observers observers = {observer, 2};
+    progress_start(&progress, &state->record.problem, state->options->quiet);
+    const stencil_observers observers = {&(stencil_observer){&progress, .poll = go_on}, 1};
     signals_catch();
-    const stencil_status status = stencil_run_drive(state->run, &observers, &state->report);
+    const stencil_status status = stencil_run_drive(state->run, &observers, &state->record.report);
     progress_end(&progress);
-    return text_name_out_of_memory(status, state->call->operand[0]);
+    return text_name_out_of_memory(status, state->record.input);
 }
 
-/* What hours have computed is not given up for one directory. */
+/* What hours have computed is not given up for one directory: after a failure to write the result, tries the
+ * same one under another name, the current one and the one for temporary files. */
+static stencil_status rescue(run_state *state) {
+    const stencil_error seen = *stencil_error_last();
+    const char *path = state->record.output, *slash = strrchr(path, '/');
+    const char *last = slash != NULL ? slash + 1 : path, *temporary = getenv("TMPDIR");
+    char directory[TEXT_NAME_SIZE], base[TEXT_NAME_SIZE], elsewhere[TEXT_NAME_SIZE];
+    snprintf(directory, sizeof directory, "%.*s", (int)(last - path), path);
+    snprintf(base, sizeof base, "%s", last);
+    snprintf(elsewhere, sizeof elsewhere, "%s/",
+             temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");
+    const char *const place[] = {directory, "", elsewhere};
+    state->output_options.path = state->record.output = state->name;
+    state->output_options.force = false;
+    for (size_t i = 0; i < sizeof place / sizeof *place; i++) {
+        const int length =
+            snprintf(state->name, sizeof state->name, "%srescued-%ld-%s", place[i], (long)getpid(), base);
+        if (length > 0 && (size_t)length < sizeof state->name && open_output(state) == STENCIL_OK &&
+            write_and_close(state) == STENCIL_OK)
+            return text_append(stencil_error_adopt(&seen), state->name, "holds the complete result");
+    }
+    state->record.output = NULL;
+    return stencil_error_adopt(&seen);
+}
+
 static stencil_status write_output(run_state *state) {
     if (state->output == NULL)
         return STENCIL_OK;
     const double start_s = stencil_clock_s();
-    const stencil_reader result = {stencil_run_read, state->run};
     signals_hold();
-    stencil_status status = stencil_output_write(state->output, &state->problem, &result, &state->report);
-    close_output(state);
-    if (status != STENCIL_OK) {
-        status = rescue_result(status, &state->output_options, &state->problem, &result, &state->report,
-                               state->rescued_name, sizeof state->rescued_name);
-        state->record.output = state->rescued_name[0] != '\0' ? state->rescued_name : NULL;
-    }
+    stencil_status status = write_and_close(state);
+    if (status != STENCIL_OK)
+        status = rescue(state);
     state->record.write_s = stencil_clock_s() - start_s;
     signals_release();
     return status;
@@ -380,8 +381,8 @@ static stencil_status tell(run_state *state, bool people, stencil_status written
     const run_record *record = &state->record;
     const stencil_error failure = *stencil_error_last();
     if (people) {
-        report_print_notes(stdout, record, state->notes_shown);
-        report_print_result(stdout, record);
+        report_print_notes(record, state->notes_shown);
+        report_print_result(record);
     }
     stencil_status status =
         json_write(options->json, options->force, options->json != NULL ? report_json(record) : NULL);
@@ -390,44 +391,39 @@ static stencil_status tell(run_state *state, bool people, stencil_status written
     if (written != STENCIL_OK)
         return stencil_error_adopt(&failure);
     if (status == STENCIL_OK && record->exit_code != 0)
-        report_print_failure(stderr, record);
+        report_print_failure(record);
     return record->output != NULL ? text_append(status, record->output, "holds the complete result") : status;
 }
 
 static stencil_status run_stages(run_state *state, int *exit_code) {
     const run_options *options = state->options;
     run_record *record = &state->record;
-    TRY(check_contradictions(options));
+    CHECK(options->output == NULL || strcmp(options->output, "-") != 0, USAGE,
+          "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
+          "for a file called -");
     TRY(describe_problem(state));
-    TRY(find_machine(state));
+    TRY(find_machine(options, &record->machine));
     TRY(make_plan(state));
     TRY(check_effect(state));
     TRY(prepare_output(state));
-    *record = (run_record){.input = state->call->operand[0],
-                           .output = state->output_options.path,
-                           .command_line = state->call->command_line,
-                           .problem = &state->problem,
-                           .machine = &state->machine,
-                           .plan = &state->plan,
-                           .notes = &state->notes};
     const bool people = !options->quiet && !target_is_stdout(options->json);
     if (options->dry_run) {
         if (people)
-            report_print_plan(stdout, record);
+            report_print_plan(record);
         return json_write(options->json, options->force, options->json != NULL ? report_json(record) : NULL);
     }
     TRY(load(state));
     if (people) {
-        report_print_head(stdout, record);
-        state->notes_shown = report_print_notes(stdout, record, 0);
+        report_print_head(record);
+        state->notes_shown = report_print_notes(record, 0);
         output_flush();
     }
     TRY(compute(state));
     const stencil_status written = write_output(state);
-    record->report = &state->report;
-    report_note_end(record, &state->notes);
+    record->done = true;
+    report_note_end(record);
     record->exit_code = *exit_code =
-        written == STENCIL_OK ? report_exit_code(&state->report) : stencil_status_exit_code(written);
+        written == STENCIL_OK ? report_exit_code(&record->report) : stencil_status_exit_code(written);
     return tell(state, people, written);
 }
 
@@ -436,6 +432,8 @@ static stencil_status run_run(const invocation *call, int *exit_code) {
     CHECK(state != NULL, NO_MEMORY, "no memory for a run");
     state->call = call;
     state->options = call->values;
+    state->record.input = call->operand[0];
+    state->record.command_line = call->command_line;
     const stencil_status status = run_stages(state, exit_code);
     run_close(state);
     return status;

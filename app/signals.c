@@ -17,11 +17,6 @@ static atomic_llong held_ns = 0; /* when it came; 0: none is held */
 
 static const char *volatile guarded = NULL;
 
-bool signals_poll(void *context, int64_t step, double residual) {
-    (void)context, (void)step, (void)residual;
-    return signals_caught == 0;
-}
-
 /* Takes effect at the return, which unblocks the signal. */
 static void end(int number) {
     if (guarded != NULL)
@@ -61,24 +56,22 @@ static void keep(int number) {
     held = number;
 }
 
-static void set_handler(int number, void (*handler)(int)) {
-    struct sigaction action;
-    /* Who started us without SIGINT (nohup, a shell's background job) meant it. */
-    if (sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
-        return;
-    action = (struct sigaction){.sa_handler = handler, .sa_flags = SA_RESTART};
+static void set_handlers(void (*handler)(int), int count) {
+    struct sigaction before, action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     /* The handlers share what they know. */
     for (int i = 0; i < NUMBER_COUNT; i++)
         sigaddset(&action.sa_mask, numbers[i]);
-    sigaction(number, &action, NULL);
+    for (int i = 0; i < count; i++)
+        /* Who started us without SIGINT (nohup, a shell's background job) meant it. */
+        if (sigaction(numbers[i], NULL, &before) != 0 || before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
 }
 
 void signals_start(void) {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    for (int i = 0; i < NUMBER_COUNT; i++)
-        set_handler(numbers[i], end);
+    set_handlers(end, NUMBER_COUNT);
 }
 
 void signals_guard(const char *name) {
@@ -86,23 +79,20 @@ void signals_guard(const char *name) {
 }
 
 void signals_catch(void) {
-    for (int i = 0; i < CATCH_COUNT; i++)
-        set_handler(numbers[i], note);
+    set_handlers(note, CATCH_COUNT);
 }
 
 void signals_collect(void) {
-    for (int i = 0; i < NUMBER_COUNT; i++)
-        set_handler(numbers[i], collect);
+    set_handlers(collect, NUMBER_COUNT);
 }
 
 /* Handlers and not a mask: with a mask, a thread of OpenMP that has none would take the signal. */
 void signals_hold(void) {
     if (hold_depth++ > 0)
         return;
-    for (int i = 0; i < NUMBER_COUNT; i++) {
+    for (int i = 0; i < NUMBER_COUNT; i++)
         sigaction(numbers[i], NULL, &before_hold[i]);
-        set_handler(numbers[i], keep);
-    }
+    set_handlers(keep, NUMBER_COUNT);
 }
 
 void signals_release(void) {

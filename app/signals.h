@@ -4,8 +4,6 @@
 #define STENCIL_APP_SIGNALS_H
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 /* Ignores SIGPIPE and SIGXFSZ: the failing write is seen where it is made. Called once, by main(). */
 void signals_start(void);
@@ -29,8 +27,5 @@ void signals_release(void);
 
 /* The flag: 0, or the number of the signal that came. */
 extern volatile sig_atomic_t signals_caught;
-
-/* Whether none came: the poll of a stencil_observer, without context. */
-bool signals_poll(void *context, int64_t step, double residual);
 
 #endif

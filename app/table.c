@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/options.h"
 #include "app/output.h"
 
 enum { HEADER_LINES_MAX = TABLE_CELL_SIZE / 2 };
@@ -132,7 +131,7 @@ static void print_line(FILE *out, const table *t, int line, int first, int last)
     }
     if (row != NULL && row->spans) {
         fprintf(out, "%*s", blank + 1, "");
-        options_print_wrapped(out, row->cell[count], at + 1, at + 1);
+        output_wrapped(out, row->cell[count], at + 1, at + 1);
     } else if (!empty)
         fputc('\n', out);
 }

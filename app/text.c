@@ -9,24 +9,6 @@
 #include "base/base.h"
 #include "base/words.h"
 
-const char *text_duration(double seconds, char text[TEXT_SIZE]) {
-    const long whole = (long)(seconds < 1e9 ? seconds + 0.5 : 1e9);
-    if (seconds < 0.9995e-3)
-        snprintf(text, TEXT_SIZE, "%.3g µs", 1e6 * seconds);
-    else if (seconds < 0.9995)
-        snprintf(text, TEXT_SIZE, "%.3g ms", 1e3 * seconds);
-    else if (seconds < 99.5)
-        snprintf(text, TEXT_SIZE, "%.3g s", seconds);
-    else if (whole < 3600)
-        snprintf(text, TEXT_SIZE, "%ld min %02ld s", whole / 60, whole % 60);
-    else if (whole < 172800)
-        snprintf(text, TEXT_SIZE, "%ld h %02ld min", whole / 3600, whole / 60 % 60);
-    else
-        snprintf(text, TEXT_SIZE, seconds < 1e8 ? "%.0f days" : "%.3g years",
-                 seconds / (seconds < 1e8 ? 86400 : 31556952));
-    return text;
-}
-
 const char *text_number(double value, char text[TEXT_SIZE]) {
     snprintf(text, TEXT_SIZE, fabs(value) >= 9999.5 && fabs(value) < 1e15 ? "%.0f" : "%.4g", value);
     return text;
@@ -86,17 +68,12 @@ char *text_utf8(const char *name) {
     char *text = malloc(4 * strlen(name) + 1), *out = text;
     if (text == NULL)
         return NULL;
+    *out = '\0';
     for (const unsigned char *c = (const unsigned char *)name; *c != '\0';) {
         const int length = utf8_length(c);
-        if (length == 0) {
-            out += sprintf(out, "\\x%02x", *c++);
-            continue;
-        }
-        memcpy(out, c, (size_t)length);
-        out += length;
-        c += length;
+        out += length > 0 ? sprintf(out, "%.*s", length, (const char *)c) : sprintf(out, "\\x%02x", *c);
+        c += length > 0 ? length : 1;
     }
-    *out = '\0';
     return text;
 }
 
@@ -123,14 +100,4 @@ stencil_status text_name_file(stencil_status status, const char *path) {
 
 stencil_status text_name_out_of_memory(stencil_status status, const char *path) {
     return status == STENCIL_NO_MEMORY ? text_name_file(status, path) : status;
-}
-
-stencil_status text_output_name(const char *input, char *name, size_t size) {
-    const char *dot = strrchr(input, '.');
-    const bool suffix = dot != NULL && dot > input && dot[-1] != '/' &&
-                        (strcmp(dot, ".h5") == 0 || strcmp(dot, ".hdf5") == 0);
-    const int length = (int)(suffix ? (size_t)(dot - input) : strlen(input));
-    const int written = snprintf(name, size, "%.*s.out.h5", length, input);
-    CHECK(written >= 0 && (size_t)written < size, USAGE, "the input's name is too long: give --output FILE");
-    return STENCIL_OK;
 }

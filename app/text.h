@@ -6,11 +6,9 @@
 #include <stdint.h>
 
 #include "base/base.h"
+#include "base/words.h"
 
 enum { TEXT_SIZE = 32, TEXT_NAME_SIZE = 4096 };
-
-/* "4.2 µs", "12 ms", "3.42 s", "2 min 05 s", "3 h 20 min", "12 days", "3.17 years" (returned). */
-const char *text_duration(double seconds, char text[TEXT_SIZE]);
 
 /* "16 641", "1 073 741 824": groups of three (returned). */
 const char *text_count(int64_t count, char text[TEXT_SIZE]);
@@ -42,11 +40,8 @@ stencil_status text_name_out_of_memory(stencil_status status, const char *path);
 stencil_status text_prefix(stencil_status status, const char *where);
 stencil_status text_append(stencil_status status, const char *name, const char *text);
 
-/* "input.h5" -> "input.out.h5" beside it; a suffix other than .h5 or .hdf5 is kept. USAGE where it does not
- * fit into `size`. */
-stencil_status text_output_name(const char *input, char *name, size_t size);
-
-/* The same for one use: the text lives as long as the block that asks for it. */
+/* The same for one use, and any text: it lives as long as the block that asks for it. */
+#define TEXT(...)                     stencil_text_add((char[160]){""}, 160, __VA_ARGS__)
 #define TEXT_COUNT(count)             text_count(count, (char[TEXT_SIZE]){""})
 #define TEXT_NUMBER(value)            text_number(value, (char[TEXT_SIZE]){""})
 #define TEXT_EXTENT(extent, rank, by) text_extent(extent, rank, by, (char[96]){""}, 96)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/commands.h"
+#include "app/options.h"
 #include "app/json.h"
 #include "app/progress.h"
 #include "app/reference.h"
@@ -19,7 +19,7 @@ typedef struct verify_options {
     bool force, quiet;
 } verify_options;
 
-#define AT(field) offsetof(verify_options, field)
+#define AT(field) OPTION_AT(verify_options, field)
 static const option verify_table[] = {
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},

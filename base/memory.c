@@ -1,4 +1,4 @@
-#include "base/memory.h"
+#include "base/base.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,18 +75,15 @@ int64_t stencil_memory_group_left_bytes(const char *membership, const char *moun
     int64_t least = INT64_MAX;
     /* Lines are "ID:CONTROLLERS:GROUP"; version 2 has ID 0 and no controllers. */
     while (fgets(line, sizeof line, file) != NULL) {
-        char controllers[PATH_CHARS + 2] = "";
-        line[strcspn(line, "\n")] = '\0';
-        char *first = strchr(line, ':'), *group = first == NULL ? NULL : strchr(first + 1, ':');
-        if (group == NULL)
-            continue;
-        snprintf(controllers, sizeof controllers, ",%.*s,", (int)(group - first - 1), first + 1);
-        const int version = strncmp(line, "0::", 3) == 0              ? 2
-                            : strstr(controllers, ",memory,") != NULL ? 1
-                                                                      : 0;
+        char controllers[PATH_CHARS + 2] = ",", group[PATH_CHARS];
+        int version = 0;
+        if (sscanf(line, "0::%[^\n]", group) == 1)
+            version = 2;
+        else if (sscanf(line, "%*d:%[^:]:%[^\n]", controllers + 1, group) == 2)
+            version = strstr(strcat(controllers, ","), ",memory,") != NULL ? 1 : 0;
         for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
             if (versions[i].version == version)
-                least = stencil_smaller(least, groups_left(mount, group + 1, &versions[i]));
+                least = stencil_smaller(least, groups_left(mount, group, &versions[i]));
     }
     fclose(file);
     return least;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
+
 /* What each type is called, and looks like in JSON. */
 #define IS(type) (1u << JSON_##type)
 static const struct {
@@ -84,13 +86,6 @@ static stencil_status read_text(const stencil_member *m, const char *text, size_
     return STENCIL_OK;
 }
 
-static stencil_status read_choice(const stencil_member *m, const char *text, int *to) {
-    for (*to = 0; m->names[*to] != NULL; ++*to)
-        if (strcmp(m->names[*to], text) == 0)
-            return STENCIL_OK;
-    FAIL(BAD_DATA, "\"%s\" is not a known name", m->name);
-}
-
 static stencil_status read_integer(const stencil_member *m, int64_t number, size_t size, void *to) {
     const bool limits = m->minimum < m->maximum, small = size == sizeof(int);
     const int64_t minimum = limits ? m->minimum : small ? INT32_MIN : INT64_MIN;
@@ -137,7 +132,9 @@ static stencil_status read_value(const stencil_member *m, const json_t *value, s
         *(const char **)to = json_string_value(value); /* NULL for null */
         return STENCIL_OK;
     case STENCIL_MEMBER_CHOICE:
-        return read_choice(m, json_string_value(value), to);
+        *(int *)to = stencil_name_find(json_string_value(value), m->names);
+        CHECK(*(int *)to >= 0, BAD_DATA, "\"%s\" is not a known name", m->name);
+        return STENCIL_OK;
     case STENCIL_MEMBER_INTEGER:
         return read_integer(m, json_integer_value(value), size, to);
     case STENCIL_MEMBER_REAL:

@@ -62,7 +62,10 @@ stencil_status stencil_error_adopt(const stencil_error *error);
             return stencil_error_set(STENCIL_##code, __FILE__, __LINE__, #condition, __VA_ARGS__);           \
     } while (0)
 
-#define FAIL(code, ...) return stencil_error_set(STENCIL_##code, __FILE__, __LINE__, "", __VA_ARGS__)
+/* Records an error, and is its status. */
+#define ERROR(code, ...) stencil_error_set(STENCIL_##code, __FILE__, __LINE__, "", __VA_ARGS__)
+
+#define FAIL(code, ...) return ERROR(code, __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -2,13 +2,10 @@
 
 #include <ctype.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-static int smaller(int a, int b) {
-    return a < b ? a : b;
-}
+#include "base/base.h"
 
 /* Whatever their case. */
 static bool same_letter(char a, char b) {
@@ -26,11 +23,11 @@ int stencil_edit_distance(const char *a, const char *b) {
         distance[0][j] = j;
     for (int i = 1; i <= m; i++)
         for (int j = 1; j <= n; j++) {
-            int least = smaller(distance[i - 1][j], distance[i][j - 1]) + 1;
-            least = smaller(least, distance[i - 1][j - 1] + !same_letter(a[i - 1], b[j - 1]));
+            int64_t least = stencil_smaller(distance[i - 1][j], distance[i][j - 1]) + 1;
+            least = stencil_smaller(least, distance[i - 1][j - 1] + !same_letter(a[i - 1], b[j - 1]));
             if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1]))
-                least = smaller(least, distance[i - 2][j - 2] + 1);
-            distance[i][j] = least;
+                least = stencil_smaller(least, distance[i - 2][j - 2] + 1);
+            distance[i][j] = (int)least;
         }
     return distance[m][n];
 }
@@ -47,6 +44,13 @@ void stencil_nearest_offer(stencil_nearest *nearest, const char *candidate) {
     nearest->distance = distance;
 }
 
+int stencil_name_find(const char *name, const char *const *names) {
+    for (int i = 0; names[i] != NULL; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
 char *stencil_text_add(char *text, size_t size, const char *format, ...) {
     const size_t used = strlen(text);
     va_list arguments;
@@ -54,4 +58,19 @@ char *stencil_text_add(char *text, size_t size, const char *format, ...) {
     vsnprintf(text + used, size - used, format, arguments);
     va_end(arguments);
     return text;
+}
+
+void stencil_notes_add(stencil_notes *notes, const char *format, ...) {
+    char line[STENCIL_NOTE_CHARS];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    for (int i = 0; i < notes->count; i++)
+        if (strcmp(notes->line[i], line) == 0)
+            return;
+    if (notes->count == STENCIL_NOTES_MAX)
+        snprintf(notes->line[STENCIL_NOTES_MAX - 1], STENCIL_NOTE_CHARS, "and more of the kind");
+    else
+        snprintf(notes->line[notes->count++], STENCIL_NOTE_CHARS, "%s", line);
 }

@@ -1,4 +1,4 @@
-/* How near two words are, for "did you mean", and texts that grow. */
+/* Words for the user: how near two of them are, for "did you mean", texts that grow, and notes. */
 #ifndef STENCIL_BASE_WORDS_H
 #define STENCIL_BASE_WORDS_H
 
@@ -19,8 +19,23 @@ typedef struct stencil_nearest {
 } stencil_nearest;
 void stencil_nearest_offer(stencil_nearest *nearest, const char *candidate);
 
+/* Index of `name` in a list of names that NULL ends, or -1. */
+int stencil_name_find(const char *name, const char *const *names);
+
 /* Appends to `text`, as far as there is room (returned). */
 char *stencil_text_add(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Lines for the user that are no errors: what was assumed, ignored or kept. Collected where they come up,
+ * shown by app/ under "Note". Zero-initialise. */
+enum { STENCIL_NOTES_MAX = 16, STENCIL_NOTE_CHARS = 320 };
+typedef struct stencil_notes {
+    int count;
+    char line[STENCIL_NOTES_MAX][STENCIL_NOTE_CHARS];
+} stencil_notes;
+
+/* Adds a line, cut to STENCIL_NOTE_CHARS - 1 bytes; one that is there already is not added again, and the
+ * last place says that there are more. */
+void stencil_notes_add(stencil_notes *notes, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

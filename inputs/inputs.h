@@ -2,7 +2,7 @@
 #ifndef STENCIL_INPUTS_INPUTS_H
 #define STENCIL_INPUTS_INPUTS_H
 
-#include "base/notes.h"
+#include "base/words.h"
 #include "solver/boxes.h"
 #include "solver/problem.h"
 #include "solver/report.h"

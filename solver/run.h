@@ -2,7 +2,7 @@
 #ifndef STENCIL_SOLVER_RUN_H
 #define STENCIL_SOLVER_RUN_H
 
-#include "base/notes.h"
+#include "base/words.h"
 #include "solver/machine/machine.h"
 #include "solver/boxes.h"
 #include "solver/report.h"

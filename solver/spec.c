@@ -1,7 +1,6 @@
 #include "solver/spec.h"
 
 #include <math.h>
-#include <string.h>
 
 const char *const stencil_shape_names[] = {
 #define STENCIL_SHAPE(name, rank, rule, radius, count, text) #name,
@@ -29,11 +28,4 @@ void stencil_spec_init(stencil_spec *spec) {
         .time = NAN,
         .time_first = NAN,
     };
-}
-
-int stencil_name_find(const char *name, const char *const *names) {
-    for (int i = 0; names[i] != NULL; i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
-    return -1;
 }

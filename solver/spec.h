@@ -64,7 +64,4 @@ typedef struct stencil_spec {
 
 void stencil_spec_init(stencil_spec *spec);
 
-/* Index of `name` in a list of names that NULL ends, or -1. */
-int stencil_name_find(const char *name, const char *const *names);
-
 #endif

@@ -43,7 +43,7 @@ bool stencil_tuning_find(stencil_tuning *tuning, const char *gpu) {
     return measured;
 }
 
-bool stencil_gpus_are_shared(const int64_t *gpu, int count) {
+bool stencil_gpus_are_shared(const int *gpu, int count) {
     for (int i = 0; i < count; i++)
         for (int j = 0; j < i; j++)
             if (gpu[i] == gpu[j])

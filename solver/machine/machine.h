@@ -53,7 +53,7 @@ typedef struct stencil_machine {
 enum { STENCIL_STREAMS_PART = 2, STENCIL_STREAMS_SHARED = 32, STENCIL_STREAMS_DEFAULT = 0 };
 
 /* Whether one of these GPUs is named several times. */
-bool stencil_gpus_are_shared(const int64_t *gpu, int count);
+bool stencil_gpus_are_shared(const int *gpu, int count);
 
 /* Looks at the machine, its kernels left out. Fails only on errors of a driver that is there. `streams`: the
  * driver makes a queue for each when a GPU is first used, which takes it some 12 ms each, and as much in the

@@ -23,8 +23,9 @@ typedef struct values {
     int64_t steps;
     double tolerance, omega;
     int norm;
-    option_list size;
-    option_list gpus;
+    int axes;
+    int64_t extent[3];
+    int gpu_count, gpu[4];
     inner inner;
 } values;
 
@@ -36,23 +37,25 @@ static const char *axis_choice(int index) {
 }
 
 static const option outer_table[] = {
-    {"force", 'f', OPTION_FLAG, offsetof(values, force), NULL, .help = "replace"},
-    {"quiet", 'q', OPTION_FLAG, offsetof(values, quiet), NULL, .help = "say nothing"},
-    {"output", 'o', OPTION_TEXT, offsetof(values, output), "FILE", .help = "result"},
-    {"steps", 0, OPTION_INTEGER, offsetof(values, steps), "N", .help = "steps", .maximum = 1000000},
-    {"tolerance", 0, OPTION_REAL, offsetof(values, tolerance), "T", .help = "residual", .none = true},
-    {"omega", 0, OPTION_REAL, offsetof(values, omega), "W", .help = "damping", .preset = "1",
+    {"force", 'f', OPTION_FLAG, OPTION_AT(values, force), NULL, .help = "replace"},
+    {"quiet", 'q', OPTION_FLAG, OPTION_AT(values, quiet), NULL, .help = "say nothing"},
+    {"output", 'o', OPTION_TEXT, OPTION_AT(values, output), "FILE", .help = "result"},
+    {"steps", 0, OPTION_INTEGER, OPTION_AT(values, steps), "N", .help = "steps", .maximum = 1000000},
+    {"tolerance", 0, OPTION_REAL, OPTION_AT(values, tolerance), "T", .help = "residual", .none = true},
+    {"omega", 0, OPTION_REAL, OPTION_AT(values, omega), "W", .help = "damping", .preset = "1",
      .positive = true},
-    {"norm", 0, OPTION_CHOICE, offsetof(values, norm), "NAME", .help = "norm", .preset = "max",
+    {"norm", 0, OPTION_CHOICE, OPTION_AT(values, norm), "NAME", .help = "norm", .preset = "max",
      .names = norm_names},
-    {"size", 0, OPTION_SIZE, offsetof(values, size), "NXxNY[xNZ]", .help = "cells"},
-    {"gpus", 0, OPTION_DEVICES, offsetof(values, gpus), "N|LIST", .help = "devices", .maximum = 4},
+    {"size", 0, OPTION_SIZE, OPTION_AT(values, extent), "NXxNY[xNZ]", .help = "cells",
+     .count_offset = offsetof(values, axes)},
+    {"gpus", 0, OPTION_DEVICES, OPTION_AT(values, gpu), "N|LIST", .help = "devices",
+     .count_offset = offsetof(values, gpu_count)},
     {NULL},
 };
 static const option inner_table[] = {
-    {"boundary", 0, OPTION_CHOICES, offsetof(inner, axes), "A[,B]", .help = "boundary", .maximum = 3,
+    {"boundary", 0, OPTION_CHOICE, OPTION_AT(inner, axes), "A[,B]", .help = "boundary", .most = 3,
      .count_offset = offsetof(inner, axis_count), .choice = axis_choice},
-    {"spacing", 0, OPTION_REALS, offsetof(inner, spacing), "H[,H]", .help = "spacing", .maximum = 3,
+    {"spacing", 0, OPTION_REAL, OPTION_AT(inner, spacing), "H[,H]", .help = "spacing", .most = 3,
      .count_offset = offsetof(inner, spacing_count), .positive = true},
     {NULL},
 };
@@ -114,12 +117,12 @@ static void nothing_given(void **state) {
     assert_false(v.force);
     assert_false(v.quiet);
     assert_null(v.output);
-    assert_int_equal(v.steps, -1);
+    assert_int_equal(v.steps, 0);
     assert_true(isnan(v.tolerance));
     assert_true(v.omega == 1.0); /* presets */
     assert_int_equal(v.norm, 1);
-    assert_int_equal(v.size.count, 0);
-    assert_int_equal(v.gpus.count, 0);
+    assert_int_equal(v.axes, 0);
+    assert_int_equal(v.gpu_count, 0);
     assert_int_equal(v.inner.axis_count, 0);
     assert_int_equal(v.inner.spacing_count, 0);
     assert_int_equal(call.operand_count, 1);
@@ -153,7 +156,7 @@ static void order_and_end_of_options(void **state) {
     assert_int_equal(call.operand_count, 2);
     assert_string_equal(call.operand[1], "b");
     parse_ok("-- --steps -f", &v, &call);
-    assert_int_equal(v.steps, -1);
+    assert_int_equal(v.steps, 0);
     assert_false(v.force);
     assert_string_equal(call.operand[0], "--steps");
     assert_string_equal(call.operand[1], "-f");
@@ -179,12 +182,13 @@ static void values_of_each_type(void **state) {
     parse_ok("a --tolerance none", &v, &call);
     assert_true(isnan(v.tolerance) && options_given(&call, "tolerance"));
     parse_ok("a --size 129x65", &v, &call);
-    assert_int_equal(v.size.count, 2);
-    assert_int_equal(v.size.value[0], 129);
-    assert_int_equal(v.size.value[1], 65);
+    assert_int_equal(v.axes, 2);
+    assert_int_equal(v.extent[0], 65);
+    assert_int_equal(v.extent[1], 129);
     parse_ok("a --size 1x2x3 --boundary mirror,fixed --spacing 1,0.5,2e-1", &v, &call);
-    assert_int_equal(v.size.count, 3);
-    assert_int_equal(v.size.value[2], 3);
+    assert_int_equal(v.axes, 3);
+    assert_int_equal(v.extent[0], 3);
+    assert_int_equal(v.extent[2], 1);
     assert_int_equal(v.inner.axis_count, 2);
     assert_int_equal(v.inner.axes[0], 2);
     assert_int_equal(v.inner.axes[1], 0);
@@ -199,15 +203,15 @@ static void counts_and_lists_of_devices(void **state) {
     values v;
     invocation call;
     parse_ok("a --gpus 3", &v, &call);
-    assert_int_equal(v.gpus.count, 3);
-    assert_int_equal(v.gpus.value[2], 2);
+    assert_int_equal(v.gpu_count, 3);
+    assert_int_equal(v.gpu[2], 2);
     parse_ok("a --gpus 2,", &v, &call);
-    assert_int_equal(v.gpus.count, 1);
-    assert_int_equal(v.gpus.value[0], 2);
+    assert_int_equal(v.gpu_count, 1);
+    assert_int_equal(v.gpu[0], 2);
     parse_ok("a --gpus 3,0", &v, &call);
-    assert_int_equal(v.gpus.count, 2);
-    assert_int_equal(v.gpus.value[0], 3);
-    assert_int_equal(v.gpus.value[1], 0);
+    assert_int_equal(v.gpu_count, 2);
+    assert_int_equal(v.gpu[0], 3);
+    assert_int_equal(v.gpu[1], 0);
     static const char *const wrong[] = {"0", "5", "-1", "x", "1,x", ",", ",1", "1,,2", "0,1,2,3,4", "1.5"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char line[64];

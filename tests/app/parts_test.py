@@ -62,7 +62,7 @@ class Parts(CommandTest):
         self.refused(64, ["--parts"], "p.h5", "--parts", 17)
         self.refused(64, ["--cut", "4 parts", "2"], "p.h5", "--parts", 2, "--cut", "4,1")
         self.refused(64, ["--cut", "4,1"], "p.h5", "--parts", 2, "--cut", "2")
-        self.refused(64, ["--cut", "4,1"], "p.h5", "--parts", 2, "--cut", "2,0")
+        self.refused(64, ["--cut", "'2,0'", "from 1 to"], "p.h5", "--parts", 2, "--cut", "2,0")
         self.refused(64, ["multiples of 64"], "p.h5", "--parts", 3, "--cut", "1,3")
         self.refused(64, ["--halo"], "p.h5", "--parts", 2, "--sync", "neighbor", "--halo", "copy")
         self.refused(64, ["--overlap", "--halo"], "p.h5", "--parts", 2, "--sync", "openmp", "--halo", "store", "--overlap")

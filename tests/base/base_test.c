@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "base/memory.h"
 
 static void exit_codes_follow_sysexits(void **state) {
     (void)state;

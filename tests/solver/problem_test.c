@@ -1,5 +1,7 @@
 #include "specs.h"
 
+#include "base/words.h"
+
 static void points_run_on_the_smallest_set_that_holds_them(void **state) {
     (void)state;
     static const struct {
