@@ -73,9 +73,8 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     return STENCIL_OK;
 }
 
-/* Which sweep makes the steps, and whether it can. */
-static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *problem,
-                                   const stencil_run_options *options) {
+/* Which sweep makes the steps. */
+static stencil_status choose_sweep(stencil_plan *plan, const stencil_run_options *options) {
     int sweep = 0;
     while (options->sweep != NULL && sweep < STENCIL_SWEEP_COUNT &&
            strcmp(options->sweep, stencil_sweep_infos[sweep].name) != 0)
@@ -83,9 +82,6 @@ static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *pr
     CHECK(sweep < STENCIL_SWEEP_COUNT, USAGE, "--sweep %s: unknown sweep; 'stencil info' lists them",
           options->sweep);
     plan->sweep = (stencil_sweep_id)sweep;
-    const char *why = stencil_sweep_unavailable(plan->sweep, problem);
-    CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s",
-          stencil_sweep_infos[sweep].name, why);
     CHECK(options->halo != STENCIL_HALO_LL ||
               stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier),
           USAGE, "--halo ll is not for --sweep %s: leave one of them out", stencil_sweep_infos[sweep].name);
@@ -240,10 +236,9 @@ static stencil_status check_tiles(stencil_plan *plan, const int64_t n[3]) {
               "zyx"[axis], (long long)n[axis], (long long)most);
     }
     for (int p = 0; p < plan->cut.parts; p++) {
+        int64_t tiles[3];
         stencil_part_plan *part = &plan->part[p];
-        part->tile_count = 1;
-        for (int axis = 0; axis < STENCIL_AXES; axis++)
-            part->tile_count *= (part->box.n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
+        part->tile_count = stencil_tiles(part->box.n, plan->tile, tiles);
         CHECK(part->tile_count <= INT32_MAX, UNAVAILABLE,
               "the field has %lld tiles, one launch covers up to %d: use --device cpu",
               (long long)part->tile_count, INT32_MAX);
@@ -385,11 +380,7 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
     TRY(stencil_cut_layout(&largest, &plan->cut));
     const int gpu = plan->part[0].gpu;
     const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[gpu].sm_count / parts_on(plan, gpu);
-    stencil_sweep_shape shape;
-    stencil_sweep_row(plan->sweep)->shape(&shape, problem, plan, largest.n, share > 0 ? share : 1);
-    plan->block_x = shape.block_x;
-    plan->block_y = shape.block_y;
-    memcpy(plan->tile, shape.tile, sizeof plan->tile);
+    stencil_sweep_shape(plan, problem, largest.n, share > 0 ? share : 1);
     TRY(check_tiles(plan, largest.n));
     TRY(choose_grids(plan, machine));
     TRY(check_device_memory(plan, problem, machine));
@@ -409,7 +400,7 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
     plan->poll_every = steps_between_polls(&plan->tuning, cells, plan->tuning.cpu_bytes_per_s);
     if (plan->poll_every > plan->tuning.cpu_poll_steps)
         plan->poll_every = plan->tuning.cpu_poll_steps;
-    plan->stores = stencil_sweep_row(plan->sweep)->streams
+    plan->stores = stencil_sweep_streams(plan->sweep)
                        ? stencil_stores_choose(problem, plan->threads, machine->cpu_cache_bytes)
                        : STENCIL_STORES_CACHED;
     const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
@@ -459,7 +450,7 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     const char *why = stencil_strategy_unavailable(plan->strategy, plan->backend, machine);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s",
           stencil_strategy_at(plan->strategy).name, why);
-    TRY(choose_sweep(plan, problem, options));
+    TRY(choose_sweep(plan, options));
     TRY(choose_parts(plan, problem, options, parts));
     TRY(check_fault(plan, problem, options));
     TRY(choose_halo(plan, problem, options, machine));

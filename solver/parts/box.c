@@ -27,6 +27,12 @@ stencil_box stencil_box_common(const stencil_box *a, const stencil_box *b) {
     return common;
 }
 
+int64_t stencil_tiles(const int64_t n[3], const int64_t tile[3], int64_t tiles[3]) {
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        tiles[axis] = (n[axis] + tile[axis] - 1) / tile[axis];
+    return tiles[0] * tiles[1] * tiles[2];
+}
+
 stencil_box stencil_slab_first(const stencil_box *box, int64_t cells_max) {
     stencil_box slab = *box;
     int64_t room = cells_max;

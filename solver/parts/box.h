@@ -21,6 +21,9 @@ stencil_box stencil_box_from(const stencil_box *box, const int64_t origin[3]);
 /* The cells that both boxes have; they may have none. */
 stencil_box stencil_box_common(const stencil_box *a, const stencil_box *b);
 
+/* Tiles of tile[3] cells that cover n cells: tiles[3] along each axis. Returns how many. */
+int64_t stencil_tiles(const int64_t n[3], const int64_t tile[3], int64_t tiles[3]);
+
 /* Takes a box of at least one cell apart into slabs of at most `cells_max` cells, each a contiguous run of
  * its cells in array order: the first one, which is the largest; and the next one, false after the last. */
 stencil_box stencil_slab_first(const stencil_box *box, int64_t cells_max);

@@ -19,10 +19,7 @@ typedef struct search {
 
 /* Tiles of a part along each axis. Returns how many it has. */
 static int64_t tiles_of(const stencil_workers *workers, const stencil_cut *cut, int part, int64_t tiles[3]) {
-    const stencil_box box = stencil_cut_box(cut, part);
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        tiles[axis] = (box.n[axis] + workers->tile[axis] - 1) / workers->tile[axis];
-    return tiles[0] * tiles[1] * tiles[2];
+    return stencil_tiles(stencil_cut_box(cut, part).n, workers->tile, tiles);
 }
 
 /* Where the participants of a part take its tiles round-robin. */
