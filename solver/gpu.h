@@ -16,6 +16,16 @@ typedef struct stencil_gpu_run stencil_gpu_run;
 /* Checks that one batch can hold. */
 enum { STENCIL_CHECKS_MAX = 65536 };
 
+/* Steps that a loop is asked for at once: first + 1 … first + count. Which of them are checked: the
+ * schedule. */
+typedef struct stencil_batch {
+    int64_t first, count;
+    const stencil_observers *observers; /* polled every so many steps as the plan says */
+} stencil_batch;
+
+/* Queues the step of a batch that follows *step steps, or several, and counts them. */
+typedef stencil_status stencil_gpu_queue(stencil_gpu_run *run, const stencil_batch *batch, int64_t *step);
+
 #ifdef STENCIL_HAVE_CUDA
 /* One part of a run, on one GPU. Functions that take one expect its device to be the calling thread's. */
 struct stencil_gpu_part {
@@ -58,8 +68,8 @@ struct stencil_gpu_run {
     int cycle_length;
     bool slabs; /* a part's rows follow each other in the whole field */
     stencil_barrier barrier;
-    stencil_status (*after_step)(stencil_gpu_part *gpu); /* of a loop driven by the host, or NULL */
-    void *loop; /* what the strategy keeps between batches, owned by it */
+    stencil_gpu_queue *queue; /* the strategy's */
+    void *loop;               /* what the strategy keeps between batches, owned by it */
     int64_t partial_count;
     bool combine_on_host; /* parts do not reach each other: partial sums come to the host as they are */
     double *values;       /* pinned: partial sums, or those of their groups; and room to combine them */

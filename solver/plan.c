@@ -43,7 +43,7 @@ static const char *spanning_names(char *text, size_t size) {
     size_t at = 0;
     text[0] = '\0';
     for (int i = 0; i < stencil_strategy_count() && at < size; i++)
-        if (stencil_strategy_row(i)->spans)
+        if (stencil_strategy_at(i).spans)
             at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? ", " : "",
                                    stencil_strategy_at(i).name);
     return text;
@@ -57,19 +57,18 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
         sync = "multi-grid";
     plan->strategy = stencil_strategy_index(sync);
     CHECK(plan->strategy >= 0, USAGE, "--sync %s: unknown strategy; 'stencil info' lists them", sync);
-    const stencil_strategy *strategy = stencil_strategy_row(plan->strategy);
-    CHECK(parts == 1 || strategy->spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s",
-          sync, spanning_names(names, sizeof names));
-    CHECK(strategy->copies || (options->halo != STENCIL_HALO_COPY && !options->overlap), USAGE,
+    const stencil_strategy_info strategy = stencil_strategy_at(plan->strategy);
+    CHECK(parts == 1 || strategy.spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s", sync,
+          spanning_names(names, sizeof names));
+    CHECK(strategy.copies || (options->halo != STENCIL_HALO_COPY && !options->overlap), USAGE,
           "--halo copy and --overlap are for openmp and single-thread; %s %s", sync,
-          strategy->spans ? "stores its ghost cells by itself" : "runs in one part");
+          strategy.spans ? "stores its ghost cells by itself" : "runs in one part");
     CHECK(!options->overlap || options->halo == STENCIL_HALO_AUTO || options->halo == STENCIL_HALO_COPY,
           USAGE, "--overlap is for copies, and --halo %s makes none: give --halo copy",
           stencil_halo_names[options->halo]);
-    CHECK(options->halo != STENCIL_HALO_LL ||
-              (plan->backend == STENCIL_BACKEND_GPU && stencil_strategy_at(plan->strategy).ll),
-          USAGE, "--halo ll is for --sync neighbor on GPUs: leave it out");
-    plan->barrier = strategy->barrier;
+    CHECK(options->halo != STENCIL_HALO_LL || (plan->backend == STENCIL_BACKEND_GPU && strategy.ll), USAGE,
+          "--halo ll is for --sync neighbor on GPUs: leave it out");
+    plan->barrier = strategy.barrier;
     return STENCIL_OK;
 }
 
@@ -149,8 +148,7 @@ static bool ll_pays(const stencil_plan *plan, const stencil_problem *problem,
 /* Who keeps the ghost cells of other parts up to date, and whether the GPUs can. */
 static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_run_options *options, const stencil_machine *machine) {
-    const stencil_strategy *strategy = stencil_strategy_row(plan->strategy);
-    const stencil_strategy_info info = stencil_strategy_at(plan->strategy);
+    const stencil_strategy_info strategy = stencil_strategy_at(plan->strategy);
     int from = -1, to = -1;
     for (int i = 0; i < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU; i++)
         for (int j = 0; j < plan->cut.parts; j++)
@@ -173,11 +171,10 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     if (plan->halo == STENCIL_HALO_LL && !ll) /* a single part has no cells to send */
         plan->halo = STENCIL_HALO_STORE;
     if (plan->halo == STENCIL_HALO_AUTO)
-        plan->halo =
-            strategy->copies && (plan->overlap || from >= 0) ? STENCIL_HALO_COPY : STENCIL_HALO_STORE;
+        plan->halo = strategy.copies && (plan->overlap || from >= 0) ? STENCIL_HALO_COPY : STENCIL_HALO_STORE;
     CHECK(from < 0 || plan->halo == STENCIL_HALO_COPY, UNAVAILABLE,
           "GPU %d cannot reach the memory of GPU %d: --sync %s needs that; openmp and single-thread can copy",
-          from, to, info.name);
+          from, to, strategy.name);
     if (from >= 0)
         stencil_notes_add(&plan->notes, "GPU %d cannot reach the memory of GPU %d: halos go through the host",
                           from, to);
@@ -320,7 +317,7 @@ static stencil_status fit_clusters(stencil_plan *plan, const stencil_machine *ma
 
 /* Blocks of each part: one for each tile, or as many as fit into the part's share of its GPU at once. */
 static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *machine) {
-    const bool cooperative = stencil_strategy_row(plan->strategy)->cooperative;
+    const bool cooperative = plan->barrier != STENCIL_BARRIER_none; /* all blocks of a launch resident */
     char text[STENCIL_KERNEL_CHARS];
     uint32_t first = 0;
     for (int p = 0; p < plan->cut.parts; p++) {
@@ -415,14 +412,14 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
 }
 
 const char *stencil_strategy_unavailable(int index, stencil_backend backend, const stencil_machine *machine) {
-    const stencil_strategy *strategy = stencil_strategy_row(index);
+    const stencil_barrier_id barrier = stencil_strategy_at(index).barrier;
     if (backend == STENCIL_BACKEND_CPU)
-        return strategy->batch_cpu != NULL ? "" : "has no CPU twin";
+        return "";
     if (machine->gpu_count == 0)
         return machine->no_gpu_reason;
-    if (machine->gpu[0].capability < stencil_barriers[strategy->barrier].capability)
+    if (machine->gpu[0].capability < stencil_barriers[barrier].capability)
         return "the GPU is too old for its barrier";
-    if (strategy->cooperative && !machine->gpu[0].cooperative)
+    if (barrier != STENCIL_BARRIER_none && !machine->gpu[0].cooperative)
         return "the GPU has no cooperative launch";
     return "";
 }

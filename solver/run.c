@@ -255,7 +255,7 @@ static stencil_status open_gpu(stencil_run *r) {
     r->gpu = calloc(1, sizeof *r->gpu);
     CHECK(r->gpu != NULL, NO_MEMORY, "no memory for a run");
     TRY(stencil_gpu_create(r->gpu, r->plan, r->problem));
-    r->gpu->after_step = r->strategy->after_step;
+    r->gpu->queue = r->strategy->queue_gpu;
     return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->gpu) : STENCIL_OK;
 }
 #endif
@@ -307,7 +307,7 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     CHECK(r != NULL, NO_MEMORY, "no memory for a run");
     r->problem = problem;
     r->plan = plan;
-    r->strategy = stencil_strategy_row(plan->strategy);
+    r->strategy = stencil_strategy_loop(plan->strategy);
     r->steps = problem->origin.steps;
     stencil_status status = open_side(r);
     if (status == STENCIL_OK)

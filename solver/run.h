@@ -79,10 +79,11 @@ typedef struct stencil_run_options {
 typedef struct stencil_strategy_info {
     const char *name;
     const char *summary;
-    bool persistent; /* one launch, or team of threads, makes many steps, with a barrier between them */
-    bool spans;      /* runs in several parts */
-    bool copies;     /* can copy halos, and overlap that (--halo copy, --overlap) */
-    bool ll;         /* can send them in flagged words, on GPUs (--halo ll) */
+    stencil_barrier_id barrier; /* of a persistent loop: one launch, or team of threads, makes many steps with
+                                   it between them */
+    bool spans;                 /* runs in several parts */
+    bool copies;                /* can copy halos, and overlap that (--halo copy, --overlap) */
+    bool ll;                    /* can send them in flagged words, on GPUs (--halo ll) */
 } stencil_strategy_info;
 int stencil_strategy_count(void);
 stencil_strategy_info stencil_strategy_at(int index);
