@@ -20,18 +20,18 @@ static uint32_t partners(const stencil_gpu_run *run, int part) {
     return set;
 }
 
-static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, int64_t *step) {
+static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, int64_t *steps) {
     const uint32_t *partner = run->loop;
+    const int64_t step = (*steps)++;
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         TRY(stencil_gpu_take(gpu));
-        for (int other = 0; other<run->parts && * step> batch->first; other++)
+        for (int other = 0; other < run->parts && step > batch->first; other++)
             if (partner[p] >> other & 1)
-                TRY_CUDA(cudaStreamWaitEvent(gpu->stream, run->part[other].made[(*step + 1) % 2], 0));
-        TRY(stencil_gpu_advance(gpu, *step));
-        TRY_CUDA(cudaEventRecord(gpu->made[*step % 2], gpu->stream));
+                TRY_CUDA(cudaStreamWaitEvent(gpu->stream, run->part[other].made[(step + 1) % 2], 0));
+        TRY(stencil_gpu_advance(gpu, step));
+        TRY_CUDA(cudaEventRecord(gpu->made[step % 2], gpu->stream));
     }
-    ++*step;
     return STENCIL_OK;
 }
 
