@@ -18,21 +18,20 @@ static int64_t fold_bytes(const stencil_problem *problem) {
 }
 
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
-    stencil_layout layout;
     int64_t bytes = 0;
-    if (stencil_cut_layout(&layout, cut) != STENCIL_OK ||
-        !stencil_multiply((int64_t)stencil_problem_arrays(problem) * cut->parts,
-                          stencil_layout_bytes(&layout), &bytes))
+    if (!stencil_multiply((int64_t)stencil_problem_arrays(problem) * cut->parts,
+                          stencil_layout_bytes(&cut->layout), &bytes))
         return INT64_MAX / 2;
     return bytes + fold_bytes(problem);
 }
 
 static stencil_status create_part(stencil_cpu *cpu, int part) {
     stencil_field *field = cpu->field[part];
-    TRY(stencil_field_create(&field[0], &cpu->buffers.layout, "the field u"));
+    const stencil_layout *layout = &cpu->plan->cut.layout;
+    TRY(stencil_field_create(&field[0], layout, "the field u"));
     TRY(stencil_field_create_apart(&field[1], &field[0], "the second buffer of the field"));
     if (cpu->buffers.count > STENCIL_BUFFER_B)
-        TRY(stencil_field_create(&field[STENCIL_BUFFER_B], &cpu->buffers.layout, "the source term"));
+        TRY(stencil_field_create(&field[STENCIL_BUFFER_B], layout, "the source term"));
     for (int k = 0; k < cpu->buffers.count; k++)
         cpu->buffers.at[part][k] = field[k].data;
     return STENCIL_OK;
@@ -65,7 +64,7 @@ static stencil_status create(stencil_cpu *cpu, const stencil_problem *problem) {
     const stencil_cut *cut = &cpu->plan->cut;
     const bool store = cpu->plan->halo != STENCIL_HALO_COPY;
     void *memory = NULL;
-    TRY(stencil_buffers_init(&cpu->buffers, problem, cut));
+    cpu->buffers = (stencil_buffers){.cut = cut, .count = stencil_problem_arrays(problem)};
     TRY(stencil_memory_alloc(&memory, fold_bytes(problem), "the residual"));
     cpu->level = memory;
     cpu->partial = cpu->level + stencil_levels_count(stencil_partial_count(problem->n));
@@ -78,7 +77,7 @@ static stencil_status create(stencil_cpu *cpu, const stencil_problem *problem) {
         cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
     }
     if (!store)
-        TRY(stencil_transfers_find(&cpu->transfers, cut, STENCIL_GHOSTS_OF_OTHERS));
+        TRY(stencil_transfers_find(&cpu->transfers, cut));
     TRY(create_stores(cpu));
     return cpu->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
 }
@@ -159,7 +158,7 @@ typedef enum rows {
  */
 static bool is_edge_row(const stencil_cpu *cpu, int part, int64_t r) {
     const stencil_cut *cut = &cpu->plan->cut;
-    const int64_t *n = cpu->domain[part].n, reach = cpu->buffers.layout.ghost[STENCIL_X];
+    const int64_t *n = cpu->domain[part].n, reach = cut->layout.ghost[STENCIL_X];
     const int64_t z = r / n[STENCIL_Y], y = r % n[STENCIL_Y];
     return cut->count[STENCIL_X] > 1 ||
            (cut->count[STENCIL_Z] > 1 && (z < reach || z >= n[STENCIL_Z] - reach)) ||

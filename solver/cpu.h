@@ -5,7 +5,7 @@
 #include "kernels/cpu.h"
 #include "solver/domain.h"
 #include "solver/field.h"
-#include "solver/parts/neighbors.h"
+#include "solver/parts/workers.h"
 #include "solver/parts/transfers.h"
 #include "solver/run.h"
 #include "sync/host.h"

@@ -1,13 +1,7 @@
 #include "solver/domain.h"
 
-stencil_status stencil_buffers_init(stencil_buffers *buffers, const stencil_problem *problem,
-                                    const stencil_cut *cut) {
-    *buffers = (stencil_buffers){.cut = cut, .count = stencil_problem_arrays(problem)};
-    return stencil_cut_layout(&buffers->layout, cut);
-}
-
 stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer) {
-    return stencil_cells_in(&buffers->layout, buffers->at[part][buffer],
+    return stencil_cells_in(&buffers->cut->layout, buffers->at[part][buffer],
                             stencil_cut_box(buffers->cut, part).first);
 }
 
@@ -17,8 +11,9 @@ stencil_box stencil_buffer_box(const stencil_buffers *buffers, int part, int buf
 
 stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_transfer *transfer, int buffer) {
     static const int64_t own[3] = {0, 0, 0};
-    const stencil_cells from = stencil_cells_in(&buffers->layout, buffers->at[transfer->from][buffer], own),
-                        to = stencil_cells_in(&buffers->layout, buffers->at[transfer->to][buffer], own);
+    const stencil_layout *layout = &buffers->cut->layout;
+    const stencil_cells from = stencil_cells_in(layout, buffers->at[transfer->from][buffer], own),
+                        to = stencil_cells_in(layout, buffers->at[transfer->to][buffer], own);
     return (stencil_way){stencil_cells_from(&from, transfer->from_box.first),
                          stencil_cells_from(&to, transfer->to_box.first)};
 }
@@ -61,8 +56,8 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
     const stencil_box own = stencil_cut_box(cut, part);
     *domain = (stencil_domain){
         .n = {own.n[0], own.n[1], own.n[2]},
-        .row = buffers->layout.row,
-        .plane = buffers->layout.plane,
+        .row = cut->layout.row,
+        .plane = cut->layout.plane,
         .b = interior(buffers, part, STENCIL_BUFFER_B),
         .partial_first = stencil_cut_partial(cut, own.first),
         .partial_row = stencil_cut_partial(cut, (const int64_t[]){0, 1, 0}),

@@ -7,19 +7,14 @@
 #include "solver/parts/transfers.h"
 #include "solver/problem.h"
 
-/* The arrays of all parts, of one layout: buffers that take turns, so that a step reads STENCIL_BUFFER_U +
- * its number % 2 and writes the other one, and the source term where there is one. */
+/* The arrays of all parts, of the layout of their cut: buffers that take turns, so that a step reads
+ * STENCIL_BUFFER_U + its number % 2 and writes the other one, and the source term where there is one. */
 enum { STENCIL_BUFFER_U, STENCIL_BUFFER_B = 2, STENCIL_BUFFERS };
 typedef struct stencil_buffers {
     const stencil_cut *cut;
-    stencil_layout layout;
     int count; /* of each part: 2 or 3 */
     void *at[STENCIL_PARTS_MAX][STENCIL_BUFFERS];
 } stencil_buffers;
-
-/* Without memory yet. BAD_DATA: the layout overflows. */
-stencil_status stencil_buffers_init(stencil_buffers *buffers, const stencil_problem *problem,
-                                    const stencil_cut *cut);
 
 /* The one that holds an array of the problem after so many steps. */
 static inline int stencil_buffer_of(stencil_array array, int64_t steps) {

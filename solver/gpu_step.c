@@ -98,7 +98,7 @@ static stencil_status advance_overlapped(stencil_gpu_part *gpu, int64_t step) {
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         if (plan->cut.count[axis] == 1)
             continue;
-        const int64_t tile = plan->tile[axis], reach = gpu->run->buffers.layout.ghost[axis],
+        const int64_t tile = plan->tile[axis], reach = plan->cut.layout.ghost[axis],
                       n = gpu->args.domain.n[axis];
         const uint32_t begin = (uint32_t)((reach + tile - 1) / tile), end = (uint32_t)((n - reach) / tile);
         uint32_t edge_low[3] = {low[0], low[1], low[2]}, edge_high[3] = {high[0], high[1], high[2]};

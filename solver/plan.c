@@ -5,7 +5,7 @@
 
 #include "solver/cpu_stores.h"
 #include "solver/intake.h"
-#include "solver/parts/ll.h"
+#include "solver/parts/workers.h"
 #include "solver/strategy.h"
 #include "solver/sweep.h"
 
@@ -131,14 +131,11 @@ static void name_device(stencil_plan *plan, const stencil_machine *machine) {
  * in registers: as soon as a GPU's fields are more than its L2 holds (docs/performance.md). */
 static bool ll_pays(const stencil_plan *plan, const stencil_problem *problem,
                     const stencil_machine *machine) {
-    stencil_layout largest;
-    if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) >
-            plan->tuning.ll_words_max ||
-        stencil_cut_layout(&largest, &plan->cut) != STENCIL_OK)
+    if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) > plan->tuning.ll_words_max)
         return false;
     for (int p = 0; p < plan->cut.parts; p++) {
         const int gpu = plan->part[p].gpu;
-        if (stencil_problem_arrays(problem) * parts_on(plan, gpu) * stencil_layout_bytes(&largest) >
+        if (stencil_problem_arrays(problem) * parts_on(plan, gpu) * stencil_layout_bytes(&plan->cut.layout) >
             machine->gpu[gpu].l2_bytes)
             return false;
     }
@@ -372,16 +369,15 @@ static int32_t steps_between_polls(const stencil_tuning *tuning, double cells, d
 
 static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_machine *machine) {
-    stencil_layout largest;
+    const int64_t *n = plan->cut.layout.n; /* of the largest part */
     TRY(check_kernel(plan, machine));
-    TRY(stencil_cut_layout(&largest, &plan->cut));
     const int gpu = plan->part[0].gpu;
     const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[gpu].sm_count / parts_on(plan, gpu);
-    stencil_sweep_shape(plan, problem, largest.n, share > 0 ? share : 1);
-    TRY(check_tiles(plan, largest.n));
+    stencil_sweep_shape(plan, problem, n, share > 0 ? share : 1);
+    TRY(check_tiles(plan, n));
     TRY(choose_grids(plan, machine));
     TRY(check_device_memory(plan, problem, machine));
-    const double cells = (double)largest.n[0] * (double)largest.n[1] * (double)largest.n[2];
+    const double cells = (double)n[0] * (double)n[1] * (double)n[2];
     plan->poll_every = steps_between_polls(&plan->tuning, cells, plan->tuning.bytes_per_s);
     /* Weights are parameters of a launch: taken from memory they cost the sweep registers that it does not
      * have. */

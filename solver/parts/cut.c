@@ -70,6 +70,11 @@ static bool choose(stencil_cut *cut, const stencil_mesh *mesh, int parts) {
     return found;
 }
 
+static stencil_status lay_out(stencil_cut *cut) {
+    return stencil_layout_init(&cut->layout, cut->mesh.precision, stencil_cut_box(cut, 0).n,
+                               cut->mesh.ghosts);
+}
+
 stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int parts, const int asked[3]) {
     static const char axis_name[] = "zyx";
     const char *name = mesh->shape->name;
@@ -79,7 +84,7 @@ stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int 
         CHECK(choose(cut, mesh, parts), USAGE,
               "the field cannot be cut into %d parts as thick as %s reaches (%lld cells): use fewer", parts,
               name, (long long)mesh->ghosts[STENCIL_X]);
-        return STENCIL_OK;
+        return lay_out(cut);
     }
     CHECK(asked[0] * asked[1] * asked[2] == parts, USAGE,
           "--cut makes %d parts, and there are %d: give --gpus or --parts as many",
@@ -90,7 +95,7 @@ stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int 
           "--cut makes a part of %lld cells along %c%s, less than %s reaches (%lld): use fewer parts",
           (long long)thinnest(cut, axis), axis_name[axis], axis == STENCIL_X ? " (in multiples of 64)" : "",
           name, (long long)mesh->ghosts[axis]);
-    return STENCIL_OK;
+    return lay_out(cut);
 }
 
 stencil_box stencil_cut_box(const stencil_cut *cut, int part) {
@@ -195,10 +200,6 @@ void stencil_cut_split(const stencil_cut *cut, const stencil_box *box, stencil_c
             }
         }
     }
-}
-
-stencil_status stencil_cut_layout(stencil_layout *layout, const stencil_cut *cut) {
-    return stencil_layout_init(layout, cut->mesh.precision, stencil_cut_box(cut, 0).n, cut->mesh.ghosts);
 }
 
 bool stencil_cut_is_slabs(const stencil_cut *cut) {

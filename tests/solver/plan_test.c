@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "solver/parts/ll.h"
+#include "solver/parts/workers.h"
 #include "solver/run.h"
 #include "solver/sweep.h"
 
@@ -279,11 +279,10 @@ static void expect_ll(const stencil_problem *p, const stencil_cut *cut, const st
                       int variant) {
     int64_t *buffer[STENCIL_PARTS_MAX], *words[STENCIL_PARTS_MAX];
     int32_t offset[STENCIL_POINTS_MAX][3];
-    stencil_layout layout;
+    const stencil_layout layout = cut->layout;
     stencil_ll_lists found;
     const int points = stencil_shape_offsets(p->shape, offset);
-    assert_int_equal(stencil_cut_layout(&layout, cut), STENCIL_OK);
-    assert_int_equal(stencil_ll_find(&found, cut, w, &layout), STENCIL_OK);
+    assert_int_equal(stencil_ll_find(&found, cut, w), STENCIL_OK);
     fill_parts(p, cut, &layout, buffer);
     for (int part = 0; part < cut->parts; part++) {
         assert_true(found.slots[part] <= stencil_ll_slots_most(cut));
@@ -312,8 +311,10 @@ static void expect_ll(const stencil_problem *p, const stencil_cut *cut, const st
         }
         for (c[0] = 0; c[0] < n[0]; c[0]++)
             for (c[1] = 0; c[1] < n[1]; c[1]++)
-                for (c[2] = 0; c[2] < n[2]; c[2]++)
-                    for (int k = 0; k < points && stencil_workers_owner(w, cut, part, c) == q; k++) {
+                for (c[2] = 0; c[2] < n[2]; c[2]++) {
+                    const int64_t own_cell[3] = {first[0] + c[0], first[1] + c[1], first[2] + c[2]};
+                    const bool makes = owner_of(cut, w, own_cell) == q;
+                    for (int k = 0; k < points && makes; k++) {
                         const int64_t at[3] = {first[0] + c[0] + offset[k][0], first[1] + c[1] + offset[k][1],
                                                first[2] + c[2] + offset[k][2]};
                         const int64_t seen = u[(c[0] + offset[k][0]) * layout.plane +
@@ -330,6 +331,7 @@ static void expect_ll(const stencil_problem *p, const stencil_cut *cut, const st
                             fail_msg("%s variant %d: participant %u reads %lld for %lld", p->shape->name,
                                      variant, q, (long long)seen, (long long)number);
                     }
+                }
         for (uint32_t i = found.receive.first[q]; i < found.receive.first[q + 1]; i++)
             u[found.receive.item[i].cell] = -2;
     }
