@@ -272,12 +272,12 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
     run->partial_count = stencil_partial_count(problem->n);
     run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
     for (int p = 0; p < run->parts; p++)
-        run->part[p] = (stencil_gpu_part){
-            .run = run, .part = p, .device = plan->part[p].gpu, .plan = plan, .kernel = &plan->kernel};
-    for (int p = 0; p < run->parts; p++)
-        for (int q = 0; q < run->parts; q++)
-            run->part[p].shared =
-                run->part[p].shared || (p != q && run->part[p].device == run->part[q].device);
+        run->part[p] = (stencil_gpu_part){.run = run,
+                                          .part = p,
+                                          .device = plan->part[p].gpu,
+                                          .shared = plan->part[p].sharing > 1,
+                                          .plan = plan,
+                                          .kernel = &plan->kernel};
     run->cycle_length = stencil_weights_round(run->cycle, problem);
     share_partials(run);
     const stencil_status status = create_all(run, problem);

@@ -84,14 +84,11 @@ static stencil_status share_gpus(stencil_gpu_run *run) {
     for (int p = 0; p < run->parts; p++) {
         cudaStream_t *stream[STENCIL_PARTS_MAX];
         int count = 0;
-        bool first = run->part[p].shared;
-        for (int q = 0; q < run->parts; q++)
-            if (run->part[q].device == run->part[p].device) {
-                first = first && q >= p;
-                stream[count++] = &run->part[q].stream;
-            }
-        if (!first)
+        if (!run->part[p].shared || !run->plan->part[p].leads)
             continue;
+        for (int q = p; q < run->parts; q++)
+            if (run->part[q].device == run->part[p].device)
+                stream[count++] = &run->part[q].stream;
         TRY_CUDA(cudaSetDevice(run->part[p].device));
         TRY(stencil_streams_make_coresident(stream, count));
     }

@@ -87,32 +87,10 @@ static stencil_status choose_sweep(stencil_plan *plan, const stencil_run_options
     return STENCIL_OK;
 }
 
-/* How many parts a GPU has. */
-static int parts_on(const stencil_plan *plan, int gpu) {
-    int count = 0;
-    for (int p = 0; p < plan->cut.parts; p++)
-        count += plan->part[p].gpu == gpu;
-    return count;
-}
-
-/* The GPUs of a plan, each once; their count. */
-static int distinct_gpus(const stencil_plan *plan, int gpu[STENCIL_PARTS_MAX]) {
-    int count = 0;
-    for (int p = 0; p < plan->cut.parts; p++) {
-        bool seen = false;
-        for (int i = 0; i < count; i++)
-            seen = seen || gpu[i] == plan->part[p].gpu;
-        if (!seen)
-            gpu[count++] = plan->part[p].gpu;
-    }
-    return count;
-}
-
 /* "NVIDIA H200", "4 x NVIDIA H200", or with how many parts share them; "2 threads, avx512". */
 static void name_device(stencil_plan *plan, const stencil_machine *machine) {
     char parts[32] = "";
-    int gpu[STENCIL_PARTS_MAX];
-    const int count = plan->backend == STENCIL_BACKEND_GPU ? distinct_gpus(plan, gpu) : 1;
+    int count = 0;
     if (plan->backend == STENCIL_BACKEND_CPU) {
         if (plan->cut.parts > 1)
             snprintf(parts, sizeof parts, ", %d parts", plan->cut.parts);
@@ -120,6 +98,8 @@ static void name_device(stencil_plan *plan, const stencil_machine *machine) {
                  stencil_plural(plan->threads), machine->cpu_isa, parts);
         return;
     }
+    for (int p = 0; p < plan->cut.parts; p++)
+        count += plan->part[p].leads;
     if (count < plan->cut.parts)
         snprintf(parts, sizeof parts, " in %d parts", plan->cut.parts);
     const int digits = count > 1 ? snprintf(plan->device, sizeof plan->device, "%d x ", count) : 0;
@@ -133,12 +113,11 @@ static bool ll_pays(const stencil_plan *plan, const stencil_problem *problem,
                     const stencil_machine *machine) {
     if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) > plan->tuning.ll_words_max)
         return false;
-    for (int p = 0; p < plan->cut.parts; p++) {
-        const int gpu = plan->part[p].gpu;
-        if (stencil_problem_arrays(problem) * parts_on(plan, gpu) * stencil_layout_bytes(&plan->cut.layout) >
-            machine->gpu[gpu].l2_bytes)
+    for (int p = 0; p < plan->cut.parts; p++)
+        if (stencil_problem_arrays(problem) * plan->part[p].sharing *
+                stencil_layout_bytes(&plan->cut.layout) >
+            machine->gpu[plan->part[p].gpu].l2_bytes)
             return false;
-    }
     return true;
 }
 
@@ -198,8 +177,16 @@ static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *pr
                                    const stencil_run_options *options, int parts) {
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     TRY(stencil_cut_make(&plan->cut, &mesh, parts, options->cut));
-    for (int p = 0; p < parts; p++)
-        plan->part[p].box = stencil_cut_box(&plan->cut, p);
+    for (int p = 0; p < parts; p++) {
+        stencil_part_plan *part = &plan->part[p];
+        part->box = stencil_cut_box(&plan->cut, p);
+        part->leads = true;
+        for (int other = 0; other < parts; other++) {
+            const bool same = plan->part[other].gpu == part->gpu;
+            part->sharing += same;
+            part->leads = part->leads && !(same && other < p);
+        }
+    }
     return STENCIL_OK;
 }
 
@@ -319,12 +306,11 @@ static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *ma
     uint32_t first = 0;
     for (int p = 0; p < plan->cut.parts; p++) {
         stencil_part_plan *part = &plan->part[p];
-        const int sharing = parts_on(plan, part->gpu);
-        const int64_t slots = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / sharing;
+        const int64_t slots = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
         CHECK(slots > 0 || !cooperative, UNAVAILABLE,
               "GPU %d holds %d blocks of kernel %s at once, not one for each of its %d parts: use fewer",
               part->gpu, plan->blocks_per_sm * machine->gpu[part->gpu].sm_count,
-              stencil_kernel_text(&plan->kernel, text), sharing);
+              stencil_kernel_text(&plan->kernel, text), part->sharing);
         part->grid_blocks = (int)part->tile_count;
         if (cooperative && part->tile_count > slots)
             part->grid_blocks = (int)slots;
@@ -343,7 +329,7 @@ enum { SHARING_MAX = 8 };
 static stencil_status check_device_memory(stencil_plan *plan, const stencil_problem *problem,
                                           const stencil_machine *machine) {
     for (int p = 0; p < plan->cut.parts; p++) {
-        const int id = plan->part[p].gpu, sharing = parts_on(plan, id);
+        const int id = plan->part[p].gpu, sharing = plan->part[p].sharing;
         const stencil_gpu *gpu = &machine->gpu[id];
         const int64_t free_bytes = gpu->free_bytes > 0 ? gpu->free_bytes : gpu->memory_bytes;
         int64_t bytes = 0;
@@ -371,8 +357,8 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
                                const stencil_machine *machine) {
     const int64_t *n = plan->cut.layout.n; /* of the largest part */
     TRY(check_kernel(plan, machine));
-    const int gpu = plan->part[0].gpu;
-    const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[gpu].sm_count / parts_on(plan, gpu);
+    const stencil_part_plan *part = &plan->part[0];
+    const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
     stencil_sweep_shape(plan, problem, n, share > 0 ? share : 1);
     TRY(check_tiles(plan, n));
     TRY(choose_grids(plan, machine));
@@ -467,8 +453,10 @@ stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *prob
     TRY(choose(plan, problem, options, machine));
     if (plan->backend == STENCIL_BACKEND_CPU)
         return STENCIL_OK;
-    int gpu[STENCIL_PARTS_MAX];
-    const int count = distinct_gpus(plan, gpu);
+    int gpu[STENCIL_PARTS_MAX], count = 0;
+    for (int p = 0; p < plan->cut.parts; p++)
+        if (plan->part[p].leads)
+            gpu[count++] = plan->part[p].gpu;
     TRY(stencil_machine_ask_kernel(machine, gpu, count, &plan->kernel));
     return plan_gpu(plan, problem, machine);
 }
