@@ -13,7 +13,6 @@
 #define STENCIL_SOLVER_PARTS_CUT_H
 
 #include "kernels/points.h"
-#include "solver/parts/boundary.h"
 #include "solver/parts/layout.h"
 #include "sync/barrier.h"
 
