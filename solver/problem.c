@@ -103,10 +103,19 @@ static stencil_status points_from_name(points *p, const stencil_spec *spec) {
     return STENCIL_OK;
 }
 
-static double axis_spacing(const stencil_spec *spec, int axis) {
+double stencil_spec_spacing(const stencil_spec *spec, int axis) {
     if (spec->spacing_count == 0)
         return 1.0;
     return spec->spacing[spec->spacing_count == 1 ? 0 : list_index(spec->rank, axis)];
+}
+
+double stencil_spec_diagonal(const stencil_spec *spec) {
+    double sum = 0.0;
+    for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
+        const double h = stencil_spec_spacing(spec, axis);
+        sum += 2.0 / (h * h);
+    }
+    return sum;
 }
 
 static stencil_status check_spacing(const stencil_spec *spec) {
@@ -133,7 +142,7 @@ static stencil_status heat_weights(stencil_spec *spec, double sum, double *centr
           spec->dt, largest);
     double all = 0.0;
     for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
-        const double h = axis_spacing(spec, axis);
+        const double h = stencil_spec_spacing(spec, axis);
         neighbour[axis] = spec->diffusivity * spec->dt / (h * h);
         all += neighbour[axis];
     }
@@ -150,11 +159,8 @@ static stencil_status points_from_kind(points *p, stencil_spec *spec, double *so
           "problem %s derives its weights itself: remove /stencil, or give no problem", name);
     CHECK(spec->stencil[0] == '\0' || strcmp(spec->stencil, star->name) == 0, BAD_DATA,
           "problem %s runs on %s, not on stencil %s: give one of the two", name, star->name, spec->stencil);
-    double sum = 0.0, centre = 0.0, neighbour[3] = {0, 0, 0};
-    for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
-        const double h = axis_spacing(spec, axis);
-        sum += 2.0 / (h * h);
-    }
+    const double sum = stencil_spec_diagonal(spec);
+    double centre = 0.0, neighbour[3] = {0, 0, 0};
     CHECK(isfinite(sum) && sum > 0, BAD_DATA, "spacing leads to weights that are no finite numbers");
     if (spec->kind == STENCIL_KIND_HEAT) {
         TRY(heat_weights(spec, sum, &centre, neighbour));
@@ -165,7 +171,7 @@ static stencil_status points_from_kind(points *p, stencil_spec *spec, double *so
               spec->omega);
         centre = 1.0 - spec->omega;
         for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
-            const double h = axis_spacing(spec, axis);
+            const double h = stencil_spec_spacing(spec, axis);
             neighbour[axis] = spec->omega / (h * h) / sum;
         }
         *source_scale = spec->omega / sum;
@@ -358,10 +364,6 @@ double stencil_problem_time(const stencil_problem *problem, int64_t steps) {
 
 bool stencil_problem_relaxes(const stencil_problem *problem) {
     return problem->spec.kind == STENCIL_KIND_LAPLACE || problem->spec.kind == STENCIL_KIND_POISSON;
-}
-
-double stencil_problem_spacing(const stencil_problem *problem, int axis) {
-    return axis_spacing(&problem->spec, axis);
 }
 
 void stencil_problem_destroy(stencil_problem *problem) {

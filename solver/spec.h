@@ -64,4 +64,9 @@ typedef struct stencil_spec {
 
 void stencil_spec_init(stencil_spec *spec);
 
+/* Distance of grid points along an axis (STENCIL_Z, …), 1 where nothing is given; and the sum of 2/h^2 over
+ * the axes: S of stencil_problem_resolve(). */
+double stencil_spec_spacing(const stencil_spec *spec, int axis);
+double stencil_spec_diagonal(const stencil_spec *spec);
+
 #endif

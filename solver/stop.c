@@ -10,17 +10,10 @@ static int rounding_count(const stencil_problem *problem) {
     return 2 * problem->rank + 12;
 }
 
-/* 1/h^2 of an axis over S, the weight of a neighbour at omega = 1; 0 along z in 2D. */
-static void neighbour_weights(const stencil_problem *problem, double weight[3]) {
-    double sum = 0.0;
-    weight[STENCIL_Z] = 0.0;
-    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
-        const double h = stencil_problem_spacing(problem, axis);
-        weight[axis] = 1.0 / (h * h);
-        sum += 2.0 * weight[axis];
-    }
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        weight[axis] /= sum;
+/* 1/h^2 of an axis over S, the weight of a neighbour at omega = 1. */
+static double neighbour_weight(const stencil_problem *problem, int axis) {
+    const double h = stencil_spec_spacing(&problem->spec, axis);
+    return 1.0 / (h * h) / stencil_spec_diagonal(&problem->spec);
 }
 
 /* 2 - 2 cos theta of the k-th mode of an axis. */
@@ -34,16 +27,16 @@ static double axis_eigenvalue(const stencil_problem *problem, int axis, double k
 
 stencil_spectrum stencil_spectrum_of(const stencil_problem *problem) {
     stencil_spectrum s = {.up_to_constant = true};
-    double weight[3], first = INFINITY;
-    neighbour_weights(problem, weight);
+    double first = INFINITY;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
         const bool fixed = problem->boundary[axis] == STENCIL_FIXED;
         const int64_t n = problem->n[axis];
         const double last = fixed                                         ? (double)n
                             : problem->boundary[axis] == STENCIL_PERIODIC ? (double)(n / 2)
                                                                           : (double)(n - 1);
-        const double least = weight[axis] * axis_eigenvalue(problem, axis, 1.0);
-        s.most += weight[axis] * axis_eigenvalue(problem, axis, last);
+        const double weight = neighbour_weight(problem, axis),
+                     least = weight * axis_eigenvalue(problem, axis, 1.0);
+        s.most += weight * axis_eigenvalue(problem, axis, last);
         s.least += fixed ? least : 0.0;
         s.up_to_constant = s.up_to_constant && !fixed;
         first = least < first ? least : first;
@@ -55,14 +48,9 @@ stencil_spectrum stencil_spectrum_of(const stencil_problem *problem) {
 
 /* Part of r that a step adds to u; heat is a relaxation, too, with omega = alpha dt S. */
 static double damping(const stencil_problem *problem) {
-    double sum = 0.0;
-    if (problem->spec.kind != STENCIL_KIND_HEAT)
-        return problem->spec.omega;
-    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
-        const double h = stencil_problem_spacing(problem, axis);
-        sum += 2.0 / (h * h);
-    }
-    return problem->spec.diffusivity * problem->spec.dt * sum;
+    const stencil_spec *spec = &problem->spec;
+    return spec->kind == STENCIL_KIND_HEAT ? spec->diffusivity * spec->dt * stencil_spec_diagonal(spec)
+                                           : spec->omega;
 }
 
 double stencil_contraction(const stencil_problem *problem) {
@@ -218,7 +206,8 @@ stencil_status stencil_defect_of(const stencil_problem *problem, const stencil_r
                                  stencil_defect *defect) {
     cells c = {.problem = problem, .from = from, .scale = 1.0};
     sums s;
-    neighbour_weights(problem, c.weight);
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
+        c.weight[axis] = neighbour_weight(problem, axis);
     TRY(sum_up(&c, &s));
     /* Squares of very large or very small fields leave the range of a double. */
     if (isfinite(s.largest_term) && s.largest_term > 0 &&
