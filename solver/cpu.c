@@ -5,13 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "solver/cpu_stores.h"
-
-/* What a thread knows about storing; two lines of a cache, as they are fetched in pairs. */
-struct stencil_cpu_stores {
-    _Alignas(128) stencil_stores_trial trial;
-};
-
 static int64_t fold_bytes(const stencil_problem *problem) {
     const int64_t partials = stencil_partial_count(problem->n);
     return (partials + stencil_levels_count(partials)) * (int64_t)sizeof(double);
@@ -51,19 +44,31 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-static stencil_status create_stores(stencil_cpu *cpu) {
+static stencil_status create_trials(stencil_cpu *cpu) {
     void *memory = NULL;
-    TRY(stencil_memory_alloc(&memory, cpu->threads * (int64_t)sizeof *cpu->stores, "the threads"));
-    cpu->stores = memory;
+    TRY(stencil_memory_alloc(&memory, cpu->threads * (int64_t)sizeof *cpu->trial, "the threads"));
+    cpu->trial = memory;
     for (int thread = 0; thread < cpu->threads; thread++)
-        stencil_stores_begin(&cpu->stores[thread].trial, cpu->plan->stores);
+        stencil_stores_begin(&cpu->trial[thread], cpu->plan->stores);
     return STENCIL_OK;
 }
 
-static stencil_status create(stencil_cpu *cpu, const stencil_problem *problem) {
-    const stencil_cut *cut = &cpu->plan->cut;
-    const bool store = cpu->plan->halo != STENCIL_HALO_COPY;
+stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan,
+                                  const stencil_problem *problem) {
+    const stencil_cut *cut = &plan->cut;
+    const bool store = plan->halo != STENCIL_HALO_COPY;
     void *memory = NULL;
+    *cpu = (stencil_cpu){
+        .plan = plan,
+        .threads = plan->threads,
+        .sweep = stencil_cpu_best()->sweep[problem->precision][problem->shape->id],
+        .barrier = plan->barrier,
+        .fault = plan->wait.fault,
+    };
+    cpu->cycle_length = stencil_weights_round(cpu->cycle, problem);
+    if (cpu->fault.absent_part > 0) /* the first thread of that part */
+        cpu->fault.absent =
+            stencil_share_owner((uint32_t)cut->parts, (uint32_t)plan->threads, cpu->fault.absent_part - 1);
     cpu->buffers = (stencil_buffers){.cut = cut, .count = stencil_problem_arrays(problem)};
     TRY(stencil_memory_alloc(&memory, fold_bytes(problem), "the residual"));
     cpu->level = memory;
@@ -78,27 +83,8 @@ static stencil_status create(stencil_cpu *cpu, const stencil_problem *problem) {
     }
     if (!store)
         TRY(stencil_transfers_find(&cpu->transfers, cut));
-    TRY(create_stores(cpu));
+    TRY(create_trials(cpu));
     return cpu->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
-}
-
-stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan,
-                                  const stencil_problem *problem) {
-    *cpu = (stencil_cpu){
-        .plan = plan,
-        .threads = plan->threads,
-        .sweep = stencil_cpu_best()->sweep[problem->precision][problem->shape->id],
-        .barrier = plan->barrier,
-        .fault = plan->wait.fault,
-    };
-    cpu->cycle_length = stencil_weights_round(cpu->cycle, problem);
-    if (cpu->fault.absent_part > 0) /* the first thread of that part */
-        cpu->fault.absent = stencil_share_owner((uint32_t)plan->cut.parts, (uint32_t)plan->threads,
-                                                cpu->fault.absent_part - 1);
-    const stencil_status status = create(cpu, problem);
-    if (status != STENCIL_OK)
-        stencil_cpu_destroy(cpu);
-    return status;
 }
 
 /* The cells around the updated ones start equal in both buffers; those of the second one are written before
@@ -121,7 +107,7 @@ void stencil_cpu_report(const stencil_cpu *cpu, stencil_report *report) {
     stencil_store_report *r = &report->stores;
     *r = (stencil_store_report){.threads = cpu->threads, .cached_step_s = NAN, .streaming_step_s = NAN};
     for (int thread = 0; thread < cpu->threads; thread++) {
-        const stencil_stores_trial *trial = &cpu->stores[thread].trial;
+        const stencil_stores_trial *trial = &cpu->trial[thread];
         r->streaming_threads += stencil_stores_chosen(trial);
         r->cached_step_s = fmax(r->cached_step_s, trial->found_s[false]);
         r->streaming_step_s = fmax(r->streaming_step_s, trial->found_s[true]);
@@ -138,7 +124,7 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
     free(cpu->level);
     stencil_transfers_destroy(&cpu->transfers);
     free(cpu->state.words);
-    free(cpu->stores);
+    free(cpu->trial);
     *cpu = (stencil_cpu){0};
 }
 
@@ -237,7 +223,7 @@ static double time_rows(const stencil_cpu *cpu, const work *w, rows which, bool 
 
 void stencil_cpu_advance(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads) {
     const bool copies = cpu->plan->halo == STENCIL_HALO_COPY, overlap = copies && cpu->plan->overlap;
-    stencil_stores_trial *trial = &cpu->stores[thread].trial;
+    stencil_stores_trial *trial = &cpu->trial[thread];
     const work w = {step, check, trial->streaming, thread, threads};
     double step_s = time_rows(cpu, &w, overlap ? ROWS_EDGE : ROWS_ALL, trial->timed);
     if (copies) {

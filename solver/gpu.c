@@ -239,7 +239,8 @@ static stencil_status create_part(stencil_gpu_part *gpu, const stencil_problem *
     return gpu->run->parts > 1 && !gpu->run->combine_on_host ? create_peers(gpu) : STENCIL_OK;
 }
 
-static stencil_status create_all(stencil_gpu_run *run, const stencil_problem *problem) {
+/* Memory, kernels and streams of all parts, which know of themselves. */
+static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem) {
     int device[STENCIL_PARTS_MAX];
     for (int p = 0; p < run->parts; p++)
         device[p] = run->part[p].device;
@@ -280,10 +281,7 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
                                           .kernel = &plan->kernel};
     run->cycle_length = stencil_weights_round(run->cycle, problem);
     share_partials(run);
-    const stencil_status status = create_all(run, problem);
-    if (status != STENCIL_OK)
-        stencil_gpu_destroy(run);
-    return status;
+    return create_parts(run, problem);
 }
 
 static void destroy_part(stencil_gpu_part *gpu) {

@@ -77,7 +77,7 @@ struct stencil_gpu_run {
     int64_t staging_bytes;
 };
 
-/* Takes the devices, loads the kernels, allocates. */
+/* Takes the devices, loads the kernels, allocates; whatever it returns, destroy has to follow. */
 stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
                                   const stencil_problem *problem);
 /* Gives a part its cells. */
