@@ -128,11 +128,6 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
     *cpu = (stencil_cpu){0};
 }
 
-/* First item of a thread's share. */
-static int64_t share(int64_t items, int thread, int threads) {
-    return items / threads * thread + (thread < items % threads ? thread : items % threads);
-}
-
 /* Which rows of a step. */
 typedef enum rows {
     ROWS_ALL,
@@ -156,45 +151,46 @@ typedef struct work {
     int64_t step;
     bool check, streaming;
     int thread, threads;
+    rows rows;
 } work;
 
-static void sweep_rows(const stencil_cpu *cpu, const work *w, rows which, int part, int64_t first,
-                       int64_t last) {
+static void sweep_rows(const stencil_cpu *cpu, const work *w, int part, int64_t first, int64_t last) {
     const stencil_domain *d = &cpu->domain[part];
-    while (first < last) {
-        int64_t end = last;
-        if (which != ROWS_ALL) {
-            const bool edge = is_edge_row(cpu, part, first);
-            for (end = first + 1; end < last && is_edge_row(cpu, part, end) == edge;)
-                end++;
-            if (edge != (which == ROWS_EDGE)) {
-                first = end;
-                continue;
-            }
-        }
-        const stencil_cpu_pass pass = {.sweep = cpu->plan->sweep,
-                                       .from = w->step % 2 != 0,
-                                       .first = first,
-                                       .last = end,
-                                       .weights = &cpu->cycle[w->step % cpu->cycle_length],
-                                       .streaming = w->streaming,
-                                       .partial = w->check ? d->partial + d->partial_first : NULL,
-                                       .norm = cpu->schedule.norm};
-        cpu->sweep(d, &pass);
-        first = end;
+    stencil_cpu_pass pass = {.sweep = cpu->plan->sweep,
+                             .from = w->step % 2 != 0,
+                             .weights = &cpu->cycle[w->step % cpu->cycle_length],
+                             .streaming = w->streaming,
+                             .partial = w->check ? d->partial + d->partial_first : NULL,
+                             .norm = cpu->schedule.norm};
+    for (pass.first = first; pass.first < last; pass.first = pass.last) {
+        const bool edge = is_edge_row(cpu, part, pass.first);
+        pass.last = w->rows == ROWS_ALL ? last : pass.first + 1;
+        while (pass.last < last && is_edge_row(cpu, part, pass.last) == edge)
+            pass.last++;
+        if (w->rows != (edge ? ROWS_INNER : ROWS_EDGE))
+            cpu->sweep(d, &pass);
     }
 }
 
-static void make_rows(const stencil_cpu *cpu, const work *w, rows which) {
+/* Time that this thread has had a core: what others do on a shared machine does not count. */
+static double thread_clock_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Makes the thread's share of the rows of all parts. Seconds that it took, where that is asked for. */
+static double make_rows(const stencil_cpu *cpu, const work *w, bool timed) {
     const int parts = cpu->plan->cut.parts;
-    const int64_t begin = share(cpu->row_base[parts], w->thread, w->threads),
-                  end = share(cpu->row_base[parts], w->thread + 1, w->threads);
+    const double start_s = timed ? thread_clock_s() : 0;
+    const int64_t begin = stencil_share_begin(cpu->row_base[parts], w->threads, w->thread),
+                  end = stencil_share_begin(cpu->row_base[parts], w->threads, w->thread + 1);
     for (int part = 0; part < parts; part++) {
         const int64_t base = cpu->row_base[part], next = cpu->row_base[part + 1];
         if (begin < next && end > base)
-            sweep_rows(cpu, w, which, part, begin > base ? begin - base : 0,
-                       (end < next ? end : next) - base);
+            sweep_rows(cpu, w, part, begin > base ? begin - base : 0, stencil_smaller(end, next) - base);
     }
+    return timed ? thread_clock_s() - start_s : 0;
 }
 
 /* Its share of the copies of the step that followed `step` steps, whose edge rows all threads have made. */
@@ -207,31 +203,18 @@ static void copy_halos(const stencil_cpu *cpu, int64_t step, int thread, int thr
     }
 }
 
-/* Time that this thread has had a core: what others do on a shared machine does not count. */
-static double thread_clock_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* Seconds that it took, where that is asked for. */
-static double time_rows(const stencil_cpu *cpu, const work *w, rows which, bool timed) {
-    const double start_s = timed ? thread_clock_s() : 0;
-    make_rows(cpu, w, which);
-    return timed ? thread_clock_s() - start_s : 0;
-}
-
 void stencil_cpu_advance(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads) {
     const bool copies = cpu->plan->halo == STENCIL_HALO_COPY, overlap = copies && cpu->plan->overlap;
     stencil_stores_trial *trial = &cpu->trial[thread];
-    const work w = {step, check, trial->streaming, thread, threads};
-    double step_s = time_rows(cpu, &w, overlap ? ROWS_EDGE : ROWS_ALL, trial->timed);
+    work w = {step, check, trial->streaming, thread, threads, overlap ? ROWS_EDGE : ROWS_ALL};
+    double step_s = make_rows(cpu, &w, trial->timed);
     if (copies) {
 #pragma omp barrier
         copy_halos(cpu, step, thread, threads);
     }
+    w.rows = ROWS_INNER;
     if (overlap)
-        step_s += time_rows(cpu, &w, ROWS_INNER, trial->timed);
+        step_s += make_rows(cpu, &w, trial->timed);
     stencil_stores_note(trial, step_s, check);
 }
 
@@ -259,8 +242,8 @@ bool stencil_cpu_residual(stencil_cpu *cpu, int thread, int threads, double *res
     const stencil_norm norm = cpu->schedule.norm;
     stencil_level level = stencil_level_first(cpu->partial, cpu->domain[0].partial_count, cpu->level);
     for (; level.count > 1; level = stencil_level_next(&level)) {
-        for (int64_t g = share(level.results, thread, threads); g < share(level.results, thread + 1, threads);
-             g++)
+        const int64_t end = stencil_share_begin(level.results, threads, thread + 1);
+        for (int64_t g = stencil_share_begin(level.results, threads, thread); g < end; g++)
             level.to[g] = stencil_combine(level.from, level.count, g, norm);
         if (!stencil_cpu_sync(cpu, 0, thread, true))
             return false;

@@ -120,19 +120,15 @@ static void add_sums(sums *to, const sums *from) {
 /* Row by row and then in shares of rows: the same sums whatever the number of threads, and of slabs. */
 enum { SHARES = 4096 };
 
-/* First row of a share. */
-static int64_t share_start(const stencil_problem *problem, int64_t share) {
-    const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
-    return rows / SHARES * share + (share < rows % SHARES ? share : rows % SHARES);
-}
-
 /* Those of a share's rows that are there; their shares have come as far as the row before. */
 static void add_share(const cells *c, int64_t share, sums *s) {
     const stencil_box *box = &c->box;
-    const int64_t ny = c->problem->n[STENCIL_Y], first = box->first[STENCIL_Z] * ny + box->first[STENCIL_Y],
+    const int64_t ny = c->problem->n[STENCIL_Y], rows = c->problem->n[STENCIL_Z] * ny;
+    const int64_t first = box->first[STENCIL_Z] * ny + box->first[STENCIL_Y],
                   last = first + box->n[STENCIL_Z] * box->n[STENCIL_Y];
-    const int64_t start = share_start(c->problem, share), end = share_start(c->problem, share + 1);
-    for (int64_t r = start > first ? start : first; r < (end < last ? end : last); r++) {
+    const int64_t start = stencil_share_begin(rows, SHARES, share),
+                  end = stencil_share_begin(rows, SHARES, share + 1);
+    for (int64_t r = start > first ? start : first; r < stencil_smaller(end, last); r++) {
         sums row = {0};
         const int64_t z = r / ny - box->first[STENCIL_Z], y = r % ny - box->first[STENCIL_Y];
         for (int64_t x = 0; x < box->n[STENCIL_X]; x++)

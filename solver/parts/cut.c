@@ -40,12 +40,10 @@ static void cut_into(stencil_cut *cut, const stencil_mesh *mesh, const int count
     cut->parts = count[0] * count[1] * count[2];
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         const int64_t n = mesh->n[axis], unit = axis == STENCIL_X ? STENCIL_PARTIAL_CELLS : 1;
-        const int64_t units = (n + unit - 1) / unit, least = units / count[axis], more = units % count[axis];
+        const int64_t units = (n + unit - 1) / unit;
         cut->count[axis] = count[axis];
-        for (int k = 0; k <= count[axis]; k++) { /* more parts than units: the last ones are empty */
-            const int64_t first = unit * (least * k + (k < more ? k : more));
-            cut->first[axis][k] = first < n ? first : n;
-        }
+        for (int k = 0; k <= count[axis]; k++) /* more parts than units: the last ones are empty */
+            cut->first[axis][k] = stencil_smaller(unit * stencil_share_begin(units, count[axis], k), n);
     }
 }
 
