@@ -118,16 +118,19 @@ static stencil_status keep_outcome(stencil_run *r, const stencil_batch *batch,
 
 static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
                                  const stencil_schedule *schedule) {
+    const stencil_strategy *strategy = r->strategy;
     r->outcome = (stencil_outcome){.residual = r->outcome.residual};
     if (r->cpu != NULL) {
         r->cpu->schedule = *schedule;
-        TRY(r->strategy->batch_cpu(r->cpu, batch, &r->outcome));
+        TRY((strategy->batch_cpu != NULL ? strategy->batch_cpu : stencil_host_loop_cpu)(r->cpu, batch,
+                                                                                        &r->outcome));
     }
 #ifdef STENCIL_HAVE_CUDA
     if (r->gpu != NULL) {
         double time_s = 0;
         stencil_gpu_set_schedule(r->gpu, schedule);
-        TRY(r->strategy->batch_gpu(r->gpu, batch, &r->outcome));
+        TRY((strategy->batch_gpu != NULL ? strategy->batch_gpu : stencil_host_loop_gpu)(r->gpu, batch,
+                                                                                        &r->outcome));
         TRY(stencil_gpu_time_s(r->gpu, &time_s));
         r->report->compute_s += time_s;
     }

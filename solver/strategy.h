@@ -24,10 +24,10 @@ bool stencil_batch_poll(const stencil_batch *batch, int64_t step, double residua
 typedef struct stencil_strategy {
     /* Make the steps of a batch, or fewer where a check or an observer ends the run; fill the outcome, and
      * record the events begin and end of each part. The driver calls them once for each batch, and keeps the
-     * schedule of cpu or run up to date. */
+     * schedule of cpu or run up to date. NULL: the loop driven by the host. */
     stencil_status (*batch_cpu)(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
     stencil_status (*batch_gpu)(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome);
-    stencil_gpu_queue *queue_gpu; /* for stencil_host_loop_gpu(), or NULL */
+    stencil_gpu_queue *queue_gpu; /* what that does in a step */
     /* What lasts from batch to batch, in run->loop; or NULL. close is NULL-safe. */
     stencil_status (*open_gpu)(stencil_gpu_run *run);
     void (*close_gpu)(stencil_gpu_run *run);

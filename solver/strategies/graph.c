@@ -71,8 +71,6 @@ static void close_gpu(stencil_gpu_run *run) {
 #endif
 
 const stencil_strategy stencil_strategy_graph = {
-    .batch_cpu = stencil_host_loop_cpu,
-    .batch_gpu = STENCIL_ON_GPU(stencil_host_loop_gpu),
     .queue_gpu = STENCIL_ON_GPU(queue_gpu),
     .open_gpu = STENCIL_ON_GPU(open_gpu),
     .close_gpu = STENCIL_ON_GPU(close_gpu),

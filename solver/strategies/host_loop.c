@@ -122,30 +122,14 @@ static stencil_status queue_event_sync(stencil_gpu_run *run, const stencil_batch
 
 /* A launch per step, queued in a stream: the end of a kernel is the barrier, and the host waits only where it
  * checks a residual (implicit CPU synchronisation of Xiao and Feng, IPDPS 2010). */
-const stencil_strategy stencil_strategy_relaunch = {
-    .batch_cpu = stencil_host_loop_cpu,
-    .batch_gpu = STENCIL_ON_GPU(stencil_host_loop_gpu),
-    .queue_gpu = STENCIL_ON_GPU(queue_launch),
-};
+const stencil_strategy stencil_strategy_relaunch = {.queue_gpu = STENCIL_ON_GPU(queue_launch)};
 
 /* The host waits for the stream after every step (explicit CPU synchronisation of Xiao and Feng, IPDPS 2010).
  */
-const stencil_strategy stencil_strategy_stream_sync = {
-    .batch_cpu = stencil_host_loop_cpu,
-    .batch_gpu = STENCIL_ON_GPU(stencil_host_loop_gpu),
-    .queue_gpu = STENCIL_ON_GPU(queue_stream_sync),
-};
+const stencil_strategy stencil_strategy_stream_sync = {.queue_gpu = STENCIL_ON_GPU(queue_stream_sync)};
 
 /* The host waits for the whole device after every step. */
-const stencil_strategy stencil_strategy_device_sync = {
-    .batch_cpu = stencil_host_loop_cpu,
-    .batch_gpu = STENCIL_ON_GPU(stencil_host_loop_gpu),
-    .queue_gpu = STENCIL_ON_GPU(queue_device_sync),
-};
+const stencil_strategy stencil_strategy_device_sync = {.queue_gpu = STENCIL_ON_GPU(queue_device_sync)};
 
 /* The host records an event behind every step and waits for it. */
-const stencil_strategy stencil_strategy_event_sync = {
-    .batch_cpu = stencil_host_loop_cpu,
-    .batch_gpu = STENCIL_ON_GPU(stencil_host_loop_gpu),
-    .queue_gpu = STENCIL_ON_GPU(queue_event_sync),
-};
+const stencil_strategy stencil_strategy_event_sync = {.queue_gpu = STENCIL_ON_GPU(queue_event_sync)};
