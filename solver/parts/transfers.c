@@ -2,67 +2,49 @@
 
 #include <stdlib.h>
 
-typedef struct search {
-    const stencil_cut *cut;
-    int from, to, count;
-    stencil_box own;       /* of part `to` */
-    int64_t along[3][2];   /* ghost cells at the sides of both parts that go along with their own */
-    stencil_transfer *put; /* where those that are found go; NULL: they are only counted */
-} search;
+enum { DIRECTIONS = 27 };
 
-static void add_piece(void *context, const stencil_piece *piece) {
-    search *s = context;
-    stencil_transfer t = {.from = s->from, .to = s->to, .from_box = piece->box};
-    if (piece->part != s->from)
-        return;
+/* What part `to` has of part `from` in a direction (-1, 0, 1 per axis); false: nothing. Along an axis without
+ * one it is all that both have there: at sides where no other part is, their ghost cells go along. */
+static bool find_one(const stencil_cut *cut, stencil_transfer *t, const int direction[3]) {
+    const stencil_box from = stencil_cut_box(cut, t->from), to = stencil_cut_box(cut, t->to);
+    if (t->from == t->to || stencil_cut_beyond(cut, t->to, direction) != t->from)
+        return false;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        t.to_box.first[axis] = piece->at[axis] - s->own.first[axis];
-        if (t.to_box.first[axis] == 0) {
-            t.to_box.first[axis] -= s->along[axis][0];
-            t.from_box.first[axis] -= s->along[axis][0];
-            t.from_box.n[axis] += s->along[axis][0] + s->along[axis][1];
-        }
-        t.to_box.n[axis] = t.from_box.n[axis];
-    }
-    if (s->put != NULL)
-        s->put[s->count] = t;
-    s->count++;
-}
-
-/* The box of the cells that part s->to needs: its own with the ghost cells at the sides of other parts. */
-static stencil_box needed(search *s) {
-    stencil_box box = s->own;
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        const int where = direction[axis];
+        int64_t along[2], depth = 0;
         for (int k = 0; k < 2; k++) {
-            const stencil_side side = stencil_cut_side(s->cut, s->to, axis, k);
-            const bool leaves = side.beyond < 0 || side.beyond == s->to;
-            s->along[axis][k] = leaves ? s->cut->mesh.ghosts[axis] : 0;
-            box.first[axis] -= leaves || k > 0 ? 0 : side.ghosts;
-            box.n[axis] += leaves ? 0 : side.ghosts;
+            const stencil_side side = stencil_cut_side(cut, t->to, axis, k);
+            const bool other = side.beyond >= 0 && side.beyond != t->to;
+            along[k] = other ? 0 : cut->mesh.ghosts[axis];
+            if (where == (k == 0 ? -1 : 1)) {
+                depth = side.ghosts;
+                if (!other)
+                    return false;
+            }
         }
-    return box;
-}
-
-static void find(search *s, int *first) {
-    s->count = 0;
-    for (s->from = 0; s->from < s->cut->parts; s->from++) {
-        for (s->to = 0; s->to < s->cut->parts; s->to++) {
-            s->own = stencil_cut_box(s->cut, s->to);
-            const stencil_box box = needed(s);
-            if (s->to != s->from)
-                stencil_cut_split(s->cut, &box, add_piece, s);
-        }
-        first[s->from + 1] = s->count;
+        t->to_box.first[axis] = where == 0 ? -along[0] : where < 0 ? -depth : to.n[axis];
+        t->from_box.first[axis] = where == 0 ? -along[0] : where < 0 ? from.n[axis] - depth : 0;
+        t->to_box.n[axis] = where == 0 ? along[0] + to.n[axis] + along[1] : depth;
+        t->from_box.n[axis] = t->to_box.n[axis];
     }
+    return true;
 }
 
 stencil_status stencil_transfers_find(stencil_transfers *transfers, const stencil_cut *cut) {
-    *transfers = (stencil_transfers){0};
-    search s = {.cut = cut};
-    find(&s, transfers->first);
-    transfers->item = s.put = malloc(((size_t)s.count + 1) * sizeof *s.put);
-    CHECK(s.put != NULL, NO_MEMORY, "no memory for the halo exchange of %d parts", cut->parts);
-    find(&s, transfers->first);
+    int count = 0;
+    *transfers =
+        (stencil_transfers){.item = malloc((size_t)cut->parts * DIRECTIONS * sizeof(stencil_transfer))};
+    CHECK(transfers->item != NULL, NO_MEMORY, "no memory for the halo exchange of %d parts", cut->parts);
+    for (int from = 0; from < cut->parts; from++) {
+        for (int k = 0; k < cut->parts * DIRECTIONS; k++) {
+            const int d = k % DIRECTIONS, direction[3] = {d / 9 - 1, d / 3 % 3 - 1, d % 3 - 1};
+            stencil_transfer t = {.from = from, .to = k / DIRECTIONS};
+            if (find_one(cut, &t, direction))
+                transfers->item[count++] = t;
+        }
+        transfers->first[from + 1] = count;
+    }
     return STENCIL_OK;
 }
 
