@@ -66,9 +66,10 @@ double stencil_predicted_steps(const stencil_problem *problem) {
     return contraction < 1.0 ? 1.0 + ceil(log(problem->stop.rtol) / log(contraction)) : INFINITY;
 }
 
-/* Sums over cells, of values times `scale`. */
+/* Sums over cells, of values times `scale`, and the largest of two of them. */
+enum { R2, R, B2, B, U2, U, TERMS2, SUMS };
 typedef struct sums {
-    double r2, r, largest_r, b2, b, u2, u, terms2, largest_term;
+    double sum[SUMS], largest_r, largest_term;
 } sums;
 
 /* What a pass over the cells needs. */
@@ -94,25 +95,16 @@ static void add_cell(const cells *c, int64_t at, int64_t at_b, sums *s) {
         terms += c->weight[axis] * (fabs(low) + fabs(high));
     }
     const double r = sum + b - u;
-    s->r2 += r * r;
-    s->r += r;
-    s->b2 += b * b;
-    s->b += b;
-    s->u2 += u * u;
-    s->u += u;
-    s->terms2 += terms * terms;
+    const double value[SUMS] = {r * r, r, b * b, b, u * u, u, terms * terms};
+    for (int k = 0; k < SUMS; k++)
+        s->sum[k] += value[k];
     s->largest_r = fabs(r) > s->largest_r ? fabs(r) : s->largest_r;
     s->largest_term = terms > s->largest_term ? terms : s->largest_term;
 }
 
 static void add_sums(sums *to, const sums *from) {
-    to->r2 += from->r2;
-    to->r += from->r;
-    to->b2 += from->b2;
-    to->b += from->b;
-    to->u2 += from->u2;
-    to->u += from->u;
-    to->terms2 += from->terms2;
+    for (int k = 0; k < SUMS; k++)
+        to->sum[k] += from->sum[k];
     to->largest_r = fmax(to->largest_r, from->largest_r);
     to->largest_term = fmax(to->largest_term, from->largest_term);
 }
@@ -186,16 +178,18 @@ static void finish_defect(const stencil_problem *problem, const sums *s, double 
     /* The sums of squares themselves are rounded, too: in rows of at most 2^31 cells. */
     const double sums_rounding = 1.0 + 1e-6;
     *d = (stencil_defect){
-        .rms = sums_rounding * (free_constant ? spread(s->r2, s->r, count) : sqrt(s->r2 / count)) / scale,
-        .mean = s->r / count / scale,
-        .source_mean = s->b / count / scale,
-        .source_size = sqrt(s->b2 / count) / scale,
-        .size = (free_constant ? spread(s->u2, s->u, count) : sqrt(s->u2 / count)) / scale,
+        .rms = sums_rounding *
+               (free_constant ? spread(s->sum[R2], s->sum[R], count) : sqrt(s->sum[R2] / count)) / scale,
+        .mean = s->sum[R] / count / scale,
+        .source_mean = s->sum[B] / count / scale,
+        .source_size = sqrt(s->sum[B2] / count) / scale,
+        .size = (free_constant ? spread(s->sum[U2], s->sum[U], count) : sqrt(s->sum[U2] / count)) / scale,
         .rounding = sums_rounding / scale *
-                    (rounding_count(problem) * 0x1p-53 * sqrt(s->terms2 / count) +
-                     (half_unit + 0x1p-50) * sqrt(s->b2 / count)),
+                    (rounding_count(problem) * 0x1p-53 * sqrt(s->sum[TERMS2] / count) +
+                     (half_unit + 0x1p-50) * sqrt(s->sum[B2] / count)),
     };
-    d->norm = problem->stop.norm == STENCIL_NORM_MAX ? s->largest_r / scale : sqrt(s->r2 / count) / scale;
+    d->norm =
+        problem->stop.norm == STENCIL_NORM_MAX ? s->largest_r / scale : sqrt(s->sum[R2] / count) / scale;
 }
 
 stencil_status stencil_defect_of(const stencil_problem *problem, const stencil_reader *from,
