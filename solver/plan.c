@@ -54,8 +54,11 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     const char *sync = options->sync != NULL ? options->sync : parts > 1 ? "multi-grid" : "relaunch";
     if (parts > 1 && strcmp(sync, "grid") == 0)
         sync = "multi-grid";
-    plan->strategy = stencil_strategy_index(sync);
-    CHECK(plan->strategy >= 0, USAGE, "--sync %s: unknown strategy; 'stencil info' lists them", sync);
+    while (plan->strategy < stencil_strategy_count() &&
+           strcmp(stencil_strategy_at(plan->strategy).name, sync) != 0)
+        plan->strategy++;
+    CHECK(plan->strategy < stencil_strategy_count(), USAGE,
+          "--sync %s: unknown strategy; 'stencil info' lists them", sync);
     const stencil_strategy_info strategy = stencil_strategy_at(plan->strategy);
     CHECK(parts == 1 || strategy.spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s", sync,
           spanning_names(names, sizeof names));
@@ -189,21 +192,20 @@ static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-static stencil_status check_host_memory(stencil_plan *plan) {
+/* What the parts hold in host memory, and a slab of each array of the problem on its way to or from them. */
+static stencil_status check_host_memory(stencil_plan *plan, const stencil_problem *problem,
+                                        const stencil_machine *machine) {
     char need[32], have[32];
+    const int64_t parts = plan->backend == STENCIL_BACKEND_CPU
+                              ? stencil_cpu_bytes(problem, &plan->cut)
+                              : stencil_gpu_host_bytes(&plan->cut, plan->halo);
+    plan->host_bytes = parts + stencil_intake_bytes(problem) +
+                       (stencil_problem_arrays(problem) - 1) * stencil_slab_bytes(&plan->cut.mesh);
+    plan->host_available_bytes = machine->host_available_bytes;
     CHECK(plan->host_available_bytes == 0 || plan->host_bytes < plan->host_available_bytes, NO_MEMORY,
           "the run needs %s of host memory, %s is available", stencil_bytes_text(plan->host_bytes, need),
           stencil_bytes_text(plan->host_available_bytes, have));
     return STENCIL_OK;
-}
-
-/* What the parts hold in host memory, and a slab of each array of the problem on its way to or from them. */
-static int64_t host_bytes(const stencil_plan *plan, const stencil_problem *problem) {
-    const int64_t parts = plan->backend == STENCIL_BACKEND_CPU
-                              ? stencil_cpu_bytes(problem, &plan->cut)
-                              : stencil_gpu_host_bytes(&plan->cut, plan->halo);
-    return parts + stencil_intake_bytes(problem) +
-           (stencil_problem_arrays(problem) - 1) * stencil_slab_bytes(&plan->cut.mesh);
 }
 
 /* Whether the kernels can count the tiles of all parts, and the cells of the largest one (n). */
@@ -432,11 +434,9 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     TRY(choose_parts(plan, problem, options, parts));
     TRY(check_fault(plan, problem, options));
     TRY(choose_halo(plan, problem, options, machine));
-    plan->host_bytes = host_bytes(plan, problem);
-    plan->host_available_bytes = machine->host_available_bytes;
     if (plan->backend == STENCIL_BACKEND_CPU)
         TRY(plan_cpu(plan, problem, machine));
-    TRY(check_host_memory(plan));
+    TRY(check_host_memory(plan, problem, machine));
     name_device(plan, machine);
     return choose_kernel(plan, problem, machine);
 }

@@ -1,6 +1,4 @@
 /* The registry of time loops, made of strategies.def and, for the persistent ones, sync/barriers.def. */
-#include <string.h>
-
 #include "solver/strategy.h"
 
 #define STENCIL_STRATEGY(id, name, parts, text) extern const stencil_strategy stencil_strategy_##id;
@@ -38,11 +36,4 @@ stencil_strategy_info stencil_strategy_at(int index) {
 
 const stencil_strategy *stencil_strategy_loop(int index) {
     return rows[index].loop;
-}
-
-int stencil_strategy_index(const char *name) {
-    for (int i = 0; i < stencil_strategy_count(); i++)
-        if (strcmp(rows[i].info.name, name) == 0)
-            return i;
-    return -1;
 }

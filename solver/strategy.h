@@ -33,9 +33,8 @@ typedef struct stencil_strategy {
     void (*close_gpu)(stencil_gpu_run *run);
 } stencil_strategy;
 
-/* The loop at an index of stencil_strategy_count(); index of a name, or -1. */
+/* The loop at an index of stencil_strategy_count(). */
 const stencil_strategy *stencil_strategy_loop(int index);
-int stencil_strategy_index(const char *name);
 
 /* The persistent loop, the same for every barrier. */
 extern const stencil_strategy stencil_strategy_persistent;
