@@ -34,7 +34,7 @@ void stencil_spec_init(stencil_spec *spec) {
     };
 }
 
-/* The points of a problem while they are being decided: (z, y, x), sorted, with weights. */
+/* The points of a problem while they are being decided: (z, y, x), with weights. */
 typedef struct points {
     int count;
     int32_t offset[STENCIL_POINTS_MAX][3];
@@ -46,22 +46,12 @@ static int list_index(int rank, int axis) {
     return axis - (STENCIL_AXES - rank);
 }
 
-static int compare_offsets(const int32_t a[3], const int32_t b[3]) {
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        if (a[axis] != b[axis])
-            return a[axis] < b[axis] ? -1 : 1;
-    return 0;
-}
-
-/* Insertion sort into ascending order; weights travel along. */
-static void points_insert(points *p, const int32_t offset[3], double weight) {
-    int at = p->count++;
-    for (; at > 0 && compare_offsets(p->offset[at - 1], offset) > 0; at--) {
-        memcpy(p->offset[at], p->offset[at - 1], sizeof p->offset[at]);
-        p->weight[at] = p->weight[at - 1];
-    }
-    memcpy(p->offset[at], offset, sizeof p->offset[at]);
-    p->weight[at] = weight;
+/* Which of them that is; their count: none. */
+static int points_find(const points *p, const int32_t offset[3]) {
+    int k = 0;
+    while (k < p->count && memcmp(p->offset[k], offset, sizeof p->offset[k]) != 0)
+        k++;
+    return k;
 }
 
 static stencil_status point_twice(const int32_t offset[3], int rank) {
@@ -81,10 +71,11 @@ static stencil_status points_from_offsets(points *p, const stencil_spec *spec) {
         int32_t offset[3] = {0, 0, 0};
         for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++)
             offset[axis] = spec->offset[k][list_index(spec->rank, axis)];
-        for (int j = 0; j < p->count; j++)
-            if (compare_offsets(p->offset[j], offset) == 0)
-                return point_twice(offset, spec->rank);
-        points_insert(p, offset, spec->weight[k]);
+        if (points_find(p, offset) < p->count)
+            return point_twice(offset, spec->rank);
+        memcpy(p->offset[k], offset, sizeof offset);
+        p->weight[k] = spec->weight[k];
+        p->count++;
     }
     return STENCIL_OK;
 }
@@ -202,10 +193,9 @@ static stencil_status choose_shape(stencil_problem *problem, const points *p) {
           "the points of /stencil/offsets fit into none of the named sets: 'stencil info' lists them");
     int32_t offset[STENCIL_POINTS_MAX][3];
     const int count = stencil_shape_offsets(problem->shape, offset);
-    for (int k = 0, given = 0; k < count; k++) {
-        problem->weight[k] = 0.0;
-        if (given < p->count && compare_offsets(offset[k], p->offset[given]) == 0)
-            problem->weight[k] = p->weight[given++];
+    for (int k = 0; k < count; k++) {
+        const int given = points_find(p, offset[k]);
+        problem->weight[k] = given < p->count ? p->weight[given] : 0.0;
     }
     return STENCIL_OK;
 }
