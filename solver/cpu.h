@@ -7,7 +7,6 @@
 #include "solver/domain.h"
 #include "solver/field.h"
 #include "solver/parts/workers.h"
-#include "solver/parts/transfers.h"
 #include "solver/run.h"
 #include "sync/host.h"
 

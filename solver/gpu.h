@@ -6,7 +6,6 @@
 #include "base/cuda.h"
 #include "kernels/table.h"
 #include "solver/domain.h"
-#include "solver/parts/transfers.h"
 #include "solver/run.h"
 #include "sync/host.h"
 

@@ -5,11 +5,6 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* Roundings that weights, products and sums put on a term of the defect at most, see add_cell(). */
-static int rounding_count(const stencil_problem *problem) {
-    return 2 * problem->rank + 12;
-}
-
 /* 1/h^2 of an axis over S, the weight of a neighbour at omega = 1. */
 static double neighbour_weight(const stencil_problem *problem, int axis) {
     const double h = stencil_spec_spacing(&problem->spec, axis);
@@ -177,6 +172,8 @@ static void finish_defect(const stencil_problem *problem, const sums *s, double 
     const double half_unit = problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24;
     /* The sums of squares themselves are rounded, too: in rows of at most 2^31 cells. */
     const double sums_rounding = 1.0 + 1e-6;
+    /* Those that weights, products and sums put on a term at most, see add_cell(). */
+    const int roundings = 2 * problem->rank + 12;
     *d = (stencil_defect){
         .rms = sums_rounding *
                (free_constant ? spread(s->sum[R2], s->sum[R], count) : sqrt(s->sum[R2] / count)) / scale,
@@ -185,7 +182,7 @@ static void finish_defect(const stencil_problem *problem, const sums *s, double 
         .source_size = sqrt(s->sum[B2] / count) / scale,
         .size = (free_constant ? spread(s->sum[U2], s->sum[U], count) : sqrt(s->sum[U2] / count)) / scale,
         .rounding = sums_rounding / scale *
-                    (rounding_count(problem) * 0x1p-53 * sqrt(s->sum[TERMS2] / count) +
+                    (roundings * 0x1p-53 * sqrt(s->sum[TERMS2] / count) +
                      (half_unit + 0x1p-50) * sqrt(s->sum[B2] / count)),
     };
     d->norm =

@@ -10,7 +10,6 @@
 
 #include "app/reference.h"
 #include "solver/domain.h"
-#include "solver/parts/transfers.h"
 
 enum { WIDTH_MAX = 8, PARTS_MAX = 8, NOBODY = -1, UNTOUCHED = -2 };
 
