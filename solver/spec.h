@@ -6,7 +6,7 @@
 
 #include "kernels/points.h"
 #include "kernels/residual.h"
-#include "solver/parts/box.h"
+#include "solver/parts/layout.h"
 
 typedef enum stencil_kind {
     STENCIL_KIND_NONE,    /* points and weights are given directly */
