@@ -50,6 +50,7 @@ struct stencil_gpu_part {
     stencil_mailbox *mailbox; /* mapped */
     stencil_control *control_host;
     int64_t partial_from; /* number of the first partial sum in `partial`, which holds two sets */
+    uint32_t partners;    /* for single-thread: parts that it exchanges cells with, a bit each */
     int halo_count;
     const stencil_transfer *halo; /* [halo_count]: sent after each step in mode COPY */
 };

@@ -6,7 +6,6 @@
 #include "solver/intake.h"
 #include "solver/parts/workers.h"
 #include "solver/strategy.h"
-#include "solver/sweep.h"
 
 const char *const stencil_backend_names[] = {"auto", "cpu", "gpu", NULL};
 const char *const stencil_halo_names[] = {"auto", "store", "copy", "ll", NULL};

@@ -1,5 +1,5 @@
 /* Sweeps: their names, and the shape of their tiles. */
-#include "solver/sweep.h"
+#include "solver/strategy.h"
 
 const stencil_sweep_info stencil_sweep_infos[] = {
 #define STENCIL_SWEEP(name, exchanges, text) {#name, text},

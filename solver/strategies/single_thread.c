@@ -2,12 +2,10 @@
  * before of every part that it exchanges cells with. That is enough in both directions: what it reads has
  * arrived, and the ghost cells that it writes into have been read, since two buffers take turns. The host
  * waits only where it checks a residual. */
-#include <stdlib.h>
-
 #include "solver/strategy.h"
 
 #ifdef STENCIL_HAVE_CUDA
-/* Parts that part `part` exchanges cells with: a bit each. */
+/* Parts that part `part` exchanges cells with. */
 static uint32_t partners(const stencil_gpu_run *run, int part) {
     uint32_t set = 0;
     const stencil_domain *d = &run->part[part].args.domain;
@@ -21,13 +19,12 @@ static uint32_t partners(const stencil_gpu_run *run, int part) {
 }
 
 static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, int64_t *steps) {
-    const uint32_t *partner = run->loop;
     const int64_t step = (*steps)++;
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         TRY(stencil_gpu_take(gpu));
         for (int other = 0; other < run->parts && step > batch->first; other++)
-            if (partner[p] >> other & 1)
+            if (gpu->partners >> other & 1)
                 TRY_CUDA(cudaStreamWaitEvent(gpu->stream, run->part[other].made[(step + 1) % 2], 0));
         TRY(stencil_gpu_advance(gpu, step));
         TRY_CUDA(cudaEventRecord(gpu->made[step % 2], gpu->stream));
@@ -36,20 +33,13 @@ static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch
 }
 
 static stencil_status open_gpu(stencil_gpu_run *run) {
-    uint32_t *partner = run->loop = calloc((size_t)run->parts, sizeof *partner);
-    CHECK(partner != NULL, NO_MEMORY, "no memory for %d parts", run->parts);
     for (int p = 0; p < run->parts; p++)
-        partner[p] = partners(run, p);
+        run->part[p].partners = partners(run, p);
     return STENCIL_OK;
-}
-
-static void close_gpu(stencil_gpu_run *run) {
-    free(run->loop);
 }
 #endif
 
 const stencil_strategy stencil_strategy_single_thread = {
     .queue_gpu = STENCIL_ON_GPU(queue_gpu),
     .open_gpu = STENCIL_ON_GPU(open_gpu),
-    .close_gpu = STENCIL_ON_GPU(close_gpu),
 };

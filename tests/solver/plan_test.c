@@ -8,8 +8,7 @@
 #include <cmocka.h>
 
 #include "solver/parts/workers.h"
-#include "solver/run.h"
-#include "solver/sweep.h"
+#include "solver/strategy.h"
 
 static void problem_of(stencil_problem *problem, const char *stencil, int64_t ny, int64_t nx) {
     stencil_spec spec;
