@@ -102,10 +102,11 @@ static json_t *strategies_json(const stencil_machine *machine) {
     for (int i = 0; i < stencil_strategy_count(); i++) {
         const stencil_strategy_info info = stencil_strategy_at(i);
         json_array_append_new(
-            array, json_pack("{s:s, s:s, s:b, s:b, s:{s:o, s:o}}", "name", info.name, "summary", info.summary,
-                             "persistent", info.persistent, "spans", info.spans, "unavailable", "cpu",
-                             json_text(stencil_strategy_unavailable(i, STENCIL_BACKEND_CPU, machine)), "gpu",
-                             json_text(stencil_strategy_unavailable(i, STENCIL_BACKEND_GPU, machine))));
+            array,
+            json_pack("{s:s, s:s, s:b, s:b, s:{s:o, s:o}}", "name", info.name, "summary", info.summary,
+                      "persistent", info.barrier != STENCIL_BARRIER_none, "spans", info.spans, "unavailable",
+                      "cpu", json_text(stencil_strategy_unavailable(i, STENCIL_BACKEND_CPU, machine)), "gpu",
+                      json_text(stencil_strategy_unavailable(i, STENCIL_BACKEND_GPU, machine))));
     }
     return array;
 }

@@ -10,7 +10,7 @@ static json_t *problem_json(const stencil_problem *problem) {
     json_t *boundary = json_array(), *spacing = json_array();
     for (int i = 0; i < problem->rank; i++) {
         json_array_append_new(boundary, json_string(stencil_boundary_names[problem->boundary[first + i]]));
-        json_array_append_new(spacing, json_number(stencil_problem_spacing(problem, first + i)));
+        json_array_append_new(spacing, json_number(stencil_spec_spacing(&problem->spec, first + i)));
     }
     return json_pack("{s:o, s:s, s:i, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:o, s:o}", "problem",
                      json_text(stencil_kind_names[spec->kind]), "stencil", problem->shape->name, "rank",

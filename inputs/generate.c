@@ -99,7 +99,7 @@ static void fill_source(const generator *g, const stencil_box *block, double *va
         const stencil_boundary boundary = problem->boundary[axis];
         const int64_t n = problem->extent[axis];
         const double length =
-            (double)(boundary == STENCIL_FIXED ? n - 1 : n) * stencil_problem_spacing(problem, axis);
+            (double)(boundary == STENCIL_FIXED ? n - 1 : n) * stencil_spec_spacing(&problem->spec, axis);
         const double k = (boundary == STENCIL_PERIODIC ? 2 * PI : PI) / length;
         factor += k * k;
     }

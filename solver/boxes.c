@@ -91,15 +91,8 @@ double stencil_cells_largest(const stencil_cells *cells, const int64_t n[3]) {
 /* Without an early exit, so that it runs at the speed of memory. */
 static bool all_finite(const stencil_cells *cells, int64_t at, int64_t count) {
     int bad = 0;
-    if (cells->precision == STENCIL_FLOAT64) {
-        const double *v = (const double *)cells->at + at;
-        for (int64_t i = 0; i < count; i++)
-            bad |= !(fabs(v[i]) <= DBL_MAX);
-    } else {
-        const float *v = (const float *)cells->at + at;
-        for (int64_t i = 0; i < count; i++)
-            bad |= !(fabsf(v[i]) <= FLT_MAX);
-    }
+    for (int64_t i = 0; i < count; i++)
+        bad |= !(fabs(stencil_cells_value(cells, at + i)) <= DBL_MAX);
     return bad == 0;
 }
 

@@ -5,34 +5,26 @@
 #include <string.h>
 #include <time.h>
 
-#include "solver/cpu_stores.h"
-
-/* What a thread knows about storing; two lines of a cache, as they are fetched in pairs. */
-struct stencil_cpu_stores {
-    _Alignas(128) stencil_stores_trial trial;
-};
-
 static int64_t fold_bytes(const stencil_problem *problem) {
     const int64_t partials = stencil_partial_count(problem->n);
     return (partials + stencil_levels_count(partials)) * (int64_t)sizeof(double);
 }
 
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
-    stencil_layout layout;
     int64_t bytes = 0;
-    if (stencil_cut_layout(&layout, cut) != STENCIL_OK ||
-        !stencil_multiply((int64_t)stencil_problem_arrays(problem) * cut->parts,
-                          stencil_layout_bytes(&layout), &bytes))
+    if (!stencil_multiply((int64_t)stencil_problem_arrays(problem) * cut->parts,
+                          stencil_layout_bytes(&cut->layout), &bytes))
         return INT64_MAX / 2;
     return bytes + fold_bytes(problem);
 }
 
 static stencil_status create_part(stencil_cpu *cpu, int part) {
     stencil_field *field = cpu->field[part];
-    TRY(stencil_field_create(&field[0], &cpu->buffers.layout, "the field u"));
+    const stencil_layout *layout = &cpu->plan->cut.layout;
+    TRY(stencil_field_create(&field[0], layout, "the field u"));
     TRY(stencil_field_create_apart(&field[1], &field[0], "the second buffer of the field"));
     if (cpu->buffers.count > STENCIL_BUFFER_B)
-        TRY(stencil_field_create(&field[STENCIL_BUFFER_B], &cpu->buffers.layout, "the source term"));
+        TRY(stencil_field_create(&field[STENCIL_BUFFER_B], layout, "the source term"));
     for (int k = 0; k < cpu->buffers.count; k++)
         cpu->buffers.at[part][k] = field[k].data;
     return STENCIL_OK;
@@ -52,20 +44,32 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-static stencil_status create_stores(stencil_cpu *cpu) {
+static stencil_status create_trials(stencil_cpu *cpu) {
     void *memory = NULL;
-    TRY(stencil_memory_alloc(&memory, cpu->threads * (int64_t)sizeof *cpu->stores, "the threads"));
-    cpu->stores = memory;
+    TRY(stencil_memory_alloc(&memory, cpu->threads * (int64_t)sizeof *cpu->trial, "the threads"));
+    cpu->trial = memory;
     for (int thread = 0; thread < cpu->threads; thread++)
-        stencil_stores_begin(&cpu->stores[thread].trial, cpu->plan->stores);
+        stencil_stores_begin(&cpu->trial[thread], cpu->plan->stores);
     return STENCIL_OK;
 }
 
-static stencil_status create(stencil_cpu *cpu, const stencil_problem *problem) {
-    const stencil_cut *cut = &cpu->plan->cut;
-    const bool store = cpu->plan->halo != STENCIL_HALO_COPY;
+stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan,
+                                  const stencil_problem *problem) {
+    const stencil_cut *cut = &plan->cut;
+    const bool store = plan->halo != STENCIL_HALO_COPY;
     void *memory = NULL;
-    TRY(stencil_buffers_init(&cpu->buffers, problem, cut));
+    *cpu = (stencil_cpu){
+        .plan = plan,
+        .threads = plan->threads,
+        .sweep = stencil_cpu_best()->sweep[problem->precision][problem->shape->id],
+        .barrier = plan->barrier,
+        .fault = plan->wait.fault,
+    };
+    cpu->cycle_length = stencil_weights_round(cpu->cycle, problem);
+    if (cpu->fault.absent_part > 0) /* the first thread of that part */
+        cpu->fault.absent =
+            stencil_share_owner((uint32_t)cut->parts, (uint32_t)plan->threads, cpu->fault.absent_part - 1);
+    cpu->buffers = (stencil_buffers){.cut = cut, .count = stencil_problem_arrays(problem)};
     TRY(stencil_memory_alloc(&memory, fold_bytes(problem), "the residual"));
     cpu->level = memory;
     cpu->partial = cpu->level + stencil_levels_count(stencil_partial_count(problem->n));
@@ -78,28 +82,9 @@ static stencil_status create(stencil_cpu *cpu, const stencil_problem *problem) {
         cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
     }
     if (!store)
-        TRY(stencil_transfers_find(&cpu->transfers, cut, STENCIL_GHOSTS_OF_OTHERS));
-    TRY(create_stores(cpu));
+        TRY(stencil_transfers_find(&cpu->transfers, cut));
+    TRY(create_trials(cpu));
     return cpu->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
-}
-
-stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan,
-                                  const stencil_problem *problem) {
-    *cpu = (stencil_cpu){
-        .plan = plan,
-        .threads = plan->threads,
-        .sweep = stencil_cpu_best()->sweep[problem->precision][problem->shape->id],
-        .barrier = plan->barrier,
-        .fault = plan->wait.fault,
-    };
-    cpu->cycle_length = stencil_weights_round(cpu->cycle, problem);
-    if (cpu->fault.absent_part > 0) /* the first thread of that part */
-        cpu->fault.absent = stencil_share_owner((uint32_t)plan->cut.parts, (uint32_t)plan->threads,
-                                                cpu->fault.absent_part - 1);
-    const stencil_status status = create(cpu, problem);
-    if (status != STENCIL_OK)
-        stencil_cpu_destroy(cpu);
-    return status;
 }
 
 /* The cells around the updated ones start equal in both buffers; those of the second one are written before
@@ -122,7 +107,7 @@ void stencil_cpu_report(const stencil_cpu *cpu, stencil_report *report) {
     stencil_store_report *r = &report->stores;
     *r = (stencil_store_report){.threads = cpu->threads, .cached_step_s = NAN, .streaming_step_s = NAN};
     for (int thread = 0; thread < cpu->threads; thread++) {
-        const stencil_stores_trial *trial = &cpu->stores[thread].trial;
+        const stencil_stores_trial *trial = &cpu->trial[thread];
         r->streaming_threads += stencil_stores_chosen(trial);
         r->cached_step_s = fmax(r->cached_step_s, trial->found_s[false]);
         r->streaming_step_s = fmax(r->streaming_step_s, trial->found_s[true]);
@@ -139,13 +124,8 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
     free(cpu->level);
     stencil_transfers_destroy(&cpu->transfers);
     free(cpu->state.words);
-    free(cpu->stores);
+    free(cpu->trial);
     *cpu = (stencil_cpu){0};
-}
-
-/* First item of a thread's share. */
-static int64_t share(int64_t items, int thread, int threads) {
-    return items / threads * thread + (thread < items % threads ? thread : items % threads);
 }
 
 /* Which rows of a step. */
@@ -159,7 +139,7 @@ typedef enum rows {
  */
 static bool is_edge_row(const stencil_cpu *cpu, int part, int64_t r) {
     const stencil_cut *cut = &cpu->plan->cut;
-    const int64_t *n = cpu->domain[part].n, reach = cpu->buffers.layout.ghost[STENCIL_X];
+    const int64_t *n = cpu->domain[part].n, reach = cut->layout.ghost[STENCIL_X];
     const int64_t z = r / n[STENCIL_Y], y = r % n[STENCIL_Y];
     return cut->count[STENCIL_X] > 1 ||
            (cut->count[STENCIL_Z] > 1 && (z < reach || z >= n[STENCIL_Z] - reach)) ||
@@ -171,45 +151,46 @@ typedef struct work {
     int64_t step;
     bool check, streaming;
     int thread, threads;
+    rows rows;
 } work;
 
-static void sweep_rows(const stencil_cpu *cpu, const work *w, rows which, int part, int64_t first,
-                       int64_t last) {
+static void sweep_rows(const stencil_cpu *cpu, const work *w, int part, int64_t first, int64_t last) {
     const stencil_domain *d = &cpu->domain[part];
-    while (first < last) {
-        int64_t end = last;
-        if (which != ROWS_ALL) {
-            const bool edge = is_edge_row(cpu, part, first);
-            for (end = first + 1; end < last && is_edge_row(cpu, part, end) == edge;)
-                end++;
-            if (edge != (which == ROWS_EDGE)) {
-                first = end;
-                continue;
-            }
-        }
-        const stencil_cpu_pass pass = {.sweep = cpu->plan->sweep,
-                                       .from = w->step % 2 != 0,
-                                       .first = first,
-                                       .last = end,
-                                       .weights = &cpu->cycle[w->step % cpu->cycle_length],
-                                       .streaming = w->streaming,
-                                       .partial = w->check ? d->partial + d->partial_first : NULL,
-                                       .norm = cpu->schedule.norm};
-        cpu->sweep(d, &pass);
-        first = end;
+    stencil_cpu_pass pass = {.sweep = cpu->plan->sweep,
+                             .from = w->step % 2 != 0,
+                             .weights = &cpu->cycle[w->step % cpu->cycle_length],
+                             .streaming = w->streaming,
+                             .partial = w->check ? d->partial + d->partial_first : NULL,
+                             .norm = cpu->schedule.norm};
+    for (pass.first = first; pass.first < last; pass.first = pass.last) {
+        const bool edge = is_edge_row(cpu, part, pass.first);
+        pass.last = w->rows == ROWS_ALL ? last : pass.first + 1;
+        while (pass.last < last && is_edge_row(cpu, part, pass.last) == edge)
+            pass.last++;
+        if (w->rows != (edge ? ROWS_INNER : ROWS_EDGE))
+            cpu->sweep(d, &pass);
     }
 }
 
-static void make_rows(const stencil_cpu *cpu, const work *w, rows which) {
+/* Time that this thread has had a core: what others do on a shared machine does not count. */
+static double thread_clock_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Makes the thread's share of the rows of all parts. Seconds that it took, where that is asked for. */
+static double make_rows(const stencil_cpu *cpu, const work *w, bool timed) {
     const int parts = cpu->plan->cut.parts;
-    const int64_t begin = share(cpu->row_base[parts], w->thread, w->threads),
-                  end = share(cpu->row_base[parts], w->thread + 1, w->threads);
+    const double start_s = timed ? thread_clock_s() : 0;
+    const int64_t begin = stencil_share_begin(cpu->row_base[parts], w->threads, w->thread),
+                  end = stencil_share_begin(cpu->row_base[parts], w->threads, w->thread + 1);
     for (int part = 0; part < parts; part++) {
         const int64_t base = cpu->row_base[part], next = cpu->row_base[part + 1];
         if (begin < next && end > base)
-            sweep_rows(cpu, w, which, part, begin > base ? begin - base : 0,
-                       (end < next ? end : next) - base);
+            sweep_rows(cpu, w, part, begin > base ? begin - base : 0, stencil_smaller(end, next) - base);
     }
+    return timed ? thread_clock_s() - start_s : 0;
 }
 
 /* Its share of the copies of the step that followed `step` steps, whose edge rows all threads have made. */
@@ -222,31 +203,18 @@ static void copy_halos(const stencil_cpu *cpu, int64_t step, int thread, int thr
     }
 }
 
-/* Time that this thread has had a core: what others do on a shared machine does not count. */
-static double thread_clock_s(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* Seconds that it took, where that is asked for. */
-static double time_rows(const stencil_cpu *cpu, const work *w, rows which, bool timed) {
-    const double start_s = timed ? thread_clock_s() : 0;
-    make_rows(cpu, w, which);
-    return timed ? thread_clock_s() - start_s : 0;
-}
-
 void stencil_cpu_advance(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads) {
     const bool copies = cpu->plan->halo == STENCIL_HALO_COPY, overlap = copies && cpu->plan->overlap;
-    stencil_stores_trial *trial = &cpu->stores[thread].trial;
-    const work w = {step, check, trial->streaming, thread, threads};
-    double step_s = time_rows(cpu, &w, overlap ? ROWS_EDGE : ROWS_ALL, trial->timed);
+    stencil_stores_trial *trial = &cpu->trial[thread];
+    work w = {step, check, trial->streaming, thread, threads, overlap ? ROWS_EDGE : ROWS_ALL};
+    double step_s = make_rows(cpu, &w, trial->timed);
     if (copies) {
 #pragma omp barrier
         copy_halos(cpu, step, thread, threads);
     }
+    w.rows = ROWS_INNER;
     if (overlap)
-        step_s += time_rows(cpu, &w, ROWS_INNER, trial->timed);
+        step_s += make_rows(cpu, &w, trial->timed);
     stencil_stores_note(trial, step_s, check);
 }
 
@@ -274,8 +242,8 @@ bool stencil_cpu_residual(stencil_cpu *cpu, int thread, int threads, double *res
     const stencil_norm norm = cpu->schedule.norm;
     stencil_level level = stencil_level_first(cpu->partial, cpu->domain[0].partial_count, cpu->level);
     for (; level.count > 1; level = stencil_level_next(&level)) {
-        for (int64_t g = share(level.results, thread, threads); g < share(level.results, thread + 1, threads);
-             g++)
+        const int64_t end = stencil_share_begin(level.results, threads, thread + 1);
+        for (int64_t g = stencil_share_begin(level.results, threads, thread); g < end; g++)
             level.to[g] = stencil_combine(level.from, level.count, g, norm);
         if (!stencil_cpu_sync(cpu, 0, thread, true))
             return false;

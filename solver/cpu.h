@@ -3,10 +3,10 @@
 #define STENCIL_SOLVER_CPU_H
 
 #include "kernels/cpu.h"
+#include "solver/cpu_stores.h"
 #include "solver/domain.h"
 #include "solver/field.h"
-#include "solver/parts/neighbors.h"
-#include "solver/parts/transfers.h"
+#include "solver/parts/workers.h"
 #include "solver/run.h"
 #include "sync/host.h"
 
@@ -27,14 +27,14 @@ typedef struct stencil_cpu {
     stencil_barrier_state state; /* of the barrier; `words` owned */
     stencil_neighbors neighbors;
     stencil_fault fault;
-    struct stencil_cpu_stores *stores; /* [threads], owned */
-    stencil_transfers transfers;       /* to be copied after each step; none: the sweep stores them */
+    stencil_stores_trial *trial; /* [threads], owned */
+    stencil_transfers transfers; /* to be copied after each step; none: the sweep stores them */
 } stencil_cpu;
 
 /* Bytes that a run holds. */
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut);
 
-/* NO_MEMORY with need and have. */
+/* NO_MEMORY with need and have; whatever it returns, destroy has to follow. */
 stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, const stencil_problem *problem);
 /* Reads a part's cells. */
 stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_reader *from);

@@ -20,15 +20,15 @@ enum {
         STENCIL_STORES_TURNS * (STENCIL_STORES_WARM_CACHED + 1 + STENCIL_STORES_WARM_STREAMING + 1)
 };
 
-/* What one thread finds out with its own rows. */
+/* What one thread finds out with its own rows, in two lines of a cache, as they are fetched in pairs. */
 typedef struct stencil_stores_trial {
-    bool streaming;    /* the way of the next step */
-    bool timed;        /* the next step may count: its time is wanted */
-    bool looked_at;    /* the last step was */
-    int turn, warm;    /* turns done; steps done in this one */
-    int64_t step;      /* since the trial began */
-    double best_s[2];  /* of this trial, [streaming] */
-    double found_s[2]; /* of the last one that came to an end; NaN: none has */
+    _Alignas(128) bool streaming; /* the way of the next step */
+    bool timed;                   /* the next step may count: its time is wanted */
+    bool looked_at;               /* the last step was */
+    int turn, warm;               /* turns done; steps done in this one */
+    int64_t step;                 /* since the trial began */
+    double best_s[2];             /* of this trial, [streaming] */
+    double found_s[2];            /* of the last one that came to an end; NaN: none has */
 } stencil_stores_trial;
 
 /* Decides by size: for `threads` threads that share (or each have) a last-level cache of cache_bytes, 0 where

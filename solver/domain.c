@@ -1,13 +1,9 @@
 #include "solver/domain.h"
 
-stencil_status stencil_buffers_init(stencil_buffers *buffers, const stencil_problem *problem,
-                                    const stencil_cut *cut) {
-    *buffers = (stencil_buffers){.cut = cut, .count = stencil_problem_arrays(problem)};
-    return stencil_cut_layout(&buffers->layout, cut);
-}
+#include <stdlib.h>
 
 stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer) {
-    return stencil_cells_in(&buffers->layout, buffers->at[part][buffer],
+    return stencil_cells_in(&buffers->cut->layout, buffers->at[part][buffer],
                             stencil_cut_box(buffers->cut, part).first);
 }
 
@@ -17,8 +13,9 @@ stencil_box stencil_buffer_box(const stencil_buffers *buffers, int part, int buf
 
 stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_transfer *transfer, int buffer) {
     static const int64_t own[3] = {0, 0, 0};
-    const stencil_cells from = stencil_cells_in(&buffers->layout, buffers->at[transfer->from][buffer], own),
-                        to = stencil_cells_in(&buffers->layout, buffers->at[transfer->to][buffer], own);
+    const stencil_layout *layout = &buffers->cut->layout;
+    const stencil_cells from = stencil_cells_in(layout, buffers->at[transfer->from][buffer], own),
+                        to = stencil_cells_in(layout, buffers->at[transfer->to][buffer], own);
     return (stencil_way){stencil_cells_from(&from, transfer->from_box.first),
                          stencil_cells_from(&to, transfer->to_box.first)};
 }
@@ -61,8 +58,8 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
     const stencil_box own = stencil_cut_box(cut, part);
     *domain = (stencil_domain){
         .n = {own.n[0], own.n[1], own.n[2]},
-        .row = buffers->layout.row,
-        .plane = buffers->layout.plane,
+        .row = cut->layout.row,
+        .plane = cut->layout.plane,
         .b = interior(buffers, part, STENCIL_BUFFER_B),
         .partial_first = stencil_cut_partial(cut, own.first),
         .partial_row = stencil_cut_partial(cut, (const int64_t[]){0, 1, 0}),
@@ -78,4 +75,53 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
     }
     for (int k = 0; k < 2; k++)
         domain->u[k] = domain->image[STENCIL_HERE][k];
+}
+
+/* What part `to` has of part `from` in a direction (-1, 0, 1 per axis); false: nothing. Along an axis without
+ * one it is all that both have there: at sides where no other part is, their ghost cells go along. */
+static bool find_one(const stencil_cut *cut, stencil_transfer *t, const int direction[3]) {
+    const stencil_box from = stencil_cut_box(cut, t->from), to = stencil_cut_box(cut, t->to);
+    if (t->from == t->to || stencil_cut_beyond(cut, t->to, direction) != t->from)
+        return false;
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        const int where = direction[axis];
+        int64_t along[2], depth = 0;
+        for (int k = 0; k < 2; k++) {
+            const stencil_side side = stencil_cut_side(cut, t->to, axis, k);
+            const bool other = side.beyond >= 0 && side.beyond != t->to;
+            along[k] = other ? 0 : cut->mesh.ghosts[axis];
+            if (where == (k == 0 ? -1 : 1)) {
+                depth = side.ghosts;
+                if (!other)
+                    return false;
+            }
+        }
+        t->to_box.first[axis] = where == 0 ? -along[0] : where < 0 ? -depth : to.n[axis];
+        t->from_box.first[axis] = where == 0 ? -along[0] : where < 0 ? from.n[axis] - depth : 0;
+        t->to_box.n[axis] = where == 0 ? along[0] + to.n[axis] + along[1] : depth;
+        t->from_box.n[axis] = t->to_box.n[axis];
+    }
+    return true;
+}
+
+stencil_status stencil_transfers_find(stencil_transfers *transfers, const stencil_cut *cut) {
+    int count = 0;
+    *transfers = (stencil_transfers){
+        .item = malloc((size_t)cut->parts * STENCIL_DIRECTIONS * sizeof(stencil_transfer))};
+    CHECK(transfers->item != NULL, NO_MEMORY, "no memory for the halo exchange of %d parts", cut->parts);
+    for (int from = 0; from < cut->parts; from++) {
+        for (int k = 0; k < cut->parts * STENCIL_DIRECTIONS; k++) {
+            const int d = k % STENCIL_DIRECTIONS, direction[3] = {d / 9 - 1, d / 3 % 3 - 1, d % 3 - 1};
+            stencil_transfer t = {.from = from, .to = k / STENCIL_DIRECTIONS};
+            if (find_one(cut, &t, direction))
+                transfers->item[count++] = t;
+        }
+        transfers->first[from + 1] = count;
+    }
+    return STENCIL_OK;
+}
+
+void stencil_transfers_destroy(stencil_transfers *transfers) {
+    free(transfers->item);
+    *transfers = (stencil_transfers){0};
 }

@@ -1,25 +1,20 @@
-/* From a problem and its cut to what the kernels are told. Internal to solver/. */
+/* From a problem and its cut to what the kernels are told, and which boxes of cells are copied from part to
+ * part where they do not store their copies themselves. Internal to solver/. */
 #ifndef STENCIL_SOLVER_DOMAIN_H
 #define STENCIL_SOLVER_DOMAIN_H
 
 #include "kernels/sweep.h"
 #include "solver/boxes.h"
-#include "solver/parts/transfers.h"
 #include "solver/problem.h"
 
-/* The arrays of all parts, of one layout: buffers that take turns, so that a step reads STENCIL_BUFFER_U +
- * its number % 2 and writes the other one, and the source term where there is one. */
+/* The arrays of all parts, of the layout of their cut: buffers that take turns, so that a step reads
+ * STENCIL_BUFFER_U + its number % 2 and writes the other one, and the source term where there is one. */
 enum { STENCIL_BUFFER_U, STENCIL_BUFFER_B = 2, STENCIL_BUFFERS };
 typedef struct stencil_buffers {
     const stencil_cut *cut;
-    stencil_layout layout;
     int count; /* of each part: 2 or 3 */
     void *at[STENCIL_PARTS_MAX][STENCIL_BUFFERS];
 } stencil_buffers;
-
-/* Without memory yet. BAD_DATA: the layout overflows. */
-stencil_status stencil_buffers_init(stencil_buffers *buffers, const stencil_problem *problem,
-                                    const stencil_cut *cut);
 
 /* The one that holds an array of the problem after so many steps. */
 static inline int stencil_buffer_of(stencil_array array, int64_t steps) {
@@ -29,6 +24,24 @@ static inline int stencil_buffer_of(stencil_array array, int64_t steps) {
 /* Cells of a part there, in indices of the whole problem; and which of them it is given at the start. */
 stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer);
 stencil_box stencil_buffer_box(const stencil_buffers *buffers, int part, int buffer);
+
+/* A box of cells of part `from` that part `to` has among its ghost cells, each in its own indices. */
+typedef struct stencil_transfer {
+    int from, to;
+    stencil_box from_box, to_box;
+} stencil_transfer;
+
+/* Part p sends item[first[p]] … item[first[p + 1] - 1]. */
+typedef struct stencil_transfers {
+    int first[STENCIL_PARTS_MAX + 1];
+    stencil_transfer *item; /* owned */
+} stencil_transfers;
+
+/* Ghost cells that a part cannot fill from its own cells. Where it can, along an axis that is not cut or at a
+ * mirrored end, the boxes reach over what the sender has there, with which corners come: parts are at least
+ * as thick as their ghost cells, and nothing is mirrored. NO_MEMORY. */
+stencil_status stencil_transfers_find(stencil_transfers *transfers, const stencil_cut *cut);
+void stencil_transfers_destroy(stencil_transfers *transfers);
 
 /* The way of a transfer between two parts. */
 typedef struct stencil_way {

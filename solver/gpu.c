@@ -1,6 +1,6 @@
 #include "solver/gpu.h"
 
-#include "solver/parts/ll.h"
+#include "solver/parts/workers.h"
 
 /* Of the LL exchange: two sets of words, the entry of who sends each cell and of those who read it, at most
  * so many tiles around a cell. */
@@ -13,12 +13,9 @@ static int64_t ll_bytes(const stencil_problem *problem, const stencil_cut *cut) 
 
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo) {
     const int64_t partials = stencil_partial_count(problem->n);
-    stencil_layout layout;
-    if (stencil_cut_layout(&layout, cut) != STENCIL_OK)
-        return INT64_MAX;
     const int64_t set =
         stencil_cut_is_slabs(cut) ? partials / cut->parts + 2 * partials / problem->n[STENCIL_Z] : partials;
-    return stencil_problem_arrays(problem) * stencil_layout_bytes(&layout) +
+    return stencil_problem_arrays(problem) * stencil_layout_bytes(&cut->layout) +
            (halo == STENCIL_HALO_LL ? ll_bytes(problem, cut) : 0) +
            (2 * set + stencil_levels_count(partials) + 65536 + 2 * STENCIL_COMBINE_VALUES) *
                (int64_t)sizeof(double);
@@ -39,11 +36,8 @@ static int64_t host_values(const stencil_cut *cut, stencil_halo_mode halo) {
 }
 
 int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
-    stencil_layout layout;
     const int64_t values = host_values(cut, halo);
-    if (stencil_cut_layout(&layout, cut) != STENCIL_OK)
-        return INT64_MAX / 2;
-    return staging_bytes(&layout) +
+    return staging_bytes(&cut->layout) +
            (values + stencil_levels_count(values) + STENCIL_CHECKS_MAX) * (int64_t)sizeof(double);
 }
 
@@ -95,7 +89,7 @@ static stencil_status allocate(stencil_gpu_part *gpu) {
     const size_t level_count = (size_t)stencil_levels_count(run->partial_count);
     for (int k = 0; k < run->buffers.count; k++)
         TRY_CUDA(
-            cudaMalloc(&run->buffers.at[gpu->part][k], (size_t)stencil_layout_bytes(&run->buffers.layout)));
+            cudaMalloc(&run->buffers.at[gpu->part][k], (size_t)stencil_layout_bytes(&run->plan->cut.layout)));
     TRY_CUDA(cudaMalloc((void **)&gpu->partial, 2 * (size_t)gpu->args.domain.partial_set * sizeof(double)));
     TRY_CUDA(cudaMalloc((void **)&gpu->level, level_count * sizeof(double)));
     TRY_CUDA(cudaMalloc((void **)&gpu->history, STENCIL_CHECKS_MAX * sizeof(double)));
@@ -110,7 +104,7 @@ static stencil_status allocate(stencil_gpu_part *gpu) {
 stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer, const stencil_box *box,
                                 const stencil_reader *from, const stencil_cells *to) {
     const stencil_buffers *b = &run->buffers;
-    const stencil_layout *l = &b->layout;
+    const stencil_layout *l = &b->cut->layout;
     const stencil_array array = buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B : STENCIL_ARRAY_U;
     const stencil_cells all = stencil_buffer_cells(b, part, buffer);
     const int64_t cells_max = run->staging_bytes / (int64_t)stencil_precision_bytes(l->precision);
@@ -145,7 +139,7 @@ stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_ar
                                 const stencil_reader *from) {
     const int buffer = stencil_buffer_of(array, 0);
     const stencil_box box = stencil_buffer_box(&run->buffers, part, buffer);
-    const size_t bytes = (size_t)stencil_layout_bytes(&run->buffers.layout);
+    const size_t bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
     void *const *at = run->buffers.at[part];
     TRY(stencil_gpu_take(&run->part[part]));
     TRY_CUDA(cudaMemset(at[buffer], 0, bytes));
@@ -229,7 +223,7 @@ static stencil_status create_peers(stencil_gpu_part *gpu) {
 /* Memory of all parts, as far as they have it in common. */
 static stencil_status allocate_shared(stencil_gpu_run *run) {
     const int64_t values = host_values(&run->plan->cut, run->plan->halo);
-    run->staging_bytes = staging_bytes(&run->buffers.layout);
+    run->staging_bytes = staging_bytes(&run->plan->cut.layout);
     TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
     TRY_CUDA(cudaHostAlloc((void **)&run->values,
                            (size_t)(values + stencil_levels_count(values)) * sizeof(double),
@@ -245,12 +239,13 @@ static stencil_status create_part(stencil_gpu_part *gpu, const stencil_problem *
     return gpu->run->parts > 1 && !gpu->run->combine_on_host ? create_peers(gpu) : STENCIL_OK;
 }
 
-static stencil_status create_all(stencil_gpu_run *run, const stencil_problem *problem) {
+/* Memory, kernels and streams of all parts, which know of themselves. */
+static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem) {
     int device[STENCIL_PARTS_MAX];
     for (int p = 0; p < run->parts; p++)
         device[p] = run->part[p].device;
     if (run->plan->halo == STENCIL_HALO_COPY)
-        TRY(stencil_transfers_find(&run->transfers, &run->plan->cut, STENCIL_GHOSTS_OF_OTHERS));
+        TRY(stencil_transfers_find(&run->transfers, &run->plan->cut));
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         TRY(stencil_gpu_take(gpu));
@@ -273,23 +268,20 @@ static stencil_status create_all(stencil_gpu_run *run, const stencil_problem *pr
 stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
                                   const stencil_problem *problem) {
     *run = (stencil_gpu_run){.plan = plan, .parts = plan->cut.parts};
-    TRY(stencil_buffers_init(&run->buffers, problem, &plan->cut));
+    run->buffers = (stencil_buffers){.cut = &plan->cut, .count = stencil_problem_arrays(problem)};
     run->slabs = stencil_cut_is_slabs(&plan->cut);
     run->partial_count = stencil_partial_count(problem->n);
     run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
     for (int p = 0; p < run->parts; p++)
-        run->part[p] = (stencil_gpu_part){
-            .run = run, .part = p, .device = plan->part[p].gpu, .plan = plan, .kernel = &plan->kernel};
-    for (int p = 0; p < run->parts; p++)
-        for (int q = 0; q < run->parts; q++)
-            run->part[p].shared =
-                run->part[p].shared || (p != q && run->part[p].device == run->part[q].device);
+        run->part[p] = (stencil_gpu_part){.run = run,
+                                          .part = p,
+                                          .device = plan->part[p].gpu,
+                                          .shared = plan->part[p].sharing > 1,
+                                          .plan = plan,
+                                          .kernel = &plan->kernel};
     run->cycle_length = stencil_weights_round(run->cycle, problem);
     share_partials(run);
-    const stencil_status status = create_all(run, problem);
-    if (status != STENCIL_OK)
-        stencil_gpu_destroy(run);
-    return status;
+    return create_parts(run, problem);
 }
 
 static void destroy_part(stencil_gpu_part *gpu) {

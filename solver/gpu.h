@@ -6,7 +6,6 @@
 #include "base/cuda.h"
 #include "kernels/table.h"
 #include "solver/domain.h"
-#include "solver/parts/transfers.h"
 #include "solver/run.h"
 #include "sync/host.h"
 
@@ -15,6 +14,16 @@ typedef struct stencil_gpu_run stencil_gpu_run;
 
 /* Checks that one batch can hold. */
 enum { STENCIL_CHECKS_MAX = 65536 };
+
+/* Steps that a loop is asked for at once: first + 1 … first + count. Which of them are checked: the
+ * schedule. */
+typedef struct stencil_batch {
+    int64_t first, count;
+    const stencil_observers *observers; /* polled every so many steps as the plan says */
+} stencil_batch;
+
+/* Queues the step of a batch that follows *step steps, or several, and counts them. */
+typedef stencil_status stencil_gpu_queue(stencil_gpu_run *run, const stencil_batch *batch, int64_t *step);
 
 #ifdef STENCIL_HAVE_CUDA
 /* One part of a run, on one GPU. Functions that take one expect its device to be the calling thread's. */
@@ -41,6 +50,7 @@ struct stencil_gpu_part {
     stencil_mailbox *mailbox; /* mapped */
     stencil_control *control_host;
     int64_t partial_from; /* number of the first partial sum in `partial`, which holds two sets */
+    uint32_t partners;    /* for single-thread: parts that it exchanges cells with, a bit each */
     int halo_count;
     const stencil_transfer *halo; /* [halo_count]: sent after each step in mode COPY */
 };
@@ -58,8 +68,8 @@ struct stencil_gpu_run {
     int cycle_length;
     bool slabs; /* a part's rows follow each other in the whole field */
     stencil_barrier barrier;
-    stencil_status (*after_step)(stencil_gpu_part *gpu); /* of a loop driven by the host, or NULL */
-    void *loop; /* what the strategy keeps between batches, owned by it */
+    stencil_gpu_queue *queue; /* the strategy's */
+    void *loop;               /* what the strategy keeps between batches, owned by it */
     int64_t partial_count;
     bool combine_on_host; /* parts do not reach each other: partial sums come to the host as they are */
     double *values;       /* pinned: partial sums, or those of their groups; and room to combine them */
@@ -67,7 +77,7 @@ struct stencil_gpu_run {
     int64_t staging_bytes;
 };
 
-/* Takes the devices, loads the kernels, allocates. */
+/* Takes the devices, loads the kernels, allocates; whatever it returns, destroy has to follow. */
 stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
                                   const stencil_problem *problem);
 /* Gives a part its cells. */

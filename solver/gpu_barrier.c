@@ -4,14 +4,14 @@
 #ifdef STENCIL_HAVE_CUDA
 #include <stdlib.h>
 
-#include "solver/parts/ll.h"
+#include "solver/parts/workers.h"
 
 /* A list of a part's blocks on its device; each cell names the words of its slot, where the part that reads
  * it has them. */
 static stencil_status hand_out_ll(const stencil_gpu_part *gpu, const stencil_ll_list *found,
                                   uint32_t **first_there, stencil_ll_entry **edge_there) {
     const stencil_part_plan *part = &gpu->plan->part[gpu->part];
-    const size_t words = (size_t)stencil_ll_words(gpu->run->buffers.layout.precision);
+    const size_t words = (size_t)stencil_ll_words(gpu->plan->cut.layout.precision);
     const uint32_t blocks = (uint32_t)part->grid_blocks, *first = found->first + part->first_block;
     const uint32_t count = first[blocks] - first[0];
     const stencil_ll_cell *item = found->item + first[0];
@@ -35,7 +35,7 @@ static stencil_status hand_out_ll(const stencil_gpu_part *gpu, const stencil_ll_
 /* The slots of all parts have one size. No word of them has the number of a step yet: sets of zeros,
  * which step 0 would have. */
 static stencil_status create_ll(stencil_gpu_run *run, const stencil_ll_lists *found) {
-    const size_t words = (size_t)stencil_ll_words(run->buffers.layout.precision);
+    const size_t words = (size_t)stencil_ll_words(run->plan->cut.layout.precision);
     size_t set = 0;
     for (int p = 0; p < run->parts; p++)
         set = words * (size_t)found->slots[p] > set ? words * (size_t)found->slots[p] : set;
@@ -73,7 +73,7 @@ static stencil_status create_neighbors(stencil_gpu_run *run) {
     if (status != STENCIL_OK || !ll)
         return status;
     stencil_ll_lists lists;
-    TRY(stencil_ll_find(&lists, &plan->cut, &workers, &run->buffers.layout));
+    TRY(stencil_ll_find(&lists, &plan->cut, &workers));
     const stencil_status made = create_ll(run, &lists);
     stencil_ll_destroy(&lists);
     return made;
@@ -84,14 +84,11 @@ static stencil_status share_gpus(stencil_gpu_run *run) {
     for (int p = 0; p < run->parts; p++) {
         cudaStream_t *stream[STENCIL_PARTS_MAX];
         int count = 0;
-        bool first = run->part[p].shared;
-        for (int q = 0; q < run->parts; q++)
-            if (run->part[q].device == run->part[p].device) {
-                first = first && q >= p;
-                stream[count++] = &run->part[q].stream;
-            }
-        if (!first)
+        if (!run->part[p].shared || !run->plan->part[p].leads)
             continue;
+        for (int q = p; q < run->parts; q++)
+            if (run->part[q].device == run->part[p].device)
+                stream[count++] = &run->part[q].stream;
         TRY_CUDA(cudaSetDevice(run->part[p].device));
         TRY(stencil_streams_make_coresident(stream, count));
     }

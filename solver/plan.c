@@ -3,11 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "solver/cpu_stores.h"
 #include "solver/intake.h"
-#include "solver/parts/ll.h"
+#include "solver/parts/workers.h"
 #include "solver/strategy.h"
-#include "solver/sweep.h"
 
 const char *const stencil_backend_names[] = {"auto", "cpu", "gpu", NULL};
 const char *const stencil_halo_names[] = {"auto", "store", "copy", "ll", NULL};
@@ -43,7 +41,7 @@ static const char *spanning_names(char *text, size_t size) {
     size_t at = 0;
     text[0] = '\0';
     for (int i = 0; i < stencil_strategy_count() && at < size; i++)
-        if (stencil_strategy_row(i)->spans)
+        if (stencil_strategy_at(i).spans)
             at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? ", " : "",
                                    stencil_strategy_at(i).name);
     return text;
@@ -55,27 +53,28 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     const char *sync = options->sync != NULL ? options->sync : parts > 1 ? "multi-grid" : "relaunch";
     if (parts > 1 && strcmp(sync, "grid") == 0)
         sync = "multi-grid";
-    plan->strategy = stencil_strategy_index(sync);
-    CHECK(plan->strategy >= 0, USAGE, "--sync %s: unknown strategy; 'stencil info' lists them", sync);
-    const stencil_strategy *strategy = stencil_strategy_row(plan->strategy);
-    CHECK(parts == 1 || strategy->spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s",
-          sync, spanning_names(names, sizeof names));
-    CHECK(strategy->copies || (options->halo != STENCIL_HALO_COPY && !options->overlap), USAGE,
+    while (plan->strategy < stencil_strategy_count() &&
+           strcmp(stencil_strategy_at(plan->strategy).name, sync) != 0)
+        plan->strategy++;
+    CHECK(plan->strategy < stencil_strategy_count(), USAGE,
+          "--sync %s: unknown strategy; 'stencil info' lists them", sync);
+    const stencil_strategy_info strategy = stencil_strategy_at(plan->strategy);
+    CHECK(parts == 1 || strategy.spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s", sync,
+          spanning_names(names, sizeof names));
+    CHECK(strategy.copies || (options->halo != STENCIL_HALO_COPY && !options->overlap), USAGE,
           "--halo copy and --overlap are for openmp and single-thread; %s %s", sync,
-          strategy->spans ? "stores its ghost cells by itself" : "runs in one part");
+          strategy.spans ? "stores its ghost cells by itself" : "runs in one part");
     CHECK(!options->overlap || options->halo == STENCIL_HALO_AUTO || options->halo == STENCIL_HALO_COPY,
           USAGE, "--overlap is for copies, and --halo %s makes none: give --halo copy",
           stencil_halo_names[options->halo]);
-    CHECK(options->halo != STENCIL_HALO_LL ||
-              (plan->backend == STENCIL_BACKEND_GPU && stencil_strategy_at(plan->strategy).ll),
-          USAGE, "--halo ll is for --sync neighbor on GPUs: leave it out");
-    plan->barrier = strategy->barrier;
+    CHECK(options->halo != STENCIL_HALO_LL || (plan->backend == STENCIL_BACKEND_GPU && strategy.ll), USAGE,
+          "--halo ll is for --sync neighbor on GPUs: leave it out");
+    plan->barrier = strategy.barrier;
     return STENCIL_OK;
 }
 
-/* Which sweep makes the steps, and whether it can. */
-static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *problem,
-                                   const stencil_run_options *options) {
+/* Which sweep makes the steps. */
+static stencil_status choose_sweep(stencil_plan *plan, const stencil_run_options *options) {
     int sweep = 0;
     while (options->sweep != NULL && sweep < STENCIL_SWEEP_COUNT &&
            strcmp(options->sweep, stencil_sweep_infos[sweep].name) != 0)
@@ -83,41 +82,16 @@ static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *pr
     CHECK(sweep < STENCIL_SWEEP_COUNT, USAGE, "--sweep %s: unknown sweep; 'stencil info' lists them",
           options->sweep);
     plan->sweep = (stencil_sweep_id)sweep;
-    const char *why = stencil_sweep_unavailable(plan->sweep, problem);
-    CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s",
-          stencil_sweep_infos[sweep].name, why);
     CHECK(options->halo != STENCIL_HALO_LL ||
               stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier),
           USAGE, "--halo ll is not for --sweep %s: leave one of them out", stencil_sweep_infos[sweep].name);
     return STENCIL_OK;
 }
 
-/* How many parts a GPU has. */
-static int parts_on(const stencil_plan *plan, int gpu) {
-    int count = 0;
-    for (int p = 0; p < plan->cut.parts; p++)
-        count += plan->part[p].gpu == gpu;
-    return count;
-}
-
-/* The GPUs of a plan, each once; their count. */
-static int distinct_gpus(const stencil_plan *plan, int gpu[STENCIL_PARTS_MAX]) {
-    int count = 0;
-    for (int p = 0; p < plan->cut.parts; p++) {
-        bool seen = false;
-        for (int i = 0; i < count; i++)
-            seen = seen || gpu[i] == plan->part[p].gpu;
-        if (!seen)
-            gpu[count++] = plan->part[p].gpu;
-    }
-    return count;
-}
-
 /* "NVIDIA H200", "4 x NVIDIA H200", or with how many parts share them; "2 threads, avx512". */
 static void name_device(stencil_plan *plan, const stencil_machine *machine) {
     char parts[32] = "";
-    int gpu[STENCIL_PARTS_MAX];
-    const int count = plan->backend == STENCIL_BACKEND_GPU ? distinct_gpus(plan, gpu) : 1;
+    int count = 0;
     if (plan->backend == STENCIL_BACKEND_CPU) {
         if (plan->cut.parts > 1)
             snprintf(parts, sizeof parts, ", %d parts", plan->cut.parts);
@@ -125,6 +99,8 @@ static void name_device(stencil_plan *plan, const stencil_machine *machine) {
                  stencil_plural(plan->threads), machine->cpu_isa, parts);
         return;
     }
+    for (int p = 0; p < plan->cut.parts; p++)
+        count += plan->part[p].leads;
     if (count < plan->cut.parts)
         snprintf(parts, sizeof parts, " in %d parts", plan->cut.parts);
     const int digits = count > 1 ? snprintf(plan->device, sizeof plan->device, "%d x ", count) : 0;
@@ -136,25 +112,20 @@ static void name_device(stencil_plan *plan, const stencil_machine *machine) {
  * in registers: as soon as a GPU's fields are more than its L2 holds (docs/performance.md). */
 static bool ll_pays(const stencil_plan *plan, const stencil_problem *problem,
                     const stencil_machine *machine) {
-    stencil_layout largest;
-    if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) >
-            plan->tuning.ll_words_max ||
-        stencil_cut_layout(&largest, &plan->cut) != STENCIL_OK)
+    if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) > plan->tuning.ll_words_max)
         return false;
-    for (int p = 0; p < plan->cut.parts; p++) {
-        const int gpu = plan->part[p].gpu;
-        if (stencil_problem_arrays(problem) * parts_on(plan, gpu) * stencil_layout_bytes(&largest) >
-            machine->gpu[gpu].l2_bytes)
+    for (int p = 0; p < plan->cut.parts; p++)
+        if (stencil_problem_arrays(problem) * plan->part[p].sharing *
+                stencil_layout_bytes(&plan->cut.layout) >
+            machine->gpu[plan->part[p].gpu].l2_bytes)
             return false;
-    }
     return true;
 }
 
 /* Who keeps the ghost cells of other parts up to date, and whether the GPUs can. */
 static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_run_options *options, const stencil_machine *machine) {
-    const stencil_strategy *strategy = stencil_strategy_row(plan->strategy);
-    const stencil_strategy_info info = stencil_strategy_at(plan->strategy);
+    const stencil_strategy_info strategy = stencil_strategy_at(plan->strategy);
     int from = -1, to = -1;
     for (int i = 0; i < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU; i++)
         for (int j = 0; j < plan->cut.parts; j++)
@@ -177,11 +148,10 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     if (plan->halo == STENCIL_HALO_LL && !ll) /* a single part has no cells to send */
         plan->halo = STENCIL_HALO_STORE;
     if (plan->halo == STENCIL_HALO_AUTO)
-        plan->halo =
-            strategy->copies && (plan->overlap || from >= 0) ? STENCIL_HALO_COPY : STENCIL_HALO_STORE;
+        plan->halo = strategy.copies && (plan->overlap || from >= 0) ? STENCIL_HALO_COPY : STENCIL_HALO_STORE;
     CHECK(from < 0 || plan->halo == STENCIL_HALO_COPY, UNAVAILABLE,
           "GPU %d cannot reach the memory of GPU %d: --sync %s needs that; openmp and single-thread can copy",
-          from, to, info.name);
+          from, to, strategy.name);
     if (from >= 0)
         stencil_notes_add(&plan->notes, "GPU %d cannot reach the memory of GPU %d: halos go through the host",
                           from, to);
@@ -208,26 +178,33 @@ static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *pr
                                    const stencil_run_options *options, int parts) {
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     TRY(stencil_cut_make(&plan->cut, &mesh, parts, options->cut));
-    for (int p = 0; p < parts; p++)
-        plan->part[p].box = stencil_cut_box(&plan->cut, p);
-    return STENCIL_OK;
-}
-
-static stencil_status check_host_memory(stencil_plan *plan) {
-    char need[32], have[32];
-    CHECK(plan->host_available_bytes == 0 || plan->host_bytes < plan->host_available_bytes, NO_MEMORY,
-          "the run needs %s of host memory, %s is available", stencil_bytes_text(plan->host_bytes, need),
-          stencil_bytes_text(plan->host_available_bytes, have));
+    for (int p = 0; p < parts; p++) {
+        stencil_part_plan *part = &plan->part[p];
+        part->box = stencil_cut_box(&plan->cut, p);
+        part->leads = true;
+        for (int other = 0; other < parts; other++) {
+            const bool same = plan->part[other].gpu == part->gpu;
+            part->sharing += same;
+            part->leads = part->leads && !(same && other < p);
+        }
+    }
     return STENCIL_OK;
 }
 
 /* What the parts hold in host memory, and a slab of each array of the problem on its way to or from them. */
-static int64_t host_bytes(const stencil_plan *plan, const stencil_problem *problem) {
+static stencil_status check_host_memory(stencil_plan *plan, const stencil_problem *problem,
+                                        const stencil_machine *machine) {
+    char need[32], have[32];
     const int64_t parts = plan->backend == STENCIL_BACKEND_CPU
                               ? stencil_cpu_bytes(problem, &plan->cut)
                               : stencil_gpu_host_bytes(&plan->cut, plan->halo);
-    return parts + stencil_intake_bytes(problem) +
-           (stencil_problem_arrays(problem) - 1) * stencil_slab_bytes(&plan->cut.mesh);
+    plan->host_bytes = parts + stencil_intake_bytes(problem) +
+                       (stencil_problem_arrays(problem) - 1) * stencil_slab_bytes(&plan->cut.mesh);
+    plan->host_available_bytes = machine->host_available_bytes;
+    CHECK(plan->host_available_bytes == 0 || plan->host_bytes < plan->host_available_bytes, NO_MEMORY,
+          "the run needs %s of host memory, %s is available", stencil_bytes_text(plan->host_bytes, need),
+          stencil_bytes_text(plan->host_available_bytes, have));
+    return STENCIL_OK;
 }
 
 /* Whether the kernels can count the tiles of all parts, and the cells of the largest one (n). */
@@ -240,10 +217,9 @@ static stencil_status check_tiles(stencil_plan *plan, const int64_t n[3]) {
               "zyx"[axis], (long long)n[axis], (long long)most);
     }
     for (int p = 0; p < plan->cut.parts; p++) {
+        int64_t tiles[3];
         stencil_part_plan *part = &plan->part[p];
-        part->tile_count = 1;
-        for (int axis = 0; axis < STENCIL_AXES; axis++)
-            part->tile_count *= (part->box.n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
+        part->tile_count = stencil_tiles(part->box.n, plan->tile, tiles);
         CHECK(part->tile_count <= INT32_MAX, UNAVAILABLE,
               "the field has %lld tiles, one launch covers up to %d: use --device cpu",
               (long long)part->tile_count, INT32_MAX);
@@ -325,17 +301,16 @@ static stencil_status fit_clusters(stencil_plan *plan, const stencil_machine *ma
 
 /* Blocks of each part: one for each tile, or as many as fit into the part's share of its GPU at once. */
 static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *machine) {
-    const bool cooperative = stencil_strategy_row(plan->strategy)->cooperative;
+    const bool cooperative = plan->barrier != STENCIL_BARRIER_none; /* all blocks of a launch resident */
     char text[STENCIL_KERNEL_CHARS];
     uint32_t first = 0;
     for (int p = 0; p < plan->cut.parts; p++) {
         stencil_part_plan *part = &plan->part[p];
-        const int sharing = parts_on(plan, part->gpu);
-        const int64_t slots = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / sharing;
+        const int64_t slots = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
         CHECK(slots > 0 || !cooperative, UNAVAILABLE,
               "GPU %d holds %d blocks of kernel %s at once, not one for each of its %d parts: use fewer",
               part->gpu, plan->blocks_per_sm * machine->gpu[part->gpu].sm_count,
-              stencil_kernel_text(&plan->kernel, text), sharing);
+              stencil_kernel_text(&plan->kernel, text), part->sharing);
         part->grid_blocks = (int)part->tile_count;
         if (cooperative && part->tile_count > slots)
             part->grid_blocks = (int)slots;
@@ -354,7 +329,7 @@ enum { SHARING_MAX = 8 };
 static stencil_status check_device_memory(stencil_plan *plan, const stencil_problem *problem,
                                           const stencil_machine *machine) {
     for (int p = 0; p < plan->cut.parts; p++) {
-        const int id = plan->part[p].gpu, sharing = parts_on(plan, id);
+        const int id = plan->part[p].gpu, sharing = plan->part[p].sharing;
         const stencil_gpu *gpu = &machine->gpu[id];
         const int64_t free_bytes = gpu->free_bytes > 0 ? gpu->free_bytes : gpu->memory_bytes;
         int64_t bytes = 0;
@@ -380,20 +355,15 @@ static int32_t steps_between_polls(const stencil_tuning *tuning, double cells, d
 
 static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_machine *machine) {
-    stencil_layout largest;
+    const int64_t *n = plan->cut.layout.n; /* of the largest part */
     TRY(check_kernel(plan, machine));
-    TRY(stencil_cut_layout(&largest, &plan->cut));
-    const int gpu = plan->part[0].gpu;
-    const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[gpu].sm_count / parts_on(plan, gpu);
-    stencil_sweep_shape shape;
-    stencil_sweep_row(plan->sweep)->shape(&shape, problem, plan, largest.n, share > 0 ? share : 1);
-    plan->block_x = shape.block_x;
-    plan->block_y = shape.block_y;
-    memcpy(plan->tile, shape.tile, sizeof plan->tile);
-    TRY(check_tiles(plan, largest.n));
+    const stencil_part_plan *part = &plan->part[0];
+    const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
+    stencil_sweep_shape(plan, problem, n, share > 0 ? share : 1);
+    TRY(check_tiles(plan, n));
     TRY(choose_grids(plan, machine));
     TRY(check_device_memory(plan, problem, machine));
-    const double cells = (double)largest.n[0] * (double)largest.n[1] * (double)largest.n[2];
+    const double cells = (double)n[0] * (double)n[1] * (double)n[2];
     plan->poll_every = steps_between_polls(&plan->tuning, cells, plan->tuning.bytes_per_s);
     /* Weights are parameters of a launch: taken from memory they cost the sweep registers that it does not
      * have. */
@@ -409,7 +379,7 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
     plan->poll_every = steps_between_polls(&plan->tuning, cells, plan->tuning.cpu_bytes_per_s);
     if (plan->poll_every > plan->tuning.cpu_poll_steps)
         plan->poll_every = plan->tuning.cpu_poll_steps;
-    plan->stores = stencil_sweep_row(plan->sweep)->streams
+    plan->stores = stencil_sweep_streams(plan->sweep)
                        ? stencil_stores_choose(problem, plan->threads, machine->cpu_cache_bytes)
                        : STENCIL_STORES_CACHED;
     const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
@@ -424,14 +394,14 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
 }
 
 const char *stencil_strategy_unavailable(int index, stencil_backend backend, const stencil_machine *machine) {
-    const stencil_strategy *strategy = stencil_strategy_row(index);
+    const stencil_barrier_id barrier = stencil_strategy_at(index).barrier;
     if (backend == STENCIL_BACKEND_CPU)
-        return strategy->batch_cpu != NULL ? "" : "has no CPU twin";
+        return "";
     if (machine->gpu_count == 0)
         return machine->no_gpu_reason;
-    if (machine->gpu[0].capability < stencil_barriers[strategy->barrier].capability)
+    if (machine->gpu[0].capability < stencil_barriers[barrier].capability)
         return "the GPU is too old for its barrier";
-    if (strategy->cooperative && !machine->gpu[0].cooperative)
+    if (barrier != STENCIL_BARRIER_none && !machine->gpu[0].cooperative)
         return "the GPU has no cooperative launch";
     return "";
 }
@@ -459,15 +429,13 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     const char *why = stencil_strategy_unavailable(plan->strategy, plan->backend, machine);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s",
           stencil_strategy_at(plan->strategy).name, why);
-    TRY(choose_sweep(plan, problem, options));
+    TRY(choose_sweep(plan, options));
     TRY(choose_parts(plan, problem, options, parts));
     TRY(check_fault(plan, problem, options));
     TRY(choose_halo(plan, problem, options, machine));
-    plan->host_bytes = host_bytes(plan, problem);
-    plan->host_available_bytes = machine->host_available_bytes;
     if (plan->backend == STENCIL_BACKEND_CPU)
         TRY(plan_cpu(plan, problem, machine));
-    TRY(check_host_memory(plan));
+    TRY(check_host_memory(plan, problem, machine));
     name_device(plan, machine);
     return choose_kernel(plan, problem, machine);
 }
@@ -483,8 +451,10 @@ stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *prob
     TRY(choose(plan, problem, options, machine));
     if (plan->backend == STENCIL_BACKEND_CPU)
         return STENCIL_OK;
-    int gpu[STENCIL_PARTS_MAX];
-    const int count = distinct_gpus(plan, gpu);
+    int gpu[STENCIL_PARTS_MAX], count = 0;
+    for (int p = 0; p < plan->cut.parts; p++)
+        if (plan->part[p].leads)
+            gpu[count++] = plan->part[p].gpu;
     TRY(stencil_machine_ask_kernel(machine, gpu, count, &plan->kernel));
     return plan_gpu(plan, problem, machine);
 }

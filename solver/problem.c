@@ -6,7 +6,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The points of a problem while they are being decided: (z, y, x), sorted, with weights. */
+const char *const stencil_shape_names[] = {
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text) #name,
+#include "kernels/stencils.def"
+#undef STENCIL_SHAPE
+    NULL,
+};
+
+const char *const stencil_kind_names[] = {"", "laplace", "poisson", "heat", NULL};
+const char *const stencil_boundary_names[] = {"fixed", "periodic", "mirror", NULL};
+const char *const stencil_norm_names[] = {"l2", "max", NULL};
+
+void stencil_spec_init(stencil_spec *spec) {
+    *spec = (stencil_spec){
+        .precision = STENCIL_FLOAT64,
+        .omega = NAN,
+        .diffusivity = NAN,
+        .dt = NAN,
+        .steps = -1,
+        .rtol = NAN,
+        .atol = NAN,
+        .norm = STENCIL_NORM_L2,
+        .steps_total = -1,
+        .residual_first = NAN,
+        .time = NAN,
+        .time_first = NAN,
+    };
+}
+
+/* The points of a problem while they are being decided: (z, y, x), with weights. */
 typedef struct points {
     int count;
     int32_t offset[STENCIL_POINTS_MAX][3];
@@ -18,22 +46,12 @@ static int list_index(int rank, int axis) {
     return axis - (STENCIL_AXES - rank);
 }
 
-static int compare_offsets(const int32_t a[3], const int32_t b[3]) {
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        if (a[axis] != b[axis])
-            return a[axis] < b[axis] ? -1 : 1;
-    return 0;
-}
-
-/* Insertion sort into ascending order; weights travel along. */
-static void points_insert(points *p, const int32_t offset[3], double weight) {
-    int at = p->count++;
-    for (; at > 0 && compare_offsets(p->offset[at - 1], offset) > 0; at--) {
-        memcpy(p->offset[at], p->offset[at - 1], sizeof p->offset[at]);
-        p->weight[at] = p->weight[at - 1];
-    }
-    memcpy(p->offset[at], offset, sizeof p->offset[at]);
-    p->weight[at] = weight;
+/* Which of them that is; their count: none. */
+static int points_find(const points *p, const int32_t offset[3]) {
+    int k = 0;
+    while (k < p->count && memcmp(p->offset[k], offset, sizeof p->offset[k]) != 0)
+        k++;
+    return k;
 }
 
 static stencil_status point_twice(const int32_t offset[3], int rank) {
@@ -53,10 +71,11 @@ static stencil_status points_from_offsets(points *p, const stencil_spec *spec) {
         int32_t offset[3] = {0, 0, 0};
         for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++)
             offset[axis] = spec->offset[k][list_index(spec->rank, axis)];
-        for (int j = 0; j < p->count; j++)
-            if (compare_offsets(p->offset[j], offset) == 0)
-                return point_twice(offset, spec->rank);
-        points_insert(p, offset, spec->weight[k]);
+        if (points_find(p, offset) < p->count)
+            return point_twice(offset, spec->rank);
+        memcpy(p->offset[k], offset, sizeof offset);
+        p->weight[k] = spec->weight[k];
+        p->count++;
     }
     return STENCIL_OK;
 }
@@ -75,10 +94,19 @@ static stencil_status points_from_name(points *p, const stencil_spec *spec) {
     return STENCIL_OK;
 }
 
-static double axis_spacing(const stencil_spec *spec, int axis) {
+double stencil_spec_spacing(const stencil_spec *spec, int axis) {
     if (spec->spacing_count == 0)
         return 1.0;
     return spec->spacing[spec->spacing_count == 1 ? 0 : list_index(spec->rank, axis)];
+}
+
+double stencil_spec_diagonal(const stencil_spec *spec) {
+    double sum = 0.0;
+    for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
+        const double h = stencil_spec_spacing(spec, axis);
+        sum += 2.0 / (h * h);
+    }
+    return sum;
 }
 
 static stencil_status check_spacing(const stencil_spec *spec) {
@@ -105,7 +133,7 @@ static stencil_status heat_weights(stencil_spec *spec, double sum, double *centr
           spec->dt, largest);
     double all = 0.0;
     for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
-        const double h = axis_spacing(spec, axis);
+        const double h = stencil_spec_spacing(spec, axis);
         neighbour[axis] = spec->diffusivity * spec->dt / (h * h);
         all += neighbour[axis];
     }
@@ -122,11 +150,8 @@ static stencil_status points_from_kind(points *p, stencil_spec *spec, double *so
           "problem %s derives its weights itself: remove /stencil, or give no problem", name);
     CHECK(spec->stencil[0] == '\0' || strcmp(spec->stencil, star->name) == 0, BAD_DATA,
           "problem %s runs on %s, not on stencil %s: give one of the two", name, star->name, spec->stencil);
-    double sum = 0.0, centre = 0.0, neighbour[3] = {0, 0, 0};
-    for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
-        const double h = axis_spacing(spec, axis);
-        sum += 2.0 / (h * h);
-    }
+    const double sum = stencil_spec_diagonal(spec);
+    double centre = 0.0, neighbour[3] = {0, 0, 0};
     CHECK(isfinite(sum) && sum > 0, BAD_DATA, "spacing leads to weights that are no finite numbers");
     if (spec->kind == STENCIL_KIND_HEAT) {
         TRY(heat_weights(spec, sum, &centre, neighbour));
@@ -137,7 +162,7 @@ static stencil_status points_from_kind(points *p, stencil_spec *spec, double *so
               spec->omega);
         centre = 1.0 - spec->omega;
         for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
-            const double h = axis_spacing(spec, axis);
+            const double h = stencil_spec_spacing(spec, axis);
             neighbour[axis] = spec->omega / (h * h) / sum;
         }
         *source_scale = spec->omega / sum;
@@ -168,10 +193,9 @@ static stencil_status choose_shape(stencil_problem *problem, const points *p) {
           "the points of /stencil/offsets fit into none of the named sets: 'stencil info' lists them");
     int32_t offset[STENCIL_POINTS_MAX][3];
     const int count = stencil_shape_offsets(problem->shape, offset);
-    for (int k = 0, given = 0; k < count; k++) {
-        problem->weight[k] = 0.0;
-        if (given < p->count && compare_offsets(offset[k], p->offset[given]) == 0)
-            problem->weight[k] = p->weight[given++];
+    for (int k = 0; k < count; k++) {
+        const int given = points_find(p, offset[k]);
+        problem->weight[k] = given < p->count ? p->weight[given] : 0.0;
     }
     return STENCIL_OK;
 }
@@ -330,10 +354,6 @@ double stencil_problem_time(const stencil_problem *problem, int64_t steps) {
 
 bool stencil_problem_relaxes(const stencil_problem *problem) {
     return problem->spec.kind == STENCIL_KIND_LAPLACE || problem->spec.kind == STENCIL_KIND_POISSON;
-}
-
-double stencil_problem_spacing(const stencil_problem *problem, int axis) {
-    return axis_spacing(&problem->spec, axis);
 }
 
 void stencil_problem_destroy(stencil_problem *problem) {

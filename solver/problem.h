@@ -93,9 +93,6 @@ double stencil_problem_time(const stencil_problem *problem, int64_t steps);
 /* laplace and poisson: relaxations, whose field approaches the solution of an equation. */
 bool stencil_problem_relaxes(const stencil_problem *problem);
 
-/* Distance of grid points along an axis (STENCIL_Z, …), 1 where nothing is given. */
-double stencil_problem_spacing(const stencil_problem *problem, int axis);
-
 /* Arrays that a run has: two buffers that take turns and, with a source, its term. */
 int stencil_problem_arrays(const stencil_problem *problem);
 

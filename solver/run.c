@@ -3,21 +3,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "solver/intake.h"
 #include "solver/stop.h"
 #include "solver/strategy.h"
-#include "solver/sweep.h"
-
-enum { OWN_OBSERVERS = 3, OBSERVERS_MAX = OWN_OBSERVERS + 8 };
 
 struct stencil_run {
     const stencil_problem *problem;
     const stencil_plan *plan;
     const stencil_strategy *strategy;
-    stencil_report *report;                   /* while it is driven */
-    stencil_observer observer[OBSERVERS_MAX]; /* those of the driver itself, and the caller's */
+    stencil_report *report; /* while it is driven */
     stencil_observers observers;
     stencil_outcome outcome; /* of the batch that was last made */
     stencil_schedule schedule;
@@ -86,46 +81,25 @@ static stencil_status resume(stencil_run *r) {
     return STENCIL_OK;
 }
 
-static int64_t after(int64_t step, int64_t steps) {
-    return steps < INT64_MAX - step ? step + steps : INT64_MAX;
-}
-
-/* Observers of the driver's own. The history that a batch can keep is full: */
-static int64_t next_full(void *context, int64_t step) {
-    const stencil_run *r = context;
-    int64_t steps = 0;
-    return stencil_multiply(r->schedule.check_every, STENCIL_CHECKS_MAX - 1, &steps) ? after(step, steps)
-                                                                                     : INT64_MAX;
-}
-
-/* A test wants a launch of its own; so does a launch that has no room for more weights. */
-static int64_t next_launch(void *context, int64_t step) {
-    const int64_t steps = ((const stencil_run *)context)->plan->wait.steps_per_launch;
-    return steps > 0 ? after(step, steps) : INT64_MAX;
-}
-
-/* A window of stagnation ends. */
-static int64_t next_window(void *context, int64_t step) {
-    const stencil_run *r = context;
-    return stencil_stop_has_criterion(&r->problem->stop) ? after(step, r->window - step % r->window)
-                                                         : INT64_MAX;
-}
-
-static stencil_status at_window(void *context, stencil_report *report) {
-    report->reason = judge_window(context, report->steps);
-    return STENCIL_OK;
-}
-
-/* The next batch ends where the first observer wants to look. */
+/* The next batch ends where the first observer wants to look; where its history would be full; where a test,
+ * or a launch that has no room for more weights, wants a launch of its own; where a window of stagnation
+ * ends.
+ */
 static stencil_batch next_batch(const stencil_run *r) {
-    const int64_t step = r->report->steps;
-    int64_t end = r->problem->stop.steps;
+    const int64_t step = r->report->steps, launch = r->plan->wait.steps_per_launch;
+    int64_t count = r->problem->stop.steps - step, full = 0;
+    if (stencil_multiply(r->schedule.check_every, STENCIL_CHECKS_MAX - 1, &full))
+        count = stencil_smaller(count, full);
+    if (launch > 0)
+        count = stencil_smaller(count, launch);
+    if (stencil_stop_has_criterion(&r->problem->stop))
+        count = stencil_smaller(count, r->window - step % r->window);
     for (int i = 0; i < r->observers.count; i++) {
         const stencil_observer *o = &r->observers.item[i];
-        const int64_t next = o->next != NULL ? o->next(o->context, step) : INT64_MAX;
-        end = next < end ? next : end;
+        if (o->next != NULL)
+            count = stencil_smaller(count, o->next(o->context, step) - step);
     }
-    return (stencil_batch){step, end - step, &r->observers};
+    return (stencil_batch){step, count, &r->observers};
 }
 
 /* The outcome becomes part of the report. */
@@ -144,16 +118,19 @@ static stencil_status keep_outcome(stencil_run *r, const stencil_batch *batch,
 
 static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
                                  const stencil_schedule *schedule) {
+    const stencil_strategy *strategy = r->strategy;
     r->outcome = (stencil_outcome){.residual = r->outcome.residual};
     if (r->cpu != NULL) {
         r->cpu->schedule = *schedule;
-        TRY(r->strategy->batch_cpu(r->cpu, batch, &r->outcome));
+        TRY((strategy->batch_cpu != NULL ? strategy->batch_cpu : stencil_host_loop_cpu)(r->cpu, batch,
+                                                                                        &r->outcome));
     }
 #ifdef STENCIL_HAVE_CUDA
     if (r->gpu != NULL) {
         double time_s = 0;
         stencil_gpu_set_schedule(r->gpu, schedule);
-        TRY(r->strategy->batch_gpu(r->gpu, batch, &r->outcome));
+        TRY((strategy->batch_gpu != NULL ? strategy->batch_gpu : stencil_host_loop_gpu)(r->gpu, batch,
+                                                                                        &r->outcome));
         TRY(stencil_gpu_time_s(r->gpu, &time_s));
         r->report->compute_s += time_s;
     }
@@ -161,9 +138,11 @@ static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
     return keep_outcome(r, batch, schedule);
 }
 
-/* Calls who wanted to look where the batch has ended, and polls all. */
+/* Judges a window that has ended with the batch, calls who wanted to look there, and polls all. */
 static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
     stencil_report *report = r->report;
+    if (report->reason == STENCIL_REASON_NONE)
+        report->reason = judge_window(r, report->steps);
     for (int i = 0; i < r->observers.count && report->reason == STENCIL_REASON_NONE; i++) {
         const stencil_observer *o = &r->observers.item[i];
         if (o->at != NULL && o->next(o->context, batch->first) == report->steps)
@@ -256,7 +235,7 @@ static stencil_status open_gpu(stencil_run *r) {
     r->gpu = calloc(1, sizeof *r->gpu);
     CHECK(r->gpu != NULL, NO_MEMORY, "no memory for a run");
     TRY(stencil_gpu_create(r->gpu, r->plan, r->problem));
-    r->gpu->after_step = r->strategy->after_step;
+    r->gpu->queue = r->strategy->queue_gpu;
     return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->gpu) : STENCIL_OK;
 }
 #endif
@@ -308,7 +287,7 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     CHECK(r != NULL, NO_MEMORY, "no memory for a run");
     r->problem = problem;
     r->plan = plan;
-    r->strategy = stencil_strategy_row(plan->strategy);
+    r->strategy = stencil_strategy_loop(plan->strategy);
     r->steps = problem->origin.steps;
     stencil_status status = open_side(r);
     if (status == STENCIL_OK)
@@ -321,25 +300,13 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     return status;
 }
 
-/* The driver's own observers, and the caller's. */
-static stencil_status take_observers(stencil_run *r, const stencil_observers *observers) {
-    const stencil_observer own[OWN_OBSERVERS] = {
-        {r, .next = next_full}, {r, .next = next_launch}, {r, .next = next_window, .at = at_window}};
-    memcpy(r->observer, own, sizeof own);
-    r->observers = (stencil_observers){r->observer, OWN_OBSERVERS};
-    for (int i = 0; observers != NULL && i < observers->count; i++) {
-        CHECK(r->observers.count < OBSERVERS_MAX, INTERNAL, "too many observers");
-        r->observer[r->observers.count++] = observers->item[i];
-    }
-    return STENCIL_OK;
-}
-
 static void start_report(const stencil_run *r, stencil_report *report) {
     snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(r->plan->strategy).name);
     snprintf(report->backend, sizeof report->backend, "%s", stencil_backend_names[r->plan->backend]);
     snprintf(report->device, sizeof report->device, "%s", r->plan->device);
     report->updated_cells = stencil_problem_updated_cells(r->problem);
-    report->bytes_per_cell = stencil_sweep_traffic(r->plan->sweep, r->problem);
+    report->bytes_per_cell =
+        stencil_problem_arrays(r->problem) * (double)stencil_precision_bytes(r->problem->precision);
     report->read_s = r->read_s;
     report->prepare_s = r->prepare_s;
 }
@@ -347,7 +314,7 @@ static void start_report(const stencil_run *r, stencil_report *report) {
 stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observers, stencil_report *report) {
     r->report = report;
     start_report(r, report);
-    TRY(take_observers(r, observers));
+    r->observers = observers != NULL ? *observers : (stencil_observers){0};
     start_schedule(r);
     TRY(resume(r));
     const double ready_s = stencil_clock_s();

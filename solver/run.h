@@ -79,10 +79,11 @@ typedef struct stencil_run_options {
 typedef struct stencil_strategy_info {
     const char *name;
     const char *summary;
-    bool persistent; /* one launch, or team of threads, makes many steps, with a barrier between them */
-    bool spans;      /* runs in several parts */
-    bool copies;     /* can copy halos, and overlap that (--halo copy, --overlap) */
-    bool ll;         /* can send them in flagged words, on GPUs (--halo ll) */
+    stencil_barrier_id barrier; /* of a persistent loop: one launch, or team of threads, makes many steps with
+                                   it between them */
+    bool spans;                 /* runs in several parts */
+    bool copies;                /* can copy halos, and overlap that (--halo copy, --overlap) */
+    bool ll;                    /* can send them in flagged words, on GPUs (--halo ll) */
 } stencil_strategy_info;
 int stencil_strategy_count(void);
 stencil_strategy_info stencil_strategy_at(int index);
@@ -99,6 +100,8 @@ extern const stencil_sweep_info stencil_sweep_infos[];
 /* What one part of a run is given. */
 typedef struct stencil_part_plan {
     int gpu;         /* device ordinal */
+    int sharing;     /* parts on that device, this one included */
+    bool leads;      /* the first of them */
     stencil_box box; /* its updated cells */
     int64_t tile_count;
     int grid_blocks;

@@ -6,7 +6,7 @@
 
 #include "kernels/points.h"
 #include "kernels/residual.h"
-#include "solver/parts/boundary.h"
+#include "solver/parts/layout.h"
 
 typedef enum stencil_kind {
     STENCIL_KIND_NONE,    /* points and weights are given directly */
@@ -63,5 +63,10 @@ typedef struct stencil_spec {
 } stencil_spec;
 
 void stencil_spec_init(stencil_spec *spec);
+
+/* Distance of grid points along an axis (STENCIL_Z, …), 1 where nothing is given; and the sum of 2/h^2 over
+ * the axes: S of stencil_problem_resolve(). */
+double stencil_spec_spacing(const stencil_spec *spec, int axis);
+double stencil_spec_diagonal(const stencil_spec *spec);
 
 #endif

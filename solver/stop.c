@@ -5,22 +5,10 @@
 
 static const double pi = 3.14159265358979323846;
 
-/* Roundings that weights, products and sums put on a term of the defect at most, see add_cell(). */
-static int rounding_count(const stencil_problem *problem) {
-    return 2 * problem->rank + 12;
-}
-
-/* 1/h^2 of an axis over S, the weight of a neighbour at omega = 1; 0 along z in 2D. */
-static void neighbour_weights(const stencil_problem *problem, double weight[3]) {
-    double sum = 0.0;
-    weight[STENCIL_Z] = 0.0;
-    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
-        const double h = stencil_problem_spacing(problem, axis);
-        weight[axis] = 1.0 / (h * h);
-        sum += 2.0 * weight[axis];
-    }
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        weight[axis] /= sum;
+/* 1/h^2 of an axis over S, the weight of a neighbour at omega = 1. */
+static double neighbour_weight(const stencil_problem *problem, int axis) {
+    const double h = stencil_spec_spacing(&problem->spec, axis);
+    return 1.0 / (h * h) / stencil_spec_diagonal(&problem->spec);
 }
 
 /* 2 - 2 cos theta of the k-th mode of an axis. */
@@ -34,16 +22,16 @@ static double axis_eigenvalue(const stencil_problem *problem, int axis, double k
 
 stencil_spectrum stencil_spectrum_of(const stencil_problem *problem) {
     stencil_spectrum s = {.up_to_constant = true};
-    double weight[3], first = INFINITY;
-    neighbour_weights(problem, weight);
+    double first = INFINITY;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
         const bool fixed = problem->boundary[axis] == STENCIL_FIXED;
         const int64_t n = problem->n[axis];
         const double last = fixed                                         ? (double)n
                             : problem->boundary[axis] == STENCIL_PERIODIC ? (double)(n / 2)
                                                                           : (double)(n - 1);
-        const double least = weight[axis] * axis_eigenvalue(problem, axis, 1.0);
-        s.most += weight[axis] * axis_eigenvalue(problem, axis, last);
+        const double weight = neighbour_weight(problem, axis),
+                     least = weight * axis_eigenvalue(problem, axis, 1.0);
+        s.most += weight * axis_eigenvalue(problem, axis, last);
         s.least += fixed ? least : 0.0;
         s.up_to_constant = s.up_to_constant && !fixed;
         first = least < first ? least : first;
@@ -55,14 +43,9 @@ stencil_spectrum stencil_spectrum_of(const stencil_problem *problem) {
 
 /* Part of r that a step adds to u; heat is a relaxation, too, with omega = alpha dt S. */
 static double damping(const stencil_problem *problem) {
-    double sum = 0.0;
-    if (problem->spec.kind != STENCIL_KIND_HEAT)
-        return problem->spec.omega;
-    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
-        const double h = stencil_problem_spacing(problem, axis);
-        sum += 2.0 / (h * h);
-    }
-    return problem->spec.diffusivity * problem->spec.dt * sum;
+    const stencil_spec *spec = &problem->spec;
+    return spec->kind == STENCIL_KIND_HEAT ? spec->diffusivity * spec->dt * stencil_spec_diagonal(spec)
+                                           : spec->omega;
 }
 
 double stencil_contraction(const stencil_problem *problem) {
@@ -78,9 +61,10 @@ double stencil_predicted_steps(const stencil_problem *problem) {
     return contraction < 1.0 ? 1.0 + ceil(log(problem->stop.rtol) / log(contraction)) : INFINITY;
 }
 
-/* Sums over cells, of values times `scale`. */
+/* Sums over cells, of values times `scale`, and the largest of two of them. */
+enum { R2, R, B2, B, U2, U, TERMS2, SUMS };
 typedef struct sums {
-    double r2, r, largest_r, b2, b, u2, u, terms2, largest_term;
+    double sum[SUMS], largest_r, largest_term;
 } sums;
 
 /* What a pass over the cells needs. */
@@ -106,25 +90,16 @@ static void add_cell(const cells *c, int64_t at, int64_t at_b, sums *s) {
         terms += c->weight[axis] * (fabs(low) + fabs(high));
     }
     const double r = sum + b - u;
-    s->r2 += r * r;
-    s->r += r;
-    s->b2 += b * b;
-    s->b += b;
-    s->u2 += u * u;
-    s->u += u;
-    s->terms2 += terms * terms;
+    const double value[SUMS] = {r * r, r, b * b, b, u * u, u, terms * terms};
+    for (int k = 0; k < SUMS; k++)
+        s->sum[k] += value[k];
     s->largest_r = fabs(r) > s->largest_r ? fabs(r) : s->largest_r;
     s->largest_term = terms > s->largest_term ? terms : s->largest_term;
 }
 
 static void add_sums(sums *to, const sums *from) {
-    to->r2 += from->r2;
-    to->r += from->r;
-    to->b2 += from->b2;
-    to->b += from->b;
-    to->u2 += from->u2;
-    to->u += from->u;
-    to->terms2 += from->terms2;
+    for (int k = 0; k < SUMS; k++)
+        to->sum[k] += from->sum[k];
     to->largest_r = fmax(to->largest_r, from->largest_r);
     to->largest_term = fmax(to->largest_term, from->largest_term);
 }
@@ -132,19 +107,15 @@ static void add_sums(sums *to, const sums *from) {
 /* Row by row and then in shares of rows: the same sums whatever the number of threads, and of slabs. */
 enum { SHARES = 4096 };
 
-/* First row of a share. */
-static int64_t share_start(const stencil_problem *problem, int64_t share) {
-    const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
-    return rows / SHARES * share + (share < rows % SHARES ? share : rows % SHARES);
-}
-
 /* Those of a share's rows that are there; their shares have come as far as the row before. */
 static void add_share(const cells *c, int64_t share, sums *s) {
     const stencil_box *box = &c->box;
-    const int64_t ny = c->problem->n[STENCIL_Y], first = box->first[STENCIL_Z] * ny + box->first[STENCIL_Y],
+    const int64_t ny = c->problem->n[STENCIL_Y], rows = c->problem->n[STENCIL_Z] * ny;
+    const int64_t first = box->first[STENCIL_Z] * ny + box->first[STENCIL_Y],
                   last = first + box->n[STENCIL_Z] * box->n[STENCIL_Y];
-    const int64_t start = share_start(c->problem, share), end = share_start(c->problem, share + 1);
-    for (int64_t r = start > first ? start : first; r < (end < last ? end : last); r++) {
+    const int64_t start = stencil_share_begin(rows, SHARES, share),
+                  end = stencil_share_begin(rows, SHARES, share + 1);
+    for (int64_t r = start > first ? start : first; r < stencil_smaller(end, last); r++) {
         sums row = {0};
         const int64_t z = r / ny - box->first[STENCIL_Z], y = r % ny - box->first[STENCIL_Y];
         for (int64_t x = 0; x < box->n[STENCIL_X]; x++)
@@ -201,24 +172,29 @@ static void finish_defect(const stencil_problem *problem, const sums *s, double 
     const double half_unit = problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24;
     /* The sums of squares themselves are rounded, too: in rows of at most 2^31 cells. */
     const double sums_rounding = 1.0 + 1e-6;
+    /* Those that weights, products and sums put on a term at most, see add_cell(). */
+    const int roundings = 2 * problem->rank + 12;
     *d = (stencil_defect){
-        .rms = sums_rounding * (free_constant ? spread(s->r2, s->r, count) : sqrt(s->r2 / count)) / scale,
-        .mean = s->r / count / scale,
-        .source_mean = s->b / count / scale,
-        .source_size = sqrt(s->b2 / count) / scale,
-        .size = (free_constant ? spread(s->u2, s->u, count) : sqrt(s->u2 / count)) / scale,
+        .rms = sums_rounding *
+               (free_constant ? spread(s->sum[R2], s->sum[R], count) : sqrt(s->sum[R2] / count)) / scale,
+        .mean = s->sum[R] / count / scale,
+        .source_mean = s->sum[B] / count / scale,
+        .source_size = sqrt(s->sum[B2] / count) / scale,
+        .size = (free_constant ? spread(s->sum[U2], s->sum[U], count) : sqrt(s->sum[U2] / count)) / scale,
         .rounding = sums_rounding / scale *
-                    (rounding_count(problem) * 0x1p-53 * sqrt(s->terms2 / count) +
-                     (half_unit + 0x1p-50) * sqrt(s->b2 / count)),
+                    (roundings * 0x1p-53 * sqrt(s->sum[TERMS2] / count) +
+                     (half_unit + 0x1p-50) * sqrt(s->sum[B2] / count)),
     };
-    d->norm = problem->stop.norm == STENCIL_NORM_MAX ? s->largest_r / scale : sqrt(s->r2 / count) / scale;
+    d->norm =
+        problem->stop.norm == STENCIL_NORM_MAX ? s->largest_r / scale : sqrt(s->sum[R2] / count) / scale;
 }
 
 stencil_status stencil_defect_of(const stencil_problem *problem, const stencil_reader *from,
                                  stencil_defect *defect) {
     cells c = {.problem = problem, .from = from, .scale = 1.0};
     sums s;
-    neighbour_weights(problem, c.weight);
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
+        c.weight[axis] = neighbour_weight(problem, axis);
     TRY(sum_up(&c, &s));
     /* Squares of very large or very small fields leave the range of a double. */
     if (isfinite(s.largest_term) && s.largest_term > 0 &&

@@ -1,5 +1,5 @@
-/* A strategy is a time loop: how the steps of a run follow each other. One C file each in strategies/, ending
- * in a table of functions; strategies.def lists them. Persistent loops share strategies/persistent.c and are
+/* A strategy is a time loop: how the steps of a run follow each other. Each ends in a table of functions in a
+ * file of strategies/; strategies.def lists them. Persistent loops share strategies/persistent.c and are
  * named after their barrier. Internal to solver/. */
 #ifndef STENCIL_SOLVER_STRATEGY_H
 #define STENCIL_SOLVER_STRATEGY_H
@@ -7,13 +7,6 @@
 #include "solver/cpu.h"
 #include "solver/gpu.h"
 #include "solver/run.h"
-
-/* Steps that a loop is asked for at once: first + 1 … first + count. Which of them are checked: the
- * schedule. */
-typedef struct stencil_batch {
-    int64_t first, count;
-    const stencil_observers *observers; /* polled every so many steps as the plan says */
-} stencil_batch;
 
 /* What became of a batch. */
 typedef struct stencil_outcome {
@@ -27,31 +20,25 @@ typedef struct stencil_outcome {
  * run to end. */
 bool stencil_batch_poll(const stencil_batch *batch, int64_t step, double residual);
 
-/* Name and summary stand in the .def files. */
+/* What a loop is beside its row of stencil_strategy_at(). */
 typedef struct stencil_strategy {
-    stencil_barrier_id barrier; /* of the kernel that it runs */
-    bool cooperative;           /* all blocks of a launch must be resident at once */
-    bool spans;                 /* runs on several parts */
-    bool copies;                /* can copy halos between steps, and overlap that */
     /* Make the steps of a batch, or fewer where a check or an observer ends the run; fill the outcome, and
      * record the events begin and end of each part. The driver calls them once for each batch, and keeps the
-     * schedule of cpu or run up to date. NULL: does not apply. */
+     * schedule of cpu or run up to date. NULL: the loop driven by the host. */
     stencil_status (*batch_cpu)(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
     stencil_status (*batch_gpu)(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome);
+    stencil_gpu_queue *queue_gpu; /* what that does in a step */
     /* What lasts from batch to batch, in run->loop; or NULL. close is NULL-safe. */
     stencil_status (*open_gpu)(stencil_gpu_run *run);
     void (*close_gpu)(stencil_gpu_run *run);
-    stencil_status (*after_step)(stencil_gpu_part *gpu); /* what the host does after each launch, or NULL */
 } stencil_strategy;
 
-/* Strategy at an index of stencil_strategy_count(); index of a name, or -1. */
-const stencil_strategy *stencil_strategy_row(int index);
-int stencil_strategy_index(const char *name);
+/* The loop at an index of stencil_strategy_count(). */
+const stencil_strategy *stencil_strategy_loop(int index);
 
 /* The persistent loop, the same for every barrier. */
+extern const stencil_strategy stencil_strategy_persistent;
 stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
-stencil_status stencil_persistent_gpu(stencil_gpu_run *run, const stencil_batch *batch,
-                                      stencil_outcome *outcome);
 
 /* Loops driven by the host: a launch, or a parallel loop, per step. */
 stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
@@ -64,9 +51,14 @@ void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan 
                            const stencil_batch *batch, int64_t step, double residual,
                            stencil_outcome *outcome);
 
-/* The same after the steps up to `step` were queued by the calling thread: waits for all parts where the step
- * is checked. */
-stencil_status stencil_host_loop_queued(stencil_gpu_run *run, const stencil_batch *batch, int64_t step,
-                                        stencil_outcome *outcome);
+/* What the host has to know about a sweep, whose kernels and CPU twin are kernels/sweeps/NAME.cuh: whether a
+ * thread walks through rows, on a GPU, and the CPU twin can store results past the cache. */
+bool stencil_sweep_streams(stencil_sweep_id sweep);
+
+/* How the plan's sweep divides parts among the blocks of a GPU: threads of a block (STENCIL_BLOCK_THREADS)
+ * and cells of a tile. For parts of up to n cells (z, y, x), on a GPU that holds `slots` blocks of the plan's
+ * kernel at once. */
+void stencil_sweep_shape(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
+                         int64_t slots);
 
 #endif

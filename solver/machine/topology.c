@@ -2,11 +2,6 @@
 
 #include <hwloc.h>
 #include <pthread.h>
-#include <stdlib.h>
-
-struct stencil_pin {
-    hwloc_bitmap_t before;
-};
 
 static hwloc_topology_t topology;
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
@@ -35,25 +30,19 @@ static hwloc_obj_t near(const char *bus_id) {
 
 stencil_pin *stencil_pin_near(const char *bus_id) {
     const hwloc_obj_t place = near(bus_id);
-    stencil_pin *pin = place != NULL ? malloc(sizeof *pin) : NULL;
-    if (pin == NULL)
-        return NULL;
-    pin->before = hwloc_bitmap_alloc();
-    if (pin->before == NULL || hwloc_get_cpubind(topology, pin->before, HWLOC_CPUBIND_THREAD) != 0 ||
-        hwloc_set_cpubind(topology, place->cpuset, HWLOC_CPUBIND_THREAD) != 0) {
-        hwloc_bitmap_free(pin->before);
-        free(pin);
-        return NULL;
-    }
-    return pin;
+    const hwloc_bitmap_t before = place != NULL ? hwloc_bitmap_alloc() : NULL;
+    if (before != NULL && hwloc_get_cpubind(topology, before, HWLOC_CPUBIND_THREAD) == 0 &&
+        hwloc_set_cpubind(topology, place->cpuset, HWLOC_CPUBIND_THREAD) == 0)
+        return before;
+    hwloc_bitmap_free(before);
+    return NULL;
 }
 
 void stencil_pin_release(stencil_pin *pin) {
     if (pin == NULL)
         return;
-    hwloc_set_cpubind(topology, pin->before, HWLOC_CPUBIND_THREAD);
-    hwloc_bitmap_free(pin->before);
-    free(pin);
+    hwloc_set_cpubind(topology, pin, HWLOC_CPUBIND_THREAD);
+    hwloc_bitmap_free(pin);
 }
 
 void stencil_topology_near(const char *bus_id, char *processors, size_t size, int *numa_node) {

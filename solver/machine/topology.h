@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 
-/* What a pinned thread needs to get back to where it was. */
-typedef struct stencil_pin stencil_pin;
+/* What a pinned thread needs to get back to where it was: a bitmap of hwloc, the processors there. */
+typedef struct hwloc_bitmap_s stencil_pin;
 
 /* Pins the calling thread to the processors near the PCI device `bus_id` ("0000:3b:00.0"). NULL where that
  * cannot be done or makes no difference. */

@@ -40,12 +40,10 @@ static void cut_into(stencil_cut *cut, const stencil_mesh *mesh, const int count
     cut->parts = count[0] * count[1] * count[2];
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         const int64_t n = mesh->n[axis], unit = axis == STENCIL_X ? STENCIL_PARTIAL_CELLS : 1;
-        const int64_t units = (n + unit - 1) / unit, least = units / count[axis], more = units % count[axis];
+        const int64_t units = (n + unit - 1) / unit;
         cut->count[axis] = count[axis];
-        for (int k = 0; k <= count[axis]; k++) { /* more parts than units: the last ones are empty */
-            const int64_t first = unit * (least * k + (k < more ? k : more));
-            cut->first[axis][k] = first < n ? first : n;
-        }
+        for (int k = 0; k <= count[axis]; k++) /* more parts than units: the last ones are empty */
+            cut->first[axis][k] = stencil_smaller(unit * stencil_share_begin(units, count[axis], k), n);
     }
 }
 
@@ -70,6 +68,11 @@ static bool choose(stencil_cut *cut, const stencil_mesh *mesh, int parts) {
     return found;
 }
 
+static stencil_status lay_out(stencil_cut *cut) {
+    return stencil_layout_init(&cut->layout, cut->mesh.precision, stencil_cut_box(cut, 0).n,
+                               cut->mesh.ghosts);
+}
+
 stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int parts, const int asked[3]) {
     static const char axis_name[] = "zyx";
     const char *name = mesh->shape->name;
@@ -79,7 +82,7 @@ stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int 
         CHECK(choose(cut, mesh, parts), USAGE,
               "the field cannot be cut into %d parts as thick as %s reaches (%lld cells): use fewer", parts,
               name, (long long)mesh->ghosts[STENCIL_X]);
-        return STENCIL_OK;
+        return lay_out(cut);
     }
     CHECK(asked[0] * asked[1] * asked[2] == parts, USAGE,
           "--cut makes %d parts, and there are %d: give --gpus or --parts as many",
@@ -90,7 +93,7 @@ stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int 
           "--cut makes a part of %lld cells along %c%s, less than %s reaches (%lld): use fewer parts",
           (long long)thinnest(cut, axis), axis_name[axis], axis == STENCIL_X ? " (in multiples of 64)" : "",
           name, (long long)mesh->ghosts[axis]);
-    return STENCIL_OK;
+    return lay_out(cut);
 }
 
 stencil_box stencil_cut_box(const stencil_cut *cut, int part) {
@@ -195,10 +198,6 @@ void stencil_cut_split(const stencil_cut *cut, const stencil_box *box, stencil_c
             }
         }
     }
-}
-
-stencil_status stencil_cut_layout(stencil_layout *layout, const stencil_cut *cut) {
-    return stencil_layout_init(layout, cut->mesh.precision, stencil_cut_box(cut, 0).n, cut->mesh.ghosts);
 }
 
 bool stencil_cut_is_slabs(const stencil_cut *cut) {

@@ -13,7 +13,6 @@
 #define STENCIL_SOLVER_PARTS_CUT_H
 
 #include "kernels/points.h"
-#include "solver/parts/boundary.h"
 #include "solver/parts/layout.h"
 #include "sync/barrier.h"
 
@@ -41,13 +40,14 @@ typedef struct stencil_cut {
     int parts;
     int count[3];
     int64_t first[3][STENCIL_PARTS_MAX + 1];
+    stencil_layout layout; /* of the buffers of all parts: that of the largest one with its ghost cells */
 } stencil_cut;
 
 /* Cuts the updated cells into `parts` parts of as equal size as can be, along as many axes as `asked` says
  * (number of parts per axis, z, y, x; all 0: along the slowest axis, or along the one or two axes where fewer
  * bytes cross between parts; ghost cells along x count a sector of 32 bytes each). Cuts along x lie at
  * multiples of STENCIL_PARTIAL_CELLS. USAGE: the product of `asked` is not `parts`; a part would be thinner
- * than its ghost cells are deep. */
+ * than its ghost cells are deep. BAD_DATA: the layout overflows. */
 stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int parts, const int asked[3]);
 
 /* A part's updated cells, in indices of the whole problem. */
@@ -85,9 +85,6 @@ typedef struct stencil_piece {
 typedef void stencil_cut_visitor(void *context, const stencil_piece *piece);
 void stencil_cut_split(const stencil_cut *cut, const stencil_box *box, stencil_cut_visitor *visit,
                        void *context);
-
-/* Layout that all parts use: that of the largest one with its ghost cells. BAD_DATA: it overflows. */
-stencil_status stencil_cut_layout(stencil_layout *layout, const stencil_cut *cut);
 
 /* Whether the cells of a part follow each other in the whole field: the cut is along the slowest axis alone.
  */

@@ -40,25 +40,15 @@ static int64_t plain_steps(const stencil_schedule *schedule, int64_t step, int64
     return to_check < end - 1 - step ? to_check : end - 1 - step;
 }
 
-static stencil_status batch_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
+/* A graph holds the weights of the steps from 0 or 1 on: it fits where a cycle begins again there. */
+static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, int64_t *step) {
     stencil_gpu_part *gpu = &run->part[0];
-    cudaGraphExec_t *graph = run->loop;
-    const int64_t end = batch->first + batch->count;
-    TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
-    for (int64_t step = batch->first; step < end && outcome->reason == STENCIL_REASON_NONE;) {
-        /* A graph holds the weights of the steps from 0 or 1 on: it fits where a cycle begins again there. */
-        const bool fits = (step - step % 2) % run->cycle_length == 0;
-        if (fits && plain_steps(&run->schedule, step, end) >= GRAPH_STEPS) {
-            TRY_CUDA(cudaGraphLaunch(graph[step % 2], gpu->stream));
-            step += GRAPH_STEPS;
-        } else {
-            TRY(stencil_gpu_launch_step(gpu, step));
-            step++;
-        }
-        TRY(stencil_host_loop_queued(run, batch, step, outcome));
-    }
-    TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
-    TRY_CUDA(cudaStreamSynchronize(gpu->stream));
+    const cudaGraphExec_t *graph = run->loop;
+    const bool fits = (*step - *step % 2) % run->cycle_length == 0;
+    if (!fits || plain_steps(&run->schedule, *step, batch->first + batch->count) < GRAPH_STEPS)
+        return stencil_gpu_launch_step(gpu, (*step)++);
+    TRY_CUDA(cudaGraphLaunch(graph[*step % 2], gpu->stream));
+    *step += GRAPH_STEPS;
     return STENCIL_OK;
 }
 
@@ -81,9 +71,7 @@ static void close_gpu(stencil_gpu_run *run) {
 #endif
 
 const stencil_strategy stencil_strategy_graph = {
-    .barrier = STENCIL_BARRIER_none,
-    .batch_cpu = stencil_host_loop_cpu,
-    .batch_gpu = STENCIL_ON_GPU(batch_gpu),
+    .queue_gpu = STENCIL_ON_GPU(queue_gpu),
     .open_gpu = STENCIL_ON_GPU(open_gpu),
     .close_gpu = STENCIL_ON_GPU(close_gpu),
 };

@@ -48,10 +48,10 @@ static bool find_word(const char *name, stream_word *function) {
 
 /* Parts that share a GPU share queues of its driver, too, where one that waits at its gate would be in the
  * way. */
-static stencil_status create_gate(stencil_gpu_part *gpu, gate *g) {
+static stencil_status create_gate(stencil_gpu_part *gpu, void *gates) {
+    gate *g = (gate *)gates + gpu->part;
     stream_word wait, write;
     void *words = NULL;
-    *g = (gate){0};
     if (gpu->shared || gpu->halo_count > 0 || !find_word("cuStreamWaitValue32", &wait) ||
         !find_word("cuStreamWriteValue32", &write))
         return STENCIL_OK;
@@ -187,15 +187,10 @@ static stencil_status batch_gpu(stencil_gpu_run *run, const stencil_batch *batch
     return stencil_gpu_each(run, batch_part, &l);
 }
 
-static stencil_status create_part(stencil_gpu_part *gpu, void *context) {
-    (void)context;
-    return create_gate(gpu, (gate *)gpu->run->loop + gpu->part);
-}
-
 static stencil_status open_gpu(stencil_gpu_run *run) {
     run->loop = calloc((size_t)run->parts, sizeof(gate));
     CHECK(run->loop != NULL, NO_MEMORY, "no memory for %d parts", run->parts);
-    return stencil_gpu_each(run, create_part, NULL);
+    return stencil_gpu_each(run, create_gate, run->loop);
 }
 
 static void close_gpu(stencil_gpu_run *run) {
@@ -208,9 +203,6 @@ static void close_gpu(stencil_gpu_run *run) {
 #endif
 
 const stencil_strategy stencil_strategy_openmp = {
-    .barrier = STENCIL_BARRIER_none,
-    .spans = true,
-    .copies = true,
     .batch_cpu = stencil_persistent_cpu,
     .batch_gpu = STENCIL_ON_GPU(batch_gpu),
     .open_gpu = STENCIL_ON_GPU(open_gpu),

@@ -134,8 +134,7 @@ static stencil_status collect(stencil_gpu_run *run, const stencil_batch *batch, 
     return STENCIL_OK;
 }
 
-stencil_status stencil_persistent_gpu(stencil_gpu_run *run, const stencil_batch *batch,
-                                      stencil_outcome *outcome) {
+static stencil_status batch_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
     const uint32_t *alarm[STENCIL_PARTS_MAX];
     TRY(stencil_gpu_each(run, launch_and_wait, &batch));
     for (int p = 0; p < run->parts; p++)
@@ -144,3 +143,6 @@ stencil_status stencil_persistent_gpu(stencil_gpu_run *run, const stencil_batch 
     return collect(run, batch, outcome);
 }
 #endif
+
+const stencil_strategy stencil_strategy_persistent = {.batch_cpu = stencil_persistent_cpu,
+                                                      .batch_gpu = STENCIL_ON_GPU(batch_gpu)};

@@ -10,7 +10,6 @@
 
 #include "app/reference.h"
 #include "solver/domain.h"
-#include "solver/parts/transfers.h"
 
 enum { WIDTH_MAX = 8, PARTS_MAX = 8, NOBODY = -1, UNTOUCHED = -2 };
 
@@ -54,7 +53,7 @@ static stencil_box inside(const stencil_cut *cut, int part) {
 }
 
 static void fill(buffers *b, const stencil_cut *cut) {
-    assert_int_equal(stencil_cut_layout(&b->layout, cut), STENCIL_OK);
+    b->layout = cut->layout;
     for (int part = 0; part < cut->parts; part++) {
         const stencil_box own = stencil_cut_box(cut, part), here = inside(cut, part);
         b->u[part] = malloc((size_t)b->layout.element_count * sizeof *b->u[part]);
@@ -101,36 +100,43 @@ static void expect_ghosts(const buffers *b, const stencil_cut *cut, const char *
     }
 }
 
-/* All ghost cells, each sent once and from a cell that its sender makes itself. */
+/* A part takes the cells of a piece to where they show up; it has its own ones already. */
+typedef struct receiver {
+    const buffers *b;
+    const stencil_cut *cut;
+    int part;
+} receiver;
+
+static void receive(void *context, const stencil_piece *piece) {
+    const receiver *r = context;
+    const stencil_box own = stencil_cut_box(r->cut, r->part), sender = inside(r->cut, piece->part);
+    EACH(&piece->box, source) {
+        int64_t to[3];
+        bool is_own = true;
+        for (int axis = 0; axis < 3; axis++) {
+            const int64_t i = source[axis] - piece->box.first[axis];
+            to[axis] =
+                piece->at[axis] + (piece->mirrored[axis] ? piece->box.n[axis] - 1 - i : i) - own.first[axis];
+            assert_true(source[axis] >= 0 && source[axis] < sender.n[axis]);
+            is_own = is_own && to[axis] >= 0 && to[axis] < own.n[axis];
+        }
+        assert_true(!is_own || (piece->part == r->part && memcmp(source, to, sizeof to) == 0));
+        if (!is_own && *at(r->b, r->part, to) != UNTOUCHED)
+            fail_msg("part %d gets a cell twice; %s", r->part, text_of(r->cut));
+        *at(r->b, r->part, to) = *at(r->b, piece->part, source);
+    }
+}
+
+/* All ghost cells, each once and from a part that makes the cell itself. */
 static void expect_all(const stencil_cut *cut) {
-    stencil_transfers found;
     buffers b;
     fill(&b, cut);
-    assert_int_equal(stencil_transfers_find(&found, cut, STENCIL_GHOSTS_ALL), STENCIL_OK);
-    for (int from = 0; from < cut->parts; from++)
-        for (int k = found.first[from]; k < found.first[from + 1]; k++) {
-            const stencil_transfer *t = &found.item[k];
-            assert_int_equal(t->from, from);
-            const stencil_box sender = inside(cut, from), receiver = inside(cut, t->to);
-            EACH(&t->to_box, c) {
-                int64_t source[3];
-                bool is_own = true;
-                for (int axis = 0; axis < 3; axis++) {
-                    const int64_t i = c[axis] - t->to_box.first[axis];
-                    assert_int_equal(t->from_box.n[axis], t->to_box.n[axis]);
-                    source[axis] =
-                        t->from_box.first[axis] + (t->mirrored[axis] ? t->to_box.n[axis] - 1 - i : i);
-                    assert_true(source[axis] >= 0 && source[axis] < sender.n[axis]);
-                    is_own = is_own && c[axis] >= 0 && c[axis] < receiver.n[axis];
-                }
-                assert_false(is_own);
-                if (*at(&b, t->to, c) != UNTOUCHED)
-                    fail_msg("part %d gets a cell twice; %s", t->to, text_of(cut));
-                *at(&b, t->to, c) = *at(&b, from, source);
-            }
-        }
+    for (int part = 0; part < cut->parts; part++) {
+        receiver r = {&b, cut, part};
+        const stencil_box window = stencil_cut_window(cut, part);
+        stencil_cut_split(cut, &window, receive, &r);
+    }
     expect_ghosts(&b, cut, "all");
-    stencil_transfers_destroy(&found);
     empty(&b, cut);
 }
 
@@ -139,7 +145,7 @@ static void expect_all(const stencil_cut *cut) {
 static void store_copies(const buffers *b, const stencil_cut *cut, bool store) {
     for (int part = 0; part < cut->parts; part++) {
         const stencil_problem problem = {.shape = cut->mesh.shape, .precision = STENCIL_FLOAT32};
-        stencil_buffers bases = {.cut = cut, .layout = b->layout, .count = 2};
+        stencil_buffers bases = {.cut = cut, .count = 2};
         stencil_domain d;
         for (int p = 0; p < cut->parts; p++)
             bases.at[p][0] = b->u[p];
@@ -174,14 +180,14 @@ static void expect_stored_and_copied(const stencil_cut *cut) {
         fill(&b, cut);
         store_copies(&b, cut, !copies);
         if (copies)
-            assert_int_equal(stencil_transfers_find(&found, cut, STENCIL_GHOSTS_OF_OTHERS), STENCIL_OK);
+            assert_int_equal(stencil_transfers_find(&found, cut), STENCIL_OK);
         for (int k = 0; k < found.first[cut->parts]; k++) {
             const stencil_transfer *t = &found.item[k];
-            stencil_buffers bases = {.cut = cut, .layout = b.layout, .count = 2};
+            stencil_buffers bases = {.cut = cut, .count = 2};
             bases.at[t->from][0] = b.u[t->from];
             bases.at[t->to][0] = b.u[t->to];
             const stencil_way way = stencil_buffer_way(&bases, t, 0);
-            assert_true(t->from != t->to && !t->mirrored[0] && !t->mirrored[1] && !t->mirrored[2]);
+            assert_true(t->from != t->to);
             stencil_cells_copy(&way.to, &way.from, t->from_box.n);
             const int64_t last[3] = {t->from_box.first[0] + t->from_box.n[0] - 1,
                                      t->from_box.first[1] + t->from_box.n[1] - 1,
@@ -304,6 +310,9 @@ static void with_all(int rank, bool thin, void (*expect)(const stencil_cut *)) {
                     assert_int_equal(stencil_cut_make(&cut, &mesh, count[0] * count[1] * count[2], count),
                                      STENCIL_OK);
                     memcpy(cut.mesh.ghosts, ghosts, sizeof ghosts);
+                    assert_int_equal(stencil_layout_init(&cut.layout, cut.mesh.precision,
+                                                         stencil_cut_box(&cut, 0).n, ghosts),
+                                     STENCIL_OK);
                 } else {
                     assert_int_equal(stencil_cut_make(&cut, &mesh, count[0] * count[1] * count[2], count),
                                      STENCIL_OK);

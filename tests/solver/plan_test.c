@@ -7,9 +7,8 @@
 
 #include <cmocka.h>
 
-#include "solver/parts/ll.h"
-#include "solver/run.h"
-#include "solver/sweep.h"
+#include "solver/parts/workers.h"
+#include "solver/strategy.h"
 
 static void problem_of(stencil_problem *problem, const char *stencil, int64_t ny, int64_t nx) {
     stencil_spec spec;
@@ -48,8 +47,6 @@ static void sweeps(void **state) {
     assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
     assert_int_equal(plan.sweep, STENCIL_SWEEP_naive);
     assert_int_equal(plan.stores, STENCIL_STORES_CACHED);
-    assert_int_equal(stencil_sweep_halo_width(plan.sweep, problem.shape->radius), 2);
-    assert_true(stencil_sweep_traffic(plan.sweep, &problem) == 8.0);
     options.sweep = "nonsense";
     assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_USAGE);
     assert_non_null(strstr(stencil_error_last()->message, "nonsense"));
@@ -71,21 +68,20 @@ static void compiled_kernels(void **state) {
 /* A block of 256 threads, and the tile that fills a GPU. */
 static void shapes(void **state) {
     (void)state;
-    stencil_plan stream = {.kernel = {.cells = 4, .block_x = 128}},
-                 naive = {.kernel = {.cells = 1, .block_x = 64}};
+    stencil_plan stream = {.sweep = STENCIL_SWEEP_stream, .kernel = {.cells = 4, .block_x = 128}},
+                 naive = {.sweep = STENCIL_SWEEP_naive, .kernel = {.cells = 1, .block_x = 64}};
     stencil_tuning_find(&stream.tuning, "");
     static const int64_t n[3] = {1, 4094, 4094};
     stencil_problem problem;
-    stencil_sweep_shape shape;
     problem_of(&problem, "j2d5pt", 4096, 4096);
-    stencil_sweep_row(STENCIL_SWEEP_stream)->shape(&shape, &problem, &stream, n, 528);
-    assert_int_equal(shape.block_x * shape.block_y, STENCIL_BLOCK_THREADS);
-    assert_int_equal(shape.tile[STENCIL_X], 512);
-    assert_int_equal(shape.tile[STENCIL_Y], 16);
-    stencil_sweep_row(STENCIL_SWEEP_naive)->shape(&shape, &problem, &naive, n, 528);
-    assert_int_equal(shape.tile[STENCIL_X], 64);
-    assert_int_equal(shape.tile[STENCIL_Y], 4);
-    assert_int_equal(shape.tile[STENCIL_Z], 1);
+    stencil_sweep_shape(&stream, &problem, n, 528);
+    assert_int_equal(stream.block_x * stream.block_y, STENCIL_BLOCK_THREADS);
+    assert_int_equal(stream.tile[STENCIL_X], 512);
+    assert_int_equal(stream.tile[STENCIL_Y], 16);
+    stencil_sweep_shape(&naive, &problem, n, 528);
+    assert_int_equal(naive.tile[STENCIL_X], 64);
+    assert_int_equal(naive.tile[STENCIL_Y], 4);
+    assert_int_equal(naive.tile[STENCIL_Z], 1);
 }
 
 static void too_large_for_the_host(void **state) {
@@ -282,11 +278,10 @@ static void expect_ll(const stencil_problem *p, const stencil_cut *cut, const st
                       int variant) {
     int64_t *buffer[STENCIL_PARTS_MAX], *words[STENCIL_PARTS_MAX];
     int32_t offset[STENCIL_POINTS_MAX][3];
-    stencil_layout layout;
+    const stencil_layout layout = cut->layout;
     stencil_ll_lists found;
     const int points = stencil_shape_offsets(p->shape, offset);
-    assert_int_equal(stencil_cut_layout(&layout, cut), STENCIL_OK);
-    assert_int_equal(stencil_ll_find(&found, cut, w, &layout), STENCIL_OK);
+    assert_int_equal(stencil_ll_find(&found, cut, w), STENCIL_OK);
     fill_parts(p, cut, &layout, buffer);
     for (int part = 0; part < cut->parts; part++) {
         assert_true(found.slots[part] <= stencil_ll_slots_most(cut));
@@ -315,8 +310,10 @@ static void expect_ll(const stencil_problem *p, const stencil_cut *cut, const st
         }
         for (c[0] = 0; c[0] < n[0]; c[0]++)
             for (c[1] = 0; c[1] < n[1]; c[1]++)
-                for (c[2] = 0; c[2] < n[2]; c[2]++)
-                    for (int k = 0; k < points && stencil_workers_owner(w, cut, part, c) == q; k++) {
+                for (c[2] = 0; c[2] < n[2]; c[2]++) {
+                    const int64_t own_cell[3] = {first[0] + c[0], first[1] + c[1], first[2] + c[2]};
+                    const bool makes = owner_of(cut, w, own_cell) == q;
+                    for (int k = 0; k < points && makes; k++) {
                         const int64_t at[3] = {first[0] + c[0] + offset[k][0], first[1] + c[1] + offset[k][1],
                                                first[2] + c[2] + offset[k][2]};
                         const int64_t seen = u[(c[0] + offset[k][0]) * layout.plane +
@@ -333,6 +330,7 @@ static void expect_ll(const stencil_problem *p, const stencil_cut *cut, const st
                             fail_msg("%s variant %d: participant %u reads %lld for %lld", p->shape->name,
                                      variant, q, (long long)seen, (long long)number);
                     }
+                }
         for (uint32_t i = found.receive.first[q]; i < found.receive.first[q + 1]; i++)
             u[found.receive.item[i].cell] = -2;
     }

@@ -1,9 +1,32 @@
-/* The LL exchange (named after NCCL's low-latency protocol): which cells travel from part to part one by one,
- * each in flagged words of its own (kernels/ll.cuh), and who sends and who receives them. */
-#ifndef STENCIL_SOLVER_PARTS_LL_H
-#define STENCIL_SOLVER_PARTS_LL_H
+/* Who makes which cells of a step, which participants read each other's, and the LL exchange (named after
+ * NCCL's low-latency protocol): which cells travel from part to part one by one, each in flagged words of its
+ * own (kernels/ll.cuh), and who sends and who receives them. */
+#ifndef STENCIL_SOLVER_PARTS_WORKERS_H
+#define STENCIL_SOLVER_PARTS_WORKERS_H
 
-#include "solver/parts/neighbors.h"
+#include "solver/parts/cut.h"
+
+/* Who makes which tiles. Each part has tiles of tile[3] cells (z, y, x), numbered with x fastest. */
+typedef struct stencil_workers {
+    int64_t tile[3];
+    /* Participants first[p] … first[p + 1] - 1 take the tiles of part p round-robin; together: first[parts]
+     * participants share the tiles of all parts, one part after the other, by stencil_share(). */
+    uint32_t first[STENCIL_PARTS_MAX + 1];
+    bool together;
+} stencil_workers;
+
+/* Lists in one piece: participant p waits for list[first[p]] … list[first[p + 1] - 1], itself not among them.
+ */
+typedef struct stencil_neighbors {
+    uint32_t *first; /* [participants + 1], owned */
+    uint32_t *list;  /* [first[participants]], owned */
+} stencil_neighbors;
+
+/* A tile reads the points of the shape around its cells, in ghost cells what those are copies of. The
+ * relation is symmetric. NO_MEMORY. */
+stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stencil_cut *cut,
+                                      const stencil_workers *workers);
+void stencil_neighbors_destroy(stencil_neighbors *neighbors);
 
 /* A cell that a participant sends or receives. */
 typedef struct stencil_ll_cell {
@@ -37,7 +60,7 @@ bool stencil_ll_fits(const stencil_mesh *mesh);
 
 /* Cells as far as the shape reaches; the mesh fits. workers->together must not be set. NO_MEMORY. */
 stencil_status stencil_ll_find(stencil_ll_lists *lists, const stencil_cut *cut,
-                               const stencil_workers *workers, const stencil_layout *layout);
+                               const stencil_workers *workers);
 void stencil_ll_destroy(stencil_ll_lists *lists);
 
 /* Slots of the largest part, or somewhat more: all ghost cells that may be of others. */

@@ -1,0 +1,253 @@
+#include "solver/parts/workers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The tiles of all parts, and what is read around their cells. */
+typedef struct tiling {
+    const stencil_cut *cut;
+    const stencil_workers *workers;
+    uint32_t participants;
+    int64_t tiles[STENCIL_PARTS_MAX][3];  /* of each part, along each axis */
+    uint32_t base[STENCIL_PARTS_MAX + 1]; /* tiles of the parts before; behind the last one: of all */
+    int point_count;
+    int32_t offset[STENCIL_POINTS_MAX][3];
+} tiling;
+
+static void tiling_init(tiling *t, const stencil_cut *cut, const stencil_workers *workers) {
+    *t = (tiling){.cut = cut, .workers = workers, .participants = workers->first[cut->parts]};
+    t->point_count = stencil_shape_offsets(cut->mesh.shape, t->offset);
+    for (int part = 0; part < cut->parts; part++)
+        t->base[part + 1] = t->base[part] + (uint32_t)stencil_tiles(stencil_cut_box(cut, part).n,
+                                                                    workers->tile, t->tiles[part]);
+}
+
+/* The participant that makes a tile of a part. */
+static uint32_t owner_of(const tiling *t, int part, int64_t z, int64_t y, int64_t x) {
+    const uint32_t *first = t->workers->first + part;
+    const uint32_t tile = (uint32_t)((z * t->tiles[part][1] + y) * t->tiles[part][2] + x);
+    if (t->workers->together)
+        return stencil_share_owner(t->base[t->cut->parts], t->participants, t->base[part] + tile);
+    return first[0] + tile % (first[1] - first[0]);
+}
+
+/* The participant that makes an updated cell of a part. */
+static uint32_t maker_of(const tiling *t, int part, const int64_t cell[3]) {
+    const int64_t *size = t->workers->tile;
+    return owner_of(t, part, cell[0] / size[0], cell[1] / size[1], cell[2] / size[2]);
+}
+
+/* Who waits for whom: a row of bits for each participant. */
+typedef struct relation {
+    tiling tiling;
+    uint32_t self; /* whose tile is looked at */
+    size_t row;    /* words of a row */
+    uint64_t *bits;
+} relation;
+
+/* The tile reads the cells of a piece: its owner waits for the owners of the tiles that those are in. */
+static void relate_piece(void *context, const stencil_piece *piece) {
+    relation *r = context;
+    int64_t first[3], last[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        first[axis] = piece->box.first[axis] / r->tiling.workers->tile[axis];
+        last[axis] = (piece->box.first[axis] + piece->box.n[axis] - 1) / r->tiling.workers->tile[axis];
+    }
+    for (int64_t z = first[0]; z <= last[0]; z++)
+        for (int64_t y = first[1]; y <= last[1]; y++)
+            for (int64_t x = first[2]; x <= last[2]; x++) {
+                const uint32_t other = owner_of(&r->tiling, piece->part, z, y, x);
+                if (other != r->self)
+                    r->bits[r->self * r->row + other / 64] |= UINT64_C(1) << other % 64;
+            }
+}
+
+static void relate_tile(relation *r, int part, int64_t index) {
+    const tiling *t = &r->tiling;
+    const int64_t *tiles = t->tiles[part], *size = t->workers->tile;
+    const int64_t tile[3] = {index / tiles[2] / tiles[1], index / tiles[2] % tiles[1], index % tiles[2]};
+    stencil_box cells = stencil_cut_box(t->cut, part);
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        const int64_t left = cells.n[axis] - tile[axis] * size[axis];
+        cells.first[axis] += tile[axis] * size[axis];
+        cells.n[axis] = stencil_smaller(left, size[axis]);
+    }
+    r->self = owner_of(t, part, tile[0], tile[1], tile[2]);
+    for (int k = 0; k < t->point_count; k++) {
+        stencil_box read = cells;
+        for (int axis = 0; axis < STENCIL_AXES; axis++)
+            read.first[axis] += t->offset[k][axis];
+        stencil_cut_split(t->cut, &read, relate_piece, r);
+    }
+}
+
+/* From rows of bits to lists. */
+static bool list_neighbors(stencil_neighbors *neighbors, const relation *r) {
+    uint32_t count = 0;
+    for (size_t i = 0; i < r->tiling.participants * r->row; i++)
+        count += (uint32_t)__builtin_popcountll(r->bits[i]);
+    neighbors->list = malloc((count + (size_t)1) * sizeof *neighbors->list); /* an address to hand over */
+    neighbors->first = malloc((r->tiling.participants + (size_t)1) * sizeof *neighbors->first);
+    if (neighbors->list == NULL || neighbors->first == NULL)
+        return false;
+    neighbors->first[0] = count = 0;
+    for (uint32_t p = 0; p < r->tiling.participants; p++) {
+        for (uint32_t word = 0; word < r->row; word++)
+            for (uint64_t bits = r->bits[p * r->row + word]; bits != 0; bits &= bits - 1)
+                neighbors->list[count++] = 64 * word + (uint32_t)__builtin_ctzll(bits);
+        neighbors->first[p + 1] = count;
+    }
+    return true;
+}
+
+stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stencil_cut *cut,
+                                      const stencil_workers *workers) {
+    relation r;
+    *neighbors = (stencil_neighbors){0};
+    tiling_init(&r.tiling, cut, workers);
+    r.row = r.tiling.participants / 64 + 1;
+    r.bits = calloc(r.tiling.participants * r.row, sizeof *r.bits);
+    for (int part = 0; part < cut->parts && r.bits != NULL; part++)
+        for (uint32_t tile = 0; tile < r.tiling.base[part + 1] - r.tiling.base[part]; tile++)
+            relate_tile(&r, part, tile);
+    const bool listed = r.bits != NULL && list_neighbors(neighbors, &r);
+    free(r.bits);
+    if (!listed)
+        stencil_neighbors_destroy(neighbors);
+    CHECK(listed, NO_MEMORY, "no memory for the neighbours of %u blocks", (unsigned)r.tiling.participants);
+    return STENCIL_OK;
+}
+
+void stencil_neighbors_destroy(stencil_neighbors *neighbors) {
+    free(neighbors->first);
+    free(neighbors->list);
+    *neighbors = (stencil_neighbors){0};
+}
+
+/* Search for the cells that part `to` reads of others. */
+typedef struct search {
+    tiling tiling;
+    int to;
+    stencil_box own; /* its cells */
+    stencil_ll_lists *lists;
+} search;
+
+/* Counts a cell in the list of its participant, or, when there is room for all, puts it there. Until all are
+ * there first[p + 1] is where the next one of participant p goes; while they are counted, first[p + 2] how
+ * many it has. */
+static void put(stencil_ll_list *list, uint32_t owner, const stencil_ll_cell *item) {
+    if (list->item == NULL)
+        list->first[owner + 2]++;
+    else
+        list->item[list->first[owner + 1]++] = *item;
+}
+
+/* The participants that read ghost cell `cell`. Returns how many. */
+static int find_readers(const search *s, const int64_t cell[3], uint32_t *readers) {
+    int count = 0;
+    for (int k = 0; k < s->tiling.point_count; k++) {
+        int64_t reader[3];
+        bool inside = true;
+        for (int axis = 0; axis < STENCIL_AXES; axis++) {
+            reader[axis] = cell[axis] - s->tiling.offset[k][axis];
+            inside = inside && reader[axis] >= 0 && reader[axis] < s->own.n[axis];
+        }
+        if (!inside)
+            continue;
+        const uint32_t owner = maker_of(&s->tiling, s->to, reader);
+        bool known = false;
+        for (int i = 0; i < count; i++)
+            known = known || readers[i] == owner;
+        if (!known)
+            readers[count++] = owner;
+    }
+    return count;
+}
+
+/* A slot for each cell of another part's piece that somebody reads. */
+static void add_piece(void *context, const stencil_piece *piece) {
+    search *s = context;
+    const stencil_layout *layout = &s->tiling.cut->layout;
+    for (int64_t i = 0; piece->part != s->to && i < stencil_box_cells(&piece->box); i++) {
+        uint32_t readers[STENCIL_POINTS_MAX];
+        int64_t from[3], to[3], rest = i;
+        for (int axis = STENCIL_AXES - 1; axis >= 0; axis--) {
+            const int64_t n = piece->box.n[axis], k = rest % n;
+            to[axis] = piece->at[axis] - s->own.first[axis] + k;
+            from[axis] = piece->box.first[axis] + (piece->mirrored[axis] ? n - 1 - k : k);
+            rest /= n;
+        }
+        const int count = find_readers(s, to, readers);
+        if (count == 0)
+            continue;
+        stencil_ll_cell item = {stencil_layout_offset(layout, from), s->lists->slots[s->to]++, s->to};
+        put(&s->lists->send, maker_of(&s->tiling, piece->part, from), &item);
+        item.cell = stencil_layout_offset(layout, to);
+        for (int k = 0; k < count; k++)
+            put(&s->lists->receive, readers[k], &item);
+    }
+}
+
+/* From counts to places, and room for as many. */
+static bool make_room(stencil_ll_list *list, uint32_t participants) {
+    for (uint32_t p = 0; p < participants; p++)
+        list->first[p + 2] += list->first[p + 1];
+    list->item = malloc(((size_t)list->first[participants + 1] + 1) * sizeof *list->item);
+    return list->item != NULL;
+}
+
+/* In two rounds: the first one counts. */
+static bool find(search *s) {
+    const uint32_t participants = s->tiling.participants;
+    stencil_ll_list *const send = &s->lists->send, *const receive = &s->lists->receive;
+    send->first = calloc((size_t)participants + 2, sizeof *send->first);
+    receive->first = calloc((size_t)participants + 2, sizeof *receive->first);
+    if (send->first == NULL || receive->first == NULL)
+        return false;
+    for (int round = 0; round < 2; round++) {
+        memset(s->lists->slots, 0, sizeof s->lists->slots);
+        for (s->to = 0; s->to < s->tiling.cut->parts; s->to++) {
+            const stencil_box window = stencil_cut_window(s->tiling.cut, s->to);
+            s->own = stencil_cut_box(s->tiling.cut, s->to);
+            stencil_cut_split(s->tiling.cut, &window, add_piece, s);
+        }
+        if (round == 0 && !(make_room(send, participants) && make_room(receive, participants)))
+            return false;
+    }
+    return true;
+}
+
+stencil_status stencil_ll_find(stencil_ll_lists *lists, const stencil_cut *cut,
+                               const stencil_workers *workers) {
+    *lists = (stencil_ll_lists){0};
+    search s = {.lists = lists};
+    tiling_init(&s.tiling, cut, workers);
+    const bool found = find(&s);
+    if (!found)
+        stencil_ll_destroy(lists);
+    CHECK(found, NO_MEMORY, "no memory for the ghost cells of %d parts", cut->parts);
+    return STENCIL_OK;
+}
+
+void stencil_ll_destroy(stencil_ll_lists *lists) {
+    free(lists->send.first);
+    free(lists->send.item);
+    free(lists->receive.first);
+    free(lists->receive.item);
+    *lists = (stencil_ll_lists){0};
+}
+
+bool stencil_ll_fits(const stencil_mesh *mesh) {
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        if (mesh->boundary[axis] != STENCIL_FIXED && mesh->wraps[axis] != mesh->ghosts[axis])
+            return false;
+    return true;
+}
+
+int64_t stencil_ll_slots_most(const stencil_cut *cut) {
+    const stencil_box own = stencil_cut_box(cut, 0), all = stencil_box_grow(&own, cut->mesh.ghosts);
+    int64_t inner = 1;
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        inner *= cut->count[axis] > 1 ? own.n[axis] : all.n[axis];
+    return stencil_box_cells(&all) - inner;
+}

@@ -1,0 +1,135 @@
+/* Loops driven by the host. On a GPU launches are queued in a stream and the host waits where it checks a
+ * residual, and wherever the strategy says; on a CPU a step is a parallel loop over all parts. */
+#include <math.h>
+#include <omp.h>
+
+#include "solver/strategy.h"
+
+bool stencil_batch_poll(const stencil_batch *batch, int64_t step, double residual) {
+    bool goes_on = true;
+    for (int i = 0; i < batch->observers->count; i++) {
+        const stencil_observer *o = &batch->observers->item[i];
+        goes_on = (o->poll == NULL || o->poll(o->context, step, residual)) && goes_on;
+    }
+    return goes_on;
+}
+
+void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan *plan,
+                           const stencil_batch *batch, int64_t step, double residual,
+                           stencil_outcome *outcome) {
+    const int64_t before = batch->first + outcome->steps; /* a graph makes many steps at once */
+    outcome->steps = step - batch->first;
+    if (stencil_schedule_checks(schedule, step)) {
+        outcome->residual[outcome->checks++] = residual;
+        outcome->reason = stencil_schedule_decide(schedule, residual);
+    }
+    const double last = outcome->checks > 0 ? outcome->residual[outcome->checks - 1] : NAN;
+    if (step / plan->poll_every > before / plan->poll_every && !stencil_batch_poll(batch, step, last) &&
+        outcome->reason == STENCIL_REASON_NONE)
+        outcome->reason = STENCIL_REASON_INTERRUPTED;
+}
+
+stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome) {
+    const int64_t end = batch->first + batch->count;
+    for (int64_t step = batch->first; step < end && outcome->reason == STENCIL_REASON_NONE; step++) {
+        const bool check = stencil_schedule_checks(&cpu->schedule, step + 1);
+        double seen = NAN;
+#pragma omp parallel num_threads(cpu->threads)
+        {
+            const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+            stencil_cpu_advance(cpu, step, check, thread, threads);
+            if (check) {
+                double value;
+                stencil_cpu_sync(cpu, 0, thread, true);
+                stencil_cpu_residual(cpu, thread, threads, &value);
+                if (thread == 0)
+                    seen = value;
+            }
+        }
+        stencil_host_loop_end(&cpu->schedule, cpu->plan, batch, step + 1, seen, outcome);
+    }
+    return STENCIL_OK;
+}
+
+#ifdef STENCIL_HAVE_CUDA
+static stencil_status mark(stencil_gpu_run *run, bool begin) {
+    for (int p = 0; p < run->parts; p++) {
+        const stencil_gpu_part *gpu = &run->part[p];
+        TRY(stencil_gpu_take(gpu));
+        TRY_CUDA(cudaEventRecord(begin ? gpu->begin : gpu->end, gpu->stream));
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status wait_for_all(stencil_gpu_run *run) {
+    for (int p = 0; p < run->parts; p++)
+        TRY(stencil_gpu_wait(&run->part[p]));
+    return STENCIL_OK;
+}
+
+/* After the steps up to `step` were queued: waits for all parts where the step is checked. */
+static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batch, int64_t step,
+                                 stencil_outcome *outcome) {
+    double residual = NAN;
+    if (stencil_schedule_checks(&run->schedule, step)) {
+        if (run->parts > 1) /* partial sums of a part may be in others */
+            TRY(wait_for_all(run));
+        for (int p = 0; p < run->parts; p++)
+            TRY(stencil_gpu_start_combine(&run->part[p]));
+        TRY(wait_for_all(run));
+        residual = stencil_gpu_residual(run);
+    }
+    stencil_host_loop_end(&run->schedule, run->plan, batch, step, residual, outcome);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_host_loop_gpu(stencil_gpu_run *run, const stencil_batch *batch,
+                                     stencil_outcome *outcome) {
+    const int64_t end = batch->first + batch->count;
+    TRY(mark(run, true));
+    for (int64_t step = batch->first; step < end && outcome->reason == STENCIL_REASON_NONE;) {
+        TRY(run->queue(run, batch, &step));
+        TRY(end_queued(run, batch, step, outcome));
+    }
+    TRY(mark(run, false));
+    return wait_for_all(run);
+}
+
+static stencil_status queue_launch(stencil_gpu_run *run, const stencil_batch *batch, int64_t *step) {
+    (void)batch;
+    return stencil_gpu_launch_step(&run->part[0], (*step)++);
+}
+
+static stencil_status queue_stream_sync(stencil_gpu_run *run, const stencil_batch *batch, int64_t *step) {
+    TRY(queue_launch(run, batch, step));
+    return stencil_gpu_wait(&run->part[0]);
+}
+
+static stencil_status queue_device_sync(stencil_gpu_run *run, const stencil_batch *batch, int64_t *step) {
+    TRY(queue_launch(run, batch, step));
+    TRY_CUDA(cudaDeviceSynchronize());
+    return STENCIL_OK;
+}
+
+static stencil_status queue_event_sync(stencil_gpu_run *run, const stencil_batch *batch, int64_t *step) {
+    const stencil_gpu_part *gpu = &run->part[0];
+    TRY(queue_launch(run, batch, step));
+    TRY_CUDA(cudaEventRecord(gpu->step_done, gpu->stream));
+    TRY_CUDA(cudaEventSynchronize(gpu->step_done));
+    return STENCIL_OK;
+}
+#endif
+
+/* A launch per step, queued in a stream: the end of a kernel is the barrier, and the host waits only where it
+ * checks a residual (implicit CPU synchronisation of Xiao and Feng, IPDPS 2010). */
+const stencil_strategy stencil_strategy_relaunch = {.queue_gpu = STENCIL_ON_GPU(queue_launch)};
+
+/* The host waits for the stream after every step (explicit CPU synchronisation of Xiao and Feng, IPDPS 2010).
+ */
+const stencil_strategy stencil_strategy_stream_sync = {.queue_gpu = STENCIL_ON_GPU(queue_stream_sync)};
+
+/* The host waits for the whole device after every step. */
+const stencil_strategy stencil_strategy_device_sync = {.queue_gpu = STENCIL_ON_GPU(queue_device_sync)};
+
+/* The host records an event behind every step and waits for it. */
+const stencil_strategy stencil_strategy_event_sync = {.queue_gpu = STENCIL_ON_GPU(queue_event_sync)};
