@@ -6,6 +6,7 @@
 #include "solver/intake.h"
 #include "solver/parts/workers.h"
 #include "solver/strategy.h"
+#include "solver/sweep.h"
 
 const char *const stencil_backend_names[] = {"auto", "cpu", "gpu", NULL};
 const char *const stencil_halo_names[] = {"auto", "store", "copy", "ll", NULL};
@@ -73,8 +74,9 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     return STENCIL_OK;
 }
 
-/* Which sweep makes the steps. */
-static stencil_status choose_sweep(stencil_plan *plan, const stencil_run_options *options) {
+/* Which sweep makes the steps, and whether it can. */
+static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_run_options *options) {
     int sweep = 0;
     while (options->sweep != NULL && sweep < STENCIL_SWEEP_COUNT &&
            strcmp(options->sweep, stencil_sweep_infos[sweep].name) != 0)
@@ -82,6 +84,9 @@ static stencil_status choose_sweep(stencil_plan *plan, const stencil_run_options
     CHECK(sweep < STENCIL_SWEEP_COUNT, USAGE, "--sweep %s: unknown sweep; 'stencil info' lists them",
           options->sweep);
     plan->sweep = (stencil_sweep_id)sweep;
+    const char *why = stencil_sweep_unavailable(plan->sweep, problem);
+    CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s",
+          stencil_sweep_infos[sweep].name, why);
     CHECK(options->halo != STENCIL_HALO_LL ||
               stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier),
           USAGE, "--halo ll is not for --sweep %s: leave one of them out", stencil_sweep_infos[sweep].name);
@@ -176,7 +181,7 @@ static stencil_status check_fault(const stencil_plan *plan, const stencil_proble
 
 static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_run_options *options, int parts) {
-    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    const stencil_mesh mesh = stencil_problem_mesh(problem, stencil_sweep_row(plan->sweep)->depth);
     TRY(stencil_cut_make(&plan->cut, &mesh, parts, options->cut));
     for (int p = 0; p < parts; p++) {
         stencil_part_plan *part = &plan->part[p];
@@ -359,7 +364,7 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
     TRY(check_kernel(plan, machine));
     const stencil_part_plan *part = &plan->part[0];
     const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
-    stencil_sweep_shape(plan, problem, n, share > 0 ? share : 1);
+    stencil_sweep_row(plan->sweep)->shape(plan, problem, n, share > 0 ? share : 1);
     TRY(check_tiles(plan, n));
     TRY(choose_grids(plan, machine));
     TRY(check_device_memory(plan, problem, machine));
@@ -379,7 +384,7 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
     plan->poll_every = steps_between_polls(&plan->tuning, cells, plan->tuning.cpu_bytes_per_s);
     if (plan->poll_every > plan->tuning.cpu_poll_steps)
         plan->poll_every = plan->tuning.cpu_poll_steps;
-    plan->stores = stencil_sweep_streams(plan->sweep)
+    plan->stores = stencil_sweep_row(plan->sweep)->streams
                        ? stencil_stores_choose(problem, plan->threads, machine->cpu_cache_bytes)
                        : STENCIL_STORES_CACHED;
     const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
@@ -429,7 +434,7 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     const char *why = stencil_strategy_unavailable(plan->strategy, plan->backend, machine);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s",
           stencil_strategy_at(plan->strategy).name, why);
-    TRY(choose_sweep(plan, options));
+    TRY(choose_sweep(plan, problem, options));
     TRY(choose_parts(plan, problem, options, parts));
     TRY(check_fault(plan, problem, options));
     TRY(choose_halo(plan, problem, options, machine));

@@ -7,6 +7,7 @@
 #include "solver/intake.h"
 #include "solver/stop.h"
 #include "solver/strategy.h"
+#include "solver/sweep.h"
 
 struct stencil_run {
     const stencil_problem *problem;
@@ -305,8 +306,7 @@ static void start_report(const stencil_run *r, stencil_report *report) {
     snprintf(report->backend, sizeof report->backend, "%s", stencil_backend_names[r->plan->backend]);
     snprintf(report->device, sizeof report->device, "%s", r->plan->device);
     report->updated_cells = stencil_problem_updated_cells(r->problem);
-    report->bytes_per_cell =
-        stencil_problem_arrays(r->problem) * (double)stencil_precision_bytes(r->problem->precision);
+    report->bytes_per_cell = stencil_sweep_traffic(r->plan->sweep, r->problem);
     report->read_s = r->read_s;
     report->prepare_s = r->prepare_s;
 }

@@ -1,5 +1,15 @@
-/* Sweeps: their names, and the shape of their tiles. */
-#include "solver/strategy.h"
+/* The registry of sweeps, made of kernels/sweeps.def. */
+#include "solver/sweep.h"
+
+#define STENCIL_SWEEP(name, exchanges, text) extern const stencil_sweep_host stencil_sweep_##name;
+#include "kernels/sweeps.def"
+#undef STENCIL_SWEEP
+
+static const stencil_sweep_host *const rows[] = {
+#define STENCIL_SWEEP(name, exchanges, text) &stencil_sweep_##name,
+#include "kernels/sweeps.def"
+#undef STENCIL_SWEEP
+};
 
 const stencil_sweep_info stencil_sweep_infos[] = {
 #define STENCIL_SWEEP(name, exchanges, text) {#name, text},
@@ -8,45 +18,16 @@ const stencil_sweep_info stencil_sweep_infos[] = {
     {NULL, NULL},
 };
 
-bool stencil_sweep_streams(stencil_sweep_id sweep) {
-    return sweep == STENCIL_SWEEP_stream;
+const stencil_sweep_host *stencil_sweep_row(stencil_sweep_id sweep) {
+    return rows[sweep];
 }
 
-/* Rows that a thread streams over along an axis. Rounds of tiles over the resident blocks, times the rows of
- * a tile and what its first row costs extra, is what a step takes: long streams reload less, short ones fill
- * the device evenly. */
-static int64_t choose_stream(const stencil_plan *plan, int radius, int axis, const int64_t n[3],
-                             int64_t slots) {
-    const double overhead = plan->tuning.stream_overhead * (1 + radius);
-    int64_t best = 1, tiles[3];
-    double best_cost = 0;
-    for (int64_t stream = 1; stream <= plan->tuning.stream_max; stream *= 2) {
-        int64_t tile[3] = {plan->tile[0], plan->tile[1], plan->tile[2]};
-        tile[axis] *= stream;
-        const int64_t rounds = (stencil_tiles(n, tile, tiles) + slots - 1) / slots;
-        const double cost = (double)rounds * ((double)stream + overhead);
-        if (stream == 1 || cost < best_cost) {
-            best = stream;
-            best_cost = cost;
-        }
-    }
-    return best;
+double stencil_sweep_traffic(stencil_sweep_id sweep, const stencil_problem *problem) {
+    if (rows[sweep]->traffic != NULL)
+        return rows[sweep]->traffic(problem);
+    return stencil_problem_arrays(problem) * (double)stencil_precision_bytes(problem->precision);
 }
 
-/* A tile has the cells of its block's threads. Where they stream, blocks are less wide where the rows are
- * short, and tiles as long as fills the GPU evenly. */
-void stencil_sweep_shape(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
-                         int64_t slots) {
-    const stencil_kernel *kernel = &plan->kernel;
-    const bool streams = stencil_sweep_streams(plan->sweep);
-    const int axis = problem->rank == 3 ? STENCIL_Z : STENCIL_Y;
-    plan->block_x = kernel->block_x;
-    while (streams && plan->block_x > 32 && n[STENCIL_X] <= plan->block_x / 2 * kernel->cells)
-        plan->block_x /= 2;
-    plan->block_y = STENCIL_BLOCK_THREADS / plan->block_x;
-    plan->tile[STENCIL_Z] = 1;
-    plan->tile[STENCIL_Y] = plan->block_y;
-    plan->tile[STENCIL_X] = (int64_t)plan->block_x * kernel->cells;
-    if (streams)
-        plan->tile[axis] *= choose_stream(plan, problem->shape->radius, axis, n, slots);
+const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_problem *problem) {
+    return rows[sweep]->unavailable != NULL ? rows[sweep]->unavailable(problem) : "";
 }

@@ -9,6 +9,7 @@
 
 #include "solver/parts/workers.h"
 #include "solver/strategy.h"
+#include "solver/sweep.h"
 
 static void problem_of(stencil_problem *problem, const char *stencil, int64_t ny, int64_t nx) {
     stencil_spec spec;
@@ -47,6 +48,7 @@ static void sweeps(void **state) {
     assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
     assert_int_equal(plan.sweep, STENCIL_SWEEP_naive);
     assert_int_equal(plan.stores, STENCIL_STORES_CACHED);
+    assert_true(stencil_sweep_traffic(plan.sweep, &problem) == 8.0);
     options.sweep = "nonsense";
     assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_USAGE);
     assert_non_null(strstr(stencil_error_last()->message, "nonsense"));
@@ -68,17 +70,17 @@ static void compiled_kernels(void **state) {
 /* A block of 256 threads, and the tile that fills a GPU. */
 static void shapes(void **state) {
     (void)state;
-    stencil_plan stream = {.sweep = STENCIL_SWEEP_stream, .kernel = {.cells = 4, .block_x = 128}},
-                 naive = {.sweep = STENCIL_SWEEP_naive, .kernel = {.cells = 1, .block_x = 64}};
+    stencil_plan stream = {.kernel = {.cells = 4, .block_x = 128}},
+                 naive = {.kernel = {.cells = 1, .block_x = 64}};
     stencil_tuning_find(&stream.tuning, "");
     static const int64_t n[3] = {1, 4094, 4094};
     stencil_problem problem;
     problem_of(&problem, "j2d5pt", 4096, 4096);
-    stencil_sweep_shape(&stream, &problem, n, 528);
+    stencil_sweep_row(STENCIL_SWEEP_stream)->shape(&stream, &problem, n, 528);
     assert_int_equal(stream.block_x * stream.block_y, STENCIL_BLOCK_THREADS);
     assert_int_equal(stream.tile[STENCIL_X], 512);
     assert_int_equal(stream.tile[STENCIL_Y], 16);
-    stencil_sweep_shape(&naive, &problem, n, 528);
+    stencil_sweep_row(STENCIL_SWEEP_naive)->shape(&naive, &problem, n, 528);
     assert_int_equal(naive.tile[STENCIL_X], 64);
     assert_int_equal(naive.tile[STENCIL_Y], 4);
     assert_int_equal(naive.tile[STENCIL_Z], 1);
