@@ -44,7 +44,7 @@ const option stop_option_table[] = {
     {"norm", 0, OPTION_CHOICE, AT(norm), "NAME", .help = "of the residual, root mean square or largest",
      .names = stencil_norm_names},
     {"check-every", 0, OPTION_INTEGER, AT(check_every), "K",
-     .help = "look at the residual every K steps (100 where nobody says)", .minimum = 1,
+     .help = "check the residual every K steps (100 where nobody says)", .minimum = 1,
      .maximum = STENCIL_STEPS_MAX},
     {NULL},
 };
