@@ -14,6 +14,40 @@
 
 #include "bench/bench.h"
 
+/* Published ways of timing that several benchmarks share, as they are named in the output. "000": L. Zhang et
+ * al., A Study of Single and Multi-device Synchronization Methods in Nvidia GPUs. */
+#define STENCIL_METHOD_GPU_CLOCK  "GPU clock on a dependent chain (Wong 2010)"
+#define STENCIL_METHOD_SM_CLOCK   "GPU clock of each multiprocessor, first start to last end"
+#define STENCIL_METHOD_TWO_COUNTS "two repeat counts, CPU clock (000 Eq. 7, 8)"
+#define STENCIL_METHOD_FUSION     "kernel fusion with sleep (000 Eq. 6)"
+
+/* Repeats of an instruction or barrier: 512, and 5120 more in the second kernel (Zhang et al., A Study of
+ * Synchronization Methods in Modern GPUs, section 3.4). */
+enum { STENCIL_REPEATS = 512, STENCIL_REPEATS_MORE = 5120 };
+
+/* Difference of the two repeat counts: what the user asks for, or as published. */
+static inline int64_t stencil_repeats_more(const stencil_bench_options *options) {
+    return options->repeats > 0 ? options->repeats : (int64_t)STENCIL_REPEATS_MORE;
+}
+
+/* The next multiple of what a kernel unrolls. */
+static inline int64_t stencil_round_up(int64_t repeats, int64_t unrolled) {
+    return (repeats + unrolled - 1) / unrolled * unrolled;
+}
+
+/* Blocks and threads that are measured on one multiprocessor. */
+enum { STENCIL_BLOCKS_MAX = 32, STENCIL_BLOCK_THREADS_MAX = 1024, STENCIL_SM_THREADS_MAX = 2048 };
+
+/* The next shape that fits on a multiprocessor: twice the threads, or twice the blocks of least_threads
+ * again. Begins behind 0 blocks; false behind the last one. */
+static inline bool stencil_next_shape(int *blocks, int *threads, int most_blocks, int least_threads) {
+    const bool more = *blocks > 0 && 2 * *threads <= STENCIL_BLOCK_THREADS_MAX &&
+                      2 * *threads * *blocks <= STENCIL_SM_THREADS_MAX;
+    *blocks = more ? *blocks : *blocks > 0 ? 2 * *blocks : 1;
+    *threads = more ? 2 * *threads : least_threads;
+    return *blocks <= most_blocks;
+}
+
 #ifdef __cplusplus
 extern "C" {
 #endif

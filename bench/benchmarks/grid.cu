@@ -2,7 +2,6 @@
  * 7; Zhang et al., A Study of Synchronization Methods in Modern GPUs, Table 8): the library's grid.sync(),
  * and the very types that the persistent loops use. `neighbor` waits for the two neighbours in a ring. */
 #include "bench/benchmarks/passes.cuh"
-#include "bench/method.h"
 #include "sync/all.cuh"
 #include "sync/memory.cuh"
 

@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include "bench/device.h"
-#include "bench/method.h"
 
 enum { THREADS = 1024, FEW = 500, MORE = 1500, VERIFIED_PASSES = 200 };
 

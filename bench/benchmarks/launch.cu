@@ -7,7 +7,6 @@
  * of a kernel and a count: with kernels that do nothing it is the two-repeat-count method, and with five
  * kernels of one unit against one kernel of five units it is kernel fusion, where both do the same work. */
 #include "bench/device.h"
-#include "bench/method.h"
 
 static __device__ uint32_t counter;
 

@@ -2,7 +2,6 @@
  * block (000 section 6, Fig. 5, 8, 9). Maps for two GPUs and for all; the three shapes of 000 Fig. 5 for
  * numbers between. `neighbor` waits for the two neighbours in a ring of all blocks of all GPUs. */
 #include "bench/benchmarks/passes.cuh"
-#include "bench/method.h"
 
 /* The fastest, the slowest and a usual shape: 000 Fig. 5. */
 static bool in_figure_5(int blocks, int threads) {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "bench/benchmarks/cpu.h"
-#include "bench/method.h"
 
 enum { CLUSTER_BLOCKS = 4, VERIFIED_PASSES = 200 };
 static const double timeout_s = 2;

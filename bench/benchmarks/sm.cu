@@ -1,7 +1,5 @@
 #include "bench/benchmarks/sm.cuh"
 
-#include "bench/method.h"
-
 namespace stencil {
 
 enum { SM_IDS_MAX = 1024 };

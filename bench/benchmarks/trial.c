@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/benchmarks/copy.h"
-
 enum { SEED = 1 };
 
 /* Any number made of any other: splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
