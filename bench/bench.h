@@ -32,9 +32,10 @@ typedef struct stencil_bench_options {
     double timeout_s;   /* no further sample of a benchmark after this time, once all rows have LEAST */
     bool inject_fault;  /* for tests: benchmarks with a fault to plant plant it, and must fail; others are
                            skipped */
-    /* The command that answers questions as a child process: program, arguments, NULL; a name is appended
-     * (see stencil_bench_child_main()). NULL: no child processes, all in this one. */
-    const char *const *child_command;
+    /* The command that answers questions as a child process: program, words, NULL; the name of a benchmark
+     * follows (see stencil_bench_child_main()), and then the words that tell it the same options, NULL behind
+     * them. NULL: no child processes, all in this one; no such words. */
+    const char *const *child_command, *const *child_arguments;
     void (*progress)(void *context, const char *what); /* what is being measured; may be NULL */
     void *context;
 } stencil_bench_options;
@@ -131,10 +132,9 @@ stencil_status stencil_bench_run(int index, const stencil_bench_options *options
 void stencil_bench_result_destroy(stencil_bench_result *result);
 
 /* The other end of child_command: answers one question that concerns benchmark `name`, read from and
- * answered on the descriptor STENCIL_BENCH_CHANNEL, a socket. Of `options` only child_command and progress
- * count, which is used where the asking process shows progress. The status of the answer itself travels
- * inside it. Does not return once it has answered; the process ends when the one that asks does. USAGE:
- * nobody asks. */
+ * answered on the descriptor STENCIL_BENCH_CHANNEL, a socket, with the options that the asking process has.
+ * The status of the answer itself travels inside it. Does not return once it has answered; the process ends
+ * when the one that asks does. USAGE: nobody asks. */
 enum { STENCIL_BENCH_CHANNEL = 3 };
 stencil_status stencil_bench_child_main(const char *name, const stencil_bench_options *options);
 
