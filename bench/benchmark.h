@@ -180,6 +180,17 @@ stencil_status stencil_bench_skip(stencil_bench_result *result, const char *form
 /* Ratio of every row that moves bytes to the best row of kind "copy". */
 void stencil_bench_fill_ratios(stencil_bench_result *result);
 
+/* What a CPU and a GPU side share, in benchmarks/team.c. */
+
+/* Whom barrier `neighbor` waits for where it is measured alone: the one before and the one after in a ring of
+ * `count` participants. The lists are as in stencil_barrier_state: first[count + 1], and behind it
+ * list[STENCIL_RING_NEIGHBORS * count]; until the benchmark ends. */
+enum { STENCIL_RING_NEIGHBORS = 2 };
+stencil_status stencil_ring_create(stencil_bench *b, uint32_t **first, uint32_t count);
+
+/* What b->row of benchmark partial states. */
+void stencil_bench_say_part(const stencil_bench *b, bool ended, bool all_done, bool gave_up);
+
 /* Of bench.c and child.c. */
 
 /* The benchmark with that name, -1: there is none; and running one in this process (bench.c), or stating the

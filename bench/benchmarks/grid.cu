@@ -1,6 +1,9 @@
 /* One pass of every grid barrier, over blocks per multiprocessor and threads per block (000 section 5.3, Fig.
  * 7; Zhang et al., A Study of Synchronization Methods in Modern GPUs, Table 8): the library's grid.sync(),
- * and the very types that the persistent loops use. `neighbor` waits for the two neighbours in a ring. */
+ * and the very types that the persistent loops use. `neighbor` waits for the two neighbours in a ring. And of
+ * the barriers across GPUs, over the number of GPUs, too (000 section 6, Fig. 5, 8, 9): maps for two GPUs and
+ * for all, the three shapes of 000 Fig. 5 for numbers between; there the ring is one of all blocks of all
+ * GPUs. */
 #include "bench/benchmarks/passes.cuh"
 #include "sync/all.cuh"
 #include "sync/memory.cuh"
@@ -91,7 +94,11 @@ struct unreleased_barrier {
     __device__ void leave() {}
 };
 
-const passes_kernel grid_kernels[] = {
+/* By the numbers of barriers.def, and beside them: the library's grid.sync() as it is, and `cluster` with the
+ * hardware's barrier, both without a time limit, to see what one costs; and what is planted to see that it is
+ * found: a barrier that arrives without releasing what its block wrote, without waiting for it even. */
+enum { PASSES_FAULT = STENCIL_BARRIER_COUNT + 1, PASSES_COUNT };
+static const passes_kernel kernels[PASSES_COUNT] = {
     {{STENCIL_BARRIER_none, "grid.sync", 60, STENCIL_NEEDS_NOTHING, ""}, PASSES_OF(library_barrier)},
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     {{STENCIL_BARRIER_##id, name, capability, STENCIL_NEEDS_##needs, text}, PASSES_OF(stencil::id##_barrier)},
@@ -103,10 +110,10 @@ const passes_kernel grid_kernels[] = {
 };
 
 /* Barriers that one GPU has. With a planted fault only what shows it: few shapes. */
-static stencil_status add_cases(stencil_bench *b) {
+static stencil_status add_grid(stencil_bench *b) {
     const bool plant = b->options->inject_fault;
     for (int id = 0; id < (plant ? PASSES_COUNT : PASSES_FAULT); id++) {
-        passes_case c = {.barrier = grid_kernels[id], .gpus = 1};
+        passes_case c = {.barrier = kernels[id], .gpus = 1};
         while (c.barrier.info.needs != STENCIL_NEEDS_PEERS &&
                stencil_next_shape(&c.blocks_per_sm, &c.threads, plant ? 2 : STENCIL_BLOCKS_MAX,
                                   plant ? 256 : 32))
@@ -116,5 +123,39 @@ static stencil_status add_cases(stencil_bench *b) {
 }
 
 stencil_status stencil_measure_grid(stencil_bench *b) {
-    return passes_run(b, 1, add_cases);
+    return passes_run(b, 1, add_grid);
+}
+
+/* The fastest, the slowest and a usual shape: 000 Fig. 5. */
+static bool in_figure_5(int blocks, int threads) {
+    return (blocks == 1 && (threads == 32 || threads == 256 || threads == 1024)) ||
+           (blocks == 32 && threads == 64);
+}
+
+static stencil_status add_multi_grid(stencil_bench *b) {
+    const bool plant = b->options->inject_fault;
+    const int all = b->options->gpu_count;
+    for (int gpus = 1; gpus <= all; gpus++) {
+        const bool map = (gpus == 2 || gpus == all) && !plant;
+        passes_case c = {.barrier = kernels[STENCIL_BARRIER_multi_grid], .gpus = gpus};
+        while (stencil_next_shape(&c.blocks_per_sm, &c.threads, STENCIL_BLOCKS_MAX, 32))
+            if (map || in_figure_5(c.blocks_per_sm, c.threads))
+                TRY(passes_add(b, &c, true));
+        c.blocks_per_sm = 1;
+        c.threads = 256;
+        c.barrier = kernels[STENCIL_BARRIER_neighbor];
+        TRY(passes_add(b, &c, true));
+        /* Waits for the blocks of its own GPU, and releases nothing to the others. */
+        c.barrier = kernels[STENCIL_BARRIER_central];
+        c.barrier.info = kernels[PASSES_FAULT].info;
+        if (plant && gpus > 1)
+            TRY(passes_add(b, &c, true));
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_measure_multi_grid(stencil_bench *b) {
+    if (b->options->inject_fault && b->options->gpu_count < 2)
+        return stencil_bench_skip(b->result, "a fault between GPUs needs two");
+    return passes_run(b, b->options->gpu_count, add_multi_grid);
 }

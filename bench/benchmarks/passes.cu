@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/benchmarks/cpu.h"
-
 enum { CLUSTER_BLOCKS = 4, VERIFIED_PASSES = 200 };
 static const double timeout_s = 2;
 

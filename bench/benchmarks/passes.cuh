@@ -23,12 +23,6 @@ struct passes_kernel {
     void (*kernel[2])(passes);
 };
 
-/* By the numbers of barriers.def, and beside them: the library's grid.sync() as it is, and `cluster` with the
- * hardware's barrier, both without a time limit, to see what one costs; and what is planted to see that it is
- * found: a barrier that arrives without releasing what its block wrote, without waiting for it even. */
-enum { PASSES_FAULT = STENCIL_BARRIER_COUNT + 1, PASSES_COUNT };
-extern const passes_kernel grid_kernels[PASSES_COUNT];
-
 /* A barrier in a shape. */
 struct passes_case {
     passes_kernel barrier;
