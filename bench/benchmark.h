@@ -25,9 +25,9 @@
  * Synchronization Methods in Modern GPUs, section 3.4). */
 enum { STENCIL_REPEATS = 512, STENCIL_REPEATS_MORE = 5120 };
 
-/* Difference of the two repeat counts: what the user asks for, or as published. */
-static inline int64_t stencil_repeats_more(const stencil_bench_options *options) {
-    return options->repeats > 0 ? options->repeats : (int64_t)STENCIL_REPEATS_MORE;
+/* What the user asks for, or as published. */
+static inline int64_t stencil_repeats(const stencil_bench_options *options, int64_t published) {
+    return options->repeats > 0 ? options->repeats : published;
 }
 
 /* The next multiple of what a kernel unrolls. */

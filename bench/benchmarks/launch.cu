@@ -132,13 +132,14 @@ static stencil_status launch_one(const stencil_device *gpu, const launch_case *c
     return STENCIL_OK;
 }
 
-/* One round on several GPUs. With events it is an implicit barrier among them, which is what
- * cudaLaunchCooperativeKernelMultiDevice() was before CUDA 13 dropped it. */
+/* A launch on each GPU, and the wait that belongs to it. With events it is an implicit barrier among several,
+ * which is what cudaLaunchCooperativeKernelMultiDevice() was before CUDA 13 dropped it. */
 static stencil_status launch_round(const stencil_device *gpu, const launch_case *c, kernel *function) {
     for (int i = 0; i < c->gpus; i++) {
-        TRY_CUDA(cudaSetDevice(gpu[i].gpu));
+        if (c->gpus > 1)
+            TRY_CUDA(cudaSetDevice(gpu[i].gpu));
         TRY(launch_one(&gpu[i], c, function, false));
-        if (c->way == MULTI_DEVICE_ORDERED)
+        if (c->way == MULTI_DEVICE_ORDERED || c->way == EVENT_SYNC)
             TRY_CUDA(cudaEventRecord(gpu[i].done, gpu[i].stream));
     }
     for (int i = 0; i < c->gpus && c->way == MULTI_DEVICE_ORDERED; i++) {
@@ -147,54 +148,36 @@ static stencil_status launch_round(const stencil_device *gpu, const launch_case 
             if (other != i)
                 TRY_CUDA(cudaStreamWaitEvent(gpu[i].stream, gpu[other].done, 0));
     }
-    return STENCIL_OK;
-}
-
-static stencil_status wait_after_launch(const stencil_device *gpu, launch_way way) {
-    if (way == STREAM_SYNC)
+    if (c->way == STREAM_SYNC)
         TRY_CUDA(cudaStreamSynchronize(gpu->stream));
-    if (way == DEVICE_SYNC)
+    if (c->way == DEVICE_SYNC)
         TRY_CUDA(cudaDeviceSynchronize());
-    if (way == EVENT_SYNC) {
-        TRY_CUDA(cudaEventRecord(gpu->done, gpu->stream));
+    if (c->way == EVENT_SYNC)
         TRY_CUDA(cudaEventSynchronize(gpu->done));
-    }
     return STENCIL_OK;
 }
 
-static stencil_status launch_all(const stencil_device *gpu, const launch_case *c, const launches *l) {
-    if (l->graph != NULL) {
+/* From the first launch until all have ended. */
+static stencil_status launch_all(const stencil_device *gpu, const launch_case *c, const launches *l,
+                                 double *time_s) {
+    const double start_s = stencil_clock_s();
+    if (l->graph != NULL)
         TRY_CUDA(cudaGraphLaunch(l->graph, gpu->stream));
-        return STENCIL_OK;
-    }
-    for (int i = 0; i < l->count; i++) {
-        if (c->way == MULTI_DEVICE || c->way == MULTI_DEVICE_ORDERED) {
-            TRY(launch_round(gpu, c, l->function));
-        } else {
-            TRY(launch_one(gpu, c, l->function, false));
-            TRY(wait_after_launch(gpu, c->way));
-        }
-    }
-    return STENCIL_OK;
-}
-
-static stencil_status wait_for_gpus(const stencil_device *gpu, int gpus) {
-    for (int i = gpus - 1; i >= 0; i--) { /* the first GPU is the current one afterwards */
-        if (gpus > 1)
+    for (int i = 0; i < l->count && l->graph == NULL; i++)
+        TRY(launch_round(gpu, c, l->function));
+    for (int i = c->gpus - 1; i >= 0; i--) { /* the first GPU is the current one afterwards */
+        if (c->gpus > 1)
             TRY_CUDA(cudaSetDevice(gpu[i].gpu));
         TRY_CUDA(cudaDeviceSynchronize());
     }
+    *time_s = stencil_clock_s() - start_s;
     return STENCIL_OK;
 }
 
 static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *time_s) {
     const launch_case *c = static_cast<launch_case *>(what);
-    const stencil_device *gpu = static_cast<stencil_device *>(b->own);
-    const double start_s = stencil_clock_s();
-    TRY(launch_all(gpu, c, count == c->low.count ? &c->low : &c->high));
-    TRY(wait_for_gpus(gpu, c->gpus));
-    *time_s = stencil_clock_s() - start_s;
-    return STENCIL_OK;
+    return launch_all(static_cast<stencil_device *>(b->own), c, count == c->low.count ? &c->low : &c->high,
+                      time_s);
 }
 
 static stencil_status capture(stencil_bench *b, const launch_case *c, launches *l) {
@@ -238,13 +221,13 @@ static stencil_status verify(stencil_bench *b, void *what) {
     const stencil_device *gpu = static_cast<stencil_device *>(b->own);
     launch_case c = *static_cast<launch_case *>(what);
     uint32_t count[STENCIL_GPUS_MAX];
+    double time_s;
     c.blocks = 2;
     c.threads = 32;
     c.high = {count_kernel, VERIFIED_LAUNCHES, nullptr};
     TRY(capture(b, &c, &c.high));
     TRY(take_counts(gpu, c.gpus, count));
-    TRY(launch_all(gpu, &c, &c.high));
-    TRY(wait_for_gpus(gpu, c.gpus));
+    TRY(launch_all(gpu, &c, &c.high, &time_s));
     TRY(take_counts(gpu, c.gpus, count));
     for (int i = 0; i < c.gpus; i++)
         CHECK(count[i] == VERIFIED_LAUNCHES, INTERNAL,

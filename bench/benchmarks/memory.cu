@@ -321,7 +321,8 @@ stencil_status stencil_measure_memory(stencil_bench *b) {
     const int64_t copied = choose_bytes(b, "copy_bytes", copy_bytes_most, gpu->memory_bytes / 8),
                   read = choose_bytes(b, "l2_read_bytes", l2_bytes_most, gpu->l2_bytes / 3),
                   far = choose_bytes(b, "device_chain_bytes", chain_bytes_most, gpu->memory_bytes / 16),
-                  more = stencil_repeats_more(b->options), steps = stencil_round_up(more, 16);
+                  more = stencil_repeats(b->options, STENCIL_REPEATS_MORE),
+                  steps = stencil_round_up(more, 16);
     stencil::sm_timing timing;
     stencil_bench_add_number(b->result, "l2_chain_bytes", chain_l2_bytes);
     stencil_bench_add_number(b->result, "chase_steps", steps);

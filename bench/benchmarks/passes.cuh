@@ -40,12 +40,4 @@ stencil_status passes_make(stencil_bench *b, passes_case *c, double timeout_s);
 stencil_status passes_launch(const passes_case *c, int64_t passes, int which);
 stencil_status passes_count(const passes_case *c, uint32_t *count);
 
-/* Skips the benchmark where the first gpu_count GPUs cannot do what it takes, or else lets them reach each
- * other, has add_cases() add rows, times and then verifies them all. */
-stencil_status passes_run(stencil_bench *b, int gpu_count, stencil_benchmark_function add_cases);
-
-/* A row of what `c` asks for: barrier, gpus, blocks_per_sm, threads. It is skipped where the GPUs cannot have
- * it. Barrier `neighbor` waits for both neighbours in a ring. gpus_axis: the number of GPUs is an axis. */
-stencil_status passes_add(stencil_bench *b, const passes_case *c, bool gpus_axis);
-
 #endif

@@ -291,9 +291,8 @@ static stencil_status prepare(stencil_bench *b, peer_end *end) {
 
 stencil_status stencil_measure_peer(stencil_bench *b) {
     const stencil_bench_options *o = b->options;
-    const int64_t chain_repeats =
-                      o->repeats > 0 ? stencil_round_up(o->repeats, 16) : (int64_t)STENCIL_REPEATS,
-                  more_pings = o->repeats > 0 ? o->repeats : (int64_t)MORE_PINGS;
+    const int64_t chain_repeats = stencil_round_up(stencil_repeats(o, STENCIL_REPEATS), 16),
+                  more_pings = stencil_repeats(o, MORE_PINGS);
     peer_end end[STENCIL_GPUS_MAX];
     char why[64];
     if (o->gpu_count < 2)
