@@ -25,7 +25,7 @@ typedef struct stencil_bench_options {
     /* The problem. rank 0: the benchmark's own size; neither stencil nor kind: the star of radius 1. Steps
      * and tolerance are the benchmark's business. */
     stencil_spec spec;
-    int64_t samples;    /* of each row; 0: until the spread is under max_noise */
+    int64_t samples;    /* of each row, up to SAMPLES_MAX; 0: until the spread is under max_noise */
     int64_t iterations; /* in one sample of what is calibrated; 0: as many as take about 0.1 s */
     int64_t repeats;    /* of the repeated instruction or barrier in a published method; 0: as published */
     double max_noise;   /* a relative spread above this marks a row as noisy; 0 < max_noise */
@@ -119,7 +119,7 @@ enum {
  * to that one (to be told is better than to be refused). */
 unsigned stencil_bench_uses(int index, const stencil_bench_options *options, const stencil_machine *machine);
 
-/* What stencil_bench_run() would refuse for any benchmark: USAGE (a number out of range), UNAVAILABLE. */
+/* What stencil_bench_run() would refuse for any benchmark: UNAVAILABLE. */
 stencil_status stencil_bench_check(const stencil_bench_options *options, const stencil_machine *machine);
 
 /* Runs benchmark `index`; *result is set and destroyed by the caller, whatever comes back. On a GPU, and
