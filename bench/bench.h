@@ -32,9 +32,9 @@ typedef struct stencil_bench_options {
     double timeout_s;   /* no further sample of a benchmark after this time, once all rows have LEAST */
     bool inject_fault;  /* for tests: benchmarks with a fault to plant plant it, and must fail; others are
                            skipped */
-    /* The command that answers questions as a child process: program, words, NULL; the name of a benchmark
-     * follows (see stencil_bench_child_main()), and then the words that tell it the same options, NULL behind
-     * them. NULL: no child processes, all in this one; no such words. */
+    /* The command that answers questions as a child process: program, words, NULL (see
+     * stencil_bench_child_main()); the name of a benchmark follows, and then the arguments that make these
+     * options there, NULL behind them. child_command NULL: no child processes, all in this one. */
     const char *const *child_command, *const *child_arguments;
     void (*progress)(void *context, const char *what); /* what is being measured; may be NULL */
     void *context;
