@@ -156,6 +156,7 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
     bench->timeout_s = options->timeout;
     bench->inject_fault = options->inject_fault;
     bench->child_command = child_command;
+    bench->child_arguments = (const char *const *)call->argv;
     bench->progress = !options->quiet && progress_possible() ? show_progress : NULL;
     stencil_spec *spec = &bench->spec;
     spec->rank = options->problem.rank;
@@ -345,10 +346,10 @@ static stencil_status bench_run(const invocation *call, int *exit_code) {
     static stencil_bench_report report;
     static bench_earlier then;
     stencil_error failure = {.status = STENCIL_OK};
-    if (options->child != NULL)
-        return stencil_bench_child_main(
-            options->child,
-            &(stencil_bench_options){.child_command = child_command, .progress = show_progress});
+    if (options->child != NULL) {
+        TRY(make_options(call, &report.options));
+        return stencil_bench_child_main(options->child, &report.options);
+    }
     if (options->list) {
         print_list(stdout);
         return STENCIL_OK;

@@ -338,7 +338,7 @@ static stencil_status check_together(const invocation *call) {
 }
 
 stencil_status options_parse(const command *command, int argc, char **argv, void *values, invocation *call) {
-    *call = (invocation){.command = command, .values = values};
+    *call = (invocation){.command = command, .values = values, .argv = argv};
     TRY(set_presets(command, values));
     bool options = true;
     for (cursor cursor = {argc, 0, argv}; cursor.at < argc && !call->help && !call->version; cursor.at++) {
