@@ -17,9 +17,8 @@ typedef struct stencil_sink {
     bool replace;     /* an existing file may be replaced */
     /* The driver below HDF5 (sink_driver.c) keeps the first failed system call here and lets HDF5 believe
      * that all is well: HDF5 cannot close a file that it cannot write, and would try again at exit. */
-    int error;     /* errno of the first failure, 0: none */
-    uint64_t size; /* of the file, without the space that was taken in advance */
-    uint64_t eoa;  /* end of the addresses that HDF5 has allocated */
+    int error;    /* errno of the first failure, 0: none */
+    uint64_t eoa; /* end of the addresses that HDF5 has allocated, which is where the file will end */
 } stencil_sink;
 
 #define STENCIL_SINK_CLOSED                                                                                  \

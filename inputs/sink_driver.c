@@ -44,13 +44,6 @@ static herr_t driver_close(H5FD_t *file) {
     return 0;
 }
 
-static herr_t driver_query(const H5FD_t *file, unsigned long *flags) {
-    (void)file;
-    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
-             H5FD_FEAT_AGGREGATE_SMALLDATA;
-    return 0;
-}
-
 static haddr_t driver_get_eoa(const H5FD_t *file, H5FD_mem_t type) {
     (void)type;
     return sink_of(file)->eoa;
@@ -60,11 +53,6 @@ static herr_t driver_set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t address) {
     (void)type;
     sink_of(file)->eoa = address;
     return 0;
-}
-
-static haddr_t driver_get_eof(const H5FD_t *file, H5FD_mem_t type) {
-    (void)type;
-    return sink_of(file)->size;
 }
 
 /* Moves bytes of the file from `address` on, as many as there are (returned). */
@@ -96,19 +84,7 @@ static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t
 static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
                            const void *buffer) {
     (void)type, (void)transfer;
-    stencil_sink *sink = sink_of(file);
-    const haddr_t end = address + size;
-    move(sink, address, size, NULL, buffer);
-    sink->size = end > sink->size ? end : sink->size;
-    return 0;
-}
-
-static herr_t driver_truncate(H5FD_t *file, hid_t transfer, hbool_t closing) {
-    (void)transfer, (void)closing;
-    stencil_sink *sink = sink_of(file);
-    if (sink->error == 0 && sink->eoa != sink->size && ftruncate(sink->fd, (off_t)sink->eoa) != 0)
-        keep_error(sink);
-    sink->size = sink->eoa;
+    move(sink_of(file), address, size, NULL, buffer);
     return 0;
 }
 
@@ -123,13 +99,11 @@ static const H5FD_class_t driver_class = {
     .fapl_size = sizeof(stencil_sink *),
     .open = driver_open,
     .close = driver_close,
-    .query = driver_query,
     .get_eoa = driver_get_eoa,
     .set_eoa = driver_set_eoa,
-    .get_eof = driver_get_eof,
+    .get_eof = driver_get_eoa, /* the space is there */
     .read = driver_read,
     .write = driver_write,
-    .truncate = driver_truncate,
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
