@@ -9,6 +9,7 @@
 struct stencil_input {
     hid_t file;
     const char *path; /* borrowed */
+    bool foreign;     /* the attribute `format` is none of ours */
     /* For reading cells: */
     const stencil_problem *problem;
     hid_t dataset;       /* of the array that was last read; 0: none is open */
@@ -19,11 +20,8 @@ struct stencil_input {
 extern const char *const stencil_array_names[STENCIL_SOURCE_F + 1];
 
 /* BAD_DATA where the attribute `format` names one that is newer than this version. Files without it, or with
- * one that is none of ours, are read as they are. */
-stencil_status stencil_format_check(hid_t file, const char *path);
-
-/* Writes that attribute into a new file. IO on failure. */
-stencil_status stencil_format_write(hid_t file, const char *path);
+ * one that is none of ours (*foreign), are read as they are. */
+stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign);
 
 /* Fills what the file gives; spec->rank is known. BAD_DATA names the attribute or dataset and what is
  * allowed. */

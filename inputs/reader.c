@@ -45,7 +45,7 @@ static stencil_status inspect(const stencil_input *input, stencil_source source,
 
 static stencil_status read_head(stencil_input *input, stencil_spec *spec) {
     TRY(stencil_h5_open(input->path, &input->file));
-    TRY(stencil_format_check(input->file, input->path));
+    TRY(stencil_format_read(input->file, input->path, &input->foreign));
     for (int source = STENCIL_SOURCE_NONE; source <= STENCIL_SOURCE_F; source++)
         TRY(inspect(input, (stencil_source)source, spec));
     return stencil_spec_read(input->file, input->path, spec);
