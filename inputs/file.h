@@ -14,7 +14,12 @@ struct stencil_input {
     const stencil_problem *problem;
     hid_t dataset;       /* of the array that was last read; 0: none is open */
     stencil_array array; /* that one */
+    hid_t read_as;       /* stencil_input_as(): the type */
 };
+
+/* Reads boxes as stencil_input_reader() does, of the values as they stand in the file, converted to a type of
+ * HDF5 (borrowed). */
+stencil_reader stencil_input_as(stencil_input *input, const stencil_problem *problem, hid_t type);
 
 /* "/u", "/b", "/f", by the source that the latter are. */
 extern const char *const stencil_array_names[STENCIL_SOURCE_F + 1];

@@ -126,7 +126,7 @@ static stencil_status make_box(void *context, stencil_array array, const stencil
 }
 
 static stencil_status write_dataset(generator *g, const char *name, stencil_array array) {
-    const stencil_sink_dataset dataset = {name, array, stencil_h5_file_type(g->problem.precision),
+    const stencil_sink_dataset dataset = {name, array, stencil_h5_type(g->problem.precision, true),
                                           H5T_NATIVE_DOUBLE};
     const stencil_reader from = {make_box, g};
     return stencil_sink_write(&g->sink, &dataset, &g->problem, &from);
