@@ -56,7 +56,7 @@ typedef struct own {
     name_place place;
     const char *of; /* "" or " of /u" */
     void (*visit)(const struct own *own);
-    const void *context;
+    void *context;
     hid_t at; /* where it stands */
     const char *name;
     H5L_type_t link; /* that it is, unless it is an attribute */
@@ -83,7 +83,7 @@ static herr_t visit_link(hid_t at, const char *name, const H5L_info_t *info, voi
 }
 
 /* Attributes of the root group and of /u, what stands in the root group and in /stencil. */
-static void visit_own(hid_t file, void (*visit)(const own *own), const void *context) {
+static void visit_own(hid_t file, void (*visit)(const own *own), void *context) {
     own o = {.visit = visit, .context = context, .place = ATTRIBUTE, .of = ""};
     STENCIL_HANDLE u = H5Dopen2(file, "u", H5P_DEFAULT);
     STENCIL_HANDLE group =
@@ -145,31 +145,25 @@ static bool is_coordinate(const char *name) {
     return strlen(name) == 1 && strchr("xyzXYZ", name[0]) != NULL;
 }
 
-/* Where notes go, and the shape of /u. */
-typedef struct noting {
-    stencil_notes *notes;
-    hid_t space;
-} noting;
-
 static void note_own(const own *own) {
-    const noting *n = own->context;
+    stencil_notes *notes = own->context;
     char what[160], meant[160];
     const known near = nearest(own);
     const char *of = own->place == ATTRIBUTE && own->of[0] == '\0' ? "" : " of the root group";
     STENCIL_HANDLE space = own->place == OBJECT ? space_of(own->at, own->name) : -1;
+    STENCIL_HANDLE field = space >= 0 ? space_of(own->at, "u") : -1;
     if (near.name != NULL)
-        stencil_notes_add(n->notes, "%s is not used: did you mean %s?",
+        stencil_notes_add(notes, "%s is not used: did you mean %s?",
                           describe(own->place, own->name, own->of, what),
                           describe(near.place, near.name, of, meant));
-    else if (space >= 0 && n->space >= 0 && H5Sextent_equal(space, n->space) > 0 && !is_coordinate(own->name))
-        stencil_notes_add(n->notes, "/%s has the shape of /u, but is not used", own->name);
+    else if (field >= 0 && H5Sextent_equal(space, field) > 0 && !is_coordinate(own->name))
+        stencil_notes_add(notes, "/%s has the shape of /u, but is not used", own->name);
 }
 
 void stencil_input_notes(const stencil_input *input, stencil_notes *notes) {
-    STENCIL_HANDLE space = space_of(input->file, "u");
     if (input->foreign)
         stencil_notes_add(notes, "attribute 'format' is none of stencil's: replaced in the result");
-    visit_own(input->file, note_own, &(noting){notes, space});
+    visit_own(input->file, note_own, notes);
 }
 
 /* NULL, or why it cannot be copied. Values in memory have the type that they have in the file, so that

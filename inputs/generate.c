@@ -125,13 +125,6 @@ static stencil_status make_box(void *context, stencil_array array, const stencil
     return STENCIL_OK;
 }
 
-static stencil_status write_dataset(generator *g, const char *name, stencil_array array) {
-    const stencil_sink_dataset dataset = {name, array, stencil_h5_type(g->problem.precision, true),
-                                          H5T_NATIVE_DOUBLE};
-    const stencil_reader from = {make_box, g};
-    return stencil_sink_write(&g->sink, &dataset, &g->problem, &from);
-}
-
 static stencil_status generate(generator *g) {
     const stencil_spec spec = complete_spec(g->options);
     CHECK(isfinite(g->options->amplitude), BAD_DATA, "the amplitude is %g: give a finite number",
@@ -142,9 +135,12 @@ static stencil_status generate(generator *g) {
     const int arrays = spec.source == STENCIL_SOURCE_F ? 2 : 1;
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, NULL,
                           arrays * stencil_sink_array_bytes(&g->problem)));
-    TRY(write_dataset(g, "/u", STENCIL_ARRAY_U));
-    if (spec.source == STENCIL_SOURCE_F)
-        TRY(write_dataset(g, "/f", STENCIL_ARRAY_B));
+    for (int i = 0; i < arrays; i++) {
+        const stencil_sink_dataset dataset = {i == 0 ? "/u" : "/f",
+                                              i == 0 ? STENCIL_ARRAY_U : STENCIL_ARRAY_B,
+                                              stencil_h5_type(g->problem.precision, true), H5T_NATIVE_DOUBLE};
+        TRY(stencil_sink_write(&g->sink, &dataset, &g->problem, &(stencil_reader){make_box, g}));
+    }
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);

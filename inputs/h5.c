@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -18,10 +19,8 @@ typedef struct description {
 
 static herr_t first_description(unsigned n, const H5E_error2_t *error, void *data) {
     description *found = data;
-    if (n == 0 && error->desc != NULL) {
-        strncpy(found->text, error->desc, sizeof found->text - 1);
-        found->text[sizeof found->text - 1] = '\0';
-    }
+    if (n == 0 && error->desc != NULL)
+        snprintf(found->text, sizeof found->text, "%s", error->desc);
     return 0;
 }
 
