@@ -117,10 +117,11 @@ typedef struct stencil_bench_subject {
     stencil_status (*verify)(stencil_bench *b, void *what);
     /* In place of samples: says what happens, by stencil_bench_say(). It may hang, crash or fault the device:
      * it is called in a child process, whose run has added the same rows. One that has not ended after
-     * `limit_s` (its start, CUDA included, counts towards that: some seconds) "deadlocks", one that crashes
-     * or fails with INTERNAL "ends its process". */
+     * `limit_s` (its start, CUDA included, counts towards that: some seconds) "deadlocks"; one that crashes
+     * or fails fails the benchmark, or, where that is an answer, too, "ends its process". */
     stencil_status (*state)(stencil_bench *b, void *what);
     double limit_s;
+    bool may_end_process;
     /* Outermost first; name NULL: none. Rows of the same kind, name, unit and axis names make a series or,
      * where the last two axes are "blocks_per_sm" and "threads", a heat map. */
     stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX];

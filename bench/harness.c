@@ -190,20 +190,21 @@ static stencil_status state_here(stencil_bench *b) {
     return b->cases[b->row].subject.state(b, b->cases[b->row].what);
 }
 
-static stencil_status state_in_child(stencil_bench *b, double limit_s) {
+static stencil_status state_in_child(stencil_bench *b, const stencil_bench_subject *subject) {
     stencil_bench_row *row = &b->result->row[b->row];
     stencil_bench_result answer = {0};
     bool timed_out;
     show_progress(b);
     const stencil_status status =
-        stencil_bench_in_child(b, b->result->benchmark, b->row + 1, limit_s, &answer, &timed_out);
-    const bool stated = status == STENCIL_OK && b->row < answer.row_count;
+        stencil_bench_in_child(b, b->result->benchmark, b->row + 1, subject->limit_s, &answer, &timed_out);
+    const bool stated =
+        status == STENCIL_OK && b->row < answer.row_count && answer.row[b->row].outcome[0] != '\0';
     stencil_bench_say(row, "%s",
                       timed_out ? "deadlocks"
                       : stated  ? answer.row[b->row].outcome
                                 : "ends its process");
     stencil_bench_result_destroy(&answer);
-    return status == STENCIL_INTERNAL ? STENCIL_OK : status;
+    return subject->may_end_process ? STENCIL_OK : status;
 }
 
 /* With all samples so far. */
@@ -263,7 +264,7 @@ stencil_status stencil_bench_take(stencil_bench *b) {
         return state_here(b);
     for (b->row = 0; b->row < b->result->row_count; b->row++)
         if (b->cases[b->row].subject.state != NULL && is_measured(&row[b->row]))
-            TRY(state_in_child(b, b->cases[b->row].subject.limit_s));
+            TRY(state_in_child(b, &b->cases[b->row].subject));
     TRY(stencil_bench_memory(b, &scratch, (size_t)most * sizeof *scratch));
     if (!b->calibrated)
         TRY(stencil_bench_calibrate(b));

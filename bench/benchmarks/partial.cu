@@ -134,6 +134,7 @@ stencil_status stencil_measure_partial(stencil_bench *b) {
                                   : NULL;
         if (info->needs != STENCIL_NEEDS_NEIGHBORS && info->needs != STENCIL_NEEDS_CLUSTERS)
             TRY(STENCIL_BENCH_ADD(b, k, k.kind, k.name, "s", .state = state_kernel, .limit_s = child_limit_s,
+                                  .may_end_process = true,
                                   .axis = {{spans ? "gpus" : NULL, b->options->gpu_count}},
                                   .skipped = missing));
     }

@@ -270,8 +270,8 @@ static stencil_status add_operations(stencil_bench *b, const peer_end *end, int6
     return STENCIL_OK;
 }
 
-/* All kernels are loaded everywhere: one that waits for a peer's must not be what that one's loading waits
- * for. */
+/* Kernels that wait for a peer's are loaded everywhere: one that waits must not be what the other's loading
+ * waits for. */
 static stencil_status prepare(stencil_bench *b, peer_end *end) {
     const stencil_bench_options *o = b->options;
     for (int i = 0; i < o->gpu_count; i++, end++) {

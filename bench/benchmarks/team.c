@@ -191,7 +191,7 @@ stencil_status stencil_measure_partial_cpu(stencil_bench *b) {
             const team t = {.id = limited ? i : OPENMP, .threads = threads, .absent = absent};
             TRY(STENCIL_BENCH_ADD(b, t, limited ? "with a time limit" : "team",
                                   limited ? stencil_barriers[i].name : "omp barrier", "s",
-                                  .state = state_part, .limit_s = deadlock_s,
+                                  .state = state_part, .limit_s = deadlock_s, .may_end_process = true,
                                   .axis = {{"threads", threads}, {"absent", absent}}));
         }
     stencil_bench_note(
