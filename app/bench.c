@@ -7,7 +7,6 @@
 
 #include "app/json.h"
 #include "app/options.h"
-#include "app/output.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
 #include "app/text.h"
@@ -118,8 +117,8 @@ static void show_progress(void *context, const char *what) {
 
 static void print_list(FILE *out) {
     for (int i = 0; i < stencil_bench_count(); i++)
-        output_wrapped(out, stencil_bench_summary(i),
-                       fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_name(i)), NAME_COLUMNS + 1);
+        text_print_wrapped(out, stencil_bench_summary(i),
+                           fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_name(i)), NAME_COLUMNS + 1);
 }
 
 /* The index of a benchmark among those of a report that was read from a file, or of all (file NULL). */

@@ -5,11 +5,10 @@
 #include <time.h>
 
 #include "app/bench.h"
-#include "app/output.h"
 #include "app/text.h"
 #include "base/words.h"
 
-enum { LABEL_COLUMNS = 12, LINE_SIZE = TEXT_NAME_SIZE };
+enum { LINE_SIZE = TEXT_NAME_SIZE };
 
 /* What has a meaning to Markdown in a text. */
 static const char special[] = "*`_<~";
@@ -27,7 +26,7 @@ void bench_print_line(bench_printer *p, const char *label, const char *format, .
         return;
     }
     const bool again = strcmp(label, p->last) == 0;
-    output_wrapped(p->out, text, fprintf(p->out, "%-*s", LABEL_COLUMNS, again ? "" : label), LABEL_COLUMNS);
+    text_print_entry(p->out, again ? "" : label, "%s", text);
     snprintf(p->last, sizeof p->last, "%s", label);
 }
 
@@ -37,7 +36,7 @@ void bench_print_table(bench_printer *p, const char *title, table *t) {
         table_print_escaped(p->out, title, special);
         fputs("\n\n", p->out);
     } else if (title != NULL)
-        output_wrapped(p->out, title, 0, 2);
+        text_print_wrapped(p->out, title, 0, 2);
     if (p->markdown)
         table_print_markdown(p->out, t);
     else
@@ -179,7 +178,7 @@ void bench_print(FILE *out, const stencil_bench_result *result, double max_noise
 }
 
 static void print_origin(FILE *out, const stencil_bench_report *report) {
-    const int driver = report->machine.driver_version, runtime = report->machine.runtime_version;
+    const stencil_machine *machine = &report->machine;
     const char *kernel = report->kernel_driver != NULL ? report->kernel_driver : "";
     const time_t started = (time_t)report->started_s;
     struct tm utc;
@@ -189,9 +188,9 @@ static void print_origin(FILE *out, const stencil_bench_report *report) {
     fprintf(out, "# Benchmarks\n\n- Command: `%s`\n- When: %s, %.0f s\n- Version: %s, revision %s, %s\n",
             report->command_line, when, report->seconds, report->version, report->git_revision,
             report->compiler);
-    if (driver > 0)
-        fprintf(out, "- CUDA: driver %d.%d%s%s, runtime %d.%d\n", driver / 1000, driver % 1000 / 10,
-                kernel[0] != '\0' ? ", kernel module " : "", kernel, runtime / 1000, runtime % 1000 / 10);
+    if (machine->driver_version > 0)
+        fprintf(out, "- CUDA: driver %s%s%s, runtime %s\n", TEXT_CUDA(machine->driver_version),
+                kernel[0] != '\0' ? ", kernel module " : "", kernel, TEXT_CUDA(machine->runtime_version));
 }
 
 bool bench_print_markdown(FILE *out, const void *content) {

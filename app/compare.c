@@ -143,11 +143,9 @@ static void print_within(const equality *equality) {
 
 /* How far apart the values are. */
 static void print_distance(const comparison *c) {
-    char where[256];
     int64_t index[H5S_MAX_RANK];
     stencil_dataset_index(&c->a, c->found.at, index);
-    printf("  largest difference  %.17g at %s\n", c->found.largest,
-           text_list(index, c->a.rank, where, sizeof where));
+    printf("  largest difference  %.17g at %s\n", c->found.largest, TEXT_LIST(index, c->a.rank));
     printf("  values there        %.17g and %.17g\n", c->found.a, c->found.b);
     printf("  root mean square    %.6g", c->found.rms);
     if (!isnan(c->found.relative))
@@ -156,19 +154,18 @@ static void print_distance(const comparison *c) {
 }
 
 static void print_values(const comparison *c) {
-    char differing[TEXT_SIZE], all[TEXT_SIZE];
     const stencil_dataset *a = &c->a, *b = &c->b;
-    text_count(a->count, all);
+    const char *cells = TEXT_COUNTED(a->count, "cell");
     if (c->found.what[0] == '\0') {
         const bool types = strcmp(a->type, b->type) != 0;
         printf("%s is equal", a->name);
         if (c->found.any)
             print_within(&c->equality);
-        printf(" in %s%s cell%s (%s%s%s)\n", a->count == 1 ? "" : "all ", all, stencil_plural(a->count),
-               a->type, types ? " and " : "", types ? b->type : "");
+        printf(" in %s%s (%s%s%s)\n", a->count == 1 ? "" : "all ", cells, a->type, types ? " and " : "",
+               types ? b->type : "");
     } else if (c->equality.cells && c->found.count > 0) {
-        printf("%s differs in %s of %s cell%s (%.3g %%)\n", a->name, text_count(c->found.count, differing),
-               all, stencil_plural(a->count), 100.0 * (double)c->found.count / (double)a->count);
+        printf("%s differs in %s of %s (%.3g %%)\n", a->name, TEXT_COUNT(c->found.count), cells,
+               100.0 * (double)c->found.count / (double)a->count);
     } else {
         printf("%s differs by a root mean square of more than %g\n", a->name, c->equality.rms);
     }
@@ -178,13 +175,10 @@ static void print_values(const comparison *c) {
 
 static void print_result(const comparison *c) {
     const stencil_dataset *a = &c->a, *b = &c->b;
-    char first[256], second[256], file[2][TEXT_NAME_SIZE];
-    printf("%s and %s: ", text_escape(a->path, file[0], TEXT_NAME_SIZE),
-           text_escape(b->path, file[1], TEXT_NAME_SIZE));
+    printf("%s and %s: ", TEXT_ESCAPE(a->path), TEXT_ESCAPE(b->path));
     if (strcmp(c->found.what, "shape") == 0)
-        printf("%s differs in shape: %s and %s\n", a->name,
-               text_list(a->extent, a->rank, first, sizeof first),
-               text_list(b->extent, b->rank, second, sizeof second));
+        printf("%s differs in shape: %s and %s\n", a->name, TEXT_LIST(a->extent, a->rank),
+               TEXT_LIST(b->extent, b->rank));
     else if (strcmp(c->found.what, "type") == 0)
         printf("%s differs in type: %s and %s; with --atol, --rtol or --rms the values are compared\n",
                a->name, a->type, b->type);

@@ -81,9 +81,8 @@ static void print_info(const stencil_machine *machine) {
         printf(", %s last-level cache", TEXT_BYTES(machine->cpu_cache_bytes));
     printf("\nMemory      %s available\n", TEXT_BYTES(machine->host_available_bytes));
     if (machine->driver_version > 0)
-        printf("CUDA        driver %d.%d, runtime %d.%d\n", machine->driver_version / 1000,
-               machine->driver_version % 1000 / 10, machine->runtime_version / 1000,
-               machine->runtime_version % 1000 / 10);
+        printf("CUDA        driver %s, runtime %s\n", TEXT_CUDA(machine->driver_version),
+               TEXT_CUDA(machine->runtime_version));
     print_gpus(machine);
     print_peers(machine);
     print_strategies(machine);

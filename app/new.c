@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "app/options.h"
-#include "app/output.h"
 #include "app/problem_options.h"
 #include "app/signals.h"
 #include "app/text.h"

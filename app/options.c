@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/words.h"
-#include "app/output.h"
+#include "app/text.h"
 
 enum { HELP_COLUMN = 28 };
 
@@ -383,7 +383,7 @@ static void print_meaning(FILE *out, const option *option) {
     add_choices(option, text, sizeof text);
     if (option->preset != NULL)
         stencil_text_add(text, sizeof text, " [%s]", option->preset);
-    output_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
+    text_print_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
 }
 
 static void print_table(FILE *out, const option *table) {
@@ -410,6 +410,6 @@ void options_print_help(FILE *out, const command *command) {
     print_table(out, common_table);
     if (command->details != NULL) {
         fputc('\n', out);
-        output_wrapped(out, command->details, 0, 0);
+        text_print_wrapped(out, command->details, 0, 0);
     }
 }

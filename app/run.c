@@ -8,7 +8,6 @@
 
 #include "app/options.h"
 #include "app/json.h"
-#include "app/output.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
 #include "app/report.h"

@@ -225,14 +225,12 @@ static stencil_status compare_fields(verification *v) {
 }
 
 static void print_mismatch(const mismatch *m, const char *name, const char *where, const char *unit) {
-    char count[TEXT_SIZE], of[TEXT_SIZE];
+    const char *of = TEXT_COUNTED(m->of, unit);
     if (m->count == 0) {
-        printf("  %-10s %s of %s %s%s equal\n", name, text_count(m->of, count), text_count(m->of, of), unit,
-               stencil_plural(m->of));
+        printf("  %-10s %s of %s equal\n", name, TEXT_COUNT(m->of), of);
         return;
     }
-    printf("  %-10s differs in %s of %s %s%s, first at %s:\n", name, text_count(m->count, count),
-           text_count(m->of, of), unit, stencil_plural(m->of), where);
+    printf("  %-10s differs in %s of %s, first at %s:\n", name, TEXT_COUNT(m->count), of, where);
     printf("             reference %.17g, file %.17g\n", m->expected, m->found);
 }
 
@@ -241,17 +239,14 @@ static bool is_verified(const verification *v) {
 }
 
 static void print_result(const verification *v) {
-    char steps[TEXT_SIZE], where[96], index[TEXT_SIZE], name[TEXT_NAME_SIZE];
     const int64_t *extent = v->reference.extent, line = v->cells.first / extent[STENCIL_X];
     const int64_t at[3] = {line / extent[STENCIL_Y], line % extent[STENCIL_Y],
                            v->cells.first % extent[STENCIL_X]};
-    text_list(at + STENCIL_AXES - v->problem.rank, v->problem.rank, where, sizeof where);
-    text_list(&v->residuals.first, 1, index, sizeof index);
-    const bool equal = is_verified(v);
-    printf("%s: %s after %s step%s\n", text_escape(v->output, name, sizeof name),
-           equal ? "verified" : "NOT verified", text_count(v->steps, steps), stencil_plural(v->steps));
-    print_mismatch(&v->cells, "/u", where, "cell");
-    print_mismatch(&v->residuals, "/residual", index, "value");
+    const int rank = v->problem.rank;
+    printf("%s: %s after %s\n", TEXT_ESCAPE(v->output), is_verified(v) ? "verified" : "NOT verified",
+           TEXT_COUNTED(v->steps, "step"));
+    print_mismatch(&v->cells, "/u", TEXT_LIST(at + STENCIL_AXES - rank, rank), "cell");
+    print_mismatch(&v->residuals, "/residual", TEXT_LIST(&v->residuals.first, 1), "value");
     if (v->first_residual.count > 0)
         printf("  residual_first differs: reference %.17g, file %.17g\n", v->first_residual.expected,
                v->first_residual.found);
