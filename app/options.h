@@ -63,7 +63,8 @@ typedef struct command {
     const char *summary; /* one phrase */
     const char *details; /* paragraphs (divided by '\n') for --help, or NULL */
     const option_group *groups;
-    size_t values_size; /* of the structure that the options fill */
+    size_t
+        values_size; /* of the structure that the options fill, or begins with it; the rest of it is zero */
     int operand_min, operand_max;
     /* Does the work; *exit_code (0 before) is used where the status is OK. */
     stencil_status (*run)(const invocation *call, int *exit_code);
@@ -85,7 +86,7 @@ typedef struct option_given {
 /* A parsed command line. */
 struct invocation {
     const command *command;
-    void *values; /* values_size bytes */
+    void *values; /* values_size bytes; released behind the command */
     int operand_count;
     const char *operand[OPTION_OPERANDS_MAX];
     bool help, version; /* --help or -h, --version or -V was met; nothing behind it was read */

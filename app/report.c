@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#define PRINT(...) text_print_entry(stdout, __VA_ARGS__)
+
 double report_last_residual(const stencil_report *report) {
     return report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
 }
@@ -22,19 +24,18 @@ static void print_prediction(const stencil_problem *problem) {
     const double steps = stencil_predicted_steps(problem);
     if (isnan(steps) || isinf(steps))
         return;
-    text_print_entry(stdout, "Predicted", "%s%s steps to rtol %g; each takes %.2g of the error away",
-                     steps < 1e15 ? "" : "more than ", TEXT_COUNT((int64_t)fmin(steps, 1e15)),
-                     problem->stop.rtol, 1.0 - stencil_contraction(problem));
+    PRINT("Predicted", "%s%s steps to rtol %g; each takes %.2g of the error away",
+          steps < 1e15 ? "" : "more than ", TEXT_COUNT((int64_t)fmin(steps, 1e15)), problem->stop.rtol,
+          1.0 - stencil_contraction(problem));
 }
 
 static void print_limits(const stencil_stop *stop) {
     const bool criterion = stencil_stop_has_criterion(stop);
-    text_print_entry(stdout, "Steps", "%s%s%s\nresidual every %s", criterion ? "at most " : "",
-                     TEXT_COUNT(stop->steps),
-                     criterion ? TEXT(", until the residual (%s) is under %s", stencil_norm_names[stop->norm],
-                                      CRITERIA(stop))
-                               : "",
-                     TEXT_COUNTED(stop->check_every, "step"));
+    PRINT("Steps", "%s%s%s\nresidual every %s", criterion ? "at most " : "", TEXT_COUNT(stop->steps),
+          criterion
+              ? TEXT(", until the residual (%s) is under %s", stencil_norm_names[stop->norm], CRITERIA(stop))
+              : "",
+          TEXT_COUNTED(stop->check_every, "step"));
 }
 
 /* Why a run ended: in its report, and in the line about what went wrong, with the step and "s" for more. */
@@ -61,12 +62,11 @@ static void print_residual(const run_record *run) {
     const stencil_stop *stop = &run->problem.stop;
     if (report->history_count == 0)
         return;
-    text_print_entry(
-        stdout, "Residual", "%.6e (%s) at step %s%s", report_last_residual(report),
-        stencil_norm_names[stop->norm], TEXT_COUNT(report->residual_step[report->history_count - 1]),
-        isnan(report->threshold) ? ""
-                                 : TEXT(",\nlimit %.6e (%s, first residual %.3e)", report->threshold,
-                                        CRITERIA(stop), report->residual_first));
+    PRINT("Residual", "%.6e (%s) at step %s%s", report_last_residual(report), stencil_norm_names[stop->norm],
+          TEXT_COUNT(report->residual_step[report->history_count - 1]),
+          isnan(report->threshold) ? ""
+                                   : TEXT(",\nlimit %.6e (%s, first residual %.3e)", report->threshold,
+                                          CRITERIA(stop), report->residual_first));
 }
 
 /* From which part of the solution on an error is no approximation any more. */
@@ -79,12 +79,10 @@ static void print_error(const run_record *run) {
     const char *constant = stencil_spectrum_of(&run->problem).up_to_constant ? ", up to a constant" : "";
     /* A field that has shrunk as asked and is as small as its error: the solution is 0, or a constant. */
     if (bound->relative > unsolved && run->report.reason == STENCIL_REASON_CONVERGED_RTOL)
-        text_print_entry(stdout, "Error", "at most %.2g%s; the field is as small itself", bound->absolute,
-                         constant);
+        PRINT("Error", "at most %.2g%s; the field is as small itself", bound->absolute, constant);
     else
-        text_print_entry(stdout, "Error", "at most %.2g (%.3g %% of the solution's size)%s%s",
-                         bound->absolute, 100.0 * bound->relative, constant,
-                         bound->relative > unsolved ? ": not solved" : "");
+        PRINT("Error", "at most %.2g (%.3g %% of the solution's size)%s%s", bound->absolute,
+              100.0 * bound->relative, constant, bound->relative > unsolved ? ": not solved" : "");
 }
 
 static void print_stop(const run_record *run) {
@@ -93,9 +91,9 @@ static void print_stop(const run_record *run) {
     const char *const part = report->steps_before > 0 ? TEXT(", %s of them in this run",
                                                              TEXT_COUNT(stencil_report_steps_done(report)))
                                                       : "";
-    text_print_entry(stdout, "Steps", "%s of %s%s%s: %s", TEXT_COUNT(report->steps),
-                     stencil_stop_has_criterion(stop) ? "at most " : "", TEXT_COUNT(stop->steps), part,
-                     why[report->reason].report);
+    PRINT("Steps", "%s of %s%s%s: %s", TEXT_COUNT(report->steps),
+          stencil_stop_has_criterion(stop) ? "at most " : "", TEXT_COUNT(stop->steps), part,
+          why[report->reason].report);
     print_residual(run);
     print_error(run);
 }
@@ -127,22 +125,21 @@ void report_print_head(const run_record *run) {
     const stencil_problem *problem = &run->problem;
     const stencil_plan *plan = &run->plan;
     char boundary[96], device[256];
-    text_print_entry(stdout, "Input", "%s", TEXT_ESCAPE(run->input));
-    text_print_entry(stdout, "Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
-                     problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
-                     TEXT_EXTENT(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x "),
-                     stencil_precision_name(problem->precision));
-    text_print_entry(stdout, "Boundary", "%s", boundary_text(problem, boundary));
-    text_print_entry(stdout, "Cells", "%s updated in each step",
-                     TEXT_COUNT(stencil_problem_updated_cells(problem)));
-    text_print_entry(stdout, "Strategy", "%s on %s: %s", stencil_strategy_at(plan->strategy).name,
-                     plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU", device_text(run, device));
+    PRINT("Input", "%s", TEXT_ESCAPE(run->input));
+    PRINT("Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
+          problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
+          TEXT_EXTENT(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x "),
+          stencil_precision_name(problem->precision));
+    PRINT("Boundary", "%s", boundary_text(problem, boundary));
+    PRINT("Cells", "%s updated in each step", TEXT_COUNT(stencil_problem_updated_cells(problem)));
+    PRINT("Strategy", "%s on %s: %s", stencil_strategy_at(plan->strategy).name,
+          plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU", device_text(run, device));
     print_prediction(problem);
 }
 
 int report_print_notes(const run_record *run, int from) {
     for (int i = from; i < run->notes.count; i++)
-        text_print_entry(stdout, "Note", "%s", TEXT_ESCAPE(run->notes.line[i]));
+        PRINT("Note", "%s", TEXT_ESCAPE(run->notes.line[i]));
     return run->notes.count;
 }
 
@@ -152,12 +149,11 @@ static void print_rates(const run_record *run) {
         return;
     const int bytes = (int)stencil_precision_bytes(run->problem.precision);
     const double rate = 1e-9 * stencil_report_cells_per_s(report);
-    text_print_entry(stdout, "Time/step", "%s µs", TEXT_NUMBER(stencil_report_step_us(report)));
-    text_print_entry(stdout, "Rate", "%.4g Gcell/s", rate);
-    text_print_entry(stdout, "Bandwidth",
-                     "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
-                     1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes,
-                     report->bytes_per_cell > 2 * bytes ? TEXT(", read b %d", bytes) : "");
+    PRINT("Time/step", "%s µs", TEXT_NUMBER(stencil_report_step_us(report)));
+    PRINT("Rate", "%.4g Gcell/s", rate);
+    PRINT("Bandwidth", "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
+          1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes,
+          report->bytes_per_cell > 2 * bytes ? TEXT(", read b %d", bytes) : "");
 }
 
 /* What was tried, where something was. */
@@ -165,10 +161,10 @@ static void print_stores(const stencil_store_report *stores) {
     if (stores->threads == 0 || isnan(stores->cached_step_s))
         return;
     const bool some = stores->streaming_threads > 0 && stores->streaming_threads < stores->threads;
-    text_print_entry(stdout, "Stores", "%s the cache%s (tried: %s µs past it, %s µs through it)",
-                     stores->streaming_threads > 0 ? "past" : "through",
-                     some ? TEXT(" by %d of %d threads", stores->streaming_threads, stores->threads) : "",
-                     TEXT_NUMBER(1e6 * stores->streaming_step_s), TEXT_NUMBER(1e6 * stores->cached_step_s));
+    PRINT("Stores", "%s the cache%s (tried: %s µs past it, %s µs through it)",
+          stores->streaming_threads > 0 ? "past" : "through",
+          some ? TEXT(" by %d of %d threads", stores->streaming_threads, stores->threads) : "",
+          TEXT_NUMBER(1e6 * stores->streaming_step_s), TEXT_NUMBER(1e6 * stores->cached_step_s));
 }
 
 /* Digits behind the point that leave seconds six characters, so that all of them fit on a line. */
@@ -178,10 +174,9 @@ static int decimals(double seconds) {
 
 static void print_times(const run_record *run) {
     const stencil_report *r = &run->report;
-    text_print_entry(stdout, "Seconds", "read %.*f, prepare %.*f, compute %.*f, finish %.*f, write %.*f",
-                     decimals(r->read_s), r->read_s, decimals(r->prepare_s), r->prepare_s,
-                     decimals(r->compute_s), r->compute_s, decimals(r->finish_s), r->finish_s,
-                     decimals(run->write_s), run->write_s);
+    PRINT("Seconds", "read %.*f, prepare %.*f, compute %.*f, finish %.*f, write %.*f", decimals(r->read_s),
+          r->read_s, decimals(r->prepare_s), r->prepare_s, decimals(r->compute_s), r->compute_s,
+          decimals(r->finish_s), r->finish_s, decimals(run->write_s), run->write_s);
 }
 
 void report_print_result(const run_record *run) {
@@ -189,7 +184,7 @@ void report_print_result(const run_record *run) {
     print_rates(run);
     print_stores(&run->report.stores);
     print_times(run);
-    text_print_entry(stdout, "Output", "%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none");
+    PRINT("Output", "%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none");
 }
 
 /* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
@@ -202,19 +197,17 @@ static void print_parts(const run_record *run) {
         for (int axis = STENCIL_X; axis >= first && plan->cut.parts > 1; axis--)
             stencil_text_add(begin, sizeof begin, "%s %c %" PRId64, axis < STENCIL_X ? "," : " from",
                              "zyx"[axis], part -> box.first[axis]);
-        text_print_entry(stdout, p == 0 ? "Partition" : "", "%d of %d%s: %s updated cell%s%s", p + 1,
-                         plan->cut.parts,
-                         plan->backend == STENCIL_BACKEND_GPU ? TEXT(" on GPU %d", part->gpu) : "",
-                         TEXT_EXTENT(part->box.n + first, rank, " x "),
-                         stencil_plural(stencil_box_cells(&part->box)), begin);
+        PRINT(p == 0 ? "Partition" : "", "%d of %d%s: %s updated cell%s%s", p + 1, plan->cut.parts,
+              plan->backend == STENCIL_BACKEND_GPU ? TEXT(" on GPU %d", part->gpu) : "",
+              TEXT_EXTENT(part->box.n + first, rank, " x "), stencil_plural(stencil_box_cells(&part->box)),
+              begin);
     }
     if (plan->cut.parts > 1)
-        text_print_entry(
-            stdout, "Halo", "%s%s",
-            plan->halo == STENCIL_HALO_STORE  ? "stored by the sweep into the ghost cells of other parts"
-            : plan->halo == STENCIL_HALO_COPY ? "copied after each step"
-                                              : "sent after each step, in words that carry its number",
-            plan->overlap ? ", while the rest is computed" : "");
+        PRINT("Halo", "%s%s",
+              plan->halo == STENCIL_HALO_STORE  ? "stored by the sweep into the ghost cells of other parts"
+              : plan->halo == STENCIL_HALO_COPY ? "copied after each step"
+                                                : "sent after each step, in words that carry its number",
+              plan->overlap ? ", while the rest is computed" : "");
 }
 
 static void print_launch(const run_record *run) {
@@ -223,21 +216,19 @@ static void print_launch(const run_record *run) {
     print_parts(run);
     if (plan->backend == STENCIL_BACKEND_GPU) {
         const bool several = plan->cut.parts > 1;
-        text_print_entry(stdout, "Tiles", "%s of %s cells%s", TEXT_COUNT(plan->part[0].tile_count),
-                         TEXT_EXTENT(plan->tile + first, run->problem.rank, " x "),
-                         several ? " in part 1" : "");
-        text_print_entry(stdout, "Launch",
-                         "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread",
-                         plan->part[0].grid_blocks, stencil_plural(plan->part[0].grid_blocks), plan->block_x,
-                         plan->block_y, several ? " in part 1" : "", plan->blocks_per_sm, plan->registers);
+        PRINT("Tiles", "%s of %s cells%s", TEXT_COUNT(plan->part[0].tile_count),
+              TEXT_EXTENT(plan->tile + first, run->problem.rank, " x "), several ? " in part 1" : "");
+        PRINT("Launch", "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread",
+              plan->part[0].grid_blocks, stencil_plural(plan->part[0].grid_blocks), plan->block_x,
+              plan->block_y, several ? " in part 1" : "", plan->blocks_per_sm, plan->registers);
     } else {
-        text_print_entry(stdout, "Tiles", "rows of %s, %s for each thread",
-                         TEXT_COUNTED(plan->tile[STENCIL_X], "cell"), TEXT_COUNT(plan->tile[STENCIL_Y]));
+        PRINT("Tiles", "rows of %s, %s for each thread", TEXT_COUNTED(plan->tile[STENCIL_X], "cell"),
+              TEXT_COUNT(plan->tile[STENCIL_Y]));
         static const char *const stores[STENCIL_STORES_COUNT] = {
             "through the cache", "past the cache",
             "through the cache or past it, as the first steps find out"};
-        text_print_entry(stdout, "Stores", "%s", stores[plan->stores]);
-        text_print_entry(stdout, "Launch", "%d thread%s", plan->threads, stencil_plural(plan->threads));
+        PRINT("Stores", "%s", stores[plan->stores]);
+        PRINT("Launch", "%d thread%s", plan->threads, stencil_plural(plan->threads));
     }
 }
 
@@ -246,16 +237,16 @@ void report_print_plan(const run_record *run) {
     char kernel[STENCIL_KERNEL_CHARS];
     report_print_head(run);
     report_print_notes(run, 0);
-    text_print_entry(stdout, "Kernel", "%s", stencil_kernel_text(&plan->kernel, kernel));
+    PRINT("Kernel", "%s", stencil_kernel_text(&plan->kernel, kernel));
     print_limits(&run->problem.stop);
-    text_print_entry(stdout, "Memory", "host %s of %s available", TEXT_BYTES(plan->host_bytes),
-                     TEXT_BYTES(plan->host_available_bytes));
+    PRINT("Memory", "host %s of %s available", TEXT_BYTES(plan->host_bytes),
+          TEXT_BYTES(plan->host_available_bytes));
     if (plan->backend == STENCIL_BACKEND_GPU)
-        text_print_entry(stdout, "", "device %s of %s available", TEXT_BYTES(plan->device_bytes),
-                         TEXT_BYTES(plan->device_available_bytes));
+        PRINT("", "device %s of %s available", TEXT_BYTES(plan->device_bytes),
+              TEXT_BYTES(plan->device_available_bytes));
     print_launch(run);
-    text_print_entry(stdout, "Output", "%s%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none",
-                     run->output != NULL ? " (a dry run does not write it)" : "");
+    PRINT("Output", "%s%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none",
+          run->output != NULL ? " (a dry run does not write it)" : "");
 }
 
 static void note_prediction(const stencil_problem *problem, stencil_notes *notes) {

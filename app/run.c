@@ -121,8 +121,8 @@ static const option_group run_groups[] = {
 
 /* What a run holds while it goes; released by run_close(). */
 typedef struct run_state {
+    run_options options; /* first: what the tables fill */
     const invocation *call;
-    const run_options *options;
     stencil_input *input;
     stencil_run *run;
     stencil_output_options output_options; /* its path is where the result is, or will be */
@@ -165,7 +165,6 @@ static void run_close(run_state *state) {
     stencil_report_destroy(&state->record.report);
     stencil_problem_destroy(&state->record.problem);
     stencil_input_close(state->input);
-    free(state);
 }
 
 static stencil_status describe_problem(run_state *state) {
@@ -228,7 +227,7 @@ static stencil_status make_plan(run_state *state) {
     TRY(complete_options(state->call, record->problem.rank, &run));
     /* A machine that is somewhere else is not asked. */
     const stencil_status status =
-        state->options->machine != NULL
+        state->options.machine != NULL
             ? stencil_plan_make(&record->plan, &record->problem, &run, &record->machine)
             : stencil_plan_here(&record->plan, &record->problem, &run, &record->machine);
     for (int i = 0; i < record->plan.notes.count; i++)
@@ -239,7 +238,7 @@ static stencil_status make_plan(run_state *state) {
 
 /* Options that the plan does not look at. */
 static stencil_status check_effect(const run_state *state) {
-    const stencil_run_options *run = &state->options->run;
+    const stencil_run_options *run = &state->options.run;
     const stencil_plan *plan = &state->record.plan;
     CHECK(plan->cut.parts > 1 || (run->halo == STENCIL_HALO_AUTO && !run->overlap), USAGE,
           "--%s has no effect in one part: leave it out, or give --gpus or --parts",
@@ -281,7 +280,7 @@ static bool same_file(const char *a, const char *b) {
 
 /* Everything that can be known to fail at the end is found here, before computing. */
 static stencil_status prepare_output(run_state *state) {
-    const run_options *options = state->options;
+    const run_options *options = &state->options;
     run_record *record = &state->record;
     if (!options->no_output) {
         if (options->output == NULL)
@@ -306,7 +305,7 @@ static stencil_status prepare_output(run_state *state) {
 
 static stencil_status load(run_state *state) {
     stencil_problem *problem = &state->record.problem;
-    const stencil_reader from = stencil_input_reader(state->input, problem, state->options->allow_nonfinite);
+    const stencil_reader from = stencil_input_reader(state->input, problem, state->options.allow_nonfinite);
     TRY(stencil_input_load_history(state->input, problem));
     const stencil_status status = stencil_run_open(&state->run, &state->record.plan, problem, &from);
     stencil_input_rest(state->input);
@@ -321,7 +320,7 @@ static bool go_on(void *context, int64_t step, double residual) {
 
 static stencil_status compute(run_state *state) {
     progress progress;
-    progress_start(&progress, &state->record.problem, state->options->quiet);
+    progress_start(&progress, &state->record.problem, state->options.quiet);
     const stencil_observers observers = {&(stencil_observer){&progress, .poll = go_on}, 1};
     signals_catch();
     const stencil_status status = stencil_run_drive(state->run, &observers, &state->record.report);
@@ -376,7 +375,7 @@ static int report_exit_code(const stencil_report *report) {
 
 /* `written`: what became of the result, whose failure is told in the end, in one line. */
 static stencil_status tell(run_state *state, bool people, stencil_status written) {
-    const run_options *options = state->options;
+    const run_options *options = &state->options;
     const run_record *record = &state->record;
     const stencil_error failure = *stencil_error_last();
     if (people) {
@@ -395,7 +394,7 @@ static stencil_status tell(run_state *state, bool people, stencil_status written
 }
 
 static stencil_status run_stages(run_state *state, int *exit_code) {
-    const run_options *options = state->options;
+    const run_options *options = &state->options;
     run_record *record = &state->record;
     CHECK(options->output == NULL || strcmp(options->output, "-") != 0, USAGE,
           "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
@@ -427,10 +426,8 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
 }
 
 static stencil_status run_run(const invocation *call, int *exit_code) {
-    run_state *state = calloc(1, sizeof *state);
-    CHECK(state != NULL, NO_MEMORY, "no memory for a run");
+    run_state *state = call->values;
     state->call = call;
-    state->options = call->values;
     state->record.input = call->operand[0];
     state->record.command_line = call->command_line;
     const stencil_status status = run_stages(state, exit_code);
@@ -452,7 +449,7 @@ const command command_run = {
         "written), "
         "128 + signal interrupted; 'stencil help' lists the others.",
     .groups = run_groups,
-    .values_size = sizeof(run_options),
+    .values_size = sizeof(run_state),
     .operand_min = 1,
     .operand_max = 1,
     .run = run_run,

@@ -38,6 +38,7 @@ typedef struct mismatch {
 
 /* A verification while it goes; released by verify_close(). */
 typedef struct verification {
+    verify_options options;     /* first: what the table fills */
     const char *output, *input; /* names */
     stencil_input *result;      /* the output, open */
     stencil_provenance made;    /* of it */
@@ -56,7 +57,6 @@ static void verify_close(verification *v) {
     free(v->field[0]);
     free(v->field[1]);
     free(v->b);
-    free(v);
 }
 
 static stencil_status read_output(verification *v) {
@@ -269,7 +269,8 @@ static json_t *result_json(const verification *v) {
                      mismatch_json(&v->residuals));
 }
 
-static stencil_status verify_stages(const verify_options *options, verification *v, int *exit_code) {
+static stencil_status verify_stages(verification *v, int *exit_code) {
+    const verify_options *options = &v->options;
     TRY(threads_start(options->threads));
     TRY(target_check("--json", options->json, options->force, v->output));
     TRY(read_output(v));
@@ -287,12 +288,10 @@ static stencil_status verify_stages(const verify_options *options, verification 
 }
 
 static stencil_status verify_run(const invocation *call, int *exit_code) {
-    verification *v = calloc(1, sizeof *v);
-    CHECK(v != NULL, NO_MEMORY, "no memory for a verification");
+    verification *v = call->values;
     v->output = call->operand[0];
     v->input = call->operand_count > 1 ? call->operand[1] : NULL;
-    const stencil_status status =
-        text_name_out_of_memory(verify_stages(call->values, v, exit_code), v->output);
+    const stencil_status status = text_name_out_of_memory(verify_stages(v, exit_code), v->output);
     verify_close(v);
     return status;
 }
@@ -307,7 +306,7 @@ const command command_verify = {
         "bits (any NaN equals any other): exit code 0, else 1. The reference is slow: it is meant for "
         "problems of moderate size.",
     .groups = verify_groups,
-    .values_size = sizeof(verify_options),
+    .values_size = sizeof(verification),
     .operand_min = 1,
     .operand_max = 2,
     .run = verify_run,
