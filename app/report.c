@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#define PRINT(...) text_print_entry(stdout, __VA_ARGS__)
-
 double report_last_residual(const stencil_report *report) {
     return report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
 }

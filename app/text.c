@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -190,12 +189,7 @@ void text_print_wrapped(FILE *out, const char *text, int column, int indent) {
     fputc('\n', out);
 }
 
-void text_print_entry(FILE *out, const char *label, const char *format, ...) {
-    char text[TEXT_NAME_SIZE + 512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+void text_print_entry(FILE *out, const char *label, const char *text) {
     text_print_wrapped(out, text, fprintf(out, "%-*s", LABEL_COLUMNS, label), LABEL_COLUMNS);
 }
 

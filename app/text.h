@@ -33,8 +33,10 @@ const char *text_escape(const char *name, char *text, size_t size);
 /* A copy whose bytes that are not UTF-8 are written as \\xff; freed by the caller, NULL without memory. */
 char *text_utf8(const char *name);
 
-/* The same for one use, and any text: it lives as long as the block that asks for it. */
+/* The same for one use, and any text: it lives as long as the block that asks for it. TEXT_LONG has room for
+ * the name of a file. */
 #define TEXT(...)                     stencil_text_add((char[160]){""}, 160, __VA_ARGS__)
+#define TEXT_LONG(...)                stencil_text_add((char[TEXT_NAME_SIZE + 512]){""}, TEXT_NAME_SIZE + 512, __VA_ARGS__)
 #define TEXT_COUNT(count)             text_count(count, (char[TEXT_SIZE]){""})
 #define TEXT_COUNTED(count, noun)     text_counted(count, noun, (char[TEXT_SIZE]){""})
 #define TEXT_NUMBER(value)            text_number(value, (char[TEXT_SIZE]){""})
@@ -63,8 +65,8 @@ int text_columns(const char *text);
 void text_print_wrapped(FILE *out, const char *text, int column, int indent);
 
 /* A line of a report, or several where it is long: a label of 12 columns and the text beside it. */
-void text_print_entry(FILE *out, const char *label, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void text_print_entry(FILE *out, const char *label, const char *text);
+#define PRINT(label, ...) text_print_entry(stdout, label, TEXT_LONG(__VA_ARGS__))
 
 /* Opens the descriptors 0, 1 and 2 where the caller closed them, so that no file of ours becomes one of them.
  * Writing to such a standard output fails. Called first, by main(), with text only on both streams from then
