@@ -118,8 +118,7 @@ static const char *const child_command[] = {"/proc/self/exe", "bench", "--child"
 
 static void show_progress(void *context, const char *what) {
     (void)context;
-    fprintf(stderr, "\r%.79s\033[K", what);
-    fflush(stderr);
+    progress_line(what);
 }
 
 static void print_list(FILE *out) {
@@ -322,7 +321,7 @@ static stencil_status measure(const invocation *call, bench_state *state) {
         if (status != STENCIL_OK && state->failure.status == STENCIL_OK)
             state->failure = *stencil_error_last();
         if (bench->progress != NULL)
-            show_progress(NULL, "");
+            progress_line("");
         print_result(state, i);
     }
     report->seconds = stencil_clock_s() - start_s;

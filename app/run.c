@@ -261,12 +261,11 @@ static stencil_status name_output(const char *input, char name[TEXT_NAME_SIZE]) 
     return STENCIL_OK;
 }
 
-/* The directory of a name and its last part. */
+/* The last part of a name, and what stands before it: "DIR/", or "". */
 static const char *split_name(const char *name, char directory[TEXT_NAME_SIZE]) {
-    const char *slash = strrchr(name, '/');
-    snprintf(directory, TEXT_NAME_SIZE, "%.*s", slash != NULL ? (int)(slash - name + 1) : 1,
-             slash != NULL ? name : ".");
-    return slash != NULL ? slash + 1 : name;
+    const char *slash = strrchr(name, '/'), *last = slash != NULL ? slash + 1 : name;
+    snprintf(directory, TEXT_NAME_SIZE, "%.*s", (int)(last - name), name);
+    return last;
 }
 
 /* Whether two files would appear under one name: the same in the same directory. */
@@ -274,8 +273,9 @@ static bool same_file(const char *a, const char *b) {
     char directory[2][TEXT_NAME_SIZE];
     struct stat first, second;
     return strcmp(split_name(a, directory[0]), split_name(b, directory[1])) == 0 &&
-           stat(directory[0], &first) == 0 && stat(directory[1], &second) == 0 &&
-           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+           stat(TEXT_LONG("%s.", directory[0]), &first) == 0 &&
+           stat(TEXT_LONG("%s.", directory[1]), &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
 }
 
 /* Everything that can be known to fail at the end is found here, before computing. */
@@ -332,19 +332,16 @@ static stencil_status compute(run_state *state) {
  * same one under another name, the current one and the one for temporary files. */
 static stencil_status rescue(run_state *state) {
     const stencil_error seen = *stencil_error_last();
-    const char *path = state->record.output, *slash = strrchr(path, '/');
-    const char *last = slash != NULL ? slash + 1 : path, *temporary = getenv("TMPDIR");
-    char directory[TEXT_NAME_SIZE], base[TEXT_NAME_SIZE], elsewhere[TEXT_NAME_SIZE];
-    snprintf(directory, sizeof directory, "%.*s", (int)(last - path), path);
-    snprintf(base, sizeof base, "%s", last);
-    snprintf(elsewhere, sizeof elsewhere, "%s/",
-             temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");
-    const char *const place[] = {directory, "", elsewhere};
+    const char *temporary = getenv("TMPDIR");
+    char directory[TEXT_NAME_SIZE];
+    const char *last = TEXT_LONG("%s", split_name(state->record.output, directory));
+    const char *const place[] = {
+        directory, "", TEXT_LONG("%s/", temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp")};
     state->output_options.path = state->record.output = state->name;
     state->output_options.force = false;
     for (size_t i = 0; i < sizeof place / sizeof *place; i++) {
         const int length =
-            snprintf(state->name, sizeof state->name, "%srescued-%ld-%s", place[i], (long)getpid(), base);
+            snprintf(state->name, sizeof state->name, "%srescued-%ld-%s", place[i], (long)getpid(), last);
         if (length > 0 && (size_t)length < sizeof state->name && open_output(state) == STENCIL_OK &&
             write_and_close(state) == STENCIL_OK)
             return text_append(stencil_error_adopt(&seen), state->name, "holds the complete result");

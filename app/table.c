@@ -62,14 +62,12 @@ static const char *text_at(const table *t, int line, int column, char word[TABLE
     if (line >= 0)
         return column < t->row[line].cell_count - t->row[line].spans ? t->row[line].cell[column] : "";
     strcpy(word, t->column[column].header);
-    char *last = strrchr(word, '_');
-    for (; line < -1; line++) {
-        if (last == NULL)
-            return "";
+    for (char *last; (last = strrchr(word, '_')) != NULL; line++) {
+        if (line == -1)
+            return last + 1;
         *last = '\0';
-        last = strrchr(word, '_');
     }
-    return last != NULL ? last + 1 : word;
+    return line == -1 ? word : "";
 }
 
 static int width_of(const table *t, int column) {
