@@ -33,7 +33,9 @@ typedef struct bench_state {
 } bench_state;
 
 #define AT(field) OPTION_AT(bench_options, field)
+/* How to measure. */
 static const option measure_table[] = {
+    {.heading = "What"},
     {"list", 'l', OPTION_FLAG, AT(list), NULL, .help = "list the benchmarks, then stop"},
     {"samples", 'n', OPTION_INTEGER, AT(measure.samples), "N",
      .help = "samples of each row (default: 7, and more where they spread too much)", .minimum = 1,
@@ -54,9 +56,7 @@ static const option measure_table[] = {
     {"inject-fault", 0, OPTION_FLAG, AT(measure.inject_fault), NULL,
      .help = "for tests: plant a barrier that does not hold; must end with exit code 70",
      .tag = STENCIL_BENCH_USES_FAULT},
-    {NULL},
-};
-static const option place_table[] = {
+    {.heading = "Where"},
     {"device", 0, OPTION_CHOICE, AT(measure.backend), "WHERE", .help = "auto takes a GPU where there is one",
      .preset = "auto", .names = stencil_backend_names},
     {"gpus", 'g', OPTION_DEVICES, AT(measure.gpu), "N|LIST",
@@ -64,15 +64,16 @@ static const option place_table[] = {
      .contradicts = {"device cpu"}, .count_offset = offsetof(bench_options, measure.gpu_count)},
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
-    {NULL},
-};
-static const option size_table[] = {
+    {.heading = "Size"},
     {"size", 0, OPTION_SIZE, AT(measure.spec.extent), "NXxNY[xNZ]",
      .help = "cells, x first (default: 8192x8192, 512x512x512, or what a benchmark needs)",
      .count_offset = offsetof(bench_options, measure.spec.rank), .tag = STENCIL_BENCH_USES_SIZE},
+    {.heading = "Problem", .table = problem_option_table, .offset = offsetof(bench_options, measure.spec)},
     {NULL},
 };
-static const option output_table[] = {
+static const option bench_table[] = {
+    {.table = measure_table},
+    {.heading = "Output"},
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write all samples as JSON; - writes it to standard output in place of the tables",
      .contradicts = {"from"}},
@@ -81,35 +82,18 @@ static const option output_table[] = {
     {"plot", 0, OPTION_TEXT, AT(plot), "DIR", .help = "draw PNGs into DIR, with python3 and matplotlib"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print no table and no progress"},
-    {NULL},
-};
-static const option against_table[] = {
+    {.heading = "Comparison"},
     {"against", 0, OPTION_TEXT, AT(against), "FILE",
      .help = "compare with the JSON of an earlier run: same, faster, slower or unclear for each row"},
     {"margin", 0, OPTION_REAL, AT(margin), "P", .help = "what differs by less than P % is the same",
      .preset = "3", .needs = "against"},
     {"fail", 0, OPTION_FLAG, AT(fail), NULL, .help = "end with exit code 1 where a row is slower or changed",
      .needs = "against"},
-    {NULL},
-};
-static const option from_table[] = {
+    {.heading = "Earlier run"},
     {"from", 0, OPTION_TEXT, AT(from), "FILE",
      .help = "measure nothing: the tables and files of an earlier run, from its JSON; NAMEs select"},
-    {NULL},
-};
-static const option child_table[] = {
+    {.heading = ""}, /* for the program itself */
     {"child", 0, OPTION_TEXT, AT(child), "NAME", .help = "answer the question of a benchmark"},
-    {NULL},
-};
-static const option_group bench_groups[] = {
-    {"What", measure_table, 0},
-    {"Where", place_table, 0},
-    {"Size", size_table, 0},
-    {"Problem", problem_option_table, offsetof(bench_options, measure.spec)},
-    {"Output", output_table, 0},
-    {"Comparison", against_table, 0},
-    {"Earlier run", from_table, 0},
-    {"", child_table, 0},
     {NULL},
 };
 
@@ -209,19 +193,17 @@ static stencil_status choose_results(const invocation *call, stencil_bench_repor
 
 /* Options that say how to measure would do nothing beside --from. */
 static stencil_status refuse_measuring(const invocation *call) {
-    for (const option_group *group = bench_groups; group->options != output_table; group++)
-        for (const option *o = group->options; o->name != NULL; o++)
-            CHECK(!options_given(call, o->name), USAGE,
-                  "--from measures nothing: --%s means nothing beside it", o->name);
+    for (int i = 0; i < call->given_count; i++)
+        CHECK(!options_has(measure_table, call->given[i].option), USAGE,
+              "--from measures nothing: --%s means nothing beside it", call->given[i].option->name);
     return STENCIL_OK;
 }
 
 /* STENCIL_BENCH_USES_… that an option is for; 0: all benchmarks look at it. */
 static unsigned use_of(const option *given) {
-    for (const option *o = problem_option_table; o->name != NULL; o++)
-        if (o == given)
-            return strcmp(o->name, "precision") == 0 ? STENCIL_BENCH_USES_SIZE : STENCIL_BENCH_USES_PROBLEM;
-    return given->tag;
+    if (!options_has(problem_option_table, given))
+        return given->tag;
+    return strcmp(given->name, "precision") == 0 ? STENCIL_BENCH_USES_SIZE : STENCIL_BENCH_USES_PROBLEM;
 }
 
 /* An option that none of the chosen benchmarks looks at would do nothing. */
@@ -369,7 +351,7 @@ const command command_bench = {
         "median time. A benchmark that finds a wrong result (a barrier that does not hold, strategies that "
         "give different bits) fails with exit code 70 after the others have run; what may hang or crash runs "
         "in a process of its own.",
-    .groups = bench_groups,
+    .options = bench_table,
     .values_size = sizeof(bench_state),
     .operand_max = OPTION_OPERANDS_MAX,
     .run = bench_run,

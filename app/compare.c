@@ -18,6 +18,7 @@ typedef struct compare_options {
 
 #define AT(field) OPTION_AT(compare_options, field)
 static const option compare_table[] = {
+    {.heading = "Options"},
     {"dataset", 0, OPTION_TEXT, AT(dataset), "PATH", .help = "dataset to compare", .preset = "/u"},
     {"atol", 0, OPTION_REAL, AT(atol), "T",
      .help = "cells count as equal where |a - b| <= T + R |b|, R from --rtol (old name: --tolerance)",
@@ -32,7 +33,6 @@ static const option compare_table[] = {
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
     {NULL},
 };
-static const option_group compare_groups[] = {{"Options", compare_table, 0}, {NULL}};
 
 /* Elements that are read at a time. */
 enum { BLOCK_ELEMENTS = 1 << 20 };
@@ -251,7 +251,7 @@ const command command_compare = {
         "its index in array order (z, y, x), and the root mean square of a - b, also over that of b. "
         "Files of different types are different; with --atol, --rtol or --rms their values are "
         "compared, in double.",
-    .groups = compare_groups,
+    .options = compare_table,
     .values_size = sizeof(comparison),
     .operand_min = 2,
     .operand_max = 2,

@@ -15,13 +15,13 @@ typedef struct info_options {
 
 #define AT(field) OPTION_AT(info_options, field)
 static const option info_table[] = {
+    {.heading = "Options"},
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write it as JSON, with the limits of all kernels, for run --machine; - writes it to standard "
              "output"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {NULL},
 };
-static const option_group info_groups[] = {{"Options", info_table, 0}, {NULL}};
 
 static void print_gpus(const stencil_machine *machine) {
     if (machine->gpu_count == 0)
@@ -155,7 +155,7 @@ const command command_info = {
     .name = "info",
     .usage = "info [options]",
     .summary = "shows devices, which strategies can run on them, and the stencils",
-    .groups = info_groups,
+    .options = info_table,
     .values_size = sizeof(info_options),
     .run = info_run,
 };

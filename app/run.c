@@ -36,7 +36,8 @@ static const char *sweep_choice(int index) {
 }
 
 #define AT(field) OPTION_AT(run_options, field)
-static const option place_table[] = {
+static const option run_table[] = {
+    {.heading = "Where and how"},
     {"sync", 0, OPTION_NAME, AT(run.sync), "NAME",
      .help = "how steps are kept in order (default: relaunch, on several GPUs multi-grid, which grid "
              "means there, too)",
@@ -52,9 +53,7 @@ static const option place_table[] = {
      .contradicts = {"device cpu"}, .count_offset = offsetof(run_options, run.gpu_count)},
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
-    {NULL},
-};
-static const option parts_table[] = {
+    {.heading = "Several GPUs"},
     {"parts", 0, OPTION_INTEGER, AT(run.parts), "N",
      .help = "cut a run on the CPU as one on N GPUs is; means --device cpu",
      .contradicts = {"gpus", "device gpu"}, .because = "--parts cuts a run on the CPU", .minimum = 1,
@@ -72,10 +71,27 @@ static const option parts_table[] = {
      .renamed = (const char *const[]){"peer", "store", "stamped", "ll", NULL}},
     {"overlap", 0, OPTION_FLAG, AT(run.overlap), NULL,
      .help = "openmp, single-thread: compute what others need first, copy it while the rest is computed"},
-    {NULL},
-};
-/* What an engineer does to a barrier before trusting it. */
-static const option trial_table[] = {
+    {.heading = "When to stop (overrides the file's attributes)",
+     .table = stop_option_table,
+     .offset = offsetof(run_options, problem)},
+    {.heading = "Problem (overrides the file's attributes)",
+     .table = problem_option_table,
+     .offset = offsetof(run_options, problem)},
+    {.heading = "Output"},
+    {"output", 'o', OPTION_TEXT, AT(output), "FILE", .help = "result (default: INPUT with .out.h5 for .h5)"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
+    {"no-output", 0, OPTION_FLAG, AT(no_output), NULL, .help = "write no result", .contradicts = {"output"}},
+    {"json", 0, OPTION_TEXT, AT(json), "FILE",
+     .help = "write the report as JSON; - writes it to standard output in place of the report for people"},
+    {"dry-run", 0, OPTION_FLAG, AT(dry_run), NULL,
+     .help = "print memory, partitions and launch shape, then stop"},
+    {"machine", 0, OPTION_TEXT, AT(machine), "FILE",
+     .help = "plan for the machine that stencil info --json has described there, not for this one",
+     .needs = "dry-run"},
+    {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print neither report, notes nor progress"},
+    /* What an engineer does to a barrier before trusting it. */
+    {.heading = "Barriers of persistent loops"},
     {"barrier-timeout", 0, OPTION_REAL, AT(run.wait.timeout_s), "S",
      .help = "a block that waits longer than this for others ends the run, exit code 70", .preset = "10",
      .maximum = 1000000000, .positive = true},
@@ -92,30 +108,6 @@ static const option trial_table[] = {
     {"inject-absent-part", 0, OPTION_INTEGER, AT(absent_part), "N",
      .help = "with --inject-absent: not block 1, but all blocks of part N (from 0 on)",
      .needs = "inject-absent", .minimum = 0, .maximum = STENCIL_PARTS_MAX - 1},
-    {NULL},
-};
-static const option output_table[] = {
-    {"output", 'o', OPTION_TEXT, AT(output), "FILE", .help = "result (default: INPUT with .out.h5 for .h5)"},
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
-    {"no-output", 0, OPTION_FLAG, AT(no_output), NULL, .help = "write no result", .contradicts = {"output"}},
-    {"json", 0, OPTION_TEXT, AT(json), "FILE",
-     .help = "write the report as JSON; - writes it to standard output in place of the report for people"},
-    {"dry-run", 0, OPTION_FLAG, AT(dry_run), NULL,
-     .help = "print memory, partitions and launch shape, then stop"},
-    {"machine", 0, OPTION_TEXT, AT(machine), "FILE",
-     .help = "plan for the machine that stencil info --json has described there, not for this one",
-     .needs = "dry-run"},
-    {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print neither report, notes nor progress"},
-    {NULL},
-};
-static const option_group run_groups[] = {
-    {"Where and how", place_table, 0},
-    {"Several GPUs", parts_table, 0},
-    {"When to stop (overrides the file's attributes)", stop_option_table, offsetof(run_options, problem)},
-    {"Problem (overrides the file's attributes)", problem_option_table, offsetof(run_options, problem)},
-    {"Output", output_table, 0},
-    {"Barriers of persistent loops", trial_table, 0},
     {NULL},
 };
 
@@ -445,7 +437,7 @@ const command command_run = {
         "Exit codes: 0 converged or all steps done, 2 not converged, stagnated or diverged (the result is "
         "written), "
         "128 + signal interrupted; 'stencil help' lists the others.",
-    .groups = run_groups,
+    .options = run_table,
     .values_size = sizeof(run_state),
     .operand_min = 1,
     .operand_max = 1,

@@ -21,6 +21,7 @@ typedef struct verify_options {
 
 #define AT(field) OPTION_AT(verify_options, field)
 static const option verify_table[] = {
+    {.heading = "Options"},
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
@@ -28,7 +29,6 @@ static const option verify_table[] = {
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
     {NULL},
 };
-static const option_group verify_groups[] = {{"Options", verify_table, 0}, {NULL}};
 
 /* Values that differ: how many of how many, and the first one. */
 typedef struct mismatch {
@@ -305,7 +305,7 @@ const command command_verify = {
         "in /provenance of OUT). Every cell of /u and every entry of /residual has to have the same "
         "bits (any NaN equals any other): exit code 0, else 1. The reference is slow: it is meant for "
         "problems of moderate size.",
-    .groups = verify_groups,
+    .options = verify_table,
     .values_size = sizeof(verification),
     .operand_min = 1,
     .operand_max = 2,
