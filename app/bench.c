@@ -140,6 +140,7 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
     if (bench->gpu_count > 0)
         bench->backend = STENCIL_BACKEND_GPU;
     bench->child_command = child_command;
+    bench->child_arguments = (const char *const *)call->argv;
     bench->progress = !options->quiet && progress_possible() ? show_progress : NULL;
     stencil_spec_init(&bench->spec);
     bench->spec.rank = given->rank;
@@ -324,10 +325,10 @@ static stencil_status read_earlier(const invocation *call, bench_state *state) {
 
 static stencil_status bench_run(const invocation *call, int *exit_code) {
     bench_state *state = call->values;
-    if (state->options.child != NULL)
-        return stencil_bench_child_main(
-            state->options.child,
-            &(stencil_bench_options){.child_command = child_command, .progress = show_progress});
+    if (state->options.child != NULL) {
+        TRY(make_options(call, &state->report.options));
+        return stencil_bench_child_main(state->options.child, &state->report.options);
+    }
     if (state->options.list) {
         print_list(stdout);
         return STENCIL_OK;

@@ -343,7 +343,7 @@ static stencil_status check_together(const invocation *call) {
 }
 
 stencil_status options_parse(const command *command, int argc, char **argv, void *values, invocation *call) {
-    *call = (invocation){.command = command, .values = values};
+    *call = (invocation){.command = command, .values = values, .argv = argv};
     memset(values, 0, command->values_size);
     TRY(set_presets(command->options, values));
     bool options = true;

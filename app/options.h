@@ -91,6 +91,7 @@ struct invocation {
     int given_count;
     option_given given[OPTION_GIVEN_MAX]; /* each once */
     const char *command_line;             /* all of it, quoted for a shell; set by main.c */
+    char *const *argv;                    /* what was read; NULL behind the last one */
 };
 
 /* Reads argv[0 … argc) (options and operands in any order, "--" ends the options) into `values`

@@ -86,18 +86,9 @@ static stencil_status choose_device(stencil_bench_options *options, const stenci
     return STENCIL_OK;
 }
 
-static stencil_status check_options(const stencil_bench_options *options) {
-    CHECK(options->samples >= 0 && options->samples <= STENCIL_BENCH_SAMPLES_MAX, USAGE,
-          "--samples: a row has 1 to %d samples", STENCIL_BENCH_SAMPLES_MAX);
-    CHECK(options->max_noise > 0, USAGE, "--max-noise: a spread is not under 0");
-    CHECK(options->timeout_s >= 0, USAGE, "--timeout: a time is not under 0");
-    return STENCIL_OK;
-}
-
 stencil_status stencil_bench_check(const stencil_bench_options *options, const stencil_machine *machine) {
     stencil_bench_options chosen = *options;
     stencil_bench_result result;
-    TRY(check_options(options));
     return choose_device(&chosen, machine, true, &result);
 }
 
@@ -190,8 +181,7 @@ stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench
     stencil_bench_end(&b);
     result->seconds = stencil_clock_s() - start_s;
     if (status == STENCIL_OK && chosen.inject_fault && result->skipped[0] == '\0')
-        status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "",
-                                   "%s: the planted fault was not found", result->benchmark);
+        status = ERROR(INTERNAL, "%s: the planted fault was not found", result->benchmark);
     return status;
 }
 
@@ -199,7 +189,6 @@ stencil_status stencil_bench_run(int index, const stencil_bench_options *options
                                  const stencil_machine *machine, stencil_bench_result *result) {
     stencil_bench_options chosen = *options;
     start_result(index, result);
-    TRY(check_options(options));
     TRY(choose_device(&chosen, machine, benchmarks[index].traits & STENCIL_BENCH_MANY_GPUS, result));
     const bool alone = chosen.backend == STENCIL_BACKEND_GPU && options->child_command != NULL &&
                        benchmarks[index].run_gpu != NULL;

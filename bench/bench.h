@@ -25,16 +25,17 @@ typedef struct stencil_bench_options {
     /* The problem. rank 0: the benchmark's own size; neither stencil nor kind: the star of radius 1. Steps
      * and tolerance are the benchmark's business. */
     stencil_spec spec;
-    int64_t samples;    /* of each row; 0: until the spread is under max_noise */
+    int64_t samples;    /* of each row, up to SAMPLES_MAX; 0: until the spread is under max_noise */
     int64_t iterations; /* in one sample of what is calibrated; 0: as many as take about 0.1 s */
     int64_t repeats;    /* of the repeated instruction or barrier in a published method; 0: as published */
     double max_noise;   /* a relative spread above this marks a row as noisy; 0 < max_noise */
     double timeout_s;   /* no further sample of a benchmark after this time, once all rows have LEAST */
     bool inject_fault;  /* for tests: benchmarks with a fault to plant plant it, and must fail; others are
                            skipped */
-    /* The command that answers questions as a child process: program, arguments, NULL; a name is appended
-     * (see stencil_bench_child_main()). NULL: no child processes, all in this one. */
-    const char *const *child_command;
+    /* The command that answers questions as a child process: program, words, NULL (see
+     * stencil_bench_child_main()); the name of a benchmark follows, and then the arguments that make these
+     * options there, NULL behind them. child_command NULL: no child processes, all in this one. */
+    const char *const *child_command, *const *child_arguments;
     void (*progress)(void *context, const char *what); /* what is being measured; may be NULL */
     void *context;
 } stencil_bench_options;
@@ -118,7 +119,7 @@ enum {
  * to that one (to be told is better than to be refused). */
 unsigned stencil_bench_uses(int index, const stencil_bench_options *options, const stencil_machine *machine);
 
-/* What stencil_bench_run() would refuse for any benchmark: USAGE (a number out of range), UNAVAILABLE. */
+/* What stencil_bench_run() would refuse for any benchmark: UNAVAILABLE. */
 stencil_status stencil_bench_check(const stencil_bench_options *options, const stencil_machine *machine);
 
 /* Runs benchmark `index`; *result is set and destroyed by the caller, whatever comes back. On a GPU, and
@@ -131,10 +132,9 @@ stencil_status stencil_bench_run(int index, const stencil_bench_options *options
 void stencil_bench_result_destroy(stencil_bench_result *result);
 
 /* The other end of child_command: answers one question that concerns benchmark `name`, read from and
- * answered on the descriptor STENCIL_BENCH_CHANNEL, a socket. Of `options` only child_command and progress
- * count, which is used where the asking process shows progress. The status of the answer itself travels
- * inside it. Does not return once it has answered; the process ends when the one that asks does. USAGE:
- * nobody asks. */
+ * answered on the descriptor STENCIL_BENCH_CHANNEL, a socket, with the options that the asking process has.
+ * The status of the answer itself travels inside it. Does not return once it has answered; the process ends
+ * when the one that asks does. USAGE: nobody asks. */
 enum { STENCIL_BENCH_CHANNEL = 3 };
 stencil_status stencil_bench_child_main(const char *name, const stencil_bench_options *options);
 

@@ -14,6 +14,40 @@
 
 #include "bench/bench.h"
 
+/* Published ways of timing that several benchmarks share, as they are named in the output. "000": L. Zhang et
+ * al., A Study of Single and Multi-device Synchronization Methods in Nvidia GPUs. */
+#define STENCIL_METHOD_GPU_CLOCK  "GPU clock on a dependent chain (Wong 2010)"
+#define STENCIL_METHOD_SM_CLOCK   "GPU clock of each multiprocessor, first start to last end"
+#define STENCIL_METHOD_TWO_COUNTS "two repeat counts, CPU clock (000 Eq. 7, 8)"
+#define STENCIL_METHOD_FUSION     "kernel fusion with sleep (000 Eq. 6)"
+
+/* Repeats of an instruction or barrier: 512, and 5120 more in the second kernel (Zhang et al., A Study of
+ * Synchronization Methods in Modern GPUs, section 3.4). */
+enum { STENCIL_REPEATS = 512, STENCIL_REPEATS_MORE = 5120 };
+
+/* What the user asks for, or as published. */
+static inline int64_t stencil_repeats(const stencil_bench_options *options, int64_t published) {
+    return options->repeats > 0 ? options->repeats : published;
+}
+
+/* The next multiple of what a kernel unrolls. */
+static inline int64_t stencil_round_up(int64_t repeats, int64_t unrolled) {
+    return (repeats + unrolled - 1) / unrolled * unrolled;
+}
+
+/* Blocks and threads that are measured on one multiprocessor. */
+enum { STENCIL_BLOCKS_MAX = 32, STENCIL_BLOCK_THREADS_MAX = 1024, STENCIL_SM_THREADS_MAX = 2048 };
+
+/* The next shape that fits on a multiprocessor: twice the threads, or twice the blocks of least_threads
+ * again. Begins behind 0 blocks; false behind the last one. */
+static inline bool stencil_next_shape(int *blocks, int *threads, int most_blocks, int least_threads) {
+    const bool more = *blocks > 0 && 2 * *threads <= STENCIL_BLOCK_THREADS_MAX &&
+                      2 * *threads * *blocks <= STENCIL_SM_THREADS_MAX;
+    *blocks = more ? *blocks : *blocks > 0 ? 2 * *blocks : 1;
+    *threads = more ? 2 * *threads : least_threads;
+    return *blocks <= most_blocks;
+}
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -146,6 +180,17 @@ stencil_status stencil_bench_skip(stencil_bench_result *result, const char *form
 /* Ratio of every row that moves bytes to the best row of kind "copy". */
 void stencil_bench_fill_ratios(stencil_bench_result *result);
 
+/* What a CPU and a GPU side share, in benchmarks/team.c. */
+
+/* Whom barrier `neighbor` waits for where it is measured alone: the one before and the one after in a ring of
+ * `count` participants. The lists are as in stencil_barrier_state: first[count + 1], and behind it
+ * list[STENCIL_RING_NEIGHBORS * count]; until the benchmark ends. */
+enum { STENCIL_RING_NEIGHBORS = 2 };
+stencil_status stencil_ring_create(stencil_bench *b, uint32_t **first, uint32_t count);
+
+/* What b->row of benchmark partial states. */
+void stencil_bench_say_part(const stencil_bench *b, bool ended, bool all_done, bool gave_up);
+
 /* Of bench.c and child.c. */
 
 /* The benchmark with that name, -1: there is none; and running one in this process (bench.c), or stating the
@@ -155,22 +200,17 @@ stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench
                                       const stencil_machine *machine, stencil_bench_result *result);
 
 /* Runs benchmark `name` in a fresh process of the same program, all of it (stated 0) or one row. CUDA cannot
- * be used in a process forked after it was initialised, so nothing is shared; options, without progress, and
- * machine of `b` are handed on. *result is the caller's, and replaced where one comes back, which may be so
- * where the benchmark failed, too. *timed_out: there was no answer after `timeout_s` and the child was
- * killed; OK comes back then. INTERNAL where the child crashed, or what it failed with; the message names the
- * benchmark. UNAVAILABLE where options->child_command is NULL. */
+ * be used in a process forked after it was initialised, so nothing is shared; the machine of `b` is handed
+ * on, and the options are those of the child's command line. *result is the caller's, and replaced where one
+ * comes back, which may be so where the benchmark failed, too. *timed_out: there was no answer after
+ * `timeout_s` and the child was killed; OK comes back then. INTERNAL where the child crashed, or what it
+ * failed with; the message names the benchmark. UNAVAILABLE where options->child_command is NULL. */
 stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, int stated, double timeout_s,
                                       stencil_bench_result *result, bool *timed_out);
 
 /* All of benchmark `index`; one that hangs fails. */
 stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options *options,
                                           const stencil_machine *machine, stencil_bench_result *result);
-
-/* Options without progress and child_command, as a child process is told them. BAD_DATA: what was read is not
- * what was written. */
-json_t *stencil_bench_options_json(const stencil_bench_options *options);
-stencil_status stencil_bench_options_read(const json_t *object, stencil_bench_options *options);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
-/* Child processes, the asking end and the answering one. A question is {"parent", "progress", "stated",
- * "options", "machine"}; a reply {"status", "message", "answer"}, the answer a result or null. */
+/* Child processes, the asking end and the answering one. A question is {"parent", "stated", "machine"}; a
+ * reply
+ * {"status", "message", "answer"}, the answer a result or null. */
 #include "bench/benchmark.h"
 
 #include <errno.h>
@@ -27,7 +28,6 @@ extern char **environ;
 static const double exit_grace_s = 5, kill_grace_s = 30;
 /* A benchmark in a child is taken to hang after so long. Its own time-out ends its sampling long before. */
 static const double hang_least_s = 60, hang_timeouts = 15;
-enum { WORDS_MAX = 8 };
 
 /* False: no memory, or the other end is gone. */
 static bool send_message(int fd, const json_t *message) {
@@ -81,13 +81,21 @@ static bool has_ended(pid_t child, double within_s, int *how) {
     }
 }
 
-static stencil_status start(const char *const *command, const char *name, int channel, pid_t *child) {
-    char *argv[WORDS_MAX + 2] = {0};
-    int words = 0;
-    for (; command[words] != NULL && words < WORDS_MAX; words++)
-        argv[words] = (char *)command[words];
-    CHECK(command[words] == NULL, INTERNAL, "the command of child processes is too long");
-    argv[words] = (char *)name;
+static int count_words(const char *const *words) {
+    int count = 0;
+    while (words != NULL && words[count] != NULL)
+        count++;
+    return count;
+}
+
+static stencil_status start(const stencil_bench_options *options, const char *name, int channel,
+                            pid_t *child) {
+    const int before = count_words(options->child_command), behind = count_words(options->child_arguments);
+    const char *argv[before + behind + 2];
+    memcpy(argv, options->child_command, (size_t)before * sizeof *argv);
+    argv[before] = name;
+    for (int i = 0; i <= behind; i++)
+        argv[before + 1 + i] = i < behind ? options->child_arguments[i] : NULL;
     posix_spawn_file_actions_t actions;
     CHECK(posix_spawn_file_actions_init(&actions) == 0, NO_MEMORY, "no memory for a child process");
     /* The channel first, whatever its number is. What the child prints is none of the report. */
@@ -97,7 +105,7 @@ static stencil_status start(const char *const *command, const char *name, int ch
     if (error == 0)
         error = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     if (error == 0)
-        error = posix_spawn(child, argv[0], &actions, NULL, argv, environ);
+        error = posix_spawn(child, argv[0], &actions, NULL, (char *const *)argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     CHECK(error == 0, INTERNAL, "cannot start a child process (%s): %s", argv[0], strerror(error));
     return STENCIL_OK;
@@ -132,7 +140,7 @@ static stencil_status exchange(const stencil_bench_options *options, const char 
     CHECK(request != NULL, NO_MEMORY, "no memory for a child process");
     CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) == 0, INTERNAL,
           "cannot make a socket for a child process: %s", strerror(errno));
-    stencil_status status = start(options->child_command, name, end[1], &child);
+    stencil_status status = start(options, name, end[1], &child);
     close(end[1]);
     if (status == STENCIL_OK) {
         /* A child that is gone already is seen when its reply is missing. */
@@ -161,11 +169,10 @@ static stencil_status read_reply(const char *name, const json_t *reply, stencil_
 
 stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, int stated, double timeout_s,
                                       stencil_bench_result *result, bool *timed_out) {
-    json_t *reply, *told = stencil_bench_options_json(b->options), *description = json_object();
-    stencil_machine_write(b->machine, description);
+    json_t *reply, *machine = json_object();
+    stencil_machine_write(b->machine, machine);
     json_t *request =
-        json_pack("{s:I, s:b, s:i, s:o, s:o}", "parent", (json_int_t)getpid(), "progress",
-                  b->options->progress != NULL, "stated", stated, "options", told, "machine", description);
+        json_pack("{s:I, s:i, s:o}", "parent", (json_int_t)getpid(), "stated", stated, "machine", machine);
     stencil_status status = exchange(b->options, name, timeout_s, request, &reply);
     *timed_out = status == STENCIL_OK && reply == NULL;
     if (reply != NULL)
@@ -188,29 +195,25 @@ stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options
 }
 
 /* The answering end. There is a result where the benchmark fails as well. */
-static stencil_status answer_request(const char *name, const stencil_bench_options *asked, json_t *request,
+static stencil_status answer_request(const char *name, const stencil_bench_options *options, json_t *request,
                                      json_t **answer) {
     static stencil_machine machine;
-    json_t *options, *description;
+    json_t *description;
     json_int_t parent;
     const int index = stencil_bench_find(name);
-    int shown, stated;
-    stencil_bench_options chosen;
+    int stated;
     stencil_bench_result result = {0};
-    CHECK(json_unpack(request, "{s:I, s:b, s:i, s:o, s:o}", "parent", &parent, "progress", &shown, "stated",
-                      &stated, "options", &options, "machine", &description) == 0,
+    CHECK(json_unpack(request, "{s:I, s:i, s:o}", "parent", &parent, "stated", &stated, "machine",
+                      &description) == 0,
           USAGE, "--child: a question in another format");
     /* Nobody is left to end this process where the one that asks is killed, now or before. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != (pid_t)parent)
         _exit(EXIT_FAILURE);
-    TRY(stencil_bench_options_read(options, &chosen));
-    chosen.child_command = asked->child_command;
-    chosen.progress = shown ? asked->progress : NULL;
     TRY(stencil_machine_read(&machine, description));
     omp_set_num_threads(machine.cpu_threads);
     CHECK(index >= 0, USAGE, "unknown benchmark '%s'", name);
-    const stencil_status status = stencil_bench_run_here(index, stated, &chosen, &machine, &result);
+    const stencil_status status = stencil_bench_run_here(index, stated, options, &machine, &result);
     *answer = stencil_bench_result_json(&result);
     stencil_bench_result_destroy(&result);
     return status;

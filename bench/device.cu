@@ -94,17 +94,57 @@ stencil_status stencil_device_fill(const stencil_device *d, stencil_fill words) 
     return stencil_launch(*d, fill, 8 * d->sm_count, 512, words);
 }
 
-stencil_status stencil_device_compare(const void *to, const void *from, int64_t bytes, const char *what) {
+stencil_status stencil_transfer_start(const stencil_transfer *t) {
+    enum { THREADS = 512, BLOCKS_PER_SM = 8 };
+    const size_t bytes = (size_t)t->bytes;
+    const int64_t vectors = t->bytes / (int64_t)sizeof(uint4), needed = (vectors + THREADS - 1) / THREADS;
+    const unsigned blocks = (unsigned)stencil_smaller(needed, BLOCKS_PER_SM * t->gpu->sm_count);
+    const cudaStream_t stream = t->gpu->stream;
+    if (t->kernel != NULL)
+        return stencil_launch(*t->gpu, t->kernel, blocks, THREADS, (const uint4 *)t->from, (uint4 *)t->to,
+                              vectors);
+    if (t->gpu == t->peer)
+        TRY_CUDA(cudaMemcpyAsync(t->to, t->from, bytes, cudaMemcpyDeviceToDevice, stream));
+    else
+        TRY_CUDA(cudaMemcpyPeerAsync(t->to, t->peer->gpu, t->from, t->gpu->gpu, bytes, stream));
+    return STENCIL_OK;
+}
+
+static stencil_status compare(const stencil_transfer *t) {
     enum { PARTS = 3, PART_BYTES = 1 << 20 };
     static char seen[2][PART_BYTES];
-    const size_t part = (size_t)stencil_smaller(bytes, PART_BYTES);
+    const size_t part = (size_t)stencil_smaller(t->bytes, PART_BYTES);
     for (int i = 0; i < PARTS; i++) {
-        const int64_t at = (bytes - (int64_t)part) / (PARTS - 1) * i;
-        TRY_CUDA(cudaMemcpy(seen[0], (const char *)to + at, part, cudaMemcpyDeviceToHost));
-        TRY_CUDA(cudaMemcpy(seen[1], (const char *)from + at, part, cudaMemcpyDeviceToHost));
+        const int64_t at = (t->bytes - (int64_t)part) / (PARTS - 1) * i;
+        TRY_CUDA(cudaMemcpy(seen[0], (const char *)t->to + at, part, cudaMemcpyDeviceToHost));
+        TRY_CUDA(cudaMemcpy(seen[1], (const char *)t->from + at, part, cudaMemcpyDeviceToHost));
         CHECK(memcmp(seen[0], seen[1], part) == 0, INTERNAL,
-              "%s: the destination of the copy differs from its source", what);
+              "%lld bytes copied from GPU %d to GPU %d by %s: the destination differs from its source",
+              (long long)t->bytes, t->gpu->gpu, t->peer->gpu, t->kernel != NULL ? "a kernel" : "cudaMemcpy");
     }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_transfer_time(const stencil_transfer *t, int64_t count, double *time_s) {
+    TRY_CUDA(cudaSetDevice(t->gpu->gpu));
+    TRY(stencil_device_fill(t->gpu, {static_cast<uint32_t *>(t->from), t->bytes / 4, 1, 0}));
+    TRY(stencil_transfer_start(t)); /* warm: both arrays mapped, clocks up */
+    TRY_CUDA(cudaStreamSynchronize(t->gpu->stream));
+    TRY_CUDA(cudaSetDevice(t->peer->gpu));
+    TRY_CUDA(cudaMemset(t->to, 0xff, (size_t)t->bytes));
+    TRY_CUDA(cudaDeviceSynchronize());
+    TRY(stencil_device_start(t->gpu));
+    for (int64_t i = 0; i < count; i++)
+        TRY(stencil_transfer_start(t));
+    TRY(stencil_device_stop(t->gpu, time_s));
+    return compare(t);
+}
+
+stencil_status stencil_transfer_sample(stencil_bench *, void *what, int64_t count, double *bytes_per_s) {
+    const stencil_transfer *t = static_cast<stencil_transfer *>(what);
+    double time_s;
+    TRY(stencil_transfer_time(t, count, &time_s));
+    *bytes_per_s = (double)t->counted * (double)count / time_s;
     return STENCIL_OK;
 }
 

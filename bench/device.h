@@ -50,10 +50,28 @@ stencil_status stencil_device_read(const stencil_device *device, void *to, const
 stencil_status stencil_device_start(const stencil_device *device);
 stencil_status stencil_device_stop(const stencil_device *device, double *time_s);
 
-/* Before and after a copy, on whichever devices: fills words; compares the first, the middle and the last
- * part. INTERNAL where they differ; `what` says in the message who copied. */
+/* Fills words of the current device, which is this one, in its stream. */
 stencil_status stencil_device_fill(const stencil_device *device, stencil_fill words);
-stencil_status stencil_device_compare(const void *to, const void *from, int64_t bytes, const char *what);
+
+/* A copy inside the memory of a GPU, or from there into a peer's. */
+typedef struct stencil_transfer {
+    const stencil_device *gpu, *peer; /* that makes it and has `from`; that has `to`, and may be the same */
+    void *from, *to;
+    int64_t bytes; /* a multiple of 64 */
+    /* Of blocks of 512 threads, as many as there is work for, and at most 8 on a multiprocessor; NULL: the
+     * copy engine, or what the driver takes for it. */
+    void (*kernel)(const uint4 *from, uint4 *to, int64_t vectors);
+    int64_t counted; /* bytes that it counts as in a bandwidth */
+} stencil_transfer;
+
+/* Queues one in the stream of its GPU, which is the current device. */
+stencil_status stencil_transfer_start(const stencil_transfer *transfer);
+
+/* Seconds of `count`, one behind the other, after one to warm up; its GPU is the current device then. Both
+ * arrays are overwritten before, and their first, middle and last part compared afterwards: INTERNAL where
+ * they differ. And a sampler of a transfer, in bytes/s. */
+stencil_status stencil_transfer_time(const stencil_transfer *transfer, int64_t count, double *time_s);
+stencil_status stencil_transfer_sample(stencil_bench *b, void *transfer, int64_t count, double *bytes_per_s);
 
 /* The clock of a GPU as one of its multiprocessors sees it: see stencil_clock_seen(). */
 stencil_status stencil_device_clock(stencil_bench *b, int gpu, double *hz);

@@ -1,4 +1,4 @@
-/* Results and options as JSON: for programs, for --from, and for the child processes. */
+/* Results as JSON: for programs, for --from, and from the child processes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,7 +150,7 @@ stencil_status stencil_bench_result_read(const json_t *object, stencil_bench_res
     return check_name(result);
 }
 
-/* What a report says of the options: how it was measured. A child process is told the rest as well. */
+/* What a report says of the options: how it was measured. */
 #define OPTION(kind, member) #member, STENCIL_MEMBER(kind, stencil_bench_options, member)
 static const stencil_member option_members[] = {
     {OPTION(INTEGER, samples)},
@@ -161,45 +161,6 @@ static const stencil_member option_members[] = {
     {OPTION(FLAG, inject_fault)},
     {NULL},
 };
-#define SPEC(kind, member) #member, STENCIL_MEMBER(kind, stencil_spec, member)
-static const stencil_member spec_members[] = {
-    {SPEC(INTEGER, rank)},
-    {SPEC(INTEGER, extent), .count = 3},
-    {SPEC(INTEGER, precision)},
-    {SPEC(TEXT, stencil)},
-    {SPEC(INTEGER, offset_count)},
-    {SPEC(INTEGER, offset), .count = 3 * STENCIL_POINTS_MAX},
-    {SPEC(INTEGER, weight_count)},
-    {SPEC(REAL, weight), .count = STENCIL_POINTS_MAX},
-    {SPEC(INTEGER, kind)},
-    {SPEC(INTEGER, boundary_count)},
-    {SPEC(INTEGER, boundary), .count = 3},
-    {SPEC(INTEGER, spacing_count)},
-    {SPEC(REAL, spacing), .count = 3},
-    {SPEC(REAL, omega)},
-    {SPEC(REAL, diffusivity)},
-    {SPEC(REAL, dt)},
-    {NULL},
-};
-
-static const stencil_member asked_members[] = {
-    {"how", STENCIL_MEMBER_OBJECT, .members = option_members},
-    {OPTION(CHOICE, backend), .names = stencil_backend_names},
-    {OPTION(INTEGER, gpu_count)},
-    {OPTION(INTEGER, gpu), .count = STENCIL_GPUS_MAX},
-    {OPTION(OBJECT, spec), .members = spec_members},
-    {NULL},
-};
-
-json_t *stencil_bench_options_json(const stencil_bench_options *options) {
-    return stencil_record_write(json_object(), asked_members, options);
-}
-
-stencil_status stencil_bench_options_read(const json_t *object, stencil_bench_options *options) {
-    stencil_bench_options_init(options);
-    return stencil_record_read(object, asked_members, options);
-}
-
 #define REPORT(kind, member) STENCIL_MEMBER(kind, stencil_bench_report, member)
 /* What the description of a machine does not say, or is read of it. */
 static const stencil_member cuda_members[] = {

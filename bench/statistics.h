@@ -35,6 +35,30 @@ typedef struct stencil_shift {
 stencil_status stencil_shift_of(const double *a, int a_count, const double *b, int b_count,
                                 stencil_shift *shift);
 
+/* Mean and squared deviations of one of the two kernels (Welford). */
+typedef struct stencil_spread {
+    double count, mean, squares;
+} stencil_spread;
+
+/* The two-repeat-count method: what it keeps for a row, both latencies, in the row's unit times the
+ * difference of the counts. */
+typedef struct stencil_two_counts {
+    double difference; /* r1 - r2 */
+    bool warm;         /* the first sample was taken */
+    stencil_spread high, low;
+} stencil_two_counts;
+
+/* One sample of `count` pairs of launches: the total latencies of the kernels with the higher and the lower
+ * repeat count. Returns (high - low) / difference, 000 Eq. 7, of the medians of each kind: a launch in which
+ * the host was interrupted counts for no more than another one. The first sample of a row is its warm-up,
+ * which the framework drops and which does not count here either. */
+enum { STENCIL_PAIRS_MAX = 1000 };
+double stencil_two_counts_add_pairs(stencil_two_counts *two, const double *high, const double *low,
+                                    int count);
+
+/* Standard deviation of the result, 000 Eq. 8; NaN with less than two samples. */
+double stencil_two_counts_sd(const stencil_two_counts *two);
+
 #ifdef __cplusplus
 }
 #endif

@@ -15,7 +15,7 @@ enum { NAME_CHARS = 4096, DEPTH_MAX = 8 /* virtual datasets of virtual datasets 
 typedef struct stored {
     hid_t file;
     const char *path, *name; /* of the file, of the dataset */
-    hid_t create;            /* its creation properties */
+    hid_t create, access;    /* its creation properties; access properties */
     hsize_t bytes;           /* of its values */
     int depth;
 } stored;
@@ -26,19 +26,10 @@ static void directory_of(const char *path, char directory[NAME_CHARS]) {
     snprintf(directory, NAME_CHARS, "%.*s", slash != NULL ? (int)(slash - path + 1) : 0, path);
 }
 
-/* A prefix for file names from the environment; HDF5 knows ${ORIGIN}, the directory of the file that names
- * the others. */
-static void prefix_of(const char *variable, const char *path, char prefix[NAME_CHARS]) {
-    static const char origin[] = "${ORIGIN}";
-    const char *given = getenv(variable);
-    char directory[NAME_CHARS] = "";
-    if (given != NULL && strncmp(given, origin, sizeof origin - 1) == 0) {
-        directory_of(path, directory);
-        given += sizeof origin - 1;
-        given += *given == '/' && directory[0] == '\0';
-    }
-    snprintf(prefix, NAME_CHARS, "%s%s%s", directory, given != NULL ? given : "",
-             given != NULL && given[0] != '\0' ? "/" : "");
+/* The directory that HDF5 looks for other files in, from the environment, with a slash; "": none. */
+static void prefix_of(const stored *s, ssize_t (*get)(hid_t, char *, size_t), char prefix[NAME_CHARS]) {
+    const ssize_t length = get(s->access, prefix, NAME_CHARS - 1);
+    snprintf(prefix + (length > 0 ? length : 0), 2, "%s", length > 0 ? "/" : "");
 }
 
 static stencil_status check_stored(hid_t file, const char *path, const char *name, int depth);
@@ -59,7 +50,7 @@ static stencil_status check_source(const stored *s, const char *file, const char
     const char *given = strcmp(file, ".") == 0 ? s->path : file;
     const char *base = file[0] == '/' ? strrchr(file, '/') + 1 : file; /* HDF5 looks for that nearby, too */
     place[0][0] = '\0';
-    prefix_of("HDF5_VDS_PREFIX", s->path, place[1]);
+    prefix_of(s, H5Pget_virtual_prefix, place[1]);
     directory_of(s->path, place[2]);
     directory_of(real != NULL ? real : s->path, place[3]);
     free(real);
@@ -118,7 +109,7 @@ static stencil_status check_virtual(const stored *s) {
 static stencil_status check_external(const stored *s, int count) {
     char prefix[NAME_CHARS], file[NAME_CHARS], candidate[2 * NAME_CHARS];
     hsize_t left = s->bytes;
-    prefix_of("HDF5_EXTFILE_PREFIX", s->path, prefix);
+    prefix_of(s, H5Pget_efile_prefix, prefix);
     for (int i = 0; i < count && left > 0; i++) {
         off_t offset = 0;
         hsize_t size = 0;
@@ -138,21 +129,16 @@ static stencil_status check_external(const stored *s, int count) {
     return STENCIL_OK;
 }
 
-/* The creation properties of a dataset, which is closed again; negative: there is nothing to read. */
-static hid_t properties_of(hid_t file, const char *name, hsize_t *bytes) {
-    STENCIL_HANDLE object = H5Oopen(file, name, H5P_DEFAULT);
-    if (object < 0 || H5Iget_type(object) != H5I_DATASET)
-        return -1;
-    *bytes = (hsize_t)stencil_dataset_bytes(object);
-    return H5Dget_create_plist(object);
-}
-
 /* `depth`: 0, and one more for each virtual dataset that it is a source of. */
 static stencil_status check_stored(hid_t file, const char *path, const char *name, int depth) {
-    hsize_t bytes = 0;
-    STENCIL_HANDLE create = properties_of(file, name, &bytes);
-    const stored s = {file, path, name, create, bytes, depth};
+    const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
+    const bool is_dataset = object >= 0 && H5Iget_type(object) == H5I_DATASET;
+    STENCIL_HANDLE create = is_dataset ? H5Dget_create_plist(object) : -1;
+    STENCIL_HANDLE access = is_dataset ? H5Dget_access_plist(object) : -1;
+    const hsize_t bytes = is_dataset ? (hsize_t)stencil_dataset_bytes(object) : 0;
+    const stored s = {file, path, name, create, access, bytes, depth};
     const H5D_layout_t layout = create < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(create);
+    stencil_handle_close(&object);
     CHECK(depth < DEPTH_MAX, BAD_DATA, "'%s': the sources of %s never end", path, name);
     return layout == H5D_VIRTUAL      ? check_virtual(&s)
            : layout == H5D_CONTIGUOUS ? check_external(&s, H5Pget_external_count(create))

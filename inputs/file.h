@@ -9,21 +9,24 @@
 struct stencil_input {
     hid_t file;
     const char *path; /* borrowed */
+    bool foreign;     /* the attribute `format` is none of ours */
     /* For reading cells: */
     const stencil_problem *problem;
     hid_t dataset;       /* of the array that was last read; 0: none is open */
     stencil_array array; /* that one */
+    hid_t read_as;       /* stencil_input_as(): the type */
 };
+
+/* Reads boxes as stencil_input_reader() does, of the values as they stand in the file, converted to a type of
+ * HDF5 (borrowed). */
+stencil_reader stencil_input_as(stencil_input *input, const stencil_problem *problem, hid_t type);
 
 /* "/u", "/b", "/f", by the source that the latter are. */
 extern const char *const stencil_array_names[STENCIL_SOURCE_F + 1];
 
 /* BAD_DATA where the attribute `format` names one that is newer than this version. Files without it, or with
- * one that is none of ours, are read as they are. */
-stencil_status stencil_format_check(hid_t file, const char *path);
-
-/* Writes that attribute into a new file. IO on failure. */
-stencil_status stencil_format_write(hid_t file, const char *path);
+ * one that is none of ours (*foreign), are read as they are. */
+stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign);
 
 /* Fills what the file gives; spec->rank is known. BAD_DATA names the attribute or dataset and what is
  * allowed. */

@@ -1,6 +1,5 @@
 /* What belongs to the format, and what is the user's own: noted where it looks as if it were ours, and kept
  * in the result. */
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,13 +7,7 @@
 #include <strings.h>
 
 #include "base/words.h"
-#include "inputs/attributes.h"
 #include "inputs/file.h"
-
-enum { FORMAT_VERSION = 1 };
-static const char format_prefix[] = "stencil ";
-static const stencil_attribute format_attribute = {"format", STENCIL_ATTRIBUTE_TEXT, STENCIL_WORD_MAX,
-                                                   .wanted = ""};
 
 /* Where a name stands: attribute of the root group, dataset or group in it, dataset in /stencil. */
 typedef enum name_place { ATTRIBUTE, OBJECT, MEMBER } name_place;
@@ -58,80 +51,53 @@ static bool is_known(name_place place, const char *name) {
     return false;
 }
 
-/* The attribute's N of "stencil N"; 0: there is none. `foreign`, where it is something else. */
-static long format_version(hid_t file, bool *foreign) {
-    char text[STENCIL_WORD_MAX] = "", *end = text;
-    int count = 0;
-    const stencil_status status = stencil_attribute_read(file, "", &format_attribute, text, &count);
-    const size_t prefix = sizeof format_prefix - 1;
-    long version = 0;
-    if (status == STENCIL_OK && strncmp(text, format_prefix, prefix) == 0 &&
-        isdigit((unsigned char)text[prefix]))
-        version = strtol(text + prefix, &end, 10);
-    *foreign = status != STENCIL_OK || (count > 0 && (version < 1 || *end != '\0'));
-    return *foreign ? 0 : version;
-}
-
-stencil_status stencil_format_check(hid_t file, const char *path) {
-    bool foreign = false;
-    const long version = format_version(file, &foreign);
-    CHECK(
-        version <= FORMAT_VERSION, BAD_DATA,
-        "'%s' has the format 'stencil %ld', made by a newer version of stencil: this one reads 'stencil %d'",
-        path, version, FORMAT_VERSION);
-    return STENCIL_OK;
-}
-
-stencil_status stencil_format_write(hid_t file, const char *path) {
-    char text[32];
-    snprintf(text, sizeof text, "%s%d", format_prefix, FORMAT_VERSION);
-    return stencil_attribute_write(file, path, &format_attribute, 1, text);
-}
-
-/* Something in a file that is not the format's. */
+/* Something in a file that is not the format's, and who is told. */
 typedef struct own {
-    hid_t at; /* where it stands */
     name_place place;
-    const char *of, *name; /* "" or " of /u" */
-    H5L_type_t link;       /* that it is, unless it is an attribute */
+    const char *of; /* "" or " of /u" */
+    void (*visit)(const struct own *own);
+    void *context;
+    hid_t at; /* where it stands */
+    const char *name;
+    H5L_type_t link; /* that it is, unless it is an attribute */
 } own;
 
-/* Where it is looked for, and who is told. */
-typedef struct walk {
-    void (*visit)(void *context, const own *own);
-    void *context;
-    name_place place;
-    const char *of;
-} walk;
-
-static herr_t walk_attribute(hid_t at, const char *name, const H5A_info_t *info, void *data) {
-    const walk *w = data;
+static herr_t visit_attribute(hid_t at, const char *name, const H5A_info_t *info, void *data) {
+    own *o = data;
     (void)info;
-    if (w->of[0] != '\0' || !is_known(ATTRIBUTE, name))
-        w->visit(w->context, &(own){at, ATTRIBUTE, w->of, name, H5L_TYPE_ERROR});
+    o->at = at;
+    o->name = name;
+    if (o->of[0] != '\0' || !is_known(ATTRIBUTE, name))
+        o->visit(o);
     return 0;
 }
 
-static herr_t walk_link(hid_t at, const char *name, const H5L_info_t *info, void *data) {
-    const walk *w = data;
-    if (!is_known(w->place, name))
-        w->visit(w->context, &(own){at, w->place, "", name, info->type});
+static herr_t visit_link(hid_t at, const char *name, const H5L_info_t *info, void *data) {
+    own *o = data;
+    o->at = at;
+    o->name = name;
+    o->link = info->type;
+    if (!is_known(o->place, name))
+        o->visit(o);
     return 0;
 }
 
 /* Attributes of the root group and of /u, what stands in the root group and in /stencil. */
-static void visit_own(hid_t file, void (*visit)(void *context, const own *own), void *context) {
-    walk root = {visit, context, OBJECT, ""}, on_u = {visit, context, ATTRIBUTE, " of /u"},
-         members = {visit, context, MEMBER, ""};
+static void visit_own(hid_t file, void (*visit)(const own *own), void *context) {
+    own o = {.visit = visit, .context = context, .place = ATTRIBUTE, .of = ""};
     STENCIL_HANDLE u = H5Dopen2(file, "u", H5P_DEFAULT);
     STENCIL_HANDLE group =
         H5Lexists(file, "stencil", H5P_DEFAULT) > 0 ? H5Gopen2(file, "stencil", H5P_DEFAULT) : -1;
-    H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, walk_attribute, &root);
+    H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, &o);
+    o.of = " of /u";
     if (u >= 0)
-        H5Aiterate2(u, H5_INDEX_NAME, H5_ITER_INC, NULL, walk_attribute, &on_u);
-    H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, walk_link, &root);
+        H5Aiterate2(u, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, &o);
+    o.of = "";
+    o.place = OBJECT;
+    H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &o);
+    o.place = MEMBER;
     if (group >= 0)
-        H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, walk_link, &members);
+        H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &o);
 }
 
 /* How far `word` is from a name: a third of the letters may be wrong, of short words none but their case. -1:
@@ -179,33 +145,25 @@ static bool is_coordinate(const char *name) {
     return strlen(name) == 1 && strchr("xyzXYZ", name[0]) != NULL;
 }
 
-/* Where notes go, and the shape of /u. */
-typedef struct noting {
-    stencil_notes *notes;
-    hid_t space;
-} noting;
-
-static void note_own(void *context, const own *own) {
-    const noting *n = context;
+static void note_own(const own *own) {
+    stencil_notes *notes = own->context;
     char what[160], meant[160];
     const known near = nearest(own);
     const char *of = own->place == ATTRIBUTE && own->of[0] == '\0' ? "" : " of the root group";
     STENCIL_HANDLE space = own->place == OBJECT ? space_of(own->at, own->name) : -1;
+    STENCIL_HANDLE field = space >= 0 ? space_of(own->at, "u") : -1;
     if (near.name != NULL)
-        stencil_notes_add(n->notes, "%s is not used: did you mean %s?",
+        stencil_notes_add(notes, "%s is not used: did you mean %s?",
                           describe(own->place, own->name, own->of, what),
                           describe(near.place, near.name, of, meant));
-    else if (space >= 0 && n->space >= 0 && H5Sextent_equal(space, n->space) > 0 && !is_coordinate(own->name))
-        stencil_notes_add(n->notes, "/%s has the shape of /u, but is not used", own->name);
+    else if (field >= 0 && H5Sextent_equal(space, field) > 0 && !is_coordinate(own->name))
+        stencil_notes_add(notes, "/%s has the shape of /u, but is not used", own->name);
 }
 
 void stencil_input_notes(const stencil_input *input, stencil_notes *notes) {
-    STENCIL_HANDLE space = space_of(input->file, "u");
-    bool foreign = false;
-    format_version(input->file, &foreign);
-    if (foreign)
+    if (input->foreign)
         stencil_notes_add(notes, "attribute 'format' is none of stencil's: replaced in the result");
-    visit_own(input->file, note_own, &(noting){notes, space});
+    visit_own(input->file, note_own, notes);
 }
 
 /* NULL, or why it cannot be copied. Values in memory have the type that they have in the file, so that
@@ -238,8 +196,8 @@ typedef struct transfer {
     stencil_notes *notes; /* may be NULL */
 } transfer;
 
-static void copy_own(void *context, const own *own) {
-    const transfer *t = context;
+static void copy_own(const own *own) {
+    const transfer *t = own->context;
     const char *name = own->name, *why = NULL;
     char what[160];
     herr_t failed = 0;

@@ -2,8 +2,9 @@
 
 #include <math.h>
 
+#include <Random123/philox.h>
+
 #include "inputs/file.h"
-#include "inputs/random.h"
 #include "inputs/sink.h"
 
 #define PI 3.14159265358979323846
@@ -18,6 +19,18 @@ typedef struct generator {
     stencil_problem problem; /* resolved, without fields */
     stencil_sink sink;
 } generator;
+
+double stencil_random_number(uint64_t seed, stencil_precision precision, uint64_t index) {
+    const uint64_t word = precision == STENCIL_FLOAT64 ? 2 * index : index;
+    const uint64_t block = word / 4, subsequence = block >> 16;
+    const philox4x32_key_t key = {{(uint32_t)seed, (uint32_t)(seed >> 32)}};
+    const philox4x32_ctr_t counter = {
+        {(uint32_t)subsequence, (uint32_t)(subsequence >> 32), (uint32_t)(block & 0xffff), 0}};
+    const philox4x32_ctr_t values = philox4x32(counter, key);
+    const uint32_t *at = values.v + word % 4;
+    return precision == STENCIL_FLOAT64 ? (double)(((uint64_t)at[1] << 32 | at[0]) >> 11) * 0x1p-53
+                                        : (double)(at[0] >> 8) * 0x1p-24;
+}
 
 /* The spec of the new file: the unit domain where a problem is given no spacing. */
 static stencil_spec complete_spec(const stencil_generate_options *options) {
@@ -38,10 +51,12 @@ static stencil_spec complete_spec(const stencil_generate_options *options) {
     return spec;
 }
 
-/* m(i) of an axis of n cells. The sines are folded at their symmetry, so that they vanish exactly on both
- * ends. */
-static double mode_value(stencil_boundary boundary, int64_t i, int64_t n) {
-    switch (boundary) {
+/* m(i) of an axis. The sines are folded at their symmetry, so that they vanish exactly on both ends. */
+static double mode_value(const stencil_problem *problem, int axis, int64_t i) {
+    const int64_t n = problem->extent[axis];
+    if (axis < STENCIL_AXES - problem->rank)
+        return 1.0;
+    switch (problem->boundary[axis]) {
     case STENCIL_PERIODIC:
         return 2 * i > n ? -sin(2 * PI * (double)(n - i) / (double)n) : sin(2 * PI * (double)i / (double)n);
     case STENCIL_MIRROR:
@@ -51,49 +66,8 @@ static double mode_value(stencil_boundary boundary, int64_t i, int64_t n) {
     }
 }
 
-/* values[] of the block = factor * product of the modes, y by z by x. */
-static void fill_modes(const generator *g, const stencil_box *block, double factor, double *values) {
-    const stencil_boundary *boundary = g->problem.boundary;
-    const int64_t *n = g->problem.extent, *first = block->first, nx = block->n[STENCIL_X];
-#pragma omp parallel for schedule(static)
-    for (int64_t r = 0; r < stencil_box_cells(block) / nx; r++) {
-        const int64_t z = first[STENCIL_Z] + r / block->n[STENCIL_Y];
-        double row =
-            mode_value(boundary[STENCIL_Y], first[STENCIL_Y] + r % block->n[STENCIL_Y], n[STENCIL_Y]);
-        if (g->problem.rank == 3)
-            row *= mode_value(boundary[STENCIL_Z], z, n[STENCIL_Z]);
-        for (int64_t x = 0; x < nx; x++)
-            values[r * nx + x] =
-                factor * (row * mode_value(boundary[STENCIL_X], first[STENCIL_X] + x, n[STENCIL_X]));
-    }
-}
-
-/* A block is contiguous in array order: number k belongs to cell k, and the hot cells come first. */
-static void fill_initial(const generator *g, const stencil_box *block, double *values) {
-    const stencil_generate_options *options = g->options;
-    const int64_t *extent = g->problem.extent, *first = block->first, cells = stencil_box_cells(block);
-    const int64_t cell =
-        (first[STENCIL_Z] * extent[STENCIL_Y] + first[STENCIL_Y]) * extent[STENCIL_X] + first[STENCIL_X];
-    const int hot_axis = STENCIL_AXES - g->problem.rank;
-    const int64_t hot =
-        options->initial == STENCIL_INITIAL_HOT_EDGE && first[hot_axis] == 0 ? cells / block->n[hot_axis] : 0;
-    if (options->initial == STENCIL_INITIAL_SINE) {
-        fill_modes(g, block, options->amplitude, values);
-        return;
-    }
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < cells; i++) {
-        if (options->initial == STENCIL_INITIAL_RANDOM)
-            values[i] = options->amplitude *
-                        stencil_random_number(options->seed, g->problem.precision, (uint64_t)(cell + i));
-        else
-            values[i] = i < hot ? options->amplitude : 0.0;
-    }
-}
-
-/* The second derivative of an axis' mode is -k^2 times the mode. */
-static void fill_source(const generator *g, const stencil_box *block, double *values) {
-    const stencil_problem *problem = &g->problem;
+/* Of the product of the modes in /f: the second derivative of an axis' mode is -k^2 times the mode. */
+static double source_factor(const stencil_problem *problem) {
     double factor = 0.0;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
         const stencil_boundary boundary = problem->boundary[axis];
@@ -103,7 +77,32 @@ static void fill_source(const generator *g, const stencil_box *block, double *va
         const double k = (boundary == STENCIL_PERIODIC ? 2 * PI : PI) / length;
         factor += k * k;
     }
-    fill_modes(g, block, factor, values);
+    return factor;
+}
+
+/* The values of a block, times the factor. */
+static void fill(const generator *g, stencil_initial initial, double factor, const stencil_box *block,
+                 double *values) {
+    const stencil_problem *problem = &g->problem;
+    const uint64_t seed = g->options->seed;
+    const bool sine = initial == STENCIL_INITIAL_SINE;
+    const int64_t *first = block->first, ny = block->n[STENCIL_Y], nx = block->n[STENCIL_X];
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < block->n[STENCIL_Z] * ny; r++) {
+        const int64_t z = first[STENCIL_Z] + r / ny, y = first[STENCIL_Y] + r % ny;
+        const double row = sine ? mode_value(problem, STENCIL_Y, y) * mode_value(problem, STENCIL_Z, z) : 0.0;
+        const bool hot = initial == STENCIL_INITIAL_HOT_EDGE && (problem->rank == 3 ? z : y) == 0;
+        for (int64_t i = 0; i < nx; i++) {
+            const int64_t x = first[STENCIL_X] + i;
+            const int64_t cell = (z * problem->extent[STENCIL_Y] + y) * problem->extent[STENCIL_X] + x;
+            double value = hot ? factor : 0.0;
+            if (sine)
+                value = factor * (row * mode_value(problem, STENCIL_X, x));
+            else if (initial == STENCIL_INITIAL_RANDOM)
+                value = factor * stencil_random_number(seed, problem->precision, (uint64_t)cell);
+            values[r * nx + i] = value;
+        }
+    }
 }
 
 static stencil_status check_interrupt(const generator *g) {
@@ -120,17 +119,10 @@ static stencil_status make_box(void *context, stencil_array array, const stencil
     const stencil_box block = stencil_box_from(box, g->problem.first);
     TRY(check_interrupt(g));
     if (array == STENCIL_ARRAY_U)
-        fill_initial(g, &block, to->at);
+        fill(g, g->options->initial, g->options->amplitude, &block, to->at);
     else
-        fill_source(g, &block, to->at);
+        fill(g, STENCIL_INITIAL_SINE, source_factor(&g->problem), &block, to->at);
     return STENCIL_OK;
-}
-
-static stencil_status write_dataset(generator *g, const char *name, stencil_array array) {
-    const stencil_sink_dataset dataset = {name, array, stencil_h5_file_type(g->problem.precision),
-                                          H5T_NATIVE_DOUBLE};
-    const stencil_reader from = {make_box, g};
-    return stencil_sink_write(&g->sink, &dataset, &g->problem, &from);
 }
 
 static stencil_status generate(generator *g) {
@@ -143,9 +135,12 @@ static stencil_status generate(generator *g) {
     const int arrays = spec.source == STENCIL_SOURCE_F ? 2 : 1;
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, NULL,
                           arrays * stencil_sink_array_bytes(&g->problem)));
-    TRY(write_dataset(g, "/u", STENCIL_ARRAY_U));
-    if (spec.source == STENCIL_SOURCE_F)
-        TRY(write_dataset(g, "/f", STENCIL_ARRAY_B));
+    for (int i = 0; i < arrays; i++) {
+        const stencil_sink_dataset dataset = {i == 0 ? "/u" : "/f",
+                                              i == 0 ? STENCIL_ARRAY_U : STENCIL_ARRAY_B,
+                                              stencil_h5_type(g->problem.precision, true), H5T_NATIVE_DOUBLE};
+        TRY(stencil_sink_write(&g->sink, &dataset, &g->problem, &(stencil_reader){make_box, g}));
+    }
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);

@@ -10,8 +10,8 @@
  * is fixed, sin(2 pi i/N) where it is periodic, cos(pi (i + 1/2)/N) where it is mirrored. */
 typedef enum stencil_initial {
     STENCIL_INITIAL_ZERO,
-    STENCIL_INITIAL_RANDOM,   /* uniform in [0, 1), see inputs/random.h; number k belongs to cell k in array
-                                 order */
+    STENCIL_INITIAL_RANDOM,   /* uniform in [0, 1): stencil_random_number() k belongs to cell k in array order
+                               */
     STENCIL_INITIAL_HOT_EDGE, /* 1 in the first row (2D, y = 0) or plane (3D, z = 0), else 0 */
     STENCIL_INITIAL_SINE,     /* product of the modes of all axes */
     STENCIL_INITIAL_COUNT
@@ -47,6 +47,14 @@ typedef struct stencil_generate_options {
     stencil_generate_source source;
     const volatile sig_atomic_t *interrupt; /* not 0: stop between two blocks; NULL: nobody asks for it */
 } stencil_generate_options;
+
+/* Number `index` of the stream of a seed, uniform in [0, 1): of float32 the upper 24 bits of word `index`
+ * times 2^-24, of float64 the upper 53 bits of word[2 index + 1] * 2^32 + word[2 index] times 2^-53. Exact.
+ * Words come from Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11, section
+ * 4.3), which is counter-based: any number can be had without the rest. Block b, of four words, has the key
+ * (low, high half of the seed) and the counter (low, high half of b / 65536, b % 65536, 0): cuRAND's order
+ * for CURAND_RNG_PSEUDO_PHILOX4_32_10, 65536 subsequences in turn. */
+double stencil_random_number(uint64_t seed, stencil_precision precision, uint64_t index);
 
 /* Writes the file, block by block: it may be larger than memory. It is whole under its final name or not
  * there. BAD_DATA: a problem that could not be solved (as stencil_problem_resolve), an amplitude that is not

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -18,10 +19,8 @@ typedef struct description {
 
 static herr_t first_description(unsigned n, const H5E_error2_t *error, void *data) {
     description *found = data;
-    if (n == 0 && error->desc != NULL) {
-        strncpy(found->text, error->desc, sizeof found->text - 1);
-        found->text[sizeof found->text - 1] = '\0';
-    }
+    if (n == 0 && error->desc != NULL)
+        snprintf(found->text, sizeof found->text, "%s", error->desc);
     return 0;
 }
 
@@ -52,12 +51,10 @@ const char *stencil_h5_class_text(H5T_class_t type_class) {
                                                                              : "an unknown type";
 }
 
-hid_t stencil_h5_native_type(stencil_precision precision) {
-    return precision == STENCIL_FLOAT64 ? H5T_NATIVE_DOUBLE : H5T_NATIVE_FLOAT;
-}
-
-hid_t stencil_h5_file_type(stencil_precision precision) {
-    return precision == STENCIL_FLOAT64 ? H5T_IEEE_F64LE : H5T_IEEE_F32LE;
+hid_t stencil_h5_type(stencil_precision precision, bool in_file) {
+    return precision == STENCIL_FLOAT64 ? in_file ? H5T_IEEE_F64LE : H5T_NATIVE_DOUBLE
+           : in_file                    ? H5T_IEEE_F32LE
+                                        : H5T_NATIVE_FLOAT;
 }
 
 /* What the user can do about a file that the system does not give. */

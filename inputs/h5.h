@@ -28,8 +28,8 @@ static inline void stencil_handle_close(const hid_t *id) {
  * by hand, since that fails. */
 #define STENCIL_HANDLE __attribute__((cleanup(stencil_handle_close))) const hid_t
 
-hid_t stencil_h5_native_type(stencil_precision precision); /* not to be closed */
-hid_t stencil_h5_file_type(stencil_precision precision);   /* IEEE little endian, not to be closed */
+/* The native type, or in a file IEEE little endian; not to be closed. */
+hid_t stencil_h5_type(stencil_precision precision, bool in_file);
 
 /* Opens any HDF5 file for reading; *file is closed by the caller, negative on failure. NO_INPUT: missing,
  * unreadable, a directory or another special file, locked by a program that writes it. BAD_DATA: empty, not

@@ -48,13 +48,13 @@ void stencil_input_close(stencil_input *input);
 
 /* Where the result is going. All of it is borrowed while the output is open. */
 typedef struct stencil_output_options {
-    const char *path;           /* final name */
-    const char *input_path;     /* the run's input, for provenance; never overwritten */
-    const stencil_input *input; /* the same, open: /b or /f is copied from it, and what is the user's own */
-    stencil_notes *notes;       /* what cannot be kept of that is noted here; may be NULL */
-    bool force;                 /* may replace an existing file */
-    const char *command_line;   /* for provenance */
-    int64_t started_s;          /* when the run began, seconds since 1970 (UTC); 0: not recorded */
+    const char *path;         /* final name */
+    const char *input_path;   /* the run's input, for provenance; never overwritten */
+    stencil_input *input;     /* the same, open: /b or /f is copied from it, and what is the user's own */
+    stencil_notes *notes;     /* what cannot be kept of that is noted here; may be NULL */
+    bool force;               /* may replace an existing file */
+    const char *command_line; /* for provenance */
+    int64_t started_s;        /* when the run began, seconds since 1970 (UTC); 0: not recorded */
 } stencil_output_options;
 
 /* A result that is going to be written: the file is open and its space taken before anything is computed. */

@@ -45,7 +45,7 @@ static stencil_status inspect(const stencil_input *input, stencil_source source,
 
 static stencil_status read_head(stencil_input *input, stencil_spec *spec) {
     TRY(stencil_h5_open(input->path, &input->file));
-    TRY(stencil_format_check(input->file, input->path));
+    TRY(stencil_format_read(input->file, input->path, &input->foreign));
     for (int source = STENCIL_SOURCE_NONE; source <= STENCIL_SOURCE_F; source++)
         TRY(inspect(input, (stencil_source)source, spec));
     return stencil_spec_read(input->file, input->path, spec);
@@ -98,12 +98,14 @@ static stencil_status open_dataset(stencil_input *input, stencil_array array) {
 }
 
 /* Converted by HDF5 on the way. */
-static stencil_status read_values(const stencil_input *input, const stencil_box *box, hid_t type,
-                                  const stencil_cells *to) {
+static stencil_status read_as(void *context, stencil_array array, const stencil_box *box,
+                              const stencil_cells *to) {
+    stencil_input *input = context;
     const stencil_box there = stencil_box_from(box, input->problem->first);
-    if (stencil_h5_box(input->dataset, &there, type, to, false) >= 0)
+    TRY(open_dataset(input, array));
+    if (stencil_h5_box(input->dataset, &there, input->read_as, to, false) >= 0)
         return STENCIL_OK;
-    const char *reason = stencil_h5_reason(), *name = dataset_name(input, input->array);
+    const char *reason = stencil_h5_reason(), *name = dataset_name(input, array);
     /* Chunks are unpacked one by one, beside what the run was found to need. */
     CHECK(strstr(reason, "memory allocation failed") == NULL, NO_MEMORY,
           "HDF5 has no memory to unpack a chunk of %s", name);
@@ -111,11 +113,10 @@ static stencil_status read_values(const stencil_input *input, const stencil_box 
          input->path, name, reason);
 }
 
-/* /f on its way: `read` of a stencil_reader whose context is the input. */
-static stencil_status read_doubles(void *context, stencil_array array, const stencil_box *box,
-                                   const stencil_cells *to) {
-    (void)array;
-    return read_values(context, box, H5T_NATIVE_DOUBLE, to);
+stencil_reader stencil_input_as(stencil_input *input, const stencil_problem *problem, hid_t type) {
+    input->problem = problem;
+    input->read_as = type;
+    return (stencil_reader){read_as, input};
 }
 
 typedef struct scaling {
@@ -144,7 +145,7 @@ static stencil_status store_scaled(void *context, const stencil_box *slab, const
 
 /* /f goes through double whatever the precision, so that the product is rounded only once. */
 static stencil_status read_scaled(stencil_input *input, const stencil_box *box, const stencil_cells *to) {
-    const stencil_reader from = {read_doubles, input};
+    const stencil_reader from = stencil_input_as(input, input->problem, H5T_NATIVE_DOUBLE);
     const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
     const stencil_slabs slabs = {&from, &mesh, STENCIL_ARRAY_B, .cell_bytes = sizeof(double)};
     return stencil_slabs_visit(&slabs, box, store_scaled, &(scaling){input->problem->source_scale, to});
@@ -154,10 +155,10 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
                                const stencil_cells *to) {
     stencil_input *input = context;
     const stencil_problem *problem = input->problem;
-    TRY(open_dataset(input, array));
-    return array == STENCIL_ARRAY_B && problem->spec.source == STENCIL_SOURCE_F
-               ? read_scaled(input, box, to)
-               : read_values(input, box, stencil_h5_native_type(problem->precision), to);
+    if (array == STENCIL_ARRAY_B && problem->spec.source == STENCIL_SOURCE_F)
+        return read_scaled(input, box, to);
+    input->read_as = stencil_h5_type(problem->precision, false);
+    return read_as(input, array, box, to);
 }
 
 /* Fails with the index (array order of /u) of the first value of a slab that is not finite. */

@@ -2,6 +2,12 @@
 
 #include "inputs/sink.h"
 
+#ifdef H5_VERSION_GE
+#if H5_VERSION_GE(1, 14, 0)
+#include <H5FDdevelop.h>
+#endif
+#endif
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,19 +29,6 @@ static const char *base_name(const char *path) {
     return slash != NULL ? slash + 1 : path;
 }
 
-/* Where the directory of a file is known by name. */
-static const char *directory_of(const stencil_sink *sink) {
-    return sink->directory[0] != '\0' ? sink->directory : ".";
-}
-
-/* A file without a name: whatever ends this process leaves nothing behind. -1 where the file system has no
- * such files, or there is no /proc, which gives them a name in the end. */
-static int open_nameless(const stencil_sink *sink) {
-    if (access("/proc/self/fd", X_OK) != 0)
-        return -1;
-    return open(directory_of(sink), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-}
-
 /* Gives the file without a name one that is free; errno or 0. */
 static int link_nameless(const stencil_sink *sink, const char *name) {
     char descriptor[64];
@@ -45,7 +38,7 @@ static int link_nameless(const stencil_sink *sink, const char *name) {
 
 /* Opens a new file .NAME.PID-n.tmp in the directory of sink->path, or gives the open one such a name. */
 static stencil_status name_temporary(stencil_sink *sink) {
-    const size_t length = strlen(sink->path) + 64;
+    const size_t length = strlen(sink->directory) + TEMPORARY_NAME_CHARS + 64;
     sink->temporary = malloc(length);
     CHECK(sink->temporary != NULL, NO_MEMORY, "no memory for a file name");
     const bool is_open = sink->fd >= 0;
@@ -60,16 +53,20 @@ static stencil_status name_temporary(stencil_sink *sink) {
     if (failed != 0) {
         free(sink->temporary);
         sink->temporary = NULL;
-        FAIL(CANNOT_CREATE, "cannot write to directory '%s': %s; choose another output file",
-             directory_of(sink), strerror(failed));
+        FAIL(CANNOT_CREATE, "cannot write to directory '%s': %s; choose another output file", sink->directory,
+             strerror(failed));
     }
     return STENCIL_OK;
 }
 
+/* A file without a name, where the file system has such files and /proc, which gives them a name in the end:
+ * whatever ends this process leaves nothing behind. */
 static stencil_status open_temporary(stencil_sink *sink) {
-    sink->directory = strndup(sink->path, (size_t)(base_name(sink->path) - sink->path));
+    const size_t length = (size_t)(base_name(sink->path) - sink->path);
+    sink->directory = length > 0 ? strndup(sink->path, length) : strdup("./");
     CHECK(sink->directory != NULL, NO_MEMORY, "no memory for a file name");
-    sink->fd = open_nameless(sink);
+    if (access("/proc/self/fd", X_OK) == 0)
+        sink->fd = open(sink->directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     return sink->fd >= 0 ? STENCIL_OK : name_temporary(sink);
 }
 
@@ -125,13 +122,110 @@ static stencil_status reserve(const stencil_sink *sink, int64_t bytes) {
     return STENCIL_OK;
 }
 
-static stencil_status create_file(stencil_sink *sink) {
-    stencil_h5_quiet();
-    STENCIL_HANDLE access = stencil_sink_access(sink);
-    CHECK(access >= 0, INTERNAL, "HDF5 takes no file driver: %s", stencil_h5_reason());
-    sink->file = H5Fcreate(sink->path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    CHECK(sink->file >= 0, IO, "cannot write '%s': %s", sink->path, stencil_h5_reason());
-    return stencil_sink_state(sink);
+/* HDF5's virtual file driver interface: "HDF5 Virtual File Layer", and H5FDpublic.h / H5FDdevelop.h. */
+typedef struct driver_file {
+    H5FD_t base; /* HDF5's part, first */
+    stencil_sink *sink;
+} driver_file;
+
+static stencil_sink *sink_of(const H5FD_t *file) {
+    return ((const driver_file *)(const void *)file)->sink;
+}
+
+static void keep_error(stencil_sink *sink) {
+    if (sink->error == 0)
+        sink->error = errno != 0 ? errno : EIO;
+}
+
+static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr_t maximum) {
+    (void)name, (void)flags, (void)maximum;
+    stencil_sink *const *sink = H5Pget_driver_info(access);
+    driver_file *file = sink != NULL ? calloc(1, sizeof *file) : NULL;
+    if (file == NULL)
+        return NULL;
+    file->sink = *sink;
+    return &file->base;
+}
+
+static herr_t driver_close(H5FD_t *file) {
+    free(file); /* the descriptor belongs to the sink */
+    return 0;
+}
+
+static haddr_t driver_get_eoa(const H5FD_t *file, H5FD_mem_t type) {
+    (void)type;
+    return sink_of(file)->eoa;
+}
+
+static herr_t driver_set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t address) {
+    (void)type;
+    sink_of(file)->eoa = address;
+    return 0;
+}
+
+/* Moves bytes of the file from `address` on, as many as there are (returned). */
+static size_t move(stencil_sink *sink, haddr_t address, size_t size, char *to, const char *from) {
+    size_t done = 0;
+    while (done < size && sink->error == 0) {
+        const off_t at = (off_t)(address + done);
+        errno = 0;
+        const ssize_t moved = to != NULL ? pread(sink->fd, to + done, size - done, at)
+                                         : pwrite(sink->fd, from + done, size - done, at);
+        if (moved > 0)
+            done += (size_t)moved;
+        else if (moved == 0 && to != NULL)
+            break; /* the end of the file */
+        else if (errno != EINTR)
+            keep_error(sink);
+    }
+    return done;
+}
+
+static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
+                          void *buffer) {
+    (void)type, (void)transfer;
+    const size_t done = move(sink_of(file), address, size, buffer, NULL);
+    memset((char *)buffer + done, 0, size - done);
+    return 0;
+}
+
+static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
+                           const void *buffer) {
+    (void)type, (void)transfer;
+    move(sink_of(file), address, size, NULL, buffer);
+    return 0;
+}
+
+static const H5FD_class_t driver_class = {
+#ifdef H5FD_CLASS_VERSION
+    .version = H5FD_CLASS_VERSION,
+    .value = 513, /* of the range for drivers of one's own (256 … 65535) */
+#endif
+    .name = "stencil_sink",
+    .maxaddr = (haddr_t)INT64_MAX,
+    .fc_degree = H5F_CLOSE_WEAK,
+    .fapl_size = sizeof(stencil_sink *),
+    .open = driver_open,
+    .close = driver_close,
+    .get_eoa = driver_get_eoa,
+    .set_eoa = driver_set_eoa,
+    .get_eof = driver_get_eoa, /* the space is there */
+    .read = driver_read,
+    .write = driver_write,
+    .fl_map = H5FD_FLMAP_DICHOTOMY,
+};
+
+/* File access property list that makes H5Fcreate write into sink->fd; closed by the caller, negative on
+ * failure. */
+static hid_t driver_access(stencil_sink *sink) {
+    STENCIL_HANDLE driver = H5FDregister(&driver_class); /* the list holds on to it */
+    const hid_t access = driver < 0 ? -1 : H5Pcreate(H5P_FILE_ACCESS);
+    /* Objects that a failed writer left open must not keep the file. */
+    if (access < 0 ||
+        (H5Pset_driver(access, driver, &sink) >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0))
+        return access;
+    H5Pclose(access);
+    return -1;
 }
 
 void stencil_sink_abort(stencil_sink *sink) {
@@ -152,7 +246,12 @@ static stencil_status open_sink(stencil_sink *sink, const char *other, int64_t b
     if (bytes == STENCIL_SINK_PLAIN)
         return STENCIL_OK;
     TRY(reserve(sink, bytes + METADATA_BYTES));
-    return create_file(sink);
+    stencil_h5_quiet();
+    STENCIL_HANDLE access = driver_access(sink);
+    CHECK(access >= 0, INTERNAL, "HDF5 takes no file driver: %s", stencil_h5_reason());
+    sink->file = H5Fcreate(sink->path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    CHECK(sink->file >= 0, IO, "cannot write '%s': %s", sink->path, stencil_h5_reason());
+    return stencil_sink_state(sink);
 }
 
 stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
@@ -199,14 +298,13 @@ static stencil_status give_name(stencil_sink *sink) {
 }
 
 static stencil_status sync_directory(const stencil_sink *sink) {
-    const char *directory = directory_of(sink);
-    const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = open(sink->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return STENCIL_OK; /* a directory that may be written but not read */
     const int failed = fsync(fd) != 0 ? errno : 0;
     close(fd);
     CHECK(failed == 0 || failed == EINVAL || failed == ENOTSUP, IO, "cannot sync directory '%s': %s",
-          directory, strerror(failed));
+          sink->directory, strerror(failed));
     return STENCIL_OK;
 }
 
@@ -219,7 +317,7 @@ static stencil_status finish_hdf5(stencil_sink *sink) {
     TRY(stencil_sink_state(sink));
     CHECK(closed >= 0, IO, "cannot close '%s': %s", sink->path, stencil_h5_reason());
     /* What was taken in vain. */
-    CHECK(ftruncate(sink->fd, (off_t)sink->size) == 0, IO, "cannot write '%s': %s", sink->path,
+    CHECK(ftruncate(sink->fd, (off_t)sink->eoa) == 0, IO, "cannot write '%s': %s", sink->path,
           strerror(errno));
     return STENCIL_OK;
 }

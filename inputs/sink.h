@@ -15,11 +15,10 @@ typedef struct stencil_sink {
     char *temporary;  /* owned; NULL: the file has no name, and nothing is to be removed */
     int fd;           /* of that file */
     bool replace;     /* an existing file may be replaced */
-    /* The driver below HDF5 (sink_driver.c) keeps the first failed system call here and lets HDF5 believe
+    /* The driver below HDF5 keeps the first failed system call here and lets HDF5 believe
      * that all is well: HDF5 cannot close a file that it cannot write, and would try again at exit. */
-    int error;     /* errno of the first failure, 0: none */
-    uint64_t size; /* of the file, without the space that was taken in advance */
-    uint64_t eoa;  /* end of the addresses that HDF5 has allocated */
+    int error;    /* errno of the first failure, 0: none */
+    uint64_t eoa; /* end of the addresses that HDF5 has allocated, which is where the file will end */
 } stencil_sink;
 
 #define STENCIL_SINK_CLOSED                                                                                  \
@@ -54,11 +53,7 @@ stencil_status stencil_sink_write(const stencil_sink *sink, const stencil_sink_d
  * up under that name meanwhile). */
 stencil_status stencil_sink_commit(stencil_sink *sink);
 
-/* Throws everything away; nothing to do after a commit. Keeps the error record. */
+/* Throws everything away; nothing to do after a commit. */
 void stencil_sink_abort(stencil_sink *sink);
-
-/* File access property list that makes H5Fcreate write into sink->fd; closed by the caller, negative on
- * failure. */
-hid_t stencil_sink_access(stencil_sink *sink);
 
 #endif

@@ -1,5 +1,8 @@
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "inputs/attributes.h"
 #include "inputs/dataset.h"
@@ -44,6 +47,26 @@ static const row rows[] = {
      .past = true},
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+enum { FORMAT_VERSION = 1 };
+static const char format_prefix[] = "stencil ";
+static const stencil_attribute format_attribute = {"format", STENCIL_ATTRIBUTE_TEXT, STENCIL_WORD_MAX,
+                                                   .wanted = ""};
+
+stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign) {
+    char text[STENCIL_WORD_MAX] = "", *end = text;
+    int count = 0;
+    long version = 0;
+    const stencil_status status = stencil_attribute_read(file, path, &format_attribute, text, &count);
+    if (strncmp(text, format_prefix, sizeof format_prefix - 1) == 0)
+        version = strtol(text + sizeof format_prefix - 1, &end, 10);
+    *foreign = status != STENCIL_OK || (count > 0 && (version < 1 || *end != '\0'));
+    CHECK(
+        *foreign || version <= FORMAT_VERSION, BAD_DATA,
+        "'%s' has the format 'stencil %ld', made by a newer version of stencil: this one reads 'stencil %d'",
+        path, version, FORMAT_VERSION);
+    return STENCIL_OK;
+}
 
 const char *stencil_spec_attribute(int index, bool *past) {
     *past = index < ROW_COUNT && rows[index].past;
@@ -171,7 +194,9 @@ stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spe
 }
 
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec) {
-    TRY(stencil_format_write(file, path));
+    char format[STENCIL_WORD_MAX];
+    snprintf(format, sizeof format, "%s%d", format_prefix, FORMAT_VERSION);
+    TRY(stencil_attribute_write(file, path, &format_attribute, 1, format));
     TRY(write_attributes(file, path, spec));
     if (spec->weight_count == 0)
         return STENCIL_OK;

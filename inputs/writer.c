@@ -19,16 +19,25 @@ struct stencil_output {
     stencil_sink sink;
 };
 
-/* Whatever stands in the input beside /u comes along, and where values of its source stand in other files,
- * they, too. */
+/* Adds the bytes of a dataset of the user's own, which comes along; values in other files stay there. */
+static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, void *bytes) {
+    static const char *const ours[] = {"u", "b", "f", "residual", "residual_step", NULL};
+    const bool own = info->type == H5L_TYPE_HARD && stencil_name_find(name, ours) < 0;
+    STENCIL_HANDLE dataset = own ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
+    if (dataset >= 0 && !stencil_dataset_elsewhere(dataset))
+        *(int64_t *)bytes += (int64_t)H5Dget_storage_size(dataset);
+    return 0;
+}
+
+/* What the result takes over from the input, values of its source in other files included. */
 static int64_t kept_bytes(const stencil_input *input, stencil_source source) {
-    STENCIL_HANDLE u = H5Dopen2(input->file, "u", H5P_DEFAULT);
     STENCIL_HANDLE of =
         source != STENCIL_SOURCE_NONE ? H5Dopen2(input->file, stencil_array_names[source], H5P_DEFAULT) : -1;
-    hsize_t file_bytes = 0;
-    H5Fget_filesize(input->file, &file_bytes);
-    return (int64_t)(file_bytes - (u < 0 || stencil_dataset_elsewhere(u) ? 0 : H5Dget_storage_size(u))) +
-           (of >= 0 && stencil_dataset_elsewhere(of) ? stencil_dataset_bytes(of) : 0);
+    int64_t bytes = of < 0                          ? 0
+                    : stencil_dataset_elsewhere(of) ? stencil_dataset_bytes(of)
+                                                    : (int64_t)H5Dget_storage_size(of);
+    H5Lvisit(input->file, H5_INDEX_NAME, H5_ITER_NATIVE, add_bytes, &bytes);
+    return bytes;
 }
 
 static int64_t result_bytes(const stencil_output_options *options, const stencil_problem *problem) {
@@ -38,44 +47,23 @@ static int64_t result_bytes(const stencil_output_options *options, const stencil
            kept_bytes(options->input, problem->spec.source);
 }
 
-/* /b or /f on its way from the input. */
-typedef struct copy {
-    const stencil_sink *sink;
-    const stencil_input *input;
-    const stencil_problem *problem;
-    const char *name;
-    hid_t from, type;
-} copy;
-
-static stencil_status fail_copy(const copy *c) {
-    FAIL(IO, "cannot write '%s': cannot copy %s of '%s' (%s)", c->sink->path, c->name, c->input->path,
-         stencil_h5_reason());
-}
-
-static stencil_status read_copy(void *context, stencil_array array, const stencil_box *box,
-                                const stencil_cells *to) {
-    const copy *c = context;
-    const stencil_box there = stencil_box_from(box, c->problem->first);
-    (void)array;
-    return stencil_h5_box(c->from, &there, c->type, to, false) >= 0 ? STENCIL_OK : fail_copy(c);
-}
-
-/* As it stands there, whatever its type and storage; values in other files, which may not be found from the
- * result, come with it. */
-static stencil_status copy_source(const stencil_sink *sink, const stencil_input *input,
+/* /b or /f as it stands there, whatever its type and storage; values in other files, which may not be found
+ * from the result, come with it. */
+static stencil_status copy_source(const stencil_sink *sink, stencil_input *input,
                                   const stencil_problem *problem) {
     const char *name = stencil_array_names[problem->spec.source];
     if (problem->spec.source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
     STENCIL_HANDLE from = H5Dopen2(input->file, name, H5P_DEFAULT);
     STENCIL_HANDLE type = from >= 0 ? H5Dget_type(from) : -1;
-    copy c = {sink, input, problem, name, from, type};
+    const stencil_reader reader = stencil_input_as(input, problem, type);
     if (type >= 0 && stencil_dataset_elsewhere(from))
         return stencil_sink_write(sink, &(stencil_sink_dataset){name, STENCIL_ARRAY_B, type, type}, problem,
-                                  &(stencil_reader){read_copy, &c});
-    return type >= 0 && H5Ocopy(input->file, name, sink->file, name, H5P_DEFAULT, H5P_DEFAULT) >= 0
-               ? stencil_sink_state(sink)
-               : fail_copy(&c);
+                                  &reader);
+    CHECK(type >= 0 && H5Ocopy(input->file, name, sink->file, name, H5P_DEFAULT, H5P_DEFAULT) >= 0, IO,
+          "cannot write '%s': cannot copy %s of '%s' (%s)", sink->path, name, input->path,
+          stencil_h5_reason());
+    return stencil_sink_state(sink);
 }
 
 static stencil_status write_provenance(const stencil_sink *sink, const stencil_output_options *options,
@@ -131,8 +119,8 @@ static stencil_status write_spec(const stencil_sink *sink, const stencil_problem
 static stencil_status write_all(stencil_sink *sink, const stencil_output_options *options,
                                 const stencil_problem *problem, const stencil_reader *from,
                                 const stencil_report *report) {
-    const stencil_sink_dataset u = {"/u", STENCIL_ARRAY_U, stencil_h5_file_type(problem->precision),
-                                    stencil_h5_native_type(problem->precision)};
+    const stencil_sink_dataset u = {"/u", STENCIL_ARRAY_U, stencil_h5_type(problem->precision, true),
+                                    stencil_h5_type(problem->precision, false)};
     TRY(stencil_sink_write(sink, &u, problem, from));
     TRY(stencil_h5_write(sink->file, sink->path, "/residual", 1, &report->history_count, H5T_IEEE_F64LE,
                          report->residual));

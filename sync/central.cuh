@@ -8,11 +8,9 @@
 #ifndef STENCIL_SYNC_CENTRAL_CUH
 #define STENCIL_SYNC_CENTRAL_CUH
 
-#include "sync/barrier.h"
+#include "sync/waits.h"
 
 #ifdef __CUDACC__
-#include "sync/counted.cuh"
-
 namespace stencil {
 
 struct central_barrier : counted_barrier<central_barrier> {
@@ -30,8 +28,6 @@ struct central_barrier : counted_barrier<central_barrier> {
 
 } // namespace stencil
 #else
-#include "sync/team.h"
-
 static inline bool central_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *goal = &stencil_barrier_epoch(s)[thread];
     *goal += s->participants;

@@ -26,11 +26,9 @@
 #ifndef STENCIL_SYNC_CLUSTER_CUH
 #define STENCIL_SYNC_CLUSTER_CUH
 
-#include "sync/barrier.h"
+#include "sync/waits.h"
 
 #ifdef __CUDACC__
-#include "sync/counted.cuh"
-
 namespace stencil {
 
 /* What the hardware says about a cluster, and its own barrier, by all threads of all of its blocks. */
@@ -138,8 +136,6 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
 
 } // namespace stencil
 #else
-#include "sync/team.h"
-
 /* Pairs of threads stand for clusters: the first of a pair waits for the second, passes a counter with the
  * other first ones and lets the second go. */
 static inline bool cluster_team(const stencil_barrier_state *s, uint32_t thread) {

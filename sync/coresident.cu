@@ -5,44 +5,39 @@
 #include "sync/host.h"
 #include "sync/memory.cuh"
 
-/* Counts its launch and waits until all launches have. word[0]: how many have; word[1]: not 0 when one waited
- * in vain. */
-static __global__ void probe(uint32_t *word, uint32_t goal, uint64_t timeout_ns) {
-    const uint64_t start_ns = stencil::device_clock_ns();
-    atomicAdd(word, 1u);
-    while (stencil::load_relaxed(word) < goal)
-        if (stencil::device_clock_ns() - start_ns > timeout_ns) {
-            word[1] = 1;
-            return;
-        }
+/* Counts its launch and waits until all launches have; raises the alarm when it waited in vain. */
+static __global__ void probe(stencil_barrier_state s, uint32_t goal) {
+    stencil::count_and_wait(s, stencil_barrier_counter(&s, 0), goal, 0);
 }
 
-enum { TRIES = 16, PROBES = 3 };
+/* Memory: a counter, and the alarm where the second one would be. */
+enum { TRIES = 16, PROBES = 3, PROBE_WORDS = 2 * STENCIL_LINE_WORDS };
 
 /* Whether all came together, again and again. */
-static stencil_status probe_all(cudaStream_t *const streams[], int count, uint32_t *word, bool *together) {
+static stencil_status probe_all(cudaStream_t *const streams[], int count, const stencil_barrier_state *s,
+                                bool *together) {
     *together = true;
     for (int k = 0; k < PROBES && *together; k++) {
-        uint32_t seen[2];
-        TRY_CUDA(cudaMemset(word, 0, sizeof seen));
+        uint32_t alarm;
+        TRY_CUDA(cudaMemset(s->words, 0, PROBE_WORDS * sizeof *s->words));
         TRY_CUDA(cudaDeviceSynchronize());
         for (int i = 0; i < count; i++)
-            probe<<<1, 1, 0, *streams[i]>>>(word, (uint32_t)count, 2000000);
+            probe<<<1, 1, 0, *streams[i]>>>(*s, (uint32_t)count);
         TRY_CUDA(cudaGetLastError());
         TRY_CUDA(cudaDeviceSynchronize());
-        TRY_CUDA(cudaMemcpy(seen, word, sizeof seen, cudaMemcpyDeviceToHost));
-        *together = seen[1] == 0;
+        TRY_CUDA(cudaMemcpy(&alarm, s->alarm, sizeof alarm, cudaMemcpyDeviceToHost));
+        *together = alarm == 0;
     }
     return STENCIL_OK;
 }
 
 /* Streams that were no good are kept in `old` until new ones have been made, or the driver would hand them
  * out again. */
-static stencil_status find_streams(cudaStream_t *const streams[], int count, uint32_t *word,
+static stencil_status find_streams(cudaStream_t *const streams[], int count, const stencil_barrier_state *s,
                                    cudaStream_t *old, int *discarded) {
     for (int tried = 0; tried < TRIES; tried++) {
         bool together;
-        TRY(probe_all(streams, count, word, &together));
+        TRY(probe_all(streams, count, s, &together));
         if (together)
             return STENCIL_OK;
         for (int i = 0; i < count && tried + 1 < TRIES; i++) {
@@ -60,13 +55,15 @@ static stencil_status find_streams(cudaStream_t *const streams[], int count, uin
 extern "C" stencil_status stencil_streams_make_coresident(cudaStream_t *const streams[], int count) {
     struct cudaFuncAttributes attributes;
     cudaStream_t old[TRIES * STENCIL_PARTS_MAX];
-    uint32_t *word = NULL;
+    stencil_barrier_state s = {};
     int discarded = 0;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, probe)); /* loads it */
-    TRY_CUDA(cudaMalloc(&word, 2 * sizeof *word));
-    const stencil_status status = find_streams(streams, count, word, old, &discarded);
+    TRY_CUDA(cudaMalloc(&s.words, PROBE_WORDS * sizeof *s.words));
+    s.alarm = stencil_barrier_counter(&s, 1);
+    s.timeout_ns = 2000000;
+    const stencil_status status = find_streams(streams, count, &s, old, &discarded);
     for (int i = 0; i < discarded; i++)
         cudaStreamDestroy(old[i]);
-    cudaFree(word);
+    cudaFree(s.words);
     return status;
 }

@@ -6,12 +6,10 @@
 #ifndef STENCIL_SYNC_GRID_CUH
 #define STENCIL_SYNC_GRID_CUH
 
-#include "sync/barrier.h"
+#include "sync/waits.h"
 
 #ifdef __CUDACC__
 #include <cooperative_groups.h>
-
-#include "sync/memory.cuh"
 
 namespace stencil {
 
@@ -37,8 +35,6 @@ struct grid_barrier {
 
 } // namespace stencil
 #else
-#include "sync/team.h"
-
 /* The twin: all count at one word, the last one to come lets the others go by another. */
 static inline bool grid_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *goal = &stencil_barrier_epoch(s)[thread], *released = stencil_barrier_counter(s, 1);

@@ -46,38 +46,37 @@ stencil_status stencil_alarm_fail(const char *barrier, const char *waiter, int64
 }
 
 /* Whose participant it is. */
-static int part_of(const uint32_t *part_first, uint32_t participant) {
-    int part = 0;
+static uint32_t part_of(const uint32_t *part_first, uint32_t participant) {
+    uint32_t part = 0;
     while (participant >= part_first[part + 1])
         part++;
     return part;
 }
 
-stencil_status stencil_neighbor_share_make(stencil_neighbor_share *share, const uint32_t *part_first,
-                                           int part, const uint32_t *first, const uint32_t *list,
-                                           bool own_only) {
-    const uint32_t own = part_first[part + 1] - part_first[part];
+stencil_status stencil_neighbors_share(stencil_barrier_state *s, const uint32_t *part_first,
+                                       const uint32_t *first, const uint32_t *list, bool own_only) {
+    const uint32_t part = s->part, own = part_first[part + 1] - part_first[part];
     first += part_first[part];
-    const size_t entries = first[own] - first[0];
-    uint32_t count = 0;
     /* The list is never empty: an address to hand over. */
-    *share = (stencil_neighbor_share){.words = 2 * (size_t)own + 1 + entries + 1};
-    share->first = calloc(share->words, sizeof *share->first);
-    CHECK(share->first != NULL, NO_MEMORY, "no memory for the neighbours of %u blocks", (unsigned)own);
-    share->announce = share->first + own + 1;
-    share->list = share->announce + own;
+    uint32_t *begin = calloc(2 * (size_t)own + 1 + (first[own] - first[0]) + 1, sizeof *begin), count = 0;
+    CHECK(begin != NULL, NO_MEMORY, "no memory for the neighbours of %u blocks", (unsigned)own);
+    uint32_t *announce = begin + own + 1, *neighbor = announce + own;
+    s->neighbor_most = 0;
     for (uint32_t b = 0; b < own; b++) {
-        share->first[b] = count;
+        begin[b] = count;
         for (uint32_t i = first[b]; i < first[b + 1]; i++) {
-            const int other = part_of(part_first, list[i]);
-            share->announce[b] |= other != part ? 1u << other : 0;
+            const uint32_t other = part_of(part_first, list[i]);
+            announce[b] |= other != part ? 1u << other : 0;
             if (!own_only || other == part)
-                share->list[count++] = list[i];
+                neighbor[count++] = list[i];
         }
-        if (count - share->first[b] > share->most)
-            share->most = count - share->first[b];
+        if (count - begin[b] > s->neighbor_most)
+            s->neighbor_most = count - begin[b];
     }
-    share->first[own] = count;
+    begin[own] = count;
+    s->neighbor_first = begin;
+    s->neighbor = neighbor;
+    s->announce = announce;
     return STENCIL_OK;
 }
 
@@ -155,8 +154,8 @@ stencil_status stencil_barrier_restart(const stencil_barrier *barrier) {
     const stencil_barrier_shape *shape = &barrier->shape;
     for (int p = 0; p < shape->parts; p++) {
         TRY_CUDA(cudaSetDevice(shape->device[p]));
-        TRY_CUDA(cudaMemcpy(barrier->words[p], barrier->start, device_words(shape) * sizeof *barrier->start,
-                            cudaMemcpyHostToDevice));
+        TRY_CUDA(cudaMemcpy(barrier->state[p].words, barrier->start,
+                            device_words(shape) * sizeof *barrier->start, cudaMemcpyHostToDevice));
         TRY_CUDA(cudaDeviceSynchronize());
     }
     return STENCIL_OK;
@@ -168,7 +167,6 @@ static stencil_status create_part(stencil_barrier *barrier, int part) {
     uint32_t *words = NULL;
     TRY_CUDA(cudaSetDevice(shape->device[part]));
     TRY_CUDA(cudaMalloc((void **)&words, count * sizeof *words));
-    barrier->words[part] = words;
     barrier->state[part] = (stencil_barrier_state){
         .words = words,
         .participants = shape->first[shape->parts],
@@ -209,19 +207,20 @@ stencil_status stencil_barrier_set_neighbors(stencil_barrier *barrier, const uin
                                              const uint32_t *list, bool own_only) {
     const stencil_barrier_shape *shape = &barrier->shape;
     for (int p = 0; p < shape->parts; p++) {
-        stencil_neighbor_share share;
-        TRY_CUDA(cudaSetDevice(shape->device[p]));
-        TRY(stencil_neighbor_share_make(&share, shape->first, p, first, list, own_only));
-        const stencil_status status =
-            stencil_to_device(&barrier->lists[p], share.first, share.words * sizeof *share.first);
-        uint32_t *const lists = barrier->lists[p];
+        const uint32_t own = shape->first[p + 1] - shape->first[p];
         stencil_barrier_state *s = &barrier->state[p];
-        s->neighbor_first = lists;
-        s->neighbor = lists + (share.list - share.first);
-        s->neighbor_most = share.most;
-        s->announce = shape->parts > 1 && !own_only ? lists + (share.announce - share.first) : NULL;
-        free(share.first);
+        TRY_CUDA(cudaSetDevice(shape->device[p]));
+        TRY(stencil_neighbors_share(s, shape->first, first, list, own_only));
+        uint32_t *const made = (uint32_t *)s->neighbor_first;
+        const size_t words = (size_t)(s->neighbor - made) + made[own] + 1;
+        const stencil_status status = stencil_to_device(&barrier->lists[p], made, words * sizeof *made);
+        free(made);
         TRY(status);
+        s->neighbor_first = barrier->lists[p];
+        s->announce = s->neighbor_first + own + 1;
+        s->neighbor = s->announce + own;
+        if (shape->parts == 1 || own_only)
+            s->announce = NULL;
     }
     return STENCIL_OK;
 }
@@ -260,7 +259,7 @@ void stencil_barrier_destroy(stencil_barrier *barrier) {
     free(barrier->start);
     for (int p = 0; p < shape->parts; p++) {
         cudaSetDevice(shape->device[p]);
-        cudaFree(barrier->words[p]);
+        cudaFree(barrier->state[p].words);
         cudaFree(barrier->lists[p]);
         cudaFree(barrier->peers[p]);
     }

@@ -18,19 +18,12 @@ stencil_status stencil_team_create(stencil_barrier_state *team, uint32_t threads
 /* Fails with INTERNAL: `waiter` ("block 3", "thread 1") gave up waiting at a barrier. */
 stencil_status stencil_alarm_fail(const char *barrier, const char *waiter, int64_t step, double timeout_s);
 
-/* What a part is told about whom its participants wait for. */
-typedef struct stencil_neighbor_share {
-    uint32_t *first, *announce, *list; /* as in stencil_barrier_state; in one piece, owned by `first` */
-    uint32_t most;
-    size_t words; /* of the whole piece */
-} stencil_neighbor_share;
-
-/* The share of part `part`, whose participants are part_first[part] … part_first[part + 1] - 1, in the lists
- * of all participants; of two participants each waits for the other, or neither does. own_only: participants
- * of other parts are left out, since their ghost cells come in flagged words. */
-stencil_status stencil_neighbor_share_make(stencil_neighbor_share *share, const uint32_t *part_first,
-                                           int part, const uint32_t *first, const uint32_t *list,
-                                           bool own_only);
+/* Tells state->part, whose participants are part_first[part] … part_first[part + 1] - 1, whom they wait for,
+ * by the lists of all participants; of two participants each waits for the other, or neither does. own_only:
+ * participants of other parts are left out, since their ghost cells come in flagged words. What is made is
+ * one piece, announcements before lists, freed with free(state->neighbor_first). */
+stencil_status stencil_neighbors_share(stencil_barrier_state *state, const uint32_t *part_first,
+                                       const uint32_t *first, const uint32_t *list, bool own_only);
 
 #ifdef STENCIL_HAVE_CUDA
 /* Allocates on the current device and copies; *to is the caller's, with failures too. */
@@ -75,10 +68,9 @@ typedef struct stencil_barrier {
     stencil_barrier_state state[STENCIL_PARTS_MAX]; /* for the kernel of each part */
     bool alarmed;                                   /* a participant gave up */
     uint32_t *start;                                /* words of each part in the beginning; owned */
-    /* Device memory, owned. */
-    uint32_t *words[STENCIL_PARTS_MAX], *lists[STENCIL_PARTS_MAX];
-    uint32_t *
-        *peers[STENCIL_PARTS_MAX]; /* peer table: [2 * parts], the words, then the alarms of all parts */
+    /* Device memory, owned, as are the words: neighbours, and peer tables, [2 * parts]: the words, then the
+     * alarms of all parts. */
+    uint32_t *lists[STENCIL_PARTS_MAX], **peers[STENCIL_PARTS_MAX];
 } stencil_barrier;
 
 /* Zeroed words behind a part's own alarm, for whatever the caller's kernel has to say. */
@@ -95,7 +87,7 @@ stencil_status stencil_barrier_create(stencil_barrier *barrier, const stencil_ba
  * is running. */
 stencil_status stencil_barrier_restart(const stencil_barrier *barrier);
 
-/* Gives every part its share of the lists of all participants: stencil_neighbor_share_make(). */
+/* Gives every part its share of the lists of all participants: stencil_neighbors_share(). */
 stencil_status stencil_barrier_set_neighbors(stencil_barrier *barrier, const uint32_t *first,
                                              const uint32_t *list, bool own_only);
 

@@ -10,11 +10,9 @@
 #ifndef STENCIL_SYNC_LOCK_CUH
 #define STENCIL_SYNC_LOCK_CUH
 
-#include "sync/barrier.h"
+#include "sync/waits.h"
 
 #ifdef __CUDACC__
-#include "sync/counted.cuh"
-
 namespace stencil {
 
 struct lock_barrier : counted_barrier<lock_barrier> {
@@ -38,8 +36,6 @@ struct lock_barrier : counted_barrier<lock_barrier> {
 
 } // namespace stencil
 #else
-#include "sync/team.h"
-
 static inline bool lock_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *goal = &stencil_barrier_epoch(s)[thread], *mutex = stencil_barrier_counter(s, 0);
     *goal += s->participants;

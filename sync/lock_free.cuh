@@ -10,11 +10,9 @@
 #ifndef STENCIL_SYNC_LOCK_FREE_CUH
 #define STENCIL_SYNC_LOCK_FREE_CUH
 
-#include "sync/barrier.h"
+#include "sync/waits.h"
 
 #ifdef __CUDACC__
-#include "sync/counted.cuh"
-
 namespace stencil {
 
 struct lock_free_barrier : counted_barrier<lock_free_barrier> {
@@ -49,8 +47,6 @@ struct lock_free_barrier : counted_barrier<lock_free_barrier> {
 
 } // namespace stencil
 #else
-#include "sync/team.h"
-
 static inline bool lock_free_team(const stencil_barrier_state *s, uint32_t thread) {
     const uint32_t goal = ++stencil_barrier_epoch(s)[thread];
     uint32_t *arrived = stencil_barrier_arrived(s), *released = stencil_barrier_released(s);

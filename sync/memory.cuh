@@ -1,5 +1,5 @@
 /* Memory accesses with explicit order, at device scope or, for what other GPUs write or read, at system scope
- * (PTX ISA, "Memory Consistency Model"), and the bounded spin that every barrier waits with. */
+ * (PTX ISA, "Memory Consistency Model"), the bounded spin that every barrier waits with, and counting. */
 #ifndef STENCIL_SYNC_MEMORY_CUH
 #define STENCIL_SYNC_MEMORY_CUH
 
@@ -100,6 +100,25 @@ __device__ __forceinline__ void count_and_wait(const stencil_barrier_state &s, u
     if (count_in(counter) + 1 != goal)
         spin(s, step, [&] { return stencil_reached(load_acquire(counter), goal); });
 }
+
+/* What barriers share whose blocks wait for all blocks: a goal that grows with each pass, kept between
+ * launches in the block's epoch. Self::sync() moves it on. */
+template <class Self> struct counted_barrier {
+    static constexpr bool local = false;
+    const stencil_barrier_state &s;
+    uint32_t goal;
+
+    __device__ explicit counted_barrier(const stencil_barrier_state &state)
+        : s(state), goal(stencil_barrier_epoch(&state)[blockIdx.x]) {}
+
+    __device__ void sync_all(int64_t step) {
+        static_cast<Self *>(this)->sync(step);
+    }
+    __device__ void leave() {
+        if (thread_in_block() == 0)
+            stencil_barrier_epoch(&s)[blockIdx.x] = goal;
+    }
+};
 
 } // namespace stencil
 #endif

@@ -14,11 +14,9 @@
 #ifndef STENCIL_SYNC_MULTI_GRID_CUH
 #define STENCIL_SYNC_MULTI_GRID_CUH
 
-#include "sync/barrier.h"
+#include "sync/waits.h"
 
 #ifdef __CUDACC__
-#include "sync/counted.cuh"
-
 namespace stencil {
 
 /* This part's word in the memory of the part that the thread's number names; NULL: no such part. */
@@ -70,8 +68,6 @@ struct multi_grid_barrier : counted_barrier<multi_grid_barrier> {
 
 } // namespace stencil
 #else
-#include "sync/team.h"
-
 /* The twin: threads in groups, one for each part. A group counts at its first thread's
  * flag, its last thread stores the group's word, and each thread waits for all words. */
 static inline bool multi_grid_team(const stencil_barrier_state *s, uint32_t thread) {

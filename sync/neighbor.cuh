@@ -21,12 +21,9 @@
 #ifndef STENCIL_SYNC_NEIGHBOR_CUH
 #define STENCIL_SYNC_NEIGHBOR_CUH
 
-#include "sync/barrier.h"
-
-#ifdef __CUDACC__
-#include "sync/memory.cuh"
 #include "sync/multi_grid.cuh"
 
+#ifdef __CUDACC__
 namespace stencil {
 
 struct neighbor_barrier {
@@ -148,8 +145,6 @@ struct neighbor_barrier {
 
 } // namespace stencil
 #else
-#include "sync/team.h"
-
 static inline bool neighbor_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *flag = stencil_barrier_flag(s, thread);
     const uint32_t epoch = *flag + 1;

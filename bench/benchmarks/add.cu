@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "bench/device.h"
-#include "bench/method.h"
 
 enum { UNROLLED = 512 };
 

@@ -2,7 +2,6 @@
  * Table 5): latency of one block of 32 to 1024 threads, and throughput over blocks per multiprocessor and
  * threads per block, that is over active warps. */
 #include "bench/benchmarks/sm.cuh"
-#include "bench/method.h"
 
 using namespace stencil;
 

@@ -1,6 +1,5 @@
 /* The ceilings of a device: copying on a CPU by all threads, each its own share; inside a GPU's memory. In
  * the benchmark itself on arrays that no cache holds. */
-#include "bench/benchmarks/copy.h"
 
 #include <omp.h>
 #include <stdatomic.h>
@@ -104,21 +103,12 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t iterations, d
 
 #ifdef STENCIL_HAVE_CUDA
 static stencil_status copy_on_gpu(stencil_bench *arrays, int64_t bytes, int64_t iterations, double *time_s) {
-    const size_t size = (size_t)bytes;
     stencil_device gpu;
-    void *to, *from;
+    stencil_transfer copy = {.gpu = &gpu, .peer = &gpu, .bytes = bytes};
     TRY(stencil_device_create(arrays, 0, &gpu));
-    TRY(stencil_device_memory(arrays, &from, size));
-    TRY(stencil_device_memory(arrays, &to, size));
-    TRY(stencil_device_fill(&gpu, (stencil_fill){.place = from, .count = bytes / 4, .stride = 1}));
-    /* Warm: both arrays mapped, clocks up. */
-    TRY_CUDA(cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToDevice, gpu.stream));
-    TRY_CUDA(cudaMemsetAsync(to, 0xff, size, gpu.stream));
-    TRY(stencil_device_start(&gpu));
-    for (int64_t i = 0; i < iterations; i++)
-        TRY_CUDA(cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToDevice, gpu.stream));
-    TRY(stencil_device_stop(&gpu, time_s));
-    return stencil_device_compare(to, from, bytes, "copy by cudaMemcpy");
+    TRY(stencil_device_memory(arrays, &copy.from, (size_t)bytes));
+    TRY(stencil_device_memory(arrays, &copy.to, (size_t)bytes));
+    return stencil_transfer_time(&copy, iterations, time_s);
 }
 
 /* Arrays of its own for each sample: between them all memory belongs to what is compared with the copy. */

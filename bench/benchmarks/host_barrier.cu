@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include "bench/device.h"
-#include "bench/method.h"
 
 enum { THREADS = 1024, FEW = 500, MORE = 1500, VERIFIED_PASSES = 200 };
 
@@ -113,7 +112,7 @@ static stencil_status prepare(stencil_bench *b, host *h) {
 stencil_status stencil_measure_host_barrier(stencil_bench *b) {
     static const char *const names[] = {"stream wait + omp barrier", "device wait + omp barrier"};
     const stencil_bench_options *o = b->options;
-    const int64_t more = o->repeats > 0 ? o->repeats : (int64_t)MORE;
+    const int64_t more = stencil_repeats(o, MORE);
     host h;
     b->own = &h;
     TRY(prepare(b, &h));

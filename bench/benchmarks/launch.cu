@@ -7,7 +7,6 @@
  * of a kernel and a count: with kernels that do nothing it is the two-repeat-count method, and with five
  * kernels of one unit against one kernel of five units it is kernel fusion, where both do the same work. */
 #include "bench/device.h"
-#include "bench/method.h"
 
 static __device__ uint32_t counter;
 
@@ -106,8 +105,9 @@ struct launches {
     cudaGraphExec_t graph; /* all of them; NULL: no graph */
 };
 
-/* A row; b->own is the array of GPUs. */
+/* A row. */
 struct launch_case {
+    const stencil_device *gpu; /* [gpus], of all GPUs */
     launch_way way;
     int gpus;
     unsigned blocks, threads;
@@ -133,13 +133,15 @@ static stencil_status launch_one(const stencil_device *gpu, const launch_case *c
     return STENCIL_OK;
 }
 
-/* One round on several GPUs. With events it is an implicit barrier among them, which is what
- * cudaLaunchCooperativeKernelMultiDevice() was before CUDA 13 dropped it. */
-static stencil_status launch_round(const stencil_device *gpu, const launch_case *c, kernel *function) {
+/* A launch on each GPU, and the wait that belongs to it. With events it is an implicit barrier among several,
+ * which is what cudaLaunchCooperativeKernelMultiDevice() was before CUDA 13 dropped it. */
+static stencil_status launch_round(const launch_case *c, kernel *function) {
+    const stencil_device *gpu = c->gpu;
     for (int i = 0; i < c->gpus; i++) {
-        TRY_CUDA(cudaSetDevice(gpu[i].gpu));
+        if (c->gpus > 1)
+            TRY_CUDA(cudaSetDevice(gpu[i].gpu));
         TRY(launch_one(&gpu[i], c, function, false));
-        if (c->way == MULTI_DEVICE_ORDERED)
+        if (c->way == MULTI_DEVICE_ORDERED || c->way == EVENT_SYNC)
             TRY_CUDA(cudaEventRecord(gpu[i].done, gpu[i].stream));
     }
     for (int i = 0; i < c->gpus && c->way == MULTI_DEVICE_ORDERED; i++) {
@@ -148,58 +150,38 @@ static stencil_status launch_round(const stencil_device *gpu, const launch_case 
             if (other != i)
                 TRY_CUDA(cudaStreamWaitEvent(gpu[i].stream, gpu[other].done, 0));
     }
-    return STENCIL_OK;
-}
-
-static stencil_status wait_after_launch(const stencil_device *gpu, launch_way way) {
-    if (way == STREAM_SYNC)
+    if (c->way == STREAM_SYNC)
         TRY_CUDA(cudaStreamSynchronize(gpu->stream));
-    if (way == DEVICE_SYNC)
+    if (c->way == DEVICE_SYNC)
         TRY_CUDA(cudaDeviceSynchronize());
-    if (way == EVENT_SYNC) {
-        TRY_CUDA(cudaEventRecord(gpu->done, gpu->stream));
+    if (c->way == EVENT_SYNC)
         TRY_CUDA(cudaEventSynchronize(gpu->done));
-    }
     return STENCIL_OK;
 }
 
-static stencil_status launch_all(const stencil_device *gpu, const launch_case *c, const launches *l) {
-    if (l->graph != NULL) {
-        TRY_CUDA(cudaGraphLaunch(l->graph, gpu->stream));
-        return STENCIL_OK;
-    }
-    for (int i = 0; i < l->count; i++) {
-        if (c->way == MULTI_DEVICE || c->way == MULTI_DEVICE_ORDERED) {
-            TRY(launch_round(gpu, c, l->function));
-        } else {
-            TRY(launch_one(gpu, c, l->function, false));
-            TRY(wait_after_launch(gpu, c->way));
-        }
-    }
-    return STENCIL_OK;
-}
-
-static stencil_status wait_for_gpus(const stencil_device *gpu, int gpus) {
-    for (int i = gpus - 1; i >= 0; i--) { /* the first GPU is the current one afterwards */
-        if (gpus > 1)
-            TRY_CUDA(cudaSetDevice(gpu[i].gpu));
+/* From the first launch until all have ended. */
+static stencil_status launch_all(const launch_case *c, const launches *l, double *time_s) {
+    const double start_s = stencil_clock_s();
+    if (l->graph != NULL)
+        TRY_CUDA(cudaGraphLaunch(l->graph, c->gpu->stream));
+    for (int i = 0; i < l->count && l->graph == NULL; i++)
+        TRY(launch_round(c, l->function));
+    for (int i = c->gpus - 1; i >= 0; i--) { /* the first GPU is the current one afterwards */
+        if (c->gpus > 1)
+            TRY_CUDA(cudaSetDevice(c->gpu[i].gpu));
         TRY_CUDA(cudaDeviceSynchronize());
     }
-    return STENCIL_OK;
-}
-
-static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *time_s) {
-    const launch_case *c = static_cast<launch_case *>(what);
-    const stencil_device *gpu = static_cast<stencil_device *>(b->own);
-    const double start_s = stencil_clock_s();
-    TRY(launch_all(gpu, c, count == c->low.count ? &c->low : &c->high));
-    TRY(wait_for_gpus(gpu, c->gpus));
     *time_s = stencil_clock_s() - start_s;
     return STENCIL_OK;
 }
 
+static stencil_status sample(stencil_bench *, void *what, int64_t count, double *time_s) {
+    const launch_case *c = static_cast<launch_case *>(what);
+    return launch_all(c, count == c->low.count ? &c->low : &c->high, time_s);
+}
+
 static stencil_status capture(stencil_bench *b, const launch_case *c, launches *l) {
-    const stencil_device *gpu = static_cast<stencil_device *>(b->own);
+    const stencil_device *gpu = c->gpu;
     cudaGraph_t graph = NULL;
     cudaFuncAttributes attributes;
     if (c->way != GRAPH && c->way != GRAPH_PROGRAMMATIC)
@@ -224,10 +206,10 @@ static stencil_status capture(stencil_bench *b, const launch_case *c, launches *
 }
 
 /* What has been counted on each GPU, and zeroes it. The first GPU is the current one afterwards. */
-static stencil_status take_counts(const stencil_device *gpu, int gpus, uint32_t *count) {
+static stencil_status take_counts(const launch_case *c, uint32_t *count) {
     const uint32_t zero = 0;
-    for (int i = gpus - 1; i >= 0; i--) {
-        TRY_CUDA(cudaSetDevice(gpu[i].gpu));
+    for (int i = c->gpus - 1; i >= 0; i--) {
+        TRY_CUDA(cudaSetDevice(c->gpu[i].gpu));
         TRY_CUDA(cudaMemcpyFromSymbol(&count[i], counter, sizeof zero));
         TRY_CUDA(cudaMemcpyToSymbol(counter, &zero, sizeof zero));
     }
@@ -236,17 +218,16 @@ static stencil_status take_counts(const stencil_device *gpu, int gpus, uint32_t 
 
 /* Kernels that lose counts where one begins before the one before it has ended. */
 static stencil_status verify(stencil_bench *b, void *what) {
-    const stencil_device *gpu = static_cast<stencil_device *>(b->own);
     launch_case c = *static_cast<launch_case *>(what);
     uint32_t count[STENCIL_GPUS_MAX];
+    double time_s;
     c.blocks = 2;
     c.threads = 32;
     c.high = {count_kernel, VERIFIED_LAUNCHES, nullptr};
     TRY(capture(b, &c, &c.high));
-    TRY(take_counts(gpu, c.gpus, count));
-    TRY(launch_all(gpu, &c, &c.high));
-    TRY(wait_for_gpus(gpu, c.gpus));
-    TRY(take_counts(gpu, c.gpus, count));
+    TRY(take_counts(&c, count));
+    TRY(launch_all(&c, &c.high, &time_s));
+    TRY(take_counts(&c, count));
     for (int i = 0; i < c.gpus; i++)
         CHECK(count[i] == VERIFIED_LAUNCHES, INTERNAL,
               "launch: %u of %d kernels launched by way of %s ran one after the other", count[i],
@@ -254,15 +235,16 @@ static stencil_status verify(stencil_bench *b, void *what) {
     return STENCIL_OK;
 }
 
-static stencil_status add_case(stencil_bench *b, launch_way way, const metric *m, int gpus) {
-    const stencil_gpu *gpu = &b->machine->gpu[b->options->gpu[0]];
+static stencil_status add_case(stencil_bench *b, const stencil_device *gpu, launch_way way, const metric *m,
+                               int gpus) {
     const int64_t repeats = stencil_smaller(b->options->repeats, REPEATS_MAX);
     const bool multi = way == MULTI_DEVICE || way == MULTI_DEVICE_ORDERED,
-               missing = way == GRAPH_PROGRAMMATIC && gpu->capability < 90;
+               missing = way == GRAPH_PROGRAMMATIC && b->machine->gpu[gpu->gpu].capability < 90;
     launch_case c = {
+        .gpu = gpu,
         .way = way,
         .gpus = gpus,
-        .blocks = m->one_warp ? 1 : (unsigned)gpu->sm_count,
+        .blocks = m->one_warp ? 1 : gpu->sm_count,
         .threads = m->one_warp ? 32u : (unsigned)THREADS,
         .low = {multi ? m->low_longer : m->low_kernel, m->low},
         .high = {multi ? m->high_longer : m->high_kernel, m->high},
@@ -280,30 +262,29 @@ static stencil_status add_case(stencil_bench *b, launch_way way, const metric *m
                              .skipped = missing ? "programmatic launch needs compute capability 9.0" : NULL);
 }
 
-static stencil_status add_cases(stencil_bench *b) {
+static stencil_status add_cases(stencil_bench *b, const stencil_device *gpu) {
     for (const metric &m : metrics) {
         for (int way = TRADITIONAL; way <= GRAPH_PROGRAMMATIC; way++)
-            TRY(add_case(b, (launch_way)way, &m, 1));
+            TRY(add_case(b, gpu, (launch_way)way, &m, 1));
         for (int gpus = 2; gpus <= b->options->gpu_count; gpus++) {
-            TRY(add_case(b, MULTI_DEVICE, &m, gpus));
-            TRY(add_case(b, MULTI_DEVICE_ORDERED, &m, gpus));
+            TRY(add_case(b, gpu, MULTI_DEVICE, &m, gpus));
+            TRY(add_case(b, gpu, MULTI_DEVICE_ORDERED, &m, gpus));
         }
     }
     for (int way = STREAM_SYNC; way <= EVENT_SYNC; way++)
-        TRY(add_case(b, (launch_way)way, &launch_and_wait, 1));
+        TRY(add_case(b, gpu, (launch_way)way, &launch_and_wait, 1));
     return STENCIL_OK;
 }
 
 stencil_status stencil_measure_launch(stencil_bench *b) {
     stencil_device gpu[STENCIL_GPUS_MAX];
     double hz;
-    b->own = gpu;
     for (int i = b->options->gpu_count - 1; i >= 0; i--) {
         TRY(stencil_device_create(b, i, &gpu[i]));
         TRY(stencil_clock_seen(b, gpu[i].gpu, &hz)); /* warms up; the device stays current */
     }
     stencil_bench_add_number(b->result, "threads_per_block", THREADS);
-    TRY(add_cases(b));
+    TRY(add_cases(b, gpu));
     stencil_bench_note(b,
                        "A block of %d threads on every multiprocessor; one warp where kernels sleep. "
                        "Multi-device: a launch on each GPU, by one thread.",

@@ -1,7 +1,6 @@
 /* The ceilings of a GPU's memories (000 section 7.2, Table 3): latency by following a chain, bandwidth of
  * device memory, L2 and shared memory. */
 #include "bench/benchmarks/sm.cuh"
-#include "bench/method.h"
 
 enum {
     COPIES = 5,      /* in a sample */
@@ -9,7 +8,6 @@ enum {
     READ_BLOCKS_PER_SM = 2,
     READ_BLOCKS_MAX = 1024,
     THREADS = 512,
-    COPY_BLOCKS_PER_SM = 8,
     SUM_VALUES = 8,  /* bytes of a double */
     READ_BYTES = 16, /* of a thread at a time */
     SHARED_WORDS = 4096,
@@ -176,17 +174,13 @@ struct shared_sum : stencil::sm_operation {
 };
 
 struct chase {
+    const char *name;
     void (*kernel)(chain, uint32_t, int64_t, chase_seen *);
     chain places;
     bool refill;   /* a chain that is written again before, so that L2 has it */
     uint32_t node; /* where the chase goes on */
-};
-
-struct memory {
-    int64_t copy_bytes, read_bytes;
-    uint32_t *from, *to, *chain, *read, *result; /* device */
-    chase_seen *seen;                            /* device */
-    stencil::sm_timing timing;
+    const stencil_device *gpu;
+    chase_seen *seen; /* device */
 };
 
 /* Of all of `bytes`, a place every `apart` bytes. */
@@ -194,20 +188,18 @@ static chain chain_of(uint32_t *place, int64_t bytes, int apart) {
     return {place, (uint32_t)(bytes / apart), (uint32_t)(apart / (int)sizeof *place)};
 }
 
-static stencil_status fill(const stencil_device &gpu, chain c) {
-    return stencil_device_fill(&gpu, {c.place, c.nodes, c.stride, c.nodes});
+static stencil_status fill(const stencil_device *gpu, chain c) {
+    return stencil_device_fill(gpu, {c.place, c.nodes, c.stride, c.nodes});
 }
 
-static stencil_status sample_chase(stencil_bench *b, void *what, int64_t steps, double *value) {
-    const memory *m = static_cast<memory *>(b->own);
-    const stencil_device &gpu = m->timing.gpu;
+static stencil_status sample_chase(stencil_bench *, void *what, int64_t steps, double *value) {
     chase *c = static_cast<chase *>(what);
     chase_seen seen;
     uint32_t expected = c->node;
     if (c->refill)
-        TRY(fill(gpu, c->places));
-    TRY(stencil_launch(gpu, c->kernel, 1, 1, c->places, c->node, steps, m->seen));
-    TRY(stencil_device_read(&gpu, &seen, m->seen, sizeof seen));
+        TRY(fill(c->gpu, c->places));
+    TRY(stencil_launch(*c->gpu, c->kernel, 1, 1, c->places, c->node, steps, c->seen));
+    TRY(stencil_device_read(c->gpu, &seen, c->seen, sizeof seen));
     const int64_t warm = c->places.nodes >= 16 && c->places.nodes <= 8192 ? c->places.nodes : 16;
     for (int64_t i = 0; i < warm + steps; i++)
         expected = stencil_next_number(expected, c->places.nodes);
@@ -218,84 +210,89 @@ static stencil_status sample_chase(stencil_bench *b, void *what, int64_t steps, 
     return STENCIL_OK;
 }
 
-/* By the kernel or by the copy engine. */
-static stencil_status sample_copy(stencil_bench *b, void *what, int64_t copies, double *value) {
-    const memory *m = static_cast<memory *>(b->own);
-    const stencil_device &gpu = m->timing.gpu;
-    const bool by_kernel = *static_cast<bool *>(what);
-    double time_s;
-    TRY_CUDA(cudaMemsetAsync(m->to, 0xff, (size_t)m->copy_bytes, gpu.stream));
-    TRY(stencil_device_start(&gpu));
-    for (int64_t i = 0; i < copies; i++)
-        if (by_kernel)
-            TRY(stencil_launch(gpu, copy, gpu.sm_count * COPY_BLOCKS_PER_SM, THREADS, (const uint4 *)m->from,
-                               (uint4 *)m->to, m->copy_bytes / READ_BYTES));
-        else
-            TRY_CUDA(
-                cudaMemcpyAsync(m->to, m->from, (size_t)m->copy_bytes, cudaMemcpyDeviceToDevice, gpu.stream));
-    TRY(stencil_device_stop(&gpu, &time_s));
-    *value = 2.0 * (double)m->copy_bytes * (double)copies / time_s;
-    return stencil_device_compare(m->to, m->from, m->copy_bytes, "memory");
+/* The chains of all rows but the last one share their memory. */
+static stencil_status add_latencies(stencil_bench *b, const stencil_device *gpu, int64_t bytes,
+                                    int64_t steps) {
+    uint32_t *place;
+    chase_seen *seen;
+    TRY(stencil_device_memory(b, &place, (size_t)(bytes + chain_l2_bytes)));
+    TRY(stencil_device_memory(b, &seen, sizeof *seen));
+    const chain few = {place, SHARED_WORDS, 1}, one = {place, 1, 1},
+                near = chain_of(place, chain_l2_bytes, 128),
+                far = chain_of(place + chain_l2_bytes / (int64_t)sizeof *place, bytes, 1024);
+    const chase rows[] = {
+        {"shared memory", chase_shared, few, false, 0, gpu, seen},
+        {"L1", chase_global<THROUGH_L1>, few, true, 0, gpu, seen},
+        {"L2, one word, ld.acquire", chase_global<ACQUIRE>, one, true, 0, gpu, seen},
+        {"L2", chase_global<PAST_L1>, near, true, 0, gpu, seen},
+        {"device memory", chase_global<PAST_L1>, far, false, 0, gpu, seen},
+    };
+    for (const chase &c : rows)
+        TRY(STENCIL_BENCH_ADD(b, c, "latency", c.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
+                              .sample = sample_chase, .count = steps));
+    return fill(gpu, far);
 }
 
-static stencil_status sample_l2(stencil_bench *b, void *, int64_t passes, double *value) {
-    const memory *m = static_cast<memory *>(b->own);
-    const stencil_device &gpu = m->timing.gpu;
-    const unsigned blocks = gpu.sm_count * READ_BLOCKS_PER_SM;
-    const uint4 *from = (const uint4 *)m->read;
-    const int64_t vectors = m->read_bytes / READ_BYTES;
+static stencil_status add_copies(stencil_bench *b, const stencil_device *gpu, int64_t bytes) {
+    stencil_transfer c = {.gpu = gpu, .peer = gpu, .bytes = bytes, .counted = 2 * bytes};
+    TRY(stencil_device_memory(b, &c.from, (size_t)bytes));
+    TRY(stencil_device_memory(b, &c.to, (size_t)bytes));
+    TRY(STENCIL_BENCH_ADD(b, c, "bandwidth", "device, cudaMemcpy", "bytes/s",
+                          .sample = stencil_transfer_sample, .count = COPIES));
+    c.kernel = copy;
+    return STENCIL_BENCH_ADD(b, c, "bandwidth", "device, copy kernel", "bytes/s",
+                             .sample = stencil_transfer_sample, .count = COPIES);
+}
+
+/* What fits into L2 and is read again and again. */
+struct l2_read {
+    const stencil_device *gpu;
+    uint32_t *from, *result; /* device */
+    int64_t bytes;
+};
+
+static stencil_status sample_l2(stencil_bench *, void *what, int64_t passes, double *value) {
+    const l2_read *r = static_cast<l2_read *>(what);
+    const unsigned blocks = r->gpu->sm_count * READ_BLOCKS_PER_SM;
+    const uint4 *from = (const uint4 *)r->from;
+    const int64_t vectors = r->bytes / READ_BYTES;
     uint32_t seen[READ_BLOCKS_MAX];
     double time_s;
     CHECK(blocks <= READ_BLOCKS_MAX, INTERNAL, "memory: more multiprocessors than expected");
-    TRY(stencil_launch(gpu, read, blocks, THREADS, from, vectors, 1, m->result)); /* into L2 */
-    TRY_CUDA(cudaMemsetAsync(m->result, 0, blocks * sizeof *m->result, gpu.stream));
-    TRY(stencil_device_start(&gpu));
-    TRY(stencil_launch(gpu, read, blocks, THREADS, from, vectors, passes, m->result));
-    TRY(stencil_device_stop(&gpu, &time_s));
-    TRY(stencil_device_read(&gpu, seen, m->result, blocks * sizeof *seen));
+    TRY(stencil_launch(*r->gpu, read, blocks, THREADS, from, vectors, 1, r->result)); /* into L2 */
+    TRY_CUDA(cudaMemsetAsync(r->result, 0, blocks * sizeof *r->result, r->gpu->stream));
+    TRY(stencil_device_start(r->gpu));
+    TRY(stencil_launch(*r->gpu, read, blocks, THREADS, from, vectors, passes, r->result));
+    TRY(stencil_device_stop(r->gpu, &time_s));
+    TRY(stencil_device_read(r->gpu, seen, r->result, blocks * sizeof *seen));
     for (unsigned i = 0; i < blocks; i++)
         CHECK(seen[i] == MARK, INTERNAL, "memory: block %u has read wrong words", i);
-    *value = (double)m->read_bytes * (double)passes * blocks / time_s;
+    *value = (double)r->bytes * (double)passes * blocks / time_s;
     return STENCIL_OK;
 }
 
-/* The chains of all rows but the last one share their memory. */
-static stencil_status add_latencies(stencil_bench *b, int64_t steps, int64_t chain_bytes) {
-    const memory *m = static_cast<memory *>(b->own);
-    const chain few = {m->chain, SHARED_WORDS, 1}, one = {m->chain, 1, 1},
-                near = chain_of(m->chain, chain_l2_bytes, 128),
-                far = chain_of(m->chain + chain_l2_bytes / (int64_t)sizeof *m->chain, chain_bytes, 1024);
-    const struct {
-        const char *name;
-        chase c;
-    } rows[] = {
-        {"shared memory", {chase_shared, few, .refill = false}},
-        {"L1", {chase_global<THROUGH_L1>, few, .refill = true}},
-        {"L2, one word, ld.acquire", {chase_global<ACQUIRE>, one, .refill = true}},
-        {"L2", {chase_global<PAST_L1>, near, .refill = true}},
-        {"device memory", {chase_global<PAST_L1>, far, .refill = false}},
-    };
-    for (const auto &row : rows)
-        TRY(STENCIL_BENCH_ADD(b, row.c, "latency", row.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
-                              .sample = sample_chase, .count = steps));
-    return fill(m->timing.gpu, far);
+static stencil_status add_l2(stencil_bench *b, const stencil_device *gpu, int64_t bytes) {
+    l2_read r = {.gpu = gpu, .bytes = bytes};
+    TRY(stencil_device_memory(b, &r.from, (size_t)bytes));
+    TRY(stencil_device_memory(b, &r.result, READ_BLOCKS_MAX * sizeof *r.result));
+    /* All numbers once: by exclusive or nothing is left of them but the mark on the first, which is MARK
+     * instead of what stood there. */
+    const chain all = chain_of(r.from, bytes, sizeof *r.from);
+    const uint32_t mark = MARK ^ stencil_next_number(0, all.nodes);
+    TRY(fill(gpu, all));
+    TRY_CUDA(cudaMemcpyAsync(r.from, &mark, sizeof mark, cudaMemcpyHostToDevice, gpu->stream));
+    TRY_CUDA(cudaStreamSynchronize(gpu->stream));
+    return STENCIL_BENCH_ADD(b, r, "bandwidth", "L2, read", "bytes/s", .sample = sample_l2,
+                             .count = READ_PASSES);
 }
 
-static stencil_status add_bandwidths(stencil_bench *b, int64_t repeats) {
-    const memory *m = static_cast<memory *>(b->own);
-    const bool engine = false, kernel = true;
-    stencil::sm_case c = {.timing = &m->timing,
+static stencil_status add_shared(stencil_bench *b, const stencil::sm_timing *timing, int64_t repeats) {
+    stencil::sm_case c = {.timing = timing,
                           .kernel = stencil::time_operation<shared_read, 32>,
                           .name = "reading shared memory",
                           .threads = STENCIL_BLOCK_THREADS_MAX,
                           .blocks_per_sm = 2,
                           .scale = 32 * READ_BYTES};
-    TRY(STENCIL_BENCH_ADD(b, engine, "bandwidth", "device, cudaMemcpy", "bytes/s", .sample = sample_copy,
-                          .count = COPIES));
-    TRY(STENCIL_BENCH_ADD(b, kernel, "bandwidth", "device, copy kernel", "bytes/s", .sample = sample_copy,
-                          .count = COPIES));
-    TRY(STENCIL_BENCH_ADD(b, engine, "bandwidth", "L2, read", "bytes/s", .sample = sample_l2,
-                          .count = READ_PASSES));
     TRY(STENCIL_BENCH_ADD(b, c, "bandwidth", "shared memory, read", "bytes/cycle", STENCIL_METHOD_SM_CLOCK,
                           .sample = stencil::sm_sample, .count = repeats));
     c.kernel = stencil::time_operation<shared_sum, 16>;
@@ -310,49 +307,30 @@ static stencil_status add_bandwidths(stencil_bench *b, int64_t repeats) {
     return STENCIL_OK;
 }
 
-/* The largest power of two that is neither above `most` nor above `limit`. */
-static int64_t power_of_two(int64_t most, int64_t limit) {
+/* The largest power of two that is neither above `most` nor above `limit`; a parameter of the result. */
+static int64_t choose_bytes(stencil_bench *b, const char *name, int64_t most, int64_t limit) {
     int64_t bytes = most;
     while (bytes > limit)
         bytes /= 2;
+    stencil_bench_add_number(b->result, name, bytes);
     return bytes;
-}
-
-static stencil_status prepare(stencil_bench *b, memory *m, int64_t chain_bytes) {
-    const stencil_device &gpu = m->timing.gpu;
-    TRY(stencil_device_memory(b, &m->from, (size_t)m->copy_bytes));
-    TRY(stencil_device_memory(b, &m->to, (size_t)m->copy_bytes));
-    TRY(stencil_device_memory(b, &m->chain, (size_t)(chain_bytes + chain_l2_bytes)));
-    TRY(stencil_device_memory(b, &m->read, (size_t)m->read_bytes));
-    TRY(stencil_device_memory(b, &m->result, READ_BLOCKS_MAX * sizeof *m->result));
-    TRY(stencil_device_memory(b, &m->seen, sizeof *m->seen));
-    TRY(stencil_device_fill(&gpu, {m->from, m->copy_bytes / 4, 1, 0}));
-    /* All numbers once: by exclusive or nothing is left of them but the mark on the first, which is MARK
-     * instead of what stood there. */
-    const chain read = chain_of(m->read, m->read_bytes, sizeof *m->read);
-    const uint32_t mark = MARK ^ stencil_next_number(0, read.nodes);
-    TRY(fill(gpu, read));
-    TRY_CUDA(cudaMemcpyAsync(m->read, &mark, sizeof mark, cudaMemcpyHostToDevice, gpu.stream));
-    TRY_CUDA(cudaStreamSynchronize(gpu.stream));
-    return STENCIL_OK;
 }
 
 stencil_status stencil_measure_memory(stencil_bench *b) {
     const stencil_gpu *gpu = &b->machine->gpu[b->options->gpu[0]];
-    const int64_t chain_bytes = power_of_two(chain_bytes_most, gpu->memory_bytes / 16),
-                  more = stencil_repeats_more(b->options), chase_steps = stencil_round_up(more, 16);
-    memory m = {.copy_bytes = power_of_two(copy_bytes_most, gpu->memory_bytes / 8),
-                .read_bytes = power_of_two(l2_bytes_most, gpu->l2_bytes / 3)};
-    b->own = &m;
-    TRY(stencil::sm_begin(b, &m.timing, 0));
-    TRY(prepare(b, &m, chain_bytes));
-    stencil_bench_add_number(b->result, "copy_bytes", m.copy_bytes);
-    stencil_bench_add_number(b->result, "l2_read_bytes", m.read_bytes);
+    const int64_t copied = choose_bytes(b, "copy_bytes", copy_bytes_most, gpu->memory_bytes / 8),
+                  read = choose_bytes(b, "l2_read_bytes", l2_bytes_most, gpu->l2_bytes / 3),
+                  far = choose_bytes(b, "device_chain_bytes", chain_bytes_most, gpu->memory_bytes / 16),
+                  more = stencil_repeats(b->options, STENCIL_REPEATS_MORE),
+                  steps = stencil_round_up(more, 16);
+    stencil::sm_timing timing;
     stencil_bench_add_number(b->result, "l2_chain_bytes", chain_l2_bytes);
-    stencil_bench_add_number(b->result, "device_chain_bytes", chain_bytes);
-    stencil_bench_add_number(b->result, "chase_steps", chase_steps);
-    TRY(add_latencies(b, chase_steps, chain_bytes));
-    TRY(add_bandwidths(b, stencil_round_up(more, 32)));
+    stencil_bench_add_number(b->result, "chase_steps", steps);
+    TRY(stencil::sm_begin(b, &timing, 0));
+    TRY(add_latencies(b, &timing.gpu, far, steps));
+    TRY(add_copies(b, &timing.gpu, copied));
+    TRY(add_l2(b, &timing.gpu, read));
+    TRY(add_shared(b, &timing, stencil_round_up(more, 32)));
     stencil_bench_note(b, "A copy counts bytes read and bytes written. Shared memory: one multiprocessor; "
                           "sum: doubles, by one block of so many threads (000 Fig. 10).");
     stencil_bench_note(b, "Latency: one thread follows a chain, address arithmetic included. Verified in "

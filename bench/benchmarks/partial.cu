@@ -1,5 +1,5 @@
-/* The GPU side of partial.c: of a warp, a block, a grid, of all GPUs a part synchronises. */
-#include "bench/benchmarks/cpu.h"
+/* What happens when only a part of a group synchronises (000 section 8.2): of a warp, a block, a grid, of all
+ * GPUs, while the others go on to their end. Does it complete, or deadlock? Each case in a child process. */
 #include "bench/benchmarks/sm.cuh"
 #include "bench/benchmarks/passes.cuh"
 #include "sync/all.cuh"

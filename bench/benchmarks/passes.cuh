@@ -23,12 +23,6 @@ struct passes_kernel {
     void (*kernel[2])(passes);
 };
 
-/* By the numbers of barriers.def, and beside them: the library's grid.sync() as it is, and `cluster` with the
- * hardware's barrier, both without a time limit, to see what one costs; and what is planted to see that it is
- * found: a barrier that arrives without releasing what its block wrote, without waiting for it even. */
-enum { PASSES_FAULT = STENCIL_BARRIER_COUNT + 1, PASSES_COUNT };
-extern const passes_kernel grid_kernels[PASSES_COUNT];
-
 /* A barrier in a shape. */
 struct passes_case {
     passes_kernel barrier;
@@ -45,13 +39,5 @@ stencil_status passes_load(const stencil_bench *b, const passes_case *c, int whi
 stencil_status passes_make(stencil_bench *b, passes_case *c, double timeout_s);
 stencil_status passes_launch(const passes_case *c, int64_t passes, int which);
 stencil_status passes_count(const passes_case *c, uint32_t *count);
-
-/* Skips the benchmark where the first gpu_count GPUs cannot do what it takes, or else lets them reach each
- * other, has add_cases() add rows, times and then verifies them all. */
-stencil_status passes_run(stencil_bench *b, int gpu_count, stencil_benchmark_function add_cases);
-
-/* A row of what `c` asks for: barrier, gpus, blocks_per_sm, threads. It is skipped where the GPUs cannot have
- * it. Barrier `neighbor` waits for both neighbours in a ring. gpus_axis: the number of GPUs is an axis. */
-stencil_status passes_add(stencil_bench *b, const passes_case *c, bool gpus_axis);
 
 #endif

@@ -4,13 +4,11 @@
 #include <stdio.h>
 
 #include "bench/device.h"
-#include "bench/method.h"
 #include "sync/host.h"
 #include "sync/memory.cuh"
 
 enum {
     THREADS = 512,
-    BLOCKS_PER_SM = 8,
     PINGS = 5000,
     MORE_PINGS = 15000,
     ADD_REPEATS = 64,
@@ -123,45 +121,21 @@ struct peer_end {
     peer_seen *seen;
 };
 
+/* An operation of `from` on the memory of `to`, or a flag between them. */
 struct peer_case {
-    const peer_end *from, *to; /* of operations: `from` works on the memory of `to` */
-    int64_t bytes;
-    bool stores; /* a transfer by the kernel, else by the copy engine */
+    const peer_end *from, *to;
     void (*chain)(int64_t, uint32_t *, peer_seen *);
     void (*ping)(int64_t, const uint32_t *, uint32_t *, bool, peer_seen *);
 };
 
-static stencil_status transfer(const peer_case *c) {
-    const stencil_device &gpu = c->from->gpu;
-    if (!c->stores) {
-        TRY_CUDA(cudaMemcpyPeerAsync(c->to->field, c->to->gpu.gpu, c->from->field, gpu.gpu, (size_t)c->bytes,
-                                     gpu.stream));
-        return STENCIL_OK;
-    }
-    const int64_t vectors = c->bytes / 16, needed = (vectors + THREADS - 1) / THREADS;
-    return stencil_launch(gpu, put, (unsigned)stencil_smaller(needed, gpu.sm_count * BLOCKS_PER_SM), THREADS,
-                          c->from->field, c->to->field, vectors);
-}
-
-static stencil_status sample_bandwidth(stencil_bench *, void *what, int64_t count, double *value) {
-    const peer_case *c = static_cast<peer_case *>(what);
-    double time_s;
-    TRY(stencil_device_start(&c->from->gpu));
-    for (int64_t i = 0; i < count; i++)
-        TRY(transfer(c));
-    TRY(stencil_device_stop(&c->from->gpu, &time_s));
-    *value = (double)(c->bytes * count) / time_s;
-    return STENCIL_OK;
-}
-
 /* One by one, each waited for on the host. */
 static stencil_status sample_latency(stencil_bench *, void *what, int64_t count, double *value) {
-    const peer_case *c = static_cast<peer_case *>(what);
-    TRY_CUDA(cudaSetDevice(c->from->gpu.gpu));
+    const stencil_transfer *t = static_cast<stencil_transfer *>(what);
+    TRY_CUDA(cudaSetDevice(t->gpu->gpu));
     const double start_s = stencil_clock_s();
     for (int64_t i = 0; i < count; i++) {
-        TRY(transfer(c));
-        TRY_CUDA(cudaStreamSynchronize(c->from->gpu.stream));
+        TRY(stencil_transfer_start(t));
+        TRY_CUDA(cudaStreamSynchronize(t->gpu->stream));
     }
     *value = (stencil_clock_s() - start_s) / (double)count;
     return STENCIL_OK;
@@ -234,45 +208,29 @@ static stencil_status sample_ping(stencil_bench *, void *what, int64_t rounds, d
     return STENCIL_OK;
 }
 
-/* A transfer into memory that held something else. */
-static stencil_status verify(stencil_bench *, void *what) {
-    const peer_case *c = static_cast<peer_case *>(what);
-    const stencil_device *gpu = &c->from->gpu;
-    char text[96];
-    TRY_CUDA(cudaSetDevice(c->to->gpu.gpu));
-    TRY_CUDA(cudaMemset(c->to->field, 0xff, (size_t)c->bytes));
-    TRY_CUDA(cudaDeviceSynchronize());
-    TRY_CUDA(cudaSetDevice(gpu->gpu));
-    TRY(stencil_device_fill(gpu, {(uint32_t *)c->from->field, c->bytes / 4, 1, 0}));
-    TRY(transfer(c));
-    TRY_CUDA(cudaStreamSynchronize(gpu->stream));
-    snprintf(text, sizeof text, "peer, %lld bytes from GPU %d to GPU %d by %s", (long long)c->bytes, gpu->gpu,
-             c->to->gpu.gpu, c->stores ? "a kernel" : "the copy engine");
-    return stencil_device_compare(c->to->field, c->from->field, c->bytes, text);
+static stencil_transfer transfer_of(const peer_end *from, const peer_end *to, int64_t bytes, bool stores) {
+    return {&from->gpu, &to->gpu, from->field, to->field, bytes, stores ? put : nullptr, bytes};
 }
 
 /* Bandwidth: as many in a row as move half a gigabyte, or 200. */
 static stencil_status add_transfers(stencil_bench *b, const peer_end *end) {
     const peer_end *const behind = end + b->options->gpu_count;
-    peer_case c = {.from = end, .to = end + 1};
     for (int latency = 0; latency < 2; latency++)
         for (int stores = 0; stores < 2; stores++)
-            for (c.bytes = bytes_least; c.bytes <= bytes_most; c.bytes *= 4) {
-                const int64_t few = c.bytes <= 1 << 20 ? 50 : 2;
-                c.stores = stores != 0;
-                TRY(STENCIL_BENCH_ADD(b, c, latency ? "latency" : "bandwidth",
-                                      c.stores ? "kernel stores" : "copy engine", latency ? "s" : "bytes/s",
-                                      .sample = latency ? sample_latency : sample_bandwidth,
-                                      .verify = latency ? NULL : verify, .axis = {{"bytes", c.bytes}},
-                                      .count = latency ? few : stencil_smaller(sample_bytes / c.bytes, 200)));
+            for (int64_t bytes = bytes_least; bytes <= bytes_most; bytes *= 4) {
+                const int64_t few = bytes <= 1 << 20 ? 50 : 2;
+                TRY(STENCIL_BENCH_ADD(
+                    b, transfer_of(end, end + 1, bytes, stores), latency ? "latency" : "bandwidth",
+                    stores ? "kernel stores" : "copy engine", latency ? "s" : "bytes/s",
+                    .sample = latency ? sample_latency : stencil_transfer_sample, .axis = {{"bytes", bytes}},
+                    .count = latency ? few : stencil_smaller(sample_bytes / bytes, 200)));
             }
-    c = {.bytes = bytes_most};
-    for (c.from = end; c.from < behind && b->options->gpu_count > 2; c.from++)
-        for (c.to = end; c.to < behind; c.to++)
-            if (c.from != c.to)
-                TRY(STENCIL_BENCH_ADD(b, c, "bandwidth of a pair", "copy engine", "bytes/s",
-                                      .sample = sample_bandwidth, .verify = verify,
-                                      .axis = {{"from", c.from->gpu.gpu}, {"to", c.to->gpu.gpu}},
+    for (const peer_end *from = end; from < behind && b->options->gpu_count > 2; from++)
+        for (const peer_end *to = end; to < behind; to++)
+            if (from != to)
+                TRY(STENCIL_BENCH_ADD(b, transfer_of(from, to, bytes_most, false), "bandwidth of a pair",
+                                      "copy engine", "bytes/s", .sample = stencil_transfer_sample,
+                                      .axis = {{"from", from->gpu.gpu}, {"to", to->gpu.gpu}},
                                       .count = sample_bytes / bytes_most));
     return STENCIL_OK;
 }
@@ -333,9 +291,8 @@ static stencil_status prepare(stencil_bench *b, peer_end *end) {
 
 stencil_status stencil_measure_peer(stencil_bench *b) {
     const stencil_bench_options *o = b->options;
-    const int64_t chain_repeats =
-                      o->repeats > 0 ? stencil_round_up(o->repeats, 16) : (int64_t)STENCIL_REPEATS,
-                  more_pings = o->repeats > 0 ? o->repeats : (int64_t)MORE_PINGS;
+    const int64_t chain_repeats = stencil_round_up(stencil_repeats(o, STENCIL_REPEATS), 16),
+                  more_pings = stencil_repeats(o, MORE_PINGS);
     peer_end end[STENCIL_GPUS_MAX];
     char why[64];
     if (o->gpu_count < 2)

@@ -1,7 +1,5 @@
 #include "bench/benchmarks/sm.cuh"
 
-#include "bench/method.h"
-
 namespace stencil {
 
 enum { SM_IDS_MAX = 1024 };
@@ -13,9 +11,9 @@ static size_t record_count(const sm_timing *timing) {
 stencil_status sm_begin(stencil_bench *b, sm_timing *timing, int unrolled) {
     TRY(stencil_device_create(b, 0, &timing->gpu));
     if (unrolled > 0) {
-        const int64_t asked = stencil_round_up(b->options->repeats, unrolled);
-        timing->latency_repeats = asked > 0 ? asked : (int64_t)STENCIL_REPEATS;
-        timing->throughput_repeats = asked > 0 ? asked : (int64_t)STENCIL_REPEATS_MORE;
+        timing->latency_repeats = stencil_round_up(stencil_repeats(b->options, STENCIL_REPEATS), unrolled);
+        timing->throughput_repeats =
+            stencil_round_up(stencil_repeats(b->options, STENCIL_REPEATS_MORE), unrolled);
         stencil_bench_add_number(b->result, "latency_repeats", timing->latency_repeats);
         stencil_bench_add_number(b->result, "throughput_repeats", timing->throughput_repeats);
     }

@@ -4,7 +4,6 @@
 
 #include "base/words.h"
 #include "bench/benchmarks/trial.h"
-#include "bench/benchmarks/copy.h"
 
 static void add_parameters(const stencil_bench *b, const stencil_problem *problem) {
     stencil_bench_result *result = b->result;

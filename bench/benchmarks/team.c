@@ -1,11 +1,11 @@
 /* Teams of CPU threads. One pass of their barriers, over the number of threads: the team twin of every
  * barrier, where `neighbor` waits for the two neighbours in a ring, and OpenMP's own, which threads that each
- * drive a GPU coordinate with (000 section 4.2). Fork and join: what a launch per step costs on a CPU. */
-#include "bench/benchmarks/cpu.h"
-
+ * drive a GPU coordinate with (000 section 4.2). What happens when only a part of the team synchronises (000
+ * section 8.2). Fork and join: what a launch per step costs on a CPU. */
 #include <omp.h>
 #include <stdlib.h>
 
+#include "bench/benchmark.h"
 #include "sync/host.h"
 
 stencil_status stencil_ring_create(stencil_bench *b, uint32_t **first, uint32_t count) {
@@ -21,17 +21,6 @@ stencil_status stencil_ring_create(stencil_bench *b, uint32_t **first, uint32_t 
     return STENCIL_OK;
 }
 
-stencil_status stencil_bench_team_barrier(stencil_bench *b, stencil_barrier_state *state, int threads,
-                                          double timeout_s) {
-    uint32_t *first;
-    TRY(stencil_team_create(state, (uint32_t)threads, 0, timeout_s));
-    TRY(stencil_bench_keep(b, free, state->words));
-    TRY(stencil_ring_create(b, &first, state->participants));
-    state->neighbor_first = first;
-    state->neighbor = first + threads + 1;
-    return STENCIL_OK;
-}
-
 /* What stands beside the barriers of barriers.def: the planted fault, which lets everybody pass. */
 enum { FAULT = STENCIL_BARRIER_none, OPENMP = STENCIL_BARRIER_COUNT };
 
@@ -39,20 +28,32 @@ enum { FAULT = STENCIL_BARRIER_none, OPENMP = STENCIL_BARRIER_COUNT };
 enum { VERIFIED_PASSES = 2000, WORD_STRIDE = 32 };
 static const double timeout_s = 10;
 
-/* A team that passes one barrier again and again. */
+/* A team and the barrier that it passes. */
 typedef struct team {
     int id;
     const char *name;
-    int threads;
+    int threads, absent; /* all; those that do not synchronise, where a part does */
     stencil_barrier_state state;
 } team;
 
-static bool sync(const team *t, uint32_t thread) {
+/* Its neighbours stand in a ring; until the benchmark ends. */
+static stencil_status create_barrier(stencil_bench *b, team *t, double limit_s) {
+    uint32_t *first;
+    TRY(stencil_team_create(&t->state, (uint32_t)t->threads, 0, limit_s));
+    TRY(stencil_bench_keep(b, free, t->state.words));
+    TRY(stencil_ring_create(b, &first, t->state.participants));
+    t->state.neighbor_first = first;
+    t->state.neighbor = first + t->threads + 1;
+    return STENCIL_OK;
+}
+
+/* false: it waited in vain. */
+static bool sync(const team *t, uint32_t thread, bool all) {
     if (t->id == OPENMP) {
 #pragma omp barrier
         return true;
     }
-    return t->id == FAULT || stencil_team_sync((stencil_barrier_id)t->id, &t->state, thread, false);
+    return t->id == FAULT || stencil_team_sync((stencil_barrier_id)t->id, &t->state, thread, all);
 }
 
 /* How many of those whom `thread` waits for have not come as far as pass `i`. */
@@ -83,7 +84,7 @@ static stencil_status pass(const team *t, int64_t passes, uint32_t *word, double
         for (int64_t i = 1; i <= passes && threads == t->threads; i++) {
             if (word != NULL)
                 __atomic_store_n(&word[WORD_STRIDE * thread], (uint32_t)i, __ATOMIC_RELAXED);
-            if (!sync(t, thread)) {
+            if (!sync(t, thread, false)) {
                 in_vain++;
                 break;
             }
@@ -116,7 +117,7 @@ static stencil_status verify(stencil_bench *b, void *what) {
 
 static stencil_status add_row(stencil_bench *b, int id, const char *name, int threads) {
     team t = {.id = id, .name = name, .threads = threads};
-    TRY(stencil_bench_team_barrier(b, &t.state, threads, timeout_s));
+    TRY(create_barrier(b, &t, timeout_s));
     return STENCIL_BENCH_ADD(b, t, id == OPENMP ? "host" : "barrier", name, "s/pass", .sample = sample,
                              .verify = verify, .axis = {{"threads", threads}});
 }
@@ -129,9 +130,16 @@ static stencil_status measure(stencil_bench *b) {
     return stencil_bench_take(b);
 }
 
+/* Numbers of threads to measure: `least`, then twice as many each time, then all (or only all, where the
+ * machine has no more than `least`). Begins behind 0; 0 comes behind the last one. */
+static int next_threads(const stencil_bench *b, int least, int threads) {
+    const int all = b->machine->cpu_threads, next = threads == 0 ? least : 2 * threads;
+    return threads == all ? 0 : next < all ? next : all;
+}
+
 stencil_status stencil_measure_grid_cpu(stencil_bench *b) {
     for (int id = STENCIL_BARRIER_none + 1; id < STENCIL_BARRIER_COUNT; id++)
-        for (int n = 0; (n = stencil_bench_next_threads(b, 2, n)) > 0;)
+        for (int n = 0; (n = next_threads(b, 2, n)) > 0;)
             TRY(add_row(b, id, stencil_barriers[id].name, n));
     if (b->options->inject_fault)
         TRY(add_row(b, FAULT, "planted fault", b->machine->cpu_threads));
@@ -139,9 +147,59 @@ stencil_status stencil_measure_grid_cpu(stencil_bench *b) {
 }
 
 stencil_status stencil_measure_host_barrier_cpu(stencil_bench *b) {
-    for (int n = 0; (n = stencil_bench_next_threads(b, 1, n)) > 0;)
+    for (int n = 0; (n = next_threads(b, 1, n)) > 0;)
         TRY(add_row(b, OPENMP, "omp barrier", n));
     return measure(b);
+}
+
+/* On a CPU a deadlock is what has not ended after this time; much longer than a child takes to start. */
+static const double deadlock_s = 5, part_timeout_s = 0.3;
+
+void stencil_bench_say_part(const stencil_bench *b, bool ended, bool all_done, bool gave_up) {
+    stencil_bench_say(&b->result->row[b->row], "%s",
+                      !ended      ? "deadlocks"
+                      : !all_done ? "ends, but not every thread comes to its end"
+                      : gave_up   ? "waits in vain, given up after its time limit"
+                                  : "completes");
+}
+
+/* Everybody but the absent ones passes the barrier once. */
+static stencil_status state_part(stencil_bench *b, void *what) {
+    team *t = what;
+    int done = 0, in_vain = 0, threads = 0;
+    TRY(create_barrier(b, t, part_timeout_s));
+#pragma omp parallel num_threads(t->threads) reduction(+ : done, in_vain)
+    {
+        const int thread = omp_get_thread_num();
+#pragma omp single
+        threads = omp_get_num_threads();
+        in_vain += thread >= t->absent && !sync(t, (uint32_t)thread, true);
+        done++;
+    }
+    stencil_bench_say_part(b, true, threads == t->threads && done == threads, in_vain > 0);
+    return STENCIL_OK;
+}
+
+/* In child processes, which also keeps the machinery for what hangs under test where there is no GPU. */
+stencil_status stencil_measure_partial_cpu(stencil_bench *b) {
+    const int threads = b->machine->cpu_threads;
+    if (threads < 2)
+        return stencil_bench_skip(b->result, "needs two threads");
+    for (int i = STENCIL_BARRIER_none; i < STENCIL_BARRIER_COUNT; i++)
+        for (int absent = 0; absent < 2; absent++) {
+            const bool limited = i != STENCIL_BARRIER_none;
+            const team t = {.id = limited ? i : OPENMP, .threads = threads, .absent = absent};
+            TRY(STENCIL_BENCH_ADD(b, t, limited ? "with a time limit" : "team",
+                                  limited ? stencil_barriers[i].name : "omp barrier", "s",
+                                  .state = state_part, .limit_s = deadlock_s,
+                                  .axis = {{"threads", threads}, {"absent", absent}}));
+        }
+    stencil_bench_note(
+        b,
+        "The absent threads go on to the end of the parallel region, the others synchronise once. Deadlock: "
+        "not ended after %g s. The barriers of this program have a time limit, here %g s.",
+        deadlock_s, part_timeout_s);
+    return stencil_bench_take(b);
 }
 
 /* A line of its own for the count of each thread. */
@@ -170,7 +228,7 @@ static stencil_status sample_regions(stencil_bench *b, void *what, int64_t regio
 
 stencil_status stencil_measure_launch_cpu(stencil_bench *b) {
     TRY(stencil_bench_memory(b, &b->own, (size_t)b->machine->cpu_threads * COUNT_STRIDE * sizeof(int64_t)));
-    for (int n = 0; (n = stencil_bench_next_threads(b, 1, n)) > 0;)
+    for (int n = 0; (n = next_threads(b, 1, n)) > 0;)
         TRY(STENCIL_BENCH_ADD(b, n, "launch", "fork-join", "s/region", .sample = sample_regions,
                               .axis = {{"threads", n}}));
     stencil_bench_note(b, "Verified: after each sample, every thread was in every region.");

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/benchmarks/copy.h"
-
 enum { SEED = 1 };
 
 /* Any number made of any other: splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
@@ -120,8 +118,8 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double
     stencil_status status = stencil_run_fields(&c->plan, &t->problem, &t->result, NULL, NULL, &report);
     *time_s = report.compute_s;
     if (status == STENCIL_OK && report.steps != steps)
-        status = stencil_error_set(STENCIL_INTERNAL, __FILE__, __LINE__, "", "%s: %s ended after step %lld",
-                                   b->result->benchmark, name, (long long)report.steps);
+        status = ERROR(INTERNAL, "%s: %s ended after step %lld", b->result->benchmark, name,
+                       (long long)report.steps);
     if (status == STENCIL_OK && steps == t->steps)
         status = verify(t, name, report.residual[report.history_count - 1]);
     stencil_report_destroy(&report);

@@ -7,7 +7,6 @@
  * what they cost in most code, and one of which it does not, where they are real; what that loop costs by
  * itself is the row "loop". */
 #include "bench/benchmarks/sm.cuh"
-#include "bench/method.h"
 
 using namespace stencil;
 

@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "bench/benchmark.h"
-#include "bench/benchmarks/cpu.h"
 #include "bench/benchmarks/trial.h"
 
 #define assert_near(value, expected, tolerance) assert_true(fabs((value) - (expected)) <= (tolerance))

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/method.h"
+#include "bench/benchmark.h"
 
 static char released[8];
 

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "bench/method.h"
 #include "bench/statistics.h"
 
 #define assert_near(value, expected, tolerance) assert_true(fabs((value) - (expected)) <= (tolerance))

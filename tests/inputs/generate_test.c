@@ -9,7 +9,6 @@
 
 #include "inputs/generate.h"
 #include "inputs/inputs.h"
-#include "inputs/random.h"
 
 #define PI 3.14159265358979323846
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "inputs/random.h"
+#include "inputs/generate.h"
 
 /* Philox4x32-10 written down from the paper, for comparison. */
 static void philox(uint32_t c[4], uint64_t seed) {
@@ -41,18 +41,28 @@ static void reference_is_philox(void **state) {
     assert_memory_equal(pi, pi_answer, sizeof pi);
 }
 
-/* From the first block on, and anywhere far out in the stream. */
-static void blocks_follow_the_reference(void **state) {
+static double float64_of(uint64_t seed, uint64_t index) {
+    return (double)(((uint64_t)word(seed, 2 * index + 1) << 32 | word(seed, 2 * index)) >> 11) * 0x1p-53;
+}
+
+static double float32_of(uint64_t seed, uint64_t index) {
+    return (double)(word(seed, index) >> 8) * 0x1p-24;
+}
+
+/* All four words of a block, from the first one on, and anywhere far out in the stream. */
+static void numbers_follow_the_reference(void **state) {
     static const uint64_t seeds[] = {0, 1, 42, UINT64_C(0x123456789abcdef1), UINT64_MAX};
     static const uint64_t firsts[] = {0, 65535, UINT64_C(0xfffffffe), UINT64_C(0x400000000000)};
     (void)state;
     for (size_t s = 0; s < sizeof seeds / sizeof *seeds; s++)
         for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++)
             for (uint64_t b = firsts[f]; b < firsts[f] + 100000; b++) {
-                uint32_t words[4];
-                stencil_random_block(seeds[s], b, words);
-                for (uint64_t i = 0; i < 4; i++)
-                    assert_int_equal(words[i], word(seeds[s], 4 * b + i));
+                for (uint64_t i = 2 * b; i < 2 * b + 2; i++)
+                    assert_true(stencil_random_number(seeds[s], STENCIL_FLOAT64, i) ==
+                                float64_of(seeds[s], i));
+                for (uint64_t i = 4 * b; i < 4 * b + 4; i++)
+                    assert_true(stencil_random_number(seeds[s], STENCIL_FLOAT32, i) ==
+                                float32_of(seeds[s], i));
             }
 }
 
@@ -61,13 +71,12 @@ static void numbers_are_uniform_and_exact(void **state) {
     enum { COUNT = 100000 };
     double sum = 0, squares = 0;
     for (uint64_t i = 0; i < COUNT; i++) {
-        const uint64_t pair = (uint64_t)word(3, 2 * i + 1) << 32 | word(3, 2 * i);
         const double value = stencil_random_number(3, STENCIL_FLOAT64, i);
-        assert_true(value == (double)(pair >> 11) * 0x1p-53);
+        assert_true(value == float64_of(3, i));
         sum += value;
         squares += value * value;
         const double single = stencil_random_number(3, STENCIL_FLOAT32, i);
-        assert_true(single == (double)(word(3, i) >> 8) * 0x1p-24);
+        assert_true(single == float32_of(3, i));
         assert_true((double)(float)single == single);
     }
     assert_true(fabs(sum / COUNT - 0.5) < 0.005);
@@ -77,7 +86,7 @@ static void numbers_are_uniform_and_exact(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reference_is_philox),
-        cmocka_unit_test(blocks_follow_the_reference),
+        cmocka_unit_test(numbers_follow_the_reference),
         cmocka_unit_test(numbers_are_uniform_and_exact),
     };
     return cmocka_run_group_tests_name("inputs: random numbers", tests, NULL, NULL);

@@ -1,6 +1,7 @@
 """Files seen by an independent reader and writer (h5py), and the order of accuracy of problem poisson."""
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -180,6 +181,25 @@ class ResultTest(FilesTest):
         self.assertEqual(len(raw[0]), 64 * 65 * 8)
         self.assertEqual(raw[0], raw[1])
         np.testing.assert_array_equal(self.result("one.h5", "residual"), self.result("two.h5", "residual"))
+
+
+    def test_room(self):
+        """A result takes room for what it keeps of its input, not for what was deleted there."""
+        def limit(most):
+            return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+        u, own = self.field(40, 40), self.field(200, 100)
+        self.make("in.h5", u)
+        with h5py.File(self.path("in.h5"), "a") as file:
+            file["waste"] = np.zeros(1 << 18)
+            file["group/kept"] = own
+            del file["waste"]
+        self.assertGreater(os.path.getsize(self.path("in.h5")), 1 << 21)
+        run = (STENCIL, "--device", "cpu", "--output", "result.h5", "in.h5")
+        for most, code in ((u.nbytes + own.nbytes, 74), (u.nbytes + own.nbytes + (1 << 17), 0)):
+            done = subprocess.run(run, cwd=self.folder, capture_output=True, text=True, preexec_fn=limit(most))
+            self.assertEqual(done.returncode, code, done.stderr)
+        np.testing.assert_array_equal(self.result(dataset="group/kept"), own)
 
 
 class GeneratedTest(FilesTest):

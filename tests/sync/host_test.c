@@ -25,22 +25,21 @@ static void shares_of_a_ring(void **state) {
         for (int own_only = 0; own_only < 2; own_only++) {
             const uint32_t from = part_first[part], own = part_first[part + 1] - from;
             const uint32_t before = 1u << (part + PARTS - 1) % PARTS, behind = 1u << (part + 1) % PARTS;
-            stencil_neighbor_share s;
-            assert_int_equal(stencil_neighbor_share_make(&s, part_first, part, first, list, own_only == 1),
-                             STENCIL_OK);
-            assert_int_equal(s.most, 2);
-            assert_int_equal(s.first[own], own_only ? 2 * own - 2 : 2 * own);
-            assert_true(s.list + s.first[own] < s.first + s.words);
+            stencil_barrier_state s = {.part = (uint32_t)part};
+            assert_int_equal(stencil_neighbors_share(&s, part_first, first, list, own_only == 1), STENCIL_OK);
+            assert_int_equal(s.neighbor_most, 2);
+            assert_int_equal(s.neighbor_first[own], own_only ? 2 * own - 2 : 2 * own);
             for (uint32_t i = 0; i < own; i++) {
-                const uint32_t *mine = s.list + s.first[i];
-                assert_int_equal(s.first[i + 1] - s.first[i], own_only && (i == 0 || i == own - 1) ? 1 : 2);
+                const uint32_t *mine = s.neighbor + s.neighbor_first[i];
+                assert_int_equal(s.neighbor_first[i + 1] - s.neighbor_first[i],
+                                 own_only && (i == 0 || i == own - 1) ? 1 : 2);
                 assert_int_equal(s.announce[i], i == 0 ? before : i == own - 1 ? behind : 0);
                 if (!own_only || i > 0)
                     assert_int_equal(mine[0], (from + i + ALL - 1) % ALL);
                 if (!own_only || i < own - 1)
-                    assert_int_equal(s.list[s.first[i + 1] - 1], (from + i + 1) % ALL);
+                    assert_int_equal(s.neighbor[s.neighbor_first[i + 1] - 1], (from + i + 1) % ALL);
             }
-            free(s.first);
+            free((void *)s.neighbor_first);
         }
 }
 

@@ -2,11 +2,9 @@
 #ifndef STENCIL_SYNC_TOY_CUH
 #define STENCIL_SYNC_TOY_CUH
 
-#include "sync/barrier.h"
+#include "sync/waits.h"
 
 #ifdef __CUDACC__
-#include "sync/counted.cuh"
-
 namespace stencil {
 
 struct toy_barrier : counted_barrier<toy_barrier> {
@@ -29,8 +27,6 @@ struct toy_barrier : counted_barrier<toy_barrier> {
 
 } // namespace stencil
 #else
-#include "sync/team.h"
-
 static inline bool toy_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *goal = &stencil_barrier_epoch(s)[thread], *door = stencil_barrier_counter(s, 1);
     *goal += s->participants;

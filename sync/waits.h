@@ -1,7 +1,11 @@
-/* What the CPU twins of the barriers share: atomics with explicit order and the bounded spin. */
-#ifndef STENCIL_SYNC_TEAM_H
-#define STENCIL_SYNC_TEAM_H
+/* What barriers are made of: between blocks, sync/memory.cuh; between the threads of a team, atomics with
+ * explicit order and the bounded spin. */
+#ifndef STENCIL_SYNC_WAITS_H
+#define STENCIL_SYNC_WAITS_H
 
+#ifdef __CUDACC__
+#include "sync/memory.cuh"
+#else
 #include <sched.h>
 
 #include "sync/barrier.h"
@@ -42,5 +46,5 @@ static inline bool team_spin(const stencil_barrier_state *s, uint32_t thread, co
     }
     return true;
 }
-
+#endif
 #endif
