@@ -7,7 +7,6 @@
 
 #include "app/json.h"
 #include "app/options.h"
-#include "app/output.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
 #include "app/text.h"
@@ -17,56 +16,64 @@
 enum { NAME_COLUMNS = 13, CHOSEN_MAX = 64 };
 
 typedef struct bench_options {
-    stencil_spec problem; /* only what was given, see problem_options.h */
-    int device, gpu_count, gpu[STENCIL_GPUS_MAX];
-    int64_t threads, samples, iterations, repeats;
-    double timeout, max_noise, margin;
+    stencil_bench_options measure; /* its spec: only what was given, see problem_options.h */
+    int64_t threads;
+    double margin; /* per cent, as measure.max_noise */
     const char *from, *against, *child;
     const char *json, *csv, *md, *plot; /* where the results go, as they were given; NULL: not */
-    bool list, inject_fault, fail, force, quiet;
+    bool list, fail, force, quiet;
 } bench_options;
 
+/* What the command holds while it goes. */
+typedef struct bench_state {
+    bench_options options; /* first: what the tables fill */
+    stencil_bench_report report;
+    bench_earlier then;
+    stencil_error failure; /* the first one of a benchmark; the others go on */
+} bench_state;
+
 #define AT(field) OPTION_AT(bench_options, field)
+/* How to measure. */
 static const option measure_table[] = {
+    {.heading = "What"},
     {"list", 'l', OPTION_FLAG, AT(list), NULL, .help = "list the benchmarks, then stop"},
-    {"samples", 'n', OPTION_INTEGER, AT(samples), "N",
+    {"samples", 'n', OPTION_INTEGER, AT(measure.samples), "N",
      .help = "samples of each row (default: 7, and more where they spread too much)", .minimum = 1,
      .maximum = STENCIL_BENCH_SAMPLES_MAX, .tag = STENCIL_BENCH_USES_SAMPLES},
-    {"max-noise", 0, OPTION_REAL, AT(max_noise), "P",
+    {"max-noise", 0, OPTION_REAL, AT(measure.max_noise), "P",
      .help = "samples may spread by P % (standard deviation); wider rows are marked with ~", .preset = "5",
      .positive = true, .tag = STENCIL_BENCH_USES_SAMPLES},
-    {"timeout", 0, OPTION_REAL, AT(timeout), "S",
+    {"timeout", 0, OPTION_REAL, AT(measure.timeout_s), "S",
      .help = "take no further samples in a benchmark after S seconds, once each row has 5; where even these "
              "take longer than 4 S, fewer have to do, at least one of each row",
      .preset = "8", .tag = STENCIL_BENCH_USES_SAMPLES},
-    {"iterations", 0, OPTION_INTEGER, AT(iterations), "N",
+    {"iterations", 0, OPTION_INTEGER, AT(measure.iterations), "N",
      .help = "steps, copies, … in one sample (default: as many as take about 0.1 s)", .minimum = 1,
      .maximum = INT32_MAX, .tag = STENCIL_BENCH_USES_ITERATIONS},
-    {"repeats", 0, OPTION_INTEGER, AT(repeats), "N",
+    {"repeats", 0, OPTION_INTEGER, AT(measure.repeats), "N",
      .help = "repetitions in the kernels of published methods (default: as published)", .minimum = 1,
      .maximum = INT32_MAX, .tag = STENCIL_BENCH_USES_REPEATS},
-    {"inject-fault", 0, OPTION_FLAG, AT(inject_fault), NULL,
+    {"inject-fault", 0, OPTION_FLAG, AT(measure.inject_fault), NULL,
      .help = "for tests: plant a barrier that does not hold; must end with exit code 70",
      .tag = STENCIL_BENCH_USES_FAULT},
-    {NULL},
-};
-static const option place_table[] = {
-    {"device", 0, OPTION_CHOICE, AT(device), "WHERE", .help = "auto takes a GPU where there is one",
+    {.heading = "Where"},
+    {"device", 0, OPTION_CHOICE, AT(measure.backend), "WHERE", .help = "auto takes a GPU where there is one",
      .preset = "auto", .names = stencil_backend_names},
-    {"gpus", 'g', OPTION_DEVICES, AT(gpu), "N|LIST",
+    {"gpus", 'g', OPTION_DEVICES, AT(measure.gpu), "N|LIST",
      .help = "how many (2), or which ones (0,2 or 2,); means --device gpu (default: all)",
-     .contradicts = {"device cpu"}, .count_offset = offsetof(bench_options, gpu_count)},
+     .contradicts = {"device cpu"}, .count_offset = offsetof(bench_options, measure.gpu_count)},
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
-    {NULL},
-};
-static const option size_table[] = {
-    {"size", 0, OPTION_SIZE, AT(problem.extent), "NXxNY[xNZ]",
+    {.heading = "Size"},
+    {"size", 0, OPTION_SIZE, AT(measure.spec.extent), "NXxNY[xNZ]",
      .help = "cells, x first (default: 8192x8192, 512x512x512, or what a benchmark needs)",
-     .count_offset = offsetof(bench_options, problem.rank), .tag = STENCIL_BENCH_USES_SIZE},
+     .count_offset = offsetof(bench_options, measure.spec.rank), .tag = STENCIL_BENCH_USES_SIZE},
+    {.heading = "Problem", .table = problem_option_table, .offset = offsetof(bench_options, measure.spec)},
     {NULL},
 };
-static const option output_table[] = {
+static const option bench_table[] = {
+    {.table = measure_table},
+    {.heading = "Output"},
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write all samples as JSON; - writes it to standard output in place of the tables",
      .contradicts = {"from"}},
@@ -75,35 +82,18 @@ static const option output_table[] = {
     {"plot", 0, OPTION_TEXT, AT(plot), "DIR", .help = "draw PNGs into DIR, with python3 and matplotlib"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print no table and no progress"},
-    {NULL},
-};
-static const option against_table[] = {
+    {.heading = "Comparison"},
     {"against", 0, OPTION_TEXT, AT(against), "FILE",
      .help = "compare with the JSON of an earlier run: same, faster, slower or unclear for each row"},
     {"margin", 0, OPTION_REAL, AT(margin), "P", .help = "what differs by less than P % is the same",
      .preset = "3", .needs = "against"},
     {"fail", 0, OPTION_FLAG, AT(fail), NULL, .help = "end with exit code 1 where a row is slower or changed",
      .needs = "against"},
-    {NULL},
-};
-static const option from_table[] = {
+    {.heading = "Earlier run"},
     {"from", 0, OPTION_TEXT, AT(from), "FILE",
      .help = "measure nothing: the tables and files of an earlier run, from its JSON; NAMEs select"},
-    {NULL},
-};
-static const option child_table[] = {
+    {.heading = ""}, /* for the program itself */
     {"child", 0, OPTION_TEXT, AT(child), "NAME", .help = "answer the question of a benchmark"},
-    {NULL},
-};
-static const option_group bench_groups[] = {
-    {"What", measure_table, 0},
-    {"Where", place_table, 0},
-    {"Size", size_table, 0},
-    {"Problem", problem_option_table, offsetof(bench_options, problem)},
-    {"Output", output_table, 0},
-    {"Comparison", against_table, 0},
-    {"Earlier run", from_table, 0},
-    {"", child_table, 0},
     {NULL},
 };
 
@@ -112,14 +102,13 @@ static const char *const child_command[] = {"/proc/self/exe", "bench", "--child"
 
 static void show_progress(void *context, const char *what) {
     (void)context;
-    fprintf(stderr, "\r%.79s\033[K", what);
-    fflush(stderr);
+    progress_line(what);
 }
 
 static void print_list(FILE *out) {
     for (int i = 0; i < stencil_bench_count(); i++)
-        output_wrapped(out, stencil_bench_summary(i),
-                       fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_name(i)), NAME_COLUMNS + 1);
+        text_print_wrapped(out, stencil_bench_summary(i),
+                           fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_name(i)), NAME_COLUMNS + 1);
 }
 
 /* The index of a benchmark among those of a report that was read from a file, or of all (file NULL). */
@@ -145,23 +134,18 @@ static stencil_status find_benchmark(const char *file, const stencil_bench_repor
 
 static stencil_status make_options(const invocation *call, stencil_bench_options *bench) {
     const bench_options *options = call->values;
-    stencil_bench_options_init(bench);
-    bench->backend = options->gpu_count > 0 ? STENCIL_BACKEND_GPU : (stencil_backend)options->device;
-    bench->gpu_count = options->gpu_count;
-    memcpy(bench->gpu, options->gpu, sizeof bench->gpu);
-    bench->samples = options->samples;
-    bench->iterations = options->iterations;
-    bench->repeats = options->repeats;
-    bench->max_noise = options->max_noise / 100;
-    bench->timeout_s = options->timeout;
-    bench->inject_fault = options->inject_fault;
+    const stencil_spec *given = &options->measure.spec;
+    *bench = options->measure;
+    bench->max_noise /= 100;
+    if (bench->gpu_count > 0)
+        bench->backend = STENCIL_BACKEND_GPU;
     bench->child_command = child_command;
     bench->child_arguments = (const char *const *)call->argv;
     bench->progress = !options->quiet && progress_possible() ? show_progress : NULL;
-    stencil_spec *spec = &bench->spec;
-    spec->rank = options->problem.rank;
-    memcpy(spec->extent, options->problem.extent, sizeof spec->extent);
-    return problem_options_apply(call, spec);
+    stencil_spec_init(&bench->spec);
+    bench->spec.rank = given->rank;
+    memcpy(bench->spec.extent, given->extent, sizeof given->extent);
+    return problem_options_apply(call, &bench->spec);
 }
 
 /* Which benchmarks: those named, or all. The report is to name them. */
@@ -210,19 +194,17 @@ static stencil_status choose_results(const invocation *call, stencil_bench_repor
 
 /* Options that say how to measure would do nothing beside --from. */
 static stencil_status refuse_measuring(const invocation *call) {
-    for (const option_group *group = bench_groups; group->options != output_table; group++)
-        for (const option *o = group->options; o->name != NULL; o++)
-            CHECK(!options_given(call, o->name), USAGE,
-                  "--from measures nothing: --%s means nothing beside it", o->name);
+    for (int i = 0; i < call->given_count; i++)
+        CHECK(!options_has(measure_table, call->given[i].option), USAGE,
+              "--from measures nothing: --%s means nothing beside it", call->given[i].option->name);
     return STENCIL_OK;
 }
 
 /* STENCIL_BENCH_USES_… that an option is for; 0: all benchmarks look at it. */
 static unsigned use_of(const option *given) {
-    for (const option *o = problem_option_table; o->name != NULL; o++)
-        if (o == given)
-            return strcmp(o->name, "precision") == 0 ? STENCIL_BENCH_USES_SIZE : STENCIL_BENCH_USES_PROBLEM;
-    return given->tag;
+    if (!options_has(problem_option_table, given))
+        return given->tag;
+    return strcmp(given->name, "precision") == 0 ? STENCIL_BENCH_USES_SIZE : STENCIL_BENCH_USES_PROBLEM;
 }
 
 /* An option that none of the chosen benchmarks looks at would do nothing. */
@@ -244,10 +226,10 @@ static int count_on_stdout(const bench_options *options) {
     return target_is_stdout(options->json) + target_is_stdout(options->csv) + target_is_stdout(options->md);
 }
 
-/* Before anything is measured: finds what cannot be written for the benchmarks that `report` names, an
+/* Before anything is measured: finds what cannot be written for the benchmarks that the report names, an
  * earlier run's file among it, and reads the report to compare with. */
-static stencil_status open_outputs(const bench_options *options, const stencil_bench_report *report,
-                                   bench_earlier *then) {
+static stencil_status open_outputs(bench_state *state) {
+    const bench_options *options = &state->options;
     const char *const input[] = {options->against, options->from};
     CHECK(count_on_stdout(options) <= 1, USAGE,
           "--json, --csv and --md: only one of them can be standard output");
@@ -257,10 +239,11 @@ static stencil_status open_outputs(const bench_options *options, const stencil_b
         TRY(target_check("--md", options->md, options->force, input[i]));
     }
     if (options->plot != NULL)
-        TRY(bench_plot_check(report, options->plot, options->force));
-    then->path = options->against;
-    then->margin = options->margin / 100;
-    return options->against != NULL ? read_report("--against", options->against, &then->report) : STENCIL_OK;
+        TRY(bench_plot_check(&state->report, options->plot, options->force));
+    state->then.path = options->against;
+    state->then.margin = options->margin / 100;
+    return options->against != NULL ? read_report("--against", options->against, &state->then.report)
+                                    : STENCIL_OK;
 }
 
 /* Where tables are wanted, and go. */
@@ -268,21 +251,22 @@ static FILE *tables_to(const bench_options *options) {
     return options->quiet || count_on_stdout(options) > 0 ? NULL : stdout;
 }
 
-static void print_result(const bench_options *options, const stencil_bench_report *report, int result) {
-    if (tables_to(options) == NULL)
+static void print_result(const bench_state *state, int result) {
+    if (tables_to(&state->options) == NULL)
         return;
     fputs(result > 0 ? "\n" : "", stdout);
-    bench_print(stdout, &report->result[result], report->options.max_noise);
+    bench_print(stdout, &state->report.result[result], state->report.options.max_noise);
     fflush(stdout);
 }
 
-/* Verdicts over `then` and all files. */
-static stencil_status write_outputs(const bench_options *options, const stencil_bench_report *report,
-                                    const bench_earlier *then, int *exit_code) {
+/* Verdicts over the earlier run and all files. */
+static stencil_status write_outputs(const bench_state *state, int *exit_code) {
+    const bench_options *options = &state->options;
+    const stencil_bench_report *report = &state->report;
     json_t *verdicts = NULL, *root = NULL;
     int worse = 0;
     if (options->against != NULL)
-        TRY(bench_against_compare(then, report, tables_to(options), &verdicts, &worse));
+        TRY(bench_against_compare(&state->then, report, tables_to(options), &verdicts, &worse));
     if (options->json != NULL)
         root = stencil_bench_report_json(report);
     json_object_set(root, "against", verdicts); /* where there are both */
@@ -297,11 +281,10 @@ static stencil_status write_outputs(const bench_options *options, const stencil_
     return STENCIL_OK;
 }
 
-/* Runs the benchmarks one after the other; the first failure is kept in *failure, and the rest goes on. */
-static stencil_status measure(const invocation *call, stencil_bench_report *report, bench_earlier *then,
-                              stencil_error *failure) {
-    const bench_options *options = call->values;
+/* Runs the benchmarks one after the other. */
+static stencil_status measure(const invocation *call, bench_state *state) {
     const double start_s = stencil_clock_s();
+    stencil_bench_report *report = &state->report;
     stencil_bench_options *bench = &report->options;
     int index[CHOSEN_MAX];
     stencil_bench_report_init(report);
@@ -309,58 +292,54 @@ static stencil_status measure(const invocation *call, stencil_bench_report *repo
     report->started_s = (int64_t)time(NULL);
     TRY(choose_benchmarks(call, index, report));
     TRY(make_options(call, bench));
-    TRY(open_outputs(options, report, then));
-    TRY(threads_start(options->threads));
-    const bool shared = stencil_gpus_are_shared(options->gpu, options->gpu_count);
+    TRY(open_outputs(state));
+    TRY(threads_start(state->options.threads));
+    const bool shared = stencil_gpus_are_shared(bench->gpu, bench->gpu_count);
     TRY(stencil_machine_probe(&report->machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_DEFAULT));
     TRY(stencil_bench_check(bench, &report->machine));
     TRY(refuse_unused(call, bench, &report->machine, index, report->result_count));
     for (int i = 0; i < report->result_count; i++) {
         const stencil_status status =
             stencil_bench_run(index[i], bench, &report->machine, &report->result[i]);
-        if (status != STENCIL_OK && failure->status == STENCIL_OK)
-            *failure = *stencil_error_last();
+        if (status != STENCIL_OK && state->failure.status == STENCIL_OK)
+            state->failure = *stencil_error_last();
         if (bench->progress != NULL)
-            show_progress(NULL, "");
-        print_result(options, report, i);
+            progress_line("");
+        print_result(state, i);
     }
     report->seconds = stencil_clock_s() - start_s;
     return STENCIL_OK;
 }
 
 /* The report of an earlier run in place of a measurement. */
-static stencil_status read_earlier(const invocation *call, stencil_bench_report *report,
-                                   bench_earlier *then) {
-    const bench_options *options = call->values;
+static stencil_status read_earlier(const invocation *call, bench_state *state) {
+    stencil_bench_report *report = &state->report;
     TRY(refuse_measuring(call));
-    TRY(read_report("--from", options->from, report));
+    TRY(read_report("--from", state->options.from, report));
     TRY(choose_results(call, report));
-    TRY(open_outputs(options, report, then));
+    TRY(open_outputs(state));
     for (int i = 0; i < report->result_count; i++)
-        print_result(options, report, i);
+        print_result(state, i);
     return STENCIL_OK;
 }
 
 static stencil_status bench_run(const invocation *call, int *exit_code) {
-    const bench_options *options = call->values;
-    static stencil_bench_report report;
-    static bench_earlier then;
-    stencil_error failure = {.status = STENCIL_OK};
-    if (options->child != NULL) {
-        TRY(make_options(call, &report.options));
-        return stencil_bench_child_main(options->child, &report.options);
+    bench_state *state = call->values;
+    if (state->options.child != NULL) {
+        TRY(make_options(call, &state->report.options));
+        return stencil_bench_child_main(state->options.child, &state->report.options);
     }
-    if (options->list) {
+    if (state->options.list) {
         print_list(stdout);
         return STENCIL_OK;
     }
-    stencil_status status =
-        options->from != NULL ? read_earlier(call, &report, &then) : measure(call, &report, &then, &failure);
+    stencil_status status = state->options.from != NULL ? read_earlier(call, state) : measure(call, state);
     if (status == STENCIL_OK)
-        status = write_outputs(options, &report, &then, exit_code);
-    stencil_bench_report_destroy(&report);
-    stencil_bench_report_destroy(&then.report);
-    return status == STENCIL_OK && failure.status != STENCIL_OK ? stencil_error_adopt(&failure) : status;
+        status = write_outputs(state, exit_code);
+    stencil_bench_report_destroy(&state->report);
+    stencil_bench_report_destroy(&state->then.report);
+    return status == STENCIL_OK && state->failure.status != STENCIL_OK ? stencil_error_adopt(&state->failure)
+                                                                       : status;
 }
 
 const command command_bench = {
@@ -373,8 +352,8 @@ const command command_bench = {
         "median time. A benchmark that finds a wrong result (a barrier that does not hold, strategies that "
         "give different bits) fails with exit code 70 after the others have run; what may hang or crash runs "
         "in a process of its own.",
-    .groups = bench_groups,
-    .values_size = sizeof(bench_options),
+    .options = bench_table,
+    .values_size = sizeof(bench_state),
     .operand_max = OPTION_OPERANDS_MAX,
     .run = bench_run,
 };

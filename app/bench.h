@@ -16,8 +16,7 @@ typedef struct bench_printer {
 } bench_printer;
 
 /* A line of label and text; a table under its title (NULL: none), which is destroyed. */
-void bench_print_line(bench_printer *p, const char *label, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void bench_print_line(bench_printer *p, const char *label, const char *text);
 void bench_print_table(bench_printer *p, const char *title, table *t);
 
 /* A result, for a terminal. */

@@ -75,7 +75,7 @@ static void print_comparisons(bench_printer *p, const stencil_bench_result *resu
             stencil_text_add(verdicts, sizeof verdicts, "%s%d %s", verdicts[0] != '\0' ? ", " : "", found[v],
                              stencil_verdict_text(v));
     fputc('\n', p->out);
-    bench_print_line(p, "Verdicts", "%s", verdicts);
+    bench_print_line(p, "Verdicts", verdicts);
 }
 
 static json_t *comparison_json(const stencil_comparison *c) {
@@ -107,11 +107,11 @@ static stencil_status compare(const bench_earlier *earlier, const stencil_bench_
                                            json_text(why), "rows", rows));
     if (p != NULL && status == STENCIL_OK) {
         fputc('\n', p->out);
-        bench_print_line(p, "Compared", "%s", now->benchmark);
+        bench_print_line(p, "Compared", now->benchmark);
         if (why[0] != '\0')
-            bench_print_line(p, "Not done", "%s", why);
+            bench_print_line(p, "Not done", why);
         else if (strcmp(then->device, now->device) != 0)
-            bench_print_line(p, "Then on", "%s", then->device);
+            bench_print_line(p, "Then on", then->device);
         if (why[0] == '\0')
             print_comparisons(p, now, c, count);
     }
@@ -126,9 +126,10 @@ stencil_status bench_against_compare(const bench_earlier *then, const stencil_be
     stencil_status status = STENCIL_OK;
     if (out != NULL) {
         fputc('\n', out);
-        bench_print_line(&p, "Against",
-                         "%s; same: within %.3g %%, slower or faster: by more, each with 99 %% confidence",
-                         TEXT_ESCAPE(then->path), 100 * then->margin);
+        bench_print_line(
+            &p, "Against",
+            TEXT_LONG("%s; same: within %.3g %%, slower or faster: by more, each with 99 %% confidence",
+                      TEXT_ESCAPE(then->path), 100 * then->margin));
     }
     for (int i = 0; i < now->result_count && status == STENCIL_OK; i++)
         status = compare(then, &now->result[i], out != NULL ? &p : NULL, results, worse);

@@ -67,8 +67,7 @@ static stencil_status plot(const stencil_bench_report *report, const char *optio
     FILE *input = tmpfile(), *said = tmpfile();
     stencil_status status = STENCIL_OK;
     if (input == NULL || said == NULL || json_dumpf(root, input, 0) != 0 || fflush(input) != 0)
-        status = stencil_error_set(STENCIL_IO, __FILE__, __LINE__, "",
-                                   "--plot: cannot write a temporary file: %s", strerror(errno));
+        status = ERROR(IO, "--plot: cannot write a temporary file: %s", strerror(errno));
     else
         rewind(input);
     if (status == STENCIL_OK)

@@ -1,25 +1,18 @@
 /* Results for people, at 80 columns and as Markdown, and for spreadsheets (CSV). */
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 #include <time.h>
 
 #include "app/bench.h"
-#include "app/output.h"
 #include "app/text.h"
 #include "base/words.h"
 
-enum { LABEL_COLUMNS = 12, LINE_SIZE = TEXT_NAME_SIZE };
+enum { LINE_SIZE = TEXT_NAME_SIZE };
 
 /* What has a meaning to Markdown in a text. */
 static const char special[] = "*`_<~";
 
-void bench_print_line(bench_printer *p, const char *label, const char *format, ...) {
-    char text[LINE_SIZE];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
+void bench_print_line(bench_printer *p, const char *label, const char *text) {
     if (p->markdown) {
         fprintf(p->out, "- %s: ", label);
         table_print_escaped(p->out, text, special);
@@ -27,7 +20,7 @@ void bench_print_line(bench_printer *p, const char *label, const char *format, .
         return;
     }
     const bool again = strcmp(label, p->last) == 0;
-    output_wrapped(p->out, text, fprintf(p->out, "%-*s", LABEL_COLUMNS, again ? "" : label), LABEL_COLUMNS);
+    text_print_entry(p->out, again ? "" : label, text);
     snprintf(p->last, sizeof p->last, "%s", label);
 }
 
@@ -37,7 +30,7 @@ void bench_print_table(bench_printer *p, const char *title, table *t) {
         table_print_escaped(p->out, title, special);
         fputs("\n\n", p->out);
     } else if (title != NULL)
-        output_wrapped(p->out, title, 0, 2);
+        text_print_wrapped(p->out, title, 0, 2);
     if (p->markdown)
         table_print_markdown(p->out, t);
     else
@@ -53,8 +46,9 @@ static void print_device(bench_printer *p, const stencil_bench_result *result) {
         snprintf(clock, sizeof clock, ", clock %.4g GHz before, %.4g after", 1e-9 * before, 1e-9 * after);
     else if (!isnan(before))
         snprintf(clock, sizeof clock, ", clock %.4g GHz", 1e-9 * before);
-    bench_print_line(p, "Device", "%s: %s%s", result->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
-                     result->device, clock);
+    bench_print_line(
+        p, "Device",
+        TEXT_LONG("%s: %s%s", result->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU", result->device, clock));
 }
 
 static void print_parameters(bench_printer *p, const stencil_bench_result *result) {
@@ -65,7 +59,7 @@ static void print_parameters(bench_printer *p, const stencil_bench_result *resul
                          parameter->text[0] != '\0' ? parameter->text : TEXT_COUNT(parameter->number));
     }
     if (text[0] != '\0')
-        bench_print_line(p, "Parameters", "%s", text);
+        bench_print_line(p, "Parameters", text);
 }
 
 static void print_samples(bench_printer *p, const stencil_bench_result *result) {
@@ -83,7 +77,7 @@ static void print_samples(bench_printer *p, const stencil_bench_result *result) 
     stencil_text_add(text, sizeof text, "%lld of each row, in turns", (long long)most);
     if (!isnan(result->seconds))
         stencil_text_add(text, sizeof text, "; %.1f s in all", result->seconds);
-    bench_print_line(p, "Samples", "%s", text);
+    bench_print_line(p, "Samples", text);
 }
 
 /* Why places of fields are empty; listed rows say it themselves. */
@@ -97,7 +91,7 @@ static void print_skipped(bench_printer *p, const stencil_bench_result *result) 
                 before += k < i;
             }
         if (same > 1 && before == 0)
-            bench_print_line(p, "Skipped", "%d rows: %s", same, why);
+            bench_print_line(p, "Skipped", TEXT_LONG("%d rows: %s", same, why));
     }
 }
 
@@ -112,8 +106,9 @@ static void print_noise(bench_printer *p, const stencil_bench_result *result, do
     if (unknown < noisy)
         snprintf(how, sizeof how, "their samples spread by more than %.3g %%", 100 * max_noise);
     if (noisy > 0)
-        bench_print_line(p, "Noise", "~ marks %d of %d row%s: %s", noisy, measured, stencil_plural(measured),
-                         how);
+        bench_print_line(
+            p, "Noise",
+            TEXT_LONG("~ marks %d of %d row%s: %s", noisy, measured, stencil_plural(measured), how));
 }
 
 /* Each published method once, with the different names of the rows that use it unless all rows do. */
@@ -134,7 +129,7 @@ static void print_methods(bench_printer *p, const stencil_bench_result *result) 
             strcpy(last, name);
         }
         if (!seen)
-            bench_print_line(p, "Method", "%s%s", method, all ? "" : names);
+            bench_print_line(p, "Method", TEXT_LONG("%s%s", method, all ? "" : names));
     }
 }
 
@@ -144,14 +139,15 @@ static void print_formulas(bench_printer *p, const stencil_bench_result *result)
         const stencil_bench_row *row = &result->row[i];
         const char *per = strchr(row->unit, '/');
         if (row->formula[0] != '\0' && strcmp(row->formula, last) != 0)
-            bench_print_line(p, "Bytes", "per %s: %s", per != NULL ? per + 1 : "iteration", row->formula);
+            bench_print_line(p, "Bytes",
+                             TEXT_LONG("per %s: %s", per != NULL ? per + 1 : "iteration", row->formula));
         last = row->formula;
     }
 }
 
 static void print_result(bench_printer *p, const stencil_bench_result *result, double max_noise) {
     if (result->skipped[0] != '\0') {
-        bench_print_line(p, "Skipped", "%s", result->skipped);
+        bench_print_line(p, "Skipped", result->skipped);
         return;
     }
     if (result->device[0] != '\0')
@@ -159,7 +155,7 @@ static void print_result(bench_printer *p, const stencil_bench_result *result, d
     print_parameters(p, result);
     print_samples(p, result);
     if (result->failed[0] != '\0')
-        bench_print_line(p, "FAILED", "%s", result->failed);
+        bench_print_line(p, "FAILED", result->failed);
     bench_print_tables(p, result);
     if (p->incomplete)
         bench_print_line(p, "Tables", "no memory for a table");
@@ -169,17 +165,17 @@ static void print_result(bench_printer *p, const stencil_bench_result *result, d
     print_methods(p, result);
     print_formulas(p, result);
     for (int i = 0; i < result->note_count; i++)
-        bench_print_line(p, "Notes", "%s", result->note[i]);
+        bench_print_line(p, "Notes", result->note[i]);
 }
 
 void bench_print(FILE *out, const stencil_bench_result *result, double max_noise) {
     bench_printer p = {.out = out};
-    bench_print_line(&p, "Benchmark", "%s", result->benchmark);
+    bench_print_line(&p, "Benchmark", result->benchmark);
     print_result(&p, result, max_noise);
 }
 
 static void print_origin(FILE *out, const stencil_bench_report *report) {
-    const int driver = report->machine.driver_version, runtime = report->machine.runtime_version;
+    const stencil_machine *machine = &report->machine;
     const char *kernel = report->kernel_driver != NULL ? report->kernel_driver : "";
     const time_t started = (time_t)report->started_s;
     struct tm utc;
@@ -189,9 +185,9 @@ static void print_origin(FILE *out, const stencil_bench_report *report) {
     fprintf(out, "# Benchmarks\n\n- Command: `%s`\n- When: %s, %.0f s\n- Version: %s, revision %s, %s\n",
             report->command_line, when, report->seconds, report->version, report->git_revision,
             report->compiler);
-    if (driver > 0)
-        fprintf(out, "- CUDA: driver %d.%d%s%s, runtime %d.%d\n", driver / 1000, driver % 1000 / 10,
-                kernel[0] != '\0' ? ", kernel module " : "", kernel, runtime / 1000, runtime % 1000 / 10);
+    if (machine->driver_version > 0)
+        fprintf(out, "- CUDA: driver %s%s%s, runtime %s\n", TEXT_CUDA(machine->driver_version),
+                kernel[0] != '\0' ? ", kernel module " : "", kernel, TEXT_CUDA(machine->runtime_version));
 }
 
 bool bench_print_markdown(FILE *out, const void *content) {

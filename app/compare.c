@@ -18,6 +18,7 @@ typedef struct compare_options {
 
 #define AT(field) OPTION_AT(compare_options, field)
 static const option compare_table[] = {
+    {.heading = "Options"},
     {"dataset", 0, OPTION_TEXT, AT(dataset), "PATH", .help = "dataset to compare", .preset = "/u"},
     {"atol", 0, OPTION_REAL, AT(atol), "T",
      .help = "cells count as equal where |a - b| <= T + R |b|, R from --rtol (old name: --tolerance)",
@@ -32,17 +33,9 @@ static const option compare_table[] = {
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
     {NULL},
 };
-static const option_group compare_groups[] = {{"Options", compare_table, 0}, {NULL}};
 
 /* Elements that are read at a time. */
 enum { BLOCK_ELEMENTS = 1 << 20 };
-
-/* What counts as equal. */
-typedef struct equality {
-    double atol, rtol, rms; /* rms NaN: does not count */
-    bool cells;             /* each cell counts */
-    bool types;             /* types count: nobody gave a tolerance */
-} equality;
 
 /* What was found. */
 typedef struct difference {
@@ -59,8 +52,10 @@ typedef struct difference {
 
 /* A comparison of two datasets. */
 typedef struct comparison {
+    compare_options options; /* first: what the table fills */
+    bool cells;              /* each cell counts, not only the root mean square */
+    bool types;              /* types count: nobody gave a tolerance */
     stencil_dataset a, b;
-    equality equality;
     difference found;
 } comparison;
 
@@ -72,7 +67,7 @@ static void compare_block(comparison *c, const double *a, const double *b, int64
         if (a[i] == b[i] || (isnan(a[i]) && isnan(b[i])))
             continue;
         const double distance = isfinite(a[i] - b[i]) ? fabs(a[i] - b[i]) : INFINITY;
-        const bool beyond = isinf(distance) || distance > c->equality.atol + c->equality.rtol * fabs(b[i]);
+        const bool beyond = isinf(distance) || distance > c->options.atol + c->options.rtol * fabs(b[i]);
         found->apart += (long double)distance * distance;
         found->count += beyond;
         if (!found->any || beyond > found->beyond || (beyond == found->beyond && distance > found->largest)) {
@@ -108,7 +103,7 @@ static stencil_status compare_datasets(comparison *c) {
         found->what = "shape";
         return STENCIL_OK;
     }
-    if (c->equality.types && strcmp(a->type, b->type) != 0) {
+    if (c->types && strcmp(a->type, b->type) != 0) {
         found->what = "type";
         return STENCIL_OK;
     }
@@ -119,20 +114,21 @@ static stencil_status compare_datasets(comparison *c) {
     const double of_b = mean_root(found->of_b, a->count);
     found->rms = mean_root(found->apart, a->count);
     found->relative = of_b > 0 && isfinite(of_b) && isfinite(found->rms) ? found->rms / of_b : NAN;
-    if ((c->equality.cells && found->count > 0) || found->rms > c->equality.rms)
+    if ((c->cells && found->count > 0) || found->rms > c->options.rms)
         found->what = "values";
     return status;
 }
 
 /* " within atol 0.1, rms 0.01": the tolerances that count. */
-static void print_within(const equality *equality) {
+static void print_within(const comparison *c) {
+    const compare_options *options = &c->options;
     const struct {
         const char *name;
         double value;
         bool counts;
-    } part[] = {{"atol", equality->atol, equality->cells && equality->atol > 0},
-                {"rtol", equality->rtol, equality->cells && equality->rtol > 0},
-                {"rms", equality->rms, !isnan(equality->rms)}};
+    } part[] = {{"atol", options->atol, c->cells && options->atol > 0},
+                {"rtol", options->rtol, c->cells && options->rtol > 0},
+                {"rms", options->rms, !isnan(options->rms)}};
     const char *before = " within ";
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if (part[i].counts) {
@@ -143,11 +139,9 @@ static void print_within(const equality *equality) {
 
 /* How far apart the values are. */
 static void print_distance(const comparison *c) {
-    char where[256];
     int64_t index[H5S_MAX_RANK];
     stencil_dataset_index(&c->a, c->found.at, index);
-    printf("  largest difference  %.17g at %s\n", c->found.largest,
-           text_list(index, c->a.rank, where, sizeof where));
+    printf("  largest difference  %.17g at %s\n", c->found.largest, TEXT_LIST(index, c->a.rank));
     printf("  values there        %.17g and %.17g\n", c->found.a, c->found.b);
     printf("  root mean square    %.6g", c->found.rms);
     if (!isnan(c->found.relative))
@@ -156,21 +150,20 @@ static void print_distance(const comparison *c) {
 }
 
 static void print_values(const comparison *c) {
-    char differing[TEXT_SIZE], all[TEXT_SIZE];
     const stencil_dataset *a = &c->a, *b = &c->b;
-    text_count(a->count, all);
+    const char *cells = TEXT_COUNTED(a->count, "cell");
     if (c->found.what[0] == '\0') {
         const bool types = strcmp(a->type, b->type) != 0;
         printf("%s is equal", a->name);
         if (c->found.any)
-            print_within(&c->equality);
-        printf(" in %s%s cell%s (%s%s%s)\n", a->count == 1 ? "" : "all ", all, stencil_plural(a->count),
-               a->type, types ? " and " : "", types ? b->type : "");
-    } else if (c->equality.cells && c->found.count > 0) {
-        printf("%s differs in %s of %s cell%s (%.3g %%)\n", a->name, text_count(c->found.count, differing),
-               all, stencil_plural(a->count), 100.0 * (double)c->found.count / (double)a->count);
+            print_within(c);
+        printf(" in %s%s (%s%s%s)\n", a->count == 1 ? "" : "all ", cells, a->type, types ? " and " : "",
+               types ? b->type : "");
+    } else if (c->cells && c->found.count > 0) {
+        printf("%s differs in %s of %s (%.3g %%)\n", a->name, TEXT_COUNT(c->found.count), cells,
+               100.0 * (double)c->found.count / (double)a->count);
     } else {
-        printf("%s differs by a root mean square of more than %g\n", a->name, c->equality.rms);
+        printf("%s differs by a root mean square of more than %g\n", a->name, c->options.rms);
     }
     if (c->found.any)
         print_distance(c);
@@ -178,13 +171,10 @@ static void print_values(const comparison *c) {
 
 static void print_result(const comparison *c) {
     const stencil_dataset *a = &c->a, *b = &c->b;
-    char first[256], second[256], file[2][TEXT_NAME_SIZE];
-    printf("%s and %s: ", text_escape(a->path, file[0], TEXT_NAME_SIZE),
-           text_escape(b->path, file[1], TEXT_NAME_SIZE));
+    printf("%s and %s: ", TEXT_ESCAPE(a->path), TEXT_ESCAPE(b->path));
     if (strcmp(c->found.what, "shape") == 0)
-        printf("%s differs in shape: %s and %s\n", a->name,
-               text_list(a->extent, a->rank, first, sizeof first),
-               text_list(b->extent, b->rank, second, sizeof second));
+        printf("%s differs in shape: %s and %s\n", a->name, TEXT_LIST(a->extent, a->rank),
+               TEXT_LIST(b->extent, b->rank));
     else if (strcmp(c->found.what, "type") == 0)
         printf("%s differs in type: %s and %s; with --atol, --rtol or --rms the values are compared\n",
                a->name, a->type, b->type);
@@ -198,8 +188,8 @@ static json_t *result_json(const comparison *c) {
     json_t *root = json_pack(
         "{s:i, s:s, s:[o, o], s:o, s:[s, s], s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:o, s:o}", "schema_version",
         2, "command", "compare", "files", json_text(a->path), json_text(b->path), "dataset",
-        json_text(a->name), "types", a->type, b->type, "atol", json_number(c->equality.atol), "rtol",
-        json_number(c->equality.rtol), "rms", json_number(c->equality.rms), "equal", found->what[0] == '\0',
+        json_text(a->name), "types", a->type, b->type, "atol", json_number(c->options.atol), "rtol",
+        json_number(c->options.rtol), "rms", json_number(c->options.rms), "equal", found->what[0] == '\0',
         "differs_in", found->what, "cells", (json_int_t)a->count, "differing_cells", (json_int_t)found->count,
         "rms_difference", json_number(found->rms), "rms_relative", json_number(found->relative));
     if (root != NULL && found->any) {
@@ -223,10 +213,11 @@ static stencil_status open_dataset(stencil_dataset *dataset, hid_t *file, const 
 }
 
 static stencil_status compare_files(const invocation *call, comparison *c, hid_t file[2], int *exit_code) {
-    const compare_options *options = call->values;
+    const compare_options *options = &c->options;
     const bool cells = options_given(call, "atol") || options_given(call, "rtol");
     const bool rms = !isnan(options->rms);
-    c->equality = (equality){options->atol, options->rtol, options->rms, cells || !rms, !cells && !rms};
+    c->cells = cells || !rms;
+    c->types = !cells && !rms;
     for (int i = 0; i < 2; i++)
         TRY(target_check("--json", options->json, options->force, call->operand[i]));
     TRY(open_dataset(&c->a, &file[0], call->operand[0], options->dataset));
@@ -239,11 +230,11 @@ static stencil_status compare_files(const invocation *call, comparison *c, hid_t
 }
 
 static stencil_status compare_run(const invocation *call, int *exit_code) {
-    comparison c = {.a = {0}};
+    comparison *c = call->values;
     hid_t file[2] = {-1, -1};
-    const stencil_status status = compare_files(call, &c, file, exit_code);
-    stencil_dataset_close(&c.a);
-    stencil_dataset_close(&c.b);
+    const stencil_status status = compare_files(call, c, file, exit_code);
+    stencil_dataset_close(&c->a);
+    stencil_dataset_close(&c->b);
     for (int i = 0; i < 2; i++)
         stencil_handle_close(&file[i]);
     return status;
@@ -260,8 +251,8 @@ const command command_compare = {
         "its index in array order (z, y, x), and the root mean square of a - b, also over that of b. "
         "Files of different types are different; with --atol, --rtol or --rms their values are "
         "compared, in double.",
-    .groups = compare_groups,
-    .values_size = sizeof(compare_options),
+    .options = compare_table,
+    .values_size = sizeof(comparison),
     .operand_min = 2,
     .operand_max = 2,
     .run = compare_run,

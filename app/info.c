@@ -15,29 +15,29 @@ typedef struct info_options {
 
 #define AT(field) OPTION_AT(info_options, field)
 static const option info_table[] = {
+    {.heading = "Options"},
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write it as JSON, with the limits of all kernels, for run --machine; - writes it to standard "
              "output"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {NULL},
 };
-static const option_group info_groups[] = {{"Options", info_table, 0}, {NULL}};
 
 static void print_gpus(const stencil_machine *machine) {
     if (machine->gpu_count == 0)
-        printf("GPUs        none: %s\n", machine->no_gpu_reason);
+        PRINT("GPUs", "none: %s", machine->no_gpu_reason);
     for (int i = 0; i < machine->gpu_count; i++) {
         const stencil_gpu *gpu = &machine->gpu[i];
-        printf("GPU %-7d %s\n", i, gpu->name);
-        printf("            %s, %s L2 cache, compute capability %d.%d\n", TEXT_BYTES(gpu->memory_bytes),
-               TEXT_BYTES(gpu->l2_bytes), gpu->capability / 10, gpu->capability % 10);
-        printf("            %d SM%s at %.2f GHz%s\n", gpu->sm_count, stencil_plural(gpu->sm_count),
-               1e-6 * gpu->clock_khz, gpu->cooperative ? "" : ", no cooperative launch");
         char processors[64];
         int node;
         stencil_topology_near(gpu->bus_id, processors, sizeof processors, &node);
-        if (processors[0] != '\0')
-            printf("            PCI %s, near CPUs %s of NUMA node %d\n", gpu->bus_id, processors, node);
+        PRINT(TEXT("GPU %d", i), "%s\n%s, %s L2 cache, compute capability %d.%d\n%d SM%s at %.2f GHz%s%s",
+              gpu->name, TEXT_BYTES(gpu->memory_bytes), TEXT_BYTES(gpu->l2_bytes), gpu->capability / 10,
+              gpu->capability % 10, gpu->sm_count, stencil_plural(gpu->sm_count), 1e-6 * gpu->clock_khz,
+              gpu->cooperative ? "" : ", no cooperative launch",
+              processors[0] != '\0'
+                  ? TEXT("\nPCI %s, near CPUs %s of NUMA node %d", gpu->bus_id, processors, node)
+                  : "");
     }
 }
 
@@ -75,15 +75,13 @@ static void print_strategies(const stencil_machine *machine) {
 
 static void print_info(const stencil_machine *machine) {
     printf("stencil %s\n\n", STENCIL_VERSION);
-    printf("CPU         %d thread%s, %s kernels", machine->cpu_threads, stencil_plural(machine->cpu_threads),
-           machine->cpu_isa);
-    if (machine->cpu_cache_bytes > 0)
-        printf(", %s last-level cache", TEXT_BYTES(machine->cpu_cache_bytes));
-    printf("\nMemory      %s available\n", TEXT_BYTES(machine->host_available_bytes));
+    const int64_t cache = machine->cpu_cache_bytes;
+    PRINT("CPU", "%d thread%s, %s kernels%s", machine->cpu_threads, stencil_plural(machine->cpu_threads),
+          machine->cpu_isa, cache > 0 ? TEXT(", %s last-level cache", TEXT_BYTES(cache)) : "");
+    PRINT("Memory", "%s available", TEXT_BYTES(machine->host_available_bytes));
     if (machine->driver_version > 0)
-        printf("CUDA        driver %d.%d, runtime %d.%d\n", machine->driver_version / 1000,
-               machine->driver_version % 1000 / 10, machine->runtime_version / 1000,
-               machine->runtime_version % 1000 / 10);
+        PRINT("CUDA", "driver %s, runtime %s", TEXT_CUDA(machine->driver_version),
+              TEXT_CUDA(machine->runtime_version));
     print_gpus(machine);
     print_peers(machine);
     print_strategies(machine);
@@ -157,7 +155,7 @@ const command command_info = {
     .name = "info",
     .usage = "info [options]",
     .summary = "shows devices, which strategies can run on them, and the stencils",
-    .groups = info_groups,
+    .options = info_table,
     .values_size = sizeof(info_options),
     .run = info_run,
 };

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/output.h"
 #include "app/signals.h"
 #include "app/text.h"
 #include "inputs/sink.h"

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "app/options.h"
-#include "app/output.h"
 #include "app/signals.h"
 #include "app/text.h"
 #include "base/words.h"
@@ -38,7 +37,7 @@ static void print_overview(void) {
           "\nCommands:\n",
           stdout);
     for (int i = 0; i < COMMAND_COUNT; i++)
-        output_wrapped(stdout, commands[i]->summary, printf("  %-9s ", commands[i]->name), 12);
+        text_print_wrapped(stdout, commands[i]->summary, printf("  %-9s ", commands[i]->name), 12);
     fputs("  help      the options of a command: stencil help COMMAND\n"
           "  version   of the program\n"
           "\nExamples:\n"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "app/options.h"
-#include "app/output.h"
 #include "app/problem_options.h"
 #include "app/signals.h"
 #include "app/text.h"
@@ -22,7 +21,8 @@ typedef struct new_options {
 } new_options;
 
 #define AT(field) OPTION_AT(new_options, field)
-static const option field_table[] = {
+static const option new_table[] = {
+    {.heading = "Field"},
     {"size", 0, OPTION_SIZE, AT(problem.extent), "NXxNY[xNZ]",
      .help = "cells of /u, x first (x varies fastest); the boundary cells of fixed axes count",
      .count_offset = offsetof(new_options, problem.rank)},
@@ -35,18 +35,13 @@ static const option field_table[] = {
     {"source", 0, OPTION_CHOICE, AT(generate.source), "NAME",
      .help = "right-hand side of poisson; manufactured: one whose solution is a product of sines or cosines",
      .preset = "auto", .names = stencil_generate_source_names},
-    {NULL},
-};
-static const option file_table[] = {
+    {.heading = "Problem", .table = problem_option_table, .offset = offsetof(new_options, problem)},
+    {.heading = "When to stop (stored in the file)",
+     .table = stop_option_table,
+     .offset = offsetof(new_options, problem)},
+    {.heading = "File"},
     {"force", 'f', OPTION_FLAG, AT(generate.force), NULL, .help = "replace an existing file"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing"},
-    {NULL},
-};
-static const option_group new_groups[] = {
-    {"Field", field_table, 0},
-    {"Problem", problem_option_table, offsetof(new_options, problem)},
-    {"When to stop (stored in the file)", stop_option_table, offsetof(new_options, problem)},
-    {"File", file_table, 0},
     {NULL},
 };
 
@@ -140,7 +135,7 @@ const command command_new = {
         "(y, x) or (z, y, x), unlike --size, which starts with x. Without --spacing the domain of a problem "
         "has length 1 on every axis; a stencil has spacing 1. laplace and poisson are given rtol 1e-8 in "
         "float64 and 1e-5 in float32 unless --rtol or --atol is given.",
-    .groups = new_groups,
+    .options = new_table,
     .values_size = sizeof(new_options),
     .operand_min = 1,
     .operand_max = 1,

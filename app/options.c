@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/words.h"
-#include "app/output.h"
+#include "app/text.h"
 
 enum { HELP_COLUMN = 28 };
 
@@ -208,29 +208,36 @@ static const option common_table[] = {
     {NULL},
 };
 
-/* The option with this name, old or new, or with this letter, where it is not 0; NULL: not in this table. */
-static const option *find_in(const option *table, const char *word, char letter, stencil_nearest *nearest) {
-    for (const option *option = table; option->name != NULL; option++) {
+static bool is_end(const option *option) {
+    return option->name == NULL && option->heading == NULL && option->table == NULL;
+}
+
+/* The option with this name, old or new, or with this letter, where it is not 0; false: not in this table. */
+static bool find_in(const option *table, void *structure, const char *word, char letter,
+                    stencil_nearest *nearest, option_given *found) {
+    for (const option *option = table; !is_end(option); option++) {
+        if (option->table != NULL &&
+            find_in(option->table, (char *)structure + option->offset, word, letter, nearest, found))
+            return true;
+        if (option->name == NULL)
+            continue;
         const char *old = option->old_name != NULL ? option->old_name : option->name;
         if (letter != 0 ? option->letter == letter
-                        : strcmp(option->name, word) == 0 || strcmp(old, word) == 0)
-            return option;
+                        : strcmp(option->name, word) == 0 || strcmp(old, word) == 0) {
+            *found = (option_given){.option = option, .structure = structure};
+            return true;
+        }
         stencil_nearest_offer(nearest, option->name);
         stencil_nearest_offer(nearest, old);
     }
-    return NULL;
+    return false;
 }
 
 static stencil_status find_option(invocation *call, const char *word, char letter, option_given *found) {
     const command *command = call->command;
     stencil_nearest nearest = {word, NULL, 0};
-    *found = (option_given){.option = find_in(common_table, word, letter, &nearest), .structure = call};
-    for (const option_group *group = command->groups; found->option == NULL && group->title != NULL;
-         group++) {
-        found->option = find_in(group->options, word, letter, &nearest);
-        found->structure = (char *)call->values + group->base;
-    }
-    if (found->option != NULL)
+    if (find_in(common_table, call, word, letter, &nearest, found) ||
+        find_in(command->options, call->values, word, letter, &nearest, found))
         return STENCIL_OK;
     CHECK(letter == 0, USAGE, "unknown option '-%c': 'stencil help %s' lists the options", letter,
           command->name);
@@ -309,17 +316,15 @@ static stencil_status read_operand(const char *text, invocation *call) {
     return STENCIL_OK;
 }
 
-/* What stands in the values before the command line is read. */
-static stencil_status set_presets(const command *command, void *values) {
-    memset(values, 0, command->values_size);
-    for (const option_group *group = command->groups; group->title != NULL; group++)
-        for (const option *option = group->options; option->name != NULL; option++) {
-            char *structure = (char *)values + group->base;
-            if (option->preset != NULL)
-                TRY(option_read(option, option->preset, structure));
-            else if (option->type == OPTION_REAL && option->most == 0)
-                *(double *)(void *)(structure + option->offset) = NAN;
-        }
+/* What stands in a structure before the command line is read. */
+static stencil_status set_presets(const option *table, char *structure) {
+    for (const option *option = table; !is_end(option); option++)
+        if (option->table != NULL)
+            TRY(set_presets(option->table, structure + option->offset));
+        else if (option->preset != NULL)
+            TRY(option_read(option, option->preset, structure));
+        else if (option->type == OPTION_REAL && option->most == 0)
+            *(double *)(void *)(structure + option->offset) = NAN;
     return STENCIL_OK;
 }
 
@@ -339,7 +344,8 @@ static stencil_status check_together(const invocation *call) {
 
 stencil_status options_parse(const command *command, int argc, char **argv, void *values, invocation *call) {
     *call = (invocation){.command = command, .values = values, .argv = argv};
-    TRY(set_presets(command, values));
+    memset(values, 0, command->values_size);
+    TRY(set_presets(command->options, values));
     bool options = true;
     for (cursor cursor = {argc, 0, argv}; cursor.at < argc && !call->help && !call->version; cursor.at++) {
         const char *text = argv[cursor.at];
@@ -368,6 +374,13 @@ bool options_given(const invocation *call, const char *what) {
     return false;
 }
 
+bool options_has(const option *table, const option *wanted) {
+    bool has = false;
+    for (const option *option = table; !is_end(option) && !has; option++)
+        has = option == wanted || (option->table != NULL && options_has(option->table, wanted));
+    return has;
+}
+
 stencil_status options_apply(const invocation *call, const option *table, void *structure) {
     for (const option *option = table; option->name != NULL; option++)
         for (int i = 0; i < call->given_count; i++)
@@ -383,11 +396,19 @@ static void print_meaning(FILE *out, const option *option) {
     add_choices(option, text, sizeof text);
     if (option->preset != NULL)
         stencil_text_add(text, sizeof text, " [%s]", option->preset);
-    output_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
+    text_print_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
 }
 
 static void print_table(FILE *out, const option *table) {
-    for (const option *option = table; option->name != NULL; option++) {
+    for (const option *option = table; !is_end(option); option++) {
+        if (option->heading != NULL && option->heading[0] == '\0')
+            return;
+        if (option->heading != NULL)
+            fprintf(out, "\n%s:\n", option->heading);
+        if (option->table != NULL)
+            print_table(out, option->table);
+        if (option->name == NULL)
+            continue;
         const char *argument = option->argument != NULL ? option->argument : "";
         const char short_form[] = {'-', option->letter, ',', '\0'};
         const int column = fprintf(out, "  %3s --%s%s%s", option->letter != 0 ? short_form : "", option->name,
@@ -401,15 +422,11 @@ static void print_table(FILE *out, const option *table) {
 void options_print_help(FILE *out, const command *command) {
     fprintf(out, "Usage: stencil %s\n\n", command->usage);
     fprintf(out, "%c%s.\n", toupper((unsigned char)command->summary[0]), command->summary + 1);
-    for (const option_group *group = command->groups; group->title != NULL; group++)
-        if (group->title[0] != '\0') {
-            fprintf(out, "\n%s:\n", group->title);
-            print_table(out, group->options);
-        }
+    print_table(out, command->options);
     fputc('\n', out);
     print_table(out, common_table);
     if (command->details != NULL) {
         fputc('\n', out);
-        output_wrapped(out, command->details, 0, 0);
+        text_print_wrapped(out, command->details, 0, 0);
     }
 }

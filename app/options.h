@@ -25,10 +25,10 @@ typedef enum option_type {
 } option_type;
 
 typedef struct option {
-    const char *name; /* without dashes; NULL ends a table */
+    const char *name; /* without dashes; a row without one, heading and table ends a table */
     char letter;      /* short form, or 0 */
     option_type type;
-    size_t offset, size;        /* of the value, from the group's base: OPTION_AT() */
+    size_t offset, size;        /* of the value in the table's structure: OPTION_AT() */
     const char *argument;       /* name of the value in --help; NULL for flags */
     const char *help;           /* a sentence without full stop */
     const char *preset;         /* parsed where the option is not given; NULL: none */
@@ -45,14 +45,12 @@ typedef struct option {
     const char *(*choice)(int index); /* the index-th of them */
     const char *const *renamed;       /* choices that had another name: the old one, the new one, …, NULL */
     unsigned tag;                     /* the command's own */
+    /* Instead of a name: what the rows behind it have above them in --help ("": they are not shown), and a
+     * table of rows whose structure lies at `offset`. */
+    const char *heading;
+    const struct option *table;
 } option;
 #define OPTION_AT(structure, member) offsetof(structure, member), sizeof((structure *)NULL)->member
-
-typedef struct option_group {
-    const char *title; /* NULL ends the list; "": not in --help, for the program itself */
-    const option *options;
-    size_t base; /* offset of the group's structure in the values */
-} option_group;
 
 typedef struct invocation invocation;
 
@@ -62,8 +60,9 @@ typedef struct command {
     const char *usage;   /* what follows "stencil ", e.g. "compare [options] A B" */
     const char *summary; /* one phrase */
     const char *details; /* paragraphs (divided by '\n') for --help, or NULL */
-    const option_group *groups;
-    size_t values_size; /* of the structure that the options fill */
+    const option *options;
+    size_t
+        values_size; /* of the structure that the options fill, or begins with it; the rest of it is zero */
     int operand_min, operand_max;
     /* Does the work; *exit_code (0 before) is used where the status is OK. */
     stencil_status (*run)(const invocation *call, int *exit_code);
@@ -77,7 +76,7 @@ enum { EXIT_NOT_CONVERGED = 2 };
 /* An option on the command line. */
 typedef struct option_given {
     const option *option;
-    void *structure;  /* of its group */
+    void *structure;  /* of its table */
     const char *text; /* its last value; NULL for flags */
     bool as_old;      /* by its old name */
 } option_given;
@@ -85,7 +84,7 @@ typedef struct option_given {
 /* A parsed command line. */
 struct invocation {
     const command *command;
-    void *values; /* values_size bytes */
+    void *values; /* values_size bytes; released behind the command */
     int operand_count;
     const char *operand[OPTION_OPERANDS_MAX];
     bool help, version; /* --help or -h, --version or -V was met; nothing behind it was read */
@@ -103,7 +102,10 @@ stencil_status options_parse(const command *command, int argc, char **argv, void
 /* Whether an option was given ("device"), or given with a value ("device cpu"). */
 bool options_given(const invocation *call, const char *what);
 
-/* Puts the options of a table that were given into another structure of the group's kind. What could be read
+/* Whether an option stands in a table, or in one of that table's. */
+bool options_has(const option *table, const option *wanted);
+
+/* Puts the options of a table that were given into another structure of the table's kind. What could be read
  * once can be read again. */
 stencil_status options_apply(const invocation *call, const option *table, void *structure);
 

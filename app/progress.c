@@ -63,6 +63,11 @@ static const char *duration_text(double seconds, char text[TEXT_SIZE]) {
     return text;
 }
 
+void progress_line(const char *text) {
+    fprintf(stderr, "\r%.79s\033[K", text);
+    fflush(stderr);
+}
+
 void progress_poll(progress *progress, int64_t step, double residual) {
     if (!isnan(residual))
         progress->residual = residual;
@@ -83,15 +88,12 @@ void progress_poll(progress *progress, int64_t step, double residual) {
     if (done > 0)
         duration_text(elapsed_s * (1 - done) / done, left);
     const double rate = (double)progress->updated_cells * (double)(step - progress->first_step) / elapsed_s;
-    /* 79 columns, so that no terminal wraps it. */
-    fprintf(stderr, "\r%.79s\033[K",
-            TEXT("[%s] %3.0f %%  ETA %s  step %" PRId64 "%s  %.3g Gcell/s", bar, 100 * done, left, step,
-                 isnan(progress->residual) ? "" : TEXT("  res %.1e", progress->residual), 1e-9 * rate));
-    fflush(stderr);
+    progress_line(TEXT("[%s] %3.0f %%  ETA %s  step %" PRId64 "%s  %.3g Gcell/s", bar, 100 * done, left, step,
+                       isnan(progress->residual) ? "" : TEXT("  res %.1e", progress->residual), 1e-9 * rate));
 }
 
 void progress_end(progress *progress) {
     if (progress->drawn)
-        fputs("\r\033[K", stderr);
+        progress_line("");
     progress->drawn = false;
 }

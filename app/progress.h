@@ -27,4 +27,7 @@ void progress_poll(progress *progress, int64_t step, double residual);
 /* Erases the bar. */
 void progress_end(progress *progress);
 
+/* The line of such a bar, in place of the one before; cut to 79 columns, so that no terminal wraps it. */
+void progress_line(const char *text);
+
 #endif

@@ -182,16 +182,16 @@ static double tree(const double *value, int count, stencil_norm norm) {
     return join(tree(value, count / 2, norm), tree(value + count / 2, count / 2, norm), norm);
 }
 
-/* One group of values, filled up with zeros, becomes one value. */
-static double fold_group(const double *value, int64_t count, stencil_norm norm) {
-    double filled[GROUP] = {0.0}, lane[LANES];
-    memcpy(filled, value, (size_t)(count < GROUP ? count : GROUP) * sizeof *value);
-    for (int t = 0; t < LANES; t++) {
-        lane[t] = filled[t];
-        for (int at = t + LANES; at < GROUP; at += LANES)
-            lane[t] = join(lane[t], filled[at], norm);
+/* `size` values, of which those from `count` on are zeros, become one: each of `lanes` lanes takes every
+ * lanes-th value, then comes the tree. */
+static double fold(const double *value, int64_t count, int size, int lanes, stencil_norm norm) {
+    double lane[LANES];
+    for (int t = 0; t < lanes; t++) {
+        lane[t] = t < count ? value[t] : 0.0;
+        for (int at = t + lanes; at < size; at += lanes)
+            lane[t] = join(lane[t], at < count ? value[at] : 0.0, norm);
     }
-    return tree(lane, LANES, norm);
+    return tree(lane, lanes, norm);
 }
 
 double reference_value(const reference *reference, const void *array, int64_t i) {
@@ -204,12 +204,13 @@ double reference_value(const reference *reference, const void *array, int64_t i)
 /* The value of the cells [first, end) of the arrays, at most 64 of them. */
 static double chunk_value(const reference *r, stencil_norm norm, const void *u, const void *next,
                           int64_t first, int64_t end) {
-    double term[CHUNK] = {0.0};
-    for (int64_t at = first; at < end && at < first + CHUNK; at++) {
-        const double d = reference_value(r, next, at) - reference_value(r, u, at);
-        term[at - first] = norm == STENCIL_NORM_L2 ? d * d : fabs(d);
+    double term[CHUNK];
+    const int64_t count = stencil_smaller(end - first, CHUNK);
+    for (int64_t i = 0; i < count; i++) {
+        const double d = reference_value(r, next, first + i) - reference_value(r, u, first + i);
+        term[i] = norm == STENCIL_NORM_L2 ? d * d : fabs(d);
     }
-    return tree(term, CHUNK, norm);
+    return fold(term, count, CHUNK, CHUNK, norm);
 }
 
 stencil_status reference_residual(const reference *reference, stencil_norm norm, const void *u,
@@ -234,7 +235,7 @@ stencil_status reference_residual(const reference *reference, stencil_norm norm,
     /* In place: group g is read before value g, which never lies behind it, is written. */
     for (int64_t count = lines * chunks; count > 1; count = (count + GROUP - 1) / GROUP)
         for (int64_t first = 0; first < count; first += GROUP)
-            value[first / GROUP] = fold_group(value + first, count - first, norm);
+            value[first / GROUP] = fold(value + first, count - first, GROUP, LANES, norm);
     const double cells = (double)(lines * n[STENCIL_X]);
     *residual = isnan(value[0]) ? NAN : norm == STENCIL_NORM_L2 ? sqrt(value[0] / cells) : value[0];
     free(memory);

@@ -2,24 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include "app/output.h"
-#include "app/text.h"
-#include "base/words.h"
-
-enum { LABEL_COLUMNS = 12, TEXT_CHARS = 4608 };
-
-/* A line, or several where it is long: a label and a formatted text beside it. */
-__attribute__((format(printf, 2, 3))) static void print_entry(const char *label, const char *format, ...) {
-    char text[TEXT_CHARS];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    output_wrapped(stdout, text, printf("%-*s", LABEL_COLUMNS, label), LABEL_COLUMNS);
-}
 
 double report_last_residual(const stencil_report *report) {
     return report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
@@ -39,19 +22,18 @@ static void print_prediction(const stencil_problem *problem) {
     const double steps = stencil_predicted_steps(problem);
     if (isnan(steps) || isinf(steps))
         return;
-    print_entry("Predicted", "%s%s steps to rtol %g; each takes %.2g of the error away",
-                steps < 1e15 ? "" : "more than ", TEXT_COUNT((int64_t)fmin(steps, 1e15)), problem->stop.rtol,
-                1.0 - stencil_contraction(problem));
+    PRINT("Predicted", "%s%s steps to rtol %g; each takes %.2g of the error away",
+          steps < 1e15 ? "" : "more than ", TEXT_COUNT((int64_t)fmin(steps, 1e15)), problem->stop.rtol,
+          1.0 - stencil_contraction(problem));
 }
 
 static void print_limits(const stencil_stop *stop) {
     const bool criterion = stencil_stop_has_criterion(stop);
-    print_entry("Steps", "%s%s%s\nresidual every %s step%s", criterion ? "at most " : "",
-                TEXT_COUNT(stop->steps),
-                criterion ? TEXT(", until the residual (%s) is under %s", stencil_norm_names[stop->norm],
-                                 CRITERIA(stop))
-                          : "",
-                TEXT_COUNT(stop->check_every), stencil_plural(stop->check_every));
+    PRINT("Steps", "%s%s%s\nresidual every %s", criterion ? "at most " : "", TEXT_COUNT(stop->steps),
+          criterion
+              ? TEXT(", until the residual (%s) is under %s", stencil_norm_names[stop->norm], CRITERIA(stop))
+              : "",
+          TEXT_COUNTED(stop->check_every, "step"));
 }
 
 /* Why a run ended: in its report, and in the line about what went wrong, with the step and "s" for more. */
@@ -78,11 +60,11 @@ static void print_residual(const run_record *run) {
     const stencil_stop *stop = &run->problem.stop;
     if (report->history_count == 0)
         return;
-    print_entry("Residual", "%.6e (%s) at step %s%s", report_last_residual(report),
-                stencil_norm_names[stop->norm], TEXT_COUNT(report->residual_step[report->history_count - 1]),
-                isnan(report->threshold) ? ""
-                                         : TEXT(",\nlimit %.6e (%s, first residual %.3e)", report->threshold,
-                                                CRITERIA(stop), report->residual_first));
+    PRINT("Residual", "%.6e (%s) at step %s%s", report_last_residual(report), stencil_norm_names[stop->norm],
+          TEXT_COUNT(report->residual_step[report->history_count - 1]),
+          isnan(report->threshold) ? ""
+                                   : TEXT(",\nlimit %.6e (%s, first residual %.3e)", report->threshold,
+                                          CRITERIA(stop), report->residual_first));
 }
 
 /* From which part of the solution on an error is no approximation any more. */
@@ -95,10 +77,10 @@ static void print_error(const run_record *run) {
     const char *constant = stencil_spectrum_of(&run->problem).up_to_constant ? ", up to a constant" : "";
     /* A field that has shrunk as asked and is as small as its error: the solution is 0, or a constant. */
     if (bound->relative > unsolved && run->report.reason == STENCIL_REASON_CONVERGED_RTOL)
-        print_entry("Error", "at most %.2g%s; the field is as small itself", bound->absolute, constant);
+        PRINT("Error", "at most %.2g%s; the field is as small itself", bound->absolute, constant);
     else
-        print_entry("Error", "at most %.2g (%.3g %% of the solution's size)%s%s", bound->absolute,
-                    100.0 * bound->relative, constant, bound->relative > unsolved ? ": not solved" : "");
+        PRINT("Error", "at most %.2g (%.3g %% of the solution's size)%s%s", bound->absolute,
+              100.0 * bound->relative, constant, bound->relative > unsolved ? ": not solved" : "");
 }
 
 static void print_stop(const run_record *run) {
@@ -107,9 +89,9 @@ static void print_stop(const run_record *run) {
     const char *const part = report->steps_before > 0 ? TEXT(", %s of them in this run",
                                                              TEXT_COUNT(stencil_report_steps_done(report)))
                                                       : "";
-    print_entry("Steps", "%s of %s%s%s: %s", TEXT_COUNT(report->steps),
-                stencil_stop_has_criterion(stop) ? "at most " : "", TEXT_COUNT(stop->steps), part,
-                why[report->reason].report);
+    PRINT("Steps", "%s of %s%s%s: %s", TEXT_COUNT(report->steps),
+          stencil_stop_has_criterion(stop) ? "at most " : "", TEXT_COUNT(stop->steps), part,
+          why[report->reason].report);
     print_residual(run);
     print_error(run);
 }
@@ -141,21 +123,21 @@ void report_print_head(const run_record *run) {
     const stencil_problem *problem = &run->problem;
     const stencil_plan *plan = &run->plan;
     char boundary[96], device[256];
-    print_entry("Input", "%s", TEXT_ESCAPE(run->input));
-    print_entry("Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
-                problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
-                TEXT_EXTENT(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x "),
-                stencil_precision_name(problem->precision));
-    print_entry("Boundary", "%s", boundary_text(problem, boundary));
-    print_entry("Cells", "%s updated in each step", TEXT_COUNT(stencil_problem_updated_cells(problem)));
-    print_entry("Strategy", "%s on %s: %s", stencil_strategy_at(plan->strategy).name,
-                plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU", device_text(run, device));
+    PRINT("Input", "%s", TEXT_ESCAPE(run->input));
+    PRINT("Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
+          problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
+          TEXT_EXTENT(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x "),
+          stencil_precision_name(problem->precision));
+    PRINT("Boundary", "%s", boundary_text(problem, boundary));
+    PRINT("Cells", "%s updated in each step", TEXT_COUNT(stencil_problem_updated_cells(problem)));
+    PRINT("Strategy", "%s on %s: %s", stencil_strategy_at(plan->strategy).name,
+          plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU", device_text(run, device));
     print_prediction(problem);
 }
 
 int report_print_notes(const run_record *run, int from) {
     for (int i = from; i < run->notes.count; i++)
-        print_entry("Note", "%s", TEXT_ESCAPE(run->notes.line[i]));
+        PRINT("Note", "%s", TEXT_ESCAPE(run->notes.line[i]));
     return run->notes.count;
 }
 
@@ -165,12 +147,11 @@ static void print_rates(const run_record *run) {
         return;
     const int bytes = (int)stencil_precision_bytes(run->problem.precision);
     const double rate = 1e-9 * stencil_report_cells_per_s(report);
-    print_entry("Time/step", "%s µs", TEXT_NUMBER(stencil_report_step_us(report)));
-    print_entry("Rate", "%.4g Gcell/s", rate);
-    print_entry("Bandwidth",
-                "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
-                1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes,
-                report->bytes_per_cell > 2 * bytes ? TEXT(", read b %d", bytes) : "");
+    PRINT("Time/step", "%s µs", TEXT_NUMBER(stencil_report_step_us(report)));
+    PRINT("Rate", "%.4g Gcell/s", rate);
+    PRINT("Bandwidth", "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
+          1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes,
+          report->bytes_per_cell > 2 * bytes ? TEXT(", read b %d", bytes) : "");
 }
 
 /* What was tried, where something was. */
@@ -178,10 +159,10 @@ static void print_stores(const stencil_store_report *stores) {
     if (stores->threads == 0 || isnan(stores->cached_step_s))
         return;
     const bool some = stores->streaming_threads > 0 && stores->streaming_threads < stores->threads;
-    print_entry("Stores", "%s the cache%s (tried: %s µs past it, %s µs through it)",
-                stores->streaming_threads > 0 ? "past" : "through",
-                some ? TEXT(" by %d of %d threads", stores->streaming_threads, stores->threads) : "",
-                TEXT_NUMBER(1e6 * stores->streaming_step_s), TEXT_NUMBER(1e6 * stores->cached_step_s));
+    PRINT("Stores", "%s the cache%s (tried: %s µs past it, %s µs through it)",
+          stores->streaming_threads > 0 ? "past" : "through",
+          some ? TEXT(" by %d of %d threads", stores->streaming_threads, stores->threads) : "",
+          TEXT_NUMBER(1e6 * stores->streaming_step_s), TEXT_NUMBER(1e6 * stores->cached_step_s));
 }
 
 /* Digits behind the point that leave seconds six characters, so that all of them fit on a line. */
@@ -191,9 +172,9 @@ static int decimals(double seconds) {
 
 static void print_times(const run_record *run) {
     const stencil_report *r = &run->report;
-    print_entry("Seconds", "read %.*f, prepare %.*f, compute %.*f, finish %.*f, write %.*f",
-                decimals(r->read_s), r->read_s, decimals(r->prepare_s), r->prepare_s, decimals(r->compute_s),
-                r->compute_s, decimals(r->finish_s), r->finish_s, decimals(run->write_s), run->write_s);
+    PRINT("Seconds", "read %.*f, prepare %.*f, compute %.*f, finish %.*f, write %.*f", decimals(r->read_s),
+          r->read_s, decimals(r->prepare_s), r->prepare_s, decimals(r->compute_s), r->compute_s,
+          decimals(r->finish_s), r->finish_s, decimals(run->write_s), run->write_s);
 }
 
 void report_print_result(const run_record *run) {
@@ -201,7 +182,7 @@ void report_print_result(const run_record *run) {
     print_rates(run);
     print_stores(&run->report.stores);
     print_times(run);
-    print_entry("Output", "%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none");
+    PRINT("Output", "%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none");
 }
 
 /* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
@@ -214,18 +195,17 @@ static void print_parts(const run_record *run) {
         for (int axis = STENCIL_X; axis >= first && plan->cut.parts > 1; axis--)
             stencil_text_add(begin, sizeof begin, "%s %c %" PRId64, axis < STENCIL_X ? "," : " from",
                              "zyx"[axis], part -> box.first[axis]);
-        print_entry(p == 0 ? "Partition" : "", "%d of %d%s: %s updated cell%s%s", p + 1, plan->cut.parts,
-                    plan->backend == STENCIL_BACKEND_GPU ? TEXT(" on GPU %d", part->gpu) : "",
-                    TEXT_EXTENT(part->box.n + first, rank, " x "),
-                    stencil_plural(stencil_box_cells(&part->box)), begin);
+        PRINT(p == 0 ? "Partition" : "", "%d of %d%s: %s updated cell%s%s", p + 1, plan->cut.parts,
+              plan->backend == STENCIL_BACKEND_GPU ? TEXT(" on GPU %d", part->gpu) : "",
+              TEXT_EXTENT(part->box.n + first, rank, " x "), stencil_plural(stencil_box_cells(&part->box)),
+              begin);
     }
     if (plan->cut.parts > 1)
-        print_entry(
-            "Halo", "%s%s",
-            plan->halo == STENCIL_HALO_STORE  ? "stored by the sweep into the ghost cells of other parts"
-            : plan->halo == STENCIL_HALO_COPY ? "copied after each step"
-                                              : "sent after each step, in words that carry its number",
-            plan->overlap ? ", while the rest is computed" : "");
+        PRINT("Halo", "%s%s",
+              plan->halo == STENCIL_HALO_STORE  ? "stored by the sweep into the ghost cells of other parts"
+              : plan->halo == STENCIL_HALO_COPY ? "copied after each step"
+                                                : "sent after each step, in words that carry its number",
+              plan->overlap ? ", while the rest is computed" : "");
 }
 
 static void print_launch(const run_record *run) {
@@ -234,19 +214,19 @@ static void print_launch(const run_record *run) {
     print_parts(run);
     if (plan->backend == STENCIL_BACKEND_GPU) {
         const bool several = plan->cut.parts > 1;
-        print_entry("Tiles", "%s of %s cells%s", TEXT_COUNT(plan->part[0].tile_count),
-                    TEXT_EXTENT(plan->tile + first, run->problem.rank, " x "), several ? " in part 1" : "");
-        print_entry("Launch", "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread",
-                    plan->part[0].grid_blocks, stencil_plural(plan->part[0].grid_blocks), plan->block_x,
-                    plan->block_y, several ? " in part 1" : "", plan->blocks_per_sm, plan->registers);
+        PRINT("Tiles", "%s of %s cells%s", TEXT_COUNT(plan->part[0].tile_count),
+              TEXT_EXTENT(plan->tile + first, run->problem.rank, " x "), several ? " in part 1" : "");
+        PRINT("Launch", "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread",
+              plan->part[0].grid_blocks, stencil_plural(plan->part[0].grid_blocks), plan->block_x,
+              plan->block_y, several ? " in part 1" : "", plan->blocks_per_sm, plan->registers);
     } else {
-        print_entry("Tiles", "rows of %s cell%s, %s for each thread", TEXT_COUNT(plan->tile[STENCIL_X]),
-                    stencil_plural(plan->tile[STENCIL_X]), TEXT_COUNT(plan->tile[STENCIL_Y]));
+        PRINT("Tiles", "rows of %s, %s for each thread", TEXT_COUNTED(plan->tile[STENCIL_X], "cell"),
+              TEXT_COUNT(plan->tile[STENCIL_Y]));
         static const char *const stores[STENCIL_STORES_COUNT] = {
             "through the cache", "past the cache",
             "through the cache or past it, as the first steps find out"};
-        print_entry("Stores", "%s", stores[plan->stores]);
-        print_entry("Launch", "%d thread%s", plan->threads, stencil_plural(plan->threads));
+        PRINT("Stores", "%s", stores[plan->stores]);
+        PRINT("Launch", "%d thread%s", plan->threads, stencil_plural(plan->threads));
     }
 }
 
@@ -255,16 +235,16 @@ void report_print_plan(const run_record *run) {
     char kernel[STENCIL_KERNEL_CHARS];
     report_print_head(run);
     report_print_notes(run, 0);
-    print_entry("Kernel", "%s", stencil_kernel_text(&plan->kernel, kernel));
+    PRINT("Kernel", "%s", stencil_kernel_text(&plan->kernel, kernel));
     print_limits(&run->problem.stop);
-    print_entry("Memory", "host %s of %s available", TEXT_BYTES(plan->host_bytes),
-                TEXT_BYTES(plan->host_available_bytes));
+    PRINT("Memory", "host %s of %s available", TEXT_BYTES(plan->host_bytes),
+          TEXT_BYTES(plan->host_available_bytes));
     if (plan->backend == STENCIL_BACKEND_GPU)
-        print_entry("", "device %s of %s available", TEXT_BYTES(plan->device_bytes),
-                    TEXT_BYTES(plan->device_available_bytes));
+        PRINT("", "device %s of %s available", TEXT_BYTES(plan->device_bytes),
+              TEXT_BYTES(plan->device_available_bytes));
     print_launch(run);
-    print_entry("Output", "%s%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none",
-                run->output != NULL ? " (a dry run does not write it)" : "");
+    PRINT("Output", "%s%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none",
+          run->output != NULL ? " (a dry run does not write it)" : "");
 }
 
 static void note_prediction(const stencil_problem *problem, stencil_notes *notes) {
@@ -277,9 +257,8 @@ static void note_prediction(const stencil_problem *problem, stencil_notes *notes
                           "with omega %g the mode with alternating signs does not shrink: try --omega 0.9",
                           problem->spec.omega);
     else if (steps > (double)problem->stop.steps)
-        stencil_notes_add(notes,
-                          "the predicted steps are more than the limit of %s step%s: raise --steps, or rtol",
-                          TEXT_COUNT(problem->stop.steps), stencil_plural(problem->stop.steps));
+        stencil_notes_add(notes, "the predicted steps are more than the limit of %s: raise --steps, or rtol",
+                          TEXT_COUNTED(problem->stop.steps, "step"));
 }
 
 void report_note_start(run_record *run) {
@@ -288,9 +267,9 @@ void report_note_start(run_record *run) {
     const stencil_origin *origin = &problem->origin;
     if (origin->recounted)
         stencil_notes_add(notes,
-                          "the file's %s step%s had other weights, size, boundary, time step, source factor, "
+                          "the file's %s had other weights, size, boundary, time step, source factor, "
                           "precision or norm: steps count from 0 again",
-                          TEXT_COUNT(problem->spec.steps_total), stencil_plural(problem->spec.steps_total));
+                          TEXT_COUNTED(problem->spec.steps_total, "step"));
     else if (origin->steps > 0 && origin->steps < problem->stop.steps)
         stencil_notes_add(notes, "the file holds step %s, from which the run goes on, to step %s at most",
                           TEXT_COUNT(origin->steps), TEXT_COUNT(problem->stop.steps));

@@ -8,7 +8,6 @@
 
 #include "app/options.h"
 #include "app/json.h"
-#include "app/output.h"
 #include "app/problem_options.h"
 #include "app/progress.h"
 #include "app/report.h"
@@ -37,7 +36,8 @@ static const char *sweep_choice(int index) {
 }
 
 #define AT(field) OPTION_AT(run_options, field)
-static const option place_table[] = {
+static const option run_table[] = {
+    {.heading = "Where and how"},
     {"sync", 0, OPTION_NAME, AT(run.sync), "NAME",
      .help = "how steps are kept in order (default: relaunch, on several GPUs multi-grid, which grid "
              "means there, too)",
@@ -53,9 +53,7 @@ static const option place_table[] = {
      .contradicts = {"device cpu"}, .count_offset = offsetof(run_options, run.gpu_count)},
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
-    {NULL},
-};
-static const option parts_table[] = {
+    {.heading = "Several GPUs"},
     {"parts", 0, OPTION_INTEGER, AT(run.parts), "N",
      .help = "cut a run on the CPU as one on N GPUs is; means --device cpu",
      .contradicts = {"gpus", "device gpu"}, .because = "--parts cuts a run on the CPU", .minimum = 1,
@@ -73,10 +71,27 @@ static const option parts_table[] = {
      .renamed = (const char *const[]){"peer", "store", "stamped", "ll", NULL}},
     {"overlap", 0, OPTION_FLAG, AT(run.overlap), NULL,
      .help = "openmp, single-thread: compute what others need first, copy it while the rest is computed"},
-    {NULL},
-};
-/* What an engineer does to a barrier before trusting it. */
-static const option trial_table[] = {
+    {.heading = "When to stop (overrides the file's attributes)",
+     .table = stop_option_table,
+     .offset = offsetof(run_options, problem)},
+    {.heading = "Problem (overrides the file's attributes)",
+     .table = problem_option_table,
+     .offset = offsetof(run_options, problem)},
+    {.heading = "Output"},
+    {"output", 'o', OPTION_TEXT, AT(output), "FILE", .help = "result (default: INPUT with .out.h5 for .h5)"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
+    {"no-output", 0, OPTION_FLAG, AT(no_output), NULL, .help = "write no result", .contradicts = {"output"}},
+    {"json", 0, OPTION_TEXT, AT(json), "FILE",
+     .help = "write the report as JSON; - writes it to standard output in place of the report for people"},
+    {"dry-run", 0, OPTION_FLAG, AT(dry_run), NULL,
+     .help = "print memory, partitions and launch shape, then stop"},
+    {"machine", 0, OPTION_TEXT, AT(machine), "FILE",
+     .help = "plan for the machine that stencil info --json has described there, not for this one",
+     .needs = "dry-run"},
+    {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print neither report, notes nor progress"},
+    /* What an engineer does to a barrier before trusting it. */
+    {.heading = "Barriers of persistent loops"},
     {"barrier-timeout", 0, OPTION_REAL, AT(run.wait.timeout_s), "S",
      .help = "a block that waits longer than this for others ends the run, exit code 70", .preset = "10",
      .maximum = 1000000000, .positive = true},
@@ -95,35 +110,11 @@ static const option trial_table[] = {
      .needs = "inject-absent", .minimum = 0, .maximum = STENCIL_PARTS_MAX - 1},
     {NULL},
 };
-static const option output_table[] = {
-    {"output", 'o', OPTION_TEXT, AT(output), "FILE", .help = "result (default: INPUT with .out.h5 for .h5)"},
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
-    {"no-output", 0, OPTION_FLAG, AT(no_output), NULL, .help = "write no result", .contradicts = {"output"}},
-    {"json", 0, OPTION_TEXT, AT(json), "FILE",
-     .help = "write the report as JSON; - writes it to standard output in place of the report for people"},
-    {"dry-run", 0, OPTION_FLAG, AT(dry_run), NULL,
-     .help = "print memory, partitions and launch shape, then stop"},
-    {"machine", 0, OPTION_TEXT, AT(machine), "FILE",
-     .help = "plan for the machine that stencil info --json has described there, not for this one",
-     .needs = "dry-run"},
-    {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print neither report, notes nor progress"},
-    {NULL},
-};
-static const option_group run_groups[] = {
-    {"Where and how", place_table, 0},
-    {"Several GPUs", parts_table, 0},
-    {"When to stop (overrides the file's attributes)", stop_option_table, offsetof(run_options, problem)},
-    {"Problem (overrides the file's attributes)", problem_option_table, offsetof(run_options, problem)},
-    {"Output", output_table, 0},
-    {"Barriers of persistent loops", trial_table, 0},
-    {NULL},
-};
 
 /* What a run holds while it goes; released by run_close(). */
 typedef struct run_state {
+    run_options options; /* first: what the tables fill */
     const invocation *call;
-    const run_options *options;
     stencil_input *input;
     stencil_run *run;
     stencil_output_options output_options; /* its path is where the result is, or will be */
@@ -166,7 +157,6 @@ static void run_close(run_state *state) {
     stencil_report_destroy(&state->record.report);
     stencil_problem_destroy(&state->record.problem);
     stencil_input_close(state->input);
-    free(state);
 }
 
 static stencil_status describe_problem(run_state *state) {
@@ -229,7 +219,7 @@ static stencil_status make_plan(run_state *state) {
     TRY(complete_options(state->call, record->problem.rank, &run));
     /* A machine that is somewhere else is not asked. */
     const stencil_status status =
-        state->options->machine != NULL
+        state->options.machine != NULL
             ? stencil_plan_make(&record->plan, &record->problem, &run, &record->machine)
             : stencil_plan_here(&record->plan, &record->problem, &run, &record->machine);
     for (int i = 0; i < record->plan.notes.count; i++)
@@ -240,7 +230,7 @@ static stencil_status make_plan(run_state *state) {
 
 /* Options that the plan does not look at. */
 static stencil_status check_effect(const run_state *state) {
-    const stencil_run_options *run = &state->options->run;
+    const stencil_run_options *run = &state->options.run;
     const stencil_plan *plan = &state->record.plan;
     CHECK(plan->cut.parts > 1 || (run->halo == STENCIL_HALO_AUTO && !run->overlap), USAGE,
           "--%s has no effect in one part: leave it out, or give --gpus or --parts",
@@ -263,12 +253,11 @@ static stencil_status name_output(const char *input, char name[TEXT_NAME_SIZE]) 
     return STENCIL_OK;
 }
 
-/* The directory of a name and its last part. */
+/* The last part of a name, and what stands before it: "DIR/", or "". */
 static const char *split_name(const char *name, char directory[TEXT_NAME_SIZE]) {
-    const char *slash = strrchr(name, '/');
-    snprintf(directory, TEXT_NAME_SIZE, "%.*s", slash != NULL ? (int)(slash - name + 1) : 1,
-             slash != NULL ? name : ".");
-    return slash != NULL ? slash + 1 : name;
+    const char *slash = strrchr(name, '/'), *last = slash != NULL ? slash + 1 : name;
+    snprintf(directory, TEXT_NAME_SIZE, "%.*s", (int)(last - name), name);
+    return last;
 }
 
 /* Whether two files would appear under one name: the same in the same directory. */
@@ -276,13 +265,14 @@ static bool same_file(const char *a, const char *b) {
     char directory[2][TEXT_NAME_SIZE];
     struct stat first, second;
     return strcmp(split_name(a, directory[0]), split_name(b, directory[1])) == 0 &&
-           stat(directory[0], &first) == 0 && stat(directory[1], &second) == 0 &&
-           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+           stat(TEXT_LONG("%s.", directory[0]), &first) == 0 &&
+           stat(TEXT_LONG("%s.", directory[1]), &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
 }
 
 /* Everything that can be known to fail at the end is found here, before computing. */
 static stencil_status prepare_output(run_state *state) {
-    const run_options *options = state->options;
+    const run_options *options = &state->options;
     run_record *record = &state->record;
     if (!options->no_output) {
         if (options->output == NULL)
@@ -307,7 +297,7 @@ static stencil_status prepare_output(run_state *state) {
 
 static stencil_status load(run_state *state) {
     stencil_problem *problem = &state->record.problem;
-    const stencil_reader from = stencil_input_reader(state->input, problem, state->options->allow_nonfinite);
+    const stencil_reader from = stencil_input_reader(state->input, problem, state->options.allow_nonfinite);
     TRY(stencil_input_load_history(state->input, problem));
     const stencil_status status = stencil_run_open(&state->run, &state->record.plan, problem, &from);
     stencil_input_rest(state->input);
@@ -322,7 +312,7 @@ static bool go_on(void *context, int64_t step, double residual) {
 
 static stencil_status compute(run_state *state) {
     progress progress;
-    progress_start(&progress, &state->record.problem, state->options->quiet);
+    progress_start(&progress, &state->record.problem, state->options.quiet);
     const stencil_observers observers = {&(stencil_observer){&progress, .poll = go_on}, 1};
     signals_catch();
     const stencil_status status = stencil_run_drive(state->run, &observers, &state->record.report);
@@ -334,19 +324,16 @@ static stencil_status compute(run_state *state) {
  * same one under another name, the current one and the one for temporary files. */
 static stencil_status rescue(run_state *state) {
     const stencil_error seen = *stencil_error_last();
-    const char *path = state->record.output, *slash = strrchr(path, '/');
-    const char *last = slash != NULL ? slash + 1 : path, *temporary = getenv("TMPDIR");
-    char directory[TEXT_NAME_SIZE], base[TEXT_NAME_SIZE], elsewhere[TEXT_NAME_SIZE];
-    snprintf(directory, sizeof directory, "%.*s", (int)(last - path), path);
-    snprintf(base, sizeof base, "%s", last);
-    snprintf(elsewhere, sizeof elsewhere, "%s/",
-             temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp");
-    const char *const place[] = {directory, "", elsewhere};
+    const char *temporary = getenv("TMPDIR");
+    char directory[TEXT_NAME_SIZE];
+    const char *last = TEXT_LONG("%s", split_name(state->record.output, directory));
+    const char *const place[] = {
+        directory, "", TEXT_LONG("%s/", temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp")};
     state->output_options.path = state->record.output = state->name;
     state->output_options.force = false;
     for (size_t i = 0; i < sizeof place / sizeof *place; i++) {
         const int length =
-            snprintf(state->name, sizeof state->name, "%srescued-%ld-%s", place[i], (long)getpid(), base);
+            snprintf(state->name, sizeof state->name, "%srescued-%ld-%s", place[i], (long)getpid(), last);
         if (length > 0 && (size_t)length < sizeof state->name && open_output(state) == STENCIL_OK &&
             write_and_close(state) == STENCIL_OK)
             return text_append(stencil_error_adopt(&seen), state->name, "holds the complete result");
@@ -377,7 +364,7 @@ static int report_exit_code(const stencil_report *report) {
 
 /* `written`: what became of the result, whose failure is told in the end, in one line. */
 static stencil_status tell(run_state *state, bool people, stencil_status written) {
-    const run_options *options = state->options;
+    const run_options *options = &state->options;
     const run_record *record = &state->record;
     const stencil_error failure = *stencil_error_last();
     if (people) {
@@ -396,7 +383,7 @@ static stencil_status tell(run_state *state, bool people, stencil_status written
 }
 
 static stencil_status run_stages(run_state *state, int *exit_code) {
-    const run_options *options = state->options;
+    const run_options *options = &state->options;
     run_record *record = &state->record;
     CHECK(options->output == NULL || strcmp(options->output, "-") != 0, USAGE,
           "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
@@ -428,10 +415,8 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
 }
 
 static stencil_status run_run(const invocation *call, int *exit_code) {
-    run_state *state = calloc(1, sizeof *state);
-    CHECK(state != NULL, NO_MEMORY, "no memory for a run");
+    run_state *state = call->values;
     state->call = call;
-    state->options = call->values;
     state->record.input = call->operand[0];
     state->record.command_line = call->command_line;
     const stencil_status status = run_stages(state, exit_code);
@@ -452,8 +437,8 @@ const command command_run = {
         "Exit codes: 0 converged or all steps done, 2 not converged, stagnated or diverged (the result is "
         "written), "
         "128 + signal interrupted; 'stencil help' lists the others.",
-    .groups = run_groups,
-    .values_size = sizeof(run_options),
+    .options = run_table,
+    .values_size = sizeof(run_state),
     .operand_min = 1,
     .operand_max = 1,
     .run = run_run,

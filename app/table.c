@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/output.h"
+#include "app/text.h"
 
 enum { HEADER_LINES_MAX = TABLE_CELL_SIZE / 2 };
 
@@ -46,13 +46,9 @@ void table_span_cell(table *t) {
         t->row[t->row_count - 1].spans = true;
 }
 
-static int columns(const char *text) {
-    return output_columns(text, (int)strlen(text));
-}
-
 /* Prints a cell; blanks wait in *blank until something follows them, so that no line ends in them. */
 static void print_cell(FILE *out, int *blank, const char *text, int width, bool left) {
-    const int pad = width - columns(text);
+    const int pad = width - text_columns(text);
     *blank += left ? 0 : pad;
     if (text[0] != '\0') {
         fprintf(out, "%*s%s", *blank, "", text);
@@ -66,21 +62,19 @@ static const char *text_at(const table *t, int line, int column, char word[TABLE
     if (line >= 0)
         return column < t->row[line].cell_count - t->row[line].spans ? t->row[line].cell[column] : "";
     strcpy(word, t->column[column].header);
-    char *last = strrchr(word, '_');
-    for (; line < -1; line++) {
-        if (last == NULL)
-            return "";
+    for (char *last; (last = strrchr(word, '_')) != NULL; line++) {
+        if (line == -1)
+            return last + 1;
         *last = '\0';
-        last = strrchr(word, '_');
     }
-    return last != NULL ? last + 1 : word;
+    return line == -1 ? word : "";
 }
 
 static int width_of(const table *t, int column) {
     char word[TABLE_CELL_SIZE];
     int width = 0;
     for (int line = -HEADER_LINES_MAX; line < t->row_count; line++) {
-        const int here = columns(text_at(t, line, column, word));
+        const int here = text_columns(text_at(t, line, column, word));
         width = here > width ? here : width;
     }
     return width;
@@ -131,7 +125,7 @@ static void print_line(FILE *out, const table *t, int line, int first, int last)
     }
     if (row != NULL && row->spans) {
         fprintf(out, "%*s", blank + 1, "");
-        output_wrapped(out, row->cell[count], at + 1, at + 1);
+        text_print_wrapped(out, row->cell[count], at + 1, at + 1);
     } else if (!empty)
         fputc('\n', out);
 }

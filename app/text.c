@@ -1,13 +1,13 @@
+#define _GNU_SOURCE /* fopencookie, strcasestr */
 #include "app/text.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/base.h"
-#include "base/words.h"
+#include <unistd.h>
 
 const char *text_number(double value, char text[TEXT_SIZE]) {
     snprintf(text, TEXT_SIZE, fabs(value) >= 9999.5 && fabs(value) < 1e15 ? "%.0f" : "%.4g", value);
@@ -27,18 +27,21 @@ const char *text_count(int64_t count, char text[TEXT_SIZE]) {
     return text;
 }
 
-const char *text_extent(const int64_t *extent, int rank, const char *by, char *text, size_t size) {
-    text[0] = '\0';
+const char *text_counted(int64_t count, const char *noun, char text[TEXT_SIZE]) {
+    text_count(count, text);
+    return stencil_text_add(text, TEXT_SIZE, " %s%s", noun, stencil_plural(count));
+}
+
+const char *text_extent(const int64_t *extent, int rank, const char *by, char text[96]) {
     for (int axis = rank - 1; axis >= 0; axis--)
-        stencil_text_add(text, size, "%" PRId64 "%s", extent[axis], axis > 0 ? by : "");
+        stencil_text_add(text, 96, "%" PRId64 "%s", extent[axis], axis > 0 ? by : "");
     return text;
 }
 
-const char *text_list(const int64_t *values, int count, char *text, size_t size) {
-    snprintf(text, size, "[");
+const char *text_list(const int64_t *values, int count, char text[256]) {
     for (int i = 0; i < count; i++)
-        stencil_text_add(text, size, "%s%" PRId64, i > 0 ? ", " : "", values[i]);
-    return stencil_text_add(text, size, "]");
+        stencil_text_add(text, 256, "%s%" PRId64, i > 0 ? ", " : "[", values[i]);
+    return stencil_text_add(text, 256, "]");
 }
 
 const char *text_escape(const char *name, char *text, size_t size) {
@@ -52,13 +55,24 @@ const char *text_escape(const char *name, char *text, size_t size) {
     return text;
 }
 
-/* Bytes of the UTF-8 character that `c` begins with; 0: it begins with none. */
-static int utf8_length(const unsigned char *c) {
-    const int length = *c < 0x80 ? 1 : *c < 0xC2 ? 0 : *c < 0xE0 ? 2 : *c < 0xF0 ? 3 : *c < 0xF5 ? 4 : 0;
+/* Bytes of the UTF-8 character that starts with `first`; 0: none does. */
+static int character_bytes(char first) {
+    const unsigned char c = (unsigned char)first;
+    return c < 0x80 ? 1 : c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
+}
+
+static bool is_continuation(char c) {
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* Bytes of the character that a text begins with; 0: it begins with none. */
+static int utf8_length(const char *text) {
+    const int length = character_bytes(text[0]);
     for (int i = 1; i < length; i++)
-        if ((c[i] & 0xC0) != 0x80)
+        if (!is_continuation(text[i]))
             return 0;
     /* Longer than need be, half of a pair, beyond the last one. */
+    const unsigned char *c = (const unsigned char *)text;
     const bool wrong = (*c == 0xE0 && c[1] < 0xA0) || (*c == 0xED && c[1] > 0x9F) ||
                        (*c == 0xF0 && c[1] < 0x90) || (*c == 0xF4 && c[1] > 0x8F);
     return wrong ? 0 : length;
@@ -69,10 +83,11 @@ char *text_utf8(const char *name) {
     if (text == NULL)
         return NULL;
     *out = '\0';
-    for (const unsigned char *c = (const unsigned char *)name; *c != '\0';) {
-        const int length = utf8_length(c);
-        out += length > 0 ? sprintf(out, "%.*s", length, (const char *)c) : sprintf(out, "\\x%02x", *c);
-        c += length > 0 ? length : 1;
+    while (*name != '\0') {
+        const int length = utf8_length(name);
+        out +=
+            length > 0 ? sprintf(out, "%.*s", length, name) : sprintf(out, "\\x%02x", (unsigned char)*name);
+        name += length > 0 ? length : 1;
     }
     return text;
 }
@@ -100,4 +115,165 @@ stencil_status text_name_file(stencil_status status, const char *path) {
 
 stencil_status text_name_out_of_memory(stencil_status status, const char *path) {
     return status == STENCIL_NO_MEMORY ? text_name_file(status, path) : status;
+}
+
+enum { COLUMNS = 80, LABEL_COLUMNS = 12 };
+
+static int failed = 0; /* errno of the first failure */
+static bool ascii = false;
+
+/* A stream in place of standard output or standard error, on its way there. */
+typedef struct plain {
+    FILE *to;
+    char character[4]; /* the UTF-8 character whose bytes are coming in, [have] of them so far */
+    int have;
+} plain;
+
+static plain out, err;
+
+/* The characters of our texts that are not ASCII, those that may come, and what stands for them. */
+static const char *const forms[][2] = {
+    {"µ", "u"},  {"×", "x"},      {"·", "*"},      {"²", "2"},      {"³", "3"},
+    {"–", "-"},  {"−", "-"},      {"…", "..."},    {"→", "->"},     {"≤", "<="},
+    {"≥", ">="}, {"±", "+-"},     {"’", "'"},      {"“", "\""},     {"”", "\""},
+    {"‖", "||"}, {"λ", "lambda"}, {"\u00a0", " "}, {"\u2009", " "}, {"\u202f", " "},
+};
+
+/* What stands for a character of `length` bytes: a form, or its bytes as \x.. (returned). */
+static const char *plain_form(const char *character, int length, char text[17]) {
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (strncmp(forms[i][0], character, (size_t)length) == 0 && forms[i][0][length] == '\0')
+            return forms[i][1];
+    for (int i = 0; i < length; i++)
+        snprintf(text + 4 * i, 5, "\\x%02x", (unsigned char)character[i]);
+    return text;
+}
+
+static int columns_of(const char *text, int length) {
+    int columns = 0;
+    for (int i = 0, bytes; i < length; i += bytes) {
+        char form[17];
+        bytes = 1;
+        while (bytes < character_bytes(text[i]) && i + bytes < length && is_continuation(text[i + bytes]))
+            bytes++;
+        columns +=
+            ascii && (unsigned char)text[i] >= 0x80 ? (int)strlen(plain_form(text + i, bytes, form)) : 1;
+    }
+    return columns;
+}
+
+int text_columns(const char *text) {
+    return columns_of(text, (int)strlen(text));
+}
+
+void text_print_wrapped(FILE *out, const char *text, int column, int indent) {
+    bool first = true; /* on its line */
+    while (*text != '\0') {
+        const int length = (int)strcspn(text, " \n"), columns = columns_of(text, length);
+        if (!first && column + 1 + columns > COLUMNS - 1) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+            first = true;
+        }
+        fprintf(out, "%s%.*s", first ? "" : " ", length, text);
+        column += !first + columns;
+        first = false;
+        text += length;
+        if (*text == '\n') {
+            fprintf(out, "\n%*s", text[1] == '\n' ? 0 : indent, "");
+            column = indent;
+            first = true;
+        }
+        text += *text != '\0';
+    }
+    fputc('\n', out);
+}
+
+void text_print_entry(FILE *out, const char *label, const char *text) {
+    text_print_wrapped(out, text, fprintf(out, "%-*s", LABEL_COLUMNS, label), LABEL_COLUMNS);
+}
+
+static void end_character(plain *p) {
+    char text[17];
+    if (p->have > 0)
+        fputs(plain_form(p->character, p->have, text), p->to);
+    p->have = 0;
+}
+
+static ssize_t write_plain(void *cookie, const char *text, size_t size) {
+    plain *p = cookie;
+    clearerr(p->to);
+    for (size_t i = 0; i < size; i++) {
+        if (p->have > 0 && !is_continuation(text[i]))
+            end_character(p);
+        if ((unsigned char)text[i] < 0x80) {
+            fputc(text[i], p->to);
+            continue;
+        }
+        p->character[p->have++] = text[i];
+        if (p->have >= character_bytes(p->character[0]))
+            end_character(p);
+    }
+    return fflush(p->to) != 0 || ferror(p->to) != 0 ? 0 : (ssize_t)size;
+}
+
+/* Puts another stream in the place of *stream, where there is memory for it. */
+static void make_plain(plain *p, FILE **stream, int mode) {
+    p->to = *stream;
+    FILE *made = fopencookie(p, "w", (cookie_io_functions_t){.write = write_plain});
+    if (made == NULL)
+        return;
+    setvbuf(p->to, NULL, _IOFBF, BUFSIZ);
+    setvbuf(made, NULL, mode, BUFSIZ);
+    *stream = made;
+}
+
+/* POSIX, 8.2: the first of these that is set and not empty counts. Asked here and not by setlocale(), which
+ * knows only locales that are installed. */
+static bool locale_is_utf8(void) {
+    static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i]);
+        if (value == NULL || value[0] == '\0')
+            continue;
+        return strcasestr(value, "UTF-8") != NULL || strcasestr(value, "UTF8") != NULL;
+    }
+    return false;
+}
+
+static void open_descriptors(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) != -1 || errno != EBADF)
+            continue;
+        /* open() takes the lowest free number, which is fd. */
+        const int opened = open("/dev/null", fd == STDERR_FILENO ? O_RDWR : O_RDONLY);
+        if (opened < 0)
+            return;
+    }
+}
+
+void output_start(void) {
+    open_descriptors();
+    ascii = !locale_is_utf8();
+    if (!ascii)
+        return;
+    make_plain(&out, &stdout, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+    make_plain(&err, &stderr, _IONBF);
+}
+
+bool output_is_ascii(void) {
+    return ascii;
+}
+
+void output_flush(void) {
+    errno = 0;
+    if ((fflush(stdout) != 0 || ferror(stdout) != 0) && failed == 0)
+        failed = errno != 0 ? errno : EIO;
+}
+
+stencil_status output_check(void) {
+    output_flush();
+    CHECK(failed == 0 || failed == EPIPE, IO, "the report cannot be written to standard output: %s",
+          strerror(failed));
+    return STENCIL_OK;
 }

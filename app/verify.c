@@ -21,6 +21,7 @@ typedef struct verify_options {
 
 #define AT(field) OPTION_AT(verify_options, field)
 static const option verify_table[] = {
+    {.heading = "Options"},
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
@@ -28,7 +29,6 @@ static const option verify_table[] = {
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
     {NULL},
 };
-static const option_group verify_groups[] = {{"Options", verify_table, 0}, {NULL}};
 
 /* Values that differ: how many of how many, and the first one. */
 typedef struct mismatch {
@@ -38,6 +38,7 @@ typedef struct mismatch {
 
 /* A verification while it goes; released by verify_close(). */
 typedef struct verification {
+    verify_options options;     /* first: what the table fills */
     const char *output, *input; /* names */
     stencil_input *result;      /* the output, open */
     stencil_provenance made;    /* of it */
@@ -56,7 +57,6 @@ static void verify_close(verification *v) {
     free(v->field[0]);
     free(v->field[1]);
     free(v->b);
-    free(v);
 }
 
 static stencil_status read_output(verification *v) {
@@ -225,14 +225,12 @@ static stencil_status compare_fields(verification *v) {
 }
 
 static void print_mismatch(const mismatch *m, const char *name, const char *where, const char *unit) {
-    char count[TEXT_SIZE], of[TEXT_SIZE];
+    const char *of = TEXT_COUNTED(m->of, unit);
     if (m->count == 0) {
-        printf("  %-10s %s of %s %s%s equal\n", name, text_count(m->of, count), text_count(m->of, of), unit,
-               stencil_plural(m->of));
+        printf("  %-10s %s of %s equal\n", name, TEXT_COUNT(m->of), of);
         return;
     }
-    printf("  %-10s differs in %s of %s %s%s, first at %s:\n", name, text_count(m->count, count),
-           text_count(m->of, of), unit, stencil_plural(m->of), where);
+    printf("  %-10s differs in %s of %s, first at %s:\n", name, TEXT_COUNT(m->count), of, where);
     printf("             reference %.17g, file %.17g\n", m->expected, m->found);
 }
 
@@ -241,17 +239,14 @@ static bool is_verified(const verification *v) {
 }
 
 static void print_result(const verification *v) {
-    char steps[TEXT_SIZE], where[96], index[TEXT_SIZE], name[TEXT_NAME_SIZE];
     const int64_t *extent = v->reference.extent, line = v->cells.first / extent[STENCIL_X];
     const int64_t at[3] = {line / extent[STENCIL_Y], line % extent[STENCIL_Y],
                            v->cells.first % extent[STENCIL_X]};
-    text_list(at + STENCIL_AXES - v->problem.rank, v->problem.rank, where, sizeof where);
-    text_list(&v->residuals.first, 1, index, sizeof index);
-    const bool equal = is_verified(v);
-    printf("%s: %s after %s step%s\n", text_escape(v->output, name, sizeof name),
-           equal ? "verified" : "NOT verified", text_count(v->steps, steps), stencil_plural(v->steps));
-    print_mismatch(&v->cells, "/u", where, "cell");
-    print_mismatch(&v->residuals, "/residual", index, "value");
+    const int rank = v->problem.rank;
+    printf("%s: %s after %s\n", TEXT_ESCAPE(v->output), is_verified(v) ? "verified" : "NOT verified",
+           TEXT_COUNTED(v->steps, "step"));
+    print_mismatch(&v->cells, "/u", TEXT_LIST(at + STENCIL_AXES - rank, rank), "cell");
+    print_mismatch(&v->residuals, "/residual", TEXT_LIST(&v->residuals.first, 1), "value");
     if (v->first_residual.count > 0)
         printf("  residual_first differs: reference %.17g, file %.17g\n", v->first_residual.expected,
                v->first_residual.found);
@@ -274,7 +269,8 @@ static json_t *result_json(const verification *v) {
                      mismatch_json(&v->residuals));
 }
 
-static stencil_status verify_stages(const verify_options *options, verification *v, int *exit_code) {
+static stencil_status verify_stages(verification *v, int *exit_code) {
+    const verify_options *options = &v->options;
     TRY(threads_start(options->threads));
     TRY(target_check("--json", options->json, options->force, v->output));
     TRY(read_output(v));
@@ -292,12 +288,10 @@ static stencil_status verify_stages(const verify_options *options, verification 
 }
 
 static stencil_status verify_run(const invocation *call, int *exit_code) {
-    verification *v = calloc(1, sizeof *v);
-    CHECK(v != NULL, NO_MEMORY, "no memory for a verification");
+    verification *v = call->values;
     v->output = call->operand[0];
     v->input = call->operand_count > 1 ? call->operand[1] : NULL;
-    const stencil_status status =
-        text_name_out_of_memory(verify_stages(call->values, v, exit_code), v->output);
+    const stencil_status status = text_name_out_of_memory(verify_stages(v, exit_code), v->output);
     verify_close(v);
     return status;
 }
@@ -311,8 +305,8 @@ const command command_verify = {
         "in /provenance of OUT). Every cell of /u and every entry of /residual has to have the same "
         "bits (any NaN equals any other): exit code 0, else 1. The reference is slow: it is meant for "
         "problems of moderate size.",
-    .groups = verify_groups,
-    .values_size = sizeof(verify_options),
+    .options = verify_table,
+    .values_size = sizeof(verification),
     .operand_min = 1,
     .operand_max = 2,
     .run = verify_run,

@@ -1,7 +1,12 @@
 #include "base/base.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 size_t stencil_precision_bytes(stencil_precision precision) {
     return precision == STENCIL_FLOAT64 ? sizeof(double) : sizeof(float);
@@ -11,10 +16,6 @@ const char *const stencil_precision_names[] = {"float32", "float64", NULL};
 
 const char *stencil_precision_name(stencil_precision precision) {
     return stencil_precision_names[precision];
-}
-
-bool stencil_multiply(int64_t a, int64_t b, int64_t *product) {
-    return !__builtin_mul_overflow(a, b, product);
 }
 
 double stencil_clock_s(void) {
@@ -37,4 +38,130 @@ const char *stencil_bytes_text(int64_t bytes, char text[32]) {
     }
     snprintf(text, 32, u == 0 ? "%.0f %s" : "%.2f %s", value, unit[u]);
     return text;
+}
+
+enum { PATH_CHARS = 4096 };
+
+/* First number behind `key` in a file of the kernel's; INT64_MAX where there is none ("max" included). */
+static int64_t kernel_number(const char *folder, const char *name, const char *key) {
+    char path[PATH_CHARS];
+    const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = length < (int)sizeof path ? fopen(path, "r") : NULL;
+    if (file == NULL)
+        return INT64_MAX;
+    char line[256];
+    int64_t number = INT64_MAX;
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, key, strlen(key)) == 0 && sscanf(line + strlen(key), "%" SCNd64, &number) == 1)
+            break;
+    }
+    fclose(file);
+    return number;
+}
+
+/* Where control groups of a version can be mounted, and their files. */
+typedef struct group_files {
+    int version;
+    const char *folder, *limit, *used, *reclaimable;
+} group_files;
+
+static const group_files versions[] = {
+    {1, "/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "},
+    {2, "", "memory.max", "memory.current", "inactive_file "},
+    {2, "/unified", "memory.max", "memory.current", "inactive_file "},
+};
+
+/* Bytes left in one group by itself. */
+static int64_t one_group_left(const char *folder, const group_files *files) {
+    const int64_t limit = kernel_number(folder, files->limit, "");
+    int64_t used = kernel_number(folder, files->used, "");
+    if (limit == INT64_MAX || used == INT64_MAX)
+        return INT64_MAX;
+    const int64_t reclaimable = kernel_number(folder, "memory.stat", files->reclaimable);
+    used -= reclaimable == INT64_MAX ? 0 : stencil_smaller(reclaimable, used);
+    return limit > used ? limit - used : 0;
+}
+
+/* From `group` ("/a/b") up to the root. Where a container hides the groups above it, the first folders do not
+ * exist and the root is its own group. */
+static int64_t groups_left(const char *mount, const char *group, const group_files *files) {
+    char folder[PATH_CHARS];
+    const int root = snprintf(folder, sizeof folder, "%s%s", mount, files->folder);
+    if (root + strlen(group) >= sizeof folder)
+        return INT64_MAX;
+    strcpy(folder + root, group);
+    int64_t least = INT64_MAX;
+    for (;;) {
+        least = stencil_smaller(least, one_group_left(folder, files));
+        char *slash = strrchr(folder + root, '/');
+        if (slash == NULL)
+            return least;
+        *slash = '\0';
+    }
+}
+
+int64_t stencil_memory_group_left_bytes(const char *membership, const char *mount) {
+    FILE *file = fopen(membership, "r");
+    if (file == NULL)
+        return INT64_MAX;
+    char line[PATH_CHARS];
+    int64_t least = INT64_MAX;
+    /* Lines are "ID:CONTROLLERS:GROUP"; version 2 has ID 0 and no controllers. */
+    while (fgets(line, sizeof line, file) != NULL) {
+        char controllers[PATH_CHARS + 2] = ",", group[PATH_CHARS];
+        int version = 0;
+        if (sscanf(line, "0::%[^\n]", group) == 1)
+            version = 2;
+        else if (sscanf(line, "%*d:%[^:]:%[^\n]", controllers + 1, group) == 2)
+            version = strstr(strcat(controllers, ","), ",memory,") != NULL ? 1 : 0;
+        for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+            if (versions[i].version == version)
+                least = stencil_smaller(least, groups_left(mount, group, &versions[i]));
+    }
+    fclose(file);
+    return least;
+}
+
+/* Left to HDF5, which does not look whether it was given what it asked for. */
+enum { LIBRARY_BYTES = 4 << 20 };
+
+int64_t stencil_memory_address_space_left_bytes(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > INT64_MAX)
+        return INT64_MAX;
+    const int64_t pages = kernel_number("/proc/self", "statm", ""), page = sysconf(_SC_PAGESIZE);
+    int64_t used = 0;
+    if (pages == INT64_MAX || !stencil_multiply(pages, page, &used))
+        return (int64_t)limit.rlim_cur;
+    used += LIBRARY_BYTES;
+    return (int64_t)limit.rlim_cur > used ? (int64_t)limit.rlim_cur - used : 0;
+}
+
+int64_t stencil_memory_available_bytes(void) {
+    int64_t available = kernel_number("/proc", "meminfo", "MemAvailable:");
+    if (available != INT64_MAX)
+        available *= 1024;
+    const int64_t group = stencil_memory_group_left_bytes("/proc/self/cgroup", "/sys/fs/cgroup");
+    const int64_t space = stencil_memory_address_space_left_bytes();
+    return stencil_smaller(available, stencil_smaller(group, space));
+}
+
+enum { PARALLEL_BYTES = 1 << 22 };
+
+stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const char *what) {
+    const int64_t page = 4096;
+    *memory = NULL;
+    const int64_t have = stencil_memory_available_bytes();
+    const bool fits = size_bytes >= 0 && size_bytes < have - page;
+    const int64_t rounded = fits ? (size_bytes + page - 1) / page * page : 0;
+    char *bytes = fits ? aligned_alloc((size_t)page, (size_t)(rounded > 0 ? rounded : page)) : NULL;
+    CHECK(bytes != NULL, NO_MEMORY, "%s needs %s of host memory, %s available", what,
+          stencil_bytes_text(size_bytes, (char[32]){""}), stencil_bytes_text(have, (char[32]){""}));
+    /* The first touch places a page near the thread that will sweep it; where there are few, waking a large
+     * machine's threads costs more than the pages. */
+#pragma omp parallel for schedule(static) if (rounded > PARALLEL_BYTES)
+    for (int64_t at = 0; at < rounded; at += page)
+        memset(bytes + at, 0, (size_t)page);
+    *memory = bytes;
+    return STENCIL_OK;
 }

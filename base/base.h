@@ -36,7 +36,9 @@ extern const char *const stencil_precision_names[STENCIL_PRECISION_COUNT + 1]; /
 enum { STENCIL_Z, STENCIL_Y, STENCIL_X, STENCIL_AXES };
 
 /* a*b into *product; false when it does not fit into 63 bits. Both factors must not be negative. */
-bool stencil_multiply(int64_t a, int64_t b, int64_t *product);
+static inline bool stencil_multiply(int64_t a, int64_t b, int64_t *product) {
+    return !__builtin_mul_overflow(a, b, product);
+}
 
 static inline int64_t stencil_smaller(int64_t a, int64_t b) {
     return a < b ? a : b;

@@ -36,7 +36,15 @@ static const char *axis_choice(int index) {
     return names[index];
 }
 
+static const option inner_table[] = {
+    {"boundary", 0, OPTION_CHOICE, OPTION_AT(inner, axes), "A[,B]", .help = "boundary", .most = 3,
+     .count_offset = offsetof(inner, axis_count), .choice = axis_choice},
+    {"spacing", 0, OPTION_REAL, OPTION_AT(inner, spacing), "H[,H]", .help = "spacing", .most = 3,
+     .count_offset = offsetof(inner, spacing_count), .positive = true},
+    {NULL},
+};
 static const option outer_table[] = {
+    {.heading = "Outer"},
     {"force", 'f', OPTION_FLAG, OPTION_AT(values, force), NULL, .help = "replace"},
     {"quiet", 'q', OPTION_FLAG, OPTION_AT(values, quiet), NULL, .help = "say nothing"},
     {"output", 'o', OPTION_TEXT, OPTION_AT(values, output), "FILE", .help = "result"},
@@ -50,24 +58,16 @@ static const option outer_table[] = {
      .count_offset = offsetof(values, axes)},
     {"gpus", 0, OPTION_DEVICES, OPTION_AT(values, gpu), "N|LIST", .help = "devices",
      .count_offset = offsetof(values, gpu_count)},
+    {.heading = "Inner", .table = inner_table, .offset = offsetof(values, inner)},
     {NULL},
 };
-static const option inner_table[] = {
-    {"boundary", 0, OPTION_CHOICE, OPTION_AT(inner, axes), "A[,B]", .help = "boundary", .most = 3,
-     .count_offset = offsetof(inner, axis_count), .choice = axis_choice},
-    {"spacing", 0, OPTION_REAL, OPTION_AT(inner, spacing), "H[,H]", .help = "spacing", .most = 3,
-     .count_offset = offsetof(inner, spacing_count), .positive = true},
-    {NULL},
-};
-static const option_group groups[] = {
-    {"Outer", outer_table, 0}, {"Inner", inner_table, offsetof(values, inner)}, {NULL}};
 static const command test_command = {
     .name = "test",
     .usage = "test [options] A [B]",
     .summary = "serves this test",
     .details = "One paragraph that is long enough to be broken into several lines at eighty columns, I "
                "should think.",
-    .groups = groups,
+    .options = outer_table,
     .values_size = sizeof(values),
     .operand_min = 1,
     .operand_max = 2,
@@ -299,8 +299,9 @@ static void help_fits_80_columns(void **state) {
     assert_non_null(out);
     options_print_help(out, &test_command);
     assert_int_equal(fclose(out), 0);
-    for (const option_group *group = groups; group->title != NULL; group++)
-        for (const option *option = group->options; option->name != NULL; option++) {
+    const option *const tables[] = {outer_table + 1, inner_table}; /* behind the heading */
+    for (int i = 0; i < 2; i++)
+        for (const option *option = tables[i]; option->name != NULL; option++) {
             char form[64];
             snprintf(form, sizeof form, "--%s%s%s", option->name, option->argument != NULL ? " " : "",
                      option->argument != NULL ? option->argument : "");
