@@ -78,10 +78,8 @@ const stencil_kernel_attributes *stencil_machine_kernel(const stencil_machine *m
 /* What was measured, as tuning.def says it. */
 typedef struct stencil_tuning {
 #define STENCIL_TUNED(type, name, value, gpu, date, figure) type name;
-#define STENCIL_TUNED_TOO(name, value, gpu, date, figure)
 #include "solver/machine/tuning.def"
 #undef STENCIL_TUNED
-#undef STENCIL_TUNED_TOO
 } stencil_tuning;
 
 /* The constants for a GPU ("NVIDIA H200"); false: nobody has measured that one, and *tuning is what suits
