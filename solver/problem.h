@@ -22,18 +22,28 @@ typedef struct stencil_stop {
 /* Whether it ends on its residual at all. */
 bool stencil_stop_has_criterion(const stencil_stop *stop);
 
+/* Residuals of checked steps, in their order. Zero-initialise. */
+typedef struct stencil_history {
+    int64_t count;
+    int64_t *step;    /* [count], owned, as is the other one */
+    double *residual; /* [count] */
+} stencil_history;
+
+/* Appends one; NO_MEMORY. */
+stencil_status stencil_history_add(stencil_history *history, int64_t step, double residual);
+/* The last residual; NaN: there is none. */
+double stencil_history_last(const stencil_history *history);
+void stencil_history_destroy(stencil_history *history);
+
 /* Where a run begins: what earlier runs of the same problem have done to the field that it is given. */
 typedef struct stencil_origin {
-    int64_t steps;         /* made before; 0: the field holds initial values */
-    double residual_first; /* NaN: not known */
-    double time_first;     /* physical time of the problem's start */
-    int64_t check_every;   /* of those runs */
-    bool recounted;        /* the file's steps were made of another problem, and do not count */
-    /* Residuals of checked steps so far, filled by the reader; owned. */
-    int64_t history_count;
-    double *residual;
-    int64_t *residual_step;
-    bool last_is_extra; /* the last one was checked only because that run ended there */
+    int64_t steps;           /* made before; 0: the field holds initial values */
+    double residual_first;   /* NaN: not known */
+    double time_first;       /* physical time of the problem's start */
+    int64_t check_every;     /* of those runs */
+    bool recounted;          /* the file's steps were made of another problem, and do not count */
+    stencil_history history; /* so far, filled by the reader */
+    bool last_is_extra;      /* its last step was checked only because that run ended there */
 } stencil_origin;
 
 /* Steps of a run whose author gave none: with a criterion and without. */

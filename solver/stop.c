@@ -245,14 +245,13 @@ int64_t stencil_stagnation_window(const stencil_problem *problem) {
     return ((int64_t)least + every - 1) / every * every;
 }
 
-bool stencil_stagnated(const double *residual, const int64_t *residual_step, int64_t count, int64_t window,
-                       int64_t step) {
+bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t step) {
     double last = INFINITY, before = INFINITY;
     if (window > step / 2)
         return false;
-    for (int64_t i = count - 1; i >= 0 && residual_step[i] > step - 2 * window; i--) {
-        double *smallest = residual_step[i] > step - window ? &last : &before;
-        *smallest = residual[i] < *smallest ? residual[i] : *smallest;
+    for (int64_t i = history->count - 1; i >= 0 && history->step[i] > step - 2 * window; i--) {
+        double *smallest = history->step[i] > step - window ? &last : &before;
+        *smallest = history->residual[i] < *smallest ? history->residual[i] : *smallest;
     }
     return isfinite(before) && last >= before * (1.0 - 0x1p-30);
 }

@@ -72,8 +72,7 @@ int64_t stencil_stagnation_window(const stencil_problem *problem);
 
 /* Whether the residuals of checked steps up to `step`, the end of a window, have stopped falling: the
  * smallest of the last window is not under that of the window before by one part in 2^30. Any problem. */
-bool stencil_stagnated(const double *residual, const int64_t *residual_step, int64_t count, int64_t window,
-                       int64_t step);
+bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t step);
 
 /* Any problem; `defect` is NULL for those that are no relaxations. `largest`: of |u|. */
 stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
