@@ -45,11 +45,6 @@ int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
 #include <math.h>
 #include <string.h>
 
-stencil_status stencil_gpu_take(const stencil_gpu_part *gpu) {
-    TRY_CUDA(cudaSetDevice(gpu->device));
-    return STENCIL_OK;
-}
-
 /* Which results of combining partial sums a part combines: with slabs those that begin with a partial sum of
  * its own, so that nearly all values are its own; otherwise equal shares. A single group is part 0's;
  * persistent loops fold it in every block. */
@@ -112,7 +107,7 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
     gaps.n[STENCIL_X] = l->row;
     gaps.n[STENCIL_Y] = l->plane / l->row;
     slab = stencil_slab_first(&gaps, cells_max);
-    TRY(stencil_gpu_take(&run->part[part]));
+    TRY_CUDA(cudaSetDevice(run->part[part].device));
     do {
         const stencil_box cells = stencil_box_common(&slab, box);
         const stencil_cells there = stencil_cells_from(&all, cells.first);
@@ -141,7 +136,7 @@ stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_ar
     const stencil_box box = stencil_buffer_box(&run->buffers, part, buffer);
     const size_t bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
     void *const *at = run->buffers.at[part];
-    TRY(stencil_gpu_take(&run->part[part]));
+    TRY_CUDA(cudaSetDevice(run->part[part].device));
     TRY_CUDA(cudaMemset(at[buffer], 0, bytes));
     memset(run->staging, 0, (size_t)run->staging_bytes);
     TRY(stencil_gpu_move(run, part, buffer, &box, from, NULL));
@@ -214,8 +209,7 @@ static stencil_status create_peers(stencil_gpu_part *gpu) {
         peers.count[axis] = run->plan->cut.count[axis];
         memcpy(peers.first[axis], run->plan->cut.first[axis], sizeof peers.first[axis]);
     }
-    TRY_CUDA(cudaMalloc((void **)&gpu->peers, sizeof peers));
-    TRY_CUDA(cudaMemcpy(gpu->peers, &peers, sizeof peers, cudaMemcpyHostToDevice));
+    TRY(stencil_to_device(&gpu->peers, &peers, sizeof peers));
     gpu->args.peers = gpu->peers;
     return STENCIL_OK;
 }
@@ -232,7 +226,7 @@ static stencil_status allocate_shared(stencil_gpu_run *run) {
 }
 
 static stencil_status create_part(stencil_gpu_part *gpu, const stencil_problem *problem) {
-    TRY(stencil_gpu_take(gpu));
+    TRY_CUDA(cudaSetDevice(gpu->device));
     TRY_CUDA(cudaMemset(gpu->control, 0, sizeof *gpu->control));
     *gpu->mailbox = (stencil_mailbox){.residual = NAN};
     init_sweep(gpu, problem);
@@ -248,7 +242,7 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
         TRY(stencil_transfers_find(&run->transfers, &run->plan->cut));
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
-        TRY(stencil_gpu_take(gpu));
+        TRY_CUDA(cudaSetDevice(gpu->device));
         TRY(start_part(gpu));
         TRY(stencil_peers_reach(gpu->device, device, run->parts));
         TRY(allocate(gpu));
@@ -259,7 +253,7 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
     if (run->plan->barrier != STENCIL_BARRIER_none)
         TRY(stencil_gpu_create_barriers(run));
     for (int p = 0; p < run->parts; p++) {
-        TRY(stencil_gpu_take(&run->part[p]));
+        TRY_CUDA(cudaSetDevice(run->part[p].device));
         TRY_CUDA(cudaDeviceSynchronize());
     }
     return STENCIL_OK;

@@ -93,9 +93,6 @@ void stencil_gpu_destroy(stencil_gpu_run *run);
  * of create. UNAVAILABLE where they do not. */
 stencil_status stencil_gpu_create_barriers(stencil_gpu_run *run);
 
-/* Makes the device of a part the calling thread's. */
-stencil_status stencil_gpu_take(const stencil_gpu_part *gpu);
-
 /* Calls function(part, context) for every part at once, each in a thread of its own with the part's device
  * taken; with several GPUs it is pinned near its own. Part 0 has the calling thread. Waits for all; the
  * failure of the first part that failed. */
