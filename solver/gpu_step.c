@@ -5,8 +5,6 @@
 #ifdef STENCIL_HAVE_CUDA
 #include <omp.h>
 
-#include "solver/machine/topology.h"
-
 /* Takes the part's device and, with several parts, a place near it; where that is not possible the thread
  * stays where it is. */
 static stencil_status take_place(const stencil_gpu_part *gpu, stencil_pin **pin) {
