@@ -170,4 +170,9 @@ stencil_status stencil_run_read(void *run, stencil_array array, const stencil_bo
 /* NULL-safe. */
 void stencil_run_close(stencil_run *run);
 
+/* A run with fields in memory; the result takes the place of u. b may be NULL. */
+stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_field *u, const stencil_field *b,
+                                  const stencil_observers *observers, stencil_report *report);
+
 #endif

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "solver/field.h"
+#include "solver/run.h"
 
 /* SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014). */
 static uint64_t mix(uint64_t x) {

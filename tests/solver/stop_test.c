@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "app/reference.h"
-#include "solver/field.h"
+#include "solver/run.h"
 #include "solver/stop.h"
 
 enum { NX = 13, NY = 11, CELLS = NX * NY };
