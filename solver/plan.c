@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "solver/intake.h"
 #include "solver/parts/workers.h"
 #include "solver/strategy.h"
 #include "solver/sweep.h"

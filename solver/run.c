@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "solver/intake.h"
-#include "solver/stop.h"
 #include "solver/strategy.h"
 #include "solver/sweep.h"
 
