@@ -36,9 +36,8 @@ static int64_t host_values(const stencil_cut *cut, stencil_halo_mode halo) {
 }
 
 int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
-    const int64_t values = host_values(cut, halo);
-    return staging_bytes(&cut->layout) +
-           (values + stencil_levels_count(values) + STENCIL_CHECKS_MAX) * (int64_t)sizeof(double);
+    return staging_bytes(&cut->layout) + stencil_values_bytes(host_values(cut, halo)) +
+           STENCIL_CHECKS_MAX * (int64_t)sizeof(double);
 }
 
 #ifdef STENCIL_HAVE_CUDA
@@ -219,9 +218,8 @@ static stencil_status allocate_shared(stencil_gpu_run *run) {
     const int64_t values = host_values(&run->plan->cut, run->plan->halo);
     run->staging_bytes = staging_bytes(&run->plan->cut.layout);
     TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
-    TRY_CUDA(cudaHostAlloc((void **)&run->values,
-                           (size_t)(values + stencil_levels_count(values)) * sizeof(double),
-                           cudaHostAllocPortable));
+    TRY_CUDA(
+        cudaHostAlloc((void **)&run->values, (size_t)stencil_values_bytes(values), cudaHostAllocPortable));
     return STENCIL_OK;
 }
 

@@ -291,8 +291,7 @@ static bool wants_partials(const stencil_problem *problem) {
 }
 
 int64_t stencil_intake_bytes(const stencil_problem *problem) {
-    const int64_t count = wants_partials(problem) ? stencil_partial_count(problem->n) : 0;
-    return count > 0 ? (count + stencil_levels_count(count)) * (int64_t)sizeof(double) : 0;
+    return wants_partials(problem) ? stencil_values_bytes(stencil_partial_count(problem->n)) : 0;
 }
 
 /* A partial sum, of the terms of a residual with 0 as the old value. */
