@@ -285,7 +285,7 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     CHECK(r != NULL, NO_MEMORY, "no memory for a run");
     r->problem = problem;
     r->plan = plan;
-    r->strategy = stencil_strategy_loop(plan->strategy);
+    r->strategy = stencil_strategy_at(plan->strategy).loop;
     r->steps = problem->origin.steps;
     stencil_status status = open_side(r);
     if (status == STENCIL_OK)

@@ -84,6 +84,7 @@ typedef struct stencil_strategy_info {
     bool spans;                 /* runs in several parts */
     bool copies;                /* can copy halos, and overlap that (--halo copy, --overlap) */
     bool ll;                    /* can send them in flagged words, on GPUs (--halo ll) */
+    const struct stencil_strategy *loop; /* see solver/strategy.h */
 } stencil_strategy_info;
 int stencil_strategy_count(void);
 stencil_strategy_info stencil_strategy_at(int index);
@@ -94,6 +95,7 @@ const char *stencil_strategy_unavailable(int index, stencil_backend backend, con
 typedef struct stencil_sweep_info {
     const char *name;
     const char *summary;
+    const struct stencil_sweep_host *host; /* see solver/sweep.h */
 } stencil_sweep_info;
 extern const stencil_sweep_info stencil_sweep_infos[];
 
