@@ -228,27 +228,21 @@ static stencil_status judge_end(stencil_run *r) {
     return STENCIL_OK;
 }
 
-#ifdef STENCIL_HAVE_CUDA
-static stencil_status open_gpu(stencil_run *r) {
-    r->gpu = calloc(1, sizeof *r->gpu);
-    CHECK(r->gpu != NULL, NO_MEMORY, "no memory for a run");
-    TRY(stencil_gpu_create(r->gpu, r->plan, r->problem));
-    r->gpu->queue = r->strategy->queue_gpu;
-    return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->gpu) : STENCIL_OK;
-}
-#endif
-
 /* The side that makes the steps, without cells yet. */
 static stencil_status open_side(stencil_run *r) {
     r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
     CHECK(r->outcome.residual != NULL, NO_MEMORY, "no memory for a run");
-    if (r->plan->backend == STENCIL_BACKEND_GPU) {
 #ifdef STENCIL_HAVE_CUDA
-        return open_gpu(r);
-#endif
-        FAIL(UNAVAILABLE, "--sync %s on a GPU: built without CUDA",
-             stencil_strategy_at(r->plan->strategy).name);
+    if (r->plan->backend == STENCIL_BACKEND_GPU) {
+        r->gpu = calloc(1, sizeof *r->gpu);
+        CHECK(r->gpu != NULL, NO_MEMORY, "no memory for a run");
+        TRY(stencil_gpu_create(r->gpu, r->plan, r->problem));
+        r->gpu->queue = r->strategy->queue_gpu;
+        return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->gpu) : STENCIL_OK;
     }
+#endif
+    CHECK(r->plan->backend == STENCIL_BACKEND_CPU, UNAVAILABLE, "--sync %s on a GPU: built without CUDA",
+          stencil_strategy_at(r->plan->strategy).name);
     r->cpu = calloc(1, sizeof *r->cpu);
     CHECK(r->cpu != NULL, NO_MEMORY, "no memory for a run");
     return stencil_cpu_create(r->cpu, r->plan, r->problem);
