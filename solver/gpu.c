@@ -176,7 +176,7 @@ static void init_sweep(stencil_gpu_part *gpu, const stencil_problem *problem) {
  * kernels wait for each other. A persistent loop combines by itself. */
 static stencil_status start_part(stencil_gpu_part *gpu) {
     struct cudaFuncAttributes attributes;
-    TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->kernel->function));
+    TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->plan->kernel.function));
     if (gpu->plan->barrier == STENCIL_BARRIER_none)
         TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_combine_kernel()));
     int least = 0, greatest = 0, major = 0;
@@ -269,8 +269,7 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
                                           .part = p,
                                           .device = plan->part[p].gpu,
                                           .shared = plan->part[p].sharing > 1,
-                                          .plan = plan,
-                                          .kernel = &plan->kernel};
+                                          .plan = plan};
     run->cycle_length = stencil_weights_round(run->cycle, problem);
     share_partials(run);
     return create_parts(run, problem);

@@ -31,7 +31,6 @@ struct stencil_gpu_part {
     stencil_gpu_run *run;
     int part, device;
     const stencil_plan *plan;
-    const stencil_kernel *kernel;
     stencil_kernel_args args; /* what every launch starts from */
     /* The second one for edges that are copied while the rest is computed. */
     cudaStream_t stream, edge_stream;

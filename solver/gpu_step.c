@@ -76,7 +76,7 @@ static stencil_status launch_box(const stencil_gpu_part *gpu, stencil_kernel_arg
         .attrs = &attribute,
         .numAttrs = programmatic ? 1 : 0,
     };
-    TRY_CUDA(cudaLaunchKernelExC(&config, gpu->kernel->function, arguments));
+    TRY_CUDA(cudaLaunchKernelExC(&config, gpu->plan->kernel.function, arguments));
     return STENCIL_OK;
 }
 

@@ -216,7 +216,6 @@ static stencil_status resolve_extent(stencil_problem *problem, const points *p) 
     CHECK(spec->boundary_count == 0 || spec->boundary_count == 1 || spec->boundary_count == spec->rank,
           BAD_DATA, "boundary has %d entries: give one for all axes or %d, one per axis",
           spec->boundary_count, spec->rank);
-    int64_t ghost[3];
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         const int i = list_index(spec->rank, axis);
         problem->extent[axis] = i < 0 ? 1 : spec->extent[i];
@@ -235,9 +234,9 @@ static stencil_status resolve_extent(stencil_problem *problem, const points *p) 
         const bool fixed = problem->boundary[axis] == STENCIL_FIXED;
         problem->n[axis] = fixed ? problem->extent[axis] - 2 * r : problem->extent[axis];
         problem->first[axis] = fixed ? -r : 0;
-        ghost[axis] = i < 0 ? 0 : problem->shape->radius;
     }
-    return stencil_layout_init(&problem->layout, problem->precision, problem->n, ghost);
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    return stencil_layout_init(&problem->layout, problem->precision, problem->n, mesh.ghosts);
 }
 
 static stencil_status resolve_stop(stencil_problem *problem) {

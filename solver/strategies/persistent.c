@@ -86,7 +86,7 @@ static stencil_status launch(stencil_gpu_part *gpu, const stencil_batch *batch) 
                                .cluster_blocks = (unsigned)plan->cluster_blocks,
                                .shared = gpu->shared};
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
-    TRY(stencil_grid_launch(gpu->kernel->function, &grid, s, gpu->stream));
+    TRY(stencil_grid_launch(gpu->plan->kernel.function, &grid, s, gpu->stream));
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
     return STENCIL_OK;
 }
