@@ -4,7 +4,7 @@
 #define STENCIL_APP_PROBLEM_OPTIONS_H
 
 #include "app/options.h"
-#include "solver/spec.h"
+#include "solver/problem.h"
 
 /* Tables with offsets into stencil_spec. */
 extern const option problem_option_table[];

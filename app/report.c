@@ -4,10 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-double report_last_residual(const stencil_report *report) {
-    return report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
-}
-
 /* "rtol 1e-08", "atol 1e-06", "rtol 1e-08, atol 1e-06". */
 static const char *criteria_text(const stencil_stop *stop, char text[96]) {
     if (!isnan(stop->rtol))
@@ -58,10 +54,10 @@ static const struct {
 static void print_residual(const run_record *run) {
     const stencil_report *report = &run->report;
     const stencil_stop *stop = &run->problem.stop;
-    if (report->history_count == 0)
+    if (report->history.count == 0)
         return;
-    PRINT("Residual", "%.6e (%s) at step %s%s", report_last_residual(report), stencil_norm_names[stop->norm],
-          TEXT_COUNT(report->residual_step[report->history_count - 1]),
+    PRINT("Residual", "%.6e (%s) at step %s%s", stencil_history_last(&report->history),
+          stencil_norm_names[stop->norm], TEXT_COUNT(report->history.step[report->history.count - 1]),
           isnan(report->threshold) ? ""
                                    : TEXT(",\nlimit %.6e (%s, first residual %.3e)", report->threshold,
                                           CRITERIA(stop), report->residual_first));
@@ -335,10 +331,10 @@ void report_print_failure(const run_record *run) {
     if (report->reason == STENCIL_REASON_STAGNATED)
         fputs(stagnation_text(run), stderr);
     if (report->reason == STENCIL_REASON_NOT_CONVERGED) {
-        if (isnan(report_last_residual(report))) /* no step, no residual */
+        if (isnan(stencil_history_last(&report->history))) /* no step, no residual */
             fprintf(stderr, "no residual yet");
         else
-            fprintf(stderr, "residual %g", report_last_residual(report));
+            fprintf(stderr, "residual %g", stencil_history_last(&report->history));
         fprintf(stderr, ", limit %s", CRITERIA(&run->problem.stop));
     }
     if (run->output != NULL)

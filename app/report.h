@@ -33,9 +33,6 @@ void report_print_plan(const run_record *run);
 /* The notes from number `from` on; returns how many there are by now. */
 int report_print_notes(const run_record *run, int from);
 
-/* The last residual that was checked, NaN where there is none. */
-double report_last_residual(const stencil_report *report);
-
 /* Notes what is to be said about the end of a run: before it begins, and when it is known. */
 void report_note_start(run_record *run);
 void report_note_end(run_record *run);

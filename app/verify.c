@@ -74,7 +74,7 @@ static stencil_status read_output(verification *v) {
           v->output, v->output);
     v->problem.origin.steps = v->steps;
     TRY(stencil_input_load_history(v->result, &v->problem));
-    v->residuals.of = v->problem.origin.history_count;
+    v->residuals.of = v->problem.origin.history.count;
     return STENCIL_OK;
 }
 
@@ -127,10 +127,11 @@ static stencil_status compare_origin(verification *v, const stencil_problem *bef
     CHECK(was->steps == v->first && strcmp(before->fingerprint, v->problem.fingerprint) == 0, BAD_DATA,
           "'%s' is not the input of '%s', which begins after step %" PRId64 " of the same problem", v->input,
           v->output, v->first);
-    const int64_t count = was->history_count - (was->last_is_extra && v->steps > v->first);
-    for (; v->looked < count && v->looked < is->history_count; v->looked++) {
-        check_value(&v->residuals, v->looked, was->residual[v->looked], is->residual[v->looked]);
-        v->residuals.count += was->residual_step[v->looked] != is->residual_step[v->looked];
+    const int64_t count = was->history.count - (was->last_is_extra && v->steps > v->first);
+    for (; v->looked < count && v->looked < is->history.count; v->looked++) {
+        check_value(&v->residuals, v->looked, was->history.residual[v->looked],
+                    is->history.residual[v->looked]);
+        v->residuals.count += was->history.step[v->looked] != is->history.step[v->looked];
     }
     v->criterion_known = !isnan(was->residual_first);
     if (v->criterion_known)
@@ -182,10 +183,10 @@ static stencil_status make_step(verification *v, int64_t step) {
     if (step == v->first + 1 && !isnan(v->problem.spec.residual_first) && !v->criterion_known)
         TRY(check_first(v));
     const stencil_origin *found = &v->problem.origin;
-    if (v->looked < found->history_count && found->residual_step[v->looked] == step) {
+    if (v->looked < found->history.count && found->history.step[v->looked] == step) {
         double residual = 0;
         TRY(residual_of(v, step, &residual));
-        check_value(&v->residuals, v->looked, residual, found->residual[v->looked]);
+        check_value(&v->residuals, v->looked, residual, found->history.residual[v->looked]);
         v->looked++;
     }
     return STENCIL_OK;

@@ -228,6 +228,7 @@ stencil_status stencil_input_load_history(stencil_input *input, stencil_problem 
     const hid_t file = input->file;
     const char *path = input->path;
     stencil_origin *origin = &problem->origin;
+    stencil_history *history = &origin->history;
     void *values = NULL, *steps = NULL;
     int64_t count = 0, step_count = 0;
     if (origin->steps == 0)
@@ -235,19 +236,18 @@ stencil_status stencil_input_load_history(stencil_input *input, stencil_problem 
     stencil_status status = read_list(file, path, "/residual", H5T_NATIVE_DOUBLE, &count, &values);
     if (status == STENCIL_OK)
         status = read_list(file, path, "/residual_step", H5T_NATIVE_INT64, &step_count, &steps);
-    origin->residual = values; /* freed with the problem, whatever comes */
-    origin->residual_step = steps;
+    history->residual = values; /* freed with the problem, whatever comes */
+    history->step = steps;
     TRY(status);
     CHECK(count == step_count, BAD_DATA, "'%s': /residual has %" PRId64 " entries, /residual_step %" PRId64,
           path, count, step_count);
     for (int64_t i = 0; i < count; i++)
-        CHECK(origin->residual_step[i] > (i > 0 ? origin->residual_step[i - 1] : 0) &&
-                  origin->residual_step[i] <= origin->steps,
+        CHECK(history->step[i] > (i > 0 ? history->step[i - 1] : 0) && history->step[i] <= origin->steps,
               BAD_DATA, "'%s': /residual_step[%" PRId64 "] is out of order, or behind the last step", path,
               i);
-    origin->history_count = count;
+    history->count = count;
     /* By the distance of checks that the file states: the command line may ask for another one now. */
-    origin->last_is_extra = count > 0 && origin->residual_step[count - 1] % origin->check_every != 0;
+    origin->last_is_extra = count > 0 && history->step[count - 1] % origin->check_every != 0;
     return STENCIL_OK;
 }
 

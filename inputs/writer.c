@@ -122,10 +122,10 @@ static stencil_status write_all(stencil_sink *sink, const stencil_output_options
     const stencil_sink_dataset u = {"/u", STENCIL_ARRAY_U, stencil_h5_type(problem->precision, true),
                                     stencil_h5_type(problem->precision, false)};
     TRY(stencil_sink_write(sink, &u, problem, from));
-    TRY(stencil_h5_write(sink->file, sink->path, "/residual", 1, &report->history_count, H5T_IEEE_F64LE,
-                         report->residual));
-    TRY(stencil_h5_write(sink->file, sink->path, "/residual_step", 1, &report->history_count, H5T_STD_I64LE,
-                         report->residual_step));
+    TRY(stencil_h5_write(sink->file, sink->path, "/residual", 1, &report->history.count, H5T_IEEE_F64LE,
+                         report->history.residual));
+    TRY(stencil_h5_write(sink->file, sink->path, "/residual_step", 1, &report->history.count, H5T_STD_I64LE,
+                         report->history.step));
     TRY(copy_source(sink, options->input, problem));
     TRY(write_spec(sink, problem, report));
     stencil_own_copy(options->input->file, sink->file, options->notes);

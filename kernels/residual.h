@@ -50,6 +50,10 @@ STENCIL_ANYWHERE int64_t stencil_level_count(int64_t value_count) {
     return (value_count + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
 }
 int64_t stencil_levels_count(int64_t value_count);
+/* Bytes of the values, with room to combine them. */
+static inline int64_t stencil_values_bytes(int64_t value_count) {
+    return (value_count + stencil_levels_count(value_count)) * (int64_t)sizeof(double);
+}
 
 /* A reduction level: to[g] becomes the value of group g of from[count], for all groups. */
 typedef struct stencil_level {

@@ -26,6 +26,29 @@ typedef struct stencil_reader {
 stencil_status stencil_boxes_fill(const stencil_reader *reader, const stencil_mesh *mesh, stencil_array array,
                                   const stencil_box *box, const stencil_cells *to);
 
+/* A field in memory: the cells of an array with ghost cells around them, rows aligned for vector access. */
+typedef struct stencil_field {
+    stencil_layout layout;
+    void *data;   /* layout.element_count elements; NULL: no field */
+    void *memory; /* the allocation around them, owned */
+} stencil_field;
+
+/* A zeroed field; NO_MEMORY with need and have. `what` names it in the message. */
+stencil_status stencil_field_create(stencil_field *field, const stencil_layout *layout, const char *what);
+/* The same for a field that one sweep writes while it reads `other`: half a page apart from it. Swap fields,
+ * not their data. */
+stencil_status stencil_field_create_apart(stencil_field *field, const stencil_field *other, const char *what);
+void stencil_field_destroy(stencil_field *field);
+/* Its cells, from the first updated one on. */
+stencil_cells stencil_field_cells(const stencil_field *field);
+
+/* Fields in memory as those of a problem: `read` of a stencil_reader, whose context they are. */
+typedef struct stencil_fields {
+    const stencil_field *u, *b; /* b may be NULL where there is no source */
+} stencil_fields;
+stencil_status stencil_fields_read(void *context, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *to);
+
 /* How boxes are gone over slab by slab. */
 typedef struct stencil_slabs {
     const stencil_reader *from;

@@ -5,17 +5,12 @@
 #include <string.h>
 #include <time.h>
 
-static int64_t fold_bytes(const stencil_problem *problem) {
-    const int64_t partials = stencil_partial_count(problem->n);
-    return (partials + stencil_levels_count(partials)) * (int64_t)sizeof(double);
-}
-
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
     int64_t bytes = 0;
     if (!stencil_multiply((int64_t)stencil_problem_arrays(problem) * cut->parts,
                           stencil_layout_bytes(&cut->layout), &bytes))
         return INT64_MAX / 2;
-    return bytes + fold_bytes(problem);
+    return bytes + stencil_values_bytes(stencil_partial_count(problem->n));
 }
 
 static stencil_status create_part(stencil_cpu *cpu, int part) {
@@ -70,7 +65,8 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan,
         cpu->fault.absent =
             stencil_share_owner((uint32_t)cut->parts, (uint32_t)plan->threads, cpu->fault.absent_part - 1);
     cpu->buffers = (stencil_buffers){.cut = cut, .count = stencil_problem_arrays(problem)};
-    TRY(stencil_memory_alloc(&memory, fold_bytes(problem), "the residual"));
+    TRY(stencil_memory_alloc(&memory, stencil_values_bytes(stencil_partial_count(problem->n)),
+                             "the residual"));
     cpu->level = memory;
     cpu->partial = cpu->level + stencil_levels_count(stencil_partial_count(problem->n));
     for (int part = 0; part < cut->parts; part++)

@@ -5,7 +5,7 @@
 #include "kernels/cpu.h"
 #include "solver/cpu_stores.h"
 #include "solver/domain.h"
-#include "solver/field.h"
+#include "solver/boxes.h"
 #include "solver/parts/workers.h"
 #include "solver/run.h"
 #include "sync/host.h"

@@ -36,19 +36,13 @@ static int64_t host_values(const stencil_cut *cut, stencil_halo_mode halo) {
 }
 
 int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
-    const int64_t values = host_values(cut, halo);
-    return staging_bytes(&cut->layout) +
-           (values + stencil_levels_count(values) + STENCIL_CHECKS_MAX) * (int64_t)sizeof(double);
+    return staging_bytes(&cut->layout) + stencil_values_bytes(host_values(cut, halo)) +
+           STENCIL_CHECKS_MAX * (int64_t)sizeof(double);
 }
 
 #ifdef STENCIL_HAVE_CUDA
 #include <math.h>
 #include <string.h>
-
-stencil_status stencil_gpu_take(const stencil_gpu_part *gpu) {
-    TRY_CUDA(cudaSetDevice(gpu->device));
-    return STENCIL_OK;
-}
 
 /* Which results of combining partial sums a part combines: with slabs those that begin with a partial sum of
  * its own, so that nearly all values are its own; otherwise equal shares. A single group is part 0's;
@@ -112,7 +106,7 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
     gaps.n[STENCIL_X] = l->row;
     gaps.n[STENCIL_Y] = l->plane / l->row;
     slab = stencil_slab_first(&gaps, cells_max);
-    TRY(stencil_gpu_take(&run->part[part]));
+    TRY_CUDA(cudaSetDevice(run->part[part].device));
     do {
         const stencil_box cells = stencil_box_common(&slab, box);
         const stencil_cells there = stencil_cells_from(&all, cells.first);
@@ -141,7 +135,7 @@ stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_ar
     const stencil_box box = stencil_buffer_box(&run->buffers, part, buffer);
     const size_t bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
     void *const *at = run->buffers.at[part];
-    TRY(stencil_gpu_take(&run->part[part]));
+    TRY_CUDA(cudaSetDevice(run->part[part].device));
     TRY_CUDA(cudaMemset(at[buffer], 0, bytes));
     memset(run->staging, 0, (size_t)run->staging_bytes);
     TRY(stencil_gpu_move(run, part, buffer, &box, from, NULL));
@@ -182,7 +176,7 @@ static void init_sweep(stencil_gpu_part *gpu, const stencil_problem *problem) {
  * kernels wait for each other. A persistent loop combines by itself. */
 static stencil_status start_part(stencil_gpu_part *gpu) {
     struct cudaFuncAttributes attributes;
-    TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->kernel->function));
+    TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->plan->kernel.function));
     if (gpu->plan->barrier == STENCIL_BARRIER_none)
         TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_combine_kernel()));
     int least = 0, greatest = 0, major = 0;
@@ -214,8 +208,7 @@ static stencil_status create_peers(stencil_gpu_part *gpu) {
         peers.count[axis] = run->plan->cut.count[axis];
         memcpy(peers.first[axis], run->plan->cut.first[axis], sizeof peers.first[axis]);
     }
-    TRY_CUDA(cudaMalloc((void **)&gpu->peers, sizeof peers));
-    TRY_CUDA(cudaMemcpy(gpu->peers, &peers, sizeof peers, cudaMemcpyHostToDevice));
+    TRY(stencil_to_device(&gpu->peers, &peers, sizeof peers));
     gpu->args.peers = gpu->peers;
     return STENCIL_OK;
 }
@@ -225,14 +218,13 @@ static stencil_status allocate_shared(stencil_gpu_run *run) {
     const int64_t values = host_values(&run->plan->cut, run->plan->halo);
     run->staging_bytes = staging_bytes(&run->plan->cut.layout);
     TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
-    TRY_CUDA(cudaHostAlloc((void **)&run->values,
-                           (size_t)(values + stencil_levels_count(values)) * sizeof(double),
-                           cudaHostAllocPortable));
+    TRY_CUDA(
+        cudaHostAlloc((void **)&run->values, (size_t)stencil_values_bytes(values), cudaHostAllocPortable));
     return STENCIL_OK;
 }
 
 static stencil_status create_part(stencil_gpu_part *gpu, const stencil_problem *problem) {
-    TRY(stencil_gpu_take(gpu));
+    TRY_CUDA(cudaSetDevice(gpu->device));
     TRY_CUDA(cudaMemset(gpu->control, 0, sizeof *gpu->control));
     *gpu->mailbox = (stencil_mailbox){.residual = NAN};
     init_sweep(gpu, problem);
@@ -248,7 +240,7 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
         TRY(stencil_transfers_find(&run->transfers, &run->plan->cut));
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
-        TRY(stencil_gpu_take(gpu));
+        TRY_CUDA(cudaSetDevice(gpu->device));
         TRY(start_part(gpu));
         TRY(stencil_peers_reach(gpu->device, device, run->parts));
         TRY(allocate(gpu));
@@ -259,7 +251,7 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
     if (run->plan->barrier != STENCIL_BARRIER_none)
         TRY(stencil_gpu_create_barriers(run));
     for (int p = 0; p < run->parts; p++) {
-        TRY(stencil_gpu_take(&run->part[p]));
+        TRY_CUDA(cudaSetDevice(run->part[p].device));
         TRY_CUDA(cudaDeviceSynchronize());
     }
     return STENCIL_OK;
@@ -277,8 +269,7 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
                                           .part = p,
                                           .device = plan->part[p].gpu,
                                           .shared = plan->part[p].sharing > 1,
-                                          .plan = plan,
-                                          .kernel = &plan->kernel};
+                                          .plan = plan};
     run->cycle_length = stencil_weights_round(run->cycle, problem);
     share_partials(run);
     return create_parts(run, problem);

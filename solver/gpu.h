@@ -31,7 +31,6 @@ struct stencil_gpu_part {
     stencil_gpu_run *run;
     int part, device;
     const stencil_plan *plan;
-    const stencil_kernel *kernel;
     stencil_kernel_args args; /* what every launch starts from */
     /* The second one for edges that are copied while the rest is computed. */
     cudaStream_t stream, edge_stream;
@@ -92,9 +91,6 @@ void stencil_gpu_destroy(stencil_gpu_run *run);
 /* The barrier of all parts, and streams that let the kernels of parts that share a GPU run side by side; part
  * of create. UNAVAILABLE where they do not. */
 stencil_status stencil_gpu_create_barriers(stencil_gpu_run *run);
-
-/* Makes the device of a part the calling thread's. */
-stencil_status stencil_gpu_take(const stencil_gpu_part *gpu);
 
 /* Calls function(part, context) for every part at once, each in a thread of its own with the part's device
  * taken; with several GPUs it is pinned near its own. Part 0 has the calling thread. Waits for all; the

@@ -5,13 +5,11 @@
 #ifdef STENCIL_HAVE_CUDA
 #include <omp.h>
 
-#include "solver/machine/topology.h"
-
 /* Takes the part's device and, with several parts, a place near it; where that is not possible the thread
  * stays where it is. */
 static stencil_status take_place(const stencil_gpu_part *gpu, stencil_pin **pin) {
     char bus_id[32];
-    TRY(stencil_gpu_take(gpu));
+    TRY_CUDA(cudaSetDevice(gpu->device));
     if (gpu->run->parts == 1)
         return STENCIL_OK;
     TRY_CUDA(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, gpu->device));
@@ -78,7 +76,7 @@ static stencil_status launch_box(const stencil_gpu_part *gpu, stencil_kernel_arg
         .attrs = &attribute,
         .numAttrs = programmatic ? 1 : 0,
     };
-    TRY_CUDA(cudaLaunchKernelExC(&config, gpu->kernel->function, arguments));
+    TRY_CUDA(cudaLaunchKernelExC(&config, gpu->plan->kernel.function, arguments));
     return STENCIL_OK;
 }
 
@@ -187,7 +185,7 @@ static stencil_status fetch_partials(const stencil_gpu_part *gpu) {
 stencil_status stencil_gpu_start_combine(stencil_gpu_part *gpu) {
     const stencil_kernel_args *s = &gpu->args;
     if (gpu->run->parts > 1)
-        TRY(stencil_gpu_take(gpu));
+        TRY_CUDA(cudaSetDevice(gpu->device));
     if (gpu->run->combine_on_host)
         return fetch_partials(gpu);
     const int64_t results = s->result_end - s->result_first;

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "solver/intake.h"
 #include "solver/parts/workers.h"
 #include "solver/strategy.h"
 #include "solver/sweep.h"
@@ -181,7 +180,7 @@ static stencil_status check_fault(const stencil_plan *plan, const stencil_proble
 
 static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_run_options *options, int parts) {
-    const stencil_mesh mesh = stencil_problem_mesh(problem, stencil_sweep_row(plan->sweep)->depth);
+    const stencil_mesh mesh = stencil_problem_mesh(problem, stencil_sweep_infos[plan->sweep].host->depth);
     TRY(stencil_cut_make(&plan->cut, &mesh, parts, options->cut));
     for (int p = 0; p < parts; p++) {
         stencil_part_plan *part = &plan->part[p];
@@ -364,7 +363,7 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
     TRY(check_kernel(plan, machine));
     const stencil_part_plan *part = &plan->part[0];
     const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
-    stencil_sweep_row(plan->sweep)->shape(plan, problem, n, share > 0 ? share : 1);
+    stencil_sweep_infos[plan->sweep].host->shape(plan, problem, n, share > 0 ? share : 1);
     TRY(check_tiles(plan, n));
     TRY(choose_grids(plan, machine));
     TRY(check_device_memory(plan, problem, machine));
@@ -384,7 +383,7 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
     plan->poll_every = steps_between_polls(&plan->tuning, cells, plan->tuning.cpu_bytes_per_s);
     if (plan->poll_every > plan->tuning.cpu_poll_steps)
         plan->poll_every = plan->tuning.cpu_poll_steps;
-    plan->stores = stencil_sweep_row(plan->sweep)->streams
+    plan->stores = stencil_sweep_infos[plan->sweep].host->streams
                        ? stencil_stores_choose(problem, plan->threads, machine->cpu_cache_bytes)
                        : STENCIL_STORES_CACHED;
     const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];

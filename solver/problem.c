@@ -216,7 +216,6 @@ static stencil_status resolve_extent(stencil_problem *problem, const points *p) 
     CHECK(spec->boundary_count == 0 || spec->boundary_count == 1 || spec->boundary_count == spec->rank,
           BAD_DATA, "boundary has %d entries: give one for all axes or %d, one per axis",
           spec->boundary_count, spec->rank);
-    int64_t ghost[3];
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         const int i = list_index(spec->rank, axis);
         problem->extent[axis] = i < 0 ? 1 : spec->extent[i];
@@ -235,9 +234,9 @@ static stencil_status resolve_extent(stencil_problem *problem, const points *p) 
         const bool fixed = problem->boundary[axis] == STENCIL_FIXED;
         problem->n[axis] = fixed ? problem->extent[axis] - 2 * r : problem->extent[axis];
         problem->first[axis] = fixed ? -r : 0;
-        ghost[axis] = i < 0 ? 0 : problem->shape->radius;
     }
-    return stencil_layout_init(&problem->layout, problem->precision, problem->n, ghost);
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    return stencil_layout_init(&problem->layout, problem->precision, problem->n, mesh.ghosts);
 }
 
 static stencil_status resolve_stop(stencil_problem *problem) {
@@ -357,13 +356,41 @@ bool stencil_problem_relaxes(const stencil_problem *problem) {
 }
 
 void stencil_problem_destroy(stencil_problem *problem) {
-    if (problem == NULL)
-        return;
-    free(problem->origin.residual);
-    free(problem->origin.residual_step);
-    problem->origin.residual = NULL;
-    problem->origin.residual_step = NULL;
-    problem->origin.history_count = 0;
+    if (problem != NULL)
+        stencil_history_destroy(&problem->origin.history);
+}
+
+/* Capacity doubles: it is full whenever the count is a power of two. */
+static bool grow(void **array, int64_t count, size_t element_bytes) {
+    if (count > 0 && (count & (count - 1)) != 0)
+        return true;
+    void *larger = realloc(*array, (size_t)(count > 0 ? 2 * count : 1) * element_bytes);
+    if (larger == NULL)
+        return false;
+    *array = larger;
+    return true;
+}
+
+stencil_status stencil_history_add(stencil_history *history, int64_t step, double residual) {
+    const int64_t count = history->count;
+    CHECK(grow((void **)&history->residual, count, sizeof(double)) &&
+              grow((void **)&history->step, count, sizeof(int64_t)),
+          NO_MEMORY, "no memory for a residual history of %lld entries: raise --check-every",
+          (long long)count);
+    history->residual[count] = residual;
+    history->step[count] = step;
+    history->count = count + 1;
+    return STENCIL_OK;
+}
+
+double stencil_history_last(const stencil_history *history) {
+    return history->count > 0 ? history->residual[history->count - 1] : NAN;
+}
+
+void stencil_history_destroy(stencil_history *history) {
+    free(history->residual);
+    free(history->step);
+    *history = (stencil_history){0};
 }
 
 int stencil_problem_arrays(const stencil_problem *problem) {

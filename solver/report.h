@@ -22,9 +22,7 @@ typedef struct stencil_report {
     int64_t steps_before;          /* of these, made by earlier runs */
     double residual_first;         /* of step 1, see stencil_stop; NaN: no criterion was given */
     double threshold;              /* what the residual has to be under; NaN: no criterion was given */
-    int64_t history_count;         /* residuals of checked steps, those of earlier runs included */
-    double *residual;              /* [history_count], owned */
-    int64_t *residual_step;        /* [history_count], owned */
+    stencil_history history;       /* those of earlier runs included; owned */
     stencil_stagnation stagnation; /* why, where the reason is STAGNATED */
     stencil_error_bound bound;     /* of laplace and poisson with a criterion */
     char strategy[32];
@@ -40,9 +38,6 @@ typedef struct stencil_report {
 } stencil_report;
 
 void stencil_report_destroy(stencil_report *report);
-
-/* Appends one residual to the history. */
-stencil_status stencil_report_add(stencil_report *report, int64_t step, double residual);
 
 /* Steps that this run has made. */
 int64_t stencil_report_steps_done(const stencil_report *report);

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "solver/intake.h"
-#include "solver/stop.h"
 #include "solver/strategy.h"
 #include "solver/sweep.h"
 
@@ -48,10 +46,8 @@ static void start_schedule(stencil_run *r) {
 
 /* What the residuals up to `step` say when it is the end of a window. */
 static stencil_reason judge_window(const stencil_run *r, int64_t step) {
-    const stencil_report *report = r->report;
     return stencil_schedule_has_criterion(&r->schedule) && step > 0 && step % r->window == 0 &&
-                   stencil_stagnated(report->residual, report->residual_step, report->history_count,
-                                     r->window, step)
+                   stencil_stagnated(&r->report->history, r->window, step)
                ? STENCIL_REASON_STAGNATED
                : STENCIL_REASON_NONE;
 }
@@ -61,13 +57,14 @@ static stencil_reason judge_window(const stencil_run *r, int64_t step) {
 static stencil_status resume(stencil_run *r) {
     const stencil_origin *origin = &r->problem->origin;
     stencil_report *report = r->report;
-    int64_t count = origin->history_count;
+    const stencil_history *history = &origin->history;
+    int64_t count = history->count;
     report->steps = report->steps_before = origin->steps;
     /* A run that goes on would not have checked the step in which an earlier one has ended. */
     if (origin->last_is_extra && origin->steps < r->problem->stop.steps)
         count--;
     for (int64_t i = 0; i < count; i++)
-        TRY(stencil_report_add(report, origin->residual_step[i], origin->residual[i]));
+        TRY(stencil_history_add(&report->history, history->step[i], history->residual[i]));
     if (origin->steps == 0)
         return STENCIL_OK;
     report->residual_first = origin->residual_first; /* kept for later runs, whatever this one asks for */
@@ -76,7 +73,7 @@ static stencil_status resume(stencil_run *r) {
     if (origin->residual_first == 0 && stencil_stop_has_criterion(&r->problem->stop))
         report->reason = STENCIL_REASON_FIXED_POINT;
     else if (count > 0)
-        report->reason = stencil_schedule_decide(&r->schedule, report->residual[count - 1]);
+        report->reason = stencil_schedule_decide(&r->schedule, stencil_history_last(&report->history));
     if (report->reason == STENCIL_REASON_NONE)
         report->reason = judge_window(r, origin->steps);
     return STENCIL_OK;
@@ -110,7 +107,7 @@ static stencil_status keep_outcome(stencil_run *r, const stencil_batch *batch,
     int64_t step = batch->first;
     for (int64_t i = 0; i < outcome->checks; i++) {
         step = stencil_schedule_next(schedule, step);
-        TRY(stencil_report_add(r->report, step, outcome->residual[i]));
+        TRY(stencil_history_add(&r->report->history, step, outcome->residual[i]));
     }
     r->report->steps += outcome->steps;
     r->report->reason = outcome->reason;
@@ -165,8 +162,8 @@ static stencil_status first_step(stencil_run *r) {
     stencil_schedule schedule = r->schedule;
     schedule.check_step = batch.first + 1;
     TRY(make_batch(r, &batch, &schedule));
-    const double residual = report->residual[report->history_count - 1];
-    report->history_count -= !checked;
+    const double residual = stencil_history_last(&report->history);
+    report->history.count -= !checked;
     set_criteria(r, residual < r->source_norm ? r->source_norm : residual);
     if (residual == 0)
         report->reason = STENCIL_REASON_FIXED_POINT;
@@ -219,10 +216,10 @@ static stencil_status judge_end(stencil_run *r) {
     if (report->reason == STENCIL_REASON_STAGNATED) {
         const stencil_slabs slabs = {.from = &cells, .mesh = &r->plan->cut.mesh, .array = STENCIL_ARRAY_U};
         const stencil_box array = stencil_mesh_array(slabs.mesh);
-        const double last = report->history_count > 0 ? report->residual[report->history_count - 1] : NAN;
         double largest = 0;
         TRY(stencil_slabs_visit(&slabs, &array, take_largest, &largest));
-        report->stagnation = stencil_stagnation_of(r->problem, defect, largest, last, report->residual_first);
+        report->stagnation = stencil_stagnation_of(
+            r->problem, defect, largest, stencil_history_last(&report->history), report->residual_first);
     }
     report->reached = report->reason == STENCIL_REASON_STEPS ||
                       report->reason == STENCIL_REASON_CONVERGED_RTOL ||
@@ -231,27 +228,21 @@ static stencil_status judge_end(stencil_run *r) {
     return STENCIL_OK;
 }
 
-#ifdef STENCIL_HAVE_CUDA
-static stencil_status open_gpu(stencil_run *r) {
-    r->gpu = calloc(1, sizeof *r->gpu);
-    CHECK(r->gpu != NULL, NO_MEMORY, "no memory for a run");
-    TRY(stencil_gpu_create(r->gpu, r->plan, r->problem));
-    r->gpu->queue = r->strategy->queue_gpu;
-    return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->gpu) : STENCIL_OK;
-}
-#endif
-
 /* The side that makes the steps, without cells yet. */
 static stencil_status open_side(stencil_run *r) {
     r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
     CHECK(r->outcome.residual != NULL, NO_MEMORY, "no memory for a run");
-    if (r->plan->backend == STENCIL_BACKEND_GPU) {
 #ifdef STENCIL_HAVE_CUDA
-        return open_gpu(r);
-#endif
-        FAIL(UNAVAILABLE, "--sync %s on a GPU: built without CUDA",
-             stencil_strategy_at(r->plan->strategy).name);
+    if (r->plan->backend == STENCIL_BACKEND_GPU) {
+        r->gpu = calloc(1, sizeof *r->gpu);
+        CHECK(r->gpu != NULL, NO_MEMORY, "no memory for a run");
+        TRY(stencil_gpu_create(r->gpu, r->plan, r->problem));
+        r->gpu->queue = r->strategy->queue_gpu;
+        return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->gpu) : STENCIL_OK;
     }
+#endif
+    CHECK(r->plan->backend == STENCIL_BACKEND_CPU, UNAVAILABLE, "--sync %s on a GPU: built without CUDA",
+          stencil_strategy_at(r->plan->strategy).name);
     r->cpu = calloc(1, sizeof *r->cpu);
     CHECK(r->cpu != NULL, NO_MEMORY, "no memory for a run");
     return stencil_cpu_create(r->cpu, r->plan, r->problem);
@@ -288,7 +279,7 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     CHECK(r != NULL, NO_MEMORY, "no memory for a run");
     r->problem = problem;
     r->plan = plan;
-    r->strategy = stencil_strategy_loop(plan->strategy);
+    r->strategy = stencil_strategy_at(plan->strategy).loop;
     r->steps = problem->origin.steps;
     stencil_status status = open_side(r);
     if (status == STENCIL_OK)
@@ -368,4 +359,20 @@ void stencil_run_close(stencil_run *r) {
     free(r->cpu);
     free(r->outcome.residual);
     free(r);
+}
+
+stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_field *u, const stencil_field *b,
+                                  const stencil_observers *observers, stencil_report *report) {
+    stencil_fields fields = {u, b};
+    const stencil_reader from = {stencil_fields_read, &fields};
+    const stencil_box array = stencil_mesh_array(&plan->cut.mesh);
+    const stencil_cells all = stencil_field_cells(u), to = stencil_cells_from(&all, array.first);
+    stencil_run *run;
+    TRY(stencil_run_open(&run, plan, problem, &from));
+    stencil_status status = stencil_run_drive(run, observers, report);
+    if (status == STENCIL_OK)
+        status = stencil_run_read(run, STENCIL_ARRAY_U, &array, &to);
+    stencil_run_close(run);
+    return status;
 }

@@ -84,6 +84,7 @@ typedef struct stencil_strategy_info {
     bool spans;                 /* runs in several parts */
     bool copies;                /* can copy halos, and overlap that (--halo copy, --overlap) */
     bool ll;                    /* can send them in flagged words, on GPUs (--halo ll) */
+    const struct stencil_strategy *loop; /* see solver/strategy.h */
 } stencil_strategy_info;
 int stencil_strategy_count(void);
 stencil_strategy_info stencil_strategy_at(int index);
@@ -94,6 +95,7 @@ const char *stencil_strategy_unavailable(int index, stencil_backend backend, con
 typedef struct stencil_sweep_info {
     const char *name;
     const char *summary;
+    const struct stencil_sweep_host *host; /* see solver/sweep.h */
 } stencil_sweep_info;
 extern const stencil_sweep_info stencil_sweep_infos[];
 
@@ -169,5 +171,10 @@ stencil_status stencil_run_read(void *run, stencil_array array, const stencil_bo
 
 /* NULL-safe. */
 void stencil_run_close(stencil_run *run);
+
+/* A run with fields in memory; the result takes the place of u. b may be NULL. */
+stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_field *u, const stencil_field *b,
+                                  const stencil_observers *observers, stencil_report *report);
 
 #endif

@@ -1,5 +1,6 @@
-/* What the end of a run means: how far a relaxation is from its solution, how many steps it takes, and why a
- * residual no longer falls. Everything here is about problems laplace and poisson unless it says otherwise.
+/* What decides the end of a run and what it means: what reading tells of the cells, how far a relaxation is
+ * from its solution, how many steps it takes, and why a residual no longer falls. Everything but the first is
+ * about problems laplace and poisson unless it says otherwise.
  *
  * Write the relaxation at omega = 1 as u' = J u + f/S. J is symmetric, its eigenvectors are products of sines
  * and cosines, and I - J has the eigenvalues (2/S) sum over axes of (1 - cos theta_a)/h_a^2 with
@@ -72,11 +73,32 @@ int64_t stencil_stagnation_window(const stencil_problem *problem);
 
 /* Whether the residuals of checked steps up to `step`, the end of a window, have stopped falling: the
  * smallest of the last window is not under that of the window before by one part in 2^30. Any problem. */
-bool stencil_stagnated(const double *residual, const int64_t *residual_step, int64_t count, int64_t window,
-                       int64_t step);
+bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t step);
 
 /* Any problem; `defect` is NULL for those that are no relaxations. `largest`: of |u|. */
 stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
                                          double largest, double residual, double residual_first);
+
+/* What a run learns of the cells while they are read, of any problem. Begins with `from` and `problem`. */
+typedef struct stencil_intake {
+    const stencil_reader *from;
+    const stencil_problem *problem;
+    double largest;  /* absolute value, where the criterion wants it; else 0 */
+    double *partial; /* values of b, where the criterion wants them, owned; with room to combine them */
+    double read_s;   /* time that reading took */
+} stencil_intake;
+
+/* Memory that it takes while cells are read. */
+int64_t stencil_intake_bytes(const stencil_problem *problem);
+
+/* `read` of a stencil_reader, whose context is the intake: hands on what it sees. Boxes of b end along x
+ * where partial sums of the residual do, or the problem does. */
+stencil_status stencil_intake_read(void *context, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *to);
+
+/* After all of it: the norm of the source term b of a step, in the canonical order of kernels/residual.h,
+ * where the criterion is relative to it, else 0. BAD_DATA where the norm of changes would leave the range of
+ * numbers. */
+stencil_status stencil_intake_finish(const stencil_intake *intake, double *source_norm);
 
 #endif

@@ -7,20 +7,19 @@
 
 enum { ONE, SEVERAL };
 
-static const struct {
-    stencil_strategy_info info;
-    const stencil_strategy *loop;
-} rows[] = {
+/* Spans, copies, ll: see stencil_strategy_info. */
+static const stencil_strategy_info rows[] = {
 #define STENCIL_STRATEGY(id, name, parts, text)                                                              \
-    {{name, text, STENCIL_BARRIER_none, .spans = (parts) == SEVERAL, .copies = (parts) == SEVERAL},          \
-     &stencil_strategy_##id},
+    {name, text, STENCIL_BARRIER_none, (parts) == SEVERAL, (parts) == SEVERAL, false, &stencil_strategy_##id},
 #include "solver/strategies.def"
 #undef STENCIL_STRATEGY
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
-    {{name, text, STENCIL_BARRIER_##id,                                                                      \
-      .spans =                                                                                               \
-          STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS || STENCIL_NEEDS_##needs == STENCIL_NEEDS_PEERS,  \
-      .ll = STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS},                                               \
+    {name,                                                                                                   \
+     text,                                                                                                   \
+     STENCIL_BARRIER_##id,                                                                                   \
+     STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS || STENCIL_NEEDS_##needs == STENCIL_NEEDS_PEERS,       \
+     false,                                                                                                  \
+     STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS,                                                       \
      &stencil_strategy_persistent},
 #include "sync/barriers.def"
 #undef STENCIL_BARRIER
@@ -31,9 +30,5 @@ int stencil_strategy_count(void) {
 }
 
 stencil_strategy_info stencil_strategy_at(int index) {
-    return rows[index].info;
-}
-
-const stencil_strategy *stencil_strategy_loop(int index) {
-    return rows[index].loop;
+    return rows[index];
 }

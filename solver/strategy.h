@@ -20,7 +20,7 @@ typedef struct stencil_outcome {
  * run to end. */
 bool stencil_batch_poll(const stencil_batch *batch, int64_t step, double residual);
 
-/* What a loop is beside its row of stencil_strategy_at(). */
+/* What a loop is beside its row of stencil_strategy_at(), which leads here. */
 typedef struct stencil_strategy {
     /* Make the steps of a batch, or fewer where a check or an observer ends the run; fill the outcome, and
      * record the events begin and end of each part. The driver calls them once for each batch, and keeps the
@@ -32,9 +32,6 @@ typedef struct stencil_strategy {
     stencil_status (*open_gpu)(stencil_gpu_run *run);
     void (*close_gpu)(stencil_gpu_run *run);
 } stencil_strategy;
-
-/* The loop at an index of stencil_strategy_count(). */
-const stencil_strategy *stencil_strategy_loop(int index);
 
 /* The persistent loop, the same for every barrier. */
 extern const stencil_strategy stencil_strategy_persistent;

@@ -18,8 +18,6 @@ typedef struct stencil_sweep_host {
     const char *(*unavailable)(const stencil_problem *problem);
 } stencil_sweep_host;
 
-const stencil_sweep_host *stencil_sweep_row(stencil_sweep_id sweep);
-
 /* As in the table. */
 double stencil_sweep_traffic(stencil_sweep_id sweep, const stencil_problem *problem);
 const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_problem *problem);

@@ -5,29 +5,21 @@
 #include "kernels/sweeps.def"
 #undef STENCIL_SWEEP
 
-static const stencil_sweep_host *const rows[] = {
-#define STENCIL_SWEEP(name, exchanges, text) &stencil_sweep_##name,
-#include "kernels/sweeps.def"
-#undef STENCIL_SWEEP
-};
-
 const stencil_sweep_info stencil_sweep_infos[] = {
-#define STENCIL_SWEEP(name, exchanges, text) {#name, text},
+#define STENCIL_SWEEP(name, exchanges, text) {#name, text, &stencil_sweep_##name},
 #include "kernels/sweeps.def"
 #undef STENCIL_SWEEP
-    {NULL, NULL},
+    {0},
 };
-
-const stencil_sweep_host *stencil_sweep_row(stencil_sweep_id sweep) {
-    return rows[sweep];
-}
 
 double stencil_sweep_traffic(stencil_sweep_id sweep, const stencil_problem *problem) {
-    if (rows[sweep]->traffic != NULL)
-        return rows[sweep]->traffic(problem);
+    const stencil_sweep_host *host = stencil_sweep_infos[sweep].host;
+    if (host->traffic != NULL)
+        return host->traffic(problem);
     return stencil_problem_arrays(problem) * (double)stencil_precision_bytes(problem->precision);
 }
 
 const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_problem *problem) {
-    return rows[sweep]->unavailable != NULL ? rows[sweep]->unavailable(problem) : "";
+    const stencil_sweep_host *host = stencil_sweep_infos[sweep].host;
+    return host->unavailable != NULL ? host->unavailable(problem) : "";
 }

@@ -382,7 +382,7 @@ static int64_t visitor_next(void *context, int64_t step) {
 static stencil_status visitor_at(void *context, stencil_report *report) {
     visitor *v = context;
     v->looks++;
-    v->in_order = v->in_order && report->steps == v->last + 7 && report->history_count == report->steps / 3;
+    v->in_order = v->in_order && report->steps == v->last + 7 && report->history.count == report->steps / 3;
     v->last = report->steps;
     if (v->looks == 5)
         report->reason = STENCIL_REASON_INTERRUPTED;

@@ -142,9 +142,10 @@ static void expect_result(const stencil_report *report) {
      * twice. */
     const double k = large.problem.shape->point_count;
     const double expected = sqrt(((k - 1) / (k * k) + (1 - 1 / k) * (1 - 1 / k)) / 12);
-    assert_int_equal(report->history_count, STEPS);
-    if (fabs(report->residual[0] - expected) > 1e-4)
-        fail_msg("the residual of step 1 is %.9g instead of about %.9g", report->residual[0], expected);
+    assert_int_equal(report->history.count, STEPS);
+    if (fabs(report->history.residual[0] - expected) > 1e-4)
+        fail_msg("the residual of step 1 is %.9g instead of about %.9g", report->history.residual[0],
+                 expected);
 }
 
 static void run_plan(void **state) {

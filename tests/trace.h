@@ -4,7 +4,7 @@
 #define STENCIL_TESTS_TRACE_H
 
 #include "solver/report.h"
-#include "solver/spec.h"
+#include "solver/problem.h"
 
 struct trial;
 

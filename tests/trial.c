@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "solver/field.h"
+#include "solver/run.h"
 
 /* SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014). */
 static uint64_t mix(uint64_t x) {
@@ -225,18 +225,18 @@ static void expect_history(const trial *t, const trial_run *r, const stencil_rep
     for (int64_t s = 1; s <= end; s++) {
         if (!trace_looks_at(s, r->check_every, end))
             continue;
-        EXPECT(seen < report->history_count, "the history ends after %lld residuals: step %lld is missing",
+        EXPECT(seen < report->history.count, "the history ends after %lld residuals: step %lld is missing",
                (long long)seen, (long long)s);
-        EXPECT(report->residual_step[seen] == s, "residual %lld belongs to step %lld instead of %lld",
-               (long long)seen, (long long)report->residual_step[seen], (long long)s);
-        const double is = report->residual[seen], should = trace->residual[r->norm][s];
+        EXPECT(report->history.step[seen] == s, "residual %lld belongs to step %lld instead of %lld",
+               (long long)seen, (long long)report->history.step[seen], (long long)s);
+        const double is = report->history.residual[seen], should = trace->residual[r->norm][s];
         EXPECT(same_value(STENCIL_FLOAT64, &is, 0, &should, 0),
                "the residual of step %lld is %.17g (%a) instead of %.17g (%a)", (long long)s, is, is, should,
                should);
         seen++;
     }
-    EXPECT(report->history_count == seen, "the history has %lld residuals instead of %lld",
-           (long long)report->history_count, (long long)seen);
+    EXPECT(report->history.count == seen, "the history has %lld residuals instead of %lld",
+           (long long)report->history.count, (long long)seen);
 }
 
 static void expect_end(const trial *t, const trial_run *r, const stencil_report *report, const trace *trace) {
@@ -307,15 +307,12 @@ static void run_pieces(const trial *t, const trial_run *r, const stencil_plan *p
         EXPECT(report.steps <= r->pieces[k] && report.steps_before == origin->steps,
                "a piece has made steps %lld to %lld", (long long)report.steps_before,
                (long long)report.steps);
-        free(origin->residual);
-        free(origin->residual_step);
+        stencil_history_destroy(&origin->history);
         origin->steps = report.steps;
         origin->residual_first = report.residual_first;
-        origin->history_count = report.history_count;
-        origin->residual = report.residual;
-        origin->residual_step = report.residual_step;
+        origin->history = report.history;
         origin->last_is_extra =
-            report.history_count > 0 && report.residual_step[report.history_count - 1] % r->check_every != 0;
+            report.history.count > 0 && report.history.step[report.history.count - 1] % r->check_every != 0;
     }
     problem->stop.steps = steps;
 }
@@ -377,7 +374,7 @@ void trial_expect(const trial *t, const trace *trace, const trial_run *r) {
     EXPECT_OK(run_fields(&plan, &problem, field, &r->observers, &report));
     expect_end(t, r, &report, trace);
     if (report.reason == STENCIL_REASON_INTERRUPTED)
-        EXPECT(report.history_count <= report.steps, "more residuals than steps");
+        EXPECT(report.history.count <= report.steps, "more residuals than steps");
     else
         expect_history(t, r, &report, trace, report.steps);
     expect_field(t, r, &problem, &field[STENCIL_ARRAY_U], trace_state(trace, report.steps));

@@ -121,7 +121,7 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double
         status = ERROR(INTERNAL, "%s: %s ended after step %lld", b->result->benchmark, name,
                        (long long)report.steps);
     if (status == STENCIL_OK && steps == t->steps)
-        status = verify(t, name, report.residual[report.history_count - 1]);
+        status = verify(t, name, stencil_history_last(&report.history));
     stencil_report_destroy(&report);
     return status;
 }

@@ -6,7 +6,7 @@
 
 #include "bench/benchmark.h"
 #include "solver/cpu_stores.h"
-#include "solver/field.h"
+#include "solver/run.h"
 
 /* Random numbers in [0, 1) in all cells, rims included, the same on every machine. */
 void stencil_field_fill_random(stencil_field *field, uint64_t seed);

@@ -1,7 +1,6 @@
 #include "solver/machine/json.h"
 
 #include "base/record.h"
-#include "solver/machine/topology.h"
 
 #define GPU(kind, member)       #member, STENCIL_MEMBER(kind, stencil_gpu, member)
 #define CPU(kind, member, name) name, STENCIL_MEMBER(kind, stencil_machine, member)

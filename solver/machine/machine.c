@@ -22,24 +22,16 @@ const stencil_kernel_attributes *stencil_machine_kernel(const stencil_machine *m
 }
 
 bool stencil_tuning_find(stencil_tuning *tuning, const char *gpu) {
-    bool measured = false;
     *tuning = (stencil_tuning){
 #define STENCIL_TUNED(type, name, value, measured_on, date, figure) .name = value,
-#define STENCIL_TUNED_TOO(name, value, measured_on, date, figure)
 #include "solver/machine/tuning.def"
 #undef STENCIL_TUNED
-#undef STENCIL_TUNED_TOO
     };
+    bool measured = false;
 #define STENCIL_TUNED(type, name, value, measured_on, date, figure)                                          \
     measured = measured || strcmp(gpu, measured_on) == 0;
-#define STENCIL_TUNED_TOO(name, value, measured_on, date, figure)                                            \
-    if (strcmp(gpu, measured_on) == 0) {                                                                     \
-        tuning->name = value;                                                                                \
-        measured = true;                                                                                     \
-    }
 #include "solver/machine/tuning.def"
 #undef STENCIL_TUNED
-#undef STENCIL_TUNED_TOO
     return measured;
 }
 

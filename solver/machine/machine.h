@@ -75,13 +75,25 @@ stencil_status stencil_machine_ask_all(stencil_machine *machine);
 const stencil_kernel_attributes *stencil_machine_kernel(const stencil_machine *machine, int gpu,
                                                         const stencil_kernel *kernel);
 
+/* What a pinned thread needs to get back to where it was: a bitmap of hwloc, the processors there. */
+typedef struct hwloc_bitmap_s stencil_pin;
+
+/* Pins the calling thread to the processors near the PCI device `bus_id` ("0000:3b:00.0"). NULL where that
+ * cannot be done or makes no difference. */
+stencil_pin *stencil_pin_near(const char *bus_id);
+
+/* Lets the calling thread run where it ran before; NULL-safe. */
+void stencil_pin_release(stencil_pin *pin);
+
+/* Processors near a PCI device as a list ("0-31,64-95") and the number of their NUMA node; "" and -1:
+ * unknown. */
+void stencil_topology_near(const char *bus_id, char *processors, size_t size, int *numa_node);
+
 /* What was measured, as tuning.def says it. */
 typedef struct stencil_tuning {
 #define STENCIL_TUNED(type, name, value, gpu, date, figure) type name;
-#define STENCIL_TUNED_TOO(name, value, gpu, date, figure)
 #include "solver/machine/tuning.def"
 #undef STENCIL_TUNED
-#undef STENCIL_TUNED_TOO
 } stencil_tuning;
 
 /* The constants for a GPU ("NVIDIA H200"); false: nobody has measured that one, and *tuning is what suits

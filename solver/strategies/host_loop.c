@@ -55,7 +55,7 @@ stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batc
 static stencil_status mark(stencil_gpu_run *run, bool begin) {
     for (int p = 0; p < run->parts; p++) {
         const stencil_gpu_part *gpu = &run->part[p];
-        TRY(stencil_gpu_take(gpu));
+        TRY_CUDA(cudaSetDevice(gpu->device));
         TRY_CUDA(cudaEventRecord(begin ? gpu->begin : gpu->end, gpu->stream));
     }
     return STENCIL_OK;

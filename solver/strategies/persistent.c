@@ -86,7 +86,7 @@ static stencil_status launch(stencil_gpu_part *gpu, const stencil_batch *batch) 
                                .cluster_blocks = (unsigned)plan->cluster_blocks,
                                .shared = gpu->shared};
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
-    TRY(stencil_grid_launch(gpu->kernel->function, &grid, s, gpu->stream));
+    TRY(stencil_grid_launch(gpu->plan->kernel.function, &grid, s, gpu->stream));
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
     return STENCIL_OK;
 }
@@ -121,7 +121,7 @@ static stencil_status launch_and_wait(stencil_gpu_part *gpu, void *context) {
 static stencil_status collect(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
     stencil_gpu_part *gpu = &run->part[0];
     const stencil_control *control = gpu->control_host;
-    TRY(stencil_gpu_take(gpu));
+    TRY_CUDA(cudaSetDevice(gpu->device));
     *outcome = (stencil_outcome){control->step - batch->first, (stencil_reason)control->reason,
                                  control->history_count, outcome->residual};
     TRY_CUDA(cudaMemcpy(outcome->residual, gpu->history, (size_t)outcome->checks * sizeof(double),

@@ -22,7 +22,7 @@ static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch
     const int64_t step = (*steps)++;
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
-        TRY(stencil_gpu_take(gpu));
+        TRY_CUDA(cudaSetDevice(gpu->device));
         for (int other = 0; other < run->parts && step > batch->first; other++)
             if (gpu->partners >> other & 1)
                 TRY_CUDA(cudaStreamWaitEvent(gpu->stream, run->part[other].made[(step + 1) % 2], 0));

@@ -52,8 +52,8 @@ static void make_result(result *r, const char *input_name, const char *output) {
     strcpy(r->report.backend, "cpu");
     strcpy(r->report.device, "2 threads");
     r->report.compute_s = 1.5;
-    files_expect(stencil_report_add(&r->report, 100, 0.5), STENCIL_OK, "");
-    files_expect(stencil_report_add(&r->report, 200, 1e-9), STENCIL_OK, "");
+    files_expect(stencil_history_add(&r->report.history, 100, 0.5), STENCIL_OK, "");
+    files_expect(stencil_history_add(&r->report.history, 200, 1e-9), STENCIL_OK, "");
     r->options = (stencil_output_options){.path = output,
                                           .input_path = input_name,
                                           .input = r->input,
@@ -149,7 +149,7 @@ static void output_is_an_input(void **state) {
     stencil_input *input = NULL;
     stencil_spec spec;
     make_result(&r, "in.h5", "again.h5");
-    r.report.history_count = 0;
+    r.report.history.count = 0;
     files_expect(write_result(&r), STENCIL_OK, "");
     files_expect(stencil_input_open(&input, "again.h5", &spec), STENCIL_OK, "");
     stencil_problem again;

@@ -76,11 +76,11 @@ static void shapes(void **state) {
     static const int64_t n[3] = {1, 4094, 4094};
     stencil_problem problem;
     problem_of(&problem, "j2d5pt", 4096, 4096);
-    stencil_sweep_row(STENCIL_SWEEP_stream)->shape(&stream, &problem, n, 528);
+    stencil_sweep_infos[STENCIL_SWEEP_stream].host->shape(&stream, &problem, n, 528);
     assert_int_equal(stream.block_x * stream.block_y, STENCIL_BLOCK_THREADS);
     assert_int_equal(stream.tile[STENCIL_X], 512);
     assert_int_equal(stream.tile[STENCIL_Y], 16);
-    stencil_sweep_row(STENCIL_SWEEP_naive)->shape(&naive, &problem, n, 528);
+    stencil_sweep_infos[STENCIL_SWEEP_naive].host->shape(&naive, &problem, n, 528);
     assert_int_equal(naive.tile[STENCIL_X], 64);
     assert_int_equal(naive.tile[STENCIL_Y], 4);
     assert_int_equal(naive.tile[STENCIL_Z], 1);

@@ -11,15 +11,15 @@ static void the_history_grows(void **state) {
     (void)state;
     stencil_report report = {0};
     for (int64_t i = 0; i < 1000; i++)
-        assert_int_equal(stencil_report_add(&report, 3 * i, 1.0 / (double)(i + 1)), STENCIL_OK);
-    assert_int_equal(report.history_count, 1000);
+        assert_int_equal(stencil_history_add(&report.history, 3 * i, 1.0 / (double)(i + 1)), STENCIL_OK);
+    assert_int_equal(report.history.count, 1000);
     for (int64_t i = 0; i < 1000; i++) {
-        assert_int_equal(report.residual_step[i], 3 * i);
-        assert_true(report.residual[i] == 1.0 / (double)(i + 1));
+        assert_int_equal(report.history.step[i], 3 * i);
+        assert_true(report.history.residual[i] == 1.0 / (double)(i + 1));
     }
     stencil_report_destroy(&report);
-    assert_null(report.residual);
-    assert_null(report.residual_step);
+    assert_null(report.history.residual);
+    assert_null(report.history.step);
     stencil_report_destroy(NULL);
 }
 

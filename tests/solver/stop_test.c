@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "app/reference.h"
-#include "solver/field.h"
+#include "solver/run.h"
 #include "solver/stop.h"
 
 enum { NX = 13, NY = 11, CELLS = NX * NY };
@@ -268,6 +268,12 @@ static void the_spectrum_is_that_of_the_step(void **state) {
         }
 }
 
+/* Windows of 1000 steps, with the first `count` residuals known. */
+static bool stagnated(stencil_history *history, int64_t count, int64_t step) {
+    history->count = count;
+    return stencil_stagnated(history, 1000, step);
+}
+
 static void stagnation_is_judged_by_windows(void **state) {
     (void)state;
     enum { COUNT = 400 };
@@ -277,15 +283,16 @@ static void stagnation_is_judged_by_windows(void **state) {
         step[i] = 10 * (i + 1);
         residual[i] = exp(-1e-7 * i); /* slow is not stagnant */
     }
+    stencil_history h = {.step = step, .residual = residual};
     for (int64_t end = 10; end <= 4000; end += 10)
-        assert_false(stencil_stagnated(residual, step, end / 10, 1000, end));
+        assert_false(stagnated(&h, end / 10, end));
     for (int i = 0; i < COUNT; i++)
         residual[i] = i < 150 ? exp(-0.1 * i) : exp(-15.0) * (1.0 + 1e-3 * (i % 7));
-    assert_false(stencil_stagnated(residual, step, 100, 1000, 1000)); /* one window alone says nothing */
-    assert_false(stencil_stagnated(residual, step, 200, 1000, 2000));
-    assert_true(stencil_stagnated(residual, step, 300, 1000, 3000));
-    assert_true(stencil_stagnated(residual, step, 400, 1000, 4000));
-    assert_false(stencil_stagnated(NULL, NULL, 0, 1000, 2000)); /* no residual, no word */
+    assert_false(stagnated(&h, 100, 1000)); /* one window alone says nothing */
+    assert_false(stagnated(&h, 200, 2000));
+    assert_true(stagnated(&h, 300, 3000));
+    assert_true(stagnated(&h, 400, 4000));
+    assert_false(stagnated(&h, 0, 2000)); /* no residual, no word */
 }
 
 static int64_t window_of(stencil_spec *spec) {
