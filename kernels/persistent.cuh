@@ -135,6 +135,23 @@ __device__ __forceinline__ bool end_step(const stencil_kernel_args &s, Barrier &
     return true;
 }
 
+/* After the barrier of a step that polls: whether the host asked to leave; it is told how far the loop is. */
+__device__ __forceinline__ uint32_t poll_host(const stencil_kernel_args &s, int64_t step, uint32_t reason) {
+    if (reason == STENCIL_REASON_NONE && *(volatile int64_t *)&s.control->interrupt == step)
+        reason = STENCIL_REASON_INTERRUPTED;
+    if (is_leader())
+        s.mailbox->step = step;
+    return reason;
+}
+
+/* What the host reads of a launch. */
+__device__ __forceinline__ void leave_results(const stencil_kernel_args &s, int64_t step, uint32_t checks,
+                                              uint32_t reason) {
+    s.control->step = step;
+    s.control->history_count = checks;
+    s.control->reason = reason;
+}
+
 /* The persistent loop. Ll: ghost cells of other parts travel by themselves (kernels/ll.cuh). */
 template <class Sweep, class Barrier, bool Ll>
 __global__ void __launch_bounds__(block_threads, Sweep::blocks)
@@ -187,18 +204,12 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
             checks++;
         }
         if (poll) {
-            if (reason == STENCIL_REASON_NONE && *(volatile int64_t *)&s.control->interrupt == step)
-                reason = STENCIL_REASON_INTERRUPTED;
-            if (is_leader())
-                s.mailbox->step = step;
+            reason = poll_host(s, step, reason);
             to_poll = s.poll_every;
         }
     }
-    if (is_leader()) {
-        s.control->step = step;
-        s.control->history_count = checks;
-        s.control->reason = reason;
-    }
+    if (is_leader())
+        leave_results(s, step, checks, reason);
     barrier.leave();
 }
 

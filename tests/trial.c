@@ -317,13 +317,8 @@ static void run_pieces(const trial *t, const trial_run *r, const stencil_plan *p
     problem->stop.steps = steps;
 }
 
-void trial_expect(const trial *t, const trace *trace, const trial_run *r) {
-    stencil_spec spec = t->spec;
-    spec.steps = r->steps;
-    spec.check_every = r->check_every;
-    spec.norm = r->norm;
-    spec.rtol = r->rtol;
-    spec.atol = r->atol;
+/* The machine that the run is planned for. */
+static stencil_machine machine_of(const trial_run *r) {
     stencil_machine machine = *r->machine;
     machine.cpu_threads = r->threads;
     if (r->small)
@@ -333,6 +328,17 @@ void trial_expect(const trial *t, const trace *trace, const trial_run *r) {
         for (int p = 0; p < r->parts && r->parts > 1; p++)
             machine.gpu[i].sm_count += r->gpu[p] == i;
     }
+    return machine;
+}
+
+void trial_expect(const trial *t, const trace *trace, const trial_run *r) {
+    stencil_spec spec = t->spec;
+    spec.steps = r->steps;
+    spec.check_every = r->check_every;
+    spec.norm = r->norm;
+    spec.rtol = r->rtol;
+    spec.atol = r->atol;
+    stencil_machine machine = machine_of(r);
     stencil_run_options options = {.sync = stencil_strategy_at(r->strategy).name,
                                    .sweep = stencil_sweep_infos[r->sweep].name,
                                    .backend = r->backend,

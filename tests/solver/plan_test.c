@@ -274,15 +274,39 @@ static int part_of(const stencil_workers *w, int parts, uint32_t participant) {
     return part;
 }
 
+/* Beside a cell of a part (its box, its cells u) stands in others' cells what all points of the shape read.
+ * The part's own ghost cells are kept by its sweep. */
+static void expect_seen(const stencil_problem *p, const stencil_cut *cut, const stencil_box *box,
+                        const int64_t cell[3], const int64_t *u, int variant) {
+    int32_t offset[STENCIL_POINTS_MAX][3];
+    const int points = stencil_shape_offsets(p->shape, offset);
+    for (int k = 0; k < points; k++) {
+        int64_t at[3], from[3];
+        for (int axis = 0; axis < 3; axis++) {
+            at[axis] = cell[axis] + offset[k][axis];
+            from[axis] = at[axis] - box->first[axis];
+        }
+        const int64_t seen = u[stencil_layout_offset(&cut->layout, from)], number = number_at(p, at);
+        int64_t owner = number;
+        bool own = true;
+        for (int axis = 2; axis >= 0; owner /= p->n[axis--]) {
+            const int64_t of_axis = owner % p->n[axis] - box->first[axis];
+            own = own && of_axis >= 0 && of_axis < box->n[axis];
+        }
+        if (number >= 0 && !own && seen != number)
+            fail_msg("%s variant %d: a point of cell (%lld, %lld, %lld) reads %lld for %lld", p->shape->name,
+                     variant, (long long)cell[0], (long long)cell[1], (long long)cell[2], (long long)seen,
+                     (long long)number);
+    }
+}
+
 /* Every participant sends its cells; then one alone receives its own, and must find beside each of its cells
  * what all its points read; it leaves the ghost cells as they were. */
 static void expect_ll(const stencil_problem *p, const stencil_cut *cut, const stencil_workers *w,
                       int variant) {
     int64_t *buffer[STENCIL_PARTS_MAX], *words[STENCIL_PARTS_MAX];
-    int32_t offset[STENCIL_POINTS_MAX][3];
     const stencil_layout layout = cut->layout;
     stencil_ll_lists found;
-    const int points = stencil_shape_offsets(p->shape, offset);
     assert_int_equal(stencil_ll_find(&found, cut, w), STENCIL_OK);
     fill_parts(p, cut, &layout, buffer);
     for (int part = 0; part < cut->parts; part++) {
@@ -313,25 +337,9 @@ static void expect_ll(const stencil_problem *p, const stencil_cut *cut, const st
         for (c[0] = 0; c[0] < n[0]; c[0]++)
             for (c[1] = 0; c[1] < n[1]; c[1]++)
                 for (c[2] = 0; c[2] < n[2]; c[2]++) {
-                    const int64_t own_cell[3] = {first[0] + c[0], first[1] + c[1], first[2] + c[2]};
-                    const bool makes = owner_of(cut, w, own_cell) == q;
-                    for (int k = 0; k < points && makes; k++) {
-                        const int64_t at[3] = {first[0] + c[0] + offset[k][0], first[1] + c[1] + offset[k][1],
-                                               first[2] + c[2] + offset[k][2]};
-                        const int64_t seen = u[(c[0] + offset[k][0]) * layout.plane +
-                                               (c[1] + offset[k][1]) * layout.row + c[2] + offset[k][2]];
-                        const int64_t number = number_at(p, at);
-                        /* The part's own ghost cells are kept by its sweep. */
-                        int64_t owner[3], cell = number;
-                        bool own = true;
-                        for (int axis = 2; axis >= 0; cell /= p->n[axis--]) {
-                            owner[axis] = cell % p->n[axis];
-                            own = own && owner[axis] >= first[axis] && owner[axis] < first[axis] + n[axis];
-                        }
-                        if (number >= 0 && !own && seen != number)
-                            fail_msg("%s variant %d: participant %u reads %lld for %lld", p->shape->name,
-                                     variant, q, (long long)seen, (long long)number);
-                    }
+                    const int64_t cell[3] = {first[0] + c[0], first[1] + c[1], first[2] + c[2]};
+                    if (owner_of(cut, w, cell) == q)
+                        expect_seen(p, cut, &box, cell, u, variant);
                 }
         for (uint32_t i = found.receive.first[q]; i < found.receive.first[q + 1]; i++)
             u[found.receive.item[i].cell] = -2;
