@@ -46,7 +46,7 @@ int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
 
 /* Which results of combining partial sums a part combines: with slabs those that begin with a partial sum of
  * its own, so that nearly all values are its own; otherwise equal shares. A single group is part 0's;
- * persistent loops fold it in every block. */
+ * persistent loops combine it in every block. */
 static int64_t first_result(const stencil_gpu_run *run, int part) {
     const int64_t results = stencil_level_count(run->partial_count);
     if (part == 0 || part == run->parts)

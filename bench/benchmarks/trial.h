@@ -8,7 +8,7 @@
 #include "solver/cpu_stores.h"
 #include "solver/run.h"
 
-/* Random numbers in [0, 1) in all cells, rims included, the same on every machine. */
+/* Random numbers in [0, 1) in all cells, ghost cells included, the same on every machine. */
 void stencil_field_fill_random(stencil_field *field, uint64_t seed);
 
 /* Bit for bit over all updated cells. INTERNAL where they differ, with the number of different cells and the

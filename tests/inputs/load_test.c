@@ -67,7 +67,7 @@ static void types_choose_the_precision(void **state) {
     }
 }
 
-/* Every cell of the array arrives, fixed rims included, and what lies outside stays zero. */
+/* Every cell of the array arrives, boundary cells included, and what lies outside stays zero. */
 static void fields_arrive(void **state) {
     (void)state;
     static const char *const boundary[] = {"fixed", "periodic", "mirror"};

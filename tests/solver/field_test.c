@@ -109,7 +109,7 @@ static void store(stencil_field *field, int64_t at, double value) {
 
 /* Every cell holds its own number. Where a box as far around as the radius is filled, a ghost cell in it
  * holds that of the cell that its index stands for, and nothing else has changed. */
-static void check_rims(stencil_field *field, const stencil_boundary boundary[3], const int64_t radius[3]) {
+static void check_ghosts(stencil_field *field, const stencil_boundary boundary[3], const int64_t radius[3]) {
     const stencil_layout *l = &field->layout;
     int64_t number = 1;
     EACH_CELL(l, z, y, x) store(field, element(l, z, y, x), (double)number++);
@@ -148,7 +148,7 @@ static void check_rims(stencil_field *field, const stencil_boundary boundary[3],
     stencil_field_destroy(&before);
 }
 
-static void rims_show_what_their_indices_stand_for(void **state) {
+static void ghosts_show_what_their_indices_stand_for(void **state) {
     (void)state;
     static const struct {
         int64_t n[3], ghost[3], radius[3];
@@ -166,7 +166,7 @@ static void rims_show_what_their_indices_stand_for(void **state) {
             for (int b = 0; b < 27; b++) {
                 const stencil_boundary boundary[3] = {
                     (stencil_boundary)(b / 9), (stencil_boundary)(b / 3 % 3), (stencil_boundary)(b % 3)};
-                check_rims(&field, boundary, size[i].radius);
+                check_ghosts(&field, boundary, size[i].radius);
             }
             stencil_field_destroy(&field);
         }
@@ -209,7 +209,7 @@ int main(void) {
         cmocka_unit_test(buffers_stand_apart),
         cmocka_unit_test(layouts_that_overflow_are_refused),
         cmocka_unit_test(too_large_fields_are_refused),
-        cmocka_unit_test(rims_show_what_their_indices_stand_for),
+        cmocka_unit_test(ghosts_show_what_their_indices_stand_for),
         cmocka_unit_test(the_first_cell_that_is_not_finite_is_found),
     };
     return cmocka_run_group_tests_name("field", tests, NULL, NULL);
