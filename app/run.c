@@ -117,8 +117,7 @@ typedef struct run_state {
     const invocation *call;
     stencil_input *input;
     stencil_run *run;
-    stencil_output_options output_options; /* its path is where the result is, or will be */
-    stencil_output *output;
+    stencil_output output;
     char name[TEXT_NAME_SIZE]; /* of a result that nobody named */
     run_record record;
     int notes_shown;
@@ -128,17 +127,14 @@ typedef struct run_state {
 static void close_output(run_state *state) {
     signals_hold();
     signals_guard(NULL);
-    stencil_output_close(state->output);
-    state->output = NULL;
+    stencil_sink_abort(&state->output.sink);
     signals_release();
 }
 
 static stencil_status open_output(run_state *state) {
     signals_hold();
-    const stencil_status status =
-        stencil_output_open(&state->output, &state->output_options, &state->record.problem);
-    if (status == STENCIL_OK)
-        signals_guard(stencil_output_temporary(state->output));
+    const stencil_status status = stencil_output_open(&state->output, &state->record.problem);
+    signals_guard(state->output.sink.temporary);
     signals_release();
     return status;
 }
@@ -146,7 +142,7 @@ static stencil_status open_output(run_state *state) {
 static stencil_status write_and_close(run_state *state) {
     const stencil_reader from = {stencil_run_read, state->run};
     const stencil_status status =
-        stencil_output_write(state->output, &state->record.problem, &from, &state->record.report);
+        stencil_output_write(&state->output, &state->record.problem, &from, &state->record.report);
     close_output(state);
     return status;
 }
@@ -278,7 +274,7 @@ static stencil_status prepare_output(run_state *state) {
         if (options->output == NULL)
             TRY(name_output(record->input, state->name));
         record->output = options->output != NULL ? options->output : state->name;
-        state->output_options = (stencil_output_options){
+        state->output = (stencil_output){
             .path = record->output,
             .input_path = record->input,
             .input = state->input,
@@ -329,8 +325,8 @@ static stencil_status rescue(run_state *state) {
     const char *last = TEXT_LONG("%s", split_name(state->record.output, directory));
     const char *const place[] = {
         directory, "", TEXT_LONG("%s/", temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp")};
-    state->output_options.path = state->record.output = state->name;
-    state->output_options.force = false;
+    state->output.path = state->record.output = state->name;
+    state->output.force = false;
     for (size_t i = 0; i < sizeof place / sizeof *place; i++) {
         const int length =
             snprintf(state->name, sizeof state->name, "%srescued-%ld-%s", place[i], (long)getpid(), last);
@@ -343,7 +339,7 @@ static stencil_status rescue(run_state *state) {
 }
 
 static stencil_status write_output(run_state *state) {
-    if (state->output == NULL)
+    if (state->record.output == NULL)
         return STENCIL_OK;
     const double start_s = stencil_clock_s();
     signals_hold();
