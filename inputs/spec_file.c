@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inputs/attributes.h"
-#include "inputs/dataset.h"
 #include "inputs/file.h"
 
 /* What the attributes of the root group say of a problem: each is a row, by which it is read and written. */

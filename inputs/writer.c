@@ -6,8 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "inputs/attributes.h"
-#include "inputs/dataset.h"
 #include "inputs/file.h"
 #include "inputs/sink.h"
 
