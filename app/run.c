@@ -8,7 +8,6 @@
 
 #include "app/options.h"
 #include "app/json.h"
-#include "app/problem_options.h"
 #include "app/progress.h"
 #include "app/report.h"
 #include "app/signals.h"
@@ -19,7 +18,7 @@
 #include "solver/machine/json.h"
 
 typedef struct run_options {
-    stencil_spec problem; /* only what was given, see problem_options.h */
+    stencil_spec problem; /* only what was given, see problem_options_apply() */
     stencil_run_options run;
     int64_t threads;
     int cut_count, absent_part;
