@@ -1,10 +1,8 @@
 /* What belongs to the format, and what is the user's own: noted where it looks as if it were ours, and kept
  * in the result. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/words.h"
 #include "inputs/file.h"
@@ -94,29 +92,18 @@ static void visit_own(hid_t file, void (*visit)(const own *own), void *context) 
             H5Literate(at[o.place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &o);
 }
 
-/* How far `word` is from a name: a third of the letters may be wrong, of short words none but their case. -1:
- * another word. */
-static int distance(const char *word, const char *name) {
-    const size_t length = strlen(word);
-    const int letters = stencil_edit_distance(word, name), most = length < 4 ? 0 : (int)length / 3;
-    if (letters >= STENCIL_WORD_MAX ||
-        (letters > most && (length < 3 || strncasecmp(word, name, length) != 0)))
-        return -1;
-    return letters <= most ? letters : most;
-}
-
 /* The name that it may have meant, of equally near ones one of the same place. */
 static known nearest(const own *own) {
+    stencil_nearest near = {.word = own->name, .strict = 1};
     known found = {NULL, ATTRIBUTE, false}, k;
-    int least = INT_MAX;
-    for (int i = 0; (k = name_at(i)).name != NULL; i++) {
-        const bool elsewhere = k.place != own->place;
-        const int far = k.past ? -1 : distance(own->name, k.name);
-        if (far >= 0 && 2 * far + elsewhere < least) {
-            found = k;
-            least = 2 * far + elsewhere;
+    for (int elsewhere = 0; elsewhere <= 1; elsewhere++)
+        for (int i = 0; (k = name_at(i)).name != NULL; i++) {
+            const char *before = near.name;
+            if (!k.past && (k.place != own->place) == elsewhere)
+                stencil_nearest_offer(&near, k.name);
+            if (near.name != before)
+                found = k;
         }
-    }
     return found;
 }
 
