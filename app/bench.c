@@ -7,7 +7,6 @@
 
 #include "app/json.h"
 #include "app/options.h"
-#include "app/problem_options.h"
 #include "app/progress.h"
 #include "app/text.h"
 #include "app/threads.h"
@@ -16,7 +15,7 @@
 enum { NAME_COLUMNS = 13, CHOSEN_MAX = 64 };
 
 typedef struct bench_options {
-    stencil_bench_options measure; /* its spec: only what was given, see problem_options.h */
+    stencil_bench_options measure; /* its spec: only what was given, see problem_options_apply() */
     int64_t threads;
     double margin; /* per cent, as measure.max_noise */
     const char *from, *against, *child;
@@ -114,7 +113,7 @@ static void print_list(FILE *out) {
 /* The index of a benchmark among those of a report that was read from a file, or of all (file NULL). */
 static stencil_status find_benchmark(const char *file, const stencil_bench_report *report, const char *name,
                                      int *index) {
-    stencil_nearest nearest = {name, NULL, 0};
+    stencil_nearest nearest = {.word = name};
     const int count = file != NULL ? report->result_count : stencil_bench_count();
     for (*index = 0; *index < count; ++*index) {
         const char *there = file != NULL ? report->result[*index].benchmark : stencil_bench_name(*index);

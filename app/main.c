@@ -17,7 +17,7 @@ enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 /* NULL where there is none; then *nearest may be one that was meant. */
 static const command *find_command(const char *name, const char **nearest) {
-    stencil_nearest near = {name, NULL, 0};
+    stencil_nearest near = {.word = name};
     for (int i = 0; i < COMMAND_COUNT; i++) {
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];

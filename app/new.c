@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "app/options.h"
-#include "app/problem_options.h"
 #include "app/signals.h"
 #include "app/text.h"
 #include "app/threads.h"
@@ -15,7 +14,7 @@ static const double relaxation_rtol[STENCIL_PRECISION_COUNT] = {
     [STENCIL_FLOAT32] = 1e-5, [STENCIL_FLOAT64] = 1e-8};
 
 typedef struct new_options {
-    stencil_spec problem;              /* only what was given, see problem_options.h */
+    stencil_spec problem;              /* only what was given, see problem_options_apply() */
     stencil_generate_options generate; /* as far as options say */
     bool quiet;
 } new_options;

@@ -66,7 +66,7 @@ static void store_choice(const reading *r, int index, const char *choice) {
 static stencil_status read_choice(const reading *r) {
     const char *const name = r->option->name;
     char word[64];
-    stencil_nearest nearest = {word, NULL, 0};
+    stencil_nearest nearest = {.word = word};
     snprintf(word, sizeof word, "%.*s", (int)r->length, r->at);
     const char *choice;
     for (int i = 0; (choice = option_choice(r->option, i)) != NULL; i++) {
@@ -235,7 +235,7 @@ static bool find_in(const option *table, void *structure, const char *word, char
 
 static stencil_status find_option(invocation *call, const char *word, char letter, option_given *found) {
     const command *command = call->command;
-    stencil_nearest nearest = {word, NULL, 0};
+    stencil_nearest nearest = {.word = word};
     if (find_in(common_table, call, word, letter, &nearest, found) ||
         find_in(command->options, call->values, word, letter, &nearest, found))
         return STENCIL_OK;

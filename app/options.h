@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "base/base.h"
+#include "solver/problem.h"
 
 enum { OPTION_OPERANDS_MAX = 16, OPTION_GIVEN_MAX = 64 };
 
@@ -108,6 +108,16 @@ bool options_has(const option *table, const option *wanted);
 /* Puts the options of a table that were given into another structure of the table's kind. What could be read
  * once can be read again. */
 stencil_status options_apply(const invocation *call, const option *table, void *structure);
+
+/* Options that state a problem: the same for `run`, where they override the file, for `new`, where they are
+ * stored in it, and for `bench`. Tables with offsets into stencil_spec; problem_options.c. */
+extern const option problem_option_table[];
+extern const option stop_option_table[];
+
+/* Overrides *spec with the options that were given. A problem replaces a stencil, its points and weights, and
+ * a stencil replaces a problem. USAGE: a list does not suit spec->rank (0: not known yet), or an option has
+ * no effect on the problem that *spec then states. */
+stencil_status problem_options_apply(const invocation *call, stencil_spec *spec);
 
 /* Prints the help of a command at 80 columns. */
 void options_print_help(FILE *out, const command *command);

@@ -1,4 +1,4 @@
-#include "app/problem_options.h"
+#include "app/options.h"
 
 #include <math.h>
 

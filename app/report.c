@@ -119,7 +119,7 @@ void report_print_head(const run_record *run) {
     const stencil_problem *problem = &run->problem;
     const stencil_plan *plan = &run->plan;
     char boundary[96], device[256];
-    PRINT("Input", "%s", TEXT_ESCAPE(run->input));
+    PRINT("Input", "%s", TEXT_ESCAPE(run->output.input_path));
     PRINT("Problem", "%s%s%s, %s cells, %s", stencil_kind_names[problem->spec.kind],
           problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
           TEXT_EXTENT(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x "),
@@ -178,7 +178,7 @@ void report_print_result(const run_record *run) {
     print_rates(run);
     print_stores(&run->report.stores);
     print_times(run);
-    PRINT("Output", "%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none");
+    PRINT("Output", "%s", run->output.path != NULL ? TEXT_ESCAPE(run->output.path) : "none");
 }
 
 /* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
@@ -239,8 +239,8 @@ void report_print_plan(const run_record *run) {
         PRINT("", "device %s of %s available", TEXT_BYTES(plan->device_bytes),
               TEXT_BYTES(plan->device_available_bytes));
     print_launch(run);
-    PRINT("Output", "%s%s", run->output != NULL ? TEXT_ESCAPE(run->output) : "none",
-          run->output != NULL ? " (a dry run does not write it)" : "");
+    PRINT("Output", "%s%s", run->output.path != NULL ? TEXT_ESCAPE(run->output.path) : "none",
+          run->output.path != NULL ? " (a dry run does not write it)" : "");
 }
 
 static void note_prediction(const stencil_problem *problem, stencil_notes *notes) {
@@ -325,7 +325,7 @@ void report_note_end(run_record *run) {
 void report_print_failure(const run_record *run) {
     const stencil_report *report = &run->report;
     const char *failure = why[report->reason].failure;
-    fprintf(stderr, "stencil: %s: ", TEXT_ESCAPE(run->input));
+    fprintf(stderr, "stencil: %s: ", TEXT_ESCAPE(run->output.input_path));
     fprintf(stderr, failure != NULL ? failure : "interrupted after step %" PRId64, report->steps,
             stencil_plural(report->steps));
     if (report->reason == STENCIL_REASON_STAGNATED)
@@ -337,7 +337,7 @@ void report_print_failure(const run_record *run) {
             fprintf(stderr, "residual %g", stencil_history_last(&report->history));
         fprintf(stderr, ", limit %s", CRITERIA(&run->problem.stop));
     }
-    if (run->output != NULL)
-        fprintf(stderr, "; %s holds that step", TEXT_ESCAPE(run->output));
+    if (run->output.path != NULL)
+        fprintf(stderr, "; %s holds that step", TEXT_ESCAPE(run->output.path));
     fputc('\n', stderr);
 }

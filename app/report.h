@@ -6,14 +6,12 @@
 #include <stdio.h>
 
 #include "app/text.h"
-#include "base/words.h"
+#include "inputs/inputs.h"
 #include "solver/run.h"
 
 /* Everything that is known of a run. */
 typedef struct run_record {
-    const char *input;
-    const char *output; /* NULL: none is written */
-    const char *command_line;
+    stencil_output output; /* with where it comes from; its path NULL: none is written */
     stencil_problem problem;
     stencil_machine machine;
     stencil_plan plan;

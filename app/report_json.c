@@ -112,10 +112,10 @@ static json_t *notes_json(const stencil_notes *notes) {
 
 json_t *report_json(const run_record *run) {
     json_t *root = json_pack("{s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "schema_version", 3,
-                             "version", STENCIL_VERSION, "command_line", run->command_line, "input",
-                             json_text(run->input), "output", json_text(run->output), "dry_run", !run->done,
-                             "problem", problem_json(&run->problem), "stop", stop_json(run), "plan",
-                             plan_json(run), "notes", notes_json(&run->notes));
+                             "version", STENCIL_VERSION, "command_line", run->output.command_line, "input",
+                             json_text(run->output.input_path), "output", json_text(run->output.path),
+                             "dry_run", !run->done, "problem", problem_json(&run->problem), "stop",
+                             stop_json(run), "plan", plan_json(run), "notes", notes_json(&run->notes));
     if (root != NULL && run->done) {
         json_object_set_new(root, "result", result_json(run));
         json_object_set_new(root, "rates", rates_json(&run->report));

@@ -8,7 +8,6 @@
 
 #include "app/options.h"
 #include "app/json.h"
-#include "app/problem_options.h"
 #include "app/progress.h"
 #include "app/report.h"
 #include "app/signals.h"
@@ -19,7 +18,7 @@
 #include "solver/machine/json.h"
 
 typedef struct run_options {
-    stencil_spec problem; /* only what was given, see problem_options.h */
+    stencil_spec problem; /* only what was given, see problem_options_apply() */
     stencil_run_options run;
     int64_t threads;
     int cut_count, absent_part;
@@ -115,10 +114,7 @@ static const option run_table[] = {
 typedef struct run_state {
     run_options options; /* first: what the tables fill */
     const invocation *call;
-    stencil_input *input;
     stencil_run *run;
-    stencil_output_options output_options; /* its path is where the result is, or will be */
-    stencil_output *output;
     char name[TEXT_NAME_SIZE]; /* of a result that nobody named */
     run_record record;
     int notes_shown;
@@ -128,25 +124,23 @@ typedef struct run_state {
 static void close_output(run_state *state) {
     signals_hold();
     signals_guard(NULL);
-    stencil_output_close(state->output);
-    state->output = NULL;
+    stencil_sink_abort(&state->record.output.sink);
     signals_release();
 }
 
 static stencil_status open_output(run_state *state) {
     signals_hold();
-    const stencil_status status =
-        stencil_output_open(&state->output, &state->output_options, &state->record.problem);
-    if (status == STENCIL_OK)
-        signals_guard(stencil_output_temporary(state->output));
+    const stencil_status status = stencil_output_open(&state->record.output, &state->record.problem);
+    signals_guard(state->record.output.sink.temporary);
     signals_release();
     return status;
 }
 
 static stencil_status write_and_close(run_state *state) {
+    run_record *record = &state->record;
     const stencil_reader from = {stencil_run_read, state->run};
     const stencil_status status =
-        stencil_output_write(state->output, &state->record.problem, &from, &state->record.report);
+        stencil_output_write(&record->output, &record->problem, &from, &record->report);
     close_output(state);
     return status;
 }
@@ -156,16 +150,17 @@ static void run_close(run_state *state) {
     stencil_run_close(state->run);
     stencil_report_destroy(&state->record.report);
     stencil_problem_destroy(&state->record.problem);
-    stencil_input_close(state->input);
+    stencil_input_close(state->record.output.input);
 }
 
 static stencil_status describe_problem(run_state *state) {
     run_record *record = &state->record;
+    const char *path = record->output.input_path;
     stencil_spec spec;
-    TRY(stencil_input_open(&state->input, record->input, &spec));
-    stencil_input_notes(state->input, &record->notes);
+    TRY(stencil_input_open(&record->output.input, path, &spec));
+    stencil_input_notes(record->output.input, &record->notes);
     TRY(problem_options_apply(state->call, &spec));
-    TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), record->input));
+    TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
     report_note_start(record);
     return STENCIL_OK;
 }
@@ -225,7 +220,7 @@ static stencil_status make_plan(run_state *state) {
     for (int i = 0; i < record->plan.notes.count; i++)
         stencil_notes_add(&record->notes, "%s", record->plan.notes.line[i]);
     /* What is wrong is the size of the problem, not an option. */
-    return text_name_out_of_memory(status, record->input);
+    return text_name_out_of_memory(status, record->output.input_path);
 }
 
 /* Options that the plan does not look at. */
@@ -273,35 +268,30 @@ static bool same_file(const char *a, const char *b) {
 /* Everything that can be known to fail at the end is found here, before computing. */
 static stencil_status prepare_output(run_state *state) {
     const run_options *options = &state->options;
-    run_record *record = &state->record;
+    stencil_output *output = &state->record.output;
     if (!options->no_output) {
         if (options->output == NULL)
-            TRY(name_output(record->input, state->name));
-        record->output = options->output != NULL ? options->output : state->name;
-        state->output_options = (stencil_output_options){
-            .path = record->output,
-            .input_path = record->input,
-            .input = state->input,
-            .notes = &record->notes,
-            .force = options->force,
-            .command_line = record->command_line,
-            .started_s = (int64_t)time(NULL),
-        };
+            TRY(name_output(output->input_path, state->name));
+        output->path = options->output != NULL ? options->output : state->name;
+        output->notes = &state->record.notes;
+        output->force = options->force;
+        output->started_s = (int64_t)time(NULL);
         TRY(open_output(state));
         CHECK(options->json == NULL || target_is_stdout(options->json) ||
-                  !same_file(options->json, record->output),
+                  !same_file(options->json, output->path),
               USAGE, "--json %s is the output file too: give another name", options->json);
     }
-    return target_check("--json", options->json, options->force, record->input);
+    return target_check("--json", options->json, options->force, output->input_path);
 }
 
 static stencil_status load(run_state *state) {
     stencil_problem *problem = &state->record.problem;
-    const stencil_reader from = stencil_input_reader(state->input, problem, state->options.allow_nonfinite);
-    TRY(stencil_input_load_history(state->input, problem));
+    stencil_input *input = state->record.output.input;
+    const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
+    TRY(stencil_input_load_history(input, problem));
     const stencil_status status = stencil_run_open(&state->run, &state->record.plan, problem, &from);
-    stencil_input_rest(state->input);
-    return text_name_out_of_memory(status, state->record.input);
+    stencil_input_rest(input);
+    return text_name_out_of_memory(status, state->record.output.input_path);
 }
 
 /* The poll of an observer. */
@@ -317,7 +307,7 @@ static stencil_status compute(run_state *state) {
     signals_catch();
     const stencil_status status = stencil_run_drive(state->run, &observers, &state->record.report);
     progress_end(&progress);
-    return text_name_out_of_memory(status, state->record.input);
+    return text_name_out_of_memory(status, state->record.output.input_path);
 }
 
 /* What hours have computed is not given up for one directory: after a failure to write the result, tries the
@@ -326,11 +316,12 @@ static stencil_status rescue(run_state *state) {
     const stencil_error seen = *stencil_error_last();
     const char *temporary = getenv("TMPDIR");
     char directory[TEXT_NAME_SIZE];
-    const char *last = TEXT_LONG("%s", split_name(state->record.output, directory));
+    stencil_output *output = &state->record.output;
+    const char *last = TEXT_LONG("%s", split_name(output->path, directory));
     const char *const place[] = {
         directory, "", TEXT_LONG("%s/", temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp")};
-    state->output_options.path = state->record.output = state->name;
-    state->output_options.force = false;
+    output->path = state->name;
+    output->force = false;
     for (size_t i = 0; i < sizeof place / sizeof *place; i++) {
         const int length =
             snprintf(state->name, sizeof state->name, "%srescued-%ld-%s", place[i], (long)getpid(), last);
@@ -338,12 +329,12 @@ static stencil_status rescue(run_state *state) {
             write_and_close(state) == STENCIL_OK)
             return text_append(stencil_error_adopt(&seen), state->name, "holds the complete result");
     }
-    state->record.output = NULL;
+    output->path = NULL;
     return stencil_error_adopt(&seen);
 }
 
 static stencil_status write_output(run_state *state) {
-    if (state->output == NULL)
+    if (state->record.output.path == NULL)
         return STENCIL_OK;
     const double start_s = stencil_clock_s();
     signals_hold();
@@ -379,7 +370,8 @@ static stencil_status tell(run_state *state, bool people, stencil_status written
         return stencil_error_adopt(&failure);
     if (status == STENCIL_OK && record->exit_code != 0)
         report_print_failure(record);
-    return record->output != NULL ? text_append(status, record->output, "holds the complete result") : status;
+    const char *path = record->output.path;
+    return path != NULL ? text_append(status, path, "holds the complete result") : status;
 }
 
 static stencil_status run_stages(run_state *state, int *exit_code) {
@@ -417,8 +409,8 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
 static stencil_status run_run(const invocation *call, int *exit_code) {
     run_state *state = call->values;
     state->call = call;
-    state->record.input = call->operand[0];
-    state->record.command_line = call->command_line;
+    state->record.output =
+        (stencil_output){.input_path = call->operand[0], .command_line = call->command_line};
     const stencil_status status = run_stages(state, exit_code);
     run_close(state);
     return status;

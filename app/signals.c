@@ -8,10 +8,11 @@
 volatile sig_atomic_t signals_caught = 0;
 
 static const int numbers[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT};
-enum { NUMBER_COUNT = sizeof numbers / sizeof *numbers, CATCH_COUNT = NUMBER_COUNT - 1 /* not SIGQUIT */ };
+enum { NUMBER_COUNT = sizeof numbers / sizeof *numbers };
 
-static struct sigaction before_hold[NUMBER_COUNT];
-static int hold_depth = 0;
+/* What becomes of one: it ends the process, asks for a stop, or is collected. */
+static volatile enum { END, CATCH, COLLECT } mode = END;
+static atomic_int hold_depth = 0;
 static volatile sig_atomic_t held = 0;
 static atomic_llong held_ns = 0; /* when it came; 0: none is held */
 
@@ -47,31 +48,33 @@ static void note(int number) {
     }
 }
 
-static void collect(int number) {
-    signals_caught = number;
-}
-
-static void keep(int number) {
-    atomic_store(&held_ns, clock_ns());
-    held = number;
-}
-
-static void set_handlers(void (*handler)(int), int count) {
-    struct sigaction before, action = {.sa_handler = handler, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    /* The handlers share what they know. */
-    for (int i = 0; i < NUMBER_COUNT; i++)
-        sigaddset(&action.sa_mask, numbers[i]);
-    for (int i = 0; i < count; i++)
-        /* Who started us without SIGINT (nohup, a shell's background job) meant it. */
-        if (sigaction(numbers[i], NULL, &before) != 0 || before.sa_handler != SIG_IGN)
-            sigaction(numbers[i], &action, NULL);
+/* Of all of them, always: with a mask in place of `hold_depth`, a thread of OpenMP that has none would take
+ * the signal. */
+static void handle(int number) {
+    if (hold_depth > 0) {
+        atomic_store(&held_ns, clock_ns());
+        held = number;
+    } else if (mode == COLLECT) {
+        signals_caught = number;
+    } else if (mode == CATCH && number != SIGQUIT) {
+        note(number);
+    } else {
+        end(number);
+    }
 }
 
 void signals_start(void) {
+    struct sigaction before, action = {.sa_handler = handle, .sa_flags = SA_RESTART};
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    set_handlers(end, NUMBER_COUNT);
+    sigemptyset(&action.sa_mask);
+    /* They share what they know. */
+    for (int i = 0; i < NUMBER_COUNT; i++)
+        sigaddset(&action.sa_mask, numbers[i]);
+    for (int i = 0; i < NUMBER_COUNT; i++)
+        /* Who started us without SIGINT (nohup, a shell's background job) meant it. */
+        if (sigaction(numbers[i], NULL, &before) != 0 || before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
 }
 
 void signals_guard(const char *name) {
@@ -79,27 +82,20 @@ void signals_guard(const char *name) {
 }
 
 void signals_catch(void) {
-    set_handlers(note, CATCH_COUNT);
+    mode = CATCH;
 }
 
 void signals_collect(void) {
-    set_handlers(collect, NUMBER_COUNT);
+    mode = COLLECT;
 }
 
-/* Handlers and not a mask: with a mask, a thread of OpenMP that has none would take the signal. */
 void signals_hold(void) {
-    if (hold_depth++ > 0)
-        return;
-    for (int i = 0; i < NUMBER_COUNT; i++)
-        sigaction(numbers[i], NULL, &before_hold[i]);
-    set_handlers(keep, NUMBER_COUNT);
+    hold_depth++;
 }
 
 void signals_release(void) {
     if (--hold_depth > 0)
         return;
-    for (int i = 0; i < NUMBER_COUNT; i++)
-        sigaction(numbers[i], &before_hold[i], NULL);
     const int number = held;
     held = 0;
     if (number != 0)

@@ -41,8 +41,10 @@ typedef struct verification {
     verify_options options;     /* first: what the table fills */
     const char *output, *input; /* names */
     stencil_input *result;      /* the output, open */
-    stencil_provenance made;    /* of it */
+    stencil_input *start;       /* the input, open */
+    stencil_provenance made;    /* of the output */
     stencil_problem problem;    /* that the run solved, as its output states it, with all residuals */
+    stencil_problem before;     /* as the input does, where it has made steps */
     int64_t first, steps;       /* of the problem: before and after the run */
     reference reference;
     void *field[2], *b;   /* field[s % 2] is that after s steps */
@@ -53,7 +55,9 @@ typedef struct verification {
 
 static void verify_close(verification *v) {
     stencil_input_close(v->result);
+    stencil_input_close(v->start);
     stencil_problem_destroy(&v->problem);
+    stencil_problem_destroy(&v->before);
     free(v->field[0]);
     free(v->field[1]);
     free(v->b);
@@ -89,7 +93,7 @@ static stencil_status read_array(stencil_input *from, const stencil_problem *pro
 }
 
 /* The fields before the first step, from a file that has those of this problem. */
-static stencil_status read_fields(verification *v, stencil_input *input, const stencil_spec *spec) {
+static stencil_status read_fields(verification *v, const stencil_spec *spec) {
     const stencil_source source = v->problem.spec.source;
     const bool same = spec->rank == v->problem.rank &&
                       memcmp(spec->extent, v->problem.spec.extent, sizeof spec->extent) == 0;
@@ -103,11 +107,11 @@ static stencil_status read_fields(verification *v, stencil_input *input, const s
     const int64_t bytes = v->cells.of * (int64_t)stencil_precision_bytes(v->reference.precision);
     TRY(stencil_memory_alloc(&v->field[0], bytes, "the reference's field"));
     TRY(stencil_memory_alloc(&v->field[1], bytes, "the reference's second field"));
-    TRY(read_array(input, &scaled, STENCIL_ARRAY_U, v->field[v->first % 2]));
+    TRY(read_array(v->start, &scaled, STENCIL_ARRAY_U, v->field[v->first % 2]));
     if (source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
     TRY(stencil_memory_alloc(&v->b, bytes, "the reference's source term"));
-    return read_array(input, &scaled, STENCIL_ARRAY_B, v->b);
+    return read_array(v->start, &scaled, STENCIL_ARRAY_B, v->b);
 }
 
 /* Notes a pair of values; same bits, or both NaN. */
@@ -122,9 +126,11 @@ static void check_value(mismatch *m, int64_t at, double expected, double found) 
 }
 
 /* The steps and residuals that were there before are those of the input. */
-static stencil_status compare_origin(verification *v, const stencil_problem *before) {
-    const stencil_origin *was = &before->origin, *is = &v->problem.origin;
-    CHECK(was->steps == v->first && strcmp(before->fingerprint, v->problem.fingerprint) == 0, BAD_DATA,
+static stencil_status compare_origin(verification *v, const stencil_spec *spec) {
+    const stencil_origin *was = &v->before.origin, *is = &v->problem.origin;
+    TRY(text_name_file(stencil_problem_resolve(&v->before, spec), v->input));
+    TRY(stencil_input_load_history(v->start, &v->before));
+    CHECK(was->steps == v->first && strcmp(v->before.fingerprint, v->problem.fingerprint) == 0, BAD_DATA,
           "'%s' is not the input of '%s', which begins after step %" PRId64 " of the same problem", v->input,
           v->output, v->first);
     const int64_t count = was->history.count - (was->last_is_extra && v->steps > v->first);
@@ -139,26 +145,13 @@ static stencil_status compare_origin(verification *v, const stencil_problem *bef
     return STENCIL_OK;
 }
 
-static stencil_status take_origin(verification *v, stencil_input *input, const stencil_spec *spec) {
-    stencil_problem before;
-    TRY(text_name_file(stencil_problem_resolve(&before, spec), v->input));
-    stencil_status status = stencil_input_load_history(input, &before);
-    if (status == STENCIL_OK)
-        status = compare_origin(v, &before);
-    stencil_problem_destroy(&before);
-    return status;
-}
-
 /* The fields, and what the input knows of steps before. */
 static stencil_status read_input(verification *v) {
-    stencil_input *input = NULL;
     stencil_spec spec;
-    TRY(stencil_input_open(&input, v->input, &spec));
-    stencil_status status = read_fields(v, input, &spec);
-    if (status == STENCIL_OK && v->first > 0)
-        status = take_origin(v, input, &spec);
-    stencil_input_close(input);
-    return status;
+    TRY(stencil_input_open(&v->start, v->input, &spec));
+    TRY(read_fields(v, &spec));
+    stencil_input_rest(v->start);
+    return v->first > 0 ? compare_origin(v, &spec) : STENCIL_OK;
 }
 
 /* The residual of the step just made. */

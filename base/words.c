@@ -1,9 +1,11 @@
 #include "base/words.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/base.h"
 
@@ -12,11 +14,13 @@ static bool same_letter(char a, char b) {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-int stencil_edit_distance(const char *a, const char *b) {
+/* How many letters have to be inserted, left out, replaced or swapped with their neighbour ("optimal string
+ * alignment") to make one short word of another, whatever their case; INT_MAX for longer ones. */
+static int edit_distance(const char *a, const char *b) {
     int distance[STENCIL_WORD_MAX + 1][STENCIL_WORD_MAX + 1];
     const int m = (int)strlen(a), n = (int)strlen(b);
     if (m > STENCIL_WORD_MAX || n > STENCIL_WORD_MAX)
-        return STENCIL_WORD_MAX;
+        return INT_MAX;
     for (int i = 0; i <= m; i++)
         distance[i][0] = i;
     for (int j = 0; j <= n; j++)
@@ -33,11 +37,12 @@ int stencil_edit_distance(const char *a, const char *b) {
 }
 
 void stencil_nearest_offer(stencil_nearest *nearest, const char *candidate) {
-    const size_t length = strlen(nearest->word);
+    const int length = (int)strlen(nearest->word);
     /* A third of the word may be wrong; more than that is another word. */
-    const int limit = length < 4 ? 2 : (int)length / 3 + 2;
-    const bool starts = length >= 2 && strncmp(candidate, nearest->word, length) == 0;
-    const int distance = starts ? 1 : stencil_edit_distance(nearest->word, candidate);
+    const int limit = (length < 4 ? 2 : length / 3 + 2) - nearest->strict;
+    const bool starts =
+        length >= 2 + nearest->strict && strncasecmp(candidate, nearest->word, (size_t)length) == 0;
+    const int distance = starts ? 0 : edit_distance(nearest->word, candidate);
     if (distance >= (nearest->name != NULL ? nearest->distance : limit))
         return;
     nearest->name = candidate;

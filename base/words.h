@@ -6,16 +6,12 @@
 
 enum { STENCIL_WORD_MAX = 64 };
 
-/* How many letters have to be inserted, left out, replaced or swapped with their neighbour ("optimal string
- * alignment") to make one short word of another, whatever their case; STENCIL_WORD_MAX for words
- * longer than that. */
-int stencil_edit_distance(const char *a, const char *b);
-
 /* The candidate nearest to `word` (small edit distance, or `word` starts it) of those offered so far; NULL:
  * none is near. Initialise with the word alone. */
 typedef struct stencil_nearest {
     const char *word, *name;
     int distance; /* of the name */
+    int strict;   /* 1: one letter less may be wrong, since the word may well be another one */
 } stencil_nearest;
 void stencil_nearest_offer(stencil_nearest *nearest, const char *candidate);
 

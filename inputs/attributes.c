@@ -1,4 +1,4 @@
-#include "inputs/attributes.h"
+#include "inputs/h5.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/words.h"
-#include "inputs/h5.h"
 #include "inputs/inputs.h"
 
 enum { WANTED_CHARS = 320 };

@@ -1,13 +1,11 @@
 #define _DEFAULT_SOURCE /* realpath */
 
-#include "inputs/dataset.h"
+#include "inputs/h5.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "inputs/h5.h"
 
 enum { NAME_CHARS = 4096, DEPTH_MAX = 8 /* virtual datasets of virtual datasets */, GAP_MAX = 100 };
 

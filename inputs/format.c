@@ -1,16 +1,16 @@
 /* What belongs to the format, and what is the user's own: noted where it looks as if it were ours, and kept
  * in the result. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/words.h"
 #include "inputs/file.h"
 
-/* Where a name stands: attribute of the root group, dataset or group in it, dataset in /stencil. */
-typedef enum name_place { ATTRIBUTE, OBJECT, MEMBER } name_place;
+/* Where a name stands: attribute of the root group, or of /u (none of which is ours); dataset or group in the
+ * root group, dataset in /stencil. */
+typedef enum name_place { ATTRIBUTE, FIELD_ATTRIBUTE, OBJECT, MEMBER, PLACES } name_place;
+static const char *const described[] = {"attribute '%s'", "attribute '%s' of /u", "/%s", "/stencil/%s"};
 
 /* A name of the format: a user gives it, or only a run writes it. What stands in a file under other names is
  * the user's own. */
@@ -54,7 +54,6 @@ static bool is_known(name_place place, const char *name) {
 /* Something in a file that is not the format's, and who is told. */
 typedef struct own {
     name_place place;
-    const char *of; /* "" or " of /u" */
     void (*visit)(const struct own *own);
     void *context;
     hid_t at; /* where it stands */
@@ -62,76 +61,50 @@ typedef struct own {
     H5L_type_t link; /* that it is, unless it is an attribute */
 } own;
 
-static herr_t visit_attribute(hid_t at, const char *name, const H5A_info_t *info, void *data) {
-    own *o = data;
-    (void)info;
+static herr_t visit_name(own *o, hid_t at, const char *name) {
     o->at = at;
     o->name = name;
-    if (o->of[0] != '\0' || !is_known(ATTRIBUTE, name))
-        o->visit(o);
-    return 0;
-}
-
-static herr_t visit_link(hid_t at, const char *name, const H5L_info_t *info, void *data) {
-    own *o = data;
-    o->at = at;
-    o->name = name;
-    o->link = info->type;
     if (!is_known(o->place, name))
         o->visit(o);
     return 0;
 }
 
-/* Attributes of the root group and of /u, what stands in the root group and in /stencil. */
+static herr_t visit_attribute(hid_t at, const char *name, const H5A_info_t *info, void *data) {
+    (void)info;
+    return visit_name(data, at, name);
+}
+
+static herr_t visit_link(hid_t at, const char *name, const H5L_info_t *info, void *data) {
+    ((own *)data)->link = info->type;
+    return visit_name(data, at, name);
+}
+
 static void visit_own(hid_t file, void (*visit)(const own *own), void *context) {
-    own o = {.visit = visit, .context = context, .place = ATTRIBUTE, .of = ""};
+    own o = {.visit = visit, .context = context};
     STENCIL_HANDLE u = H5Dopen2(file, "u", H5P_DEFAULT);
     STENCIL_HANDLE group =
         H5Lexists(file, "stencil", H5P_DEFAULT) > 0 ? H5Gopen2(file, "stencil", H5P_DEFAULT) : -1;
-    H5Aiterate2(file, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, &o);
-    o.of = " of /u";
-    if (u >= 0)
-        H5Aiterate2(u, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, &o);
-    o.of = "";
-    o.place = OBJECT;
-    H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &o);
-    o.place = MEMBER;
-    if (group >= 0)
-        H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &o);
-}
-
-/* How far `word` is from a name: a third of the letters may be wrong, of short words none but their case. -1:
- * another word. */
-static int distance(const char *word, const char *name) {
-    const size_t length = strlen(word);
-    const int letters = stencil_edit_distance(word, name), most = length < 4 ? 0 : (int)length / 3;
-    if (letters >= STENCIL_WORD_MAX ||
-        (letters > most && (length < 3 || strncasecmp(word, name, length) != 0)))
-        return -1;
-    return letters <= most ? letters : most;
+    const hid_t at[PLACES] = {file, u, file, group};
+    for (; o.place < PLACES; o.place++)
+        if (at[o.place] >= 0 && o.place <= FIELD_ATTRIBUTE)
+            H5Aiterate2(at[o.place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, &o);
+        else if (at[o.place] >= 0)
+            H5Literate(at[o.place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &o);
 }
 
 /* The name that it may have meant, of equally near ones one of the same place. */
 static known nearest(const own *own) {
+    stencil_nearest near = {.word = own->name, .strict = 1};
     known found = {NULL, ATTRIBUTE, false}, k;
-    int least = INT_MAX;
-    for (int i = 0; (k = name_at(i)).name != NULL; i++) {
-        const bool elsewhere = k.place != own->place || own->of[0] != '\0';
-        const int far = k.past ? -1 : distance(own->name, k.name);
-        if (far >= 0 && 2 * far + elsewhere < least) {
-            found = k;
-            least = 2 * far + elsewhere;
+    for (int elsewhere = 0; elsewhere <= 1; elsewhere++)
+        for (int i = 0; (k = name_at(i)).name != NULL; i++) {
+            const char *before = near.name;
+            if (!k.past && (k.place != own->place) == elsewhere)
+                stencil_nearest_offer(&near, k.name);
+            if (near.name != before)
+                found = k;
         }
-    }
     return found;
-}
-
-static const char *describe(name_place place, const char *name, const char *of, char text[160]) {
-    if (place == ATTRIBUTE)
-        snprintf(text, 160, "attribute '%s'%s", name, of);
-    else
-        snprintf(text, 160, "%s/%s", place == MEMBER ? "/stencil" : "", name);
-    return text;
 }
 
 /* The dataspace of a dataset, to be closed; negative where there is none. */
@@ -149,14 +122,14 @@ static void note_own(const own *own) {
     stencil_notes *notes = own->context;
     char what[160], meant[160];
     const known near = nearest(own);
-    const char *of = own->place == ATTRIBUTE && own->of[0] == '\0' ? "" : " of the root group";
     STENCIL_HANDLE space = own->place == OBJECT ? space_of(own->at, own->name) : -1;
     STENCIL_HANDLE field = space >= 0 ? space_of(own->at, "u") : -1;
-    if (near.name != NULL)
-        stencil_notes_add(notes, "%s is not used: did you mean %s?",
-                          describe(own->place, own->name, own->of, what),
-                          describe(near.place, near.name, of, meant));
-    else if (field >= 0 && H5Sextent_equal(space, field) > 0 && !is_coordinate(own->name))
+    snprintf(what, sizeof what, described[own->place], own->name);
+    if (near.name != NULL) {
+        snprintf(meant, sizeof meant, described[near.place], near.name);
+        stencil_notes_add(notes, "%s is not used: did you mean %s%s?", what, meant,
+                          near.place == ATTRIBUTE && own->place != ATTRIBUTE ? " of the root group" : "");
+    } else if (field >= 0 && H5Sextent_equal(space, field) > 0 && !is_coordinate(own->name))
         stencil_notes_add(notes, "/%s has the shape of /u, but is not used", own->name);
 }
 
@@ -201,17 +174,17 @@ static void copy_own(const own *own) {
     const char *name = own->name, *why = NULL;
     char what[160];
     herr_t failed = 0;
-    if (own->place == ATTRIBUTE)
-        why = copy_attribute(own->at, name, own->of[0] == '\0' ? t->file : t->u);
+    if (own->place <= FIELD_ATTRIBUTE)
+        why = copy_attribute(own->at, name, own->place == ATTRIBUTE ? t->file : t->u);
     else if (own->place == OBJECT && own->link == H5L_TYPE_HARD)
         failed = H5Ocopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT);
     else if (own->place == OBJECT) /* stays a link: what it leads to may be large, or nowhere */
         failed = H5Lcopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT);
     if (failed < 0)
         why = stencil_h5_reason();
+    snprintf(what, sizeof what, described[own->place], name);
     if (why != NULL && t->notes != NULL)
-        stencil_notes_add(t->notes, "%s is not kept in the result: %s",
-                          describe(own->place, name, own->of, what), why);
+        stencil_notes_add(t->notes, "%s is not kept in the result: %s", what, why);
 }
 
 void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes) {

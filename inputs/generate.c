@@ -147,7 +147,7 @@ static stencil_status generate(generator *g) {
 }
 
 stencil_status stencil_generate(const stencil_generate_options *options) {
-    generator g = {.options = options, .sink = STENCIL_SINK_CLOSED};
+    generator g = {.options = options};
     const stencil_status status = generate(&g);
     stencil_sink_abort(&g.sink);
     return status;

@@ -1,4 +1,4 @@
-/* What reader, writer and generator share of HDF5. */
+/* HDF5 as this room uses it: handles and files, datasets, attributes. */
 #ifndef STENCIL_INPUTS_H5_H
 #define STENCIL_INPUTS_H5_H
 
@@ -48,5 +48,71 @@ stencil_status stencil_h5_write(hid_t file, const char *path, const char *name, 
  * the reason remembered. */
 herr_t stencil_h5_box(hid_t dataset, const stencil_box *box, hid_t type, const stencil_cells *cells,
                       bool write);
+
+/* A dataset of numbers, of any shape and type, wherever its values stand. */
+typedef struct stencil_dataset {
+    const char *path, *name; /* of the file; of the dataset, from the root on; borrowed */
+    hid_t id;                /* 0 or negative: not open */
+    int rank;
+    int64_t extent[H5S_MAX_RANK];
+    int64_t count; /* elements */
+    size_t element_bytes;
+    bool floating;
+    char type[32]; /* "float64", "int32", "uint8" … */
+} stencil_dataset;
+
+/* Opens a dataset of integers or floating-point numbers of an open file; its id is 0 where there is none.
+ * BAD_DATA: it is something else, or cannot be read whole, since a source of a virtual dataset or a file of
+ * an external one is missing or too short (HDF5 would read zeros). `advice` ends messages about what the
+ * dataset is; NULL: "give …", for a problem. */
+stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const char *path, const char *name,
+                                    const char *advice);
+
+/* Reads the elements from number `first` on, counted in array order and converted to `memory_type`: as many
+ * as are a block of the array, at most `most` (*count). BAD_DATA. */
+stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t first, int64_t most,
+                                    hid_t memory_type, void *values, int64_t *count);
+
+/* The index of an element per axis. */
+void stencil_dataset_index(const stencil_dataset *dataset, int64_t element, int64_t index[H5S_MAX_RANK]);
+
+void stencil_dataset_close(stencil_dataset *dataset);
+
+/* A variable that is closed at the end of its scope; initialise with {0}. */
+#define STENCIL_DATASET __attribute__((cleanup(stencil_dataset_close))) stencil_dataset
+
+/* Whether the values of an open dataset stand in other files. */
+bool stencil_dataset_elsewhere(hid_t dataset);
+
+/* Bytes of the values of an open dataset, unpacked; INT64_MAX where they cannot be counted. */
+int64_t stencil_dataset_bytes(hid_t dataset);
+
+/* Attributes of HDF5 objects, read tolerantly (scalar or array, any width, any kind of string) and written
+ * plainly. What the values are in the program; in a file that we write: float64, int64, UTF-8. */
+typedef enum stencil_attribute_type {
+    STENCIL_ATTRIBUTE_TEXT, /* char[]; one */
+    STENCIL_ATTRIBUTE_WORD, /* an enumeration, the index of a word */
+    STENCIL_ATTRIBUTE_REAL, /* double; finite */
+    STENCIL_ATTRIBUTE_WHOLE /* int64_t, at most STENCIL_STEPS_MAX */
+} stencil_attribute_type;
+
+typedef struct stencil_attribute {
+    const char *name;
+    stencil_attribute_type type;
+    size_t chars;             /* room of a TEXT, which is cut */
+    const char *const *words; /* that a TEXT or WORD may be, "" not; NULL: anything */
+    int64_t least;            /* that a WHOLE may be; a REAL: 1 means more than 0, -1 any */
+    int axes;                 /* a list: one value for all of them or one for each; 0: one value */
+    const char *wanted;       /* what is allowed, beside words and limits */
+} stencil_attribute;
+
+/* *count is 0 where there is no such attribute. BAD_DATA with what is allowed: a wrong type, length or value.
+ */
+stencil_status stencil_attribute_read(hid_t object, const char *path, const stencil_attribute *attribute,
+                                      void *values, int *count);
+
+/* A new attribute: a scalar for count 1, else an array. IO on failure. */
+stencil_status stencil_attribute_write(hid_t object, const char *path, const stencil_attribute *attribute,
+                                       int count, const void *values);
 
 #endif

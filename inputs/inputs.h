@@ -3,7 +3,7 @@
 #define STENCIL_INPUTS_INPUTS_H
 
 #include "base/words.h"
-#include "solver/boxes.h"
+#include "inputs/sink.h"
 #include "solver/problem.h"
 #include "solver/report.h"
 
@@ -46,8 +46,9 @@ void stencil_input_notes(const stencil_input *input, stencil_notes *notes);
 
 void stencil_input_close(stencil_input *input);
 
-/* Where the result is going. All of it is borrowed while the output is open. */
-typedef struct stencil_output_options {
+/* A result that is going to be written: its file is open and its space taken before anything is computed. The
+ * caller says where it goes; all of that is borrowed while the sink is open. */
+typedef struct stencil_output {
     const char *path;         /* final name */
     const char *input_path;   /* the run's input, for provenance; never overwritten */
     stencil_input *input;     /* the same, open: /b or /f is copied from it, and what is the user's own */
@@ -55,20 +56,13 @@ typedef struct stencil_output_options {
     bool force;               /* may replace an existing file */
     const char *command_line; /* for provenance */
     int64_t started_s;        /* when the run began, seconds since 1970 (UTC); 0: not recorded */
-} stencil_output_options;
-
-/* A result that is going to be written: the file is open and its space taken before anything is computed. */
-typedef struct stencil_output stencil_output;
+    stencil_sink sink;        /* aborted by the caller, written or not */
+} stencil_output;
 
 /* CANNOT_CREATE: the directory is missing or not writable, the file exists (no force), it is the input itself
- * (same inode), or a directory. IO: the result does not fit, with need and have. *output is owned by the
- * caller (stencil_output_close) and NULL on failure, which leaves nothing behind. */
-stencil_status stencil_output_open(stencil_output **output, const stencil_output_options *options,
-                                   const stencil_problem *problem);
-
-/* The name of a file that is to be removed should the process end now; NULL: there is none, as on most file
- * systems. Valid until the output is written or closed. */
-const char *stencil_output_temporary(const stencil_output *output);
+ * (same inode), or a directory. IO: the result does not fit, with need and have. The sink is closed on
+ * failure, which leaves nothing behind. */
+stencil_status stencil_output_open(stencil_output *output, const stencil_problem *problem);
 
 /* Writes the result: /u, read from `from`, /residual, /residual_step, the attributes that make it a valid
  * input again, the source of the input (/b or /f) and what is the user's own in it, /provenance. Every HDF5
@@ -76,8 +70,5 @@ const char *stencil_output_temporary(const stencil_output *output);
  * free again. Once only. CANNOT_CREATE, IO. */
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
                                     const stencil_reader *from, const stencil_report *report);
-
-/* Gives up what was not written. NULL-safe. */
-void stencil_output_close(stencil_output *output);
 
 #endif

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/words.h"
-#include "inputs/dataset.h"
 #include "inputs/file.h"
 
 /* Room for a layer of chunks, so that slabs that cut through chunks do not unpack them again and again. */

@@ -229,7 +229,9 @@ static hid_t driver_access(stencil_sink *sink) {
 }
 
 void stencil_sink_abort(stencil_sink *sink) {
-    if (sink->file >= 0)
+    if (sink->path == NULL)
+        return;
+    if (sink->file > 0)
         H5Fclose(sink->file);
     if (sink->fd >= 0)
         close(sink->fd);
@@ -237,7 +239,7 @@ void stencil_sink_abort(stencil_sink *sink) {
         unlink(sink->temporary);
     free(sink->temporary);
     free(sink->directory);
-    *sink = (stencil_sink)STENCIL_SINK_CLOSED;
+    *sink = (stencil_sink){0};
 }
 
 static stencil_status open_sink(stencil_sink *sink, const char *other, int64_t bytes) {
@@ -256,7 +258,7 @@ static stencil_status open_sink(stencil_sink *sink, const char *other, int64_t b
 
 stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
                                  int64_t bytes) {
-    *sink = (stencil_sink){.file = -1, .fd = -1, .replace = replace, .path = path};
+    *sink = (stencil_sink){.fd = -1, .replace = replace, .path = path};
     const stencil_status status = open_sink(sink, other, bytes);
     if (status != STENCIL_OK)
         stencil_sink_abort(sink);
@@ -313,7 +315,7 @@ static stencil_status finish_hdf5(stencil_sink *sink) {
     TRY(stencil_sink_state(sink));
     CHECK(flushed >= 0, IO, "cannot write '%s': %s", sink->path, stencil_h5_reason());
     const herr_t closed = H5Fclose(sink->file);
-    sink->file = -1;
+    sink->file = 0;
     TRY(stencil_sink_state(sink));
     CHECK(closed >= 0, IO, "cannot close '%s': %s", sink->path, stencil_h5_reason());
     /* What was taken in vain. */
@@ -323,7 +325,7 @@ static stencil_status finish_hdf5(stencil_sink *sink) {
 }
 
 static stencil_status finish(stencil_sink *sink) {
-    if (sink->file >= 0)
+    if (sink->file > 0)
         TRY(finish_hdf5(sink));
     CHECK(fsync(sink->fd) == 0, IO, "cannot write '%s': %s; make room or choose another output file",
           sink->path, strerror(errno));

@@ -8,9 +8,10 @@
 #include "solver/boxes.h"
 #include "solver/problem.h"
 
+/* Zero-initialised: closed. */
 typedef struct stencil_sink {
-    hid_t file;       /* to be written through HDF5; -1: not open, or a plain file */
-    const char *path; /* final name, borrowed */
+    hid_t file;       /* to be written through HDF5; 0 or negative: a plain file */
+    const char *path; /* final name, borrowed; NULL: closed */
     char *directory;  /* of it, owned */
     char *temporary;  /* owned; NULL: the file has no name, and nothing is to be removed */
     int fd;           /* of that file */
@@ -20,9 +21,6 @@ typedef struct stencil_sink {
     int error;    /* errno of the first failure, 0: none */
     uint64_t eoa; /* end of the addresses that HDF5 has allocated, which is where the file will end */
 } stencil_sink;
-
-#define STENCIL_SINK_CLOSED                                                                                  \
-    { .file = -1, .fd = -1 }
 
 /* Opens the temporary file of `path`, takes space for `bytes` of values and creates an empty HDF5 file in it;
  * what is taken in vain is given back by the commit. STENCIL_SINK_PLAIN: a plain file, to be written through

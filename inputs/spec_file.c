@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inputs/attributes.h"
-#include "inputs/dataset.h"
 #include "inputs/file.h"
 
 /* What the attributes of the root group say of a problem: each is a row, by which it is read and written. */
@@ -123,14 +121,14 @@ static stencil_status write_attributes(hid_t file, const char *path, const stenc
     return STENCIL_OK;
 }
 
-/* A small dataset in /stencil: at most three values for each of the points. Its id is 0 where there is none.
- */
-static stencil_status read_table(stencil_dataset *d, hid_t file, const char *path, const char *name,
-                                 double value[STENCIL_POINTS_MAX * 3]) {
+/* A small dataset in /stencil, of that rank at most: one value for each of the points, or one per axis. Its
+ * id and count are 0 where there is none. */
+static stencil_status read_table(stencil_dataset *d, hid_t file, const char *path, const char *name, int rank,
+                                 double *value) {
     TRY(stencil_dataset_open(d, file, path, name, NULL));
     if (d->id == 0)
         return STENCIL_OK;
-    CHECK(d->rank == 1 || d->rank == 2, BAD_DATA,
+    CHECK(d->rank == 1 || d->rank == rank, BAD_DATA,
           "'%s': %s has rank %d; offsets are [n][rank], weights are [n]", path, name, d->rank);
     CHECK(d->count > 0 && d->extent[0] <= STENCIL_POINTS_MAX && d->count <= STENCIL_POINTS_MAX * 3, BAD_DATA,
           "'%s': %s has %" PRId64 " entries; give 1 to %d points", path, name, d->extent[0],
@@ -141,7 +139,7 @@ static stencil_status read_table(stencil_dataset *d, hid_t file, const char *pat
 static stencil_status read_offsets(hid_t file, const char *path, stencil_spec *spec) {
     STENCIL_DATASET d = {0};
     double value[STENCIL_POINTS_MAX * 3];
-    TRY(read_table(&d, file, path, "/stencil/offsets", value));
+    TRY(read_table(&d, file, path, "/stencil/offsets", 2, value));
     if (d.id == 0)
         return STENCIL_OK;
     CHECK(d.rank == 2 && d.extent[1] == spec->rank, BAD_DATA,
@@ -158,29 +156,6 @@ static stencil_status read_offsets(hid_t file, const char *path, stencil_spec *s
     return STENCIL_OK;
 }
 
-static stencil_status read_weights(hid_t file, const char *path, stencil_spec *spec) {
-    STENCIL_DATASET d = {0};
-    double value[STENCIL_POINTS_MAX * 3];
-    TRY(read_table(&d, file, path, "/stencil/weights", value));
-    CHECK(d.id != 0 || spec->offset_count == 0, BAD_DATA,
-          "'%s': /stencil/offsets has no /stencil/weights beside it; give one weight per point", path);
-    if (d.id == 0)
-        return STENCIL_OK;
-    CHECK(d.rank == 1, BAD_DATA, "'%s': /stencil/weights has rank %d; give [n], one weight per point", path,
-          d.rank);
-    const stencil_shape *shape = stencil_shape_find(spec->stencil);
-    const int points = spec->offset_count > 0 ? spec->offset_count : shape != NULL ? shape->point_count : 0;
-    spec->weight_count = (int)d.count;
-    CHECK(points == 0 || spec->weight_count == points, BAD_DATA,
-          "'%s': /stencil/weights has length %d; give %d, one per point", path, spec->weight_count, points);
-    for (int k = 0; k < spec->weight_count; k++) {
-        spec->weight[k] = value[k];
-        CHECK(isfinite(value[k]), BAD_DATA, "'%s': /stencil/weights[%d] is %g; give a finite number", path, k,
-              value[k]);
-    }
-    return STENCIL_OK;
-}
-
 stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spec) {
     TRY(read_attributes(file, path, spec));
     const htri_t exists = H5Lexists(file, "stencil", H5P_DEFAULT);
@@ -190,7 +165,10 @@ stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spe
     STENCIL_HANDLE group = H5Gopen2(file, "stencil", H5P_DEFAULT);
     CHECK(group >= 0, BAD_DATA, "'%s': /stencil is no group; give a group with offsets and weights", path);
     TRY(read_offsets(file, path, spec));
-    return read_weights(file, path, spec);
+    STENCIL_DATASET weights = {0};
+    TRY(read_table(&weights, file, path, "/stencil/weights", 1, spec->weight));
+    spec->weight_count = (int)weights.count;
+    return STENCIL_OK;
 }
 
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec) {

@@ -6,18 +6,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "inputs/attributes.h"
-#include "inputs/dataset.h"
 #include "inputs/file.h"
 #include "inputs/sink.h"
 
 /* Of a longer history, which hardly any run has, the rest has to find its place in the end. */
 #define HISTORY_MAX ((int64_t)1 << 17)
-
-struct stencil_output {
-    stencil_output_options options;
-    stencil_sink sink;
-};
 
 /* Adds the bytes of a dataset of the user's own, which comes along; values in other files stay there. */
 static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, void *bytes) {
@@ -40,11 +33,11 @@ static int64_t kept_bytes(const stencil_input *input, stencil_source source) {
     return bytes;
 }
 
-static int64_t result_bytes(const stencil_output_options *options, const stencil_problem *problem) {
+static int64_t result_bytes(const stencil_output *output, const stencil_problem *problem) {
     const int64_t looks = problem->stop.steps / problem->stop.check_every + 1;
     return stencil_sink_array_bytes(problem) +
            (looks < HISTORY_MAX ? looks : HISTORY_MAX) * (int64_t)(sizeof(double) + sizeof(int64_t)) +
-           kept_bytes(options->input, problem->spec.source);
+           kept_bytes(output->input, problem->spec.source);
 }
 
 /* /b or /f as it stands there, whatever its type and storage; values in other files, which may not be found
@@ -66,11 +59,11 @@ static stencil_status copy_source(const stencil_sink *sink, stencil_input *input
     return stencil_sink_state(sink);
 }
 
-static stencil_status write_provenance(const stencil_sink *sink, const stencil_output_options *options,
-                                       const stencil_report *report) {
+static stencil_status write_provenance(const stencil_output *output, const stencil_report *report) {
+    const stencil_sink *sink = &output->sink;
     char absolute[PATH_MAX], started[32] = "";
-    const char *input = options->input_path;
-    const time_t began = (time_t)options->started_s;
+    const char *input = output->input_path;
+    const time_t began = (time_t)output->started_s;
     const int64_t steps_done = stencil_report_steps_done(report);
     struct tm utc;
     if (input != NULL && realpath(input, absolute) != NULL)
@@ -82,7 +75,7 @@ static stencil_status write_provenance(const stencil_sink *sink, const stencil_o
         stencil_attribute_type type;
         const void *value; /* NULL or "": not known */
     } entry[] = {{"version", STENCIL_ATTRIBUTE_TEXT, STENCIL_VERSION},
-                 {"command_line", STENCIL_ATTRIBUTE_TEXT, options->command_line},
+                 {"command_line", STENCIL_ATTRIBUTE_TEXT, output->command_line},
                  {"input", STENCIL_ATTRIBUTE_TEXT, input},
                  {"started", STENCIL_ATTRIBUTE_TEXT, started},
                  {"backend", STENCIL_ATTRIBUTE_TEXT, report->backend},
@@ -116,9 +109,9 @@ static stencil_status write_spec(const stencil_sink *sink, const stencil_problem
     return stencil_spec_write(sink->file, sink->path, &spec);
 }
 
-static stencil_status write_all(stencil_sink *sink, const stencil_output_options *options,
-                                const stencil_problem *problem, const stencil_reader *from,
-                                const stencil_report *report) {
+static stencil_status write_all(const stencil_output *output, const stencil_problem *problem,
+                                const stencil_reader *from, const stencil_report *report) {
+    const stencil_sink *sink = &output->sink;
     const stencil_sink_dataset u = {"/u", STENCIL_ARRAY_U, stencil_h5_type(problem->precision, true),
                                     stencil_h5_type(problem->precision, false)};
     TRY(stencil_sink_write(sink, &u, problem, from));
@@ -126,45 +119,23 @@ static stencil_status write_all(stencil_sink *sink, const stencil_output_options
                          report->history.residual));
     TRY(stencil_h5_write(sink->file, sink->path, "/residual_step", 1, &report->history.count, H5T_STD_I64LE,
                          report->history.step));
-    TRY(copy_source(sink, options->input, problem));
+    TRY(copy_source(sink, output->input, problem));
     TRY(write_spec(sink, problem, report));
-    stencil_own_copy(options->input->file, sink->file, options->notes);
+    stencil_own_copy(output->input->file, sink->file, output->notes);
     TRY(stencil_sink_state(sink));
-    return write_provenance(sink, options, report);
+    return write_provenance(output, report);
 }
 
-stencil_status stencil_output_open(stencil_output **output, const stencil_output_options *options,
-                                   const stencil_problem *problem) {
-    stencil_output *made = calloc(1, sizeof *made);
-    *output = NULL;
-    CHECK(made != NULL, NO_MEMORY, "no memory for '%s'", options->path);
-    made->options = *options;
-    const stencil_status status = stencil_sink_open(&made->sink, options->path, options->force,
-                                                    options->input_path, result_bytes(options, problem));
-    if (status == STENCIL_OK)
-        *output = made;
-    else
-        free(made);
-    return status;
-}
-
-const char *stencil_output_temporary(const stencil_output *output) {
-    return output->sink.temporary;
+stencil_status stencil_output_open(stencil_output *output, const stencil_problem *problem) {
+    return stencil_sink_open(&output->sink, output->path, output->force, output->input_path,
+                             result_bytes(output, problem));
 }
 
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
                                     const stencil_reader *from, const stencil_report *report) {
-    stencil_sink *sink = &output->sink;
-    const stencil_status status = write_all(sink, &output->options, problem, from, report);
+    const stencil_status status = write_all(output, problem, from, report);
     if (status == STENCIL_OK)
-        return stencil_sink_commit(sink);
-    stencil_sink_abort(sink);
-    return status;
-}
-
-void stencil_output_close(stencil_output *output) {
-    if (output == NULL)
-        return;
+        return stencil_sink_commit(&output->sink);
     stencil_sink_abort(&output->sink);
-    free(output);
+    return status;
 }

@@ -86,8 +86,8 @@ static stencil_status points_from_name(points *p, const stencil_spec *spec) {
     CHECK(shape->rank == spec->rank, BAD_DATA, "stencil %s is for %dD fields, /u is %dD", shape->name,
           shape->rank, spec->rank);
     CHECK(spec->weight_count == 0 || spec->weight_count == shape->point_count, BAD_DATA,
-          "stencil %s has %d points, but is given %d weight%s", shape->name, shape->point_count,
-          spec->weight_count, stencil_plural(spec->weight_count));
+          "stencil %s has %d points, but is given %d weight%s (/stencil/weights)", shape->name,
+          shape->point_count, spec->weight_count, stencil_plural(spec->weight_count));
     p->count = stencil_shape_offsets(shape, p->offset);
     for (int k = 0; k < p->count; k++)
         p->weight[k] = spec->weight_count > 0 ? spec->weight[k] : 1.0 / shape->point_count;

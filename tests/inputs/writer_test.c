@@ -23,7 +23,7 @@ typedef struct result {
     stencil_problem problem;
     stencil_field u, b;
     stencil_report report;
-    stencil_output_options options;
+    stencil_output output;
 } result;
 
 static void make_input(const char *name) {
@@ -54,26 +54,22 @@ static void make_result(result *r, const char *input_name, const char *output) {
     r->report.compute_s = 1.5;
     files_expect(stencil_history_add(&r->report.history, 100, 0.5), STENCIL_OK, "");
     files_expect(stencil_history_add(&r->report.history, 200, 1e-9), STENCIL_OK, "");
-    r->options = (stencil_output_options){.path = output,
-                                          .input_path = input_name,
-                                          .input = r->input,
-                                          .command_line = "stencil \xc3\xbc.h5",
-                                          .started_s = 86400};
+    r->output = (stencil_output){.path = output,
+                                 .input_path = input_name,
+                                 .input = r->input,
+                                 .command_line = "stencil \xc3\xbc.h5",
+                                 .started_s = 86400};
 }
 
-static stencil_status write_to(stencil_output *output, const result *r) {
+static stencil_status write_to(result *r) {
     stencil_fields fields = {&r->u, &r->b};
     const stencil_reader from = {stencil_fields_read, &fields};
-    return stencil_output_write(output, &r->problem, &from, &r->report);
+    return stencil_output_write(&r->output, &r->problem, &from, &r->report);
 }
 
-static stencil_status write_result(const result *r) {
-    stencil_output *output = NULL;
-    stencil_status status = stencil_output_open(&output, &r->options, &r->problem);
-    if (status == STENCIL_OK)
-        status = write_to(output, r);
-    stencil_output_close(output);
-    return status;
+static stencil_status write_result(result *r) {
+    TRY(stencil_output_open(&r->output, &r->problem));
+    return write_to(r);
 }
 
 static void destroy_result(result *r) {
@@ -195,12 +191,12 @@ static void points_survive(void **state) {
     files_expect(stencil_problem_resolve(&problem, &spec), STENCIL_OK, "");
     stencil_field u, b;
     files_expect(files_load(input, &problem, false, &u, &b), STENCIL_OK, "");
-    const result r = {.input = input,
-                      .problem = problem,
-                      .u = u,
-                      .b = b,
-                      .report.reason = STENCIL_REASON_STEPS,
-                      .options = {.path = "points.h5", .input_path = "in.h5", .input = input}};
+    result r = {.input = input,
+                .problem = problem,
+                .u = u,
+                .b = b,
+                .report.reason = STENCIL_REASON_STEPS,
+                .output = {.path = "points.h5", .input_path = "in.h5", .input = input}};
     files_expect(write_result(&r), STENCIL_OK, "");
     stencil_input_close(input);
     stencil_field_destroy(&u);
@@ -218,12 +214,11 @@ static void points_survive(void **state) {
 }
 
 static void expect_no_output(result *r, const char *path, bool force, const char *part) {
-    stencil_output *output = (stencil_output *)r;
     const int before = files_count();
-    r->options.path = path;
-    r->options.force = force;
-    files_expect(stencil_output_open(&output, &r->options, &r->problem), STENCIL_CANNOT_CREATE, part);
-    assert_null(output);
+    r->output.path = path;
+    r->output.force = force;
+    files_expect(stencil_output_open(&r->output, &r->problem), STENCIL_CANNOT_CREATE, part);
+    assert_null(r->output.sink.path);
     assert_int_equal(files_count(), before);
 }
 
@@ -260,7 +255,7 @@ static void force_replaces(void **state) {
     H5Fclose(files_create("old.h5", 2, small));
     const int before = files_count();
     files_expect(write_result(&r), STENCIL_CANNOT_CREATE, "--force");
-    r.options.force = true;
+    r.output.force = true;
     files_expect(write_result(&r), STENCIL_OK, "");
     assert_int_equal(files_count(), before);
     stencil_input *input = NULL;
@@ -290,17 +285,16 @@ static void full_disks_leave_nothing(void **state) {
     make_result(&r, "in.h5", "whole.h5");
     files_expect(write_result(&r), STENCIL_OK, "");
     assert_int_equal(stat("whole.h5", &whole), 0);
-    r.options.force = true;
+    r.output.force = true;
     const int before = files_count();
     int failures = 0;
     for (off_t limit = 0; limit < whole.st_size; limit += limit < 4096 ? 256 : 1499) {
-        stencil_output *output = NULL;
-        files_expect(stencil_output_open(&output, &r.options, &r.problem), STENCIL_OK, "");
+        files_expect(stencil_output_open(&r.output, &r.problem), STENCIL_OK, "");
         const struct rlimit old = limit_files((rlim_t)limit);
-        const stencil_status status = write_to(output, &r);
+        const stencil_status status = write_to(&r);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
         files_expect(status, STENCIL_IO, "'whole.h5': File too large");
-        stencil_output_close(output);
+        stencil_sink_abort(&r.output.sink);
         assert_int_equal(files_count(), before);
         failures++;
     }
@@ -315,15 +309,14 @@ static void full_disks_leave_nothing(void **state) {
 static void space_is_taken_first(void **state) {
     (void)state;
     result r;
-    stencil_output *output = NULL;
     struct stat whole;
     make_result(&r, "in.h5", "fits.h5");
     const int before = files_count();
     const struct rlimit old = limit_files(16384);
-    const stencil_status status = stencil_output_open(&output, &r.options, &r.problem);
+    const stencil_status status = stencil_output_open(&r.output, &r.problem);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     files_expect(status, STENCIL_IO, "MiB, 16.00 KiB is free; make room");
-    assert_null(output);
+    assert_null(r.output.sink.path);
     assert_int_equal(files_count(), before);
     files_expect(write_result(&r), STENCIL_OK, "");
     assert_int_equal(stat("fits.h5", &whole), 0);
@@ -334,15 +327,14 @@ static void space_is_taken_first(void **state) {
 }
 
 static int write_without_proc(result *r) {
-    stencil_output *output = NULL;
     if (chroot(".") != 0)
         return 77;
-    if (stencil_output_open(&output, &r->options, &r->problem) != STENCIL_OK)
+    if (stencil_output_open(&r->output, &r->problem) != STENCIL_OK)
         return 1;
-    const char *temporary = stencil_output_temporary(output);
+    const char *temporary = r->output.sink.temporary;
     if (temporary == NULL || access(temporary, F_OK) != 0)
         return 2;
-    return write_to(output, r) == STENCIL_OK ? 0 : 3;
+    return write_to(r) == STENCIL_OK ? 0 : 3;
 }
 
 /* A file without a name gets one through /proc; without that there is a temporary one with a name. */
@@ -352,7 +344,7 @@ static void temporary_files_have_a_name_at_need(void **state) {
     make_result(&r, "in.h5", "named.h5");
     for (int force = 0; force <= 1; force++) {
         const int before = files_count();
-        r.options.force = force == 1;
+        r.output.force = force == 1;
         const pid_t child = fork();
         if (child == 0)
             _exit(write_without_proc(&r));
@@ -391,7 +383,7 @@ static void same_result_same_bytes(void **state) {
     r.problem.spec.offset_count = r.problem.spec.weight_count = 1;
     files_expect(write_result(&r), STENCIL_OK, "");
     sleep(1); /* object times would differ now */
-    r.options.path = "two.h5";
+    r.output.path = "two.h5";
     files_expect(write_result(&r), STENCIL_OK, "");
     destroy_result(&r);
     FILE *one = fopen("one.h5", "r"), *two = fopen("two.h5", "r");
