@@ -15,6 +15,9 @@ typedef struct stencil_gpu_run stencil_gpu_run;
 /* Checks that one batch can hold. */
 enum { STENCIL_CHECKS_MAX = 65536 };
 
+/* Pieces of device memory that a part has at the most. */
+enum { STENCIL_GPU_ARRAYS_MAX = 16 };
+
 /* Steps that a loop is asked for at once: first + 1 … first + count. Which of them are checked: the
  * schedule. */
 typedef struct stencil_batch {
@@ -38,18 +41,11 @@ struct stencil_gpu_part {
     cudaEvent_t made[2]; /* behind the last two steps, for other parts */
     bool shared;         /* other parts have the same device */
     bool programmatic;   /* the device has programmatic dependent launch */
-    /* Device memory, owned. */
-    double *partial, *level, *history;
-    stencil_control *control;
-    stencil_peers *peers;
-    uint64_t *ll_slots; /* two sets of words for ghost cells that come as flagged words */
-    uint32_t *send_first, *receive_first;
-    stencil_ll_entry *send, *receive;
-    /* Pinned memory, owned. */
-    stencil_mailbox *mailbox; /* mapped */
-    stencil_control *control_host;
-    int64_t partial_from; /* number of the first partial sum in `partial`, which holds two sets */
-    uint32_t partners;    /* for single-thread: parts that it exchanges cells with, a bit each */
+    /* Device memory, owned: the part's buffers and all that `args` points to. */
+    void *memory[STENCIL_GPU_ARRAYS_MAX];
+    int memory_count;
+    stencil_control *control_host; /* pinned memory, owned, as is args.mailbox, which is mapped */
+    uint32_t partners;             /* for single-thread: parts that it exchanges cells with, a bit each */
     int halo_count;
     const stencil_transfer *halo; /* [halo_count]: sent after each step in mode COPY */
 };
@@ -87,10 +83,6 @@ stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_ar
 stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer, const stencil_box *box,
                                 const stencil_reader *from, const stencil_cells *to);
 void stencil_gpu_destroy(stencil_gpu_run *run);
-
-/* The barrier of all parts, and streams that let the kernels of parts that share a GPU run side by side; part
- * of create. UNAVAILABLE where they do not. */
-stencil_status stencil_gpu_create_barriers(stencil_gpu_run *run);
 
 /* Calls function(part, context) for every part at once, each in a thread of its own with the part's device
  * taken; with several GPUs it is pinned near its own. Part 0 has the calling thread. Waits for all; the

@@ -195,8 +195,8 @@ stencil_status stencil_gpu_start_combine(stencil_gpu_part *gpu) {
     const dim3 grid = {results < 65535 ? (unsigned)results : 65535, 1, 1},
                block = {STENCIL_BLOCK_THREADS, 1, 1};
     TRY_CUDA(cudaLaunchKernel(stencil_combine_kernel(), grid, block, arguments, 0, gpu->stream));
-    TRY_CUDA(cudaMemcpyAsync(gpu->run->values + s->result_first, gpu->level + s->result_first,
-                             (size_t)results * sizeof *gpu->level, cudaMemcpyDeviceToHost, gpu->stream));
+    TRY_CUDA(cudaMemcpyAsync(gpu->run->values + s->result_first, s->level + s->result_first,
+                             (size_t)results * sizeof *s->level, cudaMemcpyDeviceToHost, gpu->stream));
     return STENCIL_OK;
 }
 

@@ -84,7 +84,10 @@ stencil_status stencil_neighbors_share(stencil_barrier_state *s, const uint32_t 
 stencil_status stencil_to_device(void *to, const void *from, size_t bytes) {
     void **pointer = to;
     TRY_CUDA(cudaMalloc(pointer, bytes > 0 ? bytes : 4));
-    TRY_CUDA(cudaMemcpy(*pointer, from, bytes, cudaMemcpyHostToDevice));
+    if (from != NULL)
+        TRY_CUDA(cudaMemcpy(*pointer, from, bytes, cudaMemcpyHostToDevice));
+    else
+        TRY_CUDA(cudaMemset(*pointer, 0, bytes));
     return STENCIL_OK;
 }
 

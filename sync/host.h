@@ -26,7 +26,8 @@ stencil_status stencil_neighbors_share(stencil_barrier_state *state, const uint3
                                        const uint32_t *first, const uint32_t *list, bool own_only);
 
 #ifdef STENCIL_HAVE_CUDA
-/* Allocates on the current device and copies; *to is the caller's, with failures too. */
+/* Allocates on the current device and copies, or zeroes where `from` is NULL; *to is the caller's, with
+ * failures too. */
 stencil_status stencil_to_device(void *to, const void *from, size_t bytes);
 
 /* Lets `device`, which is the calling thread's, reach the memory of others, where it can. */
