@@ -100,4 +100,11 @@ typedef struct stencil_tuning {
  * those that were. */
 bool stencil_tuning_find(stencil_tuning *tuning, const char *gpu);
 
+/* The description as JSON: `info` writes it, `run --machine` reads it, and the benchmarks hand it to their
+ * child processes. Sets the members "cpu", "cuda", "gpus", "peers", "no_gpu_reason" and "kernels" of an
+ * object; reading is BAD_DATA where something is wrong, and names it. */
+struct json_t;
+void stencil_machine_write(const stencil_machine *machine, struct json_t *root);
+stencil_status stencil_machine_read(stencil_machine *machine, const struct json_t *root);
+
 #endif
