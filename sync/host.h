@@ -92,10 +92,8 @@ stencil_status stencil_barrier_restart(const stencil_barrier *barrier);
 stencil_status stencil_barrier_set_neighbors(stencil_barrier *barrier, const uint32_t *first,
                                              const uint32_t *list, bool own_only);
 
-/* After the launches have ended: INTERNAL where a block gave up waiting, with its number, part and step.
- * alarm: what the alarms of all parts hold, where the caller has brought them to the host; NULL: brought
- * here. */
-stencil_status stencil_barrier_check(stencil_barrier *barrier, const uint32_t *const *alarm);
+/* After the launches have ended: INTERNAL where a block gave up waiting, with its number, part and step. */
+stencil_status stencil_barrier_check(stencil_barrier *barrier);
 
 /* After everything else on the devices is freed: they are reset after an alarm where the driver keeps the
  * barrier's word. */

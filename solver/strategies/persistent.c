@@ -136,11 +136,8 @@ static stencil_status collect(stencil_gpu_run *run, const stencil_batch *batch, 
 }
 
 static stencil_status batch_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
-    const uint32_t *alarm[STENCIL_PARTS_MAX];
     TRY(stencil_gpu_each(run, launch_and_wait, &batch));
-    for (int p = 0; p < run->parts; p++)
-        alarm[p] = run->part[p].control_host->alarm;
-    TRY(stencil_barrier_check(&run->barrier, alarm));
+    TRY(stencil_barrier_check(&run->barrier));
     return collect(run, batch, outcome);
 }
 #endif
