@@ -28,7 +28,7 @@ template <stencil_sweep_id Id, class P, class T, bool Relaunch, bool Ll> struct 
 #include "kernels/sweeps.def"
 #undef STENCIL_SWEEP
 
-template <stencil_barrier_id Id> struct barrier_of { using type = none_barrier; };
+template <stencil_barrier_id Id> struct barrier_of; /* none: a launch for every step has no barrier */
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     template <> struct barrier_of<STENCIL_BARRIER_##id> { using type = id##_barrier; };
 #include "sync/barriers.def"

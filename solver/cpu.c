@@ -179,8 +179,8 @@ static double thread_clock_s(void) {
 static double make_rows(const stencil_cpu *cpu, const work *w, bool timed) {
     const int parts = cpu->plan->cut.parts;
     const double start_s = timed ? thread_clock_s() : 0;
-    const int64_t begin = stencil_share_begin(cpu->row_base[parts], w->threads, w->thread),
-                  end = stencil_share_begin(cpu->row_base[parts], w->threads, w->thread + 1);
+    const int64_t begin = stencil_share(cpu->row_base[parts], w->threads, w->thread),
+                  end = stencil_share(cpu->row_base[parts], w->threads, w->thread + 1);
     for (int part = 0; part < parts; part++) {
         const int64_t base = cpu->row_base[part], next = cpu->row_base[part + 1];
         if (begin < next && end > base)
@@ -238,8 +238,8 @@ bool stencil_cpu_residual(stencil_cpu *cpu, int thread, int threads, double *res
     const stencil_norm norm = cpu->schedule.norm;
     stencil_level level = stencil_level_first(cpu->partial, cpu->domain[0].partial_count, cpu->level);
     for (; level.count > 1; level = stencil_level_next(&level)) {
-        const int64_t end = stencil_share_begin(level.results, threads, thread + 1);
-        for (int64_t g = stencil_share_begin(level.results, threads, thread); g < end; g++)
+        const int64_t end = stencil_share(level.results, threads, thread + 1);
+        for (int64_t g = stencil_share(level.results, threads, thread); g < end; g++)
             level.to[g] = stencil_combine(level.from, level.count, g, norm);
         if (!stencil_cpu_sync(cpu, 0, thread, true))
             return false;

@@ -61,9 +61,9 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
         .row = cut->layout.row,
         .plane = cut->layout.plane,
         .b = interior(buffers, part, STENCIL_BUFFER_B),
-        .partial_first = stencil_cut_partial(cut, own.first),
-        .partial_row = stencil_cut_partial(cut, (const int64_t[]){0, 1, 0}),
-        .partial_plane = stencil_cut_partial(cut, (const int64_t[]){1, 0, 0}),
+        .partial_first = stencil_partial_at(problem->n, own.first[0], own.first[1], own.first[2]),
+        .partial_row = stencil_partial_at(problem->n, 0, 1, 0),
+        .partial_plane = stencil_partial_at(problem->n, 1, 0, 0),
         .partial_count = stencil_partial_count(problem->n),
     };
     init_sides(domain, cut, part, store);

@@ -53,7 +53,8 @@ static stencil_status own(stencil_gpu_part *gpu, void *to, const void *from, siz
 
 /* Number of a part's first partial sum. */
 static int64_t first_partial(const stencil_gpu_run *run, int part) {
-    return stencil_cut_partial(&run->plan->cut, run->plan->part[part].box.first);
+    const int64_t *first = run->plan->part[part].box.first;
+    return stencil_partial_at(run->plan->cut.mesh.n, first[0], first[1], first[2]);
 }
 
 /* Which results of combining partial sums a part combines: with slabs those that begin with a partial sum of
@@ -76,12 +77,12 @@ static void share_partials(stencil_gpu_run *run) {
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         const stencil_box *box = &run->plan->part[p].box;
-        int64_t last[3];
-        for (int axis = 0; axis < STENCIL_AXES; axis++)
-            last[axis] = box->first[axis] + box->n[axis] - 1;
+        const int64_t *first = box->first, *n = box->n,
+                      end = 1 + stencil_partial_at(run->plan->cut.mesh.n, first[0] + n[0] - 1,
+                                                   first[1] + n[1] - 1, first[2] + n[2] - 1);
         gpu->args.result_first = first_result(run, p);
         gpu->args.result_end = first_result(run, p + 1);
-        const int64_t count = stencil_cut_partial(&run->plan->cut, last) + 1 - first_partial(run, p);
+        const int64_t count = end - first_partial(run, p);
         set = count > set ? count : set;
     }
     for (int p = 0; p < run->parts; p++)

@@ -73,8 +73,8 @@ struct multi_grid_barrier : counted_barrier<multi_grid_barrier> {
 static inline bool multi_grid_team(const stencil_barrier_state *s, uint32_t thread) {
     const uint32_t groups = s->parts > 1 ? s->parts : 1,
                    group = stencil_share_owner(s->participants, groups, thread);
-    const uint32_t first = stencil_share(s->participants, groups, group);
-    const uint32_t size = stencil_share(s->participants, groups, group + 1) - first;
+    const uint32_t first = (uint32_t)stencil_share(s->participants, groups, group);
+    const uint32_t size = (uint32_t)stencil_share(s->participants, groups, group + 1) - first;
     uint32_t *goal = &stencil_barrier_epoch(s)[thread], *epoch = &stencil_barrier_arrived(s)[thread];
     *goal += size;
     ++*epoch;

@@ -90,7 +90,4 @@ void stencil_cut_split(const stencil_cut *cut, const stencil_box *box, stencil_c
  */
 bool stencil_cut_is_slabs(const stencil_cut *cut);
 
-/* Number of the partial sum of the residual that has a cell of the whole problem. */
-int64_t stencil_cut_partial(const stencil_cut *cut, const int64_t cell[3]);
-
 #endif
