@@ -1,7 +1,6 @@
 /* The kernels around a sweep: a step as a launch of its own, and the persistent loop with its barrier,
  * residual and decision. */
-#ifndef STENCIL_KERNELS_PERSISTENT_CUH
-#define STENCIL_KERNELS_PERSISTENT_CUH
+#pragma once
 
 #include "kernels/ll.cuh"
 #include "kernels/residual.cuh"
@@ -210,4 +209,3 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
 }
 
 } // namespace stencil
-#endif

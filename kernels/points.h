@@ -1,7 +1,6 @@
 /* Point sets: which neighbours a cell reads. The shapes are written here once, for the C and the CUDA side.
  */
-#ifndef STENCIL_KERNELS_POINTS_H
-#define STENCIL_KERNELS_POINTS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -62,5 +61,4 @@ STENCIL_CONSTANT bool stencil_rule_contains(stencil_rule rule, int radius, int d
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -16,8 +16,7 @@
  * 4. l2: sqrt(value / number of updated cells), in double. max: the value. A NaN is stored as the NaN of
  * <math.h>.
  */
-#ifndef STENCIL_KERNELS_RESIDUAL_H
-#define STENCIL_KERNELS_RESIDUAL_H
+#pragma once
 
 #include <math.h>
 
@@ -115,5 +114,4 @@ STENCIL_ANYWHERE double stencil_residual_finish(double value, int64_t updated_ce
 
 #ifdef __cplusplus
 }
-#endif
 #endif

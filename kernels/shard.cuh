@@ -1,7 +1,6 @@
 /* The kernels of one point set, the argument of STENCIL_SHARD(): the build compiles a file for each set,
  * since the address of a kernel template must be taken where it is instantiated. */
-#ifndef STENCIL_KERNELS_SHARD_CUH
-#define STENCIL_KERNELS_SHARD_CUH
+#pragma once
 
 #include <type_traits>
 #include <utility>
@@ -64,5 +63,3 @@ template <stencil_shape_id Id, int... Row> const stencil_kernel *rows_of(std::in
         using namespace stencil;                                                                             \
         return rows_of<STENCIL_SHAPE_##name>(std::make_integer_sequence<int, STENCIL_KERNEL_ROWS>());        \
     }
-
-#endif

@@ -1,6 +1,5 @@
 /* What a sweep is told: plain data, the same for the CUDA kernels and their CPU twin. */
-#ifndef STENCIL_KERNELS_SWEEP_H
-#define STENCIL_KERNELS_SWEEP_H
+#pragma once
 
 #include <math.h>
 
@@ -195,5 +194,3 @@ STENCIL_ANYWHERE stencil_reason stencil_schedule_decide(const stencil_schedule *
         return STENCIL_REASON_CONVERGED_ATOL;
     return STENCIL_REASON_NONE;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The table of compiled kernels: templates end here, everything above picks a row. */
-#ifndef STENCIL_KERNELS_TABLE_H
-#define STENCIL_KERNELS_TABLE_H
+#pragma once
 
 #include "kernels/sweep.h"
 
@@ -94,5 +93,4 @@ const void *stencil_combine_kernel(void);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

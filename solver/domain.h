@@ -1,7 +1,6 @@
 /* From a problem and its cut to what the kernels are told, and which boxes of cells are copied from part to
  * part where they do not store their copies themselves. Internal to solver/. */
-#ifndef STENCIL_SOLVER_DOMAIN_H
-#define STENCIL_SOLVER_DOMAIN_H
+#pragma once
 
 #include "kernels/sweep.h"
 #include "solver/boxes.h"
@@ -57,5 +56,3 @@ int stencil_weights_round(stencil_weights cycle[STENCIL_CYCLE_MAX], const stenci
  * caller. */
 void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, int part,
                          const stencil_buffers *buffers, bool store);
-
-#endif

@@ -1,7 +1,6 @@
 /* A run on GPUs: device memory, streams, and what its time loops share. Internal to solver/. Without CUDA
  * only the declarations are there. */
-#ifndef STENCIL_SOLVER_GPU_H
-#define STENCIL_SOLVER_GPU_H
+#pragma once
 
 #include "base/cuda.h"
 #include "kernels/table.h"
@@ -121,5 +120,3 @@ stencil_status stencil_gpu_time_s(stencil_gpu_run *run, double *time_s);
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo);
 /* Host memory of all of them. */
 int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo);
-
-#endif

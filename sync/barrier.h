@@ -15,8 +15,7 @@
  * and the CPU twin of sync(), NAME_team(team, thread), with the same meaning for a team of threads; false: the
  * thread gave up. */
 /* clang-format on */
-#ifndef STENCIL_SYNC_BARRIER_H
-#define STENCIL_SYNC_BARRIER_H
+#pragma once
 
 #include "base/base.h"
 
@@ -133,5 +132,4 @@ bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team,
 
 #ifdef __cplusplus
 }
-#endif
 #endif

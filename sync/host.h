@@ -1,7 +1,6 @@
 /* The host's side of barriers: their memory, launches whose blocks wait for each other, alarms. The solver,
  * the benchmarks and other callers whose participants wait for each other use it. */
-#ifndef STENCIL_SYNC_HOST_H
-#define STENCIL_SYNC_HOST_H
+#pragma once
 
 #include "base/cuda.h"
 #include "sync/barrier.h"
@@ -102,5 +101,4 @@ void stencil_barrier_destroy(stencil_barrier *barrier);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

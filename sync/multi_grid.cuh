@@ -11,8 +11,7 @@
  * transitive, to the block that acquires the word at system scope. A part stores epoch e+1 only after all of
  * its blocks have seen all words at e: a word is at most one epoch ahead of what a block waits for, and is
  * compared with "has come as far as", so wrapping around does no harm. */
-#ifndef STENCIL_SYNC_MULTI_GRID_CUH
-#define STENCIL_SYNC_MULTI_GRID_CUH
+#pragma once
 
 #include "sync/waits.h"
 
@@ -85,5 +84,4 @@ static inline bool multi_grid_team(const stencil_barrier_state *s, uint32_t thre
             return false;
     return true;
 }
-#endif
 #endif

@@ -1,8 +1,7 @@
 /* The description of a machine: all that a plan needs to know of it, so that plans can be made for machines
  * that are not here. probe.c asks the driver; everything else only reads the description. Works without CUDA
  * and without a driver ("no GPU"). */
-#ifndef STENCIL_SOLVER_MACHINE_MACHINE_H
-#define STENCIL_SOLVER_MACHINE_MACHINE_H
+#pragma once
 
 #include "kernels/table.h"
 
@@ -106,5 +105,3 @@ bool stencil_tuning_find(stencil_tuning *tuning, const char *gpu);
 struct json_t;
 void stencil_machine_write(const stencil_machine *machine, struct json_t *root);
 stencil_status stencil_machine_read(stencil_machine *machine, const struct json_t *root);
-
-#endif

@@ -1,7 +1,6 @@
 /* Boxes of cells, where an index outside of an axis points to, where cells stand in memory, and boxes of them
  * on their way between two buffers. Per axis in (z, y, x). */
-#ifndef STENCIL_SOLVER_PARTS_LAYOUT_H
-#define STENCIL_SOLVER_PARTS_LAYOUT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -104,5 +103,3 @@ size_t stencil_cells_span(const stencil_cells *cells, const int64_t n[3]);
 /* Copies n cells (z, y, x), the first one first: with all threads, or with the one of a run that calls it.
  */
 void stencil_cells_copy(const stencil_cells *to, const stencil_cells *from, const int64_t n[3]);
-
-#endif

@@ -1,8 +1,7 @@
 /* Who makes which cells of a step, which participants read each other's, and the LL exchange (named after
  * NCCL's low-latency protocol): which cells travel from part to part one by one, each in flagged words of its
  * own (kernels/ll.cuh), and who sends and who receives them. */
-#ifndef STENCIL_SOLVER_PARTS_WORKERS_H
-#define STENCIL_SOLVER_PARTS_WORKERS_H
+#pragma once
 
 #include "kernels/sweep.h"
 #include "solver/parts/cut.h"
@@ -60,5 +59,3 @@ void stencil_ll_destroy(stencil_ll_lists *lists);
 
 /* Slots of the largest part, or somewhat more: all ghost cells that may be of others. */
 int64_t stencil_ll_slots_most(const stencil_cut *cut);
-
-#endif
