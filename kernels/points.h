@@ -4,10 +4,6 @@
 
 #include "base/base.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* The largest point set has this many points and this radius. */
 enum { STENCIL_POINTS_MAX = 49, STENCIL_RADIUS_MAX = 3 };
 
@@ -58,7 +54,3 @@ STENCIL_CONSTANT bool stencil_rule_contains(stencil_rule rule, int radius, int d
     }
     return false;
 }
-
-#ifdef __cplusplus
-}
-#endif

@@ -35,10 +35,6 @@ typedef enum stencil_norm {
     STENCIL_NORM_COUNT
 } stencil_norm;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /* Number of the partial sum that has cell (z, y, x) of a problem with n updated cells per axis (z, y, x); how
  * many there are. */
 static inline int64_t stencil_partial_at(const int64_t n[3], int64_t z, int64_t y, int64_t x) {
@@ -111,7 +107,3 @@ STENCIL_ANYWHERE double stencil_residual_finish(double value, int64_t updated_ce
         return (double)NAN;
     return norm == STENCIL_NORM_MAX ? value : sqrt(value / (double)updated_cells);
 }
-
-#ifdef __cplusplus
-}
-#endif

@@ -145,8 +145,8 @@ typedef struct stencil_ll {
     int64_t set;                            /* words from an even step's to an odd step's */
 } stencil_ll;
 
-/* Argument of a persistent kernel: makes step_count steps from step_first. A relaunch is one step with the
- * empty barrier. Buffer u[s % 2] holds the field after s steps. */
+/* Argument of a persistent kernel: makes step_count steps from step_first. A relaunch is one step,
+ * without a barrier. Buffer u[s % 2] holds the field after s steps. */
 typedef struct stencil_kernel_args {
     stencil_domain domain;
     stencil_schedule schedule;
