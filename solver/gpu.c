@@ -114,7 +114,6 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
     const stencil_buffers *b = &run->buffers;
     const stencil_layout *l = &b->cut->layout;
     const stencil_array array = buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B : STENCIL_ARRAY_U;
-    const stencil_cells all = stencil_buffer_cells(b, part, buffer);
     const int64_t cells_max = run->staging_bytes / (int64_t)stencil_precision_bytes(l->precision);
     stencil_box gaps = *box, slab;
     gaps.n[STENCIL_X] = l->row;
@@ -123,7 +122,7 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
     TRY_CUDA(cudaSetDevice(run->part[part].device));
     do {
         const stencil_box cells = stencil_box_common(&slab, box);
-        const stencil_cells there = stencil_cells_from(&all, cells.first);
+        const stencil_cells there = stencil_buffer_cells(b, part, buffer, cells.first);
         stencil_cells here = there;
         here.at = run->staging;
         const size_t bytes = stencil_cells_span(&here, cells.n);
@@ -175,9 +174,6 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     s->fault = plan->wait.fault;
     s->barrier.parts = (uint32_t)gpu->run->parts;
     s->barrier.part = (uint32_t)gpu->part;
-    const stencil_transfers *all = &gpu->run->transfers;
-    gpu->halo = all->item + all->first[gpu->part];
-    gpu->halo_count = all->first[gpu->part + 1] - all->first[gpu->part];
 }
 
 /* Streams, events and the kernels. Asking for attributes loads a kernel: nothing is loaded lazily while
@@ -218,16 +214,6 @@ static stencil_status create_peers(stencil_gpu_part *gpu) {
     }
     TRY_CUDA(cudaSetDevice(gpu->device));
     return own(gpu, &gpu->args.peers, &peers, sizeof peers);
-}
-
-/* Memory of all parts, as far as they have it in common. */
-static stencil_status allocate_shared(stencil_gpu_run *run) {
-    const int64_t values = host_values(&run->plan->cut, run->plan->halo);
-    run->staging_bytes = staging_bytes(&run->plan->cut.layout);
-    TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
-    TRY_CUDA(
-        cudaHostAlloc((void **)&run->values, (size_t)stencil_values_bytes(values), cudaHostAllocPortable));
-    return STENCIL_OK;
 }
 
 /* A part's share of a list, on its device. Places in it stay those in the whole list. */
@@ -321,6 +307,7 @@ static stencil_status create_barriers(stencil_gpu_run *run) {
 /* Memory, kernels and streams of all parts, which know of themselves. */
 static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem) {
     int device[STENCIL_PARTS_MAX];
+    const int64_t values = host_values(&run->plan->cut, run->plan->halo);
     for (int p = 0; p < run->parts; p++)
         device[p] = run->part[p].device;
     if (run->plan->halo == STENCIL_HALO_COPY)
@@ -332,7 +319,9 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
         TRY(stencil_peers_reach(gpu->device, device, run->parts));
         TRY(allocate(gpu));
     }
-    TRY(allocate_shared(run));
+    TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
+    TRY_CUDA(
+        cudaHostAlloc((void **)&run->values, (size_t)stencil_values_bytes(values), cudaHostAllocPortable));
     for (int p = 0; p < run->parts; p++)
         init_args(&run->part[p], problem);
     for (int p = 0; p < run->parts && run->parts > 1 && !run->combine_on_host; p++)
@@ -351,6 +340,7 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
     *run = (stencil_gpu_run){.plan = plan, .parts = plan->cut.parts};
     run->buffers = (stencil_buffers){.cut = &plan->cut, .count = stencil_problem_arrays(problem)};
     run->slabs = stencil_cut_is_slabs(&plan->cut);
+    run->staging_bytes = staging_bytes(&plan->cut.layout);
     run->partial_count = stencil_partial_count(problem->n);
     run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
     for (int p = 0; p < run->parts; p++)

@@ -45,8 +45,6 @@ struct stencil_gpu_part {
     int memory_count;
     stencil_control *control_host; /* pinned memory, owned, as is args.mailbox, which is mapped */
     uint32_t partners;             /* for single-thread: parts that it exchanges cells with, a bit each */
-    int halo_count;
-    const stencil_transfer *halo; /* [halo_count]: sent after each step in mode COPY */
 };
 
 /* All parts. */
@@ -55,7 +53,7 @@ struct stencil_gpu_run {
     int parts;
     stencil_gpu_part part[STENCIL_PARTS_MAX];
     stencil_buffers buffers;     /* device memory, owned */
-    stencil_transfers transfers; /* of all parts, in mode COPY */
+    stencil_transfers transfers; /* made after each step, in mode COPY */
     stencil_schedule schedule;
     stencil_weights cycle[STENCIL_CYCLE_MAX]; /* [cycle_length]: of the step that follows s steps those at
                                                  s % cycle_length */
@@ -97,11 +95,12 @@ void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *sche
 void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t first,
                            int64_t count);
 
-/* Launches the step that follows `step` steps, checked when it is time to. */
+/* Launches the step that follows `step` steps with `args`; `programmatic`: its blocks may be set up before
+ * the launch before it has ended. */
+stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t step,
+                                  bool programmatic, cudaStream_t stream);
+/* The same with the part's own, checked when it is time to. */
 stencil_status stencil_gpu_launch_step(stencil_gpu_part *gpu, int64_t step);
-/* The same, never checked; `programmatic`: its blocks may be set up before the launch before it has ended.
- */
-stencil_status stencil_gpu_launch_plain(stencil_gpu_part *gpu, int64_t step, bool programmatic);
 /* The same with the halo copies that the plan wants, queued so that what is queued in `stream` next comes
  * after all of it. */
 stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, int64_t step);
