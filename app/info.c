@@ -5,7 +5,6 @@
 #include "app/json.h"
 #include "app/text.h"
 #include "solver/run.h"
-#include "solver/machine/json.h"
 
 typedef struct info_options {
     const char *json;

@@ -15,7 +15,6 @@
 #include "app/threads.h"
 #include "inputs/inputs.h"
 #include "solver/run.h"
-#include "solver/machine/json.h"
 
 typedef struct run_options {
     stencil_spec problem; /* only what was given, see problem_options_apply() */

@@ -19,8 +19,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "solver/machine/json.h"
-
 extern char **environ;
 
 /* A child that has answered, or was killed, is waited for so long: a driver may take its time to end a kernel

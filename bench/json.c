@@ -8,7 +8,6 @@
 #include "bench/bench.h"
 #include "bench/benchmark.h"
 #include "bench/revision.h"
-#include "solver/machine/json.h"
 
 /* Parameters, or the axes of a row. */
 static json_t *write_parameters(const stencil_member *m, const void *record) {

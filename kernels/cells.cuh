@@ -1,7 +1,6 @@
 /* What a thread updates cells with: point sets that are known at compile time, so that loops over points
  * unroll into straight lines of fma, and 16-byte accesses, by the same names for float and double. */
-#ifndef STENCIL_KERNELS_CELLS_CUH
-#define STENCIL_KERNELS_CELLS_CUH
+#pragma once
 
 #include "kernels/sweep.h"
 
@@ -73,4 +72,3 @@ template <class T> __device__ __forceinline__ const T *weights_of(const stencil_
 }
 
 } // namespace stencil
-#endif

@@ -1,7 +1,6 @@
 /* The CPU twin of the kernels: the same cells by the same expression, vectorised over rows. Each instruction
  * set has its own compiled copy (function multiversioning); all copies give the same bits. */
-#ifndef STENCIL_KERNELS_CPU_H
-#define STENCIL_KERNELS_CPU_H
+#pragma once
 
 #include "kernels/sweep.h"
 
@@ -33,5 +32,3 @@ typedef struct stencil_cpu_table {
 
 /* The one for the best instruction set of this CPU. */
 const stencil_cpu_table *stencil_cpu_best(void);
-
-#endif

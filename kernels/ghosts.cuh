@@ -1,7 +1,6 @@
 /* Ghost cells: the owner of an edge cell writes its copies, into ghost cells of its own part or of the part
  * beyond. No thread ever reads a ghost cell to fill another. */
-#ifndef STENCIL_KERNELS_GHOSTS_CUH
-#define STENCIL_KERNELS_GHOSTS_CUH
+#pragma once
 
 #include "kernels/cells.cuh"
 
@@ -77,4 +76,3 @@ __device__ __forceinline__ void copy_rows(const stencil_domain &d, int to, int z
 }
 
 } // namespace stencil
-#endif

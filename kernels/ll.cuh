@@ -18,8 +18,7 @@
  * which W makes those of e+2 that B gets. That words which follow from a value are not visible before it was
  * read, or a store before it, is not promised by the memory model for relaxed accesses, but by what a GPU can
  * do: a value that has been waited for, and computed with, has been read. */
-#ifndef STENCIL_KERNELS_LL_CUH
-#define STENCIL_KERNELS_LL_CUH
+#pragma once
 
 #include "kernels/residual.cuh"
 #include "kernels/sweep.h"
@@ -169,4 +168,3 @@ __device__ __forceinline__ void exchange_ll(const stencil_kernel_args &s, const 
 }
 
 } // namespace stencil
-#endif

@@ -1,7 +1,6 @@
 /* The kernels around a sweep: a step as a launch of its own, and the persistent loop with its barrier,
  * residual and decision. */
-#ifndef STENCIL_KERNELS_PERSISTENT_CUH
-#define STENCIL_KERNELS_PERSISTENT_CUH
+#pragma once
 
 #include "kernels/ll.cuh"
 #include "kernels/residual.cuh"
@@ -24,7 +23,7 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
     const stencil_norm norm = s.schedule.norm;
     const read_partials partials{s, set};
     const uint32_t thread = thread_in_block();
-    int64_t count = s.domain.partial_count;
+    const int64_t count = s.domain.partial_count;
     if (count <= STENCIL_COMBINE_VALUES)
         return stencil_residual_finish(count > 1 ? combine_values(partials, count, 0, norm) : partials(0),
                                        s.schedule.updated_cells, norm);
@@ -36,22 +35,18 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
             s.peers->level[thread][g] = value;
     }
     barrier.sync_all(step);
-    const double *v = s.level;
-    count = stencil_level_count(count);
-    for (double *next_level = s.level + count; count > STENCIL_COMBINE_VALUES;) {
-        const int64_t results = stencil_level_count(count);
-        for (int64_t g = blockIdx.x; g < results; g += gridDim.x) {
-            const double value = combine_values(read_values{v}, count, g, norm);
+    const int64_t groups = stencil_level_count(count);
+    stencil_level level = stencil_level_first(s.level, groups, s.level + groups);
+    for (; level.count > STENCIL_COMBINE_VALUES; level = stencil_level_next(&level)) {
+        for (int64_t g = blockIdx.x; g < level.results; g += gridDim.x) {
+            const double value = combine_values(read_values{level.from}, level.count, g, norm);
             if (thread == 0)
-                next_level[g] = value;
+                level.to[g] = value;
         }
         barrier.sync_all(step);
-        v = next_level;
-        next_level += results;
-        count = results;
     }
-    return stencil_residual_finish(combine_values(read_values{v}, count, 0, norm), s.schedule.updated_cells,
-                                   norm);
+    return stencil_residual_finish(combine_values(read_values{level.from}, level.count, 0, norm),
+                                   s.schedule.updated_cells, norm);
 }
 
 /* Does what a test asks for before the barrier of a step: the block comes late, or not at all (until another
@@ -214,4 +209,3 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
 }
 
 } // namespace stencil
-#endif

@@ -1,13 +1,8 @@
 /* Point sets: which neighbours a cell reads. The shapes are written here once, for the C and the CUDA side.
  */
-#ifndef STENCIL_KERNELS_POINTS_H
-#define STENCIL_KERNELS_POINTS_H
+#pragma once
 
 #include "base/base.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /* The largest point set has this many points and this radius. */
 enum { STENCIL_POINTS_MAX = 49, STENCIL_RADIUS_MAX = 3 };
@@ -59,8 +54,3 @@ STENCIL_CONSTANT bool stencil_rule_contains(stencil_rule rule, int radius, int d
     }
     return false;
 }
-
-#ifdef __cplusplus
-}
-#endif
-#endif

@@ -21,11 +21,9 @@ double stencil_combine(const double *v, int64_t value_count, int64_t group, sten
         }
         s[t] = sum;
     }
-    double quarter[4], half[2]; /* a tree over 256 values is one over four of 64 */
-    for (int q = 0; q < 4; q++)
-        quarter[q] = stencil_partial_sum(s + q * STENCIL_PARTIAL_CELLS, norm);
-    stencil_combine_pairs(half, quarter, 2, norm);
-    return stencil_combine_two(half[0], half[1], norm);
+    for (int left = STENCIL_COMBINE_LANES / 2; left > 0; left /= 2)
+        stencil_combine_pairs(s, s, left, norm);
+    return s[0];
 }
 
 double stencil_combine_all(const double *values, int64_t count, double *scratch, stencil_norm norm) {

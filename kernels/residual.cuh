@@ -1,6 +1,5 @@
 /* The residual on the device; the order of summation is defined in residual.h. */
-#ifndef STENCIL_KERNELS_RESIDUAL_CUH
-#define STENCIL_KERNELS_RESIDUAL_CUH
+#pragma once
 
 #include "kernels/sweep.h"
 
@@ -93,4 +92,3 @@ __device__ __forceinline__ double combine_values(Read read, int64_t count, int64
 }
 
 } // namespace stencil
-#endif

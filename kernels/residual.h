@@ -16,8 +16,7 @@
  * 4. l2: sqrt(value / number of updated cells), in double. max: the value. A NaN is stored as the NaN of
  * <math.h>.
  */
-#ifndef STENCIL_KERNELS_RESIDUAL_H
-#define STENCIL_KERNELS_RESIDUAL_H
+#pragma once
 
 #include <math.h>
 
@@ -36,13 +35,14 @@ typedef enum stencil_norm {
     STENCIL_NORM_COUNT
 } stencil_norm;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/* Number of partial sums of a problem with n updated cells per axis (z, y, x). */
-STENCIL_ANYWHERE int64_t stencil_partial_count(const int64_t n[3]) {
-    return n[0] * n[1] * ((n[2] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS);
+/* Number of the partial sum that has cell (z, y, x) of a problem with n updated cells per axis (z, y, x); how
+ * many there are. */
+static inline int64_t stencil_partial_at(const int64_t n[3], int64_t z, int64_t y, int64_t x) {
+    const int64_t row = (n[2] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS;
+    return (z * n[1] + y) * row + x / STENCIL_PARTIAL_CELLS;
+}
+static inline int64_t stencil_partial_count(const int64_t n[3]) {
+    return stencil_partial_at(n, n[0], 0, 0);
 }
 
 /* Number of values after one reduction level; of all levels together (at least 1). */
@@ -65,11 +65,11 @@ typedef struct stencil_level {
 
 /* The level that begins with `count` values, and the one after it; the levels stand one behind the other in
  * scratch[stencil_levels_count(count)]. */
-static inline stencil_level stencil_level_first(const double *values, int64_t count, double *scratch) {
+STENCIL_ANYWHERE stencil_level stencil_level_first(const double *values, int64_t count, double *scratch) {
     const stencil_level level = {values, count, scratch, stencil_level_count(count)};
     return level;
 }
-static inline stencil_level stencil_level_next(const stencil_level *level) {
+STENCIL_ANYWHERE stencil_level stencil_level_next(const stencil_level *level) {
     return stencil_level_first(level->to, level->results, level->to + level->results);
 }
 
@@ -107,8 +107,3 @@ STENCIL_ANYWHERE double stencil_residual_finish(double value, int64_t updated_ce
         return (double)NAN;
     return norm == STENCIL_NORM_MAX ? value : sqrt(value / (double)updated_cells);
 }
-
-#ifdef __cplusplus
-}
-#endif
-#endif

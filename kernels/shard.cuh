@@ -1,7 +1,6 @@
 /* The kernels of one point set, the argument of STENCIL_SHARD(): the build compiles a file for each set,
  * since the address of a kernel template must be taken where it is instantiated. */
-#ifndef STENCIL_KERNELS_SHARD_CUH
-#define STENCIL_KERNELS_SHARD_CUH
+#pragma once
 
 #include <type_traits>
 #include <utility>
@@ -28,7 +27,7 @@ template <stencil_sweep_id Id, class P, class T, bool Relaunch, bool Ll> struct 
 #include "kernels/sweeps.def"
 #undef STENCIL_SWEEP
 
-template <stencil_barrier_id Id> struct barrier_of { using type = none_barrier; };
+template <stencil_barrier_id Id> struct barrier_of; /* none: a launch for every step has no barrier */
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     template <> struct barrier_of<STENCIL_BARRIER_##id> { using type = id##_barrier; };
 #include "sync/barriers.def"
@@ -64,5 +63,3 @@ template <stencil_shape_id Id, int... Row> const stencil_kernel *rows_of(std::in
         using namespace stencil;                                                                             \
         return rows_of<STENCIL_SHAPE_##name>(std::make_integer_sequence<int, STENCIL_KERNEL_ROWS>());        \
     }
-
-#endif

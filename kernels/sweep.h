@@ -1,6 +1,5 @@
 /* What a sweep is told: plain data, the same for the CUDA kernels and their CPU twin. */
-#ifndef STENCIL_KERNELS_SWEEP_H
-#define STENCIL_KERNELS_SWEEP_H
+#pragma once
 
 #include <math.h>
 
@@ -146,8 +145,8 @@ typedef struct stencil_ll {
     int64_t set;                            /* words from an even step's to an odd step's */
 } stencil_ll;
 
-/* Argument of a persistent kernel: makes step_count steps from step_first. A relaunch is one step with the
- * empty barrier. Buffer u[s % 2] holds the field after s steps. */
+/* Argument of a persistent kernel: makes step_count steps from step_first. A relaunch is one step,
+ * without a barrier. Buffer u[s % 2] holds the field after s steps. */
 typedef struct stencil_kernel_args {
     stencil_domain domain;
     stencil_schedule schedule;
@@ -195,5 +194,3 @@ STENCIL_ANYWHERE stencil_reason stencil_schedule_decide(const stencil_schedule *
         return STENCIL_REASON_CONVERGED_ATOL;
     return STENCIL_REASON_NONE;
 }
-
-#endif

@@ -40,12 +40,10 @@ const stencil_kernel *stencil_kernel_find(const stencil_kernel *key) {
 #include "kernels/stencils.def"
 #undef STENCIL_SHAPE
     };
-    const stencil_kernel *row = rows_of[key->shape]();
-    for (const stencil_kernel *end = row + STENCIL_KERNEL_ROWS; row < end; row++)
-        if (row->precision == key->precision && row->sweep == key->sweep && row->exchange == key->exchange &&
-            row->barrier == key->barrier)
-            return row->function != NULL ? row : NULL;
-#endif
+    const stencil_kernel *row = rows_of[key->shape]() + stencil_kernel_index(key) % STENCIL_KERNEL_ROWS;
+    return row->function != NULL ? row : NULL;
+#else
     (void)key;
     return NULL;
+#endif
 }

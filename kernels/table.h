@@ -1,6 +1,5 @@
 /* The table of compiled kernels: templates end here, everything above picks a row. */
-#ifndef STENCIL_KERNELS_TABLE_H
-#define STENCIL_KERNELS_TABLE_H
+#pragma once
 
 #include "kernels/sweep.h"
 
@@ -53,6 +52,12 @@ STENCIL_CONSTANT stencil_kernel stencil_kernel_key(int index) {
                                 .function = NULL};
     return key;
 }
+static inline int stencil_kernel_index(const stencil_kernel *key) {
+    const int sweep = (int)key->shape * STENCIL_SWEEP_COUNT + (int)key->sweep,
+              precision = (sweep * STENCIL_EXCHANGE_COUNT + (int)key->exchange) * STENCIL_PRECISION_COUNT +
+                          (int)key->precision;
+    return precision * STENCIL_BARRIER_COUNT + (int)key->barrier;
+}
 
 /* "j2d5pt float32 stream central": stencil, precision, sweep, barrier, and "ll" for LL exchange. Returns
  * `text`. */
@@ -88,5 +93,4 @@ const void *stencil_combine_kernel(void);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* Which tiles a block makes, whatever the sweep. */
-#ifndef STENCIL_KERNELS_TILES_CUH
-#define STENCIL_KERNELS_TILES_CUH
+#pragma once
 
 #include "kernels/sweep.h"
 
@@ -82,4 +81,3 @@ __device__ __forceinline__ void resident_step(const stencil_kernel_args &s, cons
 }
 
 } // namespace stencil
-#endif

@@ -1,6 +1,5 @@
 /* How cells get into a run and out of it: boxes of them, read one by one. Nobody has to have all of them. */
-#ifndef STENCIL_SOLVER_BOXES_H
-#define STENCIL_SOLVER_BOXES_H
+#pragma once
 
 #include "solver/parts/cut.h"
 
@@ -73,5 +72,3 @@ double stencil_cells_largest(const stencil_cells *cells, const int64_t n[3]);
 
 /* Index (z, y, x) of the first of n cells that is NaN or infinite; false when all are finite. */
 bool stencil_cells_find_nonfinite(const stencil_cells *cells, const int64_t n[3], int64_t found[3]);
-
-#endif

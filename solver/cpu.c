@@ -89,11 +89,10 @@ stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array,
     const stencil_buffers *b = &cpu->buffers;
     const int buffer = stencil_buffer_of(array, 0);
     const stencil_box box = stencil_buffer_box(b, part, buffer);
-    const stencil_cells all = stencil_buffer_cells(b, part, buffer), to = stencil_cells_from(&all, box.first);
+    const stencil_cells to = stencil_buffer_cells(b, part, buffer, box.first);
     TRY(stencil_boxes_fill(from, &b->cut->mesh, array, &box, &to));
     if (array == STENCIL_ARRAY_U) {
-        const stencil_cells other = stencil_buffer_cells(b, part, stencil_buffer_of(array, 1)),
-                            second = stencil_cells_from(&other, box.first);
+        const stencil_cells second = stencil_buffer_cells(b, part, stencil_buffer_of(array, 1), box.first);
         stencil_cells_copy(&second, &to, box.n);
     }
     return STENCIL_OK;
@@ -179,8 +178,8 @@ static double thread_clock_s(void) {
 static double make_rows(const stencil_cpu *cpu, const work *w, bool timed) {
     const int parts = cpu->plan->cut.parts;
     const double start_s = timed ? thread_clock_s() : 0;
-    const int64_t begin = stencil_share_begin(cpu->row_base[parts], w->threads, w->thread),
-                  end = stencil_share_begin(cpu->row_base[parts], w->threads, w->thread + 1);
+    const int64_t begin = stencil_share(cpu->row_base[parts], w->threads, w->thread),
+                  end = stencil_share(cpu->row_base[parts], w->threads, w->thread + 1);
     for (int part = 0; part < parts; part++) {
         const int64_t base = cpu->row_base[part], next = cpu->row_base[part + 1];
         if (begin < next && end > base)
@@ -192,7 +191,7 @@ static double make_rows(const stencil_cpu *cpu, const work *w, bool timed) {
 /* Its share of the copies of the step that followed `step` steps, whose edge rows all threads have made. */
 static void copy_halos(const stencil_cpu *cpu, int64_t step, int thread, int threads) {
     const int buffer = step % 2 == 0;
-    for (int k = thread; k < cpu->transfers.first[cpu->plan->cut.parts]; k += threads) {
+    for (int k = thread; k < cpu->transfers.count; k += threads) {
         const stencil_transfer *t = &cpu->transfers.item[k];
         const stencil_way way = stencil_buffer_way(&cpu->buffers, t, buffer);
         stencil_cells_copy(&way.to, &way.from, t->from_box.n);
@@ -238,8 +237,8 @@ bool stencil_cpu_residual(stencil_cpu *cpu, int thread, int threads, double *res
     const stencil_norm norm = cpu->schedule.norm;
     stencil_level level = stencil_level_first(cpu->partial, cpu->domain[0].partial_count, cpu->level);
     for (; level.count > 1; level = stencil_level_next(&level)) {
-        const int64_t end = stencil_share_begin(level.results, threads, thread + 1);
-        for (int64_t g = stencil_share_begin(level.results, threads, thread); g < end; g++)
+        const int64_t end = stencil_share(level.results, threads, thread + 1);
+        for (int64_t g = stencil_share(level.results, threads, thread); g < end; g++)
             level.to[g] = stencil_combine(level.from, level.count, g, norm);
         if (!stencil_cpu_sync(cpu, 0, thread, true))
             return false;

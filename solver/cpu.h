@@ -1,6 +1,5 @@
 /* A run on the CPU: buffers and the pieces that its time loops are made of. Internal to solver/. */
-#ifndef STENCIL_SOLVER_CPU_H
-#define STENCIL_SOLVER_CPU_H
+#pragma once
 
 #include "kernels/cpu.h"
 #include "solver/cpu_stores.h"
@@ -53,5 +52,3 @@ bool stencil_cpu_sync(stencil_cpu *cpu, int64_t step, int thread, bool all);
 /* The residual of the step just made. Called by every thread of the team that made it (the OpenMP team of the
  * caller); all get the same number. Contains barriers; false: their time is over. */
 bool stencil_cpu_residual(stencil_cpu *cpu, int thread, int threads, double *residual);
-
-#endif

@@ -1,8 +1,7 @@
 /* Whether the results of a CPU sweep go through the cache or past it, where the size of the fields does not
  * say: tried with the first steps of the run. Both ways give the same bits, so no step is lost. Internal to
  * solver/. */
-#ifndef STENCIL_SOLVER_CPU_STORES_H
-#define STENCIL_SOLVER_CPU_STORES_H
+#pragma once
 
 #include "solver/problem.h"
 #include "solver/run.h"
@@ -42,5 +41,3 @@ void stencil_stores_note(stencil_stores_trial *trial, double step_s, bool looked
 
 /* The way that was chosen last, whatever is tried just now. */
 bool stencil_stores_chosen(const stencil_stores_trial *trial);
-
-#endif

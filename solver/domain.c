@@ -2,9 +2,11 @@
 
 #include <stdlib.h>
 
-stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer) {
-    return stencil_cells_in(&buffers->cut->layout, buffers->at[part][buffer],
-                            stencil_cut_box(buffers->cut, part).first);
+stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer,
+                                   const int64_t cell[3]) {
+    const stencil_cells all = stencil_cells_in(&buffers->cut->layout, buffers->at[part][buffer],
+                                               stencil_cut_box(buffers->cut, part).first);
+    return stencil_cells_from(&all, cell);
 }
 
 stencil_box stencil_buffer_box(const stencil_buffers *buffers, int part, int buffer) {
@@ -22,7 +24,9 @@ stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_tra
 
 /* Updated cell (0, 0, 0) of an array of a part; NULL where there is none. */
 static void *interior(const stencil_buffers *buffers, int part, int buffer) {
-    return buffers->at[part][buffer] != NULL ? stencil_buffer_cells(buffers, part, buffer).at : NULL;
+    static const int64_t own[3] = {0, 0, 0};
+    void *const at = buffers->at[part][buffer];
+    return at != NULL ? stencil_cells_in(&buffers->cut->layout, at, own).at : NULL;
 }
 
 /* Who needs copies of the cells at the sides of a part. */
@@ -61,9 +65,9 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
         .row = cut->layout.row,
         .plane = cut->layout.plane,
         .b = interior(buffers, part, STENCIL_BUFFER_B),
-        .partial_first = stencil_cut_partial(cut, own.first),
-        .partial_row = stencil_cut_partial(cut, (const int64_t[]){0, 1, 0}),
-        .partial_plane = stencil_cut_partial(cut, (const int64_t[]){1, 0, 0}),
+        .partial_first = stencil_partial_at(problem->n, own.first[0], own.first[1], own.first[2]),
+        .partial_row = stencil_partial_at(problem->n, 0, 1, 0),
+        .partial_plane = stencil_partial_at(problem->n, 1, 0, 0),
         .partial_count = stencil_partial_count(problem->n),
     };
     init_sides(domain, cut, part, store);
@@ -105,19 +109,16 @@ static bool find_one(const stencil_cut *cut, stencil_transfer *t, const int dire
 }
 
 stencil_status stencil_transfers_find(stencil_transfers *transfers, const stencil_cut *cut) {
-    int count = 0;
     *transfers = (stencil_transfers){
         .item = malloc((size_t)cut->parts * STENCIL_DIRECTIONS * sizeof(stencil_transfer))};
     CHECK(transfers->item != NULL, NO_MEMORY, "no memory for the halo exchange of %d parts", cut->parts);
-    for (int from = 0; from < cut->parts; from++) {
+    for (int from = 0; from < cut->parts; from++)
         for (int k = 0; k < cut->parts * STENCIL_DIRECTIONS; k++) {
             const int d = k % STENCIL_DIRECTIONS, direction[3] = {d / 9 - 1, d / 3 % 3 - 1, d % 3 - 1};
             stencil_transfer t = {.from = from, .to = k / STENCIL_DIRECTIONS};
             if (find_one(cut, &t, direction))
-                transfers->item[count++] = t;
+                transfers->item[transfers->count++] = t;
         }
-        transfers->first[from + 1] = count;
-    }
     return STENCIL_OK;
 }
 

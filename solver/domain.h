@@ -1,7 +1,6 @@
 /* From a problem and its cut to what the kernels are told, and which boxes of cells are copied from part to
  * part where they do not store their copies themselves. Internal to solver/. */
-#ifndef STENCIL_SOLVER_DOMAIN_H
-#define STENCIL_SOLVER_DOMAIN_H
+#pragma once
 
 #include "kernels/sweep.h"
 #include "solver/boxes.h"
@@ -21,8 +20,10 @@ static inline int stencil_buffer_of(stencil_array array, int64_t steps) {
     return array == STENCIL_ARRAY_U ? STENCIL_BUFFER_U + (int)(steps % 2) : STENCIL_BUFFER_B;
 }
 
-/* Cells of a part there, in indices of the whole problem; and which of them it is given at the start. */
-stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer);
+/* Cells of a part there from a cell on, in indices of the whole problem; and which of them it is given at the
+ * start. */
+stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer,
+                                   const int64_t cell[3]);
 stencil_box stencil_buffer_box(const stencil_buffers *buffers, int part, int buffer);
 
 /* A box of cells of part `from` that part `to` has among its ghost cells, each in its own indices. */
@@ -31,9 +32,8 @@ typedef struct stencil_transfer {
     stencil_box from_box, to_box;
 } stencil_transfer;
 
-/* Part p sends item[first[p]] … item[first[p + 1] - 1]. */
 typedef struct stencil_transfers {
-    int first[STENCIL_PARTS_MAX + 1];
+    int count;
     stencil_transfer *item; /* owned */
 } stencil_transfers;
 
@@ -57,5 +57,3 @@ int stencil_weights_round(stencil_weights cycle[STENCIL_CYCLE_MAX], const stenci
  * caller. */
 void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, int part,
                          const stencil_buffers *buffers, bool store);
-
-#endif

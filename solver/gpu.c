@@ -44,6 +44,19 @@ int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
 #include <math.h>
 #include <string.h>
 
+/* Device memory of a part, freed with it: a copy of `from`, or zeroes where that is NULL. */
+static stencil_status own(stencil_gpu_part *gpu, void *to, const void *from, size_t bytes) {
+    const stencil_status status = stencil_to_device(to, from, bytes);
+    gpu->memory[gpu->memory_count++] = *(void **)to;
+    return status;
+}
+
+/* Number of a part's first partial sum. */
+static int64_t first_partial(const stencil_gpu_run *run, int part) {
+    const int64_t *first = run->plan->part[part].box.first;
+    return stencil_partial_at(run->plan->cut.mesh.n, first[0], first[1], first[2]);
+}
+
 /* Which results of combining partial sums a part combines: with slabs those that begin with a partial sum of
  * its own, so that nearly all values are its own; otherwise equal shares. A single group is part 0's;
  * persistent loops combine it in every block. */
@@ -55,8 +68,7 @@ static int64_t first_result(const stencil_gpu_run *run, int part) {
         return 1;
     if (!run->slabs)
         return results * part / run->parts;
-    const int64_t partial = stencil_cut_partial(&run->plan->cut, run->plan->part[part].box.first);
-    return (partial + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
+    return (first_partial(run, part) + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
 }
 
 /* Each part keeps the values of its own partial sums, and combines its share of the groups. */
@@ -65,13 +77,12 @@ static void share_partials(stencil_gpu_run *run) {
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         const stencil_box *box = &run->plan->part[p].box;
-        int64_t last[3];
-        for (int axis = 0; axis < STENCIL_AXES; axis++)
-            last[axis] = box->first[axis] + box->n[axis] - 1;
-        gpu->partial_from = stencil_cut_partial(&run->plan->cut, box->first);
+        const int64_t *first = box->first, *n = box->n,
+                      end = 1 + stencil_partial_at(run->plan->cut.mesh.n, first[0] + n[0] - 1,
+                                                   first[1] + n[1] - 1, first[2] + n[2] - 1);
         gpu->args.result_first = first_result(run, p);
         gpu->args.result_end = first_result(run, p + 1);
-        const int64_t count = stencil_cut_partial(&run->plan->cut, last) + 1 - gpu->partial_from;
+        const int64_t count = end - first_partial(run, p);
         set = count > set ? count : set;
     }
     for (int p = 0; p < run->parts; p++)
@@ -80,16 +91,19 @@ static void share_partials(stencil_gpu_run *run) {
 
 static stencil_status allocate(stencil_gpu_part *gpu) {
     stencil_gpu_run *run = gpu->run;
-    const size_t level_count = (size_t)stencil_levels_count(run->partial_count);
+    stencil_kernel_args *s = &gpu->args;
+    const size_t levels = (size_t)stencil_levels_count(run->partial_count),
+                 field_bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
     for (int k = 0; k < run->buffers.count; k++)
-        TRY_CUDA(
-            cudaMalloc(&run->buffers.at[gpu->part][k], (size_t)stencil_layout_bytes(&run->plan->cut.layout)));
-    TRY_CUDA(cudaMalloc((void **)&gpu->partial, 2 * (size_t)gpu->args.domain.partial_set * sizeof(double)));
-    TRY_CUDA(cudaMalloc((void **)&gpu->level, level_count * sizeof(double)));
-    TRY_CUDA(cudaMalloc((void **)&gpu->history, STENCIL_CHECKS_MAX * sizeof(double)));
-    TRY_CUDA(cudaMalloc((void **)&gpu->control, sizeof *gpu->control));
-    TRY_CUDA(cudaHostAlloc((void **)&gpu->mailbox, sizeof *gpu->mailbox, cudaHostAllocMapped));
+        TRY(own(gpu, &run->buffers.at[gpu->part][k], NULL, field_bytes));
+    TRY(own(gpu, &s->domain.partial, NULL, 2 * (size_t)s->domain.partial_set * sizeof *s->domain.partial));
+    s->domain.partial -= first_partial(run, gpu->part);
+    TRY(own(gpu, &s->level, NULL, levels * sizeof *s->level));
+    TRY(own(gpu, &s->history, NULL, STENCIL_CHECKS_MAX * sizeof *s->history));
+    TRY(own(gpu, &s->control, NULL, sizeof *s->control));
+    TRY_CUDA(cudaHostAlloc((void **)&s->mailbox, sizeof *s->mailbox, cudaHostAllocMapped));
     TRY_CUDA(cudaMallocHost((void **)&gpu->control_host, sizeof *gpu->control_host));
+    *s->mailbox = (stencil_mailbox){.residual = NAN};
     return STENCIL_OK;
 }
 
@@ -100,7 +114,6 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
     const stencil_buffers *b = &run->buffers;
     const stencil_layout *l = &b->cut->layout;
     const stencil_array array = buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B : STENCIL_ARRAY_U;
-    const stencil_cells all = stencil_buffer_cells(b, part, buffer);
     const int64_t cells_max = run->staging_bytes / (int64_t)stencil_precision_bytes(l->precision);
     stencil_box gaps = *box, slab;
     gaps.n[STENCIL_X] = l->row;
@@ -109,7 +122,7 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
     TRY_CUDA(cudaSetDevice(run->part[part].device));
     do {
         const stencil_box cells = stencil_box_common(&slab, box);
-        const stencil_cells there = stencil_cells_from(&all, cells.first);
+        const stencil_cells there = stencil_buffer_cells(b, part, buffer, cells.first);
         stencil_cells here = there;
         here.at = run->staging;
         const size_t bytes = stencil_cells_span(&here, cells.n);
@@ -135,8 +148,6 @@ stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_ar
     const stencil_box box = stencil_buffer_box(&run->buffers, part, buffer);
     const size_t bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
     void *const *at = run->buffers.at[part];
-    TRY_CUDA(cudaSetDevice(run->part[part].device));
-    TRY_CUDA(cudaMemset(at[buffer], 0, bytes));
     memset(run->staging, 0, (size_t)run->staging_bytes);
     TRY(stencil_gpu_move(run, part, buffer, &box, from, NULL));
     if (array == STENCIL_ARRAY_U)
@@ -145,31 +156,24 @@ stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_ar
     return STENCIL_OK;
 }
 
-static void init_sweep(stencil_gpu_part *gpu, const stencil_problem *problem) {
+/* What every launch is told. */
+static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     const stencil_plan *plan = gpu->plan;
     stencil_kernel_args *s = &gpu->args;
-    const int64_t partial_set = s->domain.partial_set;
+    const stencil_domain allocated = s->domain;
     stencil_domain_init(&s->domain, problem, gpu->part, &gpu->run->buffers, plan->halo == STENCIL_HALO_STORE);
     s->domain.weights = gpu->run->cycle[0];
-    s->domain.partial_set = partial_set;
-    s->domain.partial = gpu->partial - gpu->partial_from;
+    s->domain.partial_set = allocated.partial_set;
+    s->domain.partial = allocated.partial;
     s->poll_every = plan->poll_every;
     s->tile_stream = plan->tile[problem->rank == 3 ? STENCIL_Z : STENCIL_Y];
     if (problem->rank == 2)
         s->tile_stream /= plan->block_y;
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         s->tile_count[axis] = (uint32_t)((s->domain.n[axis] + plan->tile[axis] - 1) / plan->tile[axis]);
-    s->level = gpu->level;
-    s->history = gpu->history;
-    s->control = gpu->control;
-    s->mailbox = gpu->mailbox;
-    s->peers = gpu->peers;
     s->fault = plan->wait.fault;
     s->barrier.parts = (uint32_t)gpu->run->parts;
     s->barrier.part = (uint32_t)gpu->part;
-    const stencil_transfers *all = &gpu->run->transfers;
-    gpu->halo = all->item + all->first[gpu->part];
-    gpu->halo_count = all->first[gpu->part + 1] - all->first[gpu->part];
 }
 
 /* Streams, events and the kernels. Asking for attributes loads a kernel: nothing is loaded lazily while
@@ -199,41 +203,111 @@ static stencil_status create_peers(stencil_gpu_part *gpu) {
     const stencil_gpu_run *run = gpu->run;
     stencil_peers peers = {0};
     for (int p = 0; p < run->parts; p++) {
-        const stencil_gpu_part *other = &run->part[p];
+        const stencil_kernel_args *other = &run->part[p].args;
         peers.control[p] = other->control;
-        peers.partial[p] = other->partial - other->partial_from;
+        peers.partial[p] = other->domain.partial;
         peers.level[p] = other->level;
     }
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         peers.count[axis] = run->plan->cut.count[axis];
         memcpy(peers.first[axis], run->plan->cut.first[axis], sizeof peers.first[axis]);
     }
-    TRY(stencil_to_device(&gpu->peers, &peers, sizeof peers));
-    gpu->args.peers = gpu->peers;
-    return STENCIL_OK;
-}
-
-/* Memory of all parts, as far as they have it in common. */
-static stencil_status allocate_shared(stencil_gpu_run *run) {
-    const int64_t values = host_values(&run->plan->cut, run->plan->halo);
-    run->staging_bytes = staging_bytes(&run->plan->cut.layout);
-    TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
-    TRY_CUDA(
-        cudaHostAlloc((void **)&run->values, (size_t)stencil_values_bytes(values), cudaHostAllocPortable));
-    return STENCIL_OK;
-}
-
-static stencil_status create_part(stencil_gpu_part *gpu, const stencil_problem *problem) {
     TRY_CUDA(cudaSetDevice(gpu->device));
-    TRY_CUDA(cudaMemset(gpu->control, 0, sizeof *gpu->control));
-    *gpu->mailbox = (stencil_mailbox){.residual = NAN};
-    init_sweep(gpu, problem);
-    return gpu->run->parts > 1 && !gpu->run->combine_on_host ? create_peers(gpu) : STENCIL_OK;
+    return own(gpu, &gpu->args.peers, &peers, sizeof peers);
+}
+
+/* A part's share of a list, on its device. Places in it stay those in the whole list. */
+static stencil_status hand_out(stencil_gpu_part *gpu, const stencil_ll_list *list, const uint32_t **first,
+                               const stencil_ll_entry **item) {
+    const stencil_part_plan *part = &gpu->plan->part[gpu->part];
+    const uint32_t *own_first = list->first + part->first_block;
+    const size_t blocks = (size_t)part->grid_blocks, count = own_first[blocks] - own_first[0];
+    TRY(own(gpu, first, own_first, (blocks + 1) * sizeof *own_first));
+    TRY(own(gpu, item, list->item + own_first[0], count * sizeof *list->item));
+    *item -= own_first[0];
+    return STENCIL_OK;
+}
+
+/* The slots of all parts have one size. No word of them has the number of a step yet: sets of zeros,
+ * which step 0 would have. */
+static stencil_status create_ll(stencil_gpu_run *run, const stencil_workers *workers) {
+    const stencil_cut *cut = &run->plan->cut;
+    const int64_t set = stencil_ll_words(cut->layout.precision) * stencil_ll_slots_most(cut);
+    uint64_t *slots[STENCIL_PARTS_MAX] = {0};
+    stencil_ll_lists found;
+    for (int p = 0; p < run->parts; p++) {
+        TRY_CUDA(cudaSetDevice(run->part[p].device));
+        TRY(own(&run->part[p], &slots[p], NULL, 2 * (size_t)set * sizeof(uint64_t)));
+    }
+    TRY(stencil_ll_find(&found, cut, workers, slots));
+    stencil_status status = STENCIL_OK;
+    for (int p = 0; p < run->parts && status == STENCIL_OK; p++) {
+        stencil_gpu_part *gpu = &run->part[p];
+        stencil_ll *ll = &gpu->args.ll;
+        ll->set = set;
+        cudaSetDevice(gpu->device);
+        status = hand_out(gpu, &found.send, &ll->send_first, &ll->send);
+        if (status == STENCIL_OK)
+            status = hand_out(gpu, &found.receive, &ll->receive_first, &ll->receive);
+    }
+    stencil_ll_destroy(&found);
+    return status;
+}
+
+/* Who waits for whom, and what ghost cells of other parts travel by. */
+static stencil_status create_neighbors(stencil_gpu_run *run) {
+    const stencil_plan *plan = run->plan;
+    const bool ll = plan->halo == STENCIL_HALO_LL;
+    stencil_workers workers = {.tile = {plan->tile[0], plan->tile[1], plan->tile[2]}};
+    for (int p = 0; p <= run->parts; p++)
+        workers.first[p] = run->barrier.shape.first[p];
+    stencil_neighbors found;
+    TRY(stencil_neighbors_find(&found, &plan->cut, &workers));
+    /* Flagged words tell of themselves: then blocks of other parts are not waited for. */
+    const stencil_status status = stencil_barrier_set_neighbors(&run->barrier, found.first, found.list, ll);
+    stencil_neighbors_destroy(&found);
+    return status == STENCIL_OK && ll ? create_ll(run, &workers) : status;
+}
+
+/* Parts that share a GPU: their kernels wait for each other, so all of them have to run at once. */
+static stencil_status share_gpus(stencil_gpu_run *run) {
+    for (int p = 0; p < run->parts; p++) {
+        cudaStream_t *stream[STENCIL_PARTS_MAX];
+        int count = 0;
+        if (!run->part[p].shared || !run->plan->part[p].leads)
+            continue;
+        for (int q = p; q < run->parts; q++)
+            if (run->part[q].device == run->part[p].device)
+                stream[count++] = &run->part[q].stream;
+        TRY_CUDA(cudaSetDevice(run->part[p].device));
+        TRY(stencil_streams_make_coresident(stream, count));
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status create_barriers(stencil_gpu_run *run) {
+    const stencil_plan *plan = run->plan;
+    stencil_barrier_shape shape = {.info = &stencil_barriers[plan->barrier],
+                                   .parts = run->parts,
+                                   .epoch = plan->wait.epoch,
+                                   .timeout_s = plan->wait.timeout_s};
+    for (int p = 0; p < run->parts; p++) {
+        shape.device[p] = run->part[p].device;
+        shape.alarm[p] = run->part[p].args.control->alarm;
+        shape.first[p + 1] = plan->part[p].first_block + (uint32_t)plan->part[p].grid_blocks;
+    }
+    TRY(stencil_barrier_create(&run->barrier, &shape));
+    if (shape.info->needs == STENCIL_NEEDS_NEIGHBORS)
+        TRY(create_neighbors(run));
+    for (int p = 0; p < run->parts; p++)
+        run->part[p].args.barrier = run->barrier.state[p];
+    return share_gpus(run);
 }
 
 /* Memory, kernels and streams of all parts, which know of themselves. */
 static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem) {
     int device[STENCIL_PARTS_MAX];
+    const int64_t values = host_values(&run->plan->cut, run->plan->halo);
     for (int p = 0; p < run->parts; p++)
         device[p] = run->part[p].device;
     if (run->plan->halo == STENCIL_HALO_COPY)
@@ -245,11 +319,15 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
         TRY(stencil_peers_reach(gpu->device, device, run->parts));
         TRY(allocate(gpu));
     }
-    TRY(allocate_shared(run));
+    TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
+    TRY_CUDA(
+        cudaHostAlloc((void **)&run->values, (size_t)stencil_values_bytes(values), cudaHostAllocPortable));
     for (int p = 0; p < run->parts; p++)
-        TRY(create_part(&run->part[p], problem));
+        init_args(&run->part[p], problem);
+    for (int p = 0; p < run->parts && run->parts > 1 && !run->combine_on_host; p++)
+        TRY(create_peers(&run->part[p]));
     if (run->plan->barrier != STENCIL_BARRIER_none)
-        TRY(stencil_gpu_create_barriers(run));
+        TRY(create_barriers(run));
     for (int p = 0; p < run->parts; p++) {
         TRY_CUDA(cudaSetDevice(run->part[p].device));
         TRY_CUDA(cudaDeviceSynchronize());
@@ -262,6 +340,7 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
     *run = (stencil_gpu_run){.plan = plan, .parts = plan->cut.parts};
     run->buffers = (stencil_buffers){.cut = &plan->cut, .count = stencil_problem_arrays(problem)};
     run->slabs = stencil_cut_is_slabs(&plan->cut);
+    run->staging_bytes = staging_bytes(&plan->cut.layout);
     run->partial_count = stencil_partial_count(problem->n);
     run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
     for (int p = 0; p < run->parts; p++)
@@ -276,16 +355,12 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
 }
 
 static void destroy_part(stencil_gpu_part *gpu) {
-    void *const *array = gpu->run->buffers.at[gpu->part];
-    void *const device[] = {array[0],           array[1],     array[2],    gpu->partial,  gpu->level,
-                            gpu->history,       gpu->control, gpu->peers,  gpu->ll_slots, gpu->send_first,
-                            gpu->receive_first, gpu->send,    gpu->receive};
     const cudaEvent_t event[] = {gpu->begin,      gpu->end,     gpu->step_done,
                                  gpu->edges_done, gpu->made[0], gpu->made[1]};
     cudaSetDevice(gpu->device);
-    for (size_t i = 0; i < sizeof device / sizeof *device; i++)
-        cudaFree(device[i]);
-    cudaFreeHost(gpu->mailbox);
+    for (int i = 0; i < gpu->memory_count; i++)
+        cudaFree(gpu->memory[i]);
+    cudaFreeHost(gpu->args.mailbox);
     cudaFreeHost(gpu->control_host);
     for (size_t i = 0; i < sizeof event / sizeof *event; i++)
         if (event[i] != NULL)

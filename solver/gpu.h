@@ -1,7 +1,6 @@
 /* A run on GPUs: device memory, streams, and what its time loops share. Internal to solver/. Without CUDA
  * only the declarations are there. */
-#ifndef STENCIL_SOLVER_GPU_H
-#define STENCIL_SOLVER_GPU_H
+#pragma once
 
 #include "base/cuda.h"
 #include "kernels/table.h"
@@ -14,6 +13,9 @@ typedef struct stencil_gpu_run stencil_gpu_run;
 
 /* Checks that one batch can hold. */
 enum { STENCIL_CHECKS_MAX = 65536 };
+
+/* Pieces of device memory that a part has at the most. */
+enum { STENCIL_GPU_ARRAYS_MAX = 16 };
 
 /* Steps that a loop is asked for at once: first + 1 … first + count. Which of them are checked: the
  * schedule. */
@@ -38,20 +40,11 @@ struct stencil_gpu_part {
     cudaEvent_t made[2]; /* behind the last two steps, for other parts */
     bool shared;         /* other parts have the same device */
     bool programmatic;   /* the device has programmatic dependent launch */
-    /* Device memory, owned. */
-    double *partial, *level, *history;
-    stencil_control *control;
-    stencil_peers *peers;
-    uint64_t *ll_slots; /* two sets of words for ghost cells that come as flagged words */
-    uint32_t *send_first, *receive_first;
-    stencil_ll_entry *send, *receive;
-    /* Pinned memory, owned. */
-    stencil_mailbox *mailbox; /* mapped */
-    stencil_control *control_host;
-    int64_t partial_from; /* number of the first partial sum in `partial`, which holds two sets */
-    uint32_t partners;    /* for single-thread: parts that it exchanges cells with, a bit each */
-    int halo_count;
-    const stencil_transfer *halo; /* [halo_count]: sent after each step in mode COPY */
+    /* Device memory, owned: the part's buffers and all that `args` points to. */
+    void *memory[STENCIL_GPU_ARRAYS_MAX];
+    int memory_count;
+    stencil_control *control_host; /* pinned memory, owned, as is args.mailbox, which is mapped */
+    uint32_t partners;             /* for single-thread: parts that it exchanges cells with, a bit each */
 };
 
 /* All parts. */
@@ -60,7 +53,7 @@ struct stencil_gpu_run {
     int parts;
     stencil_gpu_part part[STENCIL_PARTS_MAX];
     stencil_buffers buffers;     /* device memory, owned */
-    stencil_transfers transfers; /* of all parts, in mode COPY */
+    stencil_transfers transfers; /* made after each step, in mode COPY */
     stencil_schedule schedule;
     stencil_weights cycle[STENCIL_CYCLE_MAX]; /* [cycle_length]: of the step that follows s steps those at
                                                  s % cycle_length */
@@ -88,10 +81,6 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
                                 const stencil_reader *from, const stencil_cells *to);
 void stencil_gpu_destroy(stencil_gpu_run *run);
 
-/* The barrier of all parts, and streams that let the kernels of parts that share a GPU run side by side; part
- * of create. UNAVAILABLE where they do not. */
-stencil_status stencil_gpu_create_barriers(stencil_gpu_run *run);
-
 /* Calls function(part, context) for every part at once, each in a thread of its own with the part's device
  * taken; with several GPUs it is pinned near its own. Part 0 has the calling thread. Waits for all; the
  * failure of the first part that failed. */
@@ -106,11 +95,12 @@ void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *sche
 void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t first,
                            int64_t count);
 
-/* Launches the step that follows `step` steps, checked when it is time to. */
+/* Launches the step that follows `step` steps with `args`; `programmatic`: its blocks may be set up before
+ * the launch before it has ended. */
+stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t step,
+                                  bool programmatic, cudaStream_t stream);
+/* The same with the part's own, checked when it is time to. */
 stencil_status stencil_gpu_launch_step(stencil_gpu_part *gpu, int64_t step);
-/* The same, never checked; `programmatic`: its blocks may be set up before the launch before it has ended.
- */
-stencil_status stencil_gpu_launch_plain(stencil_gpu_part *gpu, int64_t step, bool programmatic);
 /* The same with the halo copies that the plan wants, queued so that what is queued in `stream` next comes
  * after all of it. */
 stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, int64_t step);
@@ -129,5 +119,3 @@ stencil_status stencil_gpu_time_s(stencil_gpu_run *run, double *time_s);
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo);
 /* Host memory of all of them. */
 int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo);
-
-#endif

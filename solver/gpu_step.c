@@ -61,9 +61,8 @@ void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *arg
         args->domain.weights = run->cycle[first % run->cycle_length];
 }
 
-/* A box of tiles of a step, in a stream. */
-static stencil_status launch_box(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t step,
-                                 bool programmatic, cudaStream_t stream) {
+stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t step,
+                                  bool programmatic, cudaStream_t stream) {
     const stencil_plan *plan = gpu->plan;
     stencil_gpu_set_steps(gpu, args, step, 1);
     void *arguments[] = {args};
@@ -81,21 +80,16 @@ static stencil_status launch_box(const stencil_gpu_part *gpu, stencil_kernel_arg
 }
 
 stencil_status stencil_gpu_launch_step(stencil_gpu_part *gpu, int64_t step) {
-    return launch_box(gpu, &gpu->args, step, false, gpu->stream);
-}
-
-stencil_status stencil_gpu_launch_plain(stencil_gpu_part *gpu, int64_t step, bool programmatic) {
-    stencil_kernel_args args = gpu->args;
-    args.schedule.check_every = INT64_MAX;
-    args.schedule.check_step = 0;
-    return launch_box(gpu, &args, step, programmatic, gpu->stream);
+    return stencil_gpu_launch(gpu, &gpu->args, step, false, gpu->stream);
 }
 
 static stencil_status copy_halos(const stencil_gpu_part *gpu, int64_t step, cudaStream_t stream) {
     const stencil_gpu_run *run = gpu->run;
     const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, step + 1);
-    for (int k = 0; k < gpu->halo_count; k++) {
-        const stencil_transfer *t = &gpu->halo[k];
+    for (int k = 0; k < run->transfers.count; k++) {
+        const stencil_transfer *t = &run->transfers.item[k];
+        if (t->from != gpu->part)
+            continue;
         const stencil_way way = stencil_buffer_way(&run->buffers, t, buffer);
         const int64_t *n = t->from_box.n;
         const int device = run->part[t->to].device;
@@ -127,7 +121,7 @@ static stencil_status launch_range(stencil_gpu_part *gpu, int64_t step, const ui
         args.tile_first[axis] = low[axis];
         args.tile_count[axis] = high[axis] - low[axis];
     }
-    return launch_box(gpu, &args, step, false, stream);
+    return stencil_gpu_launch(gpu, &args, step, false, stream);
 }
 
 /* The edges first, peeled off axis by axis and copied while the rest is computed. */
@@ -160,7 +154,7 @@ static stencil_status advance_overlapped(stencil_gpu_part *gpu, int64_t step) {
 }
 
 stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, int64_t step) {
-    if (gpu->plan->overlap && gpu->halo_count > 0)
+    if (gpu->plan->overlap && gpu->run->transfers.count > 0)
         return advance_overlapped(gpu, step);
     TRY(stencil_gpu_launch_step(gpu, step));
     return copy_halos(gpu, step, gpu->stream);
@@ -195,8 +189,8 @@ stencil_status stencil_gpu_start_combine(stencil_gpu_part *gpu) {
     const dim3 grid = {results < 65535 ? (unsigned)results : 65535, 1, 1},
                block = {STENCIL_BLOCK_THREADS, 1, 1};
     TRY_CUDA(cudaLaunchKernel(stencil_combine_kernel(), grid, block, arguments, 0, gpu->stream));
-    TRY_CUDA(cudaMemcpyAsync(gpu->run->values + s->result_first, gpu->level + s->result_first,
-                             (size_t)results * sizeof *gpu->level, cudaMemcpyDeviceToHost, gpu->stream));
+    TRY_CUDA(cudaMemcpyAsync(gpu->run->values + s->result_first, s->level + s->result_first,
+                             (size_t)results * sizeof *s->level, cudaMemcpyDeviceToHost, gpu->stream));
     return STENCIL_OK;
 }
 

@@ -1,7 +1,6 @@
 /* A problem as its author states it, and ready to be solved: then everything that the first leaves open is
  * decided, but for the cells, which a reader has (solver/boxes.h). */
-#ifndef STENCIL_SOLVER_PROBLEM_H
-#define STENCIL_SOLVER_PROBLEM_H
+#pragma once
 
 #include "kernels/residual.h"
 #include "solver/parts/cut.h"
@@ -172,5 +171,3 @@ int stencil_problem_arrays(const stencil_problem *problem);
 
 /* Number of updated cells. */
 int64_t stencil_problem_updated_cells(const stencil_problem *problem);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a run did: filled by stencil_run_drive(), printed by app/, stored by inputs/writer. */
-#ifndef STENCIL_SOLVER_REPORT_H
-#define STENCIL_SOLVER_REPORT_H
+#pragma once
 
 #include "kernels/sweep.h"
 #include "solver/stop.h"
@@ -46,5 +45,3 @@ int64_t stencil_report_steps_done(const stencil_report *report);
 double stencil_report_step_us(const stencil_report *report);
 double stencil_report_cells_per_s(const stencil_report *report);
 double stencil_report_bytes_per_s(const stencil_report *report);
-
-#endif

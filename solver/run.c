@@ -327,8 +327,7 @@ static stencil_status read_part(const stencil_run *r, int part, int buffer, cons
     if (r->gpu != NULL)
         return stencil_gpu_move(r->gpu, part, buffer, box, NULL, to);
 #endif
-    const stencil_cells all = stencil_buffer_cells(&r->cpu->buffers, part, buffer),
-                        from = stencil_cells_from(&all, box->first),
+    const stencil_cells from = stencil_buffer_cells(&r->cpu->buffers, part, buffer, box->first),
                         there = stencil_cells_from(to, box->first);
     stencil_cells_copy(&there, &from, box->n);
     return STENCIL_OK;

@@ -1,6 +1,5 @@
 /* Runs a problem with a strategy. The plan is what --dry-run shows. */
-#ifndef STENCIL_SOLVER_RUN_H
-#define STENCIL_SOLVER_RUN_H
+#pragma once
 
 #include "base/words.h"
 #include "solver/machine/machine.h"
@@ -176,5 +175,3 @@ void stencil_run_close(stencil_run *run);
 stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_field *u, const stencil_field *b,
                                   const stencil_observers *observers, stencil_report *report);
-
-#endif

@@ -113,8 +113,7 @@ static void add_share(const cells *c, int64_t share, sums *s) {
     const int64_t ny = c->problem->n[STENCIL_Y], rows = c->problem->n[STENCIL_Z] * ny;
     const int64_t first = box->first[STENCIL_Z] * ny + box->first[STENCIL_Y],
                   last = first + box->n[STENCIL_Z] * box->n[STENCIL_Y];
-    const int64_t start = stencil_share_begin(rows, SHARES, share),
-                  end = stencil_share_begin(rows, SHARES, share + 1);
+    const int64_t start = stencil_share(rows, SHARES, share), end = stencil_share(rows, SHARES, share + 1);
     for (int64_t r = start > first ? start : first; r < stencil_smaller(end, last); r++) {
         sums row = {0};
         const int64_t z = r / ny - box->first[STENCIL_Z], y = r % ny - box->first[STENCIL_Y];
@@ -307,7 +306,6 @@ static double source_partial(const stencil_cells *b, int64_t at, int64_t count, 
 static stencil_status take_partials(stencil_intake *intake, const stencil_box *box, const stencil_cells *b) {
     const stencil_problem *problem = intake->problem;
     const int64_t *n = box->n, *first = box->first;
-    const int64_t row = (problem->n[STENCIL_X] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS;
     void *memory = intake->partial;
     if (memory == NULL)
         TRY(stencil_memory_alloc(&memory, stencil_intake_bytes(problem), "the norm of the source term"));
@@ -315,8 +313,7 @@ static stencil_status take_partials(stencil_intake *intake, const stencil_box *b
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++) {
         const int64_t z = r / n[STENCIL_Y], y = r % n[STENCIL_Y];
-        double *to = intake->partial + first[STENCIL_X] / STENCIL_PARTIAL_CELLS +
-                     row * ((first[STENCIL_Z] + z) * problem->n[STENCIL_Y] + first[STENCIL_Y] + y);
+        double *to = intake->partial + stencil_partial_at(problem->n, first[0] + z, first[1] + y, first[2]);
         for (int64_t x = 0; x < n[STENCIL_X]; x += STENCIL_PARTIAL_CELLS)
             *to++ = source_partial(b, z * b->plane + y * b->row + x, n[STENCIL_X] - x, problem->stop.norm);
     }

@@ -6,8 +6,7 @@
  * and cosines, and I - J has the eigenvalues (2/S) sum over axes of (1 - cos theta_a)/h_a^2 with
  *   theta_a = pi k/(n+1) on a fixed axis of n updated cells, k = 1 … n,
  *             2 pi k/n on a periodic one, pi k/n on a mirrored one, k = 0 … n-1. */
-#ifndef STENCIL_SOLVER_STOP_H
-#define STENCIL_SOLVER_STOP_H
+#pragma once
 
 #include "solver/boxes.h"
 #include "solver/problem.h"
@@ -100,5 +99,3 @@ stencil_status stencil_intake_read(void *context, stencil_array array, const ste
  * where the criterion is relative to it, else 0. BAD_DATA where the norm of changes would leave the range of
  * numbers. */
 stencil_status stencil_intake_finish(const stencil_intake *intake, double *source_norm);
-
-#endif

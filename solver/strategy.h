@@ -1,8 +1,7 @@
 /* A strategy is a time loop: how the steps of a run follow each other. Each ends in a table of functions in a
  * file of strategies/; strategies.def lists them. Persistent loops share strategies/persistent.c and are
  * named after their barrier. Internal to solver/. */
-#ifndef STENCIL_SOLVER_STRATEGY_H
-#define STENCIL_SOLVER_STRATEGY_H
+#pragma once
 
 #include "solver/cpu.h"
 #include "solver/gpu.h"
@@ -47,5 +46,3 @@ stencil_status stencil_host_loop_gpu(stencil_gpu_run *run, const stencil_batch *
 void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan *plan,
                            const stencil_batch *batch, int64_t step, double residual,
                            stencil_outcome *outcome);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the host has to know about a sweep: one C file each in sweeps/, ending in a table; kernels/sweeps.def
  * lists them. Its kernels and its CPU twin are kernels/sweeps/NAME.cuh. Internal to solver/. */
-#ifndef STENCIL_SOLVER_SWEEP_H
-#define STENCIL_SOLVER_SWEEP_H
+#pragma once
 
 #include "solver/run.h"
 
@@ -21,5 +20,3 @@ typedef struct stencil_sweep_host {
 /* As in the table. */
 double stencil_sweep_traffic(stencil_sweep_id sweep, const stencil_problem *problem);
 const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_problem *problem);
-
-#endif

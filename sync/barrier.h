@@ -15,8 +15,7 @@
  * and the CPU twin of sync(), NAME_team(team, thread), with the same meaning for a team of threads; false: the
  * thread gave up. */
 /* clang-format on */
-#ifndef STENCIL_SYNC_BARRIER_H
-#define STENCIL_SYNC_BARRIER_H
+#pragma once
 
 #include "base/base.h"
 
@@ -115,7 +114,7 @@ STENCIL_ANYWHERE uint32_t *stencil_barrier_epoch(const stencil_barrier_state *s)
 }
 /* First item of an owner's share where items that follow each other are shared out evenly; whose share has an
  * item. */
-STENCIL_ANYWHERE uint32_t stencil_share(uint32_t items, uint32_t owners, uint32_t owner) {
+STENCIL_ANYWHERE int64_t stencil_share(int64_t items, int64_t owners, int64_t owner) {
     return items / owners * owner + (owner < items % owners ? owner : items % owners);
 }
 STENCIL_ANYWHERE uint32_t stencil_share_owner(uint32_t items, uint32_t owners, uint32_t item) {
@@ -133,5 +132,4 @@ bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team,
 
 #ifdef __cplusplus
 }
-#endif
 #endif

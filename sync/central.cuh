@@ -5,8 +5,7 @@
  * release sequence of the ones before it; the second __syncthreads() hands that on to the block. A block can
  * be at most one epoch ahead, so the counter is compared with "has come as far as", and wrapping around does
  * no harm. */
-#ifndef STENCIL_SYNC_CENTRAL_CUH
-#define STENCIL_SYNC_CENTRAL_CUH
+#pragma once
 
 #include "sync/waits.h"
 
@@ -34,5 +33,4 @@ static inline bool central_team(const stencil_barrier_state *s, uint32_t thread)
     team_add(stencil_barrier_counter(s, 0), 1);
     return team_spin(s, thread, stencil_barrier_counter(s, 0), *goal);
 }
-#endif
 #endif

@@ -23,8 +23,7 @@
  * comes there, so that its shared memory is there as long as others may arrive in it, the arrivals being
  * ordered before it by its release. A block that never came to its end would keep the launch from ending
  * anyway; one that has ended is not waited for. */
-#ifndef STENCIL_SYNC_CLUSTER_CUH
-#define STENCIL_SYNC_CLUSTER_CUH
+#pragma once
 
 #include "sync/waits.h"
 
@@ -157,5 +156,4 @@ static inline bool cluster_team(const stencil_barrier_state *s, uint32_t thread)
         team_store(&released[thread + 1], epoch);
     return true;
 }
-#endif
 #endif

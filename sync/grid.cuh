@@ -3,8 +3,7 @@
  * adds with release, the polling acquires, both at device scope, and __syncthreads() stands on either side.
  * The word is the driver's and outlives the launch: after an alarm it is no longer to be trusted, and the
  * host resets the device. */
-#ifndef STENCIL_SYNC_GRID_CUH
-#define STENCIL_SYNC_GRID_CUH
+#pragma once
 
 #include "sync/waits.h"
 
@@ -45,5 +44,4 @@ static inline bool grid_team(const stencil_barrier_state *s, uint32_t thread) {
     }
     return team_spin(s, thread, released, *goal);
 }
-#endif
 #endif

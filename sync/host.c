@@ -84,7 +84,10 @@ stencil_status stencil_neighbors_share(stencil_barrier_state *s, const uint32_t 
 stencil_status stencil_to_device(void *to, const void *from, size_t bytes) {
     void **pointer = to;
     TRY_CUDA(cudaMalloc(pointer, bytes > 0 ? bytes : 4));
-    TRY_CUDA(cudaMemcpy(*pointer, from, bytes, cudaMemcpyHostToDevice));
+    if (from != NULL)
+        TRY_CUDA(cudaMemcpy(*pointer, from, bytes, cudaMemcpyHostToDevice));
+    else
+        TRY_CUDA(cudaMemset(*pointer, 0, bytes));
     return STENCIL_OK;
 }
 
@@ -227,15 +230,12 @@ stencil_status stencil_barrier_set_neighbors(stencil_barrier *barrier, const uin
 
 /* A part that gave up by itself says where (several may have at once: the first of them); the others only
  * know that it happened. */
-stencil_status stencil_barrier_check(stencil_barrier *barrier, const uint32_t *const *alarm) {
+stencil_status stencil_barrier_check(stencil_barrier *barrier) {
     const stencil_barrier_shape *shape = &barrier->shape;
     uint32_t first[STENCIL_ALARM_WORDS] = {0}, seen[STENCIL_ALARM_WORDS];
     int part = 0;
     for (int p = 0; p < shape->parts; p++) {
-        if (alarm != NULL)
-            memcpy(seen, alarm[p], sizeof seen);
-        else
-            TRY_CUDA(cudaMemcpy(seen, barrier->state[p].alarm, sizeof seen, cudaMemcpyDeviceToHost));
+        TRY_CUDA(cudaMemcpy(seen, barrier->state[p].alarm, sizeof seen, cudaMemcpyDeviceToHost));
         barrier->alarmed = barrier->alarmed || (seen[0] | seen[STENCIL_ALARM_ELSEWHERE]) != 0;
         if (seen[0] != 0 && first[0] == 0) {
             memcpy(first, seen, sizeof first);

@@ -1,7 +1,6 @@
 /* The host's side of barriers: their memory, launches whose blocks wait for each other, alarms. The solver,
  * the benchmarks and other callers whose participants wait for each other use it. */
-#ifndef STENCIL_SYNC_HOST_H
-#define STENCIL_SYNC_HOST_H
+#pragma once
 
 #include "base/cuda.h"
 #include "sync/barrier.h"
@@ -26,7 +25,8 @@ stencil_status stencil_neighbors_share(stencil_barrier_state *state, const uint3
                                        const uint32_t *first, const uint32_t *list, bool own_only);
 
 #ifdef STENCIL_HAVE_CUDA
-/* Allocates on the current device and copies; *to is the caller's, with failures too. */
+/* Allocates on the current device and copies, or zeroes where `from` is NULL; *to is the caller's, with
+ * failures too. */
 stencil_status stencil_to_device(void *to, const void *from, size_t bytes);
 
 /* Lets `device`, which is the calling thread's, reach the memory of others, where it can. */
@@ -91,10 +91,8 @@ stencil_status stencil_barrier_restart(const stencil_barrier *barrier);
 stencil_status stencil_barrier_set_neighbors(stencil_barrier *barrier, const uint32_t *first,
                                              const uint32_t *list, bool own_only);
 
-/* After the launches have ended: INTERNAL where a block gave up waiting, with its number, part and step.
- * alarm: what the alarms of all parts hold, where the caller has brought them to the host; NULL: brought
- * here. */
-stencil_status stencil_barrier_check(stencil_barrier *barrier, const uint32_t *const *alarm);
+/* After the launches have ended: INTERNAL where a block gave up waiting, with its number, part and step. */
+stencil_status stencil_barrier_check(stencil_barrier *barrier);
 
 /* After everything else on the devices is freed: they are reset after an alarm where the driver keeps the
  * barrier's word. */
@@ -103,5 +101,4 @@ void stencil_barrier_destroy(stencil_barrier *barrier);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

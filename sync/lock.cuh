@@ -7,8 +7,7 @@
  * blocks: here a fence stands before the addition and behind the polling, and both are relaxed atomics, so
  * that the fences synchronise. And it waits for equality: a block that is quick to enter the next barrier
  * moves the mutex past the value that a slow one still waits for; "has come as far as" cannot miss it. */
-#ifndef STENCIL_SYNC_LOCK_CUH
-#define STENCIL_SYNC_LOCK_CUH
+#pragma once
 
 #include "sync/waits.h"
 
@@ -45,5 +44,4 @@ static inline bool lock_team(const stencil_barrier_state *s, uint32_t thread) {
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return passed;
 }
-#endif
 #endif

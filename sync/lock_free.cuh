@@ -7,8 +7,7 @@
  * `volatile` becomes st.release and ld.acquire. Each gathering thread acquires what one block released,
  * __syncthreads() brings them together, and the releases to Arrayout publish all of it to all. More blocks
  * than threads: a thread watches several. */
-#ifndef STENCIL_SYNC_LOCK_FREE_CUH
-#define STENCIL_SYNC_LOCK_FREE_CUH
+#pragma once
 
 #include "sync/waits.h"
 
@@ -60,5 +59,4 @@ static inline bool lock_free_team(const stencil_barrier_state *s, uint32_t threa
     }
     return team_spin(s, thread, &released[thread], goal);
 }
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* Memory accesses with explicit order, at device scope or, for what other GPUs write or read, at system scope
  * (PTX ISA, "Memory Consistency Model"), the bounded spin that every barrier waits with, and counting. */
-#ifndef STENCIL_SYNC_MEMORY_CUH
-#define STENCIL_SYNC_MEMORY_CUH
+#pragma once
 
 #include "sync/barrier.h"
 
@@ -121,4 +120,3 @@ template <class Self> struct counted_barrier {
 };
 
 } // namespace stencil
-#endif

@@ -11,8 +11,7 @@
  * transitive, to the block that acquires the word at system scope. A part stores epoch e+1 only after all of
  * its blocks have seen all words at e: a word is at most one epoch ahead of what a block waits for, and is
  * compared with "has come as far as", so wrapping around does no harm. */
-#ifndef STENCIL_SYNC_MULTI_GRID_CUH
-#define STENCIL_SYNC_MULTI_GRID_CUH
+#pragma once
 
 #include "sync/waits.h"
 
@@ -73,8 +72,8 @@ struct multi_grid_barrier : counted_barrier<multi_grid_barrier> {
 static inline bool multi_grid_team(const stencil_barrier_state *s, uint32_t thread) {
     const uint32_t groups = s->parts > 1 ? s->parts : 1,
                    group = stencil_share_owner(s->participants, groups, thread);
-    const uint32_t first = stencil_share(s->participants, groups, group);
-    const uint32_t size = stencil_share(s->participants, groups, group + 1) - first;
+    const uint32_t first = (uint32_t)stencil_share(s->participants, groups, group);
+    const uint32_t size = (uint32_t)stencil_share(s->participants, groups, group + 1) - first;
     uint32_t *goal = &stencil_barrier_epoch(s)[thread], *epoch = &stencil_barrier_arrived(s)[thread];
     *goal += size;
     ++*epoch;
@@ -85,5 +84,4 @@ static inline bool multi_grid_team(const stencil_barrier_state *s, uint32_t thre
             return false;
     return true;
 }
-#endif
 #endif

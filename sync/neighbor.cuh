@@ -18,8 +18,7 @@
  * part, after its ghost cells of that part; it is polled there, in local memory, with an acquire at
  * system scope. Local neighbours need no more than device scope and do not wait for the link: another warp
  * stores the local flag. */
-#ifndef STENCIL_SYNC_NEIGHBOR_CUH
-#define STENCIL_SYNC_NEIGHBOR_CUH
+#pragma once
 
 #include "sync/multi_grid.cuh"
 
@@ -154,5 +153,4 @@ static inline bool neighbor_team(const stencil_barrier_state *s, uint32_t thread
             return false;
     return true;
 }
-#endif
 #endif

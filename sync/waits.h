@@ -1,7 +1,6 @@
 /* What barriers are made of: between blocks, sync/memory.cuh; between the threads of a team, atomics with
  * explicit order and the bounded spin. */
-#ifndef STENCIL_SYNC_WAITS_H
-#define STENCIL_SYNC_WAITS_H
+#pragma once
 
 #ifdef __CUDACC__
 #include "sync/memory.cuh"
@@ -46,5 +45,4 @@ static inline bool team_spin(const stencil_barrier_state *s, uint32_t thread, co
     }
     return true;
 }
-#endif
 #endif

@@ -189,7 +189,7 @@ static stencil_status make_passes(passes_case *c, int64_t count, bool verify, do
         TRY_CUDA(cudaDeviceSynchronize());
     }
     *time_s = stencil_clock_s() - start_s;
-    TRY(stencil_barrier_check(&c->memory, NULL));
+    TRY(stencil_barrier_check(&c->memory));
     TRY(passes_count(c, &missing));
     CHECK(missing == 0, INTERNAL,
           "barrier %s, %d GPU%s, %u blocks of %d threads each, does not hold: %u times a block had not "

@@ -117,7 +117,7 @@ static stencil_status state_kernel(stencil_bench *b, void *what) {
     if (ended)
         TRY(passes_count(&c, &done));
     stencil_bench_say_part(b, ended, done == (uint32_t)c.gpus * c.grid.blocks * k->threads,
-                           ended && stencil_barrier_check(&c.memory, NULL) != STENCIL_OK);
+                           ended && stencil_barrier_check(&c.memory) != STENCIL_OK);
     return STENCIL_OK;
 }
 

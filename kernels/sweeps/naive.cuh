@@ -3,8 +3,7 @@
  * what lies between the steps (kernels/persistent.cuh) and where the copies of edge cells go
  * (kernels/ghosts.cuh) is the same for all of them. */
 #ifdef __CUDACC__
-#ifndef STENCIL_KERNELS_NAIVE_CUH
-#define STENCIL_KERNELS_NAIVE_CUH
+#pragma once
 
 #include "kernels/cells.cuh"
 #include "kernels/residual.cuh"
@@ -79,7 +78,6 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
 };
 
 } // namespace stencil
-#endif
 #else
 /* The CPU twin: a cell after the other, row by row. */
 ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *pass, stencil_shape shape) {

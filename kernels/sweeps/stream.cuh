@@ -5,8 +5,7 @@
  * row is loaded once per thread row however many points read it; Batch rows are loaded before the first is
  * used, so that enough bytes are in flight. Neighbours along x come from L1. */
 #ifdef __CUDACC__
-#ifndef STENCIL_KERNELS_STREAM_CUH
-#define STENCIL_KERNELS_STREAM_CUH
+#pragma once
 
 #include "kernels/cells.cuh"
 #include "kernels/residual.cuh"
@@ -302,7 +301,6 @@ template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
 };
 
 } // namespace stencil
-#endif
 #else
 #include "kernels/sweeps/stream.inc"
 #endif

@@ -1,4 +1,4 @@
-#include "solver/machine/json.h"
+#include "solver/machine/machine.h"
 
 #include "base/record.h"
 

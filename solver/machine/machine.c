@@ -9,9 +9,7 @@ const stencil_kernel_attributes *stencil_machine_kernel(const stencil_machine *m
     for (int i = 0; i < machine->kernel_count; i++) {
         const stencil_kernel_attributes *row = &machine->kernel[i];
         const stencil_gpu *other = &machine->gpu[row->gpu];
-        if (row->kernel.shape != kernel->shape || row->kernel.precision != kernel->precision ||
-            row->kernel.sweep != kernel->sweep || row->kernel.exchange != kernel->exchange ||
-            row->kernel.barrier != kernel->barrier)
+        if (stencil_kernel_index(&row->kernel) != stencil_kernel_index(kernel))
             continue;
         if (row->gpu == gpu)
             return row;

@@ -1,8 +1,7 @@
 /* The description of a machine: all that a plan needs to know of it, so that plans can be made for machines
  * that are not here. probe.c asks the driver; everything else only reads the description. Works without CUDA
  * and without a driver ("no GPU"). */
-#ifndef STENCIL_SOLVER_MACHINE_MACHINE_H
-#define STENCIL_SOLVER_MACHINE_MACHINE_H
+#pragma once
 
 #include "kernels/table.h"
 
@@ -100,4 +99,9 @@ typedef struct stencil_tuning {
  * those that were. */
 bool stencil_tuning_find(stencil_tuning *tuning, const char *gpu);
 
-#endif
+/* The description as JSON: `info` writes it, `run --machine` reads it, and the benchmarks hand it to their
+ * child processes. Sets the members "cpu", "cuda", "gpus", "peers", "no_gpu_reason" and "kernels" of an
+ * object; reading is BAD_DATA where something is wrong, and names it. */
+struct json_t;
+void stencil_machine_write(const stencil_machine *machine, struct json_t *root);
+stencil_status stencil_machine_read(stencil_machine *machine, const struct json_t *root);

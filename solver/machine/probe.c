@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/cuda.h"
 #include "kernels/cpu.h"
+#include "sync/host.h"
 
 /* Last-level cache that one core can fill. The C library's answer is that of a whole socket on some
  * processors. */
@@ -101,15 +101,12 @@ static stencil_status probe_gpus(stencil_machine *machine, int streams) {
 /* Clusters that are on the device at once. */
 static stencil_status ask_clusters(int *clusters, const stencil_kernel *kernel, const char *gpu) {
     stencil_tuning tuning;
+    int64_t blocks;
     stencil_tuning_find(&tuning, gpu);
-    const unsigned blocks = (unsigned)tuning.cluster_blocks;
-    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeClusterDimension,
-                                     .val.clusterDim = {blocks, 1, 1}};
-    const cudaLaunchConfig_t config = {.gridDim = {blocks, 1, 1},
-                                       .blockDim = {STENCIL_BLOCK_THREADS, 1, 1},
-                                       .attrs = &attribute,
-                                       .numAttrs = 1};
-    TRY_CUDA(cudaOccupancyMaxActiveClusters(clusters, kernel->function, &config));
+    const unsigned of_cluster = (unsigned)tuning.cluster_blocks;
+    const stencil_grid grid = {of_cluster, STENCIL_BLOCK_THREADS, 1, of_cluster, false};
+    TRY(stencil_grid_resident(kernel->function, &grid, &blocks));
+    *clusters = (int)(blocks / of_cluster);
     return STENCIL_OK;
 }
 

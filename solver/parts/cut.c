@@ -43,7 +43,7 @@ static void cut_into(stencil_cut *cut, const stencil_mesh *mesh, const int count
         const int64_t units = (n + unit - 1) / unit;
         cut->count[axis] = count[axis];
         for (int k = 0; k <= count[axis]; k++) /* more parts than units: the last ones are empty */
-            cut->first[axis][k] = stencil_smaller(unit * stencil_share_begin(units, count[axis], k), n);
+            cut->first[axis][k] = stencil_smaller(unit * stencil_share(units, count[axis], k), n);
     }
 }
 
@@ -202,9 +202,4 @@ void stencil_cut_split(const stencil_cut *cut, const stencil_box *box, stencil_c
 
 bool stencil_cut_is_slabs(const stencil_cut *cut) {
     return cut->count[STENCIL_X] == 1 && (cut->mesh.rank == 2 || cut->count[STENCIL_Y] == 1);
-}
-
-int64_t stencil_cut_partial(const stencil_cut *cut, const int64_t cell[3]) {
-    const int64_t *n = cut->mesh.n, row = (n[STENCIL_X] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS;
-    return (cell[STENCIL_Z] * n[STENCIL_Y] + cell[STENCIL_Y]) * row + cell[STENCIL_X] / STENCIL_PARTIAL_CELLS;
 }

@@ -9,8 +9,7 @@
  *   b g g g g g g
  *      part 2  |  part 3
  */
-#ifndef STENCIL_SOLVER_PARTS_CUT_H
-#define STENCIL_SOLVER_PARTS_CUT_H
+#pragma once
 
 #include "kernels/points.h"
 #include "solver/parts/layout.h"
@@ -89,8 +88,3 @@ void stencil_cut_split(const stencil_cut *cut, const stencil_box *box, stencil_c
 /* Whether the cells of a part follow each other in the whole field: the cut is along the slowest axis alone.
  */
 bool stencil_cut_is_slabs(const stencil_cut *cut);
-
-/* Number of the partial sum of the residual that has a cell of the whole problem. */
-int64_t stencil_cut_partial(const stencil_cut *cut, const int64_t cell[3]);
-
-#endif

@@ -139,12 +139,7 @@ static void copy_row(const stencil_cells *to, const stencil_cells *from, const i
 
 void stencil_cells_copy(const stencil_cells *to, const stencil_cells *from, const int64_t n[3]) {
     const int64_t rows = n[STENCIL_Z] * n[STENCIL_Y];
-    if (omp_in_parallel() || rows * n[STENCIL_X] < 1 << 16) {
-        for (int64_t row = 0; row < rows; row++)
-            copy_row(to, from, n, row);
-        return;
-    }
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (!omp_in_parallel() && rows * n[STENCIL_X] >= 1 << 16)
     for (int64_t row = 0; row < rows; row++)
         copy_row(to, from, n, row);
 }

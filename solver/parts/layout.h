@@ -1,7 +1,6 @@
 /* Boxes of cells, where an index outside of an axis points to, where cells stand in memory, and boxes of them
  * on their way between two buffers. Per axis in (z, y, x). */
-#ifndef STENCIL_SOLVER_PARTS_LAYOUT_H
-#define STENCIL_SOLVER_PARTS_LAYOUT_H
+#pragma once
 
 #include "base/base.h"
 
@@ -41,11 +40,6 @@ stencil_box stencil_box_common(const stencil_box *a, const stencil_box *b);
 
 /* Tiles of tile[3] cells that cover n cells: tiles[3] along each axis. Returns how many. */
 int64_t stencil_tiles(const int64_t n[3], const int64_t tile[3], int64_t tiles[3]);
-
-/* The first item of an owner's share where items that follow each other are shared out evenly. */
-static inline int64_t stencil_share_begin(int64_t items, int64_t owners, int64_t owner) {
-    return items / owners * owner + stencil_smaller(owner, items % owners);
-}
 
 /* Takes a box of at least one cell apart into slabs of at most `cells_max` cells, each a contiguous run of
  * its cells in array order: the first one, which is the largest; and the next one, false after the last. */
@@ -109,5 +103,3 @@ size_t stencil_cells_span(const stencil_cells *cells, const int64_t n[3]);
 /* Copies n cells (z, y, x), the first one first: with all threads, or with the one of a run that calls it.
  */
 void stencil_cells_copy(const stencil_cells *to, const stencil_cells *from, const int64_t n[3]);
-
-#endif

@@ -130,12 +130,13 @@ typedef struct search {
     int to;
     stencil_box own; /* its cells */
     stencil_ll_lists *lists;
+    uint64_t *const *slot; /* of each part */
 } search;
 
 /* Counts a cell in the list of its participant, or, when there is room for all, puts it there. Until all are
  * there first[p + 1] is where the next one of participant p goes; while they are counted, first[p + 2] how
  * many it has. */
-static void put(stencil_ll_list *list, uint32_t owner, const stencil_ll_cell *item) {
+static void put(stencil_ll_list *list, uint32_t owner, const stencil_ll_entry *item) {
     if (list->item == NULL)
         list->first[owner + 2]++;
     else
@@ -168,6 +169,7 @@ static int find_readers(const search *s, const int64_t cell[3], uint32_t *reader
 static void add_piece(void *context, const stencil_piece *piece) {
     search *s = context;
     const stencil_layout *layout = &s->tiling.cut->layout;
+    const int64_t words = stencil_ll_words(layout->precision);
     for (int64_t i = 0; piece->part != s->to && i < stencil_box_cells(&piece->box); i++) {
         uint32_t readers[STENCIL_POINTS_MAX];
         int64_t from[3], to[3], rest = i;
@@ -180,7 +182,8 @@ static void add_piece(void *context, const stencil_piece *piece) {
         const int count = find_readers(s, to, readers);
         if (count == 0)
             continue;
-        stencil_ll_cell item = {stencil_layout_offset(layout, from), s->lists->slots[s->to]++, s->to};
+        uint64_t *const slot = s->slot[s->to] + words * s->lists->slots[s->to]++;
+        stencil_ll_entry item = {stencil_layout_offset(layout, from), slot};
         put(&s->lists->send, maker_of(&s->tiling, piece->part, from), &item);
         item.cell = stencil_layout_offset(layout, to);
         for (int k = 0; k < count; k++)
@@ -218,9 +221,9 @@ static bool find(search *s) {
 }
 
 stencil_status stencil_ll_find(stencil_ll_lists *lists, const stencil_cut *cut,
-                               const stencil_workers *workers) {
+                               const stencil_workers *workers, uint64_t *const slot[]) {
     *lists = (stencil_ll_lists){0};
-    search s = {.lists = lists};
+    search s = {.lists = lists, .slot = slot};
     tiling_init(&s.tiling, cut, workers);
     const bool found = find(&s);
     if (!found)

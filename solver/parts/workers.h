@@ -1,9 +1,9 @@
 /* Who makes which cells of a step, which participants read each other's, and the LL exchange (named after
  * NCCL's low-latency protocol): which cells travel from part to part one by one, each in flagged words of its
  * own (kernels/ll.cuh), and who sends and who receives them. */
-#ifndef STENCIL_SOLVER_PARTS_WORKERS_H
-#define STENCIL_SOLVER_PARTS_WORKERS_H
+#pragma once
 
+#include "kernels/sweep.h"
 #include "solver/parts/cut.h"
 
 /* Who makes which tiles. Each part has tiles of tile[3] cells (z, y, x), numbered with x fastest. */
@@ -28,23 +28,16 @@ stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stenci
                                       const stencil_workers *workers);
 void stencil_neighbors_destroy(stencil_neighbors *neighbors);
 
-/* A cell that a participant sends or receives. */
-typedef struct stencil_ll_cell {
-    int64_t cell; /* element from updated cell (0, 0, 0) of its part: an updated one, or a ghost cell */
-    int64_t slot; /* where it travels through in the memory of part `to` */
-    int to;
-} stencil_ll_cell;
-
 /* Lists of all participants in one piece: participant p has item[first[p]] … item[first[p + 1] - 1]. */
 typedef struct stencil_ll_list {
-    uint32_t *first;       /* [participants + 1], owned */
-    stencil_ll_cell *item; /* owned */
+    uint32_t *first;        /* [participants + 1], owned */
+    stencil_ll_entry *item; /* owned */
 } stencil_ll_list;
 
 /* A slot for each cell that a part reads of another one: sent once, by the participant that makes it,
  * received by all that read it. */
 typedef struct stencil_ll_lists {
-    int64_t slots[STENCIL_PARTS_MAX];
+    int64_t slots[STENCIL_PARTS_MAX]; /* of each part */
     stencil_ll_list send, receive;
 } stencil_ll_lists;
 
@@ -58,12 +51,11 @@ static inline int64_t stencil_ll_words(stencil_precision precision) {
  * that travel by themselves would not see. */
 bool stencil_ll_fits(const stencil_mesh *mesh);
 
-/* Cells as far as the shape reaches; the mesh fits. workers->together must not be set. NO_MEMORY. */
+/* Cells as far as the shape reaches; the mesh fits. workers->together must not be set. slot[part]: where the
+ * words of a part's slots will be, one slot behind the other, which nobody looks at here. NO_MEMORY. */
 stencil_status stencil_ll_find(stencil_ll_lists *lists, const stencil_cut *cut,
-                               const stencil_workers *workers);
+                               const stencil_workers *workers, uint64_t *const slot[]);
 void stencil_ll_destroy(stencil_ll_lists *lists);
 
 /* Slots of the largest part, or somewhat more: all ghost cells that may be of others. */
 int64_t stencil_ll_slots_most(const stencil_cut *cut);
-
-#endif

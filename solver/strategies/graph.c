@@ -11,16 +11,20 @@
 /* Steps of a graph: even, so that a replay ends in the buffer that it started from. */
 enum { GRAPH_STEPS = 64 };
 
-static stencil_status launch_steps(stencil_gpu_part *gpu, int64_t first, int64_t count, bool programmatic) {
-    for (int64_t step = first; step < first + count; step++)
-        TRY(stencil_gpu_launch_plain(gpu, step, programmatic && step > first));
+/* None of them is checked. */
+static stencil_status launch_steps(const stencil_gpu_part *gpu, int64_t first) {
+    stencil_kernel_args args = gpu->args;
+    args.schedule.check_every = INT64_MAX;
+    args.schedule.check_step = 0;
+    for (int64_t step = first; step < first + GRAPH_STEPS; step++)
+        TRY(stencil_gpu_launch(gpu, &args, step, gpu->programmatic && step > first, gpu->stream));
     return STENCIL_OK;
 }
 
 static stencil_status capture(stencil_gpu_part *gpu, int64_t first, cudaGraphExec_t *executable) {
     cudaGraph_t graph = NULL;
     TRY_CUDA(cudaStreamBeginCapture(gpu->stream, cudaStreamCaptureModeThreadLocal));
-    const stencil_status status = launch_steps(gpu, first, GRAPH_STEPS, gpu->programmatic);
+    const stencil_status status = launch_steps(gpu, first);
     const cudaError_t ended = cudaStreamEndCapture(gpu->stream, &graph);
     cudaError_t made = cudaSuccess;
     if (status == STENCIL_OK && ended == cudaSuccess)

@@ -52,7 +52,7 @@ static stencil_status create_gate(stencil_gpu_part *gpu, void *gates) {
     gate *g = (gate *)gates + gpu->part;
     stream_word wait, write;
     void *words = NULL;
-    if (gpu->shared || gpu->halo_count > 0 || !find_word("cuStreamWaitValue32", &wait) ||
+    if (gpu->shared || gpu->run->transfers.count > 0 || !find_word("cuStreamWaitValue32", &wait) ||
         !find_word("cuStreamWriteValue32", &write))
         return STENCIL_OK;
     TRY_CUDA(cudaHostAlloc(&words, 2 * LINE_WORDS * sizeof(uint32_t),

@@ -78,7 +78,7 @@ static stencil_status launch(stencil_gpu_part *gpu, const stencil_batch *batch) 
     const stencil_plan *plan = gpu->plan;
     stencil_kernel_args *s = &gpu->args;
     stencil_gpu_set_steps(gpu, s, batch->first, batch->count);
-    gpu->mailbox->step = batch->first;
+    gpu->args.mailbox->step = batch->first;
     /* Parts that share a GPU fit on it together because the plan shares out its multiprocessors. */
     const stencil_grid grid = {.blocks = (unsigned)plan->part[gpu->part].grid_blocks,
                                .block_x = (unsigned)plan->block_x,
@@ -100,8 +100,9 @@ static stencil_status wait(stencil_gpu_part *gpu, const stencil_batch *batch) {
             return STENCIL_OK;
         if (state != cudaErrorNotReady)
             TRY_CUDA(state);
-        if (gpu->part == 0 && !stencil_batch_poll(batch, gpu->mailbox->step, gpu->mailbox->residual))
-            gpu->mailbox->interrupt = 1;
+        if (gpu->part == 0 &&
+            !stencil_batch_poll(batch, gpu->args.mailbox->step, gpu->args.mailbox->residual))
+            gpu->args.mailbox->interrupt = 1;
         if (stencil_clock_s() - start_s > 0.01)
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
@@ -112,8 +113,8 @@ static stencil_status launch_and_wait(stencil_gpu_part *gpu, void *context) {
     TRY(launch(gpu, batch));
     TRY(wait(gpu, batch));
     /* Not queued behind the kernel: a copy that waits may keep another part's kernel from starting. */
-    TRY_CUDA(cudaMemcpyAsync(gpu->control_host, gpu->control, sizeof *gpu->control, cudaMemcpyDeviceToHost,
-                             gpu->stream));
+    TRY_CUDA(cudaMemcpyAsync(gpu->control_host, gpu->args.control, sizeof *gpu->control_host,
+                             cudaMemcpyDeviceToHost, gpu->stream));
     return stencil_gpu_wait(gpu);
 }
 
@@ -124,7 +125,7 @@ static stencil_status collect(stencil_gpu_run *run, const stencil_batch *batch, 
     TRY_CUDA(cudaSetDevice(gpu->device));
     *outcome = (stencil_outcome){control->step - batch->first, (stencil_reason)control->reason,
                                  control->history_count, outcome->residual};
-    TRY_CUDA(cudaMemcpy(outcome->residual, gpu->history, (size_t)outcome->checks * sizeof(double),
+    TRY_CUDA(cudaMemcpy(outcome->residual, gpu->args.history, (size_t)outcome->checks * sizeof(double),
                         cudaMemcpyDeviceToHost));
     for (int p = 1; p < run->parts; p++)
         CHECK(run->part[p].control_host->step == control->step &&
@@ -135,11 +136,8 @@ static stencil_status collect(stencil_gpu_run *run, const stencil_batch *batch, 
 }
 
 static stencil_status batch_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
-    const uint32_t *alarm[STENCIL_PARTS_MAX];
     TRY(stencil_gpu_each(run, launch_and_wait, &batch));
-    for (int p = 0; p < run->parts; p++)
-        alarm[p] = run->part[p].control_host->alarm;
-    TRY(stencil_barrier_check(&run->barrier, alarm));
+    TRY(stencil_barrier_check(&run->barrier));
     return collect(run, batch, outcome);
 }
 #endif

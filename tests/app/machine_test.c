@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "app/json.h"
-#include "solver/machine/json.h"
 #include "solver/run.h"
 
 static const char *file_name;

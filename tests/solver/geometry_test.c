@@ -181,7 +181,7 @@ static void expect_stored_and_copied(const stencil_cut *cut) {
         store_copies(&b, cut, !copies);
         if (copies)
             assert_int_equal(stencil_transfers_find(&found, cut), STENCIL_OK);
-        for (int k = 0; k < found.first[cut->parts]; k++) {
+        for (int k = 0; k < found.count; k++) {
             const stencil_transfer *t = &found.item[k];
             stencil_buffers bases = {.cut = cut, .count = 2};
             bases.at[t->from][0] = b.u[t->from];

@@ -304,24 +304,29 @@ static void expect_seen(const stencil_problem *p, const stencil_cut *cut, const 
  * what all its points read; it leaves the ghost cells as they were. */
 static void expect_ll(const stencil_problem *p, const stencil_cut *cut, const stencil_workers *w,
                       int variant) {
-    int64_t *buffer[STENCIL_PARTS_MAX], *words[STENCIL_PARTS_MAX];
+    int64_t *buffer[STENCIL_PARTS_MAX];
+    uint64_t *words[STENCIL_PARTS_MAX];
     const stencil_layout layout = cut->layout;
+    const int64_t each = stencil_ll_words(p->precision), most = each * stencil_ll_slots_most(cut);
+    uint64_t *const all = malloc((size_t)(cut->parts * most + 1) * sizeof *all);
     stencil_ll_lists found;
-    assert_int_equal(stencil_ll_find(&found, cut, w), STENCIL_OK);
+    for (int64_t i = 0; i < cut->parts * most; i++)
+        all[i] = (uint64_t)-3;
+    for (int part = 0; part < cut->parts; part++)
+        words[part] = all + part * most;
+    assert_int_equal(stencil_ll_find(&found, cut, w, words), STENCIL_OK);
     fill_parts(p, cut, &layout, buffer);
-    for (int part = 0; part < cut->parts; part++) {
-        assert_true(found.slots[part] <= stencil_ll_slots_most(cut));
-        words[part] = calloc((size_t)found.slots[part] + 1, sizeof(int64_t));
-        for (int64_t i = 0; i < found.slots[part]; i++)
-            words[part][i] = -3;
-    }
+    for (int part = 0; part < cut->parts; part++)
+        assert_true(each * found.slots[part] <= most);
     const uint32_t participants = w->first[cut->parts];
     for (uint32_t q = 0; q < participants; q++)
         for (uint32_t i = found.send.first[q]; i < found.send.first[q + 1]; i++) {
-            const stencil_ll_cell *l = &found.send.item[i];
-            assert_true(l->slot >= 0 && l->slot < found.slots[l->to]);
-            assert_int_equal(words[l->to][l->slot], -3); /* nobody else sends it */
-            words[l->to][l->slot] = buffer[part_of(w, cut->parts, q)][layout.origin + l->cell];
+            const stencil_ll_entry *l = &found.send.item[i];
+            assert_true(l->word >= all && l->word < all + cut->parts * most);
+            assert_true((l->word - all) % most < each * found.slots[(l->word - all) / most]);
+            assert_int_equal((l->word - all) % most % each, 0);
+            assert_int_equal((int64_t)*l->word, -3); /* nobody else sends it */
+            *l->word = (uint64_t)buffer[part_of(w, cut->parts, q)][layout.origin + l->cell];
         }
     for (uint32_t q = 0; q < participants; q++) {
         const int part = part_of(w, cut->parts, q);
@@ -329,10 +334,10 @@ static void expect_ll(const stencil_problem *p, const stencil_cut *cut, const st
         const int64_t *first = box.first, *n = box.n;
         int64_t *u = buffer[part] + layout.origin, c[3];
         for (uint32_t i = found.receive.first[q]; i < found.receive.first[q + 1]; i++) {
-            const stencil_ll_cell *l = &found.receive.item[i];
-            assert_int_equal(l->to, part);
+            const stencil_ll_entry *l = &found.receive.item[i];
+            assert_int_equal((l->word - all) / most, part);
             assert_int_equal(u[l->cell], -2);
-            u[l->cell] = words[part][l->slot];
+            u[l->cell] = (int64_t)*l->word;
         }
         for (c[0] = 0; c[0] < n[0]; c[0]++)
             for (c[1] = 0; c[1] < n[1]; c[1]++)
@@ -344,10 +349,9 @@ static void expect_ll(const stencil_problem *p, const stencil_cut *cut, const st
         for (uint32_t i = found.receive.first[q]; i < found.receive.first[q + 1]; i++)
             u[found.receive.item[i].cell] = -2;
     }
-    for (int part = 0; part < cut->parts; part++) {
+    for (int part = 0; part < cut->parts; part++)
         free(buffer[part]);
-        free(words[part]);
-    }
+    free(all);
     stencil_ll_destroy(&found);
 }
 

@@ -55,7 +55,7 @@ static uint32_t missing(unsigned threads, bool with_late, uint32_t bound) {
     long_lists_passes p = {.state = barrier.state[0], .passes = PASSES, .done = spare, .missing = spare + 1};
     OK(stencil_grid_launch(long_lists_kernel(), &grid, &p, NULL));
     CUDA(cudaDeviceSynchronize());
-    OK(stencil_barrier_check(&barrier, NULL));
+    OK(stencil_barrier_check(&barrier));
     CUDA(cudaMemcpy(&result, p.missing, sizeof result, cudaMemcpyDeviceToHost));
     stencil_barrier_destroy(&barrier);
     return result;
