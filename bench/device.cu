@@ -31,7 +31,7 @@ static __global__ void see_clock(int64_t *seen) {
     seen[1] = ns;
 }
 
-static __global__ void fill(const __grid_constant__ stencil_fill f) {
+static __global__ void fill(const __grid_constant__ stencil_words f) {
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < f.count;
          i += (int64_t)gridDim.x * blockDim.x)
         f.place[i * f.stride] = stencil_next_number((uint32_t)i, f.numbers);
@@ -90,7 +90,7 @@ stencil_status stencil_device_stop(const stencil_device *d, double *time_s) {
     return STENCIL_OK;
 }
 
-stencil_status stencil_device_fill(const stencil_device *d, stencil_fill words) {
+stencil_status stencil_device_fill(const stencil_device *d, stencil_words words) {
     return stencil_launch(*d, fill, 8 * d->sm_count, 512, words);
 }
 
