@@ -74,25 +74,12 @@ typedef struct stencil_bench {
 typedef stencil_status (*stencil_benchmark_function)(stencil_bench *b);
 
 #define NONE
-#define RUN(function)                                             stencil_status function(stencil_bench *b);
-#define STENCIL_BENCHMARK(id, name, cpu, gpu, kind, traits, text) cpu gpu
+#define RUN(function)                                       stencil_status function(stencil_bench *b);
+#define STENCIL_BENCHMARK(id, name, cpu, gpu, traits, text) cpu gpu
 #include "bench/benchmarks.def"
 #undef NONE
 #undef RUN
 #undef STENCIL_BENCHMARK
-
-/* What a benchmark does, and so which options it looks at: it copies arrays of a size, solves a problem, or
- * repeats something (on a CPU as often as is calibrated, on a GPU as a method says); or it states, in child
- * processes, what happens, and looks at none. */
-typedef enum stencil_bench_kind {
-    STENCIL_BENCH_SIZED,
-    STENCIL_BENCH_SOLVED,
-    STENCIL_BENCH_REPEATED,
-    STENCIL_BENCH_STATED
-} stencil_bench_kind;
-
-/* It uses all of gpu[0 … gpu_count), not only the first; it has a fault to plant. */
-enum { STENCIL_BENCH_MANY_GPUS = 1, STENCIL_BENCH_FAULT = 2 };
 
 /* After a run: releases all that is kept, memory last. */
 void stencil_bench_end(stencil_bench *b);
