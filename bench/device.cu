@@ -4,19 +4,15 @@
 #include <string.h>
 #include <time.h>
 
-static __device__ int64_t timer_ns() {
-    int64_t ns;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-    return ns;
-}
+#include "sync/memory.cuh"
 
 /* Spins for at least so long; says how long it was, and in how many cycles. The timer is read in front of the
  * clock both times, so what lies between the two cancels. */
 static __device__ void spin(int64_t least_ns, int64_t *cycles, int64_t *ns) {
-    const int64_t begin_ns = timer_ns(), begin = clock64();
+    const int64_t begin_ns = (int64_t)stencil::device_clock_ns(), begin = clock64();
     int64_t now_ns, now;
     do {
-        now_ns = timer_ns();
+        now_ns = (int64_t)stencil::device_clock_ns();
         now = clock64();
     } while (now_ns - begin_ns < least_ns);
     *cycles = now - begin;

@@ -1,6 +1,7 @@
 /* The ceilings of a GPU's memories (000 section 7.2, Table 3): latency by following a chain, bandwidth of
  * device memory, L2 and shared memory. */
 #include "bench/benchmarks/sm.cuh"
+#include "sync/memory.cuh"
 
 enum {
     COPIES = 5,      /* in a sample */
@@ -16,25 +17,23 @@ enum {
 static const int64_t copy_bytes_most = (int64_t)1 << 31, chain_bytes_most = (int64_t)1 << 30,
                      l2_bytes_most = (int64_t)1 << 24, chain_l2_bytes = (int64_t)1 << 20;
 
-/* How a word of a chain is loaded. */
-enum path { THROUGH_L1, PAST_L1, ACQUIRE };
-template <path Path> static __device__ __forceinline__ uint32_t load(const uint32_t *p) {
+static __device__ __forceinline__ uint32_t load_through_l1(const uint32_t *p) {
     uint32_t value;
-    if (Path == THROUGH_L1)
-        asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    else if (Path == PAST_L1)
-        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    else
-        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+static __device__ __forceinline__ uint32_t load_past_l1(const uint32_t *p) {
+    uint32_t value;
+    asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
     return value;
 }
 
 /* A chain in device memory, and one like it in shared memory. */
-template <path Path> struct in_global {
+template <uint32_t (*Load)(const uint32_t *)> struct in_global {
     const uint32_t *place, stride;
     __device__ explicit in_global(const stencil_words &words) : place(words.place), stride(words.stride) {}
     __device__ uint32_t next(uint32_t node) const {
-        return load<Path>(place + (size_t)node * stride);
+        return Load(place + (size_t)node * stride);
     }
 };
 struct in_shared {
@@ -191,10 +190,11 @@ static stencil_status add_latencies(stencil_bench *b, const stencil::sm_timing *
                         far = chain_of(place + chain_l2_bytes / (int64_t)sizeof *place, bytes, 1024);
     stencil::sm_case rows[] = {
         {timing, time_operation<chase<in_shared>, 16>, "shared memory", few, false},
-        {timing, time_operation<chase<in_global<THROUGH_L1>>, 16>, "L1", few, true},
-        {timing, time_operation<chase<in_global<ACQUIRE>>, 16>, "L2, one word, ld.acquire", one, true},
-        {timing, time_operation<chase<in_global<PAST_L1>>, 16>, "L2", near, true},
-        {timing, time_operation<chase<in_global<PAST_L1>>, 16>, "device memory", far, false},
+        {timing, time_operation<chase<in_global<load_through_l1>>, 16>, "L1", few, true},
+        {timing, time_operation<chase<in_global<stencil::load_acquire>>, 16>, "L2, one word, ld.acquire", one,
+         true},
+        {timing, time_operation<chase<in_global<load_past_l1>>, 16>, "L2", near, true},
+        {timing, time_operation<chase<in_global<load_past_l1>>, 16>, "device memory", far, false},
     };
     for (stencil::sm_case &c : rows) {
         c.threads = 1;

@@ -21,28 +21,10 @@ static __global__ void __launch_bounds__(THREADS) put(const uint4 *from, uint4 *
         to[i] = from[i];
 }
 
-/* How a flag is stored: alone; with a release that orders what the GPU sees, not what its peers do; with one
- * that a barrier across GPUs needs. */
-enum flag { RELAXED, RELEASE_GPU, RELEASE_SYS };
-template <flag Store> static __device__ __forceinline__ void store(uint32_t *p, uint32_t value) {
-    if (Store == RELAXED)
-        asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-    else if (Store == RELEASE_GPU)
-        asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-    else
-        asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-}
-
-static __device__ __forceinline__ uint32_t load(const uint32_t *p) {
-    uint32_t value;
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    return value;
-}
-
 /* false: nothing came for two seconds. */
 static __device__ bool wait_for(const uint32_t *p, uint32_t value) {
     uint64_t start_ns = 0;
-    for (uint32_t polls = 1; load(p) < value; polls++) {
+    for (uint32_t polls = 1; stencil::load_acquire_system(p) < value; polls++) {
         if (polls % 1024 != 0)
             continue;
         const uint64_t now_ns = stencil::device_clock_ns();
@@ -53,47 +35,48 @@ static __device__ bool wait_for(const uint32_t *p, uint32_t value) {
     return true;
 }
 
-/* A flag to and fro by one thread on each side: it stores the number of the round to `theirs` and waits for
- * it in `mine`, which is in its own memory, or, where it is not the first, the other way round. Both are 0,
- * and mine ends before the last round where it was waited for in vain. */
-template <flag Store>
+/* A flag to and fro by one thread on each side, stored alone, with a release that orders what the GPU sees,
+ * not what its peers do, or with one that a barrier across GPUs needs: it stores the number of the round to
+ * `theirs` and waits for it in `mine`, which is in its own memory, or, where it is not the first, the other
+ * way round. Both are 0, and mine ends before the last round where it was waited for in vain. */
+template <void (*Store)(uint32_t *, uint32_t)>
 static __global__ void ping(int64_t rounds, const uint32_t *mine, uint32_t *theirs, bool first) {
     bool came = true;
     for (uint32_t i = 1; i <= (uint32_t)rounds && came; i++) {
         if (first)
-            store<Store>(theirs, i);
+            Store(theirs, i);
         came = wait_for(mine, i);
         if (!first && came)
-            store<Store>(theirs, i);
+            Store(theirs, i);
     }
 }
 
-enum operation { LOAD, ADD_GPU, ADD_SYS };
-template <operation Operation> static __device__ __forceinline__ uint32_t operate(uint32_t *p) {
+/* The value before. */
+static __device__ __forceinline__ uint32_t add_gpu(uint32_t *p) {
     uint32_t value;
-    if (Operation == LOAD)
-        asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    else if (Operation == ADD_GPU)
-        asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(value) : "l"(p) : "memory");
-    else
-        asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], 1;" : "=r"(value) : "l"(p) : "memory");
+    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+static __device__ __forceinline__ uint32_t add_system(uint32_t *p) {
+    uint32_t value;
+    asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], 1;" : "=r"(value) : "l"(p) : "memory");
     return value;
 }
 
-/* On a word, which is 0, each waiting for the last: the next address depends on the last value, which is
- * never so large. */
-template <operation Operation> struct chain : stencil::sm_operation {
+/* A load, or an addition of 1, each time on a word that is 0 at first, each waiting for the last: the next
+ * address depends on the last value, which is never so large. */
+template <auto Operate, bool Adds> struct chain : stencil::sm_operation {
     uint32_t *word, value = 0;
     __device__ explicit chain(const stencil::sm_arguments &a) : word(a.words.place) {}
     __device__ void once() {
-        value = operate<Operation>(word + (value >> 31));
+        value = Operate(word + (value >> 31));
     }
     __device__ int settle() {
         asm volatile("" : "+r"(value)::"memory");
         return value >> 31;
     }
     __device__ unsigned wrong(int64_t times) {
-        return value != (Operation == LOAD ? 0 : (uint32_t)times - 1);
+        return value != (Adds ? (uint32_t)times - 1 : 0);
     }
 };
 
@@ -209,14 +192,15 @@ static stencil_status add_transfers(stencil_bench *b, const peer_end *end) {
 static const struct {
     const char *name;
     stencil::sm_kernel *kernel;
-} chains[] = {{"ld.acquire.sys", stencil::time_operation<chain<LOAD>, 16>},
-              {"atom.gpu.add", stencil::time_operation<chain<ADD_GPU>, 16>},
-              {"atom.sys.add", stencil::time_operation<chain<ADD_SYS>, 16>}};
+} chains[] = {{"ld.acquire.sys", stencil::time_operation<chain<stencil::load_acquire_system, false>, 16>},
+              {"atom.gpu.add", stencil::time_operation<chain<add_gpu, true>, 16>},
+              {"atom.sys.add", stencil::time_operation<chain<add_system, true>, 16>}};
 static const struct {
     const char *name;
     ping_kernel *kernel;
-} pings[] = {
-    {"relaxed.sys", ping<RELAXED>}, {"release.gpu", ping<RELEASE_GPU>}, {"release.sys", ping<RELEASE_SYS>}};
+} pings[] = {{"relaxed.sys", ping<stencil::store_relaxed_system>},
+             {"release.gpu", ping<stencil::store_release>},
+             {"release.sys", ping<stencil::store_release_system>}};
 
 static stencil_status add_operations(stencil_bench *b, const stencil::sm_timing *timing, const peer_end *end,
                                      int64_t chain_repeats, int64_t more_pings) {
