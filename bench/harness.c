@@ -172,7 +172,7 @@ static void show_progress(const stencil_bench *b) {
                          (long long)row->axis[i].number);
     stencil_text_add(what, sizeof what, ", sample %lld", (long long)row->sample_count + 1);
     if (b->options->progress != NULL)
-        b->options->progress(b->options->context, what);
+        b->options->progress(what);
 }
 
 /* A sample of b->row, which the row keeps, or one to warm up. */
