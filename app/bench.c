@@ -99,11 +99,6 @@ static const option bench_table[] = {
 /* How a benchmark starts this program again for what may hang or crash. */
 static const char *const child_command[] = {"/proc/self/exe", "bench", "--child", NULL};
 
-static void show_progress(void *context, const char *what) {
-    (void)context;
-    progress_line(what);
-}
-
 static void print_list(FILE *out) {
     for (int i = 0; i < stencil_bench_count(); i++)
         text_print_wrapped(out, stencil_bench_summary(i),
@@ -140,7 +135,7 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
         bench->backend = STENCIL_BACKEND_GPU;
     bench->child_command = child_command;
     bench->child_arguments = (const char *const *)call->argv;
-    bench->progress = !options->quiet && progress_possible() ? show_progress : NULL;
+    bench->progress = !options->quiet && progress_possible() ? progress_line : NULL;
     stencil_spec_init(&bench->spec);
     bench->spec.rank = given->rank;
     memcpy(bench->spec.extent, given->extent, sizeof given->extent);

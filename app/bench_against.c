@@ -39,7 +39,7 @@ static void add_comparison(table *t, const stencil_bench_result *result, const s
     char name[BENCH_NAME_SIZE], low[TABLE_CELL_SIZE], high[TABLE_CELL_SIZE];
     table_add_row(t);
     table_add_cell(t, "%s", bench_row_name(result, row, row->axis_count, name));
-    table_add_cell(t, "%s", stencil_verdict_text(c->verdict));
+    table_add_cell(t, "%s", stencil_verdict_names[c->verdict]);
     table_add_cell(t, "%s", scale.unit);
     bench_add_median(t, c->then, &scale, "");
     bench_add_median(t, c->now, &scale, "");
@@ -73,7 +73,7 @@ static void print_comparisons(bench_printer *p, const stencil_bench_result *resu
     for (int v = 0; v < STENCIL_VERDICT_COUNT; v++)
         if (found[v] > 0)
             stencil_text_add(verdicts, sizeof verdicts, "%s%d %s", verdicts[0] != '\0' ? ", " : "", found[v],
-                             stencil_verdict_text(v));
+                             stencil_verdict_names[v]);
     fputc('\n', p->out);
     bench_print_line(p, "Verdicts", verdicts);
 }
@@ -84,7 +84,7 @@ static json_t *comparison_json(const stencil_comparison *c) {
     for (int i = 0; i < row->axis_count; i++)
         json_object_set_new(axes, row->axis[i].name, json_integer(row->axis[i].number));
     return json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o}", "name", row->name, "kind", row->kind, "axes",
-                     axes, "verdict", stencil_verdict_text(c->verdict), "ratio", json_number(c->shift.ratio),
+                     axes, "verdict", stencil_verdict_names[c->verdict], "ratio", json_number(c->shift.ratio),
                      "ratio_low", json_number(c->shift.low), "ratio_high", json_number(c->shift.high));
 }
 

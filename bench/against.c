@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *stencil_verdict_text(stencil_verdict verdict) {
-    static const char *const text[] = {"same", "faster", "slower", "unclear", "changed", "new", "gone"};
-    return text[verdict];
-}
+const char *const stencil_verdict_names[STENCIL_VERDICT_COUNT] = {"same",    "faster", "slower", "unclear",
+                                                                  "changed", "new",    "gone"};
 
 /* Axes count by name, whatever their order. */
 static bool same_place(const stencil_bench_row *a, const stencil_bench_row *b) {

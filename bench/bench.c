@@ -6,18 +6,27 @@
 
 #include "bench/device.h"
 
+/* What a benchmark does, and so what it looks at among the options: it copies arrays of a size, solves a
+ * problem, or repeats something (on a CPU as often as is calibrated, on a GPU as a method says); or it
+ * states, in child processes, what happens, and looks at none. It has a fault to plant; it uses all of gpu[0
+ * … gpu_count), not only the first. */
+enum {
+    SIZED = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS | STENCIL_BENCH_USES_SIZE,
+    SOLVED = SIZED | STENCIL_BENCH_USES_PROBLEM,
+    REPEATED = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS | STENCIL_BENCH_USES_REPEATS,
+    STATED = 0,
+    FAULT = STENCIL_BENCH_USES_FAULT,
+    MANY_GPUS = 2 * FAULT
+};
+
 #define NONE          NULL
 #define RUN(function) function
-#define MANY_GPUS     STENCIL_BENCH_MANY_GPUS
-#define FAULT         STENCIL_BENCH_FAULT
 static const struct {
     const char *name, *summary;
     stencil_benchmark_function run_cpu, run_gpu;
-    stencil_bench_kind kind;
     unsigned traits;
 } benchmarks[] = {
-#define STENCIL_BENCHMARK(id, name, cpu, gpu, kind, traits, text)                                            \
-    {name, text, cpu, STENCIL_ON_GPU(gpu), STENCIL_BENCH_##kind, traits},
+#define STENCIL_BENCHMARK(id, name, cpu, gpu, traits, text) {name, text, cpu, STENCIL_ON_GPU(gpu), traits},
 #include "bench/benchmarks.def"
 #undef STENCIL_BENCHMARK
 };
@@ -93,23 +102,12 @@ stencil_status stencil_bench_check(const stencil_bench_options *options, const s
 }
 
 unsigned stencil_bench_uses(int index, const stencil_bench_options *options, const stencil_machine *machine) {
-    enum {
-        SAMPLES = STENCIL_BENCH_USES_SAMPLES,
-        TIMED = SAMPLES | STENCIL_BENCH_USES_ITERATIONS,
-        SIZE = TIMED | STENCIL_BENCH_USES_SIZE
-    };
-    static const unsigned uses[][2] = {
-        /* on a CPU, on a GPU */
-        [STENCIL_BENCH_SIZED] = {SIZE, SIZE},
-        [STENCIL_BENCH_SOLVED] = {SIZE | STENCIL_BENCH_USES_PROBLEM, SIZE | STENCIL_BENCH_USES_PROBLEM},
-        [STENCIL_BENCH_REPEATED] = {TIMED, SAMPLES | STENCIL_BENCH_USES_REPEATS},
-        [STENCIL_BENCH_STATED] = {0, 0},
-    };
     const bool on_gpu = choose_backend(options->backend, machine) == STENCIL_BACKEND_GPU;
+    const unsigned other = on_gpu ? STENCIL_BENCH_USES_ITERATIONS : STENCIL_BENCH_USES_REPEATS;
+    const unsigned traits = benchmarks[index].traits;
     if ((on_gpu ? benchmarks[index].run_gpu : benchmarks[index].run_cpu) == NULL)
         return ~0u;
-    return uses[benchmarks[index].kind][on_gpu] |
-           (benchmarks[index].traits & STENCIL_BENCH_FAULT ? STENCIL_BENCH_USES_FAULT : 0u);
+    return (traits & REPEATED) == REPEATED ? traits & ~other : traits;
 }
 
 static double cpu_clock_hz(void) {
@@ -157,15 +155,15 @@ static void start_result(int index, stencil_bench_result *result) {
 stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench_options *options,
                                       const stencil_machine *machine, stencil_bench_result *result) {
     const unsigned traits = benchmarks[index].traits;
-    const bool states = benchmarks[index].kind == STENCIL_BENCH_STATED;
+    const bool states = (traits & STENCIL_BENCH_USES_SAMPLES) == STATED;
     stencil_bench_options chosen = *options;
     start_result(index, result);
-    TRY(choose_device(&chosen, machine, traits & STENCIL_BENCH_MANY_GPUS, result));
+    TRY(choose_device(&chosen, machine, traits & MANY_GPUS, result));
     const bool on_gpu = chosen.backend == STENCIL_BACKEND_GPU;
     const stencil_benchmark_function run = on_gpu ? benchmarks[index].run_gpu : benchmarks[index].run_cpu;
     if (run == NULL)
         return stencil_bench_skip(result, "does not apply to a %s", on_gpu ? "GPU" : "CPU");
-    if (chosen.inject_fault && !(traits & STENCIL_BENCH_FAULT))
+    if (chosen.inject_fault && !(traits & FAULT))
         return stencil_bench_skip(result, "has no fault to plant");
     if (states && chosen.child_command == NULL)
         return stencil_bench_skip(result, "needs child processes");
@@ -189,7 +187,7 @@ stencil_status stencil_bench_run(int index, const stencil_bench_options *options
                                  const stencil_machine *machine, stencil_bench_result *result) {
     stencil_bench_options chosen = *options;
     start_result(index, result);
-    TRY(choose_device(&chosen, machine, benchmarks[index].traits & STENCIL_BENCH_MANY_GPUS, result));
+    TRY(choose_device(&chosen, machine, benchmarks[index].traits & MANY_GPUS, result));
     const bool alone = chosen.backend == STENCIL_BACKEND_GPU && options->child_command != NULL &&
                        benchmarks[index].run_gpu != NULL;
     const stencil_status status = alone ? stencil_bench_run_in_child(index, &chosen, machine, result)

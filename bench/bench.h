@@ -36,8 +36,7 @@ typedef struct stencil_bench_options {
      * stencil_bench_child_main()); the name of a benchmark follows, and then the arguments that make these
      * options there, NULL behind them. child_command NULL: no child processes, all in this one. */
     const char *const *child_command, *const *child_arguments;
-    void (*progress)(void *context, const char *what); /* what is being measured; may be NULL */
-    void *context;
+    void (*progress)(const char *what); /* what is being measured; may be NULL */
 } stencil_bench_options;
 
 void stencil_bench_options_init(stencil_bench_options *options);
@@ -194,7 +193,7 @@ typedef enum stencil_verdict {
 } stencil_verdict;
 
 /* "same", "faster", … */
-const char *stencil_verdict_text(stencil_verdict verdict);
+extern const char *const stencil_verdict_names[STENCIL_VERDICT_COUNT];
 
 /* One row, then and now. */
 typedef struct stencil_comparison {

@@ -67,32 +67,19 @@ typedef struct stencil_bench {
     struct stencil_bench_case *cases; /* [result->row_count] */
     struct stencil_bench_kept *kept;  /* [kept_count] */
     int kept_count;
-    bool calibrated;
-    bool abandoned; /* something does not end: nothing can be released any more */
+    bool calibrated; /* what is sampled from now on counts */
+    bool abandoned;  /* something does not end: nothing can be released any more */
 } stencil_bench;
 
 typedef stencil_status (*stencil_benchmark_function)(stencil_bench *b);
 
 #define NONE
-#define RUN(function)                                             stencil_status function(stencil_bench *b);
-#define STENCIL_BENCHMARK(id, name, cpu, gpu, kind, traits, text) cpu gpu
+#define RUN(function)                                       stencil_status function(stencil_bench *b);
+#define STENCIL_BENCHMARK(id, name, cpu, gpu, traits, text) cpu gpu
 #include "bench/benchmarks.def"
 #undef NONE
 #undef RUN
 #undef STENCIL_BENCHMARK
-
-/* What a benchmark does, and so which options it looks at: it copies arrays of a size, solves a problem, or
- * repeats something (on a CPU as often as is calibrated, on a GPU as a method says); or it states, in child
- * processes, what happens, and looks at none. */
-typedef enum stencil_bench_kind {
-    STENCIL_BENCH_SIZED,
-    STENCIL_BENCH_SOLVED,
-    STENCIL_BENCH_REPEATED,
-    STENCIL_BENCH_STATED
-} stencil_bench_kind;
-
-/* It uses all of gpu[0 … gpu_count), not only the first; it has a fault to plant. */
-enum { STENCIL_BENCH_MANY_GPUS = 1, STENCIL_BENCH_FAULT = 2 };
 
 /* After a run: releases all that is kept, memory last. */
 void stencil_bench_end(stencil_bench *b);
@@ -129,6 +116,10 @@ typedef struct stencil_bench_subject {
      * well: the two-repeat-count method, with `pairs` of both counts (0: 1). */
     int64_t count, more;
     int pairs;
+    /* What is calibrated: at least so many iterations where nobody asks for a number, and in all rows with
+     * the same `together` (NULL: none) as many as the one of them that needs most. */
+    int64_t least;
+    const void *together;
     const char *skipped; /* why it is not measured, copied; NULL or "": it is */
 } stencil_bench_subject;
 
@@ -147,19 +138,14 @@ void stencil_bench_say(stencil_bench_row *row, const char *format, ...) __attrib
 void *stencil_bench_what(const stencil_bench *b, int row);
 stencil_bench_row *stencil_bench_last(const stencil_bench *b);
 
-/* Warms up, and finds how many iterations make a sample of each row without a count: what the options ask
- * for, or as many as take about 0.1 s (and at least 0.03 s). stencil_bench_take() does it where nobody has.
- */
-stencil_status stencil_bench_calibrate(stencil_bench *b);
-
-/* Has every row stated that is, each in its child process, and takes samples of every row that is measured:
- * of row->iterations iterations each or, where it has a count, values after one to warm up, which is dropped.
- * Rounds: each row once, starting with another one each time, so that what disturbs the machine hits all rows
- * alike. A row is done after options->samples samples; where that is 0, as soon as its relative spread is
- * under options->max_noise with at least SETTLE samples, or after AUTO_MAX. After options->timeout_s nothing
- * more is begun once all rows have LEAST samples. Then fills the rows' statistics, `noisy`, their ratios
- * where there are rows of kind "copy" and what the two-repeat-count method gives, and verifies every row that
- * was measured. Called once per result. */
+/* Has every row stated that is, each in its child process, calibrates those without a count, and takes
+ * samples of every row that is measured: of row->iterations iterations each or, where it has a count, values
+ * after one to warm up, which is dropped. Rounds: each row once, starting with another one each time, so that
+ * what disturbs the machine hits all rows alike. A row is done after options->samples samples; where that is
+ * 0, as soon as its relative spread is under options->max_noise with at least SETTLE samples, or after
+ * AUTO_MAX. After options->timeout_s nothing more is begun once all rows have LEAST samples. Then fills the
+ * rows' statistics, `noisy`, their ratios where there are rows of kind "copy" and what the two-repeat-count
+ * method gives, and verifies every row that was measured. Called once per result. */
 stencil_status stencil_bench_take(stencil_bench *b);
 
 /* The clock that a device is seen to run at. On a GPU, which is the current one then: cycles counted over 5

@@ -4,19 +4,15 @@
 #include <string.h>
 #include <time.h>
 
-static __device__ int64_t timer_ns() {
-    int64_t ns;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-    return ns;
-}
+#include "sync/memory.cuh"
 
 /* Spins for at least so long; says how long it was, and in how many cycles. The timer is read in front of the
  * clock both times, so what lies between the two cancels. */
 static __device__ void spin(int64_t least_ns, int64_t *cycles, int64_t *ns) {
-    const int64_t begin_ns = timer_ns(), begin = clock64();
+    const int64_t begin_ns = (int64_t)stencil::device_clock_ns(), begin = clock64();
     int64_t now_ns, now;
     do {
-        now_ns = timer_ns();
+        now_ns = (int64_t)stencil::device_clock_ns();
         now = clock64();
     } while (now_ns - begin_ns < least_ns);
     *cycles = now - begin;
@@ -31,7 +27,7 @@ static __global__ void see_clock(int64_t *seen) {
     seen[1] = ns;
 }
 
-static __global__ void fill(const __grid_constant__ stencil_fill f) {
+static __global__ void fill(const __grid_constant__ stencil_words f) {
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < f.count;
          i += (int64_t)gridDim.x * blockDim.x)
         f.place[i * f.stride] = stencil_next_number((uint32_t)i, f.numbers);
@@ -90,7 +86,7 @@ stencil_status stencil_device_stop(const stencil_device *d, double *time_s) {
     return STENCIL_OK;
 }
 
-stencil_status stencil_device_fill(const stencil_device *d, stencil_fill words) {
+stencil_status stencil_device_fill(const stencil_device *d, stencil_words words) {
     return stencil_launch(*d, fill, 8 * d->sm_count, 512, words);
 }
 

@@ -12,12 +12,14 @@ STENCIL_ANYWHERE uint32_t stencil_next_number(uint32_t number, uint32_t numbers)
     return (1664525u * number + 1013904223u) & (numbers - 1);
 }
 
-/* Writes the next numbers of 0 … count - 1 to words that are `stride` apart. numbers 0: any ones. */
-typedef struct stencil_fill {
+/* `count` words of device memory, `stride` words apart; each holds the next number of its own below `numbers`
+ * (0: any number). With as many numbers as words, a power of two, they are a chain: each says which is next.
+ */
+typedef struct stencil_words {
     uint32_t *place;
     int64_t count;
     uint32_t stride, numbers;
-} stencil_fill;
+} stencil_words;
 
 #ifdef STENCIL_HAVE_CUDA
 #ifdef __cplusplus
@@ -50,8 +52,8 @@ stencil_status stencil_device_read(const stencil_device *device, void *to, const
 stencil_status stencil_device_start(const stencil_device *device);
 stencil_status stencil_device_stop(const stencil_device *device, double *time_s);
 
-/* Fills words of the current device, which is this one, in its stream. */
-stencil_status stencil_device_fill(const stencil_device *device, stencil_fill words);
+/* Writes words of the current device, which is this one, in its stream. */
+stencil_status stencil_device_fill(const stencil_device *device, stencil_words words);
 
 /* A copy inside the memory of a GPU, or from there into a peer's. */
 typedef struct stencil_transfer {

@@ -129,9 +129,10 @@ static stencil_status sample(stencil_bench *b, int64_t iterations, double *value
     return STENCIL_OK;
 }
 
-/* Cold first: page faults, kernel loading, clocks. */
+/* Warms up, and finds how many iterations make a sample of b->row: what the options ask for, or as many as
+ * take about 0.1 s (and at least 0.03 s). Cold first: page faults, kernel loading, clocks. */
 static stencil_status calibrate(stencil_bench *b, int64_t *iterations) {
-    const int64_t asked = b->options->iterations;
+    const int64_t asked = b->options->iterations, least = b->cases[b->row].subject.least;
     double time_s;
     TRY(sample(b, 1, &time_s));
     *iterations = asked > 0 ? asked : 1;
@@ -142,14 +143,23 @@ static stencil_status calibrate(stencil_bench *b, int64_t *iterations) {
             break;
         *iterations = (int64_t)ceil((double)*iterations * fmin(factor, GROWTH_MAX));
     }
+    *iterations = asked == 0 && *iterations < least ? least : *iterations;
     return STENCIL_OK;
 }
 
-stencil_status stencil_bench_calibrate(stencil_bench *b) {
-    b->calibrated = true;
+static stencil_status calibrate_rows(stencil_bench *b) {
+    stencil_bench_row *const row = b->result->row;
     for (b->row = 0; b->row < b->result->row_count; b->row++)
-        if (is_measured(&b->result->row[b->row]) && b->cases[b->row].subject.count == 0)
-            TRY(calibrate(b, &b->result->row[b->row].iterations));
+        if (is_measured(&row[b->row]) && b->cases[b->row].subject.count == 0)
+            TRY(calibrate(b, &row[b->row].iterations));
+    for (int i = 0; i < b->result->row_count; i++)
+        for (int k = 0; k < b->result->row_count; k++) {
+            const void *together = b->cases[i].subject.together;
+            if (together != NULL && together == b->cases[k].subject.together &&
+                row[k].iterations > row[i].iterations)
+                row[i].iterations = row[k].iterations;
+        }
+    b->calibrated = true;
     return STENCIL_OK;
 }
 
@@ -162,7 +172,7 @@ static void show_progress(const stencil_bench *b) {
                          (long long)row->axis[i].number);
     stencil_text_add(what, sizeof what, ", sample %lld", (long long)row->sample_count + 1);
     if (b->options->progress != NULL)
-        b->options->progress(b->options->context, what);
+        b->options->progress(what);
 }
 
 /* A sample of b->row, which the row keeps, or one to warm up. */
@@ -267,7 +277,7 @@ stencil_status stencil_bench_take(stencil_bench *b) {
             TRY(state_in_child(b, &b->cases[b->row].subject));
     TRY(stencil_bench_memory(b, &scratch, (size_t)most * sizeof *scratch));
     if (!b->calibrated)
-        TRY(stencil_bench_calibrate(b));
+        TRY(calibrate_rows(b));
     for (b->row = 0; b->row < b->result->row_count; b->row++)
         if (is_measured(&row[b->row]) && b->cases[b->row].subject.count > 0)
             TRY(take_sample(b, false));

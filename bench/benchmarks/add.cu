@@ -3,36 +3,22 @@
  * counts. Where both agree, the second method can be trusted with barriers that the first cannot see. */
 #include <math.h>
 
-#include "bench/device.h"
+#include "bench/benchmarks/sm.cuh"
 
 enum { UNROLLED = 512 };
 
-struct add_seen {
-    int64_t cycles;
-    float sum;
-};
-
-/* Starts at 0 and adds `one` 512 x loops times, each addition waiting for the last. The additions are
- * volatile so that they stay between the two looks at the clock. The first time round brings the instructions
- * into their cache. */
-static __global__ void adds(int64_t loops, float one, add_seen *seen) {
-    float sum = 0;
-    long long cycles = 0;
-#pragma unroll 1
-    for (int warm = 0; warm < 2; warm++) {
-        const int64_t count = warm == 0 ? 1 : loops;
-        sum = 0;
-        const long long start = clock64();
-#pragma unroll 1
-        for (int64_t i = 0; i < count; i++)
-#pragma unroll
-            for (int k = 0; k < UNROLLED; k++)
-                asm volatile("add.f32 %0, %0, %1;" : "+f"(sum) : "f"(one));
-        cycles = clock64() - start;
+/* From 0 on, each waiting for the last; what is added is 1, which the compiler does not know. The additions
+ * are volatile so that they stay between the two looks at the clock. Counting by one is exact up to 2^24. */
+struct float_add : stencil::sm_operation {
+    float sum = 0, one;
+    __device__ explicit float_add(const stencil::sm_arguments &a) : one((float)a.size) {}
+    __device__ void once() {
+        asm volatile("add.f32 %0, %0, %1;" : "+f"(sum) : "f"(one));
     }
-    seen->cycles = cycles;
-    seen->sum = sum;
-}
+    __device__ unsigned wrong(int64_t times) {
+        return sum != (float)times;
+    }
+};
 
 /* Differences of the two repeat counts: from the paper's table, and one that no jitter of the CPU's clock
  * reaches. BASE: the lower count, some 30 us. A kernel that is over before the host begins to wait for it
@@ -42,11 +28,11 @@ static const int differences[] = {2048, 5120, 10240, 51200, LARGE};
 static const double agreement = 0.02;
 
 struct add_case {
+    stencil::sm_case sm;
     bool cpu; /* by the CPU's clock */
     int64_t repeats;
     int pairs, launches; /* in a sample; so far */
     double hz;           /* seen at the beginning of the sample */
-    add_seen *seen;      /* device */
 };
 
 /* Pairs of launches in a sample: the jitter of a launch is divided by the repeats, so few repeats need many
@@ -57,32 +43,34 @@ static int pairs_of(int64_t repeats) {
     return pairs > STENCIL_PAIRS_MAX ? STENCIL_PAIRS_MAX : pairs < FEWEST ? FEWEST : (int)pairs;
 }
 
-/* One launch, waited for, in cycles. By the CPU's clock only the last launch of a sample is looked at;
- * counting by one in float is exact up to 2^24. */
-static stencil_status sample(stencil_bench *b, void *what, int64_t repeats, double *value) {
+/* One launch, waited for, in cycles of the clock seen before. What all launches of a sample found is looked
+ * at after the last one. */
+static stencil_status sample_by_cpu(stencil_bench *b, void *what, int64_t repeats, double *value) {
     add_case *c = static_cast<add_case *>(what);
-    const stencil_device *gpu = static_cast<stencil_device *>(b->own);
-    add_seen seen;
-    if (c->cpu && c->launches % (2 * c->pairs) == 0)
-        TRY(stencil_clock_seen(b, b->options->gpu[0], &c->hz));
+    const stencil::sm_timing *timing = c->sm.timing;
+    if (c->launches % (2 * c->pairs) == 0)
+        TRY(stencil_clock_seen(b, timing->gpu.gpu, &c->hz));
     const double start_s = stencil_clock_s();
-    TRY(stencil_launch(*gpu, adds, 1, 1, repeats / UNROLLED, 1, c->seen));
+    TRY(stencil_launch(timing->gpu, c->sm.kernel, 1, 1,
+                       stencil::sm_arguments{repeats, c->sm.size, timing->device}));
     TRY_CUDA(cudaDeviceSynchronize());
     *value = (stencil_clock_s() - start_s) * c->hz;
-    if (c->cpu && ++c->launches % (2 * c->pairs) != 0)
+    if (++c->launches % (2 * c->pairs) != 0)
         return STENCIL_OK;
-    TRY(stencil_device_read(gpu, &seen, c->seen, sizeof seen));
-    CHECK(seen.sum == (float)repeats, INTERNAL, "add: %lld additions of 1 gave %g", (long long)repeats,
-          (double)seen.sum);
-    if (!c->cpu)
-        *value = (double)seen.cycles / (double)repeats;
+    TRY(stencil_device_read(&timing->gpu, timing->host, timing->device, sizeof *timing->host));
+    CHECK(timing->host->wrong == 0, INTERNAL, "add: the sum of %lld additions is wrong", (long long)repeats);
     return STENCIL_OK;
 }
 
-static stencil_status add(stencil_bench *b, add_seen *seen, bool cpu, int64_t repeats) {
-    const add_case c = {.cpu = cpu, .repeats = repeats, .pairs = pairs_of(repeats), .seen = seen};
-    return STENCIL_BENCH_ADD(b, c, cpu ? "CPU clock" : "GPU clock", "float add", "cycles",
-                             cpu ? STENCIL_METHOD_TWO_COUNTS : STENCIL_METHOD_GPU_CLOCK, .sample = sample,
+static stencil_status add(stencil_bench *b, const stencil::sm_timing *timing, bool cpu, int64_t repeats) {
+    const add_case c = {
+        {timing, stencil::time_operation<float_add, UNROLLED>, "float add", .threads = 1, .size = 1},
+        cpu,
+        repeats,
+        pairs_of(repeats)};
+    return STENCIL_BENCH_ADD(b, c, cpu ? "CPU clock" : "GPU clock", c.sm.name, "cycles",
+                             cpu ? STENCIL_METHOD_TWO_COUNTS : STENCIL_METHOD_GPU_CLOCK,
+                             .sample = cpu ? sample_by_cpu : stencil::sm_sample,
                              .axis = {{"repeats", repeats}}, .count = cpu ? (int64_t)BASE : repeats,
                              .more = cpu ? repeats : 0, .pairs = c.pairs);
 }
@@ -121,18 +109,15 @@ static stencil_status state_agreement(stencil_bench *b) {
 stencil_status stencil_measure_add(stencil_bench *b) {
     const int64_t asked = b->options->repeats;
     const int count = asked > 0 ? 1 : (int)(sizeof differences / sizeof *differences);
-    stencil_device gpu;
-    add_seen *seen;
-    b->own = &gpu;
-    TRY(stencil_device_create(b, 0, &gpu));
-    TRY(stencil_device_memory(b, &seen, sizeof *seen));
-    TRY(add(b, seen, false, STENCIL_REPEATS));
+    stencil::sm_timing timing;
+    TRY(stencil::sm_begin(b, &timing, 0));
+    TRY(add(b, &timing, false, STENCIL_REPEATS));
     for (int i = 0; i < count; i++) {
         /* What is unrolled, rounded up; counting by one stays exact. */
         const int64_t repeats = asked > 0 ? stencil_round_up(asked, UNROLLED) : differences[i];
         CHECK(repeats <= 8 * LARGE, USAGE, "--repeats: add makes at most %d", 8 * LARGE);
-        TRY(add(b, seen, false, repeats));
-        TRY(add(b, seen, true, repeats));
+        TRY(add(b, &timing, false, repeats));
+        TRY(add(b, &timing, true, repeats));
     }
     stencil_bench_note(b,
                        "Repeats: additions in the kernel (GPU clock), or that the second kernel makes more "

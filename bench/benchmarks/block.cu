@@ -11,8 +11,8 @@ stencil_status stencil_measure_block(stencil_bench *b) {
     sm_timing timing;
     sm_case c = {.timing = &timing,
                  .kernel = time_operation<barrier<whole_block>, SM_UNROLLED>,
-                 .checked = time_operation<checked_barrier<whole_block>, 1>,
                  .name = "__syncthreads",
+                 .checked = time_operation<checked_barrier<whole_block>, 1>,
                  .checks = VERIFIED_PASSES};
     TRY(sm_begin(b, &timing, SM_UNROLLED));
     for (c.threads = 32; c.threads <= STENCIL_BLOCK_THREADS_MAX; c.threads += 32) {

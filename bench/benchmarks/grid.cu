@@ -115,12 +115,6 @@ static const passes_kernel kernels[PASSES_COUNT] = {
 enum { CLUSTER_BLOCKS = 4, VERIFIED_PASSES = 200 };
 static const double timeout_s = 2;
 
-/* What stands behind stencil_bench.own. */
-struct passes_bench {
-    stencil_gpu least;                /* of all GPUs */
-    uint32_t *word[STENCIL_GPUS_MAX]; /* device */
-};
-
 stencil_status passes_load(const stencil_bench *b, const passes_case *c, int which, bool *resident) {
     *resident = true;
     for (int part = 0; part < c->gpus; part++) {
@@ -140,6 +134,7 @@ stencil_status passes_make(stencil_bench *b, passes_case *c, double limit_s) {
         shape.first[part + 1] = c->grid.blocks * (uint32_t)(part + 1);
         TRY_CUDA(cudaSetDevice(shape.device[part]));
         TRY(stencil_peers_reach(shape.device[part], b->options->gpu, c->gpus));
+        TRY(stencil_device_memory(b, &c->word[part], c->grid.blocks * sizeof *c->word[part]));
     }
     const uint32_t all = shape.first[c->gpus];
     uint32_t *first;
@@ -210,20 +205,18 @@ static stencil_status verify(stencil_bench *, void *what) {
 /* A row of what `c` asks for: barrier, gpus, blocks_per_sm, threads. It is skipped where the GPUs cannot have
  * it. Barrier `neighbor` waits for both neighbours in a ring. gpus_axis: the number of GPUs is an axis. */
 static stencil_status add_row(stencil_bench *b, const passes_case *asked, bool gpus_axis) {
-    const passes_bench *p = static_cast<passes_bench *>(b->own);
+    const stencil_gpu least = stencil_device_least(b, asked->gpus);
     const int capability = asked->barrier.info.capability;
     passes_case c = *asked;
     char why[96] = "";
     bool resident = true;
-    memcpy(c.word, p->word, sizeof c.word);
-    c.grid = {.blocks = (unsigned)(p->least.sm_count * c.blocks_per_sm),
-              .block_x = (unsigned)c.threads,
-              .block_y = 1};
+    c.grid = {
+        .blocks = (unsigned)(least.sm_count * c.blocks_per_sm), .block_x = (unsigned)c.threads, .block_y = 1};
     if (c.barrier.info.needs == STENCIL_NEEDS_CLUSTERS) {
         c.grid.cluster_blocks = CLUSTER_BLOCKS;
         c.grid.blocks -= c.grid.blocks % CLUSTER_BLOCKS;
     }
-    if (p->least.capability < capability)
+    if (least.capability < capability)
         snprintf(why, sizeof why, "needs compute capability %d.%d", capability / 10, capability % 10);
     for (int which = 0; which < 2 && why[0] == '\0' && resident; which++)
         TRY(passes_load(b, &c, which, &resident));
@@ -248,22 +241,13 @@ static stencil_status add_row(stencil_bench *b, const passes_case *asked, bool g
 /* Skips the benchmark where the first gpu_count GPUs cannot do what it takes, or else lets them reach each
  * other, has add_cases() add rows, times and then verifies them all. */
 static stencil_status run(stencil_bench *b, int gpu_count, stencil_benchmark_function add_cases) {
-    const stencil_bench_options *o = b->options;
-    passes_bench p = {.least = stencil_device_least(b, gpu_count)};
     char why[64];
-    b->own = &p;
-    if (!p.least.cooperative)
+    if (!stencil_device_least(b, gpu_count).cooperative)
         return stencil_bench_skip(b->result, "a GPU has no cooperative launch");
     if (gpu_count > 1 && !stencil_device_peers(b, why, sizeof why))
         return stencil_bench_skip(b->result, "%s", why);
-    for (int i = 0; i < gpu_count; i++) {
-        TRY_CUDA(cudaSetDevice(o->gpu[i]));
-        TRY(stencil_device_memory(b, &p.word[i],
-                                  (size_t)b->machine->gpu[o->gpu[i]].sm_count * STENCIL_BLOCKS_MAX *
-                                      sizeof *p.word[i]));
-    }
     stencil_bench_add_number(b->result, "passes", STENCIL_REPEATS);
-    stencil_bench_add_number(b->result, "more_passes", stencil_repeats(o, STENCIL_REPEATS_MORE));
+    stencil_bench_add_number(b->result, "more_passes", stencil_repeats(b->options, STENCIL_REPEATS_MORE));
     stencil_bench_add_number(b->result, "blocks_per_cluster", CLUSTER_BLOCKS);
     stencil_bench_note(b,
                        "Verified: after timing, %d passes of each in which every thread looked whether a "

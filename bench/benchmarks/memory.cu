@@ -1,6 +1,7 @@
 /* The ceilings of a GPU's memories (000 section 7.2, Table 3): latency by following a chain, bandwidth of
  * device memory, L2 and shared memory. */
 #include "bench/benchmarks/sm.cuh"
+#include "sync/memory.cuh"
 
 enum {
     COPIES = 5,      /* in a sample */
@@ -16,71 +17,68 @@ enum {
 static const int64_t copy_bytes_most = (int64_t)1 << 31, chain_bytes_most = (int64_t)1 << 30,
                      l2_bytes_most = (int64_t)1 << 24, chain_l2_bytes = (int64_t)1 << 20;
 
-/* `nodes` (a power of two) places, `stride` words of 4 bytes apart; each holds the number of the next. */
-struct chain {
-    uint32_t *place;
-    uint32_t nodes, stride;
-};
-
-struct chase_seen {
-    int64_t cycles;
-    uint32_t node; /* where the chase ended */
-};
-
-/* How a word of a chain is loaded. */
-enum path { THROUGH_L1, PAST_L1, ACQUIRE };
-template <path Path> static __device__ __forceinline__ uint32_t load(const uint32_t *p) {
+static __device__ __forceinline__ uint32_t load_through_l1(const uint32_t *p) {
     uint32_t value;
-    if (Path == THROUGH_L1)
-        asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    else if (Path == PAST_L1)
-        asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    else
-        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+static __device__ __forceinline__ uint32_t load_past_l1(const uint32_t *p) {
+    uint32_t value;
+    asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
     return value;
 }
 
-/* One thread follows a chain for `steps` steps, a multiple of 16. A short one is followed once all around
- * before, so that it is in the cache that it fits into; the code is in any case. The clock is read behind a
- * use of the last value loaded. */
-template <class Load>
-static __device__ __forceinline__ void follow(uint32_t first, uint32_t nodes, int64_t steps, chase_seen *seen,
-                                              Load load) {
-    uint32_t node = first;
-    int64_t left = nodes >= 16 && nodes <= 8192 ? nodes : 16;
-    long long cycles = 0;
-#pragma unroll 1
-    for (int warm = 0; warm < 2; warm++) {
-        const long long start = clock64();
-#pragma unroll 1
-        for (; left > 0; left -= 16)
-#pragma unroll
-            for (int k = 0; k < 16; k++)
-                node = load(node);
+/* A chain in device memory, and one like it in shared memory. */
+template <uint32_t (*Load)(const uint32_t *)> struct in_global {
+    const uint32_t *place, stride;
+    __device__ explicit in_global(const stencil_words &words) : place(words.place), stride(words.stride) {}
+    __device__ uint32_t next(uint32_t node) const {
+        return Load(place + (size_t)node * stride);
+    }
+};
+struct in_shared {
+    const volatile uint32_t *place;
+    __device__ explicit in_shared(const stencil_words &words) {
+        __shared__ uint32_t memory[SHARED_WORDS];
+        for (uint32_t i = threadIdx.x; i < SHARED_WORDS; i += blockDim.x)
+            memory[i] = stencil_next_number(i, words.numbers);
+        __syncthreads();
+        place = memory;
+    }
+    __device__ uint32_t next(uint32_t node) const {
+        return place[node];
+    }
+};
+
+/* One thread follows a chain, from where the last one ended. A short one is followed once all around before,
+ * so that it is in the cache that it fits into. */
+template <class Chain> struct chase : stencil::sm_operation {
+    const stencil::sm_arguments &a;
+    const Chain chain;
+    const uint32_t around;
+    uint32_t node;
+    __device__ explicit chase(const stencil::sm_arguments &a)
+        : a(a), chain(a.words), around(a.words.numbers <= 8192 ? a.words.numbers : 0), node(*a.at) {
+        for (uint32_t i = 0; i < around; i++)
+            once();
+    }
+    __device__ void once() {
+        node = chain.next(node);
+    }
+    __device__ int settle() {
         uint32_t last;
         asm volatile("mov.u32 %0, %1;" : "=r"(last) : "r"(node) : "memory");
         node = last;
-        cycles = clock64() + (last == 0xffffffffu) - start;
-        left = steps;
+        return last == 0xffffffffu;
     }
-    seen->cycles = cycles;
-    seen->node = node;
-}
-
-template <path Path>
-static __global__ void chase_global(chain c, uint32_t first, int64_t steps, chase_seen *seen) {
-    follow(first, c.nodes, steps, seen,
-           [&](uint32_t node) { return load<Path>(c.place + (size_t)node * c.stride); });
-}
-
-static __global__ void chase_shared(chain, uint32_t first, int64_t steps, chase_seen *seen) {
-    __shared__ uint32_t place[SHARED_WORDS];
-    for (uint32_t i = threadIdx.x; i < SHARED_WORDS; i += blockDim.x)
-        place[i] = stencil_next_number(i, SHARED_WORDS);
-    __syncthreads();
-    const volatile uint32_t *next = place;
-    follow(first, SHARED_WORDS, steps, seen, [&](uint32_t node) { return next[node]; });
-}
+    __device__ unsigned wrong(int64_t times) {
+        uint32_t expected = *a.at;
+        for (int64_t i = 0; i < around + times; i++)
+            expected = stencil_next_number(expected, a.words.numbers);
+        *a.at = node;
+        return node != expected;
+    }
+};
 
 static __global__ void __launch_bounds__(THREADS) copy(const uint4 *from, uint4 *to, int64_t vectors) {
     const int64_t stride = (int64_t)gridDim.x * blockDim.x;
@@ -173,64 +171,39 @@ struct shared_sum : stencil::sm_operation {
     }
 };
 
-struct chase {
-    const char *name;
-    void (*kernel)(chain, uint32_t, int64_t, chase_seen *);
-    chain places;
-    bool refill;   /* a chain that is written again before, so that L2 has it */
-    uint32_t node; /* where the chase goes on */
-    const stencil_device *gpu;
-    chase_seen *seen; /* device */
-};
-
-/* Of all of `bytes`, a place every `apart` bytes. */
-static chain chain_of(uint32_t *place, int64_t bytes, int apart) {
-    return {place, (uint32_t)(bytes / apart), (uint32_t)(apart / (int)sizeof *place)};
+/* A chain in all of `bytes`, a place every `apart` bytes. */
+static stencil_words chain_of(uint32_t *place, int64_t bytes, int apart) {
+    const int64_t count = bytes / apart;
+    return {place, count, (uint32_t)(apart / (int)sizeof *place), (uint32_t)count};
 }
 
-static stencil_status fill(const stencil_device *gpu, chain c) {
-    return stencil_device_fill(gpu, {c.place, c.nodes, c.stride, c.nodes});
-}
-
-static stencil_status sample_chase(stencil_bench *, void *what, int64_t steps, double *value) {
-    chase *c = static_cast<chase *>(what);
-    chase_seen seen;
-    uint32_t expected = c->node;
-    if (c->refill)
-        TRY(fill(c->gpu, c->places));
-    TRY(stencil_launch(*c->gpu, c->kernel, 1, 1, c->places, c->node, steps, c->seen));
-    TRY(stencil_device_read(c->gpu, &seen, c->seen, sizeof seen));
-    const int64_t warm = c->places.nodes >= 16 && c->places.nodes <= 8192 ? c->places.nodes : 16;
-    for (int64_t i = 0; i < warm + steps; i++)
-        expected = stencil_next_number(expected, c->places.nodes);
-    CHECK(seen.node == expected, INTERNAL, "memory: a chain of %u places was followed to %u instead of %u",
-          c->places.nodes, seen.node, expected);
-    c->node = seen.node;
-    *value = (double)seen.cycles / (double)steps;
-    return STENCIL_OK;
-}
-
-/* The chains of all rows but the last one share their memory. */
-static stencil_status add_latencies(stencil_bench *b, const stencil_device *gpu, int64_t bytes,
+/* The chains of all rows but the last one share their memory: they are written again before, so that L2 has
+ * them, too. */
+static stencil_status add_latencies(stencil_bench *b, const stencil::sm_timing *timing, int64_t bytes,
                                     int64_t steps) {
+    using stencil::time_operation;
     uint32_t *place;
-    chase_seen *seen;
     TRY(stencil_device_memory(b, &place, (size_t)(bytes + chain_l2_bytes)));
-    TRY(stencil_device_memory(b, &seen, sizeof *seen));
-    const chain few = {place, SHARED_WORDS, 1}, one = {place, 1, 1},
-                near = chain_of(place, chain_l2_bytes, 128),
-                far = chain_of(place + chain_l2_bytes / (int64_t)sizeof *place, bytes, 1024);
-    const chase rows[] = {
-        {"shared memory", chase_shared, few, false, 0, gpu, seen},
-        {"L1", chase_global<THROUGH_L1>, few, true, 0, gpu, seen},
-        {"L2, one word, ld.acquire", chase_global<ACQUIRE>, one, true, 0, gpu, seen},
-        {"L2", chase_global<PAST_L1>, near, true, 0, gpu, seen},
-        {"device memory", chase_global<PAST_L1>, far, false, 0, gpu, seen},
+    const stencil_words few = chain_of(place, SHARED_WORDS * sizeof *place, sizeof *place),
+                        one = chain_of(place, sizeof *place, sizeof *place),
+                        near = chain_of(place, chain_l2_bytes, 128),
+                        far = chain_of(place + chain_l2_bytes / (int64_t)sizeof *place, bytes, 1024);
+    stencil::sm_case rows[] = {
+        {timing, time_operation<chase<in_shared>, 16>, "shared memory", few, false},
+        {timing, time_operation<chase<in_global<load_through_l1>>, 16>, "L1", few, true},
+        {timing, time_operation<chase<in_global<stencil::load_acquire>>, 16>, "L2, one word, ld.acquire", one,
+         true},
+        {timing, time_operation<chase<in_global<load_past_l1>>, 16>, "L2", near, true},
+        {timing, time_operation<chase<in_global<load_past_l1>>, 16>, "device memory", far, false},
     };
-    for (const chase &c : rows)
+    for (stencil::sm_case &c : rows) {
+        c.threads = 1;
+        TRY(stencil_device_memory(b, &c.at, sizeof *c.at));
+        TRY_CUDA(cudaMemsetAsync(c.at, 0, sizeof *c.at, timing->gpu.stream));
         TRY(STENCIL_BENCH_ADD(b, c, "latency", c.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
-                              .sample = sample_chase, .count = steps));
-    return fill(gpu, far);
+                              .sample = stencil::sm_sample, .count = steps));
+    }
+    return stencil_device_fill(&timing->gpu, far);
 }
 
 static stencil_status add_copies(stencil_bench *b, const stencil_device *gpu, int64_t bytes) {
@@ -277,9 +250,9 @@ static stencil_status add_l2(stencil_bench *b, const stencil_device *gpu, int64_
     TRY(stencil_device_memory(b, &r.result, READ_BLOCKS_MAX * sizeof *r.result));
     /* All numbers once: by exclusive or nothing is left of them but the mark on the first, which is MARK
      * instead of what stood there. */
-    const chain all = chain_of(r.from, bytes, sizeof *r.from);
-    const uint32_t mark = MARK ^ stencil_next_number(0, all.nodes);
-    TRY(fill(gpu, all));
+    const stencil_words all = chain_of(r.from, bytes, sizeof *r.from);
+    const uint32_t mark = MARK ^ stencil_next_number(0, all.numbers);
+    TRY(stencil_device_fill(gpu, all));
     TRY_CUDA(cudaMemcpyAsync(r.from, &mark, sizeof mark, cudaMemcpyHostToDevice, gpu->stream));
     TRY_CUDA(cudaStreamSynchronize(gpu->stream));
     return STENCIL_BENCH_ADD(b, r, "bandwidth", "L2, read", "bytes/s", .sample = sample_l2,
@@ -327,7 +300,7 @@ stencil_status stencil_measure_memory(stencil_bench *b) {
     stencil_bench_add_number(b->result, "l2_chain_bytes", chain_l2_bytes);
     stencil_bench_add_number(b->result, "chase_steps", steps);
     TRY(stencil::sm_begin(b, &timing, 0));
-    TRY(add_latencies(b, &timing.gpu, far, steps));
+    TRY(add_latencies(b, &timing, far, steps));
     TRY(add_copies(b, &timing.gpu, copied));
     TRY(add_l2(b, &timing.gpu, read));
     TRY(add_shared(b, &timing, stencil_round_up(more, 32)));

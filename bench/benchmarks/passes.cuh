@@ -27,14 +27,15 @@ struct passes_kernel {
 struct passes_case {
     passes_kernel barrier;
     int gpus, blocks_per_sm, threads;
-    stencil_grid grid;                /* on each GPU */
-    uint32_t *word[STENCIL_GPUS_MAX]; /* device, for verification */
-    stencil_barrier memory;           /* not made where the row is skipped */
+    stencil_grid grid; /* on each GPU */
+    /* Not made where the row is skipped; device words, for verification. */
+    uint32_t *word[STENCIL_GPUS_MAX];
+    stencil_barrier memory;
 };
 
 /* Loads kernel[which] on each GPU, since nothing may be loaded lazily while kernels wait for each other, and
- * says whether all blocks can be resident at once; makes the barrier, which stays where it is; launches
- * kernel[which] on each GPU; adds up what these have counted, once they have ended. */
+ * says whether all blocks can be resident at once; makes the words and the barrier, which stays where it is;
+ * launches kernel[which] on each GPU; adds up what these have counted, once they have ended. */
 stencil_status passes_load(const stencil_bench *b, const passes_case *c, int which, bool *resident);
 stencil_status passes_make(stencil_bench *b, passes_case *c, double timeout_s);
 stencil_status passes_launch(const passes_case *c, int64_t passes, int which);

@@ -1,9 +1,7 @@
 /* What the link between two GPUs carries, and how fast (000 section 7.5; multi-GPU data exchange by peer
  * access): bandwidth and latency by size, by copy engine and by stores of a kernel; operations on a peer's
  * memory; a flag to and fro, stored with and without a release. */
-#include <stdio.h>
-
-#include "bench/device.h"
+#include "bench/benchmarks/sm.cuh"
 #include "sync/host.h"
 #include "sync/memory.cuh"
 
@@ -16,11 +14,6 @@ enum {
 };
 static const int64_t bytes_least = 4096, bytes_most = (int64_t)1 << 28, sample_bytes = (int64_t)1 << 29;
 
-struct peer_seen {
-    int64_t cycles;
-    uint32_t failed; /* waited in vain */
-};
-
 /* 16 bytes a thread at a time. */
 static __global__ void __launch_bounds__(THREADS) put(const uint4 *from, uint4 *to, int64_t vectors) {
     const int64_t stride = (int64_t)gridDim.x * blockDim.x;
@@ -28,28 +21,10 @@ static __global__ void __launch_bounds__(THREADS) put(const uint4 *from, uint4 *
         to[i] = from[i];
 }
 
-/* How a flag is stored: alone; with a release that orders what the GPU sees, not what its peers do; with one
- * that a barrier across GPUs needs. */
-enum flag { RELAXED, RELEASE_GPU, RELEASE_SYS };
-template <flag Store> static __device__ __forceinline__ void store(uint32_t *p, uint32_t value) {
-    if (Store == RELAXED)
-        asm volatile("st.relaxed.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-    else if (Store == RELEASE_GPU)
-        asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-    else
-        asm volatile("st.release.sys.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
-}
-
-static __device__ __forceinline__ uint32_t load(const uint32_t *p) {
-    uint32_t value;
-    asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    return value;
-}
-
 /* false: nothing came for two seconds. */
 static __device__ bool wait_for(const uint32_t *p, uint32_t value) {
     uint64_t start_ns = 0;
-    for (uint32_t polls = 1; load(p) < value; polls++) {
+    for (uint32_t polls = 1; stencil::load_acquire_system(p) < value; polls++) {
         if (polls % 1024 != 0)
             continue;
         const uint64_t now_ns = stencil::device_clock_ns();
@@ -60,51 +35,50 @@ static __device__ bool wait_for(const uint32_t *p, uint32_t value) {
     return true;
 }
 
-/* A flag to and fro by one thread on each side: it stores the number of the round to `theirs` and waits for
- * it in `mine`, which is in its own memory, or, where it is not the first, the other way round. Both are 0.
- */
-template <flag Store>
-static __global__ void ping(int64_t rounds, const uint32_t *mine, uint32_t *theirs, bool first,
-                            peer_seen *seen) {
+/* A flag to and fro by one thread on each side, stored alone, with a release that orders what the GPU sees,
+ * not what its peers do, or with one that a barrier across GPUs needs: it stores the number of the round to
+ * `theirs` and waits for it in `mine`, which is in its own memory, or, where it is not the first, the other
+ * way round. Both are 0, and mine ends before the last round where it was waited for in vain. */
+template <void (*Store)(uint32_t *, uint32_t)>
+static __global__ void ping(int64_t rounds, const uint32_t *mine, uint32_t *theirs, bool first) {
     bool came = true;
     for (uint32_t i = 1; i <= (uint32_t)rounds && came; i++) {
         if (first)
-            store<Store>(theirs, i);
+            Store(theirs, i);
         came = wait_for(mine, i);
         if (!first && came)
-            store<Store>(theirs, i);
+            Store(theirs, i);
     }
-    seen->failed = !came;
 }
 
-enum operation { LOAD, ADD_GPU, ADD_SYS };
-template <operation Operation> static __device__ __forceinline__ uint32_t operate(uint32_t *p) {
+/* The value before. */
+static __device__ __forceinline__ uint32_t add_gpu(uint32_t *p) {
     uint32_t value;
-    if (Operation == LOAD)
-        asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-    else if (Operation == ADD_GPU)
-        asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(value) : "l"(p) : "memory");
-    else
-        asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], 1;" : "=r"(value) : "l"(p) : "memory");
+    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(value) : "l"(p) : "memory");
+    return value;
+}
+static __device__ __forceinline__ uint32_t add_system(uint32_t *p) {
+    uint32_t value;
+    asm volatile("atom.relaxed.sys.global.add.u32 %0, [%1], 1;" : "=r"(value) : "l"(p) : "memory");
     return value;
 }
 
-/* One thread repeats an operation on a word, which is 0, a multiple of 16 times, each waiting for the last:
- * the next address depends on the last value, which is never so large. */
-template <operation Operation>
-static __global__ void chain(int64_t repeats, uint32_t *word, peer_seen *seen) {
-    uint32_t value = 0;
-    const long long start = clock64();
-#pragma unroll 1
-    for (int64_t i = 0; i < repeats; i += 16)
-#pragma unroll
-        for (int k = 0; k < 16; k++)
-            value = operate<Operation>(word + (value >> 31));
-    asm volatile("" : "+r"(value)::"memory");
-    const long long end = clock64() + (value >> 31);
-    seen->cycles = end - start;
-    seen->failed = 0;
-}
+/* A load, or an addition of 1, each time on a word that is 0 at first, each waiting for the last: the next
+ * address depends on the last value, which is never so large. */
+template <auto Operate, bool Adds> struct chain : stencil::sm_operation {
+    uint32_t *word, value = 0;
+    __device__ explicit chain(const stencil::sm_arguments &a) : word(a.words.place) {}
+    __device__ void once() {
+        value = Operate(word + (value >> 31));
+    }
+    __device__ int settle() {
+        asm volatile("" : "+r"(value)::"memory");
+        return value >> 31;
+    }
+    __device__ unsigned wrong(int64_t times) {
+        return value != (Adds ? (uint32_t)times - 1 : 0);
+    }
+};
 
 /* Every thread adds 1 to a word of its own block, [blocks][32], one in 32 threads to each. */
 static __global__ void __launch_bounds__(THREADS) adds(int64_t repeats, uint32_t *words) {
@@ -118,14 +92,13 @@ struct peer_end {
     stencil_device gpu;
     uint4 *field; /* [bytes_most] */
     uint32_t *words;
-    peer_seen *seen;
 };
 
-/* An operation of `from` on the memory of `to`, or a flag between them. */
+/* Additions of `from` to the memory of `to`, or a flag between them. */
+using ping_kernel = void(int64_t, const uint32_t *, uint32_t *, bool);
 struct peer_case {
     const peer_end *from, *to;
-    void (*chain)(int64_t, uint32_t *, peer_seen *);
-    void (*ping)(int64_t, const uint32_t *, uint32_t *, bool, peer_seen *);
+    ping_kernel *ping;
 };
 
 /* One by one, each waited for on the host. */
@@ -145,23 +118,7 @@ static stencil_status sample_latency(stencil_bench *, void *what, int64_t count,
 static stencil_status clear_words(const peer_end *end) {
     TRY_CUDA(cudaSetDevice(end->gpu.gpu));
     TRY_CUDA(cudaMemset(end->words, 0, WORD_BYTES));
-    TRY_CUDA(cudaMemset(end->seen, 0xff, sizeof *end->seen));
     TRY_CUDA(cudaDeviceSynchronize());
-    return STENCIL_OK;
-}
-
-static stencil_status sample_chain(stencil_bench *, void *what, int64_t repeats, double *value) {
-    const peer_case *c = static_cast<peer_case *>(what);
-    const uint32_t expected = c->chain == chain<LOAD> ? 0 : (uint32_t)repeats;
-    peer_seen seen;
-    uint32_t count;
-    TRY(clear_words(c->to));
-    TRY_CUDA(cudaSetDevice(c->from->gpu.gpu));
-    TRY(stencil_launch(c->from->gpu, c->chain, 1, 1, repeats, c->to->words, c->from->seen));
-    TRY(stencil_device_read(&c->from->gpu, &seen, c->from->seen, sizeof seen));
-    TRY(stencil_device_read(&c->from->gpu, &count, c->to->words, sizeof count));
-    CHECK(count == expected, INTERNAL, "peer: %lld additions counted to %u", (long long)repeats, count);
-    *value = (double)seen.cycles / (double)repeats;
     return STENCIL_OK;
 }
 
@@ -191,19 +148,16 @@ static stencil_status sample_ping(stencil_bench *, void *what, int64_t rounds, d
     const double start_s = stencil_clock_s();
     for (int i = 0; i < 2; i++) {
         TRY_CUDA(cudaSetDevice(end[i]->gpu.gpu));
-        TRY(stencil_launch(end[i]->gpu, c->ping, 1, 1, rounds, end[i]->words, end[1 - i]->words, i == 0,
-                           end[i]->seen));
+        TRY(stencil_launch(end[i]->gpu, c->ping, 1, 1, rounds, end[i]->words, end[1 - i]->words, i == 0));
     }
     for (int i = 0; i < 2; i++)
         TRY_CUDA(cudaStreamSynchronize(end[i]->gpu.stream));
     *time_s = stencil_clock_s() - start_s;
     for (int i = 0; i < 2; i++) {
-        peer_seen seen;
         uint32_t word;
-        TRY_CUDA(cudaMemcpy(&seen, end[i]->seen, sizeof seen, cudaMemcpyDeviceToHost));
         TRY_CUDA(cudaMemcpy(&word, end[i]->words, sizeof word, cudaMemcpyDeviceToHost));
-        CHECK(seen.failed == 0 && word == (uint32_t)rounds, INTERNAL,
-              "peer: the flag went to and fro %u times instead of %lld", word, (long long)rounds);
+        CHECK(word == (uint32_t)rounds, INTERNAL, "peer: the flag went to and fro %u times instead of %lld",
+              word, (long long)rounds);
     }
     return STENCIL_OK;
 }
@@ -237,24 +191,27 @@ static stencil_status add_transfers(stencil_bench *b, const peer_end *end) {
 
 static const struct {
     const char *name;
-    void (*kernel)(int64_t, uint32_t *, peer_seen *);
-} chains[] = {
-    {"ld.acquire.sys", chain<LOAD>}, {"atom.gpu.add", chain<ADD_GPU>}, {"atom.sys.add", chain<ADD_SYS>}};
+    stencil::sm_kernel *kernel;
+} chains[] = {{"ld.acquire.sys", stencil::time_operation<chain<stencil::load_acquire_system, false>, 16>},
+              {"atom.gpu.add", stencil::time_operation<chain<add_gpu, true>, 16>},
+              {"atom.sys.add", stencil::time_operation<chain<add_system, true>, 16>}};
 static const struct {
     const char *name;
-    void (*kernel)(int64_t, const uint32_t *, uint32_t *, bool, peer_seen *);
-} pings[] = {
-    {"relaxed.sys", ping<RELAXED>}, {"release.gpu", ping<RELEASE_GPU>}, {"release.sys", ping<RELEASE_SYS>}};
+    ping_kernel *kernel;
+} pings[] = {{"relaxed.sys", ping<stencil::store_relaxed_system>},
+             {"release.gpu", ping<stencil::store_release>},
+             {"release.sys", ping<stencil::store_release_system>}};
 
-static stencil_status add_operations(stencil_bench *b, const peer_end *end, int64_t chain_repeats,
-                                     int64_t more_pings) {
+static stencil_status add_operations(stencil_bench *b, const stencil::sm_timing *timing, const peer_end *end,
+                                     int64_t chain_repeats, int64_t more_pings) {
     peer_case c = {.from = end};
     for (c.to = end; c.to < end + 2; c.to++) {
         const char *kind = c.to == end ? "own memory" : "memory of a peer";
         for (const auto &each : chains) {
-            c.chain = each.kernel;
-            TRY(STENCIL_BENCH_ADD(b, c, kind, each.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
-                                  .sample = sample_chain, .count = chain_repeats));
+            const stencil::sm_case word = {timing, each.kernel, each.name, {c.to->words, 1, 1, 1},
+                                           true,   .threads = 1};
+            TRY(STENCIL_BENCH_ADD(b, word, kind, each.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
+                                  .sample = stencil::sm_sample, .count = chain_repeats));
         }
         TRY(STENCIL_BENCH_ADD(b, c, kind, "red.sys.add", "operations/s", .sample = sample_adds,
                               .count = ADD_REPEATS));
@@ -281,7 +238,6 @@ static stencil_status prepare(stencil_bench *b, peer_end *end) {
         TRY(stencil_device_memory(b, &end->field, (size_t)bytes_most));
         TRY_CUDA(cudaMemset(end->field, i, (size_t)bytes_most));
         TRY(stencil_device_memory(b, &end->words, WORD_BYTES));
-        TRY(stencil_device_memory(b, &end->seen, sizeof *end->seen));
         for (const auto &each : pings)
             TRY_CUDA(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void *>(each.kernel)));
         TRY_CUDA(cudaDeviceSynchronize());
@@ -294,17 +250,19 @@ stencil_status stencil_measure_peer(stencil_bench *b) {
     const int64_t chain_repeats = stencil_round_up(stencil_repeats(o, STENCIL_REPEATS), 16),
                   more_pings = stencil_repeats(o, MORE_PINGS);
     peer_end end[STENCIL_GPUS_MAX];
+    stencil::sm_timing timing;
     char why[64];
     if (o->gpu_count < 2)
         return stencil_bench_skip(b->result, "needs two GPUs");
     if (!stencil_device_peers(b, why, sizeof why))
         return stencil_bench_skip(b->result, "%s", why);
     TRY(prepare(b, end));
+    TRY(stencil::sm_begin(b, &timing, 0));
     stencil_bench_add_number(b->result, "chain_repeats", chain_repeats);
     stencil_bench_add_number(b->result, "pings", PINGS);
     stencil_bench_add_number(b->result, "more_pings", more_pings);
     TRY(add_transfers(b, end));
-    TRY(add_operations(b, end, chain_repeats, more_pings));
+    TRY(add_operations(b, &timing, end, chain_repeats, more_pings));
     stencil_bench_note(b,
                        "From GPU %d to GPU %d where nothing else is said. Bandwidth: one transfer behind the "
                        "other; latency: each waited for on the host.",

@@ -18,7 +18,10 @@ stencil_status sm_begin(stencil_bench *b, sm_timing *timing, int unrolled) {
         stencil_bench_add_number(b->result, "throughput_repeats", timing->throughput_repeats);
     }
     TRY(stencil_bench_memory(b, &timing->host, record_count(timing) * sizeof *timing->host));
-    return stencil_device_memory(b, &timing->device, record_count(timing) * sizeof *timing->device);
+    TRY(stencil_device_memory(b, &timing->device, record_count(timing) * sizeof *timing->device));
+    TRY_CUDA(cudaMemsetAsync(timing->device, 0, record_count(timing) * sizeof *timing->device,
+                             timing->gpu.stream));
+    return STENCIL_OK;
 }
 
 /* Warps of one multiprocessor: its clock starts with the first and stops with the last of them. */
@@ -50,10 +53,13 @@ stencil_status sm_sample(stencil_bench *, void *what, int64_t repeats, double *v
     sm_span first = {}, of_sm[SM_IDS_MAX] = {};
     CHECK((size_t)warps <= record_count(timing), INTERNAL, "%s: %d blocks of %d threads do not fit", c->name,
           blocks, c->threads);
+    TRY_CUDA(cudaSetDevice(timing->gpu.gpu));
+    if (c->fresh)
+        TRY(stencil_device_fill(&timing->gpu, c->words));
     TRY_CUDA(
         cudaMemsetAsync(timing->device, 0, record_count(timing) * sizeof *timing->host, timing->gpu.stream));
     TRY(stencil_launch(timing->gpu, c->kernel, (unsigned)blocks, (unsigned)c->threads,
-                       sm_arguments{repeats, c->size, timing->device}));
+                       sm_arguments{repeats, c->size, timing->device, c->words, c->at}));
     TRY(stencil_device_read(&timing->gpu, timing->host, timing->device,
                             (size_t)warps * sizeof *timing->host));
     for (int i = 0; i < warps; i++) {

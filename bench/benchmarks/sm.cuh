@@ -1,6 +1,6 @@
-/* Operations inside a multiprocessor, timed by its own clock: what the benchmarks block, warp and memory have
- * in common: the frame around an operation in a kernel, launches, collecting what every warp saw, latency and
- * throughput. */
+/* Operations timed by the clock of a multiprocessor: what the benchmarks add, block, memory, peer and warp
+ * have in common: the frame around an operation in a kernel, launches, collecting what every warp saw,
+ * latency and throughput. */
 #ifndef STENCIL_BENCH_SM_CUH
 #define STENCIL_BENCH_SM_CUH
 
@@ -23,6 +23,9 @@ struct sm_arguments {
     int64_t repeats;   /* a multiple of what the kernel unrolls */
     int size;          /* of a group, where it is not known at compile time */
     sm_record *record; /* [blocks][warps in a block], at least 32; zeroed */
+    /* Where the operation works on memory: the words, and the number of the one that it came to. */
+    stencil_words words;
+    uint32_t *at;
 };
 
 using sm_kernel = void(sm_arguments);
@@ -32,29 +35,34 @@ enum { SM_UNROLLED = 64 };
 
 struct sm_timing {
     stencil_device gpu;
-    sm_record *device, *host;                    /* [all warps that fit] */
+    sm_record *device, *host;                    /* [all warps that fit], zeroed */
     int64_t latency_repeats, throughput_repeats; /* as published, or as the user asks */
 };
 
 struct sm_case {
     const sm_timing *timing;
-    sm_kernel *kernel, *checked;  /* timed; what verifies it */
-    const char *name;             /* what failures name */
-    int threads, checked_threads; /* of a block */
-    int blocks_per_sm;            /* 0: a single block */
+    sm_kernel *kernel;
+    const char *name; /* what failures name */
+    stencil_words words;
+    bool fresh;        /* these are written again before each launch */
+    int threads;       /* of a block */
+    int blocks_per_sm; /* 0: a single block */
     int size;
+    uint32_t *at;
     /* Value: this times the operations of warps per cycle on one multiprocessor, median over all; or 0:
      * cycles of an operation, from the first start to the last end in the first block. */
     double scale;
-    int64_t checks; /* repeats of `checked` */
+    sm_kernel *checked; /* what verifies the kernel, with so many threads and repeats */
+    int checked_threads;
+    int64_t checks;
 };
 
 /* Repeats are multiples of what kernels unroll, and parameters of the result; 0: the
  * benchmark has its own. */
 stencil_status sm_begin(stencil_bench *b, sm_timing *timing, int unrolled);
 
-/* A sampler: one launch of a sm_case. INTERNAL, naming it, where results were wrong or a warp left no
- * record. */
+/* A sampler: one launch of a sm_case, whose GPU is the current one then. INTERNAL, naming it, where results
+ * were wrong or a warp left no record. */
 stencil_status sm_sample(stencil_bench *b, void *what, int64_t repeats, double *value);
 
 /* Verifies a row after timing: `checked` on full multiprocessors. */
@@ -62,11 +70,15 @@ stencil_status sm_verify(stencil_bench *b, void *what);
 
 /* An operation is a type with  static bool takes_part(const sm_arguments &)  of the threads that make it,
  * Operation(const sm_arguments &),  void once(), made again and again, and  unsigned wrong(int64_t times),
- * which looks at the result of all of them. Lane 0 of every warp takes part. Those of `sm_operation` take
- * everybody and leave nothing to look at. */
+ * which looks at the result of all of them. Lane 0 of every warp takes part. Before the clock is read again,
+ * settle()  uses the last result, so that it has come, and returns 0. Those of `sm_operation` take everybody,
+ * wait for nothing and leave nothing to look at. */
 struct sm_operation {
     __device__ static bool takes_part(const sm_arguments &) {
         return true;
+    }
+    __device__ int settle() {
+        return 0;
     }
     __device__ unsigned wrong(int64_t) {
         return 0;
@@ -186,7 +198,8 @@ static __global__ void __launch_bounds__(1024, 2) time_operation(const __grid_co
 #pragma unroll
             for (int k = 0; k < Unrolled; k++)
                 operation.once();
-        end = clock64();
+        const int nothing = operation.settle();
+        end = clock64() + nothing;
     }
     leave_record(a, start, end, operation.wrong(a.repeats / Unrolled * Unrolled + Unrolled));
 }

@@ -90,11 +90,12 @@ stencil_status stencil_measure_sweep(stencil_bench *b) {
         .to = &t->result, /* restored before it is read: where a sweep would write */
     };
     TRY(stencil_ceiling_add_rows(&ceiling, b));
+    t->tries = 10;
     TRY(add_strategies(b));
-    TRY(stencil_trial_settle(b, t, 10));
+    TRY(stencil_bench_take(b));
     stencil_bench_note(
         b, "The time of a step includes 1/%lld of a residual: the last step of a sample is looked at.",
         (long long)t->steps);
     stencil_bench_note(b, "Verified: every sample of every strategy gave the same bits, field and residual.");
-    return stencil_bench_take(b);
+    return STENCIL_OK;
 }

@@ -120,7 +120,8 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double
     if (status == STENCIL_OK && report.steps != steps)
         status = ERROR(INTERNAL, "%s: %s ended after step %lld", b->result->benchmark, name,
                        (long long)report.steps);
-    if (status == STENCIL_OK && steps == t->steps)
+    t->steps = b->calibrated ? steps : 0;
+    if (status == STENCIL_OK && b->calibrated)
         status = verify(t, name, stencil_history_last(&report.history));
     stencil_report_destroy(&report);
     return status;
@@ -132,28 +133,14 @@ stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *t, const stenc
     const int bytes = (int)stencil_precision_bytes(t->problem.precision);
     subject.unit = "s/step";
     subject.sample = sample;
-    t->first_row = t->row_count++ > 0 ? t->first_row : b->result->row_count;
+    subject.together = t;
+    if (plan->stores == STENCIL_STORES_TRIED && b->result->backend == STENCIL_BACKEND_CPU)
+        subject.least = t->tries * STENCIL_STORES_STEPS;
     TRY(stencil_bench_add(b, &subject, &c, sizeof c));
     stencil_bench_row *row = stencil_bench_last(b);
     row->cells = (double)stencil_problem_updated_cells(&t->problem);
     row->bytes = 2 * bytes * row->cells;
     snprintf(row->formula, sizeof row->formula, "%.0f cells x (read u %d + write u %d)", row->cells, bytes,
              bytes);
-    return STENCIL_OK;
-}
-
-stencil_status stencil_trial_settle(stencil_bench *b, stencil_trial *t, int times) {
-    if (!b->calibrated)
-        TRY(stencil_bench_calibrate(b));
-    for (int i = t->first_row; i < t->first_row + t->row_count; i++) {
-        const stencil_stores stores = ((const trial_case *)stencil_bench_what(b, i))->plan.stores;
-        const bool tries = stores == STENCIL_STORES_TRIED && b->options->iterations == 0 &&
-                           b->result->backend == STENCIL_BACKEND_CPU;
-        const int64_t asked = b->result->row[i].iterations, least = tries ? times * STENCIL_STORES_STEPS : 1;
-        t->steps = asked > t->steps ? asked : t->steps;
-        t->steps = least > t->steps ? least : t->steps;
-    }
-    for (int i = t->first_row; i < t->first_row + t->row_count; i++)
-        b->result->row[i].iterations = t->steps;
     return STENCIL_OK;
 }

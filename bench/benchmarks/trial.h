@@ -26,7 +26,9 @@ typedef struct stencil_trial {
     double reference_residual;
     const char *reference_name;
     int64_t steps, bytes; /* of timed samples, 0 while they are being chosen; of a field */
-    int first_row, row_count;
+    /* Where a run on a CPU tries stores in its first steps, samples are at least so many times those steps:
+     * they hardly show. */
+    int tries;
 } stencil_trial;
 
 /* The star of radius 1 and the rank where nobody asked for others; no source, no tolerance, one step. false:
@@ -37,15 +39,11 @@ bool stencil_trial_default(stencil_spec *spec);
 stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *trial, const stencil_spec *spec);
 
 /* Appends a row of `subject` for a plan, a copy of which is in use then: kind, name, axes and why it is
- * skipped are the caller's. All rows of a trial come one behind the other. A sample has to give the bits that
- * the first one gave, residual included: INTERNAL where it does not, with both names. */
+ * skipped are the caller's. All samples of a trial have as many steps as the fastest needs, or their results
+ * could not be compared: each has to give the bits that the first one gave, residual included, INTERNAL where
+ * it does not, with both names. */
 stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *trial, const stencil_plan *plan,
                                  stencil_bench_subject subject);
-
-/* Calibrates, if nobody has, and then chooses as many steps for all samples of the trial as the fastest
- * needs, or their results could not be compared. Where a run on a CPU tries stores in its first steps, at
- * least so many times those steps: they hardly show. */
-stencil_status stencil_trial_settle(stencil_bench *b, stencil_trial *trial, int times);
 
 /* The ceiling: what copying reaches on a device, which is what a sweep that moves every cell once in and once
  * out can reach at best. Of bench/benchmarks/copy.c. */

@@ -129,9 +129,9 @@ stencil_status stencil_measure_warp(stencil_bench *b) {
         for (const operation &o : operations) {
             sm_case c = {.timing = &timing,
                          .kernel = apart ? o.apart : o.together,
-                         .checked = o.checked,
                          .name = o.name,
                          .threads = 32,
+                         .checked = o.checked,
                          .checked_threads = STENCIL_BLOCK_THREADS_MAX,
                          .checks = o.checks};
             for (c.size = o.least; c.size <= o.most && c.kernel != nullptr; c.size++)

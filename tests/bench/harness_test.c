@@ -112,7 +112,6 @@ static void calibrated(void **state) {
     stencil_bench b = {.options = &options, .result = &result};
     const calls none = {.called = 0};
     assert_int_equal(STENCIL_BENCH_ADD(&b, none, "k", "x", "s/step", .sample = sample), STENCIL_OK);
-    assert_int_equal(stencil_bench_calibrate(&b), STENCIL_OK);
     assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
     const calls *c = stencil_bench_what(&b, 0);
     assert_int_equal(c->called, 2); /* once cold */
