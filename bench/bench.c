@@ -132,22 +132,6 @@ stencil_status stencil_clock_seen(stencil_bench *b, int gpu, double *hz) {
     return STENCIL_OK;
 }
 
-const char *stencil_kernel_driver(void) {
-    static char version[32];
-    char line[256];
-    FILE *file = fopen("/proc/driver/nvidia/version", "r");
-    if (file == NULL)
-        return "";
-    /* "NVRM version: NVIDIA UNIX … Kernel Module … 580.65.06  Release Build …": the first such number. */
-    if (fgets(line, sizeof line, file) != NULL)
-        for (char *word = strtok(line, " \t\n"); word != NULL && version[0] == '\0';
-             word = strtok(NULL, " \t\n"))
-            if (word[0] != '.' && strchr(word, '.') != NULL && strspn(word, "0123456789.") == strlen(word))
-                snprintf(version, sizeof version, "%s", word);
-    fclose(file);
-    return version;
-}
-
 static void start_result(int index, stencil_bench_result *result) {
     *result = (stencil_bench_result){.benchmark = stencil_bench_name(index), .clock_hz = {NAN, NAN}};
 }

@@ -102,7 +102,7 @@ typedef struct stencil_bench_subject {
     const char *kind, *name, *unit, *method;
     stencil_bench_case_sampler sample;
     stencil_status (*verify)(stencil_bench *b, void *what);
-    /* In place of samples: says what happens, by stencil_bench_say(). It may hang, crash or fault the device:
+    /* In place of samples: says what happens, in the outcome of b->row. It may hang, crash or fault the device:
      * it is called in a child process, whose run has added the same rows. One that has not ended after
      * `limit_s` (its start, CUDA included, counts towards that: some seconds) "deadlocks"; one that crashes
      * or fails fails the benchmark, or, where that is an answer, too, "ends its process". */
@@ -132,8 +132,6 @@ stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *
 #define STENCIL_BENCH_ADD(b, what, ...)                                                                      \
     stencil_bench_add(b, &(stencil_bench_subject){__VA_ARGS__}, &(what), sizeof(what))
 #endif
-/* What a row states in place of samples. */
-void stencil_bench_say(stencil_bench_row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The case of a row; the row that was added last. */
 void *stencil_bench_what(const stencil_bench *b, int row);
 stencil_bench_row *stencil_bench_last(const stencil_bench *b);
@@ -153,9 +151,6 @@ stencil_status stencil_bench_take(stencil_bench *b);
  * without the load that might lower it. CPU: the highest of the cores' clocks that the system tells; NaN: it
  * tells none. INTERNAL: a CUDA failure. */
 stencil_status stencil_clock_seen(stencil_bench *b, int gpu, double *hz);
-
-/* Version of the GPU driver's kernel module ("580.65.06"), "" where there is none. */
-const char *stencil_kernel_driver(void);
 
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number);
 void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text);

@@ -1,7 +1,6 @@
 /* What every benchmark needs around its steps: things kept until it ends, the case behind each row, samples
  * of one count or two: how long one is, in which order they are taken, and when there are enough. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,13 +80,6 @@ stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *
     if (size > 0)
         memcpy(c->what, what, size);
     return STENCIL_OK;
-}
-
-void stencil_bench_say(stencil_bench_row *row, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(row->outcome, sizeof row->outcome, format, arguments);
-    va_end(arguments);
 }
 
 void *stencil_bench_what(const stencil_bench *b, int row) {
@@ -209,10 +201,10 @@ static stencil_status state_in_child(stencil_bench *b, const stencil_bench_subje
         stencil_bench_in_child(b, b->result->benchmark, b->row + 1, subject->limit_s, &answer, &timed_out);
     const bool stated =
         status == STENCIL_OK && b->row < answer.row_count && answer.row[b->row].outcome[0] != '\0';
-    stencil_bench_say(row, "%s",
-                      timed_out ? "deadlocks"
-                      : stated  ? answer.row[b->row].outcome
-                                : "ends its process");
+    snprintf(row->outcome, sizeof row->outcome, "%s",
+             timed_out ? "deadlocks"
+             : stated  ? answer.row[b->row].outcome
+                       : "ends its process");
     stencil_bench_result_destroy(&answer);
     return subject->may_end_process ? STENCIL_OK : status;
 }

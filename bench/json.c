@@ -6,7 +6,6 @@
 
 #include "base/record.h"
 #include "bench/bench.h"
-#include "bench/benchmark.h"
 #include "bench/revision.h"
 
 /* Parameters, or the axes of a row. */
@@ -185,11 +184,28 @@ static const stencil_member report_members[] = {
     {NULL},
 };
 
+/* Version of the GPU driver's kernel module, "" where there is none. */
+static const char *kernel_driver_version(void) {
+    static char version[32];
+    char line[256];
+    FILE *file = fopen("/proc/driver/nvidia/version", "r");
+    if (file == NULL)
+        return "";
+    /* "NVRM version: NVIDIA UNIX … Kernel Module … 580.65.06  Release Build …": the first such number. */
+    if (fgets(line, sizeof line, file) != NULL)
+        for (char *word = strtok(line, " \t\n"); word != NULL && version[0] == '\0';
+             word = strtok(NULL, " \t\n"))
+            if (word[0] != '.' && strchr(word, '.') != NULL && strspn(word, "0123456789.") == strlen(word))
+                snprintf(version, sizeof version, "%s", word);
+    fclose(file);
+    return version;
+}
+
 void stencil_bench_report_init(stencil_bench_report *report) {
     report->version = STENCIL_VERSION;
     report->git_revision = STENCIL_GIT_REVISION;
     report->compiler = __VERSION__;
-    report->kernel_driver = stencil_kernel_driver();
+    report->kernel_driver = kernel_driver_version();
 }
 
 json_t *stencil_bench_report_json(const stencil_bench_report *report) {

@@ -2,6 +2,7 @@
  * Table 1): the latency of a float addition by the GPU's clock, and by the CPU's clock from two repeat
  * counts. Where both agree, the second method can be trusted with barriers that the first cannot see. */
 #include <math.h>
+#include <stdio.h>
 
 #include "bench/benchmarks/sm.cuh"
 
@@ -99,9 +100,9 @@ static stencil_status state_agreement(stencil_bench *b) {
         const double by_gpu = b->result->row[cpu - 1].statistics.median,  /* added just before */
             apart = fabs(by_cpu.median / by_gpu - 1);
         TRY(STENCIL_BENCH_ADD(b, *c, "agreement", "float add", "cycles", .axis = {{"repeats", c->repeats}}));
-        stencil_bench_say(stencil_bench_last(b), "%s: GPU %.3f, CPU %.3f, %.2f %% apart (limit %g %%)",
-                          verdict(apart, doubt_of(&by_cpu)), by_gpu, by_cpu.median, 100 * apart,
-                          100 * agreement);
+        stencil_bench_row *row = stencil_bench_last(b);
+        snprintf(row->outcome, sizeof row->outcome, "%s: GPU %.3f, CPU %.3f, %.2f %% apart (limit %g %%)",
+                 verdict(apart, doubt_of(&by_cpu)), by_gpu, by_cpu.median, 100 * apart, 100 * agreement);
     }
     return STENCIL_OK;
 }

@@ -55,22 +55,24 @@ using kernel = void();
 
 enum { THREADS = 1024, VERIFIED_LAUNCHES = 20, REPEATS_MAX = 50000 };
 
-enum launch_way {
-    TRADITIONAL,
-    COOPERATIVE,
-    GRAPH,
-    GRAPH_PROGRAMMATIC,
-    MULTI_DEVICE,         /* one thread launches on each GPU in turn */
-    MULTI_DEVICE_ORDERED, /* the same, and no kernel begins before those of the round before have ended */
-    STREAM_SYNC,
-    DEVICE_SYNC,
-    EVENT_SYNC,
-    WAY_COUNT
+struct launch_way {
+    const char *name;
+    bool cooperative, graph, programmatic;
+    bool multi;  /* one thread launches on each GPU in turn */
+    bool events; /* one behind each launch; on several GPUs no kernel begins before those of all have come */
+    cudaError_t (*wait)(const stencil_device *); /* on the host, after each launch; NULL: not */
 };
-
-static const char *const way_names[WAY_COUNT] = {
-    "traditional",          "cooperative", "graph",       "graph, programmatic", "multi-device",
-    "multi-device, events", "stream wait", "device wait", "event wait",
+static const launch_way ways[] = {
+    {"traditional"},
+    {"cooperative", .cooperative = true},
+    {"graph", .graph = true},
+    {"graph, programmatic", .graph = true, .programmatic = true},
+    {"multi-device", .multi = true},
+    {"multi-device, events", .multi = true, .events = true},
+    {"stream wait", .wait = [](const stencil_device *gpu) { return cudaStreamSynchronize(gpu->stream); }},
+    {"device wait", .wait = [](const stencil_device *) { return cudaDeviceSynchronize(); }},
+    {"event wait", .events = true,
+     .wait = [](const stencil_device *gpu) { return cudaEventSynchronize(gpu->done); }},
 };
 
 /* What is computed from two pairs of a kernel and a count. */
@@ -81,6 +83,7 @@ struct metric {
     kernel *high_kernel, *low_kernel;
     kernel *high_longer, *low_longer; /* on several GPUs: longer than launching on all of them takes */
     bool one_warp;                    /* else a block of 1024 threads on every multiprocessor */
+    bool waits;                       /* by those ways that do */
 };
 
 /* One warp sleeps: among many the one that sleeps longest would count, and that differs between one long
@@ -94,9 +97,8 @@ static const metric metrics[] = {
      sleep_kernel<50>, true},
     {"overhead, spin", "kernel fusion with a spin of as many cycles (after 000 Eq. 6)", 5, 1, 20,
      spin_kernel<1>, spin_kernel<5>, spin_kernel<10>, spin_kernel<50>, false},
+    {"launch and wait", STENCIL_METHOD_TWO_COUNTS, 600, 100, 1, null_kernel, null_kernel, .waits = true},
 };
-static const metric launch_and_wait = {"launch and wait", STENCIL_METHOD_TWO_COUNTS, 600, 100, 1, null_kernel,
-                                       null_kernel};
 
 /* The launches of one pair. */
 struct launches {
@@ -108,7 +110,7 @@ struct launches {
 /* A row. */
 struct launch_case {
     const stencil_device *gpu; /* [gpus], of all GPUs */
-    launch_way way;
+    const launch_way *way;
     int gpus;
     unsigned blocks, threads;
     launches low, high;
@@ -125,7 +127,7 @@ static stencil_status launch_one(const stencil_device *gpu, const launch_case *c
         attribute.val.programmaticStreamSerializationAllowed = 1;
         const cudaLaunchConfig_t config = {grid, block, 0, gpu->stream, &attribute, 1};
         TRY_CUDA(cudaLaunchKernelExC(&config, code, none));
-    } else if (c->way == COOPERATIVE) {
+    } else if (c->way->cooperative) {
         TRY_CUDA(cudaLaunchCooperativeKernel(code, grid, block, none, 0, gpu->stream));
     } else {
         TRY_CUDA(cudaLaunchKernel(code, grid, block, none, 0, gpu->stream));
@@ -141,21 +143,17 @@ static stencil_status launch_round(const launch_case *c, kernel *function) {
         if (c->gpus > 1)
             TRY_CUDA(cudaSetDevice(gpu[i].gpu));
         TRY(launch_one(&gpu[i], c, function, false));
-        if (c->way == MULTI_DEVICE_ORDERED || c->way == EVENT_SYNC)
+        if (c->way->events)
             TRY_CUDA(cudaEventRecord(gpu[i].done, gpu[i].stream));
     }
-    for (int i = 0; i < c->gpus && c->way == MULTI_DEVICE_ORDERED; i++) {
+    for (int i = 0; i < c->gpus && c->way->multi && c->way->events; i++) {
         TRY_CUDA(cudaSetDevice(gpu[i].gpu));
         for (int other = 0; other < c->gpus; other++)
             if (other != i)
                 TRY_CUDA(cudaStreamWaitEvent(gpu[i].stream, gpu[other].done, 0));
     }
-    if (c->way == STREAM_SYNC)
-        TRY_CUDA(cudaStreamSynchronize(gpu->stream));
-    if (c->way == DEVICE_SYNC)
-        TRY_CUDA(cudaDeviceSynchronize());
-    if (c->way == EVENT_SYNC)
-        TRY_CUDA(cudaEventSynchronize(gpu->done));
+    if (c->way->wait != NULL)
+        TRY_CUDA(c->way->wait(gpu));
     return STENCIL_OK;
 }
 
@@ -184,14 +182,14 @@ static stencil_status capture(stencil_bench *b, const launch_case *c, launches *
     const stencil_device *gpu = c->gpu;
     cudaGraph_t graph = NULL;
     cudaFuncAttributes attributes;
-    if (c->way != GRAPH && c->way != GRAPH_PROGRAMMATIC)
+    if (!c->way->graph)
         return STENCIL_OK;
     TRY_CUDA(cudaFuncGetAttributes(
         &attributes, reinterpret_cast<const void *>(l->function))); /* loads it: not while capturing */
     TRY_CUDA(cudaStreamBeginCapture(gpu->stream, cudaStreamCaptureModeThreadLocal));
     stencil_status status = STENCIL_OK;
     for (int i = 0; i < l->count && status == STENCIL_OK; i++)
-        status = launch_one(gpu, c, l->function, c->way == GRAPH_PROGRAMMATIC && i > 0);
+        status = launch_one(gpu, c, l->function, c->way->programmatic && i > 0);
     const cudaError_t ended = cudaStreamEndCapture(gpu->stream, &graph);
     TRY(status);
     TRY_CUDA(ended);
@@ -231,15 +229,14 @@ static stencil_status verify(stencil_bench *b, void *what) {
     for (int i = 0; i < c.gpus; i++)
         CHECK(count[i] == VERIFIED_LAUNCHES, INTERNAL,
               "launch: %u of %d kernels launched by way of %s ran one after the other", count[i],
-              VERIFIED_LAUNCHES, way_names[c.way]);
+              VERIFIED_LAUNCHES, c.way->name);
     return STENCIL_OK;
 }
 
-static stencil_status add_case(stencil_bench *b, const stencil_device *gpu, launch_way way, const metric *m,
-                               int gpus) {
+static stencil_status add_case(stencil_bench *b, const stencil_device *gpu, const launch_way *way,
+                               const metric *m, int gpus) {
     const int64_t repeats = stencil_smaller(b->options->repeats, REPEATS_MAX);
-    const bool multi = way == MULTI_DEVICE || way == MULTI_DEVICE_ORDERED,
-               missing = way == GRAPH_PROGRAMMATIC && b->machine->gpu[gpu->gpu].capability < 90;
+    const bool multi = way->multi, missing = way->programmatic && b->machine->gpu[gpu->gpu].capability < 90;
     launch_case c = {
         .gpu = gpu,
         .way = way,
@@ -255,7 +252,7 @@ static stencil_status add_case(stencil_bench *b, const stencil_device *gpu, laun
         TRY(capture(b, &c, &c.high));
         TRY(capture(b, &c, &c.low));
     }
-    return STENCIL_BENCH_ADD(b, c, m->kind, way_names[way], "s/launch", m->method, .sample = sample,
+    return STENCIL_BENCH_ADD(b, c, m->kind, way->name, "s/launch", m->method, .sample = sample,
                              .verify = verify, .axis = {{multi ? "gpus" : NULL, gpus}}, .count = c.low.count,
                              .more = c.high.count - c.low.count,
                              .pairs = multi && m->rounds > 5 ? 5 : m->rounds,
@@ -263,16 +260,11 @@ static stencil_status add_case(stencil_bench *b, const stencil_device *gpu, laun
 }
 
 static stencil_status add_cases(stencil_bench *b, const stencil_device *gpu) {
-    for (const metric &m : metrics) {
-        for (int way = TRADITIONAL; way <= GRAPH_PROGRAMMATIC; way++)
-            TRY(add_case(b, gpu, (launch_way)way, &m, 1));
-        for (int gpus = 2; gpus <= b->options->gpu_count; gpus++) {
-            TRY(add_case(b, gpu, MULTI_DEVICE, &m, gpus));
-            TRY(add_case(b, gpu, MULTI_DEVICE_ORDERED, &m, gpus));
-        }
-    }
-    for (int way = STREAM_SYNC; way <= EVENT_SYNC; way++)
-        TRY(add_case(b, gpu, (launch_way)way, &launch_and_wait, 1));
+    for (const metric &m : metrics)
+        for (int gpus = 1; gpus <= b->options->gpu_count; gpus++)
+            for (const launch_way &way : ways)
+                if (way.multi == (gpus > 1) && (way.wait != NULL) == m.waits)
+                    TRY(add_case(b, gpu, &way, &m, gpus));
     return STENCIL_OK;
 }
 

@@ -3,6 +3,7 @@
  * drive a GPU coordinate with (000 section 4.2). What happens when only a part of the team synchronises (000
  * section 8.2). Fork and join: what a launch per step costs on a CPU. */
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bench/benchmark.h"
@@ -156,11 +157,12 @@ stencil_status stencil_measure_host_barrier_cpu(stencil_bench *b) {
 static const double deadlock_s = 5, part_timeout_s = 0.3;
 
 void stencil_bench_say_part(const stencil_bench *b, bool ended, bool all_done, bool gave_up) {
-    stencil_bench_say(&b->result->row[b->row], "%s",
-                      !ended      ? "deadlocks"
-                      : !all_done ? "ends, but not every thread comes to its end"
-                      : gave_up   ? "waits in vain, given up after its time limit"
-                                  : "completes");
+    stencil_bench_row *row = &b->result->row[b->row];
+    snprintf(row->outcome, sizeof row->outcome, "%s",
+             !ended      ? "deadlocks"
+             : !all_done ? "ends, but not every thread comes to its end"
+             : gave_up   ? "waits in vain, given up after its time limit"
+                         : "completes");
 }
 
 /* Everybody but the absent ones passes the barrier once. */

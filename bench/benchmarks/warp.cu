@@ -94,31 +94,23 @@ template <class Group, int Unrolled> static operation shuffle_of(const char *nam
             CHECKED_REPEATS};
 }
 
-template <int Size> static operation barrier_of_tile() {
-    return barrier_of<tile<Size>>("tile", Size, Size);
-}
-
-template <int Size> static operation shuffle_of_tile() {
-    return shuffle_of<tile<Size>, SM_UNROLLED>("shuffle, tile", Size, Size);
-}
-
 /* Longer code is unrolled less, so that it stays in the instruction cache. */
 static const operation operations[] = {
     {"loop", nullptr, time_divergent<nothing>, nullptr, 32, 32, 0},
     barrier_of<whole_warp>("__syncwarp", 32, 32),
-    barrier_of_tile<1>(),
-    barrier_of_tile<2>(),
-    barrier_of_tile<4>(),
-    barrier_of_tile<8>(),
-    barrier_of_tile<16>(),
-    barrier_of_tile<32>(),
+    barrier_of<tile<1>>("tile", 1, 1),
+    barrier_of<tile<2>>("tile", 2, 2),
+    barrier_of<tile<4>>("tile", 4, 4),
+    barrier_of<tile<8>>("tile", 8, 8),
+    barrier_of<tile<16>>("tile", 16, 16),
+    barrier_of<tile<32>>("tile", 32, 32),
     barrier_of<coalesced>("coalesced", 1, 32),
-    shuffle_of_tile<1>(),
-    shuffle_of_tile<2>(),
-    shuffle_of_tile<4>(),
-    shuffle_of_tile<8>(),
-    shuffle_of_tile<16>(),
-    shuffle_of_tile<32>(),
+    shuffle_of<tile<1>, SM_UNROLLED>("shuffle, tile", 1, 1),
+    shuffle_of<tile<2>, SM_UNROLLED>("shuffle, tile", 2, 2),
+    shuffle_of<tile<4>, SM_UNROLLED>("shuffle, tile", 4, 4),
+    shuffle_of<tile<8>, SM_UNROLLED>("shuffle, tile", 8, 8),
+    shuffle_of<tile<16>, SM_UNROLLED>("shuffle, tile", 16, 16),
+    shuffle_of<tile<32>, SM_UNROLLED>("shuffle, tile", 32, 32),
     shuffle_of<coalesced, 8>("shuffle, coalesced", 1, 32),
 };
 
