@@ -37,27 +37,23 @@ struct no_barrier {
 
 /* if (lane == 0) … else if (lane == 1) …, 000 Fig. 17. What each branch stores besides differs, so that they
  * are not made one again. */
-template <class Barrier, int Lane> struct branches {
-    static __device__ __forceinline__ void take(int lane, const Barrier &barrier, order_seen *seen) {
-        if (lane == Lane) {
-            const long long before = clock64();
-            const int value = barrier(lane, (lane + 1) % LANES);
-            const long long after = clock64();
-            seen->before[Lane] = before;
-            seen->after[Lane] = after;
-            seen->value[Lane] = value;
-        } else {
-            branches<Barrier, Lane + 1>::take(lane, barrier, seen);
-        }
+template <class Barrier, int Lane>
+static __device__ __forceinline__ void branch(int lane, const Barrier &barrier, order_seen *seen) {
+    if (lane == Lane) {
+        const long long before = clock64();
+        const int value = barrier(lane, (lane + 1) % LANES);
+        const long long after = clock64();
+        seen->before[Lane] = before;
+        seen->after[Lane] = after;
+        seen->value[Lane] = value;
+    } else if constexpr (Lane + 1 < LANES) {
+        branch<Barrier, Lane + 1>(lane, barrier, seen);
     }
-};
-template <class Barrier> struct branches<Barrier, LANES> {
-    static __device__ __forceinline__ void take(int, const Barrier &, order_seen *) {}
-};
+}
 
 template <class Barrier> static __global__ void one_warp(order_seen *seen) {
     const Barrier barrier;
-    branches<Barrier, 0>::take((int)threadIdx.x, barrier, seen);
+    branch<Barrier, 0>((int)threadIdx.x, barrier, seen);
 }
 
 struct order_kernel {
