@@ -1,6 +1,5 @@
 /* What `stencil bench` makes of its results. Internal to the command. */
-#ifndef STENCIL_APP_BENCH_H
-#define STENCIL_APP_BENCH_H
+#pragma once
 
 #include <stdio.h>
 
@@ -74,5 +73,3 @@ stencil_status bench_plot(const stencil_bench_report *report, const char *direct
 /* Before the work: makes the directory, and looks for files that are in the way of the benchmarks that
  * `report` names, and for all that the script needs. CANNOT_CREATE, UNAVAILABLE. */
 stencil_status bench_plot_check(const stencil_bench_report *report, const char *directory, bool force);
-
-#endif

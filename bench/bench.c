@@ -50,15 +50,6 @@ int stencil_bench_find(const char *name) {
     return index;
 }
 
-void stencil_bench_options_init(stencil_bench_options *options) {
-    *options = (stencil_bench_options){
-        .backend = STENCIL_BACKEND_AUTO,
-        .max_noise = STENCIL_BENCH_MAX_NOISE_DEFAULT,
-        .timeout_s = STENCIL_BENCH_TIMEOUT_DEFAULT_S,
-    };
-    stencil_spec_init(&options->spec);
-}
-
 /* All GPUs where nobody asked; the device as it is named in reports. */
 static stencil_status choose_gpus(stencil_bench_options *options, const stencil_machine *machine, bool many,
                                   char *device, size_t size) {

@@ -1,7 +1,6 @@
 /* What is measured. A benchmark fills a result: rows with all their samples, what had to move, and why
  * something could not be measured. Nothing here prints: app/ makes tables, plots or JSON of the results. */
-#ifndef STENCIL_BENCH_BENCH_H
-#define STENCIL_BENCH_BENCH_H
+#pragma once
 
 #include <jansson.h>
 
@@ -12,10 +11,8 @@ enum { STENCIL_BENCH_SCHEMA_VERSION = 2, STENCIL_BENCH_SAMPLES_MAX = 100000 };
 /* A row that is left to itself ends with AUTO_MAX samples at the latest; it is not judged before it has
  * SETTLE, and gets LEAST after the time-out as well, as long as that takes no more than four time-outs. */
 enum { STENCIL_BENCH_AUTO_MAX = 101, STENCIL_BENCH_SETTLE = 7, STENCIL_BENCH_LEAST = 5 };
-#define STENCIL_BENCH_MAX_NOISE_DEFAULT 0.05
-#define STENCIL_BENCH_TIMEOUT_DEFAULT_S 8.0
 
-/* What the user asks for. Initialise with stencil_bench_options_init(). */
+/* What the user asks for. */
 typedef struct stencil_bench_options {
     stencil_backend backend; /* AUTO: the GPU where there is one */
     /* Device ordinals asked for; gpu_count 0: not asked. A benchmark is given them filled in: all GPUs of the
@@ -38,8 +35,6 @@ typedef struct stencil_bench_options {
     const char *const *child_command, *const *child_arguments;
     void (*progress)(const char *what); /* what is being measured; may be NULL */
 } stencil_bench_options;
-
-void stencil_bench_options_init(stencil_bench_options *options);
 
 /* A setting that a result depends on; a number, or text where `text` is not "". Not for what was measured
  * or calibrated: results are comparable where all their parameters are equal. */
@@ -208,5 +203,3 @@ typedef struct stencil_comparison {
 stencil_status stencil_bench_compare(const stencil_bench_result *then, const stencil_bench_result *now,
                                      double margin, stencil_comparison **comparison, int *count,
                                      char why[192]);
-
-#endif

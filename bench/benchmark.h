@@ -9,8 +9,7 @@
  * (on the CPU a barrier that lets everybody pass at once, on a GPU a policy without its release), through the
  * same verification as everything else, and has to fail with INTERNAL because of it. Others are skipped by
  * the framework. */
-#ifndef STENCIL_BENCH_BENCHMARK_H
-#define STENCIL_BENCH_BENCHMARK_H
+#pragma once
 
 #include "bench/bench.h"
 
@@ -202,5 +201,4 @@ static inline stencil_status stencil_bench_add_row(stencil_bench *b, const stenc
                                                    const Case &what) {
     return stencil_bench_add(b, &subject, &what, sizeof what);
 }
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* A GPU under a benchmark: memory, a stream and a timer that last until it ends, launches, kernels that may
  * never end. Internal to bench/. */
-#ifndef STENCIL_BENCH_DEVICE_H
-#define STENCIL_BENCH_DEVICE_H
+#pragma once
 
 #include "base/cuda.h"
 #include "bench/benchmark.h"
@@ -101,6 +100,4 @@ static stencil_status stencil_launch(const stencil_device &device, void (*kernel
     return stencil_device_launch(&device, reinterpret_cast<const void *>(kernel), blocks, threads, list);
 }
 #endif
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* Statistics of repeated measurements. */
-#ifndef STENCIL_BENCH_STATISTICS_H
-#define STENCIL_BENCH_STATISTICS_H
+#pragma once
 
 #include "base/base.h"
 
@@ -61,5 +60,4 @@ double stencil_two_counts_sd(const stencil_two_counts *two);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,7 +1,6 @@
 /* Timing and checking barriers of blocks, on one GPU or across several: what the benchmarks grid, multi-grid
  * and partial share. */
-#ifndef STENCIL_BENCH_PASSES_CUH
-#define STENCIL_BENCH_PASSES_CUH
+#pragma once
 
 #include "bench/device.h"
 #include "sync/host.h"
@@ -40,5 +39,3 @@ stencil_status passes_load(const stencil_bench *b, const passes_case *c, int whi
 stencil_status passes_make(stencil_bench *b, passes_case *c, double timeout_s);
 stencil_status passes_launch(const passes_case *c, int64_t passes, int which);
 stencil_status passes_count(const passes_case *c, uint32_t *count);
-
-#endif

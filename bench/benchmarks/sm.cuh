@@ -1,8 +1,7 @@
 /* Operations timed by the clock of a multiprocessor: what the benchmarks add, block, memory, peer and warp
  * have in common: the frame around an operation in a kernel, launches, collecting what every warp saw,
  * latency and throughput. */
-#ifndef STENCIL_BENCH_SM_CUH
-#define STENCIL_BENCH_SM_CUH
+#pragma once
 
 #include <cooperative_groups.h>
 #include <type_traits>
@@ -222,4 +221,3 @@ static __global__ void __launch_bounds__(1024, 2) time_divergent(const __grid_co
 }
 
 } // namespace stencil
-#endif

@@ -1,8 +1,7 @@
 /* Fields, and runs of the solver as they are timed: one problem from the same random field again and again,
  * all results compared bit for bit; and copies, what they are compared with. What the benchmarks copy, sweep
  * and stores share. Internal to bench/benchmarks/. */
-#ifndef STENCIL_BENCH_TRIAL_H
-#define STENCIL_BENCH_TRIAL_H
+#pragma once
 
 #include "bench/benchmark.h"
 #include "solver/cpu_stores.h"
@@ -64,5 +63,3 @@ stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_
 /* Host memory, copied by `threads` threads in equal shares of whole pages: the shares in which
  * stencil_memory_alloc() touches it. */
 void stencil_parallel_copy(void *to, const void *from, int64_t bytes, int threads);
-
-#endif

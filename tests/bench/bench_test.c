@@ -10,6 +10,7 @@
 
 #include "bench/benchmark.h"
 #include "bench/benchmarks/trial.h"
+#include "options.h"
 
 #define assert_near(value, expected, tolerance) assert_true(fabs((value) - (expected)) <= (tolerance))
 
@@ -28,7 +29,7 @@ static stencil_machine cpu_machine(void) {
 
 static stencil_bench_options small_options(int rank) {
     stencil_bench_options options;
-    stencil_bench_options_init(&options);
+    options_init(&options);
     options.backend = STENCIL_BACKEND_CPU;
     options.samples = 4;
     options.iterations = 3;

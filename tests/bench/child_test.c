@@ -9,10 +9,11 @@
 #include <cmocka.h>
 
 #include "bench/benchmark.h"
+#include "options.h"
 
 static stencil_bench_options options_of(const char *const *command) {
     stencil_bench_options options;
-    stencil_bench_options_init(&options);
+    options_init(&options);
     options.backend = STENCIL_BACKEND_CPU;
     options.child_command = command;
     return options;

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "bench/benchmark.h"
+#include "options.h"
 
 static char released[8];
 
@@ -65,7 +66,7 @@ static stencil_status verify(stencil_bench *b, void *what) {
 static void counts(void **state) {
     (void)state;
     stencil_bench_options options;
-    stencil_bench_options_init(&options);
+    options_init(&options);
     options.samples = 2;
     stencil_bench_result result = {.benchmark = "test"};
     stencil_bench b = {.options = &options, .result = &result};
@@ -105,7 +106,7 @@ static void counts(void **state) {
 static void calibrated(void **state) {
     (void)state;
     stencil_bench_options options;
-    stencil_bench_options_init(&options);
+    options_init(&options);
     options.samples = 1;
     options.iterations = 4;
     stencil_bench_result result = {.benchmark = "test"};

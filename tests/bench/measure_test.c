@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "bench/benchmark.h"
+#include "options.h"
 
 enum { ROWS = 4 };
 
@@ -50,7 +51,7 @@ static stencil_status seconds(stencil_bench *b, void *what, int64_t iterations, 
 
 static stencil_bench_options options_of(int64_t samples) {
     stencil_bench_options options;
-    stencil_bench_options_init(&options);
+    options_init(&options);
     options.samples = samples;
     return options;
 }
