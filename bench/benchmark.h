@@ -101,10 +101,10 @@ typedef struct stencil_bench_subject {
     const char *kind, *name, *unit, *method;
     stencil_bench_case_sampler sample;
     stencil_status (*verify)(stencil_bench *b, void *what);
-    /* In place of samples: says what happens, in the outcome of b->row. It may hang, crash or fault the device:
-     * it is called in a child process, whose run has added the same rows. One that has not ended after
-     * `limit_s` (its start, CUDA included, counts towards that: some seconds) "deadlocks"; one that crashes
-     * or fails fails the benchmark, or, where that is an answer, too, "ends its process". */
+    /* In place of samples: says what happens, in the outcome of b->row. It may hang, crash or fault the
+     * device: it is called in a child process, whose run has added the same rows. One that has not ended
+     * after `limit_s` (its start, CUDA included, counts towards that: some seconds) "deadlocks"; one that
+     * crashes or fails fails the benchmark, or, where that is an answer, too, "ends its process". */
     stencil_status (*state)(stencil_bench *b, void *what);
     double limit_s;
     bool may_end_process;
@@ -115,10 +115,9 @@ typedef struct stencil_bench_subject {
      * well: the two-repeat-count method, with `pairs` of both counts (0: 1). */
     int64_t count, more;
     int pairs;
-    /* What is calibrated: at least so many iterations where nobody asks for a number, and in all rows with
-     * the same `together` (NULL: none) as many as the one of them that needs most. */
-    int64_t least;
-    const void *together;
+    /* What is calibrated: at least so many iterations where nobody asks for a number; and where rows share a
+     * number, which is 0 at first, as many as the one of them that needs most. */
+    int64_t least, *shared;
     const char *skipped; /* why it is not measured, copied; NULL or "": it is */
 } stencil_bench_subject;
 

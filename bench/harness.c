@@ -124,7 +124,8 @@ static stencil_status sample(stencil_bench *b, int64_t iterations, double *value
 /* Warms up, and finds how many iterations make a sample of b->row: what the options ask for, or as many as
  * take about 0.1 s (and at least 0.03 s). Cold first: page faults, kernel loading, clocks. */
 static stencil_status calibrate(stencil_bench *b, int64_t *iterations) {
-    const int64_t asked = b->options->iterations, least = b->cases[b->row].subject.least;
+    const stencil_bench_subject *s = &b->cases[b->row].subject;
+    const int64_t asked = b->options->iterations;
     double time_s;
     TRY(sample(b, 1, &time_s));
     *iterations = asked > 0 ? asked : 1;
@@ -135,7 +136,9 @@ static stencil_status calibrate(stencil_bench *b, int64_t *iterations) {
             break;
         *iterations = (int64_t)ceil((double)*iterations * fmin(factor, GROWTH_MAX));
     }
-    *iterations = asked == 0 && *iterations < least ? least : *iterations;
+    *iterations = asked == 0 && *iterations < s->least ? s->least : *iterations;
+    if (s->shared != NULL && *s->shared < *iterations)
+        *s->shared = *iterations;
     return STENCIL_OK;
 }
 
@@ -145,12 +148,8 @@ static stencil_status calibrate_rows(stencil_bench *b) {
         if (is_measured(&row[b->row]) && b->cases[b->row].subject.count == 0)
             TRY(calibrate(b, &row[b->row].iterations));
     for (int i = 0; i < b->result->row_count; i++)
-        for (int k = 0; k < b->result->row_count; k++) {
-            const void *together = b->cases[i].subject.together;
-            if (together != NULL && together == b->cases[k].subject.together &&
-                row[k].iterations > row[i].iterations)
-                row[i].iterations = row[k].iterations;
-        }
+        if (b->cases[i].subject.shared != NULL)
+            row[i].iterations = *b->cases[i].subject.shared;
     b->calibrated = true;
     return STENCIL_OK;
 }

@@ -120,7 +120,6 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double
     if (status == STENCIL_OK && report.steps != steps)
         status = ERROR(INTERNAL, "%s: %s ended after step %lld", b->result->benchmark, name,
                        (long long)report.steps);
-    t->steps = b->calibrated ? steps : 0;
     if (status == STENCIL_OK && b->calibrated)
         status = verify(t, name, stencil_history_last(&report.history));
     stencil_report_destroy(&report);
@@ -133,7 +132,7 @@ stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *t, const stenc
     const int bytes = (int)stencil_precision_bytes(t->problem.precision);
     subject.unit = "s/step";
     subject.sample = sample;
-    subject.together = t;
+    subject.shared = &t->steps;
     if (plan->stores == STENCIL_STORES_TRIED && b->result->backend == STENCIL_BACKEND_CPU)
         subject.least = t->tries * STENCIL_STORES_STEPS;
     TRY(stencil_bench_add(b, &subject, &c, sizeof c));

@@ -24,7 +24,7 @@ typedef struct stencil_trial {
     stencil_field reference; /* result of the first timed sample; data NULL until there is one */
     double reference_residual;
     const char *reference_name;
-    int64_t steps, bytes; /* of timed samples, 0 while they are being chosen; of a field */
+    int64_t steps, bytes; /* of timed samples, once they are chosen; of a field */
     /* Where a run on a CPU tries stores in its first steps, samples are at least so many times those steps:
      * they hardly show. */
     int tries;
