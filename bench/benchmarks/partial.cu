@@ -65,32 +65,28 @@ struct partial_kernel {
     stencil_barrier_id barrier; /* of barriers.def; none: without a time limit */
 };
 
-template <class Part, class Barrier>
-static partial_kernel row(const char *kind, const char *name, unsigned threads, bool grid,
-                          stencil_barrier_id barrier = STENCIL_BARRIER_none) {
-    return {kind, name, synchronise<Part, Barrier>, threads, grid, barrier};
-}
-
-template <class Part, class Barrier>
-static partial_kernel limited_row(const char *name, stencil_barrier_id barrier) {
-    return row<Part, limited<Barrier>>("with a time limit", name, 256, true, barrier);
-}
-
 static const partial_kernel kernels[] = {
-    row<half_of_the_lanes, group_of<stencil::whole_warp>>("warp", "__syncwarp, half the lanes", 32, false),
-    row<half_of_the_lanes, group_of<stencil::tile<32>>>("warp", "tile, half the lanes", 32, false),
-    row<half_of_the_lanes, group_of<stencil::coalesced>>("warp", "coalesced, half the lanes", 32, false),
-    row<half_of_the_lanes, group_of<stencil::whole_block>>("block", "__syncthreads, half the lanes", 256,
-                                                           false),
-    row<half_of_the_warps, group_of<stencil::whole_block>>("block", "__syncthreads, half the warps", 256,
-                                                           false),
-    row<half_of_the_lanes, group_of<library_grid>>("grid", "grid.sync, half the lanes", 256, true),
-    row<half_of_the_warps, group_of<library_grid>>("grid", "grid.sync, half the warps", 256, true),
-    row<half_of_the_blocks, group_of<library_grid>>("grid", "grid.sync, half the blocks", 256, true),
-    limited_row<half_of_the_parts, stencil::multi_grid_barrier>("multi-grid, half the GPUs",
-                                                                STENCIL_BARRIER_multi_grid),
+    {"warp", "__syncwarp, half the lanes", synchronise<half_of_the_lanes, group_of<stencil::whole_warp>>, 32},
+    {"warp", "tile, half the lanes", synchronise<half_of_the_lanes, group_of<stencil::tile<32>>>, 32},
+    {"warp", "coalesced, half the lanes", synchronise<half_of_the_lanes, group_of<stencil::coalesced>>, 32},
+    {"block", "__syncthreads, half the lanes", synchronise<half_of_the_lanes, group_of<stencil::whole_block>>,
+     256},
+    {"block", "__syncthreads, half the warps", synchronise<half_of_the_warps, group_of<stencil::whole_block>>,
+     256},
+    {"grid", "grid.sync, half the lanes", synchronise<half_of_the_lanes, group_of<library_grid>>, 256, true},
+    {"grid", "grid.sync, half the warps", synchronise<half_of_the_warps, group_of<library_grid>>, 256, true},
+    {"grid", "grid.sync, half the blocks", synchronise<half_of_the_blocks, group_of<library_grid>>, 256,
+     true},
+    {"with a time limit", "multi-grid, half the GPUs",
+     synchronise<half_of_the_parts, limited<stencil::multi_grid_barrier>>, 256, true,
+     STENCIL_BARRIER_multi_grid},
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
-    limited_row<half_of_the_blocks, stencil::id##_barrier>(name ", half the blocks", STENCIL_BARRIER_##id),
+    {"with a time limit",                                                                                    \
+     name ", half the blocks",                                                                               \
+     synchronise<half_of_the_blocks, limited<stencil::id##_barrier>>,                                        \
+     256,                                                                                                    \
+     true,                                                                                                   \
+     STENCIL_BARRIER_##id},
 #include "sync/barriers.def"
 #undef STENCIL_BARRIER
 };
