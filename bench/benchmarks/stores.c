@@ -29,16 +29,16 @@ static stencil_status add_size(stencil_bench *b, const stencil_spec *spec, stenc
 
 stencil_status stencil_measure_stores(stencil_bench *b) {
     stencil_spec spec = b->options->spec;
-    stencil_trial *size[SIZES_MAX];
+    stencil_trial *t;
     const bool asked = stencil_trial_default(&spec);
     const int sizes = asked ? 1 : SIZES_MAX;
     for (int i = 0; i < sizes; i++) {
         for (int axis = 0; axis < spec.rank && !asked; axis++)
             spec.extent[axis] = edges[spec.rank - 2][i];
-        TRY(add_size(b, &spec, &size[i]));
+        TRY(add_size(b, &spec, &t));
     }
-    stencil_bench_add_text(b->result, "stencil", size[0]->problem.shape->name);
-    stencil_bench_add_text(b->result, "precision", stencil_precision_name(size[0]->problem.precision));
+    stencil_bench_add_text(b->result, "stencil", t->problem.shape->name);
+    stencil_bench_add_text(b->result, "precision", stencil_precision_name(t->problem.precision));
     stencil_bench_add_number(b->result, "cache_bytes", b->machine->cpu_cache_bytes);
     stencil_bench_note(b, "Verified: every sample of a size gave the same bits, whichever way.");
     return stencil_bench_take(b);
