@@ -113,12 +113,14 @@ static double cpu_clock_hz(void) {
     return highest;
 }
 
-stencil_status stencil_clock_seen(stencil_bench *b, int gpu, double *hz) {
+/* The clock that the (first) device is seen to run at; of a CPU the highest of the cores' clocks that the
+ * system tells, NaN: it tells none. */
+static stencil_status see_clock(stencil_bench *b, double *hz) {
 #ifdef STENCIL_HAVE_CUDA
     if (b->options->backend == STENCIL_BACKEND_GPU)
-        return stencil_device_clock(b, gpu, hz);
+        return stencil_device_clock(b, b->options->gpu[0], hz);
 #endif
-    (void)b, (void)gpu;
+    (void)b;
     *hz = cpu_clock_hz();
     return STENCIL_OK;
 }
@@ -145,12 +147,12 @@ stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench
     CHECK(stated == 0 || states, USAGE, "%s states nothing", result->benchmark);
     const double start_s = stencil_clock_s();
     stencil_bench b = {.options = &chosen, .machine = machine, .result = result, .stated = stated};
-    stencil_status status = stencil_clock_seen(&b, chosen.gpu[0], &result->clock_hz[0]);
+    stencil_status status = see_clock(&b, &result->clock_hz[0]);
     if (status == STENCIL_OK)
         status = run(&b);
     /* After a failure, or what a row states, the device may answer nothing any more. */
     if (status == STENCIL_OK && stated == 0)
-        status = stencil_clock_seen(&b, chosen.gpu[0], &result->clock_hz[1]);
+        status = see_clock(&b, &result->clock_hz[1]);
     stencil_bench_end(&b);
     result->seconds = stencil_clock_s() - start_s;
     if (status == STENCIL_OK && chosen.inject_fault && result->skipped[0] == '\0')

@@ -144,12 +144,6 @@ stencil_bench_row *stencil_bench_last(const stencil_bench *b);
  * method gives, and verifies every row that was measured. Called once per result. */
 stencil_status stencil_bench_take(stencil_bench *b);
 
-/* The clock that a device is seen to run at. On a GPU, which is the current one then: cycles counted over 5
- * ms of the device's timer, after 20 ms of work in which the clock can rise; on one multiprocessor, so
- * without the load that might lower it. CPU: the highest of the cores' clocks that the system tells; NaN: it
- * tells none. INTERNAL: a CUDA failure. */
-stencil_status stencil_clock_seen(stencil_bench *b, int gpu, double *hz);
-
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number);
 void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text);
 void stencil_bench_note(stencil_bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));

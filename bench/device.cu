@@ -140,7 +140,7 @@ stencil_status stencil_transfer_sample(stencil_bench *, void *what, int64_t coun
     const stencil_transfer *t = static_cast<stencil_transfer *>(what);
     double time_s;
     TRY(stencil_transfer_time(t, count, &time_s));
-    *bytes_per_s = (double)t->counted * (double)count / time_s;
+    *bytes_per_s = (t->gpu == t->peer ? 2.0 : 1.0) * (double)t->bytes * (double)count / time_s;
     return STENCIL_OK;
 }
 

@@ -62,7 +62,6 @@ typedef struct stencil_transfer {
     /* Of blocks of 512 threads, as many as there is work for, and at most 8 on a multiprocessor; NULL: the
      * copy engine, or what the driver takes for it. */
     void (*kernel)(const uint4 *from, uint4 *to, int64_t vectors);
-    int64_t counted; /* bytes that it counts as in a bandwidth */
 } stencil_transfer;
 
 /* Queues one in the stream of its GPU, which is the current device. */
@@ -70,11 +69,12 @@ stencil_status stencil_transfer_start(const stencil_transfer *transfer);
 
 /* Seconds of `count`, one behind the other, after one to warm up; its GPU is the current device then. Both
  * arrays are overwritten before, and their first, middle and last part compared afterwards: INTERNAL where
- * they differ. And a sampler of a transfer, in bytes/s. */
+ * they differ. And a sampler of a transfer, in bytes/s, read and written ones where both are of one GPU. */
 stencil_status stencil_transfer_time(const stencil_transfer *transfer, int64_t count, double *time_s);
 stencil_status stencil_transfer_sample(stencil_bench *b, void *transfer, int64_t count, double *bytes_per_s);
 
-/* The clock of a GPU as one of its multiprocessors sees it: see stencil_clock_seen(). */
+/* The clock of a GPU, which is the current one then: cycles counted over 5 ms of its timer, after 20 ms of
+ * work in which the clock can rise; on one multiprocessor, so without the load that might lower it. */
 stencil_status stencil_device_clock(stencil_bench *b, int gpu, double *hz);
 
 /* Of the first `count` GPUs of the options: what the least of them has. */

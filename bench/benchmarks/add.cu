@@ -50,7 +50,7 @@ static stencil_status sample_by_cpu(stencil_bench *b, void *what, int64_t repeat
     add_case *c = static_cast<add_case *>(what);
     const stencil::sm_timing *timing = c->sm.timing;
     if (c->launches % (2 * c->pairs) == 0)
-        TRY(stencil_clock_seen(b, timing->gpu.gpu, &c->hz));
+        TRY(stencil_device_clock(b, timing->gpu.gpu, &c->hz));
     const double start_s = stencil_clock_s();
     TRY(stencil_launch(timing->gpu, c->sm.kernel, 1, 1,
                        stencil::sm_arguments{repeats, c->sm.size, timing->device}));

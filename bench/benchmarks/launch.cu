@@ -273,7 +273,7 @@ stencil_status stencil_measure_launch(stencil_bench *b) {
     double hz;
     for (int i = b->options->gpu_count - 1; i >= 0; i--) {
         TRY(stencil_device_create(b, i, &gpu[i]));
-        TRY(stencil_clock_seen(b, gpu[i].gpu, &hz)); /* warms up; the device stays current */
+        TRY(stencil_device_clock(b, gpu[i].gpu, &hz)); /* warms up; the device stays current */
     }
     stencil_bench_add_number(b->result, "threads_per_block", THREADS);
     TRY(add_cases(b, gpu));

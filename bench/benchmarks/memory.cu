@@ -207,7 +207,7 @@ static stencil_status add_latencies(stencil_bench *b, const stencil::sm_timing *
 }
 
 static stencil_status add_copies(stencil_bench *b, const stencil_device *gpu, int64_t bytes) {
-    stencil_transfer c = {.gpu = gpu, .peer = gpu, .bytes = bytes, .counted = 2 * bytes};
+    stencil_transfer c = {.gpu = gpu, .peer = gpu, .bytes = bytes};
     TRY(stencil_device_memory(b, &c.from, (size_t)bytes));
     TRY(stencil_device_memory(b, &c.to, (size_t)bytes));
     TRY(STENCIL_BENCH_ADD(b, c, "bandwidth", "device, cudaMemcpy", "bytes/s",

@@ -163,7 +163,7 @@ static stencil_status sample_ping(stencil_bench *, void *what, int64_t rounds, d
 }
 
 static stencil_transfer transfer_of(const peer_end *from, const peer_end *to, int64_t bytes, bool stores) {
-    return {&from->gpu, &to->gpu, from->field, to->field, bytes, stores ? put : nullptr, bytes};
+    return {&from->gpu, &to->gpu, from->field, to->field, bytes, stores ? put : nullptr};
 }
 
 /* Bandwidth: as many in a row as move half a gigabyte, or 200. */
