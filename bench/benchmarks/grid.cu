@@ -80,11 +80,8 @@ struct hardware_cluster_barrier : stencil::counted_barrier<hardware_cluster_barr
 };
 
 /* The central barrier without its release: the first thread counts its block in at once. */
-struct unreleased_barrier {
-    static constexpr bool local = false;
-    const stencil_barrier_state &s;
-    uint32_t goal = 0;
-    __device__ explicit unreleased_barrier(const stencil_barrier_state &state) : s(state) {}
+struct unreleased_barrier : stencil::counted_barrier<unreleased_barrier> {
+    using stencil::counted_barrier<unreleased_barrier>::counted_barrier;
     __device__ void sync(int64_t step) {
         goal += gridDim.x;
         if (stencil::thread_in_block() == 0) {
@@ -94,7 +91,6 @@ struct unreleased_barrier {
         }
         __syncthreads();
     }
-    __device__ void leave() {}
 };
 
 /* By the numbers of barriers.def, and beside them: the library's grid.sync() as it is, and `cluster` with the
