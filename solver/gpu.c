@@ -57,22 +57,10 @@ static int64_t first_partial(const stencil_gpu_run *run, int part) {
     return stencil_partial_at(run->plan->cut.mesh.n, first[0], first[1], first[2]);
 }
 
-/* Which results of combining partial sums a part combines: with slabs those that begin with a partial sum of
- * its own, so that nearly all values are its own; otherwise equal shares. A single group is part 0's;
- * persistent loops combine it in every block. */
-static int64_t first_result(const stencil_gpu_run *run, int part) {
-    const int64_t results = stencil_level_count(run->partial_count);
-    if (part == 0 || part == run->parts)
-        return part == 0 ? 0 : results;
-    if (results == 1)
-        return 1;
-    if (!run->slabs)
-        return results * part / run->parts;
-    return (first_partial(run, part) + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
-}
-
-/* Each part keeps the values of its own partial sums, and combines its share of the groups. */
+/* Each part keeps the values of its own partial sums, and combines its share of the groups: with slabs nearly
+ * all of their values are its own. A single group is part 0's; persistent loops combine it in every block. */
 static void share_partials(stencil_gpu_run *run) {
+    const int64_t results = stencil_level_count(run->partial_count);
     int64_t set = 1;
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
@@ -80,8 +68,8 @@ static void share_partials(stencil_gpu_run *run) {
         const int64_t *first = box->first, *n = box->n,
                       end = 1 + stencil_partial_at(run->plan->cut.mesh.n, first[0] + n[0] - 1,
                                                    first[1] + n[1] - 1, first[2] + n[2] - 1);
-        gpu->args.result_first = first_result(run, p);
-        gpu->args.result_end = first_result(run, p + 1);
+        gpu->args.result_first = stencil_share(results, run->parts, p);
+        gpu->args.result_end = stencil_share(results, run->parts, p + 1);
         const int64_t count = end - first_partial(run, p);
         set = count > set ? count : set;
     }
@@ -172,8 +160,6 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         s->tile_count[axis] = (uint32_t)((s->domain.n[axis] + plan->tile[axis] - 1) / plan->tile[axis]);
     s->fault = plan->wait.fault;
-    s->barrier.parts = (uint32_t)gpu->run->parts;
-    s->barrier.part = (uint32_t)gpu->part;
 }
 
 /* Streams, events and the kernels. Asking for attributes loads a kernel: nothing is loaded lazily while
