@@ -11,14 +11,12 @@ const stencil_barrier_info stencil_barriers[] = {
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     {STENCIL_BARRIER_##id, name, capability, STENCIL_NEEDS_##needs, text},
 #include "sync/barriers.def"
-#undef STENCIL_BARRIER
 };
 
 bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team, uint32_t thread, bool all) {
     static bool (*const twins[])(const stencil_barrier_state *, uint32_t) = {
 #define STENCIL_BARRIER(id, name, capability, needs, text) [STENCIL_BARRIER_##id] = id##_team,
 #include "sync/barriers.def"
-#undef STENCIL_BARRIER
     };
     /* A team that waits for neighbours only has a counter to wait for all. */
     const bool local = stencil_barriers[id].needs == STENCIL_NEEDS_NEIGHBORS;
