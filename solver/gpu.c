@@ -11,13 +11,31 @@ static int64_t ll_bytes(const stencil_problem *problem, const stencil_cut *cut) 
            (words * (int64_t)sizeof(uint64_t) + (1 + readers) * (int64_t)sizeof(stencil_ll_entry));
 }
 
+/* The partial sums that have cells of a part: numbers from range[0] on, before range[1]. */
+static void find_partials(const stencil_cut *cut, int part, int64_t range[2]) {
+    const stencil_box box = stencil_cut_box(cut, part);
+    const int64_t *first = box.first, *n = box.n;
+    range[0] = stencil_partial_at(cut->mesh.n, first[0], first[1], first[2]);
+    range[1] =
+        1 + stencil_partial_at(cut->mesh.n, first[0] + n[0] - 1, first[1] + n[1] - 1, first[2] + n[2] - 1);
+}
+
+/* Of the part with most of them. */
+static int64_t partials_most(const stencil_cut *cut) {
+    int64_t most = 1;
+    for (int part = 0; part < cut->parts; part++) {
+        int64_t range[2];
+        find_partials(cut, part, range);
+        most = range[1] - range[0] > most ? range[1] - range[0] : most;
+    }
+    return most;
+}
+
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo) {
-    const int64_t partials = stencil_partial_count(problem->n);
-    const int64_t set =
-        stencil_cut_is_slabs(cut) ? partials / cut->parts + 2 * partials / problem->n[STENCIL_Z] : partials;
+    const int64_t levels = stencil_levels_count(stencil_partial_count(problem->n));
     return stencil_problem_arrays(problem) * stencil_layout_bytes(&cut->layout) +
            (halo == STENCIL_HALO_LL ? ll_bytes(problem, cut) : 0) +
-           (2 * set + stencil_levels_count(partials) + 65536 + 2 * STENCIL_COMBINE_VALUES) *
+           (2 * partials_most(cut) + levels + STENCIL_CHECKS_MAX + 2 * STENCIL_COMBINE_VALUES) *
                (int64_t)sizeof(double);
 }
 
@@ -51,41 +69,17 @@ static stencil_status own(stencil_gpu_part *gpu, void *to, const void *from, siz
     return status;
 }
 
-/* Number of a part's first partial sum. */
-static int64_t first_partial(const stencil_gpu_run *run, int part) {
-    const int64_t *first = run->plan->part[part].box.first;
-    return stencil_partial_at(run->plan->cut.mesh.n, first[0], first[1], first[2]);
-}
-
-/* Each part keeps the values of its own partial sums, and combines its share of the groups: with slabs nearly
- * all of their values are its own. A single group is part 0's; persistent loops combine it in every block. */
-static void share_partials(stencil_gpu_run *run) {
-    const int64_t results = stencil_level_count(run->partial_count);
-    int64_t set = 1;
-    for (int p = 0; p < run->parts; p++) {
-        stencil_gpu_part *gpu = &run->part[p];
-        const stencil_box *box = &run->plan->part[p].box;
-        const int64_t *first = box->first, *n = box->n,
-                      end = 1 + stencil_partial_at(run->plan->cut.mesh.n, first[0] + n[0] - 1,
-                                                   first[1] + n[1] - 1, first[2] + n[2] - 1);
-        gpu->args.result_first = stencil_share(results, run->parts, p);
-        gpu->args.result_end = stencil_share(results, run->parts, p + 1);
-        const int64_t count = end - first_partial(run, p);
-        set = count > set ? count : set;
-    }
-    for (int p = 0; p < run->parts; p++)
-        run->part[p].args.domain.partial_set = set;
-}
-
 static stencil_status allocate(stencil_gpu_part *gpu) {
     stencil_gpu_run *run = gpu->run;
     stencil_kernel_args *s = &gpu->args;
     const size_t levels = (size_t)stencil_levels_count(run->partial_count),
                  field_bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
+    int64_t partials[2];
+    find_partials(&run->plan->cut, gpu->part, partials);
     for (int k = 0; k < run->buffers.count; k++)
         TRY(own(gpu, &run->buffers.at[gpu->part][k], NULL, field_bytes));
     TRY(own(gpu, &s->domain.partial, NULL, 2 * (size_t)s->domain.partial_set * sizeof *s->domain.partial));
-    s->domain.partial -= first_partial(run, gpu->part);
+    s->domain.partial -= partials[0];
     TRY(own(gpu, &s->level, NULL, levels * sizeof *s->level));
     TRY(own(gpu, &s->history, NULL, STENCIL_CHECKS_MAX * sizeof *s->history));
     TRY(own(gpu, &s->control, NULL, sizeof *s->control));
@@ -329,14 +323,21 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
     run->staging_bytes = staging_bytes(&plan->cut.layout);
     run->partial_count = stencil_partial_count(problem->n);
     run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
-    for (int p = 0; p < run->parts; p++)
-        run->part[p] = (stencil_gpu_part){.run = run,
-                                          .part = p,
-                                          .device = plan->part[p].gpu,
-                                          .shared = plan->part[p].sharing > 1,
-                                          .plan = plan};
     run->cycle_length = stencil_weights_round(run->cycle, problem);
-    share_partials(run);
+    const int64_t results = stencil_level_count(run->partial_count), set = partials_most(&plan->cut);
+    for (int p = 0; p < run->parts; p++) {
+        stencil_gpu_part *gpu = &run->part[p];
+        *gpu = (stencil_gpu_part){.run = run,
+                                  .part = p,
+                                  .device = plan->part[p].gpu,
+                                  .shared = plan->part[p].sharing > 1,
+                                  .plan = plan};
+        gpu->args.domain.partial_set = set;
+        /* Shares of the groups: with slabs nearly all of their values are the part's own. A single group is
+         * part 0's; persistent loops combine it in every block. */
+        gpu->args.result_first = stencil_share(results, run->parts, p);
+        gpu->args.result_end = stencil_share(results, run->parts, p + 1);
+    }
     return create_parts(run, problem);
 }
 
