@@ -219,8 +219,7 @@ static stencil_status create_ll(stencil_gpu_run *run, const stencil_workers *wor
         TRY_CUDA(cudaSetDevice(run->part[p].device));
         TRY(own(&run->part[p], &slots[p], NULL, 2 * (size_t)set * sizeof(uint64_t)));
     }
-    TRY(stencil_ll_find(&found, cut, workers, slots));
-    stencil_status status = STENCIL_OK;
+    stencil_status status = stencil_ll_find(&found, cut, workers, slots);
     for (int p = 0; p < run->parts && status == STENCIL_OK; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         stencil_ll *ll = &gpu->args.ll;
@@ -242,9 +241,10 @@ static stencil_status create_neighbors(stencil_gpu_run *run) {
     for (int p = 0; p <= run->parts; p++)
         workers.first[p] = run->barrier.shape.first[p];
     stencil_neighbors found;
-    TRY(stencil_neighbors_find(&found, &plan->cut, &workers));
-    /* Flagged words tell of themselves: then blocks of other parts are not waited for. */
-    const stencil_status status = stencil_barrier_set_neighbors(&run->barrier, found.first, found.list, ll);
+    stencil_status status = stencil_neighbors_find(&found, &plan->cut, &workers);
+    if (status ==
+        STENCIL_OK) /* flagged words tell of themselves: then other parts' blocks are not waited for */
+        status = stencil_barrier_set_neighbors(&run->barrier, found.first, found.list, ll);
     stencil_neighbors_destroy(&found);
     return status == STENCIL_OK && ll ? create_ll(run, &workers) : status;
 }

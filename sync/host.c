@@ -162,24 +162,6 @@ stencil_status stencil_barrier_restart(const stencil_barrier *barrier) {
     return STENCIL_OK;
 }
 
-static stencil_status create_part(stencil_barrier *barrier, int part) {
-    const stencil_barrier_shape *shape = &barrier->shape;
-    const size_t count = device_words(shape);
-    uint32_t *words = NULL;
-    TRY_CUDA(cudaSetDevice(shape->device[part]));
-    TRY_CUDA(cudaMalloc((void **)&words, count * sizeof *words));
-    barrier->state[part] = (stencil_barrier_state){
-        .words = words,
-        .participants = shape->first[shape->parts],
-        .first = shape->first[part],
-        .parts = (uint32_t)shape->parts,
-        .part = (uint32_t)part,
-        .timeout_ns = (uint64_t)(1e9 * shape->timeout_s),
-        .alarm = shape->alarm[part] != NULL ? shape->alarm[part] : words + count - STENCIL_LINE_WORDS,
-    };
-    return STENCIL_OK;
-}
-
 stencil_status stencil_barrier_create(stencil_barrier *barrier, const stencil_barrier_shape *shape) {
     uint32_t *peers[2 * STENCIL_PARTS_MAX];
     const int parts = shape->parts;
@@ -191,9 +173,18 @@ stencil_status stencil_barrier_create(stencil_barrier *barrier, const stencil_ba
     for (size_t i = 0; i < stencil_barrier_word_count(participants); i++)
         barrier->start[i] = shape->epoch;
     for (int p = 0; p < parts; p++) {
-        TRY(create_part(barrier, p));
-        peers[p] = barrier->state[p].words;
-        peers[parts + p] = barrier->state[p].alarm;
+        stencil_barrier_state *s = &barrier->state[p];
+        *s = (stencil_barrier_state){.participants = participants,
+                                     .first = shape->first[p],
+                                     .parts = (uint32_t)parts,
+                                     .part = (uint32_t)p,
+                                     .timeout_ns = (uint64_t)(1e9 * shape->timeout_s)};
+        TRY_CUDA(cudaSetDevice(shape->device[p]));
+        TRY_CUDA(cudaMalloc((void **)&s->words, device_words(shape) * sizeof *s->words));
+        s->alarm =
+            shape->alarm[p] != NULL ? shape->alarm[p] : s->words + device_words(shape) - STENCIL_LINE_WORDS;
+        peers[p] = s->words;
+        peers[parts + p] = s->alarm;
     }
     for (int p = 0; p < parts && parts > 1; p++) {
         TRY_CUDA(cudaSetDevice(shape->device[p]));
