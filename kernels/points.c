@@ -6,7 +6,6 @@ const stencil_shape stencil_shapes[] = {
 #define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
     {STENCIL_SHAPE_##name, #name, rank, STENCIL_##rule, radius, count, text},
 #include "kernels/stencils.def"
-#undef STENCIL_SHAPE
 };
 
 const stencil_shape *stencil_shape_find(const char *name) {

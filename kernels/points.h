@@ -12,7 +12,6 @@ typedef enum stencil_rule { STENCIL_STAR, STENCIL_BOX, STENCIL_CORNERS, STENCIL_
 typedef enum stencil_shape_id {
 #define STENCIL_SHAPE(name, rank, rule, radius, count, text) STENCIL_SHAPE_##name,
 #include "kernels/stencils.def"
-#undef STENCIL_SHAPE
     STENCIL_SHAPE_COUNT
 } stencil_shape_id;
 

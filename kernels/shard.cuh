@@ -16,7 +16,6 @@ template <stencil_shape_id Id> struct points_of;
 #define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
     template <> struct points_of<STENCIL_SHAPE_##name> { using type = points<rank, STENCIL_##rule, radius>; };
 #include "kernels/stencils.def"
-#undef STENCIL_SHAPE
 
 template <stencil_sweep_id Id, class P, class T, bool Relaunch, bool Ll> struct sweep_of;
 #define STENCIL_SWEEP(name, exchanges, text)                                                                 \
@@ -25,13 +24,11 @@ template <stencil_sweep_id Id, class P, class T, bool Relaunch, bool Ll> struct 
         using type = name##_sweep<P, T, Relaunch, Ll>;                                                       \
     };
 #include "kernels/sweeps.def"
-#undef STENCIL_SWEEP
 
 template <stencil_barrier_id Id> struct barrier_of; /* none: a launch for every step has no barrier */
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     template <> struct barrier_of<STENCIL_BARRIER_##id> { using type = id##_barrier; };
 #include "sync/barriers.def"
-#undef STENCIL_BARRIER
 
 /* Row number `Row` of a point set. */
 template <stencil_shape_id Id, int Row> stencil_kernel row_of() {

@@ -10,7 +10,6 @@
 typedef enum stencil_sweep_id {
 #define STENCIL_SWEEP(name, exchanges, text) STENCIL_SWEEP_##name,
 #include "kernels/sweeps.def"
-#undef STENCIL_SWEEP
     STENCIL_SWEEP_COUNT
 } stencil_sweep_id;
 

@@ -6,7 +6,6 @@
 static const char *const sweep_names[STENCIL_SWEEP_COUNT] = {
 #define STENCIL_SWEEP(name, exchanges, text) #name,
 #include "kernels/sweeps.def"
-#undef STENCIL_SWEEP
 };
 
 const char *stencil_kernel_text(const stencil_kernel *kernel, char text[STENCIL_KERNEL_CHARS]) {
@@ -30,7 +29,6 @@ bool stencil_kernel_read(stencil_kernel *kernel, const char *text) {
 #define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
     extern const stencil_kernel *stencil_kernels_##name(void);
 #include "kernels/stencils.def"
-#undef STENCIL_SHAPE
 #endif
 
 const stencil_kernel *stencil_kernel_find(const stencil_kernel *key) {
@@ -38,7 +36,6 @@ const stencil_kernel *stencil_kernel_find(const stencil_kernel *key) {
     static const stencil_kernel *(*const rows_of[])(void) = {
 #define STENCIL_SHAPE(name, rank, rule, radius, count, text) stencil_kernels_##name,
 #include "kernels/stencils.def"
-#undef STENCIL_SHAPE
     };
     const stencil_kernel *row = rows_of[key->shape]() + stencil_kernel_index(key) % STENCIL_KERNEL_ROWS;
     return row->function != NULL ? row : NULL;

@@ -73,13 +73,11 @@ STENCIL_CONSTANT bool stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil
     const int exchanges[] = {
 #define STENCIL_SWEEP(name, exchanges, text) exchanges,
 #include "kernels/sweeps.def"
-#undef STENCIL_SWEEP
     };
     const bool local[] = {
         false,
 #define STENCIL_BARRIER(id, name, capability, needs, text) STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS,
 #include "sync/barriers.def"
-#undef STENCIL_BARRIER
     };
     return (exchanges[sweep] >> exchange & 1) != 0 && (exchange == STENCIL_EXCHANGE_STORE || local[barrier]);
 }

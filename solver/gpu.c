@@ -11,13 +11,31 @@ static int64_t ll_bytes(const stencil_problem *problem, const stencil_cut *cut) 
            (words * (int64_t)sizeof(uint64_t) + (1 + readers) * (int64_t)sizeof(stencil_ll_entry));
 }
 
+/* The partial sums that have cells of a part: numbers from range[0] on, before range[1]. */
+static void find_partials(const stencil_cut *cut, int part, int64_t range[2]) {
+    const stencil_box box = stencil_cut_box(cut, part);
+    const int64_t *first = box.first, *n = box.n;
+    range[0] = stencil_partial_at(cut->mesh.n, first[0], first[1], first[2]);
+    range[1] =
+        1 + stencil_partial_at(cut->mesh.n, first[0] + n[0] - 1, first[1] + n[1] - 1, first[2] + n[2] - 1);
+}
+
+/* Of the part with most of them. */
+static int64_t partials_most(const stencil_cut *cut) {
+    int64_t most = 1;
+    for (int part = 0; part < cut->parts; part++) {
+        int64_t range[2];
+        find_partials(cut, part, range);
+        most = range[1] - range[0] > most ? range[1] - range[0] : most;
+    }
+    return most;
+}
+
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo) {
-    const int64_t partials = stencil_partial_count(problem->n);
-    const int64_t set =
-        stencil_cut_is_slabs(cut) ? partials / cut->parts + 2 * partials / problem->n[STENCIL_Z] : partials;
+    const int64_t levels = stencil_levels_count(stencil_partial_count(problem->n));
     return stencil_problem_arrays(problem) * stencil_layout_bytes(&cut->layout) +
            (halo == STENCIL_HALO_LL ? ll_bytes(problem, cut) : 0) +
-           (2 * set + stencil_levels_count(partials) + 65536 + 2 * STENCIL_COMBINE_VALUES) *
+           (2 * partials_most(cut) + levels + STENCIL_CHECKS_MAX + 2 * STENCIL_COMBINE_VALUES) *
                (int64_t)sizeof(double);
 }
 
@@ -51,53 +69,17 @@ static stencil_status own(stencil_gpu_part *gpu, void *to, const void *from, siz
     return status;
 }
 
-/* Number of a part's first partial sum. */
-static int64_t first_partial(const stencil_gpu_run *run, int part) {
-    const int64_t *first = run->plan->part[part].box.first;
-    return stencil_partial_at(run->plan->cut.mesh.n, first[0], first[1], first[2]);
-}
-
-/* Which results of combining partial sums a part combines: with slabs those that begin with a partial sum of
- * its own, so that nearly all values are its own; otherwise equal shares. A single group is part 0's;
- * persistent loops combine it in every block. */
-static int64_t first_result(const stencil_gpu_run *run, int part) {
-    const int64_t results = stencil_level_count(run->partial_count);
-    if (part == 0 || part == run->parts)
-        return part == 0 ? 0 : results;
-    if (results == 1)
-        return 1;
-    if (!run->slabs)
-        return results * part / run->parts;
-    return (first_partial(run, part) + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
-}
-
-/* Each part keeps the values of its own partial sums, and combines its share of the groups. */
-static void share_partials(stencil_gpu_run *run) {
-    int64_t set = 1;
-    for (int p = 0; p < run->parts; p++) {
-        stencil_gpu_part *gpu = &run->part[p];
-        const stencil_box *box = &run->plan->part[p].box;
-        const int64_t *first = box->first, *n = box->n,
-                      end = 1 + stencil_partial_at(run->plan->cut.mesh.n, first[0] + n[0] - 1,
-                                                   first[1] + n[1] - 1, first[2] + n[2] - 1);
-        gpu->args.result_first = first_result(run, p);
-        gpu->args.result_end = first_result(run, p + 1);
-        const int64_t count = end - first_partial(run, p);
-        set = count > set ? count : set;
-    }
-    for (int p = 0; p < run->parts; p++)
-        run->part[p].args.domain.partial_set = set;
-}
-
 static stencil_status allocate(stencil_gpu_part *gpu) {
     stencil_gpu_run *run = gpu->run;
     stencil_kernel_args *s = &gpu->args;
     const size_t levels = (size_t)stencil_levels_count(run->partial_count),
                  field_bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
+    int64_t partials[2];
+    find_partials(&run->plan->cut, gpu->part, partials);
     for (int k = 0; k < run->buffers.count; k++)
         TRY(own(gpu, &run->buffers.at[gpu->part][k], NULL, field_bytes));
     TRY(own(gpu, &s->domain.partial, NULL, 2 * (size_t)s->domain.partial_set * sizeof *s->domain.partial));
-    s->domain.partial -= first_partial(run, gpu->part);
+    s->domain.partial -= partials[0];
     TRY(own(gpu, &s->level, NULL, levels * sizeof *s->level));
     TRY(own(gpu, &s->history, NULL, STENCIL_CHECKS_MAX * sizeof *s->history));
     TRY(own(gpu, &s->control, NULL, sizeof *s->control));
@@ -172,8 +154,6 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         s->tile_count[axis] = (uint32_t)((s->domain.n[axis] + plan->tile[axis] - 1) / plan->tile[axis]);
     s->fault = plan->wait.fault;
-    s->barrier.parts = (uint32_t)gpu->run->parts;
-    s->barrier.part = (uint32_t)gpu->part;
 }
 
 /* Streams, events and the kernels. Asking for attributes loads a kernel: nothing is loaded lazily while
@@ -239,8 +219,7 @@ static stencil_status create_ll(stencil_gpu_run *run, const stencil_workers *wor
         TRY_CUDA(cudaSetDevice(run->part[p].device));
         TRY(own(&run->part[p], &slots[p], NULL, 2 * (size_t)set * sizeof(uint64_t)));
     }
-    TRY(stencil_ll_find(&found, cut, workers, slots));
-    stencil_status status = STENCIL_OK;
+    stencil_status status = stencil_ll_find(&found, cut, workers, slots);
     for (int p = 0; p < run->parts && status == STENCIL_OK; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         stencil_ll *ll = &gpu->args.ll;
@@ -262,9 +241,10 @@ static stencil_status create_neighbors(stencil_gpu_run *run) {
     for (int p = 0; p <= run->parts; p++)
         workers.first[p] = run->barrier.shape.first[p];
     stencil_neighbors found;
-    TRY(stencil_neighbors_find(&found, &plan->cut, &workers));
-    /* Flagged words tell of themselves: then blocks of other parts are not waited for. */
-    const stencil_status status = stencil_barrier_set_neighbors(&run->barrier, found.first, found.list, ll);
+    stencil_status status = stencil_neighbors_find(&found, &plan->cut, &workers);
+    if (status ==
+        STENCIL_OK) /* flagged words tell of themselves: then other parts' blocks are not waited for */
+        status = stencil_barrier_set_neighbors(&run->barrier, found.first, found.list, ll);
     stencil_neighbors_destroy(&found);
     return status == STENCIL_OK && ll ? create_ll(run, &workers) : status;
 }
@@ -343,14 +323,21 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
     run->staging_bytes = staging_bytes(&plan->cut.layout);
     run->partial_count = stencil_partial_count(problem->n);
     run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
-    for (int p = 0; p < run->parts; p++)
-        run->part[p] = (stencil_gpu_part){.run = run,
-                                          .part = p,
-                                          .device = plan->part[p].gpu,
-                                          .shared = plan->part[p].sharing > 1,
-                                          .plan = plan};
     run->cycle_length = stencil_weights_round(run->cycle, problem);
-    share_partials(run);
+    const int64_t results = stencil_level_count(run->partial_count), set = partials_most(&plan->cut);
+    for (int p = 0; p < run->parts; p++) {
+        stencil_gpu_part *gpu = &run->part[p];
+        *gpu = (stencil_gpu_part){.run = run,
+                                  .part = p,
+                                  .device = plan->part[p].gpu,
+                                  .shared = plan->part[p].sharing > 1,
+                                  .plan = plan};
+        gpu->args.domain.partial_set = set;
+        /* Shares of the groups: with slabs nearly all of their values are the part's own. A single group is
+         * part 0's; persistent loops combine it in every block. */
+        gpu->args.result_first = stencil_share(results, run->parts, p);
+        gpu->args.result_end = stencil_share(results, run->parts, p + 1);
+    }
     return create_parts(run, problem);
 }
 

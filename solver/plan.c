@@ -1,6 +1,5 @@
 /* What a run will do: backend, device, kernel, tiles and launch shape, memory. All of it follows from the
  * description of a machine; no driver is asked. */
-#include <stdio.h>
 #include <string.h>
 
 #include "solver/parts/workers.h"
@@ -38,12 +37,10 @@ static stencil_status choose_backend(stencil_plan *plan, const stencil_run_optio
 
 /* The names of the strategies that run on several parts. */
 static const char *spanning_names(char *text, size_t size) {
-    size_t at = 0;
     text[0] = '\0';
-    for (int i = 0; i < stencil_strategy_count() && at < size; i++)
+    for (int i = 0; i < stencil_strategy_count(); i++)
         if (stencil_strategy_at(i).spans)
-            at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? ", " : "",
-                                   stencil_strategy_at(i).name);
+            stencil_text_add(text, size, "%s%s", text[0] != '\0' ? ", " : "", stencil_strategy_at(i).name);
     return text;
 }
 
@@ -94,22 +91,23 @@ static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *pr
 
 /* "NVIDIA H200", "4 x NVIDIA H200", or with how many parts share them; "2 threads, avx512". */
 static void name_device(stencil_plan *plan, const stencil_machine *machine) {
-    char parts[32] = "";
-    int count = 0;
+    char *const text = plan->device;
+    const size_t size = sizeof plan->device;
+    int gpus = 0;
+    for (int p = 0; p < plan->cut.parts; p++)
+        gpus += plan->part[p].leads;
     if (plan->backend == STENCIL_BACKEND_CPU) {
+        stencil_text_add(text, size, "%d thread%s, %s", plan->threads, stencil_plural(plan->threads),
+                         machine->cpu_isa);
         if (plan->cut.parts > 1)
-            snprintf(parts, sizeof parts, ", %d parts", plan->cut.parts);
-        snprintf(plan->device, sizeof plan->device, "%d thread%s, %s%s", plan->threads,
-                 stencil_plural(plan->threads), machine->cpu_isa, parts);
+            stencil_text_add(text, size, ", %d parts", plan->cut.parts);
         return;
     }
-    for (int p = 0; p < plan->cut.parts; p++)
-        count += plan->part[p].leads;
-    if (count < plan->cut.parts)
-        snprintf(parts, sizeof parts, " in %d parts", plan->cut.parts);
-    const int digits = count > 1 ? snprintf(plan->device, sizeof plan->device, "%d x ", count) : 0;
-    snprintf(plan->device + digits, sizeof plan->device - (size_t)digits, "%.100s%s",
-             machine->gpu[plan->part[0].gpu].name, parts);
+    if (gpus > 1)
+        stencil_text_add(text, size, "%d x ", gpus);
+    stencil_text_add(text, size, "%.100s", machine->gpu[plan->part[0].gpu].name);
+    if (gpus < plan->cut.parts)
+        stencil_text_add(text, size, " in %d parts", plan->cut.parts);
 }
 
 /* Not for more words than pay, nor where steps are long, whose kernel has no room for what flagged words keep

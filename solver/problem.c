@@ -9,7 +9,6 @@
 const char *const stencil_shape_names[] = {
 #define STENCIL_SHAPE(name, rank, rule, radius, count, text) #name,
 #include "kernels/stencils.def"
-#undef STENCIL_SHAPE
     NULL,
 };
 

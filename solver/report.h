@@ -1,11 +1,7 @@
 /* What a run did: filled by stencil_run_drive(), printed by app/, stored by inputs/writer. */
 #pragma once
 
-#include "kernels/sweep.h"
 #include "solver/stop.h"
-
-/* "fixed_point", "converged_rtol", "steps", … as in the enumeration. */
-extern const char *const stencil_reason_names[STENCIL_REASON_COUNT];
 
 /* How a CPU stored results in the end, and what it tried before: the slowest thread's best step, NaN where
  * nothing was tried (to the end). */
@@ -36,12 +32,26 @@ typedef struct stencil_report {
     double finish_s;  /* what the end means: the bound on the error */
 } stencil_report;
 
-void stencil_report_destroy(stencil_report *report);
+/* NULL-safe. */
+static inline void stencil_report_destroy(stencil_report *report) {
+    if (report != NULL)
+        stencil_history_destroy(&report->history);
+}
 
 /* Steps that this run has made. */
-int64_t stencil_report_steps_done(const stencil_report *report);
+static inline int64_t stencil_report_steps_done(const stencil_report *report) {
+    return report->steps - report->steps_before;
+}
 
 /* Rates over compute_s; 0 when no step was done. */
-double stencil_report_step_us(const stencil_report *report);
-double stencil_report_cells_per_s(const stencil_report *report);
-double stencil_report_bytes_per_s(const stencil_report *report);
+static inline double stencil_report_step_us(const stencil_report *report) {
+    const int64_t steps = stencil_report_steps_done(report);
+    return steps > 0 ? 1e6 * report->compute_s / (double)steps : 0.0;
+}
+static inline double stencil_report_cells_per_s(const stencil_report *report) {
+    const double updates = (double)report->updated_cells * (double)stencil_report_steps_done(report);
+    return report->compute_s > 0 ? updates / report->compute_s : 0.0;
+}
+static inline double stencil_report_bytes_per_s(const stencil_report *report) {
+    return stencil_report_cells_per_s(report) * report->bytes_per_cell;
+}

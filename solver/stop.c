@@ -3,6 +3,18 @@
 #include <math.h>
 #include <stdlib.h>
 
+const char *const stencil_reason_names[STENCIL_REASON_COUNT] = {
+    [STENCIL_REASON_NONE] = "none",
+    [STENCIL_REASON_FIXED_POINT] = "fixed_point",
+    [STENCIL_REASON_CONVERGED_RTOL] = "converged_rtol",
+    [STENCIL_REASON_CONVERGED_ATOL] = "converged_atol",
+    [STENCIL_REASON_DIVERGED] = "diverged",
+    [STENCIL_REASON_INTERRUPTED] = "interrupted",
+    [STENCIL_REASON_STAGNATED] = "stagnated",
+    [STENCIL_REASON_STEPS] = "steps",
+    [STENCIL_REASON_NOT_CONVERGED] = "not_converged",
+};
+
 static const double pi = 3.14159265358979323846;
 
 /* 1/h^2 of an axis over S, the weight of a neighbour at omega = 1. */

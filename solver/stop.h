@@ -8,8 +8,12 @@
  *             2 pi k/n on a periodic one, pi k/n on a mirrored one, k = 0 … n-1. */
 #pragma once
 
+#include "kernels/sweep.h"
 #include "solver/boxes.h"
 #include "solver/problem.h"
+
+/* "fixed_point", "converged_rtol", "steps", … as in the enumeration. */
+extern const char *const stencil_reason_names[STENCIL_REASON_COUNT];
 
 /* Eigenvalues of I - J. Where no axis is fixed the constant has the eigenvalue 0 and is left out: the
  * solution is known up to a constant. */

@@ -3,7 +3,6 @@
 
 #define STENCIL_STRATEGY(id, name, parts, text) extern const stencil_strategy stencil_strategy_##id;
 #include "solver/strategies.def"
-#undef STENCIL_STRATEGY
 
 enum { ONE, SEVERAL };
 
@@ -12,7 +11,6 @@ static const stencil_strategy_info rows[] = {
 #define STENCIL_STRATEGY(id, name, parts, text)                                                              \
     {name, text, STENCIL_BARRIER_none, (parts) == SEVERAL, (parts) == SEVERAL, false, &stencil_strategy_##id},
 #include "solver/strategies.def"
-#undef STENCIL_STRATEGY
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     {name,                                                                                                   \
      text,                                                                                                   \
@@ -22,7 +20,6 @@ static const stencil_strategy_info rows[] = {
      STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS,                                                       \
      &stencil_strategy_persistent},
 #include "sync/barriers.def"
-#undef STENCIL_BARRIER
 };
 
 int stencil_strategy_count(void) {

@@ -3,12 +3,10 @@
 
 #define STENCIL_SWEEP(name, exchanges, text) extern const stencil_sweep_host stencil_sweep_##name;
 #include "kernels/sweeps.def"
-#undef STENCIL_SWEEP
 
 const stencil_sweep_info stencil_sweep_infos[] = {
 #define STENCIL_SWEEP(name, exchanges, text) {#name, text, &stencil_sweep_##name},
 #include "kernels/sweeps.def"
-#undef STENCIL_SWEEP
     {0},
 };
 

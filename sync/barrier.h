@@ -27,7 +27,6 @@ typedef enum stencil_barrier_id {
     STENCIL_BARRIER_none, /* a launch of its own for every step */
 #define STENCIL_BARRIER(id, name, capability, needs, text) STENCIL_BARRIER_##id,
 #include "sync/barriers.def"
-#undef STENCIL_BARRIER
     STENCIL_BARRIER_COUNT
 } stencil_barrier_id;
 

@@ -11,14 +11,12 @@ const stencil_barrier_info stencil_barriers[] = {
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     {STENCIL_BARRIER_##id, name, capability, STENCIL_NEEDS_##needs, text},
 #include "sync/barriers.def"
-#undef STENCIL_BARRIER
 };
 
 bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team, uint32_t thread, bool all) {
     static bool (*const twins[])(const stencil_barrier_state *, uint32_t) = {
 #define STENCIL_BARRIER(id, name, capability, needs, text) [STENCIL_BARRIER_##id] = id##_team,
 #include "sync/barriers.def"
-#undef STENCIL_BARRIER
     };
     /* A team that waits for neighbours only has a counter to wait for all. */
     const bool local = stencil_barriers[id].needs == STENCIL_NEEDS_NEIGHBORS;
@@ -164,24 +162,6 @@ stencil_status stencil_barrier_restart(const stencil_barrier *barrier) {
     return STENCIL_OK;
 }
 
-static stencil_status create_part(stencil_barrier *barrier, int part) {
-    const stencil_barrier_shape *shape = &barrier->shape;
-    const size_t count = device_words(shape);
-    uint32_t *words = NULL;
-    TRY_CUDA(cudaSetDevice(shape->device[part]));
-    TRY_CUDA(cudaMalloc((void **)&words, count * sizeof *words));
-    barrier->state[part] = (stencil_barrier_state){
-        .words = words,
-        .participants = shape->first[shape->parts],
-        .first = shape->first[part],
-        .parts = (uint32_t)shape->parts,
-        .part = (uint32_t)part,
-        .timeout_ns = (uint64_t)(1e9 * shape->timeout_s),
-        .alarm = shape->alarm[part] != NULL ? shape->alarm[part] : words + count - STENCIL_LINE_WORDS,
-    };
-    return STENCIL_OK;
-}
-
 stencil_status stencil_barrier_create(stencil_barrier *barrier, const stencil_barrier_shape *shape) {
     uint32_t *peers[2 * STENCIL_PARTS_MAX];
     const int parts = shape->parts;
@@ -193,9 +173,18 @@ stencil_status stencil_barrier_create(stencil_barrier *barrier, const stencil_ba
     for (size_t i = 0; i < stencil_barrier_word_count(participants); i++)
         barrier->start[i] = shape->epoch;
     for (int p = 0; p < parts; p++) {
-        TRY(create_part(barrier, p));
-        peers[p] = barrier->state[p].words;
-        peers[parts + p] = barrier->state[p].alarm;
+        stencil_barrier_state *s = &barrier->state[p];
+        *s = (stencil_barrier_state){.participants = participants,
+                                     .first = shape->first[p],
+                                     .parts = (uint32_t)parts,
+                                     .part = (uint32_t)p,
+                                     .timeout_ns = (uint64_t)(1e9 * shape->timeout_s)};
+        TRY_CUDA(cudaSetDevice(shape->device[p]));
+        TRY_CUDA(cudaMalloc((void **)&s->words, device_words(shape) * sizeof *s->words));
+        s->alarm =
+            shape->alarm[p] != NULL ? shape->alarm[p] : s->words + device_words(shape) - STENCIL_LINE_WORDS;
+        peers[p] = s->words;
+        peers[parts + p] = s->alarm;
     }
     for (int p = 0; p < parts && parts > 1; p++) {
         TRY_CUDA(cudaSetDevice(shape->device[p]));

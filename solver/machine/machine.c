@@ -23,13 +23,11 @@ bool stencil_tuning_find(stencil_tuning *tuning, const char *gpu) {
     *tuning = (stencil_tuning){
 #define STENCIL_TUNED(type, name, value, measured_on, date, figure) .name = value,
 #include "solver/machine/tuning.def"
-#undef STENCIL_TUNED
     };
     bool measured = false;
 #define STENCIL_TUNED(type, name, value, measured_on, date, figure)                                          \
     measured = measured || strcmp(gpu, measured_on) == 0;
 #include "solver/machine/tuning.def"
-#undef STENCIL_TUNED
     return measured;
 }
 

@@ -92,7 +92,6 @@ void stencil_topology_near(const char *bus_id, char *processors, size_t size, in
 typedef struct stencil_tuning {
 #define STENCIL_TUNED(type, name, value, gpu, date, figure) type name;
 #include "solver/machine/tuning.def"
-#undef STENCIL_TUNED
 } stencil_tuning;
 
 /* The constants for a GPU ("NVIDIA H200"); false: nobody has measured that one, and *tuning is what suits

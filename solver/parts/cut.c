@@ -68,32 +68,26 @@ static bool choose(stencil_cut *cut, const stencil_mesh *mesh, int parts) {
     return found;
 }
 
-static stencil_status lay_out(stencil_cut *cut) {
-    return stencil_layout_init(&cut->layout, cut->mesh.precision, stencil_cut_box(cut, 0).n,
-                               cut->mesh.ghosts);
-}
-
 stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int parts, const int asked[3]) {
     static const char axis_name[] = "zyx";
     const char *name = mesh->shape->name;
     CHECK(parts >= 1 && parts <= STENCIL_PARTS_MAX, USAGE, "the field can be cut into 1 to %d parts, not %d",
           STENCIL_PARTS_MAX, parts);
-    if (asked[0] == 0) {
-        CHECK(choose(cut, mesh, parts), USAGE,
-              "the field cannot be cut into %d parts as thick as %s reaches (%lld cells): use fewer", parts,
-              name, (long long)mesh->ghosts[STENCIL_X]);
-        return lay_out(cut);
-    }
-    CHECK(asked[0] * asked[1] * asked[2] == parts, USAGE,
+    const bool free = asked[0] == 0;
+    CHECK(!free || choose(cut, mesh, parts), USAGE,
+          "the field cannot be cut into %d parts as thick as %s reaches (%lld cells): use fewer", parts, name,
+          (long long)mesh->ghosts[STENCIL_X]);
+    CHECK(free || asked[0] * asked[1] * asked[2] == parts, USAGE,
           "--cut makes %d parts, and there are %d: give --gpus or --parts as many",
           asked[0] * asked[1] * asked[2], parts);
-    cut_into(cut, mesh, asked);
+    if (!free)
+        cut_into(cut, mesh, asked);
     const int axis = misfit(cut);
     CHECK(axis == STENCIL_AXES, USAGE,
           "--cut makes a part of %lld cells along %c%s, less than %s reaches (%lld): use fewer parts",
           (long long)thinnest(cut, axis), axis_name[axis], axis == STENCIL_X ? " (in multiples of 64)" : "",
           name, (long long)mesh->ghosts[axis]);
-    return lay_out(cut);
+    return stencil_layout_init(&cut->layout, mesh->precision, stencil_cut_box(cut, 0).n, mesh->ghosts);
 }
 
 stencil_box stencil_cut_box(const stencil_cut *cut, int part) {

@@ -112,8 +112,6 @@ stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stenci
             relate_tile(&r, part, tile);
     const bool listed = r.bits != NULL && list_neighbors(neighbors, &r);
     free(r.bits);
-    if (!listed)
-        stencil_neighbors_destroy(neighbors);
     CHECK(listed, NO_MEMORY, "no memory for the neighbours of %u blocks", (unsigned)r.tiling.participants);
     return STENCIL_OK;
 }
@@ -225,10 +223,7 @@ stencil_status stencil_ll_find(stencil_ll_lists *lists, const stencil_cut *cut,
     *lists = (stencil_ll_lists){0};
     search s = {.lists = lists, .slot = slot};
     tiling_init(&s.tiling, cut, workers);
-    const bool found = find(&s);
-    if (!found)
-        stencil_ll_destroy(lists);
-    CHECK(found, NO_MEMORY, "no memory for the ghost cells of %d parts", cut->parts);
+    CHECK(find(&s), NO_MEMORY, "no memory for the ghost cells of %d parts", cut->parts);
     return STENCIL_OK;
 }
 

@@ -23,7 +23,7 @@ typedef struct stencil_neighbors {
 } stencil_neighbors;
 
 /* A tile reads the points of the shape around its cells, in ghost cells what those are copies of. The
- * relation is symmetric. NO_MEMORY. */
+ * relation is symmetric. NO_MEMORY; whatever it returns, destroy has to follow. */
 stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stencil_cut *cut,
                                       const stencil_workers *workers);
 void stencil_neighbors_destroy(stencil_neighbors *neighbors);
@@ -52,7 +52,8 @@ static inline int64_t stencil_ll_words(stencil_precision precision) {
 bool stencil_ll_fits(const stencil_mesh *mesh);
 
 /* Cells as far as the shape reaches; the mesh fits. workers->together must not be set. slot[part]: where the
- * words of a part's slots will be, one slot behind the other, which nobody looks at here. NO_MEMORY. */
+ * words of a part's slots will be, one slot behind the other, which nobody looks at here. NO_MEMORY; whatever
+ * it returns, destroy has to follow. */
 stencil_status stencil_ll_find(stencil_ll_lists *lists, const stencil_cut *cut,
                                const stencil_workers *workers, uint64_t *const slot[]);
 void stencil_ll_destroy(stencil_ll_lists *lists);

@@ -36,8 +36,11 @@ class ToyBarrier(harness.CommandTest):
             path = os.path.join(SOURCES, name)
             (shutil.copytree if os.path.isdir(path) else shutil.copy)(path, os.path.join(tree, name))
         shutil.copy(os.path.join(HERE, "toy.cuh"), os.path.join(tree, "sync"))
-        with open(os.path.join(tree, "sync", "barriers.def"), "a", encoding="utf-8") as file:
-            file.write(LINE)
+        registry = os.path.join(tree, "sync", "barriers.def")
+        with open(registry, encoding="utf-8") as file:
+            rows = file.read()
+        with open(registry, "w", encoding="utf-8") as file:
+            file.write(rows.replace("#undef", LINE + "#undef"))
         return tree
 
     def test_one_file_and_one_line(self):
