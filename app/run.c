@@ -46,8 +46,7 @@ static const option run_table[] = {
      .preset = "auto", .names = stencil_backend_names},
     {"gpus", 'g', OPTION_DEVICES, AT(run.gpu), "N|LIST",
      .help = "how many (2), or which ones (0,2 or 2,); each gets a part of the field, and one named several "
-             "times (0,0) "
-             "that many; means --device gpu",
+             "times (0,0) that many; means --device gpu",
      .contradicts = {"device cpu"}, .count_offset = offsetof(run_options, run.gpu_count)},
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
@@ -63,8 +62,7 @@ static const option run_table[] = {
      .count_offset = offsetof(run_options, cut_count)},
     {"halo", 0, OPTION_CHOICE, AT(run.halo), "HOW",
      .help = "how ghost cells get to other parts: stored by the kernel, copied (openmp, single-thread), or "
-             "sent in "
-             "words that carry their step (ll; neighbor on GPUs)",
+             "sent in words that carry their step (ll; neighbor on GPUs)",
      .preset = "auto", .names = stencil_halo_names,
      .renamed = (const char *const[]){"peer", "store", "stamped", "ll", NULL}},
     {"overlap", 0, OPTION_FLAG, AT(run.overlap), NULL,
@@ -95,8 +93,7 @@ static const option run_table[] = {
      .maximum = 1000000000, .positive = true},
     {"inject-delay", 0, OPTION_INTEGER, AT(run.wait.fault.delay_ns), "NS",
      .help = "make a random quarter of the blocks late by up to NS nanoseconds before each barrier; the "
-             "result must "
-             "not change",
+             "result must not change",
      .minimum = 1, .maximum = 1000000000},
     {"inject-seed", 0, OPTION_INTEGER, AT(run.wait.fault.seed), "N",
      .help = "of who is late and how much (1)", .needs = "inject-delay", .minimum = 0, .maximum = UINT32_MAX},
@@ -421,13 +418,11 @@ const command command_run = {
     .summary = "solves the problem in an HDF5 file",
     .details =
         "Options override the attributes of the input. Lists per axis are in array order, (y, x) or (z, y, "
-        "x), "
-        "unlike --size of 'stencil new', which starts with x. The first SIGINT, SIGTERM or SIGHUP ends "
+        "x), unlike --size of 'stencil new', which starts with x. The first SIGINT, SIGTERM or SIGHUP ends "
         "the run at a step boundary, within 16 steps on a CPU and about a millisecond on a GPU, and writes "
         "the result; what comes within a second of it is the same wish, a later one ends the run at once.\n"
         "Exit codes: 0 converged or all steps done, 2 not converged, stagnated or diverged (the result is "
-        "written), "
-        "128 + signal interrupted; 'stencil help' lists the others.",
+        "written), 128 + signal interrupted; 'stencil help' lists the others.",
     .options = run_table,
     .values_size = sizeof(run_state),
     .operand_min = 1,
