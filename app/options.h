@@ -7,7 +7,7 @@
 
 #include "solver/problem.h"
 
-enum { OPTION_OPERANDS_MAX = 16, OPTION_GIVEN_MAX = 64 };
+enum { OPTION_OPERANDS_MAX = 16, OPTION_GIVEN_MAX = 64, THREADS_MAX = 4096 };
 
 /* Type of the value behind an option: 0, or in brackets what stands there when it was not given. */
 typedef enum option_type {
@@ -118,6 +118,12 @@ extern const option stop_option_table[];
  * a stencil replaces a problem. USAGE: a list does not suit spec->rank (0: not known yet), or an option has
  * no effect on the problem that *spec then states. */
 stencil_status problem_options_apply(const invocation *call, stencil_spec *spec);
+
+/* Makes OpenMP use `count` threads, the value of --threads, and starts them; 0: as many as OpenMP decides,
+ * from OMP_NUM_THREADS or the machine. NO_MEMORY where the system does not start as many, USAGE where
+ * OMP_NUM_THREADS is above THREADS_MAX: OpenMP itself would end the process. Called before the first parallel
+ * region; threads.c. */
+stencil_status threads_start(int64_t count);
 
 /* Prints the help of a command at 80 columns. */
 void options_print_help(FILE *out, const command *command);

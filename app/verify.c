@@ -10,7 +10,6 @@
 #include "app/reference.h"
 #include "app/signals.h"
 #include "app/text.h"
-#include "app/threads.h"
 #include "inputs/inputs.h"
 
 typedef struct verify_options {
