@@ -1,6 +1,5 @@
 /* Files that a command writes beside its main result: JSON for programs, and its like. */
-#ifndef STENCIL_APP_JSON_H
-#define STENCIL_APP_JSON_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -39,5 +38,3 @@ stencil_status target_write(const char *option, const char *target, bool force, 
 
 /* The same with `root` (consumed; NULL: NO_MEMORY), indented, real numbers with 17 digits. */
 stencil_status json_write(const char *target, bool force, json_t *root);
-
-#endif

@@ -1,7 +1,6 @@
 /* Subcommands, and their options as tables: one row says how an option is written, what it accepts, where
  * its value goes and what --help prints about it. */
-#ifndef STENCIL_APP_OPTIONS_H
-#define STENCIL_APP_OPTIONS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -127,5 +126,3 @@ stencil_status threads_start(int64_t count);
 
 /* Prints the help of a command at 80 columns. */
 void options_print_help(FILE *out, const command *command);
-
-#endif

@@ -2,8 +2,7 @@
  * [nz][ny][nx], every neighbour beyond the edge found by mapping its index. It shares the named point sets
  * with the solver and nothing else: weights, boundaries, update and residual are written down here again,
  * from docs/format.md. */
-#ifndef STENCIL_APP_REFERENCE_H
-#define STENCIL_APP_REFERENCE_H
+#pragma once
 
 #include "solver/problem.h"
 
@@ -36,5 +35,3 @@ double reference_value(const reference *reference, const void *array, int64_t i)
 /* Norm of next - u over the updated cells; u NULL: zeros. NO_MEMORY. */
 stencil_status reference_residual(const reference *reference, stencil_norm norm, const void *u,
                                   const void *next, double *residual);
-
-#endif

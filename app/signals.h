@@ -1,7 +1,6 @@
 /* Signals: the first SIGHUP, SIGINT or SIGTERM asks for a stop at a step boundary, one that comes more than a
  * second later ends the process at once, and none cuts a file in half or leaves a temporary one. */
-#ifndef STENCIL_APP_SIGNALS_H
-#define STENCIL_APP_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 
@@ -27,5 +26,3 @@ void signals_release(void);
 
 /* The flag: 0, or the number of the signal that came. */
 extern volatile sig_atomic_t signals_caught;
-
-#endif

@@ -1,6 +1,5 @@
 /* Words for the user: how near two of them are, for "did you mean", texts that grow, and notes. */
-#ifndef STENCIL_BASE_WORDS_H
-#define STENCIL_BASE_WORDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ typedef struct stencil_notes {
 /* Adds a line, cut to STENCIL_NOTE_CHARS - 1 bytes; one that is there already is not added again, and the
  * last place says that there are more. */
 void stencil_notes_add(stencil_notes *notes, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

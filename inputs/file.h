@@ -1,7 +1,6 @@
 /* A problem as it stands in a file: the format's version, attributes of the root group, the group /stencil,
  * what earlier runs have left, and what is the user's own. */
-#ifndef STENCIL_INPUTS_FILE_H
-#define STENCIL_INPUTS_FILE_H
+#pragma once
 
 #include "inputs/h5.h"
 #include "inputs/inputs.h"
@@ -41,5 +40,3 @@ const char *stencil_spec_attribute(int index, bool *past);
 /* Copies the user's own from one file to another: attributes of the root group and of /u, and what stands in
  * the root group. What cannot be copied is noted (`notes` may be NULL). */
 void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes);
-
-#endif

@@ -1,6 +1,5 @@
 /* HDF5 as this room uses it: handles and files, datasets, attributes. */
-#ifndef STENCIL_INPUTS_H5_H
-#define STENCIL_INPUTS_H5_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -114,5 +113,3 @@ stencil_status stencil_attribute_read(hid_t object, const char *path, const sten
 /* A new attribute: a scalar for count 1, else an array. IO on failure. */
 stencil_status stencil_attribute_write(hid_t object, const char *path, const stencil_attribute *attribute,
                                        int count, const void *values);
-
-#endif

@@ -1,7 +1,6 @@
 /* A new file, HDF5 or not, that appears under its final name whole or not at all: written to a file without a
  * name in its directory, or where the file system has none, to a temporary one beside it; fsynced, named. */
-#ifndef STENCIL_INPUTS_SINK_H
-#define STENCIL_INPUTS_SINK_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -53,5 +52,3 @@ stencil_status stencil_sink_commit(stencil_sink *sink);
 
 /* Throws everything away; nothing to do after a commit. */
 void stencil_sink_abort(stencil_sink *sink);
-
-#endif
