@@ -1,6 +1,5 @@
 /* Problems on disk: HDF5 files in, HDF5 files out. The format is written down in docs/format.md. */
-#ifndef STENCIL_INPUTS_INPUTS_H
-#define STENCIL_INPUTS_INPUTS_H
+#pragma once
 
 #include "base/words.h"
 #include "inputs/sink.h"
@@ -66,9 +65,7 @@ stencil_status stencil_output_open(stencil_output *output, const stencil_problem
 
 /* Writes the result: /u, read from `from`, /residual, /residual_step, the attributes that make it a valid
  * input again, the source of the input (/b or /f) and what is the user's own in it, /provenance. Every HDF5
- * return is checked, the file fsynced and given its name; on failure nothing is left behind, and the space is
- * free again. Once only. CANNOT_CREATE, IO. */
+ * return is checked, the file fsynced and given its name; after a failure the sink is still to be aborted,
+ * which leaves nothing behind. Once only. CANNOT_CREATE, IO. */
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
                                     const stencil_reader *from, const stencil_report *report);
-
-#endif

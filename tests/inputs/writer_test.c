@@ -69,7 +69,9 @@ static stencil_status write_to(result *r) {
 
 static stencil_status write_result(result *r) {
     TRY(stencil_output_open(&r->output, &r->problem));
-    return write_to(r);
+    const stencil_status status = write_to(r);
+    stencil_sink_abort(&r->output.sink);
+    return status;
 }
 
 static void destroy_result(result *r) {
