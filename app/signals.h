@@ -8,7 +8,7 @@
 void signals_start(void);
 
 /* The file `name`, which stays the caller's, is removed where SIGHUP, SIGINT, SIGQUIT or SIGTERM ends the
- * process; NULL: none. */
+ * process; NULL or "": none. */
 void signals_guard(const char *name);
 
 /* From here on the first SIGHUP, SIGINT or SIGTERM only sets the flag. Others of them within a second are the

@@ -38,33 +38,28 @@ static int link_nameless(const stencil_sink *sink, const char *name) {
 
 /* Opens a new file .NAME.PID-n.tmp in the directory of sink->path, or gives the open one such a name. */
 static stencil_status name_temporary(stencil_sink *sink) {
-    const size_t length = strlen(sink->directory) + TEMPORARY_NAME_CHARS + 64;
-    sink->temporary = malloc(length);
-    CHECK(sink->temporary != NULL, NO_MEMORY, "no memory for a file name");
     const bool is_open = sink->fd >= 0;
     int failed = EEXIST;
     for (int attempt = 0; failed == EEXIST && attempt < TEMPORARY_TRIES; attempt++) {
-        snprintf(sink->temporary, length, "%s.%.*s.%ld-%d.tmp", sink->directory, TEMPORARY_NAME_CHARS,
-                 base_name(sink->path), (long)getpid(), attempt);
+        snprintf(sink->temporary, sizeof sink->temporary, "%s.%.*s.%ld-%d.tmp", sink->directory,
+                 TEMPORARY_NAME_CHARS, base_name(sink->path), (long)getpid(), attempt);
         if (!is_open)
             sink->fd = open(sink->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         failed = is_open ? link_nameless(sink, sink->temporary) : sink->fd >= 0 ? 0 : errno;
     }
-    if (failed != 0) {
-        free(sink->temporary);
-        sink->temporary = NULL;
-        FAIL(CANNOT_CREATE, "cannot write to directory '%s': %s; choose another output file", sink->directory,
-             strerror(failed));
-    }
+    if (failed != 0)
+        sink->temporary[0] = '\0';
+    CHECK(failed == 0, CANNOT_CREATE, "cannot write to directory '%s': %s; choose another output file",
+          sink->directory, strerror(failed));
     return STENCIL_OK;
 }
 
 /* A file without a name, where the file system has such files and /proc, which gives them a name in the end:
  * whatever ends this process leaves nothing behind. */
 static stencil_status open_temporary(stencil_sink *sink) {
-    const size_t length = (size_t)(base_name(sink->path) - sink->path);
-    sink->directory = length > 0 ? strndup(sink->path, length) : strdup("./");
-    CHECK(sink->directory != NULL, NO_MEMORY, "no memory for a file name");
+    const int length = (int)(base_name(sink->path) - sink->path);
+    snprintf(sink->directory, sizeof sink->directory, "%.*s", length > 0 ? length : 2,
+             length > 0 ? sink->path : "./");
     if (access("/proc/self/fd", X_OK) == 0)
         sink->fd = open(sink->directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     return sink->fd >= 0 ? STENCIL_OK : name_temporary(sink);
@@ -235,10 +230,8 @@ void stencil_sink_abort(stencil_sink *sink) {
         H5Fclose(sink->file);
     if (sink->fd >= 0)
         close(sink->fd);
-    if (sink->temporary != NULL)
+    if (sink->temporary[0] != '\0')
         unlink(sink->temporary);
-    free(sink->temporary);
-    free(sink->directory);
     *sink = (stencil_sink){0};
 }
 
@@ -280,7 +273,7 @@ stencil_status stencil_sink_state(const stencil_sink *sink) {
 /* Gives the file its final name; by a link where rename() would replace a file that nobody gave up. */
 static stencil_status give_name(stencil_sink *sink) {
     if (!sink->replace) {
-        const int failed = sink->temporary == NULL                  ? link_nameless(sink, sink->path)
+        const int failed = sink->temporary[0] == '\0'               ? link_nameless(sink, sink->path)
                            : link(sink->temporary, sink->path) == 0 ? 0
                                                                     : errno;
         if (failed == 0)
@@ -290,12 +283,11 @@ static stencil_status give_name(stencil_sink *sink) {
               "'%s' has come up meanwhile: use --force to replace it, or choose another output file",
               sink->path);
     }
-    if (sink->temporary == NULL)
+    if (sink->temporary[0] == '\0')
         TRY(name_temporary(sink));
     CHECK(rename(sink->temporary, sink->path) == 0, IO, "cannot rename '%s' to '%s': %s", sink->temporary,
           sink->path, strerror(errno));
-    free(sink->temporary);
-    sink->temporary = NULL;
+    sink->temporary[0] = '\0';
     return STENCIL_OK;
 }
 

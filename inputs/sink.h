@@ -3,6 +3,7 @@
 #pragma once
 
 #include <hdf5.h>
+#include <limits.h>
 
 #include "solver/boxes.h"
 #include "solver/problem.h"
@@ -11,10 +12,10 @@
 typedef struct stencil_sink {
     hid_t file;       /* to be written through HDF5; 0 or negative: a plain file */
     const char *path; /* final name, borrowed; NULL: closed */
-    char *directory;  /* of it, owned */
-    char *temporary;  /* owned; NULL: the file has no name, and nothing is to be removed */
-    int fd;           /* of that file */
-    bool replace;     /* an existing file may be replaced */
+    char directory[PATH_MAX];
+    char temporary[2 * PATH_MAX]; /* "": the file has no name, and nothing is to be removed */
+    int fd;                       /* of that file */
+    bool replace;                 /* an existing file may be replaced */
     /* The driver below HDF5 keeps the first failed system call here and lets HDF5 believe
      * that all is well: HDF5 cannot close a file that it cannot write, and would try again at exit. */
     int error;    /* errno of the first failure, 0: none */

@@ -334,7 +334,7 @@ static int write_without_proc(result *r) {
     if (stencil_output_open(&r->output, &r->problem) != STENCIL_OK)
         return 1;
     const char *temporary = r->output.sink.temporary;
-    if (temporary == NULL || access(temporary, F_OK) != 0)
+    if (temporary[0] == '\0' || access(temporary, F_OK) != 0)
         return 2;
     return write_to(r) == STENCIL_OK ? 0 : 3;
 }
