@@ -243,20 +243,12 @@ static stencil_status name_output(const char *input, char name[TEXT_NAME_SIZE]) 
     return STENCIL_OK;
 }
 
-/* The last part of a name, and what stands before it: "DIR/", or "". */
-static const char *split_name(const char *name, char directory[TEXT_NAME_SIZE]) {
-    const char *slash = strrchr(name, '/'), *last = slash != NULL ? slash + 1 : name;
-    snprintf(directory, TEXT_NAME_SIZE, "%.*s", (int)(last - name), name);
-    return last;
-}
-
 /* Whether two files would appear under one name: the same in the same directory. */
 static bool same_file(const char *a, const char *b) {
-    char directory[2][TEXT_NAME_SIZE];
+    const char *last_a = stencil_path_last(a), *last_b = stencil_path_last(b);
     struct stat first, second;
-    return strcmp(split_name(a, directory[0]), split_name(b, directory[1])) == 0 &&
-           stat(TEXT_LONG("%s.", directory[0]), &first) == 0 &&
-           stat(TEXT_LONG("%s.", directory[1]), &second) == 0 && first.st_dev == second.st_dev &&
+    return strcmp(last_a, last_b) == 0 && stat(TEXT_LONG("%.*s.", (int)(last_a - a), a), &first) == 0 &&
+           stat(TEXT_LONG("%.*s.", (int)(last_b - b), b), &second) == 0 && first.st_dev == second.st_dev &&
            first.st_ino == second.st_ino;
 }
 
@@ -310,11 +302,11 @@ static stencil_status compute(run_state *state) {
 static stencil_status rescue(run_state *state) {
     const stencil_error seen = *stencil_error_last();
     const char *temporary = getenv("TMPDIR");
-    char directory[TEXT_NAME_SIZE];
     stencil_output *output = &state->record.output;
-    const char *last = TEXT_LONG("%s", split_name(output->path, directory));
+    const char *path = TEXT_LONG("%s", output->path), *last = stencil_path_last(path);
     const char *const place[] = {
-        directory, "", TEXT_LONG("%s/", temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp")};
+        TEXT_LONG("%.*s", (int)(last - path), path), "",
+        TEXT_LONG("%s/", temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp")};
     output->path = state->name;
     output->force = false;
     for (size_t i = 0; i < sizeof place / sizeof *place; i++) {

@@ -18,16 +18,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/words.h"
 #include "inputs/h5.h"
 
 enum { TEMPORARY_NAME_CHARS = 200, TEMPORARY_TRIES = 100 };
 /* Room for what HDF5 needs beside the values, generously. */
 #define METADATA_BYTES ((int64_t)64 << 10)
-
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
 
 /* Gives the file without a name one that is free; errno or 0. */
 static int link_nameless(const stencil_sink *sink, const char *name) {
@@ -42,7 +38,7 @@ static stencil_status name_temporary(stencil_sink *sink) {
     int failed = EEXIST;
     for (int attempt = 0; failed == EEXIST && attempt < TEMPORARY_TRIES; attempt++) {
         snprintf(sink->temporary, sizeof sink->temporary, "%s.%.*s.%ld-%d.tmp", sink->directory,
-                 TEMPORARY_NAME_CHARS, base_name(sink->path), (long)getpid(), attempt);
+                 TEMPORARY_NAME_CHARS, stencil_path_last(sink->path), (long)getpid(), attempt);
         if (!is_open)
             sink->fd = open(sink->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         failed = is_open ? link_nameless(sink, sink->temporary) : sink->fd >= 0 ? 0 : errno;
@@ -57,7 +53,7 @@ static stencil_status name_temporary(stencil_sink *sink) {
 /* A file without a name, where the file system has such files and /proc, which gives them a name in the end:
  * whatever ends this process leaves nothing behind. */
 static stencil_status open_temporary(stencil_sink *sink) {
-    const int length = (int)(base_name(sink->path) - sink->path);
+    const int length = (int)(stencil_path_last(sink->path) - sink->path);
     snprintf(sink->directory, sizeof sink->directory, "%.*s", length > 0 ? length : 2,
              length > 0 ? sink->path : "./");
     if (access("/proc/self/fd", X_OK) == 0)
@@ -66,7 +62,8 @@ static stencil_status open_temporary(stencil_sink *sink) {
 }
 
 static stencil_status check_target(const char *path, bool replace, const char *other) {
-    CHECK(base_name(path)[0] != '\0', CANNOT_CREATE, "'%s' names no file: give the output a file name", path);
+    CHECK(stencil_path_last(path)[0] != '\0', CANNOT_CREATE,
+          "'%s' names no file: give the output a file name", path);
     struct stat target, source;
     if (stat(path, &target) != 0) {
         struct stat link;
