@@ -109,6 +109,7 @@ static const option run_table[] = {
 typedef struct run_state {
     run_options options; /* first: what the tables fill */
     const invocation *call;
+    stencil_input input;
     stencil_run *run;
     char name[TEXT_NAME_SIZE]; /* of a result that nobody named */
     run_record record;
@@ -145,15 +146,16 @@ static void run_close(run_state *state) {
     stencil_run_close(state->run);
     stencil_report_destroy(&state->record.report);
     stencil_problem_destroy(&state->record.problem);
-    stencil_input_close(state->record.output.input);
+    stencil_input_close(&state->input);
 }
 
 static stencil_status describe_problem(run_state *state) {
     run_record *record = &state->record;
     const char *path = record->output.input_path;
     stencil_spec spec;
-    TRY(stencil_input_open(&record->output.input, path, &spec));
-    stencil_input_notes(record->output.input, &record->notes);
+    record->output.input = &state->input;
+    TRY(stencil_input_open(&state->input, path, &spec));
+    stencil_input_notes(&state->input, &record->notes);
     TRY(problem_options_apply(state->call, &spec));
     TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
     report_note_start(record);
@@ -273,7 +275,7 @@ static stencil_status prepare_output(run_state *state) {
 
 static stencil_status load(run_state *state) {
     stencil_problem *problem = &state->record.problem;
-    stencil_input *input = state->record.output.input;
+    stencil_input *input = &state->input;
     const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
     TRY(stencil_input_load_history(input, problem));
     const stencil_status status = stencil_run_open(&state->run, &state->record.plan, problem, &from);

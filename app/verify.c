@@ -39,8 +39,8 @@ typedef struct mismatch {
 typedef struct verification {
     verify_options options;     /* first: what the table fills */
     const char *output, *input; /* names */
-    stencil_input *result;      /* the output, open */
-    stencil_input *start;       /* the input, open */
+    stencil_input result;       /* the output, open */
+    stencil_input start;        /* the input, open */
     stencil_provenance made;    /* of the output */
     stencil_problem problem;    /* that the run solved, as its output states it, with all residuals */
     stencil_problem before;     /* as the input does, where it has made steps */
@@ -53,8 +53,8 @@ typedef struct verification {
 } verification;
 
 static void verify_close(verification *v) {
-    stencil_input_close(v->result);
-    stencil_input_close(v->start);
+    stencil_input_close(&v->result);
+    stencil_input_close(&v->start);
     stencil_problem_destroy(&v->problem);
     stencil_problem_destroy(&v->before);
     free(v->field[0]);
@@ -66,7 +66,7 @@ static stencil_status read_output(verification *v) {
     stencil_spec spec;
     TRY(stencil_input_open(&v->result, v->output, &spec));
     TRY(text_name_file(stencil_problem_resolve(&v->problem, &spec), v->output));
-    TRY(stencil_input_provenance(v->result, &v->made));
+    TRY(stencil_input_provenance(&v->result, &v->made));
     /* Results of version 0.1.0 count no steps_total: their steps are all of them. */
     v->steps = spec.steps_total >= 0 ? spec.steps_total : v->made.steps_done;
     v->first = v->steps - v->made.steps_done;
@@ -76,7 +76,7 @@ static stencil_status read_output(verification *v) {
     CHECK(v->input[0] != '\0', USAGE, "'%s' does not name its input: give it, 'stencil verify %s INPUT'",
           v->output, v->output);
     v->problem.origin.steps = v->steps;
-    TRY(stencil_input_load_history(v->result, &v->problem));
+    TRY(stencil_input_load_history(&v->result, &v->problem));
     v->residuals.of = v->problem.origin.history.count;
     return STENCIL_OK;
 }
@@ -106,11 +106,11 @@ static stencil_status read_fields(verification *v, const stencil_spec *spec) {
     const int64_t bytes = v->cells.of * (int64_t)stencil_precision_bytes(v->reference.precision);
     TRY(stencil_memory_alloc(&v->field[0], bytes, "the reference's field"));
     TRY(stencil_memory_alloc(&v->field[1], bytes, "the reference's second field"));
-    TRY(read_array(v->start, &scaled, STENCIL_ARRAY_U, v->field[v->first % 2]));
+    TRY(read_array(&v->start, &scaled, STENCIL_ARRAY_U, v->field[v->first % 2]));
     if (source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
     TRY(stencil_memory_alloc(&v->b, bytes, "the reference's source term"));
-    return read_array(v->start, &scaled, STENCIL_ARRAY_B, v->b);
+    return read_array(&v->start, &scaled, STENCIL_ARRAY_B, v->b);
 }
 
 /* Notes a pair of values; same bits, or both NaN. */
@@ -128,7 +128,7 @@ static void check_value(mismatch *m, int64_t at, double expected, double found) 
 static stencil_status compare_origin(verification *v, const stencil_spec *spec) {
     const stencil_origin *was = &v->before.origin, *is = &v->problem.origin;
     TRY(text_name_file(stencil_problem_resolve(&v->before, spec), v->input));
-    TRY(stencil_input_load_history(v->start, &v->before));
+    TRY(stencil_input_load_history(&v->start, &v->before));
     CHECK(was->steps == v->first && strcmp(v->before.fingerprint, v->problem.fingerprint) == 0, BAD_DATA,
           "'%s' is not the input of '%s', which begins after step %" PRId64 " of the same problem", v->input,
           v->output, v->first);
@@ -149,7 +149,7 @@ static stencil_status read_input(verification *v) {
     stencil_spec spec;
     TRY(stencil_input_open(&v->start, v->input, &spec));
     TRY(read_fields(v, &spec));
-    stencil_input_rest(v->start);
+    stencil_input_rest(&v->start);
     return v->first > 0 ? compare_origin(v, &spec) : STENCIL_OK;
 }
 
@@ -210,7 +210,7 @@ static stencil_status make_steps(verification *v, bool quiet) {
 static stencil_status compare_fields(verification *v) {
     const void *expected = v->field[v->steps % 2];
     void *found = v->field[(v->steps + 1) % 2];
-    TRY(read_array(v->result, &v->problem, STENCIL_ARRAY_U, found));
+    TRY(read_array(&v->result, &v->problem, STENCIL_ARRAY_U, found));
     for (int64_t i = 0; i < v->cells.of; i++)
         check_value(&v->cells, i, reference_value(&v->reference, expected, i),
                     reference_value(&v->reference, found, i));

@@ -230,8 +230,7 @@ stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t firs
 }
 
 void stencil_dataset_close(stencil_dataset *dataset) {
-    if (dataset->id > 0)
-        H5Idec_ref(dataset->id);
+    stencil_handle_close(&dataset->id);
     dataset->id = 0;
 }
 

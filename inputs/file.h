@@ -5,17 +5,6 @@
 #include "inputs/h5.h"
 #include "inputs/inputs.h"
 
-struct stencil_input {
-    hid_t file;
-    const char *path; /* borrowed */
-    bool foreign;     /* the attribute `format` is none of ours */
-    /* For reading cells: */
-    const stencil_problem *problem;
-    hid_t dataset;       /* of the array that was last read; 0: none is open */
-    stencil_array array; /* that one */
-    hid_t read_as;       /* stencil_input_as(): the type */
-};
-
 /* Reads boxes as stencil_input_reader() does, of the values as they stand in the file, converted to a type of
  * HDF5 (borrowed). */
 stencil_reader stencil_input_as(stencil_input *input, const stencil_problem *problem, hid_t type);

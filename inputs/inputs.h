@@ -9,15 +9,24 @@
 /* Most steps of a run, and most steps between two looks at the residual. */
 #define STENCIL_STEPS_MAX INT64_C(1000000000000000)
 
-/* An open input file. */
-typedef struct stencil_input stencil_input;
+/* An open input file. Zero-initialised: closed. */
+typedef struct stencil_input {
+    hid_t file;       /* 0 or negative: not open */
+    const char *path; /* borrowed */
+    bool foreign;     /* the attribute `format` is none of ours */
+    /* For reading cells: */
+    const stencil_problem *problem;
+    hid_t dataset;       /* of the array that was last read; 0: none is open */
+    stencil_array array; /* that one */
+    hid_t read_as;       /* stencil_input_as(): the type */
+} stencil_input;
 
 /* Opens `path` and reads what it says of the problem into *spec (initialised here): shape and type of /u,
- * attributes, /stencil, whether /b or /f is there. Reads no field yet. `path` is borrowed; *input is owned by
- * the caller (stencil_input_close, NULL-safe) and NULL on failure.
+ * attributes, /stencil, whether /b or /f is there. Reads no field yet. `path` is borrowed; the caller closes
+ * *input, whatever comes.
  * NO_INPUT: missing, unreadable, locked, a directory. BAD_DATA: everything else that is wrong with it; the
  * message names the file, the object in it and what to do. */
-stencil_status stencil_input_open(stencil_input **input, const char *path, stencil_spec *spec);
+stencil_status stencil_input_open(stencil_input *input, const char *path, stencil_spec *spec);
 
 /* Reads boxes of /u, and of /b or /f, for a problem that was resolved from the spec of this input; it is
  * borrowed. Values are converted to problem->precision by HDF5; /f is scaled by source_scale in double and
