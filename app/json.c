@@ -67,7 +67,7 @@ stencil_status target_check(const char *option, const char *target, bool force, 
     stencil_sink sink;
     signals_hold();
     const stencil_status status = stencil_sink_open(&sink, target, force, input, STENCIL_SINK_PLAIN);
-    stencil_sink_abort(&sink);
+    stencil_sink_close(&sink);
     signals_release();
     return text_prefix(status, option);
 }
@@ -87,11 +87,12 @@ static stencil_status write_and_close(int fd, target_printer print, const void *
 
 static stencil_status write_file(const char *target, bool force, target_printer print, const void *content) {
     stencil_sink sink;
-    TRY(stencil_sink_open(&sink, target, force, NULL, STENCIL_SINK_PLAIN));
-    const stencil_status status = write_and_close(dup(sink.fd), print, content, target);
+    stencil_status status = stencil_sink_open(&sink, target, force, NULL, STENCIL_SINK_PLAIN);
     if (status == STENCIL_OK)
-        return stencil_sink_commit(&sink);
-    stencil_sink_abort(&sink);
+        status = write_and_close(dup(sink.fd), print, content, target);
+    if (status == STENCIL_OK)
+        status = stencil_sink_commit(&sink);
+    stencil_sink_close(&sink);
     return status;
 }
 

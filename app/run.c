@@ -120,25 +120,24 @@ typedef struct run_state {
 static void close_output(run_state *state) {
     signals_hold();
     signals_guard(NULL);
-    stencil_sink_abort(&state->record.output.sink);
+    stencil_sink_close(&state->record.output.sink);
     signals_release();
 }
 
+/* In place of one that was open before. */
 static stencil_status open_output(run_state *state) {
     signals_hold();
+    stencil_sink_close(&state->record.output.sink);
     const stencil_status status = stencil_output_open(&state->record.output, &state->record.problem);
     signals_guard(state->record.output.sink.temporary);
     signals_release();
     return status;
 }
 
-static stencil_status write_and_close(run_state *state) {
+static stencil_status write_result(run_state *state) {
     run_record *record = &state->record;
     const stencil_reader from = {stencil_run_read, state->run};
-    const stencil_status status =
-        stencil_output_write(&record->output, &record->problem, &from, &record->report);
-    close_output(state);
-    return status;
+    return stencil_output_write(&record->output, &record->problem, &from, &record->report);
 }
 
 static void run_close(run_state *state) {
@@ -315,7 +314,7 @@ static stencil_status rescue(run_state *state) {
         const int length =
             snprintf(state->name, sizeof state->name, "%srescued-%ld-%s", place[i], (long)getpid(), last);
         if (length > 0 && (size_t)length < sizeof state->name && open_output(state) == STENCIL_OK &&
-            write_and_close(state) == STENCIL_OK)
+            write_result(state) == STENCIL_OK)
             return text_append(stencil_error_adopt(&seen), state->name, "holds the complete result");
     }
     output->path = NULL;
@@ -327,9 +326,10 @@ static stencil_status write_output(run_state *state) {
         return STENCIL_OK;
     const double start_s = stencil_clock_s();
     signals_hold();
-    stencil_status status = write_and_close(state);
+    stencil_status status = write_result(state);
     if (status != STENCIL_OK)
         status = rescue(state);
+    close_output(state);
     state->record.write_s = stencil_clock_s() - start_s;
     signals_release();
     return status;

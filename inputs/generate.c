@@ -144,6 +144,6 @@ static stencil_status generate(generator *g) {
 stencil_status stencil_generate(const stencil_generate_options *options) {
     generator g = {.options = options};
     const stencil_status status = generate(&g);
-    stencil_sink_abort(&g.sink);
+    stencil_sink_close(&g.sink);
     return status;
 }

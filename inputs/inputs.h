@@ -64,17 +64,16 @@ typedef struct stencil_output {
     bool force;               /* may replace an existing file */
     const char *command_line; /* for provenance */
     int64_t started_s;        /* when the run began, seconds since 1970 (UTC); 0: not recorded */
-    stencil_sink sink;        /* aborted by the caller, written or not */
+    stencil_sink sink;        /* closed by the caller, written or not */
 } stencil_output;
 
 /* CANNOT_CREATE: the directory is missing or not writable, the file exists (no force), it is the input itself
- * (same inode), or a directory. IO: the result does not fit, with need and have. The sink is closed on
- * failure, which leaves nothing behind. */
+ * (same inode), or a directory. IO: the result does not fit, with need and have. */
 stencil_status stencil_output_open(stencil_output *output, const stencil_problem *problem);
 
 /* Writes the result: /u, read from `from`, /residual, /residual_step, the attributes that make it a valid
  * input again, the source of the input (/b or /f) and what is the user's own in it, /provenance. Every HDF5
- * return is checked, the file fsynced and given its name; after a failure the sink is still to be aborted,
- * which leaves nothing behind. Once only. CANNOT_CREATE, IO. */
+ * return is checked, the file fsynced and given its name; after a failure the sink leaves nothing behind
+ * when it is closed. Once only. CANNOT_CREATE, IO. */
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
                                     const stencil_reader *from, const stencil_report *report);

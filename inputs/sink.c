@@ -220,7 +220,7 @@ static hid_t driver_access(stencil_sink *sink) {
     return -1;
 }
 
-void stencil_sink_abort(stencil_sink *sink) {
+void stencil_sink_close(stencil_sink *sink) {
     if (sink->path == NULL)
         return;
     if (sink->file > 0)
@@ -232,8 +232,10 @@ void stencil_sink_abort(stencil_sink *sink) {
     *sink = (stencil_sink){0};
 }
 
-static stencil_status open_sink(stencil_sink *sink, const char *other, int64_t bytes) {
-    TRY(check_target(sink->path, sink->replace, other));
+stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
+                                 int64_t bytes) {
+    *sink = (stencil_sink){.fd = -1, .replace = replace, .path = path};
+    TRY(check_target(path, replace, other));
     TRY(open_temporary(sink));
     if (bytes == STENCIL_SINK_PLAIN)
         return STENCIL_OK;
@@ -241,18 +243,9 @@ static stencil_status open_sink(stencil_sink *sink, const char *other, int64_t b
     stencil_h5_quiet();
     STENCIL_HANDLE access = driver_access(sink);
     CHECK(access >= 0, INTERNAL, "HDF5 takes no file driver: %s", stencil_h5_reason());
-    sink->file = H5Fcreate(sink->path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    CHECK(sink->file >= 0, IO, "cannot write '%s': %s", sink->path, stencil_h5_reason());
+    sink->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    CHECK(sink->file >= 0, IO, "cannot write '%s': %s", path, stencil_h5_reason());
     return stencil_sink_state(sink);
-}
-
-stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
-                                 int64_t bytes) {
-    *sink = (stencil_sink){.fd = -1, .replace = replace, .path = path};
-    const stencil_status status = open_sink(sink, other, bytes);
-    if (status != STENCIL_OK)
-        stencil_sink_abort(sink);
-    return status;
 }
 
 int64_t stencil_sink_array_bytes(const stencil_problem *problem) {
@@ -313,19 +306,13 @@ static stencil_status finish_hdf5(stencil_sink *sink) {
     return STENCIL_OK;
 }
 
-static stencil_status finish(stencil_sink *sink) {
+stencil_status stencil_sink_commit(stencil_sink *sink) {
     if (sink->file > 0)
         TRY(finish_hdf5(sink));
     CHECK(fsync(sink->fd) == 0, IO, "cannot write '%s': %s; make room or choose another output file",
           sink->path, strerror(errno));
     TRY(give_name(sink));
     return sync_directory(sink);
-}
-
-stencil_status stencil_sink_commit(stencil_sink *sink) {
-    const stencil_status status = finish(sink);
-    stencil_sink_abort(sink);
-    return status;
 }
 
 /* A dataset while it is being written. */

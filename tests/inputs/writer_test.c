@@ -68,9 +68,10 @@ static stencil_status write_to(result *r) {
 }
 
 static stencil_status write_result(result *r) {
-    TRY(stencil_output_open(&r->output, &r->problem));
-    const stencil_status status = write_to(r);
-    stencil_sink_abort(&r->output.sink);
+    stencil_status status = stencil_output_open(&r->output, &r->problem);
+    if (status == STENCIL_OK)
+        status = write_to(r);
+    stencil_sink_close(&r->output.sink);
     return status;
 }
 
@@ -220,7 +221,7 @@ static void expect_no_output(result *r, const char *path, bool force, const char
     r->output.path = path;
     r->output.force = force;
     files_expect(stencil_output_open(&r->output, &r->problem), STENCIL_CANNOT_CREATE, part);
-    assert_null(r->output.sink.path);
+    stencil_sink_close(&r->output.sink);
     assert_int_equal(files_count(), before);
 }
 
@@ -296,7 +297,7 @@ static void full_disks_leave_nothing(void **state) {
         const stencil_status status = write_to(&r);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
         files_expect(status, STENCIL_IO, "'whole.h5': File too large");
-        stencil_sink_abort(&r.output.sink);
+        stencil_sink_close(&r.output.sink);
         assert_int_equal(files_count(), before);
         failures++;
     }
@@ -318,7 +319,7 @@ static void space_is_taken_first(void **state) {
     const stencil_status status = stencil_output_open(&r.output, &r.problem);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     files_expect(status, STENCIL_IO, "MiB, 16.00 KiB is free; make room");
-    assert_null(r.output.sink.path);
+    stencil_sink_close(&r.output.sink);
     assert_int_equal(files_count(), before);
     files_expect(write_result(&r), STENCIL_OK, "");
     assert_int_equal(stat("fits.h5", &whole), 0);
@@ -336,7 +337,9 @@ static int write_without_proc(result *r) {
     const char *temporary = r->output.sink.temporary;
     if (temporary[0] == '\0' || access(temporary, F_OK) != 0)
         return 2;
-    return write_to(r) == STENCIL_OK ? 0 : 3;
+    const stencil_status status = write_to(r);
+    stencil_sink_close(&r->output.sink);
+    return status == STENCIL_OK ? 0 : 3;
 }
 
 /* A file without a name gets one through /proc; without that there is a temporary one with a name. */
