@@ -144,15 +144,6 @@ static stencil_status compare_origin(verification *v, const stencil_spec *spec) 
     return STENCIL_OK;
 }
 
-/* The fields, and what the input knows of steps before. */
-static stencil_status read_input(verification *v) {
-    stencil_spec spec;
-    TRY(stencil_input_open(&v->start, v->input, &spec));
-    TRY(read_fields(v, &spec));
-    stencil_input_rest(&v->start);
-    return v->first > 0 ? compare_origin(v, &spec) : STENCIL_OK;
-}
-
 /* The residual of the step just made. */
 static stencil_status residual_of(const verification *v, int64_t step, double *residual) {
     return reference_residual(&v->reference, v->problem.stop.norm, v->field[(step + 1) % 2],
@@ -264,13 +255,18 @@ static json_t *result_json(const verification *v) {
 
 static stencil_status verify_stages(verification *v, int *exit_code) {
     const verify_options *options = &v->options;
+    stencil_spec spec;
     TRY(threads_start(options->threads));
     TRY(target_check("--json", options->json, options->force, v->output));
     TRY(read_output(v));
     TRY(target_check("--json", options->json, options->force, v->input));
     reference_init(&v->reference, &v->problem.spec, v->problem.shape);
     v->cells.of = v->problem.extent[STENCIL_Z] * v->problem.extent[STENCIL_Y] * v->problem.extent[STENCIL_X];
-    TRY(read_input(v));
+    TRY(stencil_input_open(&v->start, v->input, &spec));
+    TRY(read_fields(v, &spec));
+    stencil_input_rest(&v->start);
+    if (v->first > 0)
+        TRY(compare_origin(v, &spec));
     TRY(make_steps(v, options->quiet));
     TRY(compare_fields(v));
     if (!is_verified(v))
