@@ -91,12 +91,13 @@ struct invocation {
     option_given given[OPTION_GIVEN_MAX]; /* each once */
     const char *command_line;             /* all of it, quoted for a shell; set by main.c */
     char *const *argv;                    /* what was read; NULL behind the last one */
+    int at;                               /* where reading stands there */
 };
 
-/* Reads argv[0 … argc) (options and operands in any order, "--" ends the options) into `values`
+/* Reads argv up to NULL (options and operands in any order, "--" ends the options) into `values`
  * (values_size bytes) and *call. The last one of equal options wins. USAGE with a message that names the
  * option and what it accepts. */
-stencil_status options_parse(const command *command, int argc, char **argv, void *values, invocation *call);
+stencil_status options_parse(const command *command, char **argv, void *values, invocation *call);
 
 /* Whether an option was given ("device"), or given with a value ("device cpu"). */
 bool options_given(const invocation *call, const char *what);
