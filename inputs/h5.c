@@ -96,21 +96,17 @@ static stencil_status check_file(const char *path) {
     return STENCIL_OK;
 }
 
-static hid_t open_unlocked(const char *path) {
-    STENCIL_HANDLE access = H5Pcreate(H5P_FILE_ACCESS);
-#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
-    H5Pset_file_locking(access, true, true); /* not every file system has locks */
-#endif
-    return access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
-}
-
 stencil_status stencil_h5_open(const char *path, hid_t *file) {
     *file = -1;
     TRY(check_file(path));
     stencil_h5_quiet();
     /* False for a file cut off within its first bytes as well: there is nothing left to know it by. */
     CHECK(H5Fis_hdf5(path) > 0, BAD_DATA, "'%s' is not an HDF5 file: 'stencil new' makes one", path);
-    *file = open_unlocked(path);
+    STENCIL_HANDLE access = H5Pcreate(H5P_FILE_ACCESS);
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
+    H5Pset_file_locking(access, true, true); /* not every file system has locks */
+#endif
+    *file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
     CHECK(*file >= 0, BAD_DATA, "'%s' is truncated or damaged, or still being written (%s): make it again",
           path, stencil_h5_reason());
     return STENCIL_OK;
