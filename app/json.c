@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,10 +12,6 @@
 #include "inputs/sink.h"
 
 enum { FORMAT = JSON_INDENT(2) | JSON_REAL_PRECISION(17) };
-
-json_t *json_number(double value) {
-    return isfinite(value) ? json_real(value) : json_null();
-}
 
 json_t *json_text(const char *text) {
     if (text == NULL || text[0] == '\0')

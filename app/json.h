@@ -1,13 +1,12 @@
 /* Files that a command writes beside its main result: JSON for programs, and its like. */
 #pragma once
 
-#include <jansson.h>
 #include <stdio.h>
 
-#include "base/base.h"
+#include "base/record.h"
 
 /* A real number; null where it is NaN or infinite, which JSON cannot say. */
-json_t *json_number(double value);
+#define json_number stencil_record_number
 
 /* A text, with text_utf8() of bytes that JSON cannot say; null for NULL and "". */
 json_t *json_text(const char *text);
