@@ -288,13 +288,17 @@ static stencil_status check_kernel(stencil_plan *plan, const stencil_machine *ma
     return STENCIL_OK;
 }
 
-/* Blocks of the plan's kernel that a part's share of its GPU holds at once: of clusters, what fits as a
- * whole. */
-static int64_t slots_of(const stencil_plan *plan, const stencil_machine *machine,
-                        const stencil_part_plan *part) {
-    if (plan->cluster_blocks > 1)
-        return (int64_t)plan->cluster_blocks * attributes_on(plan, machine, part->gpu).clusters;
-    return (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
+/* The grid becomes a whole number of clusters, as many as fit at once at the most. */
+static stencil_status fit_clusters(stencil_plan *plan, const stencil_machine *machine) {
+    char text[STENCIL_KERNEL_CHARS];
+    stencil_part_plan *part = &plan->part[0];
+    const int blocks = plan->tuning.cluster_blocks, needed = (part->grid_blocks + blocks - 1) / blocks,
+              clusters = attributes_on(plan, machine, part->gpu).clusters;
+    CHECK(clusters > 0, UNAVAILABLE, "GPU %d cannot hold a cluster of %d blocks of kernel %s", part->gpu,
+          blocks, stencil_kernel_text(&plan->kernel, text));
+    part->grid_blocks = blocks * (needed < clusters ? needed : clusters);
+    plan->cluster_blocks = blocks;
+    return STENCIL_OK;
 }
 
 /* Blocks of each part: one for each tile, or as many as fit into the part's share of its GPU at once. */
@@ -304,10 +308,7 @@ static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *ma
     uint32_t first = 0;
     for (int p = 0; p < plan->cut.parts; p++) {
         stencil_part_plan *part = &plan->part[p];
-        const int64_t slots = slots_of(plan, machine, part);
-        CHECK(slots > 0 || plan->cluster_blocks == 1, UNAVAILABLE,
-              "GPU %d cannot hold a cluster of %d blocks of kernel %s", part->gpu, plan->cluster_blocks,
-              stencil_kernel_text(&plan->kernel, text));
+        const int64_t slots = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
         CHECK(slots > 0 || !cooperative, UNAVAILABLE,
               "GPU %d holds %d blocks of kernel %s at once, not one for each of its %d parts: use fewer",
               part->gpu, plan->blocks_per_sm * machine->gpu[part->gpu].sm_count,
@@ -315,8 +316,8 @@ static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *ma
         part->grid_blocks = (int)part->tile_count;
         if (cooperative && part->tile_count > slots)
             part->grid_blocks = (int)slots;
-        part->grid_blocks +=
-            (plan->cluster_blocks - part->grid_blocks % plan->cluster_blocks) % plan->cluster_blocks;
+        if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
+            TRY(fit_clusters(plan, machine));
         part->first_block = first;
         first += (uint32_t)part->grid_blocks;
     }
@@ -358,10 +359,9 @@ static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *proble
                                const stencil_machine *machine) {
     const int64_t *n = plan->cut.layout.n; /* of the largest part */
     TRY(check_kernel(plan, machine));
-    if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
-        plan->cluster_blocks = plan->tuning.cluster_blocks;
-    const int64_t slots = slots_of(plan, machine, &plan->part[0]);
-    stencil_sweep_infos[plan->sweep].host->shape(plan, problem, n, slots > 0 ? slots : 1);
+    const stencil_part_plan *part = &plan->part[0];
+    const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
+    stencil_sweep_infos[plan->sweep].host->shape(plan, problem, n, share > 0 ? share : 1);
     TRY(check_tiles(plan, n));
     TRY(choose_grids(plan, machine));
     TRY(check_device_memory(plan, problem, machine));
