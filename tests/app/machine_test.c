@@ -1,5 +1,5 @@
 /* Plans for one, two, four and eight H200 on a machine that has none, from a description in a file: argv[1].
- * Its registers are those of version 0.2.0, nvcc 13.0. */
+ * That is what `stencil info --json` said on a host of two, with six more of the same written beside them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,22 +32,22 @@ static const wanted plans[] = {
 #define LL    STENCIL_HALO_LL
     /* A launch has a block for each tile. Marches of 8; shorter ones where 8 would leave multiprocessors
        idle. */
-    {"j2d5pt", F32, 4096, "relaunch", 1, STORE, {1, 1, 1}, {1, 16, 512}, 128, 4, 61, 0, 0},
+    {"j2d5pt", F32, 4096, "relaunch", 1, STORE, {1, 1, 1}, {1, 16, 512}, 128, 4, 63, 0, 0},
     {"j2d5pt", F64, 256, "relaunch", 1, STORE, {1, 1, 1}, {1, 2, 256}, 128, 4, 64, 0, 0},
     /* Persistent: as many as are resident, or one for each tile. */
-    {"j2d5pt", F32, 4096, "central", 1, STORE, {1, 1, 1}, {1, 64, 128}, 32, 3, 80, 396, 396},
-    {"j2d5pt", F32, 256, "central", 1, STORE, {1, 1, 1}, {1, 8, 128}, 32, 3, 80, 64, 64},
-    {"j2d5pt", F64, 8192, "grid", 1, STORE, {1, 1, 1}, {1, 32, 128}, 64, 2, 128, 264, 264},
-    {"j2d5pt", F32, 256, "cluster", 1, STORE, {1, 1, 1}, {1, 8, 128}, 32, 3, 80, 64, 64},
-    {"j2d5pt", F32, 4096, "cluster", 1, STORE, {1, 1, 1}, {1, 64, 128}, 32, 3, 80, 392, 392},
+    {"j2d5pt", F32, 4096, "central", 1, STORE, {1, 1, 1}, {1, 32, 256}, 64, 2, 112, 264, 264},
+    {"j2d5pt", F32, 256, "central", 1, STORE, {1, 1, 1}, {1, 4, 256}, 64, 2, 112, 64, 64},
+    {"j2d5pt", F64, 8192, "grid", 1, STORE, {1, 1, 1}, {1, 32, 128}, 64, 2, 126, 264, 264},
+    {"j2d5pt", F32, 256, "cluster", 1, STORE, {1, 1, 1}, {1, 4, 256}, 64, 2, 116, 64, 64},
+    {"j2d5pt", F32, 4096, "cluster", 1, STORE, {1, 1, 1}, {1, 32, 256}, 64, 2, 116, 248, 248},
     /* LL exchange up to 65536 words, and while a part's fields are within L2. */
-    {"j2d5pt", F32, 4096, "neighbor", 2, STORE, {1, 2, 1}, {1, 64, 128}, 32, 3, 80, 396, 396},
-    {"j2d5pt", F32, 4096, "neighbor", 4, LL, {1, 4, 1}, {1, 64, 128}, 32, 2, 116, 264, 264},
-    {"j2d5pt", F32, 4096, "neighbor", 8, LL, {1, 8, 1}, {1, 64, 128}, 32, 2, 116, 256, 256},
-    {"j2d5pt", F32, 16384, "neighbor", 8, STORE, {1, 8, 1}, {1, 64, 128}, 32, 3, 80, 396, 396},
+    {"j2d5pt", F32, 4096, "neighbor", 2, STORE, {1, 2, 1}, {1, 32, 256}, 64, 2, 116, 264, 264},
+    {"j2d5pt", F32, 4096, "neighbor", 4, LL, {1, 4, 1}, {1, 64, 128}, 32, 2, 118, 264, 264},
+    {"j2d5pt", F32, 4096, "neighbor", 8, LL, {1, 8, 1}, {1, 64, 128}, 32, 2, 118, 256, 256},
+    {"j2d5pt", F32, 16384, "neighbor", 8, STORE, {1, 8, 1}, {1, 32, 256}, 64, 2, 116, 264, 264},
     {"j3d7pt", F32, 512, "neighbor", 4, STORE, {2, 2, 1}, {8, 2, 512}, 128, 3, 80, 396, 396},
-    {"j3d7pt", F64, 512, "multi-grid", 8, STORE, {4, 2, 1}, {8, 2, 256}, 128, 2, 128, 264, 264},
-    {"j2d25pt", F64, 2048, "openmp", 4, STORE, {1, 4, 1}, {1, 32, 128}, 64, 2, 118, 0, 0},
+    {"j3d7pt", F64, 512, "multi-grid", 8, STORE, {4, 2, 1}, {8, 4, 128}, 64, 2, 128, 264, 264},
+    {"j2d25pt", F64, 2048, "openmp", 4, STORE, {1, 4, 1}, {1, 32, 128}, 64, 2, 114, 0, 0},
 };
 
 static void problem_of(stencil_problem *problem, const char *stencil, stencil_precision precision,
@@ -102,7 +102,7 @@ static void expect_plan(const wanted *w) {
     /* Both buffers of the largest part, its ghost cells and residuals beside them. */
     assert_true(plan.device_bytes > bytes * all / parts &&
                 plan.device_bytes < 2 * bytes * all / parts + (4 << 20));
-    assert_int_equal(plan.device_available_bytes, h200.gpu[0].memory_bytes);
+    assert_int_equal(plan.device_available_bytes, h200.gpu[0].free_bytes);
     assert_int_equal(plan.notes.count, 0);
 }
 
