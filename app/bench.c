@@ -9,7 +9,6 @@
 #include "app/options.h"
 #include "app/progress.h"
 #include "app/text.h"
-#include "app/threads.h"
 #include "base/words.h"
 
 enum { NAME_COLUMNS = 13, CHOSEN_MAX = 64 };

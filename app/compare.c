@@ -54,7 +54,7 @@ typedef struct comparison {
     compare_options options; /* first: what the table fills */
     bool cells;              /* each cell counts, not only the root mean square */
     bool types;              /* types count: nobody gave a tolerance */
-    stencil_dataset a, b;
+    const stencil_dataset *a, *b;
     difference found;
 } comparison;
 
@@ -85,9 +85,9 @@ static double mean_root(long double squares, int64_t count) {
 }
 
 static stencil_status compare_values(comparison *c, double *values) {
-    for (int64_t first = 0, block = 0; first < c->a.count; first += block) {
-        TRY(stencil_dataset_read(&c->a, first, BLOCK_ELEMENTS, H5T_NATIVE_DOUBLE, values, &block));
-        TRY(stencil_dataset_read(&c->b, first, BLOCK_ELEMENTS, H5T_NATIVE_DOUBLE, values + BLOCK_ELEMENTS,
+    for (int64_t first = 0, block = 0; first < c->a->count; first += block) {
+        TRY(stencil_dataset_read(c->a, first, BLOCK_ELEMENTS, H5T_NATIVE_DOUBLE, values, &block));
+        TRY(stencil_dataset_read(c->b, first, BLOCK_ELEMENTS, H5T_NATIVE_DOUBLE, values + BLOCK_ELEMENTS,
                                  &block));
         compare_block(c, values, values + BLOCK_ELEMENTS, block, first);
     }
@@ -95,7 +95,7 @@ static stencil_status compare_values(comparison *c, double *values) {
 }
 
 static stencil_status compare_datasets(comparison *c) {
-    const stencil_dataset *a = &c->a, *b = &c->b;
+    const stencil_dataset *a = c->a, *b = c->b;
     difference *found = &c->found;
     *found = (difference){.what = "", .rms = NAN, .relative = NAN};
     if (a->rank != b->rank || memcmp(a->extent, b->extent, (size_t)a->rank * sizeof *a->extent) != 0) {
@@ -139,8 +139,8 @@ static void print_within(const comparison *c) {
 /* How far apart the values are. */
 static void print_distance(const comparison *c) {
     int64_t index[H5S_MAX_RANK];
-    stencil_dataset_index(&c->a, c->found.at, index);
-    printf("  largest difference  %.17g at %s\n", c->found.largest, TEXT_LIST(index, c->a.rank));
+    stencil_dataset_index(c->a, c->found.at, index);
+    printf("  largest difference  %.17g at %s\n", c->found.largest, TEXT_LIST(index, c->a->rank));
     printf("  values there        %.17g and %.17g\n", c->found.a, c->found.b);
     printf("  root mean square    %.6g", c->found.rms);
     if (!isnan(c->found.relative))
@@ -149,7 +149,7 @@ static void print_distance(const comparison *c) {
 }
 
 static void print_values(const comparison *c) {
-    const stencil_dataset *a = &c->a, *b = &c->b;
+    const stencil_dataset *a = c->a, *b = c->b;
     const char *cells = TEXT_COUNTED(a->count, "cell");
     if (c->found.what[0] == '\0') {
         const bool types = strcmp(a->type, b->type) != 0;
@@ -169,7 +169,7 @@ static void print_values(const comparison *c) {
 }
 
 static void print_result(const comparison *c) {
-    const stencil_dataset *a = &c->a, *b = &c->b;
+    const stencil_dataset *a = c->a, *b = c->b;
     printf("%s and %s: ", TEXT_ESCAPE(a->path), TEXT_ESCAPE(b->path));
     if (strcmp(c->found.what, "shape") == 0)
         printf("%s differs in shape: %s and %s\n", a->name, TEXT_LIST(a->extent, a->rank),
@@ -182,7 +182,7 @@ static void print_result(const comparison *c) {
 }
 
 static json_t *result_json(const comparison *c) {
-    const stencil_dataset *a = &c->a, *b = &c->b;
+    const stencil_dataset *a = c->a, *b = c->b;
     const difference *found = &c->found;
     json_t *root = json_pack(
         "{s:i, s:s, s:[o, o], s:o, s:[s, s], s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:o, s:o}", "schema_version",
@@ -202,41 +202,38 @@ static json_t *result_json(const comparison *c) {
     return root;
 }
 
-static stencil_status open_dataset(stencil_dataset *dataset, hid_t *file, const char *path,
-                                   const char *name) {
+/* The dataset keeps its file open. */
+static stencil_status open_dataset(stencil_dataset *dataset, const char *path, const char *name) {
     static const char advice[] = "name another one with --dataset";
-    TRY(stencil_h5_open(path, file));
-    TRY(stencil_dataset_open(dataset, *file, path, name, advice));
+    hid_t opened = -1;
+    const stencil_status status = stencil_h5_open(path, &opened);
+    STENCIL_HANDLE file = opened;
+    TRY(status);
+    TRY(stencil_dataset_open(dataset, file, path, name, advice));
     CHECK(dataset->id != 0, BAD_DATA, "'%s' has no dataset %s: %s", path, name, advice);
     return STENCIL_OK;
 }
 
-static stencil_status compare_files(const invocation *call, comparison *c, hid_t file[2], int *exit_code) {
+static stencil_status compare_run(const invocation *call, int *exit_code) {
+    comparison *c = call->values;
     const compare_options *options = &c->options;
     const bool cells = options_given(call, "atol") || options_given(call, "rtol");
     const bool rms = !isnan(options->rms);
+    STENCIL_DATASET a = {0};
+    STENCIL_DATASET b = {0};
+    c->a = &a;
+    c->b = &b;
     c->cells = cells || !rms;
     c->types = !cells && !rms;
     for (int i = 0; i < 2; i++)
         TRY(target_check("--json", options->json, options->force, call->operand[i]));
-    TRY(open_dataset(&c->a, &file[0], call->operand[0], options->dataset));
-    TRY(open_dataset(&c->b, &file[1], call->operand[1], options->dataset));
+    TRY(open_dataset(&a, call->operand[0], options->dataset));
+    TRY(open_dataset(&b, call->operand[1], options->dataset));
     TRY(compare_datasets(c));
     *exit_code = c->found.what[0] == '\0' ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !target_is_stdout(options->json))
         print_result(c);
     return json_write(options->json, options->force, options->json != NULL ? result_json(c) : NULL);
-}
-
-static stencil_status compare_run(const invocation *call, int *exit_code) {
-    comparison *c = call->values;
-    hid_t file[2] = {-1, -1};
-    const stencil_status status = compare_files(call, c, file, exit_code);
-    stencil_dataset_close(&c->a);
-    stencil_dataset_close(&c->b);
-    for (int i = 0; i < 2; i++)
-        stencil_handle_close(&file[i]);
-    return status;
 }
 
 const command command_compare = {

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,10 +12,6 @@
 #include "inputs/sink.h"
 
 enum { FORMAT = JSON_INDENT(2) | JSON_REAL_PRECISION(17) };
-
-json_t *json_number(double value) {
-    return isfinite(value) ? json_real(value) : json_null();
-}
 
 json_t *json_text(const char *text) {
     if (text == NULL || text[0] == '\0')
@@ -67,7 +62,7 @@ stencil_status target_check(const char *option, const char *target, bool force, 
     stencil_sink sink;
     signals_hold();
     const stencil_status status = stencil_sink_open(&sink, target, force, input, STENCIL_SINK_PLAIN);
-    stencil_sink_abort(&sink);
+    stencil_sink_close(&sink);
     signals_release();
     return text_prefix(status, option);
 }
@@ -87,11 +82,12 @@ static stencil_status write_and_close(int fd, target_printer print, const void *
 
 static stencil_status write_file(const char *target, bool force, target_printer print, const void *content) {
     stencil_sink sink;
-    TRY(stencil_sink_open(&sink, target, force, NULL, STENCIL_SINK_PLAIN));
-    const stencil_status status = write_and_close(dup(sink.fd), print, content, target);
+    stencil_status status = stencil_sink_open(&sink, target, force, NULL, STENCIL_SINK_PLAIN);
     if (status == STENCIL_OK)
-        return stencil_sink_commit(&sink);
-    stencil_sink_abort(&sink);
+        status = write_and_close(dup(sink.fd), print, content, target);
+    if (status == STENCIL_OK)
+        status = stencil_sink_commit(&sink);
+    stencil_sink_close(&sink);
     return status;
 }
 

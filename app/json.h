@@ -1,14 +1,12 @@
 /* Files that a command writes beside its main result: JSON for programs, and its like. */
-#ifndef STENCIL_APP_JSON_H
-#define STENCIL_APP_JSON_H
+#pragma once
 
-#include <jansson.h>
 #include <stdio.h>
 
-#include "base/base.h"
+#include "base/record.h"
 
 /* A real number; null where it is NaN or infinite, which JSON cannot say. */
-json_t *json_number(double value);
+#define json_number stencil_record_number
 
 /* A text, with text_utf8() of bytes that JSON cannot say; null for NULL and "". */
 json_t *json_text(const char *text);
@@ -39,5 +37,3 @@ stencil_status target_write(const char *option, const char *target, bool force, 
 
 /* The same with `root` (consumed; NULL: NO_MEMORY), indented, real numbers with 17 digits. */
 stencil_status json_write(const char *target, bool force, json_t *root);
-
-#endif

@@ -104,7 +104,7 @@ static stencil_status run_command(const command *command, int skipped, int argc,
     char *line = join_command_line(argc, argv);
     stencil_status status = values == NULL || line == NULL
                                 ? ERROR(NO_MEMORY, "no memory for the command line")
-                                : options_parse(command, argc - skipped, argv + skipped, values, &call);
+                                : options_parse(command, argv + skipped, values, &call);
     call.command_line = line;
     if (status == STENCIL_OK && call.help)
         options_print_help(stdout, command);

@@ -6,7 +6,6 @@
 #include "app/options.h"
 #include "app/signals.h"
 #include "app/text.h"
-#include "app/threads.h"
 #include "inputs/generate.h"
 
 /* Relaxation without a criterion would stop after a fixed number of steps, converged or not. */

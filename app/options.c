@@ -246,30 +246,24 @@ static stencil_status find_option(invocation *call, const char *word, char lette
     FAIL(USAGE, "unknown option '--%s': 'stencil help %s' lists the options", word, command->name);
 }
 
-/* Where reading stands in argv. */
-typedef struct cursor {
-    int argc, at;
-    char **argv;
-} cursor;
-
 /* The argument behind an option that needs a value. */
-static stencil_status next_value(const option *option, cursor *cursor, const char **value) {
-    const char *next = cursor->at + 1 < cursor->argc ? cursor->argv[cursor->at + 1] : NULL;
+static stencil_status next_value(const option *option, invocation *call, const char **value) {
+    const char *next = call->argv[call->at + 1];
     const bool is_option =
         next != NULL && next[0] == '-' && next[1] != '\0' && strspn(next + 1, "0123456789.") == 0;
     CHECK(next != NULL && !is_option, USAGE, "--%s needs a value: --%s %s", option->name, option->name,
           option->argument);
     *value = next;
-    cursor->at++;
+    call->at++;
     return STENCIL_OK;
 }
 
 /* Reads the value of an option that was met: its text (behind '=' or the letter) or else the next argument.
  * Its two names are one option: who gives both means two things. */
-static stencil_status take(option_given met, cursor *cursor, invocation *call) {
+static stencil_status take(option_given met, invocation *call) {
     const option *option = met.option;
     if (option->type != OPTION_FLAG && met.text == NULL)
-        TRY(next_value(option, cursor, &met.text));
+        TRY(next_value(option, call, &met.text));
     int at = 0;
     while (at < call->given_count && call->given[at].option != option)
         at++;
@@ -281,28 +275,28 @@ static stencil_status take(option_given met, cursor *cursor, invocation *call) {
     return option_read(option, met.text, met.structure);
 }
 
-static stencil_status read_long(cursor *cursor, invocation *call) {
-    const char *name = cursor->argv[cursor->at] + 2, *sign = strchr(name, '=');
+static stencil_status read_long(invocation *call) {
+    const char *name = call->argv[call->at] + 2, *sign = strchr(name, '=');
     option_given met;
     char word[STENCIL_WORD_MAX];
     snprintf(word, sizeof word, "%.*s", (int)strcspn(name, "="), name);
     TRY(find_option(call, word, 0, &met));
     met.as_old = strcmp(met.option->name, word) != 0;
     met.text = sign != NULL ? sign + 1 : NULL;
-    return take(met, cursor, call);
+    return take(met, call);
 }
 
 /* One argument of short options: flags can stand together, a value follows directly or as the next argument.
  */
-static stencil_status read_short(cursor *cursor, invocation *call) {
+static stencil_status read_short(invocation *call) {
     bool flag = true;
-    for (const char *letter = cursor->argv[cursor->at] + 1;
+    for (const char *letter = call->argv[call->at] + 1;
          flag && *letter != '\0' && !call->help && !call->version; letter++) {
         option_given met;
         TRY(find_option(call, "", *letter, &met));
         flag = met.option->type == OPTION_FLAG;
         met.text = flag || letter[1] == '\0' ? NULL : letter + 1;
-        TRY(take(met, cursor, call));
+        TRY(take(met, call));
     }
     return STENCIL_OK;
 }
@@ -342,19 +336,19 @@ static stencil_status check_together(const invocation *call) {
     return STENCIL_OK;
 }
 
-stencil_status options_parse(const command *command, int argc, char **argv, void *values, invocation *call) {
+stencil_status options_parse(const command *command, char **argv, void *values, invocation *call) {
     *call = (invocation){.command = command, .values = values, .argv = argv};
     memset(values, 0, command->values_size);
     TRY(set_presets(command->options, values));
     bool options = true;
-    for (cursor cursor = {argc, 0, argv}; cursor.at < argc && !call->help && !call->version; cursor.at++) {
-        const char *text = argv[cursor.at];
+    for (; argv[call->at] != NULL && !call->help && !call->version; call->at++) {
+        const char *text = argv[call->at];
         if (options && strcmp(text, "--") == 0)
             options = false;
         else if (options && strncmp(text, "--", 2) == 0)
-            TRY(read_long(&cursor, call));
+            TRY(read_long(call));
         else if (options && text[0] == '-' && text[1] != '\0')
-            TRY(read_short(&cursor, call));
+            TRY(read_short(call));
         else
             TRY(read_operand(text, call));
     }

@@ -1,13 +1,12 @@
 /* Subcommands, and their options as tables: one row says how an option is written, what it accepts, where
  * its value goes and what --help prints about it. */
-#ifndef STENCIL_APP_OPTIONS_H
-#define STENCIL_APP_OPTIONS_H
+#pragma once
 
 #include <stdio.h>
 
 #include "solver/problem.h"
 
-enum { OPTION_OPERANDS_MAX = 16, OPTION_GIVEN_MAX = 64 };
+enum { OPTION_OPERANDS_MAX = 16, OPTION_GIVEN_MAX = 64, THREADS_MAX = 4096 };
 
 /* Type of the value behind an option: 0, or in brackets what stands there when it was not given. */
 typedef enum option_type {
@@ -92,12 +91,13 @@ struct invocation {
     option_given given[OPTION_GIVEN_MAX]; /* each once */
     const char *command_line;             /* all of it, quoted for a shell; set by main.c */
     char *const *argv;                    /* what was read; NULL behind the last one */
+    int at;                               /* where reading stands there */
 };
 
-/* Reads argv[0 … argc) (options and operands in any order, "--" ends the options) into `values`
+/* Reads argv up to NULL (options and operands in any order, "--" ends the options) into `values`
  * (values_size bytes) and *call. The last one of equal options wins. USAGE with a message that names the
  * option and what it accepts. */
-stencil_status options_parse(const command *command, int argc, char **argv, void *values, invocation *call);
+stencil_status options_parse(const command *command, char **argv, void *values, invocation *call);
 
 /* Whether an option was given ("device"), or given with a value ("device cpu"). */
 bool options_given(const invocation *call, const char *what);
@@ -119,7 +119,11 @@ extern const option stop_option_table[];
  * no effect on the problem that *spec then states. */
 stencil_status problem_options_apply(const invocation *call, stencil_spec *spec);
 
+/* Makes OpenMP use `count` threads, the value of --threads, and starts them; 0: as many as OpenMP decides,
+ * from OMP_NUM_THREADS or the machine. NO_MEMORY where the system does not start as many, USAGE where
+ * OMP_NUM_THREADS is above THREADS_MAX: OpenMP itself would end the process. Called before the first parallel
+ * region; threads.c. */
+stencil_status threads_start(int64_t count);
+
 /* Prints the help of a command at 80 columns. */
 void options_print_help(FILE *out, const command *command);
-
-#endif

@@ -1,6 +1,5 @@
 /* The progress bar on stderr: only on a terminal, at most ten times a second, gone at the end. */
-#ifndef STENCIL_APP_PROGRESS_H
-#define STENCIL_APP_PROGRESS_H
+#pragma once
 
 #include "solver/problem.h"
 
@@ -29,5 +28,3 @@ void progress_end(progress *progress);
 
 /* The line of such a bar, in place of the one before; cut to 79 columns, so that no terminal wraps it. */
 void progress_line(const char *text);
-
-#endif

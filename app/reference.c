@@ -70,10 +70,9 @@ static void set_points(reference *r, const stencil_spec *spec, const stencil_sha
     }
 }
 
-void reference_init(reference *reference, const stencil_spec *spec, const stencil_shape *shape) {
-    struct reference *r = reference;
+void reference_init(reference *r, const stencil_spec *spec, const stencil_shape *shape) {
     const int skip = STENCIL_AXES - spec->rank;
-    *r = (struct reference){.precision = spec->precision, .source_scale = 1.0, .source_factor = 1.0};
+    *r = (reference){.precision = spec->precision, .source_scale = 1.0, .source_factor = 1.0};
     set_points(r, spec, shape);
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         r->extent[axis] = axis < skip ? 1 : spec->extent[axis - skip];
@@ -144,8 +143,7 @@ static int64_t bytes_before(const reference *r, int64_t z, int64_t y) {
            (int64_t)stencil_precision_bytes(r->precision);
 }
 
-void reference_step(const reference *reference, const void *u, const void *b, void *next) {
-    const struct reference *r = reference;
+void reference_step(const reference *r, const void *u, const void *b, void *next) {
     const int64_t nx = r->extent[STENCIL_X], ny = r->extent[STENCIL_Y], lines = r->extent[STENCIL_Z] * ny;
     memcpy(next, u, (size_t)(lines * nx) * stencil_precision_bytes(r->precision));
 #pragma omp parallel for schedule(static) if (lines * nx > PARALLEL_CELLS)
@@ -194,11 +192,10 @@ static double fold(const double *value, int64_t count, int size, int lanes, sten
     return tree(lane, lanes, norm);
 }
 
-double reference_value(const reference *reference, const void *array, int64_t i) {
+double reference_value(const reference *r, const void *array, int64_t i) {
     if (array == NULL)
         return 0.0;
-    return reference->precision == STENCIL_FLOAT64 ? ((const double *)array)[i]
-                                                   : (double)((const float *)array)[i];
+    return r->precision == STENCIL_FLOAT64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
 }
 
 /* The value of the cells [first, end) of the arrays, at most 64 of them. */
@@ -213,9 +210,8 @@ static double chunk_value(const reference *r, stencil_norm norm, const void *u, 
     return fold(term, count, CHUNK, CHUNK, norm);
 }
 
-stencil_status reference_residual(const reference *reference, stencil_norm norm, const void *u,
-                                  const void *next, double *residual) {
-    const struct reference *r = reference;
+stencil_status reference_residual(const reference *r, stencil_norm norm, const void *u, const void *next,
+                                  double *residual) {
     int64_t n[3];
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         n[axis] = r->high[axis] - r->low[axis];

@@ -2,8 +2,7 @@
  * [nz][ny][nx], every neighbour beyond the edge found by mapping its index. It shares the named point sets
  * with the solver and nothing else: weights, boundaries, update and residual are written down here again,
  * from docs/format.md. */
-#ifndef STENCIL_APP_REFERENCE_H
-#define STENCIL_APP_REFERENCE_H
+#pragma once
 
 #include "solver/problem.h"
 
@@ -22,19 +21,17 @@ typedef struct reference {
 } reference;
 
 /* Derives everything from what the author states, and the point set on which the problem runs. */
-void reference_init(reference *reference, const stencil_spec *spec, const stencil_shape *shape);
+void reference_init(reference *r, const stencil_spec *spec, const stencil_shape *shape);
 
 /* Index of the cell that stands for cell `i`, inside or not, of a periodic or mirrored axis of n cells. */
 int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary);
 
 /* One step: next = step(u), cells that are not updated copied. b (NULL: none) is read at updated cells. */
-void reference_step(const reference *reference, const void *u, const void *b, void *next);
+void reference_step(const reference *r, const void *u, const void *b, void *next);
 
 /* Element i of an array, in double; NULL: zeros. */
-double reference_value(const reference *reference, const void *array, int64_t i);
+double reference_value(const reference *r, const void *array, int64_t i);
 
 /* Norm of next - u over the updated cells; u NULL: zeros. NO_MEMORY. */
-stencil_status reference_residual(const reference *reference, stencil_norm norm, const void *u,
-                                  const void *next, double *residual);
-
-#endif
+stencil_status reference_residual(const reference *r, stencil_norm norm, const void *u, const void *next,
+                                  double *residual);

@@ -1,6 +1,5 @@
 /* What `run` tells: a report for people, and all of it as JSON for programs. */
-#ifndef STENCIL_APP_REPORT_H
-#define STENCIL_APP_REPORT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -40,5 +39,3 @@ void report_print_failure(const run_record *run);
 
 /* With schema_version; numbers that are not finite are null. Owned by the caller, NULL without memory. */
 json_t *report_json(const run_record *run);
-
-#endif

@@ -88,21 +88,6 @@ static json_t *result_json(const run_record *run) {
                      json_numbers(report->history.residual, report->history.count));
 }
 
-static json_t *rates_json(const stencil_report *report) {
-    return json_pack("{s:o, s:o, s:o, s:o, s:s}", "step_us", json_number(stencil_report_step_us(report)),
-                     "cells_per_s", json_number(stencil_report_cells_per_s(report)), "bytes_per_s",
-                     json_number(stencil_report_bytes_per_s(report)), "bytes_per_cell",
-                     json_number(report->bytes_per_cell), "formula",
-                     "bytes_per_s = steps_done * updated_cells * bytes_per_cell / compute_s");
-}
-
-static json_t *times_json(const run_record *run) {
-    const stencil_report *report = &run->report;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "read", json_number(report->read_s), "prepare",
-                     json_number(report->prepare_s), "compute", json_number(report->compute_s), "finish",
-                     json_number(report->finish_s), "write", json_number(run->write_s));
-}
-
 static json_t *notes_json(const stencil_notes *notes) {
     json_t *array = json_array();
     for (int i = 0; i < notes->count; i++)
@@ -111,15 +96,26 @@ static json_t *notes_json(const stencil_notes *notes) {
 }
 
 json_t *report_json(const run_record *run) {
+    const stencil_report *report = &run->report;
     json_t *root = json_pack("{s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "schema_version", 3,
                              "version", STENCIL_VERSION, "command_line", run->output.command_line, "input",
                              json_text(run->output.input_path), "output", json_text(run->output.path),
                              "dry_run", !run->done, "problem", problem_json(&run->problem), "stop",
                              stop_json(run), "plan", plan_json(run), "notes", notes_json(&run->notes));
-    if (root != NULL && run->done) {
-        json_object_set_new(root, "result", result_json(run));
-        json_object_set_new(root, "rates", rates_json(&run->report));
-        json_object_set_new(root, "times_s", times_json(run));
-    }
+    if (root == NULL || !run->done)
+        return root;
+    json_object_set_new(root, "result", result_json(run));
+    json_object_set_new(root, "rates",
+                        json_pack("{s:o, s:o, s:o, s:o, s:s}", "step_us",
+                                  json_number(stencil_report_step_us(report)), "cells_per_s",
+                                  json_number(stencil_report_cells_per_s(report)), "bytes_per_s",
+                                  json_number(stencil_report_bytes_per_s(report)), "bytes_per_cell",
+                                  json_number(report->bytes_per_cell), "formula",
+                                  "bytes_per_s = steps_done * updated_cells * bytes_per_cell / compute_s"));
+    json_object_set_new(root, "times_s",
+                        json_pack("{s:o, s:o, s:o, s:o, s:o}", "read", json_number(report->read_s), "prepare",
+                                  json_number(report->prepare_s), "compute", json_number(report->compute_s),
+                                  "finish", json_number(report->finish_s), "write",
+                                  json_number(run->write_s)));
     return root;
 }

@@ -12,7 +12,6 @@
 #include "app/report.h"
 #include "app/signals.h"
 #include "app/text.h"
-#include "app/threads.h"
 #include "inputs/inputs.h"
 #include "solver/run.h"
 
@@ -46,8 +45,7 @@ static const option run_table[] = {
      .preset = "auto", .names = stencil_backend_names},
     {"gpus", 'g', OPTION_DEVICES, AT(run.gpu), "N|LIST",
      .help = "how many (2), or which ones (0,2 or 2,); each gets a part of the field, and one named several "
-             "times (0,0) "
-             "that many; means --device gpu",
+             "times (0,0) that many; means --device gpu",
      .contradicts = {"device cpu"}, .count_offset = offsetof(run_options, run.gpu_count)},
     {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
      .minimum = 1, .maximum = THREADS_MAX},
@@ -63,8 +61,7 @@ static const option run_table[] = {
      .count_offset = offsetof(run_options, cut_count)},
     {"halo", 0, OPTION_CHOICE, AT(run.halo), "HOW",
      .help = "how ghost cells get to other parts: stored by the kernel, copied (openmp, single-thread), or "
-             "sent in "
-             "words that carry their step (ll; neighbor on GPUs)",
+             "sent in words that carry their step (ll; neighbor on GPUs)",
      .preset = "auto", .names = stencil_halo_names,
      .renamed = (const char *const[]){"peer", "store", "stamped", "ll", NULL}},
     {"overlap", 0, OPTION_FLAG, AT(run.overlap), NULL,
@@ -95,8 +92,7 @@ static const option run_table[] = {
      .maximum = 1000000000, .positive = true},
     {"inject-delay", 0, OPTION_INTEGER, AT(run.wait.fault.delay_ns), "NS",
      .help = "make a random quarter of the blocks late by up to NS nanoseconds before each barrier; the "
-             "result must "
-             "not change",
+             "result must not change",
      .minimum = 1, .maximum = 1000000000},
     {"inject-seed", 0, OPTION_INTEGER, AT(run.wait.fault.seed), "N",
      .help = "of who is late and how much (1)", .needs = "inject-delay", .minimum = 0, .maximum = UINT32_MAX},
@@ -113,6 +109,7 @@ static const option run_table[] = {
 typedef struct run_state {
     run_options options; /* first: what the tables fill */
     const invocation *call;
+    stencil_input input;
     stencil_run *run;
     char name[TEXT_NAME_SIZE]; /* of a result that nobody named */
     run_record record;
@@ -123,25 +120,24 @@ typedef struct run_state {
 static void close_output(run_state *state) {
     signals_hold();
     signals_guard(NULL);
-    stencil_sink_abort(&state->record.output.sink);
+    stencil_sink_close(&state->record.output.sink);
     signals_release();
 }
 
+/* In place of one that was open before. */
 static stencil_status open_output(run_state *state) {
     signals_hold();
+    stencil_sink_close(&state->record.output.sink);
     const stencil_status status = stencil_output_open(&state->record.output, &state->record.problem);
     signals_guard(state->record.output.sink.temporary);
     signals_release();
     return status;
 }
 
-static stencil_status write_and_close(run_state *state) {
+static stencil_status write_result(run_state *state) {
     run_record *record = &state->record;
     const stencil_reader from = {stencil_run_read, state->run};
-    const stencil_status status =
-        stencil_output_write(&record->output, &record->problem, &from, &record->report);
-    close_output(state);
-    return status;
+    return stencil_output_write(&record->output, &record->problem, &from, &record->report);
 }
 
 static void run_close(run_state *state) {
@@ -149,15 +145,16 @@ static void run_close(run_state *state) {
     stencil_run_close(state->run);
     stencil_report_destroy(&state->record.report);
     stencil_problem_destroy(&state->record.problem);
-    stencil_input_close(state->record.output.input);
+    stencil_input_close(&state->input);
 }
 
 static stencil_status describe_problem(run_state *state) {
     run_record *record = &state->record;
     const char *path = record->output.input_path;
     stencil_spec spec;
-    TRY(stencil_input_open(&record->output.input, path, &spec));
-    stencil_input_notes(record->output.input, &record->notes);
+    record->output.input = &state->input;
+    TRY(stencil_input_open(&state->input, path, &spec));
+    stencil_input_notes(&state->input, &record->notes);
     TRY(problem_options_apply(state->call, &spec));
     TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
     report_note_start(record);
@@ -247,20 +244,12 @@ static stencil_status name_output(const char *input, char name[TEXT_NAME_SIZE]) 
     return STENCIL_OK;
 }
 
-/* The last part of a name, and what stands before it: "DIR/", or "". */
-static const char *split_name(const char *name, char directory[TEXT_NAME_SIZE]) {
-    const char *slash = strrchr(name, '/'), *last = slash != NULL ? slash + 1 : name;
-    snprintf(directory, TEXT_NAME_SIZE, "%.*s", (int)(last - name), name);
-    return last;
-}
-
 /* Whether two files would appear under one name: the same in the same directory. */
 static bool same_file(const char *a, const char *b) {
-    char directory[2][TEXT_NAME_SIZE];
+    const char *last_a = stencil_path_last(a), *last_b = stencil_path_last(b);
     struct stat first, second;
-    return strcmp(split_name(a, directory[0]), split_name(b, directory[1])) == 0 &&
-           stat(TEXT_LONG("%s.", directory[0]), &first) == 0 &&
-           stat(TEXT_LONG("%s.", directory[1]), &second) == 0 && first.st_dev == second.st_dev &&
+    return strcmp(last_a, last_b) == 0 && stat(TEXT_LONG("%.*s.", (int)(last_a - a), a), &first) == 0 &&
+           stat(TEXT_LONG("%.*s.", (int)(last_b - b), b), &second) == 0 && first.st_dev == second.st_dev &&
            first.st_ino == second.st_ino;
 }
 
@@ -285,7 +274,7 @@ static stencil_status prepare_output(run_state *state) {
 
 static stencil_status load(run_state *state) {
     stencil_problem *problem = &state->record.problem;
-    stencil_input *input = state->record.output.input;
+    stencil_input *input = &state->input;
     const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
     TRY(stencil_input_load_history(input, problem));
     const stencil_status status = stencil_run_open(&state->run, &state->record.plan, problem, &from);
@@ -314,18 +303,18 @@ static stencil_status compute(run_state *state) {
 static stencil_status rescue(run_state *state) {
     const stencil_error seen = *stencil_error_last();
     const char *temporary = getenv("TMPDIR");
-    char directory[TEXT_NAME_SIZE];
     stencil_output *output = &state->record.output;
-    const char *last = TEXT_LONG("%s", split_name(output->path, directory));
+    const char *path = TEXT_LONG("%s", output->path), *last = stencil_path_last(path);
     const char *const place[] = {
-        directory, "", TEXT_LONG("%s/", temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp")};
+        TEXT_LONG("%.*s", (int)(last - path), path), "",
+        TEXT_LONG("%s/", temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp")};
     output->path = state->name;
     output->force = false;
     for (size_t i = 0; i < sizeof place / sizeof *place; i++) {
         const int length =
             snprintf(state->name, sizeof state->name, "%srescued-%ld-%s", place[i], (long)getpid(), last);
         if (length > 0 && (size_t)length < sizeof state->name && open_output(state) == STENCIL_OK &&
-            write_and_close(state) == STENCIL_OK)
+            write_result(state) == STENCIL_OK)
             return text_append(stencil_error_adopt(&seen), state->name, "holds the complete result");
     }
     output->path = NULL;
@@ -337,9 +326,10 @@ static stencil_status write_output(run_state *state) {
         return STENCIL_OK;
     const double start_s = stencil_clock_s();
     signals_hold();
-    stencil_status status = write_and_close(state);
+    stencil_status status = write_result(state);
     if (status != STENCIL_OK)
         status = rescue(state);
+    close_output(state);
     state->record.write_s = stencil_clock_s() - start_s;
     signals_release();
     return status;
@@ -421,13 +411,11 @@ const command command_run = {
     .summary = "solves the problem in an HDF5 file",
     .details =
         "Options override the attributes of the input. Lists per axis are in array order, (y, x) or (z, y, "
-        "x), "
-        "unlike --size of 'stencil new', which starts with x. The first SIGINT, SIGTERM or SIGHUP ends "
+        "x), unlike --size of 'stencil new', which starts with x. The first SIGINT, SIGTERM or SIGHUP ends "
         "the run at a step boundary, within 16 steps on a CPU and about a millisecond on a GPU, and writes "
         "the result; what comes within a second of it is the same wish, a later one ends the run at once.\n"
         "Exit codes: 0 converged or all steps done, 2 not converged, stagnated or diverged (the result is "
-        "written), "
-        "128 + signal interrupted; 'stencil help' lists the others.",
+        "written), 128 + signal interrupted; 'stencil help' lists the others.",
     .options = run_table,
     .values_size = sizeof(run_state),
     .operand_min = 1,

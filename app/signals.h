@@ -1,7 +1,6 @@
 /* Signals: the first SIGHUP, SIGINT or SIGTERM asks for a stop at a step boundary, one that comes more than a
  * second later ends the process at once, and none cuts a file in half or leaves a temporary one. */
-#ifndef STENCIL_APP_SIGNALS_H
-#define STENCIL_APP_SIGNALS_H
+#pragma once
 
 #include <signal.h>
 
@@ -9,7 +8,7 @@
 void signals_start(void);
 
 /* The file `name`, which stays the caller's, is removed where SIGHUP, SIGINT, SIGQUIT or SIGTERM ends the
- * process; NULL: none. */
+ * process; NULL or "": none. */
 void signals_guard(const char *name);
 
 /* From here on the first SIGHUP, SIGINT or SIGTERM only sets the flag. Others of them within a second are the
@@ -27,5 +26,3 @@ void signals_release(void);
 
 /* The flag: 0, or the number of the signal that came. */
 extern volatile sig_atomic_t signals_caught;
-
-#endif

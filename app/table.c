@@ -46,17 +46,6 @@ void table_span_cell(table *t) {
         t->row[t->row_count - 1].spans = true;
 }
 
-/* Prints a cell; blanks wait in *blank until something follows them, so that no line ends in them. */
-static void print_cell(FILE *out, int *blank, const char *text, int width, bool left) {
-    const int pad = width - text_columns(text);
-    *blank += left ? 0 : pad;
-    if (text[0] != '\0') {
-        fprintf(out, "%*s%s", *blank, "", text);
-        *blank = 0;
-    }
-    *blank += left ? pad : 0;
-}
-
 /* What stands in a line of a column: -1 is the last word of its header, -2 the one above it, and so on. */
 static const char *text_at(const table *t, int line, int column, char word[TABLE_CELL_SIZE]) {
     if (line >= 0)
@@ -110,24 +99,26 @@ static void choose_columns(table *t) {
 static void print_line(FILE *out, const table *t, int line, int first, int last) {
     const table_row *row = line < 0 ? NULL : &t->row[line];
     const int count = row == NULL ? t->column_count : row->cell_count - row->spans;
-    int at = 0, blank = 0;
-    bool empty = row == NULL;
+    char text[4 * TABLE_TEXT_SIZE] = "";
     for (int c = 0; c < count && c < last; c = c == 0 ? first : c + 1) {
         const table_column *column = &t->column[c];
         char word[TABLE_CELL_SIZE];
-        const char *text = text_at(t, line, c, word);
-        if (column->hidden)
-            continue;
-        blank += gap(t, c);
-        at += gap(t, c) + column->width;
-        print_cell(out, &blank, text, column->width, column->left);
-        empty = empty && text[0] == '\0';
+        const char *cell = text_at(t, line, c, word);
+        const int pad = column->width - text_columns(cell), left = column->left ? 0 : pad;
+        if (!column->hidden)
+            stencil_text_add(text, sizeof text, "%*s%s%*s", gap(t, c) + left, "", cell, pad - left, "");
     }
     if (row != NULL && row->spans) {
-        fprintf(out, "%*s", blank + 1, "");
-        text_print_wrapped(out, row->cell[count], at + 1, at + 1);
-    } else if (!empty)
-        fputc('\n', out);
+        const int column = text_columns(text) + 1;
+        fprintf(out, "%s ", text);
+        text_print_wrapped(out, row->cell[count], column, column);
+        return;
+    }
+    size_t used = strlen(text); /* no line ends in blanks */
+    while (used > 0 && text[used - 1] == ' ')
+        used--;
+    if (row != NULL || used > 0)
+        fprintf(out, "%.*s\n", (int)used, text);
 }
 
 void table_print(FILE *out, table *t) {

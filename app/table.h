@@ -1,6 +1,5 @@
 /* Tables for terminals and for Markdown. */
-#ifndef STENCIL_APP_TABLE_H
-#define STENCIL_APP_TABLE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -51,5 +50,3 @@ void table_print_markdown(FILE *out, const table *t);
 void table_print_escaped(FILE *out, const char *text, const char *special);
 
 void table_destroy(table *t);
-
-#endif

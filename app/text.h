@@ -2,8 +2,7 @@
  * standard output and standard error. What was printed has to arrive, and a failure is told once, with its
  * reason. Our texts are UTF-8; where the locale is another one (LC_ALL, LC_CTYPE, LANG), both streams turn
  * them into plain ASCII on their way. */
-#ifndef STENCIL_APP_TEXT_H
-#define STENCIL_APP_TEXT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -81,5 +80,3 @@ void output_flush(void);
 
 /* Flushes. IO where something did not arrive; a reader that had enough (EPIPE) is none of our business. */
 stencil_status output_check(void);
-
-#endif

@@ -1,4 +1,4 @@
-#include "app/threads.h"
+#include "app/options.h"
 
 #include <ctype.h>
 #include <omp.h>

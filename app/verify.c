@@ -10,7 +10,6 @@
 #include "app/reference.h"
 #include "app/signals.h"
 #include "app/text.h"
-#include "app/threads.h"
 #include "inputs/inputs.h"
 
 typedef struct verify_options {
@@ -40,8 +39,8 @@ typedef struct mismatch {
 typedef struct verification {
     verify_options options;     /* first: what the table fills */
     const char *output, *input; /* names */
-    stencil_input *result;      /* the output, open */
-    stencil_input *start;       /* the input, open */
+    stencil_input result;       /* the output, open */
+    stencil_input start;        /* the input, open */
     stencil_provenance made;    /* of the output */
     stencil_problem problem;    /* that the run solved, as its output states it, with all residuals */
     stencil_problem before;     /* as the input does, where it has made steps */
@@ -54,8 +53,8 @@ typedef struct verification {
 } verification;
 
 static void verify_close(verification *v) {
-    stencil_input_close(v->result);
-    stencil_input_close(v->start);
+    stencil_input_close(&v->result);
+    stencil_input_close(&v->start);
     stencil_problem_destroy(&v->problem);
     stencil_problem_destroy(&v->before);
     free(v->field[0]);
@@ -67,7 +66,7 @@ static stencil_status read_output(verification *v) {
     stencil_spec spec;
     TRY(stencil_input_open(&v->result, v->output, &spec));
     TRY(text_name_file(stencil_problem_resolve(&v->problem, &spec), v->output));
-    TRY(stencil_input_provenance(v->result, &v->made));
+    TRY(stencil_input_provenance(&v->result, &v->made));
     /* Results of version 0.1.0 count no steps_total: their steps are all of them. */
     v->steps = spec.steps_total >= 0 ? spec.steps_total : v->made.steps_done;
     v->first = v->steps - v->made.steps_done;
@@ -77,7 +76,7 @@ static stencil_status read_output(verification *v) {
     CHECK(v->input[0] != '\0', USAGE, "'%s' does not name its input: give it, 'stencil verify %s INPUT'",
           v->output, v->output);
     v->problem.origin.steps = v->steps;
-    TRY(stencil_input_load_history(v->result, &v->problem));
+    TRY(stencil_input_load_history(&v->result, &v->problem));
     v->residuals.of = v->problem.origin.history.count;
     return STENCIL_OK;
 }
@@ -107,11 +106,11 @@ static stencil_status read_fields(verification *v, const stencil_spec *spec) {
     const int64_t bytes = v->cells.of * (int64_t)stencil_precision_bytes(v->reference.precision);
     TRY(stencil_memory_alloc(&v->field[0], bytes, "the reference's field"));
     TRY(stencil_memory_alloc(&v->field[1], bytes, "the reference's second field"));
-    TRY(read_array(v->start, &scaled, STENCIL_ARRAY_U, v->field[v->first % 2]));
+    TRY(read_array(&v->start, &scaled, STENCIL_ARRAY_U, v->field[v->first % 2]));
     if (source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
     TRY(stencil_memory_alloc(&v->b, bytes, "the reference's source term"));
-    return read_array(v->start, &scaled, STENCIL_ARRAY_B, v->b);
+    return read_array(&v->start, &scaled, STENCIL_ARRAY_B, v->b);
 }
 
 /* Notes a pair of values; same bits, or both NaN. */
@@ -129,7 +128,7 @@ static void check_value(mismatch *m, int64_t at, double expected, double found) 
 static stencil_status compare_origin(verification *v, const stencil_spec *spec) {
     const stencil_origin *was = &v->before.origin, *is = &v->problem.origin;
     TRY(text_name_file(stencil_problem_resolve(&v->before, spec), v->input));
-    TRY(stencil_input_load_history(v->start, &v->before));
+    TRY(stencil_input_load_history(&v->start, &v->before));
     CHECK(was->steps == v->first && strcmp(v->before.fingerprint, v->problem.fingerprint) == 0, BAD_DATA,
           "'%s' is not the input of '%s', which begins after step %" PRId64 " of the same problem", v->input,
           v->output, v->first);
@@ -143,15 +142,6 @@ static stencil_status compare_origin(verification *v, const stencil_spec *spec) 
     if (v->criterion_known)
         check_value(&v->first_residual, 0, was->residual_first, v->problem.spec.residual_first);
     return STENCIL_OK;
-}
-
-/* The fields, and what the input knows of steps before. */
-static stencil_status read_input(verification *v) {
-    stencil_spec spec;
-    TRY(stencil_input_open(&v->start, v->input, &spec));
-    TRY(read_fields(v, &spec));
-    stencil_input_rest(v->start);
-    return v->first > 0 ? compare_origin(v, &spec) : STENCIL_OK;
 }
 
 /* The residual of the step just made. */
@@ -211,7 +201,7 @@ static stencil_status make_steps(verification *v, bool quiet) {
 static stencil_status compare_fields(verification *v) {
     const void *expected = v->field[v->steps % 2];
     void *found = v->field[(v->steps + 1) % 2];
-    TRY(read_array(v->result, &v->problem, STENCIL_ARRAY_U, found));
+    TRY(read_array(&v->result, &v->problem, STENCIL_ARRAY_U, found));
     for (int64_t i = 0; i < v->cells.of; i++)
         check_value(&v->cells, i, reference_value(&v->reference, expected, i),
                     reference_value(&v->reference, found, i));
@@ -265,13 +255,18 @@ static json_t *result_json(const verification *v) {
 
 static stencil_status verify_stages(verification *v, int *exit_code) {
     const verify_options *options = &v->options;
+    stencil_spec spec;
     TRY(threads_start(options->threads));
     TRY(target_check("--json", options->json, options->force, v->output));
     TRY(read_output(v));
     TRY(target_check("--json", options->json, options->force, v->input));
     reference_init(&v->reference, &v->problem.spec, v->problem.shape);
     v->cells.of = v->problem.extent[STENCIL_Z] * v->problem.extent[STENCIL_Y] * v->problem.extent[STENCIL_X];
-    TRY(read_input(v));
+    TRY(stencil_input_open(&v->start, v->input, &spec));
+    TRY(read_fields(v, &spec));
+    stencil_input_rest(&v->start);
+    if (v->first > 0)
+        TRY(compare_origin(v, &spec));
     TRY(make_steps(v, options->quiet));
     TRY(compare_fields(v));
     if (!is_verified(v))

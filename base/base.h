@@ -1,6 +1,5 @@
 /* Small things that every room needs: checked arithmetic, clock, aligned memory, rank and precision. */
-#ifndef STENCIL_BASE_BASE_H
-#define STENCIL_BASE_BASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,4 @@ const char *stencil_bytes_text(int64_t bytes, char text[32]);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* How failures of the CUDA runtime are handed on. Without CUDA only STENCIL_ON_GPU() is there. */
-#ifndef STENCIL_BASE_CUDA_H
-#define STENCIL_BASE_CUDA_H
+#pragma once
 
 #include "base/base.h"
 
@@ -21,6 +20,4 @@
 #define STENCIL_ON_GPU(function) function
 #else
 #define STENCIL_ON_GPU(function) NULL
-#endif
-
 #endif

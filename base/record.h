@@ -1,7 +1,6 @@
 /* Structures as JSON and back, by one table for each: reports, descriptions of machines, and what the
  * processes of a benchmark tell each other. */
-#ifndef STENCIL_BASE_RECORD_H
-#define STENCIL_BASE_RECORD_H
+#pragma once
 
 #include <jansson.h>
 
@@ -53,5 +52,3 @@ json_t *stencil_record_write(json_t *object, const stencil_member *members, cons
 
 /* Reads all members. BAD_DATA, naming what is missing, of another type or out of range. */
 stencil_status stencil_record_read(const json_t *object, const stencil_member *members, void *record);
-
-#endif

@@ -1,7 +1,6 @@
 /* Status codes and the error record. Every function that can fail returns a stencil_status; the first place
  * that fails records what happened, and only app/main.c turns that into a message and an exit code. */
-#ifndef STENCIL_BASE_STATUS_H
-#define STENCIL_BASE_STATUS_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,5 +68,4 @@ stencil_status stencil_error_adopt(const stencil_error *error);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

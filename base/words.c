@@ -56,6 +56,11 @@ int stencil_name_find(const char *name, const char *const *names) {
     return -1;
 }
 
+const char *stencil_path_last(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
 char *stencil_text_add(char *text, size_t size, const char *format, ...) {
     const size_t used = strlen(text);
     va_list arguments;

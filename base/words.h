@@ -1,6 +1,5 @@
 /* Words for the user: how near two of them are, for "did you mean", texts that grow, and notes. */
-#ifndef STENCIL_BASE_WORDS_H
-#define STENCIL_BASE_WORDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,6 +17,9 @@ void stencil_nearest_offer(stencil_nearest *nearest, const char *candidate);
 /* Index of `name` in a list of names that NULL ends, or -1. */
 int stencil_name_find(const char *name, const char *const *names);
 
+/* What stands behind the last slash of a path. */
+const char *stencil_path_last(const char *path);
+
 /* Appends to `text`, as far as there is room (returned). */
 char *stencil_text_add(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -33,5 +35,3 @@ typedef struct stencil_notes {
 /* Adds a line, cut to STENCIL_NOTE_CHARS - 1 bytes; one that is there already is not added again, and the
  * last place says that there are more. */
 void stencil_notes_add(stencil_notes *notes, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

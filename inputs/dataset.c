@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/words.h"
+
 enum { NAME_CHARS = 4096, DEPTH_MAX = 8 /* virtual datasets of virtual datasets */, GAP_MAX = 100 };
 
 /* A dataset. It is not open: HDF5 keeps the first view of an open one. */
@@ -17,12 +19,6 @@ typedef struct stored {
     hsize_t bytes;           /* of its values */
     int depth;
 } stored;
-
-/* The directory of a file, with its slash. */
-static void directory_of(const char *path, char directory[NAME_CHARS]) {
-    const char *slash = strrchr(path, '/');
-    snprintf(directory, NAME_CHARS, "%.*s", slash != NULL ? (int)(slash - path + 1) : 0, path);
-}
 
 /* The directory that HDF5 looks for other files in, from the environment, with a slash; "": none. */
 static void prefix_of(const stored *s, ssize_t (*get)(hid_t, char *, size_t), char prefix[NAME_CHARS]) {
@@ -46,15 +42,17 @@ static bool holds(const char *path, const char *name, int depth, stencil_status 
 static stencil_status check_source(const stored *s, const char *file, const char *name) {
     char place[4][NAME_CHARS], candidate[2 * NAME_CHARS], *real = realpath(s->path, NULL);
     const char *given = strcmp(file, ".") == 0 ? s->path : file;
-    const char *base = file[0] == '/' ? strrchr(file, '/') + 1 : file; /* HDF5 looks for that nearby, too */
+    const char *near = file[0] == '/' ? stencil_path_last(file) : file; /* HDF5 looks for that nearby, too */
+    const char *const beside[] = {s->path, real != NULL ? real : s->path};
     place[0][0] = '\0';
     prefix_of(s, H5Pget_virtual_prefix, place[1]);
-    directory_of(s->path, place[2]);
-    directory_of(real != NULL ? real : s->path, place[3]);
+    for (int i = 0; i < 2; i++)
+        snprintf(place[2 + i], NAME_CHARS, "%.*s", (int)(stencil_path_last(beside[i]) - beside[i]),
+                 beside[i]);
     free(real);
     stencil_status status = STENCIL_OK;
     for (int i = 0; i < 4; i++) {
-        const int length = snprintf(candidate, sizeof candidate, "%s%s", place[i], i == 0 ? given : base);
+        const int length = snprintf(candidate, sizeof candidate, "%s%s", place[i], i == 0 ? given : near);
         if (length < (int)sizeof candidate && holds(candidate, name, s->depth + 1, &status))
             return status;
     }
@@ -232,8 +230,7 @@ stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t firs
 }
 
 void stencil_dataset_close(stencil_dataset *dataset) {
-    if (dataset->id > 0)
-        H5Idec_ref(dataset->id);
+    stencil_handle_close(&dataset->id);
     dataset->id = 0;
 }
 

@@ -1,21 +1,9 @@
 /* A problem as it stands in a file: the format's version, attributes of the root group, the group /stencil,
  * what earlier runs have left, and what is the user's own. */
-#ifndef STENCIL_INPUTS_FILE_H
-#define STENCIL_INPUTS_FILE_H
+#pragma once
 
 #include "inputs/h5.h"
 #include "inputs/inputs.h"
-
-struct stencil_input {
-    hid_t file;
-    const char *path; /* borrowed */
-    bool foreign;     /* the attribute `format` is none of ours */
-    /* For reading cells: */
-    const stencil_problem *problem;
-    hid_t dataset;       /* of the array that was last read; 0: none is open */
-    stencil_array array; /* that one */
-    hid_t read_as;       /* stencil_input_as(): the type */
-};
 
 /* Reads boxes as stencil_input_reader() does, of the values as they stand in the file, converted to a type of
  * HDF5 (borrowed). */
@@ -41,5 +29,3 @@ const char *stencil_spec_attribute(int index, bool *past);
 /* Copies the user's own from one file to another: attributes of the root group and of /u, and what stands in
  * the root group. What cannot be copied is noted (`notes` may be NULL). */
 void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes);
-
-#endif

@@ -80,15 +80,29 @@ static double source_factor(const stencil_problem *problem) {
     return factor;
 }
 
-/* The values of a block, times the factor. */
-static void fill(const generator *g, stencil_initial initial, double factor, const stencil_box *block,
-                 double *values) {
+static stencil_status check_interrupt(const generator *g) {
+    const volatile sig_atomic_t *interrupt = g->options->interrupt;
+    CHECK(interrupt == NULL || *interrupt == 0, INTERRUPTED, "interrupted: '%s' is not written",
+          g->options->path);
+    return STENCIL_OK;
+}
+
+/* The values of a block, as if they were read: the initial ones, or of /f the product of the modes, by a
+ * factor. */
+static stencil_status make_box(void *context, stencil_array array, const stencil_box *box,
+                               const stencil_cells *to) {
+    const generator *g = context;
+    const stencil_generate_options *options = g->options;
     const stencil_problem *problem = &g->problem;
-    const uint64_t seed = g->options->seed;
+    const stencil_box block = stencil_box_from(box, problem->first);
+    const bool is_u = array == STENCIL_ARRAY_U;
+    const stencil_initial initial = is_u ? options->initial : STENCIL_INITIAL_SINE;
+    const double factor = is_u ? options->amplitude : source_factor(problem);
+    const int64_t *first = block.first, ny = block.n[STENCIL_Y], nx = block.n[STENCIL_X];
     const bool sine = initial == STENCIL_INITIAL_SINE;
-    const int64_t *first = block->first, ny = block->n[STENCIL_Y], nx = block->n[STENCIL_X];
+    TRY(check_interrupt(g));
 #pragma omp parallel for schedule(static)
-    for (int64_t r = 0; r < block->n[STENCIL_Z] * ny; r++) {
+    for (int64_t r = 0; r < block.n[STENCIL_Z] * ny; r++) {
         const int64_t z = first[STENCIL_Z] + r / ny, y = first[STENCIL_Y] + r % ny;
         const double row = sine ? mode_value(problem, STENCIL_Y, y) * mode_value(problem, STENCIL_Z, z) : 0.0;
         const bool hot = initial == STENCIL_INITIAL_HOT_EDGE && (problem->rank == 3 ? z : y) == 0;
@@ -99,29 +113,10 @@ static void fill(const generator *g, stencil_initial initial, double factor, con
             if (sine)
                 value = factor * (row * mode_value(problem, STENCIL_X, x));
             else if (initial == STENCIL_INITIAL_RANDOM)
-                value = factor * stencil_random_number(seed, problem->precision, (uint64_t)cell);
-            values[r * nx + i] = value;
+                value = factor * stencil_random_number(options->seed, problem->precision, (uint64_t)cell);
+            ((double *)to->at)[r * nx + i] = value;
         }
     }
-}
-
-static stencil_status check_interrupt(const generator *g) {
-    const volatile sig_atomic_t *interrupt = g->options->interrupt;
-    CHECK(interrupt == NULL || *interrupt == 0, INTERRUPTED, "interrupted: '%s' is not written",
-          g->options->path);
-    return STENCIL_OK;
-}
-
-/* The values of a block, as if they were read. */
-static stencil_status make_box(void *context, stencil_array array, const stencil_box *box,
-                               const stencil_cells *to) {
-    const generator *g = context;
-    const stencil_box block = stencil_box_from(box, g->problem.first);
-    TRY(check_interrupt(g));
-    if (array == STENCIL_ARRAY_U)
-        fill(g, g->options->initial, g->options->amplitude, &block, to->at);
-    else
-        fill(g, STENCIL_INITIAL_SINE, source_factor(&g->problem), &block, to->at);
     return STENCIL_OK;
 }
 
@@ -149,6 +144,6 @@ static stencil_status generate(generator *g) {
 stencil_status stencil_generate(const stencil_generate_options *options) {
     generator g = {.options = options};
     const stencil_status status = generate(&g);
-    stencil_sink_abort(&g.sink);
+    stencil_sink_close(&g.sink);
     return status;
 }

@@ -1,6 +1,5 @@
 /* New problem files, for `stencil new`. */
-#ifndef STENCIL_INPUTS_GENERATE_H
-#define STENCIL_INPUTS_GENERATE_H
+#pragma once
 
 #include <signal.h>
 
@@ -61,5 +60,3 @@ double stencil_random_number(uint64_t seed, stencil_precision precision, uint64_
  * finite. USAGE: a manufactured source for another problem than poisson. INTERRUPTED: on request,
  * before the file was complete. CANNOT_CREATE, IO: as stencil_output_open. */
 stencil_status stencil_generate(const stencil_generate_options *options);
-
-#endif

@@ -2,12 +2,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/words.h"
+#include "inputs/inputs.h"
 
 void stencil_h5_quiet(void) {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -90,21 +96,17 @@ static stencil_status check_file(const char *path) {
     return STENCIL_OK;
 }
 
-static hid_t open_unlocked(const char *path) {
-    STENCIL_HANDLE access = H5Pcreate(H5P_FILE_ACCESS);
-#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
-    H5Pset_file_locking(access, true, true); /* not every file system has locks */
-#endif
-    return access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
-}
-
 stencil_status stencil_h5_open(const char *path, hid_t *file) {
     *file = -1;
     TRY(check_file(path));
     stencil_h5_quiet();
     /* False for a file cut off within its first bytes as well: there is nothing left to know it by. */
     CHECK(H5Fis_hdf5(path) > 0, BAD_DATA, "'%s' is not an HDF5 file: 'stencil new' makes one", path);
-    *file = open_unlocked(path);
+    STENCIL_HANDLE access = H5Pcreate(H5P_FILE_ACCESS);
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
+    H5Pset_file_locking(access, true, true); /* not every file system has locks */
+#endif
+    *file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
     CHECK(*file >= 0, BAD_DATA, "'%s' is truncated or damaged, or still being written (%s): make it again",
           path, stencil_h5_reason());
     return STENCIL_OK;
@@ -154,4 +156,150 @@ herr_t stencil_h5_box(hid_t dataset, const stencil_box *box, hid_t type, const s
         return -1;
     return write ? H5Dwrite(dataset, type, memory, file, H5P_DEFAULT, cells->at)
                  : H5Dread(dataset, type, memory, file, H5P_DEFAULT, cells->at);
+}
+
+enum { WANTED_CHARS = 320 };
+
+/* An attribute while it is being read. */
+typedef struct opened {
+    const stencil_attribute *is;
+    const char *path;
+    hid_t id, type, space;
+    int count;
+} opened;
+
+/* "'path': attribute 'name' <what is wrong>; give <what is allowed>". */
+__attribute__((format(printf, 2, 3))) static stencil_status refuse(const opened *a, const char *format, ...) {
+    const stencil_attribute *is = a->is;
+    char wrong[2 * STENCIL_WORD_MAX], wanted[WANTED_CHARS];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(wrong, sizeof wrong, format, arguments);
+    va_end(arguments);
+    snprintf(wanted, sizeof wanted, "%s", is->wanted != NULL ? is->wanted : "one of");
+    if (is->type == STENCIL_ATTRIBUTE_WHOLE)
+        snprintf(wanted, sizeof wanted, "a whole number from %" PRId64 " to %" PRId64, is->least,
+                 STENCIL_STEPS_MAX);
+    const char *divider = ": ";
+    for (int i = 0; is->words != NULL && is->words[i] != NULL; i++)
+        if (is->words[i][0] != '\0') {
+            stencil_text_add(wanted, sizeof wanted, "%s%s", divider, is->words[i]);
+            divider = ", ";
+        }
+    FAIL(BAD_DATA, "'%s': attribute '%s' %s; give %s", a->path, is->name, wrong, wanted);
+}
+
+static stencil_status read_as(const opened *a, hid_t type, void *values) {
+    CHECK(type >= 0 && H5Aread(a->id, type, values) >= 0, BAD_DATA, "'%s': cannot read attribute '%s' (%s)",
+          a->path, a->is->name, stencil_h5_reason());
+    return STENCIL_OK;
+}
+
+static stencil_status store_text(const opened *a, int index, const char *text, void *values) {
+    const stencil_attribute *is = a->is;
+    const int found = is->words != NULL ? stencil_name_find(text, is->words) : 0;
+    if (found < 0 || (is->words != NULL && text[0] == '\0'))
+        return refuse(a, "is '%.*s'", STENCIL_WORD_MAX - 1, text);
+    if (is->type == STENCIL_ATTRIBUTE_WORD)
+        ((int *)values)[index] = found;
+    else
+        snprintf(values, is->chars, "%s", text);
+    return STENCIL_OK;
+}
+
+static stencil_status read_texts(const opened *a, void *values) {
+    const bool variable = H5Tis_variable_str(a->type) > 0;
+    const size_t size = variable ? sizeof(char *) : H5Tget_size(a->type) + 1;
+    STENCIL_HANDLE type = H5Tcopy(H5T_C_S1);
+    /* HDF5 converts widths and paddings, but not character sets. */
+    const bool made = type >= 0 && H5Tset_cset(type, H5Tget_cset(a->type)) >= 0 &&
+                      H5Tset_size(type, variable ? H5T_VARIABLE : size) >= 0;
+    char *found = calloc((size_t)a->count, size);
+    CHECK(found != NULL, NO_MEMORY, "no memory for attribute '%s'", a->is->name);
+    const stencil_status read = read_as(a, made ? type : -1, found);
+    stencil_status status = read;
+    for (int i = 0; i < a->count && status == STENCIL_OK; i++) {
+        const char *text = variable ? ((char **)(void *)found)[i] : found + (size_t)i * size;
+        status = store_text(a, i, text != NULL ? text : "", values);
+    }
+    if (read == STENCIL_OK && variable)
+        H5Dvlen_reclaim(type, a->space, H5P_DEFAULT, found);
+    free(found);
+    return status;
+}
+
+/* Whole numbers of the format are exact in double. */
+static stencil_status read_numbers(const opened *a, void *values) {
+    const stencil_attribute *is = a->is;
+    const bool whole = is->type == STENCIL_ATTRIBUTE_WHOLE;
+    double number[STENCIL_AXES];
+    TRY(read_as(a, H5T_NATIVE_DOUBLE, number));
+    for (int i = 0; i < a->count; i++) {
+        const double value = number[i], least = (double)is->least;
+        if (whole ? !(value == floor(value) && value >= least && value <= (double)STENCIL_STEPS_MAX)
+                  : !(isfinite(value) && (is->least < 0 || value > 0 || value == least)))
+            return H5Tget_class(a->type) == H5T_INTEGER ? refuse(a, "is %.0f", value)
+                                                        : refuse(a, "is %g", value);
+        if (whole)
+            *(int64_t *)values = (int64_t)value;
+        else
+            ((double *)values)[i] = value;
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_attribute_read(hid_t object, const char *path, const stencil_attribute *attribute,
+                                      void *values, int *count) {
+    const char *name = attribute->name;
+    const htri_t exists = H5Aexists(object, name);
+    *count = 0;
+    CHECK(exists >= 0, BAD_DATA, "'%s' is damaged: cannot read its attributes (%s)", path,
+          stencil_h5_reason());
+    if (exists == 0)
+        return STENCIL_OK;
+    STENCIL_HANDLE id = H5Aopen(object, name, H5P_DEFAULT);
+    STENCIL_HANDLE type = id < 0 ? -1 : H5Aget_type(id);
+    STENCIL_HANDLE space = type < 0 ? -1 : H5Aget_space(id);
+    CHECK(space >= 0, BAD_DATA, "'%s' is damaged: cannot read attribute '%s' (%s)", path, name,
+          stencil_h5_reason());
+    const hssize_t points = H5Sget_simple_extent_npoints(space);
+    const opened a = {attribute, path, id, type, space, (int)points};
+    if (points <= 0)
+        return refuse(&a, "is empty");
+    if (points != 1 && points != attribute->axes)
+        return refuse(&a, "has %lld values", (long long)points);
+    *count = a.count;
+    const H5T_class_t type_class = H5Tget_class(type);
+    const bool text = attribute->type <= STENCIL_ATTRIBUTE_WORD;
+    if (text ? type_class != H5T_STRING : type_class != H5T_FLOAT && type_class != H5T_INTEGER)
+        return refuse(&a, "is %s", stencil_h5_class_text(type_class));
+    return text ? read_texts(&a, values) : read_numbers(&a, values);
+}
+
+stencil_status stencil_attribute_write(hid_t object, const char *path, const stencil_attribute *attribute,
+                                       int count, const void *values) {
+    const hsize_t size = (hsize_t)count;
+    STENCIL_HANDLE space = count == 1 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &size, NULL);
+    STENCIL_HANDLE string = H5Tcopy(H5T_C_S1);
+    CHECK(string >= 0 && H5Tset_size(string, H5T_VARIABLE) >= 0 && H5Tset_cset(string, H5T_CSET_UTF8) >= 0,
+          INTERNAL, "HDF5 makes no string type: %s", stencil_h5_reason());
+    const hid_t types[][2] = {[STENCIL_ATTRIBUTE_TEXT] = {string, string},
+                              [STENCIL_ATTRIBUTE_WORD] = {string, string},
+                              [STENCIL_ATTRIBUTE_REAL] = {H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE},
+                              [STENCIL_ATTRIBUTE_WHOLE] = {H5T_STD_I64LE, H5T_NATIVE_INT64}};
+    const char *text[STENCIL_AXES] = {values};
+    for (int i = 0; i < count && attribute->type == STENCIL_ATTRIBUTE_WORD; i++)
+        text[i] = attribute->words[((const int *)values)[i]];
+    const hid_t id =
+        H5Acreate2(object, attribute->name, types[attribute->type][0], space, H5P_DEFAULT, H5P_DEFAULT);
+    const herr_t written = id < 0
+                               ? -1
+                               : H5Awrite(id, types[attribute->type][1],
+                                          attribute->type <= STENCIL_ATTRIBUTE_WORD ? (void *)text : values);
+    if (written < 0)
+        stencil_h5_reason();
+    const herr_t closed = id < 0 ? -1 : H5Aclose(id);
+    CHECK(written >= 0 && closed >= 0, IO, "cannot write '%s': attribute '%s': %s", path, attribute->name,
+          stencil_h5_reason());
+    return STENCIL_OK;
 }

@@ -1,6 +1,5 @@
 /* HDF5 as this room uses it: handles and files, datasets, attributes. */
-#ifndef STENCIL_INPUTS_H5_H
-#define STENCIL_INPUTS_H5_H
+#pragma once
 
 #include <hdf5.h>
 
@@ -16,15 +15,16 @@ const char *stencil_h5_reason(void);
 /* "a string", "a compound type", … for messages. */
 const char *stencil_h5_class_text(H5T_class_t type_class);
 
-/* Closes what is open, whatever it is. A failure before stays known to stencil_h5_reason(). */
+/* Closes what is open, whatever it is; 0 or negative: nothing is. A failure before stays known to
+ * stencil_h5_reason(). */
 static inline void stencil_handle_close(const hid_t *id) {
-    if (*id < 0)
+    if (*id <= 0)
         return;
     stencil_h5_reason();
     H5Idec_ref(*id);
 }
 
-/* A handle of HDF5 that is closed at the end of its scope; negative: nothing is open. What is written closes
+/* A handle of HDF5 that is closed at the end of its scope. What is written closes
  * by hand, since that fails. */
 #define STENCIL_HANDLE __attribute__((cleanup(stencil_handle_close))) const hid_t
 
@@ -114,5 +114,3 @@ stencil_status stencil_attribute_read(hid_t object, const char *path, const sten
 /* A new attribute: a scalar for count 1, else an array. IO on failure. */
 stencil_status stencil_attribute_write(hid_t object, const char *path, const stencil_attribute *attribute,
                                        int count, const void *values);
-
-#endif

@@ -1,6 +1,5 @@
 /* Problems on disk: HDF5 files in, HDF5 files out. The format is written down in docs/format.md. */
-#ifndef STENCIL_INPUTS_INPUTS_H
-#define STENCIL_INPUTS_INPUTS_H
+#pragma once
 
 #include "base/words.h"
 #include "inputs/sink.h"
@@ -10,15 +9,24 @@
 /* Most steps of a run, and most steps between two looks at the residual. */
 #define STENCIL_STEPS_MAX INT64_C(1000000000000000)
 
-/* An open input file. */
-typedef struct stencil_input stencil_input;
+/* An open input file. Zero-initialised: closed. */
+typedef struct stencil_input {
+    hid_t file;       /* 0 or negative: not open */
+    const char *path; /* borrowed */
+    bool foreign;     /* the attribute `format` is none of ours */
+    /* For reading cells: */
+    const stencil_problem *problem;
+    hid_t dataset;       /* of the array that was last read; 0: none is open */
+    stencil_array array; /* that one */
+    hid_t read_as;       /* stencil_input_as(): the type */
+} stencil_input;
 
 /* Opens `path` and reads what it says of the problem into *spec (initialised here): shape and type of /u,
- * attributes, /stencil, whether /b or /f is there. Reads no field yet. `path` is borrowed; *input is owned by
- * the caller (stencil_input_close, NULL-safe) and NULL on failure.
+ * attributes, /stencil, whether /b or /f is there. Reads no field yet. `path` is borrowed; the caller closes
+ * *input, whatever comes.
  * NO_INPUT: missing, unreadable, locked, a directory. BAD_DATA: everything else that is wrong with it; the
  * message names the file, the object in it and what to do. */
-stencil_status stencil_input_open(stencil_input **input, const char *path, stencil_spec *spec);
+stencil_status stencil_input_open(stencil_input *input, const char *path, stencil_spec *spec);
 
 /* Reads boxes of /u, and of /b or /f, for a problem that was resolved from the spec of this input; it is
  * borrowed. Values are converted to problem->precision by HDF5; /f is scaled by source_scale in double and
@@ -56,19 +64,16 @@ typedef struct stencil_output {
     bool force;               /* may replace an existing file */
     const char *command_line; /* for provenance */
     int64_t started_s;        /* when the run began, seconds since 1970 (UTC); 0: not recorded */
-    stencil_sink sink;        /* aborted by the caller, written or not */
+    stencil_sink sink;        /* closed by the caller, written or not */
 } stencil_output;
 
 /* CANNOT_CREATE: the directory is missing or not writable, the file exists (no force), it is the input itself
- * (same inode), or a directory. IO: the result does not fit, with need and have. The sink is closed on
- * failure, which leaves nothing behind. */
+ * (same inode), or a directory. IO: the result does not fit, with need and have. */
 stencil_status stencil_output_open(stencil_output *output, const stencil_problem *problem);
 
 /* Writes the result: /u, read from `from`, /residual, /residual_step, the attributes that make it a valid
  * input again, the source of the input (/b or /f) and what is the user's own in it, /provenance. Every HDF5
- * return is checked, the file fsynced and given its name; on failure nothing is left behind, and the space is
- * free again. Once only. CANNOT_CREATE, IO. */
+ * return is checked, the file fsynced and given its name; after a failure the sink leaves nothing behind
+ * when it is closed. Once only. CANNOT_CREATE, IO. */
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
                                     const stencil_reader *from, const stencil_report *report);
-
-#endif

@@ -42,34 +42,20 @@ static stencil_status inspect(const stencil_input *input, stencil_source source,
     return STENCIL_OK;
 }
 
-static stencil_status read_head(stencil_input *input, stencil_spec *spec) {
-    TRY(stencil_h5_open(input->path, &input->file));
-    TRY(stencil_format_read(input->file, input->path, &input->foreign));
+stencil_status stencil_input_open(stencil_input *input, const char *path, stencil_spec *spec) {
+    stencil_spec_init(spec);
+    *input = (stencil_input){.path = path};
+    TRY(stencil_h5_open(path, &input->file));
+    TRY(stencil_format_read(input->file, path, &input->foreign));
     for (int source = STENCIL_SOURCE_NONE; source <= STENCIL_SOURCE_F; source++)
         TRY(inspect(input, (stencil_source)source, spec));
-    return stencil_spec_read(input->file, input->path, spec);
-}
-
-stencil_status stencil_input_open(stencil_input **input, const char *path, stencil_spec *spec) {
-    stencil_spec_init(spec);
-    *input = calloc(1, sizeof **input);
-    CHECK(*input != NULL, NO_MEMORY, "no memory for opening '%s'", path);
-    **input = (stencil_input){.file = -1, .path = path};
-    const stencil_status status = read_head(*input, spec);
-    if (status != STENCIL_OK) {
-        stencil_input_close(*input);
-        *input = NULL;
-    }
-    return status;
+    return stencil_spec_read(input->file, path, spec);
 }
 
 void stencil_input_close(stencil_input *input) {
-    if (input == NULL)
-        return;
     stencil_input_rest(input);
-    if (input->file >= 0)
-        H5Fclose(input->file);
-    free(input);
+    stencil_handle_close(&input->file);
+    *input = (stencil_input){0};
 }
 
 static const char *dataset_name(const stencil_input *input, stencil_array array) {
@@ -77,8 +63,7 @@ static const char *dataset_name(const stencil_input *input, stencil_array array)
 }
 
 void stencil_input_rest(stencil_input *input) {
-    if (input->dataset > 0)
-        H5Dclose(input->dataset);
+    stencil_handle_close(&input->dataset);
     input->dataset = 0;
 }
 

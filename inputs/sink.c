@@ -18,16 +18,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/words.h"
 #include "inputs/h5.h"
 
 enum { TEMPORARY_NAME_CHARS = 200, TEMPORARY_TRIES = 100 };
 /* Room for what HDF5 needs beside the values, generously. */
 #define METADATA_BYTES ((int64_t)64 << 10)
-
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
 
 /* Gives the file without a name one that is free; errno or 0. */
 static int link_nameless(const stencil_sink *sink, const char *name) {
@@ -38,40 +34,36 @@ static int link_nameless(const stencil_sink *sink, const char *name) {
 
 /* Opens a new file .NAME.PID-n.tmp in the directory of sink->path, or gives the open one such a name. */
 static stencil_status name_temporary(stencil_sink *sink) {
-    const size_t length = strlen(sink->directory) + TEMPORARY_NAME_CHARS + 64;
-    sink->temporary = malloc(length);
-    CHECK(sink->temporary != NULL, NO_MEMORY, "no memory for a file name");
     const bool is_open = sink->fd >= 0;
     int failed = EEXIST;
     for (int attempt = 0; failed == EEXIST && attempt < TEMPORARY_TRIES; attempt++) {
-        snprintf(sink->temporary, length, "%s.%.*s.%ld-%d.tmp", sink->directory, TEMPORARY_NAME_CHARS,
-                 base_name(sink->path), (long)getpid(), attempt);
+        snprintf(sink->temporary, sizeof sink->temporary, "%s.%.*s.%ld-%d.tmp", sink->directory,
+                 TEMPORARY_NAME_CHARS, stencil_path_last(sink->path), (long)getpid(), attempt);
         if (!is_open)
             sink->fd = open(sink->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         failed = is_open ? link_nameless(sink, sink->temporary) : sink->fd >= 0 ? 0 : errno;
     }
-    if (failed != 0) {
-        free(sink->temporary);
-        sink->temporary = NULL;
-        FAIL(CANNOT_CREATE, "cannot write to directory '%s': %s; choose another output file", sink->directory,
-             strerror(failed));
-    }
+    if (failed != 0)
+        sink->temporary[0] = '\0';
+    CHECK(failed == 0, CANNOT_CREATE, "cannot write to directory '%s': %s; choose another output file",
+          sink->directory, strerror(failed));
     return STENCIL_OK;
 }
 
 /* A file without a name, where the file system has such files and /proc, which gives them a name in the end:
  * whatever ends this process leaves nothing behind. */
 static stencil_status open_temporary(stencil_sink *sink) {
-    const size_t length = (size_t)(base_name(sink->path) - sink->path);
-    sink->directory = length > 0 ? strndup(sink->path, length) : strdup("./");
-    CHECK(sink->directory != NULL, NO_MEMORY, "no memory for a file name");
+    const int length = (int)(stencil_path_last(sink->path) - sink->path);
+    snprintf(sink->directory, sizeof sink->directory, "%.*s", length > 0 ? length : 2,
+             length > 0 ? sink->path : "./");
     if (access("/proc/self/fd", X_OK) == 0)
         sink->fd = open(sink->directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     return sink->fd >= 0 ? STENCIL_OK : name_temporary(sink);
 }
 
 static stencil_status check_target(const char *path, bool replace, const char *other) {
-    CHECK(base_name(path)[0] != '\0', CANNOT_CREATE, "'%s' names no file: give the output a file name", path);
+    CHECK(stencil_path_last(path)[0] != '\0', CANNOT_CREATE,
+          "'%s' names no file: give the output a file name", path);
     struct stat target, source;
     if (stat(path, &target) != 0) {
         struct stat link;
@@ -228,22 +220,22 @@ static hid_t driver_access(stencil_sink *sink) {
     return -1;
 }
 
-void stencil_sink_abort(stencil_sink *sink) {
+void stencil_sink_close(stencil_sink *sink) {
     if (sink->path == NULL)
         return;
     if (sink->file > 0)
         H5Fclose(sink->file);
     if (sink->fd >= 0)
         close(sink->fd);
-    if (sink->temporary != NULL)
+    if (sink->temporary[0] != '\0')
         unlink(sink->temporary);
-    free(sink->temporary);
-    free(sink->directory);
     *sink = (stencil_sink){0};
 }
 
-static stencil_status open_sink(stencil_sink *sink, const char *other, int64_t bytes) {
-    TRY(check_target(sink->path, sink->replace, other));
+stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
+                                 int64_t bytes) {
+    *sink = (stencil_sink){.fd = -1, .replace = replace, .path = path};
+    TRY(check_target(path, replace, other));
     TRY(open_temporary(sink));
     if (bytes == STENCIL_SINK_PLAIN)
         return STENCIL_OK;
@@ -251,18 +243,9 @@ static stencil_status open_sink(stencil_sink *sink, const char *other, int64_t b
     stencil_h5_quiet();
     STENCIL_HANDLE access = driver_access(sink);
     CHECK(access >= 0, INTERNAL, "HDF5 takes no file driver: %s", stencil_h5_reason());
-    sink->file = H5Fcreate(sink->path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    CHECK(sink->file >= 0, IO, "cannot write '%s': %s", sink->path, stencil_h5_reason());
+    sink->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    CHECK(sink->file >= 0, IO, "cannot write '%s': %s", path, stencil_h5_reason());
     return stencil_sink_state(sink);
-}
-
-stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
-                                 int64_t bytes) {
-    *sink = (stencil_sink){.fd = -1, .replace = replace, .path = path};
-    const stencil_status status = open_sink(sink, other, bytes);
-    if (status != STENCIL_OK)
-        stencil_sink_abort(sink);
-    return status;
 }
 
 int64_t stencil_sink_array_bytes(const stencil_problem *problem) {
@@ -280,7 +263,7 @@ stencil_status stencil_sink_state(const stencil_sink *sink) {
 /* Gives the file its final name; by a link where rename() would replace a file that nobody gave up. */
 static stencil_status give_name(stencil_sink *sink) {
     if (!sink->replace) {
-        const int failed = sink->temporary == NULL                  ? link_nameless(sink, sink->path)
+        const int failed = sink->temporary[0] == '\0'               ? link_nameless(sink, sink->path)
                            : link(sink->temporary, sink->path) == 0 ? 0
                                                                     : errno;
         if (failed == 0)
@@ -290,12 +273,11 @@ static stencil_status give_name(stencil_sink *sink) {
               "'%s' has come up meanwhile: use --force to replace it, or choose another output file",
               sink->path);
     }
-    if (sink->temporary == NULL)
+    if (sink->temporary[0] == '\0')
         TRY(name_temporary(sink));
     CHECK(rename(sink->temporary, sink->path) == 0, IO, "cannot rename '%s' to '%s': %s", sink->temporary,
           sink->path, strerror(errno));
-    free(sink->temporary);
-    sink->temporary = NULL;
+    sink->temporary[0] = '\0';
     return STENCIL_OK;
 }
 
@@ -324,19 +306,13 @@ static stencil_status finish_hdf5(stencil_sink *sink) {
     return STENCIL_OK;
 }
 
-static stencil_status finish(stencil_sink *sink) {
+stencil_status stencil_sink_commit(stencil_sink *sink) {
     if (sink->file > 0)
         TRY(finish_hdf5(sink));
     CHECK(fsync(sink->fd) == 0, IO, "cannot write '%s': %s; make room or choose another output file",
           sink->path, strerror(errno));
     TRY(give_name(sink));
     return sync_directory(sink);
-}
-
-stencil_status stencil_sink_commit(stencil_sink *sink) {
-    const stencil_status status = finish(sink);
-    stencil_sink_abort(sink);
-    return status;
 }
 
 /* A dataset while it is being written. */

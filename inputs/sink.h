@@ -1,9 +1,9 @@
 /* A new file, HDF5 or not, that appears under its final name whole or not at all: written to a file without a
  * name in its directory, or where the file system has none, to a temporary one beside it; fsynced, named. */
-#ifndef STENCIL_INPUTS_SINK_H
-#define STENCIL_INPUTS_SINK_H
+#pragma once
 
 #include <hdf5.h>
+#include <limits.h>
 
 #include "solver/boxes.h"
 #include "solver/problem.h"
@@ -12,10 +12,10 @@
 typedef struct stencil_sink {
     hid_t file;       /* to be written through HDF5; 0 or negative: a plain file */
     const char *path; /* final name, borrowed; NULL: closed */
-    char *directory;  /* of it, owned */
-    char *temporary;  /* owned; NULL: the file has no name, and nothing is to be removed */
-    int fd;           /* of that file */
-    bool replace;     /* an existing file may be replaced */
+    char directory[PATH_MAX];
+    char temporary[2 * PATH_MAX]; /* "": the file has no name, and nothing is to be removed */
+    int fd;                       /* of that file */
+    bool replace;                 /* an existing file may be replaced */
     /* The driver below HDF5 keeps the first failed system call here and lets HDF5 believe
      * that all is well: HDF5 cannot close a file that it cannot write, and would try again at exit. */
     int error;    /* errno of the first failure, 0: none */
@@ -24,9 +24,9 @@ typedef struct stencil_sink {
 
 /* Opens the temporary file of `path`, takes space for `bytes` of values and creates an empty HDF5 file in it;
  * what is taken in vain is given back by the commit. STENCIL_SINK_PLAIN: a plain file, to be written through
- * sink->fd. On failure nothing is left. CANNOT_CREATE when the directory is missing or not writable, when
- * `path` is a directory or another special file, when it is the file `other` (may be NULL), or exists and may
- * not be replaced; IO with need and have where the space is not there. */
+ * sink->fd. The caller closes it, whatever comes. CANNOT_CREATE when the directory is missing or not
+ * writable, when `path` is a directory or another special file, when it is the file `other` (may be NULL), or
+ * exists and may not be replaced; IO with need and have where the space is not there. */
 #define STENCIL_SINK_PLAIN INT64_C(-1)
 stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
                                  int64_t bytes);
@@ -47,11 +47,8 @@ typedef struct stencil_sink_dataset {
 stencil_status stencil_sink_write(const stencil_sink *sink, const stencil_sink_dataset *dataset,
                                   const stencil_problem *problem, const stencil_reader *from);
 
-/* Closes, checks, fsyncs, names; the sink is closed afterwards in any case. IO, CANNOT_CREATE (a file came
- * up under that name meanwhile). */
+/* Checks, fsyncs, names. IO, CANNOT_CREATE (a file came up under that name meanwhile). */
 stencil_status stencil_sink_commit(stencil_sink *sink);
 
-/* Throws everything away; nothing to do after a commit. */
-void stencil_sink_abort(stencil_sink *sink);
-
-#endif
+/* Throws away what was not committed. */
+void stencil_sink_close(stencil_sink *sink);

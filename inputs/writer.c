@@ -109,9 +109,14 @@ static stencil_status write_spec(const stencil_sink *sink, const stencil_problem
     return stencil_spec_write(sink->file, sink->path, &spec);
 }
 
-static stencil_status write_all(const stencil_output *output, const stencil_problem *problem,
-                                const stencil_reader *from, const stencil_report *report) {
-    const stencil_sink *sink = &output->sink;
+stencil_status stencil_output_open(stencil_output *output, const stencil_problem *problem) {
+    return stencil_sink_open(&output->sink, output->path, output->force, output->input_path,
+                             result_bytes(output, problem));
+}
+
+stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
+                                    const stencil_reader *from, const stencil_report *report) {
+    stencil_sink *sink = &output->sink;
     const stencil_sink_dataset u = {"/u", STENCIL_ARRAY_U, stencil_h5_type(problem->precision, true),
                                     stencil_h5_type(problem->precision, false)};
     TRY(stencil_sink_write(sink, &u, problem, from));
@@ -123,19 +128,6 @@ static stencil_status write_all(const stencil_output *output, const stencil_prob
     TRY(write_spec(sink, problem, report));
     stencil_own_copy(output->input->file, sink->file, output->notes);
     TRY(stencil_sink_state(sink));
-    return write_provenance(output, report);
-}
-
-stencil_status stencil_output_open(stencil_output *output, const stencil_problem *problem) {
-    return stencil_sink_open(&output->sink, output->path, output->force, output->input_path,
-                             result_bytes(output, problem));
-}
-
-stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
-                                    const stencil_reader *from, const stencil_report *report) {
-    const stencil_status status = write_all(output, problem, from, report);
-    if (status == STENCIL_OK)
-        return stencil_sink_commit(&output->sink);
-    stencil_sink_abort(&output->sink);
-    return status;
+    TRY(write_provenance(output, report));
+    return stencil_sink_commit(sink);
 }

@@ -83,11 +83,12 @@ static stencil_status parse(const char *line, values *v, invocation *call) {
     assert_true(strlen(line) < sizeof copy);
     strcpy(copy, line);
     for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " ")) {
-        assert_true(argc < ARGUMENTS_MAX);
+        assert_true(argc + 1 < ARGUMENTS_MAX);
         argv[argc++] = word;
     }
+    argv[argc] = NULL;
     memset(v, 0xA5, sizeof *v);
-    return options_parse(&test_command, argc, argv, v, call);
+    return options_parse(&test_command, argv, v, call);
 }
 
 static void parse_ok(const char *line, values *v, invocation *call) {

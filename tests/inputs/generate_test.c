@@ -40,10 +40,10 @@ static double *make(const stencil_generate_options *options, const char *name, s
 }
 
 static stencil_spec read_back(void) {
-    stencil_input *input = NULL;
+    stencil_input input;
     stencil_spec spec;
     files_expect(stencil_input_open(&input, "new.h5", &spec), STENCIL_OK, "");
-    stencil_input_close(input);
+    stencil_input_close(&input);
     return spec;
 }
 

@@ -14,14 +14,14 @@ static const hsize_t size_2d[2] = {5, 7}, size_3d[3] = {4, 5, 6};
  */
 static stencil_status load_file(const char *name, stencil_precision precision, bool allow_nonfinite,
                                 stencil_problem *problem, stencil_field field[STENCIL_ARRAY_COUNT]) {
-    stencil_input *input = NULL;
+    stencil_input input;
     stencil_spec spec;
     files_expect(stencil_input_open(&input, name, &spec), STENCIL_OK, "");
     if (precision != STENCIL_PRECISION_COUNT)
         spec.precision = precision;
     files_expect(stencil_problem_resolve(problem, &spec), STENCIL_OK, "");
-    const stencil_status status = files_load(input, problem, allow_nonfinite, &field[0], &field[1]);
-    stencil_input_close(input);
+    const stencil_status status = files_load(&input, problem, allow_nonfinite, &field[0], &field[1]);
+    stencil_input_close(&input);
     return status;
 }
 
@@ -218,15 +218,15 @@ static void boxes_are_parts_of_the_whole(void **state) {
     for (int rank = 2; rank <= 3; rank++)
         for (size_t i = 0; i < sizeof type / sizeof *type; i++)
             for (int b = 0; b < 3; b++) {
-                stencil_input *input = NULL;
+                stencil_input input;
                 stencil_spec spec;
                 stencil_problem problem;
                 make_typed(type[i], rank, rank == 2 ? size_2d : size_3d, boundary[b]);
                 files_expect(stencil_input_open(&input, "bad.h5", &spec), STENCIL_OK, "");
                 spec.precision = b == 1 ? STENCIL_FLOAT32 : spec.precision;
                 files_expect(stencil_problem_resolve(&problem, &spec), STENCIL_OK, "");
-                expect_boxes(input, &problem);
-                stencil_input_close(input);
+                expect_boxes(&input, &problem);
+                stencil_input_close(&input);
             }
 }
 
@@ -239,18 +239,18 @@ static void the_first_value_that_is_not_finite_is_named(void **state) {
     files_dataset(file, "u", 3, size_3d, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, values);
     files_text(file, "stencil", "j3d7pt");
     H5Fclose(file);
-    stencil_input *input = NULL;
+    stencil_input input;
     stencil_spec spec;
     stencil_problem problem;
     files_expect(stencil_input_open(&input, "bad.h5", &spec), STENCIL_OK, "");
     files_expect(stencil_problem_resolve(&problem, &spec), STENCIL_OK, "");
-    const stencil_reader from = stencil_input_reader(input, &problem, false);
+    const stencil_reader from = stencil_input_reader(&input, &problem, false);
     const stencil_box last = {{2, 3, 4}, {1, 1, 1}}, clean = {{0, 0, 0}, {1, 1, 1}};
     double value;
     const stencil_cells to = stencil_cells_dense(STENCIL_FLOAT64, &value, &last);
     files_expect(from.read(from.context, STENCIL_ARRAY_U, &clean, &to), STENCIL_OK, "");
     files_expect(from.read(from.context, STENCIL_ARRAY_U, &last, &to), STENCIL_BAD_DATA, "/u[2][1][1]");
-    stencil_input_close(input);
+    stencil_input_close(&input);
 }
 
 static void expect_nonfinite(const char *dataset, double bad, int at, stencil_precision precision,

@@ -12,20 +12,20 @@
 
 static const hsize_t size_2d[2] = {5, 7}, size_3d[3] = {4, 5, 6};
 
-/* Opening must fail like this, and leave nothing to close. */
+/* Opening must fail like this. */
 static void expect_bad(const char *name, stencil_status status, const char *part) {
-    stencil_input *input = (stencil_input *)&status;
+    stencil_input input;
     stencil_spec spec;
     files_expect(stencil_input_open(&input, name, &spec), status, part);
-    assert_null(input);
+    stencil_input_close(&input);
     assert_non_null(strstr(stencil_error_last()->message, name));
 }
 
 static stencil_spec open_good(const char *name) {
-    stencil_input *input = NULL;
+    stencil_input input;
     stencil_spec spec;
     files_expect(stencil_input_open(&input, name, &spec), STENCIL_OK, "");
-    stencil_input_close(input);
+    stencil_input_close(&input);
     return spec;
 }
 

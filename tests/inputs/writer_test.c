@@ -19,7 +19,7 @@ static const hsize_t size[2] = {33, 40};
 
 /* A loaded problem from a file with a source, and a report of a run that never was. */
 typedef struct result {
-    stencil_input *input;
+    stencil_input input;
     stencil_problem problem;
     stencil_field u, b;
     stencil_report report;
@@ -45,7 +45,7 @@ static void make_result(result *r, const char *input_name, const char *output) {
     files_expect(stencil_input_open(&r->input, input_name, &spec), STENCIL_OK, "");
     spec.atol = 1e-8;
     files_expect(stencil_problem_resolve(&r->problem, &spec), STENCIL_OK, "");
-    files_expect(files_load(r->input, &r->problem, false, &r->u, &r->b), STENCIL_OK, "");
+    files_expect(files_load(&r->input, &r->problem, false, &r->u, &r->b), STENCIL_OK, "");
     r->report.reason = STENCIL_REASON_CONVERGED_ATOL;
     r->report.steps = 200;
     strcpy(r->report.strategy, "relaunch");
@@ -56,7 +56,7 @@ static void make_result(result *r, const char *input_name, const char *output) {
     files_expect(stencil_history_add(&r->report.history, 200, 1e-9), STENCIL_OK, "");
     r->output = (stencil_output){.path = output,
                                  .input_path = input_name,
-                                 .input = r->input,
+                                 .input = &r->input,
                                  .command_line = "stencil \xc3\xbc.h5",
                                  .started_s = 86400};
 }
@@ -68,8 +68,11 @@ static stencil_status write_to(result *r) {
 }
 
 static stencil_status write_result(result *r) {
-    TRY(stencil_output_open(&r->output, &r->problem));
-    return write_to(r);
+    stencil_status status = stencil_output_open(&r->output, &r->problem);
+    if (status == STENCIL_OK)
+        status = write_to(r);
+    stencil_sink_close(&r->output.sink);
+    return status;
 }
 
 static void destroy_result(result *r) {
@@ -77,7 +80,7 @@ static void destroy_result(result *r) {
     stencil_field_destroy(&r->u);
     stencil_field_destroy(&r->b);
     stencil_report_destroy(&r->report);
-    stencil_input_close(r->input);
+    stencil_input_close(&r->input);
 }
 
 static void read_all(hid_t file, const char *name, hid_t type, void *values) {
@@ -142,7 +145,7 @@ static void output_holds_the_result(void **state) {
 static void output_is_an_input(void **state) {
     (void)state;
     result r;
-    stencil_input *input = NULL;
+    stencil_input input;
     stencil_spec spec;
     make_result(&r, "in.h5", "again.h5");
     r.report.history.count = 0;
@@ -151,8 +154,8 @@ static void output_is_an_input(void **state) {
     stencil_problem again;
     stencil_field u, b;
     files_expect(stencil_problem_resolve(&again, &spec), STENCIL_OK, "");
-    files_expect(files_load(input, &again, false, &u, &b), STENCIL_OK, "");
-    stencil_input_close(input);
+    files_expect(files_load(&input, &again, false, &u, &b), STENCIL_OK, "");
+    stencil_input_close(&input);
     assert_int_equal(spec.kind, STENCIL_KIND_POISSON);
     assert_true(spec.omega == 0.75 && spec.atol == 1e-8);
     assert_int_equal(spec.source, STENCIL_SOURCE_F);
@@ -170,7 +173,7 @@ static void points_survive(void **state) {
     (void)state;
     const hsize_t extent[3] = {6, 7, 8};
     H5Fclose(files_create("in.h5", 3, extent));
-    stencil_input *input = NULL;
+    stencil_input input;
     stencil_spec spec, back;
     stencil_problem problem;
     files_expect(stencil_input_open(&input, "in.h5", &spec), STENCIL_OK, "");
@@ -190,18 +193,18 @@ static void points_survive(void **state) {
     spec.norm = STENCIL_NORM_MAX;
     files_expect(stencil_problem_resolve(&problem, &spec), STENCIL_OK, "");
     stencil_field u, b;
-    files_expect(files_load(input, &problem, false, &u, &b), STENCIL_OK, "");
+    files_expect(files_load(&input, &problem, false, &u, &b), STENCIL_OK, "");
     result r = {.input = input,
                 .problem = problem,
                 .u = u,
                 .b = b,
                 .report.reason = STENCIL_REASON_STEPS,
-                .output = {.path = "points.h5", .input_path = "in.h5", .input = input}};
+                .output = {.path = "points.h5", .input_path = "in.h5", .input = &input}};
     files_expect(write_result(&r), STENCIL_OK, "");
-    stencil_input_close(input);
+    stencil_input_close(&input);
     stencil_field_destroy(&u);
     files_expect(stencil_input_open(&input, "points.h5", &back), STENCIL_OK, "");
-    stencil_input_close(input);
+    stencil_input_close(&input);
     assert_int_equal(back.precision, STENCIL_FLOAT32);
     assert_int_equal(back.offset_count, 3);
     assert_memory_equal(back.offset, spec.offset, sizeof spec.offset);
@@ -218,7 +221,7 @@ static void expect_no_output(result *r, const char *path, bool force, const char
     r->output.path = path;
     r->output.force = force;
     files_expect(stencil_output_open(&r->output, &r->problem), STENCIL_CANNOT_CREATE, part);
-    assert_null(r->output.sink.path);
+    stencil_sink_close(&r->output.sink);
     assert_int_equal(files_count(), before);
 }
 
@@ -258,10 +261,10 @@ static void force_replaces(void **state) {
     r.output.force = true;
     files_expect(write_result(&r), STENCIL_OK, "");
     assert_int_equal(files_count(), before);
-    stencil_input *input = NULL;
+    stencil_input input;
     stencil_spec spec;
     files_expect(stencil_input_open(&input, "old.h5", &spec), STENCIL_OK, "");
-    stencil_input_close(input);
+    stencil_input_close(&input);
     assert_int_equal(spec.extent[1], 40);
     destroy_result(&r);
 }
@@ -294,7 +297,7 @@ static void full_disks_leave_nothing(void **state) {
         const stencil_status status = write_to(&r);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
         files_expect(status, STENCIL_IO, "'whole.h5': File too large");
-        stencil_sink_abort(&r.output.sink);
+        stencil_sink_close(&r.output.sink);
         assert_int_equal(files_count(), before);
         failures++;
     }
@@ -316,7 +319,7 @@ static void space_is_taken_first(void **state) {
     const stencil_status status = stencil_output_open(&r.output, &r.problem);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     files_expect(status, STENCIL_IO, "MiB, 16.00 KiB is free; make room");
-    assert_null(r.output.sink.path);
+    stencil_sink_close(&r.output.sink);
     assert_int_equal(files_count(), before);
     files_expect(write_result(&r), STENCIL_OK, "");
     assert_int_equal(stat("fits.h5", &whole), 0);
@@ -332,9 +335,11 @@ static int write_without_proc(result *r) {
     if (stencil_output_open(&r->output, &r->problem) != STENCIL_OK)
         return 1;
     const char *temporary = r->output.sink.temporary;
-    if (temporary == NULL || access(temporary, F_OK) != 0)
+    if (temporary[0] == '\0' || access(temporary, F_OK) != 0)
         return 2;
-    return write_to(r) == STENCIL_OK ? 0 : 3;
+    const stencil_status status = write_to(r);
+    stencil_sink_close(&r->output.sink);
+    return status == STENCIL_OK ? 0 : 3;
 }
 
 /* A file without a name gets one through /proc; without that there is a temporary one with a name. */
@@ -360,9 +365,9 @@ static void temporary_files_have_a_name_at_need(void **state) {
     }
     destroy_result(&r);
     stencil_spec spec;
-    stencil_input *input = NULL;
+    stencil_input input;
     files_expect(stencil_input_open(&input, "named.h5", &spec), STENCIL_OK, "");
-    stencil_input_close(input);
+    stencil_input_close(&input);
 }
 
 /* The input is open from the first look at it on. */
