@@ -179,10 +179,6 @@ static stencil_status find_machine(const run_options *options, stencil_machine *
 static stencil_status complete_options(const invocation *call, int rank, stencil_run_options *run) {
     const run_options *options = call->values;
     *run = options->run;
-    if (run->gpu_count > 0)
-        run->backend = STENCIL_BACKEND_GPU;
-    if (run->parts > 0)
-        run->backend = STENCIL_BACKEND_CPU;
     run->wait.fault.absent = 1;
     if (!options_given(call, "inject-seed"))
         run->wait.fault.seed = 1;

@@ -20,7 +20,7 @@ static stencil_status choose_backend(stencil_plan *plan, const stencil_run_optio
     if (options->backend == STENCIL_BACKEND_CPU || options->parts > 0)
         plan->backend = STENCIL_BACKEND_CPU;
     if (plan->backend == STENCIL_BACKEND_CPU) {
-        if (options->backend != STENCIL_BACKEND_CPU && machine->gpu_count == 0)
+        if (options->backend == STENCIL_BACKEND_AUTO && options->parts == 0)
             stencil_notes_add(&plan->notes, "no GPU (%s): using the CPU", machine->no_gpu_reason);
         return STENCIL_OK;
     }
