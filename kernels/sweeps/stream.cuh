@@ -24,8 +24,11 @@ template <class P, class T, bool Relaunch, bool Ll> constexpr stream_tuning stre
     /* LL exchange is for short steps: with three blocks, or more rows, its state would not stay in registers,
      * and what is spilled has to be fetched from L2 after each acquire. */
     constexpr bool star = P::row_reach(P::radius, 0) == 0;
+    /* In 2D a block sends the first or last row of its tile: no more cells than threads that send them, or
+     * the list of the rest is fetched from L2. */
     if (P::radius == 1 && star && P::rank == 2)
-        return Relaunch ? stream_tuning{4, f64 ? 4 : 3, 128} : stream_tuning{Ll ? 4 : 8, 2, 64};
+        return Relaunch ? stream_tuning{4, f64 ? 4 : 3, 128}
+                        : stream_tuning{Ll ? 4 : 8, 2, Ll && !f64 ? 32 : 64};
     if (P::radius == 1 && star)
         return Relaunch ? f64 ? stream_tuning{2, 4, 32} : stream_tuning{4, 3, 32}
                : f64 ? stream_tuning{Ll ? 2 : 4, 2, 64}
