@@ -99,18 +99,18 @@ static const option bench_table[] = {
 static const char *const child_command[] = {"/proc/self/exe", "bench", "--child", NULL};
 
 static void print_list(FILE *out) {
-    for (int i = 0; i < stencil_bench_count(); i++)
+    for (int i = 0; stencil_bench_names[i] != NULL; i++)
         text_print_wrapped(out, stencil_bench_summary(i),
-                           fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_name(i)), NAME_COLUMNS + 1);
+                           fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_names[i]), NAME_COLUMNS + 1);
 }
 
 /* The index of a benchmark among those of a report that was read from a file, or of all (file NULL). */
 static stencil_status find_benchmark(const char *file, const stencil_bench_report *report, const char *name,
                                      int *index) {
     stencil_nearest nearest = {.word = name};
-    const int count = file != NULL ? report->result_count : stencil_bench_count();
-    for (*index = 0; *index < count; ++*index) {
-        const char *there = file != NULL ? report->result[*index].benchmark : stencil_bench_name(*index);
+    for (*index = 0; file != NULL ? *index < report->result_count : stencil_bench_names[*index] != NULL;
+         ++*index) {
+        const char *there = file != NULL ? report->result[*index].benchmark : stencil_bench_names[*index];
         if (strcmp(there, name) == 0)
             return STENCIL_OK;
         stencil_nearest_offer(&nearest, there);
@@ -144,14 +144,14 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
 /* Which benchmarks: those named, or all. The report is to name them. */
 static stencil_status choose_benchmarks(const invocation *call, int index[CHOSEN_MAX],
                                         stencil_bench_report *report) {
-    const int count = call->operand_count > 0 ? call->operand_count : stencil_bench_count();
-    report->result = calloc((size_t)count, sizeof *report->result);
-    CHECK(report->result != NULL && count <= CHOSEN_MAX, NO_MEMORY, "no memory for the results");
-    for (int i = 0; i < count; i++) {
+    const int named = call->operand_count;
+    report->result = calloc(CHOSEN_MAX, sizeof *report->result);
+    CHECK(report->result != NULL, NO_MEMORY, "no memory for the results");
+    for (int i = 0; named > 0 ? i < named : stencil_bench_names[i] != NULL; i++) {
         index[i] = i;
-        if (call->operand_count > 0)
+        if (named > 0)
             TRY(find_benchmark(NULL, NULL, call->operand[i], &index[i]));
-        report->result[report->result_count++].benchmark = stencil_bench_name(index[i]);
+        report->result[report->result_count++].benchmark = stencil_bench_names[index[i]];
     }
     return STENCIL_OK;
 }
@@ -210,7 +210,7 @@ static stencil_status refuse_unused(const invocation *call, const stencil_bench_
         const unsigned use = use_of(call->given[i].option);
         CHECK(use == 0 || (use & used) != 0, USAGE, "--%s has no effect on %s: leave it out",
               call->given[i].option->name,
-              count == 1 ? stencil_bench_name(index[0]) : "the benchmarks that are named");
+              count == 1 ? stencil_bench_names[index[0]] : "the benchmarks that are named");
     }
     return STENCIL_OK;
 }

@@ -36,25 +36,8 @@ static bool is_whole(const reading *r, int64_t minimum, int64_t maximum, int64_t
     return errno == 0 && digits[0] != '\0' && *number >= minimum && *number <= maximum;
 }
 
-/* The index-th name that an option accepts, NULL behind the last one. */
-static const char *option_choice(const option *option, int index) {
-    return option->names != NULL    ? option->names[index]
-           : option->choice != NULL ? option->choice(index)
-                                    : NULL;
-}
-
-/* Appends all of them (returned). */
-static const char *add_choices(const option *option, char *text, size_t size) {
-    const char *divider = "", *choice;
-    for (int i = 0; (choice = option_choice(option, i)) != NULL; i++)
-        if (choice[0] != '\0') {
-            stencil_text_add(text, size, "%s%s", divider, choice);
-            divider = ", ";
-        }
-    return text;
-}
-
-static void store_choice(const reading *r, int index, const char *choice) {
+static void store_choice(const reading *r, int index) {
+    const char *choice = r->option->names[index];
     if (r->option->type == OPTION_NAME)
         *(const char **)r->target = choice;
     else if (r->option->type == OPTION_WORD)
@@ -68,19 +51,17 @@ static stencil_status read_choice(const reading *r) {
     char word[64];
     stencil_nearest nearest = {.word = word};
     snprintf(word, sizeof word, "%.*s", (int)r->length, r->at);
-    const char *choice;
-    for (int i = 0; (choice = option_choice(r->option, i)) != NULL; i++) {
-        if (choice[0] == '\0')
-            continue;
-        if (strcmp(choice, word) == 0) {
-            store_choice(r, i, choice);
-            return STENCIL_OK;
-        }
-        stencil_nearest_offer(&nearest, choice);
+    const int index = word[0] != '\0' ? stencil_name_find(word, r->option->names) : -1;
+    if (index >= 0) {
+        store_choice(r, index);
+        return STENCIL_OK;
     }
+    for (const char *const *choice = r->option->names; *choice != NULL; choice++)
+        if (**choice != '\0')
+            stencil_nearest_offer(&nearest, *choice);
     for (const char *const *old = r->option->renamed; old != NULL && *old != NULL; old += 2)
         CHECK(strcmp(*old, word) != 0, USAGE, "--%s: '%s' is now called '%s'", name, word, old[1]);
-    const char *all = add_choices(r->option, (char[512]){""}, 512);
+    const char *all = stencil_names_add((char[512]){""}, 512, r->option->names);
     CHECK(nearest.name == NULL, USAGE, "--%s: '%s' is unknown, did you mean '%s'? Possible: %s", name, word,
           nearest.name, all);
     FAIL(USAGE, "--%s: '%s' is unknown. Possible: %s", name, word, all);
@@ -386,8 +367,9 @@ stencil_status options_apply(const invocation *call, const option *table, void *
 /* An option's sentence, what it accepts, and what it is where it is not given. */
 static void print_meaning(FILE *out, const option *option) {
     char text[1024];
-    snprintf(text, sizeof text, "%s%s", option->help, option_choice(option, 0) != NULL ? ": " : "");
-    add_choices(option, text, sizeof text);
+    snprintf(text, sizeof text, "%s%s", option->help, option->names != NULL ? ": " : "");
+    if (option->names != NULL)
+        stencil_names_add(text, sizeof text, option->names);
     if (option->preset != NULL)
         stencil_text_add(text, sizeof text, " [%s]", option->preset);
     text_print_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);

@@ -40,10 +40,9 @@ typedef struct option {
     size_t count_offset;        /* where there can be several: of their number, an int */
     bool positive;              /* OPTION_REAL: 0 is not allowed */
     bool none;                  /* OPTION_REAL: the word "none" is allowed */
-    const char *const *names;   /* that a choice accepts, "" left out, NULL behind the last one; or: */
-    const char *(*choice)(int index); /* the index-th of them */
-    const char *const *renamed;       /* choices that had another name: the old one, the new one, …, NULL */
-    unsigned tag;                     /* the command's own */
+    const char *const *names;   /* that a choice accepts, "" left out, NULL behind the last one */
+    const char *const *renamed; /* choices that had another name: the old one, the new one, …, NULL */
+    unsigned tag;               /* the command's own */
     /* Instead of a name: what the rows behind it have above them in --help ("": they are not shown), and a
      * table of rows whose structure lies at `offset`. */
     const char *heading;

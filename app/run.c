@@ -24,23 +24,15 @@ typedef struct run_options {
     bool force, no_output, dry_run, allow_nonfinite, quiet;
 } run_options;
 
-static const char *sync_choice(int index) {
-    return index < stencil_strategy_count() ? stencil_strategy_at(index).name : NULL;
-}
-
-static const char *sweep_choice(int index) {
-    return stencil_sweep_infos[index].name;
-}
-
 #define AT(field) OPTION_AT(run_options, field)
 static const option run_table[] = {
     {.heading = "Where and how"},
     {"sync", 0, OPTION_NAME, AT(run.sync), "NAME",
      .help = "how steps are kept in order (default: relaunch, on several GPUs multi-grid, which grid "
              "means there, too)",
-     .choice = sync_choice},
+     .names = stencil_strategy_names},
     {"sweep", 0, OPTION_NAME, AT(run.sweep), "NAME", .help = "how a step is made; the result is the same",
-     .preset = "stream", .choice = sweep_choice},
+     .preset = "stream", .names = stencil_sweep_names},
     {"device", 0, OPTION_CHOICE, AT(run.backend), "WHERE", .help = "auto takes a GPU where there is one",
      .preset = "auto", .names = stencil_backend_names},
     {"gpus", 'g', OPTION_DEVICES, AT(run.gpu), "N|LIST",
@@ -187,10 +179,6 @@ static stencil_status find_machine(const run_options *options, stencil_machine *
 static stencil_status complete_options(const invocation *call, int rank, stencil_run_options *run) {
     const run_options *options = call->values;
     *run = options->run;
-    if (run->gpu_count > 0)
-        run->backend = STENCIL_BACKEND_GPU;
-    if (run->parts > 0)
-        run->backend = STENCIL_BACKEND_CPU;
     run->wait.fault.absent = 1;
     if (!options_given(call, "inject-seed"))
         run->wait.fault.seed = 1;

@@ -1,4 +1,4 @@
-#include "app/table.h"
+#include "app/bench.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -70,6 +70,16 @@ char *stencil_text_add(char *text, size_t size, const char *format, ...) {
     return text;
 }
 
+char *stencil_names_add(char *text, size_t size, const char *const *names) {
+    const char *divider = "";
+    for (; *names != NULL; names++)
+        if (**names != '\0') {
+            stencil_text_add(text, size, "%s%s", divider, *names);
+            divider = ", ";
+        }
+    return text;
+}
+
 void stencil_notes_add(stencil_notes *notes, const char *format, ...) {
     char line[STENCIL_NOTE_CHARS];
     va_list arguments;

@@ -17,6 +17,9 @@ void stencil_nearest_offer(stencil_nearest *nearest, const char *candidate);
 /* Index of `name` in a list of names that NULL ends, or -1. */
 int stencil_name_find(const char *name, const char *const *names);
 
+/* Appends all of them but "" to `text`, ", " between them (returned). */
+char *stencil_names_add(char *text, size_t size, const char *const *names);
+
 /* What stands behind the last slash of a path. */
 const char *stencil_path_last(const char *path);
 

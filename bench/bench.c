@@ -22,32 +22,24 @@ enum {
 #define NONE          NULL
 #define RUN(function) function
 static const struct {
-    const char *name, *summary;
+    const char *summary;
     stencil_benchmark_function run_cpu, run_gpu;
     unsigned traits;
 } benchmarks[] = {
-#define STENCIL_BENCHMARK(id, name, cpu, gpu, traits, text) {name, text, cpu, STENCIL_ON_GPU(gpu), traits},
+#define STENCIL_BENCHMARK(id, name, cpu, gpu, traits, text) {text, cpu, STENCIL_ON_GPU(gpu), traits},
 #include "bench/benchmarks.def"
 #undef STENCIL_BENCHMARK
 };
 
-int stencil_bench_count(void) {
-    return (int)(sizeof benchmarks / sizeof *benchmarks);
-}
-
-const char *stencil_bench_name(int index) {
-    return index < stencil_bench_count() ? benchmarks[index].name : NULL;
-}
+const char *const stencil_bench_names[] = {
+#define STENCIL_BENCHMARK(id, name, cpu, gpu, traits, text) name,
+#include "bench/benchmarks.def"
+#undef STENCIL_BENCHMARK
+    NULL,
+};
 
 const char *stencil_bench_summary(int index) {
     return benchmarks[index].summary;
-}
-
-int stencil_bench_find(const char *name) {
-    int index = stencil_bench_count() - 1;
-    while (index >= 0 && strcmp(benchmarks[index].name, name) != 0)
-        index--;
-    return index;
 }
 
 /* All GPUs where nobody asked; the device as it is named in reports. */
@@ -126,7 +118,7 @@ static stencil_status see_clock(stencil_bench *b, double *hz) {
 }
 
 static void start_result(int index, stencil_bench_result *result) {
-    *result = (stencil_bench_result){.benchmark = stencil_bench_name(index), .clock_hz = {NAN, NAN}};
+    *result = (stencil_bench_result){.benchmark = stencil_bench_names[index], .clock_hz = {NAN, NAN}};
 }
 
 stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench_options *options,

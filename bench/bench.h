@@ -94,8 +94,7 @@ typedef struct stencil_bench_result {
 } stencil_bench_result;
 
 /* The benchmarks, in the order of benchmarks.def. */
-int stencil_bench_count(void);
-const char *stencil_bench_name(int index); /* NULL behind the last one */
+extern const char *const stencil_bench_names[]; /* NULL behind the last one */
 const char *stencil_bench_summary(int index);
 
 /* What some benchmarks look at among the options, and others do not: samples, max_noise and timeout_s; size

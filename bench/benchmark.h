@@ -167,9 +167,7 @@ void stencil_bench_say_part(const stencil_bench *b, bool ended, bool all_done, b
 
 /* Of bench.c and child.c. */
 
-/* The benchmark with that name, -1: there is none; and running one in this process (bench.c), or stating the
- * row with the number `stated`, from 1. */
-int stencil_bench_find(const char *name);
+/* Runs a benchmark in this process (bench.c), or states the row with the number `stated`, from 1. */
 stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench_options *options,
                                       const stencil_machine *machine, stencil_bench_result *result);
 

@@ -185,7 +185,7 @@ stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options
     const stencil_bench b = {.options = options, .machine = machine};
     const double timeout_s = hang_least_s + hang_timeouts * options->timeout_s;
     bool timed_out;
-    const char *name = stencil_bench_name(index);
+    const char *name = stencil_bench_names[index];
     const stencil_status status = stencil_bench_in_child(&b, name, 0, timeout_s, result, &timed_out);
     result->benchmark = name;
     CHECK(!timed_out, INTERNAL, "%s hangs: its child process was ended after %.0f s", name, timeout_s);
@@ -198,7 +198,7 @@ static stencil_status answer_request(const char *name, const stencil_bench_optio
     static stencil_machine machine;
     json_t *description;
     json_int_t parent;
-    const int index = stencil_bench_find(name);
+    const int index = stencil_name_find(name, stencil_bench_names);
     int stated;
     stencil_bench_result result = {0};
     CHECK(json_unpack(request, "{s:I, s:i, s:o}", "parent", &parent, "stated", &stated, "machine",

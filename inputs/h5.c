@@ -180,12 +180,8 @@ __attribute__((format(printf, 2, 3))) static stencil_status refuse(const opened 
     if (is->type == STENCIL_ATTRIBUTE_WHOLE)
         snprintf(wanted, sizeof wanted, "a whole number from %" PRId64 " to %" PRId64, is->least,
                  STENCIL_STEPS_MAX);
-    const char *divider = ": ";
-    for (int i = 0; is->words != NULL && is->words[i] != NULL; i++)
-        if (is->words[i][0] != '\0') {
-            stencil_text_add(wanted, sizeof wanted, "%s%s", divider, is->words[i]);
-            divider = ", ";
-        }
+    if (is->words != NULL)
+        stencil_names_add(stencil_text_add(wanted, sizeof wanted, ": "), sizeof wanted, is->words);
     FAIL(BAD_DATA, "'%s': attribute '%s' %s; give %s", a->path, is->name, wrong, wanted);
 }
 

@@ -1,6 +1,6 @@
 #include "kernels/points.h"
 
-#include <string.h>
+#include "base/words.h"
 
 const stencil_shape stencil_shapes[] = {
 #define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
@@ -8,11 +8,15 @@ const stencil_shape stencil_shapes[] = {
 #include "kernels/stencils.def"
 };
 
+const char *const stencil_shape_names[] = {
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text) #name,
+#include "kernels/stencils.def"
+    NULL,
+};
+
 const stencil_shape *stencil_shape_find(const char *name) {
-    for (int s = 0; s < STENCIL_SHAPE_COUNT; s++)
-        if (strcmp(stencil_shapes[s].name, name) == 0)
-            return &stencil_shapes[s];
-    return NULL;
+    const int index = stencil_name_find(name, stencil_shape_names);
+    return index >= 0 ? &stencil_shapes[index] : NULL;
 }
 
 int stencil_shape_offsets(const stencil_shape *shape, int32_t offset[STENCIL_POINTS_MAX][3]) {

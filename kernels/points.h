@@ -29,6 +29,8 @@ typedef struct stencil_shape {
 /* All of them, STENCIL_SHAPE_COUNT rows in the order of stencils.def. */
 extern const stencil_shape stencil_shapes[];
 
+extern const char *const stencil_shape_names[]; /* NULL behind the last one */
+
 /* The set of this name, or NULL. */
 const stencil_shape *stencil_shape_find(const char *name);
 

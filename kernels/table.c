@@ -3,14 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const sweep_names[STENCIL_SWEEP_COUNT] = {
+const char *const stencil_sweep_names[] = {
 #define STENCIL_SWEEP(name, exchanges, text) #name,
 #include "kernels/sweeps.def"
+    NULL,
 };
 
 const char *stencil_kernel_text(const stencil_kernel *kernel, char text[STENCIL_KERNEL_CHARS]) {
     snprintf(text, STENCIL_KERNEL_CHARS, "%s %s %s %s%s", stencil_shapes[kernel->shape].name,
-             stencil_precision_name(kernel->precision), sweep_names[kernel->sweep],
+             stencil_precision_name(kernel->precision), stencil_sweep_names[kernel->sweep],
              stencil_barriers[kernel->barrier].name, kernel->exchange == STENCIL_EXCHANGE_LL ? " ll" : "");
     return text;
 }

@@ -7,6 +7,8 @@
 extern "C" {
 #endif
 
+extern const char *const stencil_sweep_names[]; /* NULL behind the last one */
+
 /* How a kernel gets ghost cells to other parts. Where they are copied, between steps, its exchange is STORE.
  */
 typedef enum stencil_exchange_id {

@@ -1,4 +1,4 @@
-#include "solver/cpu_stores.h"
+#include "solver/cpu.h"
 
 #include <math.h>
 

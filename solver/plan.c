@@ -20,7 +20,7 @@ static stencil_status choose_backend(stencil_plan *plan, const stencil_run_optio
     if (options->backend == STENCIL_BACKEND_CPU || options->parts > 0)
         plan->backend = STENCIL_BACKEND_CPU;
     if (plan->backend == STENCIL_BACKEND_CPU) {
-        if (options->backend != STENCIL_BACKEND_CPU && machine->gpu_count == 0)
+        if (options->backend == STENCIL_BACKEND_AUTO && options->parts == 0)
             stencil_notes_add(&plan->notes, "no GPU (%s): using the CPU", machine->no_gpu_reason);
         return STENCIL_OK;
     }
@@ -50,11 +50,8 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     const char *sync = options->sync != NULL ? options->sync : parts > 1 ? "multi-grid" : "relaunch";
     if (parts > 1 && strcmp(sync, "grid") == 0)
         sync = "multi-grid";
-    while (plan->strategy < stencil_strategy_count() &&
-           strcmp(stencil_strategy_at(plan->strategy).name, sync) != 0)
-        plan->strategy++;
-    CHECK(plan->strategy < stencil_strategy_count(), USAGE,
-          "--sync %s: unknown strategy; 'stencil info' lists them", sync);
+    plan->strategy = stencil_name_find(sync, stencil_strategy_names);
+    CHECK(plan->strategy >= 0, USAGE, "--sync %s: unknown strategy; 'stencil info' lists them", sync);
     const stencil_strategy_info strategy = stencil_strategy_at(plan->strategy);
     CHECK(parts == 1 || strategy.spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s", sync,
           spanning_names(names, sizeof names));
@@ -73,12 +70,8 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
 /* Which sweep makes the steps, and whether it can. */
 static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_run_options *options) {
-    int sweep = 0;
-    while (options->sweep != NULL && sweep < STENCIL_SWEEP_COUNT &&
-           strcmp(options->sweep, stencil_sweep_infos[sweep].name) != 0)
-        sweep++;
-    CHECK(sweep < STENCIL_SWEEP_COUNT, USAGE, "--sweep %s: unknown sweep; 'stencil info' lists them",
-          options->sweep);
+    const int sweep = options->sweep != NULL ? stencil_name_find(options->sweep, stencil_sweep_names) : 0;
+    CHECK(sweep >= 0, USAGE, "--sweep %s: unknown sweep; 'stencil info' lists them", options->sweep);
     plan->sweep = (stencil_sweep_id)sweep;
     const char *why = stencil_sweep_unavailable(plan->sweep, problem);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s",

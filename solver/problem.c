@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const stencil_shape_names[] = {
-#define STENCIL_SHAPE(name, rank, rule, radius, count, text) #name,
-#include "kernels/stencils.def"
-    NULL,
-};
-
 const char *const stencil_kind_names[] = {"", "laplace", "poisson", "heat", NULL};
 const char *const stencil_boundary_names[] = {"fixed", "periodic", "mirror", NULL};
 const char *const stencil_norm_names[] = {"l2", "max", NULL};

@@ -19,9 +19,8 @@ typedef enum stencil_source {
     STENCIL_SOURCE_F, /* dataset /f: right-hand side of poisson, scaled by resolve */
 } stencil_source;
 
-/* Names as they stand in files and options ("j2d5pt", "laplace", "fixed", "l2", …), indexed by the
+/* Names as they stand in files and options ("laplace", "fixed", "l2", …), indexed by the
  * enumerations, NULL behind the last one; kind NONE has the name "". */
-extern const char *const stencil_shape_names[STENCIL_SHAPE_COUNT + 1];
 extern const char *const stencil_kind_names[STENCIL_KIND_COUNT + 1];
 extern const char *const stencil_boundary_names[STENCIL_BOUNDARY_COUNT + 1];
 extern const char *const stencil_norm_names[STENCIL_NORM_COUNT + 1];

@@ -86,6 +86,7 @@ typedef struct stencil_strategy_info {
     const struct stencil_strategy *loop; /* see solver/strategy.h */
 } stencil_strategy_info;
 int stencil_strategy_count(void);
+extern const char *const stencil_strategy_names[]; /* NULL behind the last one */
 stencil_strategy_info stencil_strategy_at(int index);
 /* "" when strategy `index` can run on that backend of this machine, else why it cannot. */
 const char *stencil_strategy_unavailable(int index, stencil_backend backend, const stencil_machine *machine);

@@ -22,6 +22,14 @@ static const stencil_strategy_info rows[] = {
 #include "sync/barriers.def"
 };
 
+const char *const stencil_strategy_names[] = {
+#define STENCIL_STRATEGY(id, name, parts, text) name,
+#include "solver/strategies.def"
+#define STENCIL_BARRIER(id, name, capability, needs, text) name,
+#include "sync/barriers.def"
+    NULL,
+};
+
 int stencil_strategy_count(void) {
     return (int)(sizeof rows / sizeof *rows);
 }

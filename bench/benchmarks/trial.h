@@ -4,7 +4,7 @@
 #pragma once
 
 #include "bench/benchmark.h"
-#include "solver/cpu_stores.h"
+#include "solver/cpu.h"
 #include "solver/run.h"
 
 /* Random numbers in [0, 1) in all cells, ghost cells included, the same on every machine. */

@@ -1,6 +1,9 @@
 /* Barriers and shuffles inside a warp (000 Table 2; Zhang et al., A Study of Synchronization Methods in
  * Modern GPUs, Table 4): __syncwarp(), tiles and coalesced groups of every size. Latency: one warp;
- * throughput: the best of all numbers of blocks and threads that fit on a multiprocessor.
+ * throughput: the best of all numbers of blocks and threads that fit on a multiprocessor. And the barrier of
+ * a block, __syncthreads() (000 section 5.2, Fig. 6; Zhang et al., Table 5): latency of one block of 32 to
+ * 1024 threads, and throughput over blocks per multiprocessor and threads per block, that is over active
+ * warps.
  *
  * Since compute capability 7.0 the lanes of a warp run on their own, and where the compiler knows that they
  * go together a barrier is a NOP. So barriers are timed in two loops: one of which it knows that, which is
@@ -135,5 +138,34 @@ stencil_status stencil_measure_warp(stencil_bench *b) {
                           "apart\": in a loop of which it does not know; \"loop\": that loop alone.");
     stencil_bench_note(b, "Verified: after timing, barriers that all lanes checked, some of them late; in "
                           "every shuffle run, who has whose value.");
+    return stencil_bench_take(b);
+}
+
+stencil_status stencil_measure_block(stencil_bench *b) {
+    sm_timing timing;
+    sm_case c = {.timing = &timing,
+                 .kernel = time_operation<barrier<whole_block>, SM_UNROLLED>,
+                 .name = "__syncthreads",
+                 .checked = time_operation<checked_barrier<whole_block>, 1>,
+                 .checks = BARRIER_REPEATS};
+    TRY(sm_begin(b, &timing, SM_UNROLLED));
+    for (c.threads = 32; c.threads <= STENCIL_BLOCK_THREADS_MAX; c.threads += 32) {
+        c.checked_threads = c.threads;
+        TRY(STENCIL_BENCH_ADD(b, c, "latency", c.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
+                              .sample = sm_sample, .verify = sm_verify, .axis = {{"threads", c.threads}},
+                              .count = timing.latency_repeats));
+    }
+    c.scale = 1;
+    while (stencil_next_shape(&c.blocks_per_sm, &c.threads, STENCIL_BLOCKS_MAX, 32))
+        TRY(STENCIL_BENCH_ADD(b, c, "throughput", c.name, "warps/cycle", STENCIL_METHOD_SM_CLOCK,
+                              .sample = sm_sample,
+                              .axis = {{"blocks_per_sm", c.blocks_per_sm}, {"threads", c.threads}},
+                              .count = timing.throughput_repeats));
+    stencil_bench_note(b, "Throughput: arrivals of warps per cycle on one multiprocessor, the median of all; "
+                          "a block's barrier is as many as it has warps.");
+    stencil_bench_note(b,
+                       "Verified: after timing, %d barriers of each block size in which every thread looked "
+                       "whether another one had arrived.",
+                       BARRIER_REPEATS);
     return stencil_bench_take(b);
 }

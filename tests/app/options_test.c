@@ -31,14 +31,11 @@ typedef struct values {
 
 static const char *const norm_names[] = {"l2", "max", NULL};
 
-static const char *axis_choice(int index) {
-    static const char *const names[] = {"fixed", "periodic", "mirror", NULL};
-    return names[index];
-}
+static const char *const axis_names[] = {"fixed", "periodic", "mirror", NULL};
 
 static const option inner_table[] = {
     {"boundary", 0, OPTION_CHOICE, OPTION_AT(inner, axes), "A[,B]", .help = "boundary", .most = 3,
-     .count_offset = offsetof(inner, axis_count), .choice = axis_choice},
+     .count_offset = offsetof(inner, axis_count), .names = axis_names},
     {"spacing", 0, OPTION_REAL, OPTION_AT(inner, spacing), "H[,H]", .help = "spacing", .most = 3,
      .count_offset = offsetof(inner, spacing_count), .positive = true},
     {NULL},

@@ -15,11 +15,10 @@
 #define assert_near(value, expected, tolerance) assert_true(fabs((value) - (expected)) <= (tolerance))
 
 static int find(const char *name) {
-    for (int i = 0; i < stencil_bench_count(); i++)
-        if (strcmp(stencil_bench_name(i), name) == 0)
-            return i;
-    fail_msg("no benchmark %s", name);
-    return -1;
+    const int index = stencil_name_find(name, stencil_bench_names);
+    if (index < 0)
+        fail_msg("no benchmark %s", name);
+    return index;
 }
 
 static stencil_machine cpu_machine(void) {

@@ -19,6 +19,10 @@ static stencil_bench_options options_of(const char *const *command) {
     return options;
 }
 
+static int index_of(const char *name) {
+    return stencil_name_find(name, stencil_bench_names);
+}
+
 static const char *const self[] = {"/proc/self/exe", "--child", NULL};
 
 static stencil_machine cpu_machine(void) {
@@ -108,8 +112,7 @@ static void whole(void **state) {
     stencil_bench_options options = options_of(self);
     stencil_bench_result result = {0};
     options.child_arguments = few;
-    assert_int_equal(stencil_bench_run_in_child(stencil_bench_find("grid"), &options, &machine, &result),
-                     STENCIL_OK);
+    assert_int_equal(stencil_bench_run_in_child(index_of("grid"), &options, &machine, &result), STENCIL_OK);
     assert_string_equal(result.benchmark, "grid");
     assert_string_equal(result.device, "2 threads, any");
     assert_int_equal(result.row_count, STENCIL_BARRIER_COUNT - 1);
@@ -128,7 +131,7 @@ static void whole_with_fault(void **state) {
     stencil_bench_options options = options_of(self);
     stencil_bench_result result = {0};
     options.child_arguments = few_with_fault;
-    assert_int_equal(stencil_bench_run_in_child(stencil_bench_find("grid"), &options, &machine, &result),
+    assert_int_equal(stencil_bench_run_in_child(index_of("grid"), &options, &machine, &result),
                      STENCIL_INTERNAL);
     expect_message("barrier planted fault does not hold");
     assert_int_equal(result.row_count, STENCIL_BARRIER_COUNT);
@@ -140,8 +143,7 @@ static void partial_team(void **state) {
     const stencil_machine machine = cpu_machine();
     const stencil_bench_options options = options_of(self);
     stencil_bench_result result = {0};
-    assert_int_equal(stencil_bench_run(stencil_bench_find("partial"), &options, &machine, &result),
-                     STENCIL_OK);
+    assert_int_equal(stencil_bench_run(index_of("partial"), &options, &machine, &result), STENCIL_OK);
     assert_int_equal(result.row_count, 2 * STENCIL_BARRIER_COUNT);
     for (int i = 0; i < result.row_count; i++) {
         int64_t absent = -1;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "solver/cpu_stores.h"
+#include "solver/cpu.h"
 
 enum { MIB = 1 << 20 };
 
