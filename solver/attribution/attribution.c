@@ -1,0 +1,226 @@
+#include "solver/attribution/attribution.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solver/attribution/trial.h"
+
+enum { ROUNDS = 5, STEPS_MIN = 16, STEPS_MAX = 2048, CHECKED_SAMPLES = 8 };
+enum { SAMPLES_CPU = 1024, SAMPLES_GPU = 128 }; /* noting a moment takes longer on a GPU */
+
+/* What is timed in each round. */
+typedef enum kind {
+    WHOLE,
+    WITHOUT_BARRIER,
+    WITHOUT_COMPUTE,
+    EMPTY,
+    WITHOUT_COPIES, /* of ghost cells, by the host of GPUs */
+    CHECKED,
+    TRACED,
+    KINDS
+} kind;
+
+typedef struct experiment {
+    stencil_trial trial;
+    int64_t steps, check_every;
+    uint32_t every, samples; /* of TRACED */
+    stencil_timeline timeline[ROUNDS];
+    int64_t count[KINDS]; /* steps that are made */
+    double time_s[KINDS][ROUNDS];
+} experiment;
+
+static bool is_timed(const experiment *e, kind k) {
+    return k != WITHOUT_COPIES || (e->trial.launches && e->trial.of.plan->halo == STENCIL_HALO_COPY &&
+                                   e->trial.of.plan->cut.parts > 1);
+}
+
+static stencil_status time_kind(experiment *e, kind k, int round) {
+    const stencil_trace without = {.without_barrier = k == WITHOUT_BARRIER || k == EMPTY,
+                                   .without_compute = k == WITHOUT_COMPUTE || k == EMPTY,
+                                   .without_copies = k == WITHOUT_COPIES};
+    double *time_s = &e->time_s[k][round];
+    e->count[k] = e->steps;
+    if (k != TRACED)
+        return stencil_trial_time(&e->trial, e->steps, k == CHECKED ? e->check_every : INT64_MAX, &without,
+                                  time_s);
+    stencil_timeline_destroy(&e->timeline[round]);
+    return stencil_trial_record(&e->trial, &e->count[k], e->check_every, e->every, e->samples,
+                                &e->timeline[round], time_s);
+}
+
+static int64_t common(int64_t a, int64_t b) {
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Which steps are sampled and checked. The distance of samples has no factor in common with that of checks
+ * and polls, so that these are among them as often as among all steps; and there are some checks. */
+static void choose_samples(experiment *e) {
+    const int64_t most = e->trial.of.cpu != NULL ? SAMPLES_CPU : SAMPLES_GPU,
+                  run_every = e->trial.of.schedule->check_every;
+    if (e->trial.launches) {
+        e->every = 1;
+        e->samples = (uint32_t)stencil_smaller(most, e->steps);
+        e->check_every = stencil_smaller(run_every, e->steps / 4);
+        return;
+    }
+    int64_t every = (e->steps + most - 1) / most;
+    e->check_every = stencil_smaller(run_every, e->steps / every / CHECKED_SAMPLES);
+    while (common(every, e->check_every) > 1 || common(every, e->trial.of.plan->poll_every) > 1)
+        every++;
+    e->every = (uint32_t)every;
+    e->samples = (uint32_t)((e->steps - 1) / every + 1);
+}
+
+/* So many steps that all rounds together take about `budget_s`; what is slow only the first time is over
+ * then. */
+static stencil_status choose_steps(experiment *e, double budget_s) {
+    e->steps = STEPS_MIN;
+    choose_samples(e);
+    for (kind k = WHOLE; k < KINDS; k++)
+        if (is_timed(e, k))
+            TRY(time_kind(e, k, 0));
+    for (; e->steps < STEPS_MAX; e->steps *= 2) {
+        TRY(time_kind(e, CHECKED, 0));
+        if (2 * e->time_s[CHECKED][0] * KINDS * ROUNDS > budget_s)
+            break;
+        choose_samples(e);
+    }
+    choose_samples(e);
+    return STENCIL_OK;
+}
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The value that stands at a place, from 0 to 1, among those of all rounds. */
+static double quantile(const experiment *e, kind k, double place) {
+    double time_s[ROUNDS];
+    memcpy(time_s, e->time_s[k], sizeof time_s);
+    qsort(time_s, ROUNDS, sizeof *time_s, ascending);
+    return time_s[(int)(place * (ROUNDS - 1))];
+}
+
+static double median(const experiment *e, kind k) {
+    return quantile(e, k, 0.5);
+}
+
+/* All of them at their quickest: what disturbs a batch does not depend on what is left out of it. */
+static stencil_removal removal_of(const experiment *e) {
+    const double total_s = quantile(e, WHOLE, 0), start_s = quantile(e, EMPTY, 0), steps = (double)e->steps;
+    stencil_removal r = {.steps = e->steps, .total_s = total_s, .start_s = start_s};
+    r.compute_s = fmax(quantile(e, WITHOUT_BARRIER, 0) - start_s, 0) / steps;
+    r.barrier_s = fmax(quantile(e, WITHOUT_COMPUTE, 0) - start_s, 0) / steps;
+    r.share = total_s > start_s ? steps * r.compute_s / (total_s - start_s) : NAN;
+    r.spread = (quantile(e, WHOLE, 0.75) - quantile(e, WHOLE, 0.25)) / (2 * median(e, WHOLE));
+    return r;
+}
+
+/* What the host does between launches shows in their distance, or, where steps are checked, not at all: that
+ * is found by leaving it out. */
+static void add_host(const experiment *e, stencil_inside *inside) {
+    const double steps = (double)e->steps, whole_s = median(e, WHOLE),
+                 checks_s = fmax(median(e, CHECKED) - whole_s, 0) / steps;
+    const double halo_s =
+        is_timed(e, WITHOUT_COPIES) ? fmax(whole_s - median(e, WITHOUT_COPIES), 0) / steps : 0;
+    const double copies_s = fmin(halo_s, inside->launch_s);
+    inside->launch_s -= copies_s;
+    inside->halo_s += copies_s;
+    inside->after_s += checks_s * (double)e->check_every / (double)e->trial.of.schedule->check_every;
+    inside->step_s += inside->after_s;
+}
+
+/* What the traced batch of median length has noted. */
+static stencil_status look_inside(experiment *e, stencil_attribution *a) {
+    int round = 0;
+    while (e->time_s[TRACED][round] != median(e, TRACED))
+        round++;
+    a->timeline = e->timeline[round];
+    e->timeline[round] = (stencil_timeline){0};
+    TRY(stencil_timeline_analyse(&a->timeline, &a->inside));
+    a->traced_s = median(e, TRACED) / (double)e->count[TRACED];
+    a->untraced_s = median(e, e->trial.launches ? WHOLE : CHECKED) / (double)e->steps;
+    a->covered = fmin(a->inside.unweighted_s / a->inside.elapsed_s, 1);
+    if (e->trial.launches)
+        add_host(e, &a->inside);
+    return STENCIL_OK;
+}
+
+static stencil_status experiment_run(experiment *e, double budget_s, stencil_attribution *a) {
+    TRY(choose_steps(e, budget_s));
+    /* Round-robin, so that what disturbs the machine hits all kinds alike. */
+    for (int round = 0; round < ROUNDS; round++)
+        for (kind k = WHOLE; k < KINDS; k++)
+            if (is_timed(e, k))
+                TRY(time_kind(e, k, round));
+    a->removal = removal_of(e);
+    return look_inside(e, a);
+}
+
+stencil_status stencil_attribute(stencil_run *run, const stencil_observers *observers, double budget_s,
+                                 stencil_attribution *attribution) {
+    experiment e = {0};
+    *attribution = (stencil_attribution){.model = {NAN, NAN, NAN}};
+    stencil_status status = stencil_trial_start(&e.trial, run, observers);
+    if (status == STENCIL_OK)
+        status = experiment_run(&e, budget_s, attribution);
+    for (int round = 0; round < ROUNDS; round++)
+        stencil_timeline_destroy(&e.timeline[round]);
+    attribution->timeline.neighbor_first = attribution->timeline.neighbor = NULL; /* the trial's */
+    stencil_trial_finish(&e.trial);
+    if (status != STENCIL_OK)
+        stencil_attribution_destroy(attribution);
+    return status;
+}
+
+void stencil_attribution_destroy(stencil_attribution *attribution) {
+    stencil_inside_destroy(&attribution->inside);
+    stencil_timeline_destroy(&attribution->timeline);
+    *attribution = (stencil_attribution){0};
+}
+
+stencil_status stencil_attribution_record(stencil_run *run, const stencil_observers *observers, int steps,
+                                          stencil_timeline *timeline) {
+    stencil_trial trial;
+    int64_t count = steps;
+    double time_s;
+    *timeline = (stencil_timeline){0};
+    stencil_status status = stencil_trial_start(&trial, run, observers);
+    if (status == STENCIL_OK)
+        status = stencil_trial_record(&trial, &count, trial.of.schedule->check_every, 1, (uint32_t)steps,
+                                      timeline, &time_s);
+    timeline->neighbor_first = timeline->neighbor = NULL;
+    stencil_trial_finish(&trial);
+    return status;
+}
+
+void stencil_attribution_divide(const stencil_attribution *a, const stencil_report *report,
+                                const stencil_wall *wall, double row_s[STENCIL_TIME_ROWS]) {
+    const stencil_inside *in = &a->inside;
+    const double start_s = fmin(a->removal.start_s, report->compute_s),
+                 scale = a->covered * (report->compute_s - start_s) / in->step_s;
+    row_s[STENCIL_TIME_START] = wall->start_s;
+    row_s[STENCIL_TIME_LAUNCH] = report->drive_s - report->compute_s + start_s + scale * in->launch_s;
+    row_s[STENCIL_TIME_COMPUTE] = scale * in->compute_s;
+    row_s[STENCIL_TIME_LATENCY] = scale * in->latency_s;
+    row_s[STENCIL_TIME_IMBALANCE] = scale * in->imbalance_s;
+    row_s[STENCIL_TIME_HALO] = scale * in->halo_s;
+    row_s[STENCIL_TIME_CHECKS] = scale * in->after_s;
+    row_s[STENCIL_TIME_FINISH] = report->finish_s + wall->write_s;
+    row_s[STENCIL_TIME_REST] = wall->wall_s;
+    for (int row = 0; row < STENCIL_TIME_REST; row++)
+        row_s[STENCIL_TIME_REST] -= row_s[row];
+}
+
+stencil_step_times stencil_attribution_inside(const stencil_attribution *a) {
+    const stencil_inside *in = &a->inside;
+    return (stencil_step_times){in->launch_s, in->slowest_compute_s,
+                                in->step_s - in->after_s - in->launch_s - in->slowest_compute_s};
+}
