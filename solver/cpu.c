@@ -192,7 +192,7 @@ static double make_rows(const stencil_cpu *cpu, const work *w, bool timed) {
 static void copy_halos(const stencil_cpu *cpu, int64_t step, int thread, int threads) {
     const int buffer = step % 2 == 0;
     for (int k = thread; k < cpu->transfers.count; k += threads) {
-        const stencil_transfer *t = &cpu->transfers.item[k];
+        const stencil_halo_transfer *t = &cpu->transfers.item[k];
         const stencil_way way = stencil_buffer_way(&cpu->buffers, t, buffer);
         stencil_cells_copy(&way.to, &way.from, t->from_box.n);
     }

@@ -64,7 +64,7 @@ typedef struct stencil_cpu {
     stencil_fault fault;
     stencil_trace trace;         /* of a batch that is only timed; else zeroed */
     stencil_stores_trial *trial; /* [threads], owned */
-    stencil_transfers transfers; /* to be copied after each step; none: the sweep stores them */
+    stencil_halo_transfers transfers; /* to be copied after each step; none: the sweep stores them */
 } stencil_cpu;
 
 /* Bytes that a run holds. */

@@ -13,7 +13,8 @@ stencil_box stencil_buffer_box(const stencil_buffers *buffers, int part, int buf
     return (buffer == STENCIL_BUFFER_B ? stencil_cut_box : stencil_cut_window)(buffers->cut, part);
 }
 
-stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_transfer *transfer, int buffer) {
+stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_halo_transfer *transfer,
+                               int buffer) {
     static const int64_t own[3] = {0, 0, 0};
     const stencil_layout *layout = &buffers->cut->layout;
     const stencil_cells from = stencil_cells_in(layout, buffers->at[transfer->from][buffer], own),
@@ -83,7 +84,7 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
 
 /* What part `to` has of part `from` in a direction (-1, 0, 1 per axis); false: nothing. Along an axis without
  * one it is all that both have there: at sides where no other part is, their ghost cells go along. */
-static bool find_one(const stencil_cut *cut, stencil_transfer *t, const int direction[3]) {
+static bool find_one(const stencil_cut *cut, stencil_halo_transfer *t, const int direction[3]) {
     const stencil_box from = stencil_cut_box(cut, t->from), to = stencil_cut_box(cut, t->to);
     if (t->from == t->to || stencil_cut_beyond(cut, t->to, direction) != t->from)
         return false;
@@ -108,21 +109,21 @@ static bool find_one(const stencil_cut *cut, stencil_transfer *t, const int dire
     return true;
 }
 
-stencil_status stencil_transfers_find(stencil_transfers *transfers, const stencil_cut *cut) {
-    *transfers = (stencil_transfers){
-        .item = malloc((size_t)cut->parts * STENCIL_DIRECTIONS * sizeof(stencil_transfer))};
+stencil_status stencil_transfers_find(stencil_halo_transfers *transfers, const stencil_cut *cut) {
+    *transfers = (stencil_halo_transfers){
+        .item = malloc((size_t)cut->parts * STENCIL_DIRECTIONS * sizeof(stencil_halo_transfer))};
     CHECK(transfers->item != NULL, NO_MEMORY, "no memory for the halo exchange of %d parts", cut->parts);
     for (int from = 0; from < cut->parts; from++)
         for (int k = 0; k < cut->parts * STENCIL_DIRECTIONS; k++) {
             const int d = k % STENCIL_DIRECTIONS, direction[3] = {d / 9 - 1, d / 3 % 3 - 1, d % 3 - 1};
-            stencil_transfer t = {.from = from, .to = k / STENCIL_DIRECTIONS};
+            stencil_halo_transfer t = {.from = from, .to = k / STENCIL_DIRECTIONS};
             if (find_one(cut, &t, direction))
                 transfers->item[transfers->count++] = t;
         }
     return STENCIL_OK;
 }
 
-void stencil_transfers_destroy(stencil_transfers *transfers) {
+void stencil_transfers_destroy(stencil_halo_transfers *transfers) {
     free(transfers->item);
-    *transfers = (stencil_transfers){0};
+    *transfers = (stencil_halo_transfers){0};
 }

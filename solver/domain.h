@@ -27,27 +27,28 @@ stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int
 stencil_box stencil_buffer_box(const stencil_buffers *buffers, int part, int buffer);
 
 /* A box of cells of part `from` that part `to` has among its ghost cells, each in its own indices. */
-typedef struct stencil_transfer {
+typedef struct stencil_halo_transfer {
     int from, to;
     stencil_box from_box, to_box;
-} stencil_transfer;
+} stencil_halo_transfer;
 
-typedef struct stencil_transfers {
+typedef struct stencil_halo_transfers {
     int count;
-    stencil_transfer *item; /* owned */
-} stencil_transfers;
+    stencil_halo_transfer *item; /* owned */
+} stencil_halo_transfers;
 
 /* Ghost cells that a part cannot fill from its own cells. Where it can, along an axis that is not cut or at a
  * mirrored end, the boxes reach over what the sender has there, with which corners come: parts are at least
  * as thick as their ghost cells, and nothing is mirrored. NO_MEMORY. */
-stencil_status stencil_transfers_find(stencil_transfers *transfers, const stencil_cut *cut);
-void stencil_transfers_destroy(stencil_transfers *transfers);
+stencil_status stencil_transfers_find(stencil_halo_transfers *transfers, const stencil_cut *cut);
+void stencil_transfers_destroy(stencil_halo_transfers *transfers);
 
 /* The way of a transfer between two parts. */
 typedef struct stencil_way {
     stencil_cells from, to;
 } stencil_way;
-stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_transfer *transfer, int buffer);
+stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_halo_transfer *transfer,
+                               int buffer);
 
 /* The problem's cycle of weights, in its precision; its length. */
 int stencil_weights_round(stencil_weights cycle[STENCIL_CYCLE_MAX], const stencil_problem *problem);

@@ -53,7 +53,7 @@ struct stencil_gpu_run {
     int parts;
     stencil_gpu_part part[STENCIL_PARTS_MAX];
     stencil_buffers buffers;     /* device memory, owned */
-    stencil_transfers transfers; /* made after each step, in mode COPY */
+    stencil_halo_transfers transfers; /* made after each step, in mode COPY */
     stencil_schedule schedule;
     stencil_weights cycle[STENCIL_CYCLE_MAX]; /* [cycle_length]: of the step that follows s steps those at
                                                  s % cycle_length */

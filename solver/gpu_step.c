@@ -89,7 +89,7 @@ static stencil_status copy_halos(const stencil_gpu_part *gpu, int64_t step, cuda
     const stencil_gpu_run *run = gpu->run;
     const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, step + 1);
     for (int k = 0; k < run->transfers.count; k++) {
-        const stencil_transfer *t = &run->transfers.item[k];
+        const stencil_halo_transfer *t = &run->transfers.item[k];
         if (t->from != gpu->part || gpu->args.trace.without_copies)
             continue;
         const stencil_way way = stencil_buffer_way(&run->buffers, t, buffer);

@@ -175,14 +175,14 @@ static void store_copies(const buffers *b, const stencil_cut *cut, bool store) {
 /* The two ways of the solver: sweeps store all copies themselves; or their own ones, and boxes are copied. */
 static void expect_stored_and_copied(const stencil_cut *cut) {
     for (int copies = 0; copies < 2; copies++) {
-        stencil_transfers found = {0};
+        stencil_halo_transfers found = {0};
         buffers b;
         fill(&b, cut);
         store_copies(&b, cut, !copies);
         if (copies)
             assert_int_equal(stencil_transfers_find(&found, cut), STENCIL_OK);
         for (int k = 0; k < found.count; k++) {
-            const stencil_transfer *t = &found.item[k];
+            const stencil_halo_transfer *t = &found.item[k];
             stencil_buffers bases = {.cut = cut, .count = 2};
             bases.at[t->from][0] = b.u[t->from];
             bases.at[t->to][0] = b.u[t->to];
