@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import os
+import re
 import sys
 import tempfile
 
@@ -50,7 +51,7 @@ def amount(axis, number):
 def place(row, axes):
     """', 2 GPUs, 64 threads': behind the name of a row."""
     words = [AXES.get(axis, ("", axis + " {}"))[1].format(amount(axis, row["axes"][axis])) for axis in axes]
-    return "".join(", " + (word[:-1] if word.startswith("1 ") and word.endswith("s") else word) for word in words)
+    return "".join(", " + re.sub(r"^1 (\w+)s\b", r"1 \1", word) for word in words)
 
 
 def median(row):
