@@ -82,13 +82,20 @@ static bool is_launched(const run_record *record) {
     return record->plan.barrier == STENCIL_BARRIER_none;
 }
 
+/* The time of the run's steps: what is neither before nor behind them. */
+static double steps_time_s(const attribution *a, const double *row_s) {
+    return a->wall.wall_s - row_s[STENCIL_TIME_START] - row_s[STENCIL_TIME_FINISH];
+}
+
 /* The answer in a sentence. */
 static void print_answer(const attribution *a, const run_record *record, const double *row_s) {
-    const double percent = 100 / a->wall.wall_s;
+    const double percent = 100 / steps_time_s(a, row_s);
     const bool launched = is_launched(record);
     const double waited_s = row_s[STENCIL_TIME_LATENCY] + row_s[STENCIL_TIME_IMBALANCE] +
                             (launched ? row_s[STENCIL_TIME_LAUNCH] : 0);
-    PRINT("Waiting", "%.3g %% of this run was waiting %s; %.3g %% because %ss finish at different times",
+    PRINT("Waiting",
+          "%.3g %% of the time of its steps this run was waiting %s; %.3g %% because %ss finish at different "
+          "times",
           percent * waited_s, launched ? "for the next step to begin" : "at barriers",
           percent * row_s[STENCIL_TIME_IMBALANCE], a->steps.timeline.unit);
 }
@@ -98,15 +105,18 @@ static void print_rows(const attribution *a, const run_record *record, const dou
     table t = {0};
     table_add_column(&t, "where the time went", true, 0);
     table_add_column(&t, "µs/step", false, 0);
-    table_add_column(&t, "%", false, 0);
+    table_add_column(&t, "% of_steps", false, 0);
+    table_add_column(&t, "% of_all", false, 0);
     for (int row = 0; row <= STENCIL_TIME_ROWS; row++) {
-        const bool all = row == STENCIL_TIME_ROWS;
+        const bool all = row == STENCIL_TIME_ROWS,
+                   of_steps = !all && row != STENCIL_TIME_START && row != STENCIL_TIME_FINISH;
         const double s = all ? a->wall.wall_s : row_s[row];
         if (row == STENCIL_TIME_HALO && record->plan.cut.parts == 1)
             continue;
         table_add_row(&t);
         table_add_cell(&t, "%s", all ? "wall clock" : rows[row].name);
         table_add_cell(&t, "%s", MICROSECONDS(s / steps));
+        table_add_cell(&t, of_steps ? "%.1f" : "-", 100 * s / steps_time_s(a, row_s));
         table_add_cell(&t, "%.1f", 100 * s / a->wall.wall_s);
     }
     fputc('\n', stdout);
@@ -123,7 +133,7 @@ static void add_view(table *t, const char *name, const stencil_step_times *step,
     table_add_cell(t, "%s", MICROSECONDS(step->compute_s));
     table_add_cell(t, "%s", MICROSECONDS(step->barrier_s));
     table_add_cell(t, "%.3f", share);
-    table_add_cell(t, share > 0 ? "%.2f" : "-", 1 / share);
+    table_add_cell(t, share > 0 && share < 1 ? "%.2f" : "-", 1 / share);
 }
 
 static double share_of(const stencil_step_times *step) {
@@ -135,19 +145,23 @@ static stencil_step_times removal_step(const stencil_removal *r) {
     return (stencil_step_times){NAN, r->compute_s, r->barrier_s};
 }
 
+/* Whether a batch takes longer without its barriers, by more than batches alike differ. */
+static bool drifts(const stencil_removal *r) {
+    return r->share > 1 + fmax(2 * r->spread, 0.02);
+}
+
 /* Which of two views of the compute to believe, and why. */
 static void print_difference(const stencil_attribution *a, const char *name, double other_s) {
     const double inside_s = stencil_attribution_inside(a).compute_s,
                  apart = fabs(other_s - inside_s) / fmax(other_s, inside_s);
-    const bool removal = strcmp(name, "removal") == 0;
+    const bool removal = strcmp(name, "removal") == 0, drift = drifts(&a->removal);
     if (!(apart > 0.2))
         return;
     const char *why = a->removal.spread > 0.1
                           ? "neither: batches alike differ as much, the machine is not quiet"
-                      : a->traced_s > 1.05 * a->untraced_s && removal
+                      : a->noting_s > 0.1 * a->untraced_s && removal && !drift
                           ? "removal: noting moments makes steps as short as these longer"
-                      : removal ? "inside: without barriers the blocks or threads drift apart, and find "
-                                  "other things in the caches"
+                      : removal ? "inside: without barriers the caches hold other things"
                                 : "inside: it was measured, with this problem";
     PRINT("Views", "%s and inside are %.0f %% apart in compute. Believe %s.", name, 100 * apart, why);
 }
@@ -173,6 +187,10 @@ static void print_views(const stencil_attribution *a) {
           r->share > 0
               ? TEXT("; a perfect barrier would make steps at most %.2f times as fast", fmax(1 / r->share, 1))
               : "");
+    if (drifts(r))
+        PRINT("", "without barriers the batch is slower than with them (p > 1): blocks or threads that do "
+                  "not wait for each other drift apart, and lose what the caches held of their neighbours' "
+                  "cells; p says nothing of what a better barrier would gain");
     print_difference(a, "removal", a->removal.compute_s);
     print_difference(a, "model", a->model.compute_s);
 }
@@ -241,10 +259,18 @@ void attribution_print(const attribution *a, const run_record *record) {
     print_views(s);
     print_waits(s);
     print_blame(s);
-    PRINT("Batches", "%s µs per step, in the run %s; with moments noted in %s of them %s (%+.1f %%)",
+    PRINT("Batches",
+          "%s µs per step, in the run %s; with moments noted in %.2g %% of the steps %s (%+.1f %%)",
           MICROSECONDS(s->untraced_s), MICROSECONDS(1e-6 * stencil_report_step_us(&record->report)),
-          TEXT_COUNTED(s->inside.samples, "step"), MICROSECONDS(s->traced_s),
-          100 * (s->traced_s / s->untraced_s - 1));
+          100 * s->noted, MICROSECONDS(s->traced_s), 100 * (s->traced_s / s->untraced_s - 1));
+    PRINT("Noting", "%s%s",
+          s->noting_s > 0 ? TEXT("makes a step %s µs longer, which `inside` shows as parts of it",
+                                 MICROSECONDS(s->noting_s))
+                          : "makes no step longer, as far as can be seen",
+          s->note_s > 0 ? TEXT("; %s µs between any two moments, what a pair of notes takes by itself, were "
+                               "taken off",
+                               MICROSECONDS(s->note_s))
+                        : "");
 }
 
 static json_t *step_json(const stencil_step_times *step, double share) {
@@ -285,7 +311,9 @@ static json_t *inside_json(const stencil_attribution *a) {
                  {"wait_p95_us", in->wait.p95_s},
                  {"wait_longest_us", in->wait.longest_s},
                  {"traced_us", a->traced_s},
-                 {"untraced_us", a->untraced_s}};
+                 {"untraced_us", a->untraced_s},
+                 {"noting_us", a->noting_s},
+                 {"note_us", a->note_s}};
     for (size_t i = 0; i < sizeof value / sizeof *value; i++)
         json_object_set_new(json, value[i].key, json_number(1e6 * value[i].s));
     json_object_set_new(json, "samples", json_integer(in->samples));
@@ -307,8 +335,9 @@ json_t *attribution_json(const attribution *a, const run_record *record) {
     json_object_set_new(removed, "total_us", json_number(1e6 * r->total_s));
     json_object_set_new(removed, "start_us", json_number(1e6 * r->start_s));
     json_object_set_new(removed, "spread", json_number(r->spread));
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "wall_s", json_number(a->wall.wall_s), "seconds", seconds,
-                     "removal", removed, "inside", inside_json(&a->steps), "model",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "wall_s", json_number(a->wall.wall_s), "steps_s",
+                     json_number(steps_time_s(a, row_s)), "seconds", seconds, "removal", removed, "inside",
+                     inside_json(&a->steps), "model",
                      isnan(a->steps.model.compute_s) ? json_null()
                                                      : step_json(&a->steps.model, share_of(&a->steps.model)));
 }

@@ -54,6 +54,8 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
  * gives up). */
 static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, int64_t step) {
     const stencil_fault &d = s.fault;
+    if (d.delay_ns == 0 && d.absent_step == 0)
+        return;
     const uint32_t participant = s.barrier.first + blockIdx.x;
     for (uint32_t left_ns = stencil_lateness_ns(&d, participant, step); left_ns > 0;) {
         const uint32_t nap_ns = min(left_ns, 100000u);
@@ -106,9 +108,9 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         launched_step<Sweep, false>(s, blockIdx.x, from, nullptr);
 }
 
-/* The same for attribution: a step of its own notes moments; in a grid of as many times the tiles as many
- * steps are made, with nothing that holds them together. A kernel of its own, since the other one has no
- * register left. */
+/* The same for attribution: a step of its own notes moments; in a grid of as many rows as steps, of tiles
+ * each, these are made with nothing that holds them together. A kernel of its own, since the other one has
+ * no register left. */
 template <class Sweep>
 __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     traced_kernel(const __grid_constant__ stencil_kernel_args s) {
@@ -116,13 +118,12 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     if (s.trace.without_compute)
         return;
     note_launched(s, STENCIL_MARK_BEGIN);
-    const uint32_t tiles = s.tile_count[0] * s.tile_count[1] * s.tile_count[2];
-    const int from = (int)((s.step_first + blockIdx.x / tiles) & 1);
+    const int from = (int)((s.step_first + blockIdx.y) & 1);
     const int64_t step = s.step_first + 1, every = s.schedule.check_every;
     if ((s.step_first / every + 1) * every == step || step == s.schedule.check_step)
-        launched_step<Sweep, true>(s, blockIdx.x % tiles, from, s.domain.partial + s.domain.partial_first);
+        launched_step<Sweep, true>(s, blockIdx.x, from, s.domain.partial + s.domain.partial_first);
     else
-        launched_step<Sweep, false>(s, blockIdx.x % tiles, from, nullptr);
+        launched_step<Sweep, false>(s, blockIdx.x, from, nullptr);
     note_launched(s, STENCIL_MARK_SWEPT);
 }
 

@@ -168,7 +168,7 @@ typedef struct stencil_kernel_args {
     stencil_barrier_state barrier;
     stencil_fault fault;
     stencil_trace trace;
-    uint32_t special; /* whether fault or trace are not zero */
+    uint32_t special; /* whether there is a fault, or moments are noted */
 } stencil_kernel_args;
 
 /* Whether step s (1, 2, …) is checked. */

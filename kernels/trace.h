@@ -23,36 +23,27 @@ typedef struct stencil_trace {
     int64_t *mark; /* [samples][participants][STENCIL_MARKS], ticks of the participant's clock: cycles of its
                       multiprocessor, ns on a CPU; NULL: nothing is noted */
     uint32_t *place; /* [participants]: the multiprocessor of a block; NULL on a CPU */
-    int64_t first;   /* the first step that is noted (1, 2, …), and then each `every`-th */
+    int64_t first;   /* the first step that is noted (1, 2, …), and then each `every`-th, which is odd */
     uint32_t every, samples, participants;
-    uint64_t factor; /* of stencil_trace_sample() */
+    uint32_t inverse; /* of `every`, modulo 2^32 */
     /* Left out of the steps: the cells are worthless then. */
     bool without_barrier, without_compute, without_copies;
 } stencil_trace;
-
-/* Samples times steps from one to the next. */
-enum { STENCIL_TRACE_STEPS_MAX = 65536 };
 
 static inline void stencil_trace_set(stencil_trace *trace, int64_t first, uint32_t every, uint32_t samples) {
     trace->first = first;
     trace->every = every;
     trace->samples = samples;
-    trace->factor = (UINT64_C(1) << 32) / every + 1;
+    trace->inverse = every; /* right in 3 bits; each time in twice as many */
+    for (int bits = 3; bits < 32; bits *= 2)
+        trace->inverse *= 2 - every * trace->inverse;
 }
 
-/* Which sample step `step` is; -1: none. For n and every below 2^16 the quotient is right: with factor =
- * (2^32 + d) / every, 0 < d <= every, it is n / every + n d / (2^32 every), too large by less than 1 / every.
- */
+/* Which sample step `step` is; -1: none. A few instructions, since every step asks: the product is the
+ * quotient where there is no remainder, and else no number below 2^32 / every, which samples are. */
 STENCIL_ANYWHERE int64_t stencil_trace_sample(const stencil_trace *trace, int64_t step) {
-    const uint64_t n = (uint64_t)(step - trace->first);
-    if (trace->mark == NULL || n >= (uint64_t)trace->samples * trace->every)
-        return -1;
-    const uint64_t sample = n * trace->factor >> 32;
-    return sample * trace->every == n ? (int64_t)sample : -1;
-}
-
-STENCIL_ANYWHERE bool stencil_trace_is_on(const stencil_trace *trace) {
-    return trace->mark != NULL || trace->without_barrier || trace->without_compute;
+    const uint32_t sample = (uint32_t)(step - trace->first) * trace->inverse;
+    return sample < trace->samples ? (int64_t)sample : -1;
 }
 
 /* Cycles of a multiprocessor and the time of the device in the same moment. */

@@ -75,9 +75,8 @@ stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_ar
         .attrs = &attribute,
         .numAttrs = programmatic ? 1 : 0,
     };
-    const stencil_kernel *kernel = &plan->kernel;
-    TRY_CUDA(cudaLaunchKernelExC(
-        &config, stencil_trace_is_on(&args->trace) ? kernel->traced : kernel->function, arguments));
+    const bool traced = args->trace.without_compute || stencil_trace_sample(&args->trace, step + 1) >= 0;
+    TRY_CUDA(cudaLaunchKernelExC(&config, traced ? plan->kernel.traced : plan->kernel.function, arguments));
     return STENCIL_OK;
 }
 

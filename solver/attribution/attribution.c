@@ -6,8 +6,12 @@
 
 #include "solver/attribution/trial.h"
 
-enum { ROUNDS = 5, STEPS_MIN = 16, STEPS_MAX = 2048, CHECKED_SAMPLES = 8 };
-enum { SAMPLES_CPU = 1024, SAMPLES_GPU = 128 }; /* noting a moment takes longer on a GPU */
+enum { ROUNDS = 5, TRIES = 3, STEPS_MIN = 16, STEPS_MAX = 8192, CHECKED_SAMPLES = 8 };
+/* Of a batch: noted at most, at least on a GPU and (as a part of the steps) on a CPU, where a note takes
+ * nothing to speak of, and all in a row to see what noting costs. */
+enum { SAMPLES_MAX = 512, SAMPLES_MIN = 4, SPARSE_CPU = 8, PROBE = 128, PROBE_STEPS = 512 };
+/* What notes may cost: half of what is promised, since batches alike differ. */
+static const double cost_wanted = 0.01, cost_most = 0.015;
 
 /* What is timed in each round. */
 typedef enum kind {
@@ -25,6 +29,7 @@ typedef struct experiment {
     stencil_trial trial;
     int64_t steps, check_every;
     uint32_t every, samples; /* of TRACED */
+    double noting_s, note_s; /* as in stencil_attribution; the one at its longest, while samples are chosen */
     stencil_timeline timeline[ROUNDS];
     int64_t count[KINDS]; /* steps that are made */
     double time_s[KINDS][ROUNDS];
@@ -58,30 +63,72 @@ static int64_t common(int64_t a, int64_t b) {
     return a;
 }
 
-/* Which steps are sampled and checked. The distance of samples has no factor in common with that of checks
- * and polls, so that these are among them as often as among all steps; and there are some checks. */
-static void choose_samples(experiment *e) {
-    const int64_t most = e->trial.of.cpu != NULL ? SAMPLES_CPU : SAMPLES_GPU,
-                  run_every = e->trial.of.schedule->check_every;
+/* Which steps are sampled, at most so many, and checked. The distance of samples has no factor in common with
+ * that of checks and polls, so that these are among them as often as among all steps; and there are some
+ * checks. */
+static void set_samples(experiment *e, int64_t most) {
+    e->check_every = stencil_smaller(e->trial.of.schedule->check_every, e->steps / 4);
     if (e->trial.launches) {
         e->every = 1;
         e->samples = (uint32_t)stencil_smaller(most, e->steps);
-        e->check_every = stencil_smaller(run_every, e->steps / 4);
         return;
     }
-    int64_t every = (e->steps + most - 1) / most;
-    e->check_every = stencil_smaller(run_every, e->steps / every / CHECKED_SAMPLES);
+    int64_t every = ((e->steps + most - 1) / most) | 1;
+    e->check_every = stencil_smaller(e->check_every, (ROUNDS * e->steps / every + 7) / CHECKED_SAMPLES);
     while (common(every, e->check_every) > 1 || common(every, e->trial.of.plan->poll_every) > 1)
-        every++;
+        every += 2;
     e->every = (uint32_t)every;
     e->samples = (uint32_t)((e->steps - 1) / every + 1);
+}
+
+/* What a batch with moments is compared with: launches note none of steps that are checked. */
+static kind untraced(const experiment *e) {
+    return e->trial.launches ? WHOLE : CHECKED;
+}
+
+/* By which part of its time a batch with moments takes longer, and each noted step. */
+static stencil_status measure_cost(experiment *e, double *cost) {
+    double plain_s = INFINITY, traced_s = INFINITY;
+    for (int try = 0; try < TRIES; try++) {
+        TRY(time_kind(e, untraced(e), 0));
+        TRY(time_kind(e, TRACED, 0));
+        plain_s = fmin(plain_s, e->time_s[untraced(e)][0] / (double)e->steps);
+        traced_s = fmin(traced_s, e->time_s[TRACED][0] / (double)e->count[TRACED]);
+    }
+    const int noted = e->timeline[0].samples + e->trial.launches;
+    *cost = traced_s / plain_s - 1;
+    e->noting_s = fmax((traced_s - plain_s) * (double)e->count[TRACED] / noted, e->noting_s);
+    return STENCIL_OK;
+}
+
+/* As many samples as cost little: by what many in a row cost, and then, with others far away, each. */
+static stencil_status choose_samples(experiment *e) {
+    const int64_t steps = e->steps, sparse = e->trial.of.cpu != NULL ? steps / SPARSE_CPU : 0,
+                  least = sparse > SAMPLES_MIN ? sparse : SAMPLES_MIN;
+    double cost = INFINITY;
+    e->steps = stencil_smaller(steps, PROBE_STEPS);
+    e->every = 1;
+    e->samples = (uint32_t)stencil_smaller(e->steps, PROBE);
+    TRY(measure_cost(e, &cost));
+    e->note_s =
+        e->trial.of.plan->barrier != STENCIL_BARRIER_none ? stencil_timeline_note_s(&e->timeline[0]) : 0;
+    const double step_s = e->time_s[untraced(e)][0] / (double)e->steps;
+    e->steps = steps;
+    for (int try = 0; try < TRIES && (try == 0 || cost > cost_most); try++) {
+        const double most = fmin(cost_wanted * step_s * (double)steps / e->noting_s, SAMPLES_MAX);
+        set_samples(e, most > (double)least ? (int64_t)most : stencil_smaller(least, SAMPLES_MAX));
+        if (e->samples <= least)
+            break;
+        TRY(measure_cost(e, &cost));
+    }
+    return STENCIL_OK;
 }
 
 /* So many steps that all rounds together take about `budget_s`; what is slow only the first time is over
  * then. */
 static stencil_status choose_steps(experiment *e, double budget_s) {
     e->steps = STEPS_MIN;
-    choose_samples(e);
+    set_samples(e, SAMPLES_MAX);
     for (kind k = WHOLE; k < KINDS; k++)
         if (is_timed(e, k))
             TRY(time_kind(e, k, 0));
@@ -89,10 +136,8 @@ static stencil_status choose_steps(experiment *e, double budget_s) {
         TRY(time_kind(e, CHECKED, 0));
         if (2 * e->time_s[CHECKED][0] * KINDS * ROUNDS > budget_s)
             break;
-        choose_samples(e);
     }
-    choose_samples(e);
-    return STENCIL_OK;
+    return choose_samples(e);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -137,17 +182,19 @@ static void add_host(const experiment *e, stencil_inside *inside) {
     inside->step_s += inside->after_s;
 }
 
-/* What the traced batch of median length has noted. */
+/* What all traced batches together have noted. */
 static stencil_status look_inside(experiment *e, stencil_attribution *a) {
-    int round = 0;
-    while (e->time_s[TRACED][round] != median(e, TRACED))
-        round++;
-    a->timeline = e->timeline[round];
-    e->timeline[round] = (stencil_timeline){0};
+    const double steps = (double)e->steps, count = (double)e->count[TRACED], plain_s = median(e, untraced(e));
+    TRY(stencil_timeline_join(e->timeline, ROUNDS, &a->timeline));
+    stencil_timeline_take_off(&a->timeline, e->note_s);
+    stencil_trial_weigh(&e->trial, &a->timeline);
     TRY(stencil_timeline_analyse(&a->timeline, &a->inside));
-    a->traced_s = median(e, TRACED) / (double)e->count[TRACED];
-    a->untraced_s = median(e, e->trial.launches ? WHOLE : CHECKED) / (double)e->steps;
-    a->covered = fmin(a->inside.unweighted_s / a->inside.elapsed_s, 1);
+    a->traced_s = median(e, TRACED) / count;
+    a->untraced_s = plain_s / steps;
+    a->noted = (e->timeline[0].samples + e->trial.launches) / count;
+    a->noting_s = fmax(quantile(e, TRACED, 0) / count - quantile(e, untraced(e), 0) / steps, 0) / a->noted;
+    a->note_s = e->note_s;
+    a->covered = fmin(a->inside.unweighted_s * steps / (plain_s - fmin(a->removal.start_s, plain_s)), 1);
     if (e->trial.launches)
         add_host(e, &a->inside);
     return STENCIL_OK;

@@ -28,8 +28,11 @@ typedef struct stencil_attribution {
     stencil_timeline timeline; /* what `inside` was found in */
     stencil_inside inside;
     stencil_step_times model;    /* the caller's; all NaN: there is none */
-    double covered;              /* part of their wall clock that sampled steps stand for, at most 1 */
-    double traced_s, untraced_s; /* per step: that batch, and the same without moments */
+    double covered;              /* part of a step's time that its moments account for, at most 1 */
+    double traced_s, untraced_s; /* per step: batches with moments, and the same without */
+    double noted;                /* part of their steps that note moments */
+    double noting_s;             /* by which such a step takes longer */
+    double note_s;               /* of it, what was taken off the time between any two moments */
 } stencil_attribution;
 
 /* After the run has made its steps and its cells were read: what it holds is worthless afterwards. Takes

@@ -19,24 +19,25 @@ void stencil_gpu_set_trace(stencil_gpu_run *run, const stencil_trace *trace, con
             s->trace.participants = marks[p].participants;
         }
         s->fault = stencil_trial_fault(run->plan, trace);
-        s->special = s->fault.delay_ns != 0 || stencil_trace_is_on(&s->trace);
+        s->special = s->fault.delay_ns != 0 || s->trace.mark != NULL;
         s->tile_count[STENCIL_Z] = persistent && trace->without_compute
                                        ? 0
                                        : (uint32_t)((s->domain.n[STENCIL_Z] + tile_z - 1) / tile_z);
     }
 }
 
-/* So many steps at once that a grid may have their tiles. */
+/* A row of a grid for each step, as many as it may have. */
+enum { ROWS_MAX = 65535 };
+
 static stencil_status launch_unordered(stencil_gpu_part *gpu, int64_t first, int64_t count) {
     stencil_kernel_args *s = &gpu->args;
     const uint32_t tiles = s->tile_count[0] * s->tile_count[1] * s->tile_count[2];
-    const int64_t most = INT32_MAX / tiles;
     const dim3 block = {(unsigned)gpu->plan->block_x, (unsigned)gpu->plan->block_y, 1};
     void *arguments[] = {s};
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
-    for (int64_t step = first; step < first + count; step += most) {
-        const int64_t steps = s->trace.without_compute ? 1 : stencil_smaller(most, first + count - step);
-        const dim3 grid = {(unsigned)(tiles * steps), 1, 1};
+    for (int64_t step = first; step < first + count; step += ROWS_MAX) {
+        const int64_t steps = s->trace.without_compute ? 1 : stencil_smaller(ROWS_MAX, first + count - step);
+        const dim3 grid = {tiles, (unsigned)steps, 1};
         stencil_gpu_set_steps(gpu, s, step, 1);
         TRY_CUDA(cudaLaunchKernel(gpu->plan->kernel.traced, grid, block, arguments, 0, gpu->stream));
     }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 stencil_status stencil_timeline_create(stencil_timeline *t, int participants, int samples) {
     const size_t count = (size_t)participants;
@@ -24,6 +25,53 @@ void stencil_timeline_destroy(stencil_timeline *t) {
     *t = (stencil_timeline){0};
 }
 
+stencil_status stencil_timeline_join(const stencil_timeline *piece, int pieces, stencil_timeline *whole) {
+    int samples = 0;
+    for (int i = 0; i < pieces; i++)
+        samples += piece[i].samples;
+    const stencil_timeline *last = &piece[pieces - 1];
+    const size_t count = (size_t)last->participants;
+    TRY(stencil_timeline_create(whole, last->participants, samples));
+    whole->unit = last->unit;
+    whole->groups = last->groups;
+    memcpy(whole->group_first, last->group_first, sizeof whole->group_first);
+    whole->neighbor_first = last->neighbor_first;
+    whole->neighbor = last->neighbor;
+    memcpy(whole->who, last->who, count * sizeof *whole->who);
+    for (size_t i = 0, to = 0; i < (size_t)pieces; to += (size_t)piece[i++].samples) {
+        memcpy(whole->sample + to, piece[i].sample, (size_t)piece[i].samples * sizeof *whole->sample);
+        memcpy(whole->moment + to * count, piece[i].moment,
+               (size_t)piece[i].samples * count * sizeof *whole->moment);
+    }
+    return STENCIL_OK;
+}
+
+static bool absent(const stencil_moments *m) {
+    return isnan(m->at_s[0]);
+}
+
+double stencil_timeline_note_s(const stencil_timeline *t) {
+    double note_s = INFINITY;
+    for (int i = 0; i + 1 < t->samples; i++)
+        for (int p = 0; p < t->participants && t->sample[i + 1].step == t->sample[i].step + 1; p++) {
+            const stencil_moments *m = &t->moment[i * t->participants + p], *next = m + t->participants;
+            if (!absent(m) && !absent(next))
+                note_s = fmin(note_s, next->at_s[STENCIL_MARK_BEGIN] - m->at_s[STENCIL_MARK_END]);
+        }
+    return isinf(note_s) ? 0 : fmax(note_s, 0);
+}
+
+void stencil_timeline_take_off(stencil_timeline *t, double note_s) {
+    for (int i = 0; i < t->samples * t->participants; i++) {
+        double *at_s = t->moment[i].at_s, noted_s = at_s[0], off_s = 0;
+        for (int k = 1; k < STENCIL_MARKS && !absent(&t->moment[i]); k++) {
+            off_s += at_s[k] > noted_s ? note_s : 0; /* else it is no note of its own */
+            noted_s = at_s[k];
+            at_s[k] = fmax(noted_s - off_s, at_s[k - 1]);
+        }
+    }
+}
+
 /* Sums for each participant and group on the way. */
 typedef struct sums {
     const stencil_timeline *t;
@@ -36,10 +84,6 @@ typedef struct sums {
     double all_weight;
     size_t waits;
 } sums;
-
-static bool absent(const stencil_moments *m) {
-    return isnan(m->at_s[0]);
-}
 
 /* When a participant is through with its own work, and waits. */
 static double arrival(const stencil_moments *m) {
@@ -134,22 +178,6 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* From the begin of the first sampled step to the end of the last one, by the clock of each group. */
-static double elapsed_s(const stencil_timeline *t) {
-    double all_s = 0;
-    for (int group = 0; group < t->groups; group++) {
-        double first_s = INFINITY, last_s = -INFINITY;
-        for (int p = t->group_first[group]; p < t->group_first[group + 1]; p++) {
-            const stencil_moments *first = &t->moment[p],
-                                  *last = &t->moment[(t->samples - 1) * t->participants + p];
-            first_s = absent(first) ? first_s : fmin(first_s, first->at_s[STENCIL_MARK_LAUNCHED]);
-            last_s = absent(last) ? last_s : fmax(last_s, last->at_s[STENCIL_MARK_END]);
-        }
-        all_s += (last_s - first_s) / t->groups;
-    }
-    return all_s / (double)(t->sample[t->samples - 1].step - t->sample[0].step + 1);
-}
-
 /* From sums to means. */
 static void finish(sums *s) {
     stencil_inside *inside = s->inside;
@@ -158,7 +186,6 @@ static void finish(sums *s) {
     for (size_t i = 0; i < sizeof mean / sizeof *mean; i++)
         inside->step_s += *mean[i] /= s->all_weight;
     inside->unweighted_s /= (double)s->waits;
-    inside->elapsed_s = elapsed_s(s->t);
     double longest_s = -1;
     for (int p = 0; p < s->t->participants; p++) {
         inside->blame[p].caused_s /= s->all_weight;

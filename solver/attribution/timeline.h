@@ -43,6 +43,16 @@ typedef struct stencil_timeline {
 stencil_status stencil_timeline_create(stencil_timeline *timeline, int participants, int samples);
 void stencil_timeline_destroy(stencil_timeline *timeline);
 
+/* Of batches of the same participants, one after the other. NO_MEMORY; destroy *whole. */
+stencil_status stencil_timeline_join(const stencil_timeline *piece, int pieces, stencil_timeline *whole);
+
+/* The shortest time from the end of a step to the beginning of the next one, both noted, in a loop that does
+ * nothing between them: what a pair of notes takes by itself; 0 where no steps follow each other. */
+double stencil_timeline_note_s(const stencil_timeline *timeline);
+
+/* Takes that off the time between any two notes of a step. */
+void stencil_timeline_take_off(stencil_timeline *timeline, double note_s);
+
 /* Waits at the barrier that took from 2^k ns to 2^(k + 1) ns; the first bin has the shorter ones, too. */
 enum { STENCIL_WAIT_BINS = 24 };
 
@@ -70,7 +80,6 @@ typedef struct stencil_inside {
     double latency_s;         /* from there until it leaves the barrier */
     double after_s;           /* residual, decision, polls */
     double unweighted_s;      /* a step as sampled, all weights 1 */
-    double elapsed_s;         /* a step between the first sampled one and the last, sampled or not */
     double slowest_compute_s; /* of the participant that computes longest */
     double between_s;         /* of the imbalance: groups that waited for another one, */
     int slow_group;           /* this one; -1: there is one group */

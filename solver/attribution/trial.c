@@ -101,21 +101,23 @@ stencil_status stencil_trial_time(stencil_trial *t, int64_t count, int64_t check
     return status != STENCIL_OK ? stencil_error_adopt(&failure) : reset;
 }
 
-/* Everybody waits for everybody in steps that are checked or polled. Checked steps get the weight that they
- * have in the run, however many there are among the samples. */
-static void weigh(const stencil_trial *t, int64_t batch_first, int64_t check_every,
-                  const stencil_trace *trace, stencil_timeline *timeline) {
-    const int64_t poll_every = t->of.plan->poll_every, from = t->of.cpu != NULL ? 0 : batch_first,
-                  run_every = t->of.schedule->check_every;
-    int checked = 0;
+/* Everybody waits for everybody in steps that are checked or polled. */
+static void name_samples(const stencil_trial *t, int64_t batch_first, int64_t check_every,
+                         const stencil_trace *trace, stencil_timeline *timeline) {
+    const int64_t poll_every = t->of.plan->poll_every, from = t->of.cpu != NULL ? 0 : batch_first;
     for (int i = 0; i < timeline->samples; i++) {
         stencil_sample *s = &timeline->sample[i];
         s->step = trace->first + (i + t->launches) * (int64_t)trace->every;
         s->checked = s->step % check_every == 0;
         s->all = s->checked || (s->step - from) % poll_every == 0;
-        checked += s->checked;
     }
-    const double samples = timeline->samples, share = 1.0 / (double)run_every;
+}
+
+void stencil_trial_weigh(const stencil_trial *t, stencil_timeline *timeline) {
+    int checked = 0;
+    for (int i = 0; i < timeline->samples; i++)
+        checked += timeline->sample[i].checked;
+    const double samples = timeline->samples, share = 1.0 / (double)t->of.schedule->check_every;
     for (int i = 0; i < timeline->samples && checked > 0 && checked < samples; i++)
         timeline->sample[i].weight = timeline->sample[i].checked
                                          ? samples * share / checked
@@ -210,23 +212,32 @@ static stencil_status record_gpu(stencil_trial *t, int64_t count, int64_t check_
 
 stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t check_every, uint32_t every,
                                     uint32_t samples, stencil_timeline *timeline, double *time_s) {
+    const int64_t replayed = t->launches ? t->of.strategy->replayed : 0;
     stencil_trace trace = {0};
+    int64_t noted = *count, before = 0;
+    double rest_s = 0;
     align(t);
     *timeline = (stencil_timeline){0};
-    stencil_trace_set(&trace, t->next + 1, every, samples);
     if (t->launches)
         check_every = INT64_MAX;
-    if (t->launches && t->of.strategy->replayed > 0) { /* with the numbers that they were captured with */
-        *count = t->of.strategy->replayed + 1;
-        stencil_trace_set(&trace, 1, 1, (uint32_t)t->of.strategy->replayed);
+    if (replayed > 0) {
+        noted = replayed + 1;
+        samples = (uint32_t)stencil_smaller(samples, replayed);
+        *count = *count > noted ? *count : noted;
     }
-    const int64_t batch_first = t->next;
+    if (t->launches)
+        before = (noted - (replayed > 0) - samples) / 2;
+    const int64_t batch_first = replayed > 0 ? 0 : t->next; /* replayed with the numbers of their capture */
+    stencil_trace_set(&trace, batch_first + before + 1, every, samples);
 #ifdef STENCIL_HAVE_CUDA
     if (t->of.gpu != NULL)
-        TRY(record_gpu(t, *count, check_every, &trace, timeline, time_s));
+        TRY(record_gpu(t, noted, check_every, &trace, timeline, time_s));
 #endif
     if (t->of.cpu != NULL)
-        TRY(record_cpu(t, *count, check_every, &trace, timeline, time_s));
-    weigh(t, batch_first, check_every, &trace, timeline);
+        TRY(record_cpu(t, noted, check_every, &trace, timeline, time_s));
+    if (*count > noted)
+        TRY(stencil_trial_time(t, *count - noted, check_every, &(stencil_trace){0}, &rest_s));
+    *time_s += rest_s;
+    name_samples(t, batch_first, check_every, &trace, timeline);
     return STENCIL_OK;
 }

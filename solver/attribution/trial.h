@@ -26,11 +26,15 @@ void stencil_trial_finish(stencil_trial *trial);
 stencil_status stencil_trial_time(stencil_trial *trial, int64_t count, int64_t check_every,
                                   const stencil_trace *without, double *time_s);
 
-/* Makes *count steps and notes the moments of `samples` of them, each `every`-th, weighted as they are
- * checked in the run. A loop that replays steps makes as many as it replays, and one behind them; launches
- * have a sample less. The timeline is the caller's, with failures too. */
+/* Makes *count steps and notes the moments of `samples` of them, each `every`-th (odd). Of launches these are
+ * steps in the middle that follow each other (`every` is 1), the first one only to see its end: a sample
+ * less. A loop that replays steps notes one replay, and makes *count at least that and a step behind it. The
+ * timeline is the caller's, with failures too. */
 stencil_status stencil_trial_record(stencil_trial *trial, int64_t *count, int64_t check_every, uint32_t every,
                                     uint32_t samples, stencil_timeline *timeline, double *time_s);
+
+/* Gives checked samples the weight that such steps have in the run, however many there are among them. */
+void stencil_trial_weigh(const stencil_trial *trial, stencil_timeline *timeline);
 
 /* Who is late comes late where there is compute; nobody stays away. */
 stencil_fault stencil_trial_fault(const stencil_plan *plan, const stencil_trace *trace);

@@ -33,6 +33,9 @@ class Attribution(CommandTest):
         self.assertEqual(sum(inside["waits_by_power_of_2_ns"]), inside["samples"] * inside["participants"])
         self.assertGreater(inside["compute_mean_us"], 0)
         self.assertGreater(found["removal"]["total_us"], 0)
+        around = found["seconds"]["start"] + found["seconds"]["finish"]
+        self.assertAlmostEqual(found["steps_s"] + around, found["wall_s"], delta=1e-9 * found["wall_s"])
+        self.assertGreaterEqual(inside["noting_us"], 0)
         self.assertAlmostEqual(sum(b["caused_us"] for b in inside["blame"]), inside["imbalance_us"], delta=1e-6)
         return found
 
@@ -85,7 +88,7 @@ class Attribution(CommandTest):
             for line in done.stdout.splitlines():
                 self.assertLessEqual(len(line), 80, line)
             for label in ("Waiting", "where the time went", "barrier latency", "imbalance", "left over", "wall clock",
-                          "removal", "inside", "Waits", "Batches"):
+                          "removal", "inside", "Waits", "Batches", "Noting"):
                 self.assertRegex(done.stdout, f"(?m)^{label} ")
 
     def test_trace(self):

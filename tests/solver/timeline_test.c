@@ -157,7 +157,6 @@ static void weights_and_absence_count(void **state) {
     assert_close(inside.after_s, 2 * 0.04 * 8 / (2 * 0.04 + 5 * 1.32));
     assert_close(inside.step_s, 1.5 + inside.after_s);
     assert_close(inside.unweighted_s, (7 * 1.5 + 2 * 8) / 7);
-    assert_close(inside.elapsed_s, 1.5 / 10);
     stencil_inside_destroy(&inside);
     stencil_timeline_destroy(&t);
 }
@@ -186,19 +185,62 @@ static void groups_wait_for_each_other(void **state) {
 /* By comparison with division. */
 static void samples_are_counted(void **state) {
     (void)state;
-    static const uint32_t every[] = {1, 2, 3, 7, 48, 641, 1023, 65535};
-    int64_t mark;
+    static const uint32_t every[] = {1, 3, 7, 49, 641, 1023, 65535, 1048577};
+    static const int64_t far = 65536;
     for (size_t i = 0; i < sizeof every / sizeof *every; i++) {
-        stencil_trace t = {.mark = &mark};
-        stencil_trace_set(&t, 1000003, every[i], STENCIL_TRACE_STEPS_MAX / every[i]);
-        for (int64_t n = -3; n < STENCIL_TRACE_STEPS_MAX + 3; n++) {
+        stencil_trace t = {0};
+        assert_int_equal(stencil_trace_sample(&t, 1), -1);
+        stencil_trace_set(&t, 1000003, every[i], (uint32_t)(far / every[i]));
+        for (int64_t n = -1000003; n < far + 3; n++) {
             const bool sampled = n >= 0 && n % every[i] == 0 && n / every[i] < t.samples;
             assert_int_equal(stencil_trace_sample(&t, 1000003 + n), sampled ? n / every[i] : -1);
         }
-        assert_int_equal(stencil_trace_sample(&t, 0), -1);
-        t.mark = NULL;
-        assert_int_equal(stencil_trace_sample(&t, 1000003), -1);
+        const int64_t last = every[i] * (int64_t)(t.samples - 1);
+        assert_int_equal(stencil_trace_sample(&t, 1000003 + last), (int64_t)t.samples - 1);
     }
+}
+
+/* Two batches of two participants. Between two steps of one a pair of notes takes 0.25 s, once 0.125; those
+ * of different batches, or of steps apart, do not count. A step of 1 + 0.5 + 0.25 + 0.125 has four intervals,
+ * without an exchange three. */
+static void notes_are_taken_off(void **state) {
+    (void)state;
+    stencil_timeline piece[2], whole;
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(stencil_timeline_create(&piece[k], 2, 3), STENCIL_OK);
+        piece[k].unit = "block";
+        for (int i = 0; i < 3; i++) {
+            piece[k].sample[i] = (stencil_sample){.step = i == 2 ? 9 : 1 + i, .weight = 1 + k};
+            for (int p = 0; p < 2; p++) {
+                const double begin_s = i * (i == 2 ? 1.885 : p == 0 ? 2.125 : 2);
+                piece[k].moment[2 * i + p] = moments(begin_s, 1, p == 0 ? 0.5 : 0, begin_s + 1.75, 0.125);
+                piece[k].moment[2 * i + p].at_s[STENCIL_MARK_LAUNCHED] = begin_s;
+            }
+        }
+    }
+    piece[1].moment[0].at_s[0] = NAN;
+    assert_int_equal(stencil_timeline_join(piece, 2, &whole), STENCIL_OK);
+    assert_string_equal(whole.unit, "block");
+    assert_int_equal(whole.samples, 6);
+    assert_close(whole.sample[2].weight, 1);
+    assert_close(whole.sample[3].weight, 2);
+    assert_int_equal(whole.sample[5].step, 9);
+    const double note_s = stencil_timeline_note_s(&whole);
+    assert_close(note_s, 0.125);
+    stencil_timeline_take_off(&whole, note_s);
+    static const double wanted_s[2][STENCIL_MARKS] = {{0, 0, 0.875, 1.25, 1.375, 1.375},
+                                                      {0, 0, 0.875, 0.875, 1.5, 1.5}};
+    for (int p = 0; p < 2; p++)
+        for (int k = 0; k < STENCIL_MARKS; k++)
+            assert_close(whole.moment[p].at_s[k], wanted_s[p][k]);
+    assert_true(isnan(whole.moment[6].at_s[0]));
+    assert_close(whole.moment[6].at_s[STENCIL_MARK_SWEPT], 1);
+    stencil_timeline_destroy(&whole);
+    whole = piece[0];
+    whole.samples = 1;
+    assert_close(stencil_timeline_note_s(&whole), 0);
+    stencil_timeline_destroy(&piece[0]);
+    stencil_timeline_destroy(&piece[1]);
 }
 
 /* A run of 10 steps: what its clock says, and what the batches say of its steps. */
@@ -226,6 +268,7 @@ int main(void) {
         cmocka_unit_test(weights_and_absence_count),
         cmocka_unit_test(groups_wait_for_each_other),
         cmocka_unit_test(samples_are_counted),
+        cmocka_unit_test(notes_are_taken_off),
         cmocka_unit_test(a_run_is_divided),
     };
     return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);
