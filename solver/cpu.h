@@ -62,8 +62,8 @@ typedef struct stencil_cpu {
     stencil_barrier_state state; /* of the barrier; `words` owned */
     stencil_neighbors neighbors;
     stencil_fault fault;
-    stencil_trace trace;         /* of a batch that is only timed; else zeroed */
-    stencil_stores_trial *trial; /* [threads], owned */
+    stencil_trace trace;              /* of a batch that is only timed; else zeroed */
+    stencil_stores_trial *trial;      /* [threads], owned */
     stencil_halo_transfers transfers; /* to be copied after each step; none: the sweep stores them */
 } stencil_cpu;
 

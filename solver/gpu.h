@@ -52,7 +52,7 @@ struct stencil_gpu_run {
     const stencil_plan *plan;
     int parts;
     stencil_gpu_part part[STENCIL_PARTS_MAX];
-    stencil_buffers buffers;     /* device memory, owned */
+    stencil_buffers buffers;          /* device memory, owned */
     stencil_halo_transfers transfers; /* made after each step, in mode COPY */
     stencil_schedule schedule;
     stencil_weights cycle[STENCIL_CYCLE_MAX]; /* [cycle_length]: of the step that follows s steps those at
