@@ -1,56 +1,8 @@
 /* What `stencil bench` makes of its results. Internal to the command. */
 #pragma once
 
-#include <stdio.h>
-
+#include "app/table.h"
 #include "bench/bench.h"
-
-/* table.c: tables for terminals and for Markdown. */
-enum { TABLE_COLUMNS_MAX = 40, TABLE_CELL_SIZE = 40, TABLE_TEXT_SIZE = 512, TABLE_WIDTH = 80 };
-
-typedef struct table_column {
-    char header[TABLE_CELL_SIZE]; /* words joined by '_' are put below each other */
-    bool left;                    /* aligned to the left */
-    int optional;                 /* the columns with the highest number go first where the width does not
-                                     suffice; 0: stays */
-    int width;                    /* set by table_print() */
-    bool hidden;
-} table_column;
-
-typedef struct table_row {
-    char *cell[TABLE_COLUMNS_MAX]; /* owned, TABLE_TEXT_SIZE at most */
-    int cell_count;
-    bool spans; /* the last cell goes on over the columns behind it, in as many lines as it takes */
-} table_row;
-
-/* Zero-initialised: empty. Freed by table_destroy(). */
-typedef struct table {
-    int column_count;
-    table_column column[TABLE_COLUMNS_MAX];
-    int row_count;
-    table_row *row; /* owned */
-    bool no_memory; /* a row or a cell is missing for want of memory */
-} table;
-
-/* Appends a column. */
-void table_add_column(table *t, const char *header, bool left, int optional);
-
-/* Begins a row, appends a cell to it, or makes its last cell one that spans. */
-void table_add_row(table *t);
-void table_add_cell(table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void table_span_cell(table *t);
-
-/* Prints at 80 columns. Where even without the optional columns there are too many, the first column is
- * repeated and the others go below each other in parts. */
-void table_print(FILE *out, table *t);
-
-/* Prints all columns as a table in Markdown. */
-void table_print_markdown(FILE *out, const table *t);
-
-/* Prints text in which the `special` characters mean nothing to Markdown. */
-void table_print_escaped(FILE *out, const char *text, const char *special);
-
-void table_destroy(table *t);
 
 /* bench_print.c: results for people, at 80 columns or as Markdown, and as CSV. */
 typedef struct bench_printer {

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "app/attribution.h"
 #include "app/options.h"
 #include "app/json.h"
 #include "app/progress.h"
@@ -19,9 +20,9 @@ typedef struct run_options {
     stencil_spec problem; /* only what was given, see problem_options_apply() */
     stencil_run_options run;
     int64_t threads;
-    int cut_count, absent_part;
-    const char *output, *json, *machine;
-    bool force, no_output, dry_run, allow_nonfinite, quiet;
+    int cut_count, absent_part, late;
+    const char *output, *json, *machine, *trace;
+    bool attribute, force, no_output, dry_run, allow_nonfinite, quiet;
 } run_options;
 
 #define AT(field) OPTION_AT(run_options, field)
@@ -70,6 +71,14 @@ static const option run_table[] = {
     {"no-output", 0, OPTION_FLAG, AT(no_output), NULL, .help = "write no result", .contradicts = {"output"}},
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write the report as JSON; - writes it to standard output in place of the report for people"},
+    {"attribute", 0, OPTION_FLAG, AT(attribute), NULL,
+     .help = "tell where the time went: batches of steps are made after the run for it, and thrown away",
+     .contradicts = {"dry-run"}, .because = "a dry run makes no steps"},
+    {"trace", 0, OPTION_TEXT, AT(trace), "FILE",
+     .help =
+         "write what every thread, block or SM did in some steps made after the run, as Chrome trace events, "
+         "for Perfetto",
+     .contradicts = {"dry-run"}, .because = "a dry run makes no steps"},
     {"dry-run", 0, OPTION_FLAG, AT(dry_run), NULL,
      .help = "print memory, partitions and launch shape, then stop"},
     {"machine", 0, OPTION_TEXT, AT(machine), "FILE",
@@ -88,6 +97,11 @@ static const option run_table[] = {
      .minimum = 1, .maximum = 1000000000},
     {"inject-seed", 0, OPTION_INTEGER, AT(run.wait.fault.seed), "N",
      .help = "of who is late and how much (1)", .needs = "inject-delay", .minimum = 0, .maximum = UINT32_MAX},
+    {"inject-late", 0, OPTION_INTEGER, AT(late), "N",
+     .help =
+         "with --inject-delay: not a random quarter of the blocks is late, but block N (on a CPU: thread N) "
+         "at every barrier, by NS",
+     .needs = "inject-delay", .minimum = 0, .maximum = INT32_MAX - 1},
     {"inject-absent", 0, OPTION_INTEGER, AT(run.wait.fault.absent_step), "STEP",
      .help = "block 1 never arrives after step STEP: the run must end with exit code 70", .minimum = 1,
      .maximum = INT64_MAX},
@@ -105,6 +119,8 @@ typedef struct run_state {
     stencil_run *run;
     char name[TEXT_NAME_SIZE]; /* of a result that nobody named */
     run_record record;
+    attribution attribution;
+    double start_s; /* clock: the command began */
     int notes_shown;
 } run_state;
 
@@ -134,6 +150,7 @@ static stencil_status write_result(run_state *state) {
 
 static void run_close(run_state *state) {
     close_output(state);
+    attribution_destroy(&state->attribution);
     stencil_run_close(state->run);
     stencil_report_destroy(&state->record.report);
     stencil_problem_destroy(&state->record.problem);
@@ -182,6 +199,8 @@ static stencil_status complete_options(const invocation *call, int rank, stencil
     run->wait.fault.absent = 1;
     if (!options_given(call, "inject-seed"))
         run->wait.fault.seed = 1;
+    if (options_given(call, "inject-late"))
+        run->wait.fault.late = 1 + (uint32_t)options->late;
     if (options_given(call, "inject-absent-part"))
         run->wait.fault.absent_part = 1 + (uint32_t)options->absent_part;
     CHECK(options->cut_count == 0 || options->cut_count == rank, USAGE,
@@ -323,6 +342,16 @@ static stencil_status write_output(run_state *state) {
     return status;
 }
 
+/* Where the time went, after the result is written: the run's cells are gone then. */
+static stencil_status attribute(run_state *state) {
+    attribution *a = &state->attribution;
+    a->wall.write_s = state->record.write_s;
+    a->wall.wall_s = stencil_clock_s() - state->start_s;
+    a->wanted = state->options.attribute;
+    a->trace = state->options.trace;
+    return attribution_make(a, state->run, &state->record);
+}
+
 /* A signal that came while the result was being written counts, too. */
 static int report_exit_code(const stencil_report *report) {
     if (report->reason == STENCIL_REASON_INTERRUPTED || signals_caught != 0)
@@ -338,9 +367,15 @@ static stencil_status tell(run_state *state, bool people, stencil_status written
     if (people) {
         report_print_notes(record, state->notes_shown);
         report_print_result(record);
+        attribution_print(&state->attribution, record);
     }
-    stencil_status status =
-        json_write(options->json, options->force, options->json != NULL ? report_json(record) : NULL);
+    json_t *json = options->json != NULL ? report_json(record) : NULL;
+    if (json != NULL && state->attribution.known)
+        json_object_set_new(json, "attribution", attribution_json(&state->attribution, record));
+    stencil_status status = json_write(options->json, options->force, json);
+    if (status == STENCIL_OK && state->attribution.traced)
+        status = target_write("--trace", options->trace, options->force, attribution_print_trace,
+                              &state->attribution.timeline);
     if (status == STENCIL_OK)
         status = output_check();
     if (written != STENCIL_OK)
@@ -354,6 +389,8 @@ static stencil_status tell(run_state *state, bool people, stencil_status written
 static stencil_status run_stages(run_state *state, int *exit_code) {
     const run_options *options = &state->options;
     run_record *record = &state->record;
+    CHECK(options->trace == NULL || !target_is_stdout(options->trace), USAGE,
+          "--trace -: standard output has the report: give a file name");
     CHECK(options->output == NULL || strcmp(options->output, "-") != 0, USAGE,
           "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
           "for a file called -");
@@ -374,8 +411,11 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
         state->notes_shown = report_print_notes(record, 0);
         output_flush();
     }
+    state->attribution.wall.start_s = stencil_clock_s() - state->start_s;
     TRY(compute(state));
     const stencil_status written = write_output(state);
+    if (written == STENCIL_OK)
+        TRY(attribute(state));
     record->done = true;
     report_note_end(record);
     record->exit_code = *exit_code =
@@ -386,6 +426,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
 static stencil_status run_run(const invocation *call, int *exit_code) {
     run_state *state = call->values;
     state->call = call;
+    state->start_s = stencil_clock_s();
     state->record.output =
         (stencil_output){.input_path = call->operand[0], .command_line = call->command_line};
     const stencil_status status = run_stages(state, exit_code);

@@ -1,4 +1,4 @@
-#include "app/bench.h"
+#include "app/table.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

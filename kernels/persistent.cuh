@@ -5,6 +5,7 @@
 #include "kernels/ll.cuh"
 #include "kernels/residual.cuh"
 #include "kernels/tiles.cuh"
+#include "kernels/trace.cuh"
 #include "sync/memory.cuh"
 
 namespace stencil {
@@ -53,6 +54,8 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
  * gives up). */
 static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, int64_t step) {
     const stencil_fault &d = s.fault;
+    if (d.delay_ns == 0 && d.absent_step == 0)
+        return;
     const uint32_t participant = s.barrier.first + blockIdx.x;
     for (uint32_t left_ns = stencil_lateness_ns(&d, participant, step); left_ns > 0;) {
         const uint32_t nap_ns = min(left_ns, 100000u);
@@ -100,9 +103,38 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     const int64_t step = s.step_first + 1, every = s.schedule.check_every;
     /* Asked as stencil_schedule_checks() does it takes 9 registers more. */
     if ((s.step_first / every + 1) * every == step || step == s.schedule.check_step)
-        launched_step<Sweep, true>(s, from, s.domain.partial + s.domain.partial_first);
+        launched_step<Sweep, true>(s, blockIdx.x, from, s.domain.partial + s.domain.partial_first);
     else
-        launched_step<Sweep, false>(s, from, nullptr);
+        launched_step<Sweep, false>(s, blockIdx.x, from, nullptr);
+}
+
+/* The same for attribution: a step of its own notes moments; in a grid of as many rows as steps, of tiles
+ * each, these are made with nothing that holds them together. A kernel of its own, since the other one has
+ * no register left. */
+template <class Sweep>
+__global__ void __launch_bounds__(block_threads, Sweep::blocks)
+    traced_kernel(const __grid_constant__ stencil_kernel_args s) {
+    await_launch_before();
+    if (s.trace.without_compute)
+        return;
+    note_launched(s, STENCIL_MARK_BEGIN);
+    const int from = (int)((s.step_first + blockIdx.y) & 1);
+    const int64_t step = s.step_first + 1, every = s.schedule.check_every;
+    if ((s.step_first / every + 1) * every == step || step == s.schedule.check_step)
+        launched_step<Sweep, true>(s, blockIdx.x, from, s.domain.partial + s.domain.partial_first);
+    else
+        launched_step<Sweep, false>(s, blockIdx.x, from, nullptr);
+    note_launched(s, STENCIL_MARK_SWEPT);
+}
+
+/* What the block sends and receives, complete after a __syncthreads(). */
+template <bool Ll> __device__ __forceinline__ ll_lists *lists_of_block(const stencil_ll &ll) {
+    if constexpr (Ll) {
+        __shared__ ll_lists lists;
+        start_lists(ll, lists);
+        return &lists;
+    }
+    return nullptr;
 }
 
 /* From this block's cells of `step` to those of the next one; `all`: no block passes before all have arrived.
@@ -115,6 +147,8 @@ __device__ __forceinline__ bool end_step(const stencil_kernel_args &s, Barrier &
             const stencil_ll_entry first = first_send(*lists);
             __syncthreads();
             exchange_ll<T>(s, *lists, first, step);
+            if (is_special(s))
+                note_moment(s, step, STENCIL_MARK_EXCHANGED);
         }
         barrier.sync_all(step);
         return !alarmed(s);
@@ -123,11 +157,25 @@ __device__ __forceinline__ bool end_step(const stencil_kernel_args &s, Barrier &
         const stencil_ll_entry first = first_send(*lists);
         barrier.arrive();
         exchange_ll<T>(s, *lists, first, step);
+        if (is_special(s))
+            note_moment(s, step, STENCIL_MARK_EXCHANGED);
         barrier.wait(step);
     } else {
         barrier.sync(step);
     }
     return true;
+}
+
+/* The residual of a checked step, and what it means: the same answer for all. */
+template <class Barrier>
+__device__ __forceinline__ uint32_t judge_step(const stencil_kernel_args &s, uint32_t set, Barrier &barrier,
+                                               int64_t step, uint32_t checks) {
+    const double residual = grid_residual(s, set, barrier, step);
+    if (is_leader()) {
+        s.history[checks] = residual;
+        s.mailbox->residual = residual;
+    }
+    return stencil_schedule_decide(&s.schedule, residual);
 }
 
 /* After the barrier of a step that polls: whether the host asked to leave; it is told how far the loop is. */
@@ -164,15 +212,12 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     __shared__ tile_start start;
     if (thread_in_block() == 0)
         start = start_of(s);
-    ll_lists *lists = nullptr;
-    if constexpr (Ll) {
-        __shared__ ll_lists of_block;
-        lists = &of_block;
-        start_lists(s.ll, of_block);
-    }
+    ll_lists *const lists = lists_of_block<Ll>(s.ll);
     __syncthreads();
     for (const int64_t end = step + s.step_count; step < end && reason == STENCIL_REASON_NONE;) {
         const int from = (int)(step & 1);
+        if (is_special(s))
+            note_turn(s, step);
         step++;
         const bool check = --to_check == 0 || step == s.schedule.check_step;
         if (check) {
@@ -184,25 +229,26 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         const bool poll = --to_poll == 0;
         if (poll && is_leader())
             relay_interrupt(s, step);
-        if ((s.fault.delay_ns | s.fault.absent_step) != 0)
+        if (is_special(s)) {
             inject_fault(s, step);
-        if (!end_step<typename Sweep::cell, Ll>(s, barrier, lists, step, check || poll))
+            note_moment(s, step, STENCIL_MARK_SWEPT);
+        }
+        if (!s.trace.without_barrier &&
+            !end_step<typename Sweep::cell, Ll>(s, barrier, lists, step, check || poll))
             return;
+        if (is_special(s))
+            note_moment(s, step, STENCIL_MARK_LEFT);
         if (check) {
-            const double residual = grid_residual(s, set, barrier, step);
+            reason = judge_step(s, set, barrier, step, checks++);
             set ^= 1;
-            reason = stencil_schedule_decide(&s.schedule, residual);
-            if (is_leader()) {
-                s.history[checks] = residual;
-                s.mailbox->residual = residual;
-            }
-            checks++;
         }
         if (poll) {
             reason = poll_host(s, step, reason);
             to_poll = s.poll_every;
         }
     }
+    if (is_special(s))
+        note_turn(s, step);
     if (is_leader())
         leave_results(s, step, checks, reason);
     barrier.leave();

@@ -39,11 +39,13 @@ template <stencil_shape_id Id, int Row> stencil_kernel row_of() {
     stencil_kernel row = key;
     row.cells = Sweep::cells, row.block_x = Sweep::block_x, row.blocks = Sweep::blocks;
     constexpr bool compiled = stencil_kernel_is_compiled(key.sweep, key.exchange, key.barrier);
-    if constexpr (compiled && relaunch)
+    if constexpr (compiled && relaunch) {
         row.function = reinterpret_cast<const void *>(&step_kernel<Sweep>);
-    else if constexpr (compiled)
+        row.traced = reinterpret_cast<const void *>(&traced_kernel<Sweep>);
+    } else if constexpr (compiled) {
         row.function = reinterpret_cast<const void *>(
             &persistent_kernel<Sweep, typename barrier_of<key.barrier>::type, ll>);
+    }
     return row;
 }
 

@@ -5,6 +5,7 @@
 
 #include "kernels/points.h"
 #include "kernels/residual.h"
+#include "kernels/trace.h"
 #include "sync/barrier.h"
 
 typedef enum stencil_sweep_id {
@@ -91,13 +92,16 @@ typedef struct stencil_schedule {
 typedef struct stencil_fault {
     uint32_t delay_ns;   /* before each barrier some participants are late by up to this; 0: none */
     uint32_t seed;       /* of which ones, and how late */
+    uint32_t late;       /* 1 + a participant that alone is late, always by delay_ns; 0: one in four is */
     int64_t absent_step; /* in this step (1, 2, …) participant `absent` never arrives; 0: none */
     uint32_t absent;
     uint32_t absent_part; /* 1 + a part all of whose blocks are absent instead; 0: none */
 } stencil_fault;
 
-/* How late a participant is in a step, from the seed. One in four is. */
+/* How late a participant is in a step, from the seed. One in four is, or one alone. */
 STENCIL_ANYWHERE uint32_t stencil_lateness_ns(const stencil_fault *d, uint32_t participant, int64_t step) {
+    if (d->late != 0)
+        return d->late == 1 + participant ? d->delay_ns : 0;
     uint32_t h = d->seed ^ participant * 0x9e3779b1u ^ (uint32_t)step * 0x85ebca77u;
     h = (h ^ h >> 15) * 0xc2b2ae3du;
     h = (h ^ h >> 13) * 0x27d4eb2fu;
@@ -163,6 +167,8 @@ typedef struct stencil_kernel_args {
     stencil_ll ll;
     stencil_barrier_state barrier;
     stencil_fault fault;
+    stencil_trace trace;
+    uint32_t special; /* whether there is a fault, or moments are noted */
 } stencil_kernel_args;
 
 /* Whether step s (1, 2, …) is checked. */

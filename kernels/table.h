@@ -29,6 +29,7 @@ typedef struct stencil_kernel {
     int block_x; /* threads along x that suit it best; any multiple of 32 that divides the block is right */
     int blocks;  /* that fit on a multiprocessor, at least: registers are kept down for it */
     const void *function; /* for cudaLaunchKernel, cudaFuncGetAttributes, …; NULL: there is none */
+    const void *traced;   /* a step that notes moments (kernels/trace.h); NULL: `function` does */
 } stencil_kernel;
 
 enum { STENCIL_BLOCK_THREADS = STENCIL_COMBINE_LANES }; /* of every kernel: a block combines a group */
@@ -51,7 +52,8 @@ STENCIL_CONSTANT stencil_kernel stencil_kernel_key(int index) {
                                 .cells = 0,
                                 .block_x = 0,
                                 .blocks = 0,
-                                .function = NULL};
+                                .function = NULL,
+                                .traced = NULL};
     return key;
 }
 static inline int stencil_kernel_index(const stencil_kernel *key) {
@@ -90,6 +92,11 @@ const stencil_kernel *stencil_kernel_find(const stencil_kernel *key);
 /* The first reduction level of the last check: combine(stencil_kernel_args by value) combines its groups from
  * set 0 of the partial sums, a block of STENCIL_BLOCK_THREADS threads per group, any grid. Only with CUDA. */
 const void *stencil_combine_kernel(void);
+
+/* compare_clocks(stencil_clock_pair *pair, uint32_t places) fills pair[places][STENCIL_CLOCK_PAIRS], zeroed
+ * before: one thread on each multiprocessor, so a grid has blocks of 1024 threads, four for each. Only with
+ * CUDA. */
+const void *stencil_clocks_kernel(void);
 
 #ifdef __cplusplus
 }

@@ -58,11 +58,12 @@ __device__ __forceinline__ tile_place resident_tile_at(const stencil_kernel_args
     return {z, row - z * s.tile_count[STENCIL_Y], t - row * s.tile_count[STENCIL_X]};
 }
 
-/* The tile of this block in a launch of its own. */
+/* The tile of block `block` in a launch of its own. */
 template <class Sweep, bool Check>
-__device__ __forceinline__ void launched_step(const stencil_kernel_args &s, int from, double *partial) {
+__device__ __forceinline__ void launched_step(const stencil_kernel_args &s, uint32_t block, int from,
+                                              double *partial) {
     const uint32_t last = s.tile_count[0] * s.tile_count[1] * s.tile_count[2] - 1;
-    Sweep::template tile<Check>(s, tile_at(s, from ? last - blockIdx.x : blockIdx.x), from, partial);
+    Sweep::template tile<Check>(s, tile_at(s, from ? last - block : block), from, partial);
 }
 
 /* All tiles of this block for the step from buffer `from` to the other one. */

@@ -198,18 +198,34 @@ static void copy_halos(const stencil_cpu *cpu, int64_t step, int thread, int thr
     }
 }
 
+void stencil_cpu_note(const stencil_cpu *cpu, int64_t step, int thread, stencil_mark mark) {
+    const stencil_trace *t = &cpu->trace;
+    const int64_t sample = stencil_trace_sample(t, step);
+    if (sample >= 0)
+        t->mark[(sample * t->participants + thread) * STENCIL_MARKS + mark] =
+            (int64_t)(1e9 * stencil_clock_s());
+}
+
 void stencil_cpu_advance(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads) {
+    stencil_cpu_note(cpu, step + 1, thread, STENCIL_MARK_BEGIN);
+    if (cpu->trace.without_compute)
+        return;
     const bool copies = cpu->plan->halo == STENCIL_HALO_COPY, overlap = copies && cpu->plan->overlap;
     stencil_stores_trial *trial = &cpu->trial[thread];
     work w = {step, check, trial->streaming, thread, threads, overlap ? ROWS_EDGE : ROWS_ALL};
     double step_s = make_rows(cpu, &w, trial->timed);
+    stencil_cpu_note(cpu, step + 1, thread, STENCIL_MARK_SWEPT);
     if (copies) {
 #pragma omp barrier
         copy_halos(cpu, step, thread, threads);
     }
     w.rows = ROWS_INNER;
-    if (overlap)
+    if (overlap) {
         step_s += make_rows(cpu, &w, trial->timed);
+        stencil_cpu_note(cpu, step + 1, thread, STENCIL_MARK_SWEPT);
+    }
+    if (copies)
+        stencil_cpu_note(cpu, step + 1, thread, STENCIL_MARK_EXCHANGED);
     stencil_stores_note(trial, step_s, check);
 }
 
@@ -219,18 +235,25 @@ static void sleep_ns(uint32_t ns) {
 
 bool stencil_cpu_sync(stencil_cpu *cpu, int64_t step, int thread, bool all) {
     const stencil_fault *d = &cpu->fault;
-    if (d->delay_ns != 0 && stencil_lateness_ns(d, (uint32_t)thread, step) != 0)
+    if (d->delay_ns != 0 && stencil_lateness_ns(d, (uint32_t)thread, step) != 0) {
         sleep_ns(stencil_lateness_ns(d, (uint32_t)thread, step));
+        /* As if it had computed, or copied, for so long. */
+        stencil_cpu_note(cpu, step, thread,
+                         cpu->plan->halo == STENCIL_HALO_COPY ? STENCIL_MARK_EXCHANGED : STENCIL_MARK_SWEPT);
+    }
     if (d->absent_step != 0 && d->absent_step == step && d->absent == (uint32_t)thread) {
         while (__atomic_load_n(cpu->state.alarm, __ATOMIC_RELAXED) == 0)
             sleep_ns(1000000);
         return false;
     }
-    if (cpu->barrier == STENCIL_BARRIER_none) {
+    bool passed = true;
+    if (cpu->barrier != STENCIL_BARRIER_none && !cpu->trace.without_barrier)
+        passed = stencil_team_sync(cpu->barrier, &cpu->state, (uint32_t)thread, all);
+    if (cpu->barrier == STENCIL_BARRIER_none && !cpu->trace.without_barrier) {
 #pragma omp barrier
-        return true;
     }
-    return stencil_team_sync(cpu->barrier, &cpu->state, (uint32_t)thread, all);
+    stencil_cpu_note(cpu, step, thread, STENCIL_MARK_LEFT);
+    return passed;
 }
 
 bool stencil_cpu_residual(stencil_cpu *cpu, int thread, int threads, double *residual) {

@@ -62,6 +62,7 @@ typedef struct stencil_cpu {
     stencil_barrier_state state; /* of the barrier; `words` owned */
     stencil_neighbors neighbors;
     stencil_fault fault;
+    stencil_trace trace;              /* of a batch that is only timed; else zeroed */
     stencil_stores_trial *trial;      /* [threads], owned */
     stencil_halo_transfers transfers; /* to be copied after each step; none: the sweep stores them */
 } stencil_cpu;
@@ -81,6 +82,9 @@ void stencil_cpu_destroy(stencil_cpu *cpu);
  * halo copies where the plan wants them. Called by all threads of the OpenMP team, which then waits for all
  * of them. */
 void stencil_cpu_advance(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads);
+
+/* Thread `thread` notes a moment of step `step` (1, 2, …; 0 is none), where that is traced. */
+void stencil_cpu_note(const stencil_cpu *cpu, int64_t step, int thread, stencil_mark mark);
 
 /* Passes the barrier after step `step` (1, 2, …), disturbed as the test asks. false: its time is over. */
 bool stencil_cpu_sync(stencil_cpu *cpu, int64_t step, int thread, bool all);

@@ -154,6 +154,7 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         s->tile_count[axis] = (uint32_t)((s->domain.n[axis] + plan->tile[axis] - 1) / plan->tile[axis]);
     s->fault = plan->wait.fault;
+    s->special = s->fault.delay_ns != 0 || s->fault.absent_step != 0;
 }
 
 /* Streams, events and the kernels. Asking for attributes loads a kernel: nothing is loaded lazily while

@@ -75,7 +75,8 @@ stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_ar
         .attrs = &attribute,
         .numAttrs = programmatic ? 1 : 0,
     };
-    TRY_CUDA(cudaLaunchKernelExC(&config, gpu->plan->kernel.function, arguments));
+    const bool traced = args->trace.without_compute || stencil_trace_sample(&args->trace, step + 1) >= 0;
+    TRY_CUDA(cudaLaunchKernelExC(&config, traced ? plan->kernel.traced : plan->kernel.function, arguments));
     return STENCIL_OK;
 }
 
@@ -88,7 +89,7 @@ static stencil_status copy_halos(const stencil_gpu_part *gpu, int64_t step, cuda
     const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, step + 1);
     for (int k = 0; k < run->transfers.count; k++) {
         const stencil_halo_transfer *t = &run->transfers.item[k];
-        if (t->from != gpu->part)
+        if (t->from != gpu->part || gpu->args.trace.without_copies)
             continue;
         const stencil_way way = stencil_buffer_way(&run->buffers, t, buffer);
         const int64_t *n = t->from_box.n;

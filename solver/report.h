@@ -29,6 +29,7 @@ typedef struct stencil_report {
     double read_s;    /* cells from the reader */
     double prepare_s; /* memory, kernel loading, cells to their devices */
     double compute_s; /* all steps, residuals and decisions included */
+    double drive_s;   /* the same with what the host does around launches; on a CPU the same */
     double finish_s;  /* what the end means: the bound on the error */
 } stencil_report;
 

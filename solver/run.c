@@ -114,25 +114,44 @@ static stencil_status keep_outcome(stencil_run *r, const stencil_batch *batch,
     return STENCIL_OK;
 }
 
-static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
-                                 const stencil_schedule *schedule) {
+stencil_status stencil_run_batch(stencil_run *r, const stencil_batch *batch, const stencil_schedule *schedule,
+                                 double *time_s) {
     const stencil_strategy *strategy = r->strategy;
     r->outcome = (stencil_outcome){.residual = r->outcome.residual};
     if (r->cpu != NULL) {
+        const double start_s = stencil_clock_s();
         r->cpu->schedule = *schedule;
         TRY((strategy->batch_cpu != NULL ? strategy->batch_cpu : stencil_host_loop_cpu)(r->cpu, batch,
                                                                                         &r->outcome));
+        *time_s = stencil_clock_s() - start_s;
     }
 #ifdef STENCIL_HAVE_CUDA
     if (r->gpu != NULL) {
-        double time_s = 0;
         stencil_gpu_set_schedule(r->gpu, schedule);
         TRY((strategy->batch_gpu != NULL ? strategy->batch_gpu : stencil_host_loop_gpu)(r->gpu, batch,
                                                                                         &r->outcome));
-        TRY(stencil_gpu_time_s(r->gpu, &time_s));
-        r->report->compute_s += time_s;
+        TRY(stencil_gpu_time_s(r->gpu, time_s));
     }
 #endif
+    return STENCIL_OK;
+}
+
+stencil_run_sides stencil_run_sides_of(const stencil_run *r) {
+    return (stencil_run_sides){.problem = r->problem,
+                               .plan = r->plan,
+                               .strategy = r->strategy,
+                               .schedule = &r->schedule,
+                               .outcome = &r->outcome,
+                               .cpu = r->cpu,
+                               .gpu = r->gpu,
+                               .steps = r->steps};
+}
+
+static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
+                                 const stencil_schedule *schedule) {
+    double time_s = 0;
+    TRY(stencil_run_batch(r, batch, schedule, &time_s));
+    r->report->compute_s += time_s;
     return keep_outcome(r, batch, schedule);
 }
 
@@ -312,6 +331,7 @@ stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observ
     TRY(drive(r));
     const double done_s = stencil_clock_s();
     r->steps = report->steps;
+    report->drive_s = done_s - ready_s;
     if (r->cpu != NULL && report->steps > report->steps_before) {
         report->compute_s = done_s - ready_s;
         stencil_cpu_report(r->cpu, report);

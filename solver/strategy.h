@@ -27,10 +27,29 @@ typedef struct stencil_strategy {
     stencil_status (*batch_cpu)(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
     stencil_status (*batch_gpu)(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome);
     stencil_gpu_queue *queue_gpu; /* what that does in a step */
+    int replayed; /* steps that it queues at once as open_gpu has captured them: from step 0 or 1 on; 0: none
+                   */
     /* What lasts from batch to batch, in run->loop; or NULL. close is NULL-safe. */
     stencil_status (*open_gpu)(stencil_gpu_run *run);
     void (*close_gpu)(stencil_gpu_run *run);
 } stencil_strategy;
+
+/* What a run consists of, for batches on the side; all borrowed. */
+typedef struct stencil_run_sides {
+    const stencil_problem *problem;
+    const stencil_plan *plan;
+    const stencil_strategy *strategy;
+    const stencil_schedule *schedule;
+    const stencil_outcome *outcome; /* of the last batch */
+    stencil_cpu *cpu;
+    stencil_gpu_run *gpu; /* the side that makes the steps; the other one is NULL */
+    int64_t steps;        /* that the cells have behind them */
+} stencil_run_sides;
+stencil_run_sides stencil_run_sides_of(const stencil_run *run);
+
+/* Makes a batch and nothing else. *time_s: of its steps; on a GPU by the events around them. */
+stencil_status stencil_run_batch(stencil_run *run, const stencil_batch *batch,
+                                 const stencil_schedule *schedule, double *time_s);
 
 /* The persistent loop, the same for every barrier. */
 extern const stencil_strategy stencil_strategy_persistent;

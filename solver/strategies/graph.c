@@ -7,10 +7,10 @@
 
 #include "solver/strategy.h"
 
-#ifdef STENCIL_HAVE_CUDA
 /* Steps of a graph: even, so that a replay ends in the buffer that it started from. */
 enum { GRAPH_STEPS = 64 };
 
+#ifdef STENCIL_HAVE_CUDA
 /* None of them is checked. */
 static stencil_status launch_steps(const stencil_gpu_part *gpu, int64_t first) {
     stencil_kernel_args args = gpu->args;
@@ -75,6 +75,7 @@ static void close_gpu(stencil_gpu_run *run) {
 #endif
 
 const stencil_strategy stencil_strategy_graph = {
+    .replayed = GRAPH_STEPS,
     .queue_gpu = STENCIL_ON_GPU(queue_gpu),
     .open_gpu = STENCIL_ON_GPU(open_gpu),
     .close_gpu = STENCIL_ON_GPU(close_gpu),

@@ -29,11 +29,20 @@ void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan 
         outcome->reason = STENCIL_REASON_INTERRUPTED;
 }
 
+/* What all threads of a parallel loop have in common: when it begins and when it has ended. */
+static void note_all(const stencil_cpu *cpu, int64_t step, stencil_mark mark) {
+    for (int thread = 0; thread < cpu->threads; thread++)
+        stencil_cpu_note(cpu, step, thread, mark);
+}
+
 stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome) {
     const int64_t end = batch->first + batch->count;
+    if (cpu->trace.without_barrier) /* the end of a parallel loop is one */
+        return stencil_persistent_cpu(cpu, batch, outcome);
     for (int64_t step = batch->first; step < end && outcome->reason == STENCIL_REASON_NONE; step++) {
         const bool check = stencil_schedule_checks(&cpu->schedule, step + 1);
         double seen = NAN;
+        note_all(cpu, step + 1, STENCIL_MARK_LAUNCHED);
 #pragma omp parallel num_threads(cpu->threads)
         {
             const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
@@ -41,12 +50,16 @@ stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batc
             if (check) {
                 double value;
                 stencil_cpu_sync(cpu, 0, thread, true);
+                stencil_cpu_note(cpu, step + 1, thread, STENCIL_MARK_LEFT);
                 stencil_cpu_residual(cpu, thread, threads, &value);
                 if (thread == 0)
                     seen = value;
             }
         }
+        if (!check)
+            note_all(cpu, step + 1, STENCIL_MARK_LEFT);
         stencil_host_loop_end(&cpu->schedule, cpu->plan, batch, step + 1, seen, outcome);
+        note_all(cpu, step + 1, STENCIL_MARK_END);
     }
     return STENCIL_OK;
 }

@@ -44,6 +44,7 @@ static void team_run(stencil_cpu *cpu, const stencil_batch *batch, stencil_outco
         if (poll && reason == STENCIL_REASON_NONE &&
             __atomic_load_n(&shared->interrupt_step, __ATOMIC_RELAXED) == step)
             reason = STENCIL_REASON_INTERRUPTED;
+        stencil_cpu_note(cpu, step, thread, STENCIL_MARK_END);
     }
     if (thread == 0)
         *outcome = (stencil_outcome){step - batch->first, reason, checks, outcome->residual};

@@ -1,0 +1,68 @@
+/* Moments of a step, noted by the kernels around a sweep. Functions of their own, so that launches that note
+ * nothing keep their registers. */
+#pragma once
+
+#include "kernels/sweep.h"
+#include "sync/memory.cuh"
+
+namespace stencil {
+
+__device__ __forceinline__ uint32_t multiprocessor() {
+    uint32_t id;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+    return id;
+}
+
+/* Whether a launch is for attribution or for a test of its barrier: the one question that all others ask. */
+__device__ __forceinline__ bool is_special(const stencil_kernel_args &s) {
+    return s.special != 0;
+}
+
+static __device__ __noinline__ void write_moment(const stencil_kernel_args &s, uint32_t sample,
+                                                 stencil_mark mark) {
+    __syncthreads();
+    if (thread_in_block() == 0) {
+        s.trace.mark[((uint64_t)sample * s.trace.participants + blockIdx.x) * STENCIL_MARKS + mark] =
+            clock64();
+        if (mark == STENCIL_MARK_BEGIN)
+            s.trace.place[blockIdx.x] = multiprocessor();
+    }
+}
+
+/* A block of a persistent loop notes a moment, when all of its threads have come so far. */
+__device__ __forceinline__ void note_moment(const stencil_kernel_args &s, int64_t step, stencil_mark mark) {
+    const int64_t sample = stencil_trace_sample(&s.trace, step);
+    if (sample >= 0)
+        write_moment(s, (uint32_t)sample, mark);
+}
+
+/* Between two steps, `step` of which are done: the end of one, the beginning of the other. */
+__device__ __forceinline__ void note_turn(const stencil_kernel_args &s, int64_t step) {
+    note_moment(s, step, STENCIL_MARK_END);
+    note_moment(s, step + 1, STENCIL_MARK_BEGIN);
+}
+
+/* A block of a launch notes one for its multiprocessor: BEGIN is the first of its threads 0, the others the
+ * last of all threads. */
+static __device__ __noinline__ void write_launched(const stencil_kernel_args &s, int64_t sample,
+                                                   stencil_mark mark) {
+    if (mark != STENCIL_MARK_BEGIN)
+        __syncthreads();
+    const uint32_t place = multiprocessor();
+    if (thread_in_block() == 0 && place < s.trace.participants) {
+        auto *at = reinterpret_cast<long long *>(
+            s.trace.mark + (sample * s.trace.participants + place) * STENCIL_MARKS + mark);
+        if (mark == STENCIL_MARK_BEGIN)
+            atomicMin(at, (long long)clock64());
+        else
+            atomicMax(at, (long long)clock64());
+    }
+}
+
+__device__ __forceinline__ void note_launched(const stencil_kernel_args &s, stencil_mark mark) {
+    const int64_t sample = stencil_trace_sample(&s.trace, s.step_first + 1);
+    if (sample >= 0)
+        write_launched(s, sample, mark);
+}
+
+} // namespace stencil

@@ -1,0 +1,273 @@
+#include "solver/attribution/attribution.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solver/attribution/trial.h"
+
+enum { ROUNDS = 5, TRIES = 3, STEPS_MIN = 16, STEPS_MAX = 8192, CHECKED_SAMPLES = 8 };
+/* Of a batch: noted at most, at least on a GPU and (as a part of the steps) on a CPU, where a note takes
+ * nothing to speak of, and all in a row to see what noting costs. */
+enum { SAMPLES_MAX = 512, SAMPLES_MIN = 4, SPARSE_CPU = 8, PROBE = 128, PROBE_STEPS = 512 };
+/* What notes may cost: half of what is promised, since batches alike differ. */
+static const double cost_wanted = 0.01, cost_most = 0.015;
+
+/* What is timed in each round. */
+typedef enum kind {
+    WHOLE,
+    WITHOUT_BARRIER,
+    WITHOUT_COMPUTE,
+    EMPTY,
+    WITHOUT_COPIES, /* of ghost cells, by the host of GPUs */
+    CHECKED,
+    TRACED,
+    KINDS
+} kind;
+
+typedef struct experiment {
+    stencil_trial trial;
+    int64_t steps, check_every;
+    uint32_t every, samples; /* of TRACED */
+    double noting_s, note_s; /* as in stencil_attribution; the one at its longest, while samples are chosen */
+    stencil_timeline timeline[ROUNDS];
+    int64_t count[KINDS]; /* steps that are made */
+    double time_s[KINDS][ROUNDS];
+} experiment;
+
+static bool is_timed(const experiment *e, kind k) {
+    return k != WITHOUT_COPIES || (e->trial.launches && e->trial.of.plan->halo == STENCIL_HALO_COPY &&
+                                   e->trial.of.plan->cut.parts > 1);
+}
+
+static stencil_status time_kind(experiment *e, kind k, int round) {
+    const stencil_trace without = {.without_barrier = k == WITHOUT_BARRIER || k == EMPTY,
+                                   .without_compute = k == WITHOUT_COMPUTE || k == EMPTY,
+                                   .without_copies = k == WITHOUT_COPIES};
+    double *time_s = &e->time_s[k][round];
+    e->count[k] = e->steps;
+    if (k != TRACED)
+        return stencil_trial_time(&e->trial, e->steps, k == CHECKED ? e->check_every : INT64_MAX, &without,
+                                  time_s);
+    stencil_timeline_destroy(&e->timeline[round]);
+    return stencil_trial_record(&e->trial, &e->count[k], e->check_every, e->every, e->samples,
+                                &e->timeline[round], time_s);
+}
+
+static int64_t common(int64_t a, int64_t b) {
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Which steps are sampled, at most so many, and checked. The distance of samples has no factor in common with
+ * that of checks and polls, so that these are among them as often as among all steps; and there are some
+ * checks. */
+static void set_samples(experiment *e, int64_t most) {
+    e->check_every = stencil_smaller(e->trial.of.schedule->check_every, e->steps / 4);
+    if (e->trial.launches) {
+        e->every = 1;
+        e->samples = (uint32_t)stencil_smaller(most, e->steps);
+        return;
+    }
+    int64_t every = ((e->steps + most - 1) / most) | 1;
+    e->check_every = stencil_smaller(e->check_every, (ROUNDS * e->steps / every + 7) / CHECKED_SAMPLES);
+    while (common(every, e->check_every) > 1 || common(every, e->trial.of.plan->poll_every) > 1)
+        every += 2;
+    e->every = (uint32_t)every;
+    e->samples = (uint32_t)((e->steps - 1) / every + 1);
+}
+
+/* What a batch with moments is compared with: launches note none of steps that are checked. */
+static kind untraced(const experiment *e) {
+    return e->trial.launches ? WHOLE : CHECKED;
+}
+
+/* By which part of its time a batch with moments takes longer, and each noted step. */
+static stencil_status measure_cost(experiment *e, double *cost) {
+    double plain_s = INFINITY, traced_s = INFINITY;
+    for (int try = 0; try < TRIES; try++) {
+        TRY(time_kind(e, untraced(e), 0));
+        TRY(time_kind(e, TRACED, 0));
+        plain_s = fmin(plain_s, e->time_s[untraced(e)][0] / (double)e->steps);
+        traced_s = fmin(traced_s, e->time_s[TRACED][0] / (double)e->count[TRACED]);
+    }
+    const int noted = e->timeline[0].samples + e->trial.launches;
+    *cost = traced_s / plain_s - 1;
+    e->noting_s = fmax((traced_s - plain_s) * (double)e->count[TRACED] / noted, e->noting_s);
+    return STENCIL_OK;
+}
+
+/* As many samples as cost little: by what many in a row cost, and then, with others far away, each. */
+static stencil_status choose_samples(experiment *e) {
+    const int64_t steps = e->steps, sparse = e->trial.of.cpu != NULL ? steps / SPARSE_CPU : 0,
+                  least = sparse > SAMPLES_MIN ? sparse : SAMPLES_MIN;
+    double cost = INFINITY;
+    e->steps = stencil_smaller(steps, PROBE_STEPS);
+    e->every = 1;
+    e->samples = (uint32_t)stencil_smaller(e->steps, PROBE);
+    TRY(measure_cost(e, &cost));
+    e->note_s =
+        e->trial.of.plan->barrier != STENCIL_BARRIER_none ? stencil_timeline_note_s(&e->timeline[0]) : 0;
+    const double step_s = e->time_s[untraced(e)][0] / (double)e->steps;
+    e->steps = steps;
+    for (int try = 0; try < TRIES && (try == 0 || cost > cost_most); try++) {
+        const double most = fmin(cost_wanted * step_s * (double)steps / e->noting_s, SAMPLES_MAX);
+        set_samples(e, most > (double)least ? (int64_t)most : stencil_smaller(least, SAMPLES_MAX));
+        if (e->samples <= least)
+            break;
+        TRY(measure_cost(e, &cost));
+    }
+    return STENCIL_OK;
+}
+
+/* So many steps that all rounds together take about `budget_s`; what is slow only the first time is over
+ * then. */
+static stencil_status choose_steps(experiment *e, double budget_s) {
+    e->steps = STEPS_MIN;
+    set_samples(e, SAMPLES_MAX);
+    for (kind k = WHOLE; k < KINDS; k++)
+        if (is_timed(e, k))
+            TRY(time_kind(e, k, 0));
+    for (; e->steps < STEPS_MAX; e->steps *= 2) {
+        TRY(time_kind(e, CHECKED, 0));
+        if (2 * e->time_s[CHECKED][0] * KINDS * ROUNDS > budget_s)
+            break;
+    }
+    return choose_samples(e);
+}
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The value that stands at a place, from 0 to 1, among those of all rounds. */
+static double quantile(const experiment *e, kind k, double place) {
+    double time_s[ROUNDS];
+    memcpy(time_s, e->time_s[k], sizeof time_s);
+    qsort(time_s, ROUNDS, sizeof *time_s, ascending);
+    return time_s[(int)(place * (ROUNDS - 1))];
+}
+
+static double median(const experiment *e, kind k) {
+    return quantile(e, k, 0.5);
+}
+
+/* All of them at their quickest: what disturbs a batch does not depend on what is left out of it. */
+static stencil_removal removal_of(const experiment *e) {
+    const double total_s = quantile(e, WHOLE, 0), start_s = quantile(e, EMPTY, 0), steps = (double)e->steps;
+    stencil_removal r = {.steps = e->steps, .total_s = total_s, .start_s = start_s};
+    r.compute_s = fmax(quantile(e, WITHOUT_BARRIER, 0) - start_s, 0) / steps;
+    r.barrier_s = fmax(quantile(e, WITHOUT_COMPUTE, 0) - start_s, 0) / steps;
+    r.share = total_s > start_s ? steps * r.compute_s / (total_s - start_s) : NAN;
+    r.spread = (quantile(e, WHOLE, 0.75) - quantile(e, WHOLE, 0.25)) / (2 * median(e, WHOLE));
+    return r;
+}
+
+/* What the host does between launches shows in their distance, or, where steps are checked, not at all: that
+ * is found by leaving it out. */
+static void add_host(const experiment *e, stencil_inside *inside) {
+    const double steps = (double)e->steps, whole_s = median(e, WHOLE),
+                 checks_s = fmax(median(e, CHECKED) - whole_s, 0) / steps;
+    const double halo_s =
+        is_timed(e, WITHOUT_COPIES) ? fmax(whole_s - median(e, WITHOUT_COPIES), 0) / steps : 0;
+    const double copies_s = fmin(halo_s, inside->launch_s);
+    inside->launch_s -= copies_s;
+    inside->halo_s += copies_s;
+    inside->after_s += checks_s * (double)e->check_every / (double)e->trial.of.schedule->check_every;
+    inside->step_s += inside->after_s;
+}
+
+/* What all traced batches together have noted. */
+static stencil_status look_inside(experiment *e, stencil_attribution *a) {
+    const double steps = (double)e->steps, count = (double)e->count[TRACED], plain_s = median(e, untraced(e));
+    TRY(stencil_timeline_join(e->timeline, ROUNDS, &a->timeline));
+    stencil_timeline_take_off(&a->timeline, e->note_s);
+    stencil_trial_weigh(&e->trial, &a->timeline);
+    TRY(stencil_timeline_analyse(&a->timeline, &a->inside));
+    a->traced_s = median(e, TRACED) / count;
+    a->untraced_s = plain_s / steps;
+    a->noted = (e->timeline[0].samples + e->trial.launches) / count;
+    a->noting_s = fmax(quantile(e, TRACED, 0) / count - quantile(e, untraced(e), 0) / steps, 0) / a->noted;
+    a->note_s = e->note_s;
+    a->covered = fmin(a->inside.unweighted_s * steps / (plain_s - fmin(a->removal.start_s, plain_s)), 1);
+    if (e->trial.launches)
+        add_host(e, &a->inside);
+    return STENCIL_OK;
+}
+
+static stencil_status experiment_run(experiment *e, double budget_s, stencil_attribution *a) {
+    TRY(choose_steps(e, budget_s));
+    /* Round-robin, so that what disturbs the machine hits all kinds alike. */
+    for (int round = 0; round < ROUNDS; round++)
+        for (kind k = WHOLE; k < KINDS; k++)
+            if (is_timed(e, k))
+                TRY(time_kind(e, k, round));
+    a->removal = removal_of(e);
+    return look_inside(e, a);
+}
+
+stencil_status stencil_attribute(stencil_run *run, const stencil_observers *observers, double budget_s,
+                                 stencil_attribution *attribution) {
+    experiment e = {0};
+    *attribution = (stencil_attribution){.model = {NAN, NAN, NAN}};
+    stencil_status status = stencil_trial_start(&e.trial, run, observers);
+    if (status == STENCIL_OK)
+        status = experiment_run(&e, budget_s, attribution);
+    for (int round = 0; round < ROUNDS; round++)
+        stencil_timeline_destroy(&e.timeline[round]);
+    attribution->timeline.neighbor_first = attribution->timeline.neighbor = NULL; /* the trial's */
+    stencil_trial_finish(&e.trial);
+    if (status != STENCIL_OK)
+        stencil_attribution_destroy(attribution);
+    return status;
+}
+
+void stencil_attribution_destroy(stencil_attribution *attribution) {
+    stencil_inside_destroy(&attribution->inside);
+    stencil_timeline_destroy(&attribution->timeline);
+    *attribution = (stencil_attribution){0};
+}
+
+stencil_status stencil_attribution_record(stencil_run *run, const stencil_observers *observers, int steps,
+                                          stencil_timeline *timeline) {
+    stencil_trial trial;
+    int64_t count = steps;
+    double time_s;
+    *timeline = (stencil_timeline){0};
+    stencil_status status = stencil_trial_start(&trial, run, observers);
+    if (status == STENCIL_OK)
+        status = stencil_trial_record(&trial, &count, trial.of.schedule->check_every, 1, (uint32_t)steps,
+                                      timeline, &time_s);
+    timeline->neighbor_first = timeline->neighbor = NULL;
+    stencil_trial_finish(&trial);
+    return status;
+}
+
+void stencil_attribution_divide(const stencil_attribution *a, const stencil_report *report,
+                                const stencil_wall *wall, double row_s[STENCIL_TIME_ROWS]) {
+    const stencil_inside *in = &a->inside;
+    const double start_s = fmin(a->removal.start_s, report->compute_s),
+                 scale = a->covered * (report->compute_s - start_s) / in->step_s;
+    row_s[STENCIL_TIME_START] = wall->start_s;
+    row_s[STENCIL_TIME_LAUNCH] = report->drive_s - report->compute_s + start_s + scale * in->launch_s;
+    row_s[STENCIL_TIME_COMPUTE] = scale * in->compute_s;
+    row_s[STENCIL_TIME_LATENCY] = scale * in->latency_s;
+    row_s[STENCIL_TIME_IMBALANCE] = scale * in->imbalance_s;
+    row_s[STENCIL_TIME_HALO] = scale * in->halo_s;
+    row_s[STENCIL_TIME_CHECKS] = scale * in->after_s;
+    row_s[STENCIL_TIME_FINISH] = report->finish_s + wall->write_s;
+    row_s[STENCIL_TIME_REST] = wall->wall_s;
+    for (int row = 0; row < STENCIL_TIME_REST; row++)
+        row_s[STENCIL_TIME_REST] -= row_s[row];
+}
+
+stencil_step_times stencil_attribution_inside(const stencil_attribution *a) {
+    const stencil_inside *in = &a->inside;
+    return (stencil_step_times){in->launch_s, in->slowest_compute_s,
+                                in->step_s - in->after_s - in->launch_s - in->slowest_compute_s};
+}

@@ -1,0 +1,190 @@
+/* Trials on GPUs: what launches note and leave out, and the clocks of multiprocessors brought together. */
+#include "solver/attribution/trial.h"
+
+#ifdef STENCIL_HAVE_CUDA
+#include <stdlib.h>
+
+/* BEGIN before any block of a launch has begun: the earliest one counts. */
+enum { CLOCK_THREADS = 1024, CLOCK_BLOCKS = 4 };
+
+void stencil_gpu_set_trace(stencil_gpu_run *run, const stencil_trace *trace, const stencil_gpu_marks *marks) {
+    for (int p = 0; p < run->parts; p++) {
+        stencil_kernel_args *s = &run->part[p].args;
+        const int64_t tile_z = run->plan->tile[STENCIL_Z];
+        const bool persistent = run->plan->barrier != STENCIL_BARRIER_none;
+        s->trace = *trace;
+        if (marks != NULL) {
+            s->trace.mark = marks[p].mark;
+            s->trace.place = marks[p].place;
+            s->trace.participants = marks[p].participants;
+        }
+        s->fault = stencil_trial_fault(run->plan, trace);
+        s->special = s->fault.delay_ns != 0 || s->trace.mark != NULL;
+        s->tile_count[STENCIL_Z] = persistent && trace->without_compute
+                                       ? 0
+                                       : (uint32_t)((s->domain.n[STENCIL_Z] + tile_z - 1) / tile_z);
+    }
+}
+
+/* A row of a grid for each step, as many as it may have. */
+enum { ROWS_MAX = 65535 };
+
+static stencil_status launch_unordered(stencil_gpu_part *gpu, int64_t first, int64_t count) {
+    stencil_kernel_args *s = &gpu->args;
+    const uint32_t tiles = s->tile_count[0] * s->tile_count[1] * s->tile_count[2];
+    const dim3 block = {(unsigned)gpu->plan->block_x, (unsigned)gpu->plan->block_y, 1};
+    void *arguments[] = {s};
+    TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
+    for (int64_t step = first; step < first + count; step += ROWS_MAX) {
+        const int64_t steps = s->trace.without_compute ? 1 : stencil_smaller(ROWS_MAX, first + count - step);
+        const dim3 grid = {tiles, (unsigned)steps, 1};
+        stencil_gpu_set_steps(gpu, s, step, 1);
+        TRY_CUDA(cudaLaunchKernel(gpu->plan->kernel.traced, grid, block, arguments, 0, gpu->stream));
+    }
+    TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_unordered(stencil_gpu_run *run, int64_t first, int64_t count) {
+    for (int p = 0; p < run->parts; p++) {
+        TRY_CUDA(cudaSetDevice(run->part[p].device));
+        TRY(launch_unordered(&run->part[p], first, count));
+    }
+    for (int p = 0; p < run->parts; p++)
+        TRY(stencil_gpu_wait(&run->part[p]));
+    TRY_CUDA(cudaSetDevice(run->part[0].device));
+    return STENCIL_OK;
+}
+
+/* The clocks of all multiprocessors beside the timer of the device. */
+static stencil_status compare_clocks(stencil_gpu_part *gpu, const stencil_gpu_marks *m, int which) {
+    stencil_clock_pair *pair = m->pair[which];
+    uint32_t places = m->places;
+    void *arguments[] = {&pair, &places};
+    const dim3 grid = {CLOCK_BLOCKS * places, 1, 1}, block = {CLOCK_THREADS, 1, 1};
+    TRY_CUDA(cudaMemsetAsync(pair, 0, places * STENCIL_CLOCK_PAIRS * sizeof *pair, gpu->stream));
+    TRY_CUDA(cudaLaunchKernel(stencil_clocks_kernel(), grid, block, arguments, 0, gpu->stream));
+    return stencil_gpu_wait(gpu);
+}
+
+/* As if nothing had been noted: no block has begun yet, none has ended. */
+static stencil_status clear_marks(const stencil_gpu_marks *m, uint32_t samples, bool launches) {
+    const size_t count = (size_t)samples * m->participants * STENCIL_MARKS;
+    int64_t *mark = calloc(count, sizeof *mark);
+    CHECK(mark != NULL, NO_MEMORY, "no memory for the moments of %u steps", samples);
+    for (size_t i = STENCIL_MARK_BEGIN; i < count && launches; i += STENCIL_MARKS)
+        mark[i] = INT64_MAX;
+    const cudaError_t copied = cudaMemcpy(m->mark, mark, count * sizeof *mark, cudaMemcpyHostToDevice);
+    free(mark);
+    TRY_CUDA(copied);
+    return STENCIL_OK;
+}
+
+static stencil_status create_part(stencil_gpu_part *gpu, uint32_t samples, stencil_gpu_marks *m) {
+    const bool launches = gpu->plan->barrier == STENCIL_BARRIER_none;
+    int places = 0;
+    TRY_CUDA(cudaSetDevice(gpu->device));
+    TRY_CUDA(cudaDeviceGetAttribute(&places, cudaDevAttrMultiProcessorCount, gpu->device));
+    m->places = (uint32_t)places;
+    m->participants = launches ? m->places : (uint32_t)gpu->plan->part[gpu->part].grid_blocks;
+    const size_t pairs = m->places * STENCIL_CLOCK_PAIRS * sizeof *m->pair[0];
+    TRY_CUDA(
+        cudaMalloc((void **)&m->mark, (size_t)samples * m->participants * STENCIL_MARKS * sizeof *m->mark));
+    TRY_CUDA(cudaMalloc((void **)&m->place, m->participants * sizeof *m->place));
+    TRY_CUDA(cudaMemset(m->place, 0, m->participants * sizeof *m->place));
+    for (int which = 0; which < 2; which++)
+        TRY_CUDA(cudaMalloc((void **)&m->pair[which], pairs));
+    TRY(clear_marks(m, samples, launches));
+    return compare_clocks(gpu, m, 0);
+}
+
+stencil_status stencil_gpu_marks_create(stencil_gpu_run *run, uint32_t samples, stencil_gpu_marks *marks) {
+    for (int p = 0; p < run->parts; p++)
+        TRY(create_part(&run->part[p], samples, &marks[p]));
+    TRY_CUDA(cudaSetDevice(run->part[0].device));
+    return STENCIL_OK;
+}
+
+/* Of a multiprocessor's pairs the one whose timer is farthest ahead of its clock: that was seen soonest. */
+static stencil_clock_pair best_pair(const stencil_clock_pair *pair, double tick_ns) {
+    stencil_clock_pair best = pair[0];
+    for (int i = 1; i < STENCIL_CLOCK_PAIRS; i++)
+        if ((double)(pair[i].ns - best.ns) > tick_ns * (double)(pair[i].cycle - best.cycle))
+            best = pair[i];
+    return best;
+}
+
+/* All clocks tick alike, as the median of them did between the two comparisons. clock[places]. */
+static stencil_status fit_clocks(const stencil_clock_pair *before, const stencil_clock_pair *after,
+                                 uint32_t places, stencil_tick_clock *clock) {
+    double tick_ns = 0;
+    for (uint32_t p = 0; p < places; p++) {
+        const stencil_clock_pair *b = before + p * STENCIL_CLOCK_PAIRS, *a = after + p * STENCIL_CLOCK_PAIRS;
+        CHECK(b->cycle > 0 && a->cycle > b->cycle, UNAVAILABLE,
+              "the clock of multiprocessor %u could not be compared with the device's", p);
+        tick_ns += (double)(a->ns - b->ns) / (double)(a->cycle - b->cycle) / places;
+    }
+    for (uint32_t p = 0; p < places; p++) {
+        const stencil_clock_pair pair = best_pair(before + p * STENCIL_CLOCK_PAIRS, tick_ns);
+        clock[p] = (stencil_tick_clock){pair.cycle, 1e-9 * tick_ns, 1e-9 * (double)(pair.ns - before->ns)};
+    }
+    return STENCIL_OK;
+}
+
+/* What a part has noted, on the host; the pieces of one allocation. */
+typedef struct fetched {
+    int64_t *mark;
+    stencil_clock_pair *pair[2];
+    stencil_tick_clock *of_place, *clock;
+    uint32_t *place;
+} fetched;
+
+static stencil_status fetch(const stencil_gpu_marks *m, uint32_t samples, fetched *f) {
+    const size_t marks = (size_t)samples * m->participants * STENCIL_MARKS,
+                 pairs = (size_t)m->places * STENCIL_CLOCK_PAIRS;
+    f->mark = malloc(marks * sizeof *f->mark + 2 * pairs * sizeof *f->pair[0] +
+                     (m->places + m->participants) * (sizeof *f->clock + sizeof *f->place));
+    CHECK(f->mark != NULL, NO_MEMORY, "no memory for the moments of %u steps", samples);
+    f->pair[0] = (stencil_clock_pair *)(f->mark + marks);
+    f->pair[1] = f->pair[0] + pairs;
+    f->of_place = (stencil_tick_clock *)(f->pair[1] + pairs);
+    f->clock = f->of_place + m->places;
+    f->place = (uint32_t *)(f->clock + m->participants);
+    TRY_CUDA(cudaMemcpy(f->mark, m->mark, marks * sizeof *f->mark, cudaMemcpyDeviceToHost));
+    TRY_CUDA(cudaMemcpy(f->place, m->place, m->participants * sizeof *f->place, cudaMemcpyDeviceToHost));
+    for (int which = 0; which < 2; which++)
+        TRY_CUDA(cudaMemcpy(f->pair[which], m->pair[which], pairs * sizeof *f->pair[which],
+                            cudaMemcpyDeviceToHost));
+    return fit_clocks(f->pair[0], f->pair[1], m->places, f->of_place);
+}
+
+stencil_status stencil_gpu_marks_take(stencil_gpu_run *run, int part, const stencil_gpu_marks *m,
+                                      bool launches, stencil_timeline *timeline) {
+    const uint32_t samples = (uint32_t)timeline->samples + launches;
+    fetched f = {0};
+    TRY_CUDA(cudaSetDevice(run->part[part].device));
+    TRY(compare_clocks(&run->part[part], m, 1));
+    const stencil_status status = fetch(m, samples, &f);
+    for (uint32_t p = 0; p < m->participants && status == STENCIL_OK; p++) {
+        const uint32_t place = launches ? p : f.place[p];
+        f.clock[p] = f.of_place[place < m->places ? place : 0];
+        timeline->who[timeline->group_first[part] + (int)p] = (stencil_who){part, (int)place};
+    }
+    if (status == STENCIL_OK)
+        stencil_trial_take(timeline, part, f.mark, f.clock, launches);
+    free(f.mark);
+    TRY_CUDA(cudaSetDevice(run->part[0].device));
+    return status;
+}
+
+void stencil_gpu_marks_destroy(stencil_gpu_run *run, stencil_gpu_marks *marks) {
+    for (int p = 0; p < run->parts; p++) {
+        cudaSetDevice(run->part[p].device);
+        cudaFree(marks[p].mark);
+        cudaFree(marks[p].place);
+        cudaFree(marks[p].pair[0]);
+        cudaFree(marks[p].pair[1]);
+    }
+    cudaSetDevice(run->part[0].device);
+}
+#endif

@@ -1,0 +1,259 @@
+#include "solver/attribution/timeline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+stencil_status stencil_timeline_create(stencil_timeline *t, int participants, int samples) {
+    const size_t count = (size_t)participants;
+    *t = (stencil_timeline){.participants = participants, .samples = samples, .groups = 1};
+    t->group_first[1] = participants;
+    t->moment = calloc(count * (size_t)samples, sizeof *t->moment);
+    t->sample = calloc((size_t)samples, sizeof *t->sample);
+    t->who = calloc(count, sizeof *t->who);
+    CHECK(t->moment != NULL && t->sample != NULL && t->who != NULL, NO_MEMORY,
+          "no memory for the moments of %d steps", samples);
+    for (int i = 0; i < samples; i++)
+        t->sample[i].weight = 1;
+    return STENCIL_OK;
+}
+
+void stencil_timeline_destroy(stencil_timeline *t) {
+    free(t->moment);
+    free(t->sample);
+    free(t->who);
+    *t = (stencil_timeline){0};
+}
+
+stencil_status stencil_timeline_join(const stencil_timeline *piece, int pieces, stencil_timeline *whole) {
+    int samples = 0;
+    for (int i = 0; i < pieces; i++)
+        samples += piece[i].samples;
+    const stencil_timeline *last = &piece[pieces - 1];
+    const size_t count = (size_t)last->participants;
+    TRY(stencil_timeline_create(whole, last->participants, samples));
+    whole->unit = last->unit;
+    whole->groups = last->groups;
+    memcpy(whole->group_first, last->group_first, sizeof whole->group_first);
+    whole->neighbor_first = last->neighbor_first;
+    whole->neighbor = last->neighbor;
+    memcpy(whole->who, last->who, count * sizeof *whole->who);
+    for (size_t i = 0, to = 0; i < (size_t)pieces; to += (size_t)piece[i++].samples) {
+        memcpy(whole->sample + to, piece[i].sample, (size_t)piece[i].samples * sizeof *whole->sample);
+        memcpy(whole->moment + to * count, piece[i].moment,
+               (size_t)piece[i].samples * count * sizeof *whole->moment);
+    }
+    return STENCIL_OK;
+}
+
+static bool absent(const stencil_moments *m) {
+    return isnan(m->at_s[0]);
+}
+
+double stencil_timeline_note_s(const stencil_timeline *t) {
+    double note_s = INFINITY;
+    for (int i = 0; i + 1 < t->samples; i++)
+        for (int p = 0; p < t->participants && t->sample[i + 1].step == t->sample[i].step + 1; p++) {
+            const stencil_moments *m = &t->moment[i * t->participants + p], *next = m + t->participants;
+            if (!absent(m) && !absent(next))
+                note_s = fmin(note_s, next->at_s[STENCIL_MARK_BEGIN] - m->at_s[STENCIL_MARK_END]);
+        }
+    return isinf(note_s) ? 0 : fmax(note_s, 0);
+}
+
+void stencil_timeline_take_off(stencil_timeline *t, double note_s) {
+    for (int i = 0; i < t->samples * t->participants; i++) {
+        double *at_s = t->moment[i].at_s, noted_s = at_s[0], off_s = 0;
+        for (int k = 1; k < STENCIL_MARKS && !absent(&t->moment[i]); k++) {
+            off_s += at_s[k] > noted_s ? note_s : 0; /* else it is no note of its own */
+            noted_s = at_s[k];
+            at_s[k] = fmax(noted_s - off_s, at_s[k - 1]);
+        }
+    }
+}
+
+/* Sums for each participant and group on the way. */
+typedef struct sums {
+    const stencil_timeline *t;
+    stencil_inside *inside;
+    double *wait_s;    /* [waits]: all of them */
+    double *waited_s;  /* [participants]: weighted */
+    double *compute_s; /* likewise */
+    double *weight;    /* [participants] */
+    double latency_s[STENCIL_PARTS_MAX], group_weight[STENCIL_PARTS_MAX];
+    double all_weight;
+    size_t waits;
+} sums;
+
+/* When a participant is through with its own work, and waits. */
+static double arrival(const stencil_moments *m) {
+    return m->at_s[STENCIL_MARK_EXCHANGED];
+}
+
+/* Of a group, and of a list of it: the last one to arrive; `last` where nobody is later. */
+static int last_of_group(const stencil_timeline *t, const stencil_moments *step, int group, int last) {
+    for (int p = t->group_first[group]; p < t->group_first[group + 1]; p++)
+        if (!absent(&step[p]) && (last < 0 || arrival(&step[p]) > arrival(&step[last])))
+            last = p;
+    return last;
+}
+
+static int last_of_list(const stencil_timeline *t, const stencil_moments *step, int group, int last) {
+    const int self = last;
+    for (uint32_t i = t->neighbor_first[self]; i < t->neighbor_first[self + 1]; i++) {
+        const int p = (int)t->neighbor[i];
+        if (p >= t->group_first[group] && p < t->group_first[group + 1] && !absent(&step[p]) &&
+            arrival(&step[p]) > arrival(&step[last]))
+            last = p;
+    }
+    return last;
+}
+
+static int bin_of(double wait_s) {
+    const double ns = 1e9 * wait_s;
+    const int bin = ns >= 2 ? (int)log2(ns) : 0;
+    return bin < STENCIL_WAIT_BINS ? bin : STENCIL_WAIT_BINS - 1;
+}
+
+/* Adds the step of participant p, who waited for `last`. */
+static void add_moments(sums *s, const stencil_moments *step, int group, int p, int last, double weight) {
+    stencil_inside *inside = s->inside;
+    const double *at = step[p].at_s, wait_s = at[STENCIL_MARK_LEFT] - arrival(&step[p]),
+                 compute_s = at[STENCIL_MARK_SWEPT] - at[STENCIL_MARK_BEGIN];
+    const double imbalance_s = fmin(fmax(arrival(&step[last]) - arrival(&step[p]), 0), wait_s);
+    inside->launch_s += weight * (at[STENCIL_MARK_BEGIN] - at[STENCIL_MARK_LAUNCHED]);
+    inside->compute_s += weight * compute_s;
+    inside->halo_s += weight * (at[STENCIL_MARK_EXCHANGED] - at[STENCIL_MARK_SWEPT]);
+    inside->imbalance_s += weight * imbalance_s;
+    inside->latency_s += weight * (wait_s - imbalance_s);
+    inside->after_s += weight * (at[STENCIL_MARK_END] - at[STENCIL_MARK_LEFT]);
+    inside->unweighted_s += at[STENCIL_MARK_END] - at[STENCIL_MARK_LAUNCHED];
+    inside->wait.bin[bin_of(wait_s)]++;
+    inside->blame[last].caused_s += weight * imbalance_s;
+    s->wait_s[s->waits++] = wait_s;
+    s->waited_s[p] += weight * wait_s;
+    s->compute_s[p] += weight * compute_s;
+    s->weight[p] += weight;
+    s->latency_s[group] += weight * (wait_s - imbalance_s);
+    s->group_weight[group] += weight;
+    s->all_weight += weight;
+}
+
+static bool in_order(const stencil_moments *m) {
+    for (int k = 0; k + 1 < STENCIL_MARKS; k++)
+        if (!(m->at_s[k] <= m->at_s[k + 1]))
+            return false;
+    return true;
+}
+
+static stencil_status add_sample(sums *s, int group, int i) {
+    const stencil_timeline *t = s->t;
+    const stencil_moments *step = t->moment + (size_t)i * (size_t)t->participants;
+    const stencil_sample *sample = &t->sample[i];
+    const int all = last_of_group(t, step, group, -1);
+    int waited_for = -1; /* the last one to arrive of those that somebody waited for */
+    for (int p = t->group_first[group]; p < t->group_first[group + 1]; p++) {
+        if (absent(&step[p]))
+            continue;
+        CHECK(in_order(&step[p]), BAD_DATA, "%s %d noted moments of a step that are not in order", t->unit,
+              p);
+        const int last = t->neighbor_first != NULL && !sample->all ? last_of_list(t, step, group, p) : all;
+        add_moments(s, step, group, p, last, sample->weight);
+        if (last != p && (waited_for < 0 || arrival(&step[last]) > arrival(&step[waited_for])))
+            waited_for = last;
+    }
+    if (waited_for >= 0)
+        s->inside->blame[waited_for].last_in++;
+    return STENCIL_OK;
+}
+
+static int longer_first(const void *a, const void *b) {
+    const stencil_blame *x = a, *y = b;
+    return x->caused_s != y->caused_s ? (x->caused_s < y->caused_s) - (x->caused_s > y->caused_s)
+                                      : x->participant - y->participant;
+}
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* From sums to means. */
+static void finish(sums *s) {
+    stencil_inside *inside = s->inside;
+    double *const mean[] = {&inside->launch_s,    &inside->compute_s, &inside->halo_s,
+                            &inside->imbalance_s, &inside->latency_s, &inside->after_s};
+    for (size_t i = 0; i < sizeof mean / sizeof *mean; i++)
+        inside->step_s += *mean[i] /= s->all_weight;
+    inside->unweighted_s /= (double)s->waits;
+    double longest_s = -1;
+    for (int p = 0; p < s->t->participants; p++) {
+        inside->blame[p].caused_s /= s->all_weight;
+        if (s->weight[p] == 0)
+            continue;
+        inside->slowest_compute_s = fmax(inside->slowest_compute_s, s->compute_s[p] / s->weight[p]);
+        if (s->waited_s[p] / s->weight[p] > longest_s) {
+            longest_s = s->waited_s[p] / s->weight[p];
+            inside->wait.slowest = p;
+        }
+    }
+    qsort(inside->blame, (size_t)s->t->participants, sizeof *inside->blame, longer_first);
+    qsort(s->wait_s, s->waits, sizeof *s->wait_s, ascending);
+    inside->wait.mean_s = inside->imbalance_s + inside->latency_s;
+    inside->wait.p95_s = s->wait_s[(size_t)ceil(0.95 * (double)s->waits) - 1];
+    inside->wait.longest_s = s->wait_s[s->waits - 1];
+}
+
+/* Clocks of different groups cannot be compared; but a group that waits longer at the barrier than it takes
+ * where nobody is late waits for the one that waits least. */
+static void compare_groups(sums *s) {
+    stencil_inside *inside = s->inside;
+    int least = 0;
+    for (int g = 0; g < s->t->groups; g++) {
+        s->latency_s[g] /= s->group_weight[g];
+        if (s->latency_s[g] < s->latency_s[least])
+            least = g;
+    }
+    inside->slow_group = least;
+    inside->between_s = inside->latency_s - s->latency_s[least];
+    inside->latency_s -= inside->between_s;
+    inside->imbalance_s += inside->between_s;
+}
+
+static stencil_status analyse(sums *s) {
+    const stencil_timeline *t = s->t;
+    CHECK(s->wait_s != NULL && s->inside->blame != NULL, NO_MEMORY, "no memory for what happened in %d steps",
+          t->samples);
+    s->waited_s = s->wait_s + (size_t)t->samples * (size_t)t->participants;
+    s->compute_s = s->waited_s + t->participants;
+    s->weight = s->compute_s + t->participants;
+    for (int p = 0; p < t->participants; p++)
+        s->inside->blame[p].participant = p;
+    for (int i = 0; i < t->samples; i++)
+        for (int group = 0; group < t->groups; group++)
+            TRY(add_sample(s, group, i));
+    CHECK(s->all_weight > 0, BAD_DATA, "no %s noted a moment of a step", t->unit);
+    finish(s);
+    if (t->groups > 1)
+        compare_groups(s);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_timeline_analyse(const stencil_timeline *timeline, stencil_inside *inside) {
+    const size_t participants = (size_t)timeline->participants;
+    sums s = {.t = timeline, .inside = inside};
+    *inside = (stencil_inside){
+        .slow_group = -1, .blame_count = timeline->participants, .samples = timeline->samples};
+    s.wait_s = calloc(((size_t)timeline->samples + 3) * participants, sizeof *s.wait_s);
+    inside->blame = calloc(participants, sizeof *inside->blame);
+    const stencil_status status = analyse(&s);
+    free(s.wait_s);
+    if (status != STENCIL_OK)
+        stencil_inside_destroy(inside);
+    return status;
+}
+
+void stencil_inside_destroy(stencil_inside *inside) {
+    free(inside->blame);
+    *inside = (stencil_inside){0};
+}

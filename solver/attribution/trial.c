@@ -1,0 +1,243 @@
+#include "solver/attribution/trial.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+stencil_status stencil_trial_start(stencil_trial *t, stencil_run *run, const stencil_observers *observers) {
+    *t = (stencil_trial){.run = run, .of = stencil_run_sides_of(run), .observers = observers};
+    const stencil_plan *plan = t->of.plan;
+    t->next = t->of.steps;
+    t->launches = t->of.gpu != NULL && plan->barrier == STENCIL_BARRIER_none;
+    if (t->of.gpu == NULL || stencil_barriers[plan->barrier].needs != STENCIL_NEEDS_NEIGHBORS)
+        return STENCIL_OK;
+    stencil_workers workers = {.tile = {plan->tile[0], plan->tile[1], plan->tile[2]}};
+    for (int p = 0; p < plan->cut.parts; p++)
+        workers.first[p + 1] = plan->part[p].first_block + (uint32_t)plan->part[p].grid_blocks;
+    return stencil_neighbors_find(&t->neighbors, &plan->cut, &workers);
+}
+
+void stencil_trial_finish(stencil_trial *t) {
+    stencil_neighbors_destroy(&t->neighbors);
+}
+
+/* A batch begins where a cycle of weights and the buffers begin again. */
+static void align(stencil_trial *t) {
+#ifdef STENCIL_HAVE_CUDA
+    const int64_t length = 2 * (t->of.cpu != NULL ? t->of.cpu->cycle_length : t->of.gpu->cycle_length);
+#else
+    const int64_t length = 2 * t->of.cpu->cycle_length;
+#endif
+    t->next += (length - t->next % length) % length;
+}
+
+stencil_fault stencil_trial_fault(const stencil_plan *plan, const stencil_trace *trace) {
+    stencil_fault fault = plan->wait.fault;
+    fault.absent_step = 0;
+    return trace->without_compute ? (stencil_fault){0} : fault;
+}
+
+/* What is noted and left out from now on. */
+static stencil_status set_trace(const stencil_trial *t, const stencil_trace *trace) {
+    if (t->of.cpu != NULL) {
+        t->of.cpu->trace = *trace;
+        t->of.cpu->fault = stencil_trial_fault(t->of.plan, trace);
+    }
+#ifdef STENCIL_HAVE_CUDA
+    const stencil_strategy *strategy = t->of.strategy;
+    if (t->of.gpu != NULL)
+        stencil_gpu_set_trace(t->of.gpu, trace, t->marks);
+    if (t->of.gpu != NULL && strategy->replayed > 0) { /* captured with their arguments */
+        strategy->close_gpu(t->of.gpu);
+        return strategy->open_gpu(t->of.gpu);
+    }
+#endif
+    return STENCIL_OK;
+}
+
+/* In launches as long as the plan has them. */
+static stencil_status make_steps(stencil_trial *t, int64_t count, const stencil_schedule *schedule,
+                                 double *time_s) {
+    const int64_t launch = t->of.plan->wait.steps_per_launch, end = t->next + count;
+    *time_s = 0;
+    while (t->next < end) {
+        const int64_t most = launch > 0 ? launch : count;
+        const stencil_batch batch = {t->next, stencil_smaller(most, end - t->next), t->observers};
+        double batch_s = 0;
+        TRY(stencil_run_batch(t->run, &batch, schedule, &batch_s));
+        *time_s += batch_s;
+        t->next += t->of.outcome->steps;
+        CHECK(t->of.outcome->reason != STENCIL_REASON_INTERRUPTED, INTERRUPTED, "interrupted");
+        CHECK(t->of.outcome->steps == batch.count, BAD_DATA, "the field does not stay finite");
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status time_steps(stencil_trial *t, int64_t count, int64_t check_every,
+                                 const stencil_trace *trace, double *time_s) {
+    stencil_schedule schedule = *t->of.schedule;
+    schedule.check_every = check_every;
+    schedule.check_step = 0;
+    schedule.under_rtol = schedule.under_atol = NAN;
+#ifdef STENCIL_HAVE_CUDA
+    if (t->launches && trace->without_barrier) {
+        TRY(stencil_gpu_unordered(t->of.gpu, t->next, count));
+        return stencil_gpu_time_s(t->of.gpu, time_s);
+    }
+#else
+    (void)trace;
+#endif
+    return make_steps(t, count, &schedule, time_s);
+}
+
+stencil_status stencil_trial_time(stencil_trial *t, int64_t count, int64_t check_every,
+                                  const stencil_trace *without, double *time_s) {
+    align(t);
+    stencil_status status = set_trace(t, without);
+    if (status == STENCIL_OK)
+        status = time_steps(t, count, check_every, without, time_s);
+    const stencil_error failure = *stencil_error_last();
+    const stencil_status reset = set_trace(t, &(stencil_trace){0});
+    return status != STENCIL_OK ? stencil_error_adopt(&failure) : reset;
+}
+
+/* Everybody waits for everybody in steps that are checked or polled. */
+static void name_samples(const stencil_trial *t, int64_t batch_first, int64_t check_every,
+                         const stencil_trace *trace, stencil_timeline *timeline) {
+    const int64_t poll_every = t->of.plan->poll_every, from = t->of.cpu != NULL ? 0 : batch_first;
+    for (int i = 0; i < timeline->samples; i++) {
+        stencil_sample *s = &timeline->sample[i];
+        s->step = trace->first + (i + t->launches) * (int64_t)trace->every;
+        s->checked = s->step % check_every == 0;
+        s->all = s->checked || (s->step - from) % poll_every == 0;
+    }
+}
+
+void stencil_trial_weigh(const stencil_trial *t, stencil_timeline *timeline) {
+    int checked = 0;
+    for (int i = 0; i < timeline->samples; i++)
+        checked += timeline->sample[i].checked;
+    const double samples = timeline->samples, share = 1.0 / (double)t->of.schedule->check_every;
+    for (int i = 0; i < timeline->samples && checked > 0 && checked < samples; i++)
+        timeline->sample[i].weight = timeline->sample[i].checked
+                                         ? samples * share / checked
+                                         : samples * (1 - share) / (samples - checked);
+}
+
+void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *mark,
+                        const stencil_tick_clock *clock, bool launches) {
+    const int first = timeline->group_first[group], count = timeline->group_first[group + 1] - first;
+    double ended_s = NAN; /* the last sample, for all of them */
+    for (int i = -(int)launches; i < timeline->samples; i++) {
+        double last_s = -INFINITY;
+        for (int p = 0; p < count; p++, mark += STENCIL_MARKS) {
+            stencil_moments m;
+            for (int k = 0; k < STENCIL_MARKS; k++)
+                m.at_s[k] = clock[p].offset_s + clock[p].tick_s * (double)(mark[k] - clock[p].origin);
+            if (mark[STENCIL_MARK_LAUNCHED] == 0)
+                m.at_s[STENCIL_MARK_LAUNCHED] = launches ? ended_s : m.at_s[STENCIL_MARK_BEGIN];
+            if (mark[STENCIL_MARK_EXCHANGED] == 0)
+                m.at_s[STENCIL_MARK_EXCHANGED] = m.at_s[STENCIL_MARK_SWEPT];
+            if (mark[STENCIL_MARK_SWEPT] == 0) /* no block of the step was there */
+                m.at_s[STENCIL_MARK_LAUNCHED] = NAN;
+            else
+                last_s = fmax(last_s, m.at_s[STENCIL_MARK_SWEPT]);
+            if (i >= 0)
+                timeline->moment[i * timeline->participants + first + p] = m;
+        }
+        for (int p = first; p < first + count && i >= 0; p++) {
+            double *at_s = timeline->moment[i * timeline->participants + p].at_s;
+            if (launches)
+                at_s[STENCIL_MARK_LEFT] = at_s[STENCIL_MARK_END] = last_s;
+            for (int k = 1; k < STENCIL_MARKS && !isnan(at_s[0]); k++) /* clocks are right to some ns */
+                at_s[k] = fmax(at_s[k], at_s[k - 1]);
+        }
+        ended_s = last_s;
+    }
+}
+
+static stencil_status record_cpu(stencil_trial *t, int64_t count, int64_t check_every, stencil_trace *trace,
+                                 stencil_timeline *timeline, double *time_s) {
+    const int threads = t->of.cpu->threads;
+    TRY(stencil_timeline_create(timeline, threads, (int)trace->samples));
+    timeline->unit = "thread";
+    if (t->of.plan->barrier != STENCIL_BARRIER_none &&
+        stencil_barriers[t->of.plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS) {
+        timeline->neighbor_first = t->of.cpu->neighbors.first;
+        timeline->neighbor = t->of.cpu->neighbors.list;
+    }
+    stencil_tick_clock *clock = malloc((size_t)threads * sizeof *clock);
+    trace->participants = (uint32_t)threads;
+    trace->mark = calloc((size_t)trace->samples * (size_t)threads * STENCIL_MARKS, sizeof *trace->mark);
+    stencil_status status = clock != NULL && trace->mark != NULL
+                                ? stencil_trial_time(t, count, check_every, trace, time_s)
+                                : ERROR(NO_MEMORY, "no memory for the moments of %u steps", trace->samples);
+    for (int p = 0; p < threads && status == STENCIL_OK; p++) {
+        timeline->who[p] = (stencil_who){-1, -1};
+        clock[p] = (stencil_tick_clock){trace->mark[STENCIL_MARK_BEGIN], 1e-9, 0};
+    }
+    if (status == STENCIL_OK)
+        stencil_trial_take(timeline, 0, trace->mark, clock, false);
+    free(trace->mark);
+    free(clock);
+    return status;
+}
+
+#ifdef STENCIL_HAVE_CUDA
+static stencil_status record_gpu(stencil_trial *t, int64_t count, int64_t check_every, stencil_trace *trace,
+                                 stencil_timeline *timeline, double *time_s) {
+    stencil_gpu_run *run = t->of.gpu;
+    stencil_gpu_marks marks[STENCIL_PARTS_MAX] = {{0}};
+    int first[STENCIL_PARTS_MAX + 1] = {0};
+    stencil_status status = stencil_gpu_marks_create(run, trace->samples, marks);
+    for (int p = 0; p < run->parts; p++)
+        first[p + 1] = first[p] + (int)marks[p].participants;
+    if (status == STENCIL_OK)
+        status = stencil_timeline_create(timeline, first[run->parts], (int)trace->samples - t->launches);
+    timeline->unit = t->launches ? "SM" : "block";
+    timeline->groups = run->parts;
+    memcpy(timeline->group_first, first, sizeof first);
+    timeline->neighbor_first = t->neighbors.first;
+    timeline->neighbor = t->neighbors.list;
+    t->marks = marks;
+    if (status == STENCIL_OK)
+        status = stencil_trial_time(t, count, check_every, trace, time_s);
+    t->marks = NULL;
+    for (int p = 0; p < run->parts && status == STENCIL_OK; p++)
+        status = stencil_gpu_marks_take(run, p, &marks[p], t->launches, timeline);
+    stencil_gpu_marks_destroy(run, marks);
+    return status;
+}
+#endif
+
+stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t check_every, uint32_t every,
+                                    uint32_t samples, stencil_timeline *timeline, double *time_s) {
+    const int64_t replayed = t->launches ? t->of.strategy->replayed : 0;
+    stencil_trace trace = {0};
+    int64_t noted = *count, before = 0;
+    double rest_s = 0;
+    align(t);
+    *timeline = (stencil_timeline){0};
+    if (t->launches)
+        check_every = INT64_MAX;
+    if (replayed > 0) {
+        noted = replayed + 1;
+        samples = (uint32_t)stencil_smaller(samples, replayed);
+        *count = *count > noted ? *count : noted;
+    }
+    if (t->launches)
+        before = (noted - (replayed > 0) - samples) / 2;
+    const int64_t batch_first = replayed > 0 ? 0 : t->next; /* replayed with the numbers of their capture */
+    stencil_trace_set(&trace, batch_first + before + 1, every, samples);
+#ifdef STENCIL_HAVE_CUDA
+    if (t->of.gpu != NULL)
+        TRY(record_gpu(t, noted, check_every, &trace, timeline, time_s));
+#endif
+    if (t->of.cpu != NULL)
+        TRY(record_cpu(t, noted, check_every, &trace, timeline, time_s));
+    if (*count > noted)
+        TRY(stencil_trial_time(t, *count - noted, check_every, &(stencil_trace){0}, &rest_s));
+    *time_s += rest_s;
+    name_samples(t, batch_first, check_every, &trace, timeline);
+    return STENCIL_OK;
+}

@@ -1,0 +1,74 @@
+/* Batches beside a run: timed, with something left out, or with moments noted; what they make of the cells is
+ * worthless. Internal to solver/. */
+#pragma once
+
+#include "solver/attribution/timeline.h"
+#include "solver/strategy.h"
+
+typedef struct stencil_trial {
+    stencil_run *run;
+    stencil_run_sides of;
+    const stencil_observers *observers;
+    int64_t next;  /* steps before the next batch: words that carry a step never carry an old one */
+    bool launches; /* on GPUs, driven by the host: multiprocessors note moments, of steps that are not checked
+                      (the host's share in those cannot be seen there) */
+    stencil_neighbors neighbors;           /* whom blocks wait for; or empty; owned */
+    const struct stencil_gpu_marks *marks; /* [parts]: where they note moments now; NULL: nowhere */
+} stencil_trial;
+
+/* NO_MEMORY; finish has to follow. */
+stencil_status stencil_trial_start(stencil_trial *trial, stencil_run *run,
+                                   const stencil_observers *observers);
+void stencil_trial_finish(stencil_trial *trial);
+
+/* Makes `count` steps, checked every so many (INT64_MAX: never), as `without` says. INTERRUPTED by an
+ * observer; BAD_DATA where the field does not stay finite. */
+stencil_status stencil_trial_time(stencil_trial *trial, int64_t count, int64_t check_every,
+                                  const stencil_trace *without, double *time_s);
+
+/* Makes *count steps and notes the moments of `samples` of them, each `every`-th (odd). Of launches these are
+ * steps in the middle that follow each other (`every` is 1), the first one only to see its end: a sample
+ * less. A loop that replays steps notes one replay, and makes *count at least that and a step behind it. The
+ * timeline is the caller's, with failures too. */
+stencil_status stencil_trial_record(stencil_trial *trial, int64_t *count, int64_t check_every, uint32_t every,
+                                    uint32_t samples, stencil_timeline *timeline, double *time_s);
+
+/* Gives checked samples the weight that such steps have in the run, however many there are among them. */
+void stencil_trial_weigh(const stencil_trial *trial, stencil_timeline *timeline);
+
+/* Who is late comes late where there is compute; nobody stays away. */
+stencil_fault stencil_trial_fault(const stencil_plan *plan, const stencil_trace *trace);
+
+/* A participant's clock: second s when it shows origin + (s - offset_s) / tick_s. */
+typedef struct stencil_tick_clock {
+    int64_t origin;
+    double tick_s, offset_s;
+} stencil_tick_clock;
+
+/* Marks of a group's participants, [samples][participants of the group][STENCIL_MARKS], become moments of the
+ * timeline. launches: there is a sample more, of the step before the first one. */
+void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *mark,
+                        const stencil_tick_clock *clock, bool launches);
+
+#ifdef STENCIL_HAVE_CUDA
+/* Device memory for what a part's launches note. */
+typedef struct stencil_gpu_marks {
+    int64_t *mark;
+    uint32_t *place;
+    stencil_clock_pair *pair[2]; /* before the batch, behind it */
+    uint32_t places, participants;
+} stencil_gpu_marks;
+
+/* What the next launches note, at marks[parts] (NULL: nothing), and leave out. */
+void stencil_gpu_set_trace(stencil_gpu_run *run, const stencil_trace *trace, const stencil_gpu_marks *marks);
+
+/* Instead of a batch driven by the host: the tiles of so many steps in one launch. */
+stencil_status stencil_gpu_unordered(stencil_gpu_run *run, int64_t first, int64_t count);
+
+/* marks[parts], zeroed by the caller: memory for `samples`, before a batch; moments of a part in `timeline`,
+ * after it. Destroy has to follow. */
+stencil_status stencil_gpu_marks_create(stencil_gpu_run *run, uint32_t samples, stencil_gpu_marks *marks);
+stencil_status stencil_gpu_marks_take(stencil_gpu_run *run, int part, const stencil_gpu_marks *marks,
+                                      bool launches, stencil_timeline *timeline);
+void stencil_gpu_marks_destroy(stencil_gpu_run *run, stencil_gpu_marks *marks);
+#endif
