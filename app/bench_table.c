@@ -295,11 +295,11 @@ static void print_listing(bench_printer *p, listing *l, const char *title) {
 }
 
 /* Rows that were compared with each other at every place of their only axis: a listing for each place, and
- * all medians, names down and places across. l->row has space for all rows. */
+ * all medians, names down and places across. l->row has space for all rows three times. */
 static void print_compared(bench_printer *p, const stencil_bench_result *result, listing *l) {
     table t = {0};
     int count = 0, places = 0;
-    const stencil_bench_row **all = l->row + result->row_count;
+    const stencil_bench_row **all = l->row + result->row_count, **series = all + result->row_count;
     for (int i = 0; i < result->row_count; i++)
         if (result->row[i].axis_count == 1)
             all[count++] = &result->row[i];
@@ -319,19 +319,15 @@ static void print_compared(bench_printer *p, const stencil_bench_result *result,
         print_listing(p, l, text);
     }
     for (int i = 0; i < count; i++) {
-        bool first = true; /* of its name */
-        for (int k = 0; k < i; k++)
-            first = first && strcmp(all[k]->name, all[i]->name) != 0;
-        if (!first)
+        const int there = series_of(result, all[i], series);
+        if (series[0] != all[i])
             continue;
         table_add_row(&t);
         table_add_cell(&t, "%s", all[i]->name);
+        int k = 0;
         for (int64_t place = INT64_MIN; next_number(all, count, 0, &place);) {
-            const stencil_bench_row *here = NULL;
-            for (int k = i; k < count; k++)
-                if (all[k]->axis[0].number == place && strcmp(all[k]->name, all[i]->name) == 0)
-                    here = all[k];
-            bench_add_median(&t, here, &scale, "-");
+            const bool here = k < there && series[k]->axis[0].number == place;
+            bench_add_median(&t, here ? series[k++] : NULL, &scale, "-");
         }
     }
     snprintf(text, sizeof text, "%s: names down, %s across", scale.unit, axis);
@@ -343,7 +339,7 @@ static void print_compared(bench_printer *p, const stencil_bench_result *result,
 
 void bench_print_tables(bench_printer *p, const stencil_bench_result *result) {
     const size_t most = (size_t)result->row_count + 1;
-    listing l = {.row = malloc(2 * most * sizeof *l.row)};
+    listing l = {.row = malloc(3 * most * sizeof *l.row)};
     if (l.row == NULL) {
         p->incomplete = true;
         return;

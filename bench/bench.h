@@ -94,11 +94,11 @@ typedef struct stencil_bench_result {
     int row_count;
     stencil_bench_row *row; /* [row_count], owned */
     int note_count;
-    char note[STENCIL_BENCH_NOTES_MAX]
-             [STENCIL_BENCH_NOTE_SIZE]; /* what a reader has to know of the method, a sentence each */
-    char skipped[192];                  /* why nothing was measured; "" */
-    char failed[512];                   /* why the result must not be used; "" */
-    json_t *source; /* of a result that was read: what its names point into, owned; else NULL */
+    /* What a reader has to know, a sentence each. */
+    char note[STENCIL_BENCH_NOTES_MAX][STENCIL_BENCH_NOTE_SIZE];
+    char skipped[192]; /* why nothing was measured; "" */
+    char failed[512];  /* why the result must not be used; "" */
+    json_t *source;    /* of a result that was read: what its names point into, owned; else NULL */
 } stencil_bench_result;
 
 /* The benchmarks, in the order of benchmarks.def. */

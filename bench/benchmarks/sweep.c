@@ -125,9 +125,8 @@ stencil_status stencil_measure_sweep(stencil_bench *b) {
 }
 
 /* Edges of squares and cubes, up to what a CPU takes, and those that only a GPU does. */
-enum { EDGES = 7, CPU_EDGES = 5 };
-static const int64_t edges[2][EDGES] = {{256, 512, 1024, 2048, 4096, 8192, 16384},
-                                        {32, 64, 96, 128, 192, 256, 512}};
+enum { EDGES = 4, CPU_EDGES = 3 };
+static const int64_t edges[2][EDGES] = {{256, 1024, 4096, 16384}, {32, 128, 256, 512}};
 
 /* Every strategy, sweep and way to exchange halos on one problem. */
 static stencil_status measure_size(stencil_bench *b, stencil_trial *t, const stencil_spec *spec) {
