@@ -460,6 +460,16 @@ class FromTest(Commands):
             self.assertIn(wanted, text)
         self.assertEqual(text.count("\n## "), 1)
 
+    def test_older_files(self):
+        """From before rows had predictions."""
+        root = json.loads(self.was("json"))
+        for row in [row for result in root["results"] for row in result["rows"]]:
+            for name in ("predicted", "sync_share", "of_fastest"):
+                self.assertIsNone(row.pop(name))
+        with open(self.path("older.json"), "w", encoding="utf-8") as file:
+            json.dump(root, file)
+        self.assertEqual(self.ok("--from", self.path("older.json")), self.printed)
+
     def test_fields_of_axes(self):
         """Two barriers over 3 x 2 places, the second without one of them, and a row of its own, listed."""
         root = json.loads(self.was("json"))
