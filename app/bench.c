@@ -1,11 +1,13 @@
 /* stencil bench: measures this machine, as tables for people, JSON and CSV for programs, and plots. */
 #include "app/bench.h"
+#include "app/choice.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "app/json.h"
+#include "app/machine.h"
 #include "app/options.h"
 #include "app/progress.h"
 #include "app/text.h"
@@ -17,7 +19,7 @@ typedef struct bench_options {
     stencil_bench_options measure; /* its spec: only what was given, see problem_options_apply() */
     int64_t threads;
     double margin; /* per cent, as measure.max_noise */
-    const char *from, *against, *child;
+    const char *from, *against, *child, *sizes;
     const char *json, *csv, *md, *plot; /* where the results go, as they were given; NULL: not */
     bool list, fail, force, quiet;
 } bench_options;
@@ -66,6 +68,11 @@ static const option measure_table[] = {
     {"size", 0, OPTION_SIZE, AT(measure.spec.extent), "NXxNY[xNZ]",
      .help = "cells, x first (default: 8192x8192, 512x512x512, or what a benchmark needs)",
      .count_offset = offsetof(bench_options, measure.spec.rank), .tag = STENCIL_BENCH_USES_SIZE},
+    {"sizes", 0, OPTION_TEXT, AT(sizes), "A..B|LIST",
+     .help = "edges of squares or cubes: from A on, doubled up to B, or a list", .contradicts = {"size"},
+     .tag = STENCIL_BENCH_USES_EDGES},
+    {"sweep", 0, OPTION_NAME, AT(measure.sweep), "NAME", .help = "only this one", .names = choice_sweeps + 1,
+     .tag = STENCIL_BENCH_USES_EDGES},
     {.heading = "Problem", .table = problem_option_table, .offset = offsetof(bench_options, measure.spec)},
     {NULL},
 };
@@ -125,7 +132,14 @@ static stencil_status find_benchmark(const char *file, const stencil_bench_repor
     FAIL(USAGE, "%s%s", what, file == NULL ? ": 'stencil bench --list' lists them" : "");
 }
 
-static stencil_status make_options(const invocation *call, stencil_bench_options *bench) {
+/* Whether an operand is a file with a problem. */
+static bool is_file(const char *operand) {
+    const size_t length = strlen(operand);
+    return strchr(operand, '/') != NULL || (length > 3 && strcmp(operand + length - 3, ".h5") == 0);
+}
+
+/* The options, with the problem of *file, if there is one (NULL: none). */
+static stencil_status make_options(const invocation *call, stencil_bench_options *bench, const char **file) {
     const bench_options *options = call->values;
     const stencil_spec *given = &options->measure.spec;
     *bench = options->measure;
@@ -138,19 +152,30 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
     stencil_spec_init(&bench->spec);
     bench->spec.rank = given->rank;
     memcpy(bench->spec.extent, given->extent, sizeof given->extent);
+    if (options->sizes != NULL)
+        TRY(bench_read_edges(options->sizes, bench));
+    *file = NULL;
+    for (int i = 0; i < call->operand_count; i++)
+        if (is_file(call->operand[i])) {
+            CHECK(*file == NULL && given->rank == 0 && options->sizes == NULL, USAGE,
+                  "'%.1000s' has one problem: give neither another file nor --size or --sizes",
+                  TEXT_ESCAPE(call->operand[i]));
+            TRY(bench_read_file(*file = call->operand[i], &bench->spec));
+        }
     return problem_options_apply(call, &bench->spec);
 }
 
 /* Which benchmarks: those named, or all. The report is to name them. */
 static stencil_status choose_benchmarks(const invocation *call, int index[CHOSEN_MAX],
                                         stencil_bench_report *report) {
-    const int named = call->operand_count;
+    int count = 0;
     report->result = calloc(CHOSEN_MAX, sizeof *report->result);
     CHECK(report->result != NULL, NO_MEMORY, "no memory for the results");
-    for (int i = 0; named > 0 ? i < named : stencil_bench_names[i] != NULL; i++) {
-        index[i] = i;
-        if (named > 0)
-            TRY(find_benchmark(NULL, NULL, call->operand[i], &index[i]));
+    for (int i = 0; i < call->operand_count; i++)
+        if (!is_file(call->operand[i]))
+            TRY(find_benchmark(NULL, NULL, call->operand[i], &index[count++]));
+    for (int i = 0; report->result_count < count || (count == 0 && stencil_bench_names[i] != NULL); i++) {
+        index[i] = count > 0 ? index[i] : i;
         report->result[report->result_count++].benchmark = stencil_bench_names[index[i]];
     }
     return STENCIL_OK;
@@ -201,11 +226,14 @@ static unsigned use_of(const option *given) {
 }
 
 /* An option that none of the chosen benchmarks looks at would do nothing. */
-static stencil_status refuse_unused(const invocation *call, const stencil_bench_options *bench,
-                                    const stencil_machine *machine, const int *index, int count) {
+static stencil_status refuse_unused(const invocation *call, const stencil_bench_report *report,
+                                    const int *index, const char *file) {
+    const int count = report->result_count;
     unsigned used = 0;
     for (int i = 0; i < count; i++)
-        used |= stencil_bench_uses(index[i], bench, machine);
+        used |= stencil_bench_uses(index[i], &report->options, &report->machine);
+    CHECK(file == NULL || (used & STENCIL_BENCH_USES_PROBLEM) != 0, USAGE,
+          "'%.1000s' has no effect on %s: leave it out", TEXT_ESCAPE(file), stencil_bench_names[index[0]]);
     for (int i = 0; i < call->given_count; i++) {
         const unsigned use = use_of(call->given[i].option);
         CHECK(use == 0 || (use & used) != 0, USAGE, "--%s has no effect on %s: leave it out",
@@ -280,17 +308,19 @@ static stencil_status measure(const invocation *call, bench_state *state) {
     stencil_bench_report *report = &state->report;
     stencil_bench_options *bench = &report->options;
     int index[CHOSEN_MAX];
+    const char *file;
+    stencil_notes notes = {0};
     stencil_bench_report_init(report);
     report->command_line = call->command_line;
     report->started_s = (int64_t)time(NULL);
     TRY(choose_benchmarks(call, index, report));
-    TRY(make_options(call, bench));
+    TRY(make_options(call, bench, &file));
     TRY(open_outputs(state));
-    TRY(threads_start(state->options.threads));
     const bool shared = stencil_gpus_are_shared(bench->gpu, bench->gpu_count);
-    TRY(stencil_machine_probe(&report->machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_DEFAULT));
+    TRY(machine_find(&report->machine, NULL, state->options.threads,
+                     shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_DEFAULT, &notes));
     TRY(stencil_bench_check(bench, &report->machine));
-    TRY(refuse_unused(call, bench, &report->machine, index, report->result_count));
+    TRY(refuse_unused(call, report, index, file));
     for (int i = 0; i < report->result_count; i++) {
         const stencil_status status =
             stencil_bench_run(index[i], bench, &report->machine, &report->result[i]);
@@ -319,7 +349,8 @@ static stencil_status read_earlier(const invocation *call, bench_state *state) {
 static stencil_status bench_run(const invocation *call, int *exit_code) {
     bench_state *state = call->values;
     if (state->options.child != NULL) {
-        TRY(make_options(call, &state->report.options));
+        const char *file;
+        TRY(make_options(call, &state->report.options, &file));
         return stencil_bench_child_main(state->options.child, &state->report.options);
     }
     if (state->options.list) {
@@ -337,10 +368,11 @@ static stencil_status bench_run(const invocation *call, int *exit_code) {
 
 const command command_bench = {
     .name = "bench",
-    .usage = "bench [options] [NAME …]",
+    .usage = "bench [options] [NAME …] [INPUT.h5]",
     .summary = "measures what synchronisation costs on this machine, bandwidth and strategies",
     .details =
-        "Without a NAME all benchmarks run; --list names them. noise is the standard deviation of the "
+        "Without a NAME all benchmarks run; --list names them. The problem can come from a file. noise is "
+        "the standard deviation of the "
         "samples over their median, estimated from their quantiles. GB/s are bytes that must move over the "
         "median time. A benchmark that finds a wrong result (a barrier that does not hold, strategies that "
         "give different bits) fails with exit code 70 after the others have run; what may hang or crash runs "

@@ -224,9 +224,9 @@ static void print_csv_line(FILE *out, const json_t *result, const json_t *row, c
                            int axes) {
     static const char *const before[] = {"benchmark", "backend", "device", "kind", "name"};
     static const char *const behind[] = {
-        "unit",        "median",        "mad",     "p5",         "p95",    "smallest",  "largest",
-        "spread",      "noisy",         "samples", "iterations", "method", "method_sd", "bytes_per_s",
-        "cells_per_s", "ratio_to_copy", "outcome", "skipped"};
+        "unit",        "median",        "mad",       "p5",         "p95",        "smallest",  "largest",
+        "spread",      "noisy",         "samples",   "iterations", "method",     "method_sd", "bytes_per_s",
+        "cells_per_s", "ratio_to_copy", "predicted", "sync_share", "of_fastest", "outcome",   "skipped"};
     enum { BEFORE = sizeof before / sizeof *before, BEHIND = sizeof behind / sizeof *behind };
     const json_t *statistics = json_object_get(row, "statistics");
     for (int i = 0; i < BEFORE + axes + BEHIND; i++) {

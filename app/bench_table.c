@@ -67,7 +67,7 @@ void bench_add_median(table *t, const stencil_bench_row *row, const bench_scale 
 }
 
 /* What a listing says of rows with samples, a column each; one that says nothing is left out. */
-typedef enum value_kind { UNIT, SCALED, SPREAD, COUNT, RATE, PERCENT } value_kind;
+typedef enum value_kind { UNIT, SCALED, DIGITS, SPREAD, COUNT, RATE, PERCENT, TIMES } value_kind;
 #define AT(member) offsetof(stencil_bench_row, member)
 static const struct {
     table_column column;
@@ -84,8 +84,11 @@ static const struct {
     {{.header = "Gcell/s"}, RATE, AT(cells)},
     {{.header = "GB/s"}, RATE, AT(bytes)},
     {{.header = "of best_copy"}, PERCENT, AT(ratio)},
+    {{.header = "x the_fastest"}, TIMES, AT(of_fastest)},
+    {{.header = "predicted"}, DIGITS, AT(predicted)},
+    {{.header = "sync_predicted"}, PERCENT, AT(sync_share)},
 };
-enum { VALUES = sizeof values / sizeof *values };
+enum { VALUES = sizeof values / sizeof *values, BYTES_RATE = 8 };
 
 /* What stands in such a column (returned); "": nothing. */
 static const char *cell_text(const stencil_bench_row *row, int column, const bench_scale *scale,
@@ -101,6 +104,8 @@ static const char *cell_text(const stencil_bench_row *row, int column, const ben
         return scale->unit;
     case SCALED:
         return value_text(value, scale, text);
+    case DIGITS:
+        return value_text(value, &(bench_scale){.factor = scale->factor, .decimals = -1}, text);
     case RATE:
         return value_text(value > 0 ? stencil_bench_rate(row, value) : NAN, &giga, text);
     case COUNT:
@@ -114,6 +119,9 @@ static const char *cell_text(const stencil_bench_row *row, int column, const ben
         break;
     case PERCENT:
         snprintf(text, TABLE_CELL_SIZE, isnan(value) ? "" : "%.0f%%", 100 * value);
+        break;
+    case TIMES:
+        snprintf(text, TABLE_CELL_SIZE, isnan(value) ? "" : "%.2f", value);
         break;
     }
     return text;
@@ -135,7 +143,8 @@ typedef struct listing {
     const stencil_bench_row **row; /* [count] */
     int axis_count;                /* all axes of all rows */
     const char *axis[TABLE_COLUMNS_MAX / 2];
-    bool kinds; /* there are several */
+    bool kinds;  /* there are several */
+    bool titled; /* the title says where they stand on the axes, and their unit */
     bool shown[VALUES];
 } listing;
 
@@ -143,7 +152,8 @@ static void add_columns(listing *l, table *t) {
     char text[TABLE_CELL_SIZE];
     for (int i = 0; i < l->count; i++) {
         const stencil_bench_row *row = l->row[i];
-        bench_collect_axes(row, l->axis, &l->axis_count, TABLE_COLUMNS_MAX / 2);
+        if (!l->titled)
+            bench_collect_axes(row, l->axis, &l->axis_count, TABLE_COLUMNS_MAX / 2);
         l->kinds = l->kinds || strcmp(row->kind, l->row[0]->kind) != 0;
         for (int v = 0; v < VALUES; v++)
             l->shown[v] =
@@ -154,11 +164,14 @@ static void add_columns(listing *l, table *t) {
         table_add_column(t, "kind", true, 1);
     for (int i = 0; i < l->axis_count; i++)
         table_add_column(t, l->axis[i], false, 0);
-    if (!l->shown[0])
+    l->shown[0] = l->shown[0] && !l->titled;
+    if (!l->shown[0] && !l->titled)
         table_add_column(t, "", true, 0); /* for what rows say in place of numbers */
     for (int v = 0; v < VALUES; v++)
-        if (l->shown[v])
-            t->column[t->column_count++] = values[v].column;
+        if (l->shown[v]) {
+            t->column[t->column_count] = values[v].column;
+            t->column[t->column_count++].optional += l->titled && v == BYTES_RATE;
+        }
 }
 
 static void add_row(const listing *l, table *t, const stencil_bench_row *row) {
@@ -273,23 +286,77 @@ static void print_fields(bench_printer *p, const stencil_bench_result *result,
     }
 }
 
+static void print_listing(bench_printer *p, listing *l, const char *title) {
+    table t = {0};
+    add_columns(l, &t);
+    for (int i = 0; i < l->count; i++)
+        add_row(l, &t, l->row[i]);
+    bench_print_table(p, title, &t);
+}
+
+/* Rows that were compared with each other at every place of their only axis: a listing for each place, and
+ * all medians, names down and places across. l->row has space for all rows three times. */
+static void print_compared(bench_printer *p, const stencil_bench_result *result, listing *l) {
+    table t = {0};
+    int count = 0, places = 0;
+    const stencil_bench_row **all = l->row + result->row_count, **series = all + result->row_count;
+    for (int i = 0; i < result->row_count; i++)
+        if (result->row[i].axis_count == 1)
+            all[count++] = &result->row[i];
+    const bench_scale scale = bench_scale_of(all, count, all[0]->unit);
+    const char *axis = all[0]->axis[0].name;
+    char text[BENCH_NAME_SIZE];
+    table_add_column(&t, "", true, 0);
+    for (int64_t place = INT64_MIN; next_number(all, count, 0, &place); places++) {
+        l->count = 0;
+        for (int i = 0; i < count; i++)
+            if (all[i]->axis[0].number == place)
+                l->row[l->count++] = all[i];
+        snprintf(text, sizeof text, "%lld", (long long)place);
+        table_add_column(&t, text, false, 0);
+        snprintf(text, sizeof text, "%s %lld, %s", axis, (long long)place,
+                 bench_scale_of(l->row, l->count, all[0]->unit).unit);
+        print_listing(p, l, text);
+    }
+    for (int i = 0; i < count; i++) {
+        const int there = series_of(result, all[i], series);
+        if (series[0] != all[i])
+            continue;
+        table_add_row(&t);
+        table_add_cell(&t, "%s", all[i]->name);
+        int k = 0;
+        for (int64_t place = INT64_MIN; next_number(all, count, 0, &place);) {
+            const bool here = k < there && series[k]->axis[0].number == place;
+            bench_add_median(&t, here ? series[k++] : NULL, &scale, "-");
+        }
+    }
+    snprintf(text, sizeof text, "%s: names down, %s across", scale.unit, axis);
+    if (places > 1)
+        bench_print_table(p, text, &t);
+    else
+        table_destroy(&t);
+}
+
 void bench_print_tables(bench_printer *p, const stencil_bench_result *result) {
     const size_t most = (size_t)result->row_count + 1;
-    listing l = {.row = malloc(2 * most * sizeof *l.row)};
-    table t = {0};
+    listing l = {.row = malloc(3 * most * sizeof *l.row)};
     if (l.row == NULL) {
         p->incomplete = true;
         return;
     }
     const stencil_bench_row **series = l.row + most;
     for (int i = 0; i < result->row_count; i++)
+        if (!isnan(result->row[i].of_fastest)) {
+            l.titled = true;
+            print_compared(p, result, &l);
+            free(l.row);
+            return;
+        }
+    for (int i = 0; i < result->row_count; i++)
         if (!is_field(series, series_of(result, &result->row[i], series)))
             l.row[l.count++] = &result->row[i];
-    add_columns(&l, &t);
-    for (int i = 0; i < l.count; i++)
-        add_row(&l, &t, l.row[i]);
     if (l.count > 0)
-        bench_print_table(p, NULL, &t);
+        print_listing(p, &l, NULL);
     for (int i = 0; i < result->row_count; i++) {
         const int count = series_of(result, &result->row[i], series);
         bool first = is_field(series, count); /* and row i is the first of it */

@@ -117,9 +117,13 @@ static bool print(FILE *out, const void *root) {
 }
 
 stencil_status json_write(const char *target, bool force, json_t *root) {
+    return json_write_as("--json", target, force, root);
+}
+
+stencil_status json_write_as(const char *option, const char *target, bool force, json_t *root) {
     const stencil_status status = target != NULL && root == NULL
-                                      ? ERROR(NO_MEMORY, "--json %s: no memory for it", target)
-                                      : target_write("--json", target, force, print, root);
+                                      ? ERROR(NO_MEMORY, "%s %s: no memory for it", option, target)
+                                      : target_write(option, target, force, print, root);
     json_decref(root);
     return status;
 }

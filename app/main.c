@@ -11,7 +11,8 @@
 #include "base/words.h"
 
 static const command *const commands[] = {
-    &command_run, &command_new, &command_compare, &command_verify, &command_info, &command_bench,
+    &command_run,  &command_new,       &command_compare, &command_verify, &command_plan,
+    &command_info, &command_calibrate, &command_wisdom,  &command_bench,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 

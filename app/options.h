@@ -66,7 +66,8 @@ typedef struct command {
     stencil_status (*run)(const invocation *call, int *exit_code);
 } command;
 
-extern const command command_run, command_new, command_compare, command_verify, command_info, command_bench;
+extern const command command_run, command_new, command_compare, command_verify, command_info, command_bench,
+    command_calibrate, command_plan, command_wisdom;
 
 /* Exit code of a run that ended without what was asked of it. */
 enum { EXIT_NOT_CONVERGED = 2 };

@@ -115,6 +115,21 @@ static const char *device_text(const run_record *run, char text[256]) {
     return stencil_text_add(text, 256, plan->cut.parts > 1 ? "), %d parts" : ")", plan->cut.parts);
 }
 
+/* Who has chosen the plan, where there was a choice. */
+static void print_choice(const auto_choice *a) {
+    const stencil_candidate *c = &a->choice.item[a->choice.chosen];
+    if (a->choice.possible < 2)
+        return;
+    if (a->wise)
+        PRINT("Chosen", "by wisdom: %s µs per step in an earlier run", TEXT_NUMBER(1e6 * c->step_s));
+    else if (a->tune.done)
+        PRINT("Chosen", "%s: measured %s µs per step", choice_name(c, (char[64]){""}),
+              TEXT_NUMBER(1e6 * c->step_s));
+    else
+        PRINT("Chosen", "predicted %s µs per step, least of %d plans%s", TEXT_NUMBER(1e6 * c->cost.step_s),
+              a->choice.possible, a->tune.count > 1 ? TEXT("; %d are timed first", a->tune.count) : "");
+}
+
 void report_print_head(const run_record *run) {
     const stencil_problem *problem = &run->problem;
     const stencil_plan *plan = &run->plan;
@@ -128,6 +143,7 @@ void report_print_head(const run_record *run) {
     PRINT("Cells", "%s updated in each step", TEXT_COUNT(stencil_problem_updated_cells(problem)));
     PRINT("Strategy", "%s on %s: %s", stencil_strategy_at(plan->strategy).name,
           plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU", device_text(run, device));
+    print_choice(&run->choice);
     print_prediction(problem);
 }
 
@@ -173,12 +189,16 @@ static void print_times(const run_record *run) {
           decimals(r->finish_s), r->finish_s, decimals(run->write_s), run->write_s);
 }
 
-void report_print_result(const run_record *run) {
+void report_print_result(const run_record *run, bool explain) {
+    if (run->choice.tune.done)
+        print_choice(&run->choice);
     print_stop(run);
     print_rates(run);
     print_stores(&run->report.stores);
     print_times(run);
     PRINT("Output", "%s", run->output.path != NULL ? TEXT_ESCAPE(run->output.path) : "none");
+    if (explain)
+        choice_print_reasons(&run->choice.choice);
 }
 
 /* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
@@ -226,7 +246,7 @@ static void print_launch(const run_record *run) {
     }
 }
 
-void report_print_plan(const run_record *run) {
+void report_print_plan(const run_record *run, bool explain) {
     const stencil_plan *plan = &run->plan;
     char kernel[STENCIL_KERNEL_CHARS];
     report_print_head(run);
@@ -241,6 +261,8 @@ void report_print_plan(const run_record *run) {
     print_launch(run);
     PRINT("Output", "%s%s", run->output.path != NULL ? TEXT_ESCAPE(run->output.path) : "none",
           run->output.path != NULL ? " (a dry run does not write it)" : "");
+    if (explain)
+        choice_print_reasons(&run->choice.choice);
 }
 
 static void note_prediction(const stencil_problem *problem, stencil_notes *notes) {

@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "app/text.h"
+#include "app/choice.h"
 #include "inputs/inputs.h"
 #include "solver/run.h"
 
@@ -13,7 +13,8 @@ typedef struct run_record {
     stencil_output output; /* with where it comes from; its path NULL: none is written */
     stencil_problem problem;
     stencil_machine machine;
-    stencil_plan plan;
+    auto_choice choice;
+    stencil_plan plan; /* that of the choice which makes the steps, or has made the last ones */
     stencil_notes notes;
     bool done; /* false: before it, or a dry run; the rest is not known */
     stencil_report report;
@@ -22,10 +23,10 @@ typedef struct run_record {
 } run_record;
 
 /* To standard output, at 80 columns: what is going to run (before it does), what came of it, and for a dry
- * run the plan. */
+ * run the plan. explain: with all that could have been chosen. */
 void report_print_head(const run_record *run);
-void report_print_result(const run_record *run);
-void report_print_plan(const run_record *run);
+void report_print_result(const run_record *run, bool explain);
+void report_print_plan(const run_record *run, bool explain);
 
 /* The notes from number `from` on; returns how many there are by now. */
 int report_print_notes(const run_record *run, int from);

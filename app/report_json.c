@@ -102,6 +102,13 @@ json_t *report_json(const run_record *run) {
                              json_text(run->output.input_path), "output", json_text(run->output.path),
                              "dry_run", !run->done, "problem", problem_json(&run->problem), "stop",
                              stop_json(run), "plan", plan_json(run), "notes", notes_json(&run->notes));
+    const auto_choice *a = &run->choice;
+    const bool gpu = run->plan.backend == STENCIL_BACKEND_GPU;
+    if (root != NULL)
+        json_object_set_new(root, "choice",
+                            json_pack("{s:s, s:b, s:o}", "by", choice_by(a), "calibrated",
+                                      (gpu ? run->machine.gpu_costs : run->machine.cpu_costs).measured,
+                                      "plans", choice_json(&a->choice)));
     if (root == NULL || !run->done)
         return root;
     json_object_set_new(root, "result", result_json(run));

@@ -8,7 +8,9 @@
 
 #include "app/attribution.h"
 #include "app/options.h"
+#include "app/choice.h"
 #include "app/json.h"
+#include "app/machine.h"
 #include "app/progress.h"
 #include "app/report.h"
 #include "app/signals.h"
@@ -22,18 +24,30 @@ typedef struct run_options {
     int64_t threads;
     int cut_count, absent_part, late;
     const char *output, *json, *machine, *trace;
-    bool attribute, force, no_output, dry_run, allow_nonfinite, quiet;
+    auto_options open;
+    bool attribute, explain, force, no_output, dry_run, allow_nonfinite, quiet;
 } run_options;
 
 #define AT(field) OPTION_AT(run_options, field)
 static const option run_table[] = {
     {.heading = "Where and how"},
     {"sync", 0, OPTION_NAME, AT(run.sync), "NAME",
-     .help = "how steps are kept in order (default: relaunch, on several GPUs multi-grid, which grid "
-             "means there, too)",
-     .names = stencil_strategy_names},
+     .help = "how steps are kept in order; auto: as is quickest, also on fewer GPUs than --gpus allows, or "
+             "on the "
+             "CPU (on several GPUs grid means multi-grid)",
+     .preset = "auto", .names = choice_syncs},
     {"sweep", 0, OPTION_NAME, AT(run.sweep), "NAME", .help = "how a step is made; the result is the same",
-     .preset = "stream", .names = stencil_sweep_names},
+     .preset = "auto", .names = choice_sweeps},
+    {"effort", 0, OPTION_CHOICE, AT(open.effort), "HOW",
+     .help = "what auto goes by: estimate, what is predicted; measure, the best two or three timed in the "
+             "run's first "
+             "steps; patient, more of them for longer",
+     .preset = "measure", .names = stencil_effort_names},
+    {"wisdom", 0, OPTION_TEXT, AT(open.wisdom), "FILE",
+     .help = "where auto finds and keeps what was measured; off: nowhere (default: wisdom.json in "
+             "$XDG_CACHE_HOME/stencil or ~/.cache/stencil)"},
+    {"explain", 0, OPTION_FLAG, AT(explain), NULL,
+     .help = "print all plans with their times, and why they were not chosen"},
     {"device", 0, OPTION_CHOICE, AT(run.backend), "WHERE", .help = "auto takes a GPU where there is one",
      .preset = "auto", .names = stencil_backend_names},
     {"gpus", 'g', OPTION_DEVICES, AT(run.gpu), "N|LIST",
@@ -152,6 +166,7 @@ static void run_close(run_state *state) {
     close_output(state);
     attribution_destroy(&state->attribution);
     stencil_run_close(state->run);
+    stencil_choice_destroy(&state->record.choice.choice);
     stencil_report_destroy(&state->record.report);
     stencil_problem_destroy(&state->record.problem);
     stencil_input_close(&state->input);
@@ -170,32 +185,11 @@ static stencil_status describe_problem(run_state *state) {
     return STENCIL_OK;
 }
 
-static stencil_status read_machine(stencil_machine *machine, const char *path) {
-    json_t *root = NULL;
-    stencil_status status = json_read(path, &root);
-    if (status == STENCIL_OK)
-        status = stencil_machine_read(machine, root);
-    json_decref(root);
-    return text_prefix(text_name_file(status, path), "--machine");
-}
-
-/* This machine, or the one that a file describes. */
-static stencil_status find_machine(const run_options *options, stencil_machine *machine) {
-    if (options->machine == NULL) {
-        TRY(threads_start(options->threads));
-        const bool shared = stencil_gpus_are_shared(options->run.gpu, options->run.gpu_count);
-        return stencil_machine_probe(machine, shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART);
-    }
-    TRY(read_machine(machine, options->machine));
-    if (options->threads > 0)
-        machine->cpu_threads = (int)options->threads;
-    return STENCIL_OK;
-}
-
 /* What the options leave open. */
 static stencil_status complete_options(const invocation *call, int rank, stencil_run_options *run) {
     const run_options *options = call->values;
     *run = options->run;
+    choice_open(run);
     run->wait.fault.absent = 1;
     if (!options_given(call, "inject-seed"))
         run->wait.fault.seed = 1;
@@ -211,19 +205,47 @@ static stencil_status complete_options(const invocation *call, int rank, stencil
     return STENCIL_OK;
 }
 
+/* That makes the steps. */
+static const stencil_plan *plan_of(const run_state *state) {
+    const stencil_choice *choice = &state->record.choice.choice;
+    return &choice->item[choice->chosen].plan;
+}
+
 static stencil_status make_plan(run_state *state) {
     run_record *record = &state->record;
     stencil_run_options run;
     TRY(complete_options(state->call, record->problem.rank, &run));
-    /* A machine that is somewhere else is not asked. */
-    const stencil_status status =
-        state->options.machine != NULL
-            ? stencil_plan_make(&record->plan, &record->problem, &run, &record->machine)
-            : stencil_plan_here(&record->plan, &record->problem, &run, &record->machine);
-    for (int i = 0; i < record->plan.notes.count; i++)
-        stencil_notes_add(&record->notes, "%s", record->plan.notes.line[i]);
+    stencil_choice *choice = &record->choice.choice;
+    const stencil_status status = stencil_choice_make(choice, &record->problem, &run, &record->machine);
+    if (status == STENCIL_OK)
+        record->plan = *plan_of(state);
     /* What is wrong is the size of the problem, not an option. */
     return text_name_out_of_memory(status, record->output.input_path);
+}
+
+/* What is open yet, by asking the machine; one that is somewhere else is not asked. */
+static stencil_status decide(run_state *state) {
+    run_record *record = &state->record;
+    auto_choice *choice = &record->choice;
+    auto_options open = state->options.open;
+    open.quiet = state->options.quiet;
+    open.dry_run = state->options.dry_run;
+    choice->tune.choice = &choice->choice;
+    if (state->options.machine == NULL)
+        TRY(text_name_out_of_memory(
+            auto_choose(choice, &record->problem, &record->machine, &open, &record->notes),
+            record->output.input_path));
+    if (open.dry_run)
+        stencil_tune_explain(&choice->tune);
+    record->plan = *plan_of(state);
+    for (int i = 0; i < record->plan.notes.count; i++)
+        stencil_notes_add(&record->notes, "%s", record->plan.notes.line[i]);
+    const int asked = choice->choice.asked.gpu_count,
+              used = record->plan.backend == STENCIL_BACKEND_GPU ? record->plan.cut.parts : 0;
+    if (used < asked)
+        stencil_notes_add(&record->notes, "%d of %d GPUs used: with more of them it would take longer", used,
+                          asked);
+    return STENCIL_OK;
 }
 
 /* Options that the plan does not look at. */
@@ -233,8 +255,9 @@ static stencil_status check_effect(const run_state *state) {
     CHECK(plan->cut.parts > 1 || (run->halo == STENCIL_HALO_AUTO && !run->overlap), USAGE,
           "--%s has no effect in one part: leave it out, or give --gpus or --parts",
           run->overlap ? "overlap" : "halo");
-    CHECK(plan->barrier != STENCIL_BARRIER_none || !options_given(state->call, "barrier-timeout"), USAGE,
-          "--barrier-timeout is for persistent loops: it has no effect on --sync %s",
+    CHECK(plan->barrier != STENCIL_BARRIER_none || state->record.choice.choice.asked.sync == NULL ||
+              !options_given(state->call, "barrier-timeout"),
+          USAGE, "--barrier-timeout is for persistent loops: it has no effect on --sync %s",
           stencil_strategy_at(plan->strategy).name);
     return STENCIL_OK;
 }
@@ -284,7 +307,8 @@ static stencil_status load(run_state *state) {
     stencil_input *input = &state->input;
     const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
     TRY(stencil_input_load_history(input, problem));
-    const stencil_status status = stencil_run_open(&state->run, &state->record.plan, problem, &from);
+    const stencil_status status = stencil_run_open(&state->run, plan_of(state), problem, &from);
+    state->record.choice.tune.run = state->run;
     stencil_input_rest(input);
     return text_name_out_of_memory(status, state->record.output.input_path);
 }
@@ -298,10 +322,16 @@ static bool go_on(void *context, int64_t step, double residual) {
 static stencil_status compute(run_state *state) {
     progress progress;
     progress_start(&progress, &state->record.problem, state->options.quiet);
-    const stencil_observers observers = {&(stencil_observer){&progress, .poll = go_on}, 1};
+    run_record *record = &state->record;
+    const stencil_observer all[] = {{&progress, .poll = go_on}, stencil_tune_observer(&record->choice.tune)};
+    const stencil_observers observers = {all, 2};
     signals_catch();
-    const stencil_status status = stencil_run_drive(state->run, &observers, &state->record.report);
+    const stencil_status status = stencil_run_drive(state->run, &observers, &record->report);
     progress_end(&progress);
+    record->plan = *plan_of(state);
+    if (status == STENCIL_OK)
+        auto_finish(&record->choice, &record->problem, &record->machine, state->options.open.wisdom != NULL,
+                    &record->notes);
     return text_name_out_of_memory(status, state->record.output.input_path);
 }
 
@@ -366,7 +396,7 @@ static stencil_status tell(run_state *state, bool people, stencil_status written
     const stencil_error failure = *stencil_error_last();
     if (people) {
         report_print_notes(record, state->notes_shown);
-        report_print_result(record);
+        report_print_result(record, options->explain);
         attribution_print(&state->attribution, record);
     }
     json_t *json = options->json != NULL ? report_json(record) : NULL;
@@ -395,14 +425,17 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
           "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
           "for a file called -");
     TRY(describe_problem(state));
-    TRY(find_machine(options, &record->machine));
+    const bool shared = stencil_gpus_are_shared(options->run.gpu, options->run.gpu_count);
+    TRY(machine_find(&record->machine, options->machine, options->threads,
+                     shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART, &record->notes));
     TRY(make_plan(state));
     TRY(check_effect(state));
     TRY(prepare_output(state));
+    TRY(decide(state));
     const bool people = !options->quiet && !target_is_stdout(options->json);
     if (options->dry_run) {
         if (people)
-            report_print_plan(record);
+            report_print_plan(record, options->explain);
         return json_write(options->json, options->force, options->json != NULL ? report_json(record) : NULL);
     }
     TRY(load(state));

@@ -155,7 +155,8 @@ static stencil_status read_value(const stencil_member *m, const json_t *value, s
 
 stencil_status stencil_record_read(const json_t *object, const stencil_member *members, void *record) {
     for (const stencil_member *m = members; m->name != NULL; m++) {
-        const json_t *value = json_object_get(object, m->name);
+        const json_t *there = json_object_get(object, m->name);
+        const json_t *value = there == NULL && m->newer ? json_null() : there;
         char *to = (char *)record + m->offset;
         const size_t size = m->count > 0 ? m->size / m->count : m->size;
         if (m->type == STENCIL_MEMBER_DERIVED)

@@ -10,6 +10,7 @@
 enum { STENCIL_BENCH_SCHEMA_VERSION = 2, STENCIL_BENCH_SAMPLES_MAX = 100000 };
 /* A row that is left to itself ends with AUTO_MAX samples at the latest; it is not judged before it has
  * SETTLE, and gets LEAST after the time-out as well, as long as that takes no more than four time-outs. */
+enum { STENCIL_BENCH_EDGES_MAX = 16, STENCIL_BENCH_NOTE_SIZE = 512 };
 enum { STENCIL_BENCH_AUTO_MAX = 101, STENCIL_BENCH_SETTLE = 7, STENCIL_BENCH_LEAST = 5 };
 
 /* What the user asks for. */
@@ -22,6 +23,9 @@ typedef struct stencil_bench_options {
     /* The problem. rank 0: the benchmark's own size; neither stencil nor kind: the star of radius 1. Steps
      * and tolerance are the benchmark's business. */
     stencil_spec spec;
+    int edge_count; /* of squares or cubes, each a problem, in place of the extent; 0: the benchmark's own */
+    int64_t edge[STENCIL_BENCH_EDGES_MAX];
+    const char *sweep;  /* NULL: all */
     int64_t samples;    /* of each row, up to SAMPLES_MAX; 0: until the spread is under max_noise */
     int64_t iterations; /* in one sample of what is calibrated; 0: as many as take about 0.1 s */
     int64_t repeats;    /* of the repeated instruction or barrier in a published method; 0: as published */
@@ -64,11 +68,14 @@ typedef struct stencil_bench_row {
     int64_t sample_count; /* 0: skipped, or a statement */
     double *sample;       /* [sample_count], in the order in which they were taken, owned */
     stencil_statistics statistics;
-    bool noisy;        /* the relative spread is above options->max_noise */
-    double bytes;      /* declared: what must move in one iteration; 0: the thing moves none */
-    char formula[96];  /* of `bytes` */
-    double cells;      /* updated in one iteration; 0: none */
-    double ratio;      /* bandwidth to that of the best copy in the same result; NaN: none */
+    bool noisy;       /* the relative spread is above options->max_noise */
+    double bytes;     /* declared: what must move in one iteration; 0: the thing moves none */
+    char formula[96]; /* of `bytes` */
+    double cells;     /* updated in one iteration; 0: none */
+    double ratio;     /* bandwidth to that of the best copy in the same result; NaN: none */
+    /* NaN: nothing is known. By the model, in `unit`, and the part of it that is launches and barriers; the
+     * median over that of the fastest row on the same problem. */
+    double predicted, sync_share, of_fastest;
     char outcome[96];  /* a statement in place of samples: "completes", "agree: 4.03, 4.02"; "" */
     char skipped[192]; /* why it was not measured; "" */
 } stencil_bench_row;
@@ -87,10 +94,11 @@ typedef struct stencil_bench_result {
     int row_count;
     stencil_bench_row *row; /* [row_count], owned */
     int note_count;
-    char note[STENCIL_BENCH_NOTES_MAX][192]; /* what a reader has to know of the method, a sentence each */
-    char skipped[192];                       /* why nothing was measured; "" */
-    char failed[512];                        /* why the result must not be used; "" */
-    json_t *source; /* of a result that was read: what its names point into, owned; else NULL */
+    /* What a reader has to know, a sentence each. */
+    char note[STENCIL_BENCH_NOTES_MAX][STENCIL_BENCH_NOTE_SIZE];
+    char skipped[192]; /* why nothing was measured; "" */
+    char failed[512];  /* why the result must not be used; "" */
+    json_t *source;    /* of a result that was read: what its names point into, owned; else NULL */
 } stencil_bench_result;
 
 /* The benchmarks, in the order of benchmarks.def. */
@@ -98,14 +106,15 @@ extern const char *const stencil_bench_names[]; /* NULL behind the last one */
 const char *stencil_bench_summary(int index);
 
 /* What some benchmarks look at among the options, and others do not: samples, max_noise and timeout_s; size
- * and precision of `spec`; the rest of it; iterations; repeats; inject_fault. */
+ * and precision of `spec`; the rest of it; iterations; repeats; inject_fault; edges and the sweep. */
 enum {
     STENCIL_BENCH_USES_SAMPLES = 1,
     STENCIL_BENCH_USES_SIZE = 2,
     STENCIL_BENCH_USES_PROBLEM = 4,
     STENCIL_BENCH_USES_ITERATIONS = 8,
     STENCIL_BENCH_USES_REPEATS = 16,
-    STENCIL_BENCH_USES_FAULT = 32
+    STENCIL_BENCH_USES_FAULT = 32,
+    STENCIL_BENCH_USES_EDGES = 64
 };
 
 /* Of these, what benchmark `index` looks at on the device that it would run on; all, where it does not apply
@@ -171,6 +180,13 @@ json_t *stencil_bench_report_json(const stencil_bench_report *report);
  * whatever comes back. BAD_DATA as above, NO_MEMORY. */
 stencil_status stencil_bench_report_read(json_t *root, stencil_bench_report *report);
 void stencil_bench_report_destroy(stencil_bench_report *report);
+
+/* bench/crossover.c: which row is the fastest up to which place on axis "nx", in words: "`graph` up to 700²,
+ * `neighbor` from there to 2300², then `relaunch`", the shape being "²". Places lie between those that were
+ * measured, on straight lines of the logarithms; what is within the noise of the fastest is as good, and
+ * stays. "" with less than two places. */
+void stencil_bench_crossovers(const stencil_bench_result *result, const char *shape,
+                              char text[STENCIL_BENCH_NOTE_SIZE]);
 
 /* bench/against.c: is it as fast as it was? Verdicts over two results of the same benchmark.
  * Let the cost be the samples, or their inverse where higher is better, and [low, high] the 99 % interval of

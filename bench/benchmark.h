@@ -61,6 +61,7 @@ typedef struct stencil_bench {
     stencil_bench_result *result;
     void *own;  /* the benchmark's */
     int row;    /* being sampled, verified or stated */
+    int taken;  /* rows before it are done: stencil_bench_take() */
     int stated; /* in a child process that states one row: its number, from 1; 0: all rows are taken */
     /* Of bench/harness.c. */
     struct stencil_bench_case *cases; /* [result->row_count] */
@@ -141,7 +142,8 @@ stencil_bench_row *stencil_bench_last(const stencil_bench *b);
  * 0, as soon as its relative spread is under options->max_noise with at least SETTLE samples, or after
  * AUTO_MAX. After options->timeout_s nothing more is begun once all rows have LEAST samples. Then fills the
  * rows' statistics, `noisy`, their ratios where there are rows of kind "copy" and what the two-repeat-count
- * method gives, and verifies every row that was measured. Called once per result. */
+ * method gives, and verifies every row that was measured. Called again, it does so for the rows that were
+ * added since, with as much time. */
 stencil_status stencil_bench_take(stencil_bench *b);
 
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number);

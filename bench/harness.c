@@ -69,7 +69,10 @@ stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *
                                .higher_is_better = is_rate(subject->unit),
                                .iterations = 1,
                                .ratio = NAN,
-                               .method_sd = NAN};
+                               .method_sd = NAN,
+                               .predicted = NAN,
+                               .sync_share = NAN,
+                               .of_fastest = NAN};
     snprintf(row->name, sizeof row->name, "%s", subject->name);
     snprintf(row->skipped, sizeof row->skipped, "%s", subject->skipped != NULL ? subject->skipped : "");
     for (int i = 0; i < STENCIL_BENCH_AXES_MAX; i++)
@@ -144,10 +147,10 @@ static stencil_status calibrate(stencil_bench *b, int64_t *iterations) {
 
 static stencil_status calibrate_rows(stencil_bench *b) {
     stencil_bench_row *const row = b->result->row;
-    for (b->row = 0; b->row < b->result->row_count; b->row++)
+    for (b->row = b->taken; b->row < b->result->row_count; b->row++)
         if (is_measured(&row[b->row]) && b->cases[b->row].subject.count == 0)
             TRY(calibrate(b, &row[b->row].iterations));
-    for (int i = 0; i < b->result->row_count; i++)
+    for (int i = b->taken; i < b->result->row_count; i++)
         if (b->cases[i].subject.shared != NULL)
             row[i].iterations = *b->cases[i].subject.shared;
     b->calibrated = true;
@@ -229,12 +232,12 @@ static bool is_over(const stencil_bench *b, double start_s, int64_t round) {
 
 static stencil_status take_rounds(stencil_bench *b, int64_t most, double *scratch) {
     const double start_s = stencil_clock_s();
-    const int rows = b->result->row_count;
+    const int rows = b->result->row_count - b->taken;
     bool more = true;
     for (int64_t round = 0; more; round++) {
         more = false;
         for (int i = 0; i < rows; i++) {
-            b->row = (int)((i + round) % rows);
+            b->row = b->taken + (int)((i + round) % rows);
             if (is_done(b, &b->result->row[b->row], most, scratch))
                 continue;
             if (is_over(b, start_s, round))
@@ -263,24 +266,24 @@ stencil_status stencil_bench_take(stencil_bench *b) {
     double *scratch;
     if (b->stated > 0)
         return state_here(b);
-    for (b->row = 0; b->row < b->result->row_count; b->row++)
+    for (b->row = b->taken; b->row < b->result->row_count; b->row++)
         if (b->cases[b->row].subject.state != NULL && is_measured(&row[b->row]))
             TRY(state_in_child(b, &b->cases[b->row].subject));
     TRY(stencil_bench_memory(b, &scratch, (size_t)most * sizeof *scratch));
     if (!b->calibrated)
         TRY(calibrate_rows(b));
-    for (b->row = 0; b->row < b->result->row_count; b->row++)
+    for (b->row = b->taken; b->row < b->result->row_count; b->row++)
         if (is_measured(&row[b->row]) && b->cases[b->row].subject.count > 0)
             TRY(take_sample(b, false));
     TRY(take_rounds(b, most, scratch));
-    for (b->row = 0; b->row < b->result->row_count; b->row++) {
+    for (b->row = b->taken; b->row < b->result->row_count; b->row++) {
         if (!is_measured(&row[b->row]))
             row[b->row].sample_count = 0;
         if (row[b->row].sample_count > 0)
             row[b->row].noisy = !is_quiet(b, &row[b->row], scratch);
     }
     stencil_bench_fill_ratios(b->result);
-    for (b->row = 0; b->row < b->result->row_count; b->row++) {
+    for (b->row = b->taken; b->row < b->result->row_count; b->row++) {
         const struct stencil_bench_case *c = &b->cases[b->row];
         if (!is_measured(&row[b->row]))
             continue;
@@ -289,5 +292,7 @@ stencil_status stencil_bench_take(stencil_bench *b) {
         if (c->subject.verify != NULL)
             TRY(c->subject.verify(b, c->what));
     }
+    b->taken = b->result->row_count;
+    b->calibrated = false;
     return STENCIL_OK;
 }

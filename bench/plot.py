@@ -16,6 +16,7 @@ import tempfile
 
 LOG_RATIO = 20  # of the largest to the smallest number: above it an axis is logarithmic
 CLIP_RATIO = 3  # of the range of all samples to that of most of them: above it only most are shown
+LEGEND_MAX = 12  # lines whose names stand among them; more stand beside them, without bars
 TICKS_MAX = 9  # numbers on an axis, each with a mark of its own
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666"]
 MARKERS = "os^Dv<>pX*"
@@ -31,7 +32,6 @@ AXES = {
     "to": ("to GPU", "to GPU {}"),
     "repeats": ("repetitions in a kernel", "{} repetitions"),
     "absent": ("lanes absent", "{} absent"),
-    "cells": ("cells of the field", "{} cells"),
 }
 
 
@@ -68,6 +68,7 @@ def in_units(rows):
         factor, what, per = 1e9, "GB/s" if what == "bytes" else f"10⁹ {what} per second", ""
     return f"{what} per {per}" if per else what, [
         dict(row, samples=[x / factor for x in row["samples"] if x is not None],
+             predicted=(row.get("predicted") or math.nan) / factor,
              statistics={name: row["statistics"][name] / factor for name in ("median", "p5", "p95", "smallest")})
         for row in rows]
 
@@ -165,18 +166,22 @@ def draw_map(ax, result, unit, rows, together):
 def draw_lines(ax, result, unit, rows, _):
     """Medians over the innermost axis, with bars from p5 to p95."""
     inner = list(rows[0]["axes"])[-1]
-    for i, curve in enumerate(by_place(rows, 1)):
+    curves = by_place(rows, 1)
+    many = len(curves) > LEGEND_MAX
+    for i, curve in enumerate(curves):
         curve.sort(key=lambda row: row["axes"][inner])
         y = [median(row) for row in curve]
         bars = [[abs(row["statistics"][end] - at) for row, at in zip(curve, y)] for end in ("p5", "p95")]
-        ax.errorbar([row["axes"][inner] for row in curve], y, yerr=bars, color=COLORS[i % len(COLORS)], capsize=2,
+        ax.errorbar([row["axes"][inner] for row in curve], y, yerr=None if many else bars, color=COLORS[i % len(COLORS)], capsize=2,
                     marker=MARKERS[i % len(MARKERS)], markersize=5,
-                    label=(" " * curve[0]["name"].startswith("_")  # else it would be hidden
+                    linewidth=1.2, label=(" " * curve[0]["name"].startswith("_")  # else it would be hidden
                            + curve[0]["name"] + place(curve[0], list(curve[0]["axes"])[:-1])))
+        ax.plot([row["axes"][inner] for row in curve], [row["predicted"] for row in curve], linestyle="--", linewidth=1,
+                color=COLORS[i % len(COLORS)], alpha=0.7)
     copies = {row["axes"][inner]: copy for row, copy in like_copy(rows)}
     if copies:
         ax.plot(sorted(copies), [copies[x] for x in sorted(copies)], color="black", linestyle=":", linewidth=2,
-                label=result.get("copy", "the best copy, as many bytes"))
+                label="the best copy, as many bytes")
     xs = values(rows, inner)
     if xs[0] > 0 and xs[-1] >= 8 * xs[0]:
         ax.set_xscale("log", base=2)
@@ -187,11 +192,16 @@ def draw_lines(ax, result, unit, rows, _):
         ax.set_ylim(0, 1.05 * ax.get_ylim()[1])
     plain(ax.yaxis)
     ticks = xs if len(xs) <= TICKS_MAX else [x for x in xs if math.log2(x / xs[0]).is_integer()]
-    ax.set_xticks(ticks, [result.get("ticks", {}).get(x) or amount(inner, x) for x in ticks])
+    ax.set_xticks(ticks, [amount(inner, x) for x in ticks])
     ax.minorticks_off()
     ax.grid(color="#dddddd")
-    ax.legend(fontsize=9, framealpha=0.8)
-    ax.set(xlabel=axis_label(inner, result), ylabel=unit, title="" if result.get("title") else rows[0]["kind"])
+    if any(row["predicted"] == row["predicted"] for row in rows):
+        ax.plot([], [], "--", color="black", linewidth=1, label="as the model predicts")
+    if many:
+        ax.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
+    else:
+        ax.legend(fontsize=9, framealpha=0.8)
+    ax.set(xlabel=axis_label(inner, result), ylabel=unit, title=rows[0]["kind"])
 
 
 def draw_box(ax, _, unit, rows, __):
@@ -269,10 +279,13 @@ def draw(result, style, path, force):
     from matplotlib.figure import Figure
     columns = 1 if style == "box" and len(panels) == 2 else min(len(panels), 2 if len(panels) == 4 else most)
     lines = -(-len(panels) // columns)
-    heights = [height or 1.3 + 0.3 * max(len(some) for _, some, _ in panels[i * columns:(i + 1) * columns]) for i in range(lines)]
+    def high(some):
+        return max(height, 0.19 * len(by_place(some, 1))) if style == "lines" else height or 1.3 + 0.3 * len(some)
+
+    heights = [max(high(some) for _, some, _ in panels[i * columns:(i + 1) * columns]) for i in range(lines)]
     width = min(max(width * columns, 8 if style != "map" else 0), 16)
     figure = Figure(figsize=(width, min(sum(heights) + 0.5, 9.6)), dpi=100, layout="constrained")
-    figure.suptitle(result.get("title") or title_of(result))
+    figure.suptitle(title_of(result))
     grid = figure.add_gridspec(lines, columns, height_ratios=heights)
     for i, panel in enumerate(panels):
         draw_panel(figure.add_subplot(grid[i // columns, i % columns]), result, *panel)

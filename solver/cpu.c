@@ -48,8 +48,8 @@ static stencil_status create_trials(stencil_cpu *cpu) {
     return STENCIL_OK;
 }
 
-stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan,
-                                  const stencil_problem *problem) {
+stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_buffers *lent) {
     const stencil_cut *cut = &plan->cut;
     const bool store = plan->halo != STENCIL_HALO_COPY;
     void *memory = NULL;
@@ -69,7 +69,9 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan,
                              "the residual"));
     cpu->level = memory;
     cpu->partial = cpu->level + stencil_levels_count(stencil_partial_count(problem->n));
-    for (int part = 0; part < cut->parts; part++)
+    if (lent != NULL)
+        memcpy(cpu->buffers.at, lent->at, sizeof lent->at);
+    for (int part = 0; part < cut->parts && lent == NULL; part++)
         TRY(create_part(cpu, part));
     for (int part = 0; part < cut->parts; part++) {
         stencil_domain *d = &cpu->domain[part];

@@ -70,8 +70,10 @@ typedef struct stencil_cpu {
 /* Bytes that a run holds. */
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut);
 
-/* NO_MEMORY with need and have; whatever it returns, destroy has to follow. */
-stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, const stencil_problem *problem);
+/* NO_MEMORY with need and have; whatever it returns, destroy has to follow. lent: arrays of another run of
+ * the same cut, which outlives this one; NULL: its own. */
+stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_buffers *lent);
 /* Reads a part's cells. */
 stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_reader *from);
 /* How results were stored. */

@@ -69,14 +69,14 @@ static stencil_status own(stencil_gpu_part *gpu, void *to, const void *from, siz
     return status;
 }
 
-static stencil_status allocate(stencil_gpu_part *gpu) {
+static stencil_status allocate(stencil_gpu_part *gpu, bool lent) {
     stencil_gpu_run *run = gpu->run;
     stencil_kernel_args *s = &gpu->args;
     const size_t levels = (size_t)stencil_levels_count(run->partial_count),
                  field_bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
     int64_t partials[2];
     find_partials(&run->plan->cut, gpu->part, partials);
-    for (int k = 0; k < run->buffers.count; k++)
+    for (int k = 0; k < run->buffers.count && !lent; k++)
         TRY(own(gpu, &run->buffers.at[gpu->part][k], NULL, field_bytes));
     TRY(own(gpu, &s->domain.partial, NULL, 2 * (size_t)s->domain.partial_set * sizeof *s->domain.partial));
     s->domain.partial -= partials[0];
@@ -286,7 +286,7 @@ static stencil_status create_barriers(stencil_gpu_run *run) {
 }
 
 /* Memory, kernels and streams of all parts, which know of themselves. */
-static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem) {
+static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem, bool lent) {
     int device[STENCIL_PARTS_MAX];
     const int64_t values = host_values(&run->plan->cut, run->plan->halo);
     for (int p = 0; p < run->parts; p++)
@@ -298,7 +298,7 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
         TRY_CUDA(cudaSetDevice(gpu->device));
         TRY(start_part(gpu));
         TRY(stencil_peers_reach(gpu->device, device, run->parts));
-        TRY(allocate(gpu));
+        TRY(allocate(gpu, lent));
     }
     TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
     TRY_CUDA(
@@ -317,9 +317,11 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
 }
 
 stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
-                                  const stencil_problem *problem) {
+                                  const stencil_problem *problem, const stencil_buffers *lent) {
     *run = (stencil_gpu_run){.plan = plan, .parts = plan->cut.parts};
     run->buffers = (stencil_buffers){.cut = &plan->cut, .count = stencil_problem_arrays(problem)};
+    if (lent != NULL)
+        memcpy(run->buffers.at, lent->at, sizeof lent->at);
     run->slabs = stencil_cut_is_slabs(&plan->cut);
     run->staging_bytes = staging_bytes(&plan->cut.layout);
     run->partial_count = stencil_partial_count(problem->n);
@@ -339,7 +341,7 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
         gpu->args.result_first = stencil_share(results, run->parts, p);
         gpu->args.result_end = stencil_share(results, run->parts, p + 1);
     }
-    return create_parts(run, problem);
+    return create_parts(run, problem, lent != NULL);
 }
 
 static void destroy_part(stencil_gpu_part *gpu) {

@@ -52,7 +52,7 @@ struct stencil_gpu_run {
     const stencil_plan *plan;
     int parts;
     stencil_gpu_part part[STENCIL_PARTS_MAX];
-    stencil_buffers buffers;          /* device memory, owned */
+    stencil_buffers buffers;          /* device memory, owned or lent */
     stencil_halo_transfers transfers; /* made after each step, in mode COPY */
     stencil_schedule schedule;
     stencil_weights cycle[STENCIL_CYCLE_MAX]; /* [cycle_length]: of the step that follows s steps those at
@@ -69,9 +69,10 @@ struct stencil_gpu_run {
     int64_t staging_bytes;
 };
 
-/* Takes the devices, loads the kernels, allocates; whatever it returns, destroy has to follow. */
+/* Takes the devices, loads the kernels, allocates; whatever it returns, destroy has to follow. lent: arrays
+ * of another run of the same cut on the same devices, which outlives this one; NULL: its own. */
 stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
-                                  const stencil_problem *problem);
+                                  const stencil_problem *problem, const stencil_buffers *lent);
 /* Gives a part its cells. */
 stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_array array,
                                 const stencil_reader *from);

@@ -3,9 +3,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "solver/strategy.h"
 #include "solver/sweep.h"
+
+/* Who makes the steps of a plan; it has the cells in arrays of its own, or in those of an earlier side. */
+typedef struct side {
+    const stencil_plan *plan;
+    stencil_cpu *cpu;
+    stencil_gpu_run *gpu; /* one of them is NULL */
+} side;
 
 struct stencil_run {
     const stencil_problem *problem;
@@ -21,6 +29,8 @@ struct stencil_run {
     double read_s, prepare_s;
     stencil_cpu *cpu;
     stencil_gpu_run *gpu; /* the side that makes the steps; the other one is NULL */
+    side side[STENCIL_SIDES_MAX];
+    int sides; /* that there are, in the order in which they were made */
 };
 
 /* From now on `first` is known. */
@@ -247,15 +257,44 @@ static stencil_status judge_end(stencil_run *r) {
     return STENCIL_OK;
 }
 
-/* The side that makes the steps, without cells yet. */
-static stencil_status open_side(stencil_run *r) {
-    r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
-    CHECK(r->outcome.residual != NULL, NO_MEMORY, "no memory for a run");
+/* Whether two plans have their cells in the same places. */
+static bool share_cells(const stencil_plan *a, const stencil_plan *b) {
+    bool same = a->backend == b->backend && a->cut.parts == b->cut.parts &&
+                memcmp(a->cut.count, b->cut.count, sizeof a->cut.count) == 0 &&
+                memcmp(a->cut.layout.n, b->cut.layout.n, sizeof a->cut.layout.n) == 0 &&
+                memcmp(a->cut.layout.ghost, b->cut.layout.ghost, sizeof a->cut.layout.ghost) == 0;
+    for (int p = 0; p < a->cut.parts && a->backend == STENCIL_BACKEND_GPU; p++)
+        same = same && a->part[p].gpu == b->part[p].gpu;
+    return same;
+}
+
+static void use_side(stencil_run *r, const side *s) {
+    r->plan = s->plan;
+    r->strategy = stencil_strategy_at(s->plan->strategy).loop;
+    r->cpu = s->cpu;
+    r->gpu = s->gpu;
+}
+
+static void close_side(side *s) {
+#ifdef STENCIL_HAVE_CUDA
+    const stencil_strategy *strategy = s->gpu != NULL ? stencil_strategy_at(s->plan->strategy).loop : NULL;
+    if (s->gpu != NULL && strategy->close_gpu != NULL)
+        strategy->close_gpu(s->gpu);
+    stencil_gpu_destroy(s->gpu);
+    free(s->gpu);
+#endif
+    stencil_cpu_destroy(s->cpu);
+    free(s->cpu);
+    *s = (side){0};
+}
+
+/* The side that makes the steps, without cells yet, unless one that is there lends it its own. */
+static stencil_status open_side(stencil_run *r, const side *lender) {
 #ifdef STENCIL_HAVE_CUDA
     if (r->plan->backend == STENCIL_BACKEND_GPU) {
         r->gpu = calloc(1, sizeof *r->gpu);
         CHECK(r->gpu != NULL, NO_MEMORY, "no memory for a run");
-        TRY(stencil_gpu_create(r->gpu, r->plan, r->problem));
+        TRY(stencil_gpu_create(r->gpu, r->plan, r->problem, lender != NULL ? &lender->gpu->buffers : NULL));
         r->gpu->queue = r->strategy->queue_gpu;
         return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->gpu) : STENCIL_OK;
     }
@@ -264,7 +303,7 @@ static stencil_status open_side(stencil_run *r) {
           stencil_strategy_at(r->plan->strategy).name);
     r->cpu = calloc(1, sizeof *r->cpu);
     CHECK(r->cpu != NULL, NO_MEMORY, "no memory for a run");
-    return stencil_cpu_create(r->cpu, r->plan, r->problem);
+    return stencil_cpu_create(r->cpu, r->plan, r->problem, lender != NULL ? &lender->cpu->buffers : NULL);
 }
 
 static stencil_status load_part(stencil_run *r, int part, stencil_array array, const stencil_reader *from) {
@@ -276,14 +315,18 @@ static stencil_status load_part(stencil_run *r, int part, stencil_array array, c
 }
 
 /* All cells to their parts: u, then b. */
-static stencil_status load(stencil_run *r, const stencil_reader *from) {
+static stencil_status load_all(stencil_run *r, const stencil_reader *from) {
     const int arrays = stencil_problem_arrays(r->problem) - 1;
+    for (int array = STENCIL_ARRAY_U; array < arrays; array++)
+        for (int part = 0; part < r->plan->cut.parts; part++)
+            TRY(load_part(r, part, (stencil_array)array, from));
+    return STENCIL_OK;
+}
+
+static stencil_status load(stencil_run *r, const stencil_reader *from) {
     stencil_intake intake = {.from = from, .problem = r->problem};
     const stencil_reader through = {stencil_intake_read, &intake};
-    stencil_status status = STENCIL_OK;
-    for (int array = STENCIL_ARRAY_U; array < arrays; array++)
-        for (int part = 0; part < r->plan->cut.parts && status == STENCIL_OK; part++)
-            status = load_part(r, part, (stencil_array)array, &through);
+    stencil_status status = load_all(r, &through);
     if (status == STENCIL_OK)
         status = stencil_intake_finish(&intake, &r->source_norm);
     free(intake.partial);
@@ -297,10 +340,12 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     stencil_run *r = *run = calloc(1, sizeof *r);
     CHECK(r != NULL, NO_MEMORY, "no memory for a run");
     r->problem = problem;
-    r->plan = plan;
-    r->strategy = stencil_strategy_at(plan->strategy).loop;
     r->steps = problem->origin.steps;
-    stencil_status status = open_side(r);
+    use_side(r, &(side){.plan = plan});
+    r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
+    stencil_status status =
+        r->outcome.residual != NULL ? open_side(r, NULL) : ERROR(NO_MEMORY, "no memory for a run");
+    r->side[r->sides++] = (side){r->plan, r->cpu, r->gpu};
     if (status == STENCIL_OK)
         status = load(r, from);
     r->prepare_s = stencil_clock_s() - start_s - r->read_s;
@@ -311,7 +356,56 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     return status;
 }
 
-static void start_report(const stencil_run *r, stencil_report *report) {
+/* Makes a side for the plan, or finds it, and uses it; where that fails, the one before. */
+static stencil_status change_side(stencil_run *r, const stencil_plan *plan) {
+    const side before = {r->plan, r->cpu, r->gpu}, *lender = NULL;
+    for (int i = 0; i < r->sides; i++) {
+        if (r->side[i].plan == plan) {
+            use_side(r, &r->side[i]);
+            return STENCIL_OK;
+        }
+        if (share_cells(r->side[i].plan, plan))
+            lender = &r->side[i];
+    }
+    CHECK(r->sides < STENCIL_SIDES_MAX, INTERNAL, "more than %d plans in one run", STENCIL_SIDES_MAX);
+    use_side(r, &(side){.plan = plan});
+    const stencil_status status = open_side(r, lender);
+    side *made = &r->side[r->sides];
+    *made = (side){r->plan, r->cpu, r->gpu};
+    if (status == STENCIL_OK) {
+        r->sides++;
+        return STENCIL_OK;
+    }
+    close_side(made);
+    use_side(r, &before);
+    return status;
+}
+
+stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
+    const double start_s = stencil_clock_s();
+    stencil_run before = *r; /* whose cells are read */
+    before.steps = r->report->steps;
+    TRY(change_side(r, plan));
+    const stencil_status status = share_cells(before.plan, plan)
+                                      ? STENCIL_OK
+                                      : load_all(r, &(stencil_reader){stencil_run_read, &before});
+    if (status != STENCIL_OK)
+        use_side(r, &(side){before.plan, before.cpu, before.gpu});
+    r->prepare_s += stencil_clock_s() - start_s;
+    return status;
+}
+
+void stencil_run_settle(stencil_run *r) {
+    for (int i = 0; i < r->sides;)
+        if (share_cells(r->side[i].plan, r->plan)) {
+            i++;
+        } else {
+            close_side(&r->side[i]);
+            r->side[i] = r->side[--r->sides];
+        }
+}
+
+static void describe(const stencil_run *r, stencil_report *report) {
     snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(r->plan->strategy).name);
     snprintf(report->backend, sizeof report->backend, "%s", stencil_backend_names[r->plan->backend]);
     snprintf(report->device, sizeof report->device, "%s", r->plan->device);
@@ -323,17 +417,17 @@ static void start_report(const stencil_run *r, stencil_report *report) {
 
 stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observers, stencil_report *report) {
     r->report = report;
-    start_report(r, report);
     r->observers = observers != NULL ? *observers : (stencil_observers){0};
     start_schedule(r);
     TRY(resume(r));
-    const double ready_s = stencil_clock_s();
+    const double ready_s = stencil_clock_s(), prepare_s = r->prepare_s;
     TRY(drive(r));
     const double done_s = stencil_clock_s();
     r->steps = report->steps;
-    report->drive_s = done_s - ready_s;
+    report->drive_s = done_s - ready_s - (r->prepare_s - prepare_s);
+    describe(r, report);
     if (r->cpu != NULL && report->steps > report->steps_before) {
-        report->compute_s = done_s - ready_s;
+        report->compute_s = report->drive_s;
         stencil_cpu_report(r->cpu, report);
     }
     TRY(judge_end(r));
@@ -368,14 +462,8 @@ stencil_status stencil_run_read(void *run, stencil_array array, const stencil_bo
 void stencil_run_close(stencil_run *r) {
     if (r == NULL)
         return;
-#ifdef STENCIL_HAVE_CUDA
-    if (r->gpu != NULL && r->strategy->close_gpu != NULL)
-        r->strategy->close_gpu(r->gpu);
-    stencil_gpu_destroy(r->gpu);
-    free(r->gpu);
-#endif
-    stencil_cpu_destroy(r->cpu);
-    free(r->cpu);
+    while (r->sides > 0) /* those that others have their arrays from at the end */
+        close_side(&r->side[--r->sides]);
     free(r->outcome.residual);
     free(r);
 }

@@ -8,6 +8,7 @@
 typedef struct stencil_sweep_host {
     int depth;    /* steps from one exchange of ghost cells to the next */
     bool streams; /* its CPU twin can store results past the cache */
+    double guess; /* what a cell takes beside bytes and fma, where nobody has measured it; 0: 1 */
     /* Divides parts of up to n cells (z, y, x) among the blocks of a GPU that holds `slots` of the plan's
      * kernel at once: threads of a block (STENCIL_BLOCK_THREADS) and cells of a tile go into the plan. */
     void (*shape)(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3], int64_t slots);

@@ -22,10 +22,12 @@ static inline void team_add(uint32_t *p, uint32_t value) {
 }
 
 /* Waits until *p has come as far as `goal`. Threads may outnumber cores: after a while each poll gives the
- * core away. false: the wait timed out, or another thread gave up; the first one raises the alarm. */
+ * core away. false: the wait timed out, or another thread gave up; the first one raises the alarm. A process
+ * that was stopped (SIGSTOP) has waited no longer for that than the second that a look at the clock counts at
+ * most. */
 static inline bool team_spin(const stencil_barrier_state *s, uint32_t thread, const uint32_t *p,
                              uint32_t goal) {
-    double start_s = 0.0;
+    double seen_s = 0.0, waited_s = 0.0;
     for (uint32_t polls = 1; !stencil_reached(team_load(p), goal); polls++) {
         if (polls < 256)
             continue;
@@ -33,10 +35,12 @@ static inline bool team_spin(const stencil_barrier_state *s, uint32_t thread, co
         if (polls % 256 != 0)
             continue;
         const double now_s = stencil_clock_s();
-        start_s = start_s > 0.0 ? start_s : now_s;
+        const double since_s = seen_s > 0.0 ? now_s - seen_s : 0.0;
+        waited_s += since_s < 1.0 ? since_s : 1.0;
+        seen_s = now_s;
         if (team_load(s->alarm) != 0)
             return false;
-        if (1e9 * (now_s - start_s) >= (double)s->timeout_ns) {
+        if (1e9 * waited_s >= (double)s->timeout_ns) {
             uint32_t none = 0;
             __atomic_compare_exchange_n(s->alarm, &none, 1 + thread, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED);

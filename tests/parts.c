@@ -270,6 +270,29 @@ static void wrapping(const trial *t, const trace *trace, int strategy, const div
     }
 }
 
+/* Every strategy that spans, with two divisions, in turns in one run, one part and a CPU among them. */
+static void switching(const trial *t, const trace *trace, int strategy, const division *d) {
+    static const division one = {1, {0, 0, 0}};
+    trial_run other[STENCIL_SIDES_MAX - 1];
+    int count = 0;
+    trial_run r = run_of(strategy, d, &exchanges[0], STRESS_STEPS);
+    other[count++] = run_of(strategy, &one, &exchanges[0], STRESS_STEPS);
+    other[count] = run_of(strategy, d, &exchanges[0], STRESS_STEPS);
+    other[count++].backend = STENCIL_BACKEND_CPU;
+    for (int s = 0; s < stencil_strategy_count() && count + 2 < STENCIL_SIDES_MAX; s++)
+        if (spans(s)) {
+            other[count++] = run_of(s, d,
+                                    &exchanges[exchanges_so(s, 1)   ? 1
+                                               : exchanges_so(s, 2) ? 2
+                                                                    : 0],
+                                    STRESS_STEPS);
+            other[count++] = run_of(s, &(division){3, {0, 0, 0}}, &exchanges[0], STRESS_STEPS);
+        }
+    r.others = other;
+    r.other_count = count;
+    trial_expect(t, trace, &r);
+}
+
 /* A part all of whose blocks stop: everybody else gives up, and the next run works. */
 static void absent(const trial *t, const trace *trace, int strategy, const division *d) {
     for (int64_t step = 7; step <= 9; step += 2) {
@@ -296,6 +319,11 @@ static void test_wrapping(void **state) {
     with_all(wrapping, true);
 }
 
+static void test_switching(void **state) {
+    (void)state;
+    with_all(switching, false);
+}
+
 static void test_absent(void **state) {
     (void)state;
     with_all(absent, true);
@@ -316,7 +344,7 @@ static int look_around(const char *backend) {
 }
 
 int main(int argument_count, char **argument) {
-    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + 2) + 3];
+    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + 2) + 4];
     static subject subjects[sizeof tests / sizeof *tests];
     static char names[sizeof tests / sizeof *tests][64];
     if (argument_count < 2 || (strcmp(argument[1], "cpu") != 0 && strcmp(argument[1], "gpu") != 0)) {
@@ -347,6 +375,7 @@ int main(int argument_count, char **argument) {
         }
     tests[count++] = (struct CMUnitTest){"late", test_late, NULL, NULL, NULL};
     tests[count++] = (struct CMUnitTest){"wrapping", test_wrapping, NULL, NULL, NULL};
+    tests[count++] = (struct CMUnitTest){"switching", test_switching, NULL, NULL, NULL};
     tests[count++] = (struct CMUnitTest){"absent", test_absent, NULL, NULL, NULL};
     if (argument_count > 3) {
         size_t matching = 0;

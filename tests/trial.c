@@ -263,11 +263,38 @@ static void expect_failure(const trial *t, const trial_run *r, stencil_status st
                stencil_error_last()->message);
 }
 
+/* An observer that goes on with the next plan, first one after the other and then also back to some. */
+typedef struct switcher {
+    const stencil_plan *plan;
+    int count, turn;
+    stencil_run *run;
+} switcher;
+
+static int64_t next_switch(void *context, int64_t step) {
+    const switcher *s = context;
+    return s->count > 1 ? (step / 3 + 1) * 3 : INT64_MAX;
+}
+
+static stencil_status change(void *context, stencil_report *report) {
+    switcher *s = context;
+    s->turn = s->turn < s->count ? s->turn + 1 : 1;
+    const int step = (int)report->steps;
+    TRY(stencil_run_replan(s->run, &s->plan[step > 3 * s->count ? step * 7 % s->count : s->turn - 1]));
+    if (step % 30 == 0)
+        stencil_run_settle(s->run);
+    return STENCIL_OK;
+}
+
 /* Runs it from the fields to its stop, and reads the result back in boxes of some size, the last one first:
  * into u, all of whose cells are something else by then. */
-static stencil_status run_fields(const stencil_plan *plan, const stencil_problem *problem,
+static stencil_status run_fields(const stencil_plan *plan, int plans, const stencil_problem *problem,
                                  stencil_field field[STENCIL_ARRAY_COUNT], const stencil_observers *observers,
                                  stencil_report *report) {
+    switcher turns = {plan, plans, 1, NULL};
+    const stencil_observers both = {
+        (stencil_observer[]){{&turns, next_switch, change, NULL},
+                             observers->count > 0 ? observers->item[0] : (stencil_observer){0}},
+        1 + observers->count};
     static int64_t sizes = 0;
     stencil_fields fields = {&field[STENCIL_ARRAY_U], &field[STENCIL_ARRAY_B]};
     const stencil_reader from = {stencil_fields_read, &fields};
@@ -277,7 +304,8 @@ static stencil_status run_fields(const stencil_plan *plan, const stencil_problem
     const int64_t most = stencil_box_cells(&array) / (1 + sizes++ % 7) + 1;
     stencil_run *run;
     TRY(stencil_run_open(&run, plan, problem, &from));
-    stencil_status status = stencil_run_drive(run, observers, report);
+    turns.run = run;
+    stencil_status status = stencil_run_drive(run, &both, report);
     if (status == STENCIL_OK) {
         int64_t count = 1;
         memset(fields.u->data, 0x2a, (size_t)stencil_layout_bytes(l));
@@ -303,7 +331,7 @@ static void run_pieces(const trial *t, const trial_run *r, const stencil_plan *p
     for (size_t k = 0; k < sizeof r->pieces / sizeof *r->pieces && r->pieces[k] > 0; k++) {
         stencil_report report = {0};
         problem->stop.steps = r->pieces[k];
-        EXPECT_OK(run_fields(plan, problem, field, NULL, &report));
+        EXPECT_OK(run_fields(plan, 1, problem, field, &(stencil_observers){0}, &report));
         EXPECT(report.steps <= r->pieces[k] && report.steps_before == origin->steps,
                "a piece has made steps %lld to %lld", (long long)report.steps_before,
                (long long)report.steps);
@@ -331,13 +359,8 @@ static stencil_machine machine_of(const trial_run *r) {
     return machine;
 }
 
-void trial_expect(const trial *t, const trace *trace, const trial_run *r) {
-    stencil_spec spec = t->spec;
-    spec.steps = r->steps;
-    spec.check_every = r->check_every;
-    spec.norm = r->norm;
-    spec.rtol = r->rtol;
-    spec.atol = r->atol;
+static void make_plan(const trial *t, const trial_run *r, const stencil_problem *problem,
+                      stencil_plan *plan) {
     stencil_machine machine = machine_of(r);
     stencil_run_options options = {.sync = stencil_strategy_at(r->strategy).name,
                                    .sweep = stencil_sweep_infos[r->sweep].name,
@@ -351,33 +374,45 @@ void trial_expect(const trial *t, const trace *trace, const trial_run *r) {
     else
         options.gpu_count = r->parts;
     memcpy(options.gpu, r->gpu, sizeof options.gpu);
+    EXPECT_OK(stencil_plan_here(plan, problem, &options, &machine));
+    EXPECT(plan->backend == r->backend, "the plan is for another back-end");
+    EXPECT(plan->backend == STENCIL_BACKEND_GPU || plan->threads == r->threads, "the plan has %d threads",
+           plan->threads);
+    EXPECT(plan->backend == STENCIL_BACKEND_GPU || !r->small || r->sweep != 0 ||
+               plan->stores == STENCIL_STORES_STREAMING,
+           "the plan stays in the cache");
+    if (plan->backend == STENCIL_BACKEND_CPU && r->tries)
+        plan->stores = STENCIL_STORES_TRIED;
+}
+
+void trial_expect(const trial *t, const trace *trace, const trial_run *r) {
+    static stencil_plan plan[STENCIL_SIDES_MAX];
+    stencil_spec spec = t->spec;
+    spec.steps = r->steps;
+    spec.check_every = r->check_every;
+    spec.norm = r->norm;
+    spec.rtol = r->rtol;
+    spec.atol = r->atol;
+    const int plans = 1 + r->other_count;
     stencil_problem problem;
     stencil_field field[STENCIL_ARRAY_COUNT];
-    stencil_plan plan;
     stencil_report report = {0};
     EXPECT_OK(stencil_problem_resolve(&problem, &spec));
     if (t->cycle.length > 0)
         problem.cycle = t->cycle;
     load_fields(t, r, &problem, field);
-    EXPECT_OK(stencil_plan_here(&plan, &problem, &options, &machine));
-    EXPECT(plan.backend == r->backend, "the plan is for another back-end");
-    EXPECT(plan.backend == STENCIL_BACKEND_GPU || plan.threads == r->threads, "the plan has %d threads",
-           plan.threads);
-    EXPECT(plan.backend == STENCIL_BACKEND_GPU || !r->small || r->sweep != 0 ||
-               plan.stores == STENCIL_STORES_STREAMING,
-           "the plan stays in the cache");
-    if (plan.backend == STENCIL_BACKEND_CPU && r->tries)
-        plan.stores = STENCIL_STORES_TRIED;
+    for (int i = 0; i < plans; i++)
+        make_plan(t, i > 0 ? &r->others[i - 1] : r, &problem, &plan[i]);
     if (r->failure != NULL) {
-        const stencil_status status = run_fields(&plan, &problem, field, &r->observers, &report);
+        const stencil_status status = run_fields(plan, plans, &problem, field, &r->observers, &report);
         stencil_report_destroy(&report);
         stencil_problem_destroy(&problem);
         destroy_fields(field);
         expect_failure(t, r, status);
         return;
     }
-    run_pieces(t, r, &plan, &problem, field);
-    EXPECT_OK(run_fields(&plan, &problem, field, &r->observers, &report));
+    run_pieces(t, r, plan, &problem, field);
+    EXPECT_OK(run_fields(plan, plans, &problem, field, &r->observers, &report));
     expect_end(t, r, &report, trace);
     if (report.reason == STENCIL_REASON_INTERRUPTED)
         EXPECT(report.history.count <= report.steps, "more residuals than steps");

@@ -15,7 +15,7 @@ typedef struct trial {
     stencil_cycle cycle; /* length 0: the problem's own weights */
 } trial;
 
-/* How it is run. */
+/* How it is run, and how the plan for it is made. */
 typedef struct trial_run {
     const stencil_machine *machine;
     stencil_backend backend;
@@ -37,6 +37,8 @@ typedef struct trial_run {
     double rtol, atol;           /* NAN: none */
     stencil_observers observers; /* one of them may interrupt the run */
     stencil_wait_policy wait;
+    const struct trial_run *others; /* plans that make the steps in turns with this one's, three each */
+    int other_count;
     const char *failure; /* NULL: succeeds; else fails as INTERNAL, and these words (|-separated) are in the
                             message */
 } trial_run;

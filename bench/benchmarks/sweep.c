@@ -1,11 +1,15 @@
-/* All strategies on one problem, sample by sample in turns with the copy of its field. */
+/* All strategies on one problem, sample by sample in turns with the copy of its field; and with all sweeps,
+ * on problems of several sizes. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/words.h"
 #include "bench/benchmarks/trial.h"
+#include "solver/machine/model.h"
 
-static void add_parameters(const stencil_bench *b, const stencil_problem *problem) {
+/* of_one: the result has no other problem. */
+static void add_parameters(const stencil_bench *b, const stencil_problem *problem, bool of_one) {
     stencil_bench_result *result = b->result;
     static const char *const size[] = {"nz", "ny", "nx"};
     char boundary[64] = "";
@@ -14,12 +18,14 @@ static void add_parameters(const stencil_bench *b, const stencil_problem *proble
     stencil_bench_add_text(result, "stencil", problem->shape->name);
     stencil_bench_add_text(result, "precision", stencil_precision_name(problem->precision));
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
-        stencil_bench_add_number(result, size[axis], problem->extent[axis]);
+        if (of_one)
+            stencil_bench_add_number(result, size[axis], problem->extent[axis]);
         stencil_text_add(boundary, sizeof boundary, "%s%s", boundary[0] != '\0' ? "," : "",
                          stencil_boundary_names[problem->boundary[axis]]);
     }
     stencil_bench_add_text(result, "boundary", boundary);
-    stencil_bench_add_number(result, "updated_cells", stencil_problem_updated_cells(problem));
+    if (of_one)
+        stencil_bench_add_number(result, "updated_cells", stencil_problem_updated_cells(problem));
     if (result->backend == STENCIL_BACKEND_GPU)
         stencil_bench_add_number(result, "gpus", b->options->gpu_count);
 }
@@ -35,9 +41,9 @@ static const struct {
                  {"/overlap", STENCIL_HALO_COPY, true}};
 enum { EXCHANGES = sizeof exchanges / sizeof *exchanges };
 
-/* A row for a strategy with one way to exchange halos, with its plan, or with the reason why there is none.
- */
-static stencil_status add_strategy(stencil_bench *b, int strategy, int exchange) {
+/* A row for a strategy with a sweep (NULL: the default one) and one way to exchange halos, with its plan, or
+ * with the reason why there is none. */
+static stencil_status add_strategy(stencil_bench *b, int strategy, const char *sweep, int exchange) {
     stencil_trial *t = b->own;
     const stencil_bench_options *options = b->options;
     const char *why = stencil_strategy_unavailable(strategy, options->backend, b->machine),
@@ -45,29 +51,47 @@ static stencil_status add_strategy(stencil_bench *b, int strategy, int exchange)
     char name[sizeof b->result->row->name];
     stencil_plan plan = {0};
     stencil_run_options run = {.sync = plain,
+                               .sweep = sweep,
                                .backend = options->backend,
                                .halo = exchanges[exchange].halo,
                                .overlap = exchanges[exchange].overlap};
     if (options->backend == STENCIL_BACKEND_GPU)
         run.gpu_count = options->gpu_count;
     memcpy(run.gpu, options->gpu, sizeof run.gpu);
-    if (why[0] == '\0')
-        TRY(stencil_plan_here(&plan, &t->problem, &run, &t->machine));
-    snprintf(name, sizeof name, "%s%s", plain, exchanges[exchange].suffix);
-    return stencil_trial_add(b, t, &plan, (stencil_bench_subject){"strategy", name, .skipped = why});
+    if (why[0] == '\0') {
+        const stencil_status status = stencil_plan_here(&plan, &t->problem, &run, &t->machine);
+        if (sweep == NULL)
+            TRY(status);
+        why = status != STENCIL_OK ? stencil_error_last()->message : "";
+    }
+    if (sweep == NULL) {
+        snprintf(name, sizeof name, "%s%s", plain, exchanges[exchange].suffix);
+        return stencil_trial_add(b, t, &plan, (stencil_bench_subject){"strategy", name, .skipped = why});
+    }
+    snprintf(name, sizeof name, "%s/%s%s", plain, sweep, exchanges[exchange].suffix);
+    TRY(stencil_trial_add(b, t, &plan,
+                          (stencil_bench_subject){"strategy", name, .skipped = why,
+                                                  .axis = {{"nx", t->problem.extent[STENCIL_X]}}}));
+    if (why[0] == '\0') {
+        const stencil_cost cost = stencil_model_step(&plan, &t->problem, &t->machine);
+        stencil_bench_last(b)->predicted = cost.step_s;
+        stencil_bench_last(b)->sync_share = (cost.launch_s + cost.barrier_s) / cost.step_s;
+    }
+    return STENCIL_OK;
 }
 
 /* On several GPUs the strategies that span them, with every way to exchange halos. */
-static stencil_status add_strategies(stencil_bench *b) {
+static stencil_status add_strategies(stencil_bench *b, const char *sweep) {
     const bool several = b->options->backend == STENCIL_BACKEND_GPU && b->options->gpu_count > 1;
     for (int i = 0; i < stencil_strategy_count(); i++) {
         const stencil_strategy_info info = stencil_strategy_at(i);
-        if (several && !info.spans)
+        const char *unavailable = stencil_strategy_unavailable(i, b->options->backend, b->machine);
+        if ((several && !info.spans) || (sweep != NULL && unavailable[0] != '\0'))
             continue;
-        TRY(add_strategy(b, i, 0));
+        TRY(add_strategy(b, i, sweep, 0));
         for (int exchange = 1; exchange < EXCHANGES && several; exchange++)
             if (exchanges[exchange].halo == STENCIL_HALO_STORE ? info.ll : info.copies)
-                TRY(add_strategy(b, i, exchange));
+                TRY(add_strategy(b, i, sweep, exchange));
     }
     return STENCIL_OK;
 }
@@ -82,7 +106,7 @@ stencil_status stencil_measure_sweep(stencil_bench *b) {
     b->own = t;
     const stencil_status status = stencil_trial_create(b, t, &spec);
     if (t->bytes > 0) /* said of fields that there is no memory for, too */
-        add_parameters(b, &t->problem);
+        add_parameters(b, &t->problem, true);
     TRY(status);
     const stencil_ceiling ceiling = {
         .bytes = t->bytes,
@@ -91,11 +115,63 @@ stencil_status stencil_measure_sweep(stencil_bench *b) {
     };
     TRY(stencil_ceiling_add_rows(&ceiling, b));
     t->tries = 10;
-    TRY(add_strategies(b));
+    TRY(add_strategies(b, NULL));
     TRY(stencil_bench_take(b));
     stencil_bench_note(
         b, "The time of a step includes 1/%lld of a residual: the last step of a sample is looked at.",
         (long long)t->steps);
     stencil_bench_note(b, "Verified: every sample of every strategy gave the same bits, field and residual.");
+    return STENCIL_OK;
+}
+
+/* Edges of squares and cubes, up to what a CPU takes, and those that only a GPU does. */
+enum { EDGES = 4, CPU_EDGES = 3 };
+static const int64_t edges[2][EDGES] = {{256, 1024, 4096, 16384}, {32, 128, 256, 512}};
+
+/* Every strategy, sweep and way to exchange halos on one problem. */
+static stencil_status measure_size(stencil_bench *b, stencil_trial *t, const stencil_spec *spec) {
+    const char *const sweep = b->options->sweep;
+    const int first = b->result->row_count;
+    double fastest = INFINITY;
+    TRY(stencil_trial_create(b, t, spec));
+    t->tries = 10;
+    for (const stencil_sweep_info *s = stencil_sweep_infos; s->name != NULL; s++)
+        if (sweep == NULL || strcmp(s->name, sweep) == 0)
+            TRY(add_strategies(b, s->name));
+    t->spoiled = b->options->inject_fault ? b->result->row_count : 0;
+    TRY(stencil_bench_take(b));
+    stencil_bench_row *const end = b->result->row + b->result->row_count;
+    for (const stencil_bench_row *row = b->result->row + first; row < end; row++)
+        if (row->sample_count > 0)
+            fastest = fmin(fastest, row->statistics.median);
+    for (stencil_bench_row *row = b->result->row + first; row < end; row++)
+        if (row->sample_count > 0)
+            row->of_fastest = row->statistics.median / fastest;
+    return STENCIL_OK;
+}
+
+stencil_status stencil_measure_strategies(stencil_bench *b) {
+    const stencil_bench_options *options = b->options;
+    stencil_spec spec = options->spec;
+    const bool one = stencil_trial_default(&spec);
+    const int own = options->backend == STENCIL_BACKEND_GPU ? EDGES : CPU_EDGES;
+    const int count = one ? 1 : options->edge_count > 0 ? options->edge_count : own;
+    char text[STENCIL_BENCH_NOTE_SIZE];
+    for (int i = 0; i < count; i++) {
+        stencil_trial *t;
+        for (int axis = 0; axis < spec.rank && !one; axis++)
+            spec.extent[axis] = options->edge_count > 0 ? options->edge[i] : edges[spec.rank - 2][i];
+        TRY(stencil_bench_memory(b, &t, sizeof *t));
+        b->own = t;
+        const stencil_status status = measure_size(b, t, &spec);
+        if (i == 0 && t->problem.shape != NULL)
+            add_parameters(b, &t->problem, one);
+        stencil_trial_release(t);
+        TRY(status);
+    }
+    stencil_bench_crossovers(b->result, spec.rank == 2 ? "²" : "³", text);
+    if (text[0] != '\0')
+        stencil_bench_note(b, "Fastest: %s.", text);
+    stencil_bench_note(b, "Verified: every sample of a size gave the same bits, field and residual.");
     return STENCIL_OK;
 }

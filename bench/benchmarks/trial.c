@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SEED = 1 };
+enum { SEED = 1, SOURCE_SEED = 2 };
 
 /* Any number made of any other: splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
  * generators, OOPSLA 2014), with the index as its state. */
@@ -57,33 +57,39 @@ stencil_status stencil_field_check_same(const stencil_field *a, const char *a_na
 
 bool stencil_trial_default(stencil_spec *spec) {
     const bool asked = spec->rank > 0;
-    if (spec->kind == STENCIL_KIND_NONE && spec->stencil[0] == '\0')
+    if (spec->kind == STENCIL_KIND_NONE && spec->stencil[0] == '\0' && spec->offset_count == 0)
         snprintf(spec->stencil, sizeof spec->stencil, "%s", spec->rank == 3 ? "j3d7pt" : "j2d5pt");
     const stencil_shape *shape = spec->stencil[0] != '\0' ? stencil_shape_find(spec->stencil) : NULL;
     if (!asked)
         spec->rank = shape != NULL ? shape->rank : 2;
-    spec->source = STENCIL_SOURCE_NONE;
-    spec->rtol = spec->atol = NAN;
+    spec->rtol = spec->atol = spec->residual_first = NAN;
     spec->steps = 1;
+    spec->steps_total = -1;
     return asked;
 }
 
-static void release(void *trial) {
+void stencil_trial_release(void *trial) {
     stencil_trial *t = trial;
     stencil_problem_destroy(&t->problem);
     stencil_field_destroy(&t->initial);
     stencil_field_destroy(&t->result);
+    stencil_field_destroy(&t->source);
     stencil_field_destroy(&t->reference);
+    t->problem = (stencil_problem){0};
 }
 
 stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *t, const stencil_spec *spec) {
     t->machine = *b->machine;
-    TRY(stencil_bench_keep(b, release, t));
+    TRY(stencil_bench_keep(b, stencil_trial_release, t));
     TRY(stencil_problem_resolve(&t->problem, spec));
     t->bytes = stencil_layout_bytes(&t->problem.layout);
     TRY(stencil_field_create(&t->initial, &t->problem.layout, "the initial field"));
     TRY(stencil_field_create(&t->result, &t->problem.layout, "the field"));
     stencil_field_fill_random(&t->initial, SEED);
+    if (t->problem.spec.source == STENCIL_SOURCE_NONE)
+        return STENCIL_OK;
+    TRY(stencil_field_create(&t->source, &t->problem.layout, "the source"));
+    stencil_field_fill_random(&t->source, SOURCE_SEED);
     return STENCIL_OK;
 }
 
@@ -115,7 +121,11 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double
     stencil_report report = {0};
     stencil_parallel_copy(t->result.data, t->initial.data, t->bytes, t->machine.cpu_threads);
     t->problem.stop.steps = t->problem.stop.check_every = steps;
-    stencil_status status = stencil_run_fields(&c->plan, &t->problem, &t->result, NULL, NULL, &report);
+    const stencil_field *source = t->source.data != NULL ? &t->source : NULL;
+    stencil_status status = stencil_run_fields(&c->plan, &t->problem, &t->result, source, NULL, &report);
+    if (t->spoiled == b->row + 1)
+        ((char *)t->result
+             .data)[t->problem.layout.origin * (int64_t)stencil_precision_bytes(t->problem.precision)] ^= 1;
     *time_s = report.compute_s;
     if (status == STENCIL_OK && report.steps != steps)
         status = ERROR(INTERNAL, "%s: %s ended after step %lld", b->result->benchmark, name,
@@ -138,8 +148,12 @@ stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *t, const stenc
     TRY(stencil_bench_add(b, &subject, &c, sizeof c));
     stencil_bench_row *row = stencil_bench_last(b);
     row->cells = (double)stencil_problem_updated_cells(&t->problem);
-    row->bytes = 2 * bytes * row->cells;
-    snprintf(row->formula, sizeof row->formula, "%.0f cells x (read u %d + write u %d)", row->cells, bytes,
+    const bool source = t->source.data != NULL;
+    row->bytes = (2 + source) * bytes * row->cells;
+    snprintf(row->formula, sizeof row->formula, "%.0f cells x (read u %d%s + write u %d)", row->cells, bytes,
+             !source      ? ""
+             : bytes == 8 ? " + read b 8"
+                          : " + read b 4",
              bytes);
     return STENCIL_OK;
 }

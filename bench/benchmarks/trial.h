@@ -21,6 +21,7 @@ typedef struct stencil_trial {
     stencil_problem problem;
     stencil_field initial; /* restored into `result` before every sample */
     stencil_field result;
+    stencil_field source;    /* random, too; data NULL: the problem has none */
     stencil_field reference; /* result of the first timed sample; data NULL until there is one */
     double reference_residual;
     const char *reference_name;
@@ -28,14 +29,17 @@ typedef struct stencil_trial {
     /* Where a run on a CPU tries stores in its first steps, samples are at least so many times those steps:
      * they hardly show. */
     int tries;
+    int spoiled; /* for tests: a bit of the result of this row is turned over, from 1 */
 } stencil_trial;
 
 /* The star of radius 1 and the rank where nobody asked for others; no source, no tolerance, one step. false:
  * the extent is still to be filled in. */
 bool stencil_trial_default(stencil_spec *spec);
 
-/* Problem and fields, until the benchmark ends; *trial is zeroed before. */
+/* Problem and fields, until the benchmark ends or they are released; *trial is zeroed before. */
 stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *trial, const stencil_spec *spec);
+
+void stencil_trial_release(void *trial);
 
 /* Appends a row of `subject` for a plan, a copy of which is in use then: kind, name, axes and why it is
  * skipped are the caller's. All samples of a trial have as many steps as the fastest needs, or their results

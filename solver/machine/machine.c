@@ -119,6 +119,10 @@ void stencil_machine_write(const stencil_machine *machine, json_t *root) {
     stencil_record_write(root, machine_members, machine);
     json_object_set_new(root, "peers", peers);
     json_object_set_new(root, "kernels", kernels);
+    if (machine->cpu_costs.measured)
+        json_object_set_new(root, "cpu_costs", stencil_calibration_write(&machine->cpu_costs));
+    if (machine->gpu_costs.measured)
+        json_object_set_new(root, "gpu_costs", stencil_calibration_write(&machine->gpu_costs));
 }
 
 static stencil_status read_gpus(const json_t *root, stencil_machine *machine) {
@@ -166,5 +170,9 @@ stencil_status stencil_machine_read(stencil_machine *machine, const json_t *root
     TRY(stencil_record_read(json_object_get(root, "cuda"), cuda_members, machine));
     TRY(stencil_record_read(root, machine_members, machine));
     TRY(read_gpus(root, machine));
-    return read_kernels(root, machine);
+    TRY(read_kernels(root, machine));
+    const json_t *cpu = json_object_get(root, "cpu_costs"), *gpu = json_object_get(root, "gpu_costs");
+    stencil_calibration_defaults(machine);
+    TRY(cpu != NULL ? stencil_calibration_read(&machine->cpu_costs, cpu) : STENCIL_OK);
+    return gpu != NULL ? stencil_calibration_read(&machine->gpu_costs, gpu) : STENCIL_OK;
 }

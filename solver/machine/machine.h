@@ -3,7 +3,7 @@
  * Works without CUDA and without a driver ("no GPU"). */
 #pragma once
 
-#include "kernels/table.h"
+#include "solver/machine/calibration.h"
 
 /* Kernels: all that can be, on two kinds of GPUs. */
 enum { STENCIL_GPUS_MAX = 16, STENCIL_MACHINE_KERNELS_MAX = 2 * STENCIL_KERNEL_KEYS };
@@ -45,6 +45,7 @@ typedef struct stencil_machine {
     int64_t host_available_bytes; /* of memory; 0: unknown, and taken as enough */
     int kernel_count;
     stencil_kernel_attributes kernel[STENCIL_MACHINE_KERNELS_MAX]; /* as far as they were asked for */
+    stencil_calibration cpu_costs, gpu_costs;                      /* the latter of GPU 0 and its like */
 } stencil_machine;
 
 /* Streams of one GPU whose kernels have to be able to run side by side: of one part; of parts that share it

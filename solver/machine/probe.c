@@ -188,10 +188,11 @@ stencil_status stencil_machine_probe(stencil_machine *machine, int streams) {
     probe_cpu(machine);
 #ifdef STENCIL_HAVE_CUDA
     TRY_CUDA(cudaRuntimeGetVersion(&machine->runtime_version));
-    return probe_gpus(machine, streams);
+    TRY(probe_gpus(machine, streams));
 #else
     (void)streams;
     snprintf(machine->no_gpu_reason, sizeof machine->no_gpu_reason, "built without CUDA");
-    return STENCIL_OK;
 #endif
+    stencil_calibration_defaults(machine);
+    return STENCIL_OK;
 }

@@ -11,4 +11,4 @@ static void choose_shape(stencil_plan *plan, const stencil_problem *problem, con
     plan->tile[STENCIL_X] = plan->block_x;
 }
 
-const stencil_sweep_host stencil_sweep_naive = {.depth = 1, .shape = choose_shape};
+const stencil_sweep_host stencil_sweep_naive = {.depth = 1, .guess = 2, .shape = choose_shape};

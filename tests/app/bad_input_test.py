@@ -125,7 +125,7 @@ class WithoutEffect(CommandTest):
     def test_plan(self):
         self.make()
         cpu = ("p.h5", "--device", "cpu")
-        self.refused(USAGE, ["--barrier-timeout", "relaunch"], *cpu, "--barrier-timeout", "10")
+        self.refused(USAGE, ["--barrier-timeout", "relaunch"], *cpu, "--sync", "relaunch", "--barrier-timeout", "10")
         self.refused(USAGE, ["--barrier-timeout", "'1e300'", "at most"], *cpu, "--sync", "grid", "--barrier-timeout", "1e300")
         self.refused(USAGE, ["--halo has no effect in one part"], *cpu, "--sync", "openmp", "--halo", "copy")
         self.refused(USAGE, ["--overlap has no effect in one part"], *cpu, "--sync", "openmp", "--overlap")

@@ -16,7 +16,7 @@ USAGE, CANNOT_CREATE, IO = 64, 73, 74
 class Output(CommandTest):
     """All of these are found before anything is computed: the run would take years."""
 
-    forever = ("--steps", 10**14, "--device", "cpu")
+    forever = ("--steps", 10**14, "--device", "cpu", "--effort", "estimate")
 
     def setUp(self):
         super().setUp()

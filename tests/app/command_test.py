@@ -8,7 +8,7 @@ import numpy
 
 from harness import CommandTest, field, h5py
 
-COMMANDS = ("run", "new", "compare", "verify", "info", "bench")
+COMMANDS = ("run", "new", "compare", "verify", "info", "plan", "calibrate", "wisdom", "bench")
 
 
 def h5_text(value):
@@ -331,7 +331,7 @@ class Info(CommandTest):
         self.assertEqual(self.plan("--machine", "m.json"), self.plan())
         self.assertEqual(self.plan("--machine", "m.json", "--threads", 1000, "--device", "cpu")["plan"]["threads"], 1000)
         there = os.path.join(os.path.dirname(os.path.abspath(__file__)), "h200-x8.json")
-        plan = self.plan("--machine", there, "--gpus", 8)["plan"]
+        plan = self.plan("--machine", there, "--gpus", 8, "--sync", "multi-grid")["plan"]
         self.assertEqual(([part["gpu"] for part in plan["parts"]], plan["strategy"]), (list(range(8)), "multi-grid"))
         self.refused(69, ["this machine has 8"], "p.h5", "--dry-run", "--no-output", "--machine", there, "--gpus", "8,")
 

@@ -29,6 +29,9 @@ class CommandTest(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="stencil-test-")
         self.addCleanup(shutil.rmtree, self.directory)
+        # What runs leave for later ones is not this user's, nor another test's.
+        self.cache = os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="stencil-cache-")
+        self.addCleanup(shutil.rmtree, self.cache)
 
     def path(self, name):
         return os.path.join(self.directory, name)

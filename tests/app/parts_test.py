@@ -34,7 +34,7 @@ class Parts(CommandTest):
 
     def test_dry_run_shows_the_parts(self):
         self.ok("new", "p.h5", "--stencil", "j3d7pt", "--size", "22x34x34")
-        text = self.ok("p.h5", "--parts", 4, "--dry-run", "--json", "plan.json").stdout
+        text = self.ok("p.h5", "--parts", 4, "--sync", "grid", "--dry-run", "--json", "plan.json").stdout
         self.assertEqual(text.count(" of 4"), 4)
         self.assertIn("multi-grid", text)
         self.assertLessEqual(max(map(len, text.splitlines())), 80)

@@ -293,7 +293,7 @@ class Json(CommandTest):
 class Terminal(CommandTest):
     def run_on_terminal(self, enough, **environment):
         self.make("p.h5", "--size", "129x129", "--force")
-        return self.on_terminal(enough, 1, b"Strategy", "p.h5", "--no-output", "--steps", str(10**14), *CPU,
+        return self.on_terminal(enough, 1, b"Strategy", "p.h5", "--no-output", "--steps", str(10**14), *CPU, "--effort", "estimate",
                                 **environment)[0]
 
     def on_terminal(self, enough, seconds, started, *arguments, **environment):
@@ -416,7 +416,7 @@ class Signals(CommandTest):
 
     def start_forever(self):
         self.make("p.h5", "--size", "33x33")
-        process = self.start("p.h5", "--steps", str(10**14), *CPU)
+        process = self.start("p.h5", "--steps", str(10**14), "--effort", "estimate", *CPU)
         while not process.stdout.readline().startswith("Strategy"):
             pass
         time.sleep(0.3)

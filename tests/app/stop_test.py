@@ -198,7 +198,7 @@ class Continuing(CommandTest):
         self.assertIn("400", self.ok("verify", "a.h5").stdout)
 
     def interrupt(self, source, result):
-        process = subprocess.Popen([STENCIL, source, "-fo", result, "--check-every", "30", *ON], cwd=self.directory,
+        process = subprocess.Popen([STENCIL, source, "-fo", result, "--check-every", "30", "--effort", "estimate", *ON], cwd=self.directory,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while not process.stdout.readline().startswith(b"Strategy"):
             pass

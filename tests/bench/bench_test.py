@@ -24,6 +24,8 @@ def names_of(list_file, macro):
 
 BENCHMARKS = names_of("bench/benchmarks.def", "STENCIL_BENCHMARK")
 BARRIERS = names_of("sync/barriers.def", "STENCIL_BARRIER")
+LOOPS = names_of("solver/strategies.def", "STENCIL_STRATEGY")
+SWEEPS = re.findall(r"^STENCIL_SWEEP\((\w+)", (ROOT / "kernels/sweeps.def").read_text(encoding="utf-8"), re.MULTILINE)
 # A factor that no interruption reaches: a sample is of microseconds.
 FAR = 1e9
 
@@ -160,6 +162,61 @@ class BenchTest(Commands):
         self.assertIn("planted fault does not hold", grid["failed"])
         self.assertEqual(len(grid["rows"]), len(BARRIERS) + 1)
         self.assertIn("no fault", copy["skipped"])
+
+    SIZES = [*TIMED, "--sizes", "40..80,100"]
+
+    def test_strategies(self):
+        text = self.ok("strategies", *self.SIZES, "--max-noise", "1e9", "--json", self.path("out.json"), "--csv",
+                       self.path("out.csv"))
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+        result, = json.loads(self.read("out.json"))["results"]
+        wanted = [(f"{sync}/{sweep}", nx) for nx in (40, 80, 100) for sweep in SWEEPS for sync in [*LOOPS, *BARRIERS]]
+        self.assertEqual([(row["name"], row["axes"]["nx"]) for row in result["rows"]], wanted)
+        for nx in (40, 80, 100):
+            rows = [row for row in result["rows"] if row["axes"] == {"nx": nx}]
+            fastest = min(row["statistics"]["median"] for row in rows)
+            for row in rows:
+                self.assertEqual((len(row["samples"]), row["iterations"], row["cells"]), (5, 3, (nx - 2)**2))
+                self.assertAlmostEqual(row["of_fastest"], row["statistics"]["median"] / fastest)
+                self.assertTrue(1e-8 < row["predicted"] < 1)
+                self.assertTrue(0 < row["sync_share"] < 1)
+            self.assertRegex(text, rf"\nnx {nx}, [mu]?s/step\n")
+        compact = text[text.index("s/step: names down, nx across\n"):].splitlines()
+        self.assertRegex(compact[1], r"^ +40 +80 +100$")
+        for line, (name, _) in zip(compact[2:], wanted[:len(wanted) // 3], strict=False):
+            self.assertRegex(line, rf"^{name}( +\d+\.\d+){{3}}$")
+        self.assertRegex(result["notes"][0], r"^Fastest: (`\S+` at all sizes|`\S+` up to \d+²,.* then `\S+`)\.$")
+        self.assertIn("Notes       Fastest: ", text)
+        self.assertEqual(self.ok("--from", self.path("out.json")), text)
+        lines = list(csv.DictReader(self.read("out.csv").splitlines()))
+        self.assertEqual([float(line["predicted"]) for line in lines], [row["predicted"] for row in result["rows"]])
+
+    def test_strategies_of_one_sweep_and_a_file(self):
+        problem = self.path("p.h5")
+        subprocess.run([STENCIL, "new", problem, "--problem", "poisson", "--size", "33x21", "--quiet"], check=True)
+        text = self.ok("strategies", problem, *TIMED, "--sweep", "naive", "--json", self.path("out.json"))
+        result, = json.loads(self.read("out.json"))["results"]
+        self.assertEqual([row["name"] for row in result["rows"]], [f"{sync}/naive" for sync in [*LOOPS, *BARRIERS]])
+        self.assertEqual([result["parameters"][name] for name in ("problem", "nx", "ny", "updated_cells")],
+                         ["poisson", 33, 21, 31 * 19])
+        self.assertEqual({row["bytes"] for row in result["rows"]}, {3 * 8 * 31 * 19})
+        self.assertNotIn(" down, ", text)
+        cubes = json.loads(self.ok("strategies", *TIMED, "--stencil", "j3d7pt", "--sizes", "8,9", "--json", "-"))["results"][0]
+        self.assertEqual({row["cells"] for row in cubes["rows"]}, {6**3, 7**3})
+        for option in (["--size", "9x9"], ["--sizes", "9,10"], [self.path("q.h5")]):
+            self.refused(64, "has one problem", "strategies", problem, *CPU, *option)
+        self.refused(64, "p.h5' has no effect on grid", "grid", problem, *CPU)
+        self.refused(66, "q.h5", "strategies", self.path("q.h5"), *CPU)
+        self.refused(64, "--sweep has no effect on copy", "copy", *CPU, "--sweep", "naive")
+        for sizes in ("", "8..", "8..4", "8,,9", "0", "8x8", "1..65536"):
+            self.refused(64, "--sizes", "strategies", *CPU, "--sizes", sizes)
+
+    def test_strategies_refuse_a_wrong_result(self):
+        done = call("strategies", *self.SIZES, "--sweep", "stream", "--inject-fault")
+        self.assertEqual(done.returncode, 70, done)
+        self.assertRegex(done.stderr, r"^stencil: \S+/stream and \S+/stream differ after 3 steps in 1 cells, first at "
+                         r"\(z, y, x\) = \(0, 0, 0\)\n$")
+        self.assertIn("FAILED", done.stdout)
 
     def test_failure_keeps_the_others(self):
         done = call("sweep", "copy", *SMALL, "--stencil", "j3d7pt", "--json", self.path("out.json"))
@@ -311,6 +368,7 @@ class BenchTest(Commands):
 
     PLOTS = ["copy-box", "host-barrier-box", "launch-lines"]
 
+
     def test_plots_with_a_python_that_cannot_draw(self):
         """None at all, one without matplotlib, one that fails: a line that says so, before anything is measured."""
         for program, code, wanted in ((None, 69, "python3-matplotlib"),
@@ -327,12 +385,13 @@ class BenchTest(Commands):
 
     @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib here (Debian: python3-matplotlib)")
     def test_plots(self):
-        arguments = ["copy", "launch", "host-barrier", *SMALL, "--plot", self.path("plots"), "--quiet"]
+        arguments = ["copy", "launch", "host-barrier", "strategies", *TIMED, "--sizes", "16,32", "--plot",
+                     self.path("plots"), "--quiet"]
         self.ok(*arguments)
-        wanted = [name + ".png" for name in self.PLOTS]
+        wanted = [name + ".png" for name in [*self.PLOTS, "strategies-lines"]]
         self.assertEqual(sorted(os.listdir(self.path("plots"))), wanted)
-        for name in self.PLOTS:
-            with open(os.path.join(self.path("plots"), name + ".png"), "rb") as file:
+        for name in wanted:
+            with open(os.path.join(self.path("plots"), name), "rb") as file:
                 head = file.read(24)
             self.assertEqual(head[:8], b"\x89PNG\r\n\x1a\n")
             self.assertGreater(int.from_bytes(head[16:20], "big"), 500)
@@ -400,6 +459,16 @@ class FromTest(Commands):
                        "CUDA: driver 12.8, kernel module 570.1, runtime 12.6", "## another", "FAILED: it went wrong"):
             self.assertIn(wanted, text)
         self.assertEqual(text.count("\n## "), 1)
+
+    def test_older_files(self):
+        """From before rows had predictions."""
+        root = json.loads(self.was("json"))
+        for row in [row for result in root["results"] for row in result["rows"]]:
+            for name in ("predicted", "sync_share", "of_fastest"):
+                self.assertIsNone(row.pop(name))
+        with open(self.path("older.json"), "w", encoding="utf-8") as file:
+            json.dump(root, file)
+        self.assertEqual(self.ok("--from", self.path("older.json")), self.printed)
 
     def test_fields_of_axes(self):
         """Two barriers over 3 x 2 places, the second without one of them, and a row of its own, listed."""

@@ -118,6 +118,14 @@ static void calibrated(void **state) {
     assert_int_equal(c->called, 2); /* once cold */
     assert_int_equal(c->count[1], 4);
     assert_true(result.row[0].statistics.median == 15.0 / 4);
+
+    /* A row that is added later is calibrated and sampled, and the first one is left alone. */
+    assert_int_equal(STENCIL_BENCH_ADD(&b, none, "k", "y", "s/step", .sample = sample), STENCIL_OK);
+    assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
+    assert_int_equal(((const calls *)stencil_bench_what(&b, 0))->called, 2);
+    assert_int_equal(((const calls *)stencil_bench_what(&b, 1))->called, 2);
+    assert_int_equal(result.row[0].sample_count, 1);
+    assert_int_equal(result.row[1].sample_count, 1);
     stencil_bench_end(&b);
     stencil_bench_result_destroy(&result);
 }

@@ -1,0 +1,79 @@
+#include "app/machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/json.h"
+
+enum { CACHE_VERSION = 1 };
+
+const char *cache_path(const char *name, char path[TEXT_NAME_SIZE]) {
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    path[0] = '\0';
+    /* The XDG Base Directory Specification: a relative path is to be ignored. */
+    if (base != NULL && base[0] == '/')
+        snprintf(path, TEXT_NAME_SIZE, "%.3900s/stencil/%s", base, name);
+    else if (home != NULL && home[0] == '/')
+        snprintf(path, TEXT_NAME_SIZE, "%.3900s/.cache/stencil/%s", home, name);
+    return path;
+}
+
+/* The directories above a file, as far as they are missing. */
+static void make_directories(const char *path) {
+    char directory[TEXT_NAME_SIZE];
+    snprintf(directory, sizeof directory, "%s", path);
+    for (char *slash = strchr(directory + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(directory, 0777);
+        *slash = '/';
+    }
+}
+
+static bool is_text(const json_t *root, const char *name, const char *wanted) {
+    const char *text = json_string_value(json_object_get(root, name));
+    return text != NULL && strcmp(text, wanted) == 0;
+}
+
+json_t *cache_read(const char *path, const char *kind, const char *key, stencil_notes *notes) {
+    json_t *root = NULL;
+    if (path[0] == '\0' || (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)))
+        return NULL;
+    const char *why = json_read(path, &root) != STENCIL_OK ? stencil_error_last()->message
+                      : !is_text(root, "kind", kind)       ? "it is something else"
+                      : json_integer_value(json_object_get(root, "schema_version")) != CACHE_VERSION
+                          ? "another version has written it"
+                      : key != NULL && !is_text(root, "key", key) ? "it is of another device, driver or build"
+                      : json_object_get(root, "body") == NULL     ? "it holds nothing"
+                                                                  : NULL;
+    if (why == NULL)
+        return root;
+    stencil_notes_add(notes, "%s '%s' is ignored: %s", kind, path, why);
+    json_decref(root);
+    return NULL;
+}
+
+stencil_status cache_write(const char *path, const char *kind, const char *key, json_t *body) {
+    json_t *root = json_pack("{s:i, s:s, s:s*, s:s, s:o}", "schema_version", CACHE_VERSION, "kind", kind,
+                             "key", key, "version", STENCIL_VERSION, "body", body);
+    make_directories(path);
+    return json_write_as(kind, path, true, root);
+}
+
+int cache_lock(const char *path) {
+    make_directories(path);
+    const int lock = open(TEXT_LONG("%s.lock", path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (lock >= 0)
+        while (flock(lock, LOCK_EX) != 0 && errno == EINTR)
+            continue;
+    return lock;
+}
+
+void cache_unlock(int lock) {
+    if (lock >= 0)
+        close(lock);
+}

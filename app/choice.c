@@ -1,0 +1,115 @@
+#include "app/choice.h"
+
+#include <math.h>
+
+#include "app/bench.h"
+#include "app/json.h"
+#include "app/text.h"
+
+const char *const choice_syncs[] = {
+    "auto",
+#define STENCIL_STRATEGY(id, name, parts, text) name,
+#include "solver/strategies.def"
+#define STENCIL_BARRIER(id, name, capability, needs, text) name,
+#include "sync/barriers.def"
+    NULL,
+};
+
+const char *const choice_sweeps[] = {
+    "auto",
+#define STENCIL_SWEEP(name, exchanges, text) #name,
+#include "kernels/sweeps.def"
+    NULL,
+};
+
+/* "CPU", "GPU", "4 GPUs". */
+static const char *device_text(const stencil_candidate *c, char text[32]) {
+    const stencil_plan *plan = &c->plan;
+    const int parts = c->possible ? plan->cut.parts : c->options.gpu_count;
+    const bool cpu = (c->possible ? plan->backend : c->options.backend) == STENCIL_BACKEND_CPU;
+    snprintf(text, 32, cpu ? "CPU" : parts > 1 ? "%d GPUs" : "GPU", parts);
+    return text;
+}
+
+const char *choice_name(const stencil_candidate *c, char text[64]) {
+    char device[32];
+    snprintf(text, 64, "%s, %s, %s", c->options.sync, c->options.sweep, device_text(c, device));
+    return text;
+}
+
+static void start_row(table *t, const stencil_candidate *c) {
+    char device[32];
+    table_add_row(t);
+    table_add_cell(t, "%s", c->options.sync);
+    table_add_cell(t, "%s", c->options.sweep);
+    table_add_cell(t, "%s", device_text(c, device));
+    table_add_cell(t, "%s", c->possible ? TEXT_NUMBER(1e6 * c->cost.step_s) : "–");
+}
+
+static void start_table(table *t) {
+    *t = (table){0};
+    table_add_column(t, "--sync", true, 0);
+    table_add_column(t, "--sweep", true, 0);
+    table_add_column(t, "on", true, 0);
+    table_add_column(t, "µs/step_predicted", false, 0);
+}
+
+void choice_print_terms(const stencil_choice *choice, const stencil_problem *problem) {
+    static const char *const titles[] = {"launch", "barrier", "compute", "halo", "check"};
+    table t;
+    start_table(&t);
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        table_add_column(&t, titles[i], false, 0);
+    table_add_column(&t, "Gcell/s", false, 1);
+    for (int i = 0; i < choice->possible; i++) {
+        const stencil_cost *c = &choice->item[i].cost;
+        const double term_s[] = {c->launch_s, c->barrier_s, c->compute_s, c->halo_s, c->check_s};
+        start_row(&t, &choice->item[i]);
+        for (size_t k = 0; k < sizeof term_s / sizeof *term_s; k++)
+            table_add_cell(&t, "%.2f", 1e6 * term_s[k]);
+        table_add_cell(&t, "%.4g", 1e-9 * (double)stencil_problem_updated_cells(problem) / c->step_s);
+    }
+    table_print(stdout, &t);
+    table_destroy(&t);
+}
+
+void choice_print_reasons(const stencil_choice *choice) {
+    table t;
+    start_table(&t);
+    table_add_column(&t, "measured", false, 0);
+    for (int i = 0; i < choice->count; i++) {
+        const stencil_candidate *c = &choice->item[i];
+        start_row(&t, c);
+        table_add_cell(&t, "%s", c->samples > 0 ? TEXT_NUMBER(1e6 * c->step_s) : "–");
+        table_add_cell(&t, "%s", i == choice->chosen ? "chosen" : c->why);
+        table_span_cell(&t);
+    }
+    table_print(stdout, &t);
+    table_destroy(&t);
+}
+
+json_t *choice_json(const stencil_choice *choice) {
+    json_t *plans = json_array();
+    for (int i = 0; i < choice->count; i++) {
+        const stencil_candidate *c = &choice->item[i];
+        const stencil_cost *cost = &c->cost;
+        char device[32];
+        json_t *terms = c->possible
+                            ? json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "step_us", 1e6 * cost->step_s,
+                                        "launch_us", 1e6 * cost->launch_s, "barrier_us",
+                                        1e6 * cost->barrier_s, "compute_us", 1e6 * cost->compute_s, "halo_us",
+                                        1e6 * cost->halo_s, "check_us", 1e6 * cost->check_s)
+                            : json_null();
+        json_array_append_new(
+            plans, json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:b, s:o}", "sync", c->options.sync, "sweep",
+                             c->options.sweep, "on", device_text(c, device), "predicted", terms,
+                             "measured_us", json_number(c->samples > 0 ? 1e6 * c->step_s : NAN), "spread_us",
+                             json_number(c->samples > 0 ? 1e6 * c->spread_s : NAN), "chosen",
+                             i == choice->chosen, "why", json_text(c->why)));
+    }
+    return plans;
+}
+
+const char *choice_by(const auto_choice *a) {
+    return a->tune.done ? "measurement" : a->wise ? "wisdom" : "prediction";
+}

@@ -1,0 +1,62 @@
+/* How a run finds its plan; candidates, for people and as JSON; and what runs have found out about which of
+ * them is the quickest ("wisdom"), for later ones: in this user's cache, or in a file that a site hands
+ * round. */
+#pragma once
+
+#include <jansson.h>
+
+#include "app/text.h"
+#include "solver/tune.h"
+
+/* Of options: "auto" and all strategies or sweeps. */
+extern const char *const choice_syncs[], *const choice_sweeps[];
+
+/* Makes NULL of "auto". */
+void choice_open(stencil_run_options *run);
+
+/* Zero-initialised and given to stencil_choice_destroy(&choice) in the end. */
+typedef struct auto_choice {
+    stencil_choice choice;
+    stencil_tune tune;
+    bool wise; /* an earlier run knew */
+    char wisdom[TEXT_NAME_SIZE];
+} auto_choice;
+
+typedef struct auto_options {
+    stencil_effort effort;
+    const char *wisdom;  /* wisdom_path() */
+    bool quiet, dry_run; /* nothing is measured */
+} auto_options;
+
+/* Decides what a choice leaves open: by wisdom, else by predictions, for which a long run measures the
+ * machine first; and prepares the tuning, which is to observe the run. What the plans fail with. */
+stencil_status auto_choose(auto_choice *a, const stencil_problem *problem, stencil_machine *machine,
+                           const auto_options *options, stencil_notes *notes);
+
+/* After the run: keeps what was found out. A failure is noted where the user has `named` the file. */
+void auto_finish(auto_choice *a, const stencil_problem *problem, const stencil_machine *machine, bool named,
+                 stencil_notes *notes);
+
+/* "central, stream, 2 GPUs" (returned). */
+const char *choice_name(const stencil_candidate *candidate, char text[64]);
+
+/* To standard output, at 80 columns: possible plans with the terms of their predicted times; or what was
+ * measured of them and why they were not chosen, the impossible ones as well. */
+void choice_print_terms(const stencil_choice *choice, const stencil_problem *problem);
+void choice_print_reasons(const stencil_choice *choice);
+
+/* An array of candidates; and who has chosen among them: "prediction", "wisdom", "measurement". */
+json_t *choice_json(const stencil_choice *choice);
+const char *choice_by(const auto_choice *a);
+
+/* Where wisdom is: a file's name, "off" (then ""), or NULL for this user's (returned). */
+const char *wisdom_path(const char *file, char path[TEXT_NAME_SIZE]);
+
+/* The candidate that was the quickest for a problem like this one, with what it took; -1: nobody knows. What
+ * is damaged, or of another driver or build, is ignored with a note; what was too uncertain, without. */
+int wisdom_find(const char *path, stencil_choice *choice, const stencil_problem *problem,
+                const stencil_machine *machine, stencil_notes *notes);
+
+/* Keeps what was measured of the chosen one. Other processes may do the same. CANNOT_CREATE, IO. */
+stencil_status wisdom_keep(const char *path, const stencil_choice *choice, const stencil_problem *problem,
+                           const stencil_machine *machine);

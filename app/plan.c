@@ -1,0 +1,193 @@
+/* stencil plan: what every possible plan would take, here or on a machine that a file describes. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/choice.h"
+#include "app/bench.h"
+#include "app/json.h"
+#include "app/machine.h"
+#include "app/options.h"
+#include "app/text.h"
+#include "inputs/inputs.h"
+
+typedef struct plan_options {
+    stencil_spec problem; /* only what was given, see options.h */
+    stencil_run_options run;
+    int64_t threads;
+    const char *machine, *sizes, *json;
+    bool force;
+} plan_options;
+
+#define AT(field) OPTION_AT(plan_options, field)
+static const option plan_table[] = {
+    {.heading = "Where"},
+    {"machine", 0, OPTION_TEXT, AT(machine), "FILE",
+     .help = "a machine that stencil info --json or stencil calibrate --json has described, not this one"},
+    {"device", 0, OPTION_CHOICE, AT(run.backend), "WHERE", .help = "auto takes a GPU where there is one",
+     .preset = "auto", .names = stencil_backend_names},
+    {"gpus", 'g', OPTION_DEVICES, AT(run.gpu), "N|LIST",
+     .help = "how many at most (2), or which ones (0,2 or 2,)", .contradicts = {"device cpu"},
+     .count_offset = offsetof(plan_options, run.gpu_count)},
+    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
+     .minimum = 1, .maximum = THREADS_MAX},
+    {.heading = "Plans"},
+    {"sync", 0, OPTION_NAME, AT(run.sync), "NAME", .help = "only this way to keep steps in order",
+     .names = choice_syncs},
+    {"sweep", 0, OPTION_NAME, AT(run.sweep), "NAME", .help = "only this way to make a step",
+     .names = choice_sweeps},
+    {.heading = "Field, in place of INPUT"},
+    {"size", 0, OPTION_SIZE, AT(problem.extent), "NXxNY[xNZ]", .help = "cells, x first",
+     .contradicts = {"sizes"}, .count_offset = offsetof(plan_options, problem.rank)},
+    {"sizes", 0, OPTION_TEXT, AT(sizes), "A..B",
+     .help = "from A to B cells along each axis: at which size another plan becomes the quickest"},
+    {.heading = "Problem", .table = problem_option_table, .offset = offsetof(plan_options, problem)},
+    {.heading = "Output"},
+    {"json", 0, OPTION_TEXT, AT(json), "FILE",
+     .help = "write it as JSON; - writes it to standard output in place of the table"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
+    {NULL},
+};
+
+typedef struct plan_state {
+    plan_options options; /* first: what the table fills */
+    stencil_machine machine;
+    stencil_notes notes;
+    stencil_spec spec;
+} plan_state;
+
+/* Of a file, or of the options; without a size for --sizes. */
+static stencil_status find_spec(plan_state *state, const invocation *call) {
+    const plan_options *o = &state->options;
+    stencil_spec *spec = &state->spec;
+    CHECK(call->operand_count == 0 || (o->problem.rank == 0 && o->sizes == NULL), USAGE,
+          "--size and INPUT contradict each other: give one of them");
+    CHECK(call->operand_count > 0 || o->problem.rank > 0 || o->sizes != NULL, USAGE,
+          "neither a file nor --size is given: such as --size 1024x1024");
+    stencil_spec_init(spec);
+    if (call->operand_count > 0) {
+        stencil_input input = {0};
+        const stencil_status status = stencil_input_open(&input, call->operand[0], spec);
+        stencil_input_close(&input);
+        TRY(status);
+        return problem_options_apply(call, spec);
+    }
+    const stencil_shape *shape = stencil_shape_find(o->problem.stencil);
+    spec->rank = o->sizes == NULL ? o->problem.rank : shape != NULL ? shape->rank : 2;
+    memcpy(spec->extent, o->problem.extent, sizeof spec->extent);
+    TRY(problem_options_apply(call, spec));
+    if (spec->kind == STENCIL_KIND_NONE && spec->stencil[0] == '\0')
+        snprintf(spec->stencil, sizeof spec->stencil, "%s", spec->rank == 3 ? "j3d7pt" : "j2d5pt");
+    return STENCIL_OK;
+}
+
+static stencil_status choose(plan_state *state, const stencil_spec *spec, stencil_problem *problem,
+                             stencil_choice *choice) {
+    TRY(stencil_problem_resolve(problem, spec));
+    return stencil_choice_make(choice, problem, &state->options.run, &state->machine);
+}
+
+static stencil_status rank_plans(plan_state *state) {
+    stencil_problem problem = {0};
+    stencil_choice choice = {0};
+    stencil_status status = choose(state, &state->spec, &problem, &choice);
+    if (status == STENCIL_OK && !target_is_stdout(state->options.json)) {
+        choice_print_terms(&choice, &problem);
+        for (int i = 0; i < state->notes.count; i++)
+            PRINT("Note", "%s", TEXT_ESCAPE(state->notes.line[i]));
+    }
+    if (status == STENCIL_OK && state->options.json != NULL)
+        status = json_write(state->options.json, state->options.force,
+                            json_pack("{s:i, s:s, s:o}", "schema_version", 1, "version", STENCIL_VERSION,
+                                      "plans", choice_json(&choice)));
+    stencil_choice_destroy(&choice);
+    stencil_problem_destroy(&problem);
+    return status;
+}
+
+/* A range of sizes and who is the quickest there. */
+typedef struct best_of {
+    char name[64];
+    double step_s;
+} best_of;
+
+/* The best at an extent, but `before` where that is as good: predictions are no better than that. */
+static stencil_status find_best(plan_state *state, int64_t extent, const char *before, best_of *best) {
+    static const double as_good = 1.03;
+    stencil_problem problem = {0};
+    stencil_choice choice = {0};
+    stencil_spec spec = state->spec;
+    for (int axis = 0; axis < spec.rank; axis++)
+        spec.extent[axis] = extent;
+    const stencil_status status = choose(state, &spec, &problem, &choice);
+    for (int i = -1; i < choice.possible && status == STENCIL_OK; i++) {
+        const stencil_candidate *c = &choice.item[i < 0 ? choice.chosen : i];
+        char name[64];
+        choice_name(c, name);
+        if (i < 0 || (strcmp(name, before) == 0 && c->cost.step_s < as_good * best->step_s)) {
+            *best = (best_of){.step_s = c->cost.step_s};
+            snprintf(best->name, sizeof best->name, "%s", name);
+        }
+    }
+    stencil_choice_destroy(&choice);
+    stencil_problem_destroy(&problem);
+    return status;
+}
+
+static void add_row(table *t, int64_t extent, const best_of *best) {
+    table_add_row(t);
+    table_add_cell(t, "%lld", (long long)extent);
+    table_add_cell(t, "%s", best->name);
+    table_add_cell(t, "%s", TEXT_NUMBER(1e6 * best->step_s));
+}
+
+/* By 2 % from size to size: as exact as predictions are. */
+static stencil_status show_switches(plan_state *state) {
+    char *end = NULL;
+    const char *text = state->options.sizes;
+    const int64_t from = strtoll(text, &end, 10),
+                  to = strncmp(end, "..", 2) == 0 ? strtoll(end + 2, &end, 10) : 0;
+    CHECK(*end == '\0' && from >= 8 && to > from && to <= 1 << 20, USAGE,
+          "--sizes: '%s' is not a range such as 64..16384, from 8 to 1048576", text);
+    table t = {0};
+    best_of best = {.name = ""}, next = best;
+    table_add_column(&t, "from", false, 0);
+    table_add_column(&t, "quickest", true, 0);
+    table_add_column(&t, "µs/step_predicted", false, 0);
+    stencil_status status = STENCIL_OK;
+    for (int64_t extent = from; extent <= to && status == STENCIL_OK; extent += 1 + extent / 50) {
+        status = find_best(state, extent, best.name, &next);
+        if (status == STENCIL_OK && strcmp(next.name, best.name) != 0)
+            add_row(&t, extent, &next);
+        best = next;
+    }
+    if (status == STENCIL_OK)
+        table_print(stdout, &t);
+    table_destroy(&t);
+    return status;
+}
+
+static stencil_status plan_run(const invocation *call, int *exit_code) {
+    plan_state *state = call->values;
+    const plan_options *o = &state->options;
+    (void)exit_code;
+    CHECK(o->sizes == NULL || o->json == NULL, USAGE,
+          "--sizes and --json: a range is printed, give one of them");
+    TRY(find_spec(state, call));
+    TRY(target_check("--json", o->json, o->force, NULL));
+    TRY(machine_find(&state->machine, o->machine, o->threads, STENCIL_STREAMS_PART, &state->notes));
+    choice_open(&state->options.run);
+    return o->sizes != NULL ? show_switches(state) : rank_plans(state);
+}
+
+const command command_plan = {
+    .name = "plan",
+    .usage = "plan [options] [INPUT]",
+    .summary = "predicts the time of a step for every possible plan",
+    .details = "Predictions come from what stencil calibrate has measured on the machine, or from general "
+               "figures. No GPU is needed for a machine in a file.",
+    .options = plan_table,
+    .values_size = sizeof(plan_state),
+    .operand_max = 1,
+    .run = plan_run,
+};

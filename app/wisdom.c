@@ -1,0 +1,181 @@
+/* Also stencil wisdom: shows and merges what runs have found out.
+ *
+ * The body of such a file is an object: device and problem, as a text, to the plan that was the quickest. */
+
+#include "app/choice.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "app/json.h"
+#include "app/machine.h"
+#include "app/options.h"
+
+const char *wisdom_path(const char *file, char path[TEXT_NAME_SIZE]) {
+    if (file == NULL)
+        return cache_path("wisdom.json", path);
+    snprintf(path, TEXT_NAME_SIZE, "%.4000s", strcmp(file, "off") == 0 ? "" : file);
+    return path;
+}
+
+/* All that decides which plan is the quickest: the device, the problem, and what the options leave open. */
+static const char *key_of(const stencil_run_options *o, const stencil_problem *problem,
+                          const stencil_machine *machine, char key[512]) {
+    char device[160];
+    snprintf(key, 512, "%s: %s %s", machine_device(machine, machine->gpu_count > 0, device),
+             problem->shape->name, stencil_precision_name(problem->precision));
+    for (int axis = STENCIL_X; axis >= STENCIL_AXES - problem->rank; axis--)
+        stencil_text_add(key, 512, "%s%" PRId64 " %s", axis == STENCIL_X ? " " : " x ", problem->extent[axis],
+                         stencil_boundary_names[problem->boundary[axis]]);
+    return stencil_text_add(key, 512,
+                            ", %d arrays, cycle %d, check %" PRId64
+                            ", device %s, gpus %d, parts %d, cut %dx%dx%d, halo %s%s, "
+                            "%s %s",
+                            stencil_problem_arrays(problem), problem->cycle.length, problem->stop.check_every,
+                            stencil_backend_names[o->backend], o->gpu_count, o->parts, o->cut[0], o->cut[1],
+                            o->cut[2], stencil_halo_names[o->halo], o->overlap ? " overlap" : "",
+                            o->sync != NULL ? o->sync : "auto", o->sweep != NULL ? o->sweep : "auto");
+}
+
+static bool is_entry(const stencil_candidate *c, const json_t *entry) {
+    const char *sync = json_string_value(json_object_get(entry, "sync")),
+               *sweep = json_string_value(json_object_get(entry, "sweep"));
+    return sync != NULL && sweep != NULL && strcmp(sync, c->options.sync) == 0 &&
+           strcmp(sweep, c->options.sweep) == 0 &&
+           json_integer_value(json_object_get(entry, "parts")) == c->plan.cut.parts &&
+           json_is_true(json_object_get(entry, "gpu")) == (c->plan.backend == STENCIL_BACKEND_GPU);
+}
+
+/* On a busy machine nothing is found out: the next run tries again. */
+static bool is_certain(const json_t *entry) {
+    static const double noise = 0.1;
+    const double step_us = json_number_value(json_object_get(entry, "step_us"));
+    return json_number_value(json_object_get(entry, "spread_us")) < noise * step_us;
+}
+
+int wisdom_find(const char *path, stencil_choice *choice, const stencil_problem *problem,
+                const stencil_machine *machine, stencil_notes *notes) {
+    char key[512], build[96];
+    json_t *root = cache_read(path, "wisdom", NULL, notes);
+    const json_t *entry =
+        json_object_get(json_object_get(root, "body"), key_of(&choice->asked, problem, machine, key));
+    const char *of = json_string_value(json_object_get(entry, "build"));
+    int found = -1;
+    machine_build(machine, machine->gpu_count > 0, build);
+    if (entry != NULL && (of == NULL || strcmp(of, build) != 0))
+        stencil_notes_add(notes, "wisdom '%s' is ignored for this problem: it is of another driver or build",
+                          path);
+    else
+        for (int i = 0; i < choice->possible && is_certain(entry) && found < 0; i++)
+            if (is_entry(&choice->item[i], entry))
+                found = i;
+    if (found >= 0)
+        choice->item[found].step_s = 1e-6 * json_number_value(json_object_get(entry, "step_us"));
+    json_decref(root);
+    return found;
+}
+
+/* The newer one of two entries stays. */
+static void merge(json_t *into, const json_t *from) {
+    const char *key;
+    json_t *entry;
+    json_object_foreach((json_t *)from, key, entry) {
+        const json_t *old = json_object_get(into, key);
+        if (json_integer_value(json_object_get(entry, "measured")) >=
+            json_integer_value(json_object_get(old, "measured")))
+            json_object_set(into, key, entry);
+    }
+}
+
+/* Adds entries (borrowed) to a file while nobody else does; what is damaged there is written anew. */
+static stencil_status add(const char *path, const json_t *entries, json_t **all) {
+    stencil_notes ignored = {0};
+    const int lock = cache_lock(path);
+    json_t *root = cache_read(path, "wisdom", NULL, &ignored);
+    json_t *body = root != NULL ? json_incref(json_object_get(root, "body")) : json_object();
+    merge(body, entries);
+    *all = json_incref(body);
+    const stencil_status status = cache_write(path, "wisdom", NULL, body);
+    cache_unlock(lock);
+    json_decref(root);
+    return status;
+}
+
+stencil_status wisdom_keep(const char *path, const stencil_choice *choice, const stencil_problem *problem,
+                           const stencil_machine *machine) {
+    const stencil_candidate *c = &choice->item[choice->chosen];
+    char key[512], build[96];
+    json_t *all = NULL, *entries = json_object();
+    json_object_set_new(
+        entries, key_of(&choice->asked, problem, machine, key),
+        json_pack("{s:s, s:s, s:b, s:i, s:f, s:f, s:s, s:I}", "sync", c->options.sync, "sweep",
+                  c->options.sweep, "gpu", c->plan.backend == STENCIL_BACKEND_GPU, "parts", c->plan.cut.parts,
+                  "step_us", 1e6 * c->step_s, "spread_us", 1e6 * c->spread_s, "build",
+                  machine_build(machine, machine->gpu_count > 0, build), "measured", (json_int_t)time(NULL)));
+    const stencil_status status = add(path, entries, &all);
+    json_decref(entries);
+    json_decref(all);
+    return status;
+}
+
+typedef struct wisdom_options {
+    const char *into;
+    bool quiet;
+} wisdom_options;
+
+#define AT(field) OPTION_AT(wisdom_options, field)
+static const option wisdom_table[] = {
+    {.heading = "Options"},
+    {"into", 0, OPTION_TEXT, AT(into), "FILE",
+     .help = "add it to this file (default: this user's, in $XDG_CACHE_HOME/stencil or ~/.cache/stencil)"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing"},
+    {NULL},
+};
+
+/* Files that are named have to be good. */
+static stencil_status wisdom_run(const invocation *call, int *exit_code) {
+    const wisdom_options *options = call->values;
+    char path[TEXT_NAME_SIZE];
+    json_t *entries = json_object(), *all = NULL;
+    stencil_notes notes = {0};
+    stencil_status status = STENCIL_OK;
+    (void)exit_code;
+    wisdom_path(options->into, path);
+    for (int i = 0; i < call->operand_count && status == STENCIL_OK; i++) {
+        json_t *root = cache_read(call->operand[i], "wisdom", NULL, &notes);
+        if (root == NULL)
+            status = notes.count > 0 ? ERROR(BAD_DATA, "%s", notes.line[0])
+                                     : ERROR(NO_INPUT, "'%s' cannot be read: no such file", call->operand[i]);
+        merge(entries, json_object_get(root, "body"));
+        json_decref(root);
+    }
+    if (status == STENCIL_OK && call->operand_count > 0)
+        status = add(path, entries, &all);
+    else if (status == STENCIL_OK) {
+        json_t *root = cache_read(path, "wisdom", NULL, &notes);
+        all = json_incref(json_object_get(root, "body"));
+        json_decref(root);
+    }
+    if (status == STENCIL_OK && !options->quiet)
+        PRINT("Wisdom", "%s\n%s%s", TEXT_ESCAPE(path),
+              TEXT_COUNTED((int64_t)json_object_size(all), "problem"),
+              notes.count > 0 ? TEXT("; %s", notes.line[0]) : "");
+    json_decref(entries);
+    json_decref(all);
+    return status;
+}
+
+const command command_wisdom = {
+    .name = "wisdom",
+    .usage = "wisdom [options] [FILE ...]",
+    .summary = "shows which plans were the quickest here, and merges such files",
+    .details =
+        "A run that leaves the plan open (--sync auto) measures the most promising ones and keeps what it "
+        "finds. FILEs are added, the newer entry for a problem wins; stencil run --wisdom FILE uses one "
+        "without that.",
+    .options = wisdom_table,
+    .values_size = sizeof(wisdom_options),
+    .operand_max = OPTION_OPERANDS_MAX,
+    .run = wisdom_run,
+};

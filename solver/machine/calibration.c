@@ -1,0 +1,185 @@
+#include "solver/machine/calibration.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/record.h"
+#include "solver/run.h"
+
+/* The GPU that costs.def is of. */
+static const double sm_clocks = 132 * 1980000.0;
+enum { FAR_SETS = 2, CPU_NEAR_BYTES = 1 << 19, CPU_FAR_BYTES = 64 << 20 };
+
+/* The row of costs.def that has the name; zeros: none has. */
+static stencil_sync_cost cost_named(const char *wanted, double factor) {
+    static const struct {
+        const char *name;
+        double us[5];
+    } rows[] = {
+#define STENCIL_COST(name, ...) {name, {__VA_ARGS__}},
+#define STENCIL_BANDWIDTH(...)
+#include "solver/machine/costs.def"
+#undef STENCIL_COST
+#undef STENCIL_BANDWIDTH
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const double *us = rows[i].us, unit = 1e-6 * factor;
+        if (strcmp(rows[i].name, wanted) == 0)
+            return (stencil_sync_cost){unit * us[0], unit * us[1], unit * us[2], unit * us[3], unit * us[4]};
+    }
+    return (stencil_sync_cost){0};
+}
+
+static void set_sync(stencil_calibration *c, bool gpu, double factor) {
+    for (int i = 0; i < STENCIL_STRATEGIES; i++) {
+        const stencil_strategy_info info = stencil_strategy_at(i);
+        const bool persistent = info.barrier != STENCIL_BARRIER_none;
+        c->sync[i] = cost_named(gpu ? info.name : "", factor);
+        if (c->sync[i].few_s == 0)
+            c->sync[i] = cost_named(
+                gpu ? (persistent ? "barriers" : "launches") : (persistent ? "threads" : "loops"), factor);
+    }
+}
+
+/* Of all ranks, or of both where the row has rank 0. */
+static void set_bandwidth(stencil_calibration *c, bool gpu, double near_factor, double far_factor) {
+#define STENCIL_COST(...)
+#define STENCIL_BANDWIDTH(loop, rank, near_gb, far_gb)                                                       \
+    for (int r = 0; r < 2; r++)                                                                              \
+        if (((rank) == 0) == !gpu && ((rank) == 0 || (rank) == r + 2)) {                                     \
+            c->bytes_per_s[STENCIL_LOOP_##loop][r][STENCIL_NEAR] = 1e9 * (near_gb)*near_factor;              \
+            c->bytes_per_s[STENCIL_LOOP_##loop][r][STENCIL_FAR] = 1e9 * (far_gb)*far_factor;                 \
+        }
+#include "solver/machine/costs.def"
+#undef STENCIL_COST
+#undef STENCIL_BANDWIDTH
+}
+
+void stencil_calibration_defaults(stencil_machine *machine) {
+    const stencil_gpu *gpu = &machine->gpu[0];
+    stencil_calibration *c = &machine->cpu_costs, *g = &machine->gpu_costs;
+    stencil_tuning tuning;
+    stencil_tuning_find(&tuning, gpu->name);
+    const double threads = machine->cpu_threads, cache = (double)machine->cpu_cache_bytes;
+    *c = (stencil_calibration){.most_parts = STENCIL_PARTS_MAX,
+                               .fma_per_s = {threads * 3.2e10, threads * 1.6e10}};
+    c->set_bytes[STENCIL_NEAR] = CPU_NEAR_BYTES * threads;
+    /* A shared host reports more cache than one has. */
+    c->set_bytes[STENCIL_FAR] =
+        fmax(fmin(cache > 0 ? cache : INFINITY, CPU_FAR_BYTES), 4 * c->set_bytes[STENCIL_NEAR]);
+    c->peer_bytes_per_s = tuning.cpu_bytes_per_s;
+    set_sync(c, false, threads);
+    set_bandwidth(c, false, threads, 1);
+    const double size =
+        gpu->sm_count > 0 && gpu->clock_khz > 0 ? gpu->sm_count * (double)gpu->clock_khz / sm_clocks : 1;
+    *g = (stencil_calibration){.latency_s = tuning.latency_s,
+                               .round_s = {tuning.round_s, tuning.round_s},
+                               .fma_per_s = {size * tuning.fma_per_s, size * tuning.fma_per_s / 2},
+                               .peer_bytes_per_s = tuning.peer_bytes_per_s,
+                               .copy_s = tuning.copy_s,
+                               .most_parts = 4};
+    g->set_bytes[STENCIL_NEAR] = gpu->l2_bytes > 0 ? 0.55 * (double)gpu->l2_bytes : 1;
+    g->set_bytes[STENCIL_FAR] = FAR_SETS * g->set_bytes[STENCIL_NEAR];
+    set_sync(g, true, 1);
+    set_bandwidth(g, true, size, size);
+}
+
+#define C(member)     #member, STENCIL_MEMBER(REAL, stencil_calibration, member)
+#define COUNT(member) .count = sizeof((stencil_calibration *)NULL)->member / sizeof(double)
+static const stencil_member members[] = {
+    {C(latency_s)},
+    {C(round_s), COUNT(round_s)},
+    {C(set_bytes), COUNT(set_bytes)},
+    {C(fma_per_s), COUNT(fma_per_s)},
+    {C(bytes_per_s), COUNT(bytes_per_s)},
+    {C(peer_bytes_per_s)},
+    {C(copy_s)},
+    {"most_parts", STENCIL_MEMBER(INTEGER, stencil_calibration, most_parts), .minimum = 2,
+     .maximum = STENCIL_GPUS_MAX},
+    {NULL},
+};
+static const stencil_member sync_members[] = {
+    {"few_s", STENCIL_MEMBER(REAL, stencil_sync_cost, few_s)},
+    {"all_s", STENCIL_MEMBER(REAL, stencil_sync_cost, all_s)},
+    {"two_s", STENCIL_MEMBER(REAL, stencil_sync_cost, two_s)},
+    {"most_s", STENCIL_MEMBER(REAL, stencil_sync_cost, most_s)},
+    {"check_s", STENCIL_MEMBER(REAL, stencil_sync_cost, check_s)},
+    {NULL},
+};
+
+/* A kind of kernels: "j2d5pt float32 stream", and the loop behind it: "launched", "persistent". */
+typedef struct family {
+    int shape, precision, sweep, loop;
+} family;
+enum { FAMILIES = STENCIL_SHAPE_COUNT * STENCIL_PRECISION_COUNT * STENCIL_SWEEP_COUNT * STENCIL_LOOP_COUNT };
+
+static const char *family_text(family *f, int index, char text[STENCIL_KERNEL_CHARS]) {
+    static const char *const loops[] = {"launched", "persistent"};
+    const int sweep = index / STENCIL_LOOP_COUNT, precision = sweep / STENCIL_SWEEP_COUNT;
+    *f = (family){precision / STENCIL_PRECISION_COUNT, precision % STENCIL_PRECISION_COUNT,
+                  sweep % STENCIL_SWEEP_COUNT, index % STENCIL_LOOP_COUNT};
+    snprintf(text, STENCIL_KERNEL_CHARS, "%s %s %s %s", stencil_shapes[f->shape].name,
+             stencil_precision_names[f->precision], stencil_sweep_infos[f->sweep].name, loops[f->loop]);
+    return text;
+}
+
+json_t *stencil_calibration_write(const stencil_calibration *c) {
+    json_t *root = stencil_record_write(json_object(), members, c), *sync = json_object(),
+           *rates = json_object();
+    for (int i = 0; i < STENCIL_STRATEGIES; i++)
+        json_object_set_new(sync, stencil_strategy_at(i).name,
+                            stencil_record_write(json_object(), sync_members, &c->sync[i]));
+    for (int i = 0; i < FAMILIES; i++) {
+        char text[STENCIL_KERNEL_CHARS];
+        family f;
+        family_text(&f, i, text);
+        const double *rate = c->rate[f.shape][f.precision][f.sweep][f.loop];
+        if (rate[STENCIL_NEAR] > 0 && rate[STENCIL_FAR] > 0)
+            json_object_set_new(rates, text, json_pack("[f, f]", rate[STENCIL_NEAR], rate[STENCIL_FAR]));
+    }
+    json_object_set_new(root, "sync", sync);
+    json_object_set_new(root, "cells_per_s", rates);
+    return root;
+}
+
+/* Numbers that are read may not be negative, and not 0 where something is divided by them. */
+static bool all_good(const stencil_calibration *c) {
+    const double *positive[] = {c->set_bytes, c->fma_per_s, &c->bytes_per_s[0][0][0], &c->peer_bytes_per_s};
+    const size_t count[] = {STENCIL_DISTANCES, STENCIL_PRECISION_COUNT,
+                            sizeof c->bytes_per_s / sizeof(double), 1};
+    bool good = c->latency_s >= 0 && c->copy_s >= 0 && c->round_s[0] >= 0 && c->round_s[1] >= 0 &&
+                c->set_bytes[STENCIL_NEAR] < c->set_bytes[STENCIL_FAR];
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = 0; k < count[i]; k++)
+            good = good && positive[i][k] > 0 && isfinite(positive[i][k]);
+    for (int i = 0; i < STENCIL_STRATEGIES; i++) {
+        const stencil_sync_cost *s = &c->sync[i];
+        good = good && s->few_s >= 0 && s->all_s >= 0 && s->two_s >= 0 && s->most_s >= 0 && s->check_s >= 0;
+    }
+    return good;
+}
+
+stencil_status stencil_calibration_read(stencil_calibration *c, const json_t *object) {
+    TRY(stencil_record_read(object, members, c));
+    const json_t *sync = json_object_get(object, "sync"), *rates = json_object_get(object, "cells_per_s");
+    for (int i = 0; i < STENCIL_STRATEGIES; i++) {
+        const json_t *row = json_object_get(sync, stencil_strategy_at(i).name);
+        if (row != NULL)
+            TRY(stencil_record_read(row, sync_members, &c->sync[i]));
+    }
+    CHECK(all_good(c), BAD_DATA, "a cost or a rate is negative, or 0");
+    for (int i = 0; i < FAMILIES; i++) {
+        char text[STENCIL_KERNEL_CHARS];
+        family f;
+        const json_t *row = json_object_get(rates, family_text(&f, i, text));
+        double *rate = c->rate[f.shape][f.precision][f.sweep][f.loop];
+        for (size_t k = 0; row != NULL && k < STENCIL_DISTANCES; k++) {
+            rate[k] = json_number_value(json_array_get(row, k));
+            CHECK(rate[k] > 0, BAD_DATA, "\"%s\" has no rates", text);
+        }
+    }
+    c->measured = true;
+    return STENCIL_OK;
+}

@@ -1,0 +1,69 @@
+/* What a step costs on a machine: measured there with this program's own plans (stencil_calibrate()), or else
+ * the figures of costs.def. machine/model.h makes predictions of it. */
+#pragma once
+
+#include "kernels/table.h"
+
+/* Strategies there are, in the order of stencil_strategy_at(). */
+enum {
+    STENCIL_STRATEGIES = 0
+#define STENCIL_STRATEGY(id, name, parts, text) +1
+#include "solver/strategies.def"
+#undef STENCIL_STRATEGY
+#define STENCIL_BARRIER(id, name, capability, needs, text) +1
+#include "sync/barriers.def"
+#undef STENCIL_BARRIER
+};
+
+/* Whose kernel makes the cells: that of a launch per step, or of a persistent loop. A CPU has the first. */
+typedef enum stencil_loop { STENCIL_LOOP_LAUNCHED, STENCIL_LOOP_PERSISTENT, STENCIL_LOOP_COUNT } stencil_loop;
+
+/* Where the field is: in the GPU's L2 cache (the CPU's caches), or in memory. */
+typedef enum stencil_distance { STENCIL_NEAR, STENCIL_FAR, STENCIL_DISTANCES } stencil_distance;
+
+/* Seconds of a step with next to nothing to compute. */
+typedef struct stencil_sync_cost {
+    double few_s, all_s;  /* in one part, of few blocks and of all that fit at once */
+    double two_s, most_s; /* across two parts, and across most_parts; with their exchange */
+    double check_s;       /* more, where the residual is checked */
+} stencil_sync_cost;
+
+/* Of a CPU, or of GPUs of one kind. */
+typedef struct stencil_calibration {
+    bool measured;
+    double latency_s;                    /* first loads of a step: part of every sync_cost */
+    double round_s[STENCIL_LOOP_COUNT];  /* each further round of tiles over the resident blocks */
+    double set_bytes[STENCIL_DISTANCES]; /* arrays up to the first are near, from the second on far */
+    double fma_per_s[STENCIL_PRECISION_COUNT];
+    double bytes_per_s[STENCIL_LOOP_COUNT][2][STENCIL_DISTANCES]; /* of a step, [rank - 2] */
+    double peer_bytes_per_s, copy_s; /* to another GPU by stores; of a copy between two of them */
+    int most_parts;
+    stencil_sync_cost sync[STENCIL_STRATEGIES];
+    /* Cells per second without a source, of a step in several rounds of tiles; 0: not measured. */
+    double rate[STENCIL_SHAPE_COUNT][STENCIL_PRECISION_COUNT][STENCIL_SWEEP_COUNT][STENCIL_LOOP_COUNT]
+               [STENCIL_DISTANCES];
+} stencil_calibration;
+
+struct stencil_machine;
+struct json_t;
+
+/* Gives a machine the figures of costs.def: those of a GPU by how many multiprocessors it has, and their
+ * clock. */
+void stencil_calibration_defaults(struct stencil_machine *machine);
+
+/* As JSON: an object, owned by the caller; and back over *calibration, whose strategies and sweeps that the
+ * object does not name stay. BAD_DATA: names what is wrong. */
+struct json_t *stencil_calibration_write(const stencil_calibration *calibration);
+stencil_status stencil_calibration_read(stencil_calibration *calibration, const struct json_t *object);
+
+/* Called before each measurement with the part of the time that is gone, and what it is of; false: no more.
+ */
+typedef bool stencil_calibrate_progress(void *context, double done, const char *what);
+
+/* Measures the CPU, or GPU 0 and as many as there are, with this program's own plans on small fields: what is
+ * predicted is what was timed. What matters most first; nothing new is begun after so many seconds, and what
+ * there is no time for keeps the figures of costs.def. What a run fails with; INTERRUPTED by `progress`;
+ * UNAVAILABLE where of a quarter of all times the best two samples differ by more than the part `noise`:
+ * then, and with any failure, the machine keeps the figures that it had. */
+stencil_status stencil_calibrate(struct stencil_machine *machine, bool gpu, double seconds, double noise,
+                                 stencil_calibrate_progress *progress, void *context);

@@ -1,0 +1,247 @@
+#include "solver/tune.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "solver/machine/model.h"
+
+const char *const stencil_effort_names[] = {"estimate", "measure", "patient", NULL};
+
+/* Seconds of a run for each plan that is timed in it; of one's turn in a round; what a turn may be of the
+ * run. */
+static const double run_s = 0.05, turn_least_s = 0.5e-3, turn_most_s[] = {0, 4e-3, 10e-3}, turn_share = 0.01;
+/* How much slower than the best one a plan is predicted at most, to be timed; was its best turn at most, to
+ * stay in the race, and its first one alone. */
+static const double within[] = {1, 1.5, 3}, hopeless = 1.5, hopeless_cold = 8;
+/* Predictions for plans of one kind err alike, by so much: another kind is timed first. */
+static const double alike = 1.25;
+/* Part of all steps that the rounds may take. */
+static const double part_of_run = 0.25;
+enum { GRAPH_STEPS = 64, WARM = 8 };
+
+double stencil_tune_steps(const stencil_problem *problem) {
+    const double left = (double)(problem->stop.steps - problem->origin.steps),
+                 predicted = stencil_predicted_steps(problem) - (double)problem->origin.steps;
+    /* A limit that nobody expects to be reached says little. */
+    return !stencil_stop_has_criterion(&problem->stop) ? left
+           : isnan(predicted)                          ? 0.01 * left
+                                                       : fmax(fmin(left, predicted), 0);
+}
+
+static stencil_candidate *candidate_of(const stencil_tune *t, int racer) {
+    return &t->choice->item[t->racer[racer].candidate];
+}
+
+/* A plan for this machine, whose driver is asked about the kernel. */
+static bool plan_here(stencil_candidate *c, const stencil_problem *problem, stencil_machine *machine) {
+    if (stencil_plan_here(&c->plan, problem, &c->options, machine) != STENCIL_OK) {
+        snprintf(c->why, sizeof c->why, "%.150s", stencil_error_last()->message);
+        return false;
+    }
+    c->cost = stencil_model_step(&c->plan, problem, machine);
+    return true;
+}
+
+static bool is_alike(const stencil_plan *a, const stencil_plan *b) {
+    return (a->barrier == STENCIL_BARRIER_none) == (b->barrier == STENCIL_BARRIER_none) &&
+           a->sweep == b->sweep && a->backend == b->backend;
+}
+
+/* The next one to time, or -1. */
+static int pick(const stencil_tune *t, double most_s) {
+    int best = -1;
+    double best_s = INFINITY;
+    for (int i = 0; i < t->choice->possible; i++) {
+        const stencil_candidate *c = &t->choice->item[i];
+        bool open = c->why[0] == '\0' && c->cost.step_s <= most_s;
+        double s = c->cost.step_s;
+        for (int k = 0; k < t->count; k++) {
+            open = open && t->racer[k].candidate != i;
+            if (is_alike(&candidate_of(t, k)->plan, &c->plan))
+                s = alike * c->cost.step_s;
+        }
+        if (open && s < best_s) {
+            best = i;
+            best_s = s;
+        }
+    }
+    return best;
+}
+
+static void add_racer(stencil_tune *t, int candidate) {
+    const double steps = ceil(t->turn_s / t->choice->item[candidate].cost.step_s);
+    t->racer[t->count++] =
+        (stencil_racer){.candidate = candidate, .steps = (int64_t)fmin(fmax(steps, 2), 1 << 24)};
+}
+
+/* Turns end where residuals are checked, so that all have as many of them; where they are checked seldom,
+ * behind full graphs. */
+static int64_t turn_end(const stencil_tune *t, int64_t step, int64_t steps) {
+    const int64_t every = t->problem->stop.check_every;
+    return every <= 4 * steps ? (step + steps + every - 1) / every * every
+                              : step + (steps + GRAPH_STEPS - 1) / GRAPH_STEPS * GRAPH_STEPS + 1;
+}
+
+/* Leaves out who there are no steps for. */
+static void limit_steps(stencil_tune *t, double steps) {
+    for (; t->count > 1; t->count--) {
+        double round = 0;
+        for (int k = 0; k < t->count; k++)
+            round += (double)turn_end(t, 0, t->racer[k].steps);
+        if (round * t->rounds <= part_of_run * steps)
+            return;
+    }
+}
+
+stencil_status stencil_tune_start(stencil_tune *t, stencil_choice *choice, const stencil_problem *problem,
+                                  stencil_machine *machine, stencil_effort effort) {
+    *t = (stencil_tune){.choice = choice, .problem = problem, .mark = -1};
+    while (!plan_here(&choice->item[choice->chosen], problem, machine)) {
+        const stencil_error error = *stencil_error_last();
+        const int next = pick(t, INFINITY);
+        if (next < 0)
+            return stencil_error_adopt(&error);
+        choice->chosen = next;
+    }
+    const double step_s = choice->item[choice->chosen].cost.step_s, steps = stencil_tune_steps(problem);
+    t->turn_s = fmax(fmin(turn_share * steps * step_s, turn_most_s[effort]), turn_least_s);
+    const int most[] = {1, 3, STENCIL_RACE_MAX};
+    t->rounds = effort == STENCIL_EFFORT_PATIENT ? STENCIL_ROUNDS_MAX : STENCIL_ROUNDS_MAX / 2 + 1;
+    add_racer(t, choice->chosen);
+    while (t->count < most[effort] && (t->count + 1) * run_s <= steps * step_s) {
+        const int next = pick(t, within[effort] * step_s);
+        if (next < 0)
+            break;
+        if (plan_here(&choice->item[next], problem, machine))
+            add_racer(t, next);
+    }
+    limit_steps(t, steps);
+    return STENCIL_OK;
+}
+
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The candidate is told what was measured: but for the first sample, where there are more. */
+static void evaluate(const stencil_tune *t, int k) {
+    const stencil_racer *r = &t->racer[k];
+    stencil_candidate *c = candidate_of(t, k);
+    double sorted[STENCIL_ROUNDS_MAX];
+    const int first = r->samples > 1, n = c->samples = r->samples - first;
+    for (int i = 0; i < n; i++)
+        sorted[i] = r->sample[first + i];
+    qsort(sorted, (size_t)n, sizeof *sorted, compare);
+    c->step_s = (sorted[n / 2] + sorted[(n - 1) / 2]) / 2;
+    c->spread_s = (sorted[3 * n / 4 < n ? 3 * n / 4 : n - 1] - sorted[n / 4]) / 2;
+}
+
+static double least_s(const stencil_racer *r) {
+    double least = INFINITY;
+    for (int i = 0; i < r->samples; i++)
+        least = fmin(least, r->sample[i]);
+    return least;
+}
+
+/* The end of a round: those that are far behind leave. */
+static void end_round(stencil_tune *t) {
+    const double most = t->racer[0].samples > 1 ? hopeless : hopeless_cold;
+    double best_s = INFINITY;
+    for (int k = 0; k < t->count; k++) {
+        evaluate(t, k);
+        best_s = fmin(best_s, candidate_of(t, k)->step_s);
+    }
+    int left = 0;
+    for (int k = 0; k < t->count; k++)
+        if (least_s(&t->racer[k]) <= most * best_s)
+            t->racer[left++] = t->racer[k];
+    t->count = left;
+    t->turn = 0;
+}
+
+static double pessimistic_s(const stencil_candidate *c) {
+    return c->step_s + c->spread_s;
+}
+
+/* Who makes the steps now; one that cannot leaves the race to the others, and in the end to whoever has made
+ * them so far. */
+static void let_run(stencil_tune *t) {
+    while (t->count > 0) {
+        stencil_candidate *c = candidate_of(t, t->turn);
+        if (stencil_run_replan(t->run, &c->plan) == STENCIL_OK) {
+            t->choice->chosen = t->racer[t->turn].candidate;
+            return;
+        }
+        snprintf(c->why, sizeof c->why, "%.150s", stencil_error_last()->message);
+        t->count--;
+        for (int k = t->turn; k < t->count; k++)
+            t->racer[k] = t->racer[k + 1];
+        t->turn = t->turn < t->count ? t->turn : 0;
+    }
+}
+
+static void finish(stencil_tune *t) {
+    for (int k = 1; k < t->count; k++)
+        if (pessimistic_s(candidate_of(t, k)) < pessimistic_s(candidate_of(t, t->turn)))
+            t->turn = k;
+    t->done = true;
+    let_run(t);
+    stencil_run_settle(t->run);
+}
+
+static int64_t next_look(void *context, int64_t step) {
+    stencil_tune *t = context;
+    if (t->done || t->count < 2)
+        return INT64_MAX;
+    if (t->mark < 0) {
+        t->mark = step;
+        t->next = turn_end(t, step, t->racer[0].steps / WARM + 1);
+    }
+    return t->next;
+}
+
+static stencil_status look(void *context, stencil_report *report) {
+    stencil_tune *t = context;
+    stencil_racer *r = &t->racer[t->turn];
+    const double step_s = (report->compute_s - t->mark_s) / (double)(report->steps - t->mark);
+    r->sample[r->samples++] = step_s;
+    if (step_s * (double)r->steps > t->turn_s) /* where it is slower than predicted, by whatever factor */
+        r->steps = (int64_t)fmax(t->turn_s / step_s, 2);
+    const bool last = t->racer[t->count - 1].samples == t->rounds;
+    if (++t->turn == t->count)
+        end_round(t);
+    if (last || t->count == 1)
+        finish(t);
+    else
+        let_run(t);
+    t->mark = report->steps;
+    t->mark_s = report->compute_s;
+    r = &t->racer[t->turn];
+    t->next = turn_end(t, t->mark, r->samples == 0 ? r->steps / WARM + 1 : r->steps);
+    return STENCIL_OK;
+}
+
+stencil_observer stencil_tune_observer(stencil_tune *t) {
+    return (stencil_observer){.context = t, .next = next_look, .at = look};
+}
+
+void stencil_tune_explain(const stencil_tune *t) {
+    const stencil_choice *choice = t->choice;
+    const stencil_candidate *best = &choice->item[choice->chosen];
+    for (int i = 0; i < choice->possible; i++) {
+        stencil_candidate *c = &choice->item[i];
+        const double measured = c->step_s / best->step_s - 1,
+                     predicted = c->cost.step_s / best->cost.step_s - 1;
+        if (c == best || c->why[0] != '\0')
+            continue;
+        if (c->samples > 0 && best->samples > 0)
+            snprintf(c->why, sizeof c->why,
+                     measured > 0 ? "%.3g %% slower" : "quicker by less than its noise", 100 * measured);
+        else if (predicted > 0.01)
+            snprintf(c->why, sizeof c->why, "predicted %.3g %% slower", 100 * predicted);
+        else
+            snprintf(c->why, sizeof c->why, "predicted as quick, not timed");
+    }
+}

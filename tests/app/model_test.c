@@ -1,0 +1,248 @@
+/* Predictions, held against arithmetic by hand; plans that are ranked by them; for a machine in a file. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "app/json.h"
+#include "solver/choose.h"
+
+static stencil_machine h200;
+
+static void problem_of(stencil_problem *problem, const char *stencil, int64_t extent) {
+    stencil_spec spec;
+    stencil_spec_init(&spec);
+    spec.rank = stencil_shape_find(stencil)->rank;
+    for (int axis = 0; axis < spec.rank; axis++)
+        spec.extent[axis] = extent;
+    spec.precision = STENCIL_FLOAT32;
+    spec.check_every = 100;
+    snprintf(spec.stencil, sizeof spec.stencil, "%s", stencil);
+    assert_int_equal(stencil_problem_resolve(problem, &spec), STENCIL_OK);
+}
+
+static stencil_run_options on_gpus(const char *sync, int gpus) {
+    stencil_run_options options = {.sync = sync, .backend = STENCIL_BACKEND_GPU, .gpu_count = gpus};
+    for (int i = 0; i < gpus; i++)
+        options.gpu[i] = i;
+    return options;
+}
+
+static int strategy_named(const char *name) {
+    int i = 0;
+    while (strcmp(stencil_strategy_at(i).name, name) != 0)
+        i++;
+    return i;
+}
+
+/* Round numbers, of one strategy. */
+static stencil_machine *round_machine(const char *sync) {
+    static stencil_machine machine;
+    machine = h200;
+    machine.gpu_costs = (stencil_calibration){.latency_s = 1e-6,
+                                              .round_s = {0.25e-6, 0.5e-6},
+                                              .set_bytes = {1e8, 4e8},
+                                              .fma_per_s = {1e13, 5e12},
+                                              .peer_bytes_per_s = 1e11,
+                                              .copy_s = 3e-6,
+                                              .most_parts = 8};
+    for (int loop = 0; loop < STENCIL_LOOP_COUNT; loop++)
+        for (int rank = 0; rank < 2; rank++)
+            for (int far = 0; far < STENCIL_DISTANCES; far++)
+                machine.gpu_costs.bytes_per_s[loop][rank][far] = far ? 4e12 : 8e12;
+    machine.gpu_costs.sync[strategy_named(sync)] = (stencil_sync_cost){3e-6, 5e-6, 7e-6, 11e-6, 10e-6};
+    return &machine;
+}
+
+static stencil_cost cost_of(const char *stencil, int64_t extent, const char *sync, int gpus,
+                            stencil_machine *machine, stencil_plan *plan) {
+    stencil_problem problem;
+    const stencil_run_options options = on_gpus(sync, gpus);
+    problem_of(&problem, stencil, extent);
+    if (stencil_plan_make(plan, &problem, &options, machine) != STENCIL_OK)
+        fail_msg("%s", stencil_error_last()->message);
+    return stencil_model_step(plan, &problem, machine);
+}
+
+static void assert_near(double value, double wanted) {
+    if (!(fabs(value - wanted) <= 1e-9 * fabs(wanted)))
+        fail_msg("%.12g instead of %.12g", value, wanted);
+}
+
+/* 64 tiles on 264 places: one round, the cost between few blocks; 254^2 cells of 8 bytes at 8 TB/s. */
+static void a_small_field(void **state) {
+    (void)state;
+    stencil_plan plan;
+    const stencil_cost cost = cost_of("j2d5pt", 256, "central", 1, round_machine("central"), &plan);
+    assert_near(cost.barrier_s, 2e-6);
+    assert_near(cost.compute_s, 1e-6 + 254 * 254 * 1e-12);
+    assert_near(cost.check_s, 0.1e-6);
+    assert_true(cost.launch_s == 0 && cost.halo_s == 0);
+    assert_near(cost.step_s, 3.1e-6 + 254 * 254 * 1e-12);
+}
+
+/* 64 x 32 tiles on 264 places: eight rounds; a set of arrays between near and far. */
+static void a_large_field(void **state) {
+    (void)state;
+    stencil_plan plan;
+    stencil_machine *machine = round_machine("central");
+    const stencil_cost cost = cost_of("j2d5pt", 4096, "central", 1, machine, &plan);
+    const double set = 2.0 * (double)stencil_layout_bytes(&plan.cut.layout), far = log(set / 1e8) / log(4);
+    assert_true(far > 0.2 && far < 0.3);
+    assert_near(stencil_model_far(&machine->gpu_costs, set), far);
+    assert_near(cost.barrier_s, 4e-6);
+    assert_near(cost.compute_s, 1e-6 + (1 - far) * 7 * 0.5e-6 + 4094.0 * 4094 * (1 + far) * 1e-12);
+    assert_true(stencil_model_far(&machine->gpu_costs, 1e8) == 0);
+    assert_true(stencil_model_far(&machine->gpu_costs, 5e8) == 1);
+    /* As it was measured, where it was. */
+    for (int k = 0; k < STENCIL_DISTANCES; k++)
+        machine->gpu_costs.rate[plan.kernel.shape][0][0][STENCIL_LOOP_PERSISTENT][k] = 2e12;
+    assert_near(cost_of("j2d5pt", 4096, "central", 1, machine, &plan).compute_s,
+                1e-6 + (1 - far) * 7 * 0.5e-6 + 4094.0 * 4094 * 0.5e-12);
+}
+
+/* 49 points: fma count more than bytes do. A launch is the host's. */
+static void many_points(void **state) {
+    (void)state;
+    stencil_plan plan;
+    const stencil_cost cost = cost_of("j2d49pt", 256, "relaunch", 1, round_machine("relaunch"), &plan);
+    assert_near(cost.compute_s - 1e-6, 250 * 250 * 49 / 1e13);
+    assert_true(cost.barrier_s == 0 && cost.launch_s > 1.99e-6);
+}
+
+/* Four parts are half way from two to eight. Inner ones send two rows, in words twice as long. */
+static void several_parts(void **state) {
+    (void)state;
+    stencil_plan plan;
+    const stencil_cost ll = cost_of("j2d5pt", 4096, "neighbor", 4, round_machine("neighbor"), &plan);
+    assert_int_equal(plan.halo, STENCIL_HALO_LL);
+    assert_near(ll.barrier_s, 8e-6);
+    assert_near(ll.halo_s, 2 * 2 * 4094 * 4 / 1e11);
+    const stencil_cost store = cost_of("j2d5pt", 4096, "multi-grid", 4, round_machine("multi-grid"), &plan);
+    assert_near(store.halo_s, 2 * 4094 * 4 / 1e11);
+}
+
+static void choose(stencil_choice *choice, const char *stencil, int64_t extent,
+                   const stencil_run_options *options) {
+    stencil_problem problem;
+    problem_of(&problem, stencil, extent);
+    if (stencil_choice_make(choice, &problem, options, &h200) != STENCIL_OK)
+        fail_msg("%s", stencil_error_last()->message);
+}
+
+/* What docs/figures.md has measured on an H200; of those that nothing is quicker than, the first one. */
+static void ranking(void **state) {
+    (void)state;
+    static const struct {
+        const char *stencil;
+        int64_t extent;
+        int gpus;
+        const char *best;
+        double step_us;
+    } rows[] = {
+        {"j2d5pt", 256, 1, "central", 1.612},   {"j2d5pt", 1024, 1, "neighbor", 2.585},
+        {"j2d5pt", 16384, 1, "relaunch", 521},  {"j3d7pt", 512, 1, "relaunch", 287.3},
+        {"j2d5pt", 1024, 4, "neighbor", 2.359}, {"j2d5pt", 4096, 4, "neighbor", 6.811},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        stencil_choice choice;
+        const stencil_run_options options = on_gpus(NULL, rows[i].gpus);
+        choose(&choice, rows[i].stencil, rows[i].extent, &options);
+        const stencil_candidate *best = &choice.item[choice.chosen];
+        print_message("%s %lld: %s\n", rows[i].stencil, (long long)rows[i].extent, best->options.sync);
+        assert_string_equal(best->options.sync, rows[i].best);
+        assert_string_equal(best->options.sweep, "stream");
+        assert_int_equal(best->plan.cut.parts, rows[i].gpus);
+        assert_true(fabs(1e6 * best->cost.step_s / rows[i].step_us - 1) < 0.1);
+        stencil_choice_destroy(&choice);
+    }
+}
+
+static void candidates(void **state) {
+    (void)state;
+    stencil_choice choice;
+    stencil_run_options options = on_gpus(NULL, 8);
+    choose(&choice, "j2d5pt", 64, &options);
+    assert_int_equal(choice.item[choice.chosen].plan.cut.parts, 1); /* too small for eight */
+    bool parts[9] = {false};
+    for (int i = 0; i < choice.possible; i++) {
+        const stencil_candidate *c = &choice.item[i];
+        parts[c->plan.cut.parts] = true;
+        assert_true(i == 0 || c->cost.step_s >= choice.item[i - 1].cost.step_s);
+        assert_string_equal(c->options.sync, stencil_strategy_at(c->plan.strategy).name);
+    }
+    assert_true(parts[1] && parts[2] && parts[4] && parts[8] && !parts[3]);
+    for (int i = choice.possible; i < choice.count; i++)
+        assert_true(choice.item[i].why[0] != '\0');
+    stencil_choice_destroy(&choice);
+    options.cut[STENCIL_Z] = options.cut[STENCIL_X] = 1; /* who asks for a cut has all of them */
+    options.cut[STENCIL_Y] = 8;
+    options.sync = "neighbor";
+    choose(&choice, "j2d5pt", 64, &options);
+    assert_int_equal(choice.item[choice.chosen].plan.cut.parts, 8);
+    assert_int_equal(choice.count, STENCIL_SWEEP_COUNT);
+    stencil_choice_destroy(&choice);
+    options.sync = "nonsense";
+    stencil_problem problem;
+    problem_of(&problem, "j2d5pt", 64);
+    assert_int_equal(stencil_choice_make(&choice, &problem, &options, &h200), STENCIL_USAGE);
+    stencil_choice_destroy(&choice);
+}
+
+/* Nobody says where: a field of a few cells goes to the CPU once that is known to be quick, a large one does
+ * not. */
+static void other_devices(void **state) {
+    (void)state;
+    stencil_choice choice;
+    const stencil_run_options options = {0};
+    for (int i = 0; i < STENCIL_STRATEGIES; i++)
+        h200.cpu_costs.sync[i] = (stencil_sync_cost){.few_s = 0.2e-6};
+    choose(&choice, "j2d5pt", 16, &options);
+    assert_int_equal(choice.item[choice.chosen].plan.backend, STENCIL_BACKEND_CPU);
+    stencil_choice_destroy(&choice);
+    choose(&choice, "j2d5pt", 4096, &options);
+    assert_int_equal(choice.item[choice.chosen].plan.backend, STENCIL_BACKEND_GPU);
+    stencil_choice_destroy(&choice);
+    stencil_calibration_defaults(&h200);
+}
+
+/* What is read is what was written; what cannot be true is refused. */
+static void round_trip(void **state) {
+    (void)state;
+    stencil_calibration before = h200.gpu_costs, after = h200.cpu_costs;
+    before.rate[0][1][0][1][0] = 3e11;
+    before.rate[0][1][0][1][1] = 2e11;
+    before.sync[3].most_s = 123e-6;
+    before.measured = true;
+    json_t *object = stencil_calibration_write(&before);
+    assert_int_equal(stencil_calibration_read(&after, object), STENCIL_OK);
+    json_t *again = stencil_calibration_write(&after);
+    assert_true(json_equal(object, again));
+    assert_true(after.measured && after.rate[0][1][0][1][1] == 2e11 && after.sync[3].most_s == 123e-6);
+    json_object_set_new(object, "peer_bytes_per_s", json_real(0));
+    assert_int_equal(stencil_calibration_read(&after, object), STENCIL_BAD_DATA);
+    json_object_del(object, "set_bytes");
+    assert_int_equal(stencil_calibration_read(&after, object), STENCIL_BAD_DATA);
+    json_decref(object);
+    json_decref(again);
+}
+
+int main(int argc, char **argv) {
+    json_t *file = NULL;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_small_field), cmocka_unit_test(a_large_field), cmocka_unit_test(many_points),
+        cmocka_unit_test(several_parts), cmocka_unit_test(ranking),       cmocka_unit_test(candidates),
+        cmocka_unit_test(other_devices), cmocka_unit_test(round_trip),
+    };
+    if (argc != 2 || json_read(argv[1], &file) != STENCIL_OK ||
+        stencil_machine_read(&h200, file) != STENCIL_OK) {
+        fprintf(stderr, "%s\n", argc == 2 ? stencil_error_last()->message : "usage: model_test FILE");
+        return 1;
+    }
+    json_decref(file);
+    return cmocka_run_group_tests_name("model", tests, NULL, NULL);
+}

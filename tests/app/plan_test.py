@@ -1,0 +1,165 @@
+"""`stencil plan`, `calibrate` and `wisdom`: predictions, what is measured of a machine, what runs have found out."""
+import json
+import os
+import pathlib
+import subprocess
+import unittest
+
+from harness import STENCIL, CommandTest
+
+H200 = pathlib.Path(__file__).with_name("h200-x8.json")
+
+
+class PlanTest(CommandTest):
+    def narrow(self, text):
+        for line in text.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+
+    def plans(self, *arguments):
+        return json.loads(self.ok("plan", *arguments, "--json", "-").stdout)["plans"]
+
+    def test_ranked(self):
+        for gpus in (1, 4):
+            arguments = ["--machine", H200, "--size", "4096x4096", "--precision", "float32", "--gpus", gpus]
+            done = self.ok("plan", *arguments)
+            self.narrow(done.stdout)
+            plans = self.plans(*arguments)
+            possible = [p for p in plans if p["predicted"]]
+            times = [p["predicted"]["step_us"] for p in possible]
+            self.assertEqual(times, sorted(times))
+            self.assertEqual(sum(p["chosen"] for p in plans), 1)
+            self.assertEqual(len(done.stdout.splitlines()), 2 + len(possible))
+            for plan in possible:
+                terms = plan["predicted"]
+                self.assertAlmostEqual(sum(terms[k] for k in terms if k != "step_us"), terms["step_us"], places=6)
+            self.assertEqual({p["on"] for p in possible}, {"GPU"} if gpus == 1 else {"GPU", "2 GPUs", "4 GPUs"})
+            for plan in plans[len(possible):]:
+                self.assertTrue(plan["why"])
+
+    def test_of_a_file(self):
+        self.make()
+        plans = self.plans("--machine", H200, "p.h5", "--sync", "graph", "--device", "gpu")
+        self.assertEqual({p["sync"] for p in plans}, {"graph"})
+        self.assertEqual(self.plans("p.h5", "--device", "cpu")[0]["on"], "CPU")
+
+    def test_sizes(self):
+        done = self.ok("plan", "--machine", H200, "--sizes", "64..16384", "--precision", "float32", "--device", "gpu")
+        rows = [line.split() for line in done.stdout.splitlines()[2:]]
+        sizes = [int(row[0]) for row in rows]
+        self.assertEqual(sizes, sorted(set(sizes)))
+        self.assertEqual(sizes[0], 64)
+        self.assertGreater(len({row[1] for row in rows}), 1)
+        for row, after in zip(rows, rows[1:]):
+            self.assertNotEqual(row[1:4], after[1:4])
+
+    def test_refused(self):
+        self.make()
+        for arguments, code, wanted in (
+                (["plan"], 64, "--size"),
+                (["plan", "p.h5", "--size", "9x9"], 64, "contradict"),
+                (["plan", "--sizes", "9..5"], 64, "--sizes"),
+                (["plan", "--sizes", "64"], 64, "64..16384"),
+                (["plan", "--sizes", "64..99", "--json", "-"], 64, "--json"),
+                (["plan", "--size", "99x99", "--device", "gpu", "--machine", "none.json"], 66, "none.json"),
+                (["plan", "--size", "99x99", "--stencil", "j3d7pt"], 65, "j3d7pt"),
+                (["plan", "none.h5"], 66, "none.h5"),
+                (["plan", "--size", "9x9", "--machine", H200, "--gpus", "9"], 69, "GPU 8"),
+                (["calibrate", "--seconds", "0"], 64, "--seconds"),
+                (["wisdom", "none.json"], 66, "none.json"),
+                (["wisdom", "p.h5"], 65, "p.h5")):
+            self.refused(code, [wanted], *arguments)
+
+    def calibrate(self, *arguments, **keywords):
+        return self.ok("calibrate", "--device", "cpu", "--threads", "1", "--seconds", "0.2", "--noise", "100000", *arguments, **keywords)
+
+    def cached(self):
+        return sorted(pathlib.Path(self.cache, "stencil").glob("calibration-cpu-*.json"))
+
+    def test_calibrated(self):
+        done = self.calibrate("--json", "machine.json")
+        self.narrow(done.stdout)
+        self.assertIn("neighbor", done.stdout)
+        (file,) = self.cached()
+        with open(self.path("machine.json"), encoding="utf-8") as machine, open(file, encoding="utf-8") as cache:
+            costs = json.load(machine)["cpu_costs"]
+            self.assertEqual(costs, json.load(cache)["body"])
+        self.assertGreater(costs["sync"]["central"]["few_s"], 0)
+        for row in costs["cells_per_s"].values():
+            self.assertGreater(min(row), 0)
+        here = self.plans("--size", "300x300", "--threads", "1")
+        self.assertEqual(here, self.plans("--size", "300x300", "--machine", "machine.json"))
+        costs["sync"]["central"].update(few_s=0.5, all_s=0.5)
+        with open(self.path("machine.json"), encoding="utf-8") as file:
+            machine = json.load(file)
+        machine["cpu_costs"] = costs
+        with open(self.path("machine.json"), "w", encoding="utf-8") as file:
+            json.dump(machine, file)
+        worst = [p for p in self.plans("--size", "300x300", "--machine", "machine.json") if p["sync"] == "central"]
+        self.assertGreater(worst[0]["predicted"]["barrier_us"], 4e5)
+
+    def test_damaged_calibration(self):
+        self.calibrate("--quiet")
+        (file,) = self.cached()
+        whole = file.read_text(encoding="utf-8")
+        cache = json.loads(whole)
+        for text, wanted in ((whole[:-200], "no JSON"), ("", "no JSON"), ("[]", "something else"),
+                             (json.dumps({**cache, "key": "another"}), "device, driver or build"),
+                             (json.dumps({**cache, "schema_version": 99}), "version"),
+                             (json.dumps({**cache, "body": {}}), "latency_s"),
+                             (json.dumps({**cache, "body": {**cache["body"], "latency_s": -1}}), "negative")):
+            file.write_text(text, encoding="utf-8")
+            done = self.ok("plan", "--size", "99x99", "--threads", "1")
+            notes = [line for line in done.stdout.splitlines() if line.startswith("Note")]
+            self.assertEqual(len(notes), 1, done.stdout)
+            self.assertIn(wanted, " ".join(done.stdout.split()))
+            self.narrow(done.stdout.replace(str(file), ""))
+        self.calibrate("--quiet")
+        self.assertNotIn("Note", self.ok("plan", "--size", "99x99", "--threads", "1").stdout)
+
+    def test_no_cache(self):
+        environment = {**os.environ, "XDG_CACHE_HOME": "/dev/null/none"}
+        done = self.call("calibrate", "--device", "cpu", "--threads", "1", "--seconds", "0.1", "--noise", "100000", "--quiet", env=environment)
+        self.assertEqual(done.returncode, 73, done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1)
+        self.assertNotIn("Note", self.ok("plan", "--size", "99x99", env=environment).stdout)
+        del environment["XDG_CACHE_HOME"]
+        environment["HOME"] = self.path("home")
+        self.ok("calibrate", "--device", "cpu", "--threads", "1", "--seconds", "0.1", "--noise", "100000", "--quiet", env=environment)
+        self.assertTrue(os.path.isdir(self.path("home/.cache/stencil")))
+
+    def wise(self, name, **entries):
+        """A file with an entry for each keyword: the problem, and when it was measured."""
+        body = {key: {"sync": "central", "sweep": "stream", "gpu": False, "parts": 1, "step_us": at, "spread_us": 0.1,
+                      "build": "another", "measured": at} for key, at in entries.items()}
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            json.dump({"schema_version": 1, "kind": "wisdom", "version": "0.2.0", "body": body}, file)
+        return name
+
+    def known(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return {key: entry["measured"] for key, entry in json.load(file)["body"].items()}
+
+    def test_wisdom_merged(self):
+        self.wise("a.json", one=1, two=5)
+        self.wise("b.json", two=4, three=3)
+        done = self.ok("wisdom", "--into", "all.json", "a.json", "b.json")
+        self.narrow(done.stdout)
+        self.assertEqual(self.known("all.json"), {"one": 1, "two": 5, "three": 3})
+        self.ok("wisdom", "--quiet", "a.json")
+        self.assertIn("2 problems", self.ok("wisdom").stdout)
+        with open(self.path("all.json"), "w", encoding="utf-8") as file:
+            file.write("damaged")
+        self.refused(65, ["all.json"], "wisdom", "--into", "other.json", "all.json")
+        self.ok("wisdom", "--into", "all.json", "b.json")
+        self.assertEqual(self.known("all.json"), {"two": 4, "three": 3})
+
+    def test_wisdom_of_many_at_once(self):
+        names = [self.wise(f"{i}.json", **{f"p{i}": i}) for i in range(12)]
+        running = [subprocess.Popen([STENCIL, "wisdom", "--quiet", "--into", "all.json", name], cwd=self.directory)
+                   for name in names]
+        self.assertEqual([process.wait() for process in running], [0] * 12)
+        self.assertEqual(self.known("all.json"), {f"p{i}": i for i in range(12)})
+
+
+if __name__ == "__main__":
+    unittest.main()
