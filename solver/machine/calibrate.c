@@ -1,3 +1,4 @@
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 /* A batch that is timed lasts so long at least, and there are so many of them, or two where they take long.
  */
 static const double batch_s = 1e-3, long_s = 15e-3;
-static const double no_time = 1e30; /* cells per second */
+static const double filling[STENCIL_FILLINGS] = {0.05, 0.9}; /* of a row */
 #define STEPS_MAX (INT64_C(1) << 50)
 enum { NOISY_TIMES = 16, BATCHES = 3, STEPS_FIRST = 128, CPU_ROW_CELLS = 4096 };
 
@@ -83,6 +84,7 @@ static stencil_status look(void *context, stencil_report *report) {
 static stencil_status fill(void *context, stencil_array array, const stencil_box *box,
                            const stencil_cells *to) {
     (void)context, (void)array;
+#pragma omp parallel for collapse(2)
     for (int64_t z = 0; z < box->n[STENCIL_Z]; z++)
         for (int64_t y = 0; y < box->n[STENCIL_Y]; y++)
             for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
@@ -209,23 +211,38 @@ static stencil_status measure_strategy(work *w, int strategy, double row) {
     return STENCIL_OK;
 }
 
-/* Cells per second, near and far: what the model leaves of a step when cells take no time. */
+/* Seconds of a step of so many cells, but for what keeps it in order and the check; *cells: as many as there
+ * came to be. */
+static stencil_status measure_cells(work *w, subject s, stencil_loop loop, double *cells, double *seconds) {
+    double *step_s = w->costs->step_s[s.shape][s.precision][s.sweep][loop];
+    stencil_problem problem;
+    stencil_plan plan;
+    double all_s;
+    s.cells = *cells;
+    TRY(time_step(w, &s, &problem, &plan, &all_s));
+    const double before_s = step_s[STENCIL_FEW];
+    step_s[STENCIL_FEW] = fmax(before_s, DBL_MIN); /* any will do: the time of cells is left out */
+    const stencil_cost cost = stencil_model_step(&plan, &problem, w->machine);
+    step_s[STENCIL_FEW] = before_s;
+    *cells = (double)stencil_problem_updated_cells(&problem);
+    *seconds = fmax(all_s - cost.step_s + cost.compute_s, 0.1 * all_s);
+    return STENCIL_OK;
+}
+
+/* Few cells and a row of them; then cells per second beyond, near and far. */
 static stencil_status measure_rate(work *w, subject s, stencil_loop loop, double row) {
-    double *rate = w->costs->rate[s.shape][s.precision][s.sweep][loop], found[STENCIL_DISTANCES];
-    const double bytes = 2.0 * (double)stencil_precision_bytes(s.precision), *set = w->costs->set_bytes,
-                 before[] = {rate[STENCIL_NEAR], rate[STENCIL_FAR]};
-    for (int far = STENCIL_NEAR; far <= STENCIL_FAR; far++) {
-        stencil_problem problem;
-        stencil_plan plan;
-        double step_s;
-        s.cells = far ? 1.02 * set[STENCIL_FAR] / bytes : fmin(14 * row, 0.9 * set[STENCIL_NEAR] / bytes);
-        TRY(time_step(w, &s, &problem, &plan, &step_s));
-        rate[STENCIL_NEAR] = rate[STENCIL_FAR] = no_time;
-        const double rest_s = step_s - stencil_model_step(&plan, &problem, w->machine).step_s;
-        memcpy(rate, before, sizeof before);
-        found[far] = (double)stencil_problem_updated_cells(&problem) / fmax(rest_s, 0.3 * step_s);
-    }
-    memcpy(rate, found, sizeof found);
+    stencil_calibration *c = w->costs;
+    const double bytes = 2.0 * (double)stencil_precision_bytes(s.precision), *set = c->set_bytes;
+    double cells[] = {c->cells[STENCIL_FEW], c->cells[STENCIL_ROW],
+                      fmin(14 * row, 0.9 * set[STENCIL_NEAR] / bytes), 1.02 * set[STENCIL_FAR] / bytes},
+           seconds[4];
+    for (int i = 0; i < 4; i++)
+        TRY(measure_cells(w, s, loop, &cells[i], &seconds[i]));
+    double *rate = c->rate[s.shape][s.precision][s.sweep][loop],
+           *step_s = c->step_s[s.shape][s.precision][s.sweep][loop];
+    rate[STENCIL_NEAR] = (cells[2] - cells[1]) / fmax(seconds[2] - seconds[1], 0.3 * seconds[2]);
+    rate[STENCIL_FAR] = cells[3] / fmax(seconds[3] - seconds[0], 0.3 * seconds[3]);
+    memcpy(step_s, seconds, STENCIL_FILLINGS * sizeof *step_s);
     return STENCIL_OK;
 }
 
@@ -275,6 +292,8 @@ static stencil_status measure(work *w) {
         TRY(tell(w, stencil_strategy_at(i).name));
         TRY(measure_strategy(w, i, row));
     }
+    for (int i = 0; i < STENCIL_FILLINGS; i++)
+        w->costs->cells[i] = filling[i] * row;
     return measure_rates(w, row);
 }
 

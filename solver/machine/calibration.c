@@ -98,6 +98,7 @@ static const stencil_member members[] = {
     {C(copy_s)},
     {"most_parts", STENCIL_MEMBER(INTEGER, stencil_calibration, most_parts), .minimum = 2,
      .maximum = STENCIL_GPUS_MAX},
+    {C(cells), COUNT(cells), .newer = true},
     {NULL},
 };
 static const stencil_member sync_members[] = {
@@ -127,7 +128,7 @@ static const char *family_text(family *f, int index, char text[STENCIL_KERNEL_CH
 
 json_t *stencil_calibration_write(const stencil_calibration *c) {
     json_t *root = stencil_record_write(json_object(), members, c), *sync = json_object(),
-           *rates = json_object();
+           *rates = json_object(), *steps = json_object();
     for (int i = 0; i < STENCIL_STRATEGIES; i++)
         json_object_set_new(sync, stencil_strategy_at(i).name,
                             stencil_record_write(json_object(), sync_members, &c->sync[i]));
@@ -135,12 +136,16 @@ json_t *stencil_calibration_write(const stencil_calibration *c) {
         char text[STENCIL_KERNEL_CHARS];
         family f;
         family_text(&f, i, text);
-        const double *rate = c->rate[f.shape][f.precision][f.sweep][f.loop];
+        const double *rate = c->rate[f.shape][f.precision][f.sweep][f.loop],
+                     *step_s = c->step_s[f.shape][f.precision][f.sweep][f.loop];
+        if (step_s[STENCIL_FEW] > 0 && step_s[STENCIL_ROW] > 0)
+            json_object_set_new(steps, text, json_pack("[f, f]", step_s[STENCIL_FEW], step_s[STENCIL_ROW]));
         if (rate[STENCIL_NEAR] > 0 && rate[STENCIL_FAR] > 0)
             json_object_set_new(rates, text, json_pack("[f, f]", rate[STENCIL_NEAR], rate[STENCIL_FAR]));
     }
     json_object_set_new(root, "sync", sync);
     json_object_set_new(root, "cells_per_s", rates);
+    json_object_set_new(root, "step_s", steps);
     return root;
 }
 
@@ -150,7 +155,8 @@ static bool all_good(const stencil_calibration *c) {
     const size_t count[] = {STENCIL_DISTANCES, STENCIL_PRECISION_COUNT,
                             sizeof c->bytes_per_s / sizeof(double), 1};
     bool good = c->latency_s >= 0 && c->copy_s >= 0 && c->round_s[0] >= 0 && c->round_s[1] >= 0 &&
-                c->set_bytes[STENCIL_NEAR] < c->set_bytes[STENCIL_FAR];
+                c->set_bytes[STENCIL_NEAR] < c->set_bytes[STENCIL_FAR] && c->cells[STENCIL_FEW] >= 0 &&
+                c->cells[STENCIL_FEW] <= c->cells[STENCIL_ROW];
     for (size_t i = 0; i < 4; i++)
         for (size_t k = 0; k < count[i]; k++)
             good = good && positive[i][k] > 0 && isfinite(positive[i][k]);
@@ -161,9 +167,20 @@ static bool all_good(const stencil_calibration *c) {
     return good;
 }
 
+/* Numbers of a family, where there are any; each has to be positive. */
+static stencil_status read_numbers(const json_t *families, const char *name, double *number, size_t count) {
+    const json_t *row = json_object_get(families, name);
+    for (size_t k = 0; row != NULL && k < count; k++) {
+        number[k] = json_number_value(json_array_get(row, k));
+        CHECK(number[k] > 0, BAD_DATA, "\"%s\" is not %zu positive numbers", name, count);
+    }
+    return STENCIL_OK;
+}
+
 stencil_status stencil_calibration_read(stencil_calibration *c, const json_t *object) {
     TRY(stencil_record_read(object, members, c));
-    const json_t *sync = json_object_get(object, "sync"), *rates = json_object_get(object, "cells_per_s");
+    const json_t *sync = json_object_get(object, "sync"), *rates = json_object_get(object, "cells_per_s"),
+                 *steps = json_object_get(object, "step_s");
     for (int i = 0; i < STENCIL_STRATEGIES; i++) {
         const json_t *row = json_object_get(sync, stencil_strategy_at(i).name);
         if (row != NULL)
@@ -173,12 +190,9 @@ stencil_status stencil_calibration_read(stencil_calibration *c, const json_t *ob
     for (int i = 0; i < FAMILIES; i++) {
         char text[STENCIL_KERNEL_CHARS];
         family f;
-        const json_t *row = json_object_get(rates, family_text(&f, i, text));
-        double *rate = c->rate[f.shape][f.precision][f.sweep][f.loop];
-        for (size_t k = 0; row != NULL && k < STENCIL_DISTANCES; k++) {
-            rate[k] = json_number_value(json_array_get(row, k));
-            CHECK(rate[k] > 0, BAD_DATA, "\"%s\" has no rates", text);
-        }
+        family_text(&f, i, text);
+        TRY(read_numbers(rates, text, c->rate[f.shape][f.precision][f.sweep][f.loop], STENCIL_DISTANCES));
+        TRY(read_numbers(steps, text, c->step_s[f.shape][f.precision][f.sweep][f.loop], STENCIL_FILLINGS));
     }
     c->measured = true;
     return STENCIL_OK;

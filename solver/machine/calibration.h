@@ -21,6 +21,10 @@ typedef enum stencil_loop { STENCIL_LOOP_LAUNCHED, STENCIL_LOOP_PERSISTENT, STEN
 /* Where the field is: in the GPU's L2 cache (the CPU's caches), or in memory. */
 typedef enum stencil_distance { STENCIL_NEAR, STENCIL_FAR, STENCIL_DISTANCES } stencil_distance;
 
+/* How much of a device a field that is near fills: a part of its blocks, or all that are resident at once
+ * with a row each. */
+typedef enum stencil_filling { STENCIL_FEW, STENCIL_ROW, STENCIL_FILLINGS } stencil_filling;
+
 /* Seconds of a step with next to nothing to compute. */
 typedef struct stencil_sync_cost {
     double few_s, all_s;  /* in one part, of few blocks and of all that fit at once */
@@ -39,9 +43,13 @@ typedef struct stencil_calibration {
     double peer_bytes_per_s, copy_s; /* to another GPU by stores; of a copy between two of them */
     int most_parts;
     stencil_sync_cost sync[STENCIL_STRATEGIES];
-    /* Cells per second without a source, of a step in several rounds of tiles; 0: not measured. */
+    /* Of each kind of kernel, without a source: cells per second, of those beyond a row and of any in memory;
+     * and seconds of a step of so many cells, but for what keeps it in order. 0: not measured. */
     double rate[STENCIL_SHAPE_COUNT][STENCIL_PRECISION_COUNT][STENCIL_SWEEP_COUNT][STENCIL_LOOP_COUNT]
                [STENCIL_DISTANCES];
+    double cells[STENCIL_FILLINGS];
+    double step_s[STENCIL_SHAPE_COUNT][STENCIL_PRECISION_COUNT][STENCIL_SWEEP_COUNT][STENCIL_LOOP_COUNT]
+                 [STENCIL_FILLINGS];
 } stencil_calibration;
 
 struct stencil_machine;

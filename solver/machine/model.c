@@ -40,21 +40,35 @@ static double set_bytes_of(const stencil_plan *plan, const stencil_problem *prob
     return stencil_problem_arrays(problem) * (double)stencil_layout_bytes(&plan->cut.layout) * parts;
 }
 
+/* Cells that are near, as this kind of kernel was timed with them: what few take, then on straight lines to a
+ * row of every resident block, and from there on. */
+static double near_s(const stencil_calibration *c, const double step_s[STENCIL_FILLINGS], double cells,
+                     double each_s) {
+    const double few = c->cells[STENCIL_FEW], row = c->cells[STENCIL_ROW];
+    const double row_s = fmax(step_s[STENCIL_ROW] - step_s[STENCIL_FEW], 0);
+    return step_s[STENCIL_FEW] + fmin(fmax((cells - few) / (row - few), 0), 1) * row_s +
+           fmax(cells - row, 0) * each_s;
+}
+
 /* Little's law: the first loads' latency, then so many cells a second; tiles that are not resident at once
- * wait for a round. Parts that share a GPU share what it can do. */
+ * wait for a round, where nobody has timed that. Parts that share a GPU share what it can do. */
 static double compute_s(const stencil_calibration *c, const stencil_plan *plan,
                         const stencil_problem *problem, const stencil_machine *machine, stencil_loop loop) {
+    const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     const stencil_part_plan *part = &plan->part[0];
+    const double *step_s = c->step_s[problem->shape->id][problem->precision][plan->sweep][loop];
     const double far = stencil_model_far(c, set_bytes_of(plan, problem)),
-                 near_s = cell_s(c, plan, problem, loop, STENCIL_NEAR),
-                 far_s = cell_s(c, plan, problem, loop, STENCIL_FAR);
-    const double each_s = near_s + far * (far_s - near_s);
-    if (plan->backend == STENCIL_BACKEND_CPU) {
-        const double rows = (double)plan->tile[STENCIL_Y] * plan->threads;
-        return rows * (double)plan->tile[STENCIL_X] * each_s;
-    }
-    const double rounds = ceil((double)part->tile_count / slots_of(plan, machine, part)),
-                 cells = (double)stencil_box_cells(&part->box) * part->sharing;
+                 near_each_s = cell_s(c, plan, problem, loop, STENCIL_NEAR),
+                 far_each_s = cell_s(c, plan, problem, loop, STENCIL_FAR);
+    const double cells = gpu ? (double)stencil_box_cells(&part->box) * part->sharing
+                             : (double)plan->tile[STENCIL_Y] * plan->threads * (double)plan->tile[STENCIL_X];
+    if (step_s[STENCIL_FEW] > 0)
+        return (1 - far) * near_s(c, step_s, cells, near_each_s) +
+               far * (step_s[STENCIL_FEW] + cells * far_each_s);
+    const double each_s = near_each_s + far * (far_each_s - near_each_s);
+    if (!gpu)
+        return cells * each_s;
+    const double rounds = ceil((double)part->tile_count / slots_of(plan, machine, part));
     const double first_s = c->latency_s * (c->measured ? 1 : guess_of(plan));
     return first_s + (1 - far) * (rounds - 1) * c->round_s[loop] + cells * each_s;
 }
