@@ -6,47 +6,60 @@
 
 static const char axis[] = "nx";
 
+/* What predictions do not tell apart. */
+static const double apart = 0.01;
+
+/* Whose crossovers: rows of a result by what was measured, or by what was predicted for those. */
+typedef struct ranking {
+    const stencil_bench_result *result;
+    bool predicted;
+} ranking;
+
+static double time_of(const ranking *r, const stencil_bench_row *row) {
+    return r->predicted ? row->predicted : row->statistics.median;
+}
+
 /* The measured row of this name (NULL: the fastest one) at a place, or NULL. */
-static const stencil_bench_row *row_at(const stencil_bench_result *result, const char *name, int64_t place) {
+static const stencil_bench_row *row_at(const ranking *r, const char *name, int64_t place) {
     const stencil_bench_row *found = NULL;
-    for (const stencil_bench_row *row = result->row; row < result->row + result->row_count; row++) {
+    for (const stencil_bench_row *row = r->result->row; row < r->result->row + r->result->row_count; row++) {
         int64_t here;
         if (row->sample_count > 0 && stencil_bench_axis(row, axis, &here) && here == place &&
             (name == NULL || strcmp(row->name, name) == 0) &&
-            (found == NULL || row->statistics.median < found->statistics.median))
+            (found == NULL || time_of(r, row) < time_of(r, found)))
             found = row;
     }
     return found;
 }
 
 /* The next larger place where something was measured; the same one: there is none. */
-static int64_t next_place(const stencil_bench_result *result, int64_t place) {
+static int64_t next_place(const ranking *r, int64_t place) {
     int64_t next = INT64_MAX, here;
-    for (const stencil_bench_row *row = result->row; row < result->row + result->row_count; row++)
+    for (const stencil_bench_row *row = r->result->row; row < r->result->row + r->result->row_count; row++)
         if (row->sample_count > 0 && stencil_bench_axis(row, axis, &here) && here > place && here < next)
             next = here;
     return next < INT64_MAX ? next : place;
 }
 
 /* Whether the row is as fast as the fastest one there, for all that noise lets us know. */
-static bool is_as_fast(const stencil_bench_result *result, const char *name, int64_t place) {
-    const stencil_bench_row *row = row_at(result, name, place), *best = row_at(result, NULL, place);
+static bool is_as_fast(const ranking *r, const char *name, int64_t place) {
+    const stencil_bench_row *row = row_at(r, name, place), *best = row_at(r, NULL, place);
     if (row == NULL || row == best)
         return row != NULL;
-    const double noise = hypot(row->statistics.spread, best->statistics.spread);
-    return row->statistics.median <= best->statistics.median * (1 + (noise > 0 ? noise : 0)); /* NaN: 0 */
+    const double noise = r->predicted ? apart : hypot(row->statistics.spread, best->statistics.spread);
+    return time_of(r, row) <= time_of(r, best) * (1 + (noise > 0 ? noise : 0)); /* NaN: 0 */
 }
 
 /* Of those that are as fast as any from `place` on, the one that stays it longest, up to *last. */
-static const char *holder_from(const stencil_bench_result *result, int64_t place, int64_t *last) {
-    const char *holder = row_at(result, NULL, place)->name;
+static const char *holder_from(const ranking *r, int64_t place, int64_t *last) {
+    const char *holder = row_at(r, NULL, place)->name;
     *last = place - 1;
-    for (int i = -1; i < result->row_count; i++) { /* the fastest one first */
-        const char *name = i < 0 ? holder : result->row[i].name;
+    for (int i = -1; i < r->result->row_count; i++) { /* the fastest one first */
+        const char *name = i < 0 ? holder : r->result->row[i].name;
         int64_t to = place - 1, next = place;
-        while (next > to && is_as_fast(result, name, next)) {
+        while (next > to && is_as_fast(r, name, next)) {
             to = next;
-            next = next_place(result, to);
+            next = next_place(r, to);
         }
         if (to > *last) {
             *last = to;
@@ -57,14 +70,13 @@ static const char *holder_from(const stencil_bench_result *result, int64_t place
 }
 
 /* Where b becomes as fast as a, which is fastest at `from` and no longer at `to`. */
-static int64_t crossing(const stencil_bench_result *result, const char *a, const char *b, int64_t from,
-                        int64_t to) {
-    const stencil_bench_row *row[] = {row_at(result, a, from), row_at(result, b, from), row_at(result, a, to),
-                                      row_at(result, b, to)};
+static int64_t crossing(const ranking *r, const char *a, const char *b, int64_t from, int64_t to) {
+    const stencil_bench_row *row[] = {row_at(r, a, from), row_at(r, b, from), row_at(r, a, to),
+                                      row_at(r, b, to)};
     if (row[1] == NULL || row[2] == NULL)
         return from;
-    const double before = log(row[0]->statistics.median / row[1]->statistics.median);
-    const double behind = log(row[2]->statistics.median / row[3]->statistics.median);
+    const double before = log(time_of(r, row[0]) / time_of(r, row[1]));
+    const double behind = log(time_of(r, row[2]) / time_of(r, row[3]));
     if (!(before < 0 && behind > 0))
         return from;
     const double at = (double)from * pow((double)to / (double)from, before / (before - behind));
@@ -72,20 +84,21 @@ static int64_t crossing(const stencil_bench_result *result, const char *a, const
     return (int64_t)(round(at / unit) * unit + 0.5);
 }
 
-void stencil_bench_crossovers(const stencil_bench_result *result, const char *shape,
+void stencil_bench_crossovers(const stencil_bench_result *result, bool predicted, const char *shape,
                               char text[STENCIL_BENCH_NOTE_SIZE]) {
+    const ranking ranked = {result, predicted}, *r = &ranked;
     const char *before = NULL, *since = "";
-    int64_t last = 0, first = next_place(result, 0);
+    int64_t last = 0, first = next_place(r, 0);
     text[0] = '\0';
-    if (next_place(result, first) == first)
+    if (next_place(r, first) == first)
         return;
-    for (int64_t place = first; place > last; place = next_place(result, last)) {
+    for (int64_t place = first; place > last; place = next_place(r, last)) {
         const int64_t held = last;
-        const char *holder = holder_from(result, place, &last);
+        const char *holder = holder_from(r, place, &last);
         if (before != NULL)
             stencil_text_add(text, STENCIL_BENCH_NOTE_SIZE, "%s %lld%s, %s", since,
-                             (long long)crossing(result, before, holder, held, place), shape,
-                             next_place(result, last) == last ? "then " : "");
+                             (long long)crossing(r, before, holder, held, place), shape,
+                             next_place(r, last) == last ? "then " : "");
         stencil_text_add(text, STENCIL_BENCH_NOTE_SIZE, "`%s`", holder);
         since = before == NULL ? " up to" : " from there to";
         before = holder;
