@@ -10,6 +10,8 @@ enum { ROUNDS = 5, TRIES = 3, STEPS_MIN = 16, STEPS_MAX = 8192, CHECKED_SAMPLES 
 /* Of a batch: noted at most, at least on a GPU and (as a part of the steps) on a CPU, where a note takes
  * nothing to speak of, and all in a row to see what noting costs. */
 enum { SAMPLES_MAX = 512, SAMPLES_MIN = 4, SPARSE_CPU = 8, PROBE = 128, PROBE_STEPS = 512 };
+/* Of a kernel that notes: even between its samples every step takes longer. */
+enum { KERNEL_EVERY = 9 };
 /* What notes may cost: half of what is promised, since batches alike differ. */
 static const double cost_wanted = 0.01, cost_most = 0.015;
 
@@ -73,12 +75,15 @@ static void set_samples(experiment *e, int64_t most) {
         e->samples = (uint32_t)stencil_smaller(most, e->steps);
         return;
     }
-    int64_t every = ((e->steps + most - 1) / most) | 1;
-    e->check_every = stencil_smaller(e->check_every, (ROUNDS * e->steps / every + 7) / CHECKED_SAMPLES);
+    const bool all = e->trial.of.cpu != NULL;
+    int64_t every = all ? ((e->steps + most - 1) / most) | 1 : KERNEL_EVERY;
+    const int64_t noted = all ? e->steps / every : stencil_smaller(most, e->steps / every);
+    e->check_every = stencil_smaller(e->check_every, (ROUNDS * noted + 7) / CHECKED_SAMPLES);
     while (common(every, e->check_every) > 1 || common(every, e->trial.of.plan->poll_every) > 1)
         every += 2;
+    const int64_t fit = (e->steps - 1) / every + 1;
     e->every = (uint32_t)every;
-    e->samples = (uint32_t)((e->steps - 1) / every + 1);
+    e->samples = (uint32_t)(all ? fit : stencil_smaller(most, fit));
 }
 
 /* What a batch with moments is compared with: launches note none of steps that are checked. */

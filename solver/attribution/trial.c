@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Steps of a persistent loop before the first one that is noted: its blocks have just come. */
+enum { LEAD = 32 };
+
 stencil_status stencil_trial_start(stencil_trial *t, stencil_run *run, const stencil_observers *observers) {
     *t = (stencil_trial){.run = run, .of = stencil_run_sides_of(run), .observers = observers};
     const stencil_plan *plan = t->of.plan;
@@ -215,6 +218,7 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
     const int64_t replayed = t->launches ? t->of.strategy->replayed : 0;
     stencil_trace trace = {0};
     int64_t noted = *count, before = 0;
+    const int64_t sampled = (int64_t)samples * every;
     double rest_s = 0;
     align(t);
     *timeline = (stencil_timeline){0};
@@ -227,6 +231,10 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
     }
     if (t->launches)
         before = (noted - (replayed > 0) - samples) / 2;
+    else if (t->of.gpu != NULL && sampled < *count) { /* the others in a launch that notes nothing */
+        before = stencil_smaller(LEAD, *count - sampled);
+        noted = before + sampled;
+    }
     const int64_t batch_first = replayed > 0 ? 0 : t->next; /* replayed with the numbers of their capture */
     stencil_trace_set(&trace, batch_first + before + 1, every, samples);
 #ifdef STENCIL_HAVE_CUDA
