@@ -47,7 +47,7 @@ stencil_status auto_choose(auto_choice *a, const stencil_problem *problem, stenc
     if (effort != STENCIL_EFFORT_ESTIMATE)
         TRY(calibrate(a, problem, machine, options->quiet, notes));
     wisdom_path(late ? "off" : options->wisdom, a->wisdom);
-    const int found = options->effort == STENCIL_EFFORT_PATIENT || a->choice.possible < 2
+    const int found = options->effort >= STENCIL_EFFORT_PATIENT || a->choice.possible < 2
                           ? -1
                           : wisdom_find(a->wisdom, &a->choice, problem, machine, notes);
     if (found >= 0) {

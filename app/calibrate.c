@@ -1,19 +1,28 @@
 /* stencil calibrate: measures this machine for predictions and --sync auto. */
-#include "app/bench.h"
+#include <math.h>
+#include <stdlib.h>
+
+#include "app/choice.h"
 #include "app/json.h"
 #include "app/machine.h"
 #include "app/options.h"
+#include "app/progress.h"
 #include "app/signals.h"
+#include "app/table.h"
 #include "app/text.h"
+#include "bench/check.h"
 #include "solver/run.h"
 
 typedef struct calibrate_options {
+    stencil_run_options run; /* of --check */
     stencil_backend backend;
-    int64_t threads;
+    int64_t threads, problems, seed;
     double seconds, noise;
     const char *json;
     bool force, quiet;
 } calibrate_options;
+
+enum { CHECK_MAX = 1000 };
 
 #define LITERALLY(number) #number
 #define PRESET(number)    LITERALLY(number)
@@ -30,9 +39,18 @@ static const option calibrate_table[] = {
     {"noise", 0, OPTION_REAL, AT(noise), "PERCENT",
      .help = "keep nothing where a quarter of the times is less certain than that",
      .preset = PRESET(MACHINE_NOISE_PERCENT)},
+    {"check", 0, OPTION_INTEGER, AT(problems), "N",
+     .help = "then draw N problems, time every plan on each, and compare the one that auto takes with the "
+             "fastest",
+     .minimum = 1, .maximum = CHECK_MAX},
+    {"seed", 0, OPTION_INTEGER, AT(seed), "N", .help = "of the problems", .preset = "1", .needs = "check",
+     .minimum = 0, .maximum = UINT32_MAX},
+    {"gpus", 'g', OPTION_DEVICES, AT(run.gpu), "N|LIST",
+     .help = "that auto may use there: how many (2), or which ones (0,2 or 2,)", .needs = "check",
+     .contradicts = {"device cpu"}, .count_offset = offsetof(calibrate_options, run.gpu_count)},
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
-     .help = "write the machine with its figures, for plan --machine and run --machine; - writes it to "
-             "standard output in place of the tables"},
+     .help = "write the machine with its figures, for plan --machine and run --machine, and the cases of "
+             "--check; - writes it to standard output in place of the tables"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print no table and no progress"},
     {NULL},
@@ -110,6 +128,119 @@ static stencil_status calibrate(stencil_machine *machine, bool gpu, const calibr
     return machine_keep_costs(machine, gpu);
 }
 
+static bool show(void *context, int done, const char *problem) {
+    const calibrate_options *options = context;
+    if (!options->quiet && progress_possible())
+        progress_line(TEXT("problem %d of %lld: %s", done + 1, (long long)options->problems, problem));
+    return signals_caught == 0;
+}
+
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* What all cases say. */
+typedef struct check_summary {
+    int close, predicted;    /* auto within 5 % of the fastest; predicted within 25 % */
+    double loss, worst, off; /* the mean and the largest loss; the median of how far off predictions are */
+} check_summary;
+
+static check_summary summarise(const stencil_check_case *cases, int count) {
+    check_summary s = {0};
+    double off[CHECK_MAX];
+    for (int i = 0; i < count; i++) {
+        const double loss = stencil_check_loss(&cases[i]);
+        off[i] = fabs(stencil_check_error(&cases[i]));
+        s.close += loss <= 0.05;
+        s.predicted += off[i] <= 0.25;
+        s.loss += loss / count;
+        s.worst = fmax(s.worst, loss);
+    }
+    qsort(off, (size_t)count, sizeof *off, compare);
+    s.off = off[count / 2];
+    return s;
+}
+
+static void print_check(const stencil_check_case *cases, int count) {
+    table t = {0};
+    char name[64];
+    table_add_column(&t, "problem", true, 0);
+    table_add_column(&t, "auto", true, 0);
+    table_add_column(&t, "µs/step", false, 0);
+    table_add_column(&t, "predicted", false, 0);
+    table_add_column(&t, "loss", false, 0);
+    table_add_column(&t, "fastest", true, 1);
+    for (int i = 0; i < count; i++) {
+        const stencil_check_case *c = &cases[i];
+        table_add_row(&t);
+        table_add_cell(&t, "%s", c->problem);
+        table_add_cell(&t, "%s", choice_name(&c->chosen, name));
+        table_add_cell(&t, "%s", TEXT_NUMBER(1e6 * c->chosen.step_s));
+        table_add_cell(&t, "%+.0f%%", 100 * stencil_check_error(c));
+        table_add_cell(&t, "%.1f%%", 100 * stencil_check_loss(c));
+        table_add_cell(&t, "%s", stencil_check_loss(c) > 0 ? choice_name(&c->fastest, name) : "");
+    }
+    const check_summary s = summarise(cases, count);
+    table_print(stdout, &t);
+    table_destroy(&t);
+    printf("\nauto         within 5 %% of the fastest plan in %d of %d problems\n"
+           "loss         %.2f %% in the mean, %.1f %% at most\n"
+           "predictions  within 25 %% in %d of %d problems, median error %.1f %%\n",
+           s.close, count, 100 * s.loss, 100 * s.worst, s.predicted, count, 100 * s.off);
+}
+
+static json_t *check_json(const stencil_check_case *cases, int count) {
+    json_t *array = json_array();
+    char name[64], best[64];
+    for (int i = 0; i < count; i++) {
+        const stencil_check_case *c = &cases[i];
+        json_array_append_new(
+            array,
+            json_pack("{s:s, s:s, s:f, s:f, s:s, s:f, s:f, s:f, s:f, s:i, s:I}", "problem", c->problem,
+                      "auto", choice_name(&c->chosen, name), "auto_us_per_step", 1e6 * c->chosen.step_s,
+                      "auto_spread_us", 1e6 * c->chosen.spread_s, "best", choice_name(&c->fastest, best),
+                      "best_us_per_step", 1e6 * c->fastest.step_s, "best_spread_us",
+                      1e6 * c->fastest.spread_s, "predicted_us_per_step", 1e6 * c->chosen.cost.step_s, "loss",
+                      stencil_check_loss(c), "plans", c->plans, "steps", (json_int_t)c->steps));
+    }
+    return array;
+}
+
+/* Draws problems and shows what auto makes of them; *cases, an array for JSON, where there are any. */
+static stencil_status check(stencil_machine *machine, const calibrate_options *options, json_t **cases) {
+    stencil_check_options o = {.problems = (int)options->problems,
+                               .seed = (uint64_t)options->seed,
+                               .run = options->run,
+                               .progress = show,
+                               .context = (void *)options};
+    o.run.backend = o.run.gpu_count > 0 ? STENCIL_BACKEND_GPU : options->backend;
+    int count;
+    stencil_check_case *all = calloc((size_t)options->problems, sizeof *all);
+    CHECK(all != NULL, NO_MEMORY, "no memory for %lld problems", (long long)options->problems);
+    const stencil_status status = stencil_check_choice(&o, machine, all, &count);
+    if (!options->quiet && progress_possible())
+        progress_line("");
+    if (count > 0 && !options->quiet && !target_is_stdout(options->json)) {
+        fputc('\n', stdout);
+        print_check(all, count);
+    }
+    *cases = check_json(all, count);
+    free(all);
+    return status;
+}
+
+static stencil_status write_json(stencil_machine *machine, const calibrate_options *options,
+                                 const char *command_line, json_t *cases) {
+    TRY(stencil_machine_ask_all(machine));
+    json_t *root = json_pack("{s:i, s:s, s:s}", "schema_version", 1, "version", STENCIL_VERSION,
+                             "command_line", command_line);
+    stencil_machine_write(machine, root);
+    if (cases != NULL)
+        json_object_set(root, "cases", cases);
+    return json_write(options->json, options->force, root);
+}
+
 static stencil_status calibrate_run(const invocation *call, int *exit_code) {
     const calibrate_options *options = call->values;
     (void)exit_code;
@@ -124,12 +255,12 @@ static stencil_status calibrate_run(const invocation *call, int *exit_code) {
         TRY(calibrate(machine, true, options));
     if (options->backend != STENCIL_BACKEND_GPU)
         TRY(calibrate(machine, false, options));
-    if (options->json == NULL)
-        return STENCIL_OK;
-    TRY(stencil_machine_ask_all(machine));
-    json_t *root = json_pack("{s:i, s:s}", "schema_version", 1, "version", STENCIL_VERSION);
-    stencil_machine_write(machine, root);
-    return json_write(options->json, options->force, root);
+    json_t *cases = NULL;
+    stencil_status status = options->problems > 0 ? check(machine, options, &cases) : STENCIL_OK;
+    if (status == STENCIL_OK && options->json != NULL)
+        status = write_json(machine, options, call->command_line, cases);
+    json_decref(cases);
+    return status;
 }
 
 const command command_calibrate = {
@@ -137,7 +268,9 @@ const command command_calibrate = {
     .usage = "calibrate [options]",
     .summary = "measures what steps cost here, for predictions and --sync auto",
     .details = "Takes up to 8 seconds for each kind of device, once: what was found is kept in "
-               "$XDG_CACHE_HOME/stencil or ~/.cache/stencil for this device, driver and build.",
+               "$XDG_CACHE_HOME/stencil or ~/.cache/stencil for this device, driver and build. --check makes "
+               "two runs of each problem, which have to give the same bits: one in which all plans take "
+               "turns, and one in which auto chooses, without wisdom.",
     .options = calibrate_table,
     .values_size = sizeof(calibrate_options),
     .run = calibrate_run,

@@ -40,8 +40,7 @@ static const option run_table[] = {
      .preset = "auto", .names = choice_sweeps},
     {"effort", 0, OPTION_CHOICE, AT(open.effort), "HOW",
      .help = "what auto goes by: estimate, what is predicted; measure, the best two or three timed in the "
-             "run's first "
-             "steps; patient, more of them for longer",
+             "run's first steps; patient, more of them for longer; exhaustive, all of them",
      .preset = "measure", .names = stencil_effort_names},
     {"wisdom", 0, OPTION_TEXT, AT(open.wisdom), "FILE",
      .help = "where auto finds and keeps what was measured; off: nowhere (default: wisdom.json in "

@@ -257,8 +257,7 @@ static stencil_status judge_end(stencil_run *r) {
     return STENCIL_OK;
 }
 
-/* Whether two plans have their cells in the same places. */
-static bool share_cells(const stencil_plan *a, const stencil_plan *b) {
+bool stencil_plans_share_cells(const stencil_plan *a, const stencil_plan *b) {
     bool same = a->backend == b->backend && a->cut.parts == b->cut.parts &&
                 memcmp(a->cut.count, b->cut.count, sizeof a->cut.count) == 0 &&
                 memcmp(a->cut.layout.n, b->cut.layout.n, sizeof a->cut.layout.n) == 0 &&
@@ -364,7 +363,7 @@ static stencil_status change_side(stencil_run *r, const stencil_plan *plan) {
             use_side(r, &r->side[i]);
             return STENCIL_OK;
         }
-        if (share_cells(r->side[i].plan, plan))
+        if (stencil_plans_share_cells(r->side[i].plan, plan))
             lender = &r->side[i];
     }
     CHECK(r->sides < STENCIL_SIDES_MAX, INTERNAL, "more than %d plans in one run", STENCIL_SIDES_MAX);
@@ -386,7 +385,7 @@ stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
     stencil_run before = *r; /* whose cells are read */
     before.steps = r->report->steps;
     TRY(change_side(r, plan));
-    const stencil_status status = share_cells(before.plan, plan)
+    const stencil_status status = stencil_plans_share_cells(before.plan, plan)
                                       ? STENCIL_OK
                                       : load_all(r, &(stencil_reader){stencil_run_read, &before});
     if (status != STENCIL_OK)
@@ -397,7 +396,7 @@ stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
 
 void stencil_run_settle(stencil_run *r) {
     for (int i = 0; i < r->sides;)
-        if (share_cells(r->side[i].plan, r->plan)) {
+        if (stencil_plans_share_cells(r->side[i].plan, r->plan)) {
             i++;
         } else {
             close_side(&r->side[i]);

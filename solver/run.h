@@ -164,11 +164,14 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
 stencil_status stencil_run_drive(stencil_run *run, const stencil_observers *observers,
                                  stencil_report *report);
 
+/* Whether two plans for a problem have their cells in the same places. */
+bool stencil_plans_share_cells(const stencil_plan *a, const stencil_plan *b);
+
 /* From an observer: the steps behind this one are made by another plan for the same problem, which is
  * borrowed, too. What made them before is kept, so that the way back costs nothing, or, to another cut or
  * device, copies of the cells. Whatever it fails with (as stencil_run_open()), the run can go on as before.
  */
-enum { STENCIL_SIDES_MAX = 16 };
+enum { STENCIL_SIDES_MAX = 64 };
 stencil_status stencil_run_replan(stencil_run *run, const stencil_plan *plan);
 
 /* Gives back the memory of plans whose cells are in other places than those of the one that goes on. */

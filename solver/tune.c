@@ -6,14 +6,15 @@
 
 #include "solver/machine/model.h"
 
-const char *const stencil_effort_names[] = {"estimate", "measure", "patient", NULL};
+const char *const stencil_effort_names[] = {"estimate", "measure", "patient", "exhaustive", NULL};
 
 /* Seconds of a run for each plan that is timed in it; of one's turn in a round; what a turn may be of the
  * run. */
-static const double run_s = 0.05, turn_least_s = 0.5e-3, turn_most_s[] = {0, 4e-3, 10e-3}, turn_share = 0.01;
+static const double run_s = 0.05, turn_least_s = 0.5e-3, turn_most_s[] = {0, 4e-3, 10e-3, 5e-3},
+                    turn_share = 0.01;
 /* How much slower than the best one a plan is predicted at most, to be timed; was its best turn at most, to
  * stay in the race, and its first one alone. */
-static const double within[] = {1, 1.5, 3}, hopeless = 1.5, hopeless_cold = 8;
+static const double within[] = {1, 1.5, 3, INFINITY}, hopeless = 1.5, hopeless_cold = 8;
 /* Predictions for plans of one kind err alike, by so much: another kind is timed first. */
 static const double alike = 1.25;
 /* Part of all steps that the rounds may take. */
@@ -69,18 +70,28 @@ static int pick(const stencil_tune *t, double most_s) {
     return best;
 }
 
+/* Those with their cells in the same places have turns one after the other: between others cells are copied.
+ */
 static void add_racer(stencil_tune *t, int candidate) {
+    const stencil_plan *plan = &t->choice->item[candidate].plan;
     const double steps = ceil(t->turn_s / t->choice->item[candidate].cost.step_s);
-    t->racer[t->count++] =
-        (stencil_racer){.candidate = candidate, .steps = (int64_t)fmin(fmax(steps, 2), 1 << 24)};
+    int at = t->count;
+    while (at > 0 && !stencil_plans_share_cells(&candidate_of(t, at - 1)->plan, plan))
+        at--;
+    at = at > 0 ? at : t->count;
+    for (int k = t->count++; k > at; k--)
+        t->racer[k] = t->racer[k - 1];
+    t->racer[at] = (stencil_racer){.candidate = candidate, .steps = (int64_t)fmin(fmax(steps, 2), 1 << 24)};
 }
 
 /* Turns end where residuals are checked, so that all have as many of them; where they are checked seldom,
- * behind full graphs. */
+ * behind full graphs, unless steps are so long that a launch hardly counts. */
 static int64_t turn_end(const stencil_tune *t, int64_t step, int64_t steps) {
     const int64_t every = t->problem->stop.check_every;
-    return every <= 4 * steps ? (step + steps + every - 1) / every * every
-                              : step + (steps + GRAPH_STEPS - 1) / GRAPH_STEPS * GRAPH_STEPS + 1;
+    if (every <= 4 * steps)
+        return (step + steps + every - 1) / every * every;
+    return steps < GRAPH_STEPS / 4 ? step + steps
+                                   : step + (steps + GRAPH_STEPS - 1) / GRAPH_STEPS * GRAPH_STEPS + 1;
 }
 
 /* Leaves out who there are no steps for. */
@@ -106,17 +117,20 @@ stencil_status stencil_tune_start(stencil_tune *t, stencil_choice *choice, const
     }
     const double step_s = choice->item[choice->chosen].cost.step_s, steps = stencil_tune_steps(problem);
     t->turn_s = fmax(fmin(turn_share * steps * step_s, turn_most_s[effort]), turn_least_s);
-    const int most[] = {1, 3, STENCIL_RACE_MAX};
-    t->rounds = effort == STENCIL_EFFORT_PATIENT ? STENCIL_ROUNDS_MAX : STENCIL_ROUNDS_MAX / 2 + 1;
+    const int most[] = {1, 3, 12, STENCIL_RACE_MAX};
+    const bool all = effort == STENCIL_EFFORT_EXHAUSTIVE;
+    const int rounds[] = {1, 6, STENCIL_ROUNDS_MAX, 8};
+    t->rounds = rounds[effort];
     add_racer(t, choice->chosen);
-    while (t->count < most[effort] && (t->count + 1) * run_s <= steps * step_s) {
+    while (t->count < most[effort] && (all || (t->count + 1) * run_s <= steps * step_s)) {
         const int next = pick(t, within[effort] * step_s);
         if (next < 0)
             break;
         if (plan_here(&choice->item[next], problem, machine))
             add_racer(t, next);
     }
-    limit_steps(t, steps);
+    if (!all)
+        limit_steps(t, steps);
     return STENCIL_OK;
 }
 

@@ -5,14 +5,15 @@
 #include "solver/choose.h"
 
 typedef enum stencil_effort {
-    STENCIL_EFFORT_ESTIMATE, /* what is predicted is good enough */
-    STENCIL_EFFORT_MEASURE,  /* the best two or three are timed */
-    STENCIL_EFFORT_PATIENT,  /* more of them, and longer */
+    STENCIL_EFFORT_ESTIMATE,   /* what is predicted is good enough */
+    STENCIL_EFFORT_MEASURE,    /* the best two or three are timed */
+    STENCIL_EFFORT_PATIENT,    /* more of them, and longer */
+    STENCIL_EFFORT_EXHAUSTIVE, /* all, however short the run */
     STENCIL_EFFORT_COUNT
 } stencil_effort;
 extern const char *const stencil_effort_names[STENCIL_EFFORT_COUNT + 1]; /* "estimate", …, NULL */
 
-enum { STENCIL_RACE_MAX = 12, STENCIL_ROUNDS_MAX = 10 };
+enum { STENCIL_RACE_MAX = STENCIL_SIDES_MAX, STENCIL_ROUNDS_MAX = 10 };
 
 /* A candidate in the race: it makes some steps in every round, the first time a few to get warm. */
 typedef struct stencil_racer {

@@ -186,6 +186,27 @@ class AutoTest(CommandTest):
             else:  # or others use this machine
                 self.assertTrue(files() or "no calibration: this machine is too busy" in " ".join(printed.split()), printed)
 
+    def test_check(self):
+        """Random problems, on each of which all plans are timed, and auto's; the same ones for the same seed."""
+        check = lambda *options: self.ok("calibrate", *HERE, "--seconds", "0.01", "--noise", "1e9", "--check", *options)
+        machine = json.loads(check(3, "--json", "-").stdout)
+        cases = machine["cases"]
+        self.assertEqual(len(cases), 3)
+        self.assertEqual([case["problem"].split()[1] for case in cases], ["float32", "float32", "float64"])
+        self.assertEqual([case["problem"].count("x") for case in cases], [1, 2, 1])
+        for case in cases:
+            self.assertGreater(case["plans"], 3)
+            self.assertGreaterEqual(case["auto_us_per_step"], case["best_us_per_step"])
+            self.assertAlmostEqual(case["loss"], case["auto_us_per_step"] / case["best_us_per_step"] - 1)
+            self.assertGreater(case["predicted_us_per_step"], 0)
+            self.assertEqual(case["auto"] == case["best"], case["loss"] == 0)
+        done = check(1)
+        self.assertIn(cases[0]["problem"], done.stdout)
+        self.assertIn("within 5 % of the fastest plan in ", done.stdout)
+        self.narrow(done.stdout)
+        self.assertNotIn(cases[0]["problem"], check(1, "--seed", 2).stdout)
+        self.refused(64, ["--seed"], "calibrate", "--seed", 3)
+
     def test_busy_machine(self):
         before = self.refused(69, ["too busy"], "calibrate", *HERE, "--seconds", "0.3", "--noise", "0")
         self.assertTrue(re.search(r"of \d+ times \d+ spread by more than 0 %", before))
