@@ -159,14 +159,20 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
 
 /* Streams, events and the kernels. Asking for attributes loads a kernel: nothing is loaded lazily while
  * kernels wait for each other. A persistent loop combines by itself. */
-static stencil_status start_part(stencil_gpu_part *gpu) {
+static stencil_status start_part(stencil_gpu_part *gpu, const stencil_gpu_run *lender) {
     struct cudaFuncAttributes attributes;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->plan->kernel.function));
     if (gpu->plan->barrier == STENCIL_BARRIER_none)
         TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_combine_kernel()));
     int least = 0, greatest = 0, major = 0;
     TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    TRY_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
+    /* Kernels of a persistent loop that share a GPU need streams that were tried. */
+    gpu->lent = lender != NULL && (!gpu->shared || gpu->plan->barrier == STENCIL_BARRIER_none ||
+                                   lender->plan->barrier != STENCIL_BARRIER_none);
+    if (gpu->lent)
+        gpu->stream = lender->part[gpu->part].stream;
+    else
+        TRY_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
     if (gpu->plan->overlap)
         TRY_CUDA(cudaStreamCreateWithPriority(&gpu->edge_stream, cudaStreamNonBlocking, greatest));
     TRY_CUDA(cudaEventCreate(&gpu->begin));
@@ -255,7 +261,7 @@ static stencil_status share_gpus(stencil_gpu_run *run) {
     for (int p = 0; p < run->parts; p++) {
         cudaStream_t *stream[STENCIL_PARTS_MAX];
         int count = 0;
-        if (!run->part[p].shared || !run->plan->part[p].leads)
+        if (!run->part[p].shared || !run->plan->part[p].leads || run->part[p].lent)
             continue;
         for (int q = p; q < run->parts; q++)
             if (run->part[q].device == run->part[p].device)
@@ -286,7 +292,8 @@ static stencil_status create_barriers(stencil_gpu_run *run) {
 }
 
 /* Memory, kernels and streams of all parts, which know of themselves. */
-static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem, bool lent) {
+static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem,
+                                   const stencil_gpu_run *lender) {
     int device[STENCIL_PARTS_MAX];
     const int64_t values = host_values(&run->plan->cut, run->plan->halo);
     for (int p = 0; p < run->parts; p++)
@@ -296,9 +303,9 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         TRY_CUDA(cudaSetDevice(gpu->device));
-        TRY(start_part(gpu));
+        TRY(start_part(gpu, lender));
         TRY(stencil_peers_reach(gpu->device, device, run->parts));
-        TRY(allocate(gpu, lent));
+        TRY(allocate(gpu, lender != NULL));
     }
     TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
     TRY_CUDA(
@@ -317,11 +324,11 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
 }
 
 stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
-                                  const stencil_problem *problem, const stencil_buffers *lent) {
+                                  const stencil_problem *problem, const stencil_gpu_run *lender) {
     *run = (stencil_gpu_run){.plan = plan, .parts = plan->cut.parts};
     run->buffers = (stencil_buffers){.cut = &plan->cut, .count = stencil_problem_arrays(problem)};
-    if (lent != NULL)
-        memcpy(run->buffers.at, lent->at, sizeof lent->at);
+    if (lender != NULL)
+        memcpy(run->buffers.at, lender->buffers.at, sizeof run->buffers.at);
     run->slabs = stencil_cut_is_slabs(&plan->cut);
     run->staging_bytes = staging_bytes(&plan->cut.layout);
     run->partial_count = stencil_partial_count(problem->n);
@@ -341,7 +348,7 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
         gpu->args.result_first = stencil_share(results, run->parts, p);
         gpu->args.result_end = stencil_share(results, run->parts, p + 1);
     }
-    return create_parts(run, problem, lent != NULL);
+    return create_parts(run, problem, lender);
 }
 
 static void destroy_part(stencil_gpu_part *gpu) {
@@ -355,7 +362,7 @@ static void destroy_part(stencil_gpu_part *gpu) {
     for (size_t i = 0; i < sizeof event / sizeof *event; i++)
         if (event[i] != NULL)
             cudaEventDestroy(event[i]);
-    if (gpu->stream != NULL)
+    if (gpu->stream != NULL && !gpu->lent)
         cudaStreamDestroy(gpu->stream);
     if (gpu->edge_stream != NULL)
         cudaStreamDestroy(gpu->edge_stream);

@@ -39,6 +39,7 @@ struct stencil_gpu_part {
     cudaEvent_t begin, end, step_done, edges_done;
     cudaEvent_t made[2]; /* behind the last two steps, for other parts */
     bool shared;         /* other parts have the same device */
+    bool lent;           /* the stream, by another run */
     bool programmatic;   /* the device has programmatic dependent launch */
     /* Device memory, owned: the part's buffers and all that `args` points to. */
     void *memory[STENCIL_GPU_ARRAYS_MAX];
@@ -69,10 +70,11 @@ struct stencil_gpu_run {
     int64_t staging_bytes;
 };
 
-/* Takes the devices, loads the kernels, allocates; whatever it returns, destroy has to follow. lent: arrays
- * of another run of the same cut on the same devices, which outlives this one; NULL: its own. */
+/* Takes the devices, loads the kernels, allocates; whatever it returns, destroy has to follow. lender: a run
+ * of the same cut on the same devices, which outlives this one and makes no steps while this one does: its
+ * arrays and, where they will do, its streams, of which a GPU runs not many at once; NULL: its own. */
 stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
-                                  const stencil_problem *problem, const stencil_buffers *lent);
+                                  const stencil_problem *problem, const stencil_gpu_run *lender);
 /* Gives a part its cells. */
 stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_array array,
                                 const stencil_reader *from);

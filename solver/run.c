@@ -293,7 +293,7 @@ static stencil_status open_side(stencil_run *r, const side *lender) {
     if (r->plan->backend == STENCIL_BACKEND_GPU) {
         r->gpu = calloc(1, sizeof *r->gpu);
         CHECK(r->gpu != NULL, NO_MEMORY, "no memory for a run");
-        TRY(stencil_gpu_create(r->gpu, r->plan, r->problem, lender != NULL ? &lender->gpu->buffers : NULL));
+        TRY(stencil_gpu_create(r->gpu, r->plan, r->problem, lender != NULL ? lender->gpu : NULL));
         r->gpu->queue = r->strategy->queue_gpu;
         return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->gpu) : STENCIL_OK;
     }

@@ -46,7 +46,7 @@ static bool plan_here(stencil_candidate *c, const stencil_problem *problem, sten
 
 static bool is_alike(const stencil_plan *a, const stencil_plan *b) {
     return (a->barrier == STENCIL_BARRIER_none) == (b->barrier == STENCIL_BARRIER_none) &&
-           a->sweep == b->sweep && a->backend == b->backend;
+           a->sweep == b->sweep && a->backend == b->backend && a->cut.parts == b->cut.parts;
 }
 
 /* The next one to time, or -1. */
@@ -90,8 +90,8 @@ static int64_t turn_end(const stencil_tune *t, int64_t step, int64_t steps) {
     const int64_t every = t->problem->stop.check_every;
     if (every <= 4 * steps)
         return (step + steps + every - 1) / every * every;
-    return steps < GRAPH_STEPS / 4 ? step + steps
-                                   : step + (steps + GRAPH_STEPS - 1) / GRAPH_STEPS * GRAPH_STEPS + 1;
+    return steps < GRAPH_STEPS ? step + steps
+                               : step + (steps + GRAPH_STEPS - 1) / GRAPH_STEPS * GRAPH_STEPS + 1;
 }
 
 /* Leaves out who there are no steps for. */
@@ -117,7 +117,8 @@ stencil_status stencil_tune_start(stencil_tune *t, stencil_choice *choice, const
     }
     const double step_s = choice->item[choice->chosen].cost.step_s, steps = stencil_tune_steps(problem);
     t->turn_s = fmax(fmin(turn_share * steps * step_s, turn_most_s[effort]), turn_least_s);
-    const int most[] = {1, 3, 12, STENCIL_RACE_MAX};
+    /* On several GPUs there are more kinds. */
+    const int most[] = {1, choice->asked.gpu_count > 1 ? 4 : 3, 12, STENCIL_RACE_MAX};
     const bool all = effort == STENCIL_EFFORT_EXHAUSTIVE;
     const int rounds[] = {1, 6, STENCIL_ROUNDS_MAX, 8};
     t->rounds = rounds[effort];

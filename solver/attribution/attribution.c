@@ -12,8 +12,8 @@ enum { ROUNDS = 5, TRIES = 3, STEPS_MIN = 16, STEPS_MAX = 8192, CHECKED_SAMPLES 
 enum { SAMPLES_MAX = 512, SAMPLES_MIN = 4, SPARSE_CPU = 8, PROBE = 128, PROBE_STEPS = 512 };
 /* Of a kernel that notes: even between its samples every step takes longer. */
 enum { KERNEL_EVERY = 9 };
-/* What notes may cost: half of what is promised, since batches alike differ. */
-static const double cost_wanted = 0.01, cost_most = 0.015;
+/* What notes may cost: a part of what is promised, since batches alike differ. */
+static const double cost_wanted = 0.005, cost_most = 0.01;
 
 /* What is timed in each round. */
 typedef enum kind {
