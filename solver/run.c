@@ -394,13 +394,12 @@ stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
     return status;
 }
 
+/* Lenders stand in front of those that they lend to, and go after them. */
 void stencil_run_settle(stencil_run *r) {
-    for (int i = 0; i < r->sides;)
-        if (stencil_plans_share_cells(r->side[i].plan, r->plan)) {
-            i++;
-        } else {
+    for (int i = r->sides - 1; i >= 0; i--)
+        if (!stencil_plans_share_cells(r->side[i].plan, r->plan)) {
             close_side(&r->side[i]);
-            r->side[i] = r->side[--r->sides];
+            memmove(&r->side[i], &r->side[i + 1], (size_t)(--r->sides - i) * sizeof *r->side);
         }
 }
 
