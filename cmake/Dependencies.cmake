@@ -45,7 +45,6 @@ if(STENCIL_STATIC)
     set(HDF5_USE_STATIC_LIBRARIES ON)
 endif()
 find_package(HDF5 REQUIRED COMPONENTS C)
-pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 # FindHDF5 takes the archive of HDF5 itself, but the shared compression libraries behind it.
 if(STENCIL_STATIC)

@@ -1,5 +1,5 @@
 /* The description of a machine: all that a plan needs to know of it, so that plans can be made for machines
- * that are not here. probe.c asks the driver, topology.c hwloc; everything else only reads the description.
+ * that are not here. probe.c asks the driver, topology.c the system; everything else only reads the description.
  * Works without CUDA and without a driver ("no GPU"). */
 #pragma once
 
@@ -75,8 +75,8 @@ stencil_status stencil_machine_ask_all(stencil_machine *machine);
 const stencil_kernel_attributes *stencil_machine_kernel(const stencil_machine *machine, int gpu,
                                                         const stencil_kernel *kernel);
 
-/* What a pinned thread needs to get back to where it was: a bitmap of hwloc, the processors there. */
-typedef struct hwloc_bitmap_s stencil_pin;
+/* What a pinned thread needs to get back to where it was: the processors there. */
+typedef struct stencil_pin stencil_pin;
 
 /* Pins the calling thread to the processors near the PCI device `bus_id` ("0000:3b:00.0"). NULL where that
  * cannot be done or makes no difference. */
