@@ -7,9 +7,9 @@
 #include "app/signals.h"
 #include "app/table.h"
 
-/* How long the batches may take where steps are short, how many steps a timeline shows, and events. */
+/* How long the batches may take where steps are short, how many steps a timeline shows. */
 static const double budget_s = 1.0;
-enum { TRACE_STEPS = 200, TRACE_MOMENTS = 40000 };
+enum { TRACE_STEPS = 200 };
 
 static const struct {
     const char *name, *key;
@@ -47,6 +47,9 @@ stencil_status attribution_make(attribution *a, stencil_run *run, run_record *re
         const stencil_status status = stencil_attribute(run, &observers, budget_s, &a->steps);
         a->known = status == STENCIL_OK;
         TRY(note_failure(status, record));
+        const stencil_cost model = stencil_model_step(&record->plan, &record->problem, &record->machine);
+        a->steps.model = (stencil_step_times){model.launch_s, model.compute_s, model.barrier_s};
+        a->has_rival = choice_rival(&record->choice.choice, &record->problem, &record->machine, &a->rival);
     }
     if (a->trace != NULL) {
         const stencil_status status = stencil_attribution_record(run, &observers, TRACE_STEPS, &a->timeline);
@@ -61,22 +64,15 @@ void attribution_destroy(attribution *a) {
     stencil_timeline_destroy(&a->timeline);
 }
 
-/* "thread 3", "block 17 of part 1 (SM 40)", "SM 40". */
-static const char *who_text(const stencil_timeline *t, int p, char text[64]) {
-    const stencil_who *who = &t->who[p];
-    const int first = who->part > 0 ? t->group_first[who->part] : 0;
-    snprintf(text, 64, "%s %d", t->unit, p - first);
-    if (t->groups > 1)
-        stencil_text_add(text, 64, " of part %d", who->part);
-    return who->place >= 0 && strcmp(t->unit, "SM") != 0 ? stencil_text_add(text, 64, " (SM %d)", who->place)
-                                                         : text;
-}
-#define WHO(timeline, p) who_text(timeline, p, (char[64]){""})
-
 static const char *microseconds(double seconds, char text[TEXT_SIZE]) {
     return isnan(seconds) ? "-" : text_number(1e6 * seconds, text);
 }
 #define MICROSECONDS(seconds) microseconds(seconds, (char[TEXT_SIZE]){""})
+
+static const stencil_calibration *costs_of(const run_record *record) {
+    return record->plan.backend == STENCIL_BACKEND_GPU ? &record->machine.gpu_costs
+                                                       : &record->machine.cpu_costs;
+}
 
 static bool is_launched(const run_record *record) {
     return record->plan.barrier == STENCIL_BARRIER_none;
@@ -98,6 +94,24 @@ static void print_answer(const attribution *a, const run_record *record, const d
           "times",
           percent * waited_s, launched ? "for the next step to begin" : "at barriers",
           percent * row_s[STENCIL_TIME_IMBALANCE], a->steps.timeline.unit);
+}
+
+/* What the user can do: another plan that was measured to be quicker, or is predicted to be, by more than
+ * what figures of this machine are off, or of another one. */
+static void print_rival(const attribution *a, const run_record *record) {
+    const bool measured = a->rival.samples > 0;
+    const double own_us = stencil_report_step_us(&record->report),
+                 other_us = 1e6 * (measured ? a->rival.step_s : a->rival.cost.step_s);
+    const stencil_choice *choice = &record->choice.choice;
+    const double predicted_us = measured ? own_us : 1e6 * choice->item[choice->chosen].cost.step_s;
+    if (a->has_rival && other_us < fmin(own_us, predicted_us) / (measured ? 1.02 : 1.1))
+        PRINT("Quicker", "--sync %s --sweep %s would take %s µs per step instead of %s, as %s",
+              a->rival.options.sync, a->rival.options.sweep, TEXT_NUMBER(other_us), TEXT_NUMBER(own_us),
+              measured                     ? "was measured in this run"
+              : costs_of(record)->measured ? "is predicted for this machine"
+                                           : "general figures say (stencil calibrate measures this machine)");
+    else
+        PRINT("Quicker", "%s", "no other strategy or sweep is known, or predicted, to gain a tenth");
 }
 
 static void print_rows(const attribution *a, const run_record *record, const double *row_s) {
@@ -166,7 +180,7 @@ static void print_difference(const stencil_attribution *a, const char *name, dou
     PRINT("Views", "%s and inside are %.0f %% apart in compute. Believe %s.", name, 100 * apart, why);
 }
 
-static void print_views(const stencil_attribution *a) {
+static void print_views(const stencil_attribution *a, bool calibrated) {
     const stencil_step_times removal = removal_step(&a->removal), inside = stencil_attribution_inside(a);
     table t = {0};
     static const char *const columns[] = {"view of_a step", "launch_µs",          "compute_µs",
@@ -175,11 +189,10 @@ static void print_views(const stencil_attribution *a) {
         table_add_column(&t, columns[i], i == 0, 0);
     add_view(&t, "removal", &removal, a->removal.share);
     add_view(&t, "inside", &inside, share_of(&inside));
-    if (!isnan(a->model.compute_s))
-        add_view(&t, "model", &a->model, share_of(&a->model));
+    add_view(&t, calibrated ? "model" : "model *", &a->model, share_of(&a->model));
     table_print(stdout, &t);
     table_destroy(&t);
-    fputc('\n', stdout);
+    puts(calibrated ? "" : "* of general figures: stencil calibrate measures this machine\n");
     const stencil_removal *r = &a->removal;
     PRINT("Removal", "T = t_O + M (t_C + t_S): %s µs = %s + %s (%s + %s) and what these do not explain%s",
           MICROSECONDS(r->total_s), MICROSECONDS(r->start_s), TEXT_COUNT(r->steps),
@@ -255,8 +268,9 @@ void attribution_print(const attribution *a, const run_record *record) {
     const stencil_attribution *s = &a->steps;
     stencil_attribution_divide(s, &record->report, &a->wall, row_s);
     print_answer(a, record, row_s);
+    print_rival(a, record);
     print_rows(a, record, row_s);
-    print_views(s);
+    print_views(s, costs_of(record)->measured);
     print_waits(s);
     print_blame(s);
     PRINT("Batches",
@@ -323,6 +337,14 @@ static json_t *inside_json(const stencil_attribution *a) {
     return json;
 }
 
+static json_t *rival_json(const attribution *a) {
+    const stencil_candidate *c = &a->rival;
+    if (!a->has_rival)
+        return json_null();
+    return json_pack("{s:s, s:s, s:f, s:b}", "sync", c->options.sync, "sweep", c->options.sweep, "step_us",
+                     1e6 * (c->samples > 0 ? c->step_s : c->cost.step_s), "measured", c->samples > 0);
+}
+
 json_t *attribution_json(const attribution *a, const run_record *record) {
     const stencil_removal *r = &a->steps.removal;
     const stencil_step_times removal = removal_step(r);
@@ -335,54 +357,8 @@ json_t *attribution_json(const attribution *a, const run_record *record) {
     json_object_set_new(removed, "total_us", json_number(1e6 * r->total_s));
     json_object_set_new(removed, "start_us", json_number(1e6 * r->start_s));
     json_object_set_new(removed, "spread", json_number(r->spread));
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "wall_s", json_number(a->wall.wall_s), "steps_s",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "wall_s", json_number(a->wall.wall_s), "steps_s",
                      json_number(steps_time_s(a, row_s)), "seconds", seconds, "removal", removed, "inside",
-                     inside_json(&a->steps), "model",
-                     isnan(a->steps.model.compute_s) ? json_null()
-                                                     : step_json(&a->steps.model, share_of(&a->steps.model)));
-}
-
-/* From which mark to the next one a participant does what. */
-static const char *const phases[STENCIL_MARKS - 1] = {
-    [STENCIL_MARK_LAUNCHED] = "launch",
-    [STENCIL_MARK_BEGIN] = "compute",
-    [STENCIL_MARK_SWEPT] = "halo",
-    [STENCIL_MARK_EXCHANGED] = "wait",
-    [STENCIL_MARK_LEFT] = "residual, checks",
-};
-
-static void print_step(FILE *out, const stencil_timeline *t, int i, int p, double origin_s) {
-    const double *at_s = t->moment[i * t->participants + p].at_s;
-    for (int k = 0; k < STENCIL_MARKS - 1 && !isnan(at_s[0]); k++)
-        if (at_s[k + 1] > at_s[k])
-            fprintf(out,
-                    ",\n{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f,"
-                    "\"args\":{\"step\":%lld}}",
-                    phases[k], t->who[p].part > 0 ? t->who[p].part : 0, p, 1e6 * (at_s[k] - origin_s),
-                    1e6 * (at_s[k + 1] - at_s[k]), (long long)t->sample[i].step);
-}
-
-bool attribution_print_trace(FILE *out, const void *content) {
-    const stencil_timeline *t = content;
-    const int most = TRACE_MOMENTS / t->participants, samples = t->samples < most ? t->samples : most;
-    fprintf(out,
-            "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n{\"name\":\"process_name\",\"ph\":\"M\","
-            "\"pid\":0,\"args\":{\"name\":\"%s\"}}",
-            t->who[0].part < 0 ? "CPU" : "part 0");
-    for (int group = 1; group < t->groups; group++)
-        fprintf(out, ",\n{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%d,\"args\":{\"name\":\"part %d\"}}",
-                group, group);
-    for (int p = 0; p < t->participants; p++)
-        fprintf(out,
-                ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"%s\"}}",
-                t->who[p].part > 0 ? t->who[p].part : 0, p, WHO(t, p));
-    for (int group = 0; group < t->groups; group++) {
-        double origin_s = INFINITY; /* of the group's clock */
-        for (int p = t->group_first[group]; p < t->group_first[group + 1]; p++)
-            origin_s = fmin(origin_s, t->moment[p].at_s[0]);
-        for (int i = 0; i < samples && !isinf(origin_s); i++)
-            for (int p = t->group_first[group]; p < t->group_first[group + 1]; p++)
-                print_step(out, t, i, p, origin_s);
-    }
-    return fputs("\n]}\n", out) != EOF && ferror(out) == 0;
+                     inside_json(&a->steps), "model", step_json(&a->steps.model, share_of(&a->steps.model)),
+                     "quicker", rival_json(a));
 }

@@ -11,6 +11,8 @@ typedef struct attribution {
     bool traced;        /* `timeline` has steps for it */
     stencil_wall wall;  /* of the run without what was made for this */
     stencil_attribution steps;
+    bool has_rival;
+    stencil_candidate rival; /* the quickest other plan */
     stencil_timeline timeline;
 } attribution;
 
@@ -23,6 +25,10 @@ void attribution_print(const attribution *attribution, const run_record *record)
 
 /* Owned by the caller. */
 json_t *attribution_json(const attribution *attribution, const run_record *record);
+
+/* "thread 3", "block 17 of part 1 (SM 40)", "SM 40" (returned). */
+const char *attribution_who(const stencil_timeline *timeline, int participant, char text[64]);
+#define WHO(timeline, participant) attribution_who(timeline, participant, (char[64]){""})
 
 /* The target_printer of --trace, Chrome's trace events: a process for each part, a thread for each
  * participant, an event for each phase of a step. content: a stencil_timeline. */

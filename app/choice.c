@@ -37,6 +37,42 @@ const char *choice_name(const stencil_candidate *c, char text[64]) {
     return text;
 }
 
+static double known_s(const stencil_candidate *c) {
+    return c->samples > 0 ? c->step_s : c->cost.step_s;
+}
+
+static bool is_same(const stencil_candidate *a, const stencil_candidate *b) {
+    return a->plan.strategy == b->plan.strategy && a->plan.sweep == b->plan.sweep &&
+           a->plan.backend == b->plan.backend && a->plan.cut.parts == b->plan.cut.parts;
+}
+
+/* Takes whoever is quicker than the rival so far. */
+static void look_for_rival(const stencil_choice *choice, const stencil_candidate *own,
+                           stencil_candidate *rival) {
+    for (int i = 0; i < choice->possible; i++) {
+        const stencil_candidate *c = &choice->item[i];
+        if (!is_same(c, own) && (!rival->possible || known_s(c) < known_s(rival)))
+            *rival = *c;
+    }
+}
+
+bool choice_rival(const stencil_choice *choice, const stencil_problem *problem,
+                  const stencil_machine *machine, stencil_candidate *rival) {
+    const stencil_candidate *own = &choice->item[choice->chosen];
+    stencil_run_options open = choice->asked;
+    stencil_choice all = {0};
+    *rival = (stencil_candidate){.possible = false};
+    if (open.sync == NULL && open.sweep == NULL) {
+        look_for_rival(choice, own, rival);
+        return rival->possible;
+    }
+    open.sync = open.sweep = NULL;
+    if (stencil_choice_make(&all, problem, &open, machine) == STENCIL_OK)
+        look_for_rival(&all, own, rival);
+    stencil_choice_destroy(&all);
+    return rival->possible;
+}
+
 static void start_row(table *t, const stencil_candidate *c) {
     char device[32];
     table_add_row(t);

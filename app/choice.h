@@ -37,6 +37,11 @@ stencil_status auto_choose(auto_choice *a, const stencil_problem *problem, stenc
 void auto_finish(auto_choice *a, const stencil_problem *problem, const stencil_machine *machine, bool named,
                  stencil_notes *notes);
 
+/* The quickest plan on the devices that were asked for but the one that made the steps: by what this run has
+ * measured of it (samples > 0), else by prediction. false: there is none. */
+bool choice_rival(const stencil_choice *choice, const stencil_problem *problem,
+                  const stencil_machine *machine, stencil_candidate *rival);
+
 /* "central, stream, 2 GPUs" (returned). */
 const char *choice_name(const stencil_candidate *candidate, char text[64]);
 

@@ -33,6 +33,10 @@ class Attribution(CommandTest):
         self.assertEqual(sum(inside["waits_by_power_of_2_ns"]), inside["samples"] * inside["participants"])
         self.assertGreater(inside["compute_mean_us"], 0)
         self.assertGreater(found["removal"]["total_us"], 0)
+        model = found["model"]
+        self.assertGreater(model["compute_us"], 0)
+        self.assertAlmostEqual(model["share"], model["compute_us"] / (model["launch_us"] + model["compute_us"] + model["barrier_us"]))
+        self.assertGreater(found["quicker"]["step_us"], 0)
         around = found["seconds"]["start"] + found["seconds"]["finish"]
         self.assertAlmostEqual(found["steps_s"] + around, found["wall_s"], delta=1e-9 * found["wall_s"])
         self.assertGreaterEqual(inside["noting_us"], 0)
@@ -87,8 +91,9 @@ class Attribution(CommandTest):
             done = self.ok("p.h5", "--steps", 300, "--attribute", "--sync", sync, *CPU)
             for line in done.stdout.splitlines():
                 self.assertLessEqual(len(line), 80, line)
-            for label in ("Waiting", "where the time went", "barrier latency", "imbalance", "left over", "wall clock",
-                          "removal", "inside", "Waits", "Batches", "Noting"):
+            self.assertIn("general figures", done.stdout)
+            for label in ("Waiting", "Quicker", "where the time went", "barrier latency", "imbalance", "left over", "wall clock",
+                          "removal", "inside", "model", "Waits", "Batches", "Noting"):
                 self.assertRegex(done.stdout, f"(?m)^{label} ")
 
     def test_trace(self):
