@@ -165,7 +165,7 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
     return problem_options_apply(call, &bench->spec);
 }
 
-/* Which benchmarks: those named, or all. The report is to name them. */
+/* Which benchmarks: those named, or all but the long ones. The report is to name them. */
 static stencil_status choose_benchmarks(const invocation *call, int index[CHOSEN_MAX],
                                         stencil_bench_report *report) {
     int count = 0;
@@ -174,9 +174,13 @@ static stencil_status choose_benchmarks(const invocation *call, int index[CHOSEN
     for (int i = 0; i < call->operand_count; i++)
         if (!is_file(call->operand[i]))
             TRY(find_benchmark(NULL, NULL, call->operand[i], &index[count++]));
-    for (int i = 0; report->result_count < count || (count == 0 && stencil_bench_names[i] != NULL); i++) {
-        index[i] = count > 0 ? index[i] : i;
-        report->result[report->result_count++].benchmark = stencil_bench_names[index[i]];
+    const bool named = count > 0;
+    for (int i = 0; !named && stencil_bench_names[i] != NULL; i++)
+        if (!stencil_bench_is_long(i))
+            index[count++] = i;
+    while (report->result_count < count) {
+        report->result[report->result_count].benchmark = stencil_bench_names[index[report->result_count]];
+        report->result_count++;
     }
     return STENCIL_OK;
 }
@@ -371,7 +375,8 @@ const command command_bench = {
     .usage = "bench [options] [NAME …] [INPUT.h5]",
     .summary = "measures what synchronisation costs on this machine, bandwidth and strategies",
     .details =
-        "Without a NAME all benchmarks run; --list names them. The problem can come from a file. noise is "
+        "Without a NAME all benchmarks run but strategies, which takes minutes; --list names them. The "
+        "problem can come from a file. noise is "
         "the standard deviation of the "
         "samples over their median, estimated from their quantiles. GB/s are bytes that must move over the "
         "median time. A benchmark that finds a wrong result (a barrier that does not hold, strategies that "

@@ -17,7 +17,8 @@ enum {
     STATED = 0,
     FAULT = STENCIL_BENCH_USES_FAULT,
     EDGES = STENCIL_BENCH_USES_EDGES,
-    MANY_GPUS = 2 * EDGES
+    MANY_GPUS = 2 * EDGES,
+    LONG = 2 * MANY_GPUS /* not among those that run where none is named */
 };
 
 #define NONE          NULL
@@ -83,6 +84,10 @@ stencil_status stencil_bench_check(const stencil_bench_options *options, const s
     stencil_bench_options chosen = *options;
     stencil_bench_result result;
     return choose_device(&chosen, machine, true, &result);
+}
+
+bool stencil_bench_is_long(int index) {
+    return (benchmarks[index].traits & LONG) != 0;
 }
 
 unsigned stencil_bench_uses(int index, const stencil_bench_options *options, const stencil_machine *machine) {

@@ -104,6 +104,8 @@ typedef struct stencil_bench_result {
 /* The benchmarks, in the order of benchmarks.def. */
 extern const char *const stencil_bench_names[]; /* NULL behind the last one */
 const char *stencil_bench_summary(int index);
+/* It takes minutes: it runs only where it is named. */
+bool stencil_bench_is_long(int index);
 
 /* What some benchmarks look at among the options, and others do not: samples, max_noise and timeout_s; size
  * and precision of `spec`; the rest of it; iterations; repeats; inject_fault; edges and the sweep. */

@@ -114,19 +114,19 @@ static stencil_clock_pair best_pair(const stencil_clock_pair *pair, double tick_
     return best;
 }
 
-/* All clocks tick alike, as the median of them did between the two comparisons. clock[places]. */
+/* Each clock ticks as it did between the two comparisons: those of two multiprocessors need not tick alike, and
+ * 1e-4 would be microseconds in a batch. clock[places]. */
 static stencil_status fit_clocks(const stencil_clock_pair *before, const stencil_clock_pair *after,
                                  uint32_t places, stencil_tick_clock *clock) {
-    double tick_ns = 0;
     for (uint32_t p = 0; p < places; p++) {
         const stencil_clock_pair *b = before + p * STENCIL_CLOCK_PAIRS, *a = after + p * STENCIL_CLOCK_PAIRS;
         CHECK(b->cycle > 0 && a->cycle > b->cycle, UNAVAILABLE,
               "the clock of multiprocessor %u could not be compared with the device's", p);
-        tick_ns += (double)(a->ns - b->ns) / (double)(a->cycle - b->cycle) / places;
-    }
-    for (uint32_t p = 0; p < places; p++) {
-        const stencil_clock_pair pair = best_pair(before + p * STENCIL_CLOCK_PAIRS, tick_ns);
-        clock[p] = (stencil_tick_clock){pair.cycle, 1e-9 * tick_ns, 1e-9 * (double)(pair.ns - before->ns)};
+        const double tick_ns = (double)(a->ns - b->ns) / (double)(a->cycle - b->cycle);
+        const stencil_clock_pair from = best_pair(b, tick_ns), to = best_pair(a, tick_ns);
+        clock[p] = (stencil_tick_clock){from.cycle,
+                                        1e-9 * (double)(to.ns - from.ns) / (double)(to.cycle - from.cycle),
+                                        1e-9 * (double)(from.ns - before->ns)};
     }
     return STENCIL_OK;
 }
