@@ -159,7 +159,7 @@ stencil_status stencil_record_read(const json_t *object, const stencil_member *m
         const json_t *value = there == NULL && m->newer ? json_null() : there;
         char *to = (char *)record + m->offset;
         const size_t size = m->count > 0 ? m->size / m->count : m->size;
-        if (m->type == STENCIL_MEMBER_DERIVED)
+        if (m->type == STENCIL_MEMBER_DERIVED || (there == NULL && m->newer && m->count > 0))
             continue;
         CHECK(value != NULL, BAD_DATA, "\"%s\" is missing", m->name);
         if (m->count == 0)

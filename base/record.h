@@ -28,7 +28,8 @@ typedef struct stencil_member {
     size_t count;             /* an array of so many INTEGER or REAL; 0: a single one */
     int64_t minimum, maximum; /* of an INTEGER; equal: no limits */
     bool or_null;             /* of texts: null stands for "" and NULL */
-    bool newer;               /* files written before it was there lack it: null then */
+    bool newer;               /* files written before it was there lack it: null then; an array stays
+                                 as it is */
     const char *const *names; /* of a CHOICE; NULL behind the last one */
     const struct stencil_member
         *members;      /* of the elements of a LIST, or of an OBJECT at `offset` (0: the same structure) */

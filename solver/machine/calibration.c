@@ -159,7 +159,7 @@ static bool all_good(const stencil_calibration *c) {
                 c->cells[STENCIL_FEW] <= c->cells[STENCIL_ROW];
     for (size_t i = 0; i < 4; i++)
         for (size_t k = 0; k < count[i]; k++)
-            good = good && positive[i][k] > 0 && isfinite(positive[i][k]);
+            good = good && positive[i][k] > 0 && isfinite(positive[i][k]) && isfinite(1 / positive[i][k]);
     for (int i = 0; i < STENCIL_STRATEGIES; i++) {
         const stencil_sync_cost *s = &c->sync[i];
         good = good && s->few_s >= 0 && s->all_s >= 0 && s->two_s >= 0 && s->most_s >= 0 && s->check_s >= 0;
@@ -167,13 +167,15 @@ static bool all_good(const stencil_calibration *c) {
     return good;
 }
 
-/* Numbers of a family, where there are any; each has to be positive. */
+/* Numbers of a family, where there are any; each is positive, and something can be divided by it. */
 static stencil_status read_numbers(const json_t *families, const char *name, double *number, size_t count) {
     const json_t *row = json_object_get(families, name);
+    bool good = row == NULL || json_array_size(row) == count;
     for (size_t k = 0; row != NULL && k < count; k++) {
         number[k] = json_number_value(json_array_get(row, k));
-        CHECK(number[k] > 0, BAD_DATA, "\"%s\" is not %zu positive numbers", name, count);
+        good = good && number[k] > 0 && isfinite(1 / number[k]);
     }
+    CHECK(good, BAD_DATA, "\"%s\" is not %zu positive numbers", name, count);
     return STENCIL_OK;
 }
 
@@ -181,6 +183,9 @@ stencil_status stencil_calibration_read(stencil_calibration *c, const json_t *ob
     TRY(stencil_record_read(object, members, c));
     const json_t *sync = json_object_get(object, "sync"), *rates = json_object_get(object, "cells_per_s"),
                  *steps = json_object_get(object, "step_s");
+    CHECK(json_is_object(sync) && (rates == NULL || json_is_object(rates)) &&
+              (steps == NULL || json_is_object(steps)),
+          BAD_DATA, "\"sync\", \"cells_per_s\" or \"step_s\" is not an object");
     for (int i = 0; i < STENCIL_STRATEGIES; i++) {
         const json_t *row = json_object_get(sync, stencil_strategy_at(i).name);
         if (row != NULL)

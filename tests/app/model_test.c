@@ -223,6 +223,17 @@ static void round_trip(void **state) {
     json_t *again = stencil_calibration_write(&after);
     assert_true(json_equal(object, again));
     assert_true(after.measured && after.rate[0][1][0][1][1] == 2e11 && after.sync[3].most_s == 123e-6);
+    static const char *const wrong[] = {"[1e-320, 1e-320]", "[1e11]", "[1e11, 1e11, 1e11]", "1e11"};
+    json_t *rates = json_object_get(object, "cells_per_s");
+    const char *family = json_object_iter_key(json_object_iter(rates));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        json_object_set_new(rates, family, json_loads(wrong[i], JSON_DECODE_ANY, NULL));
+        assert_int_equal(stencil_calibration_read(&after, object), STENCIL_BAD_DATA);
+    }
+    json_object_set_new(object, "cells_per_s", json_array());
+    assert_int_equal(stencil_calibration_read(&after, object), STENCIL_BAD_DATA);
+    json_object_del(object, "cells_per_s");
+    assert_int_equal(stencil_calibration_read(&after, object), STENCIL_OK);
     json_object_set_new(object, "peer_bytes_per_s", json_real(0));
     assert_int_equal(stencil_calibration_read(&after, object), STENCIL_BAD_DATA);
     json_object_del(object, "set_bytes");

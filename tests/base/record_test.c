@@ -19,7 +19,7 @@ typedef struct tree {
     char text[8];
     const char *name;
     int64_t large;
-    int limited, chosen, pair[2];
+    int limited, chosen, pair[2], late[2];
     double real, rate;
     bool flag;
     int leaf_count, word_count;
@@ -44,6 +44,7 @@ static const stencil_member members[] = {
     {"twice", STENCIL_MEMBER_DERIVED, .write = write_double},
     {"chosen", STENCIL_MEMBER(CHOICE, tree, chosen), .names = choices},
     {"pair", STENCIL_MEMBER(INTEGER, tree, pair), .count = 2},
+    {"late", STENCIL_MEMBER(INTEGER, tree, late), .count = 2, .newer = true},
     {"real", STENCIL_MEMBER(REAL, tree, real)},
     {"inner", STENCIL_MEMBER_OBJECT, .members = inner_members},
     {"flag", STENCIL_MEMBER(FLAG, tree, flag)},
@@ -70,7 +71,8 @@ static void round_trip(void **state) {
     (void)state;
     const char *text =
         "{\"text\":null,\"name\":\"oak\",\"large\":-9223372036854775808,\"limited\":9,\"twice\":18,"
-        "\"chosen\":\"yes\",\"pair\":[3,-4],\"real\":null,\"inner\":{\"rate\":null},\"flag\":true,"
+        "\"chosen\":\"yes\",\"pair\":[3,-4],\"late\":[0,0],\"real\":null,\"inner\":{\"rate\":null},\"flag\":"
+        "true,"
         "\"leaves\":[{\"number\":7,\"text\":\"a\"},{\"number\":-8,\"text\":\"bcd\"}],\"words\":[\"e\"]}";
     json_t *object = stencil_record_write(json_object(), members, &oak);
     char *written = json_dumps(object, JSON_COMPACT);
@@ -84,6 +86,18 @@ static void round_trip(void **state) {
     free(written);
     json_decref(object);
     json_decref(again);
+}
+
+/* What an older file lacks stays as it was. */
+static void older(void **state) {
+    (void)state;
+    json_t *object = stencil_record_write(json_object(), members, &oak);
+    tree read = {.late = {5, 6}};
+    json_object_del(object, "late");
+    assert_int_equal(stencil_record_read(object, members, &read), STENCIL_OK);
+    assert_true(read.late[0] == 5 && read.late[1] == 6);
+    free(read.leaf);
+    json_decref(object);
 }
 
 /* Replaces a member by what `json` says ("": removes it); the message has to hold `message`. */
@@ -104,7 +118,7 @@ static void refused(const char *key, const char *json, const char *message) {
 static void refusals(void **state) {
     (void)state;
     for (const stencil_member *m = members; m->name != NULL; m++)
-        if (m->type != STENCIL_MEMBER_DERIVED)
+        if (m->type != STENCIL_MEMBER_DERIVED && !m->newer)
             refused(m->name, "", m->name);
     refused("text", "\"12345678\"", "\"text\" has more than 7 characters");
     refused("text", "\"a\\u001b[2J\"", "\"text\" holds control characters");
@@ -117,6 +131,7 @@ static void refusals(void **state) {
     refused("pair", "3", "\"pair\" is not an array");
     refused("pair", "[3]", "\"pair\" is not a whole number");
     refused("pair", "[3, 5000000000]", "\"pair\" is not a whole number of -2147483648 to 2147483647");
+    refused("late", "null", "\"late\" is not an array");
     refused("real", "\"1\"", "\"real\" is not a number");
     refused("inner", "{}", "\"rate\" is missing");
     refused("flag", "null", "\"flag\" is not true or false");
@@ -129,6 +144,7 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(round_trip), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(round_trip), cmocka_unit_test(older),
+                                       cmocka_unit_test(refusals)};
     return cmocka_run_group_tests_name("record", tests, NULL, NULL);
 }
