@@ -134,9 +134,11 @@ stencil_status stencil_choice_make(stencil_choice *choice, const stencil_problem
         choice->count++;
     }
     qsort(choice->item, (size_t)choice->count, sizeof *choice->item, by_time);
-    if (!usual) { /* the usual plan says why */
+    if (!usual) { /* the usual plan says why; a field too small for its parts goes to fewer devices */
         stencil_plan none;
-        return stencil_plan_make(&none, problem, options, machine);
+        const stencil_status status = stencil_plan_make(&none, problem, options, machine);
+        if (status != STENCIL_USAGE || choice->possible == 0)
+            return status;
     }
     choice->chosen = find_best(choice, &device[0]);
     return STENCIL_OK;

@@ -28,7 +28,8 @@ typedef struct stencil_choice {
 /* All that `options` leave open: sync and sweep where they are NULL; and, unless a cut, a halo or a fault is
  * asked for, the first 1, 2, 4, … of several different GPUs, and the CPU where nobody says on which device.
  * The quickest is chosen; the CPU instead of a GPU, or fewer GPUs than asked for, only where that gains a
- * fifth, since predictions for two devices err apart. What the plan fails with where none is possible. */
+ * fifth, since predictions for two devices err apart, or where the field is too small for as many parts. What
+ * the plan fails with where none is possible. */
 stencil_status stencil_choice_make(stencil_choice *choice, const stencil_problem *problem,
                                    const stencil_run_options *options, const stencil_machine *machine);
 void stencil_choice_destroy(stencil_choice *choice);

@@ -75,8 +75,8 @@ stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int 
           STENCIL_PARTS_MAX, parts);
     const bool free = asked[0] == 0;
     CHECK(!free || choose(cut, mesh, parts), USAGE,
-          "the field cannot be cut into %d parts as thick as %s reaches (%lld cells): use fewer", parts, name,
-          (long long)mesh->ghosts[STENCIL_X]);
+          "the field cannot be cut into %d parts as thick as %s reaches (%lld cell%s): use fewer", parts,
+          name, (long long)mesh->ghosts[STENCIL_X], mesh->ghosts[STENCIL_X] == 1 ? "" : "s");
     CHECK(free || asked[0] * asked[1] * asked[2] == parts, USAGE,
           "--cut makes %d parts, and there are %d: give --gpus or --parts as many",
           asked[0] * asked[1] * asked[2], parts);

@@ -179,6 +179,15 @@ static void candidates(void **state) {
     for (int i = choice.possible; i < choice.count; i++)
         assert_true(choice.item[i].why[0] != '\0');
     stencil_choice_destroy(&choice);
+    choose(&choice, "j2d5pt", 8, &options); /* six rows */
+    assert_int_equal(choice.item[choice.chosen].plan.cut.parts, 1);
+    for (int i = 0; i < choice.possible; i++)
+        assert_true(choice.item[i].plan.cut.parts < 8);
+    int uncut = 0;
+    for (int i = choice.possible; i < choice.count; i++)
+        uncut += strstr(choice.item[i].why, "into 8 parts as thick as j2d5pt reaches (1 cell)") != NULL;
+    assert_true(uncut > 0);
+    stencil_choice_destroy(&choice);
     options.cut[STENCIL_Z] = options.cut[STENCIL_X] = 1; /* who asks for a cut has all of them */
     options.cut[STENCIL_Y] = 8;
     options.sync = "neighbor";
