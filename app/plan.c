@@ -61,7 +61,7 @@ static stencil_status find_spec(plan_state *state, const invocation *call) {
     const plan_options *o = &state->options;
     stencil_spec *spec = &state->spec;
     CHECK(call->operand_count == 0 || (o->problem.rank == 0 && o->sizes == NULL), USAGE,
-          "--size and INPUT contradict each other: give one of them");
+          "--%s and INPUT contradict each other: give one of them", o->sizes != NULL ? "sizes" : "size");
     CHECK(call->operand_count > 0 || o->problem.rank > 0 || o->sizes != NULL, USAGE,
           "neither a file nor --size is given: such as --size 1024x1024");
     stencil_spec_init(spec);
@@ -141,7 +141,30 @@ static void add_row(table *t, int64_t extent, const best_of *best) {
     table_add_cell(t, "%s", TEXT_NUMBER(1e6 * best->step_s));
 }
 
-/* By 2 % from size to size: as exact as predictions are. */
+/* Whether a size is no good, and not the machine or an option at any size. */
+static bool is_of_size(stencil_status status) {
+    return status == STENCIL_USAGE || status == STENCIL_BAD_DATA || status == STENCIL_NO_MEMORY;
+}
+
+/* Rows for all sizes from the first that can be cut to the first that does not fit: *end, or above `to`. By
+ * 2 % from size to size: as exact as predictions are. */
+static stencil_status find_switches(plan_state *state, table *t, int64_t from, int64_t to, int64_t *end) {
+    best_of best = {.name = ""}, next = best;
+    stencil_status status = STENCIL_OK;
+    for (*end = from; *end <= to; *end += 1 + *end / 50) {
+        status = find_best(state, *end, best.name, &next);
+        const bool found = best.name[0] != '\0';
+        if (status != STENCIL_OK && (found || !is_of_size(status)))
+            return is_of_size(status) ? STENCIL_OK : status;
+        if (status != STENCIL_OK)
+            continue;
+        if (strcmp(next.name, best.name) != 0)
+            add_row(t, *end, &next);
+        best = next;
+    }
+    return status;
+}
+
 static stencil_status show_switches(plan_state *state) {
     char *end = NULL;
     const char *text = state->options.sizes;
@@ -150,19 +173,20 @@ static stencil_status show_switches(plan_state *state) {
     CHECK(*end == '\0' && from >= 8 && to > from && to <= 1 << 20, USAGE,
           "--sizes: '%s' is not a range such as 64..16384, from 8 to 1048576", text);
     table t = {0};
-    best_of best = {.name = ""}, next = best;
+    int64_t last;
     table_add_column(&t, "from", false, 0);
     table_add_column(&t, "quickest", true, 0);
     table_add_column(&t, "µs/step_predicted", false, 0);
-    stencil_status status = STENCIL_OK;
-    for (int64_t extent = from; extent <= to && status == STENCIL_OK; extent += 1 + extent / 50) {
-        status = find_best(state, extent, best.name, &next);
-        if (status == STENCIL_OK && strcmp(next.name, best.name) != 0)
-            add_row(&t, extent, &next);
-        best = next;
-    }
+    const stencil_status status = find_switches(state, &t, from, to, &last);
     if (status == STENCIL_OK)
         table_print(stdout, &t);
+    if (status == STENCIL_OK && last <= to) {
+        fputc('\n', stdout);
+        text_print_wrapped(
+            stdout,
+            TEXT_LONG("from %lld on: does not fit (%s)", (long long)last, stencil_error_last()->message), 0,
+            4);
+    }
     table_destroy(&t);
     return status;
 }

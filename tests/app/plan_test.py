@@ -52,11 +52,25 @@ class PlanTest(CommandTest):
         for row, after in zip(rows, rows[1:]):
             self.assertNotEqual(row[1:4], after[1:4])
 
+    def test_sizes_that_do_not_fit(self):
+        """Too small for so many parts: from the first that is not. Too large: to the last that is not."""
+        on = ["plan", "--machine", H200, "--device", "gpu", "--sizes"]
+        rows = self.ok(*on, "8..64", "--gpus", 8, "--sync", "neighbor").stdout.splitlines()[2:]
+        self.assertEqual(rows[0].split()[:2], ["10", "neighbor,"])
+        done = self.ok(*on, "65536..1048576")
+        self.narrow(done.stdout)
+        rows, end = done.stdout.split("\n\n")
+        self.assertEqual(rows.splitlines()[2].split()[0], "65536")
+        self.assertRegex(" ".join(end.split()), r"^from \d+ on: does not fit \(.*of memory on GPU 0.*\)$")
+        self.refused(71, ["of memory"], *on, "1000000..1048576")
+        self.refused(64, ["into 8 parts"], *on, "8..9", "--gpus", 8, "--sync", "neighbor")
+
     def test_refused(self):
         self.make()
         for arguments, code, wanted in (
                 (["plan"], 64, "--size"),
                 (["plan", "p.h5", "--size", "9x9"], 64, "contradict"),
+                (["plan", "p.h5", "--sizes", "8..64"], 64, "--sizes and INPUT"),
                 (["plan", "--sizes", "9..5"], 64, "--sizes"),
                 (["plan", "--sizes", "64"], 64, "64..16384"),
                 (["plan", "--sizes", "64..99", "--json", "-"], 64, "--json"),
