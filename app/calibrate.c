@@ -120,18 +120,26 @@ static void print_calibration(const stencil_machine *machine, bool gpu) {
            TEXT_BYTES((int64_t)c->set_bytes[STENCIL_NEAR]), TEXT_BYTES((int64_t)c->set_bytes[STENCIL_FAR]));
 }
 
-/* One kind of device: measured, printed. */
-static stencil_status calibrate(stencil_machine *machine, bool gpu, const calibrate_options *options) {
+/* One kind of device: measured, printed. What cannot be kept is no reason to give up: it goes into `kept`. */
+static stencil_status calibrate(stencil_machine *machine, bool gpu, const calibrate_options *options,
+                                stencil_error *kept) {
     TRY(machine_calibrate(machine, gpu, options->seconds, 0.01 * options->noise, options->quiet));
     if (!options->quiet && !target_is_stdout(options->json))
         print_calibration(machine, gpu);
-    return machine_keep_costs(machine, gpu);
+    if (machine_keep_costs(machine, gpu) != STENCIL_OK)
+        *kept = *stencil_error_last();
+    return STENCIL_OK;
 }
 
 static bool show(void *context, int done, const char *problem) {
     const calibrate_options *options = context;
     if (!options->quiet && progress_possible())
         progress_line(TEXT("problem %d of %lld: %s", done + 1, (long long)options->problems, problem));
+    return signals_caught == 0;
+}
+
+static bool go_on(void *context) {
+    (void)context;
     return signals_caught == 0;
 }
 
@@ -213,6 +221,7 @@ static stencil_status check(stencil_machine *machine, const calibrate_options *o
                                .seed = (uint64_t)options->seed,
                                .run = options->run,
                                .progress = show,
+                               .poll = go_on,
                                .context = (void *)options};
     o.run.backend = o.run.gpu_count > 0 ? STENCIL_BACKEND_GPU : options->backend;
     int count;
@@ -251,16 +260,19 @@ static stencil_status calibrate_run(const invocation *call, int *exit_code) {
     CHECK(options->backend != STENCIL_BACKEND_GPU || machine->gpu_count > 0, UNAVAILABLE,
           "no GPU here (%s): leave --device gpu out", machine->no_gpu_reason);
     signals_catch();
+    stencil_error kept = {.status = STENCIL_OK};
     if (options->backend != STENCIL_BACKEND_CPU && machine->gpu_count > 0)
-        TRY(calibrate(machine, true, options));
+        TRY(calibrate(machine, true, options, &kept));
     if (options->backend != STENCIL_BACKEND_GPU)
-        TRY(calibrate(machine, false, options));
+        TRY(calibrate(machine, false, options, &kept));
     json_t *cases = NULL;
-    stencil_status status = options->problems > 0 ? check(machine, options, &cases) : STENCIL_OK;
-    if (status == STENCIL_OK && options->json != NULL)
-        status = write_json(machine, options, call->command_line, cases);
+    const stencil_status status = options->problems > 0 ? check(machine, options, &cases) : STENCIL_OK;
+    const stencil_error failure = status != STENCIL_OK ? *stencil_error_last() : kept;
+    stencil_status written = STENCIL_OK;
+    if (options->json != NULL && (status == STENCIL_OK || json_array_size(cases) > 0))
+        written = write_json(machine, options, call->command_line, cases);
     json_decref(cases);
-    return status;
+    return failure.status != STENCIL_OK ? stencil_error_adopt(&failure) : written;
 }
 
 const command command_calibrate = {

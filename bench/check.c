@@ -46,10 +46,18 @@ static void draw(const check *k, int index, bool gpu, stencil_spec *spec, char n
                            axis > 0 ? "x" : "");
 }
 
-/* The observer that ends a race once it is decided. */
-static bool goes_on(void *tune, int64_t step, double residual) {
+/* The observer that ends a race once it is decided, or nobody wants it any more. */
+typedef struct judge_of_race {
+    const stencil_check_options *options;
+    const stencil_tune *tune; /* NULL: the run makes all its steps */
+    bool stopped;
+} judge_of_race;
+
+static bool goes_on(void *context, int64_t step, double residual) {
+    judge_of_race *j = context;
     (void)step, (void)residual;
-    return !((const stencil_tune *)tune)->done;
+    j->stopped = j->stopped || (j->options->poll != NULL && !j->options->poll(j->options->context));
+    return !j->stopped && (j->tune == NULL || !j->tune->done);
 }
 
 /* A run in which plans are timed; its field into result[which]. The caller destroys the choice. */
@@ -67,9 +75,11 @@ static stencil_status race(check *k, int which, stencil_effort effort, stencil_c
     const stencil_plan *plan = &choice->item[choice->chosen].plan;
     TRY(stencil_run_open(&run, plan, problem, &from));
     tune.run = run;
-    const stencil_observer observers[] = {stencil_tune_observer(&tune), {&tune, .poll = goes_on}};
-    const int ends = effort == STENCIL_EFFORT_EXHAUSTIVE ? 2 : 1;
-    stencil_status status = stencil_run_drive(run, &(stencil_observers){observers, ends}, &report);
+    judge_of_race end = {k->options, effort == STENCIL_EFFORT_EXHAUSTIVE ? &tune : NULL, false};
+    const stencil_observer observers[] = {stencil_tune_observer(&tune), {&end, .poll = goes_on}};
+    stencil_status status = stencil_run_drive(run, &(stencil_observers){observers, 2}, &report);
+    if (status == STENCIL_OK && end.stopped)
+        status = ERROR(INTERRUPTED, "interrupted in a race of plans");
     if (status == STENCIL_OK) {
         const stencil_box array = stencil_mesh_array(&plan->cut.mesh);
         const stencil_cells all = stencil_field_cells(&k->result[which]),

@@ -11,6 +11,7 @@ typedef struct stencil_check_options {
     stencil_run_options run; /* devices; sync and sweep are open */
     /* Called before each problem; false: no more. */
     bool (*progress)(void *context, int done, const char *problem);
+    bool (*poll)(void *context); /* called all the time, or NULL; false: no more, the problem is left out */
     void *context;
 } stencil_check_options;
 
@@ -25,7 +26,7 @@ typedef struct stencil_check_case {
 /* Makes two runs of every problem: one in which all plans are timed in turns, one in which auto chooses as in
  * any run of that many steps, without wisdom. The machine is calibrated, or its figures are general ones.
  * Fills cases[options->problems]; *count says how many. INTERNAL: the two results differ; INTERRUPTED by
- * `progress`; what a run fails with. */
+ * `progress` or `poll`; what a run fails with. Cases that were finished before are good. */
 stencil_status stencil_check_choice(const stencil_check_options *options, stencil_machine *machine,
                                     stencil_check_case *cases, int *count);
 

@@ -207,6 +207,26 @@ class AutoTest(CommandTest):
         self.assertNotIn(cases[0]["problem"], check(1, "--seed", 2).stdout)
         self.refused(64, ["--seed"], "calibrate", "--seed", 3)
 
+    def test_check_interrupted(self):
+        """What was found until then is written."""
+        command = [STENCIL, "calibrate", *HERE, "--seconds", "0.01", "--noise", "1e9", "--check", "1000"]
+        for seconds in (4, 30):  # a busy machine, or a build with sanitizers, takes longer
+            process = subprocess.Popen([*command, "--json", "cases.json"], cwd=self.directory, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, encoding="utf-8")
+            time.sleep(seconds)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 130, err)
+            self.assertIn("interrupted", err)
+            if os.path.exists(self.path("cases.json")):
+                break
+        with open(self.path("cases.json"), encoding="utf-8") as file:
+            cases = json.load(file)["cases"]
+        self.assertGreater(len(cases), 0)
+        self.assertIn(f" of {len(cases)} problems\n", out)
+        for case in cases:
+            self.assertGreater(case["best_us_per_step"], 0)
+
     def test_busy_machine(self):
         before = self.refused(69, ["too busy"], "calibrate", *HERE, "--seconds", "0.3", "--noise", "0")
         self.assertTrue(re.search(r"of \d+ times \d+ spread by more than 0 %", before))
