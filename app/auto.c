@@ -43,10 +43,12 @@ static stencil_status calibrate(auto_choice *a, const stencil_problem *problem, 
 stencil_status auto_choose(auto_choice *a, const stencil_problem *problem, stencil_machine *machine,
                            const auto_options *options, stencil_notes *notes) {
     const bool late = disturbed(&a->choice.asked);
+    wisdom_path(late ? "off" : options->wisdom, a->wisdom);
+    if (options->wisdom != NULL && a->wisdom[0] != '\0')
+        TRY(wisdom_check("wisdom", a->wisdom));
     stencil_effort effort = late || options->dry_run ? STENCIL_EFFORT_ESTIMATE : options->effort;
     if (effort != STENCIL_EFFORT_ESTIMATE)
         TRY(calibrate(a, problem, machine, options->quiet, notes));
-    wisdom_path(late ? "off" : options->wisdom, a->wisdom);
     const int found = options->effort >= STENCIL_EFFORT_PATIENT || a->choice.possible < 2
                           ? -1
                           : wisdom_find(a->wisdom, &a->choice, problem, machine, notes);
@@ -63,6 +65,6 @@ void auto_finish(auto_choice *a, const stencil_problem *problem, const stencil_m
                  stencil_notes *notes) {
     stencil_tune_explain(&a->tune);
     if (a->tune.done && a->wisdom[0] != '\0' &&
-        wisdom_keep(a->wisdom, &a->choice, problem, machine) != STENCIL_OK && named)
+        wisdom_keep(a->wisdom, named, &a->choice, problem, machine) != STENCIL_OK && named)
         stencil_notes_add(notes, "wisdom is not kept: %s", stencil_error_last()->message);
 }

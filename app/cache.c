@@ -39,22 +39,34 @@ static bool is_text(const json_t *root, const char *name, const char *wanted) {
     return text != NULL && strcmp(text, wanted) == 0;
 }
 
-json_t *cache_read(const char *path, const char *kind, const char *key, stencil_notes *notes) {
-    json_t *root = NULL;
+static stencil_status check(const json_t *root, const char *kind, const char *key) {
+    CHECK(is_text(root, "kind", kind), BAD_DATA, "it is something else");
+    CHECK(json_integer_value(json_object_get(root, "schema_version")) == CACHE_VERSION, UNAVAILABLE,
+          "another version has written it");
+    CHECK(key == NULL || is_text(root, "key", key), UNAVAILABLE, "it is of another device, driver or build");
+    CHECK(json_is_object(json_object_get(root, "body")), BAD_DATA, "it holds nothing");
+    return STENCIL_OK;
+}
+
+stencil_status cache_open(const char *path, const char *kind, const char *key, json_t **root) {
+    *root = NULL;
     if (path[0] == '\0' || (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)))
-        return NULL;
-    const char *why = json_read(path, &root) != STENCIL_OK ? stencil_error_last()->message
-                      : !is_text(root, "kind", kind)       ? "it is something else"
-                      : json_integer_value(json_object_get(root, "schema_version")) != CACHE_VERSION
-                          ? "another version has written it"
-                      : key != NULL && !is_text(root, "key", key) ? "it is of another device, driver or build"
-                      : json_object_get(root, "body") == NULL     ? "it holds nothing"
-                                                                  : NULL;
-    if (why == NULL)
-        return root;
-    stencil_notes_add(notes, "%s '%s' is ignored: %s", kind, path, why);
-    json_decref(root);
-    return NULL;
+        return STENCIL_OK;
+    stencil_status status = json_read(path, root);
+    if (status == STENCIL_OK)
+        status = check(*root, kind, key);
+    if (status != STENCIL_OK) {
+        json_decref(*root);
+        *root = NULL;
+    }
+    return status;
+}
+
+json_t *cache_read(const char *path, const char *kind, const char *key, stencil_notes *notes) {
+    json_t *root;
+    if (cache_open(path, kind, key, &root) != STENCIL_OK)
+        stencil_notes_add(notes, "%s '%s' is ignored: %s", kind, path, stencil_error_last()->message);
+    return root;
 }
 
 stencil_status cache_write(const char *path, const char *kind, const char *key, json_t *body) {

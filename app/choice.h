@@ -54,14 +54,21 @@ void choice_print_reasons(const stencil_choice *choice);
 json_t *choice_json(const stencil_choice *choice);
 const char *choice_by(const auto_choice *a);
 
-/* Where wisdom is: a file's name, "off" (then ""), or NULL for this user's (returned). */
+/* Where wisdom is: a file's name, "off" (then ""), or NULL for this user's (returned); what a link points to.
+ */
 const char *wisdom_path(const char *file, char path[TEXT_NAME_SIZE]);
+
+/* Whether entries may be added to the file `path` that the user has given for this option ("wisdom"): it is
+ * wisdom of this version, or empty, or missing. BAD_DATA, UNAVAILABLE, NO_INPUT, NO_MEMORY, USAGE. */
+stencil_status wisdom_check(const char *option, const char *path);
 
 /* The candidate that was the quickest for a problem like this one, with what it took; -1: nobody knows. What
  * is damaged, or of another driver or build, is ignored with a note; what was too uncertain, without. */
 int wisdom_find(const char *path, stencil_choice *choice, const stencil_problem *problem,
                 const stencil_machine *machine, stencil_notes *notes);
 
-/* Keeps what was measured of the chosen one. Other processes may do the same. CANNOT_CREATE, IO. */
-stencil_status wisdom_keep(const char *path, const stencil_choice *choice, const stencil_problem *problem,
-                           const stencil_machine *machine);
+/* Keeps what was measured of the chosen one. Other processes may do the same. CANNOT_CREATE, IO, and what
+ * wisdom_check() fails with; but the user's own file, which nobody has `named`, is written anew where it is
+ * damaged. */
+stencil_status wisdom_keep(const char *path, bool named, const stencil_choice *choice,
+                           const stencil_problem *problem, const stencil_machine *machine);

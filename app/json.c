@@ -40,8 +40,13 @@ stencil_status json_read(const char *path, json_t **root) {
     json_error_t error;
     FILE *file = fopen(path, "rb");
     CHECK(file != NULL, NO_INPUT, "cannot be read: %s", strerror(errno));
+    errno = 0;
     *root = json_loadf(file, 0, &error);
+    const int why = ferror(file) != 0 ? errno : 0;
     fclose(file);
+    CHECK(*root != NULL || why == 0, NO_INPUT, "cannot be read: %s", strerror(why));
+    CHECK(*root != NULL || json_error_code(&error) != json_error_out_of_memory, NO_MEMORY,
+          "no memory for it");
     CHECK(*root != NULL, BAD_DATA, "no JSON: line %d: %s", error.line, error.text);
     return STENCIL_OK;
 }

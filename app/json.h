@@ -15,8 +15,8 @@ json_t *json_text(const char *text);
 json_t *json_numbers(const double *values, int64_t count);
 json_t *json_integers(const int64_t *values, int64_t count);
 
-/* Reads a file; *root is owned by the caller. NO_INPUT; BAD_DATA: no JSON. The file's name is not in the
- * message. */
+/* Reads a file; *root is owned by the caller. NO_INPUT, NO_MEMORY; BAD_DATA: no JSON. The file's name is not
+ * in the message. */
 stencil_status json_read(const char *path, json_t **root);
 
 /* Whether `target` (a file name, "-" or NULL) is standard output. */

@@ -2,10 +2,13 @@
  *
  * The body of such a file is an object: device and problem, as a text, to the plan that was the quickest. */
 
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "app/choice.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "app/json.h"
@@ -13,9 +16,15 @@
 #include "app/options.h"
 
 const char *wisdom_path(const char *file, char path[TEXT_NAME_SIZE]) {
+    struct stat info;
     if (file == NULL)
-        return cache_path("wisdom.json", path);
-    snprintf(path, TEXT_NAME_SIZE, "%.4000s", strcmp(file, "off") == 0 ? "" : file);
+        cache_path("wisdom.json", path);
+    else
+        snprintf(path, TEXT_NAME_SIZE, "%.4000s", strcmp(file, "off") == 0 ? "" : file);
+    char *real = lstat(path, &info) == 0 && S_ISLNK(info.st_mode) ? realpath(path, NULL) : NULL;
+    if (real != NULL) /* the link stays one */
+        snprintf(path, TEXT_NAME_SIZE, "%.4000s", real);
+    free(real);
     return path;
 }
 
@@ -88,22 +97,42 @@ static void merge(json_t *into, const json_t *from) {
     }
 }
 
-/* Adds entries (borrowed) to a file while nobody else does; what is damaged there is written anew. */
-static stencil_status add(const char *path, const json_t *entries, json_t **all) {
-    stencil_notes ignored = {0};
+/* What entries are added to: *root is NULL for a file that is to be written anew. That is one that is missing
+ * or empty, or the cache's own where it is damaged; never one of another version, nor a user's other file. */
+static stencil_status open_to_add(const char *path, bool named, json_t **root) {
+    struct stat info;
+    const stencil_status status = cache_open(path, "wisdom", NULL, root);
+    if (status == STENCIL_BAD_DATA && (!named || (stat(path, &info) == 0 && info.st_size == 0)))
+        return STENCIL_OK;
+    return text_prefix(status, TEXT_LONG("'%s' is not replaced", path));
+}
+
+stencil_status wisdom_check(const char *option, const char *path) {
+    json_t *root;
+    CHECK(strcmp(path, "-") != 0, USAGE, "--%s -: wisdom is a file, ./- one that is called -", option);
+    const stencil_status status = open_to_add(path, true, &root);
+    json_decref(root);
+    return text_prefix(status, TEXT("--%s", option));
+}
+
+/* Adds entries (borrowed) to a file while nobody else does. */
+static stencil_status add(const char *path, bool named, const json_t *entries, json_t **all) {
+    json_t *root;
     const int lock = cache_lock(path);
-    json_t *root = cache_read(path, "wisdom", NULL, &ignored);
-    json_t *body = root != NULL ? json_incref(json_object_get(root, "body")) : json_object();
-    merge(body, entries);
-    *all = json_incref(body);
-    const stencil_status status = cache_write(path, "wisdom", NULL, body);
+    stencil_status status = open_to_add(path, named, &root);
+    if (status == STENCIL_OK) {
+        json_t *body = root != NULL ? json_incref(json_object_get(root, "body")) : json_object();
+        merge(body, entries);
+        *all = json_incref(body);
+        status = cache_write(path, "wisdom", NULL, body);
+    }
     cache_unlock(lock);
     json_decref(root);
     return status;
 }
 
-stencil_status wisdom_keep(const char *path, const stencil_choice *choice, const stencil_problem *problem,
-                           const stencil_machine *machine) {
+stencil_status wisdom_keep(const char *path, bool named, const stencil_choice *choice,
+                           const stencil_problem *problem, const stencil_machine *machine) {
     const stencil_candidate *c = &choice->item[choice->chosen];
     char key[512], build[96];
     json_t *all = NULL, *entries = json_object();
@@ -113,7 +142,7 @@ stencil_status wisdom_keep(const char *path, const stencil_choice *choice, const
                   c->options.sweep, "gpu", c->plan.backend == STENCIL_BACKEND_GPU, "parts", c->plan.cut.parts,
                   "step_us", 1e6 * c->step_s, "spread_us", 1e6 * c->spread_s, "build",
                   machine_build(machine, machine->gpu_count > 0, build), "measured", (json_int_t)time(NULL)));
-    const stencil_status status = add(path, entries, &all);
+    const stencil_status status = add(path, named, entries, &all);
     json_decref(entries);
     json_decref(all);
     return status;
@@ -133,15 +162,25 @@ static const option wisdom_table[] = {
     {NULL},
 };
 
+/* The file that is shown, or added to. */
+static stencil_status find_target(const char *into, char path[TEXT_NAME_SIZE]) {
+    CHECK(into == NULL || strcmp(into, "off") != 0, USAGE,
+          "--into off: wisdom is a file, ./off one that is called off");
+    wisdom_path(into, path);
+    CHECK(path[0] != '\0', CANNOT_CREATE,
+          "no place for wisdom: neither XDG_CACHE_HOME nor HOME is set: give --into FILE");
+    return into != NULL ? wisdom_check("into", path) : STENCIL_OK;
+}
+
 /* Files that are named have to be good. */
 static stencil_status wisdom_run(const invocation *call, int *exit_code) {
     const wisdom_options *options = call->values;
     char path[TEXT_NAME_SIZE];
-    json_t *entries = json_object(), *all = NULL;
     stencil_notes notes = {0};
     stencil_status status = STENCIL_OK;
     (void)exit_code;
-    wisdom_path(options->into, path);
+    TRY(find_target(options->into, path));
+    json_t *entries = json_object(), *all = NULL;
     for (int i = 0; i < call->operand_count && status == STENCIL_OK; i++) {
         json_t *root = cache_read(call->operand[i], "wisdom", NULL, &notes);
         if (root == NULL)
@@ -151,7 +190,7 @@ static stencil_status wisdom_run(const invocation *call, int *exit_code) {
         json_decref(root);
     }
     if (status == STENCIL_OK && call->operand_count > 0)
-        status = add(path, entries, &all);
+        status = add(path, options->into != NULL, entries, &all);
     else if (status == STENCIL_OK) {
         json_t *root = cache_read(path, "wisdom", NULL, &notes);
         all = json_incref(json_object_get(root, "body"));

@@ -171,8 +171,53 @@ class PlanTest(CommandTest):
         with open(self.path("all.json"), "w", encoding="utf-8") as file:
             file.write("damaged")
         self.refused(65, ["all.json"], "wisdom", "--into", "other.json", "all.json")
-        self.ok("wisdom", "--into", "all.json", "b.json")
-        self.assertEqual(self.known("all.json"), {"two": 4, "three": 3})
+        self.ok("wisdom", "--into", "new.json", "b.json")
+        self.assertEqual(self.known("new.json"), {"two": 4, "three": 3})
+
+    def write_text(self, name, text):
+        pathlib.Path(self.path(name)).write_text(text, encoding="utf-8")
+
+    def test_wisdom_replaces_nothing_else(self):
+        self.make("p.h5", "--steps", 100)
+        self.wise("a.json", one=1)
+        self.write_text("other.json", '{"precious": 1}')
+        self.write_text("damaged.json", "damaged")
+        newer = {"schema_version": 99, "kind": "wisdom", "body": {}}
+        self.write_text("newer.json", json.dumps(newer))
+        for name, code, wanted in (("p.h5", 65, "no JSON"), ("other.json", 65, "something else"),
+                                   ("damaged.json", 65, "no JSON"), ("newer.json", 69, "another version"),
+                                   (".", 66, "Is a directory"), ("-", 64, "./-")):
+            self.refused(code, ["--into", wanted], "wisdom", "--into", name, "a.json")
+            for options in ([], ["--effort", "patient"], ["--dry-run"]):
+                self.refused(code, ["--wisdom", wanted], "p.h5", "--no-output", "--wisdom", name, *options)
+        self.refused(64, ["./off"], "wisdom", "--into", "off", "a.json")
+        self.write_text("empty.json", "")
+        self.ok("wisdom", "--into", "empty.json", "a.json")
+        self.assertEqual(self.known("empty.json"), {"one": 1})
+        self.ok("wisdom", "a.json")
+        (file,) = pathlib.Path(self.cache).glob("**/wisdom.json")
+        for text, code in ((json.dumps(newer), 69), ("damaged", 0), (json.dumps({**newer, "schema_version": 1, "body": 3}), 0)):
+            file.write_text(text, encoding="utf-8")
+            done = self.ok("wisdom", "a.json", code=code)
+            self.assertEqual(file.read_text(encoding="utf-8") == text, code != 0, done.stderr)
+        self.write_text("null.json", json.dumps({**newer, "schema_version": 1, "body": 3}))
+        self.refused(65, ["holds nothing"], "wisdom", "null.json")
+
+    def test_wisdom_behind_a_link(self):
+        os.mkdir(self.path("site"))
+        self.wise("site/all.json", one=1)
+        os.symlink("site/all.json", self.path("link.json"))
+        self.ok("wisdom", "--into", "link.json", self.wise("b.json", two=2))
+        self.assertTrue(os.path.islink(self.path("link.json")))
+        self.assertFalse(os.path.exists(self.path("link.json.lock")))
+        self.assertEqual(self.known("site/all.json"), {"one": 1, "two": 2})
+
+    def test_wisdom_without_a_place(self):
+        self.wise("a.json", one=1)
+        environment = {**os.environ, "XDG_CACHE_HOME": "", "HOME": ""}
+        for arguments in ([], ["a.json"]):
+            self.refused(73, ["HOME", "--into"], "wisdom", *arguments, env=environment)
+        self.ok("wisdom", "--into", "b.json", "a.json", env=environment)
 
     def test_wisdom_of_many_at_once(self):
         names = [self.wise(f"{i}.json", **{f"p{i}": i}) for i in range(12)]
