@@ -28,16 +28,35 @@ const char *wisdom_path(const char *file, char path[TEXT_NAME_SIZE]) {
     return path;
 }
 
-/* All that decides which plan is the quickest: the device, the problem, and what the options leave open. */
-static const char *key_of(const stencil_run_options *o, const stencil_problem *problem,
-                          const stencil_machine *machine, char key[512]) {
+enum { KEY_SIZE = 768 };
+
+/* The devices that may be chosen: the machine's GPUs, with the names of those that are asked for where they
+ * differ, and the CPU. */
+static void start_key(const stencil_run_options *o, const stencil_machine *machine, char key[KEY_SIZE]) {
+    const bool gpu = machine->gpu_count > 0 && o->backend != STENCIL_BACKEND_CPU;
     char device[160];
-    snprintf(key, 512, "%s: %s %s", machine_device(machine, machine->gpu_count > 0, device),
-             problem->shape->name, stencil_precision_name(problem->precision));
+    snprintf(key, KEY_SIZE, "%s", gpu ? machine_device(machine, true, device) : "");
+    const char *before = machine->gpu[0].name;
+    for (int i = 0; gpu && i < o->gpu_count; i++) {
+        const char *name = machine->gpu[o->gpu[i]].name;
+        if (strcmp(name, before) != 0)
+            stencil_text_add(key, KEY_SIZE, ", %s", name);
+        before = name;
+    }
+    if (!gpu || o->backend != STENCIL_BACKEND_GPU)
+        stencil_text_add(key, KEY_SIZE, "%s%s", gpu ? ", " : "", machine_device(machine, false, device));
+}
+
+/* All that decides which plan is the quickest: devices, the problem, and what the options leave open. */
+static const char *key_of(const stencil_run_options *o, const stencil_problem *problem,
+                          const stencil_machine *machine, char key[KEY_SIZE]) {
+    start_key(o, machine, key);
+    stencil_text_add(key, KEY_SIZE, ": %s %s", problem->shape->name,
+                     stencil_precision_name(problem->precision));
     for (int axis = STENCIL_X; axis >= STENCIL_AXES - problem->rank; axis--)
-        stencil_text_add(key, 512, "%s%" PRId64 " %s", axis == STENCIL_X ? " " : " x ", problem->extent[axis],
-                         stencil_boundary_names[problem->boundary[axis]]);
-    return stencil_text_add(key, 512,
+        stencil_text_add(key, KEY_SIZE, "%s%" PRId64 " %s", axis == STENCIL_X ? " " : " x ",
+                         problem->extent[axis], stencil_boundary_names[problem->boundary[axis]]);
+    return stencil_text_add(key, KEY_SIZE,
                             ", %d arrays, cycle %d, check %" PRId64
                             ", device %s, gpus %d, parts %d, cut %dx%dx%d, halo %s%s, "
                             "%s %s",
@@ -65,7 +84,7 @@ static bool is_certain(const json_t *entry) {
 
 int wisdom_find(const char *path, stencil_choice *choice, const stencil_problem *problem,
                 const stencil_machine *machine, stencil_notes *notes) {
-    char key[512], build[96];
+    char key[KEY_SIZE], build[96];
     json_t *root = cache_read(path, "wisdom", NULL, notes);
     const json_t *entry =
         json_object_get(json_object_get(root, "body"), key_of(&choice->asked, problem, machine, key));
@@ -134,7 +153,7 @@ static stencil_status add(const char *path, bool named, const json_t *entries, j
 stencil_status wisdom_keep(const char *path, bool named, const stencil_choice *choice,
                            const stencil_problem *problem, const stencil_machine *machine) {
     const stencil_candidate *c = &choice->item[choice->chosen];
-    char key[512], build[96];
+    char key[KEY_SIZE], build[96];
     json_t *all = NULL, *entries = json_object();
     json_object_set_new(
         entries, key_of(&choice->asked, problem, machine, key),
