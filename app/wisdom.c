@@ -104,16 +104,26 @@ int wisdom_find(const char *path, stencil_choice *choice, const stencil_problem 
     return found;
 }
 
-/* The newer one of two entries stays. */
+/* Seconds since 1970; 0 for what is said to come from the future: it would stay for ever. */
+static json_int_t measured_at(const json_t *entry) {
+    const json_int_t at = json_integer_value(json_object_get(entry, "measured"));
+    return at <= (json_int_t)time(NULL) ? at : 0;
+}
+
+/* Whether an entry takes the place of an older one: a newer one does, but an uncertain one not that of one
+ * that is certain, of the same build. */
+static bool is_better(const json_t *entry, const json_t *old) {
+    const bool same = json_equal(json_object_get(entry, "build"), json_object_get(old, "build"));
+    if (old == NULL || (same && is_certain(entry) != is_certain(old)))
+        return old == NULL || is_certain(entry);
+    return measured_at(entry) >= measured_at(old);
+}
+
 static void merge(json_t *into, const json_t *from) {
     const char *key;
     json_t *entry;
-    json_object_foreach((json_t *)from, key, entry) {
-        const json_t *old = json_object_get(into, key);
-        if (json_integer_value(json_object_get(entry, "measured")) >=
-            json_integer_value(json_object_get(old, "measured")))
-            json_object_set(into, key, entry);
-    }
+    json_object_foreach((json_t *)from, key, entry) if (is_better(entry, json_object_get(into, key)))
+        json_object_set(into, key, entry);
 }
 
 /* What entries are added to: *root is NULL for a file that is to be written anew. That is one that is missing
@@ -230,8 +240,8 @@ const command command_wisdom = {
     .summary = "shows which plans were the quickest here, and merges such files",
     .details =
         "A run that leaves the plan open (--sync auto) measures the most promising ones and keeps what it "
-        "finds. FILEs are added, the newer entry for a problem wins; stencil run --wisdom FILE uses one "
-        "without that.",
+        "finds. FILEs are added, the newer entry for a problem wins, unless it is an uncertain one; stencil "
+        "run --wisdom FILE uses one without that.",
     .options = wisdom_table,
     .values_size = sizeof(wisdom_options),
     .operand_max = OPTION_OPERANDS_MAX,

@@ -150,8 +150,8 @@ class PlanTest(CommandTest):
 
     def wise(self, name, **entries):
         """A file with an entry for each keyword: the problem, and when it was measured."""
-        body = {key: {"sync": "central", "sweep": "stream", "gpu": False, "parts": 1, "step_us": at, "spread_us": 0.1,
-                      "build": "another", "measured": at} for key, at in entries.items()}
+        body = {key: {"sync": "central", "sweep": "stream", "gpu": False, "parts": 1, "step_us": at, "spread_us": 0.01 * at,
+                      "samples": 9, "build": "another", "measured": at} for key, at in entries.items()}
         with open(self.path(name), "w", encoding="utf-8") as file:
             json.dump({"schema_version": 1, "kind": "wisdom", "version": "0.2.0", "body": body}, file)
         return name
@@ -173,6 +173,20 @@ class PlanTest(CommandTest):
         self.refused(65, ["all.json"], "wisdom", "--into", "other.json", "all.json")
         self.ok("wisdom", "--into", "new.json", "b.json")
         self.assertEqual(self.known("new.json"), {"two": 4, "three": 3})
+
+    def test_wisdom_that_stays(self):
+        """What is said to come from the future is old; what is uncertain does not replace what is certain."""
+        self.wise("a.json", one=2**40, two=2**40)
+        self.wise("b.json", one=7, three=3)
+        self.ok("wisdom", "--into", "all.json", "a.json", "b.json")
+        self.assertEqual(self.known("all.json"), {"one": 7, "two": 2**40, "three": 3})
+        with open(self.path("b.json"), encoding="utf-8") as file:
+            wisdom = json.load(file)
+        for changes, wanted in (({"spread_us": 1e9}, 7), ({"spread_us": 1e9, "build": "newer"}, 8), ({"build": "newer"}, 8)):
+            wisdom["body"] = {"one": {**wisdom["body"]["one"], "measured": 8, **changes}}
+            self.write_text("c.json", json.dumps(wisdom))
+            self.ok("wisdom", "--into", "all.json", "c.json")
+            self.assertEqual(self.known("all.json")["one"], wanted, changes)
 
     def write_text(self, name, text):
         pathlib.Path(self.path(name)).write_text(text, encoding="utf-8")
