@@ -14,6 +14,7 @@
 #include "app/json.h"
 #include "app/machine.h"
 #include "app/options.h"
+#include "app/table.h"
 
 const char *wisdom_path(const char *file, char path[TEXT_NAME_SIZE]) {
     struct stat info;
@@ -191,6 +192,38 @@ static const option wisdom_table[] = {
     {NULL},
 };
 
+/* A row for each problem; of options only where there were any. */
+static void print_entries(json_t *entries) {
+    table t = {0};
+    const char *key;
+    json_t *entry;
+    table_add_column(&t, "plan", true, 0);
+    table_add_column(&t, "µs/step", false, 0);
+    table_add_column(&t, "problem", true, 0);
+    json_object_foreach(entries, key, entry) {
+        const char *sync = json_string_value(json_object_get(entry, "sync")),
+                   *sweep = json_string_value(json_object_get(entry, "sweep")),
+                   *open = strstr(key, ", device auto, gpus 0, parts 0, cut 0x0x0, halo auto, auto auto");
+        const bool gpu = json_is_true(json_object_get(entry, "gpu"));
+        const json_int_t parts = json_integer_value(json_object_get(entry, "parts"));
+        const int length = open != NULL ? (int)(open - key) : (int)strlen(key);
+        table_add_row(&t);
+        table_add_cell(&t, "%.40s",
+                       TEXT_ESCAPE(TEXT("%s, %s, %s", sync != NULL ? sync : "?", sweep != NULL ? sweep : "?",
+                                        !gpu        ? "CPU"
+                                        : parts > 1 ? TEXT("%lld GPUs", (long long)parts)
+                                                    : "GPU")));
+        table_add_cell(&t, "%s", TEXT_NUMBER(json_number_value(json_object_get(entry, "step_us"))));
+        table_add_cell(&t, "%s", TEXT_ESCAPE(TEXT_LONG("%.*s", length, key)));
+        table_span_cell(&t);
+    }
+    if (t.row_count > 0) {
+        fputc('\n', stdout);
+        table_print(stdout, &t);
+    }
+    table_destroy(&t);
+}
+
 /* The file that is shown, or added to. */
 static stencil_status find_target(const char *into, char path[TEXT_NAME_SIZE]) {
     CHECK(into == NULL || strcmp(into, "off") != 0, USAGE,
@@ -225,10 +258,12 @@ static stencil_status wisdom_run(const invocation *call, int *exit_code) {
         all = json_incref(json_object_get(root, "body"));
         json_decref(root);
     }
-    if (status == STENCIL_OK && !options->quiet)
+    if (status == STENCIL_OK && !options->quiet) {
         PRINT("Wisdom", "%s\n%s%s", TEXT_ESCAPE(path),
               TEXT_COUNTED((int64_t)json_object_size(all), "problem"),
               notes.count > 0 ? TEXT("; %s", notes.line[0]) : "");
+        print_entries(all);
+    }
     json_decref(entries);
     json_decref(all);
     return status;

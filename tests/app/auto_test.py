@@ -111,6 +111,10 @@ class AutoTest(CommandTest):
         self.make("p.h5", "--steps", 2000, "--check-every", 5)
         self.assertEqual(self.auto()["choice"]["by"], "measurement")
         self.edit_wisdom(sync="cluster", step_us=3, spread_us=0.1)
+        shown = self.ok("wisdom").stdout
+        self.narrow(shown.split("\n\n")[1])
+        self.assertRegex(" ".join(shown.split()), r"1 problem plan µs/step problem cluster, (stream|naive), CPU 3 2 threads, .*: j2d5pt "
+                         r"float64 19 fixed x 17 fixed, 2 arrays, cycle 1, check 5, device cpu, .* auto auto$")
         wise = self.auto()
         self.assertEqual((wise["choice"]["by"], wise["plan"]["strategy"]), ("wisdom", "cluster"))
         self.assertEqual(self.auto("--dry-run", "--effort", "estimate")["choice"]["by"], "wisdom")

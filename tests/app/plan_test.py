@@ -162,9 +162,13 @@ class PlanTest(CommandTest):
 
     def test_wisdom_merged(self):
         self.wise("a.json", one=1, two=5)
+        every = "every, device auto, gpus 0, parts 0, cut 0x0x0, halo auto, auto auto"
+        self.assertRegex(self.ok("wisdom", "--into", "open.json", self.wise("o.json", **{every: 1})).stdout, r"CPU +1 every\n$")
         self.wise("b.json", two=4, three=3)
         done = self.ok("wisdom", "--into", "all.json", "a.json", "b.json")
         self.narrow(done.stdout)
+        self.assertEqual([line.split() for line in done.stdout.splitlines()[4:]],
+                         [["central,", "stream,", "CPU", at, key] for key, at in (("one", "1"), ("two", "5"), ("three", "3"))])
         self.assertEqual(self.known("all.json"), {"one": 1, "two": 5, "three": 3})
         self.ok("wisdom", "--quiet", "a.json")
         self.assertIn("2 problems", self.ok("wisdom").stdout)
