@@ -117,7 +117,7 @@ void choice_print_reasons(const stencil_choice *choice) {
         const stencil_candidate *c = &choice->item[i];
         start_row(&t, c);
         table_add_cell(&t, "%s", c->samples > 0 ? TEXT_NUMBER(1e6 * c->step_s) : "–");
-        table_add_cell(&t, "%s", i == choice->chosen ? "chosen" : c->why);
+        table_add_cell(&t, "%s", i == choice->chosen && c->why[0] == '\0' ? "chosen" : c->why);
         table_span_cell(&t);
     }
     table_print(stdout, &t);

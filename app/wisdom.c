@@ -79,8 +79,10 @@ static bool is_entry(const stencil_candidate *c, const json_t *entry) {
 /* On a busy machine nothing is found out: the next run tries again. */
 static bool is_certain(const json_t *entry) {
     static const double noise = 0.1;
+    static const int samples_least = 3;
     const double step_us = json_number_value(json_object_get(entry, "step_us"));
-    return json_number_value(json_object_get(entry, "spread_us")) < noise * step_us;
+    return json_integer_value(json_object_get(entry, "samples")) >= samples_least &&
+           json_number_value(json_object_get(entry, "spread_us")) < noise * step_us;
 }
 
 int wisdom_find(const char *path, stencil_choice *choice, const stencil_problem *problem,
@@ -168,9 +170,9 @@ stencil_status wisdom_keep(const char *path, bool named, const stencil_choice *c
     json_t *all = NULL, *entries = json_object();
     json_object_set_new(
         entries, key_of(&choice->asked, problem, machine, key),
-        json_pack("{s:s, s:s, s:b, s:i, s:f, s:f, s:s, s:I}", "sync", c->options.sync, "sweep",
+        json_pack("{s:s, s:s, s:b, s:i, s:f, s:f, s:i, s:s, s:I}", "sync", c->options.sync, "sweep",
                   c->options.sweep, "gpu", c->plan.backend == STENCIL_BACKEND_GPU, "parts", c->plan.cut.parts,
-                  "step_us", 1e6 * c->step_s, "spread_us", 1e6 * c->spread_s, "build",
+                  "step_us", 1e6 * c->step_s, "spread_us", 1e6 * c->spread_s, "samples", c->samples, "build",
                   machine_build(machine, machine->gpu_count > 0, build), "measured", (json_int_t)time(NULL)));
     const stencil_status status = add(path, named, entries, &all);
     json_decref(entries);

@@ -14,7 +14,8 @@ typedef struct stencil_candidate {
     int order;                   /* among those that are as quick */
     stencil_cost cost;           /* predicted */
     int samples;                 /* of its steps in this run; 0: it was not timed */
-    double step_s, spread_s;     /* of those: the median, and half of what lies between the quartiles */
+    double step_s, spread_s;     /* of those: the median, and half of what lies between the quartiles; of less
+                                    than three, what lies between all of them, or step_s */
     char why[STENCIL_WHY_CHARS]; /* it was not chosen, or cannot run */
 } stencil_candidate;
 

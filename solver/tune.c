@@ -13,13 +13,15 @@ const char *const stencil_effort_names[] = {"estimate", "measure", "patient", "e
 static const double run_s = 0.05, turn_least_s = 0.5e-3, turn_most_s[] = {0, 4e-3, 10e-3, 5e-3},
                     turn_share = 0.01;
 /* How much slower than the best one a plan is predicted at most, to be timed; was its best turn at most, to
- * stay in the race, and its first one alone. */
-static const double within[] = {1, 1.5, 3, INFINITY}, hopeless = 1.5, hopeless_cold = 8;
+ * stay in the race from its second turn on. */
+static const double within[] = {1, 1.5, 3, INFINITY}, hopeless = 1.5;
 /* Predictions for plans of one kind err alike, by so much: another kind is timed first. */
 static const double alike = 1.25;
 /* Part of all steps that the rounds may take. */
 static const double part_of_run = 0.25;
-enum { GRAPH_STEPS = 64, WARM = 8 };
+/* Whoever is left alone goes on until it has so many samples, the first one included: what it takes is kept.
+ */
+enum { GRAPH_STEPS = 64, WARM = 8, SAMPLES_LEAST = 4 };
 
 double stencil_tune_steps(const stencil_problem *problem) {
     const double left = (double)(problem->stop.steps - problem->origin.steps),
@@ -140,7 +142,8 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The candidate is told what was measured: but for the first sample, where there are more. */
+/* The candidate is told what was measured: but for the first sample, where there are more. As little as that
+ * is as uncertain as all samples are apart; one says nothing of it. */
 static void evaluate(const stencil_tune *t, int k) {
     const stencil_racer *r = &t->racer[k];
     stencil_candidate *c = candidate_of(t, k);
@@ -150,7 +153,9 @@ static void evaluate(const stencil_tune *t, int k) {
         sorted[i] = r->sample[first + i];
     qsort(sorted, (size_t)n, sizeof *sorted, compare);
     c->step_s = (sorted[n / 2] + sorted[(n - 1) / 2]) / 2;
-    c->spread_s = (sorted[3 * n / 4 < n ? 3 * n / 4 : n - 1] - sorted[n / 4]) / 2;
+    c->spread_s = n > 2   ? (sorted[3 * n / 4] - sorted[n / 4]) / 2
+                  : first ? fmax(sorted[n - 1], r->sample[0]) - fmin(sorted[0], r->sample[0])
+                          : c->step_s;
 }
 
 static double least_s(const stencil_racer *r) {
@@ -160,17 +165,15 @@ static double least_s(const stencil_racer *r) {
     return least;
 }
 
-/* The end of a round: those that are far behind leave. */
+/* The end of a round: those that are far behind leave, but nobody for its first turn, which anything may have
+ * disturbed. */
 static void end_round(stencil_tune *t) {
-    const double most = t->racer[0].samples > 1 ? hopeless : hopeless_cold;
     double best_s = INFINITY;
-    for (int k = 0; k < t->count; k++) {
-        evaluate(t, k);
+    for (int k = 0; k < t->count; k++)
         best_s = fmin(best_s, candidate_of(t, k)->step_s);
-    }
     int left = 0;
     for (int k = 0; k < t->count; k++)
-        if (least_s(&t->racer[k]) <= most * best_s)
+        if (t->racer[k].samples < 2 || least_s(&t->racer[k]) <= hopeless * best_s)
             t->racer[left++] = t->racer[k];
     t->count = left;
     t->turn = 0;
@@ -180,35 +183,48 @@ static double pessimistic_s(const stencil_candidate *c) {
     return c->step_s + c->spread_s;
 }
 
-/* Who makes the steps now; one that cannot leaves the race to the others, and in the end to whoever has made
- * them so far. */
-static void let_run(stencil_tune *t) {
-    while (t->count > 0) {
-        stencil_candidate *c = candidate_of(t, t->turn);
-        if (stencil_run_replan(t->run, &c->plan) == STENCIL_OK) {
-            t->choice->chosen = t->racer[t->turn].candidate;
-            return;
-        }
-        snprintf(c->why, sizeof c->why, "%.150s", stencil_error_last()->message);
-        t->count--;
-        for (int k = t->turn; k < t->count; k++)
-            t->racer[k] = t->racer[k + 1];
-        t->turn = t->turn < t->count ? t->turn : 0;
+/* Whether the racer whose turn it is makes the steps now; one that cannot leaves the race. */
+static bool lets_run(stencil_tune *t) {
+    stencil_candidate *c = candidate_of(t, t->turn);
+    if (stencil_run_replan(t->run, &c->plan) == STENCIL_OK) {
+        t->choice->chosen = t->racer[t->turn].candidate;
+        return true;
     }
+    snprintf(c->why, sizeof c->why, "%.150s", stencil_error_last()->message);
+    t->count--;
+    for (int k = t->turn; k < t->count; k++)
+        t->racer[k] = t->racer[k + 1];
+    return false;
 }
 
+/* The best one that can goes on; where none of them can, whoever has made the steps so far. */
 static void finish(stencil_tune *t) {
-    for (int k = 1; k < t->count; k++)
-        if (pessimistic_s(candidate_of(t, k)) < pessimistic_s(candidate_of(t, t->turn)))
-            t->turn = k;
     t->done = true;
-    let_run(t);
+    do {
+        t->turn = 0;
+        for (int k = 1; k < t->count; k++)
+            if (pessimistic_s(candidate_of(t, k)) < pessimistic_s(candidate_of(t, t->turn)))
+                t->turn = k;
+    } while (t->count > 0 && !lets_run(t));
     stencil_run_settle(t->run);
+}
+
+/* Whose turn is next, unless the race is over. */
+static void go_on(stencil_tune *t) {
+    do {
+        if (t->turn >= t->count)
+            end_round(t);
+        const int samples = t->count > 0 ? t->racer[t->turn].samples : t->rounds;
+        if (samples == t->rounds || (t->count == 1 && samples >= SAMPLES_LEAST)) {
+            finish(t);
+            return;
+        }
+    } while (!lets_run(t));
 }
 
 static int64_t next_look(void *context, int64_t step) {
     stencil_tune *t = context;
-    if (t->done || t->count < 2)
+    if (t->done || (t->mark < 0 && t->count < 2))
         return INT64_MAX;
     if (t->mark < 0) {
         t->mark = step;
@@ -222,15 +238,11 @@ static stencil_status look(void *context, stencil_report *report) {
     stencil_racer *r = &t->racer[t->turn];
     const double step_s = (report->compute_s - t->mark_s) / (double)(report->steps - t->mark);
     r->sample[r->samples++] = step_s;
+    evaluate(t, t->turn);
     if (step_s * (double)r->steps > t->turn_s) /* where it is slower than predicted, by whatever factor */
         r->steps = (int64_t)fmax(t->turn_s / step_s, 2);
-    const bool last = t->racer[t->count - 1].samples == t->rounds;
-    if (++t->turn == t->count)
-        end_round(t);
-    if (last || t->count == 1)
-        finish(t);
-    else
-        let_run(t);
+    t->turn++;
+    go_on(t);
     t->mark = report->steps;
     t->mark_s = report->compute_s;
     r = &t->racer[t->turn];
@@ -242,20 +254,31 @@ stencil_observer stencil_tune_observer(stencil_tune *t) {
     return (stencil_observer){.context = t, .next = next_look, .at = look};
 }
 
+/* "25 % slower", "41.8 times as long". */
+static void explain_ratio(char why[STENCIL_WHY_CHARS], const char *before, double ratio) {
+    snprintf(why, STENCIL_WHY_CHARS, ratio > 10 ? "%s%.3g times as long" : "%s%.3g %% slower", before,
+             ratio > 10 ? ratio : 100 * (ratio - 1));
+}
+
 void stencil_tune_explain(const stencil_tune *t) {
     const stencil_choice *choice = t->choice;
-    const stencil_candidate *best = &choice->item[choice->chosen];
+    stencil_candidate *best = &choice->item[choice->chosen];
+    const bool cut_short = t->next > 0 && !t->done; /* a race has begun */
+    if (cut_short)
+        snprintf(best->why, sizeof best->why, "made the last steps; the race was not over");
     for (int i = 0; i < choice->possible; i++) {
         stencil_candidate *c = &choice->item[i];
-        const double measured = c->step_s / best->step_s - 1,
-                     predicted = c->cost.step_s / best->cost.step_s - 1;
+        const double measured = c->step_s / best->step_s, predicted = c->cost.step_s / best->cost.step_s;
         if (c == best || c->why[0] != '\0')
             continue;
-        if (c->samples > 0 && best->samples > 0)
-            snprintf(c->why, sizeof c->why,
-                     measured > 0 ? "%.3g %% slower" : "quicker by less than its noise", 100 * measured);
-        else if (predicted > 0.01)
-            snprintf(c->why, sizeof c->why, "predicted %.3g %% slower", 100 * predicted);
+        if (cut_short && c->samples > 0)
+            snprintf(c->why, sizeof c->why, "timed, but the run ended before the race");
+        else if (t->done && c->samples > 0 && measured > 1)
+            explain_ratio(c->why, "", measured);
+        else if (t->done && c->samples > 0)
+            snprintf(c->why, sizeof c->why, "quicker by less than its noise");
+        else if (predicted > 1.01)
+            explain_ratio(c->why, "predicted ", predicted);
         else
             snprintf(c->why, sizeof c->why, "predicted as quick, not timed");
     }

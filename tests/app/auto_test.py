@@ -124,7 +124,9 @@ class AutoTest(CommandTest):
         self.assertTrue(os.path.exists(self.path("other.json")))
         self.edit_wisdom(sync="cluster", spread_us=2)  # as uncertain as that is not known
         self.assertEqual(self.auto("--effort", "estimate")["choice"]["by"], "prediction")
-        self.edit_wisdom(sync="cluster", step_us=3, spread_us=0.1)
+        self.edit_wisdom(sync="cluster", spread_us=0.1, samples=2)  # what so few are worth neither
+        self.assertEqual(self.auto("--effort", "estimate")["choice"]["by"], "prediction")
+        self.edit_wisdom(sync="cluster", step_us=3, spread_us=0.1, samples=3)
         self.assertEqual(self.auto("--effort", "patient")["choice"]["by"], "measurement")
 
     def test_bad_wisdom(self):
