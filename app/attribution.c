@@ -15,6 +15,7 @@ static const struct {
     const char *name, *key;
 } rows[STENCIL_TIME_ROWS] = {
     [STENCIL_TIME_START] = {"start-up (machine, plan, memory, read)", "start"},
+    [STENCIL_TIME_SEARCH] = {"finding the plan (steps included)", "search"},
     [STENCIL_TIME_LAUNCH] = {"launch", "launch"},
     [STENCIL_TIME_COMPUTE] = {"compute", "compute"},
     [STENCIL_TIME_LATENCY] = {"barrier latency", "latency"},
@@ -30,10 +31,9 @@ static bool keep_going(void *context, int64_t step, double residual) {
     return signals_caught == 0;
 }
 
-/* What is no fault of the run is a note. */
+/* The run is done: what its batches fail with is a note, a barrier that is given up included. */
 static stencil_status note_failure(stencil_status status, run_record *record) {
-    if (status != STENCIL_INTERRUPTED && status != STENCIL_BAD_DATA && status != STENCIL_UNAVAILABLE &&
-        status != STENCIL_NO_MEMORY)
+    if (status == STENCIL_OK || (status == STENCIL_INTERNAL && record->plan.barrier == STENCIL_BARRIER_none))
         return status;
     stencil_notes_add(&record->notes, "no attribution: %s", stencil_error_last()->message);
     return STENCIL_OK;
@@ -51,7 +51,7 @@ stencil_status attribution_make(attribution *a, stencil_run *run, run_record *re
         a->steps.model = (stencil_step_times){model.launch_s, model.compute_s, model.barrier_s};
         a->has_rival = choice_rival(&record->choice.choice, &record->problem, &record->machine, &a->rival);
     }
-    if (a->trace != NULL) {
+    if (a->trace != NULL && a->known == a->wanted) {
         const stencil_status status = stencil_attribution_record(run, &observers, TRACE_STEPS, &a->timeline);
         a->traced = status == STENCIL_OK;
         TRY(note_failure(status, record));
@@ -78,9 +78,24 @@ static bool is_launched(const run_record *record) {
     return record->plan.barrier == STENCIL_BARRIER_none;
 }
 
-/* The time of the run's steps: what is neither before nor behind them. */
+static bool is_of_steps(int row) {
+    return row != STENCIL_TIME_START && row != STENCIL_TIME_SEARCH && row != STENCIL_TIME_FINISH;
+}
+
+/* The time of the steps of the run's last plan: what is neither before nor behind them. */
 static double steps_time_s(const attribution *a, const double *row_s) {
-    return a->wall.wall_s - row_s[STENCIL_TIME_START] - row_s[STENCIL_TIME_FINISH];
+    double all_s = a->wall.wall_s;
+    for (int row = 0; row < STENCIL_TIME_ROWS; row++)
+        all_s -= is_of_steps(row) ? 0 : row_s[row];
+    return all_s;
+}
+
+/* What a step of that plan takes. */
+static double own_step_us(const run_record *record) {
+    const stencil_tune *t = &record->choice.tune;
+    const double steps = (double)(record->report.steps - t->mark);
+    return t->done && steps > 0 ? 1e6 * (record->report.compute_s - t->mark_s) / steps
+                                : stencil_report_step_us(&record->report);
 }
 
 /* The answer in a sentence. */
@@ -100,7 +115,7 @@ static void print_answer(const attribution *a, const run_record *record, const d
  * what figures of this machine are off, or of another one. */
 static void print_rival(const attribution *a, const run_record *record) {
     const bool measured = a->rival.samples > 0;
-    const double own_us = stencil_report_step_us(&record->report),
+    const double own_us = own_step_us(record),
                  other_us = 1e6 * (measured ? a->rival.step_s : a->rival.cost.step_s);
     const stencil_choice *choice = &record->choice.choice;
     const double predicted_us = measured ? own_us : 1e6 * choice->item[choice->chosen].cost.step_s;
@@ -122,10 +137,10 @@ static void print_rows(const attribution *a, const run_record *record, const dou
     table_add_column(&t, "% of_steps", false, 0);
     table_add_column(&t, "% of_all", false, 0);
     for (int row = 0; row <= STENCIL_TIME_ROWS; row++) {
-        const bool all = row == STENCIL_TIME_ROWS,
-                   of_steps = !all && row != STENCIL_TIME_START && row != STENCIL_TIME_FINISH;
+        const bool all = row == STENCIL_TIME_ROWS, of_steps = !all && is_of_steps(row);
         const double s = all ? a->wall.wall_s : row_s[row];
-        if (row == STENCIL_TIME_HALO && record->plan.cut.parts == 1)
+        if ((row == STENCIL_TIME_HALO && record->plan.cut.parts == 1) ||
+            (row == STENCIL_TIME_SEARCH && s == 0))
             continue;
         table_add_row(&t);
         table_add_cell(&t, "%s", all ? "wall clock" : rows[row].name);
@@ -137,6 +152,18 @@ static void print_rows(const attribution *a, const run_record *record, const dou
     table_print(stdout, &t);
     table_destroy(&t);
     fputc('\n', stdout);
+}
+
+/* More than that is told. */
+static const double rest_most = 0.05;
+
+static void print_rest(const attribution *a, const run_record *record, const double *row_s) {
+    const double rest = row_s[STENCIL_TIME_REST] / steps_time_s(a, row_s),
+                 quicker = own_step_us(record) / (1e6 * a->steps.untraced_s) - 1;
+    if (rest > rest_most)
+        PRINT("Left over", "%.0f %% of the steps' time is not accounted for%s; run again", 100 * rest,
+              quicker > 0 ? TEXT(": batches were quicker than the run's own steps by %.0f %%", 100 * quicker)
+                          : "");
 }
 
 /* A view of a step: times of it, and the share that compute has. */
@@ -222,7 +249,7 @@ static const char *short_time(double seconds, char text[TEXT_SIZE]) {
 }
 #define SHORT_TIME(seconds) short_time(seconds, (char[TEXT_SIZE]){""})
 
-/* How many waits were how long, four bins of the histogram to a line with a bar of up to 50 columns. */
+/* How many waits were how long, two bins of the histogram to a line with a bar of up to 50 columns. */
 static void print_waits(const stencil_attribution *a) {
     static const char bar[] = "##################################################";
     const stencil_waits *w = &a->inside.wait;
@@ -270,13 +297,14 @@ void attribution_print(const attribution *a, const run_record *record) {
     print_answer(a, record, row_s);
     print_rival(a, record);
     print_rows(a, record, row_s);
+    print_rest(a, record, row_s);
     print_views(s, costs_of(record)->measured);
     print_waits(s);
     print_blame(s);
     PRINT("Batches",
-          "%s µs per step, in the run %s; with moments noted in %.2g %% of the steps %s (%+.1f %%)",
-          MICROSECONDS(s->untraced_s), MICROSECONDS(1e-6 * stencil_report_step_us(&record->report)),
-          100 * s->noted, MICROSECONDS(s->traced_s), 100 * (s->traced_s / s->untraced_s - 1));
+          "%s µs per step, in the run %s; with moments noted in %.3g %% of the steps %s (%+.1f %%)",
+          MICROSECONDS(s->untraced_s), MICROSECONDS(1e-6 * own_step_us(record)), 100 * s->noted,
+          MICROSECONDS(s->traced_s), 100 * (s->traced_s / s->untraced_s - 1));
     PRINT("Noting", "%s%s",
           s->noting_s > 0 ? TEXT("makes a step %s µs longer, which `inside` shows as parts of it",
                                  MICROSECONDS(s->noting_s))

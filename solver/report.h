@@ -28,6 +28,7 @@ typedef struct stencil_report {
     stencil_store_report stores;
     double read_s;    /* cells from the reader */
     double prepare_s; /* memory, kernel loading, cells to their devices */
+    double replan_s;  /* of it, between the steps: changes to other plans */
     double compute_s; /* all steps, residuals and decisions included */
     double drive_s;   /* the same with what the host does around launches; on a CPU the same */
     double finish_s;  /* what the end means: the bound on the error */

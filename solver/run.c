@@ -396,11 +396,13 @@ stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
 
 /* Lenders stand in front of those that they lend to, and go after them. */
 void stencil_run_settle(stencil_run *r) {
+    const double start_s = stencil_clock_s();
     for (int i = r->sides - 1; i >= 0; i--)
         if (!stencil_plans_share_cells(r->side[i].plan, r->plan)) {
             close_side(&r->side[i]);
             memmove(&r->side[i], &r->side[i + 1], (size_t)(--r->sides - i) * sizeof *r->side);
         }
+    r->prepare_s += stencil_clock_s() - start_s;
 }
 
 static void describe(const stencil_run *r, stencil_report *report) {
@@ -422,7 +424,8 @@ stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observ
     TRY(drive(r));
     const double done_s = stencil_clock_s();
     r->steps = report->steps;
-    report->drive_s = done_s - ready_s - (r->prepare_s - prepare_s);
+    report->replan_s = r->prepare_s - prepare_s;
+    report->drive_s = done_s - ready_s - report->replan_s;
     describe(r, report);
     if (r->cpu != NULL && report->steps > report->steps_before) {
         report->compute_s = report->drive_s;

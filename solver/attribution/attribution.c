@@ -21,6 +21,7 @@ typedef enum kind {
     WITHOUT_BARRIER,
     WITHOUT_COMPUTE,
     EMPTY,
+    EMPTY_FEW,      /* the same, as few steps as there are */
     WITHOUT_COPIES, /* of ghost cells, by the host of GPUs */
     CHECKED,
     TRACED,
@@ -43,13 +44,14 @@ static bool is_timed(const experiment *e, kind k) {
 }
 
 static stencil_status time_kind(experiment *e, kind k, int round) {
-    const stencil_trace without = {.without_barrier = k == WITHOUT_BARRIER || k == EMPTY,
-                                   .without_compute = k == WITHOUT_COMPUTE || k == EMPTY,
+    const bool empty = k == EMPTY || k == EMPTY_FEW;
+    const stencil_trace without = {.without_barrier = k == WITHOUT_BARRIER || empty,
+                                   .without_compute = k == WITHOUT_COMPUTE || empty,
                                    .without_copies = k == WITHOUT_COPIES};
     double *time_s = &e->time_s[k][round];
-    e->count[k] = e->steps;
+    e->count[k] = k == EMPTY_FEW ? STEPS_MIN : e->steps;
     if (k != TRACED)
-        return stencil_trial_time(&e->trial, e->steps, k == CHECKED ? e->check_every : INT64_MAX, &without,
+        return stencil_trial_time(&e->trial, e->count[k], k == CHECKED ? e->check_every : INT64_MAX, &without,
                                   time_s);
     stencil_timeline_destroy(&e->timeline[round]);
     return stencil_trial_record(&e->trial, &e->count[k], e->check_every, e->every, e->samples,
@@ -162,10 +164,17 @@ static double median(const experiment *e, kind k) {
     return quantile(e, k, 0.5);
 }
 
+/* What a batch takes without any steps, by two with different numbers of empty ones. */
+static double launch_of(const experiment *e) {
+    const double all_s = quantile(e, EMPTY, 0), few_s = quantile(e, EMPTY_FEW, 0);
+    const double of_few = (double)e->count[EMPTY_FEW] / (double)e->count[EMPTY];
+    return of_few < 1 ? fmin(fmax((few_s - of_few * all_s) / (1 - of_few), 0), all_s) : all_s;
+}
+
 /* All of them at their quickest: what disturbs a batch does not depend on what is left out of it. */
 static stencil_removal removal_of(const experiment *e) {
     const double total_s = quantile(e, WHOLE, 0), start_s = quantile(e, EMPTY, 0), steps = (double)e->steps;
-    stencil_removal r = {.steps = e->steps, .total_s = total_s, .start_s = start_s};
+    stencil_removal r = {.steps = e->steps, .total_s = total_s, .start_s = start_s, .launch_s = launch_of(e)};
     r.compute_s = fmax(quantile(e, WITHOUT_BARRIER, 0) - start_s, 0) / steps;
     r.barrier_s = fmax(quantile(e, WITHOUT_COMPUTE, 0) - start_s, 0) / steps;
     r.share = total_s > start_s ? steps * r.compute_s / (total_s - start_s) : NAN;
@@ -199,7 +208,7 @@ static stencil_status look_inside(experiment *e, stencil_attribution *a) {
     a->noted = (e->timeline[0].samples + e->trial.launches) / count;
     a->noting_s = fmax(quantile(e, TRACED, 0) / count - quantile(e, untraced(e), 0) / steps, 0) / a->noted;
     a->note_s = e->note_s;
-    a->covered = fmin(a->inside.unweighted_s * steps / (plain_s - fmin(a->removal.start_s, plain_s)), 1);
+    a->covered = fmin(a->inside.unweighted_s * steps / (plain_s - fmin(a->removal.launch_s, plain_s)), 1);
     if (e->trial.launches)
         add_host(e, &a->inside);
     return STENCIL_OK;
@@ -256,10 +265,12 @@ stencil_status stencil_attribution_record(stencil_run *run, const stencil_observ
 void stencil_attribution_divide(const stencil_attribution *a, const stencil_report *report,
                                 const stencil_wall *wall, double row_s[STENCIL_TIME_ROWS]) {
     const stencil_inside *in = &a->inside;
-    const double start_s = fmin(a->removal.start_s, report->compute_s),
-                 scale = a->covered * (report->compute_s - start_s) / in->step_s;
+    const double own_s = fmax(report->compute_s - wall->race_s, 0),
+                 launch_s = fmin(a->removal.launch_s, own_s),
+                 scale = a->covered * (own_s - launch_s) / in->step_s;
     row_s[STENCIL_TIME_START] = wall->start_s;
-    row_s[STENCIL_TIME_LAUNCH] = report->drive_s - report->compute_s + start_s + scale * in->launch_s;
+    row_s[STENCIL_TIME_SEARCH] = report->compute_s - own_s + report->replan_s;
+    row_s[STENCIL_TIME_LAUNCH] = report->drive_s - report->compute_s + launch_s + scale * in->launch_s;
     row_s[STENCIL_TIME_COMPUTE] = scale * in->compute_s;
     row_s[STENCIL_TIME_LATENCY] = scale * in->latency_s;
     row_s[STENCIL_TIME_IMBALANCE] = scale * in->imbalance_s;

@@ -12,6 +12,7 @@ typedef struct stencil_removal {
     int64_t steps;    /* M */
     double total_s;   /* T */
     double start_s;   /* t_O: the batch with neither compute nor barriers */
+    double launch_s;  /* of it, what does not grow with M; the rest is the loop's own */
     double compute_s; /* t_C per step: the batch without barriers, less t_O; not the remainder */
     double barrier_s; /* t_S per step: the batch without compute, less t_O */
     double share;     /* p = M t_C / (T - t_O); 1 / p is the most that a perfect barrier could gain */
@@ -49,7 +50,8 @@ stencil_status stencil_attribution_record(stencil_run *run, const stencil_observ
 
 /* What the wall clock of a run is divided into. */
 typedef enum stencil_time_row {
-    STENCIL_TIME_START, /* before the steps: machine, plan, memory, cells */
+    STENCIL_TIME_START,  /* before the steps: machine, plan, memory, cells */
+    STENCIL_TIME_SEARCH, /* plans timed in the run's first steps, changes from one to the other */
     STENCIL_TIME_LAUNCH,
     STENCIL_TIME_COMPUTE,
     STENCIL_TIME_LATENCY,   /* of barriers */
@@ -65,11 +67,13 @@ typedef enum stencil_time_row {
 typedef struct stencil_wall {
     double wall_s;  /* all of it */
     double start_s; /* before its steps */
+    double race_s;  /* those of them in which plans were timed: 0 where one plan has made them all */
     double write_s;
 } stencil_wall;
 
-/* Seconds of each row; they add up to the wall clock. The time of the run's own steps is divided as those of
- * the batches were; what their moments do not account for is left over. */
+/* Seconds of each row; they add up to the wall clock. The time of the steps that its last plan has made (all
+ * but those of the race) is divided as that of the batches was; what their moments do not account for is left
+ * over. */
 void stencil_attribution_divide(const stencil_attribution *attribution, const stencil_report *report,
                                 const stencil_wall *wall, double row_s[STENCIL_TIME_ROWS]);
 

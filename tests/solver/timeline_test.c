@@ -247,15 +247,23 @@ static void notes_are_taken_off(void **state) {
 static void a_run_is_divided(void **state) {
     (void)state;
     const stencil_attribution a = {
-        .removal.start_s = 2,
+        .removal = {.start_s = 4, .launch_s = 2},
         .covered = 0.5,
         .inside = {.step_s = 10, .launch_s = 1, .compute_s = 2, .latency_s = 3, .imbalance_s = 4}};
-    const stencil_report report = {.compute_s = 22, .drive_s = 25, .finish_s = 1, .steps = 10};
+    stencil_report report = {.compute_s = 22, .drive_s = 25, .finish_s = 1, .steps = 10};
     double row_s[STENCIL_TIME_ROWS];
     stencil_attribution_divide(&a, &report, &(stencil_wall){.wall_s = 40, .start_s = 5, .write_s = 2}, row_s);
-    static const double wanted_s[STENCIL_TIME_ROWS] = {5, 3 + 2 + 1, 2, 3, 4, 0, 0, 3, 17};
+    static const double wanted_s[STENCIL_TIME_ROWS] = {5, 0, 3 + 2 + 1, 2, 3, 4, 0, 0, 3, 17};
     for (int row = 0; row < STENCIL_TIME_ROWS; row++)
         assert_close(row_s[row], wanted_s[row]);
+    /* Others have made the steps of the first 10 s, and 4 more were needed to change to them. */
+    const stencil_wall raced = {.wall_s = 54, .start_s = 5, .race_s = 10, .write_s = 2};
+    report.compute_s += 10;
+    report.drive_s += 10;
+    report.replan_s = 4;
+    stencil_attribution_divide(&a, &report, &raced, row_s);
+    for (int row = 0; row < STENCIL_TIME_ROWS; row++)
+        assert_close(row_s[row], row == STENCIL_TIME_SEARCH ? 14 : wanted_s[row]);
 }
 
 int main(void) {
