@@ -1,4 +1,5 @@
 /* stencil run: reads a problem, solves it, reports, writes the result. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,7 @@ typedef struct run_state {
     run_record record;
     attribution attribution;
     double start_s; /* clock: the command began */
+    bool races;     /* what makes the last steps is found out in the first ones */
     int notes_shown;
 } run_state;
 
@@ -204,6 +206,18 @@ static stencil_status complete_options(const invocation *call, int rank, stencil
     return STENCIL_OK;
 }
 
+/* Somebody has to be late. */
+static stencil_status check_late(const run_state *state) {
+    const stencil_plan *plan = &state->record.plan;
+    const stencil_part_plan *last = &plan->part[plan->cut.parts - 1];
+    const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
+    const int64_t count = gpu ? (int64_t)last->first_block + last->grid_blocks : plan->threads;
+    CHECK(!options_given(state->call, "inject-late") || state->options.late < count, USAGE,
+          "--inject-late %d has no effect: the last %s is %" PRId64, state->options.late,
+          gpu ? "block" : "thread", count - 1);
+    return STENCIL_OK;
+}
+
 /* That makes the steps. */
 static const stencil_plan *plan_of(const run_state *state) {
     const stencil_choice *choice = &state->record.choice.choice;
@@ -222,6 +236,19 @@ static stencil_status make_plan(run_state *state) {
     return text_name_out_of_memory(status, record->output.input_path);
 }
 
+/* The plan that makes the steps, or has made the last ones, and what there is to say of it. */
+static void take_plan(run_state *state) {
+    run_record *record = &state->record;
+    record->plan = *plan_of(state);
+    for (int i = 0; i < record->plan.notes.count; i++)
+        stencil_notes_add(&record->notes, "%s", record->plan.notes.line[i]);
+    const int asked = record->choice.choice.asked.gpu_count,
+              used = record->plan.backend == STENCIL_BACKEND_GPU ? record->plan.cut.parts : 0;
+    if (used < asked)
+        stencil_notes_add(&record->notes, "%d of %d GPUs used: with more of them it would take longer", used,
+                          asked);
+}
+
 /* What is open yet, by asking the machine; one that is somewhere else is not asked. */
 static stencil_status decide(run_state *state) {
     run_record *record = &state->record;
@@ -236,15 +263,12 @@ static stencil_status decide(run_state *state) {
             record->output.input_path));
     if (open.dry_run)
         stencil_tune_explain(&choice->tune);
-    record->plan = *plan_of(state);
-    for (int i = 0; i < record->plan.notes.count; i++)
-        stencil_notes_add(&record->notes, "%s", record->plan.notes.line[i]);
-    const int asked = choice->choice.asked.gpu_count,
-              used = record->plan.backend == STENCIL_BACKEND_GPU ? record->plan.cut.parts : 0;
-    if (used < asked)
-        stencil_notes_add(&record->notes, "%d of %d GPUs used: with more of them it would take longer", used,
-                          asked);
-    return STENCIL_OK;
+    state->races = choice->tune.count > 1;
+    if (state->races) /* a note would outlive a plan that loses */
+        record->plan = *plan_of(state);
+    else
+        take_plan(state);
+    return check_late(state);
 }
 
 /* Options that the plan does not look at. */
@@ -282,6 +306,14 @@ static bool same_file(const char *a, const char *b) {
            first.st_ino == second.st_ino;
 }
 
+/* Two options do not name one file, which only the last one would be found in. */
+static stencil_status check_apart(const char *option, const char *path, const char *other, const char *what) {
+    CHECK(path == NULL || other == NULL || target_is_stdout(path) || target_is_stdout(other) ||
+              !same_file(path, other),
+          USAGE, "%s %s is the %s file too: give another name", option, path, what);
+    return STENCIL_OK;
+}
+
 /* Everything that can be known to fail at the end is found here, before computing. */
 static stencil_status prepare_output(run_state *state) {
     const run_options *options = &state->options;
@@ -294,10 +326,11 @@ static stencil_status prepare_output(run_state *state) {
         output->force = options->force;
         output->started_s = (int64_t)time(NULL);
         TRY(open_output(state));
-        CHECK(options->json == NULL || target_is_stdout(options->json) ||
-                  !same_file(options->json, output->path),
-              USAGE, "--json %s is the output file too: give another name", options->json);
     }
+    TRY(check_apart("--json", options->json, output->path, "output"));
+    TRY(check_apart("--trace", options->trace, output->path, "output"));
+    TRY(check_apart("--trace", options->trace, options->json, "--json"));
+    TRY(target_check("--trace", options->trace, options->force, output->input_path));
     return target_check("--json", options->json, options->force, output->input_path);
 }
 
@@ -327,7 +360,8 @@ static stencil_status compute(run_state *state) {
     signals_catch();
     const stencil_status status = stencil_run_drive(state->run, &observers, &record->report);
     progress_end(&progress);
-    record->plan = *plan_of(state);
+    if (state->races)
+        take_plan(state);
     if (status == STENCIL_OK)
         auto_finish(&record->choice, &record->problem, &record->machine, state->options.open.wisdom != NULL,
                     &record->notes);
@@ -376,7 +410,8 @@ static stencil_status attribute(run_state *state) {
     attribution *a = &state->attribution;
     a->wall.write_s = state->record.write_s;
     a->wall.wall_s = stencil_clock_s() - state->start_s;
-    a->wanted = state->options.attribute;
+    a->wall.race_s = state->record.choice.tune.mark_s;
+    a->wanted = state->options.attribute && (!state->options.quiet || state->options.json != NULL);
     a->trace = state->options.trace;
     return attribution_make(a, state->run, &state->record);
 }
@@ -388,8 +423,9 @@ static int report_exit_code(const stencil_report *report) {
     return report->reached ? 0 : EXIT_NOT_CONVERGED;
 }
 
-/* `written`: what became of the result, whose failure is told in the end, in one line. */
-static stencil_status tell(run_state *state, bool people, stencil_status written) {
+/* `failed`: what the result could not be written for, or its attribution made: told in the end, in one line.
+ */
+static stencil_status tell(run_state *state, bool people, stencil_status failed) {
     const run_options *options = &state->options;
     const run_record *record = &state->record;
     const stencil_error failure = *stencil_error_last();
@@ -407,7 +443,7 @@ static stencil_status tell(run_state *state, bool people, stencil_status written
                               &state->attribution.timeline);
     if (status == STENCIL_OK)
         status = output_check();
-    if (written != STENCIL_OK)
+    if (failed != STENCIL_OK)
         return stencil_error_adopt(&failure);
     if (status == STENCIL_OK && record->exit_code != 0)
         report_print_failure(record);
@@ -445,14 +481,14 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     }
     state->attribution.wall.start_s = stencil_clock_s() - state->start_s;
     TRY(compute(state));
-    const stencil_status written = write_output(state);
-    if (written == STENCIL_OK)
-        TRY(attribute(state));
+    stencil_status failed = write_output(state);
+    if (failed == STENCIL_OK && (failed = attribute(state)) != STENCIL_OK && record->output.path != NULL)
+        text_append(failed, record->output.path, "holds the complete result");
     record->done = true;
     report_note_end(record);
     record->exit_code = *exit_code =
-        written == STENCIL_OK ? report_exit_code(&record->report) : stencil_status_exit_code(written);
-    return tell(state, people, written);
+        failed == STENCIL_OK ? report_exit_code(&record->report) : stencil_status_exit_code(failed);
+    return tell(state, people, failed);
 }
 
 static stencil_status run_run(const invocation *call, int *exit_code) {

@@ -1,7 +1,8 @@
 """`stencil run --attribute` and `--trace` on real runs on this machine's CPU. Other programs may have the cores, too:
 what is asserted of times holds whatever they do, or in one of a few attempts."""
 import json
-import os
+import pathlib
+import time
 import unittest
 
 import numpy
@@ -9,7 +10,7 @@ import numpy
 from harness import CommandTest
 
 CPU = ("--device", "cpu", "--threads", 2, "--force")
-ROWS = {"start", "launch", "compute", "latency", "imbalance", "halo", "checks", "finish", "rest"}
+ROWS = {"start", "search", "launch", "compute", "latency", "imbalance", "halo", "checks", "finish", "rest"}
 
 
 class Attribution(CommandTest):
@@ -19,10 +20,11 @@ class Attribution(CommandTest):
 
     def attribute(self, *arguments, steps=300):
         """The JSON of a run, after what holds for each."""
-        self.ok("p.h5", "--steps", steps, "--attribute", "--json", "r.json", *CPU, *arguments)
+        self.report = self.ok("p.h5", "--steps", steps, "--attribute", "--json", "r.json", *CPU, *arguments).stdout
         with open(self.path("r.json")) as file:
             found = json.load(file)["attribution"]
         self.assertEqual(set(found["seconds"]), ROWS)
+        self.assertEqual(found["seconds"]["search"] > 0, bool(arguments and arguments[0] == "--effort"))
         self.assertAlmostEqual(sum(found["seconds"].values()), found["wall_s"], delta=1e-9 * found["wall_s"])
         for row, seconds in found["seconds"].items():
             self.assertGreaterEqual(seconds, -1e-6, row)
@@ -37,7 +39,7 @@ class Attribution(CommandTest):
         self.assertGreater(model["compute_us"], 0)
         self.assertAlmostEqual(model["share"], model["compute_us"] / (model["launch_us"] + model["compute_us"] + model["barrier_us"]))
         self.assertGreater(found["quicker"]["step_us"], 0)
-        around = found["seconds"]["start"] + found["seconds"]["finish"]
+        around = sum(found["seconds"][row] for row in ("start", "search", "finish"))
         self.assertAlmostEqual(found["steps_s"] + around, found["wall_s"], delta=1e-9 * found["wall_s"])
         self.assertGreaterEqual(inside["noting_us"], 0)
         self.assertAlmostEqual(sum(b["caused_us"] for b in inside["blame"]), inside["imbalance_us"], delta=1e-6)
@@ -80,6 +82,36 @@ class Attribution(CommandTest):
                 self.assertGreater(found["removal"]["compute_us"], 0.9 * delay_us)
                 self.assertLess(found["removal"]["barrier_us"], delay_us)
 
+    def test_short_runs_compute(self):
+        """What batches of thousands of steps take without any work is no launch of a run of 300."""
+        shares = []
+        while len(shares) < 5 and (not shares or max(shares) < 0.5):
+            found = self.attribute("--sync", "grid", "-j", 1)
+            shares.append(found["seconds"]["compute"] / found["steps_s"])
+        self.assertGreater(max(shares), 0.5)
+
+    def test_a_race_has_a_row(self):
+        """Steps of other plans are not charged to the one that has won."""
+        self.ok("calibrate", "--device", "cpu", "--threads", 2, "--seconds", "0.01", "--noise", "1e9", "--quiet")
+        (file,) = pathlib.Path(self.cache, "stencil").glob("calibration-cpu-*.json")
+        cache = json.loads(file.read_text(encoding="utf-8"))
+        for costs in cache["body"]["sync"].values():
+            costs.update(dict.fromkeys(("few_s", "all_s", "two_s", "most_s"), 5e-3))
+        file.write_text(json.dumps(cache), encoding="utf-8")
+        for parts in ((), ("--parts", 2)):
+            found = self.attribute("--effort", "patient", "--wisdom", "off", *parts, steps=3000)
+            self.assertIn("finding the plan", self.report)
+            self.assertLess(found["seconds"]["search"], found["wall_s"])
+
+    def test_what_is_left_over_is_told(self):
+        told = False
+        for steps in (1, 1, 2, 3000):
+            found = self.attribute("--sync", "central", steps=steps)
+            rest = found["seconds"]["rest"] / found["steps_s"]
+            self.assertEqual("is not accounted for" in " ".join(self.report.split()), rest > 0.05)
+            told = told or rest > 0.05
+        self.assertTrue(told)
+
     def test_the_result_is_untouched(self):
         self.ok("p.h5", "--steps", 250, "--rtol", 1e-9, "-o", "plain.h5", *CPU, code=2)
         self.ok("p.h5", "--steps", 250, "--rtol", 1e-9, "-o", "told.h5", "--attribute", "--trace", "t.json", *CPU, code=2)
@@ -117,12 +149,24 @@ class Attribution(CommandTest):
         self.ok("new", "bad.h5", "--problem", "laplace", "--size", "33x33", "--initial", "random", "--quiet")
         done = self.ok("bad.h5", "--steps", 200, "--rtol", "none", "--omega", 2.5, "--attribute", *CPU)
         self.assertIn("does not stay finite", " ".join(done.stdout.split()))
+        # The run's two steps are made, but none of the batches: they take nothing from its report.
+        done = self.ok("p.h5", "--steps", 2, "--sync", "grid", "--inject-delay", 300_000_000,
+                       "--barrier-timeout", "0.2", "--attribute", "--trace", "t.json", "--json", "r.json", *CPU)
+        self.assertIn("no attribution", done.stdout)
+
+    def test_what_nobody_reads_is_not_made(self):
+        delay = ("--steps", 10, "--sync", "grid", "--inject-delay", 20_000_000, "--inject-late", 0)
+        start = time.monotonic()
+        self.ok("p.h5", "--attribute", "--quiet", *delay, *CPU)
+        between = time.monotonic()
+        self.ok("p.h5", "--attribute", "--quiet", "--json", "r.json", *delay, *CPU)
+        self.assertLess(2 * (between - start), time.monotonic() - between)
 
     def test_refused(self):
         self.refused(64, ["--attribute", "--dry-run"], "p.h5", "--attribute", "--dry-run")
         self.refused(64, ["--trace -"], "p.h5", "--trace", "-")
         self.refused(64, ["--inject-late", "--inject-delay"], "p.h5", "--inject-late", 1)
-        self.refused(73, ["--trace"], "p.h5", "--trace", "nowhere/t.json", "--no-output")
+        self.refused(64, ["--inject-late 2", "the last thread is 1"], "p.h5", "--no-output", "--inject-delay", 5, "--inject-late", 2, *CPU)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import signal
 import subprocess
 import time
@@ -72,13 +73,14 @@ class AutoTest(CommandTest):
     def test_interrupted_and_continued(self):
         self.slow()
         self.make("p.h5", "--size", "200x150", "--check-every", "5", "--force")
-        process = subprocess.Popen([STENCIL, "p.h5", "--steps", "100000000", "--effort", "patient", "--wisdom", "off", *HERE],
+        process = subprocess.Popen([STENCIL, "p.h5", "--steps", "100000000", "--effort", "patient", "--wisdom", "off", "--explain", *HERE],
                                    cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while not process.stdout.readline().startswith(b"Chosen"):
             pass
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        told = process.communicate(timeout=60)[0].decode()
+        self.assertNotIn("noise", told)
         self.assertEqual(process.returncode, 130)
         steps = int(self.attribute("p.out.h5", "/", "steps_total")) + 4000
         self.auto("--steps", steps, "--effort", "patient", "--wisdom", "off", name="p.out.h5")
@@ -96,6 +98,20 @@ class AutoTest(CommandTest):
         self.assertEqual(self.auto("--steps", 5, "--sync", "lock")["plan"]["strategy"], "lock")
         self.assertEqual(self.auto("--steps", 5, "--sync", "auto", "--sweep", "naive")["plan"]["sweep"], "naive")
         self.assertEqual(self.auto("--steps", 5, "--inject-delay", 10)["plan"]["strategy"], "grid")
+
+    def test_notes_are_those_of_the_plan_that_wins(self):
+        self.slow()
+        self.make("p.h5", "--steps", 2000, "--check-every", 5)
+        if self.gpu_count() > 0:
+            self.skipTest("runs on a GPU, without a note of that")
+        process = subprocess.Popen([STENCIL, "p.h5", "--steps", "100000000", "--effort", "patient", "--wisdom", "off",
+                                    "--threads", "2"], cwd=self.directory, stdout=subprocess.PIPE, bufsize=0)
+        while not process.stdout.readline().startswith(b"Chosen"):
+            pass
+        self.assertEqual(select.select([process.stdout], [], [], 0.3)[0], [])
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.communicate(timeout=60)[0].count(b"no GPU"), 1)
+        self.assertIn("no GPU", self.ok("p.h5", "--dry-run", "--no-output", "--threads", 2).stdout)
 
     def test_goes_by_what_is_measured(self):
         """Only what was said to be good is timed; who wins: tests/solver/tune_test.c."""

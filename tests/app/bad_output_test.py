@@ -94,6 +94,15 @@ class Output(CommandTest):
     def test_report_in_place_of_the_output(self):
         self.refused(USAGE, ["--json"], "p.h5", "-o", "x.h5", "--json", "./x.h5", *self.forever)
 
+    def test_timeline_that_cannot_be(self):
+        """--trace is written last and looked at first: it takes no other file's place."""
+        open(self.path("old.json"), "w").close()
+        self.refused(CANNOT_CREATE, ["--trace", "nowhere"], "p.h5", "--trace", "nowhere/t.json", *self.forever)
+        self.refused(CANNOT_CREATE, ["--trace", "'old.json'", "--force"], "p.h5", "--trace", "old.json", *self.forever)
+        self.refused(CANNOT_CREATE, ["--trace", "is the input"], "p.h5", "--trace", "p.h5", "--force", *self.forever)
+        self.refused(USAGE, ["--trace", "output"], "p.h5", "-o", "x.h5", "--trace", "./x.h5", *self.forever)
+        self.refused(USAGE, ["--trace", "--json"], "p.h5", "--json", "x.json", "--trace", "./x.json", *self.forever)
+
     def test_disk_full(self):
         """Found before anything is computed, with need and have."""
         self.make("big.h5", "--size", "129x129")
