@@ -186,7 +186,8 @@ void stencil_bench_report_destroy(stencil_bench_report *report);
 /* bench/crossover.c: which row is the fastest up to which place on axis "nx", in words: "`graph` up to 700²,
  * `neighbor` from there to 2300², then `relaunch`", the shape being "²". Places lie between those that were
  * measured, on straight lines of the logarithms; what is within the noise of the fastest is as good, and
- * stays. By what was measured, or `predicted` for the same rows. "" with less than two places. */
+ * stays; where that is not known, or large, it is not certain. By what was measured, or `predicted` for the
+ * same rows. "" with less than two places. */
 void stencil_bench_crossovers(const stencil_bench_result *result, bool predicted, const char *shape,
                               char text[STENCIL_BENCH_NOTE_SIZE]);
 

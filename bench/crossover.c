@@ -84,6 +84,18 @@ static int64_t crossing(const ranking *r, const char *a, const char *b, int64_t 
     return (int64_t)(round(at / unit) * unit + 0.5);
 }
 
+/* At how many sizes nobody knows how far the samples of the fastest one spread, or that is too far. */
+static void add_doubt(const ranking *r, char text[STENCIL_BENCH_NOTE_SIZE]) {
+    int places = 0, uncertain = 0;
+    for (int64_t place = 0, next; (next = next_place(r, place)) > place; place = next, places++) {
+        const stencil_bench_row *best = row_at(r, NULL, next);
+        uncertain += best->noisy || isnan(best->statistics.spread);
+    }
+    if (uncertain > 0)
+        stencil_text_add(text, STENCIL_BENCH_NOTE_SIZE,
+                         "; not certain at %d of %d sizes: too few or noisy samples", uncertain, places);
+}
+
 void stencil_bench_crossovers(const stencil_bench_result *result, bool predicted, const char *shape,
                               char text[STENCIL_BENCH_NOTE_SIZE]) {
     const ranking ranked = {result, predicted}, *r = &ranked;
@@ -105,4 +117,6 @@ void stencil_bench_crossovers(const stencil_bench_result *result, bool predicted
     }
     if (strstr(text, " up to") == NULL)
         stencil_text_add(text, STENCIL_BENCH_NOTE_SIZE, " at all sizes");
+    if (!predicted)
+        add_doubt(r, text);
 }
