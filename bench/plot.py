@@ -288,7 +288,10 @@ def draw(result, style, path, force):
     figure.suptitle(title_of(result))
     grid = figure.add_gridspec(lines, columns, height_ratios=heights)
     for i, panel in enumerate(panels):
-        draw_panel(figure.add_subplot(grid[i // columns, i % columns]), result, *panel)
+        ax = figure.add_subplot(grid[i // columns, i % columns])
+        draw_panel(ax, result, *panel)
+        if len(panels) == 1 and style != "map":
+            ax.set_title("")  # the figure's says as much
     save(figure, path, force)
 
 
