@@ -3,9 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "app/attribution.h"
 #include "app/options.h"
@@ -14,6 +11,7 @@
 #include "app/machine.h"
 #include "app/progress.h"
 #include "app/report.h"
+#include "app/run_output.h"
 #include "app/signals.h"
 #include "app/text.h"
 #include "inputs/inputs.h"
@@ -24,9 +22,10 @@ typedef struct run_options {
     stencil_run_options run;
     int64_t threads;
     int cut_count, absent_part, late;
-    const char *output, *json, *machine, *trace;
+    const char *machine;
+    run_targets files;
     auto_options open;
-    bool attribute, explain, force, no_output, dry_run, allow_nonfinite, quiet;
+    bool attribute, explain, dry_run, allow_nonfinite, quiet;
 } run_options;
 
 #define AT(field) OPTION_AT(run_options, field)
@@ -80,15 +79,17 @@ static const option run_table[] = {
      .table = problem_option_table,
      .offset = offsetof(run_options, problem)},
     {.heading = "Output"},
-    {"output", 'o', OPTION_TEXT, AT(output), "FILE", .help = "result (default: INPUT with .out.h5 for .h5)"},
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
-    {"no-output", 0, OPTION_FLAG, AT(no_output), NULL, .help = "write no result", .contradicts = {"output"}},
-    {"json", 0, OPTION_TEXT, AT(json), "FILE",
+    {"output", 'o', OPTION_TEXT, AT(files.output), "FILE",
+     .help = "result (default: INPUT with .out.h5 for .h5)"},
+    {"force", 'f', OPTION_FLAG, AT(files.force), NULL, .help = "replace existing files"},
+    {"no-output", 0, OPTION_FLAG, AT(files.no_output), NULL, .help = "write no result",
+     .contradicts = {"output"}},
+    {"json", 0, OPTION_TEXT, AT(files.json), "FILE",
      .help = "write the report as JSON; - writes it to standard output in place of the report for people"},
     {"attribute", 0, OPTION_FLAG, AT(attribute), NULL,
      .help = "tell where the time went: batches of steps are made after the run for it, and thrown away",
      .contradicts = {"dry-run"}, .because = "a dry run makes no steps"},
-    {"trace", 0, OPTION_TEXT, AT(trace), "FILE",
+    {"trace", 0, OPTION_TEXT, AT(files.trace), "FILE",
      .help =
          "write what every thread, block or SM did in some steps made after the run, as Chrome trace events, "
          "for Perfetto",
@@ -139,32 +140,8 @@ typedef struct run_state {
     int notes_shown;
 } run_state;
 
-/* Signals wait: none of them leaves a temporary file. */
-static void close_output(run_state *state) {
-    signals_hold();
-    signals_guard(NULL);
-    stencil_sink_close(&state->record.output.sink);
-    signals_release();
-}
-
-/* In place of one that was open before. */
-static stencil_status open_output(run_state *state) {
-    signals_hold();
-    stencil_sink_close(&state->record.output.sink);
-    const stencil_status status = stencil_output_open(&state->record.output, &state->record.problem);
-    signals_guard(state->record.output.sink.temporary);
-    signals_release();
-    return status;
-}
-
-static stencil_status write_result(run_state *state) {
-    run_record *record = &state->record;
-    const stencil_reader from = {stencil_run_read, state->run};
-    return stencil_output_write(&record->output, &record->problem, &from, &record->report);
-}
-
 static void run_close(run_state *state) {
-    close_output(state);
+    run_output_close(&state->record);
     attribution_destroy(&state->attribution);
     stencil_run_close(state->run);
     stencil_choice_destroy(&state->record.choice.choice);
@@ -285,55 +262,6 @@ static stencil_status check_effect(const run_state *state) {
     return STENCIL_OK;
 }
 
-/* "input.h5" -> "input.out.h5" beside it; a suffix other than .h5 or .hdf5 is kept. */
-static stencil_status name_output(const char *input, char name[TEXT_NAME_SIZE]) {
-    const char *dot = strrchr(input, '.');
-    const bool suffix = dot != NULL && dot > input && dot[-1] != '/' &&
-                        (strcmp(dot, ".h5") == 0 || strcmp(dot, ".hdf5") == 0);
-    const int length = (int)(suffix ? (size_t)(dot - input) : strlen(input));
-    const int written = snprintf(name, TEXT_NAME_SIZE, "%.*s.out.h5", length, input);
-    CHECK(written >= 0 && written < TEXT_NAME_SIZE, USAGE,
-          "the input's name is too long: give --output FILE");
-    return STENCIL_OK;
-}
-
-/* Whether two files would appear under one name: the same in the same directory. */
-static bool same_file(const char *a, const char *b) {
-    const char *last_a = stencil_path_last(a), *last_b = stencil_path_last(b);
-    struct stat first, second;
-    return strcmp(last_a, last_b) == 0 && stat(TEXT_LONG("%.*s.", (int)(last_a - a), a), &first) == 0 &&
-           stat(TEXT_LONG("%.*s.", (int)(last_b - b), b), &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
-/* Two options do not name one file, which only the last one would be found in. */
-static stencil_status check_apart(const char *option, const char *path, const char *other, const char *what) {
-    CHECK(path == NULL || other == NULL || target_is_stdout(path) || target_is_stdout(other) ||
-              !same_file(path, other),
-          USAGE, "%s %s is the %s file too: give another name", option, path, what);
-    return STENCIL_OK;
-}
-
-/* Everything that can be known to fail at the end is found here, before computing. */
-static stencil_status prepare_output(run_state *state) {
-    const run_options *options = &state->options;
-    stencil_output *output = &state->record.output;
-    if (!options->no_output) {
-        if (options->output == NULL)
-            TRY(name_output(output->input_path, state->name));
-        output->path = options->output != NULL ? options->output : state->name;
-        output->notes = &state->record.notes;
-        output->force = options->force;
-        output->started_s = (int64_t)time(NULL);
-        TRY(open_output(state));
-    }
-    TRY(check_apart("--json", options->json, output->path, "output"));
-    TRY(check_apart("--trace", options->trace, output->path, "output"));
-    TRY(check_apart("--trace", options->trace, options->json, "--json"));
-    TRY(target_check("--trace", options->trace, options->force, output->input_path));
-    return target_check("--json", options->json, options->force, output->input_path);
-}
-
 static stencil_status load(run_state *state) {
     stencil_problem *problem = &state->record.problem;
     stencil_input *input = &state->input;
@@ -368,51 +296,14 @@ static stencil_status compute(run_state *state) {
     return text_name_out_of_memory(status, state->record.output.input_path);
 }
 
-/* What hours have computed is not given up for one directory: after a failure to write the result, tries the
- * same one under another name, the current one and the one for temporary files. */
-static stencil_status rescue(run_state *state) {
-    const stencil_error seen = *stencil_error_last();
-    const char *temporary = getenv("TMPDIR");
-    stencil_output *output = &state->record.output;
-    const char *path = TEXT_LONG("%s", output->path), *last = stencil_path_last(path);
-    const char *const place[] = {
-        TEXT_LONG("%.*s", (int)(last - path), path), "",
-        TEXT_LONG("%s/", temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp")};
-    output->path = state->name;
-    output->force = false;
-    for (size_t i = 0; i < sizeof place / sizeof *place; i++) {
-        const int length =
-            snprintf(state->name, sizeof state->name, "%srescued-%ld-%s", place[i], (long)getpid(), last);
-        if (length > 0 && (size_t)length < sizeof state->name && open_output(state) == STENCIL_OK &&
-            write_result(state) == STENCIL_OK)
-            return text_append(stencil_error_adopt(&seen), state->name, "holds the complete result");
-    }
-    output->path = NULL;
-    return stencil_error_adopt(&seen);
-}
-
-static stencil_status write_output(run_state *state) {
-    if (state->record.output.path == NULL)
-        return STENCIL_OK;
-    const double start_s = stencil_clock_s();
-    signals_hold();
-    stencil_status status = write_result(state);
-    if (status != STENCIL_OK)
-        status = rescue(state);
-    close_output(state);
-    state->record.write_s = stencil_clock_s() - start_s;
-    signals_release();
-    return status;
-}
-
 /* Where the time went, after the result is written: the run's cells are gone then. */
 static stencil_status attribute(run_state *state) {
     attribution *a = &state->attribution;
     a->wall.write_s = state->record.write_s;
     a->wall.wall_s = stencil_clock_s() - state->start_s;
     a->wall.race_s = state->record.choice.tune.mark_s;
-    a->wanted = state->options.attribute && (!state->options.quiet || state->options.json != NULL);
-    a->trace = state->options.trace;
+    a->wanted = state->options.attribute && (!state->options.quiet || state->options.files.json != NULL);
+    a->trace = state->options.files.trace;
     return attribution_make(a, state->run, &state->record);
 }
 
@@ -434,12 +325,12 @@ static stencil_status tell(run_state *state, bool people, stencil_status failed)
         report_print_result(record, options->explain);
         attribution_print(&state->attribution, record);
     }
-    json_t *json = options->json != NULL ? report_json(record) : NULL;
+    json_t *json = options->files.json != NULL ? report_json(record) : NULL;
     if (json != NULL && state->attribution.known)
         json_object_set_new(json, "attribution", attribution_json(&state->attribution, record));
-    stencil_status status = json_write(options->json, options->force, json);
+    stencil_status status = json_write(options->files.json, options->files.force, json);
     if (status == STENCIL_OK && state->attribution.traced)
-        status = target_write("--trace", options->trace, options->force, attribution_print_trace,
+        status = target_write("--trace", options->files.trace, options->files.force, attribution_print_trace,
                               &state->attribution.timeline);
     if (status == STENCIL_OK)
         status = output_check();
@@ -454,9 +345,9 @@ static stencil_status tell(run_state *state, bool people, stencil_status failed)
 static stencil_status run_stages(run_state *state, int *exit_code) {
     const run_options *options = &state->options;
     run_record *record = &state->record;
-    CHECK(options->trace == NULL || !target_is_stdout(options->trace), USAGE,
+    CHECK(options->files.trace == NULL || !target_is_stdout(options->files.trace), USAGE,
           "--trace -: standard output has the report: give a file name");
-    CHECK(options->output == NULL || strcmp(options->output, "-") != 0, USAGE,
+    CHECK(options->files.output == NULL || strcmp(options->files.output, "-") != 0, USAGE,
           "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
           "for a file called -");
     TRY(describe_problem(state));
@@ -465,13 +356,14 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
                      shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART, &record->notes));
     TRY(make_plan(state));
     TRY(check_effect(state));
-    TRY(prepare_output(state));
+    TRY(run_output_prepare(record, &options->files, state->name));
     TRY(decide(state));
-    const bool people = !options->quiet && !target_is_stdout(options->json);
+    const bool people = !options->quiet && !target_is_stdout(options->files.json);
     if (options->dry_run) {
         if (people)
             report_print_plan(record, options->explain);
-        return json_write(options->json, options->force, options->json != NULL ? report_json(record) : NULL);
+        return json_write(options->files.json, options->files.force,
+                          options->files.json != NULL ? report_json(record) : NULL);
     }
     TRY(load(state));
     if (people) {
@@ -481,7 +373,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     }
     state->attribution.wall.start_s = stencil_clock_s() - state->start_s;
     TRY(compute(state));
-    stencil_status failed = write_output(state);
+    stencil_status failed = run_output_write(record, state->run, state->name);
     if (failed == STENCIL_OK && (failed = attribute(state)) != STENCIL_OK && record->output.path != NULL)
         text_append(failed, record->output.path, "holds the complete result");
     record->done = true;
