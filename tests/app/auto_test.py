@@ -73,14 +73,13 @@ class AutoTest(CommandTest):
     def test_interrupted_and_continued(self):
         self.slow()
         self.make("p.h5", "--size", "200x150", "--check-every", "5", "--force")
-        process = subprocess.Popen([STENCIL, "p.h5", "--steps", "100000000", "--effort", "patient", "--wisdom", "off", "--explain", *HERE],
+        process = subprocess.Popen([STENCIL, "p.h5", "--steps", "100000000", "--effort", "patient", "--wisdom", "off", *HERE],
                                    cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         while not process.stdout.readline().startswith(b"Chosen"):
             pass
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        told = process.communicate(timeout=60)[0].decode()
-        self.assertNotIn("noise", told)
+        process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)
         steps = int(self.attribute("p.out.h5", "/", "steps_total")) + 4000
         self.auto("--steps", steps, "--effort", "patient", "--wisdom", "off", name="p.out.h5")
