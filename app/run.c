@@ -1,7 +1,5 @@
 /* stencil run: reads a problem, solves it, reports, writes the result. */
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "app/attribution.h"
