@@ -80,7 +80,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
         cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
     }
     if (!store)
-        TRY(stencil_transfers_find(&cpu->transfers, cut));
+        TRY(stencil_halo_transfers_find(&cpu->transfers, cut));
     TRY(create_trials(cpu));
     return cpu->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
 }
@@ -119,7 +119,7 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
             stencil_field_destroy(&cpu->field[part][k]);
     stencil_neighbors_destroy(&cpu->neighbors);
     free(cpu->level);
-    stencil_transfers_destroy(&cpu->transfers);
+    stencil_halo_transfers_destroy(&cpu->transfers);
     free(cpu->state.words);
     free(cpu->trial);
     *cpu = (stencil_cpu){0};

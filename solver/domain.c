@@ -109,7 +109,7 @@ static bool find_one(const stencil_cut *cut, stencil_halo_transfer *t, const int
     return true;
 }
 
-stencil_status stencil_transfers_find(stencil_halo_transfers *transfers, const stencil_cut *cut) {
+stencil_status stencil_halo_transfers_find(stencil_halo_transfers *transfers, const stencil_cut *cut) {
     *transfers = (stencil_halo_transfers){
         .item = malloc((size_t)cut->parts * STENCIL_DIRECTIONS * sizeof(stencil_halo_transfer))};
     CHECK(transfers->item != NULL, NO_MEMORY, "no memory for the halo exchange of %d parts", cut->parts);
@@ -123,7 +123,7 @@ stencil_status stencil_transfers_find(stencil_halo_transfers *transfers, const s
     return STENCIL_OK;
 }
 
-void stencil_transfers_destroy(stencil_halo_transfers *transfers) {
+void stencil_halo_transfers_destroy(stencil_halo_transfers *transfers) {
     free(transfers->item);
     *transfers = (stencil_halo_transfers){0};
 }

@@ -40,8 +40,8 @@ typedef struct stencil_halo_transfers {
 /* Ghost cells that a part cannot fill from its own cells. Where it can, along an axis that is not cut or at a
  * mirrored end, the boxes reach over what the sender has there, with which corners come: parts are at least
  * as thick as their ghost cells, and nothing is mirrored. NO_MEMORY. */
-stencil_status stencil_transfers_find(stencil_halo_transfers *transfers, const stencil_cut *cut);
-void stencil_transfers_destroy(stencil_halo_transfers *transfers);
+stencil_status stencil_halo_transfers_find(stencil_halo_transfers *transfers, const stencil_cut *cut);
+void stencil_halo_transfers_destroy(stencil_halo_transfers *transfers);
 
 /* The way of a transfer between two parts. */
 typedef struct stencil_way {

@@ -299,7 +299,7 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
     for (int p = 0; p < run->parts; p++)
         device[p] = run->part[p].device;
     if (run->plan->halo == STENCIL_HALO_COPY)
-        TRY(stencil_transfers_find(&run->transfers, &run->plan->cut));
+        TRY(stencil_halo_transfers_find(&run->transfers, &run->plan->cut));
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         TRY_CUDA(cudaSetDevice(gpu->device));
@@ -376,7 +376,7 @@ void stencil_gpu_destroy(stencil_gpu_run *run) {
     cudaFreeHost(run->values);
     cudaFreeHost(run->staging);
     stencil_barrier_destroy(&run->barrier);
-    stencil_transfers_destroy(&run->transfers);
+    stencil_halo_transfers_destroy(&run->transfers);
     if (run->parts > 0)
         cudaSetDevice(run->part[0].device);
     *run = (stencil_gpu_run){0};

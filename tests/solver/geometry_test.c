@@ -180,7 +180,7 @@ static void expect_stored_and_copied(const stencil_cut *cut) {
         fill(&b, cut);
         store_copies(&b, cut, !copies);
         if (copies)
-            assert_int_equal(stencil_transfers_find(&found, cut), STENCIL_OK);
+            assert_int_equal(stencil_halo_transfers_find(&found, cut), STENCIL_OK);
         for (int k = 0; k < found.count; k++) {
             const stencil_halo_transfer *t = &found.item[k];
             stencil_buffers bases = {.cut = cut, .count = 2};
@@ -196,7 +196,7 @@ static void expect_stored_and_copied(const stencil_cut *cut) {
                              at(&b, t->from, last) + 1);
         }
         expect_ghosts(&b, cut, copies ? "copied" : "stored");
-        stencil_transfers_destroy(&found);
+        stencil_halo_transfers_destroy(&found);
         empty(&b, cut);
     }
 }
