@@ -116,8 +116,10 @@ typedef struct stencil_bench_subject {
      * well: the two-repeat-count method, with `pairs` of both counts (0: 1). */
     int64_t count, more;
     int pairs;
-    /* What is calibrated: at least so many iterations where nobody asks for a number; and where rows share a
-     * number, which is 0 at first, as many as the one of them that needs most. */
+    /* What is calibrated: samples of so many seconds (0: 0.1), at least so many iterations where nobody asks
+     * for a number; and where rows share a number, which is 0 at first, as many as the one of them that needs
+     * most. */
+    double sample_s;
     int64_t least, *shared;
     const char *skipped; /* why it is not measured, copied; NULL or "": it is */
 } stencil_bench_subject;

@@ -95,7 +95,7 @@ stencil_bench_row *stencil_bench_last(const stencil_bench *b) {
 
 /* Long enough for the clock and for what one iteration of a sample costs extra, short enough for many
  * samples. */
-static const double sample_least_s = 0.03, sample_target_s = 0.1;
+static const double sample_usual_s = 0.1, sample_least = 0.3; /* of these seconds */
 
 /* Where even LEAST samples take so many time-outs, and this time, one of each row has to do. */
 static const double slack = 4, slack_least_s = 1;
@@ -125,17 +125,20 @@ static stencil_status sample(stencil_bench *b, int64_t iterations, double *value
 }
 
 /* Warms up, and finds how many iterations make a sample of b->row: what the options ask for, or as many as
- * take about 0.1 s (and at least 0.03 s). Cold first: page faults, kernel loading, clocks. */
+ * take about 0.1 s or what the subject says (and at least 0.3 of that). Cold first: page faults, kernel
+ * loading, clocks. */
 static stencil_status calibrate(stencil_bench *b, int64_t *iterations) {
     const stencil_bench_subject *s = &b->cases[b->row].subject;
     const int64_t asked = b->options->iterations;
+    const double wanted_s = s->sample_s > 0 ? s->sample_s : sample_usual_s;
     double time_s;
     TRY(sample(b, 1, &time_s));
     *iterations = asked > 0 ? asked : 1;
     while (asked == 0) {
         TRY(sample(b, *iterations, &time_s));
-        const double factor = time_s > 0 ? sample_target_s / time_s : GROWTH_MAX;
-        if (*iterations >= ITERATIONS_MAX || factor <= 1 || (*iterations > 1 && time_s >= sample_least_s))
+        const double factor = time_s > 0 ? wanted_s / time_s : GROWTH_MAX;
+        if (*iterations >= ITERATIONS_MAX || factor <= 1 ||
+            (*iterations > 1 && time_s >= sample_least * wanted_s))
             break;
         *iterations = (int64_t)ceil((double)*iterations * fmin(factor, GROWTH_MAX));
     }

@@ -143,6 +143,7 @@ stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *t, const stenc
     subject.unit = "s/step";
     subject.sample = sample;
     subject.shared = &t->steps;
+    subject.sample_s = t->sample_s;
     if (plan->stores == STENCIL_STORES_TRIED && b->result->backend == STENCIL_BACKEND_CPU)
         subject.least = t->tries * STENCIL_STORES_STEPS;
     TRY(stencil_bench_add(b, &subject, &c, sizeof c));

@@ -29,7 +29,8 @@ typedef struct stencil_trial {
     /* Where a run on a CPU tries stores in its first steps, samples are at least so many times those steps:
      * they hardly show. */
     int tries;
-    int spoiled; /* for tests: a bit of the result of this row is turned over, from 1 */
+    double sample_s; /* of the fastest plan; 0: as usual */
+    int spoiled;     /* for tests: a bit of the result of this row is turned over, from 1 */
 } stencil_trial;
 
 /* The star of radius 1 and the rank where nobody asked for others; no source, no tolerance, one step. false:

@@ -9,7 +9,7 @@
 /* A batch that is timed lasts so long at least, and there are so many of them, or two where they take long.
  */
 static const double batch_s = 1e-3, long_s = 15e-3;
-static const double filling[STENCIL_FILLINGS] = {0.05, 0.9}; /* of a row */
+static const double filling[STENCIL_FILLINGS] = {0.05, 0.9, 2}; /* in rows */
 #define STEPS_MAX (INT64_C(1) << 50)
 enum { NOISY_TIMES = 16, BATCHES = 3, STEPS_FIRST = 128, CPU_ROW_CELLS = 4096 };
 
@@ -211,9 +211,10 @@ static stencil_status measure_strategy(work *w, int strategy, double row) {
     return STENCIL_OK;
 }
 
-/* Seconds of a step of so many cells, but for what keeps it in order and the check; *cells: as many as there
- * came to be. */
-static stencil_status measure_cells(work *w, subject s, stencil_loop loop, double *cells, double *seconds) {
+/* Seconds of a step of so many cells in full rounds of tiles, but for what keeps it in order and the check,
+ * where few cells take few_s; *cells: as many as there came to be. */
+static stencil_status measure_cells(work *w, subject s, stencil_loop loop, double *cells, double few_s,
+                                    double *seconds) {
     double *step_s = w->costs->step_s[s.shape][s.precision][s.sweep][loop];
     stencil_problem problem;
     stencil_plan plan;
@@ -225,23 +226,27 @@ static stencil_status measure_cells(work *w, subject s, stencil_loop loop, doubl
     const stencil_cost cost = stencil_model_step(&plan, &problem, w->machine);
     step_s[STENCIL_FEW] = before_s;
     *cells = (double)stencil_problem_updated_cells(&problem);
-    *seconds = fmax(all_s - cost.step_s + cost.compute_s, 0.1 * all_s);
+    const double cells_s = fmax(all_s - cost.step_s + cost.compute_s, 0.1 * all_s);
+    *seconds = few_s + (cells_s - few_s) * (few_s > 0 ? stencil_model_full(&plan, w->machine) : 1);
     return STENCIL_OK;
 }
 
-/* Few cells and a row of them; then cells per second beyond, near and far. */
+/* Fillings; then cells per second beyond, near and far. */
 static stencil_status measure_rate(work *w, subject s, stencil_loop loop, double row) {
+    enum { LAST = STENCIL_FILLINGS - 1, BEYOND, FAR, SIZES };
     stencil_calibration *c = w->costs;
     const double bytes = 2.0 * (double)stencil_precision_bytes(s.precision), *set = c->set_bytes;
-    double cells[] = {c->cells[STENCIL_FEW], c->cells[STENCIL_ROW],
-                      fmin(14 * row, 0.9 * set[STENCIL_NEAR] / bytes), 1.02 * set[STENCIL_FAR] / bytes},
-           seconds[4];
-    for (int i = 0; i < 4; i++)
-        TRY(measure_cells(w, s, loop, &cells[i], &seconds[i]));
+    double cells[SIZES], seconds[SIZES] = {0};
+    memcpy(cells, c->cells, sizeof c->cells);
+    cells[BEYOND] = fmin(14 * row, 0.9 * set[STENCIL_NEAR] / bytes);
+    cells[FAR] = 1.02 * set[STENCIL_FAR] / bytes;
+    for (int i = 0; i < SIZES; i++)
+        TRY(measure_cells(w, s, loop, &cells[i], i == FAR ? 0 : seconds[STENCIL_FEW], &seconds[i]));
     double *rate = c->rate[s.shape][s.precision][s.sweep][loop],
            *step_s = c->step_s[s.shape][s.precision][s.sweep][loop];
-    rate[STENCIL_NEAR] = (cells[2] - cells[1]) / fmax(seconds[2] - seconds[1], 0.3 * seconds[2]);
-    rate[STENCIL_FAR] = cells[3] / fmax(seconds[3] - seconds[0], 0.3 * seconds[3]);
+    rate[STENCIL_NEAR] =
+        (cells[BEYOND] - cells[LAST]) / fmax(seconds[BEYOND] - seconds[LAST], 0.1 * seconds[BEYOND]);
+    rate[STENCIL_FAR] = cells[FAR] / fmax(seconds[FAR] - seconds[STENCIL_FEW], 0.3 * seconds[FAR]);
     memcpy(step_s, seconds, STENCIL_FILLINGS * sizeof *step_s);
     return STENCIL_OK;
 }

@@ -126,6 +126,19 @@ static const char *family_text(family *f, int index, char text[STENCIL_KERNEL_CH
     return text;
 }
 
+/* Numbers of a family, if they are all positive. */
+static void write_numbers(json_t *families, const char *name, const double *number, size_t count) {
+    json_t *row = json_array();
+    bool good = true;
+    for (size_t k = 0; k < count; k++) {
+        json_array_append_new(row, json_real(number[k]));
+        good = good && number[k] > 0;
+    }
+    if (good)
+        json_object_set(families, name, row);
+    json_decref(row);
+}
+
 json_t *stencil_calibration_write(const stencil_calibration *c) {
     json_t *root = stencil_record_write(json_object(), members, c), *sync = json_object(),
            *rates = json_object(), *steps = json_object();
@@ -138,10 +151,8 @@ json_t *stencil_calibration_write(const stencil_calibration *c) {
         family_text(&f, i, text);
         const double *rate = c->rate[f.shape][f.precision][f.sweep][f.loop],
                      *step_s = c->step_s[f.shape][f.precision][f.sweep][f.loop];
-        if (step_s[STENCIL_FEW] > 0 && step_s[STENCIL_ROW] > 0)
-            json_object_set_new(steps, text, json_pack("[f, f]", step_s[STENCIL_FEW], step_s[STENCIL_ROW]));
-        if (rate[STENCIL_NEAR] > 0 && rate[STENCIL_FAR] > 0)
-            json_object_set_new(rates, text, json_pack("[f, f]", rate[STENCIL_NEAR], rate[STENCIL_FAR]));
+        write_numbers(steps, text, step_s, STENCIL_FILLINGS);
+        write_numbers(rates, text, rate, STENCIL_DISTANCES);
     }
     json_object_set_new(root, "sync", sync);
     json_object_set_new(root, "cells_per_s", rates);
@@ -155,8 +166,9 @@ static bool all_good(const stencil_calibration *c) {
     const size_t count[] = {STENCIL_DISTANCES, STENCIL_PRECISION_COUNT,
                             sizeof c->bytes_per_s / sizeof(double), 1};
     bool good = c->latency_s >= 0 && c->copy_s >= 0 && c->round_s[0] >= 0 && c->round_s[1] >= 0 &&
-                c->set_bytes[STENCIL_NEAR] < c->set_bytes[STENCIL_FAR] && c->cells[STENCIL_FEW] >= 0 &&
-                c->cells[STENCIL_FEW] <= c->cells[STENCIL_ROW];
+                c->set_bytes[STENCIL_NEAR] < c->set_bytes[STENCIL_FAR] && c->cells[STENCIL_FEW] >= 0;
+    for (int i = 1; i < STENCIL_FILLINGS; i++)
+        good = good && c->cells[i - 1] <= c->cells[i];
     for (size_t i = 0; i < 4; i++)
         for (size_t k = 0; k < count[i]; k++)
             good = good && positive[i][k] > 0 && isfinite(positive[i][k]) && isfinite(1 / positive[i][k]);

@@ -22,8 +22,8 @@ typedef enum stencil_loop { STENCIL_LOOP_LAUNCHED, STENCIL_LOOP_PERSISTENT, STEN
 typedef enum stencil_distance { STENCIL_NEAR, STENCIL_FAR, STENCIL_DISTANCES } stencil_distance;
 
 /* How much of a device a field that is near fills: a part of its blocks, or all that are resident at once
- * with a row each. */
-typedef enum stencil_filling { STENCIL_FEW, STENCIL_ROW, STENCIL_FILLINGS } stencil_filling;
+ * with a row each, or with several. */
+typedef enum stencil_filling { STENCIL_FEW, STENCIL_ROW, STENCIL_ROWS, STENCIL_FILLINGS } stencil_filling;
 
 /* Seconds of a step with next to nothing to compute. */
 typedef struct stencil_sync_cost {
@@ -43,8 +43,8 @@ typedef struct stencil_calibration {
     double peer_bytes_per_s, copy_s; /* to another GPU by stores; of a copy between two of them */
     int most_parts;
     stencil_sync_cost sync[STENCIL_STRATEGIES];
-    /* Of each kind of kernel, without a source: cells per second, of those beyond a row and of any in memory;
-     * and seconds of a step of so many cells, but for what keeps it in order. 0: not measured. */
+    /* Of each kind of kernel, without a source: cells per second, of those beyond the last filling and of any
+     * in memory; and seconds of a step of so many cells, but for what keeps it in order. 0: not measured. */
     double rate[STENCIL_SHAPE_COUNT][STENCIL_PRECISION_COUNT][STENCIL_SWEEP_COUNT][STENCIL_LOOP_COUNT]
                [STENCIL_DISTANCES];
     double cells[STENCIL_FILLINGS];

@@ -16,6 +16,12 @@ static double slots_of(const stencil_plan *plan, const stencil_machine *machine,
     return slots > 0 ? slots : 1;
 }
 
+double stencil_model_full(const stencil_plan *plan, const stencil_machine *machine) {
+    const double rounds = (double)plan->part[0].tile_count / slots_of(plan, machine, &plan->part[0]);
+    const bool listed = plan->backend == STENCIL_BACKEND_GPU && plan->barrier != STENCIL_BARRIER_none;
+    return listed && rounds > 1 ? rounds / ceil(rounds) : 1;
+}
+
 static double guess_of(const stencil_plan *plan) {
     const double guess = stencil_sweep_infos[plan->sweep].host->guess;
     return guess > 0 ? guess : 1;
@@ -40,14 +46,16 @@ static double set_bytes_of(const stencil_plan *plan, const stencil_problem *prob
     return stencil_problem_arrays(problem) * (double)stencil_layout_bytes(&plan->cut.layout) * parts;
 }
 
-/* Cells that are near, as this kind of kernel was timed with them: what few take, then on straight lines to a
- * row of every resident block, and from there on. */
+/* What cells that are near take beside the first few, as this kind of kernel was timed with them: on straight
+ * lines from one filling to the next, and on from the last one. */
 static double near_s(const stencil_calibration *c, const double step_s[STENCIL_FILLINGS], double cells,
                      double each_s) {
-    const double few = c->cells[STENCIL_FEW], row = c->cells[STENCIL_ROW];
-    const double row_s = fmax(step_s[STENCIL_ROW] - step_s[STENCIL_FEW], 0);
-    return step_s[STENCIL_FEW] + fmin(fmax((cells - few) / (row - few), 0), 1) * row_s +
-           fmax(cells - row, 0) * each_s;
+    double sum_s = fmax(cells - c->cells[STENCIL_FILLINGS - 1], 0) * each_s;
+    for (int i = 1; i < STENCIL_FILLINGS; i++) {
+        const double share = (cells - c->cells[i - 1]) / (c->cells[i] - c->cells[i - 1]);
+        sum_s += fmin(fmax(share, 0), 1) * fmax(step_s[i] - step_s[i - 1], 0);
+    }
+    return sum_s;
 }
 
 /* Little's law: the first loads' latency, then so many cells a second; tiles that are not resident at once
@@ -63,8 +71,9 @@ static double compute_s(const stencil_calibration *c, const stencil_plan *plan,
     const double cells = gpu ? (double)stencil_box_cells(&part->box) * part->sharing
                              : (double)plan->tile[STENCIL_Y] * plan->threads * (double)plan->tile[STENCIL_X];
     if (step_s[STENCIL_FEW] > 0)
-        return (1 - far) * near_s(c, step_s, cells, near_each_s) +
-               far * (step_s[STENCIL_FEW] + cells * far_each_s);
+        return step_s[STENCIL_FEW] +
+               (1 - far) * near_s(c, step_s, cells, near_each_s) / stencil_model_full(plan, machine) +
+               far * cells * far_each_s;
     const double each_s = near_each_s + far * (far_each_s - near_each_s);
     if (!gpu)
         return cells * each_s;

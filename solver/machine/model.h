@@ -23,3 +23,7 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
 /* Part of the steps of a set of arrays that come from memory, 0 … 1: none up to the near size, all from the
  * far one on, and on a straight line of its logarithm between them. */
 double stencil_model_far(const stencil_calibration *calibration, double set_bytes);
+
+/* How full the rounds of tiles over the resident blocks of a persistent loop are, 0 … 1: the last one takes
+ * as long as the others. 1 in one round, and for launches, whose blocks come as others end. */
+double stencil_model_full(const stencil_plan *plan, const stencil_machine *machine);
