@@ -135,7 +135,7 @@ static stencil_status measure_size(stencil_bench *b, stencil_trial *t, const ste
     double fastest = INFINITY;
     TRY(stencil_trial_create(b, t, spec));
     t->tries = 10;
-    t->sample_s = 0.02; /* there are many rows, and the slow ones take many times as long */
+    t->sample_s = 0.008; /* there are many rows, and the slow ones take many times as long */
     for (const stencil_sweep_info *s = stencil_sweep_infos; s->name != NULL; s++)
         if (sweep == NULL || strcmp(s->name, sweep) == 0)
             TRY(add_strategies(b, s->name));
