@@ -114,8 +114,8 @@ static stencil_clock_pair best_pair(const stencil_clock_pair *pair, double tick_
     return best;
 }
 
-/* Each clock ticks as it did between the two comparisons: those of two multiprocessors need not tick alike, and
- * 1e-4 would be microseconds in a batch. clock[places]. */
+/* Each clock ticks as it did between the two comparisons: those of two multiprocessors need not tick alike,
+ * and 1e-4 would be microseconds in a batch. clock[places]. */
 static stencil_status fit_clocks(const stencil_clock_pair *before, const stencil_clock_pair *after,
                                  uint32_t places, stencil_tick_clock *clock) {
     for (uint32_t p = 0; p < places; p++) {

@@ -1,6 +1,6 @@
 /* The description of a machine: all that a plan needs to know of it, so that plans can be made for machines
- * that are not here. probe.c asks the driver, topology.c the system; everything else only reads the description.
- * Works without CUDA and without a driver ("no GPU"). */
+ * that are not here. probe.c asks the driver, topology.c the system; everything else only reads the
+ * description. Works without CUDA and without a driver ("no GPU"). */
 #pragma once
 
 #include "solver/machine/calibration.h"
