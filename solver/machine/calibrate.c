@@ -180,7 +180,7 @@ static stencil_status measure_loop(work *w, stencil_loop loop, double row) {
         TRY(time_step(w, &s, &problem, &plan, &step_s[i]));
         n[i] = (double)stencil_problem_updated_cells(&problem);
         if (gpu)
-            rounds = ceil((double)plan.part[0].tile_count / plan.blocks_per_sm / w->machine->gpu[0].sm_count);
+            rounds = ceil(stencil_model_rounds(&plan, w->machine));
     }
     const double cell_s =
         gpu ? (step_s[1] - step_s[0]) / (n[1] - n[0]) : (step_s[2] - step_s[0]) / (n[2] - n[0]);
@@ -211,9 +211,9 @@ static stencil_status measure_strategy(work *w, int strategy, double row) {
     return STENCIL_OK;
 }
 
-/* Seconds of a step of so many cells in full rounds of tiles, but for what keeps it in order and the check,
- * where few cells take few_s; *cells: as many as there came to be. */
-static stencil_status measure_cells(work *w, subject s, stencil_loop loop, double *cells, double few_s,
+/* Seconds of a step of so many cells, but for what keeps it in order and the check; *cells: as many as there
+ * came to be; *full: how full the rounds of their tiles were. */
+static stencil_status measure_cells(work *w, subject s, stencil_loop loop, double *cells, double *full,
                                     double *seconds) {
     double *step_s = w->costs->step_s[s.shape][s.precision][s.sweep][loop];
     stencil_problem problem;
@@ -226,22 +226,24 @@ static stencil_status measure_cells(work *w, subject s, stencil_loop loop, doubl
     const stencil_cost cost = stencil_model_step(&plan, &problem, w->machine);
     step_s[STENCIL_FEW] = before_s;
     *cells = (double)stencil_problem_updated_cells(&problem);
-    const double cells_s = fmax(all_s - cost.step_s + cost.compute_s, 0.1 * all_s);
-    *seconds = few_s + (cells_s - few_s) * (few_s > 0 ? stencil_model_full(&plan, w->machine) : 1);
+    *full = stencil_model_full(&plan, w->machine);
+    *seconds = fmax(all_s - cost.step_s + cost.compute_s, 0.1 * all_s);
     return STENCIL_OK;
 }
 
-/* Fillings; then cells per second beyond, near and far. */
+/* Fillings; then cells per second beyond, near and far. Near ones as if all rounds were full. */
 static stencil_status measure_rate(work *w, subject s, stencil_loop loop, double row) {
     enum { LAST = STENCIL_FILLINGS - 1, BEYOND, FAR, SIZES };
     stencil_calibration *c = w->costs;
     const double bytes = 2.0 * (double)stencil_precision_bytes(s.precision), *set = c->set_bytes;
-    double cells[SIZES], seconds[SIZES] = {0};
+    double cells[SIZES], full[SIZES], seconds[SIZES];
     memcpy(cells, c->cells, sizeof c->cells);
     cells[BEYOND] = fmin(14 * row, 0.9 * set[STENCIL_NEAR] / bytes);
     cells[FAR] = 1.02 * set[STENCIL_FAR] / bytes;
     for (int i = 0; i < SIZES; i++)
-        TRY(measure_cells(w, s, loop, &cells[i], i == FAR ? 0 : seconds[STENCIL_FEW], &seconds[i]));
+        TRY(measure_cells(w, s, loop, &cells[i], &full[i], &seconds[i]));
+    for (int i = STENCIL_FEW + 1; i <= BEYOND; i++)
+        seconds[i] = seconds[STENCIL_FEW] + (seconds[i] - seconds[STENCIL_FEW]) * full[i];
     double *rate = c->rate[s.shape][s.precision][s.sweep][loop],
            *step_s = c->step_s[s.shape][s.precision][s.sweep][loop];
     rate[STENCIL_NEAR] =

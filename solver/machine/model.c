@@ -9,17 +9,16 @@ double stencil_model_far(const stencil_calibration *c, double set_bytes) {
     return set_bytes <= near ? 0 : set_bytes >= far ? 1 : log(set_bytes / near) / log(far / near);
 }
 
-/* Blocks that a GPU holds for a part at once. */
-static double slots_of(const stencil_plan *plan, const stencil_machine *machine,
-                       const stencil_part_plan *part) {
+double stencil_model_rounds(const stencil_plan *plan, const stencil_machine *machine) {
+    const stencil_part_plan *part = &plan->part[0];
     const int slots = plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
-    return slots > 0 ? slots : 1;
+    return (double)part->tile_count / (slots > 0 ? slots : 1);
 }
 
 double stencil_model_full(const stencil_plan *plan, const stencil_machine *machine) {
-    const double rounds = (double)plan->part[0].tile_count / slots_of(plan, machine, &plan->part[0]);
     const bool listed = plan->backend == STENCIL_BACKEND_GPU && plan->barrier != STENCIL_BARRIER_none;
-    return listed && rounds > 1 ? rounds / ceil(rounds) : 1;
+    const double rounds = listed ? stencil_model_rounds(plan, machine) : 1;
+    return rounds > 1 ? rounds / ceil(rounds) : 1;
 }
 
 static double guess_of(const stencil_plan *plan) {
@@ -77,7 +76,7 @@ static double compute_s(const stencil_calibration *c, const stencil_plan *plan,
     const double each_s = near_each_s + far * (far_each_s - near_each_s);
     if (!gpu)
         return cells * each_s;
-    const double rounds = ceil((double)part->tile_count / slots_of(plan, machine, part));
+    const double rounds = ceil(stencil_model_rounds(plan, machine));
     const double first_s = c->latency_s * (c->measured ? 1 : guess_of(plan));
     return first_s + (1 - far) * (rounds - 1) * c->round_s[loop] + cells * each_s;
 }
@@ -93,8 +92,7 @@ static double sync_s(const stencil_calibration *c, const stencil_plan *plan, con
     }
     if (plan->backend == STENCIL_BACKEND_CPU)
         return cost->few_s; /* all threads take part whatever there is to do */
-    const double slots = slots_of(plan, machine, &plan->part[0]);
-    const double share = fmin((double)plan->part[0].tile_count / slots, 1);
+    const double share = fmin(stencil_model_rounds(plan, machine), 1);
     return cost->few_s + fmax(share - 0.25, 0) / 0.75 * (cost->all_s - cost->few_s);
 }
 

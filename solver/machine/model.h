@@ -24,6 +24,9 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
  * far one on, and on a straight line of its logarithm between them. */
 double stencil_model_far(const stencil_calibration *calibration, double set_bytes);
 
+/* Tiles of a part for each block that its GPU holds for it at once. Not for plans on a CPU. */
+double stencil_model_rounds(const stencil_plan *plan, const stencil_machine *machine);
+
 /* How full the rounds of tiles over the resident blocks of a persistent loop are, 0 … 1: the last one takes
  * as long as the others. 1 in one round, and for launches, whose blocks come as others end. */
 double stencil_model_full(const stencil_plan *plan, const stencil_machine *machine);

@@ -105,6 +105,32 @@ static void a_large_field(void **state) {
                 1e-6 + (1 - far) * 7 * 0.5e-6 + 4094.0 * 4094 * 0.5e-12);
 }
 
+/* Timed with three fillings: straight lines between them, and on from the last one. In a persistent loop the
+ * last round of tiles takes as long as the others, however few it has. */
+static void fillings(void **state) {
+    (void)state;
+    static const char *const syncs[] = {"central", "relaunch"};
+    for (int loop = 0; loop < 2; loop++) {
+        stencil_plan plan;
+        stencil_machine *machine = round_machine(syncs[loop]);
+        stencil_calibration *c = &machine->gpu_costs;
+        const int kind = loop == 0 ? STENCIL_LOOP_PERSISTENT : STENCIL_LOOP_LAUNCHED;
+        memcpy(c->cells, (double[]){1e4, 1e5, 3e5}, sizeof c->cells);
+        memcpy(c->step_s[STENCIL_SHAPE_j2d5pt][STENCIL_FLOAT32][0][kind], (double[]){1e-6, 2e-6, 5e-6},
+               sizeof c->step_s[0][0][0][0]);
+        assert_near(cost_of("j2d5pt", 256, syncs[loop], 1, machine, &plan).compute_s,
+                    1e-6 + (254 * 254 - 1e4) / 9e4 * 1e-6);
+        assert_near(cost_of("j2d5pt", 402, syncs[loop], 1, machine, &plan).compute_s,
+                    2e-6 + 6e4 / 2e5 * 3e-6);
+        const double large_s = cost_of("j2d5pt", 3000, syncs[loop], 1, machine, &plan).compute_s,
+                     near_s = 4e-6 + (2998.0 * 2998 - 3e5) * 1e-12,
+                     rounds = (double)plan.part[0].tile_count / (plan.blocks_per_sm * 132);
+        if (!(rounds > 1 && ceil(rounds) > 1.01 * rounds))
+            fail_msg("%g rounds", rounds);
+        assert_near(large_s, 1e-6 + (loop == 0 ? near_s * ceil(rounds) / rounds : near_s));
+    }
+}
+
 /* 49 points: fma count more than bytes do. A launch is the host's. */
 static void many_points(void **state) {
     (void)state;
@@ -254,9 +280,9 @@ static void round_trip(void **state) {
 int main(int argc, char **argv) {
     json_t *file = NULL;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_small_field), cmocka_unit_test(a_large_field), cmocka_unit_test(many_points),
-        cmocka_unit_test(several_parts), cmocka_unit_test(ranking),       cmocka_unit_test(candidates),
-        cmocka_unit_test(other_devices), cmocka_unit_test(round_trip),
+        cmocka_unit_test(a_small_field), cmocka_unit_test(a_large_field), cmocka_unit_test(fillings),
+        cmocka_unit_test(many_points),   cmocka_unit_test(several_parts), cmocka_unit_test(ranking),
+        cmocka_unit_test(candidates),    cmocka_unit_test(other_devices), cmocka_unit_test(round_trip),
     };
     if (argc != 2 || json_read(argv[1], &file) != STENCIL_OK ||
         stencil_machine_read(&h200, file) != STENCIL_OK) {
