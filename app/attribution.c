@@ -47,7 +47,7 @@ stencil_status attribution_make(attribution *a, stencil_run *run, run_record *re
         const stencil_status status = stencil_attribute(run, &observers, budget_s, &a->steps);
         a->known = status == STENCIL_OK;
         TRY(note_failure(status, record));
-        const stencil_cost model = stencil_model_step(&record->plan, &record->problem, &record->machine);
+        const stencil_cost model = stencil_model_pass(&record->plan, &record->problem, &record->machine);
         a->steps.model = (stencil_step_times){model.launch_s, model.compute_s, model.barrier_s};
         a->has_rival = choice_rival(&record->choice.choice, &record->problem, &record->machine, &a->rival);
     }
@@ -298,13 +298,16 @@ void attribution_print(const attribution *a, const run_record *record) {
     print_rival(a, record);
     print_rows(a, record, row_s);
     print_rest(a, record, row_s);
+    if (s->pass_steps > 1)
+        PRINT("Passes", "%s makes %d steps at once, which are called a step from here on",
+              stencil_sweep_infos[record->plan.sweep].name, s->pass_steps);
     print_views(s, costs_of(record)->measured);
     print_waits(s);
     print_blame(s);
     PRINT("Batches",
           "%s µs per step, in the run %s; with moments noted in %.3g %% of the steps %s (%+.1f %%)",
-          MICROSECONDS(s->untraced_s), MICROSECONDS(1e-6 * own_step_us(record)), 100 * s->noted,
-          MICROSECONDS(s->traced_s), 100 * (s->traced_s / s->untraced_s - 1));
+          MICROSECONDS(s->untraced_s), MICROSECONDS(1e-6 * own_step_us(record) * s->pass_steps),
+          100 * s->noted, MICROSECONDS(s->traced_s), 100 * (s->traced_s / s->untraced_s - 1));
     PRINT("Noting", "%s%s",
           s->noting_s > 0 ? TEXT("makes a step %s µs longer, which `inside` shows as parts of it",
                                  MICROSECONDS(s->noting_s))
@@ -385,8 +388,8 @@ json_t *attribution_json(const attribution *a, const run_record *record) {
     json_object_set_new(removed, "total_us", json_number(1e6 * r->total_s));
     json_object_set_new(removed, "start_us", json_number(1e6 * r->start_s));
     json_object_set_new(removed, "spread", json_number(r->spread));
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "wall_s", json_number(a->wall.wall_s), "steps_s",
-                     json_number(steps_time_s(a, row_s)), "seconds", seconds, "removal", removed, "inside",
-                     inside_json(&a->steps), "model", step_json(&a->steps.model, share_of(&a->steps.model)),
-                     "quicker", rival_json(a));
+    return json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o}", "wall_s", json_number(a->wall.wall_s),
+                     "steps_s", json_number(steps_time_s(a, row_s)), "seconds", seconds, "pass_steps",
+                     a->steps.pass_steps, "removal", removed, "inside", inside_json(&a->steps), "model",
+                     step_json(&a->steps.model, share_of(&a->steps.model)), "quicker", rival_json(a));
 }

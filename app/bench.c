@@ -149,6 +149,7 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
     bench->child_command = child_command;
     bench->child_arguments = (const char *const *)call->argv;
     bench->progress = !options->quiet && progress_possible() ? progress_line : NULL;
+    bench->one_precision = options_given(call, "precision");
     stencil_spec_init(&bench->spec);
     bench->spec.rank = given->rank;
     memcpy(bench->spec.extent, given->extent, sizeof given->extent);
@@ -226,7 +227,9 @@ static stencil_status refuse_measuring(const invocation *call) {
 static unsigned use_of(const option *given) {
     if (!options_has(problem_option_table, given))
         return given->tag;
-    return strcmp(given->name, "precision") == 0 ? STENCIL_BENCH_USES_SIZE : STENCIL_BENCH_USES_PROBLEM;
+    return strcmp(given->name, "precision") == 0 ? STENCIL_BENCH_USES_SIZE
+           : strcmp(given->name, "stencil") == 0 ? STENCIL_BENCH_USES_PROBLEM | STENCIL_BENCH_USES_STENCIL
+                                                 : STENCIL_BENCH_USES_PROBLEM;
 }
 
 /* An option that none of the chosen benchmarks looks at would do nothing. */
@@ -375,7 +378,8 @@ const command command_bench = {
     .usage = "bench [options] [NAME …] [INPUT.h5]",
     .summary = "measures what synchronisation costs on this machine, bandwidth and strategies",
     .details =
-        "Without a NAME all benchmarks run but strategies, which takes minutes; --list names them. The "
+        "Without a NAME all benchmarks run but strategies and speed, which take minutes; --list names them. "
+        "The "
         "problem can come from a file. noise is "
         "the standard deviation of the "
         "samples over their median, estimated from their quantiles. GB/s are bytes that must move over the "

@@ -54,8 +54,12 @@ const char *bench_row_name(const stencil_bench_result *result, const stencil_ben
 /* Appends the names of a row's axes that are not among axis[*count] yet, up to `most` names. */
 void bench_collect_axes(const stencil_bench_row *row, const char **axis, int *count, int most);
 
-/* Prints the rows that belong to no field of axes in one table, then a table for each field. */
+/* Prints the bars, where a result has them; else the rows that belong to no field of axes in one table, then
+ * a table for each field. */
 void bench_print_tables(bench_printer *p, const stencil_bench_result *result);
+
+/* bench_bars.c: the bars of a result: a table for those with the best of others, and one beside the copy. */
+void bench_print_bars(bench_printer *p, const stencil_bench_result *result);
 
 /* bench_against.c: compares with an earlier report, which was read from `path`; prints the verdicts where
  * `out` is not NULL; *json (owned by the caller, may be NULL) gets them all. *worse: rows that are slower or

@@ -81,13 +81,14 @@ static stencil_status plot(const stencil_bench_report *report, const char *optio
 }
 
 stencil_status bench_plot_check(const stencil_bench_report *report, const char *directory, bool force) {
-    static const char *const style[] = {"map", "lines", "box"};
+    static const char *const style[] = {"map", "lines", "box", "bars"};
+    enum { STYLES = sizeof style / sizeof *style };
     char path[TEXT_NAME_SIZE];
     CHECK(mkdir(directory, 0777) == 0 || errno == EEXIST, CANNOT_CREATE, "--plot: cannot make '%s': %s",
           TEXT_ESCAPE(directory), strerror(errno));
-    for (int i = 0; i < report->result_count * 3; i++) {
+    for (int i = 0; i < report->result_count * STYLES; i++) {
         const int length = snprintf(path, sizeof path, "%s/%s-%s.png", directory,
-                                    report->result[i / 3].benchmark, style[i % 3]);
+                                    report->result[i / STYLES].benchmark, style[i % STYLES]);
         CHECK(length < (int)sizeof path, USAGE, "--plot: the name of the directory is too long");
         TRY(target_check("--plot", path, force, NULL));
     }

@@ -95,10 +95,15 @@ static void print_skipped(bench_printer *p, const stencil_bench_result *result) 
     }
 }
 
+/* Of what the tables show: cases, or rows. */
 static void print_noise(bench_printer *p, const stencil_bench_result *result, double max_noise) {
     int noisy = 0, measured = 0, unknown = 0;
     char how[80] = "how far their samples spread is not known";
-    for (int i = 0; i < result->row_count; i++) {
+    for (int i = 0; i < result->bar_count; i++) {
+        measured += !isnan(result->bar[i].measured);
+        noisy += result->bar[i].noisy;
+    }
+    for (int i = 0; i < result->row_count && result->bar_count == 0; i++) {
         measured += result->row[i].sample_count > 0;
         noisy += result->row[i].noisy;
         unknown += result->row[i].noisy && isnan(result->row[i].statistics.spread);
@@ -106,9 +111,9 @@ static void print_noise(bench_printer *p, const stencil_bench_result *result, do
     if (unknown < noisy)
         snprintf(how, sizeof how, "their samples spread by more than %.3g %%", 100 * max_noise);
     if (noisy > 0)
-        bench_print_line(
-            p, "Noise",
-            TEXT_LONG("~ marks %d of %d row%s: %s", noisy, measured, stencil_plural(measured), how));
+        bench_print_line(p, "Noise",
+                         TEXT_LONG("~ marks %d of %d %s%s: %s", noisy, measured,
+                                   result->bar_count > 0 ? "case" : "row", stencil_plural(measured), how));
 }
 
 /* Each published method once, with the different names of the rows that use it unless all rows do. */
@@ -163,7 +168,8 @@ static void print_result(bench_printer *p, const stencil_bench_result *result, d
     print_skipped(p, result);
     print_noise(p, result, max_noise);
     print_methods(p, result);
-    print_formulas(p, result);
+    if (result->bar_count == 0)
+        print_formulas(p, result);
     for (int i = 0; i < result->note_count; i++)
         bench_print_line(p, "Notes", result->note[i]);
 }
@@ -219,47 +225,95 @@ static void print_csv_value(FILE *out, const json_t *value) {
     fputs(quote, out);
 }
 
-/* A line of what --json says of a row; NULL: the names of the columns. */
-static void print_csv_line(FILE *out, const json_t *result, const json_t *row, const char *const *axis,
-                           int axes) {
-    static const char *const before[] = {"benchmark", "backend", "device", "kind", "name"};
-    static const char *const behind[] = {
-        "unit",        "median",        "mad",       "p5",         "p95",        "smallest",  "largest",
-        "spread",      "noisy",         "samples",   "iterations", "method",     "method_sd", "bytes_per_s",
-        "cells_per_s", "ratio_to_copy", "predicted", "sync_share", "of_fastest", "outcome",   "skipped"};
-    enum { BEFORE = sizeof before / sizeof *before, BEHIND = sizeof behind / sizeof *behind };
+/* What a line says before and behind the axes, and of a case. */
+static const char *const csv_before[] = {"benchmark", "backend", "device", "kind", "name"};
+static const char *const csv_behind[] = {
+    "unit",        "median",        "mad",       "p5",         "p95",        "smallest",  "largest",
+    "spread",      "noisy",         "samples",   "iterations", "method",     "method_sd", "bytes_per_s",
+    "cells_per_s", "ratio_to_copy", "predicted", "sync_share", "of_fastest", "outcome",   "skipped"};
+static const char *const csv_case[] = {"sweep", "depth",    "strategy", "best_by", "best_other", "reach",
+                                       "aim",   "measured", "plain",    "loop",    "bound",      "used"};
+enum {
+    BEFORE = sizeof csv_before / sizeof *csv_before,
+    BEHIND = sizeof csv_behind / sizeof *csv_behind,
+    CASE = sizeof csv_case / sizeof *csv_case,
+    AXES_MAX = 64
+};
+
+/* The columns of a file: those of cases only where there are some. */
+typedef struct csv_columns {
+    int count, first_axis, first_behind; /* of columns; of axes and those behind them */
+    const char *name[BEFORE + AXES_MAX + BEHIND + CASE];
+} csv_columns;
+
+static csv_columns csv_columns_of(const stencil_bench_report *report) {
+    csv_columns c = {.count = BEFORE, .first_axis = BEFORE};
+    int axes = 0;
+    bool cases = false;
+    memcpy(c.name, csv_before, sizeof csv_before);
+    for (int i = 0; i < report->result_count; i++) {
+        cases = cases || report->result[i].bar_count > 0;
+        for (int r = 0; r < report->result[i].row_count; r++)
+            bench_collect_axes(&report->result[i].row[r], c.name + BEFORE, &axes, AXES_MAX);
+    }
+    c.first_behind = c.count += axes;
+    memcpy(c.name + c.count, csv_behind, sizeof csv_behind);
+    c.count += BEHIND;
+    if (cases)
+        memcpy(c.name + c.count, csv_case, sizeof csv_case);
+    c.count += cases ? CASE : 0;
+    return c;
+}
+
+/* A line of what --json says of a row or a case; NULL: the names of the columns. */
+static void print_csv_line(FILE *out, const json_t *result, const json_t *row, const csv_columns *c) {
     const json_t *statistics = json_object_get(row, "statistics");
-    for (int i = 0; i < BEFORE + axes + BEHIND; i++) {
-        const bool is_axis = i >= BEFORE && i < BEFORE + axes;
-        const char *name = i < BEFORE ? before[i] : is_axis ? axis[i - BEFORE] : behind[i - BEFORE - axes];
+    for (int i = 0; i < c->count; i++) {
+        const bool is_axis = i >= c->first_axis && i < c->first_behind;
+        const char *name = c->name[i];
         const json_t *value = json_object_get(is_axis ? json_object_get(row, "axes") : row, name);
         if (value == NULL && !is_axis)
             value = json_object_get(json_object_get(statistics, name) != NULL ? statistics : result, name);
         fputs(i > 0 ? "," : "", out);
         if (row == NULL)
             fputs(name, out);
-        else if (strcmp(name, "noisy") != 0 || json_is_object(statistics))
+        else if (strcmp(name, "noisy") != 0 || json_is_object(statistics) ||
+                 json_is_number(json_object_get(row, "measured")))
             print_csv_value(out, value);
     }
     fputs("\r\n", out);
 }
 
-/* A line for each row, a column for each axis that occurs. */
+/* A case as a row: its name, and of its bound what is used of the resource that allows least. */
+static void print_csv_case(FILE *out, const json_t *result, const json_t *bar, const csv_columns *c) {
+    json_t *row = json_copy((json_t *)bar), *bound = json_object_get(bar, "bound");
+    char resource[32] = "";
+    const char *text = json_string_value(json_object_get(bound, "resource"));
+    snprintf(resource, sizeof resource, "%s", text != NULL ? text : "");
+    for (char *blank; (blank = strchr(resource, ' ')) != NULL;)
+        *blank = '_';
+    json_object_set_new(row, "kind", json_string("case"));
+    json_object_set(row, "name", json_object_get(bar, "case"));
+    json_object_set(row, "iterations", json_object_get(bar, "steps"));
+    json_object_set(row, "bound", json_object_get(bound, "resource"));
+    json_object_set(row, "used", json_object_get(bound, resource));
+    print_csv_line(out, result, row, c);
+    json_decref(row);
+}
+
+/* A line for each row and each case, a column for each axis that occurs. */
 bool bench_print_csv(FILE *out, const void *content) {
-    enum { AXES_MAX = 64 };
     const stencil_bench_report *report = content;
-    const char *axis[AXES_MAX];
-    int axes = 0;
-    for (int i = 0; i < report->result_count; i++)
-        for (int r = 0; r < report->result[i].row_count; r++)
-            bench_collect_axes(&report->result[i].row[r], axis, &axes, AXES_MAX);
-    print_csv_line(out, NULL, NULL, axis, axes);
+    const csv_columns columns = csv_columns_of(report);
+    print_csv_line(out, NULL, NULL, &columns);
     for (int i = 0; i < report->result_count; i++) {
         json_t *result = stencil_bench_result_json(&report->result[i]);
         const json_t *row;
         size_t at;
         json_array_foreach(json_object_get(result, "rows"), at, row)
-            print_csv_line(out, result, row, axis, axes);
+            print_csv_line(out, result, row, &columns);
+        json_array_foreach(json_object_get(result, "bars"), at, row)
+            print_csv_case(out, result, row, &columns);
         json_decref(result);
     }
     return !ferror(out);

@@ -338,6 +338,10 @@ static void print_compared(bench_printer *p, const stencil_bench_result *result,
 }
 
 void bench_print_tables(bench_printer *p, const stencil_bench_result *result) {
+    if (result->bar_count > 0) {
+        bench_print_bars(p, result);
+        return;
+    }
     const size_t most = (size_t)result->row_count + 1;
     listing l = {.row = malloc(3 * most * sizeof *l.row)};
     if (l.row == NULL) {

@@ -78,6 +78,7 @@ static void start_row(table *t, const stencil_candidate *c) {
     table_add_row(t);
     table_add_cell(t, "%s", c->options.sync);
     table_add_cell(t, "%s", c->options.sweep);
+    table_add_cell(t, c->possible ? "%d" : "–", c->plan.depth);
     table_add_cell(t, "%s", device_text(c, device));
     table_add_cell(t, "%s", c->possible ? TEXT_NUMBER(1e6 * c->cost.step_s) : "–");
 }
@@ -86,26 +87,34 @@ static void start_table(table *t) {
     *t = (table){0};
     table_add_column(t, "--sync", true, 0);
     table_add_column(t, "--sweep", true, 0);
+    table_add_column(t, "depth", false, 0);
     table_add_column(t, "on", true, 0);
     table_add_column(t, "µs/step_predicted", false, 0);
 }
 
 void choice_print_terms(const stencil_choice *choice, const stencil_problem *problem) {
-    static const char *const titles[] = {"launch", "barrier", "compute", "halo", "check"};
+    static const char *const titles[] = {"launch", "barrier", "compute", "check", "halo"};
+    enum { TERMS = sizeof titles / sizeof *titles };
+    const double cells = (double)stencil_problem_updated_cells(problem);
+    bool halos = false; /* of several parts */
+    for (int i = 0; i < choice->possible; i++)
+        halos = halos || choice->item[i].cost.halo_s > 0;
     table t;
     start_table(&t);
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        table_add_column(&t, titles[i], false, 0);
+    for (int k = 0; k < TERMS - !halos; k++)
+        table_add_column(&t, titles[k], false, 0);
     table_add_column(&t, "Gcell/s", false, 1);
     for (int i = 0; i < choice->possible; i++) {
         const stencil_cost *c = &choice->item[i].cost;
-        const double term_s[] = {c->launch_s, c->barrier_s, c->compute_s, c->halo_s, c->check_s};
+        const double term_s[TERMS] = {c->launch_s, c->barrier_s, c->compute_s, c->check_s, c->halo_s};
         start_row(&t, &choice->item[i]);
-        for (size_t k = 0; k < sizeof term_s / sizeof *term_s; k++)
+        for (int k = 0; k < TERMS - !halos; k++)
             table_add_cell(&t, "%.2f", 1e6 * term_s[k]);
-        table_add_cell(&t, "%.4g", 1e-9 * (double)stencil_problem_updated_cells(problem) / c->step_s);
+        table_add_cell(&t, "%.4g", 1e-9 * cells / c->step_s);
     }
     table_print(stdout, &t);
+    if (t.column[t.column_count - 1].hidden)
+        PRINT("Gcell/s", "%s / µs per step (no room for a column)", TEXT_NUMBER(1e-3 * cells));
     table_destroy(&t);
 }
 
@@ -130,18 +139,20 @@ json_t *choice_json(const stencil_choice *choice) {
         const stencil_candidate *c = &choice->item[i];
         const stencil_cost *cost = &c->cost;
         char device[32];
+        json_t *depth = c->possible ? json_integer(c->plan.depth) : json_null();
         json_t *terms = c->possible
                             ? json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "step_us", 1e6 * cost->step_s,
                                         "launch_us", 1e6 * cost->launch_s, "barrier_us",
                                         1e6 * cost->barrier_s, "compute_us", 1e6 * cost->compute_s, "halo_us",
                                         1e6 * cost->halo_s, "check_us", 1e6 * cost->check_s)
                             : json_null();
-        json_array_append_new(
-            plans, json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:b, s:o}", "sync", c->options.sync, "sweep",
-                             c->options.sweep, "on", device_text(c, device), "predicted", terms,
-                             "measured_us", json_number(c->samples > 0 ? 1e6 * c->step_s : NAN), "spread_us",
-                             json_number(c->samples > 0 ? 1e6 * c->spread_s : NAN), "chosen",
-                             i == choice->chosen, "why", json_text(c->why)));
+        json_array_append_new(plans,
+                              json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:b, s:o}", "sync",
+                                        c->options.sync, "sweep", c->options.sweep, "depth", depth, "on",
+                                        device_text(c, device), "predicted", terms, "measured_us",
+                                        json_number(c->samples > 0 ? 1e6 * c->step_s : NAN), "spread_us",
+                                        json_number(c->samples > 0 ? 1e6 * c->spread_s : NAN), "chosen",
+                                        i == choice->chosen, "why", json_text(c->why)));
     }
     return plans;
 }

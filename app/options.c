@@ -82,10 +82,11 @@ static stencil_status read_text(const reading *r) {
 
 static stencil_status read_integer(const reading *r) {
     const option *option = r->option;
-    int64_t number;
-    CHECK(is_whole(r, option->minimum, option->maximum, &number), USAGE,
-          "--%s: '%s' is not a whole number from %" PRId64 " to %" PRId64, option->name, r->text,
-          option->minimum, option->maximum);
+    int64_t number = 0;
+    CHECK((option->automatic && strcmp(r->text, "auto") == 0) ||
+              is_whole(r, option->minimum, option->maximum, &number),
+          USAGE, "--%s: '%s' is not a whole number from %" PRId64 " to %" PRId64 "%s", option->name, r->text,
+          option->minimum, option->maximum, option->automatic ? ", nor the word auto" : "");
     if (option->size == sizeof number * (size_t)(option->most > 0 ? option->most : 1))
         *(int64_t *)r->target = number;
     else

@@ -1,5 +1,7 @@
 #include "app/report.h"
 
+#include "solver/sweep.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -141,8 +143,10 @@ void report_print_head(const run_record *run) {
           stencil_precision_name(problem->precision));
     PRINT("Boundary", "%s", boundary_text(problem, boundary));
     PRINT("Cells", "%s updated in each step", TEXT_COUNT(stencil_problem_updated_cells(problem)));
-    PRINT("Strategy", "%s on %s: %s", stencil_strategy_at(plan->strategy).name,
-          plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU", device_text(run, device));
+    PRINT("Strategy", "%s, sweep %s, on %s: %s", stencil_strategy_at(plan->strategy).name,
+          stencil_sweep_infos[plan->sweep].name, plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
+          device_text(run, device));
+    report_print_passes(run);
     print_choice(&run->choice);
     print_prediction(problem);
 }
@@ -161,9 +165,14 @@ static void print_rates(const run_record *run) {
     const double rate = 1e-9 * stencil_report_cells_per_s(report);
     PRINT("Time/step", "%s µs", TEXT_NUMBER(stencil_report_step_us(report)));
     PRINT("Rate", "%.4g Gcell/s", rate);
-    PRINT("Bandwidth", "%.4g GB/s effective = %.4g Gcell/s x %g bytes per cell\n(read u %d, write u %d%s)",
+    report_print_used(run, 1e9 * rate);
+    PRINT("Bandwidth",
+          "%.4g GB/s effective = %.4g Gcell/s x %.4g bytes per cell\n(read u %d, write u %d%s%s)",
           1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes,
-          report->bytes_per_cell > 2 * bytes ? TEXT(", read b %d", bytes) : "");
+          stencil_problem_arrays(&run->problem) > 2 ? TEXT(", read b %d", bytes) : "",
+          run->plan.depth > 1
+              ? TEXT(", once in %.4g steps", stencil_sweep_pass_steps(&run->plan, &run->problem))
+              : "");
 }
 
 /* What was tried, where something was. */
@@ -224,17 +233,30 @@ static void print_parts(const run_record *run) {
               plan->overlap ? ", while the rest is computed" : "");
 }
 
+/* Of passes of several steps, which fill the GPU, and of single ones. */
+static void print_gpu_launch(const stencil_plan *plan) {
+    const bool deep = plan->depth > 1, loops = plan->barrier != STENCIL_BARRIER_none;
+    const char *part = plan->cut.parts > 1 ? " in part 1" : "";
+    const int blocks = deep ? (int)plan->part[0].tile_count : plan->part[0].grid_blocks;
+    if (deep)
+        PRINT("Launch", "%d block%s%s, one per SM, for %s%s", plan->deep_blocks,
+              stencil_plural(plan->deep_blocks), part,
+              loops ? "all passes up to a check,\nbarrier " : "each pass",
+              loops ? stencil_barriers[plan->barrier].name : "");
+    PRINT(deep ? "" : "Launch", "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread%s",
+          blocks, stencil_plural(blocks), plan->block_x, plan->block_y, part, plan->blocks_per_sm,
+          plan->registers, deep ? ", for a step by itself" : "");
+}
+
 static void print_launch(const run_record *run) {
     const stencil_plan *plan = &run->plan;
     const int first = STENCIL_AXES - run->problem.rank;
     print_parts(run);
     if (plan->backend == STENCIL_BACKEND_GPU) {
-        const bool several = plan->cut.parts > 1;
         PRINT("Tiles", "%s of %s cells%s", TEXT_COUNT(plan->part[0].tile_count),
-              TEXT_EXTENT(plan->tile + first, run->problem.rank, " x "), several ? " in part 1" : "");
-        PRINT("Launch", "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread",
-              plan->part[0].grid_blocks, stencil_plural(plan->part[0].grid_blocks), plan->block_x,
-              plan->block_y, several ? " in part 1" : "", plan->blocks_per_sm, plan->registers);
+              TEXT_EXTENT(plan->tile + first, run->problem.rank, " x "),
+              plan->cut.parts > 1 ? " in part 1" : "");
+        print_gpu_launch(plan);
     } else {
         PRINT("Tiles", "rows of %s, %s for each thread", TEXT_COUNTED(plan->tile[STENCIL_X], "cell"),
               TEXT_COUNT(plan->tile[STENCIL_Y]));
@@ -259,6 +281,7 @@ void report_print_plan(const run_record *run, bool explain) {
         PRINT("", "device %s of %s available", TEXT_BYTES(plan->device_bytes),
               TEXT_BYTES(plan->device_available_bytes));
     print_launch(run);
+    report_print_bound(run);
     PRINT("Output", "%s%s", run->output.path != NULL ? TEXT_ESCAPE(run->output.path) : "none",
           run->output.path != NULL ? " (a dry run does not write it)" : "");
     if (explain)

@@ -28,6 +28,16 @@ void report_print_head(const run_record *run);
 void report_print_result(const run_record *run, bool explain);
 void report_print_plan(const run_record *run, bool explain);
 
+/* Where several steps are made at once: how many, in which tiles, and where passes are shorter. */
+void report_print_passes(const run_record *run);
+
+/* What of each resource a step of a cell needs, and so the best that there can be, the least first; and how
+ * much of each was used by so many cells per second, where peaks are not nominal. As JSON: both (0: it has
+ * not run), owned by the caller. */
+void report_print_bound(const run_record *run);
+void report_print_used(const run_record *run, double cells_per_s);
+json_t *report_bound_json(const run_record *run, double cells_per_s);
+
 /* The notes from number `from` on; returns how many there are by now. */
 int report_print_notes(const run_record *run, int from);
 

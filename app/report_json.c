@@ -2,6 +2,7 @@
 
 #include "app/json.h"
 #include "app/report.h"
+#include "solver/sweep.h"
 
 /* Everything per axis in array order, as in the files. */
 static json_t *problem_json(const stencil_problem *problem) {
@@ -52,10 +53,14 @@ static json_t *plan_json(const run_record *run) {
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     char kernel[STENCIL_KERNEL_CHARS];
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:i, s:o, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, s:{s:I, s:I, s:I, s:I}}",
+        "{s:s, s:s, s:i, s:f, s:f, s:s, s:s, s:i, s:o, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, s:{s:I, s:I, "
+        "s:I, "
+        "s:I}}",
         "strategy", stencil_strategy_at(plan->strategy).name, "sweep", stencil_sweep_infos[plan->sweep].name,
-        "backend", gpu ? "gpu" : "cpu", "kernel", stencil_kernel_text(&plan->kernel, kernel), "threads",
-        plan->threads, "stores", gpu ? json_null() : json_string(stencil_stores_names[plan->stores]), "parts",
+        "depth", plan->depth, "pass_steps", stencil_sweep_pass_steps(plan, &run->problem), "computed_twice",
+        stencil_sweep_again(plan, &run->problem), "backend", gpu ? "gpu" : "cpu", "kernel",
+        stencil_kernel_text(&plan->kernel, kernel), "threads", plan->threads, "stores",
+        gpu ? json_null() : json_string(stencil_stores_names[plan->stores]), "parts",
         parts_json(plan, run->problem.rank), "halo", stencil_halo_names[plan->halo], "overlap", plan->overlap,
         "block", plan->block_x, plan->block_y, "tile", json_integers(plan->tile + first, run->problem.rank),
         "registers", plan->registers, "blocks_per_sm", plan->blocks_per_sm, "memory_bytes", "host_need",
@@ -104,6 +109,8 @@ json_t *report_json(const run_record *run) {
                              stop_json(run), "plan", plan_json(run), "notes", notes_json(&run->notes));
     const auto_choice *a = &run->choice;
     const bool gpu = run->plan.backend == STENCIL_BACKEND_GPU;
+    json_object_set_new(root, "bound",
+                        report_bound_json(run, run->done ? stencil_report_cells_per_s(report) : 0));
     if (root != NULL)
         json_object_set_new(root, "choice",
                             json_pack("{s:s, s:b, s:o}", "by", choice_by(a), "calibrated",

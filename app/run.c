@@ -36,6 +36,9 @@ static const option run_table[] = {
      .preset = "auto", .names = choice_syncs},
     {"sweep", 0, OPTION_NAME, AT(run.sweep), "NAME", .help = "how a step is made; the result is the same",
      .preset = "auto", .names = choice_sweeps},
+    {"depth", 0, OPTION_INTEGER, AT(run.depth), "D",
+     .help = "steps that --sweep pipeline makes for each time that it reads the field; auto: as suits it",
+     .preset = "auto", .minimum = 1, .maximum = STENCIL_DEPTH_MAX, .automatic = true},
     {"effort", 0, OPTION_CHOICE, AT(open.effort), "HOW",
      .help = "what auto goes by: estimate, what is predicted; measure, the best two or three timed in the "
              "run's first steps; patient, more of them for longer; exhaustive, all of them",

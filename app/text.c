@@ -133,7 +133,7 @@ static plain out, err;
 
 /* The characters of our texts that are not ASCII, those that may come, and what stands for them. */
 static const char *const forms[][2] = {
-    {"µ", "u"},  {"×", "x"},      {"·", "*"},      {"²", "2"},      {"³", "3"},
+    {"µ", "u"},  {"×", "x"},      {"·", "*"},      {"²", "^2"},     {"³", "^3"},
     {"–", "-"},  {"−", "-"},      {"…", "..."},    {"→", "->"},     {"≤", "<="},
     {"≥", ">="}, {"±", "+-"},     {"’", "'"},      {"“", "\""},     {"”", "\""},
     {"‖", "||"}, {"λ", "lambda"}, {"\u00a0", " "}, {"\u2009", " "}, {"\u202f", " "},

@@ -8,8 +8,9 @@
 
 /* What a benchmark does, and so what it looks at among the options: it copies arrays of a size, solves a
  * problem, or repeats something (on a CPU as often as is calibrated, on a GPU as a method says); or it
- * states, in child processes, what happens, and looks at none. It has a fault to plant; it uses all of gpu[0
- * … gpu_count), not only the first. */
+ * states, in child processes, what happens, and looks at none. It has a fault to plant; it looks at
+ * the sizes and the sweep that are asked for, or at the stencil alone; it uses all of gpu[0 … gpu_count), not
+ * only the first. */
 enum {
     SIZED = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS | STENCIL_BENCH_USES_SIZE,
     SOLVED = SIZED | STENCIL_BENCH_USES_PROBLEM,
@@ -17,7 +18,8 @@ enum {
     STATED = 0,
     FAULT = STENCIL_BENCH_USES_FAULT,
     EDGES = STENCIL_BENCH_USES_EDGES,
-    MANY_GPUS = 2 * EDGES,
+    NAMED = STENCIL_BENCH_USES_STENCIL,
+    MANY_GPUS = 2 * NAMED,
     LONG = 2 * MANY_GPUS /* not among those that run where none is named */
 };
 
@@ -178,6 +180,7 @@ void stencil_bench_result_destroy(stencil_bench_result *result) {
     for (int i = 0; i < result->row_count; i++)
         free(result->row[i].sample);
     free(result->row);
+    free(result->bar);
     json_decref(result->source);
     *result = (stencil_bench_result){0};
 }

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "bench/statistics.h"
-#include "solver/run.h"
+#include "solver/machine/model.h"
 
 enum { STENCIL_BENCH_SCHEMA_VERSION = 2, STENCIL_BENCH_SAMPLES_MAX = 100000 };
 /* A row that is left to itself ends with AUTO_MAX samples at the latest; it is not judged before it has
@@ -23,6 +23,7 @@ typedef struct stencil_bench_options {
     /* The problem. rank 0: the benchmark's own size; neither stencil nor kind: the star of radius 1. Steps
      * and tolerance are the benchmark's business. */
     stencil_spec spec;
+    bool one_precision; /* the spec's was asked for */
     int edge_count; /* of squares or cubes, each a problem, in place of the extent; 0: the benchmark's own */
     int64_t edge[STENCIL_BENCH_EDGES_MAX];
     const char *sweep;  /* NULL: all */
@@ -80,6 +81,38 @@ typedef struct stencil_bench_row {
     char skipped[192]; /* why it was not measured; "" */
 } stencil_bench_row;
 
+/* A case that others have published figures of, or that has a ceiling, and what was measured of it. */
+typedef enum stencil_bar_unit {
+    STENCIL_GCELL_PER_S,
+    STENCIL_US_PER_STEP,
+    STENCIL_BAR_UNITS
+} stencil_bar_unit;
+extern const char *const stencil_bar_units[]; /* "gcell_per_s", "us_per_step", NULL */
+typedef struct stencil_bench_bar {
+    char name[48]; /* "j2d5pt fp64 8192²"; its own in a result */
+    int axis_count;
+    stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX]; /* cells along x, y, z; GPUs, if it is on some */
+    stencil_bar_unit unit;
+    char best_by[32]; /* whose best_other is; "copy": of the same field, measured beside it */
+    double best_other, reach,
+        aim;                      /* in `unit`, as are the next three; NaN: beside a copy that was not made */
+    double measured, plain;       /* at the median; NaN: not. By the plain sweep beside it */
+    bool noisy;                   /* the row of what was measured is */
+    double loop;                  /* measured, by a persistent loop; NaN: not */
+    char sweep[16], strategy[24]; /* of what was the fastest; "" where nothing was measured */
+    int depth;                    /* steps of its passes */
+    int64_t steps, samples;       /* steps of a sample */
+    struct {
+        char resource[16]; /* that allows least; see stencil_model_bound(), with the copy's bandwidth */
+        double used[STENCIL_RESOURCE_COUNT]; /* of what each resource allows; NaN: not measured, nor what it
+                                                allows */
+    } bound;
+    char skipped[192]; /* why it was not measured; "" */
+} stencil_bench_bar;
+
+/* measured over reach, or the inverse where less is better: 1 and more has reached it. */
+double stencil_bench_bar_reached(const stencil_bench_bar *bar);
+
 enum { STENCIL_BENCH_PARAMETERS_MAX = 16, STENCIL_BENCH_NOTES_MAX = 8 };
 
 /* What one benchmark found. */
@@ -93,6 +126,9 @@ typedef struct stencil_bench_result {
     stencil_bench_parameter parameter[STENCIL_BENCH_PARAMETERS_MAX];
     int row_count;
     stencil_bench_row *row; /* [row_count], owned */
+    int bar_count;
+    stencil_bench_bar
+        *bar; /* [bar_count], owned: what the rows come to; NULL where they stand for themselves */
     int note_count;
     /* What a reader has to know, a sentence each. */
     char note[STENCIL_BENCH_NOTES_MAX][STENCIL_BENCH_NOTE_SIZE];
@@ -108,7 +144,8 @@ const char *stencil_bench_summary(int index);
 bool stencil_bench_is_long(int index);
 
 /* What some benchmarks look at among the options, and others do not: samples, max_noise and timeout_s; size
- * and precision of `spec`; the rest of it; iterations; repeats; inject_fault; edges and the sweep. */
+ * and precision of `spec`; the rest of it; iterations; repeats; inject_fault; edges and the sweep; the
+ * stencil of `spec`, which is also among the rest. */
 enum {
     STENCIL_BENCH_USES_SAMPLES = 1,
     STENCIL_BENCH_USES_SIZE = 2,
@@ -116,7 +153,8 @@ enum {
     STENCIL_BENCH_USES_ITERATIONS = 8,
     STENCIL_BENCH_USES_REPEATS = 16,
     STENCIL_BENCH_USES_FAULT = 32,
-    STENCIL_BENCH_USES_EDGES = 64
+    STENCIL_BENCH_USES_EDGES = 64,
+    STENCIL_BENCH_USES_STENCIL = 128
 };
 
 /* Of these, what benchmark `index` looks at on the device that it would run on; all, where it does not apply
@@ -174,7 +212,8 @@ typedef struct stencil_bench_report {
 /* Sets what this program says of itself. */
 void stencil_bench_report_init(stencil_bench_report *report);
 
-/* Everything, with all samples; owned by the caller, NULL without memory. */
+/* Everything, with all samples, and the bars of all results as "rows", where there are some; owned by the
+ * caller, NULL without memory. */
 json_t *stencil_bench_report_json(const stencil_bench_report *report);
 
 /* What stencil_bench_report_json() wrote; a reference to `root` is kept. Of the options are read those that

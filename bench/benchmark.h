@@ -116,9 +116,9 @@ typedef struct stencil_bench_subject {
      * well: the two-repeat-count method, with `pairs` of both counts (0: 1). */
     int64_t count, more;
     int pairs;
-    /* What is calibrated: samples of so many seconds (0: 0.1), at least so many iterations where nobody asks
-     * for a number; and where rows share a number, which is 0 at first, as many as the one of them that needs
-     * most. */
+    /* What is calibrated: samples of so many seconds (0: 0.1; less: of the least iterations, however long
+     * that takes), at least so many iterations where nobody asks for a number; and where rows share a number,
+     * which is 0 at first, as many as the one of them that needs most. */
     double sample_s;
     int64_t least, *shared;
     const char *skipped; /* why it is not measured, copied; NULL or "": it is */
@@ -155,8 +155,8 @@ void stencil_bench_note(stencil_bench *b, const char *format, ...) __attribute__
 /* Gives a benchmark up without an error. Returns OK. */
 stencil_status stencil_bench_skip(stencil_bench_result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Ratio of every row that moves bytes to the best row of kind "copy". */
-void stencil_bench_fill_ratios(stencil_bench_result *result);
+/* Ratio of every row from number `first` on that moves bytes to the best one of kind "copy" among them. */
+void stencil_bench_fill_ratios(stencil_bench_result *result, int first);
 
 /* What a CPU and a GPU side share, in benchmarks/team.c. */
 

@@ -134,7 +134,7 @@ static stencil_status calibrate(stencil_bench *b, int64_t *iterations) {
     double time_s;
     TRY(sample(b, 1, &time_s));
     *iterations = asked > 0 ? asked : 1;
-    while (asked == 0) {
+    while (asked == 0 && s->sample_s >= 0) {
         TRY(sample(b, *iterations, &time_s));
         const double factor = time_s > 0 ? wanted_s / time_s : GROWTH_MAX;
         if (*iterations >= ITERATIONS_MAX || factor <= 1 ||
@@ -252,12 +252,12 @@ static stencil_status take_rounds(stencil_bench *b, int64_t most, double *scratc
     return STENCIL_OK;
 }
 
-void stencil_bench_fill_ratios(stencil_bench_result *result) {
+void stencil_bench_fill_ratios(stencil_bench_result *result, int first) {
     double best = 0;
-    for (int i = 0; i < result->row_count; i++)
+    for (int i = first; i < result->row_count; i++)
         if (strcmp(result->row[i].kind, "copy") == 0)
             best = fmax(best, stencil_bench_rate(&result->row[i], result->row[i].bytes));
-    for (int i = 0; i < result->row_count; i++) {
+    for (int i = first; i < result->row_count; i++) {
         const double rate = stencil_bench_rate(&result->row[i], result->row[i].bytes);
         result->row[i].ratio = best > 0 && rate > 0 ? rate / best : NAN;
     }
@@ -285,7 +285,7 @@ stencil_status stencil_bench_take(stencil_bench *b) {
         if (row[b->row].sample_count > 0)
             row[b->row].noisy = !is_quiet(b, &row[b->row], scratch);
     }
-    stencil_bench_fill_ratios(b->result);
+    stencil_bench_fill_ratios(b->result, b->taken);
     for (b->row = b->taken; b->row < b->result->row_count; b->row++) {
         const struct stencil_bench_case *c = &b->cases[b->row];
         if (!is_measured(&row[b->row]))

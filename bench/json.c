@@ -115,6 +115,42 @@ static const stencil_member row_members[] = {
     {NULL},
 };
 
+/* Under the names that stand in tables of others, too. */
+const char *const stencil_bar_units[] = {"gcell_per_s", "us_per_step", NULL};
+#define BAR(kind, member) STENCIL_MEMBER(kind, stencil_bench_bar, member)
+#define USED(resource)                                                                                       \
+    .type = STENCIL_MEMBER_REAL, .size = sizeof(double),                                                     \
+    .offset = offsetof(stencil_bench_bar, bound.used[STENCIL_RESOURCE_##resource])
+static const stencil_member bound_members[] = {
+    {"resource", BAR(TEXT, bound.resource), .or_null = true},
+    {"memory", USED(MEMORY)},
+    {"shared_memory", USED(SHARED)},
+    {"arithmetic", USED(ARITHMETIC)},
+    {NULL},
+};
+static const stencil_member bar_members[] = {
+    {"case", BAR(TEXT, name)},
+    {"axes", BAR(OBJECT, axis), .list_count = offsetof(stencil_bench_bar, axis_count), PARAMETERS,
+     .newer = true, .or_null = true},
+    {"unit", BAR(CHOICE, unit), .names = stencil_bar_units},
+    {"best_by", BAR(TEXT, best_by)},
+    {"best_other", BAR(REAL, best_other)},
+    {"reach", BAR(REAL, reach)},
+    {"aim", BAR(REAL, aim)},
+    {"measured", BAR(REAL, measured)},
+    {"noisy", BAR(FLAG, noisy), .newer = true, .or_null = true},
+    {"plain", BAR(REAL, plain)},
+    {"loop", BAR(REAL, loop), .newer = true},
+    {"sweep", BAR(TEXT, sweep), .or_null = true},
+    {"depth", BAR(INTEGER, depth)},
+    {"strategy", BAR(TEXT, strategy), .or_null = true},
+    {"steps", BAR(INTEGER, steps)},
+    {"samples", BAR(INTEGER, samples)},
+    {"bound", STENCIL_MEMBER_OBJECT, .members = bound_members},
+    {"skipped", BAR(TEXT, skipped), .or_null = true},
+    {NULL},
+};
+
 #define LIST(count, type)    .list_count = offsetof(stencil_bench_result, count), .element = sizeof(type)
 #define RESULT(kind, member) #member, STENCIL_MEMBER(kind, stencil_bench_result, member)
 static const stencil_member result_members[] = {
@@ -127,6 +163,8 @@ static const stencil_member result_members[] = {
      .list_count = offsetof(stencil_bench_result, parameter_count), PARAMETERS},
     {"rows", STENCIL_MEMBER(LIST, stencil_bench_result, row), LIST(row_count, stencil_bench_row),
      .members = row_members, .owned = true},
+    {"bars", STENCIL_MEMBER(LIST, stencil_bench_result, bar), LIST(bar_count, stencil_bench_bar),
+     .members = bar_members, .owned = true, .newer = true, .or_null = true},
     {"notes", STENCIL_MEMBER(LIST, stencil_bench_result, note),
      LIST(note_count, char[STENCIL_BENCH_NOTE_SIZE])},
     {RESULT(TEXT, skipped), .or_null = true},
@@ -212,13 +250,23 @@ void stencil_bench_report_init(stencil_bench_report *report) {
     report->kernel_driver = kernel_driver_version();
 }
 
+double stencil_bench_bar_reached(const stencil_bench_bar *bar) {
+    return bar->unit == STENCIL_US_PER_STEP ? bar->reach / bar->measured : bar->measured / bar->reach;
+}
+
 json_t *stencil_bench_report_json(const stencil_bench_report *report) {
-    json_t *machine = json_object();
+    json_t *bars = json_array(), *machine = json_object();
     json_t *root = stencil_record_write(json_pack("{s:i}", "schema_version", STENCIL_BENCH_SCHEMA_VERSION),
                                         report_members, report);
     stencil_machine_write(&report->machine, machine);
     json_object_update_missing(json_object_get(root, "machine"), machine);
     json_decref(machine);
+    for (int i = 0; i < report->result_count; i++)
+        json_array_extend(
+            bars, json_object_get(json_array_get(json_object_get(root, "results"), (size_t)i), "bars"));
+    if (json_array_size(bars) > 0)
+        json_object_set(root, "rows", bars);
+    json_decref(bars);
     return root;
 }
 

@@ -5,7 +5,8 @@
 
 Of each benchmark, as far as it has such rows: NAME-map.png (a heat map over blocks per multiprocessor and threads for
 each place on other axes), NAME-lines.png (medians with p5 and p95 over the innermost axis) and NAME-box.png (all
-samples of rows without a varying axis, and of host methods). ~ marks rows whose samples spread too much."""
+samples of rows without a varying axis, and of host methods); or NAME-bars.png alone, where there are cases with figures
+to be reached. ~ marks what has samples that spread too much."""
 import argparse
 import json
 import math
@@ -259,8 +260,9 @@ def size_of(parameters):
 
 def title_of(result):
     have = result["parameters"]
+    device = ("CPU, " if result["backend"] == "cpu" else "") + result["device"]
     arrays = amount("bytes", have["array_bytes"]) if "array_bytes" in have else ""
-    words = [f"{result['benchmark']}: {result['device']}", have.get("stencil"), have.get("precision"), size_of(have), arrays]
+    words = [f"{result['benchmark']}: {device}", have.get("stencil"), have.get("precision"), size_of(have), arrays]
     return ", ".join(word for word in words if word)
 
 
@@ -295,6 +297,61 @@ def draw(result, style, path, force):
     save(figure, path, force)
 
 
+def case_name(bar):
+    """'j2d5pt fp64 300 × 200 stream': cells along x first; as the case is called where nothing else says how many."""
+    words, axes = bar["case"].split(" "), bar.get("axes") or {}
+    sizes = [axes[n] for n in ("nx", "ny", "nz") if n in axes]
+    if sizes:
+        words[2] = " × ".join(map(str, sizes)) + ("," if words[2].endswith(",") else "")
+    return ("~" if bar.get("noisy") else "") + " ".join(words)
+
+
+def draw_cases(ax, bars, unit, copies):
+    """What was measured of cases, and beside it what others reach and what is to be reached."""
+    marks = (("best_other", "D", "black", "the copy of the field" if copies else "best other (published, one H200)"),
+             ("reach", "|", COLORS[1], "to be reached"), ("aim", ">", COLORS[2], "aim"))
+    ax.barh(range(len(bars)), [bar["measured"] for bar in bars], 0.6, color=COLORS[5], edgecolor=COLORS[0], label="measured here")
+    for key, marker, color, label in marks:
+        ax.plot([bar[key] for bar in bars], range(len(bars)), marker, color=color, markersize=14 if marker == "|" else 5,
+                markeredgewidth=2 if marker == "|" else 1, label=label)
+    every = [bar[key] for bar in bars for key in ("measured", *(mark[0] for mark in marks))]
+    if max(every) > LOG_RATIO * min(every):
+        ax.set_xscale("log")
+        ax.set_xlim(min(every) / 2, max(every) * 2)
+    else:
+        ax.set_xlim(0, 1.1 * max(every))
+    for y, bar in enumerate(bars):
+        how = f"{bar['sweep']}, {bar['strategy']}" + (f", {bar['depth']} steps" if bar["depth"] > 1 else "")
+        ax.annotate(f"{bar['measured']:.4g}: {how}", (1, y), (4, 0), ("axes fraction", "data"), "offset points", va="center", fontsize=8)
+    plain(ax.xaxis)
+    if max(every) > LOG_RATIO**2 * min(every):  # no room for more
+        from matplotlib.ticker import LogLocator
+        ax.xaxis.set_major_locator(LogLocator())
+    ax.set_yticks(range(len(bars)), map(case_name, bars))
+    ax.set_ylim(len(bars) - 0.4, -0.6)
+    ax.grid(axis="x", color="#dddddd")
+    ax.set_axisbelow(True)
+    ax.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=4)
+    ax.set(xlabel=unit)
+    ax.set_title("beside the copy of the field" if copies else "beside other codes", pad=28)
+
+
+def draw_bars(result, path, force):
+    """Cases that were measured: a panel for those beside others, and one for those beside the copy, of each unit."""
+    bars = [bar for bar in result["bars"] if bar["measured"] is not None]
+    panels = grouped(bars, lambda bar: (bar["unit"], bar["best_by"] == "copy"))
+    if not panels:
+        return
+    from matplotlib.figure import Figure
+    rows = max(map(len, panels))
+    figure = Figure(figsize=(8 * len(panels), min(2 + 0.32 * rows, 14)), dpi=100, layout="constrained")
+    figure.suptitle(title_of(result))
+    units = {"gcell_per_s": "Gcell/s", "us_per_step": "µs per step"}
+    for i, panel in enumerate(panels):
+        draw_cases(figure.add_subplot(1, len(panels), i + 1), panel, units[panel[0]["unit"]], panel[0]["best_by"] == "copy")
+    save(figure, path, force)
+
+
 def save(figure, path, force):
     """The file appears whole or not at all, in place of an existing one only with `force`."""
     try:
@@ -325,5 +382,8 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     need_matplotlib()
     for result in [] if arguments.check else json.load(sys.stdin)["results"]:
-        for style in STYLES:
-            draw(result, style, os.path.join(arguments.directory, f"{result['benchmark']}-{style}.png"), arguments.force)
+        name = os.path.join(arguments.directory, result["benchmark"])
+        if result.get("bars"):
+            draw_bars(result, f"{name}-bars.png", arguments.force)
+        for style in () if result.get("bars") else STYLES:
+            draw(result, style, f"{name}-{style}.png", arguments.force)

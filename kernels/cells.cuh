@@ -9,6 +9,7 @@ namespace stencil {
 /* A point set. The streaming axis is the one a thread walks along (y in 2D, z in 3D), the cross axis is the
  * other one that is not x (none in 2D). */
 template <int Rank, stencil_rule Rule, int Radius> struct points {
+    static constexpr stencil_rule rule = Rule;
     static constexpr int rank = Rank, radius = Radius, radius_z = Rank == 3 ? Radius : 0, cross = radius_z;
 
     __host__ __device__ static constexpr bool has(int dz, int dy, int dx) {

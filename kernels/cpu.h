@@ -4,17 +4,36 @@
 
 #include "kernels/sweep.h"
 
-/* What is to be made of a step. */
+/* What is to be made of a pass. */
 typedef struct stencil_cpu_pass {
     stencil_sweep_id sweep;
-    int from;            /* the buffer that is read; the other one is written */
-    int64_t first, last; /* rows of domain->n (row = z*ny + y) */
-    const stencil_weights *weights;
-    bool streaming;  /* results bypass the cache (for fields larger than it) */
-    double *partial; /* where the residual's partial sums go, that of the part's first partial sum; NULL: this
-                      step is not checked */
+    int from;                                          /* the buffer that is read; the other one is written */
+    int64_t first, last;                               /* rows of domain->n (row = z*ny + y) */
+    int steps;                                         /* 1 … the depth of the plan */
+    const stencil_weights *weights[STENCIL_DEPTH_MAX]; /* [steps] */
+    bool streaming; /* results bypass the cache (for fields larger than it) */
+    int64_t width;  /* columns of a strip of a deep sweep, a multiple of STENCIL_PARTIAL_CELLS */
+    void
+        *scratch; /* what such a sweep keeps between steps: stencil_pipeline_bytes(), on a 64-byte boundary */
+    double *partial; /* where the residual's partial sums go, that of the part's first partial sum; NULL: the
+                      last step is not checked */
     stencil_norm norm;
 } stencil_cpu_pass;
+
+enum { STENCIL_PIPELINE_ROWS = 4 };
+/* What the pipeline sweep keeps of a step: rows of a ring, a power of two; columns beside those of a strip.
+ */
+static inline int64_t stencil_pipeline_ring_rows(int radius) {
+    return 2 * radius + STENCIL_PIPELINE_ROWS <= 8 ? 8 : 16;
+}
+static inline int64_t stencil_pipeline_margin(int depth, int radius) {
+    const int64_t line = 64 / (int64_t)sizeof(float);
+    return ((int64_t)depth * radius + 2 * line - 1) / line * line; /* computed in whole lines */
+}
+static inline int64_t stencil_pipeline_bytes(int depth, int radius, int64_t width, int64_t cell_bytes) {
+    return depth * stencil_pipeline_ring_rows(radius) * (width + 2 * stencil_pipeline_margin(depth, radius)) *
+           cell_bytes;
+}
 
 /* Advances rows and writes the copies of their edge cells. */
 typedef void (*stencil_cpu_sweep)(const stencil_domain *domain, const stencil_cpu_pass *pass);

@@ -35,16 +35,19 @@ template <stencil_shape_id Id, int Row> stencil_kernel row_of() {
     constexpr stencil_kernel key = stencil_kernel_key(Id * STENCIL_KERNEL_ROWS + Row);
     constexpr bool relaunch = key.barrier == STENCIL_BARRIER_none, ll = key.exchange == STENCIL_EXCHANGE_LL;
     using T = std::conditional_t<key.precision == STENCIL_FLOAT64, double, float>;
-    using Sweep = typename sweep_of<key.sweep, typename points_of<Id>::type, T, relaunch, ll>::type;
     stencil_kernel row = key;
-    row.cells = Sweep::cells, row.block_x = Sweep::block_x, row.blocks = Sweep::blocks;
-    constexpr bool compiled = stencil_kernel_is_compiled(key.sweep, key.exchange, key.barrier);
-    if constexpr (compiled && relaunch) {
-        row.function = reinterpret_cast<const void *>(&step_kernel<Sweep>);
-        row.traced = reinterpret_cast<const void *>(&traced_kernel<Sweep>);
-    } else if constexpr (compiled) {
-        row.function = reinterpret_cast<const void *>(
-            &persistent_kernel<Sweep, typename barrier_of<key.barrier>::type, ll>);
+    if constexpr (stencil_kernel_is_compiled(key.sweep, key.exchange, key.barrier)) {
+        using Points = typename points_of<Id>::type;
+        using Sweep = typename sweep_of<key.sweep, Points, T, relaunch, ll>::type::single;
+        row.cells = Sweep::cells, row.block_x = Sweep::block_x, row.blocks = Sweep::blocks;
+        row.step_bytes = Sweep::shared_bytes;
+        if constexpr (relaunch) {
+            row.function = reinterpret_cast<const void *>(&step_kernel<Sweep>);
+            row.traced = reinterpret_cast<const void *>(&traced_kernel<Sweep>);
+        } else {
+            row.function = reinterpret_cast<const void *>(
+                &persistent_kernel<Sweep, typename barrier_of<key.barrier>::type, ll>);
+        }
     }
     return row;
 }

@@ -63,6 +63,24 @@ STENCIL_ANYWHERE int64_t stencil_image(const stencil_domain *d, int axis, int si
     return d->mirror[axis][STENCIL_HIGH] ? 2 * d->n[axis] - 1 - i : i - d->n[axis];
 }
 
+/* Whether any of its cells has a copy. */
+STENCIL_ANYWHERE bool stencil_has_copies(const stencil_domain *d) {
+    int32_t cells = 0;
+    for (int axis = 0; axis < 3; axis++)
+        cells |= d->reach[axis][STENCIL_LOW] | d->reach[axis][STENCIL_HIGH];
+    return cells != 0;
+}
+
+/* Whether the cells beyond a side of a part take no part in its steps: boundary cells, which keep their
+ * values, and cells mirrored there, which are copies after each step. Those beyond the others are ghost
+ * cells. */
+STENCIL_ANYWHERE bool stencil_side_is_closed(const stencil_domain *d, int axis, int side) {
+    const int step = side == STENCIL_LOW ? -1 : 1;
+    const int direction = STENCIL_DIRECTION(axis == STENCIL_Z ? step : 0, axis == STENCIL_Y ? step : 0,
+                                            axis == STENCIL_X ? step : 0);
+    return d->image[direction][0] == NULL || d->mirror[axis][side] != 0;
+}
+
 /* Why a run stopped. A time loop, on either side, finds the first four and INTERRUPTED; the driver the rest.
  */
 typedef enum stencil_reason {
@@ -86,6 +104,7 @@ typedef struct stencil_schedule {
     double under_atol;   /* NaN: no such criterion */
     stencil_norm norm;
     int64_t updated_cells; /* of the whole problem */
+    bool apart;            /* a step that is checked is a pass of its own */
 } stencil_schedule;
 
 /* For tests: a run with these must give the same bits, or end with an alarm. */
@@ -148,8 +167,9 @@ typedef struct stencil_ll {
     int64_t set;                            /* words from an even step's to an odd step's */
 } stencil_ll;
 
-/* Argument of a persistent kernel: makes step_count steps from step_first. A relaunch is one step,
- * without a barrier. Buffer u[s % 2] holds the field after s steps. */
+/* Argument of a persistent kernel: makes step_count steps from step_first, in passes. A relaunch is one pass,
+ * without a barrier. The first pass reads domain.u[step_first % 2], each further one what the one before has
+ * written; where every pass is a step, u[s % 2] holds the field after s steps. */
 typedef struct stencil_kernel_args {
     stencil_domain domain;
     stencil_schedule schedule;
@@ -168,7 +188,12 @@ typedef struct stencil_kernel_args {
     stencil_barrier_state barrier;
     stencil_fault fault;
     stencil_trace trace;
-    uint32_t special; /* whether there is a fault, or moments are noted */
+    stencil_barrier_id sync; /* which barrier the blocks pass, where a kernel has them all */
+    uint32_t special;        /* whether there is a fault, or moments are noted */
+    int32_t depth;           /* steps of a pass, at most */
+    int32_t cycle_length;
+    const stencil_weights *cycle; /* [cycle_length], in device memory: of the step that follows s steps those
+                                     at s % cycle_length. In passes of one step domain.weights are its own */
 } stencil_kernel_args;
 
 /* Whether step s (1, 2, …) is checked. */
@@ -178,8 +203,60 @@ STENCIL_ANYWHERE bool stencil_schedule_checks(const stencil_schedule *schedule, 
 
 /* The first step after `step` that is checked. */
 STENCIL_ANYWHERE int64_t stencil_schedule_next(const stencil_schedule *schedule, int64_t step) {
-    const int64_t next = step + schedule->check_every - step % schedule->check_every;
+    const int64_t next = step + (schedule->check_every - step % schedule->check_every);
     return step < schedule->check_step && schedule->check_step < next ? schedule->check_step : next;
+}
+
+/* A pass: the steps that a sweep makes at once, from one buffer to the other. */
+enum { STENCIL_DEPTH_MAX = 64 };
+typedef struct stencil_pass {
+    int64_t first; /* steps before it */
+    int32_t steps; /* up to the depth of the sweep; 0: there is nothing left to make */
+    int32_t from;  /* the buffer that is read: 0 or 1 */
+} stencil_pass;
+
+/* Steps of the pass that follows `step` steps: `depth`, or fewer where a step before is checked, or that very
+ * step is and is to be made apart, or the last one of all is made (`end`). */
+STENCIL_ANYWHERE int64_t stencil_pass_steps(const stencil_schedule *schedule, int64_t depth, int64_t step,
+                                            int64_t end) {
+    if (depth == 1)
+        return step < end;
+    const int64_t check = stencil_schedule_next(schedule, step), last = check < end ? check : end,
+                  left = schedule->apart && last == check && last - step > 1 ? last - step - 1 : last - step;
+    return left < depth ? left : depth;
+}
+
+/* The pass behind another one, of steps up to `end`. */
+static inline stencil_pass stencil_pass_next(const stencil_pass *pass, const stencil_schedule *schedule,
+                                             int depth, int64_t end) {
+    stencil_pass next = {pass->first + pass->steps, 0, !pass->from};
+    next.steps = (int32_t)stencil_pass_steps(schedule, depth, next.first, end);
+    return next;
+}
+
+/* Whether it has a step that is a multiple of `every`. */
+static inline bool stencil_pass_reaches(const stencil_pass *pass, int64_t every) {
+    return (pass->first + pass->steps) / every > pass->first / every;
+}
+
+/* Passes of so many steps, of which none but the last may be checked. */
+static inline int64_t stencil_passes_to(const stencil_schedule *schedule, int64_t depth, int64_t steps,
+                                        bool checked) {
+    const bool apart = schedule->apart && checked && depth > 1 && steps > 1;
+    return (steps - apart + depth - 1) / depth + apart;
+}
+
+/* Passes of the steps behind `first` up to `end`, of which none but the last is schedule->check_step. */
+static inline int64_t stencil_pass_count(const stencil_schedule *schedule, int64_t depth, int64_t first,
+                                         int64_t end) {
+    const int64_t every = schedule->check_every, low = first / every + (first % every != 0),
+                  high = end / every;
+    const bool checked = stencil_schedule_checks(schedule, end);
+    if (low > high)
+        return stencil_passes_to(schedule, depth, end - first, checked);
+    return stencil_passes_to(schedule, depth, low * every - first, true) +
+           (high - low) * (high > low ? stencil_passes_to(schedule, depth, every, true) : 0) +
+           stencil_passes_to(schedule, depth, end - high * every, checked);
 }
 
 /* Whether the run stops on its residual at all. */

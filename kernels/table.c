@@ -28,7 +28,8 @@ bool stencil_kernel_read(stencil_kernel *kernel, const char *text) {
 
 #ifdef STENCIL_HAVE_CUDA
 #define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
-    extern const stencil_kernel *stencil_kernels_##name(void);
+    extern const stencil_kernel *stencil_kernels_##name(void);                                               \
+    extern void stencil_deep_##name(stencil_kernel *kernel, bool general, bool loop);
 #include "kernels/stencils.def"
 #endif
 
@@ -43,5 +44,17 @@ const stencil_kernel *stencil_kernel_find(const stencil_kernel *key) {
 #else
     (void)key;
     return NULL;
+#endif
+}
+
+void stencil_kernel_deepen(stencil_kernel *kernel, bool general, bool loop) {
+#ifdef STENCIL_HAVE_CUDA
+    static void (*const deepen[])(stencil_kernel *, bool, bool) = {
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text) stencil_deep_##name,
+#include "kernels/stencils.def"
+    };
+    deepen[kernel->shape](kernel, general, loop);
+#else
+    (void)kernel, (void)general, (void)loop;
 #endif
 }

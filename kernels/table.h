@@ -30,6 +30,15 @@ typedef struct stencil_kernel {
     int blocks;  /* that fit on a multiprocessor, at least: registers are kept down for it */
     const void *function; /* for cudaLaunchKernel, cudaFuncGetAttributes, …; NULL: there is none */
     const void *traced;   /* a step that notes moments (kernels/trace.h); NULL: `function` does */
+    int step_bytes;       /* dynamic shared memory of a block of these two */
+    /* From stencil_kernel_deepen(): a pass of several steps, up to `depth`, in any number of blocks of so
+     * many threads with so many bytes of dynamic shared memory: one fills a multiprocessor. It leaves the
+     * copies of edge cells to stencil_copies_kernel(). Or a persistent loop of such passes, none of whose
+     * steps is checked, with any barrier (stencil_kernel_args.sync). NULL: there is none. And what has to be
+     * launched before a pass where a side along y is mirrored, in any number of blocks of
+     * STENCIL_BLOCK_THREADS threads; NULL: it is not for such sides. */
+    const void *deep, *mirror;
+    int depth, deep_threads, deep_bytes;
 } stencil_kernel;
 
 enum { STENCIL_BLOCK_THREADS = STENCIL_COMBINE_LANES }; /* of every kernel: a block combines a group */
@@ -53,7 +62,13 @@ STENCIL_CONSTANT stencil_kernel stencil_kernel_key(int index) {
                                 .block_x = 0,
                                 .blocks = 0,
                                 .function = NULL,
-                                .traced = NULL};
+                                .traced = NULL,
+                                .step_bytes = 0,
+                                .deep = NULL,
+                                .mirror = NULL,
+                                .depth = 1,
+                                .deep_threads = 0,
+                                .deep_bytes = 0};
     return key;
 }
 static inline int stencil_kernel_index(const stencil_kernel *key) {
@@ -89,9 +104,18 @@ STENCIL_CONSTANT bool stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil
 /* The kernel of a key; NULL where there is none (always, in a build without CUDA). */
 const stencil_kernel *stencil_kernel_find(const stencil_kernel *key);
 
+/* Gives the kernel of a sweep that makes several steps at once what makes them: one pass, or a `loop` of
+ * them. `general`: with weights of each step, a source term and mirrored sides; otherwise without, and
+ * faster: all that loops can. Nothing in a build without CUDA. */
+void stencil_kernel_deepen(stencil_kernel *kernel, bool general, bool loop);
+
 /* The first reduction level of the last check: combine(stencil_kernel_args by value) combines its groups from
  * set 0 of the partial sums, a block of STENCIL_BLOCK_THREADS threads per group, any grid. Only with CUDA. */
 const void *stencil_combine_kernel(void);
+
+/* Copies of the edge cells of a 2D part, in any number of blocks of STENCIL_BLOCK_THREADS threads: copies(
+ * stencil_kernel_args by value) as behind a pass. Only with CUDA. */
+const void *stencil_copies_kernel(stencil_precision precision);
 
 /* compare_clocks(stencil_clock_pair *pair, uint32_t places) fills pair[places][STENCIL_CLOCK_PAIRS], zeroed
  * before: one thread on each multiprocessor, so a grid has blocks of 1024 threads, four for each. Only with

@@ -58,22 +58,33 @@ __device__ __forceinline__ tile_place resident_tile_at(const stencil_kernel_args
     return {z, row - z * s.tile_count[STENCIL_Y], t - row * s.tile_count[STENCIL_X]};
 }
 
-/* The tile of block `block` in a launch of its own. */
+/* A tile for a pass; a sweep of a step at a time is told no more than the buffer. */
 template <class Sweep, bool Check>
-__device__ __forceinline__ void launched_step(const stencil_kernel_args &s, uint32_t block, int from,
-                                              double *partial) {
-    const uint32_t last = s.tile_count[0] * s.tile_count[1] * s.tile_count[2] - 1;
-    Sweep::template tile<Check>(s, tile_at(s, from ? last - block : block), from, partial);
+__device__ __forceinline__ void make_tile(const stencil_kernel_args &s, const tile_place &t,
+                                          const stencil_pass &pass, double *partial) {
+    if constexpr (Sweep::depth > 1)
+        Sweep::template tile<Check>(s, t, pass, partial);
+    else
+        Sweep::template tile<Check>(s, t, pass.from, partial);
 }
 
-/* All tiles of this block for the step from buffer `from` to the other one. */
+/* The tile of block `block` in a launch of its own. */
 template <class Sweep, bool Check>
-__device__ __forceinline__ void resident_step(const stencil_kernel_args &s, const tile_start &start, int from,
-                                              double *partial) {
+__device__ __forceinline__ void launched_pass(const stencil_kernel_args &s, uint32_t block,
+                                              const stencil_pass &pass, double *partial) {
+    const uint32_t last = s.tile_count[0] * s.tile_count[1] * s.tile_count[2] - 1;
+    make_tile<Sweep, Check>(s, tile_at(s, pass.from ? last - block : block), pass, partial);
+}
+
+/* All tiles of this block for a pass. */
+template <class Sweep, bool Check>
+__device__ __forceinline__ void resident_pass(const stencil_kernel_args &s, const tile_start &start,
+                                              const stencil_pass &pass, double *partial) {
+    const int from = pass.from;
     tile_place t = start.place[from];
     uint32_t i = from ? start.last : start.first;
     for (uint32_t left = start.count; left > 0;) {
-        Sweep::template tile<Check>(s, t, from, partial);
+        make_tile<Sweep, Check>(s, t, pass, partial);
         if (--left == 0)
             break;
         i = from ? i - gridDim.x : i + gridDim.x;

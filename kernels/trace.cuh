@@ -44,8 +44,8 @@ __device__ __forceinline__ void note_turn(const stencil_kernel_args &s, int64_t 
 
 /* A block of a launch notes one for its multiprocessor: BEGIN is the first of its threads 0, the others the
  * last of all threads. */
-static __device__ __noinline__ void write_launched(const stencil_kernel_args &s, int64_t sample,
-                                                   stencil_mark mark) {
+__device__ __forceinline__ void put_launched(const stencil_kernel_args &s, int64_t sample,
+                                             stencil_mark mark) {
     if (mark != STENCIL_MARK_BEGIN)
         __syncthreads();
     const uint32_t place = multiprocessor();
@@ -59,8 +59,13 @@ static __device__ __noinline__ void write_launched(const stencil_kernel_args &s,
     }
 }
 
-__device__ __forceinline__ void note_launched(const stencil_kernel_args &s, stencil_mark mark) {
-    const int64_t sample = stencil_trace_sample(&s.trace, s.step_first + 1);
+static __device__ __noinline__ void write_launched(const stencil_kernel_args &s, int64_t sample,
+                                                   stencil_mark mark) {
+    put_launched(s, sample, mark);
+}
+
+__device__ __forceinline__ void note_launched(const stencil_kernel_args &s, int64_t step, stencil_mark mark) {
+    const int64_t sample = stencil_trace_sample(&s.trace, step);
     if (sample >= 0)
         write_launched(s, sample, mark);
 }

@@ -4,7 +4,9 @@
 
 #include "base/base.h"
 
-/* The moments of a step that a participant (a block, a CPU thread) notes, in this order. A launch for each
+/* A step of a sweep that makes several at once is one pass of them here.
+ *
+ * The moments of a step that a participant (a block, a CPU thread) notes, in this order. A launch for each
  * step has no participants that last: there a multiprocessor notes when its first block began and its last
  * one had swept. */
 typedef enum stencil_mark {

@@ -137,7 +137,7 @@ stencil_status stencil_choice_make(stencil_choice *choice, const stencil_problem
     if (!usual) { /* the usual plan says why; a field too small for its parts goes to fewer devices */
         stencil_plan none;
         const stencil_status status = stencil_plan_make(&none, problem, options, machine);
-        if (status != STENCIL_USAGE || choice->possible == 0)
+        if (status != STENCIL_USAGE || choice->possible == 0 || options->gpu_count < 2)
             return status;
     }
     choice->chosen = find_best(choice, &device[0]);

@@ -13,6 +13,15 @@ int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut
     return bytes + stencil_values_bytes(stencil_partial_count(problem->n));
 }
 
+int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_problem *problem) {
+    enum { PAGE_BYTES = 4096 };
+    if (plan->depth == 1)
+        return 0;
+    const int64_t bytes = stencil_pipeline_bytes(plan->depth, problem->shape->radius, plan->tile[STENCIL_X],
+                                                 (int64_t)stencil_precision_bytes(problem->precision));
+    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
 static stencil_status create_part(stencil_cpu *cpu, int part) {
     stencil_field *field = cpu->field[part];
     const stencil_layout *layout = &cpu->plan->cut.layout;
@@ -36,6 +45,16 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     cpu->state.parts = (uint32_t)(plan->cut.parts < cpu->threads ? plan->cut.parts : cpu->threads);
     cpu->state.neighbor_first = cpu->neighbors.first;
     cpu->state.neighbor = cpu->neighbors.list;
+    return STENCIL_OK;
+}
+
+/* A thread's share begins on a page of its own. */
+static stencil_status create_scratch(stencil_cpu *cpu, const stencil_problem *problem) {
+    void *memory = NULL;
+    cpu->scratch_bytes = stencil_cpu_scratch_bytes(cpu->plan, problem);
+    if (cpu->scratch_bytes > 0)
+        TRY(stencil_memory_alloc(&memory, cpu->threads * cpu->scratch_bytes, "what is kept between steps"));
+    cpu->scratch = memory;
     return STENCIL_OK;
 }
 
@@ -82,20 +101,20 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
     if (!store)
         TRY(stencil_halo_transfers_find(&cpu->transfers, cut));
     TRY(create_trials(cpu));
+    TRY(create_scratch(cpu, problem));
     return cpu->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
 }
 
 /* The cells around the updated ones start equal in both buffers; those of the second one are written before
  * they are read. */
-stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_reader *from) {
+stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_box *box,
+                                const stencil_reader *from) {
     const stencil_buffers *b = &cpu->buffers;
-    const int buffer = stencil_buffer_of(array, 0);
-    const stencil_box box = stencil_buffer_box(b, part, buffer);
-    const stencil_cells to = stencil_buffer_cells(b, part, buffer, box.first);
-    TRY(stencil_boxes_fill(from, &b->cut->mesh, array, &box, &to));
+    const stencil_cells to = stencil_buffer_cells(b, part, stencil_buffer_of(array, 0), box->first);
+    TRY(stencil_boxes_fill(from, &b->cut->mesh, array, box, &to));
     if (array == STENCIL_ARRAY_U) {
-        const stencil_cells second = stencil_buffer_cells(b, part, stencil_buffer_of(array, 1), box.first);
-        stencil_cells_copy(&second, &to, box.n);
+        const stencil_cells second = stencil_buffer_cells(b, part, stencil_buffer_of(array, 1), box->first);
+        stencil_cells_copy(&second, &to, box->n);
     }
     return STENCIL_OK;
 }
@@ -122,10 +141,11 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
     stencil_halo_transfers_destroy(&cpu->transfers);
     free(cpu->state.words);
     free(cpu->trial);
+    free(cpu->scratch);
     *cpu = (stencil_cpu){0};
 }
 
-/* Which rows of a step. */
+/* Which rows of a pass. */
 typedef enum rows {
     ROWS_ALL,
     ROWS_EDGE, /* those that other parts need copies of */
@@ -143,9 +163,9 @@ static bool is_edge_row(const stencil_cpu *cpu, int part, int64_t r) {
            (cut->count[STENCIL_Y] > 1 && (y < reach || y >= n[STENCIL_Y] - reach));
 }
 
-/* A step of one thread. */
+/* A pass of one thread. */
 typedef struct work {
-    int64_t step;
+    const stencil_pass *pass;
     bool check, streaming;
     int thread, threads;
     rows rows;
@@ -154,11 +174,15 @@ typedef struct work {
 static void sweep_rows(const stencil_cpu *cpu, const work *w, int part, int64_t first, int64_t last) {
     const stencil_domain *d = &cpu->domain[part];
     stencil_cpu_pass pass = {.sweep = cpu->plan->sweep,
-                             .from = w->step % 2 != 0,
-                             .weights = &cpu->cycle[w->step % cpu->cycle_length],
+                             .from = w->pass->from,
+                             .steps = w->pass->steps,
+                             .width = cpu->plan->tile[STENCIL_X],
+                             .scratch = cpu->scratch + w->thread * cpu->scratch_bytes,
                              .streaming = w->streaming,
                              .partial = w->check ? d->partial + d->partial_first : NULL,
                              .norm = cpu->schedule.norm};
+    for (int k = 0; k < pass.steps; k++)
+        pass.weights[k] = &cpu->cycle[(w->pass->first + k) % cpu->cycle_length];
     for (pass.first = first; pass.first < last; pass.first = pass.last) {
         const bool edge = is_edge_row(cpu, part, pass.first);
         pass.last = w->rows == ROWS_ALL ? last : pass.first + 1;
@@ -190,9 +214,9 @@ static double make_rows(const stencil_cpu *cpu, const work *w, bool timed) {
     return timed ? thread_clock_s() - start_s : 0;
 }
 
-/* Its share of the copies of the step that followed `step` steps, whose edge rows all threads have made. */
-static void copy_halos(const stencil_cpu *cpu, int64_t step, int thread, int threads) {
-    const int buffer = step % 2 == 0;
+/* Its share of the copies of a pass whose edge rows all threads have made. */
+static void copy_halos(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads) {
+    const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, !pass->from);
     for (int k = thread; k < cpu->transfers.count; k += threads) {
         const stencil_halo_transfer *t = &cpu->transfers.item[k];
         const stencil_way way = stencil_buffer_way(&cpu->buffers, t, buffer);
@@ -202,48 +226,52 @@ static void copy_halos(const stencil_cpu *cpu, int64_t step, int thread, int thr
 
 void stencil_cpu_note(const stencil_cpu *cpu, int64_t step, int thread, stencil_mark mark) {
     const stencil_trace *t = &cpu->trace;
-    const int64_t sample = stencil_trace_sample(t, step);
+    const int64_t sample = stencil_trace_sample(t, step / cpu->plan->depth); /* passes are whole then */
     if (sample >= 0)
         t->mark[(sample * t->participants + thread) * STENCIL_MARKS + mark] =
             (int64_t)(1e9 * stencil_clock_s());
 }
 
-void stencil_cpu_advance(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads) {
-    stencil_cpu_note(cpu, step + 1, thread, STENCIL_MARK_BEGIN);
+void stencil_cpu_advance(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads) {
+    const int64_t step = pass->first + pass->steps;
+    stencil_cpu_note(cpu, step, thread, STENCIL_MARK_BEGIN);
     if (cpu->trace.without_compute)
         return;
     const bool copies = cpu->plan->halo == STENCIL_HALO_COPY, overlap = copies && cpu->plan->overlap;
     stencil_stores_trial *trial = &cpu->trial[thread];
-    work w = {step, check, trial->streaming, thread, threads, overlap ? ROWS_EDGE : ROWS_ALL};
-    double step_s = make_rows(cpu, &w, trial->timed);
-    stencil_cpu_note(cpu, step + 1, thread, STENCIL_MARK_SWEPT);
+    const bool check = stencil_schedule_checks(&cpu->schedule, step);
+    work w = {pass, check, trial->streaming, thread, threads, overlap ? ROWS_EDGE : ROWS_ALL};
+    double pass_s = make_rows(cpu, &w, trial->timed);
+    stencil_cpu_note(cpu, step, thread, STENCIL_MARK_SWEPT);
     if (copies) {
 #pragma omp barrier
-        copy_halos(cpu, step, thread, threads);
+        copy_halos(cpu, pass, thread, threads);
     }
     w.rows = ROWS_INNER;
     if (overlap) {
-        step_s += make_rows(cpu, &w, trial->timed);
-        stencil_cpu_note(cpu, step + 1, thread, STENCIL_MARK_SWEPT);
+        pass_s += make_rows(cpu, &w, trial->timed);
+        stencil_cpu_note(cpu, step, thread, STENCIL_MARK_SWEPT);
     }
     if (copies)
-        stencil_cpu_note(cpu, step + 1, thread, STENCIL_MARK_EXCHANGED);
-    stencil_stores_note(trial, step_s, check);
+        stencil_cpu_note(cpu, step, thread, STENCIL_MARK_EXCHANGED);
+    stencil_stores_note(trial, pass_s, check || pass->steps < cpu->plan->depth);
 }
 
 static void sleep_ns(uint32_t ns) {
     nanosleep(&(struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000}, NULL);
 }
 
-bool stencil_cpu_sync(stencil_cpu *cpu, int64_t step, int thread, bool all) {
+bool stencil_cpu_sync(stencil_cpu *cpu, const stencil_pass *pass, int thread, bool all) {
     const stencil_fault *d = &cpu->fault;
+    const int64_t step = pass != NULL ? pass->first + pass->steps : 0;
     if (d->delay_ns != 0 && stencil_lateness_ns(d, (uint32_t)thread, step) != 0) {
         sleep_ns(stencil_lateness_ns(d, (uint32_t)thread, step));
         /* As if it had computed, or copied, for so long. */
         stencil_cpu_note(cpu, step, thread,
                          cpu->plan->halo == STENCIL_HALO_COPY ? STENCIL_MARK_EXCHANGED : STENCIL_MARK_SWEPT);
     }
-    if (d->absent_step != 0 && d->absent_step == step && d->absent == (uint32_t)thread) {
+    if (pass != NULL && pass->first < d->absent_step && d->absent_step <= step &&
+        d->absent == (uint32_t)thread) {
         while (__atomic_load_n(cpu->state.alarm, __ATOMIC_RELAXED) == 0)
             sleep_ns(1000000);
         return false;
@@ -265,10 +293,10 @@ bool stencil_cpu_residual(stencil_cpu *cpu, int thread, int threads, double *res
         const int64_t end = stencil_share(level.results, threads, thread + 1);
         for (int64_t g = stencil_share(level.results, threads, thread); g < end; g++)
             level.to[g] = stencil_combine(level.from, level.count, g, norm);
-        if (!stencil_cpu_sync(cpu, 0, thread, true))
+        if (!stencil_cpu_sync(cpu, NULL, thread, true))
             return false;
     }
     *residual = stencil_residual_finish(level.from[0], cpu->schedule.updated_cells, norm);
     /* Nobody writes the next partial sums while somebody reads these. */
-    return stencil_cpu_sync(cpu, 0, thread, true);
+    return stencil_cpu_sync(cpu, NULL, thread, true);
 }

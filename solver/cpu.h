@@ -62,34 +62,39 @@ typedef struct stencil_cpu {
     stencil_barrier_state state; /* of the barrier; `words` owned */
     stencil_neighbors neighbors;
     stencil_fault fault;
-    stencil_trace trace;              /* of a batch that is only timed; else zeroed */
-    stencil_stores_trial *trial;      /* [threads], owned */
-    stencil_halo_transfers transfers; /* to be copied after each step; none: the sweep stores them */
+    stencil_trace trace;         /* of a batch that is only timed; else zeroed */
+    stencil_stores_trial *trial; /* [threads], owned */
+    char *scratch;               /* of deep passes: scratch_bytes for each thread, owned; or NULL */
+    int64_t scratch_bytes;
+    stencil_halo_transfers transfers; /* to be copied after each pass; none: the sweep stores them */
 } stencil_cpu;
 
 /* Bytes that a run holds. */
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut);
+/* And each of its threads, for passes of several steps; whole pages. */
+int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_problem *problem);
 
 /* NO_MEMORY with need and have; whatever it returns, destroy has to follow. lent: arrays of another run of
  * the same cut, which outlives this one; NULL: its own. */
 stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_buffers *lent);
-/* Reads a part's cells. */
-stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_reader *from);
+/* Reads a box of a part's cells. */
+stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_box *box,
+                                const stencil_reader *from);
 /* How results were stored. */
 void stencil_cpu_report(const stencil_cpu *cpu, stencil_report *report);
 void stencil_cpu_destroy(stencil_cpu *cpu);
 
-/* Thread `thread` of `threads` makes its rows of the step that follows `step` steps, and its share of the
- * halo copies where the plan wants them. Called by all threads of the OpenMP team, which then waits for all
- * of them. */
-void stencil_cpu_advance(const stencil_cpu *cpu, int64_t step, bool check, int thread, int threads);
+/* Thread `thread` of `threads` makes its rows of a pass, and its share of the halo copies where the plan
+ * wants them. Called by all threads of the OpenMP team, which then waits for all of them. */
+void stencil_cpu_advance(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads);
 
-/* Thread `thread` notes a moment of step `step` (1, 2, …; 0 is none), where that is traced. */
+/* Thread `thread` notes a moment of the pass up to step `step` (1, 2, …; 0 is none), where that is traced. */
 void stencil_cpu_note(const stencil_cpu *cpu, int64_t step, int thread, stencil_mark mark);
 
-/* Passes the barrier after step `step` (1, 2, …), disturbed as the test asks. false: its time is over. */
-bool stencil_cpu_sync(stencil_cpu *cpu, int64_t step, int thread, bool all);
+/* Passes the barrier behind a pass, disturbed as the test asks; NULL: one within a check. false: its time is
+ * over. */
+bool stencil_cpu_sync(stencil_cpu *cpu, const stencil_pass *pass, int thread, bool all);
 
 /* The residual of the step just made. Called by every thread of the team that made it (the OpenMP team of the
  * caller); all get the same number. Contains barriers; false: their time is over. */

@@ -9,10 +9,6 @@ stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int
     return stencil_cells_from(&all, cell);
 }
 
-stencil_box stencil_buffer_box(const stencil_buffers *buffers, int part, int buffer) {
-    return (buffer == STENCIL_BUFFER_B ? stencil_cut_box : stencil_cut_window)(buffers->cut, part);
-}
-
 stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_halo_transfer *transfer,
                                int buffer) {
     static const int64_t own[3] = {0, 0, 0};
@@ -77,6 +73,16 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
         const int other = stencil_cut_beyond(cut, part, direction);
         for (int k = 0; k < 2 && other >= 0; k++)
             domain->image[d][k] = interior(buffers, other, k);
+    }
+    for (int k = 0; k < 2; k++)
+        domain->u[k] = domain->image[STENCIL_HERE][k];
+}
+
+void stencil_domain_swap(stencil_domain *domain) {
+    for (int d = 0; d < STENCIL_DIRECTIONS; d++) {
+        void **const image = domain->image[d], *const first = image[0];
+        image[0] = image[1];
+        image[1] = first;
     }
     for (int k = 0; k < 2; k++)
         domain->u[k] = domain->image[STENCIL_HERE][k];

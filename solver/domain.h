@@ -6,8 +6,8 @@
 #include "solver/boxes.h"
 #include "solver/problem.h"
 
-/* The arrays of all parts, of the layout of their cut: buffers that take turns, so that a step reads
- * STENCIL_BUFFER_U + its number % 2 and writes the other one, and the source term where there is one. */
+/* The arrays of all parts, of the layout of their cut: two buffers that take turns, so that a pass reads one
+ * and writes the other one (STENCIL_BUFFER_U + 0 or 1), and the source term where there is one. */
 enum { STENCIL_BUFFER_U, STENCIL_BUFFER_B = 2, STENCIL_BUFFERS };
 typedef struct stencil_buffers {
     const stencil_cut *cut;
@@ -15,16 +15,14 @@ typedef struct stencil_buffers {
     void *at[STENCIL_PARTS_MAX][STENCIL_BUFFERS];
 } stencil_buffers;
 
-/* The one that holds an array of the problem after so many steps. */
-static inline int stencil_buffer_of(stencil_array array, int64_t steps) {
-    return array == STENCIL_ARRAY_U ? STENCIL_BUFFER_U + (int)(steps % 2) : STENCIL_BUFFER_B;
+/* The one that holds an array of the problem while buffer `from` of the two has the field. */
+static inline int stencil_buffer_of(stencil_array array, int from) {
+    return array == STENCIL_ARRAY_U ? STENCIL_BUFFER_U + from : STENCIL_BUFFER_B;
 }
 
-/* Cells of a part there from a cell on, in indices of the whole problem; and which of them it is given at the
- * start. */
+/* Cells of a part there from a cell on, in indices of the whole problem. */
 stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer,
                                    const int64_t cell[3]);
-stencil_box stencil_buffer_box(const stencil_buffers *buffers, int part, int buffer);
 
 /* A box of cells of part `from` that part `to` has among its ghost cells, each in its own indices. */
 typedef struct stencil_halo_transfer {
@@ -58,3 +56,6 @@ int stencil_weights_round(stencil_weights cycle[STENCIL_CYCLE_MAX], const stenci
  * caller. */
 void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, int part,
                          const stencil_buffers *buffers, bool store);
+
+/* What is called u[0] is called u[1] from now on, and the other way round, in all parts. */
+void stencil_domain_swap(stencil_domain *domain);

@@ -83,9 +83,36 @@ static stencil_status allocate(stencil_gpu_part *gpu, bool lent) {
     TRY(own(gpu, &s->level, NULL, levels * sizeof *s->level));
     TRY(own(gpu, &s->history, NULL, STENCIL_CHECKS_MAX * sizeof *s->history));
     TRY(own(gpu, &s->control, NULL, sizeof *s->control));
+    TRY(own(gpu, &s->cycle, run->cycle, (size_t)run->cycle_length * sizeof *s->cycle));
     TRY_CUDA(cudaHostAlloc((void **)&s->mailbox, sizeof *s->mailbox, cudaHostAllocMapped));
     TRY_CUDA(cudaMallocHost((void **)&gpu->control_host, sizeof *gpu->control_host));
     *s->mailbox = (stencil_mailbox){.residual = NAN};
+    return STENCIL_OK;
+}
+
+/* Whether a part has no cells of its own between rows, or planes, of the box. */
+static bool covers_lines(const stencil_box *box, const stencil_cut *cut, int part) {
+    const stencil_box own = stencil_cut_box(cut, part);
+    bool covers = true;
+    for (int axis = box->n[STENCIL_Z] > 1 ? STENCIL_Y : STENCIL_X; axis <= STENCIL_X; axis++)
+        covers = covers && box->first[axis] <= own.first[axis] &&
+                 box->first[axis] + box->n[axis] >= own.first[axis] + own.n[axis];
+    return covers;
+}
+
+/* Cells to the device: in one piece with what is between them, or, where that is others', row by row. */
+static stencil_status put(const stencil_cells *to, const stencil_cells *from, const int64_t n[STENCIL_AXES],
+                          bool whole) {
+    const size_t cell = stencil_precision_bytes(from->precision), row = (size_t)from->row * cell;
+    if (whole) {
+        TRY_CUDA(cudaMemcpy(to->at, from->at, stencil_cells_span(from, n), cudaMemcpyHostToDevice));
+        return STENCIL_OK;
+    }
+    for (int64_t z = 0; z < n[STENCIL_Z]; z++) {
+        const int64_t plane = z * from->plane * (int64_t)cell;
+        TRY_CUDA(cudaMemcpy2D((char *)to->at + plane, row, (const char *)from->at + plane, row,
+                              (size_t)n[STENCIL_X] * cell, (size_t)n[STENCIL_Y], cudaMemcpyHostToDevice));
+    }
     return STENCIL_OK;
 }
 
@@ -97,6 +124,7 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
     const stencil_layout *l = &b->cut->layout;
     const stencil_array array = buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B : STENCIL_ARRAY_U;
     const int64_t cells_max = run->staging_bytes / (int64_t)stencil_precision_bytes(l->precision);
+    const bool whole = covers_lines(box, b->cut, part);
     stencil_box gaps = *box, slab;
     gaps.n[STENCIL_X] = l->row;
     gaps.n[STENCIL_Y] = l->plane / l->row;
@@ -112,7 +140,7 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
             continue;
         if (from != NULL) {
             TRY(stencil_boxes_fill(from, &b->cut->mesh, array, &cells, &here));
-            TRY_CUDA(cudaMemcpy(there.at, here.at, bytes, cudaMemcpyHostToDevice));
+            TRY(put(&there, &here, cells.n, whole));
         } else {
             const stencil_cells out = stencil_cells_from(to, cells.first);
             TRY_CUDA(cudaMemcpy(here.at, there.at, bytes, cudaMemcpyDeviceToHost));
@@ -125,13 +153,12 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
 /* Both buffers get everything, so that ghost cells and padding of both are right from the start. What lies
  * between rows is zero, on the way, too, where gaps are at the same places of all slabs. */
 stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_array array,
-                                const stencil_reader *from) {
+                                const stencil_box *box, const stencil_reader *from) {
     const int buffer = stencil_buffer_of(array, 0);
-    const stencil_box box = stencil_buffer_box(&run->buffers, part, buffer);
     const size_t bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
     void *const *at = run->buffers.at[part];
     memset(run->staging, 0, (size_t)run->staging_bytes);
-    TRY(stencil_gpu_move(run, part, buffer, &box, from, NULL));
+    TRY(stencil_gpu_move(run, part, buffer, box, from, NULL));
     if (array == STENCIL_ARRAY_U)
         TRY_CUDA(cudaMemcpy(at[stencil_buffer_of(array, 1)], at[buffer], bytes, cudaMemcpyDeviceToDevice));
     TRY_CUDA(cudaDeviceSynchronize()); /* streams of kernels do not wait for it */
@@ -144,7 +171,11 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     stencil_kernel_args *s = &gpu->args;
     const stencil_domain allocated = s->domain;
     stencil_domain_init(&s->domain, problem, gpu->part, &gpu->run->buffers, plan->halo == STENCIL_HALO_STORE);
+    memcpy(gpu->u, s->domain.u, sizeof gpu->u);
     s->domain.weights = gpu->run->cycle[0];
+    s->depth = plan->depth;
+    s->sync = plan->barrier;
+    s->cycle_length = gpu->run->cycle_length;
     s->domain.partial_set = allocated.partial_set;
     s->domain.partial = allocated.partial;
     s->poll_every = plan->poll_every;
@@ -157,13 +188,35 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     s->special = s->fault.delay_ns != 0 || s->fault.absent_step != 0;
 }
 
-/* Streams, events and the kernels. Asking for attributes loads a kernel: nothing is loaded lazily while
- * kernels wait for each other. A persistent loop combines by itself. */
-static stencil_status start_part(stencil_gpu_part *gpu, const stencil_gpu_run *lender) {
+/* Asking for attributes loads a kernel: nothing is loaded lazily while kernels wait for each other. A
+ * persistent loop of single steps combines by itself, one of deeper passes copies by itself. */
+static stencil_status load_kernels(const stencil_plan *plan) {
+    const stencil_kernel *kernel = &plan->kernel;
+    const bool persistent = plan->barrier != STENCIL_BARRIER_none;
     struct cudaFuncAttributes attributes;
-    TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->plan->kernel.function));
-    if (gpu->plan->barrier == STENCIL_BARRIER_none)
+    const void *const steps[] = {kernel->function, kernel->traced};
+    for (int i = 0; i < 2; i++)
+        if (steps[i] != NULL)
+            TRY_CUDA(cudaFuncSetAttribute(steps[i], cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          kernel->step_bytes));
+    TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel->function));
+    if (!persistent || plan->depth > 1)
         TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_combine_kernel()));
+    if (plan->depth == 1)
+        return STENCIL_OK;
+    TRY_CUDA(
+        cudaFuncSetAttribute(kernel->deep, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel->deep_bytes));
+    TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel->deep));
+    if (!persistent)
+        TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_copies_kernel(kernel->precision)));
+    if (kernel->mirror != NULL)
+        TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel->mirror));
+    return STENCIL_OK;
+}
+
+/* Streams, events and the kernels. */
+static stencil_status start_part(stencil_gpu_part *gpu, const stencil_gpu_run *lender) {
+    TRY(load_kernels(gpu->plan));
     int least = 0, greatest = 0, major = 0;
     TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     /* Kernels of a persistent loop that share a GPU need streams that were tried. */
@@ -284,7 +337,7 @@ static stencil_status create_barriers(stencil_gpu_run *run) {
         shape.first[p + 1] = plan->part[p].first_block + (uint32_t)plan->part[p].grid_blocks;
     }
     TRY(stencil_barrier_create(&run->barrier, &shape));
-    if (shape.info->needs == STENCIL_NEEDS_NEIGHBORS)
+    if (shape.info->needs == STENCIL_NEEDS_NEIGHBORS && plan->depth == 1) /* deeper, all wait for all */
         TRY(create_neighbors(run));
     for (int p = 0; p < run->parts; p++)
         run->part[p].args.barrier = run->barrier.state[p];

@@ -17,15 +17,30 @@ enum { STENCIL_CHECKS_MAX = 65536 };
 /* Pieces of device memory that a part has at the most. */
 enum { STENCIL_GPU_ARRAYS_MAX = 16 };
 
-/* Steps that a loop is asked for at once: first + 1 … first + count. Which of them are checked: the
- * schedule. */
+/* Steps that a loop is asked for at once: first + 1 … first + count. Which of them are checked, and so in
+ * which passes they are made: the schedule. */
 typedef struct stencil_batch {
     int64_t first, count;
     const stencil_observers *observers; /* polled every so many steps as the plan says */
+    int from;                           /* the buffer that the cells are in */
 } stencil_batch;
 
-/* Queues the step of a batch that follows *step steps, or several, and counts them. */
-typedef stencil_status stencil_gpu_queue(stencil_gpu_run *run, const stencil_batch *batch, int64_t *step);
+/* Its first pass. */
+static inline stencil_pass stencil_batch_pass(const stencil_batch *batch, const stencil_schedule *schedule,
+                                              int depth) {
+    const stencil_pass before = {batch->first, 0, !batch->from};
+    return stencil_pass_next(&before, schedule, depth, batch->first + batch->count);
+}
+
+/* The buffer that they are in when so many of its steps are made. */
+static inline int stencil_batch_end(const stencil_batch *batch, const stencil_schedule *schedule, int depth,
+                                    int64_t steps) {
+    return batch->from ^ (int)(stencil_pass_count(schedule, depth, batch->first, batch->first + steps) % 2);
+}
+
+/* Queues a pass of a batch, or several of which *pass becomes the last one. */
+typedef stencil_status stencil_gpu_queue(stencil_gpu_run *run, const stencil_batch *batch,
+                                         stencil_pass *pass);
 
 #ifdef STENCIL_HAVE_CUDA
 /* One part of a run, on one GPU. Functions that take one expect its device to be the calling thread's. */
@@ -34,10 +49,11 @@ struct stencil_gpu_part {
     int part, device;
     const stencil_plan *plan;
     stencil_kernel_args args; /* what every launch starts from */
+    void *u[2];               /* updated cell (0, 0, 0) of buffers 0 and 1 */
     /* The second one for edges that are copied while the rest is computed. */
     cudaStream_t stream, edge_stream;
     cudaEvent_t begin, end, step_done, edges_done;
-    cudaEvent_t made[2]; /* behind the last two steps, for other parts */
+    cudaEvent_t made[2]; /* behind the last pass from each buffer, for other parts */
     bool shared;         /* other parts have the same device */
     bool lent;           /* the stream, by another run */
     bool programmatic;   /* the device has programmatic dependent launch */
@@ -75,9 +91,9 @@ struct stencil_gpu_run {
  * arrays and, where they will do, its streams, of which a GPU runs not many at once; NULL: its own. */
 stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
                                   const stencil_problem *problem, const stencil_gpu_run *lender);
-/* Gives a part its cells. */
+/* Gives a part a box of its cells; of u all at once. */
 stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_array array,
-                                const stencil_reader *from);
+                                const stencil_box *box, const stencil_reader *from);
 /* Moves a box of a part's buffer while nothing runs on the device: there from a reader, or, where that is
  * NULL, back `to` the host. */
 stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer, const stencil_box *box,
@@ -93,20 +109,20 @@ stencil_status stencil_gpu_each(stencil_gpu_run *run, stencil_status (*function)
 /* What the next launches check and decide; before the first of them. */
 void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *schedule);
 
-/* Which steps the next launch with `args` makes, with the weights of the first of them: one step, or any
- * number where the cycle has length 1. */
+/* Which steps the next launch with `args` makes, from which buffer, with the weights of the first of them:
+ * one pass, or any number of steps where the cycle has length 1. */
 void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t first,
-                           int64_t count);
+                           int64_t count, int from);
 
-/* Launches the step that follows `step` steps with `args`; `programmatic`: its blocks may be set up before
- * the launch before it has ended. */
-stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t step,
-                                  bool programmatic, cudaStream_t stream);
+/* Launches a pass with `args`; `programmatic`: its blocks may be set up before the launch before it has
+ * ended. */
+stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_args *args,
+                                  const stencil_pass *pass, bool programmatic, cudaStream_t stream);
 /* The same with the part's own, checked when it is time to. */
-stencil_status stencil_gpu_launch_step(stencil_gpu_part *gpu, int64_t step);
+stencil_status stencil_gpu_launch_pass(stencil_gpu_part *gpu, const stencil_pass *pass);
 /* The same with the halo copies that the plan wants, queued so that what is queued in `stream` next comes
  * after all of it. */
-stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, int64_t step);
+stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, const stencil_pass *pass);
 
 /* After a step that was checked: combines this part's results of partial sums and brings them to the host,
  * queued; waits for everything queued; and, when all parts have: the residual. */

@@ -52,41 +52,98 @@ void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *sche
         run->part[p].args.schedule = *schedule;
 }
 
+/* A launch reads u[first % 2] first: where that is the other buffer, the two change their names. */
 void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t first,
-                           int64_t count) {
+                           int64_t count, int from) {
     const stencil_gpu_run *run = gpu->run;
     args->step_first = first;
     args->step_count = count;
+    if (args->domain.u[first % 2] != gpu->u[from])
+        stencil_domain_swap(&args->domain);
     if (run->cycle_length > 1)
         args->domain.weights = run->cycle[first % run->cycle_length];
 }
 
-stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t step,
-                                  bool programmatic, cudaStream_t stream) {
+/* Copies of edge cells behind a pass that does not make them itself, where there are any. */
+static stencil_status launch_copies(const stencil_gpu_part *gpu, stencil_kernel_args *args,
+                                    cudaStream_t stream) {
+    enum { BLOCKS_PER_SM = 4 };
+    void *arguments[] = {args};
+    if (!stencil_has_copies(&args->domain))
+        return STENCIL_OK;
+    const dim3 grid = {(unsigned)(BLOCKS_PER_SM * gpu->plan->deep_blocks), 1, 1},
+               block = {STENCIL_BLOCK_THREADS, 1, 1};
+    const void *copies = stencil_copies_kernel(gpu->plan->kernel.precision);
+    TRY_CUDA(cudaLaunchKernel(copies, grid, block, arguments, 0, stream));
+    return STENCIL_OK;
+}
+
+/* What a pass of several steps needs beyond sides that are mirrored along y, where there are any. */
+static stencil_status launch_mirror(const stencil_gpu_part *gpu, stencil_kernel_args *args,
+                                    cudaStream_t stream) {
+    enum { BLOCKS_PER_SM = 4 };
+    const int32_t *mirror = args->domain.mirror[STENCIL_Y];
+    void *arguments[] = {args};
+    if (!mirror[STENCIL_LOW] && !mirror[STENCIL_HIGH])
+        return STENCIL_OK;
+    const dim3 grid = {(unsigned)(BLOCKS_PER_SM * gpu->plan->deep_blocks), 1, 1},
+               block = {STENCIL_BLOCK_THREADS, 1, 1};
+    TRY_CUDA(cudaLaunchKernel(gpu->plan->kernel.mirror, grid, block, arguments, 0, stream));
+    return STENCIL_OK;
+}
+
+/* A pass of several steps. */
+static stencil_status launch_deep(const stencil_gpu_part *gpu, stencil_kernel_args *args, bool programmatic,
+                                  cudaStream_t stream) {
     const stencil_plan *plan = gpu->plan;
-    stencil_gpu_set_steps(gpu, args, step, 1);
+    void *arguments[] = {args};
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
+                                     .val.programmaticStreamSerializationAllowed = 1};
+    const cudaLaunchConfig_t config = {
+        .gridDim = {(unsigned)plan->deep_blocks, 1, 1},
+        .blockDim = {(unsigned)plan->kernel.deep_threads, 1, 1},
+        .dynamicSmemBytes = (size_t)plan->kernel.deep_bytes,
+        .stream = stream,
+        .attrs = &attribute,
+        .numAttrs = programmatic ? 1 : 0,
+    };
+    TRY(launch_mirror(gpu, args, stream));
+    TRY_CUDA(cudaLaunchKernelExC(&config, plan->kernel.deep, arguments));
+    return launch_copies(gpu, args, stream);
+}
+
+stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_args *args,
+                                  const stencil_pass *pass, bool programmatic, cudaStream_t stream) {
+    const stencil_plan *plan = gpu->plan;
+    stencil_gpu_set_steps(gpu, args, pass->first, pass->steps, pass->from);
+    if (pass->steps > 1)
+        return launch_deep(gpu, args, programmatic, stream);
     void *arguments[] = {args};
     cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
                                      .val.programmaticStreamSerializationAllowed = 1};
     const cudaLaunchConfig_t config = {
         .gridDim = {args->tile_count[0] * args->tile_count[1] * args->tile_count[2], 1, 1},
         .blockDim = {(unsigned)plan->block_x, (unsigned)plan->block_y, 1},
+        .dynamicSmemBytes = (size_t)plan->kernel.step_bytes,
         .stream = stream,
         .attrs = &attribute,
         .numAttrs = programmatic ? 1 : 0,
     };
-    const bool traced = args->trace.without_compute || stencil_trace_sample(&args->trace, step + 1) >= 0;
+    /* Of a persistent loop only its passes note moments. */
+    const bool traced = plan->barrier == STENCIL_BARRIER_none &&
+                        (args->trace.without_compute ||
+                         stencil_trace_sample(&args->trace, (pass->first + pass->steps) / plan->depth) >= 0);
     TRY_CUDA(cudaLaunchKernelExC(&config, traced ? plan->kernel.traced : plan->kernel.function, arguments));
     return STENCIL_OK;
 }
 
-stencil_status stencil_gpu_launch_step(stencil_gpu_part *gpu, int64_t step) {
-    return stencil_gpu_launch(gpu, &gpu->args, step, false, gpu->stream);
+stencil_status stencil_gpu_launch_pass(stencil_gpu_part *gpu, const stencil_pass *pass) {
+    return stencil_gpu_launch(gpu, &gpu->args, pass, false, gpu->stream);
 }
 
-static stencil_status copy_halos(const stencil_gpu_part *gpu, int64_t step, cudaStream_t stream) {
+static stencil_status copy_halos(const stencil_gpu_part *gpu, const stencil_pass *pass, cudaStream_t stream) {
     const stencil_gpu_run *run = gpu->run;
-    const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, step + 1);
+    const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, !pass->from);
     for (int k = 0; k < run->transfers.count; k++) {
         const stencil_halo_transfer *t = &run->transfers.item[k];
         if (t->from != gpu->part || gpu->args.trace.without_copies)
@@ -113,7 +170,7 @@ static stencil_status copy_halos(const stencil_gpu_part *gpu, int64_t step, cuda
     return STENCIL_OK;
 }
 
-static stencil_status launch_range(stencil_gpu_part *gpu, int64_t step, const uint32_t low[3],
+static stencil_status launch_range(stencil_gpu_part *gpu, const stencil_pass *pass, const uint32_t low[3],
                                    const uint32_t high[3], cudaStream_t stream) {
     stencil_kernel_args args = gpu->args;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
@@ -122,11 +179,11 @@ static stencil_status launch_range(stencil_gpu_part *gpu, int64_t step, const ui
         args.tile_first[axis] = low[axis];
         args.tile_count[axis] = high[axis] - low[axis];
     }
-    return stencil_gpu_launch(gpu, &args, step, false, stream);
+    return stencil_gpu_launch(gpu, &args, pass, false, stream);
 }
 
 /* The edges first, peeled off axis by axis and copied while the rest is computed. */
-static stencil_status advance_overlapped(stencil_gpu_part *gpu, int64_t step) {
+static stencil_status advance_overlapped(stencil_gpu_part *gpu, const stencil_pass *pass) {
     const stencil_plan *plan = gpu->plan;
     uint32_t low[3] = {0, 0, 0}, high[3];
     for (int axis = 0; axis < STENCIL_AXES; axis++)
@@ -141,24 +198,24 @@ static stencil_status advance_overlapped(stencil_gpu_part *gpu, int64_t step) {
         const uint32_t begin = (uint32_t)((reach + tile - 1) / tile), end = (uint32_t)((n - reach) / tile);
         uint32_t edge_low[3] = {low[0], low[1], low[2]}, edge_high[3] = {high[0], high[1], high[2]};
         edge_high[axis] = begin < high[axis] ? begin : high[axis];
-        TRY(launch_range(gpu, step, low, edge_high, gpu->edge_stream));
+        TRY(launch_range(gpu, pass, low, edge_high, gpu->edge_stream));
         low[axis] = edge_high[axis];
         edge_low[axis] = end > low[axis] ? end : low[axis];
-        TRY(launch_range(gpu, step, edge_low, high, gpu->edge_stream));
+        TRY(launch_range(gpu, pass, edge_low, high, gpu->edge_stream));
         high[axis] = edge_low[axis];
     }
-    TRY(copy_halos(gpu, step, gpu->edge_stream));
+    TRY(copy_halos(gpu, pass, gpu->edge_stream));
     TRY_CUDA(cudaEventRecord(gpu->edges_done, gpu->edge_stream));
-    TRY(launch_range(gpu, step, low, high, gpu->stream));
+    TRY(launch_range(gpu, pass, low, high, gpu->stream));
     TRY_CUDA(cudaStreamWaitEvent(gpu->stream, gpu->edges_done, 0));
     return STENCIL_OK;
 }
 
-stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, int64_t step) {
-    if (gpu->plan->overlap && gpu->run->transfers.count > 0)
-        return advance_overlapped(gpu, step);
-    TRY(stencil_gpu_launch_step(gpu, step));
-    return copy_halos(gpu, step, gpu->stream);
+stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, const stencil_pass *pass) {
+    if (gpu->plan->overlap && gpu->run->transfers.count > 0 && pass->steps == 1)
+        return advance_overlapped(gpu, pass);
+    TRY(stencil_gpu_launch_pass(gpu, pass));
+    return copy_halos(gpu, pass, gpu->stream);
 }
 
 /* Partial sums as they are, to their places in those of the whole problem. */

@@ -1,8 +1,11 @@
 /* What a run will do: backend, device, kernel, tiles and launch shape, memory. All of it follows from the
  * description of a machine; no driver is asked. */
+#include <math.h>
 #include <string.h>
 
+#include "solver/machine/model.h"
 #include "solver/parts/workers.h"
+#include "solver/plan.h"
 #include "solver/strategy.h"
 #include "solver/sweep.h"
 
@@ -67,13 +70,22 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     return STENCIL_OK;
 }
 
+/* What nobody names: the first sweep, or the first that makes as many steps at once as are asked for. */
+static int usual_sweep(int depth) {
+    int sweep = 0;
+    while (stencil_sweep_infos[sweep].name != NULL && stencil_sweep_infos[sweep].host->depth < depth)
+        sweep++;
+    return stencil_sweep_infos[sweep].name != NULL ? sweep : 0;
+}
+
 /* Which sweep makes the steps, and whether it can. */
 static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_run_options *options) {
-    const int sweep = options->sweep != NULL ? stencil_name_find(options->sweep, stencil_sweep_names) : 0;
+    const int sweep = options->sweep != NULL ? stencil_name_find(options->sweep, stencil_sweep_names)
+                                             : usual_sweep(options->depth);
     CHECK(sweep >= 0, USAGE, "--sweep %s: unknown sweep; 'stencil info' lists them", options->sweep);
     plan->sweep = (stencil_sweep_id)sweep;
-    const char *why = stencil_sweep_unavailable(plan->sweep, problem);
+    const char *why = stencil_sweep_unavailable(plan->sweep, problem, plan->backend);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s",
           stencil_sweep_infos[sweep].name, why);
     CHECK(options->halo != STENCIL_HALO_LL ||
@@ -132,7 +144,7 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     plan->overlap = options->overlap;
     plan->halo = options->halo;
     const bool fits = stencil_ll_fits(&plan->cut.mesh);
-    const bool ll = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 &&
+    const bool ll = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 && plan->depth == 1 &&
                     stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier);
     CHECK(plan->halo != STENCIL_HALO_LL || fits || plan->cut.parts == 1, USAGE,
           "--halo ll is not for points that reach less far than %s along an axis that is not fixed: "
@@ -169,10 +181,61 @@ static stencil_status check_fault(const stencil_plan *plan, const stencil_proble
     return STENCIL_OK;
 }
 
+/* Steps of a pass: as many as asked for, or as suit the sweep and have room for their ghost cells. */
+static stencil_status choose_depth(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_run_options *options, const stencil_machine *machine) {
+    const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
+    const char *name = stencil_sweep_infos[plan->sweep].name;
+    CHECK(options->depth <= 1 || sweep->depth > 1, USAGE,
+          "--depth %d is not for --sweep %s, which makes one step at a time", options->depth, name);
+    CHECK(options->depth <= sweep->depth, USAGE, "--depth %d: --sweep %s makes up to %d steps at once",
+          options->depth, name, sweep->depth);
+    const bool words = options->halo == STENCIL_HALO_LL; /* with the number of a step in each */
+    const int most = words ? 1 : sweep->most != NULL ? sweep->most(plan, problem, machine) : sweep->depth;
+    CHECK(options->depth <= most, USAGE,
+          "--depth %d: --sweep %s makes up to %d step%s at once here: give --depth %d", options->depth, name,
+          most, stencil_plural(most), most);
+    plan->depth = options->depth > 0
+                      ? (int)stencil_smaller(options->depth, stencil_sweep_longest(plan, problem))
+                  : sweep->suits != NULL && !words ? sweep->suits(plan, problem, machine)
+                                                   : 1;
+    return STENCIL_OK;
+}
+
+/* Whether all parts are wide enough for passes of several steps. */
+static bool has_width(const stencil_plan *plan, const stencil_problem *problem) {
+    const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
+    const int64_t *first = plan->cut.first[STENCIL_X];
+    for (int i = 0; i < plan->cut.count[STENCIL_X] && sweep->narrowest != NULL; i++)
+        if (first[i + 1] - first[i] < sweep->narrowest(plan, problem))
+            return false;
+    return true;
+}
+
+/* The cut, with ghost cells for as many steps as there is room for. */
+static stencil_status cut_deep(stencil_plan *plan, const stencil_problem *problem,
+                               const stencil_run_options *options, int parts) {
+    const int asked = plan->depth;
+    for (;; plan->depth--) {
+        const stencil_mesh mesh = stencil_problem_mesh(problem, plan->depth);
+        if (plan->depth > 1 && !stencil_mesh_has_room(&mesh))
+            continue;
+        const stencil_status status = stencil_cut_make(&plan->cut, &mesh, parts, options->cut);
+        if (status == STENCIL_OK && (plan->depth == 1 || has_width(plan, problem)))
+            break;
+        if (plan->depth == 1)
+            return status;
+    }
+    CHECK(options->depth == 0 || plan->depth == asked, USAGE,
+          "--depth %d: %s room for the ghost cells of %d step%s: give --depth %d%s", options->depth,
+          parts > 1 ? "parts and boundaries have" : "the field has", plan->depth, stencil_plural(plan->depth),
+          plan->depth, parts > 1 ? ", or fewer parts" : "");
+    return STENCIL_OK;
+}
+
 static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_run_options *options, int parts) {
-    const stencil_mesh mesh = stencil_problem_mesh(problem, stencil_sweep_infos[plan->sweep].host->depth);
-    TRY(stencil_cut_make(&plan->cut, &mesh, parts, options->cut));
+    TRY(cut_deep(plan, problem, options, parts));
     for (int p = 0; p < parts; p++) {
         stencil_part_plan *part = &plan->part[p];
         part->box = stencil_cut_box(&plan->cut, p);
@@ -191,7 +254,8 @@ static stencil_status check_host_memory(stencil_plan *plan, const stencil_proble
                                         const stencil_machine *machine) {
     char need[32], have[32];
     const int64_t parts = plan->backend == STENCIL_BACKEND_CPU
-                              ? stencil_cpu_bytes(problem, &plan->cut)
+                              ? stencil_cpu_bytes(problem, &plan->cut) +
+                                    plan->threads * stencil_cpu_scratch_bytes(plan, problem)
                               : stencil_gpu_host_bytes(&plan->cut, plan->halo);
     plan->host_bytes = parts + stencil_intake_bytes(problem) +
                        (stencil_problem_arrays(problem) - 1) * stencil_slab_bytes(&plan->cut.mesh);
@@ -202,176 +266,11 @@ static stencil_status check_host_memory(stencil_plan *plan, const stencil_proble
     return STENCIL_OK;
 }
 
-/* Whether the kernels can count the tiles of all parts, and the cells of the largest one (n). */
-static stencil_status check_tiles(stencil_plan *plan, const int64_t n[3]) {
-    for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        /* Kernels count cells of an axis in 32 bits, a tile beyond the end included. */
-        const int64_t most = INT32_MAX - plan->tile[axis] - 16;
-        CHECK(n[axis] <= most, UNAVAILABLE,
-              "axis %c has %lld cells, the GPU kernels take up to %lld along an axis: use --device cpu",
-              "zyx"[axis], (long long)n[axis], (long long)most);
-    }
-    for (int p = 0; p < plan->cut.parts; p++) {
-        int64_t tiles[3];
-        stencil_part_plan *part = &plan->part[p];
-        part->tile_count = stencil_tiles(part->box.n, plan->tile, tiles);
-        CHECK(part->tile_count <= INT32_MAX, UNAVAILABLE,
-              "the field has %lld tiles, one launch covers up to %d: use --device cpu",
-              (long long)part->tile_count, INT32_MAX);
-    }
-    return STENCIL_OK;
-}
-
-/* What is known of the plan's kernel on a GPU; where nobody has asked, what its compilation guarantees. */
-static stencil_kernel_attributes attributes_on(const stencil_plan *plan, const stencil_machine *machine,
-                                               int gpu) {
-    const stencil_kernel_attributes *known = stencil_machine_kernel(machine, gpu, &plan->kernel);
-    if (known != NULL)
-        return *known;
-    /* Clusters stay within a processing cluster of the device, which has 16 multiprocessors at least. */
-    enum { PROCESSING_CLUSTER = 16, REGISTERS_MAX = 255, REGISTERS_UNIT = 8 };
-    const int blocks = plan->kernel.blocks, sms = machine->gpu[gpu].sm_count;
-    const int registers = machine->gpu[gpu].registers_per_sm / STENCIL_BLOCK_THREADS / blocks;
-    return (stencil_kernel_attributes){
-        .image = true,
-        .blocks_per_sm = blocks,
-        .registers = registers > REGISTERS_MAX ? REGISTERS_MAX : registers / REGISTERS_UNIT * REGISTERS_UNIT,
-        .clusters = sms / PROCESSING_CLUSTER * (PROCESSING_CLUSTER * blocks / plan->tuning.cluster_blocks)};
-}
-
-/* The row of the kernel that all choices lead to: as the machine was asked about it, else of this build. */
-static stencil_status choose_kernel(stencil_plan *plan, const stencil_problem *problem,
-                                    const stencil_machine *machine) {
-    char text[STENCIL_KERNEL_CHARS];
-    plan->kernel = (stencil_kernel){.shape = problem->shape->id,
-                                    .precision = problem->precision,
-                                    .sweep = plan->sweep,
-                                    .exchange = plan->halo == STENCIL_HALO_LL ? STENCIL_EXCHANGE_LL
-                                                                              : STENCIL_EXCHANGE_STORE,
-                                    .barrier = plan->barrier};
-    if (plan->backend == STENCIL_BACKEND_CPU)
-        return STENCIL_OK;
-    const stencil_kernel *compiled = stencil_kernel_find(&plan->kernel);
-    const stencil_kernel_attributes *known =
-        stencil_machine_kernel(machine, plan->part[0].gpu, &plan->kernel);
-    CHECK(compiled != NULL || known != NULL, UNAVAILABLE,
-          "kernel %s is neither in this build nor in the description of the machine",
-          stencil_kernel_text(&plan->kernel, text));
-    plan->kernel = known != NULL ? known->kernel : *compiled;
-    plan->kernel.function = compiled != NULL ? compiled->function : NULL;
-    return STENCIL_OK;
-}
-
-/* What the kernel needs, and how much of it fits on every GPU of the plan. */
-static stencil_status check_kernel(stencil_plan *plan, const stencil_machine *machine) {
-    char text[STENCIL_KERNEL_CHARS];
-    for (int p = 0; p < plan->cut.parts; p++) {
-        const int id = plan->part[p].gpu, capability = machine->gpu[id].capability;
-        const stencil_kernel_attributes attributes = attributes_on(plan, machine, id);
-        CHECK(attributes.image, UNAVAILABLE,
-              "this build has no kernels for GPU %d (compute capability %d.%d): build with "
-              "-DCMAKE_CUDA_ARCHITECTURES=%d",
-              id, capability / 10, capability % 10, capability);
-        CHECK(attributes.blocks_per_sm > 0, UNAVAILABLE, "GPU %d cannot hold a block of kernel %s", id,
-              stencil_kernel_text(&plan->kernel, text));
-        plan->registers = attributes.registers;
-        if (p == 0 || attributes.blocks_per_sm < plan->blocks_per_sm)
-            plan->blocks_per_sm = attributes.blocks_per_sm;
-    }
-    return STENCIL_OK;
-}
-
-/* The grid becomes a whole number of clusters, as many as fit at once at the most. */
-static stencil_status fit_clusters(stencil_plan *plan, const stencil_machine *machine) {
-    char text[STENCIL_KERNEL_CHARS];
-    stencil_part_plan *part = &plan->part[0];
-    const int blocks = plan->tuning.cluster_blocks, needed = (part->grid_blocks + blocks - 1) / blocks,
-              clusters = attributes_on(plan, machine, part->gpu).clusters;
-    CHECK(clusters > 0, UNAVAILABLE, "GPU %d cannot hold a cluster of %d blocks of kernel %s", part->gpu,
-          blocks, stencil_kernel_text(&plan->kernel, text));
-    part->grid_blocks = blocks * (needed < clusters ? needed : clusters);
-    plan->cluster_blocks = blocks;
-    return STENCIL_OK;
-}
-
-/* Blocks of each part: one for each tile, or as many as fit into the part's share of its GPU at once. */
-static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *machine) {
-    const bool cooperative = plan->barrier != STENCIL_BARRIER_none; /* all blocks of a launch resident */
-    char text[STENCIL_KERNEL_CHARS];
-    uint32_t first = 0;
-    for (int p = 0; p < plan->cut.parts; p++) {
-        stencil_part_plan *part = &plan->part[p];
-        const int64_t slots = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
-        CHECK(slots > 0 || !cooperative, UNAVAILABLE,
-              "GPU %d holds %d blocks of kernel %s at once, not one for each of its %d parts: use fewer",
-              part->gpu, plan->blocks_per_sm * machine->gpu[part->gpu].sm_count,
-              stencil_kernel_text(&plan->kernel, text), part->sharing);
-        part->grid_blocks = (int)part->tile_count;
-        if (cooperative && part->tile_count > slots)
-            part->grid_blocks = (int)slots;
-        if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
-            TRY(fit_clusters(plan, machine));
-        part->first_block = first;
-        first += (uint32_t)part->grid_blocks;
-    }
-    return STENCIL_OK;
-}
-
-/* Kernels that wait for each other must be on the GPU together: each has a stream of its own, and a device
- * has so many queues for streams. */
-enum { SHARING_MAX = 8 };
-
-static stencil_status check_device_memory(stencil_plan *plan, const stencil_problem *problem,
-                                          const stencil_machine *machine) {
-    for (int p = 0; p < plan->cut.parts; p++) {
-        const int id = plan->part[p].gpu, sharing = plan->part[p].sharing;
-        const stencil_gpu *gpu = &machine->gpu[id];
-        const int64_t free_bytes = gpu->free_bytes > 0 ? gpu->free_bytes : gpu->memory_bytes;
-        int64_t bytes = 0;
-        char need[32], have[32];
-        CHECK(sharing <= SHARING_MAX, UNAVAILABLE, "GPU %d is named %d times, it can hold up to %d parts", id,
-              sharing, SHARING_MAX);
-        if (!stencil_multiply(stencil_gpu_bytes(problem, &plan->cut, plan->halo), sharing, &bytes))
-            bytes = INT64_MAX;
-        if (bytes > plan->device_bytes || p == 0) {
-            plan->device_bytes = bytes;
-            plan->device_available_bytes = free_bytes;
-        }
-        CHECK(bytes < free_bytes, NO_MEMORY, "the run needs %s of memory on GPU %d, %s is free",
-              stencil_bytes_text(bytes, need), id, stencil_bytes_text(free_bytes, have));
-    }
-    return STENCIL_OK;
-}
-
-/* A step takes its barrier and the like, and the time that memory needs for 16 bytes a cell. */
-static int32_t steps_between_polls(const stencil_tuning *tuning, double cells, double bytes_per_s) {
-    return (int32_t)(tuning->poll_s / (tuning->step_s + 16.0 * cells / bytes_per_s)) + 1;
-}
-
-static stencil_status plan_gpu(stencil_plan *plan, const stencil_problem *problem,
-                               const stencil_machine *machine) {
-    const int64_t *n = plan->cut.layout.n; /* of the largest part */
-    TRY(check_kernel(plan, machine));
-    const stencil_part_plan *part = &plan->part[0];
-    const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
-    stencil_sweep_infos[plan->sweep].host->shape(plan, problem, n, share > 0 ? share : 1);
-    TRY(check_tiles(plan, n));
-    TRY(choose_grids(plan, machine));
-    TRY(check_device_memory(plan, problem, machine));
-    const double cells = (double)n[0] * (double)n[1] * (double)n[2];
-    plan->poll_every = steps_between_polls(&plan->tuning, cells, plan->tuning.bytes_per_s);
-    /* Weights are parameters of a launch: taken from memory they cost the sweep registers that it does not
-     * have. */
-    if (problem->cycle.length > 1)
-        plan->wait.steps_per_launch = 1;
-    return STENCIL_OK;
-}
-
 static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_machine *machine) {
     plan->threads = machine->cpu_threads;
     const double cells = (double)stencil_problem_updated_cells(problem);
-    plan->poll_every = steps_between_polls(&plan->tuning, cells, plan->tuning.cpu_bytes_per_s);
+    plan->poll_every = stencil_plan_poll_every(&plan->tuning, cells, plan->tuning.cpu_bytes_per_s);
     if (plan->poll_every > plan->tuning.cpu_poll_steps)
         plan->poll_every = plan->tuning.cpu_poll_steps;
     plan->stores = stencil_sweep_infos[plan->sweep].host->streams
@@ -381,6 +280,8 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
     plan->tile[STENCIL_Z] = 1;
     plan->tile[STENCIL_Y] = (rows + plan->threads - 1) / plan->threads;
     plan->tile[STENCIL_X] = problem->n[STENCIL_X];
+    if (plan->depth > 1)
+        plan->tile[STENCIL_X] = stencil_sweep_infos[plan->sweep].host->columns(plan, problem, machine);
     const stencil_fault *d = &plan->wait.fault;
     CHECK(d->absent_step == 0 || d->absent_part > 0 || d->absent < (uint32_t)plan->threads, USAGE,
           "--inject-absent stops thread %u, and there are %d: give --threads %u", (unsigned)d->absent,
@@ -425,6 +326,7 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s",
           stencil_strategy_at(plan->strategy).name, why);
     TRY(choose_sweep(plan, problem, options));
+    TRY(choose_depth(plan, problem, options, machine));
     TRY(choose_parts(plan, problem, options, parts));
     TRY(check_fault(plan, problem, options));
     TRY(choose_halo(plan, problem, options, machine));
@@ -432,18 +334,53 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
         TRY(plan_cpu(plan, problem, machine));
     TRY(check_host_memory(plan, problem, machine));
     name_device(plan, machine);
-    return choose_kernel(plan, problem, machine);
+    return stencil_plan_kernel(plan, problem, machine);
+}
+
+/* Passes on a CPU as long as is predicted to be quickest, and equally long between two checks; of those that
+ * are as quick, longer ones: what a pass costs beside its cells is not predicted. (Those of a GPU have the
+ * steps that its kernel is made for.) */
+static void choose_passes(stencil_plan *plan, const stencil_problem *problem,
+                          const stencil_run_options *options, const stencil_machine *machine) {
+    static const double as_good = 1.01;
+    const int64_t steps = stencil_sweep_longest(plan, problem);
+    const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
+    double best_s = INFINITY;
+    stencil_run_options asked = *options;
+    stencil_plan other;
+    if (plan->backend == STENCIL_BACKEND_GPU || options->depth > 0 || sweep->depth == 1)
+        return;
+    for (int64_t most = stencil_smaller(sweep->depth, steps); most > 0; most = asked.depth - 1) {
+        const int64_t passes = (steps + most - 1) / most;
+        asked.depth = (int)((steps + passes - 1) / passes);
+        if (choose(&other, problem, &asked, machine) != STENCIL_OK)
+            continue; /* no room for their ghost cells */
+        const double step_s = stencil_model_step(&other, problem, machine).step_s;
+        if (as_good * step_s < best_s) {
+            *plan = other;
+            best_s = step_s;
+        }
+    }
+}
+
+/* All but what a GPU's kernel decides. */
+static stencil_status choose_all(stencil_plan *plan, const stencil_problem *problem,
+                                 const stencil_run_options *options, const stencil_machine *machine) {
+    TRY(choose(plan, problem, options, machine));
+    choose_passes(plan, problem, options, machine);
+    stencil_sweep_note_depth(plan, problem, options, machine);
+    return STENCIL_OK;
 }
 
 stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, const stencil_machine *machine) {
-    TRY(choose(plan, problem, options, machine));
-    return plan->backend == STENCIL_BACKEND_GPU ? plan_gpu(plan, problem, machine) : STENCIL_OK;
+    TRY(choose_all(plan, problem, options, machine));
+    return plan->backend == STENCIL_BACKEND_GPU ? stencil_plan_gpu(plan, problem, machine) : STENCIL_OK;
 }
 
 stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, stencil_machine *machine) {
-    TRY(choose(plan, problem, options, machine));
+    TRY(choose_all(plan, problem, options, machine));
     if (plan->backend == STENCIL_BACKEND_CPU)
         return STENCIL_OK;
     int gpu[STENCIL_PARTS_MAX], count = 0;
@@ -451,5 +388,5 @@ stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *prob
         if (plan->part[p].leads)
             gpu[count++] = plan->part[p].gpu;
     TRY(stencil_machine_ask_kernel(machine, gpu, count, &plan->kernel));
-    return plan_gpu(plan, problem, machine);
+    return stencil_plan_gpu(plan, problem, machine);
 }

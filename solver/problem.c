@@ -332,7 +332,9 @@ stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth) {
         mesh.n[axis] = problem->n[axis];
         mesh.boundary[axis] = problem->boundary[axis];
         mesh.ghosts[axis] = axis < STENCIL_AXES - problem->rank ? 0 : depth * problem->shape->radius;
-        mesh.wraps[axis] = fixed ? 0 : depth * problem->radius[axis];
+        /* Copies of mirrored cells are made anew for every step: their own sums would run backwards. */
+        mesh.wraps[axis] =
+            (problem->boundary[axis] == STENCIL_PERIODIC ? depth : !fixed) * problem->radius[axis];
         mesh.edges[axis] = fixed ? problem->radius[axis] : 0;
     }
     return mesh;

@@ -24,7 +24,8 @@ typedef struct stencil_report {
     char backend[8];  /* "cpu" or "gpu" */
     char device[160]; /* "NVIDIA H200" or "2 threads, avx512" */
     int64_t updated_cells;
-    double bytes_per_cell; /* that must move per update: read u, write u, read b where there is one */
+    double bytes_per_cell; /* that must move per update: read u, write u, read b where there is one, once for
+                              each pass */
     stencil_store_report stores;
     double read_s;    /* cells from the reader */
     double prepare_s; /* memory, kernel loading, cells to their devices */

@@ -26,6 +26,7 @@ struct stencil_run {
     double source_norm;
     int64_t window; /* of stagnation, steps */
     int64_t steps;  /* that the cells have behind them */
+    int from;       /* the buffer that they are in */
     double read_s, prepare_s;
     stencil_cpu *cpu;
     stencil_gpu_run *gpu; /* the side that makes the steps; the other one is NULL */
@@ -107,7 +108,7 @@ static stencil_batch next_batch(const stencil_run *r) {
         if (o->next != NULL)
             count = stencil_smaller(count, o->next(o->context, step) - step);
     }
-    return (stencil_batch){step, count, &r->observers};
+    return (stencil_batch){step, count, &r->observers, r->from};
 }
 
 /* The outcome becomes part of the report. */
@@ -162,6 +163,7 @@ static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
     double time_s = 0;
     TRY(stencil_run_batch(r, batch, schedule, &time_s));
     r->report->compute_s += time_s;
+    r->from = stencil_batch_end(batch, schedule, r->plan->depth, r->outcome.steps);
     return keep_outcome(r, batch, schedule);
 }
 
@@ -186,7 +188,7 @@ static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
  * where it would have been checked anyway. */
 static stencil_status first_step(stencil_run *r) {
     stencil_report *report = r->report;
-    const stencil_batch batch = {report->steps, 1, &r->observers};
+    const stencil_batch batch = {report->steps, 1, &r->observers, r->from};
     const bool checked = stencil_schedule_checks(&r->schedule, batch.first + 1);
     stencil_schedule schedule = r->schedule;
     schedule.check_step = batch.first + 1;
@@ -209,6 +211,7 @@ static stencil_status drive(stencil_run *r) {
             TRY(first_step(r));
             continue;
         }
+        r->schedule.apart = stencil_sweep_checks_apart(r->plan);
         const stencil_batch batch = next_batch(r);
         TRY(make_batch(r, &batch, &r->schedule));
         TRY(observe(r, &batch));
@@ -305,27 +308,39 @@ static stencil_status open_side(stencil_run *r, const side *lender) {
     return stencil_cpu_create(r->cpu, r->plan, r->problem, lender != NULL ? &lender->cpu->buffers : NULL);
 }
 
-static stencil_status load_part(stencil_run *r, int part, stencil_array array, const stencil_reader *from) {
+static stencil_status load_box(stencil_run *r, int part, stencil_array array, const stencil_box *box,
+                               const stencil_reader *from) {
 #ifdef STENCIL_HAVE_CUDA
     if (r->gpu != NULL)
-        return stencil_gpu_load(r->gpu, part, array, from);
+        return stencil_gpu_load(r->gpu, part, array, box, from);
 #endif
-    return stencil_cpu_load(r->cpu, part, array, from);
+    return stencil_cpu_load(r->cpu, part, array, box, from);
 }
 
-/* All cells to their parts: u, then b. */
-static stencil_status load_all(stencil_run *r, const stencil_reader *from) {
+/* All cells to their parts: u, then b. What parts make of cells of others they need the source of, too; that
+ * comes from `again`. */
+static stencil_status load_all(stencil_run *r, const stencil_reader *from, const stencil_reader *again) {
+    const stencil_cut *cut = &r->plan->cut;
     const int arrays = stencil_problem_arrays(r->problem) - 1;
-    for (int array = STENCIL_ARRAY_U; array < arrays; array++)
-        for (int part = 0; part < r->plan->cut.parts; part++)
-            TRY(load_part(r, part, (stencil_array)array, from));
+    stencil_box frame[STENCIL_FRAME_BOXES];
+    for (int part = 0; part < cut->parts; part++) {
+        const stencil_box window = stencil_cut_window(cut, part);
+        TRY(load_box(r, part, STENCIL_ARRAY_U, &window, from));
+    }
+    for (int part = 0; part < cut->parts && arrays > STENCIL_ARRAY_B; part++) {
+        const stencil_box own = stencil_cut_box(cut, part);
+        const int boxes = stencil_cut_frame(cut, part, frame);
+        TRY(load_box(r, part, STENCIL_ARRAY_B, &own, from));
+        for (int k = 0; k < boxes; k++)
+            TRY(load_box(r, part, STENCIL_ARRAY_B, &frame[k], again));
+    }
     return STENCIL_OK;
 }
 
 static stencil_status load(stencil_run *r, const stencil_reader *from) {
     stencil_intake intake = {.from = from, .problem = r->problem};
     const stencil_reader through = {stencil_intake_read, &intake};
-    stencil_status status = load_all(r, &through);
+    stencil_status status = load_all(r, &through, from);
     if (status == STENCIL_OK)
         status = stencil_intake_finish(&intake, &r->source_norm);
     free(intake.partial);
@@ -340,6 +355,7 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     CHECK(r != NULL, NO_MEMORY, "no memory for a run");
     r->problem = problem;
     r->steps = problem->origin.steps;
+    r->from = (int)(r->steps % 2); /* both have them at first */
     use_side(r, &(side){.plan = plan});
     r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
     stencil_status status =
@@ -383,11 +399,10 @@ static stencil_status change_side(stencil_run *r, const stencil_plan *plan) {
 stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
     const double start_s = stencil_clock_s();
     stencil_run before = *r; /* whose cells are read */
-    before.steps = r->report->steps;
     TRY(change_side(r, plan));
-    const stencil_status status = stencil_plans_share_cells(before.plan, plan)
-                                      ? STENCIL_OK
-                                      : load_all(r, &(stencil_reader){stencil_run_read, &before});
+    const stencil_reader cells = {stencil_run_read, &before};
+    const stencil_status status =
+        stencil_plans_share_cells(before.plan, plan) ? STENCIL_OK : load_all(r, &cells, &cells);
     if (status != STENCIL_OK)
         use_side(r, &(side){before.plan, before.cpu, before.gpu});
     r->prepare_s += stencil_clock_s() - start_s;
@@ -410,7 +425,7 @@ static void describe(const stencil_run *r, stencil_report *report) {
     snprintf(report->backend, sizeof report->backend, "%s", stencil_backend_names[r->plan->backend]);
     snprintf(report->device, sizeof report->device, "%s", r->plan->device);
     report->updated_cells = stencil_problem_updated_cells(r->problem);
-    report->bytes_per_cell = stencil_sweep_traffic(r->plan->sweep, r->problem);
+    report->bytes_per_cell = stencil_sweep_traffic(r->plan, r->problem);
     report->read_s = r->read_s;
     report->prepare_s = r->prepare_s;
 }
@@ -455,7 +470,7 @@ stencil_status stencil_run_read(void *run, stencil_array array, const stencil_bo
     for (int part = 0; part < cut->parts; part++) {
         const stencil_box held = stencil_cut_cells(cut, part), cells = stencil_box_common(&held, box);
         if (stencil_box_cells(&cells) > 0)
-            TRY(read_part(r, part, stencil_buffer_of(array, r->steps), &cells, to));
+            TRY(read_part(r, part, stencil_buffer_of(array, r->from), &cells, to));
     }
     return STENCIL_OK;
 }

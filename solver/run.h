@@ -63,6 +63,8 @@ extern const char *const stencil_stores_names[STENCIL_STORES_COUNT]; /* "cached"
 typedef struct stencil_run_options {
     const char *sync;  /* name of a strategy; NULL: "relaunch" */
     const char *sweep; /* name of a sweep; NULL: the first one */
+    int depth;         /* steps of a pass; 0: on a GPU as many as there is room for, on a CPU as are
+                          predicted to be quickest */
     stencil_backend backend;
     int gpu_count;              /* 0: not asked for */
     int gpu[STENCIL_PARTS_MAX]; /* one part each; an ordinal that comes several times shares its
@@ -114,6 +116,7 @@ typedef struct stencil_part_plan {
 typedef struct stencil_plan {
     int strategy; /* index, as for stencil_strategy_at() */
     stencil_sweep_id sweep;
+    int depth;                  /* steps of a pass, at most */
     stencil_backend backend;    /* CPU or GPU */
     stencil_kernel kernel;      /* function NULL: on the CPU, or not compiled into this build */
     stencil_tuning tuning;      /* for the GPU of the first part */
@@ -131,6 +134,7 @@ typedef struct stencil_plan {
     stencil_halo_mode halo;                    /* not AUTO */
     bool overlap;
     int64_t tile[3];                  /* cells per tile (z, y, x), the same in all parts */
+    int deep_blocks;                  /* of a launch that makes several steps */
     int registers;                    /* per thread */
     int blocks_per_sm;                /* resident at once */
     int64_t host_bytes, device_bytes; /* needed, fields included; on the device that needs most */

@@ -27,8 +27,8 @@ typedef struct stencil_strategy {
     stencil_status (*batch_cpu)(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
     stencil_status (*batch_gpu)(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome);
     stencil_gpu_queue *queue_gpu; /* what that does in a step */
-    int replayed; /* steps that it queues at once as open_gpu has captured them: from step 0 or 1 on; 0: none
-                   */
+    int replayed; /* passes that it queues at once as open_gpu has captured them: from step 0 or 1 on, that of
+                     the buffer that they begin with; 0: none */
     /* What lasts from batch to batch, in run->loop; or NULL. close is NULL-safe. */
     stencil_status (*open_gpu)(stencil_gpu_run *run);
     void (*close_gpu)(stencil_gpu_run *run);

@@ -4,20 +4,92 @@
 
 #include "solver/run.h"
 
+/* What is made in a pass of several steps of a part. */
+typedef struct stencil_pass_work {
+    double cells;      /* computed in all steps, those included that are not kept */
+    double longest;    /* the same, were everything as busy as what takes longest */
+    double wavefronts; /* of shared memory: what a multiprocessor moves in a clock */
+} stencil_pass_work;
+
 /* Name and summary stand in the .def file. */
 typedef struct stencil_sweep_host {
-    int depth;    /* steps from one exchange of ghost cells to the next */
+    int depth;    /* steps of a pass, from one exchange of ghost cells to the next, at most */
     bool streams; /* its CPU twin can store results past the cache */
     double guess; /* what a cell takes beside bytes and fma, where nobody has measured it; 0: 1 */
+    /* Steps of a pass that it can make here, up to `depth`. NULL: as many. */
+    int (*most)(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
+    /* Cells along x that a part must have for passes of several steps. NULL: any number. */
+    int64_t (*narrowest)(const stencil_plan *plan, const stencil_problem *problem);
+    /* Cells (z, y, x) of what a block of a GPU makes of a part of n cells in a pass of several steps. */
+    void (*deep_tile)(const stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
+                      int64_t tile[3]);
+    /* What it makes of a part in such a pass, of so many steps up to plan->depth. */
+    stencil_pass_work (*work)(const stencil_plan *plan, const stencil_problem *problem, int part, int steps);
+    /* Steps of a pass that were measured to suit it, up to those; they may have no room. NULL: 1. */
+    int (*suits)(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
+    /* Columns that a thread of a CPU makes at once in passes of several steps. */
+    int64_t (*columns)(const stencil_plan *plan, const stencil_problem *problem,
+                       const stencil_machine *machine);
     /* Divides parts of up to n cells (z, y, x) among the blocks of a GPU that holds `slots` of the plan's
      * kernel at once: threads of a block (STENCIL_BLOCK_THREADS) and cells of a tile go into the plan. */
     void (*shape)(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3], int64_t slots);
-    /* Bytes that must move per cell and step. NULL: every array once. */
-    double (*traffic)(const stencil_problem *problem);
     /* "", or why it cannot run a problem. NULL: it can run them all. */
     const char *(*unavailable)(const stencil_problem *problem);
 } stencil_sweep_host;
 
-/* As in the table. */
-double stencil_sweep_traffic(stencil_sweep_id sweep, const stencil_problem *problem);
-const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_problem *problem);
+/* The shape of the stream sweep, whose steps others make, too. */
+void stencil_shape_stream(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
+                          int64_t slots);
+
+/* Whether a GPU's passes of several steps need its general kernel (stencil_kernel_deepen()): weights differ
+ * from step to step, there is a source term, or a boundary is mirrored. */
+bool stencil_sweep_is_general(const stencil_problem *problem);
+/* Whether a step that is checked is a pass by itself: on a GPU, whose passes of several steps sum nothing
+ * (docs/performance.md, "Passes whose last step is checked"). */
+bool stencil_sweep_checks_apart(const stencil_plan *plan);
+
+/* Gives a plan of a sweep of several steps the passes that were measured to suit it, which are also those of
+ * calibrations; only the model may look at it then. */
+void stencil_sweep_suit(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
+
+/* Bytes that must move per cell and step: every array once for each pass. */
+double stencil_sweep_traffic(const stencil_plan *plan, const stencil_problem *problem);
+
+/* Steps that a pass can have at most, were `depth` no limit: those from one check to the next, or of the
+ * whole run where they are fewer, but for one that is a pass by itself. */
+int64_t stencil_sweep_longest(const stencil_plan *plan, const stencil_problem *problem);
+
+/* The passes from one check to the next, or of the whole run where it ends before: what is told of passes, or
+ * predicted, is a mean over these. */
+typedef struct stencil_passes {
+    int64_t steps; /* of all of them */
+    int64_t whole; /* passes of plan->depth steps */
+    int64_t rest;  /* steps of the one behind these; 0: there is none */
+    bool first;    /* the run's first step is a pass by itself: a criterion needs its residual */
+    bool apart;    /* so is the checked one */
+} stencil_passes;
+stencil_passes stencil_sweep_passes(const stencil_plan *plan, const stencil_problem *problem);
+
+/* Steps that they have in the mean. */
+double stencil_sweep_pass_steps(const stencil_plan *plan, const stencil_problem *problem);
+
+/* Cells (z, y, x) that a block of a GPU, or a thread of a CPU, makes of the first part in a pass. */
+void stencil_sweep_tile(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]);
+
+/* What all parts make in a pass of several steps on GPUs, up to plan->depth. */
+stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_problem *problem, int steps);
+
+/* The same per updated cell and step, in the mean over stencil_sweep_passes(), on CPUs, too. */
+stencil_pass_work stencil_sweep_mean(const stencil_plan *plan, const stencil_problem *problem);
+
+/* Cells that are computed more than once, as a part of all: those that a tile needs of others for a pass. */
+double stencil_sweep_again(const stencil_plan *plan, const stencil_problem *problem);
+
+/* Notes in the plan why passes have fewer steps than were asked for, or (with "as suits") no more than one.
+ */
+void stencil_sweep_note_depth(stencil_plan *plan, const stencil_problem *problem,
+                              const stencil_run_options *options, const stencil_machine *machine);
+
+/* "", or why it cannot run a problem on a back-end. */
+const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_problem *problem,
+                                      stencil_backend backend);

@@ -1,6 +1,9 @@
 /* The registry of sweeps, made of kernels/sweeps.def. */
 #include "solver/sweep.h"
 
+#include <math.h>
+#include <string.h>
+
 #define STENCIL_SWEEP(name, exchanges, text) extern const stencil_sweep_host stencil_sweep_##name;
 #include "kernels/sweeps.def"
 
@@ -10,14 +13,162 @@ const stencil_sweep_info stencil_sweep_infos[] = {
     {0},
 };
 
-double stencil_sweep_traffic(stencil_sweep_id sweep, const stencil_problem *problem) {
-    const stencil_sweep_host *host = stencil_sweep_infos[sweep].host;
-    if (host->traffic != NULL)
-        return host->traffic(problem);
-    return stencil_problem_arrays(problem) * (double)stencil_precision_bytes(problem->precision);
+bool stencil_sweep_is_general(const stencil_problem *problem) {
+    bool general = problem->cycle.length > 1 || stencil_problem_arrays(problem) > 2;
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        general = general || problem->boundary[axis] == STENCIL_MIRROR;
+    return general;
 }
 
-const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_problem *problem) {
+bool stencil_sweep_checks_apart(const stencil_plan *plan) {
+    return plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1;
+}
+
+/* Steps from one check to the next, or of the whole run; *first: with one that is a pass by itself. */
+static int64_t interval(const stencil_problem *problem, bool *first) {
+    const stencil_stop *stop = &problem->stop;
+    const int64_t left = stop->steps - problem->origin.steps;
+    const bool all = left > 0 && left <= stop->check_every;
+    *first = all && left > 1 && stencil_stop_has_criterion(stop) && isnan(problem->origin.residual_first);
+    return all ? left : stop->check_every;
+}
+
+int64_t stencil_sweep_longest(const stencil_plan *plan, const stencil_problem *problem) {
+    const bool apart = plan->backend == STENCIL_BACKEND_GPU;
+    bool first;
+    const int64_t steps = interval(problem, &first) - apart - first;
+    return steps > 1 ? steps : 1;
+}
+
+stencil_passes stencil_sweep_passes(const stencil_plan *plan, const stencil_problem *problem) {
+    stencil_passes p = {.apart = stencil_sweep_checks_apart(plan)};
+    p.steps = interval(problem, &p.first);
+    const int64_t left = p.steps - p.apart - p.first;
+    p.whole = left / plan->depth;
+    p.rest = left % plan->depth;
+    return p;
+}
+
+double stencil_sweep_pass_steps(const stencil_plan *plan, const stencil_problem *problem) {
+    const stencil_passes p = stencil_sweep_passes(plan, problem);
+    return (double)p.steps / (double)(p.whole + (p.rest > 0) + p.first + p.apart);
+}
+
+void stencil_sweep_suit(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
+    const stencil_sweep_host *host = stencil_sweep_infos[plan->sweep].host;
+    plan->depth = host->suits(plan, problem, machine);
+    if (plan->backend == STENCIL_BACKEND_CPU && plan->depth > 1)
+        plan->tile[STENCIL_X] = host->columns(plan, problem, machine);
+}
+
+double stencil_sweep_traffic(const stencil_plan *plan, const stencil_problem *problem) {
+    return stencil_problem_arrays(problem) * (double)stencil_precision_bytes(problem->precision) /
+           stencil_sweep_pass_steps(plan, problem);
+}
+
+void stencil_sweep_tile(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]) {
+    memcpy(tile, plan->tile, sizeof plan->tile);
+    if (plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1)
+        stencil_sweep_infos[plan->sweep].host->deep_tile(plan, problem, plan->part[0].box.n, tile);
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        tile[axis] = stencil_smaller(tile[axis], plan->part[0].box.n[axis]);
+}
+
+stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_problem *problem, int steps) {
+    stencil_pass_work all = {0};
+    for (int p = 0; p < plan->cut.parts; p++) {
+        const stencil_pass_work work = stencil_sweep_infos[plan->sweep].host->work(plan, problem, p, steps);
+        all.cells += work.cells;
+        all.longest += work.longest;
+        all.wavefronts += work.wavefronts;
+    }
+    return all;
+}
+
+/* Each step of a pass needs cells around those of the step behind it, of every tile that another one or
+ * another part is beside. */
+static double cells_on_cpu(const stencil_plan *plan, const stencil_problem *problem, int64_t steps) {
+    double made = 0;
+    for (int p = 0; p < plan->cut.parts; p++) {
+        const int64_t *n = plan->part[p].box.n;
+        for (int64_t left = steps - 1; left >= 0; left--) {
+            double cells = 1;
+            for (int axis = 0; axis < STENCIL_AXES; axis++) {
+                const int64_t more = axis < STENCIL_AXES - problem->rank ? 0 : left * problem->shape->radius;
+                const int64_t tiles = (n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
+                const int open = (stencil_cut_side(&plan->cut, p, axis, 0).ghosts > problem->shape->radius) +
+                                 (stencil_cut_side(&plan->cut, p, axis, 1).ghosts > problem->shape->radius);
+                cells *= (double)(n[axis] + more * (2 * (tiles - 1) + open));
+            }
+            made += cells;
+        }
+    }
+    return made;
+}
+
+/* Adds what passes of so many steps make; one of a single step computes nothing twice. */
+static void add_passes(stencil_pass_work *sum, const stencil_plan *plan, const stencil_problem *problem,
+                       int64_t steps, int64_t count) {
+    stencil_pass_work work = {.cells = (double)stencil_problem_updated_cells(problem) * (double)steps};
+    if (count == 0)
+        return;
+    if (steps > 1 && plan->backend == STENCIL_BACKEND_CPU)
+        work.cells = cells_on_cpu(plan, problem, steps);
+    else if (steps > 1)
+        work = stencil_sweep_work(plan, problem, (int)steps);
+    sum->cells += (double)count * work.cells;
+    sum->wavefronts += (double)count * work.wavefronts;
+}
+
+stencil_pass_work stencil_sweep_mean(const stencil_plan *plan, const stencil_problem *problem) {
+    const stencil_passes p = stencil_sweep_passes(plan, problem);
+    const double all = (double)stencil_problem_updated_cells(problem) * (double)p.steps;
+    stencil_pass_work sum = {0};
+    add_passes(&sum, plan, problem, plan->depth, p.whole);
+    add_passes(&sum, plan, problem, p.rest, p.rest > 0);
+    add_passes(&sum, plan, problem, 1, p.first + p.apart);
+    return (stencil_pass_work){.cells = sum.cells / all, .wavefronts = sum.wavefronts / all};
+}
+
+double stencil_sweep_again(const stencil_plan *plan, const stencil_problem *problem) {
+    return stencil_sweep_mean(plan, problem).cells - 1;
+}
+
+/* Why a sweep that can make several steps at once makes one. */
+static const char *why_single(const stencil_plan *plan, const stencil_problem *problem,
+                              const stencil_run_options *options, const stencil_machine *machine) {
+    const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
+    if (options->halo == STENCIL_HALO_LL)
+        return "words of --halo ll have the number of one step";
+    if (sweep->most != NULL && sweep->most(plan, problem, machine) == 1)
+        return plan->barrier != STENCIL_BARRIER_none && stencil_sweep_is_general(problem)
+                   ? "with a source, a mirrored side or changing weights it needs launches (--sync relaunch)"
+                   : "it needs GPUs of compute capability 9.0";
+    if (stencil_sweep_longest(plan, problem) == 1)
+        return problem->stop.check_every == 1 ? "every step is checked (--check-every 1)"
+               : problem->stop.steps - problem->origin.steps == 1
+                   ? "the run has no more"
+                   : "too few steps lie between two residual checks";
+    return "the field, its parts or the rows of a thread are too small";
+}
+
+void stencil_sweep_note_depth(stencil_plan *plan, const stencil_problem *problem,
+                              const stencil_run_options *options, const stencil_machine *machine) {
+    const stencil_sweep_info *sweep = &stencil_sweep_infos[plan->sweep];
+    if (options->depth > plan->depth)
+        stencil_notes_add(
+            &plan->notes, "--depth %d: from one residual check to the next there %s %d step%s at most",
+            options->depth, plan->depth == 1 ? "is" : "are", plan->depth, stencil_plural(plan->depth));
+    else if (options->depth == 0 && plan->depth == 1 && sweep->host->depth > 1)
+        stencil_notes_add(&plan->notes, "%s makes one step at a time here: %s", sweep->name,
+                          why_single(plan, problem, options, machine));
+}
+
+const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_problem *problem,
+                                      stencil_backend backend) {
     const stencil_sweep_host *host = stencil_sweep_infos[sweep].host;
+    if (backend == STENCIL_BACKEND_GPU &&
+        !stencil_kernel_is_compiled(sweep, STENCIL_EXCHANGE_STORE, STENCIL_BARRIER_none))
+        return "it has no kernel for GPUs";
     return host->unavailable != NULL ? host->unavailable(problem) : "";
 }

@@ -15,8 +15,9 @@ static const double run_s = 0.05, turn_least_s = 0.5e-3, turn_most_s[] = {0, 4e-
 /* How much slower than the best one a plan is predicted at most, to be timed; was its best turn at most, to
  * stay in the race from its second turn on. */
 static const double within[] = {1, 1.5, 3, INFINITY}, hopeless = 1.5;
-/* Predictions for plans of one kind err alike, by so much: another kind is timed first. */
-static const double alike = 1.25;
+/* Predictions for plans of one kind err alike, by so much: another kind is timed first; and those for plans
+ * of one sweep err more than they are apart: another sweep is timed before all of that. */
+static const double alike = 1.25, same_sweep = 3;
 /* Part of all steps that the rounds may take. */
 static const double part_of_run = 0.25;
 /* Whoever is left alone goes on until it has so many samples, the first one included: what it takes is kept.
@@ -57,13 +58,14 @@ static int pick(const stencil_tune *t, double most_s) {
     double best_s = INFINITY;
     for (int i = 0; i < t->choice->possible; i++) {
         const stencil_candidate *c = &t->choice->item[i];
-        bool open = c->why[0] == '\0' && c->cost.step_s <= most_s;
-        double s = c->cost.step_s;
+        bool open = c->why[0] == '\0' && c->cost.step_s <= most_s, kind = false, sweep = false;
         for (int k = 0; k < t->count; k++) {
+            const stencil_plan *racer = &candidate_of(t, k)->plan;
             open = open && t->racer[k].candidate != i;
-            if (is_alike(&candidate_of(t, k)->plan, &c->plan))
-                s = alike * c->cost.step_s;
+            kind = kind || is_alike(racer, &c->plan);
+            sweep = sweep || (racer->sweep == c->plan.sweep && racer->backend == c->plan.backend);
         }
+        const double s = (kind ? alike : 1) * (sweep ? same_sweep : 1) * c->cost.step_s;
         if (open && s < best_s) {
             best = i;
             best_s = s;

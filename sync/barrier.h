@@ -2,13 +2,14 @@
 /* Barriers: what all of them share. A barrier is one file, sync/<name>.cuh, and a line in barriers.def. The
  * file holds the device's policy type, NAME_barrier,
  *
- *   NAME_barrier(const stencil_barrier_state &)  loads its epoch; by all threads of all blocks, once per launch
+ *   NAME_barrier(const stencil_barrier_state &)  loads its epoch; by all threads of all blocks, once per launch, or anew after
+ *                        leave() and a __syncthreads()
  *   void sync(step)      called by all threads of all blocks: what a block that is waited for wrote before it is
  *                        seen after it (release + acquire). A block whose wait times out raises the alarm with the
  *                        step, and all blocks go on: the kernel checks the alarm now and then, and returns. To tell
  *                        all threads in every pass whether it succeeded would cost 4 % of the pass
  *   void sync_all(step)  the same, and no block passes before all have arrived
- *   void leave()         stores the epoch for the next launch; after the last sync
+ *   void leave()         stores the epoch for the next one; after the last sync
  *   constexpr bool local whether sync() waits for some blocks only; it then comes in two halves, arrive() and
  *                        wait(step), with whatever the block does between them
  *

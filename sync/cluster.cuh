@@ -64,6 +64,9 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
     __device__ __forceinline__ static void make(uint32_t mbarrier, uint32_t arrivals) {
         asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mbarrier), "r"(arrivals) : "memory");
     }
+    __device__ __forceinline__ static void drop(uint32_t mbarrier) {
+        asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(mbarrier) : "memory");
+    }
     /* Releases, to the block of that rank. */
     __device__ __forceinline__ static void arrive_at(uint32_t mbarrier, uint32_t rank) {
         uint32_t there;
@@ -115,9 +118,14 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
         cluster_hardware_sync();
 #endif
     }
+    /* Another one may be made in the same launch. */
     __device__ ~cluster_barrier() {
 #if __CUDA_ARCH__ >= 900
         cluster_hardware_sync();
+        if (thread_in_block() == 0) {
+            drop(arrived());
+            drop(released());
+        }
 #endif
     }
 

@@ -114,6 +114,7 @@ static cudaLaunchConfig_t config_of(const stencil_grid *grid, cudaStream_t strea
                                          .val.clusterDim = {clusters ? grid->cluster_blocks : 1, 1, 1}};
     return (cudaLaunchConfig_t){.gridDim = {grid->blocks, 1, 1},
                                 .blockDim = {grid->block_x, grid->block_y, 1},
+                                .dynamicSmemBytes = grid->shared_bytes,
                                 .stream = stream,
                                 .attrs = attribute,
                                 .numAttrs = grid->shared ? 0 : 1 + clusters};
@@ -140,8 +141,8 @@ stencil_status stencil_grid_resident(const void *kernel, const stencil_grid *gri
     }
     TRY_CUDA(cudaGetDevice(&device));
     TRY_CUDA(cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, device));
-    TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&count, kernel,
-                                                           (int)(grid->block_x * grid->block_y), 0));
+    TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &count, kernel, (int)(grid->block_x * grid->block_y), grid->shared_bytes));
     *blocks = (int64_t)count * sm_count;
     return STENCIL_OK;
 }

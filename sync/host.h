@@ -36,6 +36,7 @@ stencil_status stencil_peers_reach(int device, const int *others, int count);
 typedef struct stencil_grid {
     unsigned blocks, block_x, block_y;
     unsigned cluster_blocks; /* blocks of a cluster; 0 or 1: none */
+    unsigned shared_bytes;   /* dynamic shared memory of a block */
     bool shared; /* other such grids are on the device at the same time, and the caller has seen to it that
                     all fit: cooperative launches of several streams do not always start side by side */
 } stencil_grid;

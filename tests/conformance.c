@@ -8,7 +8,8 @@
  * 3 and norm l2, max are run; at fewer steps the pairs take turns. So do, over all runs, the thread counts 2,
  * 1, 3 of the CPU, and the machine as it is and one with a tiny cache and a single multiprocessor (fields
  * that stream past the cache, blocks with several tiles). Products that cannot interact are not multiplied
- * out: weights and source are both data of the same update. */
+ * out: weights and source are both data of the same update. On a CPU the matrix and the passes of several
+ * steps are a sample of that, unless STENCIL_FULL_MATRIX=1. */
 #include <fnmatch.h>
 #include <math.h>
 #include <setjmp.h>
@@ -18,27 +19,16 @@
 
 #include <cmocka.h>
 
-#include "trial.h"
+#include "conformance.h"
+#include "solver/sweep.h"
 
-enum { MATRIX_STEPS = 7, STOP_STEPS = 150, LONG_STEPS = 2000 };
+conformance here;
 
-static struct {
-    stencil_machine machine;
-    stencil_backend backend;
-    int turn; /* of thread counts and residual settings */
-} here;
-
-/* One cell of the matrix: a point set in a precision; boundary and size vary inside. */
-typedef struct subject {
-    const stencil_shape *shape;
-    stencil_precision precision;
-} subject;
-
-static bool runs_here(int strategy) {
+bool runs_here(int strategy) {
     return stencil_strategy_unavailable(strategy, here.backend, &here.machine)[0] == '\0';
 }
 
-static trial_run run_of(int strategy, int64_t steps, int pair) {
+trial_run run_of(int strategy, int64_t steps, int pair) {
     static const int threads[] = {2, 1, 3};
     const int turn = here.turn++;
     return (trial_run){.machine = &here.machine,
@@ -54,29 +44,45 @@ static trial_run run_of(int strategy, int64_t steps, int pair) {
                        .atol = NAN};
 }
 
+void set_sweep(trial_run *r, int sweep) {
+    static const int depth[] = {3, 0, 2, 64, 5};
+    r->sweep = sweep;
+    r->depth = stencil_sweep_infos[sweep].host->depth > 1 ? depth[here.turn % 5] : 0;
+}
+
+/* The sweeps take turns. */
+static void set_some_sweep(const trial *t, trial_run *r) {
+    const int sweep = here.turn / 2 % STENCIL_SWEEP_COUNT;
+    set_sweep(r, trial_has_sweep(t, here.backend, sweep) ? sweep : 0);
+}
+
 /* A trial with all steps and residual settings; these take turns for sweeps other than the default. */
 static void run_with(const trial *t, const trace *trace, int strategy, int sweep) {
     for (int64_t steps = 0; steps <= 2; steps++) {
         trial_run r = run_of(strategy, steps, here.turn % 4);
-        r.sweep = sweep;
+        set_sweep(&r, sweep);
+        r.one_of = MATRIX_ONE_OF;
         if (sweep == 0 || steps == here.turn % 3)
             trial_expect(t, trace, &r);
     }
     for (int pair = 0; pair < 4; pair++) {
+        static const int64_t every[] = {1, 7, 100};
         trial_run r = run_of(strategy, MATRIX_STEPS, pair);
-        r.sweep = sweep;
+        set_sweep(&r, sweep);
+        if (r.depth > 0)
+            r.check_every = every[here.turn / 2 % 3];
+        r.one_of = MATRIX_ONE_OF;
         if (sweep == 0 || pair == here.turn / 2 % 4)
             trial_expect(t, trace, &r);
     }
 }
 
-/* A trial with all strategies and sweeps. */
-static void run_trial(const trial *t) {
+void run_trial(const trial *t) {
     trace trace;
     trace_make(&trace, t, MATRIX_STEPS);
     for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL; sweep++)
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
-            if (runs_here(strategy))
+            if (runs_here(strategy) && trial_has_sweep(t, here.backend, sweep))
                 run_with(t, &trace, strategy, sweep);
     trace_destroy(&trace);
 }
@@ -116,36 +122,6 @@ static void matrix(void **state) {
         for (int e = 0; e < 3; e++)
             for (int given = 0; given < 2; given++)
                 run_matrix_case(s, s->shape->rank == 2 ? extent2[e] : extent3[e], boundary[b], given == 1);
-}
-
-/* Weights and source factors of their own in each of three steps, over and over: with all residual settings,
- * in pieces, and in a run that is long enough for graphs. */
-static void cycles(void **state) {
-    static const stencil_boundary boundary[3] = {STENCIL_PERIODIC, STENCIL_FIXED, STENCIL_MIRROR};
-    static const char *const shapes[] = {"j2d5pt", "j2d25pt", "j3d7pt", "j3d27pt"};
-    const subject *s = *state;
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        const stencil_shape *shape = stencil_shape_find(shapes[i]);
-        const int64_t extent[3] = {shape->rank == 2 ? 1 : 9, 23, 75};
-        trial t;
-        trace trace;
-        trial_init(&t, s->precision, shape->rank, extent, boundary);
-        trial_set_shape(&t, shape, NULL);
-        trial_fill(&t, i, 1.0, STENCIL_SOURCE_B);
-        trial_set_cycle(&t, 3);
-        run_trial(&t);
-        trace_make(&trace, &t, 2 * STOP_STEPS);
-        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
-            for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL && runs_here(strategy); sweep++) {
-                trial_run r = run_of(strategy, 2 * STOP_STEPS, 0);
-                r.sweep = sweep;
-                r.check_every = 1000;
-                memcpy(r.pieces, (const int64_t[]){13, 29}, sizeof r.pieces);
-                trial_expect(&t, &trace, &r);
-            }
-        trace_destroy(&trace);
-        trial_destroy(&t);
-    }
 }
 
 /* Points that are no named set: asymmetric, without centre, of another reach on each axis. */
@@ -206,7 +182,9 @@ static void run_stops(const trial *t, const trace *trace, int64_t steps, double 
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
         for (size_t c = 0; c < sizeof check_every / sizeof *check_every && runs_here(strategy); c++) {
             trial_run r = run_of(strategy, steps, 0);
+            set_some_sweep(t, &r);
             r.check_every = check_every[c];
+            r.one_of = 1;
             r.norm = norm;
             r.rtol = rtol;
             r.atol = atol;
@@ -263,6 +241,7 @@ static void continued(void **state) {
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
         for (size_t k = 0; k < sizeof pieces / sizeof *pieces && runs_here(strategy); k++) {
             trial_run r = run_of(strategy, STOP_STEPS, 0);
+            set_some_sweep(&t, &r);
             memcpy(r.pieces, pieces[k], sizeof r.pieces);
             r.check_every = k % 2 == 0 ? 10 : 7;
             r.rtol = k == 0 ? NAN : trace.residual[r.norm][41] / trace.residual[r.norm][1];
@@ -312,6 +291,32 @@ static void long_rows(void **state) {
     }
 }
 
+/* Streams so long that the stream sweep makes them with partial sums, on a GPU. */
+static void long_streams(void **state) {
+    enum { STEPS = 3 };
+    static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+                                                   {STENCIL_PERIODIC, STENCIL_MIRROR, STENCIL_PERIODIC},
+                                                   {STENCIL_MIRROR, STENCIL_PERIODIC, STENCIL_MIRROR}};
+    const subject *s = *state;
+    for (int i = 0; i < STENCIL_SHAPE_COUNT && here.backend == STENCIL_BACKEND_GPU; i++) {
+        const int rank = stencil_shapes[i].rank;
+        const int64_t extent[3] = {rank == 2 ? 1 : 2003, rank == 2 ? 30011 : 31, 70};
+        trial t;
+        trace trace;
+        trial_init(&t, s->precision, rank, extent, boundary[i % 3]);
+        trial_set_shape(&t, &stencil_shapes[i], NULL);
+        trial_fill(&t, (uint64_t)i, 1.0, i % 2 == 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+        trace_make(&trace, &t, STEPS);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
+            const trial_run r = run_of(strategy, STEPS, here.turn % 4);
+            if (runs_here(strategy))
+                trial_expect(&t, &trace, &r);
+        }
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
 /* More residuals than one launch of a persistent kernel keeps; on a CPU nothing is cut into launches. */
 static void many_looks(void **state) {
     enum { MANY_STEPS = 66000 };
@@ -336,9 +341,9 @@ static void many_looks(void **state) {
 }
 
 /* A few rows, for what is about steps. */
-static void small_trial(trial *t, trace *trace, stencil_precision precision, int64_t steps) {
+static void small_trial(trial *t, trace *trace, stencil_precision precision, int64_t nx, int64_t steps) {
     static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
-    const int64_t extent[3] = {1, 5, 70};
+    const int64_t extent[3] = {1, 5, nx};
     trial_init(t, precision, 2, extent, boundary);
     trial_set_shape(t, stencil_shape_find("j2d5pt"), NULL);
     trial_fill(t, 3, 1.0, STENCIL_SOURCE_NONE);
@@ -354,18 +359,25 @@ static bool leave(void *context, int64_t step, double residual) {
 static void interrupted(void **state) {
     static const stencil_observer impatient = {.poll = leave};
     const subject *s = *state;
-    trial t;
-    trace trace;
-    small_trial(&t, &trace, s->precision, LONG_STEPS);
-    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
-        if (!runs_here(strategy))
-            continue;
-        trial_run r = run_of(strategy, LONG_STEPS, 0);
-        r.observers = (stencil_observers){&impatient, 1};
-        trial_expect(&t, &trace, &r);
+    for (int wide = 0; wide < 2; wide++) { /* as strips of a GPU's passes of several steps are */
+        trial t;
+        trace trace;
+        small_trial(&t, &trace, s->precision, wide ? 640 : 70, LONG_STEPS);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
+            if (!runs_here(strategy))
+                continue;
+            trial_run r = run_of(strategy, LONG_STEPS, 0);
+            set_some_sweep(&t, &r);
+            r.observers = (stencil_observers){&impatient, 1};
+            if (wide) {
+                r.sweep = STENCIL_SWEEP_pipeline;
+                r.check_every = 1000;
+            }
+            trial_expect(&t, &trace, &r);
+        }
+        trace_destroy(&trace);
+        trial_destroy(&t);
     }
-    trace_destroy(&trace);
-    trial_destroy(&t);
 }
 
 /* An observer that looks every 7 steps and ends the run at the fifth. */
@@ -402,13 +414,14 @@ static void observed(void **state) {
     const subject *s = *state;
     trial t;
     trace trace;
-    small_trial(&t, &trace, s->precision, 50);
+    small_trial(&t, &trace, s->precision, 70, 50);
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
         if (!runs_here(strategy))
             continue;
         visitor v = {.in_order = true};
         const stencil_observer observer = {&v, visitor_next, visitor_at, visitor_poll};
         trial_run r = run_of(strategy, 50, 0);
+        set_some_sweep(&t, &r);
         r.check_every = 3;
         r.observers = (stencil_observers){&observer, 1};
         trial_expect(&t, &trace, &r);
@@ -446,11 +459,12 @@ int main(int argument_count, char **argument) {
     static const struct {
         const char *name;
         CMUnitTestFunction function;
-    } others[] = {{"custom points", custom_points}, {"cycles", cycles},
-                  {"equations", equations},         {"tolerance midway", tolerance_midway},
-                  {"continued", continued},         {"divergence", divergence},
-                  {"interrupted", interrupted},     {"observed", observed},
-                  {"long rows", long_rows},         {"many looks", many_looks}};
+    } others[] = {
+        {"deep passes", deep_passes}, {"wide fields", wide_fields}, {"custom points", custom_points},
+        {"cycles", cycles},           {"equations", equations},     {"tolerance midway", tolerance_midway},
+        {"continued", continued},     {"divergence", divergence},   {"interrupted", interrupted},
+        {"observed", observed},       {"long rows", long_rows},     {"long streams", long_streams},
+        {"many looks", many_looks}};
     static struct CMUnitTest
         tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + sizeof others / sizeof *others)];
     static subject subjects[sizeof tests / sizeof *tests];

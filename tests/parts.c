@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "solver/sweep.h"
 #include "trial.h"
 
 enum { MATRIX_STEPS = 7, STRESS_STEPS = 200 };
@@ -109,6 +110,12 @@ static void run_with(const trial *t, const trace *trace, int strategy, int sweep
         const division *d = (flat ? divisions2 : divisions3) + here.turn % divisions;
         trial_run r = run_of(strategy, d, &exchanges[e], MATRIX_STEPS - here.turn % 2);
         r.sweep = sweep;
+        r.one_of = 1;
+        if (stencil_sweep_infos[sweep].host->depth > 1) {
+            static const int depth[] = {2, 3, 7, 4, 64};
+            r.depth = depth[here.turn % 5];
+            r.check_every = here.turn % 2 == 0 ? 100 : r.check_every;
+        }
         trial_expect(t, trace, &r);
     }
 }
@@ -119,7 +126,7 @@ static void run_trial(const trial *t) {
     trace_make(&trace, t, MATRIX_STEPS);
     for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL; sweep++)
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
-            if (spans(strategy))
+            if (spans(strategy) && trial_has_sweep(t, here.backend, sweep))
                 run_with(t, &trace, strategy, sweep);
     trace_destroy(&trace);
 }
@@ -138,14 +145,14 @@ static void matrix(void **state) {
     for (size_t b = 0; b < sizeof boundary / sizeof *boundary; b++)
         for (int given = 0; given < 2; given++) {
             /* Sizes that no number of parts divides; the second as thin as eight parts can be, ghost cells
-             * included.
+             * included. On a GPU two or three parts have room for the strips of deep passes.
              */
-            const bool flat = s->shape->rank == 2;
+            const bool flat = s->shape->rank == 2, wide = flat && here.backend == STENCIL_BACKEND_GPU;
             const int64_t thin = 8 * r + 2 * r;
             const int64_t extent[3] = {flat    ? 1
                                        : given ? thin
                                                : 8 * r + 11,
-                                       flat && given ? thin : 8 * r + 13, 211};
+                                       flat && given ? thin : 8 * r + 13, wide ? 1841 : 211};
             double weight[STENCIL_POINTS_MAX];
             trial t;
             for (int k = 0; k < s->shape->point_count; k++)
@@ -181,9 +188,42 @@ static void large_residual(void **state) {
                 const exchange *e = &exchanges[exchanges_so(strategy, k % EXCHANGES) ? k % EXCHANGES : 0];
                 trial_run r = run_of(strategy, d, e, 30);
                 r.check_every = 1 + k % 3;
+                r.one_of = 1;
                 r.wait.steps_per_launch = k % 2 == 0 ? 0 : 4;
                 r.atol = k < 4 ? NAN : trace.residual[r.norm][18];
                 r.rtol = k < 6 ? NAN : trace.residual[r.norm][15] / trace.residual[r.norm][1];
+                trial_expect(&t, &trace, &r);
+            }
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
+/* Parts as wide as the strips of a GPU's passes of several steps: with ghost cells of others on each side. */
+static void wide_parts(void **state) {
+    static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+                                                   {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_FIXED},
+                                                   {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC},
+                                                   {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_PERIODIC}};
+    static const int64_t every[] = {100, 7, 10};
+    const subject *s = *state;
+    for (int b = 0; b < 4; b++) {
+        const int64_t extent[3] = {1, 83 + b, 2803 - 2 * b};
+        trial t;
+        trace trace;
+        trial_init(&t, s->precision, 2, extent, boundary[b]);
+        trial_set_shape(&t, &stencil_shapes[(b + here.turn) % 5], NULL);
+        trial_fill(&t, (uint64_t)b, 1.0, STENCIL_SOURCE_NONE);
+        trace_make(&trace, &t, 30);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+            for (int k = 0; k < 3 && spans(strategy); k++) {
+                static const int depth[] = {64, 3, 5, 2};
+                trial_run r = run_of(strategy, &divisions2[here.turn % 7], &exchanges[0], 30 - here.turn % 5);
+                r.sweep = STENCIL_SWEEP_pipeline;
+                r.depth = depth[here.turn % 4];
+                r.check_every = every[k];
+                r.one_of = 1;
+                r.wait.steps_per_launch = here.turn % 3 == 0 ? 11 : 0;
                 trial_expect(&t, &trace, &r);
             }
         trace_destroy(&trace);
@@ -288,6 +328,11 @@ static void switching(const trial *t, const trace *trace, int strategy, const di
                                     STRESS_STEPS);
             other[count++] = run_of(s, &(division){3, {0, 0, 0}}, &exchanges[0], STRESS_STEPS);
         }
+    for (int k = 0; k < count && t->spec.rank == 2; k += 2) /* passes of several steps among them */
+        if (other[k].backend == STENCIL_BACKEND_CPU) {
+            other[k].sweep = STENCIL_SWEEP_pipeline;
+            other[k].depth = 2 + k % 3;
+        }
     r.others = other;
     r.other_count = count;
     trial_expect(t, trace, &r);
@@ -344,7 +389,13 @@ static int look_around(const char *backend) {
 }
 
 int main(int argument_count, char **argument) {
-    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + 2) + 4];
+    static const struct {
+        const char *name;
+        CMUnitTestFunction function;
+    } others[] = {
+        {"large residual", large_residual}, {"wide parts", wide_parts}, {"interrupted", interrupted}};
+    enum { OTHERS = sizeof others / sizeof *others };
+    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + OTHERS) + 4];
     static subject subjects[sizeof tests / sizeof *tests];
     static char names[sizeof tests / sizeof *tests][64];
     if (argument_count < 2 || (strcmp(argument[1], "cpu") != 0 && strcmp(argument[1], "gpu") != 0)) {
@@ -357,21 +408,17 @@ int main(int argument_count, char **argument) {
     if (cannot != 0)
         return cannot;
     size_t count = 0;
-    for (int shape = 0; shape < STENCIL_SHAPE_COUNT + 2; shape++)
+    for (int shape = 0; shape < STENCIL_SHAPE_COUNT + OTHERS; shape++)
         for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++, count++) {
-            const bool is_shape = shape < STENCIL_SHAPE_COUNT, first = shape == STENCIL_SHAPE_COUNT;
+            const bool is_shape = shape < STENCIL_SHAPE_COUNT;
             subjects[count] =
                 (subject){is_shape ? &stencil_shapes[shape] : NULL, (stencil_precision)precision};
             snprintf(names[count], sizeof names[count], "%s %s",
-                     is_shape ? stencil_shapes[shape].name
-                     : first  ? "large residual"
-                              : "interrupted",
+                     is_shape ? stencil_shapes[shape].name : others[shape - STENCIL_SHAPE_COUNT].name,
                      stencil_precision_name((stencil_precision)precision));
-            tests[count] = (struct CMUnitTest){names[count],
-                                               is_shape ? matrix
-                                               : first  ? large_residual
-                                                        : interrupted,
-                                               NULL, NULL, &subjects[count]};
+            tests[count] = (struct CMUnitTest){
+                names[count], is_shape ? matrix : others[shape - STENCIL_SHAPE_COUNT].function, NULL, NULL,
+                &subjects[count]};
         }
     tests[count++] = (struct CMUnitTest){"late", test_late, NULL, NULL, NULL};
     tests[count++] = (struct CMUnitTest){"wrapping", test_wrapping, NULL, NULL, NULL};
@@ -388,6 +435,6 @@ int main(int argument_count, char **argument) {
         cmocka_set_test_filter(argument[3]);
     }
     const int failed = cmocka_run_group_tests_name("parts", tests, NULL, NULL);
-    printf("%d runs in parts\n", here.runs);
+    printf("%d cases in parts\n", here.runs);
     return failed != 0 || here.runs == 0;
 }

@@ -21,6 +21,7 @@ typedef struct trial_run {
     stencil_backend backend;
     int strategy;
     int sweep;   /* 0: the default */
+    int depth;   /* steps of a pass; fewer where there is no room for them; 0: as the plan chooses */
     int threads; /* of the CPU back-end */
     bool small;  /* as on a machine with next to no cache and GPUs of one multiprocessor: fields are larger
                     than the cache, blocks have several tiles */
@@ -39,6 +40,8 @@ typedef struct trial_run {
     stencil_wait_policy wait;
     const struct trial_run *others; /* plans that make the steps in turns with this one's, three each */
     int other_count;
+    int one_of; /* on a CPU one of so many such runs is made, drawn with a fixed seed, and a quarter of them
+                   where host code has sanitizers; 0, or STENCIL_FULL_MATRIX=1 in the environment: each is */
     const char *failure; /* NULL: succeeds; else fails as INTERNAL, and these words (|-separated) are in the
                             message */
 } trial_run;
@@ -62,12 +65,15 @@ void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source);
  * After trial_fill(). */
 void trial_set_cycle(trial *t, int length);
 
+/* Whether a sweep makes such steps on a back-end. */
+bool trial_has_sweep(const trial *t, stencil_backend backend, int sweep);
+
 /* A number in [0, 1) that depends on nothing but seed and index. */
 double trial_random(uint64_t seed, uint64_t index);
 
-/* Runs the trial and fails the test, naming the case, unless the field, the history, the step and the reason
- * are those of the trace, which holds at least r->steps steps. An interrupted run is held against the state
- * of the step it reports. */
+/* Runs the trial, unless it is not drawn (one_of), and fails the test, naming the case, unless the field, the
+ * history, the step and the reason are those of the trace, which holds at least r->steps steps. An
+ * interrupted run is held against the state of the step it reports. */
 void trial_expect(const trial *t, const trace *trace, const trial_run *r);
 
 #endif

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SEED = 1, SOURCE_SEED = 2 };
+#include "solver/sweep.h"
+
+enum { SEED = 1, SOURCE_SEED = 2, WEIGHT_SEED = 3 };
 
 /* Any number made of any other: splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
  * generators, OOPSLA 2014), with the index as its state. */
@@ -63,9 +65,41 @@ bool stencil_trial_default(stencil_spec *spec) {
     if (!asked)
         spec->rank = shape != NULL ? shape->rank : 2;
     spec->rtol = spec->atol = spec->residual_first = NAN;
-    spec->steps = 1;
+    spec->steps = STENCIL_STEPS_DEFAULT;
     spec->steps_total = -1;
     return asked;
+}
+
+void stencil_trial_weights(stencil_spec *spec) {
+    double sum = 0;
+    spec->weight_count = stencil_shape_find(spec->stencil)->point_count;
+    for (int i = 0; i < spec->weight_count; i++)
+        sum += spec->weight[i] = 0.5 + (double)(mixed(mixed(WEIGHT_SEED) + (uint64_t)i) >> 11) * 0x1p-53;
+    for (int i = 0; i < spec->weight_count; i++)
+        spec->weight[i] /= sum;
+}
+
+int64_t stencil_trial_edge(const stencil_spec *spec, const stencil_run_options *options,
+                           const stencil_machine *machine, int64_t first, int64_t last) {
+    int64_t best = 0;
+    double best_kept = 0;
+    stencil_spec square = *spec;
+    stencil_problem problem;
+    stencil_plan plan;
+    for (int64_t edge = first; edge <= last; edge++) {
+        square.extent[0] = square.extent[1] = edge;
+        if (stencil_problem_resolve(&problem, &square) != STENCIL_OK ||
+            stencil_plan_make(&plan, &problem, options, machine) != STENCIL_OK ||
+            plan.backend != STENCIL_BACKEND_GPU || plan.depth == 1)
+            continue;
+        const double kept = (double)stencil_problem_updated_cells(&problem) * plan.depth /
+                            stencil_sweep_work(&plan, &problem, plan.depth).longest;
+        if (kept > best_kept) {
+            best = edge;
+            best_kept = kept;
+        }
+    }
+    return best;
 }
 
 void stencil_trial_release(void *trial) {
@@ -146,6 +180,7 @@ stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *t, const stenc
     subject.sample_s = t->sample_s;
     if (plan->stores == STENCIL_STORES_TRIED && b->result->backend == STENCIL_BACKEND_CPU)
         subject.least = t->tries * STENCIL_STORES_STEPS;
+    subject.least = subject.least > t->least ? subject.least : t->least;
     TRY(stencil_bench_add(b, &subject, &c, sizeof c));
     stencil_bench_row *row = stencil_bench_last(b);
     row->cells = (double)stencil_problem_updated_cells(&t->problem);

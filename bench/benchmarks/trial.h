@@ -29,13 +29,23 @@ typedef struct stencil_trial {
     /* Where a run on a CPU tries stores in its first steps, samples are at least so many times those steps:
      * they hardly show. */
     int tries;
-    double sample_s; /* of the fastest plan; 0: as usual */
+    double sample_s; /* of the fastest plan; 0: as usual; less: of the least steps */
+    int64_t least;   /* steps of a sample where nobody asks for a number; 0: any */
     int spoiled;     /* for tests: a bit of the result of this row is turned over, from 1 */
 } stencil_trial;
 
-/* The star of radius 1 and the rank where nobody asked for others; no source, no tolerance, one step. false:
- * the extent is still to be filled in. */
+/* The star of radius 1 and the rank where nobody asked for others; no tolerance, and steps enough for passes
+ * as long as suits a plan (a sample has its own number). false: the extent is still to be filled in. */
 bool stencil_trial_default(stencil_spec *spec);
+
+/* Weights of the spec's named set: random, all different, of sum 1. */
+void stencil_trial_weights(stencil_spec *spec);
+
+/* The edge from `first` to `last` of a square whose passes of several steps by a plan with these options keep
+ * most of what they compute on GPUs, the time that lines wait for the longest one included; the smallest of
+ * several. 0: there are no such passes. Pure. */
+int64_t stencil_trial_edge(const stencil_spec *spec, const stencil_run_options *options,
+                           const stencil_machine *machine, int64_t first, int64_t last);
 
 /* Problem and fields, until the benchmark ends or they are released; *trial is zeroed before. */
 stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *trial, const stencil_spec *spec);

@@ -14,8 +14,10 @@ namespace stencil {
 
 template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
     using cell = T;
-    /* Blocks on a multiprocessor at least; threads of a block and cells of a thread along x. */
-    static constexpr int blocks = 2, block_x = STENCIL_PARTIAL_CELLS, cells = 1;
+    using single = naive_sweep;
+    /* Blocks on a multiprocessor at least; threads of a block and cells of a thread along x; dynamic shared
+     * memory of a block. */
+    static constexpr int depth = 1, blocks = 2, block_x = STENCIL_PARTIAL_CELLS, cells = 1, shared_bytes = 0;
 
     template <bool Check>
     __device__ __forceinline__ static void tile(const stencil_kernel_args &s, const tile_place &t, int from,
@@ -81,7 +83,7 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
 #else
 /* The CPU twin: a cell after the other, row by row. */
 ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *pass, stencil_shape shape) {
-    const CPU_REAL *w = pass->weights->CPU_PRECISION, *b = d->b;
+    const CPU_REAL *w = pass->weights[0]->CPU_PRECISION, *b = d->b;
     const int radius = shape.radius, rz = shape.rank == 3 ? radius : 0;
     for (int64_t r = pass->first; r < pass->last; r++) {
         const int64_t z = r / d->n[STENCIL_Y], y = r % d->n[STENCIL_Y], at = z * d->plane + y * d->row;

@@ -3,14 +3,13 @@
  * A tile is (bx*V) cells wide (V cells of 16 bytes per thread), one cell (3D) or `tile_stream` cells (2D) per
  * thread row in y. Each thread walks along the streaming axis with a window of rows in registers, so that a
  * row is loaded once per thread row however many points read it; Batch rows are loaded before the first is
- * used, so that enough bytes are in flight. Neighbours along x come from L1. */
+ * used, so that enough bytes are in flight. Neighbours along x come from L1. Long streams of most point sets
+ * are made with partial sums instead (stream_sums.cuh). */
 #ifdef __CUDACC__
 #pragma once
 
-#include "kernels/cells.cuh"
-#include "kernels/residual.cuh"
-#include "kernels/ghosts.cuh"
-#include "kernels/tiles.cuh"
+#include "kernels/sweeps/stream.h"
+#include "kernels/sweeps/stream_sums.cuh"
 
 namespace stencil {
 
@@ -19,47 +18,32 @@ namespace stencil {
 struct stream_tuning {
     int batch, blocks, block_x;
 };
+template <class P, class T> constexpr stencil_stream_sums stream_sums_of() {
+    return stencil_stream_sums_of(P::rank, P::rule, P::radius, sizeof(T) == 8);
+}
 template <class P, class T, bool Relaunch, bool Ll> constexpr stream_tuning stream_tuning_of() {
     constexpr bool f64 = sizeof(T) == 8;
+    constexpr stencil_stream_sums sums = stream_sums_of<P, T>();
     /* LL exchange is for short steps: with three blocks, or more rows, its state would not stay in registers,
      * and what is spilled has to be fetched from L2 after each acquire. */
     constexpr bool star = P::row_reach(P::radius, 0) == 0;
+    constexpr int blocks = Ll ? 2 : sums.blocks;
     /* In 2D a block sends the first or last row of its tile: no more cells than threads that send them, or
      * the list of the rest is fetched from L2. */
     if (P::radius == 1 && star && P::rank == 2)
         return Relaunch ? stream_tuning{4, f64 ? 4 : 3, 128}
                         : stream_tuning{Ll ? 4 : 8, 2, Ll && !f64 ? 32 : 64};
+    if (P::radius == 1 && P::rank == 2)
+        return stream_tuning{4, f64 ? 2 : 3, 128};
     if (P::radius == 1 && star)
-        return Relaunch ? f64 ? stream_tuning{2, 4, 32} : stream_tuning{4, 3, 32}
-               : f64 ? stream_tuning{Ll ? 2 : 4, 2, 64}
-                        : stream_tuning{2, Ll ? 2 : 3, 128};
+        return stream_tuning{f64 != Relaunch && !Ll ? 4 : 2, blocks, 32};
     if (P::radius == 1)
-        return P::rank == 2 ? stream_tuning{4, f64 ? 2 : 3, 128} : stream_tuning{1, 2, 32};
-    return stream_tuning{P::radius == 3 ? 1 : 2, 2, P::rank == 2 ? 64 : 32};
-}
-
-/* A vector of cells on its way: where it begins along x, how many cells there are from there to the end of
- * the row, its element. */
-struct vector_place {
-    int x, left_x;
-    int64_t at;
-};
-
-/* Where a thread stands in its tile. */
-struct place {
-    int z, y, x; /* first cell */
-    int count;   /* cells along the streaming axis; 0: outside */
-};
-
-/* Hides how an offset came about. Rows are addressed as base + offset, with the base the same for all
- * threads; without this the compiler keeps a pointer of its own for every row of the batch and runs out of
- * registers. */
-__device__ __forceinline__ int64_t opaque(int64_t offset) {
-    asm volatile("" : "+l"(offset));
-    return offset;
+        return stream_tuning{1, blocks, 32};
+    return stream_tuning{P::radius == 3 ? 1 : 2, blocks, P::rank == 2 ? 64 : 32};
 }
 
 template <class P, class T, int Batch> struct stream {
+    using cells = stream_cells<P, T>;
     static constexpr int R = P::radius, V = vector_cells<T>, C = P::cross;
     static constexpr int rows = 2 * R + Batch, width = V + 2 * R;
     /* Aligned loads of the neighbours' vectors beat single cells when more than one cell per side is read. */
@@ -175,7 +159,7 @@ template <class P, class T, int Batch> struct stream {
             T value[V];
             advance(u, at, stream, cross, 1);
             finish<Check>(s, next, {p.x, left_x, at}, 0, partial, value);
-            if (left_x > 0 && near_edge(d, p))
+            if (left_x > 0 && cells::near_edge(d, p, 1))
                 write_copies(d, !from, p.z, p.y, p.x, min(V, left_x), value);
             return;
         }
@@ -193,25 +177,8 @@ template <class P, class T, int Batch> struct stream {
             }
             shift();
         }
-        if (left_x > 0 && near_edge(d, p))
+        if (left_x > 0 && cells::near_edge(d, p, 1))
             copy_rows<T>(d, !from, p.z, p.y, p.x, P::rank == 3 ? p.count : 1, P::rank == 3 ? 1 : p.count);
-    }
-
-    /* The factor is 1 but in a cycle of several. Where registers are few, cells are then loaded by
-     * themselves: a second vector to multiply makes the loop spill up to 96 bytes. */
-    static __device__ __forceinline__ void add_source(T factor, const T *b, T *value) {
-        constexpr bool few_registers = P::rank == 3 && sizeof(T) == 4;
-        if (few_registers && factor != T(1)) {
-#pragma unroll
-            for (int v = 0; v < V; v++)
-                value[v] = fma(factor, b[v], value[v]);
-            return;
-        }
-        T source[V];
-        load_vector(b, source);
-#pragma unroll
-        for (int v = 0; v < V; v++)
-            value[v] = few_registers ? value[v] + source[v] : fma(factor, source[v], value[v]);
     }
 
     /* Computes, stores and, in a step that is checked, sums one vector of cells. */
@@ -225,69 +192,37 @@ template <class P, class T, int Batch> struct stream {
 #pragma unroll
         for (int v = 0; v < V; v++)
             value[v] = update(weight, k, v);
-        if (b != nullptr)
-            add_source(weight[STENCIL_SOURCE_WEIGHT], b + p.at, value);
-        if (V <= p.left_x) {
-            store_vector(next + p.at, value);
-        } else {
-#pragma unroll
-            for (int v = 0; v < V; v++)
-                if (v < p.left_x)
-                    next[p.at + v] = value[v];
-        }
+        cells::store(weight[STENCIL_SOURCE_WEIGHT], b, next, p, value);
         if (Check) {
             double term[V];
 #pragma unroll
             for (int v = 0; v < V; v++)
                 term[v] = v < p.left_x ? residual_term(value[v], centre(k, v), norm) : 0.0;
-            const double sum = partial_sum<V>(term, norm);
-            if (p.left_x > 0 && p.x % STENCIL_PARTIAL_CELLS == 0)
-                *partial = sum;
+            cells::sum_residual(norm, p, term, partial);
         }
     }
-
-    /* Whether this thread has edge cells. Few tiles do, so the streaming loop stays free of their copies. */
-    __device__ __forceinline__ static bool near_edge(const stencil_domain &d, const place &p) {
-        const int deep = P::rank == 3 ? p.count : 1, high = P::rank == 3 ? 1 : p.count;
-        return at_edge(d, STENCIL_X, p.x, p.x + V) || at_edge(d, STENCIL_Y, p.y, p.y + high) ||
-               (P::rank == 3 && at_edge(d, STENCIL_Z, p.z, p.z + deep));
-    }
 };
-
-/* This thread's place in a tile. */
-template <class P, class T>
-__device__ __forceinline__ place place_in(const stencil_kernel_args &s, const tile_place &t) {
-    const stencil_domain &d = s.domain;
-    const uint32_t tx = s.tile_first[STENCIL_X] + t.x, ty = s.tile_first[STENCIL_Y] + t.y,
-                   tz = s.tile_first[STENCIL_Z] + t.z;
-    const int stream = (int)s.tile_stream;
-    place p;
-    p.x = (int)(tx * blockDim.x + threadIdx.x) * vector_cells<T>;
-    if (P::rank == 3) {
-        p.z = (int)tz * stream;
-        p.y = (int)(ty * blockDim.y + threadIdx.y);
-        p.count = p.y < d.n[STENCIL_Y] ? min(stream, (int)d.n[STENCIL_Z] - p.z) : 0;
-    } else {
-        p.z = 0;
-        p.y = (int)(ty * blockDim.y + threadIdx.y) * stream;
-        p.count = max(0, min(stream, (int)d.n[STENCIL_Y] - p.y));
-    }
-    return p;
-}
 
 /* Small fields have tiles of few rows for each thread, which has fewer instructions to go through with a
  * small batch, or none: at that size they are what takes time. */
 template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     using cell = T;
+    using single = stream_sweep; /* what makes a step that is a pass of its own */
     static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
-    static constexpr int batch = tuning.batch, blocks = tuning.blocks, block_x = tuning.block_x,
-                         cells = vector_cells<T>;
+    static constexpr stencil_stream_sums sums = stream_sums_of<P, T>();
+    static constexpr int summed_ahead = sums.ahead > 0 ? sums.ahead : 1;
+    static constexpr int depth = 1, batch = tuning.batch, blocks = tuning.blocks, block_x = tuning.block_x,
+                         cells = vector_cells<T>,
+                         shared_bytes =
+                             sums.ahead > 0 ? stream_sums<P, T, sums.rows, summed_ahead>::bytes : 0;
 
     template <bool Check>
     __device__ __forceinline__ static void tile(const stencil_kernel_args &s, const tile_place &t, int from,
                                                 double *partial) {
         if (batch > 1 && s.tile_stream == 1)
             tile_in<1, Check>(s, t, from, partial);
+        else if (sums.ahead > 0 && s.tile_stream >= STENCIL_STREAM_LONG)
+            tile_of_sums<Check>(s, t, from, partial);
         else if (batch > 4 && s.tile_stream <= 4)
             tile_in<4, Check>(s, t, from, partial);
         else
@@ -295,11 +230,20 @@ template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     }
 
   private:
+    template <bool Check>
+    __device__ __forceinline__ static void tile_of_sums(const stencil_kernel_args &s, const tile_place &t,
+                                                        int from, double *partial) {
+        if constexpr (sums.ahead > 0) {
+            stream_sums<P, T, sums.rows, summed_ahead> sweep;
+            sweep.template tile<Check>(s, from, stream_cells<P, T>::place_in(s, t, sums.rows), partial);
+        }
+    }
+
     template <int Batch, bool Check>
     __device__ __forceinline__ static void tile_in(const stencil_kernel_args &s, const tile_place &t,
                                                    int from, double *partial) {
         stream<P, T, Batch> sweep;
-        sweep.template tile<Check>(s, from, place_in<P, T>(s, t), partial);
+        sweep.template tile<Check>(s, from, stream_cells<P, T>::place_in(s, t, 1), partial);
     }
 };
 

@@ -71,7 +71,7 @@ static int64_t common(int64_t a, int64_t b) {
  * that of checks and polls, so that these are among them as often as among all steps; and there are some
  * checks. */
 static void set_samples(experiment *e, int64_t most) {
-    e->check_every = stencil_smaller(e->trial.of.schedule->check_every, e->steps / 4);
+    e->check_every = stencil_smaller(stencil_trial_check_every(&e->trial), e->steps / 4);
     if (e->trial.launches) {
         e->every = 1;
         e->samples = (uint32_t)stencil_smaller(most, e->steps);
@@ -79,9 +79,10 @@ static void set_samples(experiment *e, int64_t most) {
     }
     const bool all = e->trial.of.cpu != NULL;
     int64_t every = all ? ((e->steps + most - 1) / most) | 1 : KERNEL_EVERY;
-    const int64_t noted = all ? e->steps / every : stencil_smaller(most, e->steps / every);
+    const int64_t noted = all ? e->steps / every : stencil_smaller(most, e->steps / every),
+                  polls = (e->trial.of.plan->poll_every + e->trial.depth - 1) / e->trial.depth;
     e->check_every = stencil_smaller(e->check_every, (ROUNDS * noted + 7) / CHECKED_SAMPLES);
-    while (common(every, e->check_every) > 1 || common(every, e->trial.of.plan->poll_every) > 1)
+    while (common(every, e->check_every) > 1 || common(every, polls) > 1)
         every += 2;
     const int64_t fit = (e->steps - 1) / every + 1;
     e->every = (uint32_t)every;
@@ -192,7 +193,7 @@ static void add_host(const experiment *e, stencil_inside *inside) {
     const double copies_s = fmin(halo_s, inside->launch_s);
     inside->launch_s -= copies_s;
     inside->halo_s += copies_s;
-    inside->after_s += checks_s * (double)e->check_every / (double)e->trial.of.schedule->check_every;
+    inside->after_s += checks_s * (double)e->check_every / (double)stencil_trial_check_every(&e->trial);
     inside->step_s += inside->after_s;
 }
 
@@ -230,6 +231,7 @@ stencil_status stencil_attribute(stencil_run *run, const stencil_observers *obse
     experiment e = {0};
     *attribution = (stencil_attribution){.model = {NAN, NAN, NAN}};
     stencil_status status = stencil_trial_start(&e.trial, run, observers);
+    attribution->pass_steps = e.trial.depth;
     if (status == STENCIL_OK)
         status = experiment_run(&e, budget_s, attribution);
     for (int round = 0; round < ROUNDS; round++)
@@ -255,7 +257,7 @@ stencil_status stencil_attribution_record(stencil_run *run, const stencil_observ
     *timeline = (stencil_timeline){0};
     stencil_status status = stencil_trial_start(&trial, run, observers);
     if (status == STENCIL_OK)
-        status = stencil_trial_record(&trial, &count, trial.of.schedule->check_every, 1, (uint32_t)steps,
+        status = stencil_trial_record(&trial, &count, stencil_trial_check_every(&trial), 1, (uint32_t)steps,
                                       timeline, &time_s);
     timeline->neighbor_first = timeline->neighbor = NULL;
     stencil_trial_finish(&trial);

@@ -19,12 +19,14 @@ typedef struct stencil_removal {
     double spread;    /* of T, relative: half of the distance of the quartiles over the median */
 } stencil_removal;
 
-/* A step as a model predicts it. */
+/* A step in its parts. */
 typedef struct stencil_step_times {
     double launch_s, compute_s, barrier_s; /* NaN: no model */
 } stencil_step_times;
 
+/* Where a sweep makes several steps at once, a step is a pass of them, here and in what it consists of. */
 typedef struct stencil_attribution {
+    int pass_steps; /* steps of a pass; 1: they are the same */
     stencil_removal removal;
     stencil_timeline timeline; /* what `inside` was found in */
     stencil_inside inside;

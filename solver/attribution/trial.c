@@ -11,8 +11,9 @@ stencil_status stencil_trial_start(stencil_trial *t, stencil_run *run, const ste
     *t = (stencil_trial){.run = run, .of = stencil_run_sides_of(run), .observers = observers};
     const stencil_plan *plan = t->of.plan;
     t->next = t->of.steps;
+    t->depth = plan->depth;
     t->launches = t->of.gpu != NULL && plan->barrier == STENCIL_BARRIER_none;
-    if (t->of.gpu == NULL || stencil_barriers[plan->barrier].needs != STENCIL_NEEDS_NEIGHBORS)
+    if (t->of.gpu == NULL || stencil_barriers[plan->barrier].needs != STENCIL_NEEDS_NEIGHBORS || t->depth > 1)
         return STENCIL_OK;
     stencil_workers workers = {.tile = {plan->tile[0], plan->tile[1], plan->tile[2]}};
     for (int p = 0; p < plan->cut.parts; p++)
@@ -24,14 +25,15 @@ void stencil_trial_finish(stencil_trial *t) {
     stencil_neighbors_destroy(&t->neighbors);
 }
 
-/* A batch begins where a cycle of weights and the buffers begin again. */
+/* A batch begins where a cycle of weights and the buffers begin again, and passes end at multiples. */
 static void align(stencil_trial *t) {
 #ifdef STENCIL_HAVE_CUDA
     const int64_t length = 2 * (t->of.cpu != NULL ? t->of.cpu->cycle_length : t->of.gpu->cycle_length);
 #else
     const int64_t length = 2 * t->of.cpu->cycle_length;
 #endif
-    t->next += (length - t->next % length) % length;
+    const int64_t unit = t->depth * length;
+    t->next += (unit - t->next % unit) % unit;
 }
 
 stencil_fault stencil_trial_fault(const stencil_plan *plan, const stencil_trace *trace) {
@@ -59,19 +61,22 @@ static stencil_status set_trace(const stencil_trial *t, const stencil_trace *tra
 }
 
 /* In launches as long as the plan has them. */
-static stencil_status make_steps(stencil_trial *t, int64_t count, const stencil_schedule *schedule,
+static stencil_status make_steps(stencil_trial *t, int64_t passes, const stencil_schedule *schedule,
                                  double *time_s) {
-    const int64_t launch = t->of.plan->wait.steps_per_launch, end = t->next + count;
+    const int64_t launch = t->of.plan->wait.steps_per_launch, count = passes * t->depth,
+                  end = t->next + count;
+    int from = (int)(t->next % 2);
     *time_s = 0;
     while (t->next < end) {
         const int64_t most = launch > 0 ? launch : count;
-        const stencil_batch batch = {t->next, stencil_smaller(most, end - t->next), t->observers};
+        const stencil_batch batch = {t->next, stencil_smaller(most, end - t->next), t->observers, from};
         double batch_s = 0;
         TRY(stencil_run_batch(t->run, &batch, schedule, &batch_s));
         *time_s += batch_s;
         t->next += t->of.outcome->steps;
         CHECK(t->of.outcome->reason != STENCIL_REASON_INTERRUPTED, INTERRUPTED, "interrupted");
         CHECK(t->of.outcome->steps == batch.count, BAD_DATA, "the field does not stay finite");
+        from = stencil_batch_end(&batch, schedule, t->of.plan->depth, batch.count);
     }
     return STENCIL_OK;
 }
@@ -79,7 +84,7 @@ static stencil_status make_steps(stencil_trial *t, int64_t count, const stencil_
 static stencil_status time_steps(stencil_trial *t, int64_t count, int64_t check_every,
                                  const stencil_trace *trace, double *time_s) {
     stencil_schedule schedule = *t->of.schedule;
-    schedule.check_every = check_every;
+    schedule.check_every = check_every < INT64_MAX / t->depth ? check_every * t->depth : INT64_MAX;
     schedule.check_step = 0;
     schedule.under_rtol = schedule.under_atol = NAN;
 #ifdef STENCIL_HAVE_CUDA
@@ -108,11 +113,13 @@ stencil_status stencil_trial_time(stencil_trial *t, int64_t count, int64_t check
 static void name_samples(const stencil_trial *t, int64_t batch_first, int64_t check_every,
                          const stencil_trace *trace, stencil_timeline *timeline) {
     const int64_t poll_every = t->of.plan->poll_every, from = t->of.cpu != NULL ? 0 : batch_first;
+    const int depth = t->depth;
     for (int i = 0; i < timeline->samples; i++) {
         stencil_sample *s = &timeline->sample[i];
         s->step = trace->first + (i + t->launches) * (int64_t)trace->every;
         s->checked = s->step % check_every == 0;
-        s->all = s->checked || (s->step - from) % poll_every == 0;
+        const stencil_pass pass = {(s->step - from - 1) * depth, depth, 0};
+        s->all = s->checked || stencil_pass_reaches(&pass, poll_every);
     }
 }
 
@@ -120,7 +127,7 @@ void stencil_trial_weigh(const stencil_trial *t, stencil_timeline *timeline) {
     int checked = 0;
     for (int i = 0; i < timeline->samples; i++)
         checked += timeline->sample[i].checked;
-    const double samples = timeline->samples, share = 1.0 / (double)t->of.schedule->check_every;
+    const double samples = timeline->samples, share = 1.0 / (double)stencil_trial_check_every(t);
     for (int i = 0; i < timeline->samples && checked > 0 && checked < samples; i++)
         timeline->sample[i].weight = timeline->sample[i].checked
                                          ? samples * share / checked
@@ -235,7 +242,8 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
         before = stencil_smaller(LEAD, *count - sampled);
         noted = before + sampled;
     }
-    const int64_t batch_first = replayed > 0 ? 0 : t->next; /* replayed with the numbers of their capture */
+    /* Replayed with the numbers of their capture. */
+    const int64_t batch_first = replayed > 0 ? 0 : t->next / t->depth;
     stencil_trace_set(&trace, batch_first + before + 1, every, samples);
 #ifdef STENCIL_HAVE_CUDA
     if (t->of.gpu != NULL)

@@ -10,6 +10,7 @@ typedef struct stencil_trial {
     stencil_run_sides of;
     const stencil_observers *observers;
     int64_t next;  /* steps before the next batch: words that carry a step never carry an old one */
+    int depth;     /* steps of a pass: what is called a step below, and in a timeline, is a pass */
     bool launches; /* on GPUs, driven by the host: multiprocessors note moments, of steps that are not checked
                       (the host's share in those cannot be seen there) */
     stencil_neighbors neighbors;           /* whom blocks wait for; or empty; owned */
@@ -32,6 +33,12 @@ stencil_status stencil_trial_time(stencil_trial *trial, int64_t count, int64_t c
  * timeline is the caller's, with failures too. */
 stencil_status stencil_trial_record(stencil_trial *trial, int64_t *count, int64_t check_every, uint32_t every,
                                     uint32_t samples, stencil_timeline *timeline, double *time_s);
+
+/* Steps from one check of the run to the next, as the trial counts them. */
+static inline int64_t stencil_trial_check_every(const stencil_trial *t) {
+    const int64_t passes = t->of.schedule->check_every / t->depth;
+    return passes > 0 ? passes : 1;
+}
 
 /* Gives checked samples the weight that such steps have in the run, however many there are among them. */
 void stencil_trial_weigh(const stencil_trial *trial, stencil_timeline *timeline);

@@ -123,6 +123,11 @@ static stencil_status time_step(work *w, const subject *s, stencil_problem *prob
         options.gpu[i] = i;
     TRY(state(problem, s));
     TRY(stencil_plan_here(plan, problem, &options, w->machine));
+    if (!gpu && plan->depth > 1) { /* not as what was measured so far makes it */
+        stencil_sweep_suit(plan, problem, w->machine);
+        options.depth = plan->depth;
+        TRY(stencil_plan_here(plan, problem, &options, w->machine));
+    }
     stencil_run *run = NULL;
     stencil_report report = {0};
     const int64_t first = gpu ? STEPS_FIRST : 2;
@@ -268,7 +273,8 @@ static stencil_status measure_rates(work *w, double row) {
         TRY(state(&problem, &any));
         if (time_is_over(w))
             return STENCIL_OK;
-        if (stencil_sweep_unavailable((stencil_sweep_id)sweep, &problem)[0] != '\0')
+        if (stencil_sweep_unavailable((stencil_sweep_id)sweep, &problem,
+                                      w->gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU)[0] != '\0')
             continue;
         TRY(tell(w, stencil_shapes[shape].name));
         TRY(measure_rate(w, s, (stencil_loop)loop, row));

@@ -28,9 +28,10 @@ typedef struct stencil_kernel_attributes {
     stencil_kernel kernel; /* row of the table in the build that asked; without its function */
     int gpu;
     bool image;                  /* there is code for this GPU; false: the rest is 0 */
-    int registers, shared_bytes; /* per thread; static, per block */
+    int registers, shared_bytes; /* per thread; per block */
     int blocks_per_sm;           /* resident at once */
-    int clusters;                /* of tuning's cluster_blocks, at once; 0 where the barrier needs none */
+    int clusters;                /* of tuning's cluster_blocks, at once; 0 where the barrier needs none.
+                                    Of launches of several steps, where those were asked about */
 } stencil_kernel_attributes;
 
 typedef struct stencil_machine {

@@ -16,7 +16,8 @@ double stencil_model_rounds(const stencil_plan *plan, const stencil_machine *mac
 }
 
 double stencil_model_full(const stencil_plan *plan, const stencil_machine *machine) {
-    const bool listed = plan->backend == STENCIL_BACKEND_GPU && plan->barrier != STENCIL_BARRIER_none;
+    const bool listed =
+        plan->backend == STENCIL_BACKEND_GPU && plan->barrier != STENCIL_BARRIER_none && plan->depth == 1;
     const double rounds = listed ? stencil_model_rounds(plan, machine) : 1;
     return rounds > 1 ? rounds / ceil(rounds) : 1;
 }
@@ -26,17 +27,55 @@ static double guess_of(const stencil_plan *plan) {
     return guess > 0 ? guess : 1;
 }
 
+/* Whose kernels make the steps: those of the first sweep where a sweep of deep passes makes single ones. */
+static stencil_sweep_id family_of(const stencil_plan *plan) {
+    const bool single = plan->depth == 1 && stencil_sweep_infos[plan->sweep].host->depth > 1;
+    return single ? (stencil_sweep_id)0 : plan->sweep;
+}
+
+/* Seconds of a cell by bytes that must move and fma. On a CPU a thread waits for memory in one step of a pass
+ * and finds the rows of the others in its cache; on a GPU all stages work at once, those too that a short
+ * pass has no steps for. */
+static double guess_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_problem *problem,
+                      const stencil_machine *machine, stencil_loop loop, stencil_distance distance) {
+    const double steps = stencil_sweep_pass_steps(plan, problem),
+                 bytes_s =
+                     stencil_sweep_traffic(plan, problem) / c->bytes_per_s[loop][problem->rank - 2][distance],
+                 fma_s = (1 + stencil_sweep_again(plan, problem)) * problem->shape->point_count /
+                         c->fma_per_s[problem->precision];
+    if (plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1) {
+        const int most = stencil_sweep_infos[plan->sweep].host->most(plan, problem, machine);
+        return fmax(bytes_s, fma_s * (1 + plan->tuning.idle_stage * (most / steps - 1)));
+    }
+    if (plan->backend == STENCIL_BACKEND_GPU)
+        return fmax(bytes_s, fma_s);
+    return fmax(bytes_s, fma_s / steps) + fma_s * (steps - 1) / steps;
+}
+
+/* As was measured, but for passes of other steps than those: by what either are guessed to take. */
+static double of_measured(const stencil_calibration *c, const stencil_plan *plan,
+                          const stencil_problem *problem, const stencil_machine *machine, stencil_loop loop,
+                          stencil_distance distance) {
+    if (plan->depth == 1)
+        return 1;
+    stencil_plan measured = *plan;
+    stencil_problem unchecked = *problem;
+    unchecked.stop.check_every = unchecked.stop.steps = INT64_MAX / 2;
+    stencil_sweep_suit(&measured, &unchecked, machine);
+    unchecked.stop.check_every = INT64_C(1000) * measured.depth;
+    return guess_s(c, plan, problem, machine, loop, distance) /
+           guess_s(c, &measured, &unchecked, machine, loop, distance);
+}
+
 /* Seconds that a cell takes in a stream of them, near or far: as this kind of kernel was measured, else
  * bytes that must move and fma. With a source there are more bytes. */
 static double cell_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_problem *problem,
-                     stencil_loop loop, stencil_distance distance) {
-    const double bytes = stencil_sweep_traffic(plan->sweep, problem);
-    const double measured = c->rate[problem->shape->id][problem->precision][plan->sweep][loop][distance];
-    const double bandwidth = c->bytes_per_s[loop][problem->rank - 2][distance];
+                     const stencil_machine *machine, stencil_loop loop, stencil_distance distance) {
+    const double measured = c->rate[problem->shape->id][problem->precision][family_of(plan)][loop][distance];
     if (measured > 0)
-        return stencil_problem_arrays(problem) / 2.0 / measured;
-    return guess_of(plan) *
-           fmax(bytes / bandwidth, problem->shape->point_count / c->fma_per_s[problem->precision]);
+        return of_measured(c, plan, problem, machine, loop, distance) * stencil_problem_arrays(problem) /
+               2.0 / measured;
+    return guess_of(plan) * guess_s(c, plan, problem, machine, loop, distance);
 }
 
 /* The arrays of all parts on a device. */
@@ -45,14 +84,14 @@ static double set_bytes_of(const stencil_plan *plan, const stencil_problem *prob
     return stencil_problem_arrays(problem) * (double)stencil_layout_bytes(&plan->cut.layout) * parts;
 }
 
-/* What cells that are near take beside the first few, as this kind of kernel was timed with them: on straight
- * lines from one filling to the next, and on from the last one. */
+/* What cells that are near take beside the first few, as this kind of kernel was timed with them (times
+ * `factor`): on straight lines from one filling to the next, and on from the last one. */
 static double near_s(const stencil_calibration *c, const double step_s[STENCIL_FILLINGS], double cells,
-                     double each_s) {
+                     double each_s, double factor) {
     double sum_s = fmax(cells - c->cells[STENCIL_FILLINGS - 1], 0) * each_s;
     for (int i = 1; i < STENCIL_FILLINGS; i++) {
         const double share = (cells - c->cells[i - 1]) / (c->cells[i] - c->cells[i - 1]);
-        sum_s += fmin(fmax(share, 0), 1) * fmax(step_s[i] - step_s[i - 1], 0);
+        sum_s += factor * fmin(fmax(share, 0), 1) * fmax(step_s[i] - step_s[i - 1], 0);
     }
     return sum_s;
 }
@@ -63,15 +102,18 @@ static double compute_s(const stencil_calibration *c, const stencil_plan *plan,
                         const stencil_problem *problem, const stencil_machine *machine, stencil_loop loop) {
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     const stencil_part_plan *part = &plan->part[0];
-    const double *step_s = c->step_s[problem->shape->id][problem->precision][plan->sweep][loop];
+    const double *step_s = c->step_s[problem->shape->id][problem->precision][family_of(plan)][loop];
     const double far = stencil_model_far(c, set_bytes_of(plan, problem)),
-                 near_each_s = cell_s(c, plan, problem, loop, STENCIL_NEAR),
-                 far_each_s = cell_s(c, plan, problem, loop, STENCIL_FAR);
+                 near_each_s = cell_s(c, plan, problem, machine, loop, STENCIL_NEAR),
+                 far_each_s = cell_s(c, plan, problem, machine, loop, STENCIL_FAR);
     const double cells = gpu ? (double)stencil_box_cells(&part->box) * part->sharing
-                             : (double)plan->tile[STENCIL_Y] * plan->threads * (double)plan->tile[STENCIL_X];
+                             : (double)plan->tile[STENCIL_Y] * plan->threads * (double)problem->n[STENCIL_X];
     if (step_s[STENCIL_FEW] > 0)
         return step_s[STENCIL_FEW] +
-               (1 - far) * near_s(c, step_s, cells, near_each_s) / stencil_model_full(plan, machine) +
+               (1 - far) *
+                   near_s(c, step_s, cells, near_each_s,
+                          of_measured(c, plan, problem, machine, loop, STENCIL_NEAR)) /
+                   stencil_model_full(plan, machine) +
                far * cells * far_each_s;
     const double each_s = near_each_s + far * (far_each_s - near_each_s);
     if (!gpu)
@@ -134,7 +176,7 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
     const stencil_calibration *c = gpu ? &machine->gpu_costs : &machine->cpu_costs;
     const stencil_loop loop = gpu && persistent ? STENCIL_LOOP_PERSISTENT : STENCIL_LOOP_LAUNCHED;
     /* A deep sweep keeps its steps in order once for so many of them. */
-    const double depth = stencil_sweep_infos[plan->sweep].host->depth;
+    const double depth = stencil_sweep_pass_steps(plan, problem);
     const double order_s = fmax(sync_s(c, plan, machine) - c->latency_s, 0) / depth;
     stencil_cost cost = {.compute_s = compute_s(c, plan, problem, machine, loop),
                          .halo_s = halo_s(c, plan, problem) / depth};
@@ -144,7 +186,77 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
         cost.launch_s = order_s;
     if (persistent && plan->wait.steps_per_launch > 0)
         cost.launch_s = c->sync[0].few_s /* of relaunch */ / (double)plan->wait.steps_per_launch;
-    cost.check_s = c->sync[plan->strategy].check_s / (double)problem->stop.check_every;
+    /* What is checked behind passes of several steps is a launch between two others, as in relaunch. */
+    const bool apart = gpu && persistent && plan->depth > 1;
+    cost.check_s = (apart ? c->sync[0].check_s + c->sync[0].few_s : c->sync[plan->strategy].check_s) /
+                   (double)stencil_sweep_passes(plan, problem).steps;
     cost.step_s = cost.launch_s + cost.barrier_s + cost.compute_s + cost.halo_s + cost.check_s;
     return cost;
+}
+
+stencil_cost stencil_model_pass(const stencil_plan *plan, const stencil_problem *problem,
+                                const stencil_machine *machine) {
+    stencil_cost cost = stencil_model_step(plan, problem, machine);
+    /* Cells come with each step. What keeps steps in order comes once for a pass, and a step has its share of
+     * that in passes of the mean length; launches of a persistent loop come after so many steps. */
+    const double once = stencil_sweep_pass_steps(plan, problem), steps = plan->depth;
+    cost.launch_s *= plan->barrier != STENCIL_BARRIER_none ? steps : once;
+    cost.barrier_s *= once;
+    cost.halo_s *= once;
+    cost.compute_s *= steps;
+    cost.check_s = 0;
+    cost.step_s = cost.launch_s + cost.barrier_s + cost.compute_s + cost.halo_s;
+    return cost;
+}
+
+const char *const stencil_resource_names[] = {"memory", "shared memory", "arithmetic", NULL};
+
+double stencil_bound_rate(const stencil_bound *bound, stencil_resource resource) {
+    return bound->need[resource] > 0 ? bound->peak[resource] / bound->need[resource] : INFINITY;
+}
+
+/* Fused multiply-adds of a multiprocessor in a clock, from each compute capability on (CUDA C++ Programming
+ * Guide, throughput of native arithmetic instructions). */
+static double fma_per_clock(int capability, stencil_precision precision) {
+    static const struct {
+        int capability, f32, f64;
+    } rows[] = {{70, 64, 32},  {75, 64, 2},    {80, 64, 32}, {86, 128, 2},
+                {90, 128, 64}, {100, 128, 64}, {103, 128, 2}};
+    int fma = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].capability <= capability)
+            fma = precision == STENCIL_FLOAT64 ? rows[i].f64 : rows[i].f32;
+    return fma;
+}
+
+stencil_bound stencil_model_bound(const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_machine *machine) {
+    const bool gpu = plan->backend == STENCIL_BACKEND_GPU, persistent = plan->barrier != STENCIL_BARRIER_none;
+    const stencil_calibration *c = gpu ? &machine->gpu_costs : &machine->cpu_costs;
+    const stencil_loop loop = gpu && persistent ? STENCIL_LOOP_PERSISTENT : STENCIL_LOOP_LAUNCHED;
+    const double far = stencil_model_far(c, set_bytes_of(plan, problem)),
+                 *bytes_per_s = c->bytes_per_s[loop][problem->rank - 2];
+    stencil_bound bound = {
+        .peak = {1 / ((1 - far) / bytes_per_s[STENCIL_NEAR] + far / bytes_per_s[STENCIL_FAR]), 0,
+                 c->fma_per_s[problem->precision]},
+        .nominal = !gpu};
+    if (gpu) {
+        const stencil_gpu *on = &machine->gpu[plan->part[0].gpu];
+        const double clocks = on->sm_count * 1e3 * on->clock_khz;
+        int gpus = 0;
+        for (int p = 0; p < plan->cut.parts; p++)
+            gpus += plan->part[p].leads;
+        bound.peak[STENCIL_RESOURCE_MEMORY] *= gpus;
+        bound.peak[STENCIL_RESOURCE_SHARED] = gpus * clocks;
+        bound.peak[STENCIL_RESOURCE_ARITHMETIC] =
+            gpus * clocks * fma_per_clock(on->capability, problem->precision);
+    }
+    const stencil_pass_work made = stencil_sweep_mean(plan, problem);
+    bound.need[STENCIL_RESOURCE_MEMORY] = stencil_sweep_traffic(plan, problem);
+    bound.need[STENCIL_RESOURCE_SHARED] = made.wavefronts;
+    bound.need[STENCIL_RESOURCE_ARITHMETIC] = problem->shape->point_count * made.cells;
+    for (int r = 0; r < STENCIL_RESOURCE_COUNT; r++)
+        if (stencil_bound_rate(&bound, (stencil_resource)r) < stencil_bound_rate(&bound, bound.least))
+            bound.least = (stencil_resource)r;
+    return bound;
 }

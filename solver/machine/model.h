@@ -20,6 +20,10 @@ typedef struct stencil_cost {
 stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_machine *machine);
 
+/* Of a pass of plan->depth steps, without a check. */
+stencil_cost stencil_model_pass(const stencil_plan *plan, const stencil_problem *problem,
+                                const stencil_machine *machine);
+
 /* Part of the steps of a set of arrays that come from memory, 0 … 1: none up to the near size, all from the
  * far one on, and on a straight line of its logarithm between them. */
 double stencil_model_far(const stencil_calibration *calibration, double set_bytes);
@@ -30,3 +34,28 @@ double stencil_model_rounds(const stencil_plan *plan, const stencil_machine *mac
 /* How full the rounds of tiles over the resident blocks of a persistent loop are, 0 … 1: the last one takes
  * as long as the others. 1 in one round, and for launches, whose blocks come as others end. */
 double stencil_model_full(const stencil_plan *plan, const stencil_machine *machine);
+
+/* What cells need of a device. */
+typedef enum stencil_resource {
+    STENCIL_RESOURCE_MEMORY,     /* bytes to and from memory, or the cache that holds all arrays */
+    STENCIL_RESOURCE_SHARED,     /* wavefronts of shared memory: 128 bytes of 32 threads, one in a clock */
+    STENCIL_RESOURCE_ARITHMETIC, /* fused multiply-adds, and the product that a sum begins with */
+    STENCIL_RESOURCE_COUNT
+} stencil_resource;
+extern const char *const stencil_resource_names[]; /* "memory", "shared memory", "arithmetic", NULL */
+
+/* What bounds a plan, were nothing but that in its way: steps of all cells that a resource allows in a second
+ * are peak / need. */
+typedef struct stencil_bound {
+    double peak[STENCIL_RESOURCE_COUNT]; /* per second, of all devices */
+    /* Per updated cell and step, in the mean over stencil_sweep_passes(); 0: nothing, or not known. Memory:
+     * every array once for each pass. The others: for all cells that are computed, kept or not. */
+    double need[STENCIL_RESOURCE_COUNT];
+    stencil_resource least; /* allows least */
+    bool nominal;           /* peaks are those of no CPU in particular: nobody has measured this one's */
+} stencil_bound;
+stencil_bound stencil_model_bound(const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_machine *machine);
+
+/* Cells per second that a resource allows; infinite where nothing is needed of it. */
+double stencil_bound_rate(const stencil_bound *bound, stencil_resource resource);

@@ -96,14 +96,23 @@ static stencil_status probe_gpus(stencil_machine *machine, int streams) {
     return STENCIL_OK;
 }
 
-/* Clusters that are on the device at once. */
+/* Clusters that are on the device at once: of the blocks that make several steps at once where there are
+ * some. */
 static stencil_status ask_clusters(int *clusters, const stencil_kernel *kernel, const char *gpu) {
     stencil_tuning tuning;
     int64_t blocks;
     stencil_tuning_find(&tuning, gpu);
+    const bool deep = kernel->deep != NULL;
     const unsigned of_cluster = (unsigned)tuning.cluster_blocks;
-    const stencil_grid grid = {of_cluster, STENCIL_BLOCK_THREADS, 1, of_cluster, false};
-    TRY(stencil_grid_resident(kernel->function, &grid, &blocks));
+    const stencil_grid grid = {.blocks = of_cluster,
+                               .block_x = (unsigned)(deep ? kernel->deep_threads : STENCIL_BLOCK_THREADS),
+                               .block_y = 1,
+                               .cluster_blocks = of_cluster,
+                               .shared_bytes = (unsigned)(deep ? kernel->deep_bytes : kernel->step_bytes)};
+    const void *const function = deep ? kernel->deep : kernel->function;
+    TRY_CUDA(
+        cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)grid.shared_bytes));
+    TRY(stencil_grid_resident(function, &grid, &blocks));
     *clusters = (int)(blocks / of_cluster);
     return STENCIL_OK;
 }
@@ -119,10 +128,12 @@ static stencil_status ask_attributes(stencil_kernel_attributes *row, const stenc
     }
     TRY_CUDA(state);
     row->registers = attributes.numRegs;
-    row->shared_bytes = (int)attributes.sharedSizeBytes;
-    TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&row->blocks_per_sm, kernel->function,
-                                                           STENCIL_BLOCK_THREADS, 0));
-    return stencil_barriers[kernel->barrier].needs == STENCIL_NEEDS_CLUSTERS
+    row->shared_bytes = (int)attributes.sharedSizeBytes + kernel->step_bytes;
+    TRY_CUDA(cudaFuncSetAttribute(kernel->function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  kernel->step_bytes));
+    TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        &row->blocks_per_sm, kernel->function, STENCIL_BLOCK_THREADS, (size_t)kernel->step_bytes));
+    return stencil_barriers[kernel->barrier].needs == STENCIL_NEEDS_CLUSTERS || kernel->deep != NULL
                ? ask_clusters(&row->clusters, kernel, gpu)
                : STENCIL_OK;
 }
@@ -145,13 +156,16 @@ stencil_status stencil_machine_ask_kernel(stencil_machine *machine, const int *g
     stencil_error error[STENCIL_GPUS_MAX] = {{0}};
     for (int i = 0; i < count; i++) {
         const stencil_kernel_attributes *known = stencil_machine_kernel(machine, gpu[i], kernel);
-        if (known != NULL && known->gpu == gpu[i])
+        if (known != NULL && known->gpu == gpu[i]) {
+            if (kernel->deep != NULL && known->clusters == 0)
+                row[i] = &machine->kernel[known - machine->kernel];
             continue;
+        }
         CHECK(machine->kernel_count < STENCIL_MACHINE_KERNELS_MAX, INTERNAL,
               "more than %d kernels in the description of a machine", STENCIL_MACHINE_KERNELS_MAX);
         row[i] = &machine->kernel[machine->kernel_count++];
         *row[i] = (stencil_kernel_attributes){.kernel = *kernel, .gpu = gpu[i]};
-        row[i]->kernel.function = NULL;
+        row[i]->kernel.function = row[i]->kernel.deep = NULL;
     }
 /* The first question to a GPU makes its context. */
 #pragma omp parallel for num_threads(count) schedule(static, 1)

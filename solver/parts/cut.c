@@ -105,6 +105,14 @@ stencil_box stencil_mesh_array(const stencil_mesh *mesh) {
     return stencil_box_grow(&updated, mesh->edges);
 }
 
+bool stencil_mesh_has_room(const stencil_mesh *mesh) {
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        if (mesh->boundary[axis] == STENCIL_PERIODIC &&
+            (mesh->wraps[axis] != mesh->ghosts[axis] || mesh->wraps[axis] > mesh->n[axis]))
+            return false;
+    return true;
+}
+
 stencil_box stencil_cut_cells(const stencil_cut *cut, int part) {
     const stencil_mesh *mesh = &cut->mesh;
     stencil_box box = stencil_cut_box(cut, part);
@@ -192,6 +200,34 @@ void stencil_cut_split(const stencil_cut *cut, const stencil_box *box, stencil_c
             }
         }
     }
+}
+
+int stencil_cut_frame(const stencil_cut *cut, int part, stencil_box box[STENCIL_FRAME_BOXES]) {
+    const stencil_box own = stencil_cut_box(cut, part);
+    const int64_t radius = cut->mesh.shape->radius;
+    int64_t more[3][2];
+    stencil_box rest = own;
+    int count = 0;
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        for (int k = 0; k < 2; k++) {
+            const stencil_side side = stencil_cut_side(cut, part, axis, k);
+            const bool mirrored = side.beyond == part && cut->mesh.boundary[axis] == STENCIL_MIRROR;
+            more[axis][k] = side.beyond < 0 || mirrored || side.ghosts <= radius ? 0 : side.ghosts - radius;
+            rest.first[axis] -= k == 0 ? more[axis][k] : 0;
+            rest.n[axis] += more[axis][k];
+        }
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        for (int k = 0; k < 2; k++) {
+            stencil_box *side = &box[count];
+            *side = rest;
+            side->n[axis] = more[axis][k];
+            side->first[axis] = k == 0 ? rest.first[axis] : own.first[axis] + own.n[axis];
+            count += more[axis][k] > 0;
+        }
+        rest.first[axis] = own.first[axis];
+        rest.n[axis] = own.n[axis];
+    }
+    return count;
 }
 
 bool stencil_cut_is_slabs(const stencil_cut *cut) {

@@ -18,7 +18,8 @@
 /* What geometry knows of a problem. `ghosts`: how many ghost cells a part has beyond a cut, the radius of the
  * shape times the steps between two halo exchanges: there a sweep must see the very cells that it would see
  * without the cut, even where weights are 0. `wraps`: how many it has beyond an end of the problem, as far as
- * the points given reach (at most `ghosts`); 0 where the boundary is fixed. */
+ * the points given reach (at most `ghosts`): in all of those steps where it is periodic, in one where it is
+ * mirrored, since what a step makes is mirrored for the next one; 0 where the boundary is fixed. */
 typedef struct stencil_mesh {
     int rank;
     stencil_precision precision;
@@ -31,6 +32,10 @@ typedef struct stencil_mesh {
 
 /* The cells of /u: the updated ones, from 0 on, and the boundary cells around them. */
 stencil_box stencil_mesh_array(const stencil_mesh *mesh);
+
+/* Whether ghost cells for several steps at periodic ends are copies of cells there are, and of all that the
+ * shape looks at there, even with weight 0. */
+bool stencil_mesh_has_room(const stencil_mesh *mesh);
 
 /* Parts stand in a grid, numbered with x fastest. first[axis][k] is the first updated cell of the k-th of
  * count[axis] parts along an axis (z, y, x), first[axis][count[axis]] the number of cells. */
@@ -59,6 +64,12 @@ stencil_box stencil_cut_cells(const stencil_cut *cut, int part);
 /* What a part has of the cells in all: its ghost cells as well, as far as there is somebody's cell to copy.
  */
 stencil_box stencil_cut_window(const stencil_cut *cut, int part);
+
+/* Boxes of updated cells of others, or of its own beyond periodic ends, that a part makes steps of besides
+ * its own cells: its ghost cells, but for those of a single step. In indices of the whole problem, beyond its
+ * ends where they show up there. Returns how many boxes there are. */
+enum { STENCIL_FRAME_BOXES = 6 };
+int stencil_cut_frame(const stencil_cut *cut, int part, stencil_box box[STENCIL_FRAME_BOXES]);
 
 /* Part beyond `part` in a direction (-1, 0, 1 per axis), around the ends of periodic axes; an axis that is
  * mirrored there leads to the part itself; -1: nobody, the boundary is fixed or no point is read there. */

@@ -73,6 +73,11 @@ static void relate_tile(relation *r, int part, int64_t index) {
         cells.n[axis] = stencil_smaller(left, size[axis]);
     }
     r->self = owner_of(t, part, tile[0], tile[1], tile[2]);
+    if (t->cut->mesh.ghosts[STENCIL_X] > t->cut->mesh.shape->radius) { /* in several steps: all around */
+        const stencil_box read = stencil_box_grow(&cells, t->cut->mesh.ghosts);
+        stencil_cut_split(t->cut, &read, relate_piece, r);
+        return;
+    }
     for (int k = 0; k < t->point_count; k++) {
         stencil_box read = cells;
         for (int axis = 0; axis < STENCIL_AXES; axis++)

@@ -22,8 +22,9 @@ typedef struct stencil_neighbors {
     uint32_t *list;  /* [first[participants]], owned */
 } stencil_neighbors;
 
-/* A tile reads the points of the shape around its cells, in ghost cells what those are copies of. The
- * relation is symmetric. NO_MEMORY; whatever it returns, destroy has to follow. */
+/* A tile reads the points of the shape around its cells, in ghost cells what those are copies of; all cells
+ * as far as ghost cells go where those last for several steps. The relation is symmetric. NO_MEMORY; whatever
+ * it returns, destroy has to follow. */
 stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stencil_cut *cut,
                                       const stencil_workers *workers);
 void stencil_neighbors_destroy(stencil_neighbors *neighbors);

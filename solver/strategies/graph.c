@@ -1,30 +1,33 @@
-/* A CUDA graph of many steps, replayed. Between two residual checks all steps of a cycle of length 1
+/* A CUDA graph of many passes, replayed. Between two residual checks all passes of a cycle of length 1
  * are alike but for the buffer they start from, so two graphs, one for each, serve the whole run; what does
- * not fill a graph, and the steps that are checked, are launched as usual. Inside a graph the launches are
- * programmatic: the next step's blocks are set up while this step's drain, and wait for its end
+ * not fill a graph, and the passes whose last step is checked, are launched as usual. Inside a graph the
+ * launches are programmatic: the next pass's blocks are set up while this pass's drain, and wait for its end
  * (griddepcontrol.wait) before they read. On a CPU there is nothing to replay: a parallel loop per step. */
 #include <stdlib.h>
 
 #include "solver/strategy.h"
 
-/* Steps of a graph: even, so that a replay ends in the buffer that it started from. */
-enum { GRAPH_STEPS = 64 };
+/* Passes of a graph: even, so that a replay ends in the buffer that it started from. */
+enum { GRAPH_PASSES = 64 };
 
 #ifdef STENCIL_HAVE_CUDA
 /* None of them is checked. */
-static stencil_status launch_steps(const stencil_gpu_part *gpu, int64_t first) {
+static stencil_status launch_passes(const stencil_gpu_part *gpu, int from) {
     stencil_kernel_args args = gpu->args;
     args.schedule.check_every = INT64_MAX;
     args.schedule.check_step = 0;
-    for (int64_t step = first; step < first + GRAPH_STEPS; step++)
-        TRY(stencil_gpu_launch(gpu, &args, step, gpu->programmatic && step > first, gpu->stream));
+    const int32_t depth = gpu->plan->depth;
+    for (int k = 0; k < GRAPH_PASSES; k++) {
+        const stencil_pass pass = {from + (int64_t)k * depth, depth, k % 2 == 0 ? from : !from};
+        TRY(stencil_gpu_launch(gpu, &args, &pass, gpu->programmatic && k > 0, gpu->stream));
+    }
     return STENCIL_OK;
 }
 
-static stencil_status capture(stencil_gpu_part *gpu, int64_t first, cudaGraphExec_t *executable) {
+static stencil_status capture(stencil_gpu_part *gpu, int from, cudaGraphExec_t *executable) {
     cudaGraph_t graph = NULL;
     TRY_CUDA(cudaStreamBeginCapture(gpu->stream, cudaStreamCaptureModeThreadLocal));
-    const stencil_status status = launch_steps(gpu, first);
+    const stencil_status status = launch_passes(gpu, from);
     const cudaError_t ended = cudaStreamEndCapture(gpu->stream, &graph);
     cudaError_t made = cudaSuccess;
     if (status == STENCIL_OK && ended == cudaSuccess)
@@ -45,14 +48,15 @@ static int64_t plain_steps(const stencil_schedule *schedule, int64_t step, int64
 }
 
 /* A graph holds the weights of the steps from 0 or 1 on: it fits where a cycle begins again there. */
-static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, int64_t *step) {
+static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
     stencil_gpu_part *gpu = &run->part[0];
     const cudaGraphExec_t *graph = run->loop;
-    const bool fits = (*step - *step % 2) % run->cycle_length == 0;
-    if (!fits || plain_steps(&run->schedule, *step, batch->first + batch->count) < GRAPH_STEPS)
-        return stencil_gpu_launch_step(gpu, (*step)++);
-    TRY_CUDA(cudaGraphLaunch(graph[*step % 2], gpu->stream));
-    *step += GRAPH_STEPS;
+    const int depth = run->plan->depth;
+    const bool fits = (pass->first - pass->from) % run->cycle_length == 0;
+    if (!fits || plain_steps(&run->schedule, pass->first, batch->first + batch->count) < GRAPH_PASSES * depth)
+        return stencil_gpu_launch_pass(gpu, pass);
+    TRY_CUDA(cudaGraphLaunch(graph[pass->from], gpu->stream));
+    *pass = (stencil_pass){pass->first + (int64_t)(GRAPH_PASSES - 1) * depth, depth, !pass->from};
     return STENCIL_OK;
 }
 
@@ -60,22 +64,22 @@ static stencil_status open_gpu(stencil_gpu_run *run) {
     stencil_gpu_part *gpu = &run->part[0];
     cudaGraphExec_t *graph = run->loop = calloc(2, sizeof *graph);
     CHECK(graph != NULL, NO_MEMORY, "no memory for a graph");
-    for (int parity = 0; parity < 2; parity++)
-        TRY(capture(gpu, parity, &graph[parity]));
+    for (int from = 0; from < 2; from++)
+        TRY(capture(gpu, from, &graph[from]));
     return stencil_gpu_wait(gpu);
 }
 
 static void close_gpu(stencil_gpu_run *run) {
     cudaGraphExec_t *graph = run->loop;
-    for (int parity = 0; parity < 2 && graph != NULL; parity++)
-        if (graph[parity] != NULL)
-            cudaGraphExecDestroy(graph[parity]);
+    for (int from = 0; from < 2 && graph != NULL; from++)
+        if (graph[from] != NULL)
+            cudaGraphExecDestroy(graph[from]);
     free(graph);
 }
 #endif
 
 const stencil_strategy stencil_strategy_graph = {
-    .replayed = GRAPH_STEPS,
+    .replayed = GRAPH_PASSES,
     .queue_gpu = STENCIL_ON_GPU(queue_gpu),
     .open_gpu = STENCIL_ON_GPU(open_gpu),
     .close_gpu = STENCIL_ON_GPU(close_gpu),

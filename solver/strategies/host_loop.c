@@ -39,27 +39,31 @@ stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batc
     const int64_t end = batch->first + batch->count;
     if (cpu->trace.without_barrier) /* the end of a parallel loop is one */
         return stencil_persistent_cpu(cpu, batch, outcome);
-    for (int64_t step = batch->first; step < end && outcome->reason == STENCIL_REASON_NONE; step++) {
-        const bool check = stencil_schedule_checks(&cpu->schedule, step + 1);
+    const int depth = cpu->plan->depth;
+    stencil_pass pass = stencil_batch_pass(batch, &cpu->schedule, depth);
+    for (; pass.steps > 0 && outcome->reason == STENCIL_REASON_NONE;
+         pass = stencil_pass_next(&pass, &cpu->schedule, depth, end)) {
+        const int64_t step = pass.first + pass.steps;
+        const bool check = stencil_schedule_checks(&cpu->schedule, step);
         double seen = NAN;
-        note_all(cpu, step + 1, STENCIL_MARK_LAUNCHED);
+        note_all(cpu, step, STENCIL_MARK_LAUNCHED);
 #pragma omp parallel num_threads(cpu->threads)
         {
             const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
-            stencil_cpu_advance(cpu, step, check, thread, threads);
+            stencil_cpu_advance(cpu, &pass, thread, threads);
             if (check) {
                 double value;
-                stencil_cpu_sync(cpu, 0, thread, true);
-                stencil_cpu_note(cpu, step + 1, thread, STENCIL_MARK_LEFT);
+                stencil_cpu_sync(cpu, NULL, thread, true);
+                stencil_cpu_note(cpu, step, thread, STENCIL_MARK_LEFT);
                 stencil_cpu_residual(cpu, thread, threads, &value);
                 if (thread == 0)
                     seen = value;
             }
         }
         if (!check)
-            note_all(cpu, step + 1, STENCIL_MARK_LEFT);
-        stencil_host_loop_end(&cpu->schedule, cpu->plan, batch, step + 1, seen, outcome);
-        note_all(cpu, step + 1, STENCIL_MARK_END);
+            note_all(cpu, step, STENCIL_MARK_LEFT);
+        stencil_host_loop_end(&cpu->schedule, cpu->plan, batch, step, seen, outcome);
+        note_all(cpu, step, STENCIL_MARK_END);
     }
     return STENCIL_OK;
 }
@@ -91,6 +95,7 @@ static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batc
             TRY(stencil_gpu_start_combine(&run->part[p]));
         TRY(wait_for_all(run));
         residual = stencil_gpu_residual(run);
+        run->part[0].args.mailbox->residual = residual;
     }
     stencil_host_loop_end(&run->schedule, run->plan, batch, step, residual, outcome);
     return STENCIL_OK;
@@ -99,34 +104,39 @@ static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batc
 stencil_status stencil_host_loop_gpu(stencil_gpu_run *run, const stencil_batch *batch,
                                      stencil_outcome *outcome) {
     const int64_t end = batch->first + batch->count;
+    const int depth = run->plan->depth;
     TRY(mark(run, true));
-    for (int64_t step = batch->first; step < end && outcome->reason == STENCIL_REASON_NONE;) {
-        TRY(run->queue(run, batch, &step));
-        TRY(end_queued(run, batch, step, outcome));
+    stencil_pass pass = stencil_batch_pass(batch, &run->schedule, depth);
+    for (; pass.steps > 0 && outcome->reason == STENCIL_REASON_NONE;
+         pass = stencil_pass_next(&pass, &run->schedule, depth, end)) {
+        TRY(run->queue(run, batch, &pass));
+        TRY(end_queued(run, batch, pass.first + pass.steps, outcome));
     }
     TRY(mark(run, false));
     return wait_for_all(run);
 }
 
-static stencil_status queue_launch(stencil_gpu_run *run, const stencil_batch *batch, int64_t *step) {
+static stencil_status queue_launch(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
     (void)batch;
-    return stencil_gpu_launch_step(&run->part[0], (*step)++);
+    return stencil_gpu_launch_pass(&run->part[0], pass);
 }
 
-static stencil_status queue_stream_sync(stencil_gpu_run *run, const stencil_batch *batch, int64_t *step) {
-    TRY(queue_launch(run, batch, step));
+static stencil_status queue_stream_sync(stencil_gpu_run *run, const stencil_batch *batch,
+                                        stencil_pass *pass) {
+    TRY(queue_launch(run, batch, pass));
     return stencil_gpu_wait(&run->part[0]);
 }
 
-static stencil_status queue_device_sync(stencil_gpu_run *run, const stencil_batch *batch, int64_t *step) {
-    TRY(queue_launch(run, batch, step));
+static stencil_status queue_device_sync(stencil_gpu_run *run, const stencil_batch *batch,
+                                        stencil_pass *pass) {
+    TRY(queue_launch(run, batch, pass));
     TRY_CUDA(cudaDeviceSynchronize());
     return STENCIL_OK;
 }
 
-static stencil_status queue_event_sync(stencil_gpu_run *run, const stencil_batch *batch, int64_t *step) {
+static stencil_status queue_event_sync(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
     const stencil_gpu_part *gpu = &run->part[0];
-    TRY(queue_launch(run, batch, step));
+    TRY(queue_launch(run, batch, pass));
     TRY_CUDA(cudaEventRecord(gpu->step_done, gpu->stream));
     TRY_CUDA(cudaEventSynchronize(gpu->step_done));
     return STENCIL_OK;

@@ -20,16 +20,16 @@ typedef struct loop {
     stencil_status failed; /* of any thread */
 } loop;
 
-/* The next step's launch, queued while this step runs, so that launching takes no time of its own: behind a
- * gate that the host opens after the barrier. Behind each step the stream writes the step's number to the
- * host, which cannot wait for the stream, since it does not get past the gate; and sees it sooner. (A second
- * stream for every other step takes 1.2 us more per step on an H200.) */
+/* The next pass's launch, queued while this one runs, so that launching takes no time of its own: behind a
+ * gate that the host opens after the barrier. Behind each pass the stream writes the number of its last step
+ * to the host, which cannot wait for the stream, since it does not get past the gate; and sees it sooner. (A
+ * second stream for every other pass takes 1.2 us more per step on an H200.) */
 typedef CUresult (*stream_word)(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags);
 typedef struct gate {
-    stream_word wait, write;   /* NULL: not possible here, every step is launched when its time has come */
+    stream_word wait, write;   /* NULL: not possible here, every pass is launched when its time has come */
     volatile uint32_t *opened; /* pinned: steps that may begin */
     volatile uint32_t *done;   /* pinned: steps that have ended */
-    int64_t queued;            /* step that is queued behind the gate; 0: none (step 0 never is) */
+    int64_t queued;            /* the steps before the pass that is queued behind the gate; 0: none is */
 } gate;
 
 enum { LINE_WORDS = 32 };
@@ -80,28 +80,28 @@ static stencil_status use_word(stream_word function, cudaStream_t stream, volati
     return STENCIL_OK;
 }
 
-/* The launch of a step, and the word behind it. */
-static stencil_status launch_in(stencil_gpu_part *gpu, const gate *g, int64_t step) {
-    TRY(stencil_gpu_advance(gpu, step));
-    return g->write != NULL
-               ? use_word(g->write, gpu->stream, g->done, step + 1, CU_STREAM_WRITE_VALUE_DEFAULT)
-               : STENCIL_OK;
+/* The launch of a pass, and the word behind it. */
+static stencil_status launch_in(stencil_gpu_part *gpu, const gate *g, const stencil_pass *pass) {
+    TRY(stencil_gpu_advance(gpu, pass));
+    return g->write != NULL ? use_word(g->write, gpu->stream, g->done, pass->first + pass->steps,
+                                       CU_STREAM_WRITE_VALUE_DEFAULT)
+                            : STENCIL_OK;
 }
 
-/* Queues a step behind the gate. */
-static stencil_status queue(stencil_gpu_part *gpu, gate *g, int64_t step) {
-    TRY(use_word(g->wait, gpu->stream, g->opened, step, CU_STREAM_WAIT_VALUE_GEQ));
-    g->queued = step;
-    return launch_in(gpu, g, step);
+/* Queues a pass behind the gate. */
+static stencil_status queue(stencil_gpu_part *gpu, gate *g, const stencil_pass *pass) {
+    TRY(use_word(g->wait, gpu->stream, g->opened, pass->first, CU_STREAM_WAIT_VALUE_GEQ));
+    g->queued = pass->first;
+    return launch_in(gpu, g, pass);
 }
 
-/* Waits for a step: for its word, looking now and then whether the stream has failed. */
+/* Waits for the pass up to `step`: for its word, looking now and then whether the stream has failed. */
 static stencil_status wait_for(const stencil_gpu_part *gpu, const gate *g, int64_t step) {
     if (g->write == NULL) {
         TRY_CUDA(cudaStreamSynchronize(gpu->stream));
         return STENCIL_OK;
     }
-    for (uint32_t poll = 1; !stencil_reached(*g->done, (uint32_t)(step + 1)); poll++) {
+    for (uint32_t poll = 1; !stencil_reached(*g->done, (uint32_t)step); poll++) {
         if (poll % gpu->plan->tuning.word_polls != 0)
             continue;
         sched_yield(); /* there may be fewer cores than GPUs */
@@ -112,16 +112,17 @@ static stencil_status wait_for(const stencil_gpu_part *gpu, const gate *g, int64
     return STENCIL_OK;
 }
 
-/* One step: begun by opening its gate or by launching it; the next one is queued while it runs, unless the
- * residual or the user may end the run before it. */
-static stencil_status make_step(stencil_gpu_part *gpu, gate *g, int64_t step, bool goes_on) {
-    if (g->queued == step && step > 0)
-        *g->opened = (uint32_t)step;
+/* One pass: begun by opening its gate or by launching it; the next one, NULL where the residual or the user
+ * may end the run before it, is queued while it runs. */
+static stencil_status make_pass(stencil_gpu_part *gpu, gate *g, const stencil_pass *pass,
+                                const stencil_pass *next) {
+    if (g->queued == pass->first && pass->first > 0)
+        *g->opened = (uint32_t)pass->first;
     else
-        TRY(launch_in(gpu, g, step));
-    if (goes_on && g->wait != NULL)
-        TRY(queue(gpu, g, step + 1));
-    return wait_for(gpu, g, step);
+        TRY(launch_in(gpu, g, pass));
+    if (next != NULL && g->wait != NULL)
+        TRY(queue(gpu, g, next));
+    return wait_for(gpu, g, pass->first + pass->steps);
 }
 
 /* All threads arrive, and go on or leave together. */
@@ -142,7 +143,7 @@ static stencil_status combine(stencil_gpu_part *gpu) {
     return stencil_gpu_wait(gpu);
 }
 
-/* What only one thread does after a step. */
+/* What only one thread does after a pass. */
 static void decide(stencil_gpu_part *gpu, loop *l, int64_t step, bool check) {
     const double residual = check ? stencil_gpu_residual(gpu->run) : NAN;
     stencil_host_loop_end(&gpu->run->schedule, gpu->plan, l->batch, step, residual, l->outcome);
@@ -155,16 +156,19 @@ static stencil_status batch_part(stencil_gpu_part *gpu, void *context) {
     gate *g = (gate *)gpu->run->loop + gpu->part;
     const stencil_schedule *schedule = &gpu->run->schedule;
     const int64_t end = l->batch->first + l->batch->count;
+    const int depth = gpu->plan->depth;
     stencil_status status = mark(gpu, gpu->begin);
-    int64_t step = l->batch->first;
+    stencil_pass next = stencil_batch_pass(l->batch, schedule, depth);
     if (g->write != NULL)
-        *g->opened = *g->done = (uint32_t)step;
-    while (step < end && l->outcome->reason == STENCIL_REASON_NONE) {
-        const bool check = stencil_schedule_checks(schedule, step + 1),
-                   word = check || (step + 1) % gpu->plan->poll_every == 0 || step + 1 == end;
+        *g->opened = *g->done = (uint32_t)next.first;
+    while (next.steps > 0 && l->outcome->reason == STENCIL_REASON_NONE) {
+        const stencil_pass pass = next;
+        const int64_t step = pass.first + pass.steps;
+        const bool check = stencil_schedule_checks(schedule, step),
+                   word = check || stencil_pass_reaches(&pass, gpu->plan->poll_every) || step == end;
+        next = stencil_pass_next(&pass, schedule, depth, end);
         if (status == STENCIL_OK)
-            status = make_step(gpu, g, step, !word);
-        step++;
+            status = make_pass(gpu, g, &pass, word ? NULL : &next);
         if (!all_well(l, status))
             return status;
         if (!word)

@@ -18,16 +18,15 @@ static uint32_t partners(const stencil_gpu_run *run, int part) {
     return set;
 }
 
-static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, int64_t *steps) {
-    const int64_t step = (*steps)++;
+static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         TRY_CUDA(cudaSetDevice(gpu->device));
-        for (int other = 0; other < run->parts && step > batch->first; other++)
+        for (int other = 0; other < run->parts && pass->first > batch->first; other++)
             if (gpu->partners >> other & 1)
-                TRY_CUDA(cudaStreamWaitEvent(gpu->stream, run->part[other].made[(step + 1) % 2], 0));
-        TRY(stencil_gpu_advance(gpu, step));
-        TRY_CUDA(cudaEventRecord(gpu->made[step % 2], gpu->stream));
+                TRY_CUDA(cudaStreamWaitEvent(gpu->stream, run->part[other].made[!pass->from], 0));
+        TRY(stencil_gpu_advance(gpu, pass));
+        TRY_CUDA(cudaEventRecord(gpu->made[pass->from], gpu->stream));
     }
     return STENCIL_OK;
 }

@@ -59,6 +59,19 @@ class Attribution(CommandTest):
                 else:
                     self.assertGreater(found["inside"]["launch_us"], 0)
 
+    def test_passes_have_one_model(self):
+        """All views are of a pass where it has several steps, the predicted one, too: as long as that of the run's own plan."""
+        for depth, every in ((16, 160), (16, 100), (64, 32)):
+            found = self.attribute("--sync", "grid", "--sweep", "pipeline", "--depth", depth, "--check-every", every, steps=320)
+            with open(self.path("r.json")) as file:
+                report = json.load(file)
+            plan, (chosen,) = report["plan"], [p for p in report["choice"]["plans"] if p["chosen"]]
+            steps = min(depth, every)
+            self.assertEqual((found["pass_steps"], plan["depth"]), (steps, steps))
+            self.assertIn(f"pipeline makes {steps} steps at once", " ".join(self.report.split()))
+            self.assertAlmostEqual(found["model"]["compute_us"], steps * chosen["predicted"]["compute_us"], delta=1e-3)
+            self.assertAlmostEqual(found["model"]["barrier_us"], plan["pass_steps"] * chosen["predicted"]["barrier_us"], delta=1e-3)
+
     def test_parts_that_copy_have_a_halo_exchange(self):
         for sync in ("openmp", "single-thread"):
             found = self.attribute("--sync", sync, "--parts", 2, "--halo", "copy")
@@ -99,7 +112,7 @@ class Attribution(CommandTest):
             costs.update(dict.fromkeys(("few_s", "all_s", "two_s", "most_s"), 5e-3))
         file.write_text(json.dumps(cache), encoding="utf-8")
         for parts in ((), ("--parts", 2)):
-            found = self.attribute("--effort", "patient", "--wisdom", "off", *parts, steps=3000)
+            found = self.attribute("--effort", "patient", "--wisdom", "off", *parts, steps=30000)
             self.assertIn("finding the plan", self.report)
             self.assertLess(found["seconds"]["search"], found["wall_s"])
 

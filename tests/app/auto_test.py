@@ -62,7 +62,7 @@ class AutoTest(CommandTest):
         for name in ("heat.h5", "poisson.h5", "long.h5", "atol.h5"):
             self.ok(name, *HERE, "--sync", "relaunch", "--sweep", "stream", "-fo", "plain.h5")
             for options in (["--effort", "patient"], ["--effort", "measure", "--parts", "3"], ["--sync", "lock", "--effort",
-                            "patient"], ["--effort", "estimate"]):
+                            "exhaustive"], ["--effort", "estimate"]):
                 report = self.auto("--wisdom", "off", *options, name=name)
                 timed = [p for p in report["choice"]["plans"] if p["measured_us"] is not None]
                 self.assertEqual(report["choice"]["by"], "prediction" if "estimate" in options else "measurement",
@@ -128,8 +128,8 @@ class AutoTest(CommandTest):
         self.edit_wisdom(sync="cluster", step_us=3, spread_us=0.1)
         shown = self.ok("wisdom").stdout
         self.narrow(shown.split("\n\n")[1])
-        self.assertRegex(" ".join(shown.split()), r"1 problem plan µs/step problem cluster, (stream|naive), CPU 3 2 threads, .*: j2d5pt "
-                         r"float64 19 fixed x 17 fixed, 2 arrays, cycle 1, check 5, device cpu, .* auto auto$")
+        self.assertRegex(" ".join(shown.split()), r"1 problem plan µs/step problem cluster, (stream|naive|pipeline), CPU 3 2 threads, .*: j2d5pt "
+                         r"float64 19 fixed x 17 fixed, 2 arrays, cycle 1, check 5, device cpu, .* auto auto depth 0$")
         wise = self.auto()
         self.assertEqual((wise["choice"]["by"], wise["plan"]["strategy"]), ("wisdom", "cluster"))
         self.assertEqual(self.auto("--dry-run", "--effort", "estimate")["choice"]["by"], "wisdom")

@@ -30,8 +30,8 @@ static const wanted plans[] = {
 #define F64   STENCIL_FLOAT64
 #define STORE STENCIL_HALO_STORE
 #define LL    STENCIL_HALO_LL
-    /* A launch has a block for each tile. Marches of 8; shorter ones where 8 would leave multiprocessors
-       idle. */
+    /* A launch has a block for each tile. Streams of 8 with a window, or longer ones with partial sums;
+       shorter ones where those would leave multiprocessors idle. */
     {"j2d5pt", F32, 4096, "relaunch", 1, STORE, {1, 1, 1}, {1, 16, 512}, 128, 4, 63, 0, 0},
     {"j2d5pt", F64, 256, "relaunch", 1, STORE, {1, 1, 1}, {1, 2, 256}, 128, 4, 64, 0, 0},
     /* Persistent: as many as are resident, or one for each tile. */
@@ -45,8 +45,8 @@ static const wanted plans[] = {
     {"j2d5pt", F32, 4096, "neighbor", 4, LL, {1, 4, 1}, {1, 64, 128}, 32, 2, 118, 264, 264},
     {"j2d5pt", F32, 4096, "neighbor", 8, LL, {1, 8, 1}, {1, 64, 128}, 32, 2, 118, 256, 256},
     {"j2d5pt", F32, 16384, "neighbor", 8, STORE, {1, 8, 1}, {1, 32, 256}, 64, 2, 116, 264, 264},
-    {"j3d7pt", F32, 512, "neighbor", 4, STORE, {2, 2, 1}, {8, 2, 512}, 128, 3, 80, 396, 396},
-    {"j3d7pt", F64, 512, "multi-grid", 8, STORE, {4, 2, 1}, {8, 4, 128}, 64, 2, 128, 264, 264},
+    {"j3d7pt", F32, 512, "neighbor", 4, STORE, {2, 2, 1}, {16, 4, 512}, 128, 3, 80, 396, 396},
+    {"j3d7pt", F64, 512, "multi-grid", 8, STORE, {4, 2, 1}, {64, 8, 128}, 64, 2, 128, 256, 256},
     {"j2d25pt", F64, 2048, "openmp", 4, STORE, {1, 4, 1}, {1, 32, 128}, 64, 2, 114, 0, 0},
 };
 
@@ -126,6 +126,95 @@ static void memory_of_all(void **state) {
     assert_int_equal(plan_of(&plan, &w, &h200), STENCIL_OK);
 }
 
+/* As if the machine had been asked about kernels of pipeline, whose single steps are those of stream. */
+static stencil_machine with_pipeline(void) {
+    stencil_machine machine = h200;
+    for (int i = 0; i < machine.kernel_count; i++)
+        if (machine.kernel[i].kernel.sweep == STENCIL_SWEEP_stream)
+            machine.kernel[i].kernel.sweep = STENCIL_SWEEP_pipeline;
+    return machine;
+}
+
+/* A persistent loop, and what its plan has to say: blocks of each part, of a cluster. */
+typedef struct loop {
+    const char *sync;
+    int parts, sharing, blocks, cluster;
+    const char *note;
+} loop;
+
+static stencil_run_options options_of(const loop *l) {
+    stencil_run_options options = {
+        .sync = l->sync, .sweep = "pipeline", .backend = STENCIL_BACKEND_GPU, .gpu_count = l->parts};
+    for (int p = 0; p < l->parts; p++)
+        options.gpu[p] = p / l->sharing;
+    return options;
+}
+
+/* Passes of several steps in a persistent loop: a block for each multiprocessor that a part has; launches for
+ * single steps; all wait for all, with ghost cells stored. */
+static void deep_loops(void **state) {
+    static const char all[] = "neighbor waits for all blocks";
+    static const loop loops[] = {{"grid", 1, 1, 132, 1, NULL},      {"lock", 1, 1, 132, 1, NULL},
+                                 {"lock-free", 1, 1, 132, 1, NULL}, {"central", 1, 1, 132, 1, NULL},
+                                 {"cluster", 1, 1, 128, 4, NULL},   {"neighbor", 1, 1, 132, 1, all},
+                                 {"neighbor", 8, 1, 132, 1, all},   {"multi-grid", 4, 1, 132, 1, NULL},
+                                 {"multi-grid", 4, 4, 33, 1, NULL}};
+    const stencil_machine machine = with_pipeline();
+    stencil_problem problem;
+    stencil_plan plan;
+    (void)state;
+    problem_of(&problem, "j2d5pt", F32, 4096);
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
+        const loop *l = &loops[i];
+        const stencil_run_options options = options_of(l);
+        if (stencil_plan_make(&plan, &problem, &options, &machine) != STENCIL_OK)
+            fail_msg("%s: %s", l->sync, stencil_error_last()->message);
+        assert_int_equal(plan.depth, 16);
+        assert_int_equal(plan.kernel.barrier, STENCIL_BARRIER_none);
+        assert_string_equal(stencil_barriers[plan.barrier].name, l->sync);
+        assert_int_equal(plan.halo, STENCIL_HALO_STORE);
+        assert_int_equal(plan.cluster_blocks, l->cluster);
+        assert_int_equal(plan.deep_blocks, l->blocks);
+        for (int p = 0; p < l->parts; p++) {
+            assert_int_equal(plan.part[p].grid_blocks, l->blocks);
+            assert_int_equal(plan.part[p].first_block, p * l->blocks);
+        }
+        assert_int_equal(plan.notes.count, l->note != NULL);
+        if (l->note != NULL)
+            assert_non_null(strstr(plan.notes.line[0], l->note));
+    }
+}
+
+/* Flagged words have the number of one step; passes end where steps are checked, and have barriers then. */
+static void shallow_loops(void **state) {
+    const stencil_machine machine = with_pipeline();
+    stencil_run_options options = options_of(&(loop){.sync = "neighbor", .parts = 2, .sharing = 1});
+    stencil_problem problem;
+    stencil_plan plan;
+    (void)state;
+    problem_of(&problem, "j2d5pt", F32, 4096);
+    options.halo = LL;
+    assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
+    assert_int_equal(plan.depth, 1);
+    assert_int_equal(plan.kernel.exchange, STENCIL_EXCHANGE_LL);
+    assert_non_null(strstr(plan.notes.line[plan.notes.count - 1], "--halo ll"));
+    problem.boundary[STENCIL_Y] = STENCIL_MIRROR;
+    options.halo = STENCIL_HALO_AUTO;
+    assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
+    assert_int_equal(plan.depth, 1);
+    assert_non_null(strstr(plan.notes.line[plan.notes.count - 1], "--sync relaunch"));
+    problem.boundary[STENCIL_Y] = STENCIL_FIXED;
+    options.halo = LL;
+    options.depth = 2;
+    assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_USAGE);
+    options.halo = STENCIL_HALO_AUTO;
+    problem.stop.check_every = 1;
+    options.wait.fault.absent_step = 1;
+    assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
+    assert_int_equal(plan.depth, 1);
+    assert_int_equal(plan.kernel.barrier, STENCIL_BARRIER_neighbor);
+}
+
 static void without_links(void **state) {
     (void)state;
     stencil_machine machine = h200;
@@ -189,7 +278,8 @@ int main(int argc, char **argv) {
     json_t *file = NULL;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(h200_plans), cmocka_unit_test(memory_of_all), cmocka_unit_test(without_links),
-        cmocka_unit_test(other_gpus), cmocka_unit_test(round_trip),
+        cmocka_unit_test(other_gpus), cmocka_unit_test(deep_loops),    cmocka_unit_test(shallow_loops),
+        cmocka_unit_test(round_trip),
     };
     if (argc != 2 || json_read(file_name = argv[1], &file) != STENCIL_OK ||
         stencil_machine_read(&h200, file) != STENCIL_OK) {

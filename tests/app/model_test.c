@@ -9,7 +9,9 @@
 #include <cmocka.h>
 
 #include "app/json.h"
+#include "bench/benchmarks/trial.h"
 #include "solver/choose.h"
+#include "solver/sweep.h"
 
 static stencil_machine h200;
 
@@ -105,6 +107,34 @@ static void a_large_field(void **state) {
                 1e-6 + (1 - far) * 7 * 0.5e-6 + 4094.0 * 4094 * 0.5e-12);
 }
 
+/* What was measured of passes of many steps is not what others take: single ones are those of the plain
+ * sweep, short ones wait for memory as often as there are of them. */
+static void passes_of_other_steps(void **state) {
+    (void)state;
+    stencil_machine machine = {.cpu_threads = 2, .host_available_bytes = INT64_C(1) << 40};
+    stencil_problem problem;
+    problem_of(&problem, "j2d5pt", 2048);
+    problem.stop.check_every = problem.stop.steps = 16000;
+    stencil_calibration_defaults(&machine);
+    for (int k = 0; k < STENCIL_DISTANCES; k++) {
+        machine.cpu_costs.rate[problem.shape->id][0][STENCIL_SWEEP_stream][STENCIL_LOOP_LAUNCHED][k] = 2e9;
+        machine.cpu_costs.rate[problem.shape->id][0][STENCIL_SWEEP_pipeline][STENCIL_LOOP_LAUNCHED][k] = 4e9;
+    }
+    const double cells = 2046.0 * 2046;
+    double compute_s[65];
+    for (int depth = 1; depth <= 64; depth *= 2) {
+        stencil_plan plan;
+        const stencil_run_options options = {
+            .sync = "grid", .sweep = "pipeline", .depth = depth, .backend = STENCIL_BACKEND_CPU};
+        assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
+        compute_s[depth] = stencil_model_step(&plan, &problem, &machine).compute_s;
+    }
+    assert_near(compute_s[1], cells / 2e9);
+    assert_near(compute_s[16], cells / 4e9);
+    assert_true(compute_s[2] > compute_s[4] && compute_s[4] > compute_s[8] && compute_s[8] > compute_s[16]);
+    assert_true(compute_s[64] > compute_s[16]); /* computes more cells twice */
+}
+
 /* Timed with three fillings: straight lines between them, and on from the last one. In a persistent loop the
  * last round of tiles takes as long as the others, however few it has. */
 static void fillings(void **state) {
@@ -176,12 +206,12 @@ static void ranking(void **state) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         stencil_choice choice;
-        const stencil_run_options options = on_gpus(NULL, rows[i].gpus);
+        stencil_run_options options = on_gpus(NULL, rows[i].gpus);
+        options.sweep = "stream"; /* whose figures these are */
         choose(&choice, rows[i].stencil, rows[i].extent, &options);
         const stencil_candidate *best = &choice.item[choice.chosen];
         print_message("%s %lld: %s\n", rows[i].stencil, (long long)rows[i].extent, best->options.sync);
         assert_string_equal(best->options.sync, rows[i].best);
-        assert_string_equal(best->options.sweep, "stream");
         assert_int_equal(best->plan.cut.parts, rows[i].gpus);
         assert_true(fabs(1e6 * best->cost.step_s / rows[i].step_us - 1) < 0.1);
         stencil_choice_destroy(&choice);
@@ -277,12 +307,159 @@ static void round_trip(void **state) {
     json_decref(again);
 }
 
+/* The H200 with kernels that nobody has compiled here: relaunch with the pipeline sweep, of all 2D sets. */
+static const stencil_machine *deep_machine(void) {
+    static stencil_machine machine;
+    machine = h200;
+    for (int shape = 0; shape < STENCIL_SHAPE_COUNT; shape++)
+        for (int precision = 0; precision < STENCIL_PRECISION_COUNT && stencil_shapes[shape].rank == 2;
+             precision++)
+            machine.kernel[machine.kernel_count++] =
+                (stencil_kernel_attributes){.kernel = {.shape = (stencil_shape_id)shape,
+                                                       .precision = (stencil_precision)precision,
+                                                       .sweep = STENCIL_SWEEP_pipeline,
+                                                       .cells = 4,
+                                                       .block_x = 128,
+                                                       .blocks = 4},
+                                            .image = true,
+                                            .registers = 63,
+                                            .blocks_per_sm = 4};
+    return &machine;
+}
+
+static void deep_plan(stencil_plan *plan, stencil_problem *problem, int64_t ny, int64_t nx) {
+    const stencil_run_options options = {.sync = "relaunch", .sweep = "pipeline", .gpu_count = 1};
+    problem_of(problem, "j2d5pt", nx + 2);
+    stencil_spec spec = problem->spec;
+    spec.extent[0] = ny + 2;
+    spec.check_every = 161;
+    spec.steps = 1000;
+    assert_int_equal(stencil_problem_resolve(problem, &spec), STENCIL_OK);
+    assert_int_equal(stencil_plan_make(plan, problem, &options, deep_machine()), STENCIL_OK);
+    assert_int_equal(plan->depth, 16);
+}
+
+static void expect_close(double value, double wanted) {
+    if (!(fabs(value / wanted - 1) < 1e-12))
+        fail_msg("%.17g in place of %.17g", value, wanted);
+}
+
+/* 264 lines of 100 rows of strips of 672 columns, 4 x 4 steps of them. The first line of a strip begins at a
+ * closed side: 84 rows that are kept, 16 until the last stage has them, one boundary row, and one that makes
+ * it whole slots of two; others have 16 rows above theirs and 16 that they share with the line before. */
+static void bounds(void **state) {
+    (void)state;
+    stencil_plan plan;
+    stencil_problem problem;
+    const double levels = 672 * 16, wavefronts = 2 * 672 * 4 / 128 * 5 + 2 * 16;
+    for (int strips = 1; strips <= 2; strips++) {
+        const int64_t ny = 26400 / strips - 16, nx = strips == 1 ? 670 : 671;
+        const double rows = strips * 102 + (264 - strips) * 132, cells = (double)(nx * ny);
+        deep_plan(&plan, &problem, ny, nx);
+        const stencil_pass_work work = stencil_sweep_work(&plan, &problem, plan.depth);
+        expect_close(work.cells, rows * levels);
+        expect_close(work.longest, 264 * 132 * levels);
+        expect_close(work.wavefronts, rows * wavefronts);
+        /* Ten passes, and the step that is checked, which computes nothing twice. */
+        const double made = (10 * rows * levels + cells) / (161 * cells);
+        expect_close(1 + stencil_sweep_again(&plan, &problem), made);
+        const stencil_bound bound = stencil_model_bound(&plan, &problem, &h200);
+        expect_close(stencil_sweep_pass_steps(&plan, &problem), 161 / 11.0);
+        expect_close(bound.need[STENCIL_RESOURCE_MEMORY], 8 * 11 / 161.0);
+        expect_close(bound.need[STENCIL_RESOURCE_SHARED], 10 * rows * wavefronts / (161 * cells));
+        expect_close(bound.need[STENCIL_RESOURCE_ARITHMETIC], 5 * made);
+        expect_close(bound.peak[STENCIL_RESOURCE_SHARED], 132 * 1.98e9);
+        expect_close(bound.peak[STENCIL_RESOURCE_ARITHMETIC], 132 * 1.98e9 * 128);
+        assert_int_equal(bound.least, STENCIL_RESOURCE_ARITHMETIC);
+        expect_close(stencil_bound_rate(&bound, bound.least),
+                     132 * 1.98e9 * 128 / bound.need[STENCIL_RESOURCE_ARITHMETIC]);
+    }
+    /* Two GPUs have twice of everything; a step at a time needs no shared memory. */
+    const stencil_run_options plain = on_gpus("neighbor", 2);
+    problem_of(&problem, "j2d5pt", 16384);
+    assert_int_equal(stencil_plan_make(&plan, &problem, &plain, &h200), STENCIL_OK);
+    const stencil_bound bound = stencil_model_bound(&plan, &problem, &h200);
+    assert_int_equal(bound.least, STENCIL_RESOURCE_MEMORY);
+    assert_true(isinf(stencil_bound_rate(&bound, STENCIL_RESOURCE_SHARED)));
+    expect_close(bound.need[STENCIL_RESOURCE_MEMORY], 8);
+    expect_close(bound.need[STENCIL_RESOURCE_ARITHMETIC], 5);
+    expect_close(bound.peak[STENCIL_RESOURCE_MEMORY],
+                 2 * h200.gpu_costs.bytes_per_s[STENCIL_LOOP_PERSISTENT][0][STENCIL_FAR]);
+}
+
+/* Part of what lines compute that is kept, were all of them as long as the longest one. */
+static double kept_at(stencil_spec *spec, const stencil_run_options *options, int64_t edge) {
+    stencil_plan plan;
+    stencil_problem problem;
+    spec->extent[0] = spec->extent[1] = edge;
+    assert_int_equal(stencil_problem_resolve(&problem, spec), STENCIL_OK);
+    assert_int_equal(stencil_plan_make(&plan, &problem, options, deep_machine()), STENCIL_OK);
+    assert_true(plan.depth > 1);
+    const stencil_pass_work work = stencil_sweep_work(&plan, &problem, plan.depth);
+    const double cells = (double)stencil_problem_updated_cells(&problem) * plan.depth;
+    assert_true(work.longest >= work.cells && work.cells > cells);
+    return cells / work.longest;
+}
+
+/* The edge that a benchmark chooses keeps most; strips that are nearly empty cost what full ones do. */
+static void edges(void **state) {
+    enum { FIRST = 7990, LAST = 8410 };
+    (void)state;
+    for (int shape = 0; shape < STENCIL_SHAPE_COUNT; shape++)
+        for (int precision = 0; precision < STENCIL_PRECISION_COUNT && stencil_shapes[shape].rank == 2;
+             precision++) {
+            stencil_run_options options = {.sync = "relaunch", .sweep = "pipeline", .gpu_count = 1};
+            stencil_spec spec;
+            double most = 0, least = 1;
+            int64_t best = 0;
+            stencil_spec_init(&spec);
+            spec.rank = 2;
+            spec.precision = (stencil_precision)precision;
+            spec.steps = spec.check_every = 1000;
+            snprintf(spec.stencil, sizeof spec.stencil, "%s", stencil_shapes[shape].name);
+            stencil_trial_weights(&spec);
+            for (int64_t edge = LAST; edge >= FIRST; edge--) {
+                const double kept = kept_at(&spec, &options, edge);
+                best = kept >= most ? edge : best;
+                most = fmax(most, kept);
+                least = fmin(least, kept);
+            }
+            assert_true(least < 0.97 * most && most < 1);
+            assert_int_equal(stencil_trial_edge(&spec, &options, deep_machine(), FIRST, LAST), best);
+            options = (stencil_run_options){.backend = STENCIL_BACKEND_CPU};
+            assert_int_equal(stencil_trial_edge(&spec, &options, deep_machine(), FIRST, FIRST + 1), 0);
+        }
+}
+
+/* Of sum 1, and different even in float32. */
+static void random_weights(void **state) {
+    (void)state;
+    for (int shape = 0; shape < STENCIL_SHAPE_COUNT; shape++) {
+        stencil_spec spec;
+        double sum = 0;
+        stencil_spec_init(&spec);
+        snprintf(spec.stencil, sizeof spec.stencil, "%s", stencil_shapes[shape].name);
+        stencil_trial_weights(&spec);
+        assert_int_equal(spec.weight_count, stencil_shapes[shape].point_count);
+        for (int i = 0; i < spec.weight_count; i++) {
+            sum += spec.weight[i];
+            for (int k = 0; k < i; k++)
+                assert_true((float)spec.weight[i] != (float)spec.weight[k]);
+        }
+        assert_true(fabs(sum - 1) < 1e-14);
+    }
+}
+
 int main(int argc, char **argv) {
     json_t *file = NULL;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_small_field), cmocka_unit_test(a_large_field), cmocka_unit_test(fillings),
-        cmocka_unit_test(many_points),   cmocka_unit_test(several_parts), cmocka_unit_test(ranking),
-        cmocka_unit_test(candidates),    cmocka_unit_test(other_devices), cmocka_unit_test(round_trip),
+        cmocka_unit_test(a_small_field),  cmocka_unit_test(a_large_field),
+        cmocka_unit_test(fillings),       cmocka_unit_test(passes_of_other_steps),
+        cmocka_unit_test(many_points),    cmocka_unit_test(several_parts),
+        cmocka_unit_test(ranking),        cmocka_unit_test(candidates),
+        cmocka_unit_test(other_devices),  cmocka_unit_test(round_trip),
+        cmocka_unit_test(bounds),         cmocka_unit_test(edges),
+        cmocka_unit_test(random_weights),
     };
     if (argc != 2 || json_read(argv[1], &file) != STENCIL_OK ||
         stencil_machine_read(&h200, file) != STENCIL_OK) {

@@ -8,6 +8,7 @@ import unittest
 from harness import STENCIL, CommandTest
 
 H200 = pathlib.Path(__file__).with_name("h200-x8.json")
+CPU = ("--device", "cpu")
 
 
 class PlanTest(CommandTest):
@@ -20,7 +21,7 @@ class PlanTest(CommandTest):
 
     def test_ranked(self):
         for gpus in (1, 4):
-            arguments = ["--machine", H200, "--size", "4096x4096", "--precision", "float32", "--gpus", gpus]
+            arguments = ["--machine", H200, "--size", "4096x4096", "--precision", "float32", "--gpus", gpus, "--sweep", "stream"]
             done = self.ok("plan", *arguments)
             self.narrow(done.stdout)
             plans = self.plans(*arguments)
@@ -28,13 +29,65 @@ class PlanTest(CommandTest):
             times = [p["predicted"]["step_us"] for p in possible]
             self.assertEqual(times, sorted(times))
             self.assertEqual(sum(p["chosen"] for p in plans), 1)
-            self.assertEqual(len(done.stdout.splitlines()), 2 + len(possible))
+            lines = done.stdout.splitlines()
+            self.assertEqual(len(lines), 2 + len(possible) + (gpus > 1))
+            if gpus == 1:  # with halos as well there is no room for the rates, which is told
+                self.assertIn("depth on  predicted launch barrier compute check Gcell/s", lines[1])
+                self.assertAlmostEqual(float(lines[2].split()[-1]), 4094**2 / times[0] / 1e3, delta=0.06)
+            else:
+                self.assertRegex(lines[-1], r"^Gcell/s +16761 / µs per step \(no room")
             for plan in possible:
+                self.assertEqual(plan["depth"], 1)
                 terms = plan["predicted"]
                 self.assertAlmostEqual(sum(terms[k] for k in terms if k != "step_us"), terms["step_us"], places=6)
             self.assertEqual({p["on"] for p in possible}, {"GPU"} if gpus == 1 else {"GPU", "2 GPUs", "4 GPUs"})
             for plan in plans[len(possible):]:
                 self.assertTrue(plan["why"])
+
+    def with_pipeline(self, name="passes.json"):
+        """A machine in a file that knows kernels as if the pipeline sweep had been compiled for it."""
+        machine = json.loads(H200.read_text(encoding="utf-8"))
+        machine["kernels"] += [dict(kernel, kernel=kernel["kernel"].replace("stream", "pipeline"))
+                               for kernel in machine["kernels"] if " stream " in kernel["kernel"]]
+        self.write_text(name, json.dumps(machine))
+        return ["--machine", name]
+
+    def test_depth_is_the_best_of_the_model(self):
+        """Whatever --depth says, auto is predicted to be as quick: here, calibrated or not, and elsewhere."""
+        passes = ["--sweep", "pipeline", "--sync", "grid"]
+
+        def check(*where, most=64):
+            auto, = self.plans(*where, *passes)
+            for depth in range(1, most + 1):
+                plan, = self.plans(*where, *passes, "--depth", depth)
+                self.assertEqual(plan["depth"], depth)
+                self.assertLessEqual(auto["predicted"]["step_us"], 1.01 * plan["predicted"]["step_us"], (where, depth))
+            return auto["depth"]
+
+        check(*CPU, "--size", "2048x1500", "--threads", 2)
+        self.assertGreater(check("--machine", H200, *CPU, "--size", "4096x4096"), 32)  # 32 threads wait for one memory
+        self.assertEqual(check(*self.with_pipeline(), "--gpus", 1, "--size", "8192x8192", most=16), 16)
+        self.calibrate("--quiet")
+        check(*CPU, "--size", "700x500", "--threads", 1)
+
+    def test_machine_without_the_kernels(self):
+        """One message, whoever asks for passes of several steps; who does not ask goes without, on the GPU. A build that has
+        the kernels itself takes what their compilation promises."""
+        self.make("p.h5", "--size", "900x700")
+        if json.loads(self.ok("info", "--json", "-").stdout)["cuda"]["runtime_version"] > 0:
+            self.assertEqual({(p["sweep"], p["depth"]) for p in self.plans("p.h5", "--machine", H200, "--depth", 8) if p["predicted"]},
+                             {("pipeline", 8)})
+            return
+        none = [" no kernel j2d5pt float64 pipeline none: calibrate it again (stencil calibrate --json FILE)"]
+        for asked in (["--sweep", "pipeline"], ["--depth", 8], ["--sync", "graph", "--depth", 8], ["--depth", 8, "--device", "gpu"]):
+            self.refused(69, none, "plan", "p.h5", "--machine", H200, *asked)
+            self.refused(69, none, "p.h5", "--machine", H200, "--dry-run", "--no-output", *asked)
+        self.refused(64, ["--depth 8 is not for --sweep stream"], "plan", "p.h5", "--machine", H200, "--sweep", "stream", "--depth", 8)
+        self.refused(64, ["give --depth 16"], "plan", "p.h5", *self.with_pipeline(), "--depth", 17)
+        self.refused(69, ["2D"], "plan", "--size", "9x9x9", "--depth", 4)
+        self.assertEqual({(p["sweep"], p["on"]) for p in self.plans("--machine", H200, "--size", "4096x4096") if p["chosen"]},
+                         {("stream", "GPU")})
+        self.assertEqual({p["depth"] for p in self.plans("p.h5", *CPU, "--depth", 8) if p["predicted"]}, {8})
 
     def test_of_a_file(self):
         self.make()
@@ -108,7 +161,8 @@ class PlanTest(CommandTest):
         machine["cpu_costs"] = costs
         with open(self.path("machine.json"), "w", encoding="utf-8") as file:
             json.dump(machine, file)
-        worst = [p for p in self.plans("--size", "300x300", "--machine", "machine.json") if p["sync"] == "central"]
+        worst = [p for p in self.plans("--size", "300x300", "--machine", "machine.json", "--sweep", "stream")
+                 if p["sync"] == "central"]
         self.assertGreater(worst[0]["predicted"]["barrier_us"], 4e5)
 
     def test_damaged_calibration(self):

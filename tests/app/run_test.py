@@ -1,6 +1,7 @@
 """`stencil run` from end to end: what it makes, prints and leaves behind."""
 import json
 import os
+import pathlib
 import pty
 import re
 import resource
@@ -109,7 +110,7 @@ class Run(CommandTest):
     def test_stores_in_the_report(self):
         def stores(size, threads, *more):
             self.ok("new", "p.h5", "--stencil", "j2d5pt", "--size", size, "--steps", 40, "--force")
-            self.ok("p.h5", *CPU, "--threads", threads, "--json", "run.json", "--force", *more)
+            self.ok("p.h5", *CPU, "--sweep", "stream", "--threads", threads, "--json", "run.json", "--force", *more)
             with open(self.path("run.json")) as file:
                 report = json.load(file)
             return report["plan"]["stores"], report.get("result", {}).get("stores")
@@ -236,15 +237,143 @@ class Barriers(CommandTest):
     def test_absent_thread_ends_the_run(self):
         self.make()
         for name in self.barriers():
-            done = self.call("p.h5", *CPU, "-j", 2, "--steps", 30, "--sync", name, "--inject-absent", 5,
-                             "--barrier-timeout", 0.1)
-            self.assertEqual(done.returncode, 70, done.stderr)
-            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-            self.assertIn(f"barrier {name}: in step 5 ", done.stderr)
-            self.assertFalse(os.path.exists(self.path("p.out.h5")))
+            for sweep, depth, ends in (("stream", 1, 5), ("pipeline", 4, 8)):
+                done = self.call("p.h5", *CPU, "-j", 2, "--steps", 30, "--sync", name, "--inject-absent", 5,
+                                 "--barrier-timeout", 0.1, "--sweep", sweep, "--depth", depth)
+                self.assertEqual(done.returncode, 70, done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertIn(f"barrier {name}: in step {ends} ", done.stderr)
+                self.assertFalse(os.path.exists(self.path("p.out.h5")))
 
 
 class Json(CommandTest):
+    def test_passes_on_a_gpu(self):
+        """Of a machine in a file, which knows kernels as if the pipeline sweep had been compiled for it: what a pass makes, and
+        the bound of its arithmetic: 5 fma for each cell, those that are computed twice and the checked step included."""
+        machine = json.loads(pathlib.Path(__file__).with_name("h200-x8.json").read_text(encoding="utf-8"))
+        machine["kernels"] += [dict(kernel, kernel=kernel["kernel"].replace("stream", "pipeline"))
+                               for kernel in machine["kernels"] if kernel["kernel"].endswith("stream none")]
+        with open(self.path("machine.json"), "w", encoding="utf-8") as file:
+            json.dump(machine, file)
+        self.ok("new", "p.h5", "--problem", "laplace", "--size", "2000x3000", "--precision", "float64")
+        for every, passes, depth, text in ((97, 8, 12, ", the checked step by itself"), (5, 1, 4, ", the checked step by itself"),
+                                           (100, 9, 12, ", the last one before a check 3 and the checked step by itself")):
+            run = ["p.h5", "--steps", 1000, "--check-every", every, "--sweep", "pipeline", "--depth", 12, "--sync", "relaunch", "--gpus", 1,
+                   "--machine", "machine.json", "--dry-run", "--no-output"]
+            shown = " ".join(self.ok(*run).stdout.split())
+            self.assertRegex(shown, rf"Passes pipeline, {depth} steps each{text}, in tiles of {608 - 2 * depth} x \d+ cells; [0-9.]+ % of all")
+            report = json.loads(self.ok(*run, "--json", "-").stdout)
+            again = report["plan"]["computed_twice"]
+            self.assertTrue(0.2 < again < 1.5)
+            self.assertAlmostEqual(report["plan"]["pass_steps"], every / (passes + 1))
+            bound = {r["resource"]: r for r in report["bound"]["resources"]}
+            self.assertAlmostEqual(bound["memory"]["need_per_cell"], 16 * (passes + 1) / every)
+            self.assertEqual(report["plan"]["depth"], depth)
+            self.assertAlmostEqual(bound["arithmetic"]["need_per_cell"], 5 * (1 + again))
+            self.assertAlmostEqual(bound["arithmetic"]["peak_per_s"] / (132 * 1.98e9 * 64), 1)
+            self.assertTrue(0 < bound["shared memory"]["need_per_cell"] < 0.6)
+            self.assertEqual({r["used"] for r in bound.values()}, {None})
+            self.assertFalse(report["bound"]["nominal"])
+            self.assertNotIn("nominal", shown)
+        # A source changes nothing of that. The first step of a run without a check on its way is a pass by itself, too.
+        self.ok("new", "source.h5", "--problem", "poisson", "--size", "2000x3000", "--precision", "float64")
+        for steps, every, passes, text in ((1000, 17, [12, 4, 1], "12 steps each, the last one before a check 4 and the checked step by itself"),
+                                           (1000, 9, [8, 1], "8 steps each, the checked step by itself"),
+                                           (9, 100, [1, 7, 1], "7 steps each, the first and the checked step by themselves"),
+                                           (1000, 2, [1, 1], None)):
+            run = ["source.h5", "--steps", steps, "--check-every", every, "--depth", 12, "--sync", "relaunch", "--gpus", 1,
+                   "--machine", "machine.json", "--dry-run", "--no-output"]
+            shown = " ".join(self.ok(*run).stdout.split())
+            plan = json.loads(self.ok(*run, "--json", "-").stdout)["plan"]
+            self.assertEqual((plan["sweep"], plan["depth"]), ("pipeline", max(passes)))
+            self.assertAlmostEqual(plan["pass_steps"], sum(passes) / len(passes))
+            self.assertIn(f"Passes pipeline, {text}, in tiles" if text else "there is 1 step at most", shown)
+
+    def test_passes_that_are_made(self):
+        """Passes end where a residual is checked, and where the run does. The first step is one by itself where the criterion
+        needs its residual. What is told of passes, of bytes and of cells computed twice is a mean over these."""
+        self.ok("new", "p.h5", "--stencil", "j2d5pt", "--size", "242x302", "--initial", "random")
+        criterion = ("--rtol", 1e-9)
+        for steps, every, depth, more, passes in ((1, 100, 64, (), [1]), (7, 5000, 64, (), [7]), (200, 10, 64, (), [10]),
+                                                  (300, 100, 64, (), [64, 36]), (20, 1, 8, (), [1]), (30, 100, 4, (), 7 * [4] + [2]),
+                                                  (7, 5000, 64, criterion, [1, 6]), (99, 33, 64, criterion, [33])):
+            with self.subTest(steps=steps, every=every, depth=depth, more=more):
+                done = self.call("p.h5", "--steps", steps, "--check-every", every, "--sweep", "pipeline", "--depth", depth, "-j", 2,
+                                 *more, *CPU, "--force", "--no-output", "--json", "r.json")
+                self.assertIn(done.returncode, (0, 2), done.stderr)
+                with open(self.path("r.json"), encoding="utf-8") as file:
+                    report = json.load(file)
+                plan, told, longest = report["plan"], " ".join(done.stdout.split()), max(passes)
+                self.assertEqual(plan["depth"], longest)
+                self.assertAlmostEqual(plan["pass_steps"], sum(passes) / len(passes))
+                self.assertAlmostEqual(report["rates"]["bytes_per_cell"], 16 * len(passes) / sum(passes))
+                # Each step of a pass needs a row more of the other thread's than the step behind it.
+                self.assertGreaterEqual(plan["tile"][1], 240)
+                beside = sum(2 * 240 * row for steps_made in passes for row in range(steps_made))
+                self.assertAlmostEqual(plan["computed_twice"], beside / (sum(passes) * 240 * 300))
+                self.assertEqual(f"pipeline, {longest} steps each" in told, longest > 1)
+                self.assertEqual("once in" in told, longest > 1)
+
+    def test_sweep_is_named(self):
+        """The report names the sweep, and where that makes fewer steps at once than was asked for, why."""
+        self.ok("new", "p.h5", "--stencil", "j2d5pt", "--size", "242x302", "--initial", "random")
+        for more, note in ((("--sweep", "naive"), None), (("--sweep", "stream"), None), (("--sweep", "pipeline"), None),
+                           (("--sweep", "pipeline", "--depth", 1), None), (("--sweep", "pipeline", "--depth", 10), None),
+                           (("--depth", 64), "--depth 64: from one residual check to the next there are 10 steps at most"),
+                           (("--depth", 8, "--check-every", 1), "--depth 8: from one residual check to the next there is 1 step at most"),
+                           (("--sweep", "pipeline", "--check-every", 1),
+                            "pipeline makes one step at a time here: every step is checked (--check-every 1)"),
+                           (("--sweep", "pipeline", "--steps", 1), "pipeline makes one step at a time here: the run has no more")):
+            every = () if "--check-every" in more else ("--check-every", 10)
+            steps = () if "--steps" in more else ("--steps", 20)
+            for way in ((), ("--dry-run",)):
+                with self.subTest(more=more, way=way):
+                    told = " ".join(self.ok("p.h5", "--no-output", *steps, *every, *more, *way, *CPU).stdout.split())
+                    sweep = more[1] if more[0] == "--sweep" else "pipeline"
+                    self.assertRegex(told, rf" Strategy [a-z-]+, sweep {sweep}, on CPU: ")
+                    self.assertEqual(note is not None, "at a time here" in told or "Note --depth" in told)
+                    self.assertIn(f"Note {note}" if note else "", told)
+        self.ok("new", "small.h5", "--stencil", "j2d5pt", "--size", "40x10")
+        told = " ".join(self.ok("small.h5", "--sweep", "pipeline", "--parts", 8, "--cut", "8,1", "--dry-run", *CPU).stdout.split())
+        self.assertIn("Note pipeline makes one step at a time here: the field, its parts or the rows of a thread are too small", told)
+
+    def test_tiles_smaller_than_what_they_need(self):
+        """Five rows of each thread, and 189 above and below them for the first step of a pass; no tile is wider than the field."""
+        self.ok("new", "p.h5", "--stencil", "j2d49pt", "--size", "100x46", "--initial", "random")
+        run = ("p.h5", "--steps", 64, "--check-every", 64, "--depth", 64, "--threads", 8, *CPU)
+        told = " ".join(self.ok(*run, "--dry-run").stdout.split())
+        again = json.loads(self.ok(*run, "--dry-run", "--json", "-").stdout)["plan"]["computed_twice"]
+        self.assertAlmostEqual(again, sum(14 * 3 * row for row in range(64)) / (40 * 64))
+        self.assertIn(f"in tiles of 94 x 5 cells; cells are computed {1 + again:.3g} times in the mean", told)
+
+    def test_bound(self):
+        """What a step needs of each resource, by passes of several steps less memory. How much of a CPU's was used nobody knows:
+        its peaks are figures of no CPU in particular."""
+        self.ok("new", "p.h5", "--problem", "laplace", "--size", "300x200", "--precision", "float32")
+        for depth in (1, 4):
+            run = ["p.h5", "--steps", 20, "--check-every", 8, "--sweep", "pipeline", "--depth", depth, "-j", 1, *CPU]
+            report = json.loads(self.ok(*run, "--json", "-", "--no-output").stdout)
+            bound = {r["resource"]: r for r in report["bound"]["resources"]}
+            self.assertEqual(bound["memory"]["need_per_cell"], 8 / depth)
+            self.assertEqual(bound["shared memory"]["cells_per_s"], None)
+            self.assertEqual(bound["arithmetic"]["need_per_cell"], 5)
+            known = [r for r in bound.values() if r["cells_per_s"] is not None]
+            for r in known:
+                self.assertAlmostEqual(r["cells_per_s"] * r["need_per_cell"] / r["peak_per_s"], 1)
+                self.assertIsNone(r["used"])
+            self.assertTrue(report["bound"]["nominal"])
+            least = min(known, key=lambda r: r["cells_per_s"])
+            self.assertEqual(report["bound"]["resource"], least["resource"])
+            text = self.ok(*run, "--dry-run", "--no-output").stdout
+            self.assertRegex(text, f"\nBound +{least['resource']}: [0-9.]+ Gcell/s = [0-9.]+ G (bytes|fma)/s / [0-9.]+ per cell")
+            self.assertNotIn("shared memory", text)
+            self.assertIn("peaks are nominal", text)
+            told = self.ok(*run, "--no-output").stdout
+            bounds = ", ".join(f"{r['resource']} {1e-9 * r['cells_per_s']:.4g} Gcell/s"
+                               for r in sorted(known, key=lambda r: r["cells_per_s"]))
+            self.assertIn(f"Bound {bounds}, by nominal peaks", " ".join(told.split()))
+            self.assertNotRegex(told, "% of (memory|arithmetic)")
+
     def test_contents(self):
         self.ok("new", "p.h5", "--problem", "poisson", "--size", "21x19x17", "--precision", "float32",
                 "--boundary", "fixed,mirror,periodic")

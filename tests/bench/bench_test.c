@@ -198,7 +198,7 @@ static void ratios_by_hand(void **state) {
         result.row[i].sample_count = i < 4; /* the last one was skipped */
         result.row[i].statistics.median = rows[i].median;
     }
-    stencil_bench_fill_ratios(&result);
+    stencil_bench_fill_ratios(&result, 0);
     assert_near(result.row[0].ratio, 0.8, 1e-15);
     assert_near(result.row[1].ratio, 1, 1e-15);
     assert_near(result.row[2].ratio, 0.75, 1e-15);

@@ -2,6 +2,7 @@
 import csv
 import importlib.util
 import json
+import math
 import os
 import pathlib
 import re
@@ -26,6 +27,11 @@ BENCHMARKS = names_of("bench/benchmarks.def", "STENCIL_BENCHMARK")
 BARRIERS = names_of("sync/barriers.def", "STENCIL_BARRIER")
 LOOPS = names_of("solver/strategies.def", "STENCIL_STRATEGY")
 SWEEPS = re.findall(r"^STENCIL_SWEEP\((\w+)", (ROOT / "kernels/sweeps.def").read_text(encoding="utf-8"), re.MULTILINE)
+# Radius and number of points of each set.
+SHAPES = {name: (int(radius), int(points)) for name, radius, points in re.findall(
+    r"^STENCIL_SHAPE\((\w+), \d, \w+, (\d), (\d+),", (ROOT / "kernels/stencils.def").read_text(encoding="utf-8"), re.MULTILINE)}
+SYNCS = ("relaunch", "graph", "grid")
+STENCILS = list(SHAPES)
 # A factor that no interruption reaches: a sample is of microseconds.
 FAR = 1e9
 
@@ -81,8 +87,9 @@ class BenchTest(Commands):
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
         for word in ("memcpy", "streaming", "loop", "relaunch", "grid", "Verified"):
             self.assertIn(word, text)
-        self.assertEqual(text.count("Benchmark "), len(BENCHMARKS) - 1)
-        self.assertNotIn("Benchmark  strategies", text)  # takes minutes: only where it is named
+        self.assertEqual(text.count("Benchmark "), len(BENCHMARKS) - 2)
+        for name in ("strategies", "speed"):
+            self.assertNotRegex(text, f"Benchmark +{name}\n")  # take minutes: only where they are named
 
     def test_every_barrier_is_timed(self):
         root = json.loads(self.ok("grid", *TIMED, "--json", "-"))
@@ -217,6 +224,144 @@ class BenchTest(Commands):
         self.assertEqual(done.returncode, 70, done)
         self.assertRegex(done.stderr, r"^stencil: \S+/stream and \S+/stream differ after 3 steps in 1 cells, first at "
                          r"\(z, y, x\) = \(0, 0, 0\)\n$")
+        self.assertIn("FAILED", done.stdout)
+
+    def speed(self, *arguments):
+        text = self.ok("speed", *TIMED, *arguments, "--max-noise", "1e9", "--json", self.path("out.json"), "--force")
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+        root = json.loads(self.read("out.json"))
+        result, = root["results"]
+        self.assertEqual(root["rows"], result["bars"])
+        return text, root["rows"], result["rows"]
+
+    def test_speed(self):
+        text, bars, rows = self.speed("--size", "70x50")
+        cases = [f"{stencil} fp{bits} 70x50{sweep}" for sweep in ("", " stream") for stencil in STENCILS
+                 for bits in (64, 32) if stencil.startswith("j2d")]
+        self.assertEqual([bar["case"] for bar in bars], cases)
+        for bar in bars:
+            stencil, precision, size, *plain = bar["case"].split()
+            radius, points = SHAPES[stencil]
+            bytes_, cells = int(precision[2:]) // 8, (70 - 2 * radius) * (50 - 2 * radius)
+            name = f"{stencil} f{precision[2:]} "
+            own = {row["name"][len(name):]: row for row in rows if row["name"].startswith(name)}
+            copy = max(row["bytes_per_s"] for row in own.values() if row["kind"] == "copy")
+            for row in own.values():
+                self.assertAlmostEqual(row["ratio_to_copy"], row["bytes_per_s"] / copy)
+                self.assertEqual(row["axes"], {"nx": 70, "ny": 50})
+            rates = {what: 1e-9 * cells / own[what]["statistics"]["median"] for what in own if "/" in what}
+            self.assertEqual(set(rates), {f"{sweep}/{sync}" for sweep in ("stream", "pipeline") for sync in SYNCS})
+            self.assertEqual((bar["unit"], bar["steps"], bar["samples"], bar["skipped"]), ("gcell_per_s", 3, 5, None))
+            best = bar["sweep"] + "/" + bar["strategy"]
+            self.assertEqual((bar["axes"], bar["noisy"]), ({"nx": 70, "ny": 50}, own[best]["noisy"]))
+            self.assertEqual(bar["sweep"], "stream" if plain else "pipeline")
+            self.assertAlmostEqual(bar["measured"], max(rate for what, rate in rates.items() if what.startswith(bar["sweep"])))
+            self.assertAlmostEqual(bar["measured"], rates[best])
+            self.assertAlmostEqual(bar["plain"], max(rates[f"stream/{sync}"] for sync in SYNCS))
+            self.assertAlmostEqual(bar["loop"], rates[bar["sweep"] + "/grid"])
+            self.assertEqual(bar["depth"] > 1, not plain)
+            self.assertTrue(bar["best_other"] < bar["aim"] if not plain else bar["best_other"] == bar["aim"])
+            if plain:
+                self.assertEqual(bar["best_by"], "copy")
+                self.assertAlmostEqual(bar["best_other"] / (1e-9 * copy / (2 * bytes_)), 1)
+                self.assertAlmostEqual(bar["reach"] / bar["aim"], 0.95 if points in (5, 7) else 0.9)
+            bound = bar["bound"]
+            used = {name: bound[name.replace(" ", "_")] for name in ("memory", "shared memory", "arithmetic")}
+            self.assertIn(bound["resource"], ("memory", "arithmetic"))
+            self.assertIsNone(used["arithmetic"])  # nobody has measured what a CPU allows
+            passes = -(-3 // bar["depth"])  # of the three steps of a sample
+            self.assertAlmostEqual(used["memory"] / (1e9 * bar["measured"] * 2 * bytes_ * passes / 3 / copy), 1)
+            self.assertEqual(used["shared memory"], 0)
+            self.assertRegex(text, rf"(?m)^{re.escape(bar['case'])} +[0-9.]+ +[0-9.e+]+ ")
+        self.assertIn("Verified: every sample gave the bits of the plain sweep", " ".join(text.split()))
+        self.assertEqual(self.ok("--from", self.path("out.json")), text)
+        self.assertIn("| strategy | best by |", self.ok("--from", self.path("out.json"), "--md", "-"))
+
+    def test_speed_as_csv(self):
+        """Beside the rows a line for each case; where there are no cases, no columns for them."""
+        self.speed("--size", "70x50", "--stencil", "j2d5pt", "--csv", self.path("out.csv"))
+        result, = json.loads(self.read("out.json"))["results"]
+        lines = list(csv.DictReader(self.read("out.csv").splitlines()))
+        self.assertEqual(len(lines), len(result["rows"]) + len(result["bars"]))
+        self.assertEqual({(line["nx"], line["ny"]) for line in lines}, {("70", "50")})
+        for line, bar in zip(lines[len(result["rows"]):], result["bars"], strict=True):
+            self.assertEqual((line["kind"], line["name"], line["bound"], line["noisy"]),
+                             ("case", bar["case"], bar["bound"]["resource"], str(bar["noisy"]).lower()))
+            for key in ("unit", "sweep", "strategy", "best_by"):
+                self.assertEqual(line[key], bar[key])
+            for key in ("best_other", "reach", "aim", "measured", "plain", "loop", "depth", "samples"):
+                self.assertEqual(float(line[key]), bar[key])
+            used = bar["bound"][bar["bound"]["resource"]]
+            self.assertEqual(float(line["used"]) if line["used"] else None, used)
+        self.ok("copy", *SMALL, "--csv", self.path("copy.csv"), "--quiet")
+        self.assertNotIn("best_other", self.read("copy.csv"))
+
+    def test_speed_of_fields_that_cannot_be(self):
+        """The case says why; figures of others stand, those beside a copy that was not made do not."""
+        text, bars, rows = self.speed("--size", "5x5", "--precision", "float64")
+        bad = [bar for bar in bars if bar["case"].startswith("j2d49pt")]
+        self.assertEqual([(bar["reach"], bar["measured"]) for bar in bad], [(255, None), (None, None)])
+        for bar in bad:
+            self.assertIn("5 cells", bar["skipped"])
+            self.assertRegex(text, rf"\n{re.escape(bar['case'])} [ 0-9]*skipped: /u has 5 cells")
+        self.assertEqual([bar["case"] for bar in bars if bar["skipped"]], [bar["case"] for bar in bad])
+        self.assertFalse([row for row in rows if row["name"].startswith("j2d49pt")])
+        self.assertEqual(self.ok("--from", self.path("out.json")), text)
+
+    def test_speed_of_some(self):
+        _, bars, rows = self.speed("--stencil", "j3d7pt", "--precision", "float32", "--sizes", "9,8")
+        self.assertEqual([bar["case"] for bar in bars], ["j3d7pt fp32 9³ stream", "j3d7pt fp32 8³ stream"])
+        self.assertEqual([row["cells"] for row in rows if row["name"].endswith("relaunch")], [7**3, 6**3])
+        _, bars, _ = self.speed("--stencil", "j2d9pt", "--sweep", "pipeline", "--size", "64x64")
+        self.assertEqual([bar["case"] for bar in bars], ["j2d9pt fp64 64²", "j2d9pt fp32 64²"])
+        self.assertEqual({bar["sweep"] for bar in bars}, {"pipeline"})
+        self.assertIn("no case has this", self.ok("speed", *CPU, "--sweep", "naive"))
+        self.refused(64, "--boundary has no effect on speed", "speed", *CPU, "--boundary", "periodic")
+
+    def test_speed_takes_1000_steps(self):
+        """And as many whole passes, beside the step that is checked, of all strategies where a tenth more steps has them."""
+        asked = (*CPU, "--stencil", "j2d5pt", "--precision", "float32", "--size", "60x40")
+        text = self.ok("speed", *asked, "--samples", "1", "--json", self.path("out.json"))
+        root = json.loads(self.read("out.json"))
+        for bar in root["rows"]:
+            self.assertTrue(1000 <= bar["steps"] < 1100)
+        self.assertGreater(root["rows"][0]["depth"], 1)
+        plans = json.loads(subprocess.run([STENCIL, "plan", *asked, "--steps", "1000", "--check-every", "1000", "--sweep", "pipeline",
+                                           "--json", "-"], stdout=subprocess.PIPE, check=True).stdout)["plans"]
+        passes = [plan["depth"] for plan in plans if plan["sync"] in ("relaunch", "grid")]
+        self.assertEqual(len(passes), 2)
+        if any(steps % math.lcm(*passes) == 0 for steps in range(1000, 1100)):
+            self.assertEqual(root["rows"][0]["steps"] % math.lcm(*passes), 0)
+        wide = json.loads(json.dumps(root))
+        for row in wide["results"][0]["rows"]:
+            row["noisy"] = True
+        for bar in wide["results"][0]["bars"]:
+            bar["noisy"] = False
+        wide["results"][0]["bars"][0].update(case="j2ds9pt fp64 11808²", measured=1071.4, aim=2500.4, depth=32, noisy=True,
+                                             bound={"resource": "arithmetic", "memory": 0.4, "shared_memory": 0.5, "arithmetic": 1.01})
+        with open(self.path("wide.json"), "w", encoding="utf-8") as file:
+            json.dump(wide, file)
+        shown = self.ok("--from", self.path("wide.json"))
+        self.assertRegex(shown, r"\nj2ds9pt fp64 11808² +1422 +3000 +2500 +~1071 +0.36 +[0-9.]+ pipeline +32 fma +101%")
+        self.assertIn("~ marks 1 of 2 cases: their samples spread by more than ", " ".join(shown.split()))
+        self.assertRegex(shown, r"\nj2d5pt fp32 60x40 stream +\S+ +\S+ +\S+ +[0-9.]+ +0\.[0-9]*[1-9] ")
+        self.assertRegex(self.ok("--from", self.path("wide.json"), "--md", "-"), r"\n\| case \| best other \| reach \| aim \| here \| x reach \|")
+        self.assertLessEqual(max(map(len, shown.splitlines())), 80)
+        plain = subprocess.run([STENCIL, "bench", "--from", self.path("wide.json")], stdout=subprocess.PIPE, check=True,
+                               env=dict(os.environ, LC_ALL="C")).stdout.decode("ascii")
+        self.assertIn("\nj2ds9pt fp64 11808^2 ", plain)
+        self.assertLessEqual(max(map(len, plain.splitlines())), 80)
+        for bar in root["results"][0]["bars"]:  # of an earlier version
+            del bar["axes"], bar["noisy"]
+        root["results"][0]["bars"][0].update(measured=None, plain=None, skipped="it takes 2 GPUs", sweep=None, strategy=None)
+        with open(self.path("skipped.json"), "w", encoding="utf-8") as file:
+            json.dump(root, file)
+        self.assertRegex(self.ok("--from", self.path("skipped.json")), r"\nj2d5pt fp32 60x40 +1422 +3000 +4000 skipped: it takes 2 GPUs\n")
+
+    def test_speed_refuses_a_wrong_result(self):
+        done = call("speed", *TIMED, "--size", "64x64", "--stencil", "j2d5pt", "--inject-fault")
+        self.assertEqual(done.returncode, 70, done)
+        self.assertRegex(done.stderr, r"^stencil: j2d5pt f64 \S+ and j2d5pt f64 stream/relaunch differ after 3 steps in 1 cells, ")
         self.assertIn("FAILED", done.stdout)
 
     def test_failure_keeps_the_others(self):
@@ -398,6 +543,32 @@ class BenchTest(Commands):
             self.assertGreater(int.from_bytes(head[16:20], "big"), 500)
         self.refused(73, "copy-box.png", *arguments)
         self.ok(*arguments, "--force")
+
+    @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib here (Debian: python3-matplotlib)")
+    def test_plot_of_cases(self):
+        """Cases stand with what is to be reached, under their sizes and the device; their rows are drawn nowhere else."""
+        self.speed("--size", "70x50", "--stencil", "j2d5pt", "--plot", self.path("plots"))
+        self.assertEqual(os.listdir(self.path("plots")), ["speed-bars.png"])
+        spec = importlib.util.spec_from_file_location("plot", ROOT / "bench/plot.py")
+        plot = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(plot)
+        result, = json.loads(self.read("out.json"))["results"]
+        bars, drawn = result["bars"], []
+        plot.save = lambda figure, path, force: drawn.append(figure)
+        bars[0].update(measured=None)  # is left out
+        bars[2]["noisy"] = True
+        plot.draw_bars(result, "", False)
+        figure, = drawn
+        self.assertEqual(figure._suptitle.get_text(), f"speed: CPU, {result['device']}")
+        others, copies = figure.axes
+        self.assertEqual([text.get_text() for text in others.get_yticklabels()], ["~" * bars[1]["noisy"] + "j2d5pt fp32 70 × 50"])
+        self.assertEqual(copies.get_yticklabels()[0].get_text(), "~j2d5pt fp64 70 × 50 stream")
+        for ax, some in ((others, bars[1:2]), (copies, bars[2:])):
+            lines = {line.get_label(): list(line.get_xdata()) for line in ax.lines}
+            self.assertEqual(lines.pop("to be reached"), [bar["reach"] for bar in some])
+            self.assertEqual(lines.pop("aim"), [bar["aim"] for bar in some])
+            self.assertEqual(list(lines.values()), [[bar["best_other"] for bar in some]])
+            self.assertEqual([bar.get_width() for bar in ax.patches], [bar["measured"] for bar in some])
 
 
 class FromTest(Commands):

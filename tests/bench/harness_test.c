@@ -126,6 +126,19 @@ static void calibrated(void **state) {
     assert_int_equal(((const calls *)stencil_bench_what(&b, 1))->called, 2);
     assert_int_equal(result.row[0].sample_count, 1);
     assert_int_equal(result.row[1].sample_count, 1);
+
+    /* Of the least iterations, which nobody has to find; asked for, others. */
+    for (options.iterations = 0; options.iterations <= 2; options.iterations += 2) {
+        const int row = result.row_count;
+        assert_int_equal(
+            STENCIL_BENCH_ADD(&b, none, "k", "z", "s/step", .sample = sample, .sample_s = -1, .least = 7),
+            STENCIL_OK);
+        assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
+        const calls *least = stencil_bench_what(&b, row);
+        assert_int_equal(least->called, 2);
+        assert_int_equal(least->count[0], 1);
+        assert_int_equal(least->count[1], options.iterations > 0 ? 2 : 7);
+    }
     stencil_bench_end(&b);
     stencil_bench_result_destroy(&result);
 }

@@ -65,7 +65,8 @@ static void sweep_with(const stencil_cpu_table *table, stencil_sweep_id sweep, c
     fill(precision, &d.weights, STENCIL_WEIGHTS);
     const stencil_cpu_pass pass = {.sweep = sweep,
                                    .last = nz * NY,
-                                   .weights = &d.weights,
+                                   .steps = 1,
+                                   .weights = {&d.weights},
                                    .streaming = streaming,
                                    .partial = r->partial};
     table->sweep[precision][shape->id](&d, &pass);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "kernels/sweeps/stream.h"
 #include "solver/parts/workers.h"
 #include "solver/strategy.h"
 #include "solver/sweep.h"
@@ -48,10 +49,101 @@ static void sweeps(void **state) {
     assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
     assert_int_equal(plan.sweep, STENCIL_SWEEP_naive);
     assert_int_equal(plan.stores, STENCIL_STORES_CACHED);
-    assert_true(stencil_sweep_traffic(plan.sweep, &problem) == 8.0);
+    assert_true(stencil_sweep_traffic(&plan, &problem) == 8.0);
     options.sweep = "nonsense";
     assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_USAGE);
     assert_non_null(strstr(stencil_error_last()->message, "nonsense"));
+}
+
+static void expect_depth(const stencil_problem *problem, stencil_run_options options, int depth,
+                         const char *refusal) {
+    const stencil_machine machine = {
+        .cpu_threads = 2, .cpu_cache_bytes = 1 << 25, .host_available_bytes = INT64_C(1) << 40};
+    stencil_plan plan;
+    options.backend = STENCIL_BACKEND_CPU;
+    options.sweep = "pipeline";
+    const stencil_status status = stencil_plan_make(&plan, problem, &options, &machine);
+    if (refusal == NULL) {
+        assert_int_equal(status, STENCIL_OK);
+        assert_int_equal(plan.depth, depth);
+        assert_int_equal(plan.tile[STENCIL_X] % STENCIL_PARTIAL_CELLS, 0);
+        return;
+    }
+    assert_int_not_equal(status, STENCIL_OK);
+    if (strstr(stencil_error_last()->message, refusal) == NULL)
+        fail_msg("'%s' does not name '%s'", stencil_error_last()->message, refusal);
+}
+
+/* Steps of a pass: what was asked for, or a refusal that says what is possible; else as equal passes between
+ * checks as parts and periodic ends have room for. */
+static void depths(void **state) {
+    (void)state;
+    stencil_problem problem;
+    problem_of(&problem, "j2d5pt", 999, 999);
+    problem.stop.check_every = 100;
+    expect_depth(&problem, (stencil_run_options){0}, 15, NULL);
+    expect_depth(&problem, (stencil_run_options){.depth = 64}, 64, NULL);
+    expect_depth(&problem, (stencil_run_options){.depth = 65}, 0, "up to 64");
+    expect_depth(&problem, (stencil_run_options){.parts = 8, .cut = {1, 1, 8}}, 15, NULL);
+    problem.stop.check_every = 5;
+    expect_depth(&problem, (stencil_run_options){0}, 5, NULL);
+    expect_depth(&problem, (stencil_run_options){.depth = 64}, 5, NULL);
+    problem.origin.steps = problem.stop.steps - 3;
+    expect_depth(&problem, (stencil_run_options){.depth = 64}, 3, NULL);
+    problem.origin.steps = 0;
+    problem.stop.check_every = 100;
+    problem.n[STENCIL_Y] = 40;
+    expect_depth(&problem, (stencil_run_options){.parts = 8, .cut = {1, 8, 1}}, 5, NULL);
+    expect_depth(&problem, (stencil_run_options){.depth = 6, .parts = 8, .cut = {1, 8, 1}}, 0,
+                 "give --depth 5");
+    problem_of(&problem, "j2d25pt", 99, 9);
+    expect_depth(&problem, (stencil_run_options){.depth = 9}, 9, NULL);
+    problem.boundary[STENCIL_Y] = STENCIL_PERIODIC;
+    problem.n[STENCIL_Y] = 9;
+    expect_depth(&problem, (stencil_run_options){.depth = 4}, 4, NULL);
+    expect_depth(&problem, (stencil_run_options){.depth = 5}, 0,
+                 "--depth 5: the field has room for the ghost cells of 4 steps: give --depth 4");
+    problem.rank = 3;
+    expect_depth(&problem, (stencil_run_options){0}, 0, "2D fields");
+}
+
+/* Steps of a pass on a GPU of a capability: what its kernel makes, and 1 where that is not made for it. */
+static int most_on_gpu(const stencil_problem *problem, stencil_barrier_id barrier, int capability) {
+    const stencil_sweep_host *sweep = stencil_sweep_infos[STENCIL_SWEEP_pipeline].host;
+    const stencil_plan plan = {.backend = STENCIL_BACKEND_GPU, .barrier = barrier};
+    const stencil_machine machine = {.gpu_count = 1, .gpu = {{.capability = capability}}};
+    const int most = sweep->most(&plan, problem, &machine), suits = sweep->suits(&plan, problem, &machine);
+    assert_true(suits >= 1 && suits <= most && (suits == most || suits <= problem->stop.check_every));
+    assert_true(sweep->narrowest(&plan, problem) > 2 * problem->shape->radius * most);
+    return most;
+}
+
+static void depths_on_gpus(void **state) {
+    static const char *const shapes[] = {"j2d5pt", "j2ds9pt", "j2d9pt", "j2d25pt", "j2d49pt"};
+    (void)state;
+    stencil_problem problem;
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
+        for (int64_t every = 1; every < 40; every++) {
+            problem_of(&problem, shapes[k], 999, 999);
+            problem.stop.check_every = every;
+            assert_true(most_on_gpu(&problem, STENCIL_BARRIER_none, 90) > 1);
+            problem.boundary[STENCIL_X] = STENCIL_PERIODIC;
+            assert_true(most_on_gpu(&problem, STENCIL_BARRIER_none, 100) > 1);
+            assert_int_equal(most_on_gpu(&problem, STENCIL_BARRIER_none, 80), 1);
+            assert_int_equal(most_on_gpu(&problem, STENCIL_BARRIER_grid, 90),
+                             most_on_gpu(&problem, STENCIL_BARRIER_none, 90));
+            assert_false(stencil_sweep_is_general(&problem));
+            for (int k = 0; k < 3; k++) { /* what only the general kernel does, to the same depth */
+                stencil_problem other = problem;
+                other.boundary[STENCIL_Y] = k == 0 ? STENCIL_MIRROR : STENCIL_FIXED;
+                other.spec.source = k == 1 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE;
+                other.cycle.length = k == 2 ? 3 : 1;
+                assert_true(stencil_sweep_is_general(&other));
+                assert_int_equal(most_on_gpu(&other, STENCIL_BARRIER_grid, 90), 1);
+                assert_int_equal(most_on_gpu(&other, STENCIL_BARRIER_none, 90),
+                                 most_on_gpu(&problem, STENCIL_BARRIER_none, 90));
+            }
+        }
 }
 
 /* What sweeps.def says is compiled. */
@@ -59,11 +151,12 @@ static void compiled_kernels(void **state) {
     (void)state;
     for (int sweep = 0; sweep < STENCIL_SWEEP_COUNT; sweep++)
         for (int barrier = 0; barrier < STENCIL_BARRIER_COUNT; barrier++) {
-            assert_true(stencil_kernel_is_compiled((stencil_sweep_id)sweep, STENCIL_EXCHANGE_STORE,
-                                                   (stencil_barrier_id)barrier));
+            assert_int_equal(stencil_kernel_is_compiled((stencil_sweep_id)sweep, STENCIL_EXCHANGE_STORE,
+                                                        (stencil_barrier_id)barrier),
+                             true);
             assert_int_equal(stencil_kernel_is_compiled((stencil_sweep_id)sweep, STENCIL_EXCHANGE_LL,
                                                         (stencil_barrier_id)barrier),
-                             sweep == STENCIL_SWEEP_stream && barrier == STENCIL_BARRIER_neighbor);
+                             sweep != STENCIL_SWEEP_naive && barrier == STENCIL_BARRIER_neighbor);
         }
 }
 
@@ -84,6 +177,31 @@ static void shapes(void **state) {
     assert_int_equal(naive.tile[STENCIL_X], 64);
     assert_int_equal(naive.tile[STENCIL_Y], 4);
     assert_int_equal(naive.tile[STENCIL_Z], 1);
+}
+
+/* Large fields get long streams, and in 3D tiles of as many rows more as a thread makes side by side. */
+static void long_streams(void **state) {
+    (void)state;
+    for (int i = 0; i < STENCIL_SHAPE_COUNT; i++) {
+        const stencil_shape *shape = &stencil_shapes[i];
+        const stencil_problem problem = {.rank = shape->rank, .shape = shape};
+        const stencil_stream_sums sums =
+            stencil_stream_sums_of(shape->rank, shape->rule, shape->radius, false);
+        static const int64_t large[][3] = {{1, 8192, 8192}, {512, 512, 512}}, small[3] = {1, 60, 60};
+        stencil_plan plan = {.kernel = {.cells = 4, .block_x = 32}};
+        stencil_tuning_find(&plan.tuning, "");
+        const stencil_sweep_host *host = stencil_sweep_infos[STENCIL_SWEEP_stream].host;
+        const int axis = shape->rank == 3 ? STENCIL_Z : STENCIL_Y;
+        host->shape(&plan, &problem, large[shape->rank == 3], 264);
+        const int64_t stream = plan.tile[axis] / (axis == STENCIL_Y ? plan.block_y : 1);
+        assert_int_equal(sums.ahead > 0, stream >= STENCIL_STREAM_LONG);
+        assert_in_range(stream, 1, sums.ahead > 0 ? sums.longest : plan.tuning.stream_max);
+        if (shape->rank == 3)
+            assert_int_equal(plan.tile[STENCIL_Y], plan.block_y * sums.rows);
+        host->shape(&plan, &problem, small, 264);
+        assert_int_equal(plan.tile[STENCIL_Y], plan.block_y);
+        assert_int_equal(plan.tile[STENCIL_Z], 1);
+    }
 }
 
 static void too_large_for_the_host(void **state) {
@@ -132,11 +250,23 @@ static uint32_t owner_of(const stencil_cut *cut, const stencil_workers *w, const
     return owner;
 }
 
+/* What a cell reads: the points of the shape; in several steps whatever is that far. */
+static int offsets_of(const stencil_problem *p, const stencil_cut *cut, int32_t offset[][3]) {
+    const int reach = (int)cut->mesh.ghosts[STENCIL_X];
+    int count = 0;
+    if (reach == p->shape->radius)
+        return stencil_shape_offsets(p->shape, offset);
+    for (int y = -reach; y <= reach; y++)
+        for (int x = -reach; x <= reach; x++)
+            memcpy(offset[count++], (const int32_t[]){0, y, x}, 3 * sizeof(int32_t));
+    return count;
+}
+
 /* Who reads whom, found cell by cell: table[a * participants + b]. */
 static void find_reads(const stencil_problem *p, const stencil_cut *cut, const stencil_workers *w,
                        bool *table) {
-    int32_t offset[STENCIL_POINTS_MAX][3];
-    const int points = stencil_shape_offsets(p->shape, offset);
+    static int32_t offset[1024][3];
+    const int points = offsets_of(p, cut, offset);
     const uint32_t participants = w->first[cut->parts];
     for (int64_t i = 0; i < p->n[0] * p->n[1] * p->n[2]; i++) {
         const int64_t cell[3] = {i / p->n[2] / p->n[1], i / p->n[2] % p->n[1], i % p->n[2]};
@@ -191,15 +321,15 @@ static void expect_neighbors(const stencil_problem *p, const stencil_cut *cut, c
 typedef void (*expectation)(const stencil_problem *p, const stencil_cut *cut, const stencil_workers *w,
                             int variant);
 
-/* All shapes, boundaries, odd tilings and cuts. */
-static void with_all(expectation expect, bool together) {
+/* All shapes, boundaries, odd tilings and cuts; for passes of `depth` steps those in 2D that have room. */
+static void with_all(expectation expect, bool together, int depth) {
     static const int cuts[][3] = {{1, 1, 1}, {1, 3, 1}, {2, 1, 1}, {2, 2, 1}, {1, 1, 3}, {1, 2, 2}};
     for (int s = 0; s < STENCIL_SHAPE_COUNT; s++)
         for (int variant = 0; variant < 18; variant++) {
             const stencil_shape *shape = &stencil_shapes[s];
             const int *count = cuts[variant % 6];
             const bool flat = shape->rank == 2, wide = count[2] > 1;
-            if (flat && count[0] > 1)
+            if ((flat && count[0] > 1) || (depth > 1 && !flat))
                 continue;
             stencil_problem p = {.rank = shape->rank,
                                  .shape = shape,
@@ -211,13 +341,16 @@ static void with_all(expectation expect, bool together) {
                 p.radius[axis] = flat && axis == 0 ? 0 : shape->radius;
                 p.layout.ghost[axis] = p.radius[axis];
             }
-            const stencil_mesh mesh = stencil_problem_mesh(&p, 1);
+            const stencil_mesh mesh = stencil_problem_mesh(&p, depth);
             stencil_cut cut;
             stencil_workers w = {
                 .tile = {flat ? 1 : 1 + variant % 3, 2 + variant % 2, wide ? 33 : 5 - variant % 4},
                 .together = together && variant % 4 == 3};
-            assert_int_equal(stencil_cut_make(&cut, &mesh, count[0] * count[1] * count[2], count),
-                             STENCIL_OK);
+            const stencil_status status =
+                stencil_cut_make(&cut, &mesh, count[0] * count[1] * count[2], count);
+            if (depth > 1 && (status != STENCIL_OK || !stencil_mesh_has_room(&mesh)))
+                continue;
+            assert_int_equal(status, STENCIL_OK);
             for (int part = 0; part < cut.parts; part++)
                 w.first[part + 1] = w.first[part] + (uint32_t)(1 + (part + variant) % 7);
             expect(&p, &cut, &w, variant);
@@ -227,7 +360,9 @@ static void with_all(expectation expect, bool together) {
 /* Exactly those that are read, and symmetric. */
 static void neighbors(void **state) {
     (void)state;
-    with_all(expect_neighbors, true);
+    with_all(expect_neighbors, true, 1);
+    with_all(expect_neighbors, true, 2);
+    with_all(expect_neighbors, true, 3);
 }
 
 /* The cell of the whole problem whose number stands at (z, y, x), as the boundaries continue it; -1: fixed
@@ -380,7 +515,7 @@ static void thin_points(void **state) {
 
 static void ll_exchange(void **state) {
     (void)state;
-    with_all(expect_ll, false);
+    with_all(expect_ll, false, 1);
 }
 
 int main(void) {
@@ -388,7 +523,9 @@ int main(void) {
         cmocka_unit_test(unknown_strategy), cmocka_unit_test(too_large_for_the_host),
         cmocka_unit_test(neighbors),        cmocka_unit_test(ll_exchange),
         cmocka_unit_test(thin_points),      cmocka_unit_test(sweeps),
+        cmocka_unit_test(depths),           cmocka_unit_test(depths_on_gpus),
         cmocka_unit_test(compiled_kernels), cmocka_unit_test(shapes),
+        cmocka_unit_test(long_streams),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }

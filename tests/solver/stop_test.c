@@ -1,5 +1,6 @@
-/* What the end of a relaxation is said to mean, held against the solution itself: small problems are solved
- * by elimination in long double, from equations that are written down here again. */
+/* In which passes steps are made; and what the end of a relaxation is said to mean, held against the solution
+ * itself: small problems are solved by elimination in long double, from equations that are written down here
+ * again. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -330,12 +331,50 @@ static void windows_suit_weights_and_norm(void **state) {
     assert_int_equal(window_of(&spec), INT64_MAX);
 }
 
+/* Every pass as deep as the next check and the end allow, or the step before where those are apart, from one
+ * buffer to the other; and their number. */
+static void expect_passes(const stencil_schedule *schedule, int depth, int64_t first, int64_t end) {
+    stencil_pass pass = {first, 0, 1};
+    int64_t step = first, count = 0;
+    for (pass = stencil_pass_next(&pass, schedule, depth, end); pass.steps > 0;
+         pass = stencil_pass_next(&pass, schedule, depth, end)) {
+        assert_int_equal(pass.first, step);
+        assert_int_equal(pass.from, count++ % 2);
+        int64_t last = step + 1;
+        while (last < step + depth && last < end && !stencil_schedule_checks(schedule, last) &&
+               !(schedule->apart && stencil_schedule_checks(schedule, last + 1)))
+            last++;
+        assert_int_equal(pass.first + pass.steps, last);
+        for (int64_t every = 1; every < 8; every++)
+            assert_int_equal(stencil_pass_reaches(&pass, every), last / every != step / every);
+        step = last;
+        assert_int_equal(stencil_pass_count(schedule, depth, first, step), count);
+    }
+    assert_int_equal(step, end);
+}
+
+static void passes_end_where_steps_are_checked(void **state) {
+    static const int64_t every[] = {1, 2, 3, 7, 12, 100, INT64_MAX};
+    (void)state;
+    for (size_t e = 0; e < sizeof every / sizeof *every; e++)
+        for (int depth = 1; depth <= 9; depth++)
+            for (int64_t first = 0; first < 30; first += 1 + first / 7)
+                for (int64_t end = first; end < first + 40; end += 3)
+                    for (int apart = 0; apart < 2; apart++) {
+                        stencil_schedule schedule = {.check_every = every[e], .apart = apart == 1};
+                        expect_passes(&schedule, depth, first, end);
+                        schedule.check_step = end;
+                        expect_passes(&schedule, depth, first, end);
+                    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bound_is_never_below_the_error),
         cmocka_unit_test(the_spectrum_is_that_of_the_step),
         cmocka_unit_test(stagnation_is_judged_by_windows),
         cmocka_unit_test(windows_suit_weights_and_norm),
+        cmocka_unit_test(passes_end_where_steps_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

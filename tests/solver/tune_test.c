@@ -219,12 +219,42 @@ static void short_runs_do_not_wait(void **state) {
     end(&r, "relaunch", false);
 }
 
+/* Where there is time for two, and several are predicted to be about as quick. */
+static void another_sweep_is_timed_first(void **state) {
+    (void)state;
+    static race r;
+    stencil_spec spec = named("j2d5pt");
+    spec.extent[0] = spec.extent[1] = 129;
+    spec.check_every = 100;
+    r.machine = (stencil_machine){.cpu_threads = 2, .cpu_isa = "any"};
+    stencil_calibration_defaults(&r.machine);
+    for (int i = 0; i < STENCIL_STRATEGIES; i++)
+        r.machine.cpu_costs.sync[i].few_s = 1e-6;
+    spec.steps = 45000;
+    r.problem = resolved(spec);
+    const stencil_run_options options = {.backend = STENCIL_BACKEND_CPU};
+    assert_int_equal(stencil_choice_make(&r.choice, &r.problem, &options, &r.machine), STENCIL_OK);
+    assert_int_equal(stencil_tune_start(&r.tune, &r.choice, &r.problem, &r.machine, STENCIL_EFFORT_MEASURE),
+                     STENCIL_OK);
+    assert_int_equal(r.tune.count, 2);
+    const stencil_candidate *c[2];
+    for (int k = 0; k < 2; k++)
+        c[k] = &r.choice.item[r.tune.racer[k].candidate];
+    assert_int_not_equal(c[0]->plan.sweep, c[1]->plan.sweep);
+    int between = 0; /* others of the same sweep, which are predicted to be quicker than the other sweep */
+    for (int i = 0; i < r.choice.possible; i++)
+        between += r.choice.item[i].cost.step_s < fmax(c[0]->cost.step_s, c[1]->cost.step_s);
+    assert_true(between > 2);
+    stencil_choice_destroy(&r.choice);
+    stencil_problem_destroy(&r.problem);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_quickest_wins),      cmocka_unit_test(noise_does_not_win),
         cmocka_unit_test(hopeless_ones_leave),    cmocka_unit_test(a_disturbed_first_turn_is_forgiven),
         cmocka_unit_test(who_cannot_run_leaves),  cmocka_unit_test(a_run_that_ends_before_the_race_says_so),
-        cmocka_unit_test(short_runs_do_not_wait),
+        cmocka_unit_test(short_runs_do_not_wait), cmocka_unit_test(another_sweep_is_timed_first),
     };
     return cmocka_run_group_tests_name("tune", tests, NULL, NULL);
 }

@@ -1,0 +1,84 @@
+/* Tables of what is to be reached, and how much of it is. */
+#include <math.h>
+#include <string.h>
+
+#include "app/bench.h"
+#include "app/text.h"
+
+static bool is_beside_copy(const stencil_bench_bar *bar) {
+    return strcmp(bar->best_by, "copy") == 0;
+}
+
+/* Three digits or four, in five characters. NaN: nothing. */
+static void add_figure(table *t, const char *mark, double figure) {
+    table_add_cell(t, isnan(figure) ? "" : "%s%.*g", mark, figure < 1 ? 3 : 4, figure);
+}
+
+static void add_bar(table *t, const stencil_bench_bar *bar, bool copies) {
+    table_add_row(t);
+    table_add_cell(t, "%s", bar->name);
+    add_figure(t, "", bar->best_other);
+    add_figure(t, "", bar->reach);
+    add_figure(t, "", bar->aim);
+    if (isnan(bar->measured)) {
+        table_add_cell(t, "skipped: %s", bar->skipped);
+        table_span_cell(t);
+        return;
+    }
+    add_figure(t, bar->noisy ? "~" : "", bar->measured);
+    const double reached = stencil_bench_bar_reached(bar);
+    table_add_cell(t, reached < 0.095 ? "%.1g" : "%.2f", reached);
+    const double loop =
+        bar->unit == STENCIL_US_PER_STEP ? bar->measured / bar->loop : bar->loop / bar->measured;
+    table_add_cell(t, isnan(loop) ? "" : "%.2f", loop);
+    if (!copies) {
+        table_add_cell(t, "%s", bar->sweep);
+        table_add_cell(t, "%d", bar->depth);
+    }
+    static const char *const shown[STENCIL_RESOURCE_COUNT] = {"memory", "shared", "fma"}; /* short */
+    const int least = stencil_name_find(bar->bound.resource, stencil_resource_names);
+    table_add_cell(t, "%s", least < 0 ? "" : shown[least]);
+    const double used = least < 0 ? NAN : bar->bound.used[least];
+    table_add_cell(t, isnan(used) ? "" : used < 0.005 ? "%.1g%%" : "%.0f%%", 100 * used);
+    table_add_cell(t, "%s", bar->strategy);
+    if (!copies)
+        table_add_cell(t, "%s", bar->best_by);
+}
+
+/* Those that were published, or those beside the copy: they are all of one sweep, a step at a time. */
+static void print_bars(bench_printer *p, const stencil_bench_result *result, stencil_bar_unit unit,
+                       bool copies) {
+    static const char *const units[STENCIL_BAR_UNITS] = {"Gcell/s", "µs per step"};
+    static const table_column columns[] = {{.header = "case", .left = true},
+                                           {.header = "best_other"},
+                                           {.header = "reach"},
+                                           {.header = "aim"},
+                                           {.header = "here"},
+                                           {.header = "x_reach"},
+                                           {.header = "loop"},
+                                           {.header = "sweep", .left = true},
+                                           {.header = "depth"},
+                                           {.header = "bound", .left = true},
+                                           {.header = "used"},
+                                           {.header = "strategy", .left = true, .optional = 1},
+                                           {.header = "best_by", .left = true, .optional = 2}};
+    enum { SWEEP = 7, BOUND = 9, BEST_BY = 12, COLUMNS = sizeof columns / sizeof *columns };
+    table t = {0};
+    for (int i = 0; i < COLUMNS; i++)
+        if (!copies || i < SWEEP || (i >= BOUND && i < BEST_BY))
+            t.column[t.column_count++] = columns[i];
+    for (const stencil_bench_bar *bar = result->bar; bar < result->bar + result->bar_count; bar++)
+        if (bar->unit == unit && is_beside_copy(bar) == copies)
+            add_bar(&t, bar, copies);
+    if (t.row_count > 0)
+        bench_print_table(p, TEXT("%s%s", units[unit], copies ? "; best other: the copy of the field" : ""),
+                          &t);
+    else
+        table_destroy(&t);
+}
+
+void bench_print_bars(bench_printer *p, const stencil_bench_result *result) {
+    for (int unit = 0; unit < STENCIL_BAR_UNITS; unit++)
+        for (int copies = 0; copies < 2; copies++)
+            print_bars(p, result, (stencil_bar_unit)unit, copies);
+}

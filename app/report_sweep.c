@@ -1,0 +1,88 @@
+/* How passes make the steps of a run, what bounds it, and how near it came. */
+#include <math.h>
+
+#include "app/json.h"
+#include "app/report.h"
+#include "solver/sweep.h"
+
+/* Which passes are shorter (returned). */
+static const char *short_passes_text(const stencil_passes *passes, char text[160]) {
+    if (passes->rest > 0)
+        stencil_text_add(text, 160, ", the last one before a check %s", TEXT_COUNT(passes->rest));
+    if (passes->first || passes->apart)
+        stencil_text_add(text, 160, "%s %s by %s", passes->rest > 0 ? " and" : ",",
+                         !passes->apart   ? "the first step"
+                         : !passes->first ? "the checked step"
+                                          : "the first and the checked step",
+                         passes->first && passes->apart ? "themselves" : "itself");
+    return text;
+}
+
+void report_print_passes(const run_record *run) {
+    const stencil_plan *plan = &run->plan;
+    const stencil_passes passes = stencil_sweep_passes(plan, &run->problem);
+    int64_t tile[3];
+    if (plan->depth == 1)
+        return;
+    stencil_sweep_tile(plan, &run->problem, tile);
+    const double again = stencil_sweep_again(plan, &run->problem);
+    PRINT("Passes", "%s, %d steps each%s, in tiles of %s cells; %s", stencil_sweep_infos[plan->sweep].name,
+          plan->depth, short_passes_text(&passes, (char[160]){""}),
+          TEXT_EXTENT(tile + STENCIL_AXES - run->problem.rank, run->problem.rank, " x "),
+          again < 1 ? TEXT("%.3g %% of all cells are computed twice", 100 * again)
+                    : TEXT("cells are computed %.3g times in the mean", 1 + again));
+}
+
+/* The i-th resource, the one that allows least first. */
+static stencil_resource bound_order(const stencil_bound *bound, int i) {
+    return i == 0 ? bound->least : (stencil_resource)(i - (i <= (int)bound->least));
+}
+
+void report_print_bound(const run_record *run) {
+    static const char *const unit[STENCIL_RESOURCE_COUNT] = {"bytes", "wavefronts", "fma"};
+    const stencil_bound bound = stencil_model_bound(&run->plan, &run->problem, &run->machine);
+    for (int i = 0; i < STENCIL_RESOURCE_COUNT; i++) {
+        const stencil_resource r = bound_order(&bound, i);
+        const double rate = stencil_bound_rate(&bound, r);
+        if (isinf(rate))
+            continue;
+        PRINT(i == 0 ? "Bound" : "", "%s: %.4g Gcell/s = %s G %s/s / %.4g per cell and step",
+              stencil_resource_names[r], 1e-9 * rate, TEXT_NUMBER(1e-9 * bound.peak[r]), unit[r],
+              bound.need[r]);
+    }
+    if (bound.nominal)
+        PRINT("", "%s", "(peaks are nominal: those of this CPU are not known)");
+}
+
+void report_print_used(const run_record *run, double cells_per_s) {
+    const stencil_bound bound = stencil_model_bound(&run->plan, &run->problem, &run->machine);
+    char text[160] = "";
+    for (int i = 0; i < STENCIL_RESOURCE_COUNT; i++) {
+        const stencil_resource r = bound_order(&bound, i);
+        const double rate = stencil_bound_rate(&bound, r);
+        const char *name = stencil_resource_names[r], *comma = text[0] != '\0' ? ", " : "";
+        if (isinf(rate))
+            continue;
+        if (bound.nominal)
+            stencil_text_add(text, sizeof text, "%s%s %.4g Gcell/s", comma, name, 1e-9 * rate);
+        else
+            stencil_text_add(text, sizeof text, "%s%.3g %% of %s", comma, 100 * cells_per_s / rate, name);
+    }
+    PRINT("Bound", "%s%s", text, bound.nominal ? ", by nominal peaks" : "");
+}
+
+json_t *report_bound_json(const run_record *run, double cells_per_s) {
+    const stencil_bound bound = stencil_model_bound(&run->plan, &run->problem, &run->machine);
+    json_t *resources = json_array();
+    for (int r = 0; r < STENCIL_RESOURCE_COUNT; r++) {
+        const double rate = stencil_bound_rate(&bound, (stencil_resource)r);
+        json_array_append_new(
+            resources, json_pack("{s:s, s:o, s:o, s:o, s:o}", "resource", stencil_resource_names[r],
+                                 "peak_per_s", json_number(bound.peak[r]), "need_per_cell",
+                                 json_number(bound.need[r]), "cells_per_s", json_number(rate), "used",
+                                 json_number(cells_per_s > 0 && !bound.nominal ? cells_per_s / rate : NAN)));
+    }
+    return json_pack("{s:s, s:b, s:o, s:s}", "resource", stencil_resource_names[bound.least], "nominal",
+                     bound.nominal, "resources", resources, "formula",
+                     "cells_per_s = peak_per_s / need_per_cell");
+}

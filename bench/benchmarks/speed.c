@@ -1,0 +1,422 @@
+/* What bench/speed.def lists: the fastest sweeps beside the best of others, and the plain sweep beside the
+ * copy of its field. Cases of one problem are sampled in turns, and all give the bits of the plain sweep. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/words.h"
+#include "bench/benchmarks/trial.h"
+#include "solver/machine/model.h"
+#include "solver/sweep.h"
+
+/* Steps of a sample; edges of sizes of a sweep's own. */
+enum { STEPS = 1000, OWN_FIRST = 7000, OWN_LAST = 12000 };
+
+typedef struct speed_case {
+    stencil_shape_id shape;
+    stencil_precision precision;
+    int64_t edge;
+    bool own; /* at an edge of the sweep's own, too */
+    int gpus;
+    stencil_bar_unit unit;
+    const char *sweep, *strategies, *best_by; /* sweep NULL: the plain one, figures are parts of a copy */
+    double best, reach, aim;
+} speed_case;
+
+static const speed_case cases[] = {
+#define NAMED false
+#define OWN   true
+#define STENCIL_SPEED(stencil, precision, edge, own, gpus, unit, sweep, strategies, whose, best, reach, aim) \
+    {STENCIL_SHAPE_##stencil,                                                                                \
+     STENCIL_##precision,                                                                                    \
+     edge,                                                                                                   \
+     own,                                                                                                    \
+     gpus,                                                                                                   \
+     STENCIL_##unit,                                                                                         \
+     sweep,                                                                                                  \
+     strategies,                                                                                             \
+     whose,                                                                                                  \
+     best,                                                                                                   \
+     reach,                                                                                                  \
+     aim},
+#define STENCIL_PLAIN(stencil, precision, edge, reach)                                                       \
+    {STENCIL_SHAPE_##stencil,                                                                                \
+     STENCIL_##precision,                                                                                    \
+     edge,                                                                                                   \
+     false,                                                                                                  \
+     1,                                                                                                      \
+     STENCIL_GCELL_PER_S,                                                                                    \
+     NULL,                                                                                                   \
+     "relaunch,graph,grid",                                                                                  \
+     "copy",                                                                                                 \
+     1,                                                                                                      \
+     reach,                                                                                                  \
+     1},
+#include "bench/speed.def"
+#undef NAMED
+#undef OWN
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+/* A case at a size. */
+typedef struct speed_place {
+    const speed_case *of;
+    int64_t extent[3]; /* in array order, as in a spec */
+    bool done;
+    stencil_bench_bar *bar;
+} speed_place;
+
+/* A row of the problem in work. */
+typedef struct speed_row {
+    int row;
+    const char *sweep, *strategy;
+    stencil_plan plan;
+} speed_row;
+enum { ROWS_MAX = 16 };
+
+typedef struct speed {
+    stencil_trial trial;
+    int place_count, row_count;
+    int64_t pass; /* a multiple of the steps of a pass of its rows */
+    speed_place place[2 * CASES * STENCIL_BENCH_EDGES_MAX];
+    speed_row row[ROWS_MAX];
+} speed;
+
+static const char *plain_sweep(void) {
+    return stencil_sweep_infos[0].name;
+}
+
+static const char *sweep_of(const speed_case *c) {
+    return c->sweep != NULL ? c->sweep : plain_sweep();
+}
+
+static stencil_spec spec_of(const speed_case *c, const int64_t extent[3]) {
+    const stencil_shape *shape = &stencil_shapes[c->shape];
+    stencil_spec spec;
+    stencil_spec_init(&spec);
+    snprintf(spec.stencil, sizeof spec.stencil, "%s", shape->name);
+    spec.rank = shape->rank;
+    memcpy(spec.extent, extent, sizeof spec.extent);
+    spec.precision = c->precision;
+    spec.steps = spec.check_every = STEPS; /* which says how many steps a pass has */
+    stencil_trial_weights(&spec);
+    return spec;
+}
+
+static stencil_run_options options_of(const stencil_bench *b, const speed_case *c, const char *strategy) {
+    stencil_run_options run = {.sync = strategy, .sweep = sweep_of(c), .backend = b->options->backend};
+    if (run.backend == STENCIL_BACKEND_GPU)
+        run.gpu_count = c->gpus;
+    memcpy(run.gpu, b->options->gpu, sizeof run.gpu);
+    return run;
+}
+
+static void add_place(speed *s, const speed_case *c, const int64_t extent[3]) {
+    speed_place *place = &s->place[s->place_count++];
+    *place = (speed_place){.of = c};
+    memcpy(place->extent, extent, (size_t)stencil_shapes[c->shape].rank * sizeof *extent);
+}
+
+/* The places of a case that the options leave: where they say so, or at the edges that it lists. */
+static void add_places(const stencil_bench *b, speed *s, const speed_case *c) {
+    const stencil_bench_options *options = b->options;
+    const stencil_spec *asked = &options->spec;
+    const int rank = stencil_shapes[c->shape].rank;
+    if ((asked->rank > 0 && asked->rank != rank) ||
+        (options->one_precision && asked->precision != c->precision) ||
+        (asked->stencil[0] != '\0' && strcmp(asked->stencil, stencil_shapes[c->shape].name) != 0) ||
+        (options->sweep != NULL && strcmp(options->sweep, sweep_of(c)) != 0))
+        return;
+    const int edges = asked->rank == 0 ? options->edge_count : 0;
+    for (int i = 0; i < (edges > 0 ? edges : 1); i++) {
+        const int64_t edge = edges > 0 ? options->edge[i] : c->edge, extent[] = {edge, edge, edge};
+        add_place(s, c, asked->rank > 0 ? asked->extent : extent);
+    }
+    if (asked->rank > 0 || edges > 0 || !c->own)
+        return;
+    const stencil_spec spec = spec_of(c, (const int64_t[]){c->edge, c->edge, c->edge});
+    const stencil_run_options run = options_of(b, c, NULL);
+    const int64_t own = stencil_trial_edge(&spec, &run, b->machine, OWN_FIRST, OWN_LAST);
+    if (own > 0)
+        add_place(s, c, (const int64_t[]){own, own, own});
+}
+
+static bool same_problem(const speed_place *a, const speed_place *b) {
+    return a->of->shape == b->of->shape && a->of->precision == b->of->precision &&
+           a->of->gpus == b->of->gpus && memcmp(a->extent, b->extent, sizeof a->extent) == 0;
+}
+
+/* "j2d5pt fp64 8192²", "j2d5pt fp32 300x200, 2 GPUs", "j3d7pt fp32 512³ stream". */
+static void name_bar(const speed_place *place, char *text, size_t size) {
+    const stencil_shape *shape = &stencil_shapes[place->of->shape];
+    const int64_t *n = place->extent;
+    const int x = shape->rank - 1;
+    bool cube = true;
+    text[0] = '\0';
+    for (int axis = 0; axis < x; axis++)
+        cube = cube && n[axis] == n[x];
+    stencil_text_add(text, size, "%s fp%d %lld", shape->name,
+                     8 * (int)stencil_precision_bytes(place->of->precision), (long long)n[x]);
+    for (int axis = x - 1; axis >= 0 && !cube; axis--)
+        stencil_text_add(text, size, "x%lld", (long long)n[axis]);
+    stencil_text_add(text, size, "%s", !cube ? "" : x == 1 ? "²" : "³");
+    if (place->of->gpus > 1)
+        stencil_text_add(text, size, ", %d GPUs", place->of->gpus);
+    if (place->of->sweep == NULL)
+        stencil_text_add(text, size, " %s", plain_sweep());
+}
+
+/* How many axes (returned) and which: cells, those along x being *nx, the others before it; and GPUs. */
+static int axes_of(const int64_t *nx, int rank, int gpus, stencil_bench_parameter *axis) {
+    static const char *const names[] = {"nx", "ny", "nz"};
+    for (int i = 0; i < rank; i++)
+        axis[i] = (stencil_bench_parameter){.name = names[i], .number = nx[-i]};
+    if (gpus > 0)
+        axis[rank] = (stencil_bench_parameter){.name = "gpus", .number = gpus};
+    return rank + (gpus > 0);
+}
+
+static int64_t common_multiple(int64_t a, int64_t b) {
+    int64_t x = a, y = b;
+    while (y != 0) {
+        const int64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+static int64_t rounded_up(int64_t n, int64_t unit) {
+    return (n + unit - 1) / unit * unit;
+}
+
+/* Steps that are whole passes of the plan, and of those of the rows before it, too, unless it takes a tenth
+ * more steps to have both. All rows of a problem make the same steps: the most that one of them asks for. */
+static int64_t whole_passes(speed *s, const stencil_plan *plan) {
+    const int64_t apart = stencil_sweep_checks_apart(plan), left = STEPS - apart,
+                  common = common_multiple(s->pass, plan->depth);
+    s->pass = rounded_up(left, common) - left <= STEPS / 10 ? common : plan->depth;
+    return apart + rounded_up(left, s->pass);
+}
+
+/* A row of the problem, unless it has that already; the first one is what the others are compared with. */
+static stencil_status add_row(stencil_bench *b, speed *s, const speed_case *c, const char *strategy) {
+    stencil_trial *t = &s->trial;
+    char name[sizeof b->result->row->name];
+    for (int i = 0; i < s->row_count; i++)
+        if (strcmp(s->row[i].sweep, sweep_of(c)) == 0 && strcmp(s->row[i].strategy, strategy) == 0)
+            return STENCIL_OK;
+    CHECK(s->row_count < ROWS_MAX, INTERNAL, "speed: more than %d rows of a problem", ROWS_MAX);
+    speed_row *row = &s->row[s->row_count++];
+    const stencil_run_options run = options_of(b, c, strategy);
+    *row = (speed_row){.sweep = sweep_of(c), .strategy = strategy};
+    stencil_status status = stencil_plan_here(&row->plan, &t->problem, &run, &t->machine);
+    if (run.gpu_count > b->options->gpu_count)
+        status = ERROR(UNAVAILABLE, "it takes %d GPUs", c->gpus);
+    if (status == STENCIL_OK && row->plan.depth == 1 && stencil_sweep_infos[row->plan.sweep].host->depth > 1)
+        status = ERROR(UNAVAILABLE, "its passes have one step here");
+    if (status == STENCIL_OK && row->plan.depth > 1)
+        t->least = whole_passes(s, &row->plan);
+    snprintf(name, sizeof name, "%s f%d %s/%s", t->problem.shape->name,
+             8 * (int)stencil_precision_bytes(c->precision), row->sweep, strategy);
+    stencil_bench_subject subject = {"strategy", name,
+                                     .skipped = status != STENCIL_OK ? stencil_error_last()->message : ""};
+    axes_of(&t->problem.extent[STENCIL_X], t->problem.rank, run.gpu_count, subject.axis);
+    TRY(stencil_trial_add(b, t, &row->plan, subject));
+    row->row = b->result->row_count - 1;
+    return STENCIL_OK;
+}
+
+/* Rows of all strategies in the list of a case. */
+static stencil_status add_rows(stencil_bench *b, speed *s, const speed_case *c) {
+    for (int i = 0; i < stencil_strategy_count(); i++) {
+        const char *name = stencil_strategy_at(i).name, *at = strstr(c->strategies, name);
+        const size_t length = strlen(name);
+        if (at != NULL && (at == c->strategies || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+            TRY(add_row(b, s, c, name));
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status add_copies(stencil_bench *b, const stencil_trial *t) {
+    const stencil_ceiling ceiling = {.bytes = t->bytes, .from = t->initial.data, .to = &t->result};
+    const int first = b->result->row_count;
+    TRY(stencil_ceiling_add_rows(&ceiling, b));
+    for (int i = first; i < b->result->row_count; i++) {
+        stencil_bench_row *row = &b->result->row[i];
+        char name[sizeof row->name];
+        snprintf(name, sizeof name, "%s f%d %.12s", t->problem.shape->name,
+                 8 * (int)stencil_precision_bytes(t->problem.precision), row->name);
+        memcpy(row->name, name, sizeof name);
+        row->axis_count +=
+            axes_of(&t->problem.extent[STENCIL_X], t->problem.rank, 0, row->axis + row->axis_count);
+    }
+    return STENCIL_OK;
+}
+
+/* Cells per second of the fastest row of a sweep (returned in *best; NULL: none was measured). Loops: of
+ * those that are persistent. */
+static double fastest(const stencil_bench *b, const speed *s, const char *sweep, bool loops,
+                      const speed_row **best) {
+    double rate = NAN;
+    *best = NULL;
+    for (int i = 0; i < s->row_count; i++) {
+        const stencil_bench_row *row = &b->result->row[s->row[i].row];
+        if (strcmp(s->row[i].sweep, sweep) == 0 && row->sample_count > 0 &&
+            (!loops || s->row[i].plan.barrier != STENCIL_BARRIER_none) &&
+            !(stencil_bench_rate(row, row->cells) <= rate)) {
+            rate = stencil_bench_rate(row, row->cells);
+            *best = &s->row[i];
+        }
+    }
+    return rate;
+}
+
+/* Bytes per second of the best copy of the problem in work, whose rows begin at `first`. */
+static double copied(const stencil_bench *b, int first) {
+    double best = 0;
+    for (int i = first; i < b->result->row_count; i++)
+        if (strcmp(b->result->row[i].kind, "copy") == 0)
+            best = fmax(best, stencil_bench_rate(&b->result->row[i], b->result->row[i].bytes));
+    return best;
+}
+
+static void fill_bound(stencil_bench_bar *bar, stencil_trial *t, const stencil_plan *plan, double rate,
+                       double copy) {
+    stencil_calibration *c =
+        plan->backend == STENCIL_BACKEND_GPU ? &t->machine.gpu_costs : &t->machine.cpu_costs;
+    for (int loop = 0; loop < STENCIL_LOOP_COUNT; loop++)
+        for (int distance = 0; distance < STENCIL_DISTANCES; distance++)
+            c->bytes_per_s[loop][t->problem.rank - 2][distance] = copy;
+    const stencil_bound bound = stencil_model_bound(plan, &t->problem, &t->machine);
+    snprintf(bar->bound.resource, sizeof bar->bound.resource, "%s", stencil_resource_names[bound.least]);
+    for (int r = 0; r < STENCIL_RESOURCE_COUNT; r++)
+        bar->bound.used[r] = rate / stencil_bound_rate(&bound, (stencil_resource)r);
+    if (plan->backend == STENCIL_BACKEND_CPU) /* nobody has measured its peak */
+        bar->bound.used[STENCIL_RESOURCE_ARITHMETIC] = NAN;
+}
+
+/* What there is to reach, beside a copy of so many bytes per second. */
+static void fill_figures(const speed_place *place, double copy) {
+    const speed_case *c = place->of; /* of what such a copy of each array comes to, or as they are */
+    const double bytes = 2.0 * (double)stencil_precision_bytes(c->precision),
+                 part = c->sweep != NULL ? 1 : 1e-9 * copy / bytes;
+    place->bar->best_other = part * c->best;
+    place->bar->reach = part * c->reach;
+    place->bar->aim = part * c->aim;
+}
+
+/* What the rows say of a case of their problem. */
+static void fill_bar(const stencil_bench *b, speed *s, const speed_place *place, double copy) {
+    const speed_case *c = place->of;
+    const speed_row *best, *other;
+    stencil_trial *t = &s->trial;
+    const double rate = fastest(b, s, sweep_of(c), false, &best),
+                 cells = (double)stencil_problem_updated_cells(&t->problem);
+    const double plain_rate = fastest(b, s, plain_sweep(), false, &other),
+                 loop_rate = fastest(b, s, sweep_of(c), true, &other);
+    const bool us = c->unit == STENCIL_US_PER_STEP;
+    stencil_bench_bar *bar = place->bar;
+    fill_figures(place, copy);
+    bar->measured = us ? 1e6 * cells / rate : 1e-9 * rate;
+    bar->plain = us ? 1e6 * cells / plain_rate : 1e-9 * plain_rate;
+    bar->loop = us ? 1e6 * cells / loop_rate : 1e-9 * loop_rate;
+    if (best == NULL) {
+        for (int i = 0; i < s->row_count; i++)
+            if (strcmp(s->row[i].sweep, sweep_of(c)) == 0)
+                snprintf(bar->skipped, sizeof bar->skipped, "%s", b->result->row[s->row[i].row].skipped);
+        return;
+    }
+    const stencil_bench_row *row = &b->result->row[best->row];
+    snprintf(bar->sweep, sizeof bar->sweep, "%s", best->sweep);
+    snprintf(bar->strategy, sizeof bar->strategy, "%s", best->strategy);
+    bar->depth = best->plan.depth;
+    bar->steps = row->iterations;
+    bar->samples = row->sample_count;
+    bar->noisy = row->noisy;
+    fill_bound(bar, t, &best->plan, rate, copy);
+}
+
+/* Whether there is such a problem; where there is none, its cases say why. */
+static bool can_be(speed *s, const speed_place *at, const stencil_spec *spec) {
+    stencil_problem problem = {0};
+    const bool can = stencil_problem_resolve(&problem, spec) == STENCIL_OK;
+    stencil_problem_destroy(&problem);
+    for (int i = 0; i < s->place_count && !can; i++)
+        if (same_problem(at, &s->place[i])) {
+            fill_figures(&s->place[i], NAN);
+            char *why = s->place[i].bar->skipped;
+            snprintf(why, sizeof s->place[i].bar->skipped, "%.190s", stencil_error_last()->message);
+            s->place[i].done = true;
+        }
+    return can;
+}
+
+/* All cases of the problem at a place. */
+static stencil_status measure_problem(stencil_bench *b, speed *s, const speed_place *at) {
+    stencil_trial *t = &s->trial;
+    const speed_case plain = {.shape = at->of->shape, .precision = at->of->precision, .gpus = at->of->gpus};
+    const stencil_spec spec = spec_of(at->of, at->extent);
+    const int first = b->result->row_count;
+    *t = (stencil_trial){.tries = 10, .sample_s = -1, .least = STEPS};
+    s->row_count = 0;
+    s->pass = 1;
+    if (!can_be(s, at, &spec))
+        return STENCIL_OK;
+    TRY(stencil_trial_create(b, t, &spec));
+    TRY(add_copies(b, t));
+    TRY(add_row(b, s, &plain, plain.gpus > 1 ? "multi-grid" : "relaunch"));
+    for (int i = 0; i < s->place_count; i++)
+        if (same_problem(at, &s->place[i]))
+            TRY(add_rows(b, s, s->place[i].of));
+    t->spoiled = b->options->inject_fault ? b->result->row_count : 0;
+    TRY(stencil_bench_take(b));
+    const double copy = copied(b, first);
+    for (int i = 0; i < s->place_count; i++)
+        if (same_problem(at, &s->place[i])) {
+            fill_bar(b, s, &s->place[i], copy);
+            s->place[i].done = true;
+        }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_measure_speed(stencil_bench *b) {
+    stencil_bench_result *result = b->result;
+    speed *s;
+    TRY(stencil_bench_memory(b, &s, sizeof *s));
+    b->own = s;
+    for (int i = 0; i < CASES; i++)
+        add_places(b, s, &cases[i]);
+    if (s->place_count == 0)
+        return stencil_bench_skip(result, "no case has this sweep, stencil and size");
+    result->bar = calloc((size_t)s->place_count, sizeof *result->bar);
+    CHECK(result->bar != NULL, NO_MEMORY, "no memory for the results of %s", result->benchmark);
+    for (int i = 0; i < s->place_count; i++) {
+        stencil_bench_bar *bar = s->place[i].bar = &result->bar[result->bar_count++];
+        const speed_case *c = s->place[i].of;
+        *bar = (stencil_bench_bar){
+            .unit = c->unit, .measured = NAN, .plain = NAN, .loop = NAN, .bound.used = {NAN, NAN, NAN}};
+        name_bar(&s->place[i], bar->name, sizeof bar->name);
+        const int rank = stencil_shapes[c->shape].rank;
+        bar->axis_count =
+            axes_of(&s->place[i].extent[rank - 1], rank, options_of(b, c, NULL).gpu_count, bar->axis);
+        snprintf(bar->best_by, sizeof bar->best_by, "%s", c->best_by);
+    }
+    for (int i = 0; i < s->place_count; i++)
+        if (!s->place[i].done) {
+            const stencil_status status = measure_problem(b, s, &s->place[i]);
+            stencil_trial_release(&s->trial);
+            TRY(status);
+        }
+    stencil_bench_note(
+        b, "Best others: published codes, each at its best setting, on one NVIDIA H200, or the copy "
+           "of the same field here.");
+    stencil_bench_note(b, "Used: of what the resource that bounds the sweep allows: memory, as the copy "
+                          "moves it, shared memory, or fma.");
+    stencil_bench_note(b, "Loop: of what was measured, what a persistent loop reaches.");
+    stencil_bench_note(
+        b, "Random data and weights. Verified: every sample gave the bits of the plain sweep, field "
+           "and residual; its last step is checked.");
+    return STENCIL_OK;
+}

@@ -1,0 +1,46 @@
+/* The kernels of one point set that make several steps at once, the argument of STENCIL_DEEP(): a file for
+ * each set of its own, for machine code that only one architecture has. */
+#pragma once
+
+#include "kernels/sweeps/pipeline_loop.cuh"
+#include "kernels/sweeps/pipeline_mirror.cuh"
+#include "kernels/table.h"
+
+namespace stencil {
+
+template <class P, class T, bool General> void describe_pass(stencil_kernel *kernel, bool loop) {
+    using Pass = pipeline<P, T, General>;
+    kernel->deep = reinterpret_cast<const void *>(&pipeline_kernel<P, T, General>);
+    kernel->depth = Pass::depth, kernel->deep_bytes = Pass::bytes;
+    kernel->deep_threads = STENCIL_PIPELINE_THREADS;
+    if constexpr (General)
+        kernel->mirror = reinterpret_cast<const void *>(&mirror_kernel<P, T>);
+    else if (loop)
+        kernel->deep = reinterpret_cast<const void *>(&pipeline_loop<Pass>);
+}
+template <int Rank, stencil_rule Rule, int Radius, class T>
+void describe_deep(stencil_kernel *kernel, bool general, bool loop) {
+    if constexpr (Rank == 2) {
+        if (general)
+            describe_pass<points<Rank, Rule, Radius>, T, true>(kernel, loop);
+        else
+            describe_pass<points<Rank, Rule, Radius>, T, false>(kernel, loop);
+    }
+}
+
+} // namespace stencil
+
+/* Adds them to a row of the table of kernels. */
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
+    enum { deep_rank_##name = rank, deep_rule_##name = STENCIL_##rule, deep_radius_##name = radius };
+#include "kernels/stencils.def"
+#define STENCIL_DEEP(name)                                                                                   \
+    extern "C" void stencil_deep_##name(stencil_kernel *kernel, bool general, bool loop) {                   \
+        constexpr stencil_rule rule = (stencil_rule)deep_rule_##name;                                        \
+        if (kernel->precision == STENCIL_FLOAT64)                                                            \
+            stencil::describe_deep<deep_rank_##name, rule, deep_radius_##name, double>(kernel, general,      \
+                                                                                       loop);                \
+        else                                                                                                 \
+            stencil::describe_deep<deep_rank_##name, rule, deep_radius_##name, float>(kernel, general,       \
+                                                                                      loop);                 \
+    }

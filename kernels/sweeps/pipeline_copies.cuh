@@ -1,0 +1,85 @@
+/* The warps of the pipeline sweep that load a line's rows and store them. */
+#pragma once
+
+#include "kernels/sweeps/pipeline_line.cuh"
+
+namespace stencil {
+
+#if STENCIL_HAS_BULK_COPIES
+template <class P, class T, bool General> struct pipeline_copies : pipeline_line<P, T, General> {
+    using base = pipeline_line<P, T, General>;
+    using base::vector, base::rows, base::radius, base::stages, base::row_bytes, base::slot_bytes,
+        base::to_next, base::back_to_first;
+    using typename base::line, typename base::piece, typename base::turn, typename base::source_turn;
+
+    /* By one lane. Beyond the last row that there is, the last one is loaded again. Loader and storer have
+     * few registers, and a slot takes them no longer than it takes a stage. */
+    __device__ __forceinline__ static void load_rows(const stencil_kernel_args &s, const line &l,
+                                                     uint32_t ring) {
+        turn t(ring, stages + 1, 1);
+        source_turn f(ring, 0);
+        base::template walk<false>(l, [&](const piece &p) {
+            const T *const column = l.in + (p.x - (p.x & (vector - 1))), *const source =
+                                                                             General ? static_cast<const T *>(
+                                                                                           s.domain.b)
+                                                                                     : nullptr;
+            const int64_t row = l.row;
+            const T *from = column + p.from * row;
+            int y = p.from;
+#pragma unroll 1
+            for (int left = p.count; left > 0; left -= rows, t.next()) {
+                const uint32_t loaded = t.barrier - back_to_first;
+                await_thread(t.barrier, t.parity);
+                expect_bytes(loaded, source != nullptr ? 2 * slot_bytes : slot_bytes);
+#pragma unroll
+                for (int b = 0; b < rows; b++, y++) {
+                    copy_bytes_in(t.slot + b * row_bytes, from, row_bytes, loaded);
+                    if (source != nullptr) {
+                        const int at = min(max(y - radius, p.from), p.bottom);
+                        copy_bytes_in(f.at, source + (column - l.in) + at * row, row_bytes, loaded);
+                        f.next();
+                    }
+                    from += y < p.bottom ? row : 0;
+                }
+            }
+        });
+    }
+    /* By one lane. A slot is free when the copies out of the next one have begun: those out of this one have
+     * then been read, mostly. */
+    __device__ __forceinline__ static void store_rows(const line &l, uint32_t ring) {
+        turn t(ring, stages, 0);
+        uint32_t before = 0;
+        base::template walk<false>(l, [&](const piece &p) {
+            const int count = p.k1 - p.k0, tail = count & (vector - 1);
+            const uint32_t bytes = (count - tail) * (uint32_t)sizeof(T),
+                           column = (p.k0 - (p.x - (p.x & (vector - 1)))) * (uint32_t)sizeof(T);
+            const int64_t row = l.row;
+            T *to = l.out + p.k0 + (p.from - l.lag) * row;
+            uint32_t y = p.from - l.lag - p.y0; /* from the first row that is kept */
+            const uint32_t kept = p.y1 - p.y0, copied = bytes != 0 ? kept : 0, tails = tail != 0 ? kept : 0;
+#pragma unroll 1
+            for (int left = p.count; left > 0; left -= rows, t.next()) {
+                await_thread(t.barrier, t.parity);
+                publish_to_copies();
+#pragma unroll
+                for (int b = 0; b < rows; b++, y++, to += row) {
+                    const uint32_t from = t.slot + b * row_bytes + column;
+                    if (y < copied)
+                        copy_bytes_out(to, from, bytes);
+                    if (y < tails)
+#pragma unroll 1
+                        for (int i = count - tail; i < count; i++)
+                            to[i] = get_cell<T>(from + i * (uint32_t)sizeof(T));
+                }
+                await_copies_before_read();
+                if (before != 0)
+                    arrive(before);
+                before = t.barrier + to_next;
+            }
+        });
+        await_copies();
+    }
+};
+#endif
+
+} // namespace stencil

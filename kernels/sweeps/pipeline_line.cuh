@@ -1,0 +1,164 @@
+/* A line of the pipeline sweep: which rows of which strips it has, and the slots that they go through. */
+#pragma once
+
+#include <climits>
+#include <type_traits>
+
+#include "kernels/persistent.cuh"
+#include "kernels/sweeps/pipeline_warp.cuh"
+
+namespace stencil {
+
+#if STENCIL_HAS_BULK_COPIES
+/* Strips of columns, one behind the other, are rows that are shared out among the lines, of which each block
+ * has one or two. A line goes down its strips: the loader copies rows of the field into a ring of slots in
+ * shared memory, each stage makes its steps of a row as soon as the stage before has left it there, in place,
+ * and the storer copies what the last stage leaves to the other buffer. Only neighbouring stages wait for
+ * each other: each slot has a barrier for every hand that it goes through.
+ *
+ *      loader -> slot -> stage 0 -> slot -> stage 1 -> … -> slot -> storer -> slot is free
+ *
+ * What the steps of a pass need beside a strip, and above and below a line's rows, the line makes itself.
+ * Strips are placed so that the first and the last column of the part fall on the first and the last lane:
+ * there boundary cells keep their values by a select, and the columns between cost nothing.
+ *
+ * A general pass can do more, and is somewhat slower. Its weights are those of each step. With each row comes
+ * a row of the source term, into a ring that holds as many more as the last step is behind the first one. At
+ * a side that is mirrored along x the lane that has it mirrors what it makes. Along y it cannot: what is
+ * above a row comes before it, in every step. Rows at such a side are made before the pass
+ * (pipeline_mirror.cuh).
+ *
+ * Stages beyond the last step of a short pass hand rows on as they are. */
+template <class P, class T, bool General> struct pipeline_line {
+    using cell = T;
+    static constexpr stencil_pipeline_shape shape =
+        stencil_pipeline_shape_of(P::rule, P::radius, sizeof(T) == 8, General);
+    static constexpr int radius = P::radius, levels = shape.levels, cells = shape.cells, rows = shape.rows,
+                         stages = shape.stages, depth = stages * levels, vector = vector_cells<T>,
+                         width = 32 * cells;
+    static constexpr int lines = STENCIL_PIPELINE_WARPS / stages,
+                         row_bytes = (width + vector) * (int)sizeof(T), slot_bytes = rows * row_bytes,
+                         slot_barriers = (stages + 2) * 8;
+    using stage_warp = pipeline_warp<P, T, levels, cells>;
+    /* Of the source term: rows behind those of the slots; and weights of a step. */
+    static constexpr int rows_behind = General ? radius * (depth - 1) : 0,
+                         weights = General ? stage_warp::points + 1 : 0,
+                         weights_bytes = (depth * weights * (int)sizeof(T) + 15) / 16 * 16;
+    /* The lines share 227 KiB, of which some is for their strips. */
+    static constexpr int slots = ((227 * 1024 - 512 - weights_bytes) / lines - rows_behind * row_bytes) /
+                                 (slot_bytes * (General ? 2 : 1) + slot_barriers),
+                         sources = General ? slots * rows + rows_behind : 0,
+                         own_bytes = slots * (slot_bytes + slot_barriers),
+                         ring_bytes = own_bytes + sources * row_bytes,
+                         bytes = lines * ring_bytes + weights_bytes;
+    static_assert(slots >= stages + 3, "every stage has a slot, and some are on their way");
+
+    /* The same for all threads of a block: in shared memory, since registers are what is short. */
+    struct line {
+        const T *in; /* updated cell (0, 0) */
+        T *out;
+        int64_t row;              /* elements from row to row */
+        int nx, ny, steps, reach; /* steps of the pass, cells that they reach */
+        int stages, lag;          /* that make them; rows from loaded to stored ones */
+        bool closed[2][2];        /* sides along y and x */
+        int beside[2];            /* cells read beside the updated ones of a row */
+        int strips, first, step;  /* columns kept of strip 0, and of each further one */
+        int64_t begin, end;       /* rows of all strips that are this line's */
+    };
+    struct piece {
+        int strip, k0, k1, x; /* columns that are kept, and the first one that is read */
+        int y0, y1, from, count,
+            bottom; /* rows that are kept; the first one loaded, how many, the last there is */
+        bool last;
+    };
+    __device__ static void start(const stencil_kernel_args &s, const stencil_pass &pass, line &l,
+                                 int number) {
+        const stencil_domain &d = s.domain;
+        l.in = static_cast<const T *>(d.u[pass.from]);
+        l.out = static_cast<T *>(d.u[!pass.from]);
+        l.row = d.row;
+        l.nx = (int)d.n[STENCIL_X], l.ny = (int)d.n[STENCIL_Y];
+        l.steps = pass.steps, l.reach = radius * pass.steps;
+        l.stages = (pass.steps + levels - 1) / levels, l.lag = radius * levels * l.stages;
+        for (int side = 0; side < 2; side++) {
+            l.closed[0][side] = stencil_side_is_closed(&d, STENCIL_Y, side);
+            l.closed[1][side] = stencil_side_is_closed(&d, STENCIL_X, side);
+            l.beside[side] = l.closed[1][side] ? radius : l.reach;
+        }
+        l.first = (width - l.beside[0] - l.reach) / vector * vector;
+        l.step = (width - 2 * l.reach) / vector * vector;
+        const int rest = l.nx - l.first - (width - l.reach - l.beside[1]);
+        l.strips =
+            l.nx + l.beside[0] + l.beside[1] == width ? 1 : 2 + (rest > 0 ? (rest + l.step - 1) / l.step : 0);
+        const int64_t all = (int64_t)l.strips * (l.ny + l.reach), there = (int64_t)gridDim.x * lines,
+                      share = all / there, more = all % there, i = (int64_t)blockIdx.x * lines + number;
+        l.begin = share * i + min(i, more);
+        l.end = l.begin + share + (i < more);
+    }
+    /* Calls each(piece) for what this line makes of each strip. All is found anew for each strip. Warp: all
+     * lanes do, and the compiler is told that they go the same way, or it would keep weights in registers of
+     * each. */
+    template <bool Warp, class Each> __device__ __forceinline__ static void walk(const line &l, Each each) {
+        auto same = [](int n) { return Warp ? __shfl_sync(~0u, n, 0) : n; };
+        int strip = 0;
+        while (same((int64_t)(strip + 1) * (l.ny + l.reach) <= l.begin))
+            strip++;
+        for (;; strip++) {
+            const line &m = *opaque(&l);
+            const int64_t here = (int64_t)strip * (m.ny + m.reach), next = here + m.ny + m.reach;
+            if (same(here >= m.end))
+                break;
+            const int offset = m.begin > here ? (int)(m.begin - here) : 0;
+            piece p;
+            p.y0 = max(offset - m.reach, 0);
+            p.y1 = next <= m.end ? m.ny : (int)(m.end - here) - m.reach;
+            if (same(p.y1 <= p.y0))
+                continue;
+            p.strip = strip;
+            p.last = same(strip == m.strips - 1);
+            p.k0 = strip == 0 ? 0 : m.first + (strip - 1) * m.step;
+            p.k1 = p.last ? m.nx : m.first + strip * m.step;
+            p.x = strip == 0 ? -m.beside[0] : p.last ? m.nx + m.beside[1] - width : p.k0 - m.reach;
+            p.from = m.closed[0][0] ? max(p.y0 - m.reach, -radius) : p.y0 - m.reach;
+            p.count = (p.y1 + m.lag - p.from + rows - 1) / rows * rows;
+            p.bottom = m.ny - 1 + (m.closed[0][1] ? radius : m.reach);
+            p.x = same(p.x), p.from = same(p.from), p.count = same(p.count);
+            each(p);
+        }
+    }
+
+    /* The slots in turn, each with its barriers of one hand. */
+    struct turn {
+        uint32_t slot, barrier, left, parity;
+        __device__ __forceinline__ turn(uint32_t ring, int hand, uint32_t parity)
+            : slot(ring), barrier(ring + (uint32_t)(slots * (slot_bytes + hand * 8))), left(slots),
+              parity(parity) {}
+        __device__ __forceinline__ void next() {
+            slot += slot_bytes, barrier += 8;
+            if (--left == 0) {
+                slot -= slots * slot_bytes, barrier -= slots * 8;
+                left = slots, parity ^= 1;
+            }
+        }
+    };
+    static constexpr uint32_t to_next = slots * 8, back_to_first = (stages + 1) * slots * 8;
+
+    /* Rows of the source term in turn, behind the slots and their barriers. */
+    struct source_turn {
+        uint32_t first, at;
+        __device__ __forceinline__ source_turn(uint32_t ring, int row)
+            : first(ring + own_bytes), at(first + (row < 0 ? row + sources : row) * row_bytes) {}
+        __device__ __forceinline__ uint32_t before(int rows_before) const {
+            const uint32_t there = at - rows_before * row_bytes;
+            return there < first ? there + sources * row_bytes : there;
+        }
+        __device__ __forceinline__ void next() {
+            at += row_bytes;
+            if (at == first + sources * row_bytes)
+                at = first;
+        }
+    };
+};
+#endif
+
+} // namespace stencil

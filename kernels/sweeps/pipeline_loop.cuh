@@ -1,0 +1,113 @@
+/* The persistent loop of passes of several steps. A step that is checked is not among them: the host makes it
+ * in a launch of its own, between two of these. */
+#pragma once
+
+#include "kernels/copies.cuh"
+#include "kernels/persistent.cuh"
+#include "kernels/sweeps/pipeline_pass.cuh"
+#include "sync/all.cuh"
+
+namespace stencil {
+
+#if STENCIL_HAS_BULK_COPIES
+/* A pass takes as long as tens of barriers: one kernel has them all, and makes the one it needs anew behind
+ * each pass, as a launch does, so that nothing of it is kept in registers meanwhile. A fault comes after that
+ * (blocks of a cluster wait for each other to make theirs), and once in a pass. */
+template <class Barrier>
+__device__ __forceinline__ void meet_blocks(const stencil_kernel_args &s, const stencil_pass &pass,
+                                            bool first) {
+    const int64_t step = pass.first + pass.steps;
+    Barrier barrier(s.barrier);
+    if (first && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
+        inject_fault<STENCIL_DEPTH_MAX>(s, step, pass.steps);
+    barrier.sync_all(step);
+    barrier.leave();
+    __syncthreads(); /* the next one begins where this one ends */
+}
+
+/* The barrier of the whole grid that stands for one. */
+template <class Barrier>
+using whole_barrier = std::conditional_t<Barrier::local, multi_grid_barrier, Barrier>;
+
+/* All blocks wait for all, whatever the barrier: whose rows a line reads changes with the steps of a pass.
+ * What copy engines have written is there for all afterwards, and what threads have is there for copy
+ * engines. All is inlined: ptxas has no registers left for a call that makes calls. */
+__device__ __forceinline__ void meet_all(const stencil_kernel_args &s, const stencil_pass &pass, bool first) {
+    publish_to_all_copies();
+    switch (s.sync) {
+#define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
+    case STENCIL_BARRIER_##id:                                                                               \
+        meet_blocks<whole_barrier<id##_barrier>>(s, pass, first);                                            \
+        break;
+#include "sync/barriers.def"
+    default:
+        break;
+    }
+    publish_to_all_copies();
+}
+
+/* From the cells of this pass to those of the next one: where edge cells have copies, all cells are made
+ * before these are, in a second round. */
+template <class T>
+__device__ __forceinline__ void end_pass(const stencil_kernel_args &s, const stencil_pass &pass) {
+    const bool copied = stencil_has_copies(&s.domain);
+#pragma unroll 1
+    for (int round = 0; round <= copied; round++) {
+        if (round > 0)
+            copy_edges<T>(s.domain, !pass.from);
+        if (!s.trace.without_barrier)
+            meet_all(s, pass, round == 0);
+    }
+}
+#endif
+
+/* Up to so many steps behind step_first, in passes of `depth`; the last one may be shorter. The leader tells
+ * the host how far the loop has come: to its end, to where the host asked it to leave, or, where blocks have
+ * given up, to neither. */
+template <class Sweep>
+__global__ void __launch_bounds__(STENCIL_PIPELINE_THREADS, 1)
+    pipeline_loop(const __grid_constant__ stencil_kernel_args s) {
+#if STENCIL_HAS_BULK_COPIES
+    __shared__ stencil_pass pass; /* in registers they would be in the way */
+    __shared__ int32_t to_poll;
+    if (threadIdx.x == 0) {
+        pass = {s.step_first, (int32_t)min(s.step_count, (int64_t)s.depth), (int32_t)(s.step_first & 1)};
+        to_poll = s.poll_every;
+    }
+    /* Moments of whole passes, for attribution. */
+    auto note = [&](stencil_mark mark) {
+        if (is_special(s) && pass.steps == s.depth)
+            note_moment(s, pass.first / s.depth + 1, mark);
+    };
+    for (;;) {
+        __syncthreads();
+        note(STENCIL_MARK_BEGIN);
+        if (!s.trace.without_compute) {
+            Sweep::run(s, pass);
+            Sweep::end();
+        }
+        const int64_t step = pass.first + pass.steps, left = s.step_first + s.step_count - step;
+        const bool poll = to_poll <= pass.steps;
+        if (poll && is_leader())
+            relay_interrupt(s, step);
+        note(STENCIL_MARK_SWEPT);
+        end_pass<typename Sweep::cell>(s, pass);
+        note(STENCIL_MARK_LEFT);
+        note(STENCIL_MARK_END);
+        if (poll && alarmed(s))
+            return;
+        if (left == 0 || (poll && poll_host(s, step, STENCIL_REASON_NONE) != STENCIL_REASON_NONE)) {
+            if (is_leader() && !alarm_raised(s.barrier))
+                s.mailbox->step = step;
+            return;
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            to_poll = poll ? s.poll_every : to_poll - pass.steps;
+            pass = {step, (int32_t)min(left, (int64_t)s.depth), !pass.from};
+        }
+    }
+#endif
+}
+
+} // namespace stencil

@@ -1,0 +1,217 @@
+/* A pass of several steps on a GPU, and the kernels around it. */
+#pragma once
+
+#include "kernels/sweeps/pipeline_copies.cuh"
+
+namespace stencil {
+
+#if STENCIL_HAS_BULK_COPIES
+template <class P, class T, bool General = false> struct pipeline : pipeline_copies<P, T, General> {
+    using base = pipeline_copies<P, T, General>;
+    using base::radius, base::levels, base::cells, base::rows, base::stages, base::depth, base::vector,
+        base::lines, base::slots, base::weights, base::row_bytes, base::slot_bytes, base::ring_bytes,
+        base::to_next, base::start, base::load_rows, base::store_rows;
+    using typename base::line, typename base::piece, typename base::turn, typename base::source_turn,
+        typename base::stage_warp;
+
+    /* Cells beyond a side that are mirrored there. */
+    __device__ __forceinline__ static int mirrored(const stencil_kernel_args &s, int axis, int side) {
+        return s.domain.mirror[axis][side] ? s.domain.reach[axis][side] : 0;
+    }
+    /* Row y beyond a mirrored side as it is after the steps before a level, where those have changed it. */
+    __device__ __forceinline__ static void mirror_row(const stencil_kernel_args &s, const line &l, int level,
+                                                      int y, int x, T *c) {
+        if (level == 0 || level >= l.steps || y < -mirrored(s, STENCIL_Y, 0) || (y >= 0 && y < l.ny) ||
+            y >= l.ny + mirrored(s, STENCIL_Y, 1))
+            return;
+        const T *const from = l.in + (y < 0 ? y - radius * level : y + radius * level) * l.row + x;
+#pragma unroll
+        for (int v = 0; v < cells; v++)
+            c[v] = from[v];
+    }
+    /* By a warp; weights: of the first step, in shared memory. */
+    __device__ __forceinline__ static void make_steps(const stencil_kernel_args &s, const line &l,
+                                                      uint32_t ring, int stage, uint32_t weights_at) {
+        stage_warp warp;
+        turn u(ring, stage, 0);
+        if (__shfl_sync(~0u, stage >= l.stages, 0)) {
+            base::template walk<true>(l, [&](const piece &p) {
+                for (int left = p.count; left > 0; left -= rows, u.next()) {
+                    wait_warp(u.barrier, u.parity);
+                    arrive(u.barrier + to_next);
+                }
+            });
+            return;
+        }
+        source_turn f(ring, -radius * levels * stage);
+        warp.clear();
+        base::template walk<true>(l, [&](const piece &p) {
+            const bool left = lane() == 0 && l.closed[1][0] && p.strip == 0,
+                       right = lane() == 31 && l.closed[1][1] && p.last;
+            pipeline_level own = {0, 0, {0, 0}};
+            if (General) {
+                own.mirrored[0] = left ? mirrored(s, STENCIL_X, 0) : 0;
+                own.mirrored[1] = right ? mirrored(s, STENCIL_X, 1) : 0;
+            }
+            const uint32_t mine = (lane() * cells + (p.x & (vector - 1))) * (uint32_t)sizeof(T);
+            const int first_kept = __shfl_sync(~0u, l.steps - stage * levels,
+                                               0); /* levels from there on are not among the steps */
+            const int low = __shfl_sync(~0u, l.closed[0][0] ? 0 : INT_MIN / 2, 0),
+                      high = __shfl_sync(~0u, l.closed[0][1] ? l.ny : INT_MAX / 2, 0);
+            int y = p.from - radius * levels * stage;
+            const int end = y + p.count;
+            /* Whole slots of rows none of which, at any level, is a boundary row. */
+            const int plain = first_kept < levels ? INT_MAX / 2 : low == 0 ? radius * levels : INT_MIN / 2;
+            const int begin = max(y, min(y + (plain - y + rows - 1) / rows * rows, end)),
+                      stop = max(begin, min(y + (high - y) / rows * rows, end));
+            auto pass = [&](auto edge, int to) {
+                /* Both loops together have room in the cache of instructions. */
+                constexpr int unrolled = decltype(edge)::value ? 1 : rows;
+#pragma unroll 1
+                for (; y < to; y += rows) {
+                    wait_warp(u.barrier, u.parity);
+#pragma unroll unrolled
+                    for (int b = 0; b < rows; b++) {
+                        T c[cells];
+                        warp.load(c, u.slot + b * row_bytes + mine);
+#pragma unroll
+                        for (int t = 0; t < levels; t++) {
+                            constexpr bool Edge = decltype(edge)::value;
+                            const int row = y + b - radius * t;
+                            if constexpr (General) {
+                                if (Edge)
+                                    mirror_row(s, l, stage * levels + t, row, p.x + lane() * cells, c);
+                                own.weights =
+                                    weights_at + (stage * levels + t) * weights * (uint32_t)sizeof(T);
+                                own.source = s.domain.b != nullptr ? f.before(radius * t) + mine : 0;
+                                warp.template level<Edge>(t, c, own, left, right, t >= first_kept, row, low,
+                                                          high);
+                            } else {
+                                const T *weight = weights_of<T>(s.domain.weights);
+                                warp.template level<Edge>(t, c, weight, left, right, t >= first_kept, row,
+                                                          low, high);
+                            }
+                            end_block(s.depth);
+                        }
+                        if (General)
+                            f.next();
+                        warp.store(c, u.slot + b * row_bytes + mine);
+                    }
+                    arrive(u.barrier + to_next);
+                    u.next();
+                }
+            };
+#pragma unroll 1
+            for (int part = 0; part < 3; part++)
+                if (part == 1)
+                    pass(std::false_type(), stop);
+                else
+                    pass(std::true_type(), part == 0 ? begin : end);
+        });
+    }
+
+    /* Those of each step of the pass: of all points and of the source term. */
+    __device__ static void start_weights(const stencil_kernel_args &s, const stencil_pass &pass,
+                                         uint32_t to) {
+        for (int i = threadIdx.x; i < depth * weights; i += blockDim.x) {
+            const stencil_weights &step = s.cycle[(pass.first + i / weights) % s.cycle_length];
+            const int k = i % weights;
+            put_cell(to + i * (uint32_t)sizeof(T),
+                     weights_of<T>(step)[k < stage_warp::points ? k : STENCIL_SOURCE_WEIGHT]);
+        }
+    }
+    /* Calls each(its address, how many threads arrive: all lanes of a stage, one of loader and storer) for
+     * the barriers of all slots, which the threads share out. */
+    template <class Each> __device__ __forceinline__ static void for_barriers(uint32_t rings, Each each) {
+        for (int i = threadIdx.x; i < lines * (stages + 2) * slots; i += blockDim.x) {
+            const int ring = i / ((stages + 2) * slots);
+            const int hand = i / slots % (stages + 2);
+            each(rings + ring * (ring_bytes - (stages + 2) * slots * 8) + slots * slot_bytes + i * 8,
+                 hand > 0 && hand <= stages ? 32 : 1);
+        }
+    }
+
+    /* Warps that make steps get what those give away that copy; a block can have no more than it began with,
+     * and would wait for it forever. */
+    static constexpr int registers = 65536 / STENCIL_PIPELINE_THREADS / 8 * 8, step_registers = 240,
+                         copy_registers = 24;
+    static_assert(STENCIL_PIPELINE_WARPS * step_registers + 4 * copy_registers <=
+                      STENCIL_PIPELINE_THREADS / 32 * registers,
+                  "");
+
+    /* A scheduler, which has every fourth warp, prefers the warp that is older: of each of two lines two
+     * stages are, on schedulers of their own. The line whose stages all were would be through before the
+     * other one, which alone cannot keep the multiprocessor busy. */
+    __device__ __forceinline__ static void run(const stencil_kernel_args &s, const stencil_pass &pass) {
+        static_assert((stages == 4 && lines == 2) || (stages == 8 && lines == 1), "");
+        extern __shared__ __align__(128) char shared[];
+        __shared__ line l[lines];
+        const uint32_t rings = shared_address(shared);
+        const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0), scheduler = warp % 4;
+        if (threadIdx.x < lines)
+            start(s, pass, l[threadIdx.x], (int)threadIdx.x);
+        const uint32_t weights_at = rings + lines * ring_bytes;
+        if constexpr (General)
+            start_weights(s, pass, weights_at);
+        for_barriers(rings, [](uint32_t barrier, int threads) { init_barrier(barrier, threads); });
+        publish_barriers();
+        __syncthreads();
+        if (warp < stages * lines) { /* in this order the compiler gives these warps the registers */
+            more_registers<step_registers>();
+            const int number = lines == 2 ? warp / 4 ^ scheduler / 2 : 0,
+                      stage = lines == 2 ? scheduler : warp;
+            make_steps(s, l[number], rings + number * ring_bytes, stage, weights_at);
+        } else {
+            fewer_registers<copy_registers>();
+            const int number = scheduler / 2;
+            if (number < lines && lane() == 0) {
+                if (scheduler % 2 == 0)
+                    load_rows(s, l[number], rings + number * ring_bytes);
+                else
+                    store_rows(l[number], rings + number * ring_bytes);
+            }
+        }
+    }
+
+    /* Behind run(), where more is to come: registers and shared memory are as they were before it. */
+    __device__ __forceinline__ static void end() {
+        extern __shared__ __align__(128) char shared[];
+        __syncthreads();
+        __syncwarp();
+        if (threadIdx.x < 32 * stages * lines)
+            fewer_registers<registers>();
+        else
+            more_registers<registers>();
+        for_barriers(shared_address(shared), [](uint32_t barrier, int) { drop_barrier(barrier); });
+        __syncthreads();
+    }
+};
+
+#endif
+
+/* A pass of several steps in a launch of its own; copies of edge cells are made behind it
+ * (kernels/copies.cu). For attribution whole ones note moments, and in a grid of as many rows as passes these
+ * are made with nothing that holds them together. */
+template <class Pass> __device__ __forceinline__ void launched_deep_pass(const stencil_kernel_args &s) {
+    const int64_t sample =
+        s.step_count == s.depth ? stencil_trace_sample(&s.trace, s.step_first / s.depth + 1) : -1;
+    if (s.trace.without_compute)
+        return;
+    if (sample >= 0)
+        put_launched(s, sample, STENCIL_MARK_BEGIN); /* a call would take the registers from the warps */
+    const int32_t from = (int32_t)((s.step_first + blockIdx.y) & 1);
+    Pass::run(s, {s.step_first, (int32_t)s.step_count, from});
+    if (sample >= 0)
+        put_launched(s, sample, STENCIL_MARK_SWEPT);
+}
+
+template <class P, class T, bool General>
+__global__ void __launch_bounds__(STENCIL_PIPELINE_THREADS, 1)
+    pipeline_kernel(const __grid_constant__ stencil_kernel_args s) {
+    await_launch_before();
+#if STENCIL_HAS_BULK_COPIES
+    launched_deep_pass<pipeline<P, T, General>>(s);
+#endif
+}
+
+} // namespace stencil

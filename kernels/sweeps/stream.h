@@ -1,0 +1,31 @@
+/* How the stream sweep goes through long streams, for its kernels and for the host that shapes tiles. */
+#pragma once
+
+#include "kernels/points.h"
+
+/* Streams of so many rows (2D) or planes (3D) and more are made with partial sums (stream_sums.cuh), shorter
+ * ones with a window of rows (stream.cuh), which begins with less. */
+enum { STENCIL_STREAM_LONG = 16 };
+
+/* Partial sums of a point set. */
+typedef struct stencil_stream_sums {
+    int rows;    /* of y that a thread makes side by side in 3D; 1 in 2D */
+    int ahead;   /* rows (2D) or planes on their way while one is added; 0: all streams have a window */
+    int blocks;  /* on a multiprocessor, which share its registers and shared memory; with a window too */
+    int longest; /* stream; its 2 radius rows that are added in vain want it long */
+} stencil_stream_sums;
+
+/* Sets that are at the copy's bandwidth with a window have no sums. Measured on an H200 (docs/performance.md,
+ * "The stream sweep"). */
+STENCIL_CONSTANT stencil_stream_sums stencil_stream_sums_of(int rank, stencil_rule rule, int radius,
+                                                            bool f64) {
+    const stencil_stream_sums none = {1, 0, 2, 0}, flat = {1, 6, 2, 32},
+                              flat_box3 = {1, 6, 2, f64 ? 64 : 256}, far = {4, 1, 2, 64},
+                              near = {2, 4, 2, 64}, near_more = {2, 3, 2, 64};
+    if (rank == 2)
+        return radius == 1 ? none : radius == 2 ? flat : flat_box3;
+    if (radius > 1)
+        return far;
+    /* Three blocks of float64 with fewer planes ahead leave L1 too little. */
+    return rule == STENCIL_STAR || (rule == STENCIL_EDGES && f64) ? near : near_more;
+}

@@ -1,0 +1,105 @@
+/* What becomes of a vector of cells that the stream sweep has computed, however it did. */
+#pragma once
+
+#include "kernels/cells.cuh"
+#include "kernels/ghosts.cuh"
+#include "kernels/residual.cuh"
+#include "kernels/tiles.cuh"
+
+namespace stencil {
+
+/* A vector of cells on its way: where it begins along x, how many cells there are from there to the end of
+ * the row, its element. */
+struct vector_place {
+    int x, left_x;
+    int64_t at;
+};
+
+/* Where a thread stands in its tile. */
+struct place {
+    int z, y, x; /* first cell */
+    int count;   /* cells along the streaming axis; 0: outside */
+};
+
+/* Hides how an offset came about. Rows are addressed as base + offset, with the base the same for all
+ * threads; without this the compiler keeps a pointer of its own for every row of the batch and runs out of
+ * registers. */
+__device__ __forceinline__ int64_t opaque(int64_t offset) {
+    asm volatile("" : "+l"(offset));
+    return offset;
+}
+
+template <class P, class T> struct stream_cells {
+    static constexpr int V = vector_cells<T>;
+
+    /* This thread's place in a tile, in which a thread of a 3D tile has `rows` rows of y. */
+    __device__ __forceinline__ static place place_in(const stencil_kernel_args &s, const tile_place &t,
+                                                     int rows) {
+        const stencil_domain &d = s.domain;
+        const uint32_t tx = s.tile_first[STENCIL_X] + t.x, ty = s.tile_first[STENCIL_Y] + t.y,
+                       tz = s.tile_first[STENCIL_Z] + t.z;
+        const int stream = (int)s.tile_stream;
+        place p;
+        p.x = (int)(tx * blockDim.x + threadIdx.x) * V;
+        if (P::rank == 3) {
+            p.z = (int)tz * stream;
+            p.y = (int)(ty * blockDim.y + threadIdx.y) * rows;
+            p.count = p.y < d.n[STENCIL_Y] ? min(stream, (int)d.n[STENCIL_Z] - p.z) : 0;
+        } else {
+            p.z = 0;
+            p.y = (int)(ty * blockDim.y + threadIdx.y) * stream;
+            p.count = max(0, min(stream, (int)d.n[STENCIL_Y] - p.y));
+        }
+        return p;
+    }
+
+    /* Whether this thread has edge cells, in `rows` rows of y in 3D. Few tiles do, so the streaming loop
+     * stays free of their copies. */
+    __device__ __forceinline__ static bool near_edge(const stencil_domain &d, const place &p, int rows) {
+        const int deep = P::rank == 3 ? p.count : 1, high = P::rank == 3 ? rows : p.count;
+        return at_edge(d, STENCIL_X, p.x, p.x + V) || at_edge(d, STENCIL_Y, p.y, p.y + high) ||
+               (P::rank == 3 && at_edge(d, STENCIL_Z, p.z, p.z + deep));
+    }
+
+    /* The factor is 1 but in a cycle of several. Where registers are few, cells are then loaded by
+     * themselves: a second vector to multiply makes the loop spill up to 96 bytes. */
+    static __device__ __forceinline__ void add_source(T factor, const T *b, T *value) {
+        constexpr bool few_registers = P::rank == 3 && sizeof(T) == 4;
+        if (few_registers && factor != T(1)) {
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                value[v] = fma(factor, b[v], value[v]);
+            return;
+        }
+        T source[V];
+        load_vector(b, source);
+#pragma unroll
+        for (int v = 0; v < V; v++)
+            value[v] = few_registers ? value[v] + source[v] : fma(factor, source[v], value[v]);
+    }
+
+    /* Adds the source, if any, to a vector of cells and stores it. */
+    __device__ __forceinline__ static void store(T factor, const T *b, T *next, const vector_place &p,
+                                                 T *value) {
+        if (b != nullptr)
+            add_source(factor, b + p.at, value);
+        if (V <= p.left_x) {
+            store_vector(next + p.at, value);
+        } else {
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                if (v < p.left_x)
+                    next[p.at + v] = value[v];
+        }
+    }
+
+    /* Sums the residual of a vector of cells together with the other lanes. */
+    __device__ __forceinline__ static void sum_residual(stencil_norm norm, const vector_place &p,
+                                                        const double *term, double *partial) {
+        const double sum = partial_sum<V>(term, norm);
+        if (p.left_x > 0 && p.x % STENCIL_PARTIAL_CELLS == 0)
+            *partial = sum;
+    }
+};
+
+} // namespace stencil

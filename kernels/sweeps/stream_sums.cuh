@@ -1,0 +1,264 @@
+/* Long streams of the stream sweep: partial sums.
+ *
+ * A row (2D) or a plane's lines (3D) that comes in is added to the sums of all the 2R + 1 rows or planes that
+ * read it, and the oldest sum is then complete: a cell's terms come in ascending order of rows, which is the
+ * order of the cell update, so the bits are those of every other sweep. Rows come in through a ring in shared
+ * memory, which each warp has for itself: copied there asynchronously, `Ahead` rows or planes before they are
+ * added, so that memory is busy while the fma are made, and registers hold nothing but sums. In 3D a thread
+ * makes `Rows` rows of y, which read Rows + 2R lines of a plane.
+ *
+ *      lines of a plane      rows of the thread (Rows = 2, R = 1)
+ *         0  --------.
+ *         1  --------+- row 0 --.
+ *         2  --------'  row 1 --+   a line is added to both rows' sums of 2R + 1 planes
+ *         3  -------------------'
+ */
+#pragma once
+
+#include "kernels/sweeps/stream_cells.cuh"
+#include "kernels/table.h"
+
+namespace stencil {
+
+/* 16 bytes to shared memory, without registers where the GPU can; neither address may change meanwhile. */
+__device__ __forceinline__ void begin_copy(void *to, const void *from) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"((uint32_t)__cvta_generic_to_shared(to)),
+                 "l"(from)
+                 : "memory");
+#else
+    *static_cast<float4 *>(to) = *static_cast<const float4 *>(from);
+#endif
+}
+/* Ends a group of copies that this thread has begun. */
+__device__ __forceinline__ void end_group() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/* Until all but the last Count groups of this thread are there, for itself. */
+template <int Count> __device__ __forceinline__ void await_groups() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(Count) : "memory");
+#endif
+}
+
+template <class P, class T, int Rows, int Ahead> struct stream_sums {
+    using cells = stream_cells<P, T>;
+    static constexpr int R = P::radius, V = vector_cells<T>, C = P::cross, lines = Rows + 2 * C, warp = 32;
+    /* Vectors beside a warp's own on each side; cells of a line; what a warp's ring and a block's rings take.
+     */
+    static constexpr int sides = (R + V - 1) / V, width = (warp + 2 * sides) * V, slots = Ahead + 1,
+                         slot = lines * width, ring = slots * slot,
+                         bytes = ring * (int)sizeof(T) * STENCIL_BLOCK_THREADS / warp;
+    static_assert(Ahead > 0, "what is copied is not what is read");
+
+    /* Sum m of a row: of the row or plane that has the one last added at offset m - R. */
+    T sum[2 * R + 1][Rows][V];
+
+    /* Where a thread reads and writes. */
+    struct course {
+        int64_t stream, cross; /* elements from row to row (2D) or plane to plane, and from line to line */
+        int64_t at, to;        /* own vector in what is loaded next, and in what is complete next, line C */
+        int beside; /* from the own vector to the one beside the warp that this lane loads, if any */
+        int last;   /* last row of the thread that exists */
+    };
+
+    __device__ __forceinline__ static int lane() {
+        return (int)threadIdx.x % warp;
+    }
+    /* This thread's vector in the first line of its warp's ring, with the sides beside it. */
+    __device__ __forceinline__ static T *own_ring() {
+        extern __shared__ __align__(128) char shared[];
+        const int number = (int)(threadIdx.y * blockDim.x + threadIdx.x) / warp;
+        return reinterpret_cast<T *>(shared) + number * ring + lane() * V;
+    }
+
+    /* A thread beyond the end of the row loads the last vector that is read, and stores nothing. */
+    __device__ __forceinline__ static course start(const stencil_domain &d, const place &p) {
+        course c;
+        const int last = ((int)d.n[STENCIL_X] + R - 1) / V * V, x = min(p.x, last), warp_x = p.x - lane() * V;
+        c.stream = P::rank == 3 ? d.plane : d.row;
+        c.cross = P::rank == 3 ? d.row : 0;
+        c.to = p.z * d.plane + p.y * d.row + x;
+        c.at = c.to - R * c.stream;
+        c.beside = min(warp_x + (lane() < sides ? lane() - sides : warp + lane() - sides) * V, last) - x;
+        c.last = P::rank == 3 ? (int)d.n[STENCIL_Y] - 1 - p.y : 0;
+        return c;
+    }
+
+    /* Whether cells beside the thread's own are read in a line. */
+    __host__ __device__ static constexpr bool has_sides(int line) {
+        for (int r = 0; r < Rows; r++)
+            if (-C <= line - C - r && line - C - r <= C && P::ahead(line - C - r, 1) >= 0)
+                return true;
+        return false;
+    }
+
+    /* Begins to copy what is next into a slot. Lines of rows that do not exist are read by none that do: the
+     * last one is loaded again. */
+    __device__ __forceinline__ static void load(const T *u, const course &c, T *to) {
+#pragma unroll
+        for (int l = 0; l < lines; l++) {
+            const T *line = u + (l <= 2 * C ? l - C : min(l - C, c.last + C)) * c.cross + c.at;
+            begin_copy(to + l * width + sides * V, line);
+            if (has_sides(l) && lane() < 2 * sides)
+                begin_copy(to + l * width + (lane() < sides ? 0 : warp * V), line + c.beside);
+        }
+    }
+
+    /* A line's cells from R before the thread's own to R behind them. */
+    __device__ __forceinline__ static void widen(const T *line, bool beside, T *cell) {
+#pragma unroll
+        for (int s = 0; s <= 2 * sides; s++) {
+            T vector[V];
+            if (!beside && s != sides)
+                continue;
+            load_vector(line + s * V, vector);
+#pragma unroll
+            for (int v = 0; v < V; v++) {
+                const int at = R + (s - sides) * V + v;
+                if (at >= 0 && at < V + 2 * R)
+                    cell[at] = vector[v];
+            }
+        }
+    }
+
+    /* Adds a line to the sums of one row, which reads it at cross offset o; next[m]: number of the next point
+     * of offset m. */
+    __device__ __forceinline__ void add_line(const T *weight, const T *cell, int row, int o, int *next) {
+#pragma unroll
+        for (int m = R; m >= -R; m--)
+#pragma unroll
+            for (int dx = -R; dx <= R; dx++)
+                if (P::contains(m, o, dx)) {
+                    const int k = next[m + R]++;
+#pragma unroll
+                    for (int v = 0; v < V; v++) {
+                        T &s = sum[m + R][row][v];
+                        s = k == 0 ? multiply(weight[0], cell[R + v + dx])
+                                   : fma(weight[k], cell[R + v + dx], s);
+                    }
+                }
+    }
+
+    /* Adds what has come in to a slot: every sum then stands for the row or plane before. */
+    __device__ __forceinline__ void add(const T *weight, const T *in) {
+        int next[Rows][2 * R + 1], k = 0;
+#pragma unroll
+        for (int m = -R; m <= R; m++) {
+#pragma unroll
+            for (int r = 0; r < Rows; r++)
+                next[r][m + R] = k;
+#pragma unroll
+            for (int o = -C; o <= C; o++)
+#pragma unroll
+                for (int dx = -R; dx <= R; dx++)
+                    k += P::contains(m, o, dx) ? 1 : 0;
+        }
+#pragma unroll
+        for (int m = 2 * R; m > 0; m--)
+#pragma unroll
+            for (int r = 0; r < Rows; r++)
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    sum[m][r][v] = sum[m - 1][r][v];
+#pragma unroll
+        for (int l = 0; l < lines; l++) {
+            T cell[V + 2 * R];
+            widen(in + l * width, has_sides(l), cell);
+#pragma unroll
+            for (int r = 0; r < Rows; r++)
+                if (-C <= l - C - r && l - C - r <= C)
+                    add_line(weight, cell, r, l - C - r, next[r]);
+        }
+    }
+
+    /* Stores the sums that are complete and, in a step that is checked, sums residuals; the cells' old values
+     * were in registers too long ago. */
+    template <bool Check>
+    __device__ __forceinline__ void finish(const stencil_kernel_args &s, int from, const place &p,
+                                           const course &c, double *partial) {
+        const stencil_domain &d = s.domain;
+        const T *u = static_cast<const T *>(d.u[from]);
+        T *next = static_cast<T *>(d.u[!from]);
+        const stencil_norm norm = s.schedule.norm;
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+            if (r > 0 && r > c.last)
+                break;
+            const vector_place at = {p.x, (int)d.n[STENCIL_X] - p.x, c.to + r * c.cross};
+            cells::store(weights_of<T>(d.weights)[STENCIL_SOURCE_WEIGHT], static_cast<const T *>(d.b), next,
+                         at, sum[2 * R][r]);
+            if (Check) {
+                T old[V];
+                load_vector(u + at.at, old);
+                double term[V];
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    term[v] = v < at.left_x ? residual_term(sum[2 * R][r][v], old[v], norm) : 0.0;
+                cells::sum_residual(norm, at, term, partial + r * d.partial_row);
+            }
+        }
+    }
+
+    __device__ __forceinline__ static void copy_edges(const stencil_domain &d, int to, const place &p) {
+        if (p.x >= d.n[STENCIL_X] || !cells::near_edge(d, p, Rows))
+            return;
+        if (P::rank == 2)
+            copy_rows<T>(d, to, p.z, p.y, p.x, 1, p.count);
+        for (int y = p.y; P::rank == 3 && y < min(p.y + Rows, (int)d.n[STENCIL_Y]); y++)
+            copy_rows<T>(d, to, p.z, y, p.x, p.count, 1);
+    }
+
+    template <bool Check>
+    __device__ __forceinline__ void tile(const stencil_kernel_args &s, int from, const place &p,
+                                         double *partial) {
+        const stencil_domain &d = s.domain;
+        const T *u = static_cast<const T *>(d.u[from]);
+        if (p.count <= 0) /* a whole warp */
+            return;
+        if (Check)
+            partial += p.z * d.partial_plane + p.y * d.partial_row + p.x / STENCIL_PARTIAL_CELLS;
+        course c = start(d, p);
+        T *const first = own_ring(), *const end = first + ring, *put = first, *get = first;
+#pragma unroll
+        for (int m = 0; m <= 2 * R; m++)
+#pragma unroll
+            for (int r = 0; r < Rows; r++)
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    sum[m][r][v] = 0; /* of rows before the thread's own: added to, never stored */
+        int left = p.count + 2 * R, to_load = left; /* rows or planes */
+        auto load_next = [&] {
+            if (to_load > 0) {
+                load(u, c, put);
+                c.at = opaque(c.at + c.stream);
+                to_load--;
+            }
+            end_group();
+            put = put + slot == end ? first : put + slot;
+        };
+        __syncwarp(); /* what the tile before had in the ring has been read */
+#pragma unroll
+        for (int k = 0; k < Ahead; k++)
+            load_next();
+#pragma unroll 1
+        for (; left > 0; left--) {
+            await_groups<Ahead - 1>();
+            __syncwarp(); /* of all lanes; and the slot before has been read */
+            load_next();
+            add(weights_of<T>(d.weights), get);
+            get = get + slot == end ? first : get + slot;
+            if (left <= p.count) {
+                finish<Check>(s, from, p, c, partial);
+                c.to = opaque(c.to + c.stream);
+                if (Check)
+                    partial += P::rank == 3 ? d.partial_plane : d.partial_row;
+            }
+        }
+        copy_edges(d, !from, p);
+    }
+};
+
+} // namespace stencil

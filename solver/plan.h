@@ -1,0 +1,21 @@
+/* The halves of a plan. */
+#pragma once
+
+#include "solver/run.h"
+
+/* The row of the table of kernels that all choices lead to, into plan->kernel; nothing for a CPU. Errors:
+ * STENCIL_UNAVAILABLE. */
+stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_machine *machine);
+
+/* All that follows from the kernel, of which the machine has to know: tiles, blocks of each part, memory of
+ * the devices. Errors: STENCIL_UNAVAILABLE, STENCIL_NO_MEMORY, STENCIL_USAGE. */
+stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *problem,
+                                const stencil_machine *machine);
+
+/* Steps between two looks at the host: a step takes its barrier and the like, and the time that memory needs
+ * for 16 bytes of each cell. */
+static inline int32_t stencil_plan_poll_every(const stencil_tuning *tuning, double cells,
+                                              double bytes_per_s) {
+    return (int32_t)(tuning->poll_s / (tuning->step_s + 16.0 * cells / bytes_per_s)) + 1;
+}

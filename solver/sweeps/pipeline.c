@@ -1,0 +1,146 @@
+/* The pipeline sweep: as many steps at once as make up for reading and writing the field once. */
+#include "kernels/cpu.h"
+#include "kernels/sweeps/pipeline.h"
+#include "solver/sweep.h"
+
+static const char *unavailable(const stencil_problem *problem) {
+    return problem->rank == 3 ? "it makes steps of 2D fields" : "";
+}
+
+static stencil_pipeline_shape shape_of(const stencil_problem *problem) {
+    return stencil_pipeline_shape_of(problem->shape->rule, problem->shape->radius,
+                                     problem->precision == STENCIL_FLOAT64,
+                                     stencil_sweep_is_general(problem));
+}
+
+/* On a GPU passes of several steps are those of kernels that copy in bulk: launches for every problem, loops
+ * for those that the plain kernel can do. */
+static int most(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
+    enum { CAPABILITY = 90 };
+    const stencil_shape *shape = problem->shape;
+    if (plan->backend == STENCIL_BACKEND_CPU)
+        return STENCIL_DEPTH_MAX;
+    bool can = plan->barrier == STENCIL_BARRIER_none || !stencil_sweep_is_general(problem);
+    for (int i = 0; i < machine->gpu_count; i++)
+        can = can && machine->gpu[i].capability >= CAPABILITY;
+    return can ? stencil_pipeline_depth(shape->rule, shape->radius, problem->precision == STENCIL_FLOAT64)
+               : 1;
+}
+
+static int64_t narrowest(const stencil_plan *plan, const stencil_problem *problem) {
+    if (plan->backend == STENCIL_BACKEND_CPU)
+        return 1;
+    return 32 * shape_of(problem).cells - 2 * problem->shape->radius;
+}
+
+static int64_t lines_of(const stencil_plan *plan, const stencil_problem *problem) {
+    return plan->deep_blocks * (STENCIL_PIPELINE_WARPS / shape_of(problem).stages);
+}
+
+/* Strips follow each other, and each line of a block has as many of their rows. */
+static void deep_tile(const stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
+                      int64_t tile[3]) {
+    const int64_t reach = (int64_t)problem->shape->radius * plan->depth,
+                  strips = (n[STENCIL_X] + narrowest(plan, problem) - 1) / narrowest(plan, problem),
+                  rows = strips * n[STENCIL_Y] / lines_of(plan, problem);
+    tile[STENCIL_Z] = 1;
+    tile[STENCIL_Y] = rows < 1 ? 1 : rows < n[STENCIL_Y] ? rows : n[STENCIL_Y];
+    tile[STENCIL_X] =
+        stencil_smaller(narrowest(plan, problem) - 2 * (reach - problem->shape->radius), n[STENCIL_X]);
+}
+
+static int64_t up(int64_t count, int64_t unit) {
+    return (count + unit - 1) / unit * unit;
+}
+
+/* Rows that a line computes of those that are its own (begin … end) among the rows of all strips: of each
+ * strip also those that a pass reaches, and as many as it takes until the last stage has them. */
+static int64_t rows_of(int64_t begin, int64_t end, int64_t ny, int64_t reach, int64_t lag, int64_t above,
+                       int unit) {
+    const int64_t strip = ny + reach;
+    int64_t count = 0;
+    for (int64_t here = begin / strip * strip; here < end; here += strip) {
+        const int64_t first = begin > here + reach ? begin - here - reach : 0,
+                      last = here + strip <= end ? ny : end - here - reach,
+                      from = first - reach > -above ? first - reach : -above;
+        if (last > first)
+            count += up(last + lag - from, unit);
+    }
+    return count;
+}
+
+/* Strips and lines are placed as pipeline::start() and walk() do. A stage computes all columns of a strip in
+ * each of its levels, whatever is kept of them. In shared memory it loads and stores them once in its levels,
+ * a level exchanges columns between lanes, 4 bytes of each in a wavefront, and rows are copied in and out. */
+static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps) {
+    enum { WAVEFRONT = 128, LANE_BYTES = 4 };
+    const stencil_shape *set = problem->shape;
+    const bool f64 = problem->precision == STENCIL_FLOAT64;
+    const stencil_pipeline_shape shape = shape_of(problem);
+    const int64_t *n = plan->part[part].box.n, cell = f64 ? 8 : 4, vector = 16 / cell,
+                  width = 32 * shape.cells, reach = (int64_t)set->radius * steps,
+                  stages = up(steps, shape.levels) / shape.levels, levels = stages * shape.levels,
+                  lag = set->radius * levels;
+    int64_t beside[STENCIL_AXES][2], rows = 0, longest = 0;
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        for (int side = 0; side < 2; side++)
+            beside[axis][side] =
+                stencil_cut_side(&plan->cut, part, axis, side).ghosts > set->radius ? reach : set->radius;
+    const int64_t *x = beside[STENCIL_X], first = (width - x[0] - reach) / vector * vector,
+                  step = (width - 2 * reach) / vector * vector,
+                  rest = n[STENCIL_X] - first - (width - reach - x[1]),
+                  strips =
+                      n[STENCIL_X] + x[0] + x[1] == width ? 1 : 2 + (rest > 0 ? up(rest, step) / step : 0);
+    const int64_t all = strips * (n[STENCIL_Y] + reach), lines = lines_of(plan, problem), share = all / lines,
+                  more = all % lines;
+    for (int64_t i = 0; i < lines; i++) {
+        const int64_t begin = share * i + stencil_smaller(i, more),
+                      count = rows_of(begin, begin + share + (i < more), n[STENCIL_Y], reach, lag,
+                                      beside[STENCIL_Y][0], shape.rows);
+        rows += count;
+        longest = count > longest ? count : longest;
+    }
+    const double row_cells = (double)(width * levels), row_bytes = (double)(2 * width * cell * (stages + 1)),
+                 exchanged = (double)(2 * set->radius * levels * cell / LANE_BYTES);
+    return (stencil_pass_work){.cells = (double)rows * row_cells,
+                               .longest = (double)(longest * lines) * row_cells,
+                               .wavefronts = (double)rows * (row_bytes / WAVEFRONT + exchanged)};
+}
+
+/* Passes between two checks have equally many steps, about as many as were measured to be best; and what a
+ * thread computes beside its rows is little. */
+static int suits(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
+    const int64_t steps = stencil_sweep_longest(plan, problem);
+    if (plan->backend == STENCIL_BACKEND_GPU) /* whole passes are fastest */
+        return (int)stencil_smaller(most(plan, problem, machine), steps);
+    const int64_t rows = problem->n[STENCIL_Y] / machine->cpu_threads, radius = problem->shape->radius;
+    const int64_t best = stencil_smaller(plan->tuning.cpu_pass_steps, 1 + rows / (4 * radius));
+    if (steps <= best)
+        return (int)steps;
+    const int64_t passes = (steps + best - 1) / best;
+    return (int)((steps + passes - 1) / passes);
+}
+
+/* So many that the rows between all steps of a pass stay in a core's own cache. */
+static int64_t columns(const stencil_plan *plan, const stencil_problem *problem,
+                       const stencil_machine *machine) {
+    const int64_t cell = (int64_t)stencil_precision_bytes(problem->precision),
+                  share = machine->cpu_cache_bytes / machine->cpu_threads,
+                  wanted = plan->tuning.cpu_ring_bytes,
+                  bytes = machine->cpu_cache_bytes > 0 ? stencil_smaller(share, wanted) : wanted,
+                  column = stencil_pipeline_bytes(plan->depth, problem->shape->radius, 1, cell) -
+                           stencil_pipeline_bytes(plan->depth, problem->shape->radius, 0, cell),
+                  count = bytes / column / STENCIL_PARTIAL_CELLS * STENCIL_PARTIAL_CELLS;
+    return count > STENCIL_PARTIAL_CELLS ? count : STENCIL_PARTIAL_CELLS;
+}
+
+const stencil_sweep_host stencil_sweep_pipeline = {.depth = STENCIL_DEPTH_MAX,
+                                                   .streams = true,
+                                                   .most = most,
+                                                   .narrowest = narrowest,
+                                                   .deep_tile = deep_tile,
+                                                   .work = work,
+                                                   .shape = stencil_shape_stream,
+                                                   .suits = suits,
+                                                   .columns = columns,
+                                                   .unavailable = unavailable};

@@ -1,0 +1,33 @@
+/* What the tests of test_conformance share. */
+#pragma once
+
+#include "trial.h"
+
+enum { MATRIX_STEPS = 7, STOP_STEPS = 150, LONG_STEPS = 2000 };
+enum { MATRIX_ONE_OF = 5, PASSES_ONE_OF = 2 }; /* runs on a CPU, see trial_run */
+
+typedef struct conformance {
+    stencil_machine machine;
+    stencil_backend backend;
+    int turn; /* of thread counts and residual settings */
+} conformance;
+extern conformance here;
+
+/* One cell of the matrix: a point set in a precision; boundary and size vary inside. */
+typedef struct subject {
+    const stencil_shape *shape;
+    stencil_precision precision;
+} subject;
+
+bool runs_here(int strategy);
+/* The next run: thread counts, machine and residual settings (`pair`) take turns. */
+trial_run run_of(int strategy, int64_t steps, int pair);
+/* Passes of sweeps that make several steps have any depth. */
+void set_sweep(trial_run *r, int sweep);
+/* A trial with all strategies and sweeps. */
+void run_trial(const trial *t);
+
+/* Tests of conformance_passes.c; state: a subject. */
+void cycles(void **state);
+void deep_passes(void **state);
+void wide_fields(void **state);

@@ -1,0 +1,128 @@
+/* Passes of several steps, and weights that differ from step to step, in test_conformance. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "conformance.h"
+#include "solver/sweep.h"
+
+/* Weights and source factors of their own in each of three steps, over and over: with all residual settings,
+ * in pieces, and in a run that is long enough for graphs. */
+void cycles(void **state) {
+    static const stencil_boundary boundary[3] = {STENCIL_PERIODIC, STENCIL_FIXED, STENCIL_MIRROR};
+    static const char *const shapes[] = {"j2d5pt", "j2d25pt", "j3d7pt", "j3d27pt"};
+    const subject *s = *state;
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const stencil_shape *shape = stencil_shape_find(shapes[i]);
+        const int64_t extent[3] = {shape->rank == 2 ? 1 : 9, 23, 75};
+        trial t;
+        trace trace;
+        trial_init(&t, s->precision, shape->rank, extent, boundary);
+        trial_set_shape(&t, shape, NULL);
+        trial_fill(&t, i, 1.0, STENCIL_SOURCE_B);
+        trial_set_cycle(&t, 3);
+        run_trial(&t);
+        trace_make(&trace, &t, 2 * STOP_STEPS);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+            for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL && runs_here(strategy); sweep++) {
+                trial_run r = run_of(strategy, 2 * STOP_STEPS, 0);
+                if (!trial_has_sweep(&t, here.backend, sweep))
+                    continue;
+                set_sweep(&r, sweep);
+                r.check_every = 1000;
+                r.one_of = 1;
+                memcpy(r.pieces, (const int64_t[]){13, 29}, sizeof r.pieces);
+                trial_expect(&t, &trace, &r);
+            }
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
+/* Passes of many steps: each depth with each distance of checks, in runs long enough for several of both; one
+ * strategy, boundary, size and number of weights after the other. */
+void deep_passes(void **state) {
+    static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR},
+                                                   {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC},
+                                                   {STENCIL_FIXED, STENCIL_MIRROR, STENCIL_FIXED},
+                                                   {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+                                                   {STENCIL_FIXED, STENCIL_MIRROR, STENCIL_MIRROR},
+                                                   {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_PERIODIC}};
+    static const int depth[] = {1, 2, 3, 5, 8, 13, 16, 31, 32, 64};
+    static const int64_t every[] = {1, 7, 100};
+    const subject *s = *state;
+    for (int k = 0; k < 30; k++) {
+        const stencil_shape *shape = &stencil_shapes[k % 5];
+        const bool gpu = here.backend == STENCIL_BACKEND_GPU; /* whose passes need wider fields */
+        const int64_t extent[3] = {1, k % 2 == 0 ? 83 : 21, k % 3 == 0 && !gpu ? 400 : 67 + k + 800 * gpu};
+        trial t;
+        trace trace;
+        trial_init(&t, s->precision, 2, extent, boundary[k / 5 % 6]);
+        trial_set_shape(&t, shape, NULL);
+        trial_fill(&t, (uint64_t)k, 1.0, k % 4 == 1 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+        if (k % 3 == 2)
+            trial_set_cycle(&t, 5);
+        trace_make(&trace, &t, STOP_STEPS);
+        for (size_t d = 0; d < sizeof depth / sizeof *depth; d++)
+            for (int e = 0; e < 3; e++) {
+                int strategy = here.turn % stencil_strategy_count();
+                while (!runs_here(strategy))
+                    strategy = (strategy + 1) % stencil_strategy_count();
+                trial_run r = run_of(strategy, STOP_STEPS - here.turn % 9, 0);
+                r.sweep = STENCIL_SWEEP_pipeline;
+                r.depth = depth[d];
+                r.check_every = every[e];
+                r.one_of = PASSES_ONE_OF;
+                if (trial_has_sweep(&t, here.backend, r.sweep))
+                    trial_expect(&t, &trace, &r);
+            }
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
+/* Fields as wide as the strips of a GPU's deep passes, and wider: one strip, two that overlap, several;
+ * passes of all depths, in runs that are long enough for graphs. Every second one needs the general kernel of
+ * a GPU: for its boundary, a source, weights of five steps, or several of them. */
+void wide_fields(void **state) {
+    enum { PLAIN = 4, KINDS = 9 }; /* boundaries that the plain kernel has; all */
+    static const stencil_boundary boundary[KINDS][3] = {{STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+                                                        {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC},
+                                                        {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_FIXED},
+                                                        {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_PERIODIC},
+                                                        {STENCIL_FIXED, STENCIL_MIRROR, STENCIL_MIRROR},
+                                                        {STENCIL_FIXED, STENCIL_MIRROR, STENCIL_PERIODIC},
+                                                        {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR},
+                                                        {STENCIL_FIXED, STENCIL_MIRROR, STENCIL_FIXED},
+                                                        {STENCIL_FIXED, STENCIL_FIXED, STENCIL_MIRROR}};
+    static const int depth[] = {0, 2, 64, 3, 8, 5};
+    static const int64_t every[] = {1000, 26, 7}, widths[] = {2501, 801, 1408};
+    const subject *s = *state;
+    for (int k = 0; k < 28; k += here.backend == STENCIL_BACKEND_GPU ? 1 : 3) {
+        const bool general = k % 2 == 1;
+        const int kind = general ? k / 2 * 5 % KINDS : k / 2 % PLAIN;
+        const int64_t extent[3] = {1, k % 7 == 0 ? 71 : 11 + k, widths[k % 3] - k};
+        trial t;
+        trace trace;
+        trial_init(&t, s->precision, 2, extent, boundary[kind]);
+        trial_set_shape(&t, &stencil_shapes[k % 5], NULL);
+        trial_fill(&t, (uint64_t)k, 1.0, general && k % 3 != 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+        if (general && (k % 4 == 1 || kind < PLAIN))
+            trial_set_cycle(&t, 5);
+        trace_make(&trace, &t, STOP_STEPS);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
+            if (!runs_here(strategy))
+                continue;
+            trial_run r = run_of(strategy, STOP_STEPS - here.turn % 9, 0);
+            r.sweep = STENCIL_SWEEP_pipeline;
+            r.depth = depth[here.turn % 6];
+            r.check_every = every[here.turn / 6 % 3];
+            r.one_of = PASSES_ONE_OF;
+            trial_expect(&t, &trace, &r);
+        }
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
