@@ -70,9 +70,66 @@ static void set_points(reference *r, const stencil_spec *spec, const stencil_sha
     }
 }
 
+/* Number of the root for a place in the order of length roots: as it is of half as many, or its counterpart.
+ */
+static int64_t root_at(int64_t length, int64_t place) {
+    if (length == 1)
+        return 1;
+    const int64_t half = root_at(length / 2, place / 2);
+    return place % 2 == 0 ? half : length + 1 - half;
+}
+
+/* 1 - cos, of small angles too. */
+static double one_less_cosine(double angle) {
+    return 2 * sin(angle / 2) * sin(angle / 2);
+}
+
+/* Eigenvalues of a step's plain weights: (1 - cos) of the longest and the shortest waves that the boundary
+ * has room for; without a fixed axis constants, which have none, are left out. */
+static void derive_cycle(reference *r, const stencil_spec *spec) {
+    const double turn = 6.28318530717958647692;
+    double sum = 0, longest = INFINITY;
+    bool any_fixed = false;
+    const char *number = strchr(spec->accelerate, ':');
+    for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++)
+        sum += 2.0 / (spacing_of(spec, axis) * spacing_of(spec, axis));
+    for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
+        const double part = 2.0 / (spacing_of(spec, axis) * spacing_of(spec, axis)) / sum;
+        const int64_t n = r->high[axis] - r->low[axis];
+        const bool fixed = r->boundary[axis] == STENCIL_FIXED,
+                   periodic = r->boundary[axis] == STENCIL_PERIODIC;
+        const double wave = fixed      ? turn / 2 / (double)(n + 1)
+                            : periodic ? turn / (double)n
+                                       : turn / 2 / (double)n;
+        const int64_t waves = fixed ? n : periodic ? n / 2 : n - 1;
+        const double first = part * one_less_cosine(wave);
+        r->most += part * one_less_cosine(wave * (double)waves);
+        r->least += fixed ? first : 0;
+        longest = first < longest ? first : longest;
+        any_fixed = any_fixed || fixed;
+    }
+    if (!any_fixed)
+        r->least = longest;
+    if (number != NULL)
+        r->cycle = strtoll(number + 1, NULL, 10);
+}
+
+void reference_begin_step(reference *r, int64_t step) {
+    if (r->cycle == 0)
+        return;
+    const double turn = 6.28318530717958647692,
+                 angle = (double)(2 * root_at(r->cycle, step % r->cycle) - 1) / (double)(4 * r->cycle) * turn,
+                 root = r->least + (r->most - r->least) / 2 * one_less_cosine(angle);
+    r->source_factor = r->omega = (float)(1 / root);
+    for (int k = 0; k < r->point_count; k++) {
+        const bool centre = r->offset[k][0] == 0 && r->offset[k][1] == 0 && r->offset[k][2] == 0;
+        r->weight[k] = centre ? 1 - r->omega : r->omega * r->plain[k];
+    }
+}
+
 void reference_init(reference *r, const stencil_spec *spec, const stencil_shape *shape) {
     const int skip = STENCIL_AXES - spec->rank;
-    *r = (reference){.precision = spec->precision, .source_scale = 1.0, .source_factor = 1.0};
+    *r = (reference){.precision = spec->precision, .source_scale = 1.0, .source_factor = 1.0, .omega = 1.0};
     set_points(r, spec, shape);
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         r->extent[axis] = axis < skip ? 1 : spec->extent[axis - skip];
@@ -82,6 +139,9 @@ void reference_init(reference *r, const stencil_spec *spec, const stencil_shape 
         r->low[axis] = r->boundary[axis] == STENCIL_FIXED ? r->reach[axis] : 0;
         r->high[axis] = r->extent[axis] - r->low[axis];
     }
+    memcpy(r->plain, r->weight, sizeof r->plain);
+    if (strncmp(spec->accelerate, "chebyshev", 9) == 0)
+        derive_cycle(r, spec);
 }
 
 int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary) {
