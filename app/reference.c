@@ -70,13 +70,21 @@ static void set_points(reference *r, const stencil_spec *spec, const stencil_sha
     }
 }
 
-/* Number of the root for a place in the order of length roots: as it is of half as many, or its counterpart.
- */
-static int64_t root_at(int64_t length, int64_t place) {
+/* (1 - cos) / 2 of the angle of the root at a place in the order of length roots: of half of that which half
+ * as many have there, or of its counterpart. */
+static double half_wave(int64_t length, int64_t place) {
     if (length == 1)
-        return 1;
-    const int64_t half = root_at(length / 2, place / 2);
-    return place % 2 == 0 ? half : length + 1 - half;
+        return 0.5;
+    const double before = half_wave(length / 2, place / 2), half = before / (2 * (1 + sqrt(1 - before)));
+    return place % 2 == 0 ? half : 1 - half;
+}
+
+/* A float next to x, not above it, or not below it. */
+static double below(double x) {
+    return (float)x > x ? nextafterf((float)x, -INFINITY) : (float)x;
+}
+static double above(double x) {
+    return -below(-x);
 }
 
 /* 1 - cos, of small angles too. */
@@ -108,8 +116,8 @@ static void derive_cycle(reference *r, const stencil_spec *spec) {
         longest = first < longest ? first : longest;
         any_fixed = any_fixed || fixed;
     }
-    if (!any_fixed)
-        r->least = longest;
+    r->least = below(any_fixed ? r->least : longest);
+    r->most = above(r->most);
     if (number != NULL)
         r->cycle = strtoll(number + 1, NULL, 10);
 }
@@ -117,10 +125,8 @@ static void derive_cycle(reference *r, const stencil_spec *spec) {
 void reference_begin_step(reference *r, int64_t step) {
     if (r->cycle == 0)
         return;
-    const double turn = 6.28318530717958647692,
-                 angle = (double)(2 * root_at(r->cycle, step % r->cycle) - 1) / (double)(4 * r->cycle) * turn,
-                 root = r->least + (r->most - r->least) / 2 * one_less_cosine(angle);
-    r->source_factor = r->omega = (float)(1 / root);
+    r->omega = 1 / (r->least + (r->most - r->least) * half_wave(r->cycle, step % r->cycle));
+    r->source_factor = r->omega;
     for (int k = 0; k < r->point_count; k++) {
         const bool centre = r->offset[k][0] == 0 && r->offset[k][1] == 0 && r->offset[k][2] == 0;
         r->weight[k] = centre ? 1 - r->omega : r->omega * r->plain[k];

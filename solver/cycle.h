@@ -5,12 +5,13 @@
  * leaves at most 1/T of every part of the error, T = cosh(M acosh((b + a)/(b - a))), where M plain steps
  * leave (1 - a)^M.
  *
- * Roots near a have an omega in the thousands, which blows up whatever oscillates; others take it back. In
- * the order of Lebedev and Finogenov (USSR Comput. Math. Math. Phys. 11, 1971) no product of factors on the
- * way grows: M is a power of two, and from the order of M/2 roots each i becomes the pair i, M + 1 - i. Root
- * 1 is that nearest to a, so that in each pair the step with the large omega, whose rounding errors are as
- * large, comes first and the one that smooths follows: the other way round residuals ended 5 to 30 times
- * higher. A field in mid-cycle is no approximation of anything. */
+ * Roots near a have an omega in the thousands, which blows up whatever oscillates; others take it back, so a
+ * field in mid-cycle is no approximation of anything. What rounding errors of a step go through is the
+ * product of all factors behind it: in the order of Lebedev and Finogenov (USSR Comput. Math. Math. Phys. 11,
+ * 1971) that stays small. M is a power of two, and from the order of M/2 roots each i becomes the pair i, M +
+ * 1 - i. Root 1 is that nearest to a: in each pair the step with the large omega, whose own rounding errors
+ * are as large, comes first, and the one that smooths follows. The other way round, residuals ended 5 to 30
+ * times higher. */
 #pragma once
 
 #include "solver/problem.h"
@@ -24,8 +25,7 @@ stencil_status stencil_accelerate_parse(const char *text, int64_t *length);
  * it comes to. BAD_DATA where it is for other problems, or has another damping. */
 stencil_status stencil_cycle_resolve(stencil_problem *problem);
 
-/* Damping of the step that follows `step` steps, relative to the problem's own weights; 1 without a cycle. It
- * has 24 significant bits, so that libraries whose cosines differ in the last place make the same bits. */
+/* Damping of the step that follows `step` steps, relative to the problem's own weights; 1 without a cycle. */
 double stencil_cycle_omega(const stencil_problem *problem, int64_t step);
 
 /* Of the last step of a cycle: what its change is divided by to be a residual. */

@@ -74,7 +74,7 @@ double stencil_predicted_steps(const stencil_problem *problem) {
         return NAN;
     if (!isnan(cycle))
         return problem->cycle.length *
-               ceil(log(problem->stop.rtol / stencil_cycle_excess(problem)) / log(cycle));
+               fmax(ceil(log(problem->stop.rtol / stencil_cycle_excess(problem)) / log(cycle)), 1.0);
     const double contraction = stencil_contraction(problem);
     return contraction < 1.0 ? 1.0 + ceil(log(problem->stop.rtol) / log(contraction)) : INFINITY;
 }

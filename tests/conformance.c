@@ -51,7 +51,7 @@ void set_sweep(trial_run *r, int sweep) {
 }
 
 /* The sweeps take turns. */
-static void set_some_sweep(const trial *t, trial_run *r) {
+void set_some_sweep(const trial *t, trial_run *r) {
     const int sweep = here.turn / 2 % STENCIL_SWEEP_COUNT;
     set_sweep(r, trial_has_sweep(t, here.backend, sweep) ? sweep : 0);
 }
@@ -459,12 +459,20 @@ int main(int argument_count, char **argument) {
     static const struct {
         const char *name;
         CMUnitTestFunction function;
-    } others[] = {
-        {"deep passes", deep_passes}, {"wide fields", wide_fields}, {"custom points", custom_points},
-        {"cycles", cycles},           {"equations", equations},     {"tolerance midway", tolerance_midway},
-        {"continued", continued},     {"divergence", divergence},   {"interrupted", interrupted},
-        {"observed", observed},       {"long rows", long_rows},     {"long streams", long_streams},
-        {"many looks", many_looks}};
+    } others[] = {{"deep passes", deep_passes},
+                  {"wide fields", wide_fields},
+                  {"custom points", custom_points},
+                  {"cycles", cycles},
+                  {"accelerated", accelerated},
+                  {"equations", equations},
+                  {"tolerance midway", tolerance_midway},
+                  {"continued", continued},
+                  {"divergence", divergence},
+                  {"interrupted", interrupted},
+                  {"observed", observed},
+                  {"long rows", long_rows},
+                  {"long streams", long_streams},
+                  {"many looks", many_looks}};
     static struct CMUnitTest
         tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + sizeof others / sizeof *others)];
     static subject subjects[sizeof tests / sizeof *tests];

@@ -24,10 +24,13 @@ bool runs_here(int strategy);
 trial_run run_of(int strategy, int64_t steps, int pair);
 /* Passes of sweeps that make several steps have any depth. */
 void set_sweep(trial_run *r, int sweep);
+/* One sweep after the other, of those that the problem has. */
+void set_some_sweep(const trial *t, trial_run *r);
 /* A trial with all strategies and sweeps. */
 void run_trial(const trial *t);
 
 /* Tests of conformance_passes.c; state: a subject. */
 void cycles(void **state);
+void accelerated(void **state);
 void deep_passes(void **state);
 void wide_fields(void **state);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "solver/run.h"
+#include "solver/cycle.h"
 #include "solver/sweep.h"
 
 /* SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014). */
@@ -446,6 +447,7 @@ void trial_expect(const trial *t, const trace *trace, const trial_run *r) {
     run_pieces(t, r, plan, &problem, field);
     EXPECT_OK(run_fields(plan, plans, &problem, field, &r->observers, &report));
     expect_end(t, r, &report, trace);
+    EXPECT(stencil_cycle_end(&problem, report.steps) == report.steps, "it ended in mid-cycle");
     if (report.reason == STENCIL_REASON_INTERRUPTED)
         EXPECT(report.history.count <= report.steps, "more residuals than steps");
     else
