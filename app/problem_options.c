@@ -87,14 +87,16 @@ static stencil_status check_effect(const invocation *call, const stencil_spec *s
 static stencil_status apply_damping(const invocation *call, const stencil_spec *file, stencil_spec *spec) {
     const bool omega = options_given(call, "omega"), accelerate = options_given(call, "accelerate");
     int64_t length, file_length;
+    if (stencil_accelerate_parse(file->accelerate, &file_length) != STENCIL_OK)
+        file_length = 1; /* what it has in place of that is told when the problem is resolved */
     const stencil_status status = stencil_accelerate_parse(spec->accelerate, &length);
-    if (status != STENCIL_OK && accelerate) {
+    if (status != STENCIL_OK && !accelerate)
+        return STENCIL_OK;
+    if (status != STENCIL_OK) {
         stencil_error seen = *stencil_error_last();
         seen.status = STENCIL_USAGE;
         return stencil_error_adopt(&seen);
     }
-    TRY(status);
-    TRY(stencil_accelerate_parse(file->accelerate, &file_length));
     CHECK(length == 1 || !omega || !accelerate, USAGE,
           "--omega and --accelerate %s contradict each other, which damps by itself: give one of them",
           spec->accelerate);
