@@ -1,5 +1,7 @@
 #include "solver/gpu.h"
 
+#include <stdlib.h>
+
 #include "solver/parts/workers.h"
 
 /* Of the LL exchange: two sets of words, the entry of who sends each cell and of those who read it, at most
@@ -61,6 +63,7 @@ int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
 
 #ifdef STENCIL_HAVE_CUDA
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Device memory of a part, freed with it: a copy of `from`, or zeroes where that is NULL. */
