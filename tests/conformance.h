@@ -34,3 +34,10 @@ void cycles(void **state);
 void accelerated(void **state);
 void deep_passes(void **state);
 void wide_fields(void **state);
+
+/* Tests of conformance_ends.c; state: a subject. */
+void tolerance_midway(void **state);
+void continued(void **state);
+void divergence(void **state);
+void interrupted(void **state);
+void observed(void **state);
