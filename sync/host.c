@@ -13,6 +13,8 @@ const stencil_barrier_info stencil_barriers[] = {
 #include "sync/barriers.def"
 };
 
+uint32_t stencil_team_sleepers;
+
 bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team, uint32_t thread, bool all) {
     static bool (*const twins[])(const stencil_barrier_state *, uint32_t) = {
 #define STENCIL_BARRIER(id, name, capability, needs, text) [STENCIL_BARRIER_##id] = id##_team,
