@@ -15,8 +15,8 @@
 
 #include "sync/barrier.h"
 
-/* Threads of all teams that sleep, or are about to. */
-extern uint32_t stencil_team_sleepers;
+/* Threads of all teams that sleep, or are about to; cores that this process may use. */
+extern uint32_t stencil_team_sleepers, stencil_team_cores;
 #ifdef __linux__
 long syscall(long number, ...); /* as in unistd.h, which shows it where more than C and POSIX is asked for */
 #endif
@@ -25,8 +25,8 @@ static inline uint32_t team_load(const uint32_t *p) {
     return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 
-/* Wakes who sleeps until *p has changed, which the caller has just done. Either it sees that somebody is about
- * to sleep, or that thread sees the new value: both go through the one order of these accesses. */
+/* Wakes who sleeps until *p has changed, which the caller has just done. Either it sees that somebody is
+ * about to sleep, or that thread sees the new value: both go through the one order of these accesses. */
 static inline void team_wake(uint32_t *p) {
 #ifdef __linux__
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -47,8 +47,7 @@ static inline void team_add(uint32_t *p, uint32_t value) {
     team_wake(p);
 }
 
-/* Gives the core away until *p is no longer `seen`, for a millisecond at most. A core that polls looks busy:
- * a thread that waits for a core elsewhere is not moved to it. One that sleeps lets that thread have it. */
+/* Gives the core away until *p is no longer `seen`, for a millisecond at most. */
 static inline void team_sleep(const uint32_t *p, uint32_t seen) {
 #ifdef __linux__
     const struct timespec most = {.tv_nsec = 1000000};
@@ -61,26 +60,27 @@ static inline void team_sleep(const uint32_t *p, uint32_t seen) {
 #endif
 }
 
-/* Waits until *p has come as far as `goal`: polls, then gives the core to who else wants it there, then
- * sleeps, since threads and the work of others may outnumber the cores. false: the wait timed out, or another
- * thread gave up; the first one raises the alarm. A process that was stopped (SIGSTOP) has waited no longer
- * for that than the second that a look at the clock counts at most. */
+/* Waits until *p has come as far as `goal`. A thread that others keep from its core is gone for some ms, and
+ * whoever waits for it on a core of its own is to sleep: then that thread is moved there. It is not to yield:
+ * the core would go to somebody else's work, for as long. Threads of a team of more than there are cores do
+ * yield, to each other. false: the wait timed out, or another thread gave up; the first one raises the alarm.
+ * A process that was stopped (SIGSTOP) has waited no longer for that than the second that a look at the clock
+ * counts at most. */
 static inline bool team_spin(const stencil_barrier_state *s, uint32_t thread, const uint32_t *p,
                              uint32_t goal) {
-    enum { POLLS = 256, YIELDS = 32 }; /* without a look at the clock; between two */
-    static const double awake_s = 100e-6;
+    enum { POLLS = 256, YIELDS = 32 }; /* between two looks at the clock */
+    const bool crowded = s->participants > stencil_team_cores;
+    const double awake_s = crowded ? 100e-6 : 20e-6;
     double seen_s = 0.0, waited_s = 0.0;
     for (uint32_t polls = 1;; polls++) {
         const uint32_t value = team_load(p);
         if (stencil_reached(value, goal))
             return true;
-        if (polls < POLLS)
-            continue;
-        if (waited_s < awake_s)
-            sched_yield();
-        else
+        if (waited_s >= awake_s)
             team_sleep(p, value);
-        if (waited_s < awake_s && polls % YIELDS != 0)
+        else if (crowded && polls >= POLLS)
+            sched_yield();
+        if (waited_s < awake_s && polls % (crowded && polls > POLLS ? YIELDS : POLLS) != 0)
             continue;
         const double now_s = stencil_clock_s();
         const double since_s = seen_s > 0.0 ? now_s - seen_s : 0.0;
