@@ -115,8 +115,8 @@ stencil_status problem_options_apply(const invocation *call, stencil_spec *spec)
     const stencil_spec file = *spec;
     TRY(options_apply(call, problem_option_table, spec));
     const bool relaxes = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
-    if (!relaxes && options_given(call, "problem") + options_given(call, "stencil") > 0 &&
-        !options_given(call, "accelerate"))
+    const bool other = options_given(call, "problem") || options_given(call, "stencil");
+    if (!relaxes && other && !options_given(call, "accelerate"))
         spec->accelerate[0] = '\0'; /* of the problem that the file has */
     TRY(apply_damping(call, &file, spec));
     TRY(options_apply(call, stop_option_table, spec));
