@@ -231,6 +231,43 @@ static void wide_parts(void **state) {
     }
 }
 
+/* Accelerated problems in one to four parts, with every sweep: whole cycles, in pieces, to a tolerance. */
+static void accelerated(void **state) {
+    static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+                                                   {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_FIXED},
+                                                   {STENCIL_FIXED, STENCIL_MIRROR, STENCIL_PERIODIC}};
+    static const division some[] = {{1, {0, 0, 0}}, {2, {0, 0, 0}}, {3, {1, 3, 1}}, {4, {0, 0, 0}}};
+    const subject *s = *state;
+    for (int k = 0; k < 4; k++) {
+        const bool flat = k < 3;
+        const int length = 8 << k;
+        const int64_t extent[3] = {flat ? 1 : 9, flat ? 61 + k : 26,
+                                   flat && here.backend == STENCIL_BACKEND_GPU ? 1841 : 75};
+        trial t;
+        trace trace;
+        trial_init(&t, s->precision, flat ? 2 : 3, extent, boundary[k % 3]);
+        t.spec.kind = k % 2 == 0 ? STENCIL_KIND_POISSON : STENCIL_KIND_LAPLACE;
+        snprintf(t.spec.accelerate, sizeof t.spec.accelerate, "chebyshev:%d", length);
+        trial_fill(&t, (uint64_t)k, 1.0, k % 2 == 0 ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE);
+        trace_make(&trace, &t, 4 * length);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+            for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL; sweep++)
+                for (int d = 0; d < 4 && spans(strategy) && trial_has_sweep(&t, here.backend, sweep); d++) {
+                    trial_run r = run_of(strategy, &some[d], &exchanges[0], 4 * length);
+                    r.sweep = sweep;
+                    r.check_every = (1 + here.turn % 3) * length;
+                    r.one_of = 1;
+                    if (here.turn % 2 == 0)
+                        memcpy(r.pieces, (const int64_t[]){length, 2 * length}, 2 * sizeof(int64_t));
+                    else
+                        r.rtol = 1e-3;
+                    trial_expect(&t, &trace, &r);
+                }
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
 static void interrupted(void **state) {
     static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
     static const division two = {2, {0, 0, 0}};
@@ -386,8 +423,10 @@ int main(int argument_count, char **argument) {
     static const struct {
         const char *name;
         CMUnitTestFunction function;
-    } others[] = {
-        {"large residual", large_residual}, {"wide parts", wide_parts}, {"interrupted", interrupted}};
+    } others[] = {{"large residual", large_residual},
+                  {"wide parts", wide_parts},
+                  {"accelerated", accelerated},
+                  {"interrupted", interrupted}};
     enum { OTHERS = sizeof others / sizeof *others };
     static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + OTHERS) + 4];
     static subject subjects[sizeof tests / sizeof *tests];

@@ -45,7 +45,7 @@ class Accelerated(CommandTest):
                 if initial == "zero":  # random values on the boundary have another solution
                     self.assertLessEqual(rms(u - exact), 1.1 * rms(discrete - exact))
                     self.assertLessEqual(rms(u - discrete), result["error_bound"])
-                self.assertLess(result["error_bound_relative"], 1e-6)
+                self.assertLess(result["error_bound_relative"], 1e-6 if size < 200 else 1e-5)
             if size < 200:
                 self.ok("verify", "p.out.h5")
 
