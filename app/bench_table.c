@@ -87,6 +87,8 @@ static const struct {
     {{.header = "x the_fastest"}, TIMES, AT(of_fastest)},
     {{.header = "predicted"}, DIGITS, AT(predicted)},
     {{.header = "sync_predicted"}, PERCENT, AT(sync_share)},
+    {{.header = "sync"}, PERCENT, AT(sync_measured)},
+    {{.header = "x plain"}, TIMES, AT(speedup)},
 };
 enum { VALUES = sizeof values / sizeof *values, BYTES_RATE = 8 };
 

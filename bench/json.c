@@ -110,6 +110,8 @@ static const stencil_member row_members[] = {
     {"predicted", ROW(REAL, predicted), .newer = true},
     {"sync_share", ROW(REAL, sync_share), .newer = true},
     {"of_fastest", ROW(REAL, of_fastest), .newer = true},
+    {"sync_measured", ROW(REAL, sync_measured), .newer = true},
+    {"speedup", ROW(REAL, speedup), .newer = true},
     {"outcome", ROW(TEXT, outcome), .or_null = true},
     {"skipped", ROW(TEXT, skipped), .or_null = true},
     {NULL},
