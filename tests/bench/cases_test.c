@@ -1,0 +1,241 @@
+/* The applications of the study on a CPU: every case, by everything that keeps its phases in order, for sizes
+ * that divide and that do not; late and absent threads; what a wrong result looks like; the plain versions
+ * against definitions. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bench/cases/fft.cuh"
+#include "bench/cases/loop.h"
+#include "bench/cases/reduction.cuh"
+#include "options.h"
+
+#define OK(call) assert_int_equal(call, STENCIL_OK)
+
+enum { REPEATS = 20, TEAM = 3 };
+
+/* What a loop needs around it. */
+typedef struct fixture {
+    stencil_bench b;
+    stencil_bench_options options;
+    stencil_case_problem problem;
+} fixture;
+
+static void start(fixture *f, const stencil_case *of, int64_t n) {
+    *f = (fixture){0};
+    options_init(&f->options);
+    f->options.backend = STENCIL_BACKEND_CPU;
+    f->b.options = &f->options;
+    OK(stencil_case_make(&f->problem, of, n, REPEATS));
+}
+
+static void end(fixture *f) {
+    stencil_bench_end(&f->b);
+    stencil_case_destroy(&f->problem);
+}
+
+/* False: the case has no such order. */
+static bool create(fixture *f, stencil_case_loop *loop, int order, uint32_t threads, double timeout_s) {
+    char why[96] = "";
+    *loop = (stencil_case_loop){
+        .problem = &f->problem, .order = order, .blocks = threads, .timeout_s = timeout_s};
+    OK(stencil_case_loop_create(&f->b, loop, why));
+    if (why[0] != '\0')
+        assert_false(f->problem.of->ring);
+    return why[0] == '\0';
+}
+
+static bool has_size(const stencil_case *of, int64_t n) {
+    stencil_case_problem problem;
+    const stencil_status status = stencil_case_make(&problem, of, n, REPEATS);
+    stencil_case_destroy(&problem);
+    assert_true(status == STENCIL_OK || status == STENCIL_BAD_DATA);
+    return status == STENCIL_OK;
+}
+
+/* A size that the case has, with work for several threads. */
+static int64_t usual_size(const stencil_case *of) {
+    return has_size(of, 3000) ? 3000 : 4096;
+}
+
+static void every_size_in_every_order(void **state) {
+    static const int64_t sizes[] = {0, 1, 2, 3, 64, 255, 257, 1000, 1024, 5000};
+    (void)state;
+    for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
+        int made = 0;
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            fixture f;
+            if (!has_size(of, sizes[i]))
+                continue;
+            made++;
+            start(&f, of, sizes[i]);
+            for (int order = 0; order < STENCIL_CASE_CPU_ORDERS; order++)
+                for (uint32_t threads = 1; threads <= TEAM; threads += 2) {
+                    stencil_case_loop loop;
+                    if (sizes[i] >= threads && create(&f, &loop, order, threads, 10))
+                        OK(stencil_case_loop_verify(&loop));
+                }
+            end(&f);
+        }
+        assert_true(made >= 3);
+    }
+}
+
+static void late_threads_change_no_bit(void **state) {
+    (void)state;
+    for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
+        fixture f;
+        start(&f, of, usual_size(of));
+        for (int order = STENCIL_CASE_IMPLICIT + 1; order < STENCIL_CASE_CPU_ORDERS; order++)
+            for (uint32_t late = 0; late <= TEAM; late++) {
+                stencil_case_loop loop;
+                if (!create(&f, &loop, order, TEAM, 10))
+                    continue;
+                loop.fault = (stencil_fault){.delay_ns = 100000, .seed = late, .late = late};
+                OK(stencil_case_loop_verify(&loop));
+            }
+        end(&f);
+    }
+}
+
+/* Whoever stays away, at the first barrier or the last: the others give up. */
+static void absent_thread_ends_the_run(void **state) {
+    (void)state;
+    for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
+        fixture f;
+        start(&f, of, usual_size(of));
+        const int64_t last = of->body->phases(f.problem.arguments) - 1;
+        for (int order = STENCIL_CASE_IMPLICIT + 1; order < STENCIL_CASE_CPU_ORDERS; order++)
+            for (uint32_t absent = 0; absent < TEAM; absent++) {
+                stencil_case_loop loop;
+                double time_s = 0;
+                if (!create(&f, &loop, order, TEAM, 0.02))
+                    continue;
+                loop.fault = (stencil_fault){.absent_step = absent % 2 != 0 ? 1 : last, .absent = absent};
+                const double start_s = stencil_clock_s();
+                assert_int_equal(stencil_case_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
+                assert_true(stencil_clock_s() - start_s < 10);
+                assert_non_null(strstr(stencil_error_last()->message, "in vain"));
+                assert_non_null(strstr(stencil_error_last()->message, stencil_barriers[order].name));
+            }
+        end(&f);
+    }
+}
+
+/* A case that leaves its second phase out. */
+static void (*whole)(const void *, int64_t, stencil_case_block);
+
+static void without_second(const void *arguments, int64_t phase, stencil_case_block block) {
+    if (phase != 1)
+        whole(arguments, phase, block);
+}
+
+static void wrong_results_are_found(void **state) {
+    (void)state;
+    for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
+        stencil_case_body body = *of->body;
+        const stencil_case wrong = {of->name, of->ring, &body};
+        stencil_case_loop loop;
+        fixture f;
+        whole = body.phase;
+        body.phase = without_second;
+        start(&f, &wrong, usual_size(of));
+        create(&f, &loop, STENCIL_CASE_IMPLICIT, 1, 10);
+        assert_int_equal(stencil_case_loop_verify(&loop), STENCIL_INTERNAL);
+        assert_non_null(strstr(stencil_error_last()->message, "is not that of the plain version"));
+        end(&f);
+    }
+}
+
+/* The parts of a phase add up; a thread that is always late makes the others wait. */
+static void attribution(void **state) {
+    (void)state;
+    for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
+        fixture f;
+        start(&f, of, usual_size(of));
+        for (int order = 0; order < STENCIL_CASE_CPU_ORDERS; order++) {
+            stencil_case_loop loop;
+            stencil_inside inside;
+            if (!create(&f, &loop, order, 2, 10))
+                continue;
+            if (order != STENCIL_CASE_IMPLICIT)
+                loop.fault = (stencil_fault){.delay_ns = 1000000, .late = 1};
+            OK(stencil_case_loop_attribute(&loop, &inside));
+            assert_true(inside.samples > 0);
+            const double sum = inside.launch_s + inside.compute_s + inside.halo_s + inside.imbalance_s +
+                               inside.latency_s + inside.after_s;
+            assert_true(fabs(sum - inside.step_s) <= 1e-9 * inside.step_s);
+            if (order != STENCIL_CASE_IMPLICIT)
+                assert_true(inside.step_s >= 1e-3 && inside.compute_s < inside.step_s / 2);
+            stencil_inside_destroy(&inside);
+        }
+        end(&f);
+    }
+}
+
+static const stencil_case *find(const char *name) {
+    const stencil_case *of = stencil_cases;
+    while (strcmp(of->name, name) != 0)
+        of++;
+    return of;
+}
+
+/* By the definition, in double. */
+static void transform_is_the_definition(void **state) {
+    (void)state;
+    for (int64_t n = 2; n <= 256; n *= 2) {
+        fixture f;
+        start(&f, find("fft"), n);
+        const fft_number *x = ((const fft_arguments *)(void *)f.problem.arguments)->input,
+                         *y = stencil_case_expected(&f.problem, "output");
+        for (int64_t k = 0; k < n; k++) {
+            double re = 0, im = 0;
+            for (int64_t t = 0; t < n; t++) {
+                const double angle = -2 * acos(-1) * (double)(k * t % n) / (double)n;
+                re += x[t].re * cos(angle) - x[t].im * sin(angle);
+                im += x[t].re * sin(angle) + x[t].im * cos(angle);
+            }
+            assert_true(fabs(re - y[k].re) < 1e-6 * sqrt((double)n) * log2((double)n) + 1e-7);
+            assert_true(fabs(im - y[k].im) < 1e-6 * sqrt((double)n) * log2((double)n) + 1e-7);
+        }
+        end(&f);
+    }
+}
+
+/* Within the bound of an error of any order of n additions. */
+static void sum_is_the_sum(void **state) {
+    (void)state;
+    for (int64_t n = 0; n < 20000; n = 3 * n + 1) {
+        fixture f;
+        start(&f, find("reduction"), n);
+        const double *value =
+            (const double *)((const reduction_arguments *)(void *)f.problem.arguments)->values;
+        long double sum = 0, size = 0;
+        for (int64_t i = 0; i < n; i++) {
+            sum += value[i];
+            size += fabsl(value[i]);
+        }
+        const double *expected = stencil_case_expected(&f.problem, "sum");
+        assert_true(fabsl(sum - *expected) <= (long double)n * 0x1p-53L * size);
+        assert_true(n == 0 ? *expected == 0 : *expected != 0);
+        end(&f);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_size_in_every_order),
+        cmocka_unit_test(late_threads_change_no_bit),
+        cmocka_unit_test(absent_thread_ends_the_run),
+        cmocka_unit_test(wrong_results_are_found),
+        cmocka_unit_test(attribution),
+        cmocka_unit_test(transform_is_the_definition),
+        cmocka_unit_test(sum_is_the_sum),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
