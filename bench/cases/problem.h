@@ -24,7 +24,7 @@ typedef struct stencil_case_array {
         *device; /* owned; `expected`: of a result; `device`: of the current one, or NULL */
 } stencil_case_array;
 
-enum { STENCIL_CASE_ARRAYS_MAX = 8 };
+enum { STENCIL_CASE_ARRAYS_MAX = 12 };
 
 typedef struct stencil_case stencil_case;
 

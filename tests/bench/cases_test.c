@@ -13,6 +13,7 @@
 #include "bench/cases/fft.cuh"
 #include "bench/cases/loop.h"
 #include "bench/cases/reduction.cuh"
+#include "bench/cases/smith_waterman.cuh"
 #include "options.h"
 
 #define OK(call) assert_int_equal(call, STENCIL_OK)
@@ -60,11 +61,11 @@ static bool has_size(const stencil_case *of, int64_t n) {
 
 /* A size that the case has, with work for several threads. */
 static int64_t usual_size(const stencil_case *of) {
-    return has_size(of, 3000) ? 3000 : 4096;
+    return has_size(of, 1300) ? 1300 : 2048;
 }
 
 static void every_size_in_every_order(void **state) {
-    static const int64_t sizes[] = {0, 1, 2, 3, 64, 255, 257, 1000, 1024, 5000};
+    static const int64_t sizes[] = {0, 1, 2, 3, 64, 255, 257, 1000, 1024, 2500};
     (void)state;
     for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
         int made = 0;
@@ -227,6 +228,69 @@ static void sum_is_the_sum(void **state) {
     }
 }
 
+/* The score of the letters and gaps of an alignment that is traced back from its last cell. */
+static int64_t trace_back(const smith_waterman_arguments *w, const uint8_t *from, int64_t at) {
+    int64_t score = 0;
+    int now = SW_DIAGONAL;
+    for (int64_t i = at / w->columns, j = at % w->columns; i >= 0 && j >= 0;) {
+        const uint8_t how = from[i * w->columns + j];
+        if (now == SW_DIAGONAL)
+            now = how & 3;
+        if (now == SW_STOP)
+            break;
+        if (now == SW_DIAGONAL) {
+            score += w->a[i--] == w->b[j--] ? SW_SAME : SW_OTHER;
+        } else {
+            const bool goes_on = (how & (now == SW_E ? SW_E_GOES_ON : SW_F_GOES_ON)) != 0;
+            score -= goes_on ? SW_EXTEND : SW_OPEN;
+            i -= now == SW_F;
+            j -= now == SW_E;
+            now = goes_on ? now : SW_DIAGONAL;
+        }
+    }
+    return score;
+}
+
+/* The largest score of any alignment that ends in cell (i, j), by trying all lengths of gaps. */
+static int64_t best_end(const smith_waterman_arguments *w, int64_t *h, int64_t i, int64_t j) {
+    int64_t best = 0, corner = i > 0 && j > 0 ? h[(i - 1) * w->columns + j - 1] : 0;
+    corner += w->a[i] == w->b[j] ? SW_SAME : SW_OTHER;
+    best = corner > best ? corner : best;
+    for (int64_t k = 1; k <= j; k++) {
+        const int64_t gap = h[i * w->columns + j - k] - SW_OPEN - (k - 1) * SW_EXTEND;
+        best = gap > best ? gap : best;
+    }
+    for (int64_t k = 1; k <= i; k++) {
+        const int64_t gap = h[(i - k) * w->columns + j] - SW_OPEN - (k - 1) * SW_EXTEND;
+        best = gap > best ? gap : best;
+    }
+    return h[i * w->columns + j] = best;
+}
+
+/* The score is that of the definition, and the alignment that is traced back has it. */
+static void alignment_is_the_best(void **state) {
+    (void)state;
+    for (int64_t n = 1; n < 400; n = 2 * n + 1) {
+        fixture f;
+        start(&f, find("smith-waterman"), n);
+        const smith_waterman_arguments *w = (const smith_waterman_arguments *)(void *)f.problem.arguments;
+        const smith_waterman_best *best = stencil_case_expected(&f.problem, "best");
+        int64_t *h = calloc((size_t)(w->rows * w->columns), sizeof *h), score = 0, at = 0;
+        for (int64_t i = 0; i < w->rows * w->columns; i++)
+            if (best_end(w, h, i / w->columns, i % w->columns) > score) {
+                score = h[i];
+                at = i;
+            }
+        free(h);
+        assert_true(n < 8 || score > 2);
+        assert_int_equal(best->score, score);
+        assert_int_equal(best->at, at);
+        if (score > 0)
+            assert_int_equal(trace_back(w, stencil_case_expected(&f.problem, "from"), at), score);
+        end(&f);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_size_in_every_order),
@@ -236,6 +300,7 @@ int main(void) {
         cmocka_unit_test(attribution),
         cmocka_unit_test(transform_is_the_definition),
         cmocka_unit_test(sum_is_the_sum),
+        cmocka_unit_test(alignment_is_the_best),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
