@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/benchmarks/trial.h"
 #include "bench/cases/loop.h"
 
 /* A row. */
@@ -77,6 +78,22 @@ static stencil_status choose_blocks(stencil_bench *b, const stencil_case *of, in
     return STENCIL_OK;
 }
 
+/* Beside what moves so much, on a GPU: copies that move as much, up to a limit. On a CPU there is benchmark
+ * copy. */
+enum { COPIED_LEAST = 1 << 26, COPY_MOST = 1 << 30 };
+static stencil_status add_copies(stencil_bench *b, const stencil_case_problem *p) {
+    const int first = b->result->row_count;
+    const stencil_ceiling copy = {.bytes = stencil_smaller((int64_t)(p->bytes / 2), COPY_MOST) / 64 * 64};
+    if (p->bytes < COPIED_LEAST)
+        return STENCIL_OK;
+    TRY(stencil_ceiling_add_rows(&copy, b));
+    for (int i = first; i < b->result->row_count; i++) {
+        b->result->row[i].axis_count = 1;
+        b->result->row[i].axis[0] = (stencil_bench_parameter){.name = "elements", .number = p->n};
+    }
+    return STENCIL_OK;
+}
+
 static void destroy(void *problem) {
     stencil_case_destroy(problem);
 }
@@ -96,6 +113,8 @@ static stencil_status measure_size(stencil_bench *b, const stencil_case *of, int
     if (gpu)
         TRY(stencil_case_gpu_upload(b, p));
 #endif
+    if (gpu && !planted)
+        TRY(add_copies(b, p));
     for (int order = planted; order < (gpu && !planted ? STENCIL_CASE_ORDERS : STENCIL_CASE_CPU_ORDERS);
          order++)
         TRY(add_row(b, p, order, blocks));

@@ -50,5 +50,5 @@ static void plain(const stencil_case_problem *p) {
     *expected = add(sums, r->pieces);
 }
 
-STENCIL_CASE_BODY(reduction, .size = {{1 << 10, 1 << 22, 16}, {1 << 10, 1 << 30, 4}}, .make = make,
+STENCIL_CASE_BODY(reduction, .size = {{1 << 10, 1 << 22, 16}, {1 << 10, 1 << 30, 8}}, .make = make,
                   .plain = plain);
