@@ -1,5 +1,5 @@
 /* The micro-benchmark of S. Xiao and W. Feng, "Inter-Block GPU Communication via Fast Barrier
- * Synchronization", IPDPS 2010, section VI.A: each thread computes the mean of two floats, 10,000 times, with
+ * Synchronization", IPDPS 2010: each thread computes the mean of two floats, 10,000 times, with
  * a barrier behind each. Here one of the two is the thread's own of the phase before and the other one the
  * next thread's, in a ring, so that a barrier that does not hold shows in the result. */
 #pragma once
