@@ -136,12 +136,14 @@ stencil_status stencil_case_gpu_create(stencil_bench *b, stencil_case_loop *loop
     const stencil_case_problem *p = loop->problem;
     const stencil_case_kernels *kernels = p->of->body->kernels;
     const bool persistent = stencil_case_is_persistent(loop->order);
+    struct cudaFuncAttributes attributes;
     TRY(stencil_bench_memory(b, &loop->gpu, sizeof *loop->gpu));
     stencil_case_gpu *gpu = loop->gpu;
     TRY(stencil_bench_keep(b, destroy_gpu, gpu));
     gpu->device = p->device;
     gpu->kernel = persistent ? kernels->persistent[loop->order] : kernels->phase;
     gpu->grid = grid_of(p->of, loop->order, loop->blocks);
+    TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->kernel)); /* loads it: not while a graph is captured */
     gpu->launch.phases = p->of->body->phases(p->arguments);
     memcpy(gpu->launch.arguments, p->arguments, sizeof p->arguments);
     for (int i = 0; i < p->array_count; i++)

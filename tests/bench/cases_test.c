@@ -1,11 +1,12 @@
-/* The applications of the study on a CPU: every case, by everything that keeps its phases in order, for sizes
- * that divide and that do not; late and absent threads; what a wrong result looks like; the plain versions
- * against definitions. */
+/* The applications of the study, on a CPU or a GPU: every case, by everything that keeps its phases in order,
+ * for sizes that divide and that do not; late and absent participants; what a wrong result looks like; the
+ * plain versions against definitions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -20,6 +21,11 @@
 
 enum { REPEATS = 20, TEAM = 3 };
 
+/* Where everything runs, and by how much it can be ordered there. */
+static stencil_backend backend;
+static int orders;
+static stencil_machine machine;
+
 /* What a loop needs around it. */
 typedef struct fixture {
     stencil_bench b;
@@ -30,9 +36,14 @@ typedef struct fixture {
 static void start(fixture *f, const stencil_case *of, int64_t n) {
     *f = (fixture){0};
     options_init(&f->options);
-    f->options.backend = STENCIL_BACKEND_CPU;
+    f->options.backend = backend;
     f->b.options = &f->options;
+    f->b.machine = &machine;
     OK(stencil_case_make(&f->problem, of, n, REPEATS));
+#ifdef STENCIL_HAVE_CUDA
+    if (backend == STENCIL_BACKEND_GPU)
+        OK(stencil_case_gpu_upload(&f->b, &f->problem));
+#endif
 }
 
 static void end(fixture *f) {
@@ -40,14 +51,14 @@ static void end(fixture *f) {
     stencil_case_destroy(&f->problem);
 }
 
-/* False: the case has no such order. */
+/* False: the case, or the GPU, has no such order. */
 static bool create(fixture *f, stencil_case_loop *loop, int order, uint32_t threads, double timeout_s) {
     char why[96] = "";
     *loop = (stencil_case_loop){
         .problem = &f->problem, .order = order, .blocks = threads, .timeout_s = timeout_s};
     OK(stencil_case_loop_create(&f->b, loop, why));
     if (why[0] != '\0')
-        assert_false(f->problem.of->ring);
+        assert_true(!f->problem.of->ring || backend == STENCIL_BACKEND_GPU);
     return why[0] == '\0';
 }
 
@@ -75,7 +86,7 @@ static void every_size_in_every_order(void **state) {
                 continue;
             made++;
             start(&f, of, sizes[i]);
-            for (int order = 0; order < STENCIL_CASE_CPU_ORDERS; order++)
+            for (int order = 0; order < orders; order++)
                 for (uint32_t threads = 1; threads <= TEAM; threads += 2) {
                     stencil_case_loop loop;
                     if (sizes[i] >= threads && create(&f, &loop, order, threads, 10))
@@ -87,12 +98,12 @@ static void every_size_in_every_order(void **state) {
     }
 }
 
-static void late_threads_change_no_bit(void **state) {
+static void lateness_changes_no_bit(void **state) {
     (void)state;
     for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
         fixture f;
         start(&f, of, usual_size(of));
-        for (int order = STENCIL_CASE_IMPLICIT + 1; order < STENCIL_CASE_CPU_ORDERS; order++)
+        for (int order = STENCIL_CASE_IMPLICIT + 1; order < STENCIL_BARRIER_COUNT; order++)
             for (uint32_t late = 0; late <= TEAM; late++) {
                 stencil_case_loop loop;
                 if (!create(&f, &loop, order, TEAM, 10))
@@ -105,27 +116,29 @@ static void late_threads_change_no_bit(void **state) {
 }
 
 /* Whoever stays away, at the first barrier or the last: the others give up. */
-static void absent_thread_ends_the_run(void **state) {
-    (void)state;
-    for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
-        fixture f;
-        start(&f, of, usual_size(of));
-        const int64_t last = of->body->phases(f.problem.arguments) - 1;
-        for (int order = STENCIL_CASE_IMPLICIT + 1; order < STENCIL_CASE_CPU_ORDERS; order++)
-            for (uint32_t absent = 0; absent < TEAM; absent++) {
-                stencil_case_loop loop;
-                double time_s = 0;
-                if (!create(&f, &loop, order, TEAM, 0.02))
-                    continue;
-                loop.fault = (stencil_fault){.absent_step = absent % 2 != 0 ? 1 : last, .absent = absent};
-                const double start_s = stencil_clock_s();
-                assert_int_equal(stencil_case_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
-                assert_true(stencil_clock_s() - start_s < 10);
-                assert_non_null(strstr(stencil_error_last()->message, "in vain"));
-                assert_non_null(strstr(stencil_error_last()->message, stencil_barriers[order].name));
-            }
-        end(&f);
+static void absence_ends(const stencil_case *of, int order, uint32_t absent) {
+    stencil_case_loop loop;
+    fixture f;
+    start(&f, of, usual_size(of));
+    const int64_t last = of->body->phases(f.problem.arguments) - 1;
+    if (create(&f, &loop, order, TEAM, 0.02) && absent < loop.blocks && loop.blocks > 1) {
+        const double start_s = stencil_clock_s();
+        double time_s = 0;
+        loop.fault = (stencil_fault){.absent_step = absent % 2 != 0 ? 1 : last, .absent = absent};
+        assert_int_equal(stencil_case_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
+        assert_true(stencil_clock_s() - start_s < 10);
+        assert_non_null(strstr(stencil_error_last()->message, "in vain"));
+        assert_non_null(strstr(stencil_error_last()->message, stencil_barriers[order].name));
     }
+    end(&f);
+}
+
+static void absence_ends_the_run(void **state) {
+    (void)state;
+    for (const stencil_case *of = stencil_cases; of->name != NULL; of++)
+        for (int order = STENCIL_CASE_IMPLICIT + 1; order < STENCIL_BARRIER_COUNT; order++)
+            for (uint32_t absent = 0; absent < TEAM; absent++)
+                absence_ends(of, order, absent);
 }
 
 /* A case that leaves its second phase out. */
@@ -136,9 +149,14 @@ static void without_second(const void *arguments, int64_t phase, stencil_case_bl
         whole(arguments, phase, block);
 }
 
-static void wrong_results_are_found(void **state) {
+static void is_wrong(stencil_case_loop *loop) {
+    assert_int_equal(stencil_case_loop_verify(loop), STENCIL_INTERNAL);
+    assert_non_null(strstr(stencil_error_last()->message, "is not that of the plain version"));
+}
+
+static void left_out_phases_are_found(void **state) {
     (void)state;
-    for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
+    for (const stencil_case *of = stencil_cases; of->name != NULL && backend == STENCIL_BACKEND_CPU; of++) {
         stencil_case_body body = *of->body;
         const stencil_case wrong = {of->name, of->ring, &body};
         stencil_case_loop loop;
@@ -147,8 +165,33 @@ static void wrong_results_are_found(void **state) {
         body.phase = without_second;
         start(&f, &wrong, usual_size(of));
         create(&f, &loop, STENCIL_CASE_IMPLICIT, 1, 10);
-        assert_int_equal(stencil_case_loop_verify(&loop), STENCIL_INTERNAL);
-        assert_non_null(strstr(stencil_error_last()->message, "is not that of the plain version"));
+        is_wrong(&loop);
+        end(&f);
+    }
+}
+
+/* A bit at either end of each result. */
+static void wrong_bits_are_found(void **state) {
+    (void)state;
+    for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
+        stencil_case_loop loop;
+        fixture f;
+        start(&f, of, usual_size(of));
+        create(&f, &loop, STENCIL_CASE_IMPLICIT, 1, 10);
+        for (int i = 0; i < f.problem.array_count; i++) {
+            const stencil_case_array *a = &f.problem.array[i];
+            unsigned char *byte = a->expected;
+            if (a->kind != STENCIL_CASE_RESULT)
+                continue;
+            const size_t last = (size_t)a->count * a->element_bytes - 1;
+            byte[0] ^= 1;
+            is_wrong(&loop);
+            byte[0] ^= 1;
+            byte[last] ^= 1;
+            is_wrong(&loop);
+            byte[last] ^= 1;
+        }
+        OK(stencil_case_loop_verify(&loop));
         end(&f);
     }
 }
@@ -159,19 +202,19 @@ static void attribution(void **state) {
     for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
         fixture f;
         start(&f, of, usual_size(of));
-        for (int order = 0; order < STENCIL_CASE_CPU_ORDERS; order++) {
+        for (int order = 0; order < orders; order++) {
             stencil_case_loop loop;
             stencil_inside inside;
-            if (!create(&f, &loop, order, 2, 10))
+            if (order == STENCIL_CASE_GRAPH || !create(&f, &loop, order, 4, 10))
                 continue;
-            if (order != STENCIL_CASE_IMPLICIT)
+            if (stencil_case_is_persistent(order))
                 loop.fault = (stencil_fault){.delay_ns = 1000000, .late = 1};
             OK(stencil_case_loop_attribute(&loop, &inside));
             assert_true(inside.samples > 0);
             const double sum = inside.launch_s + inside.compute_s + inside.halo_s + inside.imbalance_s +
                                inside.latency_s + inside.after_s;
             assert_true(fabs(sum - inside.step_s) <= 1e-9 * inside.step_s);
-            if (order != STENCIL_CASE_IMPLICIT)
+            if (stencil_case_is_persistent(order))
                 assert_true(inside.step_s >= 1e-3 && inside.compute_s < inside.step_s / 2);
             stencil_inside_destroy(&inside);
         }
@@ -291,16 +334,26 @@ static void alignment_is_the_best(void **state) {
     }
 }
 
-int main(void) {
+/* False: there is no GPU, or it cannot do this. */
+static bool find_machine(bool gpu) {
+    backend = gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
+    orders = gpu ? STENCIL_CASE_ORDERS : STENCIL_CASE_CPU_ORDERS;
+    return !gpu || (stencil_machine_probe(&machine, STENCIL_STREAMS_DEFAULT) == STENCIL_OK &&
+                    machine.gpu_count > 0 && machine.gpu[0].cooperative);
+}
+
+/* ARGUMENTS: cpu | gpu */
+int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_size_in_every_order),
-        cmocka_unit_test(late_threads_change_no_bit),
-        cmocka_unit_test(absent_thread_ends_the_run),
-        cmocka_unit_test(wrong_results_are_found),
-        cmocka_unit_test(attribution),
-        cmocka_unit_test(transform_is_the_definition),
-        cmocka_unit_test(sum_is_the_sum),
+        cmocka_unit_test(every_size_in_every_order),   cmocka_unit_test(lateness_changes_no_bit),
+        cmocka_unit_test(absence_ends_the_run),        cmocka_unit_test(left_out_phases_are_found),
+        cmocka_unit_test(wrong_bits_are_found),        cmocka_unit_test(attribution),
+        cmocka_unit_test(transform_is_the_definition), cmocka_unit_test(sum_is_the_sum),
         cmocka_unit_test(alignment_is_the_best),
     };
+    if (!find_machine(argc > 1 && strcmp(argv[1], "gpu") == 0)) {
+        printf("no GPU\n");
+        return 77;
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
