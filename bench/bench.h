@@ -77,9 +77,10 @@ typedef struct stencil_bench_row {
     /* NaN: nothing is known. By the model, in `unit`, and the part of it that is launches and barriers; the
      * median over that of the fastest row on the same problem. */
     double predicted, sync_share, of_fastest;
-    /* NaN: not measured. The part of the time that is launches and barriers, from noted moments; how many
-     * times faster it is than a plain sequential version on the host. */
-    double sync_measured, speedup;
+    /* NaN: not known. The part of the time that is launches and barriers, from noted moments; how many times
+     * faster it is than a plain sequential version on the host; blocks, or threads of a CPU, that share the
+     * work. */
+    double sync_measured, speedup, workers;
     char outcome[96];  /* a statement in place of samples: "completes", "agree: 4.03, 4.02"; "" */
     char skipped[192]; /* why it was not measured; "" */
 } stencil_bench_row;

@@ -112,6 +112,7 @@ static const stencil_member row_members[] = {
     {"of_fastest", ROW(REAL, of_fastest), .newer = true},
     {"sync_measured", ROW(REAL, sync_measured), .newer = true},
     {"speedup", ROW(REAL, speedup), .newer = true},
+    {"workers", ROW(REAL, workers), .newer = true},
     {"outcome", ROW(TEXT, outcome), .or_null = true},
     {"skipped", ROW(TEXT, skipped), .or_null = true},
     {NULL},

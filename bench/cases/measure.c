@@ -44,7 +44,6 @@ static stencil_status verify(stencil_bench *b, void *what) {
 }
 
 static stencil_status add_row(stencil_bench *b, const stencil_case_problem *p, int order, uint32_t blocks) {
-    const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
     const bool planted = b->options->inject_fault;
     ordered o = {.loop = {.problem = p,
                           .order = order,
@@ -52,13 +51,12 @@ static stencil_status add_row(stencil_bench *b, const stencil_case_problem *p, i
                           .timeout_s = planted ? planted_timeout_s : timeout_s}};
     char why[96] = "";
     TRY(STENCIL_BENCH_ADD(b, o, "order", stencil_case_order_name(order), "s/run", .sample = sample,
-                          .verify = verify, .sample_s = sample_s,
-                          .axis = {{"elements", p->n}, {gpu ? "blocks" : "threads", blocks}}));
+                          .verify = verify, .sample_s = sample_s, .axis = {{"elements", p->n}}));
     ordered *made = stencil_bench_what(b, b->result->row_count - 1);
     stencil_bench_row *row = stencil_bench_last(b);
     TRY(stencil_case_loop_create(b, &made->loop, why));
     snprintf(row->skipped, sizeof row->skipped, "%s", why);
-    row->axis[1].number = made->loop.blocks;
+    row->workers = made->loop.blocks;
     row->bytes = p->bytes;
     if (planted)
         made->loop.fault = (stencil_fault){.absent_step = 1, .absent = made->loop.blocks - 1};
@@ -94,6 +92,21 @@ static stencil_status add_copies(stencil_bench *b, const stencil_case_problem *p
     return STENCIL_OK;
 }
 
+/* The rows of a size with the fastest of them. */
+static void compare(stencil_bench_result *result, int first) {
+    double fastest = INFINITY;
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = first; i < result->row_count; i++) {
+            stencil_bench_row *row = &result->row[i];
+            if (row->sample_count == 0 || isnan(row->workers))
+                continue;
+            if (pass == 0)
+                fastest = fmin(fastest, row->statistics.median);
+            else
+                row->of_fastest = row->statistics.median / fastest;
+        }
+}
+
 static void destroy(void *problem) {
     stencil_case_destroy(problem);
 }
@@ -101,6 +114,7 @@ static void destroy(void *problem) {
 /* Measures a problem of one size. With a planted fault: barriers alone. */
 static stencil_status measure_size(stencil_bench *b, const stencil_case *of, int64_t n) {
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU, planted = b->options->inject_fault;
+    const int first = b->result->row_count;
     stencil_case_problem *p;
     uint32_t blocks;
     TRY(stencil_bench_memory(b, &p, sizeof *p));
@@ -113,12 +127,14 @@ static stencil_status measure_size(stencil_bench *b, const stencil_case *of, int
     if (gpu)
         TRY(stencil_case_gpu_upload(b, p));
 #endif
-    if (gpu && !planted)
-        TRY(add_copies(b, p));
     for (int order = planted; order < (gpu && !planted ? STENCIL_CASE_ORDERS : STENCIL_CASE_CPU_ORDERS);
          order++)
         TRY(add_row(b, p, order, blocks));
-    return stencil_bench_take(b);
+    if (gpu && !planted)
+        TRY(add_copies(b, p));
+    TRY(stencil_bench_take(b));
+    compare(b->result, first);
+    return STENCIL_OK;
 }
 
 static const stencil_case *find(const char *name) {
@@ -150,7 +166,9 @@ stencil_status stencil_measure_case(stencil_bench *b) {
                        gpu ? "blocks" : "threads");
     stencil_bench_note(b,
                        "x plain: how many times faster than the plain version, on one thread of the host; "
-                       "sync: the part of a phase that is no computing, from moments noted in another run.");
+                       "sync: the part of a phase that is no computing, from moments noted in another run; "
+                       "workers: %s.",
+                       gpu ? "blocks" : "threads");
     for (int i = 0; i < b->options->edge_count; i++)
         TRY(measure_size(b, of, b->options->edge[i]));
     if (b->options->edge_count > 0)
