@@ -196,7 +196,9 @@ static void wrong_bits_are_found(void **state) {
     }
 }
 
-/* The parts of a phase add up; a thread that is always late makes the others wait. */
+/* The parts of a phase add up. Lateness is none of the computing: who is late waits, in the mean over all, at
+ * least its share of that time, however busy the machine is. */
+#define LATE_S 1e-3
 static void attribution(void **state) {
     (void)state;
     for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
@@ -208,14 +210,14 @@ static void attribution(void **state) {
             if (order == STENCIL_CASE_GRAPH || !create(&f, &loop, order, 4, 10))
                 continue;
             if (stencil_case_is_persistent(order))
-                loop.fault = (stencil_fault){.delay_ns = 1000000, .late = 1};
+                loop.fault = (stencil_fault){.delay_ns = (uint32_t)(1e9 * LATE_S), .late = 1};
             OK(stencil_case_loop_attribute(&loop, &inside));
             assert_true(inside.samples > 0);
             const double sum = inside.launch_s + inside.compute_s + inside.halo_s + inside.imbalance_s +
                                inside.latency_s + inside.after_s;
             assert_true(fabs(sum - inside.step_s) <= 1e-9 * inside.step_s);
             if (stencil_case_is_persistent(order))
-                assert_true(inside.step_s >= 1e-3 && inside.compute_s < inside.step_s / 2);
+                assert_true(inside.imbalance_s + inside.latency_s >= 0.99 * LATE_S / loop.blocks);
             stencil_inside_destroy(&inside);
         }
         end(&f);
