@@ -167,6 +167,12 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
     return problem_options_apply(call, &bench->spec);
 }
 
+static stencil_status add_named(int benchmark, int index[CHOSEN_MAX], int *count) {
+    CHECK(*count < CHOSEN_MAX, USAGE, "more than %d benchmarks", CHOSEN_MAX);
+    index[(*count)++] = benchmark;
+    return STENCIL_OK;
+}
+
 /* The benchmarks that the operands name, in their order, with `cases` for all of those. */
 static stencil_status find_named(const invocation *call, int index[CHOSEN_MAX], int *count) {
     *count = 0;
@@ -175,14 +181,11 @@ static stencil_status find_named(const invocation *call, int index[CHOSEN_MAX], 
         int found;
         if (!cases && !is_file(call->operand[i])) {
             TRY(find_benchmark(NULL, NULL, call->operand[i], &found));
-            CHECK(*count < CHOSEN_MAX, USAGE, "more than %d benchmarks", CHOSEN_MAX);
-            index[(*count)++] = found;
+            TRY(add_named(found, index, count));
         }
         for (int k = 0; cases && stencil_bench_names[k] != NULL; k++)
-            if (stencil_bench_is_case(k)) {
-                CHECK(*count < CHOSEN_MAX, USAGE, "more than %d benchmarks", CHOSEN_MAX);
-                index[(*count)++] = k;
-            }
+            if (stencil_bench_is_case(k))
+                TRY(add_named(k, index, count));
     }
     return STENCIL_OK;
 }

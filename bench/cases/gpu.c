@@ -209,6 +209,4 @@ stencil_status stencil_case_gpu_mark(stencil_case_loop *loop, int64_t *host, siz
     *trace = (stencil_trace){0};
     return STENCIL_OK;
 }
-#else
-typedef int stencil_no_empty_file;
 #endif
