@@ -8,7 +8,7 @@
  *                enum NAME_lanes, NAME_shared_bytes threads of a block, and memory that they share
  *                NAME_phases(arguments)             how many there are; not 0
  *                NAME_phase(arguments, i, block)    a block's share of phase i = 0, 1, …
- *   NAME.c     sizes, data and the plain version, as STENCIL_CASE_HOST(NAME, …) (bench/cases/run.h)
+ *   NAME.c     sizes, data and the plain version, as STENCIL_CASE_HOST(NAME, …) (bench/cases/problem.h)
  *
  * A phase is written for a block of lanes. On a GPU a lane is a thread; on a CPU a thread is a block and
  * makes its lanes one after the other, so what a lane knows ends with CASE_LANES(): what another one needs
