@@ -56,6 +56,8 @@ static stencil_status make_spec(const invocation *call, stencil_spec *spec) {
     const bool relaxation = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
     if (relaxation && !options_given(call, "rtol") && !options_given(call, "atol"))
         spec->rtol = relaxation_rtol[spec->precision];
+    if (relaxation && !options_given(call, "omega") && !options_given(call, "accelerate"))
+        snprintf(spec->accelerate, sizeof spec->accelerate, "chebyshev");
     return STENCIL_OK;
 }
 
@@ -132,7 +134,8 @@ const command command_new = {
         "One of --problem and --stencil has to be given, and --size. Lists per axis are in array order, "
         "(y, x) or (z, y, x), unlike --size, which starts with x. Without --spacing the domain of a problem "
         "has length 1 on every axis; a stencil has spacing 1. laplace and poisson are given rtol 1e-8 in "
-        "float64 and 1e-5 in float32 unless --rtol or --atol is given.",
+        "float64 and 1e-5 in float32 unless --rtol or --atol is given, and --accelerate chebyshev unless "
+        "--omega is.",
     .options = new_table,
     .values_size = sizeof(new_options),
     .operand_min = 1,

@@ -38,7 +38,9 @@ static bool is_whole(const reading *r, int64_t minimum, int64_t maximum, int64_t
 
 static void store_choice(const reading *r, int index) {
     const char *choice = r->option->names[index];
-    if (r->option->type == OPTION_NAME)
+    if (r->option->numbered) /* with its number */
+        snprintf(r->target, r->option->size, "%.*s", (int)r->length, r->at);
+    else if (r->option->type == OPTION_NAME)
         *(const char **)r->target = choice;
     else if (r->option->type == OPTION_WORD)
         snprintf(r->target, r->option->size, "%s", choice);
@@ -51,6 +53,8 @@ static stencil_status read_choice(const reading *r) {
     char word[64];
     stencil_nearest nearest = {.word = word};
     snprintf(word, sizeof word, "%.*s", (int)r->length, r->at);
+    if (r->option->numbered && r->length < r->option->size)
+        word[strcspn(word, ":")] = '\0';
     const int index = word[0] != '\0' ? stencil_name_find(word, r->option->names) : -1;
     if (index >= 0) {
         store_choice(r, index);

@@ -40,6 +40,7 @@ typedef struct option {
     size_t count_offset;        /* where there can be several: of their number, an int */
     bool positive;              /* OPTION_REAL: 0 is not allowed */
     bool none;                  /* OPTION_REAL: the word "none" is allowed */
+    bool numbered;              /* OPTION_WORD: ":" and a number may follow, which its owner judges */
     bool automatic;             /* OPTION_INTEGER: the word "auto" is allowed, as 0 */
     const char *const *names;   /* that a choice accepts, "" left out, NULL behind the last one */
     const char *const *renamed; /* choices that had another name: the old one, the new one, …, NULL */

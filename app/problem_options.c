@@ -1,10 +1,14 @@
 #include "app/options.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "inputs/inputs.h"
+#include "solver/cycle.h"
 
 #define AT(field) OPTION_AT(stencil_spec, field)
+
+static const char *const accelerations[] = {"none", "chebyshev", NULL};
 
 const option problem_option_table[] = {
     {"problem", 0, OPTION_CHOICE, AT(kind), "NAME", .help = "weights from the grid spacing",
@@ -19,6 +23,12 @@ const option problem_option_table[] = {
      .count_offset = offsetof(stencil_spec, spacing_count), .positive = true},
     {"omega", 0, OPTION_REAL, AT(omega), "W", .help = "damping of laplace and poisson (1 where not given)",
      .positive = true},
+    {"accelerate", 0, OPTION_WORD, AT(accelerate), "HOW",
+     .help =
+         "chebyshev: laplace and poisson with a damping that changes from step to step, in cycles of M (a "
+         "power of two; chebyshev:M), by default as many as the longest axis has cells, or a few more; "
+         "none: plain steps",
+     .numbered = true, .names = accelerations},
     {"diffusivity", 0, OPTION_REAL, AT(diffusivity), "A", .help = "of heat (1 where not given)",
      .positive = true},
     {"dt", 0, OPTION_REAL, AT(dt), "T", .help = "time step of heat (the largest stable one where not given)",
@@ -58,6 +68,7 @@ static stencil_status check_effect(const invocation *call, const stencil_spec *s
         bool used;
     } row[] = {
         {"omega", "laplace and poisson", relaxation},
+        {"accelerate", "laplace and poisson", relaxation},
         {"diffusivity", "heat", kind == STENCIL_KIND_HEAT},
         {"dt", "heat", kind == STENCIL_KIND_HEAT},
         {"spacing", "laplace, poisson and heat", kind != STENCIL_KIND_NONE},
@@ -72,13 +83,39 @@ static stencil_status check_effect(const invocation *call, const stencil_spec *s
     return STENCIL_OK;
 }
 
+/* A damping of one's own is no cycle of them: what the command line has comes before what the file has. */
+static stencil_status apply_damping(const invocation *call, const stencil_spec *file, stencil_spec *spec) {
+    const bool omega = options_given(call, "omega"), accelerate = options_given(call, "accelerate");
+    int64_t length, file_length;
+    if (stencil_accelerate_parse(file->accelerate, &file_length) != STENCIL_OK)
+        file_length = 1; /* what it has in place of that is told when the problem is resolved */
+    const stencil_status status = stencil_accelerate_parse(spec->accelerate, &length);
+    if (status != STENCIL_OK && !accelerate)
+        return STENCIL_OK;
+    if (status != STENCIL_OK) {
+        stencil_error seen = *stencil_error_last();
+        seen.status = STENCIL_USAGE;
+        return stencil_error_adopt(&seen);
+    }
+    CHECK(length == 1 || !omega || !accelerate, USAGE,
+          "--omega and --accelerate %s contradict each other, which damps by itself: give one of them",
+          spec->accelerate);
+    if (omega && file_length != 1)
+        snprintf(spec->accelerate, sizeof spec->accelerate, "none");
+    if (accelerate && length != 1)
+        spec->omega = NAN;
+    return STENCIL_OK;
+}
+
 stencil_status problem_options_apply(const invocation *call, stencil_spec *spec) {
     if (options_given(call, "problem") || options_given(call, "stencil")) {
         spec->kind = STENCIL_KIND_NONE;
         spec->offset_count = spec->weight_count = 0;
-        spec->stencil[0] = '\0';
+        spec->stencil[0] = spec->accelerate[0] = '\0';
     }
+    const stencil_spec file = *spec;
     TRY(options_apply(call, problem_option_table, spec));
+    TRY(apply_damping(call, &file, spec));
     TRY(options_apply(call, stop_option_table, spec));
     /* Those of a file suit its rank. */
     const bool boundary = spec->boundary_count > 1 && spec->boundary_count != spec->rank;

@@ -70,9 +70,72 @@ static void set_points(reference *r, const stencil_spec *spec, const stencil_sha
     }
 }
 
+/* (1 - cos) / 2 of the angle of the root at a place in the order of length roots: of half of that which half
+ * as many have there, or of its counterpart. */
+static double half_wave(int64_t length, int64_t place) {
+    if (length == 1)
+        return 0.5;
+    const double before = half_wave(length / 2, place / 2), half = before / (2 * (1 + sqrt(1 - before)));
+    return place % 2 == 0 ? half : 1 - half;
+}
+
+/* A float next to x, not above it, or not below it. */
+static double below(double x) {
+    return (float)x > x ? nextafterf((float)x, -INFINITY) : (float)x;
+}
+static double above(double x) {
+    return -below(-x);
+}
+
+/* 1 - cos, of small angles too. */
+static double one_less_cosine(double angle) {
+    return 2 * sin(angle / 2) * sin(angle / 2);
+}
+
+/* Eigenvalues of a step's plain weights: (1 - cos) of the longest and the shortest waves that the boundary
+ * has room for; without a fixed axis constants, which have none, are left out. */
+static void derive_cycle(reference *r, const stencil_spec *spec) {
+    const double turn = 6.28318530717958647692;
+    double sum = 0, longest = INFINITY;
+    bool any_fixed = false;
+    const char *number = strchr(spec->accelerate, ':');
+    for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++)
+        sum += 2.0 / (spacing_of(spec, axis) * spacing_of(spec, axis));
+    for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
+        const double part = 2.0 / (spacing_of(spec, axis) * spacing_of(spec, axis)) / sum;
+        const int64_t n = r->high[axis] - r->low[axis];
+        const bool fixed = r->boundary[axis] == STENCIL_FIXED,
+                   periodic = r->boundary[axis] == STENCIL_PERIODIC;
+        const double wave = fixed      ? turn / 2 / (double)(n + 1)
+                            : periodic ? turn / (double)n
+                                       : turn / 2 / (double)n;
+        const int64_t waves = fixed ? n : periodic ? n / 2 : n - 1;
+        const double first = part * one_less_cosine(wave);
+        r->most += part * one_less_cosine(wave * (double)waves);
+        r->least += fixed ? first : 0;
+        longest = first < longest ? first : longest;
+        any_fixed = any_fixed || fixed;
+    }
+    r->least = below(any_fixed ? r->least : longest);
+    r->most = above(r->most);
+    if (number != NULL)
+        r->cycle = strtoll(number + 1, NULL, 10);
+}
+
+void reference_begin_step(reference *r, int64_t step) {
+    if (r->cycle == 0)
+        return;
+    r->omega = 1 / (r->least + (r->most - r->least) * half_wave(r->cycle, step % r->cycle));
+    r->source_factor = r->omega;
+    for (int k = 0; k < r->point_count; k++) {
+        const bool centre = r->offset[k][0] == 0 && r->offset[k][1] == 0 && r->offset[k][2] == 0;
+        r->weight[k] = centre ? 1 - r->omega : r->omega * r->plain[k];
+    }
+}
+
 void reference_init(reference *r, const stencil_spec *spec, const stencil_shape *shape) {
     const int skip = STENCIL_AXES - spec->rank;
-    *r = (reference){.precision = spec->precision, .source_scale = 1.0, .source_factor = 1.0};
+    *r = (reference){.precision = spec->precision, .source_scale = 1.0, .source_factor = 1.0, .omega = 1.0};
     set_points(r, spec, shape);
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         r->extent[axis] = axis < skip ? 1 : spec->extent[axis - skip];
@@ -82,6 +145,9 @@ void reference_init(reference *r, const stencil_spec *spec, const stencil_shape 
         r->low[axis] = r->boundary[axis] == STENCIL_FIXED ? r->reach[axis] : 0;
         r->high[axis] = r->extent[axis] - r->low[axis];
     }
+    memcpy(r->plain, r->weight, sizeof r->plain);
+    if (strncmp(spec->accelerate, "chebyshev", 9) == 0)
+        derive_cycle(r, spec);
 }
 
 int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary) {

@@ -16,12 +16,19 @@ typedef struct reference {
     int point_count;
     int32_t offset[STENCIL_POINTS_MAX][3]; /* ascending */
     double weight[STENCIL_POINTS_MAX]; /* 0 where the point was not given; rounded to the precision in use */
-    double source_scale;               /* b = source_scale f, rounded to the precision; 1 without /f */
-    double source_factor;              /* of b in a step, rounded to the precision; 1: added as it is */
+    /* Steps whose damping follows a cycle: its length (0: none), what `weight` is at omega = 1, the
+     * eigenvalues that the roots lie between, and the damping of the step that was begun last. */
+    int64_t cycle;
+    double plain[STENCIL_POINTS_MAX], least, most, omega;
+    double source_scale;  /* b = source_scale f, rounded to the precision; 1 without /f */
+    double source_factor; /* of b in a step, rounded to the precision; 1: added as it is */
 } reference;
 
 /* Derives everything from what the author states, and the point set on which the problem runs. */
 void reference_init(reference *r, const stencil_spec *spec, const stencil_shape *shape);
+
+/* Gives the step that follows `step` steps its weights. The residual of one is what it changes over omega. */
+void reference_begin_step(reference *r, int64_t step);
 
 /* Index of the cell that stands for cell `i`, inside or not, of a periodic or mirrored axis of n cells. */
 int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary);

@@ -1,5 +1,6 @@
 #include "app/report.h"
 
+#include "solver/cycle.h"
 #include "solver/sweep.h"
 
 #include <inttypes.h>
@@ -20,9 +21,11 @@ static void print_prediction(const stencil_problem *problem) {
     const double steps = stencil_predicted_steps(problem);
     if (isnan(steps) || isinf(steps))
         return;
-    PRINT("Predicted", "%s%s steps to rtol %g; each takes %.2g of the error away",
+    const double cycle = stencil_cycle_contraction(problem);
+    PRINT("Predicted", "%s%s steps to rtol %g; each %s %.2g of the error %s",
           steps < 1e15 ? "" : "more than ", TEXT_COUNT((int64_t)fmin(steps, 1e15)), problem->stop.rtol,
-          1.0 - stencil_contraction(problem));
+          isnan(cycle) ? "takes" : "cycle leaves", isnan(cycle) ? 1.0 - stencil_contraction(problem) : cycle,
+          isnan(cycle) ? "away" : "at most");
 }
 
 static void print_limits(const stencil_stop *stop) {
@@ -142,6 +145,8 @@ void report_print_head(const run_record *run) {
           TEXT_EXTENT(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x "),
           stencil_precision_name(problem->precision));
     PRINT("Boundary", "%s", boundary_text(problem, boundary));
+    if (problem->cycle.length > 1)
+        PRINT("Damping", "%s: cycles of %d steps", problem->spec.accelerate, problem->cycle.length);
     PRINT("Cells", "%s updated in each step", TEXT_COUNT(stencil_problem_updated_cells(problem)));
     PRINT("Strategy", "%s, sweep %s, on %s: %s", stencil_strategy_at(plan->strategy).name,
           stencil_sweep_infos[plan->sweep].name, plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
@@ -302,10 +307,30 @@ static void note_prediction(const stencil_problem *problem, stencil_notes *notes
                           TEXT_COUNTED(problem->stop.steps, "step"));
 }
 
-void report_note_start(run_record *run) {
+/* What an accelerated problem, or one that is no longer, has in place of what was asked for. */
+static void note_cycle(const stencil_problem *problem, const stencil_spec *file, stencil_notes *notes) {
+    const stencil_spec *spec = &problem->spec;
+    const stencil_stop *stop = &problem->stop;
+    if (problem->cycle.length == 1 && spec->kind == file->kind && strcmp(file->accelerate, "none") != 0 &&
+        file->accelerate[0] != '\0' && spec->omega != 1.0)
+        stencil_notes_add(notes, "--omega %g: plain steps, where the file asks for accelerate %s",
+                          spec->omega, file->accelerate);
+    if (problem->cycle.length > 1 && !isnan(file->omega) && file->omega != 1.0)
+        stencil_notes_add(notes, "--accelerate: the file's omega %g has no effect", file->omega);
+    if (!stop->steps_default && stop->steps != spec->steps)
+        stencil_notes_add(notes, "%s become %s: whole cycles of %d", TEXT_COUNTED(spec->steps, "step"),
+                          TEXT_COUNT(stop->steps), problem->cycle.length);
+    if (spec->check_every > 0 && stop->check_every != spec->check_every)
+        stencil_notes_add(notes, "the residual is checked every %s, not every %s: at ends of cycles of %d",
+                          TEXT_COUNTED(stop->check_every, "step"), TEXT_COUNT(spec->check_every),
+                          problem->cycle.length);
+}
+
+void report_note_start(run_record *run, const stencil_spec *file) {
     const stencil_problem *problem = &run->problem;
     stencil_notes *notes = &run->notes;
     const stencil_origin *origin = &problem->origin;
+    note_cycle(problem, file, notes);
     if (origin->recounted)
         stencil_notes_add(notes,
                           "the file's %s had other weights, size, boundary, time step, source factor, "

@@ -158,9 +158,10 @@ static stencil_status describe_problem(run_state *state) {
     record->output.input = &state->input;
     TRY(stencil_input_open(&state->input, path, &spec));
     stencil_input_notes(&state->input, &record->notes);
+    const stencil_spec file = spec;
     TRY(problem_options_apply(state->call, &spec));
     TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
-    report_note_start(record);
+    report_note_start(record, &file);
     return STENCIL_OK;
 }
 

@@ -146,8 +146,10 @@ static stencil_status compare_origin(verification *v, const stencil_spec *spec) 
 
 /* The residual of the step just made. */
 static stencil_status residual_of(const verification *v, int64_t step, double *residual) {
-    return reference_residual(&v->reference, v->problem.stop.norm, v->field[(step + 1) % 2],
-                              v->field[step % 2], residual);
+    TRY(reference_residual(&v->reference, v->problem.stop.norm, v->field[(step + 1) % 2], v->field[step % 2],
+                           residual));
+    *residual /= v->reference.omega;
+    return STENCIL_OK;
 }
 
 /* What rtol is relative to: the residual of the first step, or the norm of poisson's source. */
@@ -162,6 +164,7 @@ static stencil_status check_first(verification *v) {
 
 /* Makes a step and holds its residual against the file's. */
 static stencil_status make_step(verification *v, int64_t step) {
+    reference_begin_step(&v->reference, step - 1);
     reference_step(&v->reference, v->field[(step + 1) % 2], v->b, v->field[step % 2]);
     if (step == v->first + 1 && !isnan(v->problem.spec.residual_first) && !v->criterion_known)
         TRY(check_first(v));

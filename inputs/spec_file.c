@@ -28,6 +28,7 @@ static const row rows[] = {
     {{"norm", WORD(stencil_norm_names)}, AT(norm)},
     {{"boundary", WORD(stencil_boundary_names), .wanted = ALL_AXES " of"}, LIST(boundary)},
     {{"omega", REAL(1, "one number > 0")}, AT(omega)},
+    {{"accelerate", TEXT(accelerate), .wanted = "none, chebyshev or chebyshev:M"}, AT(accelerate)},
     {{"diffusivity", REAL(1, "one number > 0")}, AT(diffusivity)},
     {{"dt", REAL(1, "one number > 0")}, AT(dt)},
     {{"rtol", REAL(0, "one number >= 0")}, AT(rtol)},

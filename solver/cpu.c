@@ -10,7 +10,7 @@ int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut
     if (!stencil_multiply((int64_t)stencil_problem_arrays(problem) * cut->parts,
                           stencil_layout_bytes(&cut->layout), &bytes))
         return INT64_MAX / 2;
-    return bytes + stencil_values_bytes(stencil_partial_count(problem->n));
+    return bytes + stencil_values_bytes(stencil_partial_count(problem->n)) + stencil_weights_bytes(problem);
 }
 
 int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_problem *problem) {
@@ -79,7 +79,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
         .barrier = plan->barrier,
         .fault = plan->wait.fault,
     };
-    cpu->cycle_length = stencil_weights_round(cpu->cycle, problem);
+    TRY(stencil_weights_make(&cpu->cycle, &cpu->cycle_length, problem));
     if (cpu->fault.absent_part > 0) /* the first thread of that part */
         cpu->fault.absent =
             stencil_share_owner((uint32_t)cut->parts, (uint32_t)plan->threads, cpu->fault.absent_part - 1);
@@ -142,6 +142,7 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
     free(cpu->state.words);
     free(cpu->trial);
     free(cpu->scratch);
+    free(cpu->cycle);
     *cpu = (stencil_cpu){0};
 }
 

@@ -51,7 +51,7 @@ typedef struct stencil_cpu {
     int64_t row_base[STENCIL_PARTS_MAX + 1]; /* rows of the parts before */
     stencil_schedule schedule;
     stencil_cpu_sweep sweep;
-    stencil_weights cycle[STENCIL_CYCLE_MAX];
+    stencil_weights *cycle; /* [cycle_length], owned: of the step that follows s steps those at s % that */
     int cycle_length;
     int threads;
     stencil_buffers buffers;

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "solver/cycle.h"
+
 stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer,
                                    const int64_t cell[3]) {
     const stencil_cells all = stencil_cells_in(&buffers->cut->layout, buffers->at[part][buffer],
@@ -39,18 +41,26 @@ static void init_sides(stencil_domain *domain, const stencil_cut *cut, int part,
         }
 }
 
-int stencil_weights_round(stencil_weights cycle[STENCIL_CYCLE_MAX], const stencil_problem *problem) {
-    const stencil_cycle *given = &problem->cycle;
-    for (int set = 0; set < given->length; set++)
+int64_t stencil_weights_bytes(const stencil_problem *problem) {
+    return problem->cycle.length * (int64_t)sizeof(stencil_weights);
+}
+
+stencil_status stencil_weights_make(stencil_weights **cycle, int *length, const stencil_problem *problem) {
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(&memory, stencil_weights_bytes(problem), "the weights"));
+    *cycle = memory;
+    *length = problem->cycle.length;
+    for (int step = 0; step < *length; step++) {
+        const stencil_step_weights given = stencil_cycle_step(problem, step);
         for (int k = 0; k < STENCIL_WEIGHTS; k++) {
-            const double value =
-                k == STENCIL_SOURCE_WEIGHT ? given->source_factor[set] : given->weight[set][k];
+            const double value = k == STENCIL_SOURCE_WEIGHT ? given.source_factor : given.weight[k];
             if (problem->precision == STENCIL_FLOAT64)
-                cycle[set].f64[k] = value;
+                (*cycle)[step].f64[k] = value;
             else
-                cycle[set].f32[k] = (float)value;
+                (*cycle)[step].f32[k] = (float)value;
         }
-    return given->length;
+    }
+    return STENCIL_OK;
 }
 
 void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, int part,

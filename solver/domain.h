@@ -48,8 +48,10 @@ typedef struct stencil_way {
 stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_halo_transfer *transfer,
                                int buffer);
 
-/* The problem's cycle of weights, in its precision; its length. */
-int stencil_weights_round(stencil_weights cycle[STENCIL_CYCLE_MAX], const stencil_problem *problem);
+/* The weights of the problem's cycle, in its precision, in memory that the caller frees; *length of them.
+ * NO_MEMORY. */
+stencil_status stencil_weights_make(stencil_weights **cycle, int *length, const stencil_problem *problem);
+int64_t stencil_weights_bytes(const stencil_problem *problem);
 
 /* Extents and ghost cells of part `part`. `store`: the sweep writes the ghost cells of the parts beyond;
  * otherwise somebody copies them afterwards. Borrows everything. `weights` and `partial` are left to the

@@ -1,5 +1,7 @@
 #include "solver/gpu.h"
 
+#include <stdlib.h>
+
 #include "solver/parts/workers.h"
 
 /* Of the LL exchange: two sets of words, the entry of who sends each cell and of those who read it, at most
@@ -36,7 +38,8 @@ int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut
     return stencil_problem_arrays(problem) * stencil_layout_bytes(&cut->layout) +
            (halo == STENCIL_HALO_LL ? ll_bytes(problem, cut) : 0) +
            (2 * partials_most(cut) + levels + STENCIL_CHECKS_MAX + 2 * STENCIL_COMBINE_VALUES) *
-               (int64_t)sizeof(double);
+               (int64_t)sizeof(double) +
+           stencil_weights_bytes(problem);
 }
 
 /* Of a slab, on its way between host and device; never less than a row. */
@@ -60,6 +63,7 @@ int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
 
 #ifdef STENCIL_HAVE_CUDA
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Device memory of a part, freed with it: a copy of `from`, or zeroes where that is NULL. */
@@ -386,7 +390,7 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
     run->staging_bytes = staging_bytes(&plan->cut.layout);
     run->partial_count = stencil_partial_count(problem->n);
     run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
-    run->cycle_length = stencil_weights_round(run->cycle, problem);
+    TRY(stencil_weights_make(&run->cycle, &run->cycle_length, problem));
     const int64_t results = stencil_level_count(run->partial_count), set = partials_most(&plan->cut);
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
@@ -428,6 +432,7 @@ void stencil_gpu_destroy(stencil_gpu_run *run) {
         destroy_part(&run->part[p]);
     cudaFreeHost(run->values);
     cudaFreeHost(run->staging);
+    free(run->cycle);
     stencil_barrier_destroy(&run->barrier);
     stencil_halo_transfers_destroy(&run->transfers);
     if (run->parts > 0)

@@ -72,8 +72,8 @@ struct stencil_gpu_run {
     stencil_buffers buffers;          /* device memory, owned or lent */
     stencil_halo_transfers transfers; /* made after each step, in mode COPY */
     stencil_schedule schedule;
-    stencil_weights cycle[STENCIL_CYCLE_MAX]; /* [cycle_length]: of the step that follows s steps those at
-                                                 s % cycle_length */
+    stencil_weights *cycle; /* [cycle_length], owned: of the step that follows s steps those at
+                               s % cycle_length */
     int cycle_length;
     bool slabs; /* a part's rows follow each other in the whole field */
     stencil_barrier barrier;

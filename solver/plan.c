@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "solver/cycle.h"
 #include "solver/machine/model.h"
 #include "solver/parts/workers.h"
 #include "solver/plan.h"
@@ -249,7 +250,18 @@ static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-/* What the parts hold in host memory, and a slab of each array of the problem on its way to or from them. */
+/* Whether a cycle may take so long that who wants the end does not wait for it. */
+static bool keeps_cycle(const stencil_plan *plan, const stencil_problem *problem) {
+    static const double patience_s = 0.5;
+    const stencil_tuning *t = &plan->tuning;
+    const double bytes_per_s = plan->backend == STENCIL_BACKEND_GPU ? t->bytes_per_s : t->cpu_bytes_per_s,
+                 cells = (double)stencil_problem_updated_cells(problem);
+    return stencil_cycle_end(problem, 1) > 1 &&
+           problem->cycle.length * stencil_plan_step_s(t, cells, bytes_per_s) > patience_s;
+}
+
+/* What the parts hold in host memory, a slab of each array of the problem on its way to or from them, and
+ * cells that are kept. */
 static stencil_status check_host_memory(stencil_plan *plan, const stencil_problem *problem,
                                         const stencil_machine *machine) {
     char need[32], have[32];
@@ -259,6 +271,9 @@ static stencil_status check_host_memory(stencil_plan *plan, const stencil_proble
                               : stencil_gpu_host_bytes(&plan->cut, plan->halo);
     plan->host_bytes = parts + stencil_intake_bytes(problem) +
                        (stencil_problem_arrays(problem) - 1) * stencil_slab_bytes(&plan->cut.mesh);
+    plan->keeps_cycle = keeps_cycle(plan, problem);
+    if (plan->keeps_cycle)
+        plan->host_bytes += stencil_layout_bytes(&problem->layout);
     plan->host_available_bytes = machine->host_available_bytes;
     CHECK(plan->host_available_bytes == 0 || plan->host_bytes < plan->host_available_bytes, NO_MEMORY,
           "the run needs %s of host memory, %s is available", stencil_bytes_text(plan->host_bytes, need),

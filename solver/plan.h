@@ -15,7 +15,12 @@ stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *probl
 
 /* Steps between two looks at the host: a step takes its barrier and the like, and the time that memory needs
  * for 16 bytes of each cell. */
+static inline double stencil_plan_step_s(const stencil_tuning *tuning, double cells, double bytes_per_s) {
+    return tuning->step_s + 16.0 * cells / bytes_per_s;
+}
+
+/* Steps between polls. */
 static inline int32_t stencil_plan_poll_every(const stencil_tuning *tuning, double cells,
                                               double bytes_per_s) {
-    return (int32_t)(tuning->poll_s / (tuning->step_s + 16.0 * cells / bytes_per_s)) + 1;
+    return (int32_t)(tuning->poll_s / stencil_plan_step_s(tuning, cells, bytes_per_s)) + 1;
 }

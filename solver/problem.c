@@ -1,4 +1,4 @@
-#include "solver/problem.h"
+#include "solver/cycle.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -249,7 +249,9 @@ static stencil_status resolve_stop(stencil_problem *problem) {
     if (stop->steps_default)
         stop->steps =
             isnan(spec->rtol) && isnan(spec->atol) ? STENCIL_STEPS_DEFAULT : STENCIL_STEPS_DEFAULT_CRITERION;
-    stop->check_every = spec->check_every > 0 ? spec->check_every : STENCIL_CHECK_EVERY_DEFAULT;
+    stop->steps = stencil_cycle_end(problem, stop->steps);
+    stop->check_every =
+        stencil_cycle_end(problem, spec->check_every > 0 ? spec->check_every : STENCIL_CHECK_EVERY_DEFAULT);
     return STENCIL_OK;
 }
 
@@ -271,6 +273,8 @@ static void make_fingerprint(stencil_problem *problem) {
     mix(&hash, problem->weight, (size_t)problem->shape->point_count * sizeof *problem->weight);
     mix(&hash, step, sizeof step);
     mix(&hash, problem->extent, sizeof problem->extent);
+    if (problem->cycle.length > 1)
+        mix(&hash, &problem->cycle.length, sizeof problem->cycle.length);
     mix(&hash, choice, sizeof choice);
     snprintf(problem->fingerprint, sizeof problem->fingerprint, "%016" PRIx64, hash);
 }
@@ -281,8 +285,9 @@ static void resolve_origin(stencil_problem *problem) {
     stencil_origin *origin = &problem->origin;
     *origin = (stencil_origin){.residual_first = NAN,
                                .time_first = isnan(spec->time) ? 0.0 : spec->time,
-                               .check_every = spec->checked_every > 0 ? spec->checked_every
-                                                                      : STENCIL_CHECK_EVERY_DEFAULT};
+                               .check_every = stencil_cycle_end(problem, spec->checked_every > 0
+                                                                             ? spec->checked_every
+                                                                             : STENCIL_CHECK_EVERY_DEFAULT)};
     origin->recounted = spec->steps_total > 0 && spec->fingerprint[0] != '\0' &&
                         strcmp(spec->fingerprint, problem->fingerprint) != 0;
     if (spec->steps_total <= 0 || origin->recounted)
@@ -314,11 +319,9 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
     if (spec->source != STENCIL_SOURCE_F)
         problem->source_scale = 1.0;
     TRY(choose_shape(problem, &p));
-    problem->cycle.length = 1;
-    memcpy(problem->cycle.weight[0], problem->weight, sizeof problem->weight);
-    problem->cycle.source_factor[0] = 1.0;
     TRY(check_weights(problem, &p));
     TRY(resolve_extent(problem, &p));
+    TRY(stencil_cycle_resolve(problem));
     TRY(resolve_stop(problem));
     make_fingerprint(problem);
     resolve_origin(problem);

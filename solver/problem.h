@@ -45,11 +45,12 @@ typedef struct stencil_spec {
     stencil_boundary boundary[3];
     int spacing_count; /* 0 (1.0 everywhere), 1 or rank */
     double spacing[3];
-    double omega;       /* NaN: not given (1) */
-    double diffusivity; /* NaN: not given (1) */
-    double dt;          /* NaN: not given (the largest stable one) */
-    int64_t steps;      /* -1: not given */
-    double rtol, atol;  /* of the stop rule, see stencil_stop; NaN: not given */
+    double omega;        /* NaN: not given (1) */
+    char accelerate[24]; /* "none", "chebyshev", "chebyshev:M", see solver/cycle.h; "" not given (none) */
+    double diffusivity;  /* NaN: not given (1) */
+    double dt;           /* NaN: not given (the largest stable one) */
+    int64_t steps;       /* -1: not given */
+    double rtol, atol;   /* of the stop rule, see stencil_stop; NaN: not given */
     stencil_norm norm;
     int64_t check_every; /* 0: not given */
     stencil_source source;
@@ -79,6 +80,7 @@ typedef struct stencil_stop {
     double rtol, atol;  /* NaN: no such criterion */
     stencil_norm norm;
     int64_t check_every; /* the residual is checked every so many steps and after the last one; >= 1 */
+                         /* Both numbers are whole cycles of an accelerated problem. */
 } stencil_stop;
 
 /* Whether it ends on its residual at all. */
@@ -113,14 +115,19 @@ typedef struct stencil_origin {
 #define STENCIL_STEPS_DEFAULT           INT64_C(1000)
 #define STENCIL_CHECK_EVERY_DEFAULT     INT64_C(100)
 
-/* The weights of the steps of a run: of the step that follows s steps, counted from the problem's start,
- * those at s % length. Rounded to the problem's precision before use. A step ends with fma(source_factor, b,
- * sum). */
-enum { STENCIL_CYCLE_MAX = 64 };
+/* What a step does, rounded to the problem's precision before use. It ends with fma(source_factor, b, sum).
+ */
+typedef struct stencil_step_weights {
+    double weight[STENCIL_POINTS_MAX]; /* of all points of the shape, ascending */
+    double source_factor;
+} stencil_step_weights;
+
+/* Steps whose weights differ, over and over: the step that follows s steps, counted from the problem's start,
+ * is the one at s % length; stencil_cycle_step() says what it does. */
 typedef struct stencil_cycle {
-    int length;                                           /* 1 … STENCIL_CYCLE_MAX */
-    double weight[STENCIL_CYCLE_MAX][STENCIL_POINTS_MAX]; /* of all points of the shape, ascending */
-    double source_factor[STENCIL_CYCLE_MAX];
+    int length;                        /* 1: all steps are alike, with the problem's weights */
+    double least, most;                /* of an accelerated problem: eigenvalues, see solver/cycle.h */
+    const stencil_step_weights *given; /* [length], borrowed: any weights instead of those; NULL: none */
 } stencil_cycle;
 
 /* Arrays per axis are in (z, y, x) here, whatever the rank; a 2D problem has one plane, radius 0 in z. */
@@ -131,7 +138,7 @@ typedef struct stencil_problem {
     const stencil_shape *shape;        /* compiled point set that it runs on */
     double weight[STENCIL_POINTS_MAX]; /* of all points of `shape`, ascending; 0 for points not given.
                                           Rounded to `precision` before use. */
-    stencil_cycle cycle;               /* as resolved: `weight` in every step, factor 1 */
+    stencil_cycle cycle;               /* of steps that have others */
     int64_t extent[3];                 /* cells of /u */
     int64_t n[3];                      /* updated cells: extent less the boundary cells of fixed axes */
     int64_t radius[3];                 /* of the points given, per axis */
@@ -147,6 +154,7 @@ typedef struct stencil_problem {
 /* Decides everything from `spec`; allocates nothing.
  *  laplace, poisson: -div grad u = f (f = 0) by Jacobi relaxation on the radius-1 star:
  *    S = sum over axes of 2/h^2; w_centre = 1 - omega; w_neighbour = omega / h^2 / S; b = (omega / S) * f.
+ *    With accelerate these are the weights at omega = 1, of which solver/cycle.h makes those of each step.
  *  heat: du/dt = a div grad u, explicit: c = a dt / h^2 per axis; w_neighbour = c;
  *    w_centre = 1 - 2 (c_z + c_y + c_x). Stable while dt <= 1 / (a S).
  * All of it in double, in the order written (axes z, y, x).

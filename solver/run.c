@@ -1,46 +1,20 @@
-#include "solver/run.h"
+#include "solver/drive.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "solver/strategy.h"
+#include "solver/cycle.h"
 #include "solver/sweep.h"
-
-/* Who makes the steps of a plan; it has the cells in arrays of its own, or in those of an earlier side. */
-typedef struct side {
-    const stencil_plan *plan;
-    stencil_cpu *cpu;
-    stencil_gpu_run *gpu; /* one of them is NULL */
-} side;
-
-struct stencil_run {
-    const stencil_problem *problem;
-    const stencil_plan *plan;
-    const stencil_strategy *strategy;
-    stencil_report *report; /* while it is driven */
-    stencil_observers observers;
-    stencil_outcome outcome; /* of the batch that was last made */
-    stencil_schedule schedule;
-    double source_norm;
-    int64_t window; /* of stagnation, steps */
-    int64_t steps;  /* that the cells have behind them */
-    int from;       /* the buffer that they are in */
-    double read_s, prepare_s;
-    stencil_cpu *cpu;
-    stencil_gpu_run *gpu; /* the side that makes the steps; the other one is NULL */
-    side side[STENCIL_SIDES_MAX];
-    int sides; /* that there are, in the order in which they were made */
-};
 
 /* From now on `first` is known. */
 static void set_criteria(stencil_run *r, double first) {
     const stencil_stop *stop = &r->problem->stop;
     r->report->residual_first = first;
-    r->schedule.under_rtol = stop->rtol * first;
-    r->schedule.under_atol = stop->atol;
-    r->report->threshold = fmax(r->schedule.under_rtol, r->schedule.under_atol);
+    r->report->threshold = fmax(stop->rtol * first, stop->atol);
+    r->schedule.under_rtol = r->last_omega * (stop->rtol * first); /* time loops know changes only */
+    r->schedule.under_atol = r->last_omega * stop->atol;
 }
 
 static void start_schedule(stencil_run *r) {
@@ -53,6 +27,7 @@ static void start_schedule(stencil_run *r) {
                                      .updated_cells = stencil_problem_updated_cells(r->problem)};
     r->report->residual_first = r->report->threshold = NAN;
     r->window = stencil_stagnation_window(r->problem);
+    r->last_omega = stencil_cycle_omega_last(r->problem);
 }
 
 /* What the residuals up to `step` say when it is the end of a window. */
@@ -84,16 +59,73 @@ static stencil_status resume(stencil_run *r) {
     if (origin->residual_first == 0 && stencil_stop_has_criterion(&r->problem->stop))
         report->reason = STENCIL_REASON_FIXED_POINT;
     else if (count > 0)
-        report->reason = stencil_schedule_decide(&r->schedule, stencil_history_last(&report->history));
+        report->reason =
+            stencil_schedule_decide(&r->schedule, r->last_omega * stencil_history_last(&report->history));
     if (report->reason == STENCIL_REASON_NONE)
         report->reason = judge_window(r, origin->steps);
     return STENCIL_OK;
 }
 
+/* Where an observer looks next: most see the cells, which in mid-cycle are no approximation of anything. */
+static int64_t next_of(const stencil_run *r, const stencil_observer *o, int64_t step) {
+    const int64_t next = o->next(o->context, step);
+    return o->any_step ? next : stencil_cycle_end(r->problem, next);
+}
+
+static bool in_cycle(const stencil_run *r, int64_t step) {
+    return stencil_cycle_end(r->problem, step) != step;
+}
+
+/* Polls the observers for strategies that make cycles of steps: who wants the end gets it at the end of the
+ * cycle, where batches end, or, where cells were kept, within a second. */
+static bool poll_between(void *context, int64_t step, double residual) {
+    static const double patience_s = 1.0;
+    stencil_run *r = context;
+    const stencil_batch all = {.observers = &r->observers};
+    const bool goes_on = stencil_batch_poll(&all, step, residual / r->last_omega);
+    if (!goes_on && r->asked_s == 0)
+        r->asked_s = stencil_clock_s();
+    return r->asked_s == 0 || r->kept_steps < 0 || stencil_clock_s() - r->asked_s < patience_s;
+}
+
+/* Before the first step of a cycle: its cells are kept as long as cycles take long enough for that. */
+static stencil_status keep_cells(stencil_run *r) {
+    static const double long_s = 0.5;
+    const int64_t step = r->report->steps;
+    const double now_s = stencil_clock_s();
+    if (!r->keeps || in_cycle(r, step))
+        return STENCIL_OK;
+    if (r->kept_steps >= 0) {
+        const double cycles = (double)(step - r->kept_steps) / r->problem->cycle.length;
+        r->keeps = now_s - r->kept_s > long_s * cycles;
+    }
+    r->kept_steps = -1;
+    if (!r->keeps) {
+        stencil_field_destroy(&r->kept);
+        return STENCIL_OK;
+    }
+    if (r->kept.data == NULL)
+        TRY(stencil_field_create(&r->kept, &r->problem->layout, "the field at the last end of a cycle"));
+    const stencil_box array = stencil_mesh_array(&r->plan->cut.mesh);
+    const stencil_cells all = stencil_field_cells(&r->kept), to = stencil_cells_from(&all, array.first);
+    TRY(stencil_run_read(r, STENCIL_ARRAY_U, &array, &to));
+    r->kept_steps = step;
+    r->kept_s = stencil_clock_s();
+    return STENCIL_OK;
+}
+
+/* A run that was left in mid-cycle is back where the cycle began. */
+static stencil_status give_back(stencil_run *r) {
+    stencil_fields fields = {&r->kept, NULL};
+    const stencil_reader kept = {stencil_fields_read, &fields};
+    TRY(stencil_run_load_u(r, &kept));
+    r->report->steps = r->kept_steps;
+    return STENCIL_OK;
+}
+
 /* The next batch ends where the first observer wants to look; where its history would be full; where a test,
  * or a launch that has no room for more weights, wants a launch of its own; where a window of stagnation
- * ends.
- */
+ * ends; at the first end of a cycle behind the steps of a poll. */
 static stencil_batch next_batch(const stencil_run *r) {
     const int64_t step = r->report->steps, launch = r->plan->wait.steps_per_launch;
     int64_t count = r->problem->stop.steps - step, full = 0;
@@ -106,9 +138,11 @@ static stencil_batch next_batch(const stencil_run *r) {
     for (int i = 0; i < r->observers.count; i++) {
         const stencil_observer *o = &r->observers.item[i];
         if (o->next != NULL)
-            count = stencil_smaller(count, o->next(o->context, step) - step);
+            count = stencil_smaller(count, next_of(r, o, step) - step);
     }
-    return (stencil_batch){step, count, &r->observers, r->from};
+    if (r->polled == &r->own)
+        count = stencil_smaller(count, stencil_cycle_end(r->problem, step + r->plan->poll_every) - step);
+    return (stencil_batch){step, count, r->polled, r->from};
 }
 
 /* The outcome becomes part of the report. */
@@ -118,7 +152,8 @@ static stencil_status keep_outcome(stencil_run *r, const stencil_batch *batch,
     int64_t step = batch->first;
     for (int64_t i = 0; i < outcome->checks; i++) {
         step = stencil_schedule_next(schedule, step);
-        TRY(stencil_history_add(&r->report->history, step, outcome->residual[i]));
+        const double residual = outcome->residual[i] / stencil_cycle_omega(r->problem, step - 1);
+        TRY(stencil_history_add(&r->report->history, step, residual));
     }
     r->report->steps += outcome->steps;
     r->report->reason = outcome->reason;
@@ -174,12 +209,13 @@ static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
         report->reason = judge_window(r, report->steps);
     for (int i = 0; i < r->observers.count && report->reason == STENCIL_REASON_NONE; i++) {
         const stencil_observer *o = &r->observers.item[i];
-        if (o->at != NULL && o->next(o->context, batch->first) == report->steps)
+        if (o->at != NULL && next_of(r, o, batch->first) == report->steps)
             TRY(o->at(o->context, report));
     }
     const double last = r->outcome.checks > 0 ? r->outcome.residual[r->outcome.checks - 1] : NAN;
-    if (!stencil_batch_poll(batch, report->steps, last) && report->reason == STENCIL_REASON_NONE &&
-        report->steps < r->problem->stop.steps)
+    const bool goes_on = stencil_batch_poll(batch, report->steps, last);
+    if ((!goes_on || (r->asked_s > 0 && !in_cycle(r, report->steps))) &&
+        report->reason == STENCIL_REASON_NONE && report->steps < r->problem->stop.steps)
         report->reason = STENCIL_REASON_INTERRUPTED;
     return STENCIL_OK;
 }
@@ -188,7 +224,7 @@ static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
  * where it would have been checked anyway. */
 static stencil_status first_step(stencil_run *r) {
     stencil_report *report = r->report;
-    const stencil_batch batch = {report->steps, 1, &r->observers, r->from};
+    const stencil_batch batch = {report->steps, 1, r->polled, r->from};
     const bool checked = stencil_schedule_checks(&r->schedule, batch.first + 1);
     stencil_schedule schedule = r->schedule;
     schedule.check_step = batch.first + 1;
@@ -199,7 +235,7 @@ static stencil_status first_step(stencil_run *r) {
     if (residual == 0)
         report->reason = STENCIL_REASON_FIXED_POINT;
     else if (checked && report->reason == STENCIL_REASON_NONE)
-        report->reason = stencil_schedule_decide(&r->schedule, residual);
+        report->reason = stencil_schedule_decide(&r->schedule, r->last_omega * residual);
     return STENCIL_OK;
 }
 
@@ -207,6 +243,7 @@ static stencil_status first_step(stencil_run *r) {
 static stencil_status drive(stencil_run *r) {
     stencil_report *report = r->report;
     while (report->reason == STENCIL_REASON_NONE && report->steps < r->problem->stop.steps) {
+        TRY(keep_cells(r));
         if (stencil_stop_has_criterion(&r->problem->stop) && isnan(report->residual_first)) {
             TRY(first_step(r));
             continue;
@@ -216,7 +253,8 @@ static stencil_status drive(stencil_run *r) {
         TRY(make_batch(r, &batch, &r->schedule));
         TRY(observe(r, &batch));
     }
-    return STENCIL_OK;
+    return report->reason == STENCIL_REASON_INTERRUPTED && in_cycle(r, report->steps) ? give_back(r)
+                                                                                      : STENCIL_OK;
 }
 
 /* Whether a field that no longer changes is what was asked for: rounding alone can make u' = u. */
@@ -260,166 +298,6 @@ static stencil_status judge_end(stencil_run *r) {
     return STENCIL_OK;
 }
 
-bool stencil_plans_share_cells(const stencil_plan *a, const stencil_plan *b) {
-    bool same = a->backend == b->backend && a->cut.parts == b->cut.parts &&
-                memcmp(a->cut.count, b->cut.count, sizeof a->cut.count) == 0 &&
-                memcmp(a->cut.layout.n, b->cut.layout.n, sizeof a->cut.layout.n) == 0 &&
-                memcmp(a->cut.layout.ghost, b->cut.layout.ghost, sizeof a->cut.layout.ghost) == 0;
-    for (int p = 0; p < a->cut.parts && a->backend == STENCIL_BACKEND_GPU; p++)
-        same = same && a->part[p].gpu == b->part[p].gpu;
-    return same;
-}
-
-static void use_side(stencil_run *r, const side *s) {
-    r->plan = s->plan;
-    r->strategy = stencil_strategy_at(s->plan->strategy).loop;
-    r->cpu = s->cpu;
-    r->gpu = s->gpu;
-}
-
-static void close_side(side *s) {
-#ifdef STENCIL_HAVE_CUDA
-    const stencil_strategy *strategy = s->gpu != NULL ? stencil_strategy_at(s->plan->strategy).loop : NULL;
-    if (s->gpu != NULL && strategy->close_gpu != NULL)
-        strategy->close_gpu(s->gpu);
-    stencil_gpu_destroy(s->gpu);
-    free(s->gpu);
-#endif
-    stencil_cpu_destroy(s->cpu);
-    free(s->cpu);
-    *s = (side){0};
-}
-
-/* The side that makes the steps, without cells yet, unless one that is there lends it its own. */
-static stencil_status open_side(stencil_run *r, const side *lender) {
-#ifdef STENCIL_HAVE_CUDA
-    if (r->plan->backend == STENCIL_BACKEND_GPU) {
-        r->gpu = calloc(1, sizeof *r->gpu);
-        CHECK(r->gpu != NULL, NO_MEMORY, "no memory for a run");
-        TRY(stencil_gpu_create(r->gpu, r->plan, r->problem, lender != NULL ? lender->gpu : NULL));
-        r->gpu->queue = r->strategy->queue_gpu;
-        return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->gpu) : STENCIL_OK;
-    }
-#endif
-    CHECK(r->plan->backend == STENCIL_BACKEND_CPU, UNAVAILABLE, "--sync %s on a GPU: built without CUDA",
-          stencil_strategy_at(r->plan->strategy).name);
-    r->cpu = calloc(1, sizeof *r->cpu);
-    CHECK(r->cpu != NULL, NO_MEMORY, "no memory for a run");
-    return stencil_cpu_create(r->cpu, r->plan, r->problem, lender != NULL ? &lender->cpu->buffers : NULL);
-}
-
-static stencil_status load_box(stencil_run *r, int part, stencil_array array, const stencil_box *box,
-                               const stencil_reader *from) {
-#ifdef STENCIL_HAVE_CUDA
-    if (r->gpu != NULL)
-        return stencil_gpu_load(r->gpu, part, array, box, from);
-#endif
-    return stencil_cpu_load(r->cpu, part, array, box, from);
-}
-
-/* All cells to their parts: u, then b. What parts make of cells of others they need the source of, too; that
- * comes from `again`. */
-static stencil_status load_all(stencil_run *r, const stencil_reader *from, const stencil_reader *again) {
-    const stencil_cut *cut = &r->plan->cut;
-    const int arrays = stencil_problem_arrays(r->problem) - 1;
-    stencil_box frame[STENCIL_FRAME_BOXES];
-    for (int part = 0; part < cut->parts; part++) {
-        const stencil_box window = stencil_cut_window(cut, part);
-        TRY(load_box(r, part, STENCIL_ARRAY_U, &window, from));
-    }
-    for (int part = 0; part < cut->parts && arrays > STENCIL_ARRAY_B; part++) {
-        const stencil_box own = stencil_cut_box(cut, part);
-        const int boxes = stencil_cut_frame(cut, part, frame);
-        TRY(load_box(r, part, STENCIL_ARRAY_B, &own, from));
-        for (int k = 0; k < boxes; k++)
-            TRY(load_box(r, part, STENCIL_ARRAY_B, &frame[k], again));
-    }
-    return STENCIL_OK;
-}
-
-static stencil_status load(stencil_run *r, const stencil_reader *from) {
-    stencil_intake intake = {.from = from, .problem = r->problem};
-    const stencil_reader through = {stencil_intake_read, &intake};
-    stencil_status status = load_all(r, &through, from);
-    if (status == STENCIL_OK)
-        status = stencil_intake_finish(&intake, &r->source_norm);
-    free(intake.partial);
-    r->read_s = intake.read_s;
-    return status;
-}
-
-stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, const stencil_problem *problem,
-                                const stencil_reader *from) {
-    const double start_s = stencil_clock_s();
-    stencil_run *r = *run = calloc(1, sizeof *r);
-    CHECK(r != NULL, NO_MEMORY, "no memory for a run");
-    r->problem = problem;
-    r->steps = problem->origin.steps;
-    r->from = (int)(r->steps % 2); /* both have them at first */
-    use_side(r, &(side){.plan = plan});
-    r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
-    stencil_status status =
-        r->outcome.residual != NULL ? open_side(r, NULL) : ERROR(NO_MEMORY, "no memory for a run");
-    r->side[r->sides++] = (side){r->plan, r->cpu, r->gpu};
-    if (status == STENCIL_OK)
-        status = load(r, from);
-    r->prepare_s = stencil_clock_s() - start_s - r->read_s;
-    if (status != STENCIL_OK) {
-        stencil_run_close(r);
-        *run = NULL;
-    }
-    return status;
-}
-
-/* Makes a side for the plan, or finds it, and uses it; where that fails, the one before. */
-static stencil_status change_side(stencil_run *r, const stencil_plan *plan) {
-    const side before = {r->plan, r->cpu, r->gpu}, *lender = NULL;
-    for (int i = 0; i < r->sides; i++) {
-        if (r->side[i].plan == plan) {
-            use_side(r, &r->side[i]);
-            return STENCIL_OK;
-        }
-        if (stencil_plans_share_cells(r->side[i].plan, plan))
-            lender = &r->side[i];
-    }
-    CHECK(r->sides < STENCIL_SIDES_MAX, INTERNAL, "more than %d plans in one run", STENCIL_SIDES_MAX);
-    use_side(r, &(side){.plan = plan});
-    const stencil_status status = open_side(r, lender);
-    side *made = &r->side[r->sides];
-    *made = (side){r->plan, r->cpu, r->gpu};
-    if (status == STENCIL_OK) {
-        r->sides++;
-        return STENCIL_OK;
-    }
-    close_side(made);
-    use_side(r, &before);
-    return status;
-}
-
-stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
-    const double start_s = stencil_clock_s();
-    stencil_run before = *r; /* whose cells are read */
-    TRY(change_side(r, plan));
-    const stencil_reader cells = {stencil_run_read, &before};
-    const stencil_status status =
-        stencil_plans_share_cells(before.plan, plan) ? STENCIL_OK : load_all(r, &cells, &cells);
-    if (status != STENCIL_OK)
-        use_side(r, &(side){before.plan, before.cpu, before.gpu});
-    r->prepare_s += stencil_clock_s() - start_s;
-    return status;
-}
-
-/* Lenders stand in front of those that they lend to, and go after them. */
-void stencil_run_settle(stencil_run *r) {
-    const double start_s = stencil_clock_s();
-    for (int i = r->sides - 1; i >= 0; i--)
-        if (!stencil_plans_share_cells(r->side[i].plan, r->plan)) {
-            close_side(&r->side[i]);
-            memmove(&r->side[i], &r->side[i + 1], (size_t)(--r->sides - i) * sizeof *r->side);
-        }
-    r->prepare_s += stencil_clock_s() - start_s;
-}
-
 static void describe(const stencil_run *r, stencil_report *report) {
     snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(r->plan->strategy).name);
     snprintf(report->backend, sizeof report->backend, "%s", stencil_backend_names[r->plan->backend]);
@@ -433,6 +311,12 @@ static void describe(const stencil_run *r, stencil_report *report) {
 stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observers, stencil_report *report) {
     r->report = report;
     r->observers = observers != NULL ? *observers : (stencil_observers){0};
+    r->between = (stencil_observer){.context = r, .poll = poll_between};
+    r->own = (stencil_observers){&r->between, 1};
+    r->polled = stencil_cycle_end(r->problem, 1) > 1 ? &r->own : &r->observers;
+    r->keeps = r->plan->keeps_cycle;
+    r->kept_steps = -1;
+    r->asked_s = 0;
     start_schedule(r);
     TRY(resume(r));
     const double ready_s = stencil_clock_s(), prepare_s = r->prepare_s;
@@ -449,53 +333,4 @@ stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observ
     TRY(judge_end(r));
     report->finish_s = stencil_clock_s() - done_s;
     return STENCIL_OK;
-}
-
-static stencil_status read_part(const stencil_run *r, int part, int buffer, const stencil_box *box,
-                                const stencil_cells *to) {
-#ifdef STENCIL_HAVE_CUDA
-    if (r->gpu != NULL)
-        return stencil_gpu_move(r->gpu, part, buffer, box, NULL, to);
-#endif
-    const stencil_cells from = stencil_buffer_cells(&r->cpu->buffers, part, buffer, box->first),
-                        there = stencil_cells_from(to, box->first);
-    stencil_cells_copy(&there, &from, box->n);
-    return STENCIL_OK;
-}
-
-stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
-                                const stencil_cells *to) {
-    const stencil_run *r = run;
-    const stencil_cut *cut = &r->plan->cut;
-    for (int part = 0; part < cut->parts; part++) {
-        const stencil_box held = stencil_cut_cells(cut, part), cells = stencil_box_common(&held, box);
-        if (stencil_box_cells(&cells) > 0)
-            TRY(read_part(r, part, stencil_buffer_of(array, r->from), &cells, to));
-    }
-    return STENCIL_OK;
-}
-
-void stencil_run_close(stencil_run *r) {
-    if (r == NULL)
-        return;
-    while (r->sides > 0) /* those that others have their arrays from at the end */
-        close_side(&r->side[--r->sides]);
-    free(r->outcome.residual);
-    free(r);
-}
-
-stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
-                                  const stencil_field *u, const stencil_field *b,
-                                  const stencil_observers *observers, stencil_report *report) {
-    stencil_fields fields = {u, b};
-    const stencil_reader from = {stencil_fields_read, &fields};
-    const stencil_box array = stencil_mesh_array(&plan->cut.mesh);
-    const stencil_cells all = stencil_field_cells(u), to = stencil_cells_from(&all, array.first);
-    stencil_run *run;
-    TRY(stencil_run_open(&run, plan, problem, &from));
-    stencil_status status = stencil_run_drive(run, observers, report);
-    if (status == STENCIL_OK)
-        status = stencil_run_read(run, STENCIL_ARRAY_U, &array, &to);
-    stencil_run_close(run);
-    return status;
 }

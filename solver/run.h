@@ -24,8 +24,13 @@ typedef struct stencil_observer {
      * report a reason. */
     stencil_status (*at)(void *context, stencil_report *report);
     /* Called wherever the run polls, on the way too: `step` steps are done, as far as is known; residual: the
-     * last one checked of late, or NaN. false: the run is to end at the next step boundary that polls. */
+     * last one checked of late, or NaN. false: the run is to end at the next step boundary that polls; an
+     * accelerated one at the end of its cycle, or, where that is longer than a second away, where the cycle
+     * began. */
     bool (*poll)(void *context, int64_t step, double residual);
+    /* `next`: it does not look at cells: it need not wait for the end of a cycle of an accelerated problem.
+     */
+    bool any_step;
 } stencil_observer;
 typedef struct stencil_observers {
     const stencil_observer *item;
@@ -133,10 +138,11 @@ typedef struct stencil_plan {
     stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.parts] */
     stencil_halo_mode halo;                    /* not AUTO */
     bool overlap;
-    int64_t tile[3];                  /* cells per tile (z, y, x), the same in all parts */
-    int deep_blocks;                  /* of a launch that makes several steps */
-    int registers;                    /* per thread */
-    int blocks_per_sm;                /* resident at once */
+    int64_t tile[3];   /* cells per tile (z, y, x), the same in all parts */
+    int deep_blocks;   /* of a launch that makes several steps */
+    int registers;     /* per thread */
+    int blocks_per_sm; /* resident at once */
+    bool keeps_cycle;  /* of an accelerated problem; the cells at its beginning are kept: it takes long */
     int64_t host_bytes, device_bytes; /* needed, fields included; on the device that needs most */
     int64_t host_available_bytes, device_available_bytes;
 } stencil_plan;

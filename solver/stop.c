@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "solver/cycle.h"
+
 const char *const stencil_reason_names[STENCIL_REASON_COUNT] = {
     [STENCIL_REASON_NONE] = "none",
     [STENCIL_REASON_FIXED_POINT] = "fixed_point",
@@ -67,8 +69,12 @@ double stencil_contraction(const stencil_problem *problem) {
 }
 
 double stencil_predicted_steps(const stencil_problem *problem) {
+    const double cycle = stencil_cycle_contraction(problem);
     if (!stencil_problem_relaxes(problem) || !(problem->stop.rtol > 0))
         return NAN;
+    if (!isnan(cycle))
+        return problem->cycle.length *
+               fmax(ceil(log(problem->stop.rtol / stencil_cycle_excess(problem)) / log(cycle)), 1.0);
     const double contraction = stencil_contraction(problem);
     return contraction < 1.0 ? 1.0 + ceil(log(problem->stop.rtol) / log(contraction)) : INFINITY;
 }
@@ -242,7 +248,10 @@ static bool is_symmetric(const stencil_problem *problem) {
 }
 
 int64_t stencil_stagnation_window(const stencil_problem *problem) {
+    enum { CYCLES = 4 }; /* leave 1/100 of a residual at the most, or none of them does */
     const int64_t every = problem->stop.check_every;
+    if (problem->cycle.length > 1)
+        return every > INT64_MAX / CYCLES ? INT64_MAX : CYCLES * every;
     double least = fmax(100.0 * (double)every, 10000.0);
     if (!is_symmetric(problem) ||
         (problem->stop.norm == STENCIL_NORM_MAX && problem->spec.kind == STENCIL_KIND_NONE))
@@ -271,6 +280,8 @@ bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t s
 static double checkerboard_factor(const stencil_problem *problem) {
     int32_t offset[STENCIL_POINTS_MAX][3];
     double factor = 0.0;
+    if (problem->cycle.length > 1)
+        return 0.0;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
         if (problem->boundary[axis] != STENCIL_PERIODIC || problem->n[axis] % 2 != 0)
             return 0.0;
@@ -284,6 +295,9 @@ static double checkerboard_factor(const stencil_problem *problem) {
 stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
                                          double largest, double residual, double residual_first) {
     const double unit = problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24;
+    /* Large steps on the way of a cycle have large rounding errors, of which some are left. */
+    if (problem->cycle.length > 1 && residual <= 1e5 * unit * largest)
+        return STENCIL_STAGNATION_ROUNDING;
     if (residual > 2.0 * residual_first || (defect != NULL && stencil_contraction(problem) > 1.0 + 1e-9))
         return STENCIL_STAGNATION_GROWTH;
     if (defect != NULL && unsolvable(problem, defect) &&

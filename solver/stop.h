@@ -69,9 +69,10 @@ typedef enum stencil_stagnation {
 /* Steps of the windows over which stagnation is judged, a multiple of check_every; INT64_MAX: it is not.
  *
  * Symmetric weights make the l2 norms of residuals log-convex in the step: once they do not fall, they never
- * will. The largest change may stand still for as long as the boundary's influence travels, but after k steps
- * it is at most sqrt(cells) * contraction^k times what it was: known for laplace, poisson and heat, whose
- * spectrum is known. Residuals of other weights may rise first, and nobody knows for how long. */
+ * will; of accelerated problems that is so for ends of cycles. The largest change may stand still for as long
+ * as the boundary's influence travels, but after k steps it is at most sqrt(cells) * contraction^k times what
+ * it was: known for laplace, poisson and heat, whose spectrum is known. Residuals of other weights may rise
+ * first, and nobody knows for how long. */
 int64_t stencil_stagnation_window(const stencil_problem *problem);
 
 /* Whether the residuals of checked steps up to `step`, the end of a window, have stopped falling: the

@@ -51,7 +51,7 @@ void set_sweep(trial_run *r, int sweep) {
 }
 
 /* The sweeps take turns. */
-static void set_some_sweep(const trial *t, trial_run *r) {
+void set_some_sweep(const trial *t, trial_run *r) {
     const int sweep = here.turn / 2 % STENCIL_SWEEP_COUNT;
     set_sweep(r, trial_has_sweep(t, here.backend, sweep) ? sweep : 0);
 }
@@ -175,107 +175,6 @@ static void equations(void **state) {
         }
 }
 
-/* All strategies with these stop rules. */
-static void run_stops(const trial *t, const trace *trace, int64_t steps, double rtol, double atol,
-                      stencil_norm norm) {
-    static const int64_t check_every[] = {1, 3, 10, 1000};
-    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
-        for (size_t c = 0; c < sizeof check_every / sizeof *check_every && runs_here(strategy); c++) {
-            trial_run r = run_of(strategy, steps, 0);
-            set_some_sweep(t, &r);
-            r.check_every = check_every[c];
-            r.one_of = 1;
-            r.norm = norm;
-            r.rtol = rtol;
-            r.atol = atol;
-            trial_expect(t, trace, &r);
-        }
-}
-
-/* Stops at the first check that sees the residual under a limit, the larger one of two; equal is not under.
- */
-static void tolerance_midway(void **state) {
-    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_MIRROR};
-    const subject *s = *state;
-    for (int rank = 2; rank <= 3; rank++) {
-        const int64_t extent[3] = {rank == 2 ? 1 : 9, 17, 31};
-        trial t;
-        trace trace;
-        trial_init(&t, s->precision, rank, extent, boundary);
-        trial_set_shape(&t, stencil_shape_find(rank == 2 ? "j2d5pt" : "j3d7pt"), NULL);
-        trial_fill(&t, 11, 1.0, STENCIL_SOURCE_NONE);
-        trace_make(&trace, &t, STOP_STEPS);
-        for (int norm = 0; norm < STENCIL_NORM_COUNT; norm++) {
-            const double midway = trace.residual[norm][41];
-            const double part = midway / trace.residual[norm][1];
-            const trace_stop stop = {STOP_STEPS, 1, (stencil_norm)norm, part, NAN, 0.0};
-            const trace_end end = trace_find_end(&trace, &stop);
-            assert_true(end.reason == STENCIL_REASON_CONVERGED_RTOL && end.step > 1 && end.step < STOP_STEPS);
-            run_stops(&t, &trace, STOP_STEPS, NAN, midway, (stencil_norm)norm);
-            run_stops(&t, &trace, STOP_STEPS, NAN, nextafter(midway, 1.0), (stencil_norm)norm);
-            run_stops(&t, &trace, STOP_STEPS, part, NAN, (stencil_norm)norm);
-            run_stops(&t, &trace, STOP_STEPS, part, 0.5 * midway, (stencil_norm)norm);
-            run_stops(&t, &trace, STOP_STEPS, part, 2.0 * midway, (stencil_norm)norm);
-            run_stops(&t, &trace, STOP_STEPS, NAN, 1e30, (stencil_norm)norm);
-            run_stops(&t, &trace, STOP_STEPS, 0.0, 0.0, (stencil_norm)norm);
-            run_stops(&t, &trace, 0, NAN, 1.0, (stencil_norm)norm);
-        }
-        trace_destroy(&trace);
-        trial_destroy(&t);
-    }
-}
-
-/* A run in three pieces, of odd and even length, ends with the field, the history and the reason of one that
- * runs through, whether it stops by itself or not. */
-static void continued(void **state) {
-    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_FIXED};
-    static const int64_t pieces[][2] = {{13, 30}, {6, 0}, {1, 2}, {20, 40}, {7, 59}};
-    const subject *s = *state;
-    const int64_t extent[3] = {1, 17, 31};
-    trial t;
-    trace trace;
-    trial_init(&t, s->precision, 2, extent, boundary);
-    trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
-    trial_fill(&t, 11, 1.0, STENCIL_SOURCE_B);
-    trace_make(&trace, &t, STOP_STEPS);
-    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
-        for (size_t k = 0; k < sizeof pieces / sizeof *pieces && runs_here(strategy); k++) {
-            trial_run r = run_of(strategy, STOP_STEPS, 0);
-            set_some_sweep(&t, &r);
-            memcpy(r.pieces, pieces[k], sizeof r.pieces);
-            r.check_every = k % 2 == 0 ? 10 : 7;
-            r.rtol = k == 0 ? NAN : trace.residual[r.norm][41] / trace.residual[r.norm][1];
-            trial_expect(&t, &trace, &r);
-        }
-    trace_destroy(&trace);
-    trial_destroy(&t);
-}
-
-/* Values that grow out of the number range stop the run at the first check that sees it. */
-static void divergence(void **state) {
-    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR};
-    static const double weight[] = {3.0, -2.0, 5.0, 1.5, -4.0};
-    const subject *s = *state;
-    const int64_t extent[3] = {1, 14, 75};
-    for (int norm = 0; norm < STENCIL_NORM_COUNT; norm++) {
-        /* Squares of float64 differences overflow long before the differences do. */
-        const double scale = s->precision == STENCIL_FLOAT32 ? 1e30 : norm == STENCIL_NORM_L2 ? 1e145 : 1e297;
-        trial t;
-        trace trace;
-        trial_init(&t, s->precision, 2, extent, boundary);
-        trial_set_shape(&t, stencil_shape_find("j2d5pt"), weight);
-        trial_fill(&t, 3, scale, STENCIL_SOURCE_NONE);
-        trace_make(&trace, &t, STOP_STEPS);
-        const trace_stop stop = {STOP_STEPS, 1, (stencil_norm)norm, NAN, NAN, 0.0};
-        const trace_end end = trace_find_end(&trace, &stop);
-        assert_true(end.reason == STENCIL_REASON_DIVERGED && end.step > 3 && end.step < STOP_STEPS);
-        run_stops(&t, &trace, STOP_STEPS, NAN, NAN, (stencil_norm)norm);
-        run_stops(&t, &trace, STOP_STEPS, 1e-8, 1e-3, (stencil_norm)norm);
-        trace_destroy(&trace);
-        trial_destroy(&t);
-    }
-}
-
 /* More partial sums than one group holds: the residual is combined in two levels, with a barrier between. */
 static void long_rows(void **state) {
     static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_FIXED};
@@ -340,100 +239,6 @@ static void many_looks(void **state) {
     trial_destroy(&t);
 }
 
-/* A few rows, for what is about steps. */
-static void small_trial(trial *t, trace *trace, stencil_precision precision, int64_t nx, int64_t steps) {
-    static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
-    const int64_t extent[3] = {1, 5, nx};
-    trial_init(t, precision, 2, extent, boundary);
-    trial_set_shape(t, stencil_shape_find("j2d5pt"), NULL);
-    trial_fill(t, 3, 1.0, STENCIL_SOURCE_NONE);
-    trace_make(trace, t, steps);
-}
-
-static bool leave(void *context, int64_t step, double residual) {
-    (void)context, (void)step, (void)residual;
-    return false;
-}
-
-/* An interrupted run ends at a step boundary with the state of the step that it reports. */
-static void interrupted(void **state) {
-    static const stencil_observer impatient = {.poll = leave};
-    const subject *s = *state;
-    for (int wide = 0; wide < 2; wide++) { /* as strips of a GPU's passes of several steps are */
-        trial t;
-        trace trace;
-        small_trial(&t, &trace, s->precision, wide ? 640 : 70, LONG_STEPS);
-        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
-            if (!runs_here(strategy))
-                continue;
-            trial_run r = run_of(strategy, LONG_STEPS, 0);
-            set_some_sweep(&t, &r);
-            r.observers = (stencil_observers){&impatient, 1};
-            if (wide) {
-                r.sweep = STENCIL_SWEEP_pipeline;
-                r.check_every = 1000;
-            }
-            trial_expect(&t, &trace, &r);
-        }
-        trace_destroy(&trace);
-        trial_destroy(&t);
-    }
-}
-
-/* An observer that looks every 7 steps and ends the run at the fifth. */
-typedef struct visitor {
-    int64_t looks, last, polled;
-    bool in_order;
-} visitor;
-
-static int64_t visitor_next(void *context, int64_t step) {
-    (void)context;
-    return (step / 7 + 1) * 7;
-}
-
-static stencil_status visitor_at(void *context, stencil_report *report) {
-    visitor *v = context;
-    v->looks++;
-    v->in_order = v->in_order && report->steps == v->last + 7 && report->history.count == report->steps / 3;
-    v->last = report->steps;
-    if (v->looks == 5)
-        report->reason = STENCIL_REASON_INTERRUPTED;
-    return STENCIL_OK;
-}
-
-static bool visitor_poll(void *context, int64_t step, double residual) {
-    visitor *v = context;
-    (void)residual;
-    v->in_order = v->in_order && step >= v->polled;
-    v->polled = step;
-    return true;
-}
-
-/* Observers are called where they asked to be, with the history up to there, and polled at least there. */
-static void observed(void **state) {
-    const subject *s = *state;
-    trial t;
-    trace trace;
-    small_trial(&t, &trace, s->precision, 70, 50);
-    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
-        if (!runs_here(strategy))
-            continue;
-        visitor v = {.in_order = true};
-        const stencil_observer observer = {&v, visitor_next, visitor_at, visitor_poll};
-        trial_run r = run_of(strategy, 50, 0);
-        set_some_sweep(&t, &r);
-        r.check_every = 3;
-        r.observers = (stencil_observers){&observer, 1};
-        trial_expect(&t, &trace, &r);
-        assert_true(v.in_order);
-        assert_int_equal(v.looks, 5);
-        assert_int_equal(v.last, 35);
-        assert_int_equal(v.polled, 35);
-    }
-    trace_destroy(&trace);
-    trial_destroy(&t);
-}
-
 /* Finds out what runs here; false (with the reason printed) when nothing does. */
 static bool look_around(const char *backend) {
     here.backend = strcmp(backend, "gpu") == 0 ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
@@ -459,12 +264,20 @@ int main(int argument_count, char **argument) {
     static const struct {
         const char *name;
         CMUnitTestFunction function;
-    } others[] = {
-        {"deep passes", deep_passes}, {"wide fields", wide_fields}, {"custom points", custom_points},
-        {"cycles", cycles},           {"equations", equations},     {"tolerance midway", tolerance_midway},
-        {"continued", continued},     {"divergence", divergence},   {"interrupted", interrupted},
-        {"observed", observed},       {"long rows", long_rows},     {"long streams", long_streams},
-        {"many looks", many_looks}};
+    } others[] = {{"deep passes", deep_passes},
+                  {"wide fields", wide_fields},
+                  {"custom points", custom_points},
+                  {"cycles", cycles},
+                  {"accelerated", accelerated},
+                  {"equations", equations},
+                  {"tolerance midway", tolerance_midway},
+                  {"continued", continued},
+                  {"divergence", divergence},
+                  {"interrupted", interrupted},
+                  {"observed", observed},
+                  {"long rows", long_rows},
+                  {"long streams", long_streams},
+                  {"many looks", many_looks}};
     static struct CMUnitTest
         tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + sizeof others / sizeof *others)];
     static subject subjects[sizeof tests / sizeof *tests];

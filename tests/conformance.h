@@ -4,7 +4,7 @@
 #include "trial.h"
 
 enum { MATRIX_STEPS = 7, STOP_STEPS = 150, LONG_STEPS = 2000 };
-enum { MATRIX_ONE_OF = 5, PASSES_ONE_OF = 2 }; /* runs on a CPU, see trial_run */
+enum { MATRIX_ONE_OF = 8, PASSES_ONE_OF = 3 }; /* runs on a CPU, see trial_run */
 
 typedef struct conformance {
     stencil_machine machine;
@@ -24,10 +24,20 @@ bool runs_here(int strategy);
 trial_run run_of(int strategy, int64_t steps, int pair);
 /* Passes of sweeps that make several steps have any depth. */
 void set_sweep(trial_run *r, int sweep);
+/* One sweep after the other, of those that the problem has. */
+void set_some_sweep(const trial *t, trial_run *r);
 /* A trial with all strategies and sweeps. */
 void run_trial(const trial *t);
 
 /* Tests of conformance_passes.c; state: a subject. */
 void cycles(void **state);
+void accelerated(void **state);
 void deep_passes(void **state);
 void wide_fields(void **state);
+
+/* Tests of conformance_ends.c; state: a subject. */
+void tolerance_midway(void **state);
+void continued(void **state);
+void divergence(void **state);
+void interrupted(void **state);
+void observed(void **state);

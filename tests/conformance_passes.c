@@ -1,6 +1,7 @@
 /* Passes of several steps, and weights that differ from step to step, in test_conformance. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -36,6 +37,52 @@ void cycles(void **state) {
                 memcpy(r.pieces, (const int64_t[]){13, 29}, sizeof r.pieces);
                 trial_expect(&t, &trace, &r);
             }
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
+static bool want_the_end(void *context, int64_t step, double residual) {
+    (void)context, (void)step, (void)residual;
+    return false;
+}
+
+/* Accelerated problems, whose damping follows a cycle: whole cycles, with and without a criterion, in pieces,
+ * by two plans in turns, and with somebody who wants the end at once. */
+void accelerated(void **state) {
+    static const stencil_observer impatient = {.poll = want_the_end};
+    static const char *const lengths[] = {"chebyshev:8", "chebyshev:32", "chebyshev:2", "chebyshev:64"};
+    static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+                                                   {STENCIL_MIRROR, STENCIL_PERIODIC, STENCIL_FIXED},
+                                                   {STENCIL_FIXED, STENCIL_MIRROR, STENCIL_FIXED},
+                                                   {STENCIL_PERIODIC, STENCIL_FIXED, STENCIL_MIRROR}};
+    const subject *s = *state;
+    for (int k = 0; k < 12; k++) {
+        const int64_t extent[3] = {k % 3 == 2 ? 6 : 1, 13 + k, 40 + 3 * k}, cycle[] = {8, 32, 2, 64};
+        const int64_t length = cycle[k % 4], steps = (STOP_STEPS / length + 2) * length;
+        trial t;
+        trace trace;
+        trial_init(&t, s->precision, k % 3 == 2 ? 3 : 2, extent, boundary[k % 4]);
+        t.spec.kind = k % 2 == 0 ? STENCIL_KIND_POISSON : STENCIL_KIND_LAPLACE;
+        snprintf(t.spec.accelerate, sizeof t.spec.accelerate, "%s", lengths[k % 4]);
+        trial_fill(&t, (uint64_t)k, 1.0, k % 2 == 0 ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE);
+        trace_make(&trace, &t, steps);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
+            trial_run r = run_of(strategy, steps, 0);
+            if (!runs_here(strategy))
+                continue;
+            set_some_sweep(&t, &r);
+            r.check_every = (1 + here.turn % 3) * length;
+            if (here.turn % 2 == 0)
+                memcpy(r.pieces, (const int64_t[]){length, 3 * length}, sizeof r.pieces);
+            else if (here.turn % 4 == 1)
+                r.rtol = 1e-3;
+            if (here.turn % 5 == 0) {
+                r.observers = (stencil_observers){&impatient, 1};
+                memset(r.pieces, 0, sizeof r.pieces);
+            }
+            trial_expect(&t, &trace, &r);
+        }
         trace_destroy(&trace);
         trial_destroy(&t);
     }

@@ -23,15 +23,19 @@ void trace_make(trace *trace, const trial *t, int64_t steps) {
         const void *before = trace_state(trace, s - 1);
         void *after = trace->state + (size_t)s * trace->state_bytes;
         reference now = t->reference;
-        if (t->cycle.length > 0) {
-            memcpy(now.weight, t->cycle.weight[(s - 1) % t->cycle.length], sizeof now.weight);
-            now.source_factor = t->cycle.source_factor[(s - 1) % t->cycle.length];
+        reference_begin_step(&now, s - 1);
+        if (t->cycle_length > 0) {
+            const stencil_step_weights *step = &t->cycle[(s - 1) % t->cycle_length];
+            memcpy(now.weight, step->weight, sizeof now.weight);
+            now.source_factor = step->source_factor;
         }
         reference_step(&now, before, t->b, after);
-        for (int norm = 0; norm < STENCIL_NORM_COUNT; norm++)
+        for (int norm = 0; norm < STENCIL_NORM_COUNT; norm++) {
             assert_int_equal(
                 reference_residual(&now, (stencil_norm)norm, before, after, &trace->residual[norm][s]),
                 STENCIL_OK);
+            trace->residual[norm][s] /= now.omega;
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "solver/run.h"
+#include "solver/cycle.h"
 #include "solver/sweep.h"
 
 /* SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014). */
@@ -107,11 +108,11 @@ void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source) {
 
 void trial_set_cycle(trial *t, int length) {
     const int count = t->reference.point_count;
-    t->cycle.length = length;
+    t->cycle_length = length;
     for (int set = 0; set < length; set++) {
         for (int k = 0; k < count; k++)
-            t->cycle.weight[set][k] = (2.0 * trial_random((uint64_t)set + 31, (uint64_t)k) - 1.0) / count;
-        t->cycle.source_factor[set] = 1.5 - trial_random(77, (uint64_t)set);
+            t->cycle[set].weight[k] = (2.0 * trial_random((uint64_t)set + 31, (uint64_t)k) - 1.0) / count;
+        t->cycle[set].source_factor = 1.5 - trial_random(77, (uint64_t)set);
     }
 }
 
@@ -140,7 +141,7 @@ static const char *case_text(const trial *t, const trial_run *r) {
              "threads %d, "
              "machine %s",
              t->source != NULL ? "yes" : "no", t->spec.weight_count > 0 ? "given" : "default",
-             t->cycle.length, (long long)r->steps, (long long)r->check_every, stencil_norm_names[r->norm],
+             t->cycle_length, (long long)r->steps, (long long)r->check_every, stencil_norm_names[r->norm],
              r->rtol, r->atol, r->threads,
              r->tries   ? "tries"
              : r->small ? "small"
@@ -298,7 +299,7 @@ static stencil_status run_fields(const stencil_plan *plan, int plans, const sten
                                  stencil_report *report) {
     switcher turns = {plan, plans, 1, NULL};
     const stencil_observers both = {
-        (stencil_observer[]){{&turns, next_switch, change, NULL},
+        (stencil_observer[]){{&turns, next_switch, change, NULL, true},
                              observers->count > 0 ? observers->item[0] : (stencil_observer){0}},
         1 + observers->count};
     static int64_t sizes = 0;
@@ -430,8 +431,8 @@ void trial_expect(const trial *t, const trace *trace, const trial_run *r) {
     stencil_field field[STENCIL_ARRAY_COUNT];
     stencil_report report = {0};
     EXPECT_OK(stencil_problem_resolve(&problem, &spec));
-    if (t->cycle.length > 0)
-        problem.cycle = t->cycle;
+    if (t->cycle_length > 0)
+        problem.cycle = (stencil_cycle){.length = t->cycle_length, .given = t->cycle};
     load_fields(t, r, &problem, field);
     for (int i = 0; i < plans; i++)
         make_plan(t, i > 0 ? &r->others[i - 1] : r, &problem, &plan[i]);
@@ -446,6 +447,7 @@ void trial_expect(const trial *t, const trace *trace, const trial_run *r) {
     run_pieces(t, r, plan, &problem, field);
     EXPECT_OK(run_fields(plan, plans, &problem, field, &r->observers, &report));
     expect_end(t, r, &report, trace);
+    EXPECT(stencil_cycle_end(&problem, report.steps) == report.steps, "it ended in mid-cycle");
     if (report.reason == STENCIL_REASON_INTERRUPTED)
         EXPECT(report.history.count <= report.steps, "more residuals than steps");
     else

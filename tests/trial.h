@@ -6,13 +6,16 @@
 #include "solver/run.h"
 #include "trace.h"
 
+enum { TRIAL_CYCLE_MAX = 8 };
+
 typedef struct trial {
     stencil_spec spec;
     reference reference; /* of the same, once the trial is filled */
     void *initial;       /* [nz][ny][nx] of the precision, owned */
     void *source;        /* the same, or NULL */
     void *b;             /* the source scaled, as the reference takes it; or NULL */
-    stencil_cycle cycle; /* length 0: the problem's own weights */
+    int cycle_length;    /* 0: the problem's own weights; else those: */
+    stencil_step_weights cycle[TRIAL_CYCLE_MAX];
 } trial;
 
 /* How it is run, and how the plan for it is made. */

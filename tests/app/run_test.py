@@ -20,7 +20,7 @@ CPU = ("--device", "cpu")
 
 class Run(CommandTest):
     def test_poisson_converges(self):
-        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
+        self.ok("new", "p.h5", "--problem", "poisson", "--accelerate", "none", "--size", "33x33")
         done = self.ok("p.h5", "--tolerance", "1e-10", "--json", "r.json")
         self.assertIn("converged", done.stdout)
         self.assertIn("p.out.h5", done.stdout)
@@ -65,7 +65,7 @@ class Run(CommandTest):
         self.assertEqual((done.stdout, done.stderr), ("", ""))
 
     def test_report_fits_80_columns(self):
-        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x21x17", "--boundary", "fixed,mirror,periodic")
+        self.ok("new", "p.h5", "--problem", "poisson", "--accelerate", "none", "--size", "33x21x17", "--boundary", "fixed,mirror,periodic")
         for arguments in (("--steps", 100000), ("--dry-run",)):
             done = self.ok("p.h5", "--force", *arguments)
             for line in done.stdout.splitlines():
@@ -127,7 +127,7 @@ class Run(CommandTest):
         self.ok("bench", "stores", "--size", "33x33", "--samples", 1, "--iterations", 3, "--threads", 1, *CPU)
 
     def test_not_converged(self):
-        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
+        self.ok("new", "p.h5", "--problem", "poisson", "--accelerate", "none", "--size", "33x33")
         done = self.ok("p.h5", "--steps", 50, code=2)
         self.assertEqual(len(done.stderr.splitlines()), 1)
         self.assertIn("not converged in 50 steps", done.stderr)
@@ -135,12 +135,12 @@ class Run(CommandTest):
         self.ok("p.h5", "--steps", 50, "--rtol", "none", "--force")
 
     def test_no_step_has_no_residual(self):
-        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
+        self.ok("new", "p.h5", "--problem", "poisson", "--accelerate", "none", "--size", "33x33")
         done = self.ok("p.h5", "--steps", 0, "--tolerance", "1e-6", code=2)
         self.assertIn("not converged in 0 steps: no residual yet, limit rtol 1e-08, atol 1e-06", done.stderr)
 
     def test_diverged(self):
-        self.ok("new", "p.h5", "--problem", "laplace", "--size", "33x33", "--initial", "random", "--omega", 9)
+        self.ok("new", "p.h5", "--problem", "laplace", "--accelerate", "none", "--size", "33x33", "--initial", "random", "--omega", 9)
         done = self.ok("p.h5", "--check-every", 10, code=2)
         self.assertEqual(len(done.stderr.splitlines()), 1)
         self.assertIn("diverged", done.stderr)
@@ -255,7 +255,7 @@ class Json(CommandTest):
                                for kernel in machine["kernels"] if kernel["kernel"].endswith("stream none")]
         with open(self.path("machine.json"), "w", encoding="utf-8") as file:
             json.dump(machine, file)
-        self.ok("new", "p.h5", "--problem", "laplace", "--size", "2000x3000", "--precision", "float64")
+        self.ok("new", "p.h5", "--problem", "laplace", "--accelerate", "none", "--size", "2000x3000", "--precision", "float64")
         for every, passes, depth, text in ((97, 8, 12, ", the checked step by itself"), (5, 1, 4, ", the checked step by itself"),
                                            (100, 9, 12, ", the last one before a check 3 and the checked step by itself")):
             run = ["p.h5", "--steps", 1000, "--check-every", every, "--sweep", "pipeline", "--depth", 12, "--sync", "relaunch", "--gpus", 1,
@@ -276,7 +276,7 @@ class Json(CommandTest):
             self.assertFalse(report["bound"]["nominal"])
             self.assertNotIn("nominal", shown)
         # A source changes nothing of that. The first step of a run without a check on its way is a pass by itself, too.
-        self.ok("new", "source.h5", "--problem", "poisson", "--size", "2000x3000", "--precision", "float64")
+        self.ok("new", "source.h5", "--problem", "poisson", "--accelerate", "none", "--size", "2000x3000", "--precision", "float64")
         for steps, every, passes, text in ((1000, 17, [12, 4, 1], "12 steps each, the last one before a check 4 and the checked step by itself"),
                                            (1000, 9, [8, 1], "8 steps each, the checked step by itself"),
                                            (9, 100, [1, 7, 1], "7 steps each, the first and the checked step by themselves"),
@@ -349,7 +349,7 @@ class Json(CommandTest):
     def test_bound(self):
         """What a step needs of each resource, by passes of several steps less memory. How much of a CPU's was used nobody knows:
         its peaks are figures of no CPU in particular."""
-        self.ok("new", "p.h5", "--problem", "laplace", "--size", "300x200", "--precision", "float32")
+        self.ok("new", "p.h5", "--problem", "laplace", "--accelerate", "none", "--size", "300x200", "--precision", "float32")
         for depth in (1, 4):
             run = ["p.h5", "--steps", 20, "--check-every", 8, "--sweep", "pipeline", "--depth", depth, "-j", 1, *CPU]
             report = json.loads(self.ok(*run, "--json", "-", "--no-output").stdout)
@@ -375,7 +375,7 @@ class Json(CommandTest):
             self.assertNotRegex(told, "% of (memory|arithmetic)")
 
     def test_contents(self):
-        self.ok("new", "p.h5", "--problem", "poisson", "--size", "21x19x17", "--precision", "float32",
+        self.ok("new", "p.h5", "--problem", "poisson", "--accelerate", "none", "--size", "21x19x17", "--precision", "float32",
                 "--boundary", "fixed,mirror,periodic")
         done = self.ok("p.h5", "--steps", 25, "--rtol", "1e-9", "--atol", "1e-30", "--check-every", 10, "--json", "-", code=2)
         report = json.loads(done.stdout)

@@ -23,8 +23,9 @@ class Criteria(CommandTest):
     def test_default_options_solve_the_problem(self):
         """The error against the equation's solution is that of the discretisation, not of stopping early."""
         sizes = (65, 129) if os.environ.get("STENCIL_SLOW") == "1" else (65, 129, 257)
-        for size in sizes + ((1025,) if DEVICE == "gpu" else ()):
-            self.ok("new", "p.h5", "--problem", "poisson", "--size", f"{size}x{size}", "--force")
+        plain = [(size, ("--accelerate", "none")) for size in sizes + ((1025,) if DEVICE == "gpu" else ())]
+        for size, how in plain + [(size, ()) for size in (65, 129, 257, 513)]:
+            self.ok("new", "p.h5", "--problem", "poisson", *how, "--size", f"{size}x{size}", "--force")
             result = self.report("p.h5", *ON)["result"]
             self.assertEqual((result["reason"], result["exit_code"]), ("converged_rtol", 0))
             line = numpy.sin(numpy.pi * numpy.linspace(0, 1, size))
@@ -38,11 +39,11 @@ class Criteria(CommandTest):
             self.assertLess(result["error_bound"], 1.1 * rms(u - discrete) + 1e-10)
 
     def test_prediction(self):
-        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x65")
+        self.ok("new", "p.h5", "--problem", "poisson", "--accelerate", "none", "--size", "33x65")
         report = self.report("p.h5", "--check-every", 1)
         self.assertLessEqual(report["result"]["steps"], report["stop"]["predicted_steps"])
         self.assertGreater(report["result"]["steps"], 0.99 * report["stop"]["predicted_steps"])
-        self.ok("new", "k.h5", "--problem", "poisson", "--size", "2049x2049")
+        self.ok("new", "k.h5", "--problem", "poisson", "--accelerate", "none", "--size", "2049x2049")
         said = self.ok("k.h5", "--dry-run").stdout
         self.assertRegex(said, r"(?m)^Predicted +15 656 537 steps")
         self.assertIn("more than the limit of 10 000 000 steps", " ".join(said.split()))
@@ -50,7 +51,7 @@ class Criteria(CommandTest):
         self.assertEqual(report["stop"]["predicted_steps"], 15656537)
 
     def test_atol_far_from_the_solution_says_so(self):
-        self.ok("new", "p.h5", "--problem", "poisson", "--size", "257x257", "--atol", "1e-4")
+        self.ok("new", "p.h5", "--problem", "poisson", "--accelerate", "none", "--size", "257x257", "--atol", "1e-4")
         done = self.ok("p.h5", "--json", "r.json")
         self.assertRegex(done.stdout, r"(?m)^Error +at most .* not$|not solved")
         self.assertIn("atol is met far from the solution", " ".join(done.stdout.split()))
@@ -59,11 +60,11 @@ class Criteria(CommandTest):
         self.assertEqual(result["reason"], "converged_atol")
         self.assertGreater(result["error_bound_relative"], 0.9)
         # A small omega shrinks the residual, and convinces nobody any more.
-        self.ok("new", "q.h5", "--problem", "poisson", "--size", "65x65")
+        self.ok("new", "q.h5", "--problem", "poisson", "--accelerate", "none", "--size", "65x65")
         self.assertEqual(self.report("q.h5", "--omega", "0.001", "--steps", 1000, code=2)["result"]["reason"], "not_converged")
 
     def test_criteria_and_their_old_name(self):
-        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
+        self.ok("new", "p.h5", "--problem", "poisson", "--accelerate", "none", "--size", "33x33")
         first = self.report("p.h5", "--rtol", "none", "--tolerance", "1e-5")["result"]
         self.assertEqual(first["reason"], "converged_atol")
         self.assertEqual(self.report("p.h5", "--rtol", "none", "--atol", "1e-5")["result"]["history"], first["history"])
@@ -83,13 +84,13 @@ class Reasons(CommandTest):
         return report["result"], " ".join(report["notes"])
 
     def test_nothing_to_do(self):
-        self.ok("new", "p.h5", "--problem", "laplace", "--size", "33x33")
+        self.ok("new", "p.h5", "--problem", "laplace", "--accelerate", "none", "--size", "33x33")
         result, notes = self.end(code=0)
         self.assertEqual((result["reason"], result["steps"], result["residual_first"]), ("fixed_point", 1, 0.0))
         self.ok("verify", "p.out.h5")
 
     def test_checkerboard(self):
-        self.ok("new", "p.h5", "--problem", "laplace", "--size", "32x32", "--boundary", "periodic", "--initial", "random")
+        self.ok("new", "p.h5", "--problem", "laplace", "--accelerate", "none", "--size", "32x32", "--boundary", "periodic", "--initial", "random")
         result, notes = self.end(code=2)
         self.assertEqual(result["reason"], "stagnated")
         self.assertIn("--omega 0.9", notes)
@@ -109,7 +110,7 @@ class Reasons(CommandTest):
         """Either no cell changes any more, or the changes no longer fall: never the limit of steps."""
         seen = set()
         for seed, size in ((1, "65x65"), (2, "130x67"), (3, "33x33x17")):
-            self.ok("new", "p.h5", "--force", "--problem", "poisson", "--size", size, "--precision", "float32", "--initial",
+            self.ok("new", "p.h5", "--force", "--problem", "poisson", "--accelerate", "none", "--size", size, "--precision", "float32", "--initial",
                     "random", "--seed", seed, "--rtol", "1e-12")
             result, notes = self.end(code=2)
             seen.add(result["reason"])
@@ -118,7 +119,7 @@ class Reasons(CommandTest):
         self.assertLessEqual(seen, {"fixed_point", "stagnated"})
 
     def test_growth(self):
-        self.ok("new", "p.h5", "--problem", "laplace", "--size", "33x33", "--initial", "random", "--omega", 1.004)
+        self.ok("new", "p.h5", "--problem", "laplace", "--accelerate", "none", "--size", "33x33", "--initial", "random", "--omega", 1.004)
         result, notes = self.end(code=2)
         self.assertEqual(result["reason"], "stagnated")
         self.assertIn("unstable", notes)
@@ -150,13 +151,13 @@ class Reasons(CommandTest):
 
     def test_values_whose_squares_are_no_numbers(self):
         for amplitude in ("1e-200", "1e-160", "1e200"):
-            self.ok("new", "p.h5", "--force", "--problem", "laplace", "--size", "33x33", "--initial", "hot-edge", "--amplitude",
+            self.ok("new", "p.h5", "--force", "--problem", "laplace", "--accelerate", "none", "--size", "33x33", "--initial", "hot-edge", "--amplitude",
                     amplitude)
             self.refused(65, ["--norm max"], "p.h5", "--no-output", *ON)
             self.assertEqual(self.end("--norm", "max", code=0)[0]["reason"], "converged_rtol")
 
     def test_solution_that_is_zero(self):
-        self.ok("new", "p.h5", "--problem", "laplace", "--size", "33x33", "--initial", "sine")
+        self.ok("new", "p.h5", "--problem", "laplace", "--accelerate", "none", "--size", "33x33", "--initial", "sine")
         done = self.ok("p.h5", "--force")
         self.assertIn("converged (rtol)", done.stdout)
         self.assertIn("the field is as small itself", done.stdout)
@@ -164,7 +165,7 @@ class Reasons(CommandTest):
         self.assertIn("limit of 1 step:", " ".join(done.stdout.split()))
 
     def test_fixed_steps_have_no_error(self):
-        self.ok("new", "p.h5", "--problem", "laplace", "--size", "17x17", "--rtol", "none")
+        self.ok("new", "p.h5", "--problem", "laplace", "--accelerate", "none", "--size", "17x17", "--rtol", "none")
         result, notes = self.end("--steps", 20, code=0)
         self.assertEqual((result["reason"], result["error_bound"], result["residual_first"]), ("steps", None, None))
 
@@ -177,7 +178,7 @@ class Continuing(CommandTest):
             self.assertEqual(self.attribute(one, "/", name), self.attribute(other, "/", name))
 
     def test_a_run_in_pieces_equals_one(self):
-        self.ok("new", "p.h5", "--problem", "poisson", "--size", "41x37", "--initial", "random")
+        self.ok("new", "p.h5", "--problem", "poisson", "--accelerate", "none", "--size", "41x37", "--initial", "random")
         self.ok("p.h5", *ON, "-o", "whole.h5")
         for sync in ("relaunch", "grid", "openmp"):
             self.ok("p.h5", "-fo", "a.h5", "--steps", 333, "--sync", sync, *ON, code=2)
@@ -219,7 +220,7 @@ class Continuing(CommandTest):
             self.ok("compare", "c.h5", "whole.h5", "--dataset", dataset)
 
     def test_first_residual_survives_runs_without_a_criterion(self):
-        self.ok("new", "p.h5", "--problem", "laplace", "--size", "33x33", "--initial", "hot-edge")
+        self.ok("new", "p.h5", "--problem", "laplace", "--accelerate", "none", "--size", "33x33", "--initial", "hot-edge")
         self.ok("p.h5", "-o", "a.h5", "--steps", 234, code=2)
         self.ok("a.h5", "-o", "b.h5", "--steps", 500, "--rtol", "none")
         self.ok("verify", "b.h5")
@@ -228,7 +229,7 @@ class Continuing(CommandTest):
         self.same("c.h5", "whole.h5")
 
     def test_finished(self):
-        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33")
+        self.ok("new", "p.h5", "--problem", "poisson", "--accelerate", "none", "--size", "33x33")
         self.ok("p.h5", "-o", "a.h5")
         done = self.ok("a.h5", "-o", "b.h5")
         self.assertIn("no step was made", done.stdout)
@@ -239,7 +240,7 @@ class Continuing(CommandTest):
         self.assertGreater(self.attribute("c.h5", "/", "steps_total"), self.attribute("a.h5", "/", "steps_total"))
 
     def test_another_problem_counts_anew(self):
-        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33", "--steps", 100)
+        self.ok("new", "p.h5", "--problem", "poisson", "--accelerate", "none", "--size", "33x33", "--steps", 100)
         self.ok("p.h5", "-o", "a.h5", code=2)
         for change in (("--omega", 0.9), ("--boundary", "mirror,fixed"), ("--precision", "float32"), ("--norm", "max"),
                        ("--spacing", 0.1)):

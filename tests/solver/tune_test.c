@@ -96,7 +96,8 @@ static void run_disturbed(race *r, int64_t steps, stencil_effort effort, fake_cl
     r->tune.run = run;
     clock.race = r;
     clock.last = -1;
-    const stencil_observer both[] = {{&clock, next_step, tell_time, NULL}, stencil_tune_observer(&r->tune)};
+    const stencil_observer both[] = {{&clock, next_step, tell_time, NULL, false},
+                                     stencil_tune_observer(&r->tune)};
     assert_int_equal(stencil_run_drive(run, &(stencil_observers){both, 2}, &report), STENCIL_OK);
     assert_int_equal(report.steps, clock.interrupt > 0 ? clock.interrupt : steps);
     assert_string_equal(report.strategy, r->choice.item[r->choice.chosen].options.sync);
