@@ -26,7 +26,7 @@ const option problem_option_table[] = {
     {"accelerate", 0, OPTION_WORD, AT(accelerate), "HOW",
      .help =
          "chebyshev: laplace and poisson with a damping that changes from step to step, in cycles of M (a "
-         "power of two; chebyshev:M), by default as many as the longest axis has cells, or a few more; "
+         "power of two; chebyshev:M), by default as many as the longest fixed axis has, or more; "
          "none: plain steps",
      .numbered = true, .names = accelerations},
     {"diffusivity", 0, OPTION_REAL, AT(diffusivity), "A", .help = "of heat (1 where not given)",
@@ -98,8 +98,7 @@ static stencil_status apply_damping(const invocation *call, const stencil_spec *
         return stencil_error_adopt(&seen);
     }
     CHECK(length == 1 || !omega || !accelerate, USAGE,
-          "--omega and --accelerate %s contradict each other, which damps by itself: give one of them",
-          spec->accelerate);
+          "--omega and --accelerate %s contradict each other: give one of them", spec->accelerate);
     if (omega && file_length != 1)
         snprintf(spec->accelerate, sizeof spec->accelerate, "none");
     if (accelerate && length != 1)
@@ -111,10 +110,14 @@ stencil_status problem_options_apply(const invocation *call, stencil_spec *spec)
     if (options_given(call, "problem") || options_given(call, "stencil")) {
         spec->kind = STENCIL_KIND_NONE;
         spec->offset_count = spec->weight_count = 0;
-        spec->stencil[0] = spec->accelerate[0] = '\0';
+        spec->stencil[0] = '\0';
     }
     const stencil_spec file = *spec;
     TRY(options_apply(call, problem_option_table, spec));
+    const bool relaxes = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
+    const bool other = options_given(call, "problem") || options_given(call, "stencil");
+    if (!relaxes && other && !options_given(call, "accelerate"))
+        spec->accelerate[0] = '\0'; /* of the problem that the file has */
     TRY(apply_damping(call, &file, spec));
     TRY(options_apply(call, stop_option_table, spec));
     /* Those of a file suit its rank. */

@@ -247,11 +247,23 @@ static bool is_symmetric(const stencil_problem *problem) {
     return true;
 }
 
+/* The same of accelerated problems: some cycles, in the norm max as many as sqrt(cells) of a residual, and
+ * what it may be too large by, need to be gone. */
+static int64_t cycle_window(const stencil_problem *problem) {
+    enum { CYCLES = 4 };
+    const double every = (double)problem->stop.check_every,
+                 cells = (double)stencil_problem_updated_cells(problem);
+    double least = CYCLES * every;
+    if (problem->stop.norm == STENCIL_NORM_MAX)
+        least = fmax(least, -problem->cycle.length * (1.0 + log(cells * stencil_cycle_excess(problem))) /
+                                log(stencil_cycle_contraction(problem)));
+    return least < 1e15 ? (int64_t)(every * ceil(least / every)) : INT64_MAX;
+}
+
 int64_t stencil_stagnation_window(const stencil_problem *problem) {
-    enum { CYCLES = 4 }; /* leave 1/100 of a residual at the most, or none of them does */
     const int64_t every = problem->stop.check_every;
     if (problem->cycle.length > 1)
-        return every > INT64_MAX / CYCLES ? INT64_MAX : CYCLES * every;
+        return cycle_window(problem);
     double least = fmax(100.0 * (double)every, 10000.0);
     if (!is_symmetric(problem) ||
         (problem->stop.norm == STENCIL_NORM_MAX && problem->spec.kind == STENCIL_KIND_NONE))
@@ -295,13 +307,14 @@ static double checkerboard_factor(const stencil_problem *problem) {
 stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
                                          double largest, double residual, double residual_first) {
     const double unit = problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24;
+    const bool no_solution = defect != NULL && unsolvable(problem, defect) &&
+                             problem->spec.omega * fabs(defect->source_mean) > 0.5 * residual;
     /* Large steps on the way of a cycle have large rounding errors, of which some are left. */
-    if (problem->cycle.length > 1 && residual <= 1e5 * unit * largest)
+    if (problem->cycle.length > 1 && !no_solution && residual <= 1e5 * unit * largest)
         return STENCIL_STAGNATION_ROUNDING;
     if (residual > 2.0 * residual_first || (defect != NULL && stencil_contraction(problem) > 1.0 + 1e-9))
         return STENCIL_STAGNATION_GROWTH;
-    if (defect != NULL && unsolvable(problem, defect) &&
-        problem->spec.omega * fabs(defect->source_mean) > 0.5 * residual)
+    if (no_solution)
         return STENCIL_STAGNATION_SOURCE;
     if (checkerboard_factor(problem) > 1.0 - 1e-6)
         return STENCIL_STAGNATION_CHECKERBOARD;

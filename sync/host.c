@@ -1,8 +1,10 @@
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "sync/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sync/all.cuh"
 
@@ -13,6 +15,8 @@ const stencil_barrier_info stencil_barriers[] = {
 #include "sync/barriers.def"
 };
 
+uint32_t stencil_team_sleepers, stencil_team_cores;
+
 bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team, uint32_t thread, bool all) {
     static bool (*const twins[])(const stencil_barrier_state *, uint32_t) = {
 #define STENCIL_BARRIER(id, name, capability, needs, text) [STENCIL_BARRIER_##id] = id##_team,
@@ -21,6 +25,16 @@ bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team,
     /* A team that waits for neighbours only has a counter to wait for all. */
     const bool local = stencil_barriers[id].needs == STENCIL_NEEDS_NEIGHBORS;
     return twins[all && local ? STENCIL_BARRIER_central : id](team, thread);
+}
+
+static uint32_t count_cores(void) {
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+#ifdef __linux__
+    cpu_set_t mine;
+    if (sched_getaffinity(0, sizeof mine, &mine) == 0)
+        return (uint32_t)CPU_COUNT(&mine);
+#endif
+    return online > 0 ? (uint32_t)online : 1;
 }
 
 stencil_status stencil_team_create(stencil_barrier_state *team, uint32_t threads, uint32_t epoch,
@@ -35,6 +49,7 @@ stencil_status stencil_team_create(stencil_barrier_state *team, uint32_t threads
                                     .alarm = (uint32_t *)memory + words};
     for (size_t i = 0; i < words; i++)
         team->words[i] = epoch;
+    stencil_team_cores = count_cores();
     return STENCIL_OK;
 }
 

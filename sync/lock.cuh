@@ -40,7 +40,10 @@ static inline bool lock_team(const stencil_barrier_state *s, uint32_t thread) {
     *goal += s->participants;
     __atomic_thread_fence(__ATOMIC_RELEASE);
     const uint32_t seen = __atomic_fetch_add(mutex, 1, __ATOMIC_RELAXED);
-    const bool passed = stencil_reached(seen + 1, *goal) || team_spin(s, thread, mutex, *goal);
+    const bool last = stencil_reached(seen + 1, *goal);
+    if (last)
+        team_wake(mutex);
+    const bool passed = last || team_spin(s, thread, mutex, *goal);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return passed;
 }

@@ -6,33 +6,81 @@
 #include "sync/memory.cuh"
 #else
 #include <sched.h>
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#endif
 
 #include "sync/barrier.h"
+
+/* Threads of all teams that sleep, or are about to; cores that this process may use. */
+extern uint32_t stencil_team_sleepers, stencil_team_cores;
+#ifdef __linux__
+long syscall(long number, ...); /* as in unistd.h, which shows it where more than C and POSIX is asked for */
+#endif
 
 static inline uint32_t team_load(const uint32_t *p) {
     return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 
+/* Wakes who sleeps until *p has changed, which the caller has just done. Either it sees that somebody is
+ * about to sleep, or that thread sees the new value: both go through the one order of these accesses. */
+static inline void team_wake(uint32_t *p) {
+#ifdef __linux__
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&stencil_team_sleepers, __ATOMIC_RELAXED) != 0)
+        syscall(SYS_futex, p, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+#else
+    (void)p;
+#endif
+}
+
 static inline void team_store(uint32_t *p, uint32_t value) {
     __atomic_store_n(p, value, __ATOMIC_RELEASE);
+    team_wake(p);
 }
 
 static inline void team_add(uint32_t *p, uint32_t value) {
     __atomic_fetch_add(p, value, __ATOMIC_RELEASE);
+    team_wake(p);
 }
 
-/* Waits until *p has come as far as `goal`. Threads may outnumber cores: after a while each poll gives the
- * core away. false: the wait timed out, or another thread gave up; the first one raises the alarm. A process
- * that was stopped (SIGSTOP) has waited no longer for that than the second that a look at the clock counts at
- * most. */
+/* Gives the core away until *p is no longer `seen`, for a millisecond at most. */
+static inline void team_sleep(const uint32_t *p, uint32_t seen) {
+#ifdef __linux__
+    const struct timespec most = {.tv_nsec = 1000000};
+    __atomic_fetch_add(&stencil_team_sleepers, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, p, FUTEX_WAIT_PRIVATE, seen, &most, NULL, 0);
+    __atomic_fetch_sub(&stencil_team_sleepers, 1, __ATOMIC_RELAXED);
+#else
+    (void)p, (void)seen;
+    sched_yield();
+#endif
+}
+
+/* Waits until *p has come as far as `goal`. A thread that others keep from its core is gone for some ms, and
+ * whoever waits for it on a core of its own is to sleep: then that thread is moved there. It is not to yield:
+ * the core would go to somebody else's work, for as long. Threads of a team of more than there are cores do
+ * yield, to each other. false: the wait timed out, or another thread gave up; the first one raises the alarm.
+ * A process that was stopped (SIGSTOP) has waited no longer for that than the second that a look at the clock
+ * counts at most. */
 static inline bool team_spin(const stencil_barrier_state *s, uint32_t thread, const uint32_t *p,
                              uint32_t goal) {
+    enum { POLLS = 256, YIELDS = 32 }; /* between two looks at the clock */
+    const bool crowded = s->participants > stencil_team_cores;
+    const double awake_s = crowded ? 100e-6 : 20e-6;
     double seen_s = 0.0, waited_s = 0.0;
-    for (uint32_t polls = 1; !stencil_reached(team_load(p), goal); polls++) {
-        if (polls < 256)
-            continue;
-        sched_yield();
-        if (polls % 256 != 0)
+    for (uint32_t polls = 1;; polls++) {
+        const uint32_t value = team_load(p);
+        if (stencil_reached(value, goal))
+            return true;
+        if (waited_s >= awake_s)
+            team_sleep(p, value);
+        else if (crowded && polls >= POLLS)
+            sched_yield();
+        if (waited_s < awake_s && polls % (crowded && polls > POLLS ? YIELDS : POLLS) != 0)
             continue;
         const double now_s = stencil_clock_s();
         const double since_s = seen_s > 0.0 ? now_s - seen_s : 0.0;
@@ -47,6 +95,5 @@ static inline bool team_spin(const stencil_barrier_state *s, uint32_t thread, co
             return false;
         }
     }
-    return true;
 }
 #endif

@@ -121,14 +121,8 @@ static void small_trial(trial *t, trace *trace, stencil_precision precision, int
     trace_make(trace, t, steps);
 }
 
-static bool leave(void *context, int64_t step, double residual) {
-    (void)context, (void)step, (void)residual;
-    return false;
-}
-
 /* An interrupted run ends at a step boundary with the state of the step that it reports. */
 void interrupted(void **state) {
-    static const stencil_observer impatient = {.poll = leave};
     const subject *s = *state;
     for (int wide = 0; wide < 2; wide++) { /* as strips of a GPU's passes of several steps are */
         trial t;
@@ -139,7 +133,7 @@ void interrupted(void **state) {
                 continue;
             trial_run r = run_of(strategy, LONG_STEPS, 0);
             set_some_sweep(&t, &r);
-            r.observers = (stencil_observers){&impatient, 1};
+            r.observers = (stencil_observers){&trial_impatient, 1};
             if (wide) {
                 r.sweep = STENCIL_SWEEP_pipeline;
                 r.check_every = 1000;

@@ -231,14 +231,8 @@ static void wide_parts(void **state) {
     }
 }
 
-static bool leave(void *context, int64_t step, double residual) {
-    (void)context, (void)step, (void)residual;
-    return false;
-}
-
 static void interrupted(void **state) {
     static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
-    static const stencil_observer impatient = {.poll = leave};
     static const division two = {2, {0, 0, 0}};
     const subject *s = *state;
     const int64_t extent[3] = {1, 15, 70};
@@ -251,7 +245,7 @@ static void interrupted(void **state) {
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
         if (spans(strategy)) {
             trial_run r = run_of(strategy, &two, &exchanges[0], 2000);
-            r.observers = (stencil_observers){&impatient, 1};
+            r.observers = (stencil_observers){&trial_impatient, 1};
             trial_expect(&t, &trace, &r);
         }
     trace_destroy(&trace);

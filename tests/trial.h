@@ -68,6 +68,9 @@ void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source);
  * After trial_fill(). */
 void trial_set_cycle(trial *t, int length);
 
+/* Wants the end of a run whenever it is polled. */
+extern const stencil_observer trial_impatient;
+
 /* Whether a sweep makes such steps on a back-end. */
 bool trial_has_sweep(const trial *t, stencil_backend backend, int sweep);
 

@@ -158,7 +158,20 @@ class Accelerated(CommandTest):
         """Nothing is fixed, and the source has a mean."""
         self.write("p.h5", numpy.zeros((32, 32)), {"stencil": None, "problem": "poisson", "boundary": "periodic",
                                                    "accelerate": "chebyshev", "rtol": 1e-6}, {"f": numpy.ones((32, 32))})
-        self.assertIn("there is no solution", self.ok("p.h5", *ON, code=2).stderr)
+        for precision in ("float64", "float32"):
+            self.assertIn("there is no solution", self.ok("p.h5", "-f", "--precision", precision, *ON, code=2).stderr)
+
+    def test_largest_change_stands_still(self):
+        """As long as the boundary's influence travels: no stagnation."""
+        self.write("p.h5", numpy.zeros((65, 65)), {"stencil": None, "problem": "poisson", "norm": "max", "rtol": 1e-6},
+                   {"f": numpy.ones((65, 65))})
+        for length in (2, 4, 64):
+            result = self.report("p.h5", "--accelerate", f"chebyshev:{length}", "--check-every", 1, *ON)["result"]
+            self.assertEqual(result["reason"], "converged_rtol")
+
+    def test_the_same_problem_named_again(self):
+        self.new()
+        self.assertEqual(self.report("p.h5", "--dry-run", "--problem", "poisson")["problem"]["cycle"], 32)
 
     def test_spacing_that_differs(self):
         self.new("--spacing", "0.1,3", "--initial", "hot-edge", size="61x47", problem="laplace")
