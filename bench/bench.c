@@ -21,8 +21,9 @@ enum {
     NAMED = STENCIL_BENCH_USES_STENCIL,
     MANY_GPUS = 2 * STENCIL_BENCH_USES_ELEMENTS,
     LONG = 2 * MANY_GPUS, /* not among those that run where none is named */
+    OF_STUDY = 2 * LONG,  /* an application of the study */
     APPLICATION = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS | STENCIL_BENCH_USES_ELEMENTS |
-                  FAULT | LONG
+                  FAULT | LONG | OF_STUDY
 };
 
 #define NONE          NULL
@@ -95,7 +96,7 @@ bool stencil_bench_is_long(int index) {
 }
 
 bool stencil_bench_is_case(int index) {
-    return (benchmarks[index].traits & STENCIL_BENCH_USES_ELEMENTS) != 0;
+    return (benchmarks[index].traits & OF_STUDY) != 0;
 }
 
 unsigned stencil_bench_uses(int index, const stencil_bench_options *options, const stencil_machine *machine) {
@@ -104,7 +105,8 @@ unsigned stencil_bench_uses(int index, const stencil_bench_options *options, con
     const unsigned traits = benchmarks[index].traits;
     if ((on_gpu ? benchmarks[index].run_gpu : benchmarks[index].run_cpu) == NULL)
         return ~0u;
-    return (traits & REPEATED) == REPEATED && !stencil_bench_is_case(index) ? traits & ~other : traits;
+    return (traits & REPEATED) == REPEATED && (traits & STENCIL_BENCH_USES_ELEMENTS) == 0 ? traits & ~other
+                                                                                          : traits;
 }
 
 static double cpu_clock_hz(void) {

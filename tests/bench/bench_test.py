@@ -88,8 +88,8 @@ class BenchTest(Commands):
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
         for word in ("memcpy", "streaming", "loop", "relaunch", "grid", "Verified"):
             self.assertIn(word, text)
-        self.assertEqual(text.count("Benchmark "), len(BENCHMARKS) - 2)
-        for name in ("strategies", "speed"):
+        self.assertEqual(text.count("Benchmark "), len(BENCHMARKS) - 4)
+        for name in ("strategies", "speed", "warp-reduction", "quadratic"):
             self.assertNotRegex(text, f"Benchmark +{name}\n")  # take minutes: only where they are named
 
     def test_every_barrier_is_timed(self):
