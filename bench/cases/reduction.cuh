@@ -63,13 +63,15 @@ STENCIL_ANYWHERE void reduction_add(const reduction_pair *piece, int64_t pairs, 
 STENCIL_ANYWHERE void reduction_phase(const reduction_arguments *r, int64_t phase, stencil_case_block block) {
     double *shared = (double *)block.shared, *sums = (double *)r->sums;
     if (phase == 0) {
-        CASE_GROUPS(p, 2 * r->sums_pairs, block) {
-            if (p < r->pieces)
-                reduction_add(r->values + p * r->piece_pairs, r->piece_pairs, shared);
+        CASE_GROUPS(p, r->pieces, block) {
+            reduction_add(r->values + p * r->piece_pairs, r->piece_pairs, shared);
             CASE_LANES(t, 1) {
                 if (t == 0)
-                    sums[p] = p < r->pieces ? shared[0] : 0;
+                    sums[p] = shared[0];
             }
+        }
+        CASE_ITEMS(i, 2 * r->sums_pairs - r->pieces, block) {
+            sums[r->pieces + i] = 0;
         }
     } else if (block.number == 0) {
         reduction_add(r->sums, r->sums_pairs, shared);
