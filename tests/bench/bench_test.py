@@ -24,6 +24,7 @@ def names_of(list_file, macro):
 
 
 BENCHMARKS = names_of("bench/benchmarks.def", "STENCIL_BENCHMARK")
+CASES = names_of("bench/cases/cases.def", "STENCIL_CASE")
 BARRIERS = names_of("sync/barriers.def", "STENCIL_BARRIER")
 LOOPS = names_of("solver/strategies.def", "STENCIL_STRATEGY")
 SWEEPS = re.findall(r"^STENCIL_SWEEP\((\w+)", (ROOT / "kernels/sweeps.def").read_text(encoding="utf-8"), re.MULTILINE)
@@ -79,7 +80,7 @@ class Commands(unittest.TestCase):
 class BenchTest(Commands):
     def test_list(self):
         names = [line.split()[0] for line in self.ok("--list").splitlines() if not line.startswith(" ")]
-        self.assertEqual(names, BENCHMARKS)
+        self.assertEqual(names, BENCHMARKS + CASES)
         self.assertGreaterEqual(len(names), 3)
 
     def test_table_fits_80_columns(self):
@@ -87,8 +88,8 @@ class BenchTest(Commands):
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
         for word in ("memcpy", "streaming", "loop", "relaunch", "grid", "Verified"):
             self.assertIn(word, text)
-        self.assertEqual(text.count("Benchmark "), len(BENCHMARKS) - 2)
-        for name in ("strategies", "speed"):
+        self.assertEqual(text.count("Benchmark "), len(BENCHMARKS) - 4)
+        for name in ("strategies", "speed", "warp-reduction", "quadratic"):
             self.assertNotRegex(text, f"Benchmark +{name}\n")  # take minutes: only where they are named
 
     def test_every_barrier_is_timed(self):

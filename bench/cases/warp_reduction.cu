@@ -1,0 +1,182 @@
+/* The sum of 32 doubles in a warp (000 section 7.3, Table 5; L. Zhang et al., "A Study of Single and
+ * Multi-device Synchronization Methods in Nvidia GPUs"), in cycles: by one lane, and by all of them in five
+ * steps, s_t += s_(t+16) for t < 16, then 8, … 1, through shared memory or by shuffles. Not a case of
+ * cases.def: it has no phases, and its barriers are those of a warp.
+ *
+ * The values are integers that grow by one from sum to sum, so every order of additions is exact, and a value
+ * of the sum before shows. A sum waits for the one before: what it begins with holds some bits of that result
+ * under a mask, which is 0. */
+#include <stdio.h>
+
+#include "bench/benchmarks/sm.cuh"
+
+using namespace stencil;
+
+namespace {
+
+enum { LANES = 32, UNROLLED = 4, CHECKED_SUMS = 512 };
+
+struct no_group {
+    __device__ void sync() const {}
+};
+
+/* Lane 0 adds up what all have left. */
+struct serial {
+    using number = double;
+    whole_warp group;
+    __device__ double sum(double *word, unsigned lane, double value) const {
+        word[lane] = value;
+        group.sync();
+        double sum = word[lane];
+        if (lane == 0)
+#pragma unroll
+            for (int i = 1; i < LANES; i++)
+                sum += word[i];
+        group.sync();
+        return sum;
+    }
+};
+
+template <class Group> struct in_memory {
+    using number = double;
+    Group group;
+    __device__ double sum(double *word, unsigned lane, double value) const {
+        word[lane] = value;
+        group.sync();
+#pragma unroll
+        for (unsigned step = LANES / 2; step > 0; step /= 2) {
+            if (lane < step)
+                word[lane] += word[lane + step];
+            group.sync();
+        }
+        return word[lane];
+    }
+};
+
+template <class Group> struct by_shuffle {
+    using number = double;
+    Group group;
+    __device__ double sum(double *, unsigned, double value) const {
+#pragma unroll
+        for (unsigned step = LANES / 2; step > 0; step /= 2)
+            value += group.shfl_down(value, step);
+        return value;
+    }
+};
+
+/* The instruction for it, which adds integers only. */
+struct redux {
+    using number = uint32_t;
+    __device__ uint32_t sum(double *, unsigned, uint32_t value) const {
+        return __reduce_add_sync(~0u, value);
+    }
+};
+
+/* Value with nothing added that is not there before `result` is. */
+__device__ __forceinline__ double after(double value, double result, int nothing) {
+    return __hiloint2double(__double2hiint(value) | (__double2hiint(result) & nothing),
+                            __double2loint(value));
+}
+__device__ __forceinline__ uint32_t after(uint32_t value, uint32_t result, int nothing) {
+    return value | (result & (uint32_t)nothing);
+}
+
+/* Sums one behind the other, of which lane 0 has the right ones. Looked at: the last one (LAST), each
+ * (EACH), or none: one method may be wrong. */
+enum check { LAST, EACH, NEVER };
+template <class Method, check Looks> struct reduction : sm_operation {
+    using number = typename Method::number;
+    Method method;
+    double *word; /* [LANES] of the warp */
+    unsigned lane = threadIdx.x % LANES, wrong_sums = 0;
+    number value = (number)lane, result = 0, wanted = LANES * (LANES - 1) / 2;
+    int nothing;
+    __device__ explicit reduction(const sm_arguments &a) : nothing(a.size) {
+        __shared__ double words[STENCIL_BLOCK_THREADS_MAX];
+        word = words + threadIdx.x / LANES * LANES;
+    }
+    __device__ void once() {
+        result = method.sum(word, lane, value);
+        if (Looks == EACH) {
+            wrong_sums += lane == 0 && result != wanted;
+            wanted += LANES;
+        }
+        value = after(value + 1, result, nothing);
+    }
+    __device__ int settle() {
+        return after((uint32_t)0, (uint32_t)result, nothing);
+    }
+    __device__ unsigned wrong(int64_t times) {
+        if (Looks == LAST)
+            return lane == 0 && result != (number)(LANES * (LANES - 1) / 2 + LANES * (times - 1));
+        return wrong_sums;
+    }
+};
+
+struct method {
+    const char *name;
+    sm_kernel *timed, *checked;
+    int capability; /* that it takes */
+    bool right;     /* it has to be */
+};
+
+template <class Method> method synchronised(const char *name, int capability) {
+    return {name, time_operation<reduction<Method, LAST>, UNROLLED>,
+            time_operation<reduction<Method, EACH>, 1>, capability, true};
+}
+
+const method methods[] = {
+    synchronised<serial>("serial", 0),
+    {"nosync", time_operation<reduction<in_memory<no_group>, NEVER>, UNROLLED>,
+     time_operation<reduction<in_memory<no_group>, EACH>, 1>, 0, false},
+    synchronised<in_memory<tile<LANES>>>("tile", 0),
+    synchronised<in_memory<coalesced>>("coalesced", 0),
+    synchronised<by_shuffle<tile<LANES>>>("tile shuffle", 0),
+    synchronised<by_shuffle<coalesced>>("coalesced shuffle", 0),
+    synchronised<redux>("redux, 32-bit integers", 80),
+};
+
+/* How many sums are wrong where nothing keeps lanes together: of one warp, as it was timed. */
+stencil_status state_wrong(stencil_bench *b, const sm_timing *timing, const method &m) {
+    TRY_CUDA(cudaMemsetAsync(timing->device, 0, LANES * sizeof *timing->device, timing->gpu.stream));
+    TRY(stencil_launch(timing->gpu, m.checked, 1, LANES,
+                       sm_arguments{.repeats = CHECKED_SUMS, .record = timing->device}));
+    TRY(stencil_device_read(&timing->gpu, timing->host, timing->device, sizeof *timing->host));
+    TRY(STENCIL_BENCH_ADD(b, *timing, "sums", m.name, "cycles", .axis = {{"values", LANES}}));
+    snprintf(stencil_bench_last(b)->outcome, sizeof stencil_bench_last(b)->outcome, "%u of %d are wrong",
+             timing->host->wrong, CHECKED_SUMS + 1);
+    return STENCIL_OK;
+}
+
+} // namespace
+
+stencil_status stencil_measure_warp_reduction(stencil_bench *b) {
+    sm_timing timing;
+    TRY(sm_begin(b, &timing, UNROLLED));
+    const int capability = b->machine->gpu[timing.gpu.gpu].capability;
+    for (const method &m : methods) {
+        const sm_case c = {.timing = &timing,
+                           .kernel = m.timed,
+                           .name = m.name,
+                           .threads = LANES,
+                           .checked = m.checked,
+                           .checked_threads = STENCIL_BLOCK_THREADS_MAX,
+                           .checks = CHECKED_SUMS};
+        TRY(STENCIL_BENCH_ADD(b, c, "latency", m.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
+                              .sample = sm_sample, .verify = m.right ? sm_verify : nullptr,
+                              .axis = {{"values", LANES}}, .count = timing.latency_repeats,
+                              .skipped = capability < m.capability ? "the GPU has no such instruction" : ""));
+    }
+    stencil_bench_note(b,
+                       "Cycles of a sum: values stored and added up, one sum behind the other in one warp. "
+                       "\"nosync\" leaves out what keeps lanes together.");
+    stencil_bench_note(b,
+                       "Verified: after timing, %d sums of every warp of full multiprocessors, but for "
+                       "nosync, of which is said how many are wrong.",
+                       CHECKED_SUMS + 1);
+    TRY(stencil_bench_take(b));
+    for (const method &m : methods)
+        if (!m.right)
+            TRY(state_wrong(b, &timing, m));
+    return STENCIL_OK;
+}
