@@ -13,7 +13,7 @@
 #include "app/text.h"
 #include "base/words.h"
 
-enum { NAME_COLUMNS = 13, CHOSEN_MAX = 64 };
+enum { NAME_COLUMNS = 14, CHOSEN_MAX = 64 };
 
 typedef struct bench_options {
     stencil_bench_options measure; /* its spec: only what was given, see problem_options_apply() */
@@ -69,8 +69,8 @@ static const option measure_table[] = {
      .help = "cells, x first (default: 8192x8192, 512x512x512, or what a benchmark needs)",
      .count_offset = offsetof(bench_options, measure.spec.rank), .tag = STENCIL_BENCH_USES_SIZE},
     {"sizes", 0, OPTION_TEXT, AT(sizes), "A..B|LIST",
-     .help = "edges of squares or cubes: from A on, doubled up to B, or a list", .contradicts = {"size"},
-     .tag = STENCIL_BENCH_USES_EDGES},
+     .help = "edges of squares or cubes, or elements of a case: from A on, doubled up to B, or a list",
+     .contradicts = {"size"}, .tag = STENCIL_BENCH_USES_EDGES | STENCIL_BENCH_USES_ELEMENTS},
     {"sweep", 0, OPTION_NAME, AT(measure.sweep), "NAME", .help = "only this one", .names = choice_sweeps + 1,
      .tag = STENCIL_BENCH_USES_EDGES},
     {.heading = "Problem", .table = problem_option_table, .offset = offsetof(bench_options, measure.spec)},
@@ -105,10 +105,9 @@ static const option bench_table[] = {
 /* How a benchmark starts this program again for what may hang or crash. */
 static const char *const child_command[] = {"/proc/self/exe", "bench", "--child", NULL};
 
-static void print_list(FILE *out) {
-    for (int i = 0; stencil_bench_names[i] != NULL; i++)
-        text_print_wrapped(out, stencil_bench_summary(i),
-                           fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_names[i]), NAME_COLUMNS + 1);
+static void print_benchmark(FILE *out, int index) {
+    text_print_wrapped(out, stencil_bench_summary(index),
+                       fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_names[index]), NAME_COLUMNS + 1);
 }
 
 /* The index of a benchmark among those of a report that was read from a file, or of all (file NULL). */
@@ -122,6 +121,8 @@ static stencil_status find_benchmark(const char *file, const stencil_bench_repor
             return STENCIL_OK;
         stencil_nearest_offer(&nearest, there);
     }
+    if (file == NULL)
+        stencil_nearest_offer(&nearest, STENCIL_BENCH_CASES);
     char what[TEXT_NAME_SIZE], shown[128];
     text_escape(name, shown, sizeof shown);
     if (file == NULL)
@@ -166,15 +167,47 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
     return problem_options_apply(call, &bench->spec);
 }
 
+static stencil_status add_named(int benchmark, int index[CHOSEN_MAX], int *count) {
+    CHECK(*count < CHOSEN_MAX, USAGE, "more than %d benchmarks", CHOSEN_MAX);
+    index[(*count)++] = benchmark;
+    return STENCIL_OK;
+}
+
+/* The benchmarks that the operands name, in their order, with `cases` for all of those. */
+static stencil_status find_named(const invocation *call, int index[CHOSEN_MAX], int *count) {
+    *count = 0;
+    for (int i = 0; i < call->operand_count; i++) {
+        const bool cases = strcmp(call->operand[i], STENCIL_BENCH_CASES) == 0;
+        int found;
+        if (!cases && !is_file(call->operand[i])) {
+            TRY(find_benchmark(NULL, NULL, call->operand[i], &found));
+            TRY(add_named(found, index, count));
+        }
+        for (int k = 0; cases && stencil_bench_names[k] != NULL; k++)
+            if (stencil_bench_is_case(k))
+                TRY(add_named(k, index, count));
+    }
+    return STENCIL_OK;
+}
+
+/* Those that are named, or all. */
+static stencil_status print_list(const invocation *call) {
+    int index[CHOSEN_MAX], count;
+    TRY(find_named(call, index, &count));
+    for (int i = 0; i < count; i++)
+        print_benchmark(stdout, index[i]);
+    for (int i = 0; count == 0 && stencil_bench_names[i] != NULL; i++)
+        print_benchmark(stdout, i);
+    return STENCIL_OK;
+}
+
 /* Which benchmarks: those named, or all but the long ones. The report is to name them. */
 static stencil_status choose_benchmarks(const invocation *call, int index[CHOSEN_MAX],
                                         stencil_bench_report *report) {
-    int count = 0;
+    int count;
     report->result = calloc(CHOSEN_MAX, sizeof *report->result);
     CHECK(report->result != NULL, NO_MEMORY, "no memory for the results");
-    for (int i = 0; i < call->operand_count; i++)
-        if (!is_file(call->operand[i]))
-            TRY(find_benchmark(NULL, NULL, call->operand[i], &index[count++]));
+    TRY(find_named(call, index, &count));
     const bool named = count > 0;
     for (int i = 0; !named && stencil_bench_names[i] != NULL; i++)
         if (!stencil_bench_is_long(i))
@@ -360,10 +393,8 @@ static stencil_status bench_run(const invocation *call, int *exit_code) {
         TRY(make_options(call, &state->report.options, &file));
         return stencil_bench_child_main(state->options.child, &state->report.options);
     }
-    if (state->options.list) {
-        print_list(stdout);
-        return STENCIL_OK;
-    }
+    if (state->options.list)
+        return print_list(call);
     stencil_status status = state->options.from != NULL ? read_earlier(call, state) : measure(call, state);
     if (status == STENCIL_OK)
         status = write_outputs(state, exit_code);
@@ -378,7 +409,9 @@ const command command_bench = {
     .usage = "bench [options] [NAME …] [INPUT.h5]",
     .summary = "measures what synchronisation costs on this machine, bandwidth and strategies",
     .details =
-        "Without a NAME all benchmarks run but strategies and speed, which take minutes; --list names them. "
+        "Without a NAME all benchmarks run but strategies, speed and the cases (applications of the study; "
+        "the "
+        "NAME `cases` is all of them), which take minutes; --list names them. "
         "The "
         "problem can come from a file. noise is "
         "the standard deviation of the "

@@ -228,9 +228,10 @@ static void print_csv_value(FILE *out, const json_t *value) {
 /* What a line says before and behind the axes, and of a case. */
 static const char *const csv_before[] = {"benchmark", "backend", "device", "kind", "name"};
 static const char *const csv_behind[] = {
-    "unit",        "median",        "mad",       "p5",         "p95",        "smallest",  "largest",
-    "spread",      "noisy",         "samples",   "iterations", "method",     "method_sd", "bytes_per_s",
-    "cells_per_s", "ratio_to_copy", "predicted", "sync_share", "of_fastest", "outcome",   "skipped"};
+    "unit",        "median",        "mad",       "p5",         "p95",        "smallest",      "largest",
+    "spread",      "noisy",         "samples",   "iterations", "method",     "method_sd",     "bytes_per_s",
+    "cells_per_s", "ratio_to_copy", "predicted", "sync_share", "of_fastest", "sync_measured", "speedup",
+    "workers",     "outcome",       "skipped"};
 static const char *const csv_case[] = {"sweep", "depth",    "strategy", "best_by", "best_other", "reach",
                                        "aim",   "measured", "plain",    "loop",    "bound",      "used"};
 enum {

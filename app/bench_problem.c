@@ -8,7 +8,7 @@
 /* A number up to `end`; false: there is none. */
 static bool read_edge(const char *text, const char **end, int64_t *edge) {
     *end = text + strspn(text, "0123456789");
-    *edge = *end - text < 8 ? strtoll(text, NULL, 10) : 0;
+    *edge = *end - text < 11 ? strtoll(text, NULL, 10) : 0;
     return *edge > 0;
 }
 

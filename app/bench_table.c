@@ -67,7 +67,7 @@ void bench_add_median(table *t, const stencil_bench_row *row, const bench_scale 
 }
 
 /* What a listing says of rows with samples, a column each; one that says nothing is left out. */
-typedef enum value_kind { UNIT, SCALED, DIGITS, SPREAD, COUNT, RATE, PERCENT, TIMES } value_kind;
+typedef enum value_kind { UNIT, SCALED, DIGITS, SPREAD, COUNT, RATE, PERCENT, TIMES, WHOLE } value_kind;
 #define AT(member) offsetof(stencil_bench_row, member)
 static const struct {
     table_column column;
@@ -87,6 +87,9 @@ static const struct {
     {{.header = "x the_fastest"}, TIMES, AT(of_fastest)},
     {{.header = "predicted"}, DIGITS, AT(predicted)},
     {{.header = "sync_predicted"}, PERCENT, AT(sync_share)},
+    {{.header = "sync"}, PERCENT, AT(sync_measured)},
+    {{.header = "x plain"}, TIMES, AT(speedup)},
+    {{.header = "workers"}, WHOLE, AT(workers)},
 };
 enum { VALUES = sizeof values / sizeof *values, BYTES_RATE = 8 };
 
@@ -122,6 +125,9 @@ static const char *cell_text(const stencil_bench_row *row, int column, const ben
         break;
     case TIMES:
         snprintf(text, TABLE_CELL_SIZE, isnan(value) ? "" : "%.2f", value);
+        break;
+    case WHOLE:
+        snprintf(text, TABLE_CELL_SIZE, isnan(value) ? "" : "%.0f", value);
         break;
     }
     return text;

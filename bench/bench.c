@@ -19,8 +19,10 @@ enum {
     FAULT = STENCIL_BENCH_USES_FAULT,
     EDGES = STENCIL_BENCH_USES_EDGES,
     NAMED = STENCIL_BENCH_USES_STENCIL,
-    MANY_GPUS = 2 * NAMED,
-    LONG = 2 * MANY_GPUS /* not among those that run where none is named */
+    MANY_GPUS = 2 * STENCIL_BENCH_USES_ELEMENTS,
+    LONG = 2 * MANY_GPUS, /* not among those that run where none is named */
+    APPLICATION = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS | STENCIL_BENCH_USES_ELEMENTS |
+                  FAULT | LONG
 };
 
 #define NONE          NULL
@@ -92,13 +94,17 @@ bool stencil_bench_is_long(int index) {
     return (benchmarks[index].traits & LONG) != 0;
 }
 
+bool stencil_bench_is_case(int index) {
+    return (benchmarks[index].traits & STENCIL_BENCH_USES_ELEMENTS) != 0;
+}
+
 unsigned stencil_bench_uses(int index, const stencil_bench_options *options, const stencil_machine *machine) {
     const bool on_gpu = choose_backend(options->backend, machine) == STENCIL_BACKEND_GPU;
     const unsigned other = on_gpu ? STENCIL_BENCH_USES_ITERATIONS : STENCIL_BENCH_USES_REPEATS;
     const unsigned traits = benchmarks[index].traits;
     if ((on_gpu ? benchmarks[index].run_gpu : benchmarks[index].run_cpu) == NULL)
         return ~0u;
-    return (traits & REPEATED) == REPEATED ? traits & ~other : traits;
+    return (traits & REPEATED) == REPEATED && !stencil_bench_is_case(index) ? traits & ~other : traits;
 }
 
 static double cpu_clock_hz(void) {

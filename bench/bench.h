@@ -24,7 +24,7 @@ typedef struct stencil_bench_options {
      * and tolerance are the benchmark's business. */
     stencil_spec spec;
     bool one_precision; /* the spec's was asked for */
-    int edge_count; /* of squares or cubes, each a problem, in place of the extent; 0: the benchmark's own */
+    int edge_count;     /* of squares or cubes, or elements, each a problem; 0: the benchmark's own */
     int64_t edge[STENCIL_BENCH_EDGES_MAX];
     const char *sweep;  /* NULL: all */
     int64_t samples;    /* of each row, up to SAMPLES_MAX; 0: until the spread is under max_noise */
@@ -77,6 +77,10 @@ typedef struct stencil_bench_row {
     /* NaN: nothing is known. By the model, in `unit`, and the part of it that is launches and barriers; the
      * median over that of the fastest row on the same problem. */
     double predicted, sync_share, of_fastest;
+    /* NaN: not known. The part of the time that is launches and barriers, from noted moments; how many times
+     * faster it is than a plain sequential version on the host; blocks, or threads of a CPU, that share the
+     * work. */
+    double sync_measured, speedup, workers;
     char outcome[96];  /* a statement in place of samples: "completes", "agree: 4.03, 4.02"; "" */
     char skipped[192]; /* why it was not measured; "" */
 } stencil_bench_row;
@@ -142,10 +146,14 @@ extern const char *const stencil_bench_names[]; /* NULL behind the last one */
 const char *stencil_bench_summary(int index);
 /* It takes minutes: it runs only where it is named. */
 bool stencil_bench_is_long(int index);
+/* It is among the applications of the study (bench/cases/), which all of them together have the name
+ * STENCIL_BENCH_CASES for. */
+#define STENCIL_BENCH_CASES "cases"
+bool stencil_bench_is_case(int index);
 
 /* What some benchmarks look at among the options, and others do not: samples, max_noise and timeout_s; size
  * and precision of `spec`; the rest of it; iterations; repeats; inject_fault; edges and the sweep; the
- * stencil of `spec`, which is also among the rest. */
+ * stencil of `spec`, which is also among the rest; edges, as numbers of elements. */
 enum {
     STENCIL_BENCH_USES_SAMPLES = 1,
     STENCIL_BENCH_USES_SIZE = 2,
@@ -154,7 +162,8 @@ enum {
     STENCIL_BENCH_USES_REPEATS = 16,
     STENCIL_BENCH_USES_FAULT = 32,
     STENCIL_BENCH_USES_EDGES = 64,
-    STENCIL_BENCH_USES_STENCIL = 128
+    STENCIL_BENCH_USES_STENCIL = 128,
+    STENCIL_BENCH_USES_ELEMENTS = 256
 };
 
 /* Of these, what benchmark `index` looks at on the device that it would run on; all, where it does not apply

@@ -183,8 +183,9 @@ stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, 
 stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options *options,
                                           const stencil_machine *machine, stencil_bench_result *result) {
     const stencil_bench b = {.options = options, .machine = machine};
-    const bool edges = stencil_bench_uses(index, options, machine) & STENCIL_BENCH_USES_EDGES;
-    const int turns = edges ? STENCIL_BENCH_EDGES_MAX : 1;
+    const unsigned sizes = STENCIL_BENCH_USES_EDGES | STENCIL_BENCH_USES_ELEMENTS;
+    const int turns =
+        (stencil_bench_uses(index, options, machine) & sizes) != 0 ? STENCIL_BENCH_EDGES_MAX : 1;
     const double timeout_s = turns * (hang_least_s + hang_timeouts * options->timeout_s);
     bool timed_out;
     const char *name = stencil_bench_names[index];

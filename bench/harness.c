@@ -72,7 +72,10 @@ stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *
                                .method_sd = NAN,
                                .predicted = NAN,
                                .sync_share = NAN,
-                               .of_fastest = NAN};
+                               .of_fastest = NAN,
+                               .sync_measured = NAN,
+                               .speedup = NAN,
+                               .workers = NAN};
     snprintf(row->name, sizeof row->name, "%s", subject->name);
     snprintf(row->skipped, sizeof row->skipped, "%s", subject->skipped != NULL ? subject->skipped : "");
     for (int i = 0; i < STENCIL_BENCH_AXES_MAX; i++)

@@ -24,6 +24,7 @@ def names_of(list_file, macro):
 
 
 BENCHMARKS = names_of("bench/benchmarks.def", "STENCIL_BENCHMARK")
+CASES = names_of("bench/cases/cases.def", "STENCIL_CASE")
 BARRIERS = names_of("sync/barriers.def", "STENCIL_BARRIER")
 LOOPS = names_of("solver/strategies.def", "STENCIL_STRATEGY")
 SWEEPS = re.findall(r"^STENCIL_SWEEP\((\w+)", (ROOT / "kernels/sweeps.def").read_text(encoding="utf-8"), re.MULTILINE)
@@ -79,7 +80,7 @@ class Commands(unittest.TestCase):
 class BenchTest(Commands):
     def test_list(self):
         names = [line.split()[0] for line in self.ok("--list").splitlines() if not line.startswith(" ")]
-        self.assertEqual(names, BENCHMARKS)
+        self.assertEqual(names, BENCHMARKS + CASES)
         self.assertGreaterEqual(len(names), 3)
 
     def test_table_fits_80_columns(self):

@@ -1,0 +1,212 @@
+/* Runs of cases on a GPU. */
+#include "bench/cases/loop.h"
+
+#ifdef STENCIL_HAVE_CUDA
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/device.h"
+#include "sync/host.h"
+
+/* A loop's side of a GPU. */
+struct stencil_case_gpu {
+    const stencil_device *device; /* the problem's */
+    stencil_case_launch launch;
+    const void *kernel; /* of a phase, or persistent */
+    stencil_grid grid;
+    stencil_barrier barrier;
+    cudaGraphExec_t graph;
+};
+
+enum { CLUSTER_BLOCKS = 4 };
+
+static stencil_grid grid_of(const stencil_case *of, int order, uint32_t blocks) {
+    stencil_grid grid = {.blocks = blocks, .block_x = of->body->lanes, .block_y = 1};
+    if (stencil_case_is_persistent(order) && stencil_barriers[order].needs == STENCIL_NEEDS_CLUSTERS)
+        grid.cluster_blocks = CLUSTER_BLOCKS;
+    return grid;
+}
+
+/* Clusters fit as the GPU's groups of multiprocessors allow; they get what they can have. */
+stencil_status stencil_case_gpu_resident(const stencil_case *of, int64_t *blocks) {
+    *blocks = INT32_MAX;
+    for (int order = STENCIL_CASE_IMPLICIT + 1; order < STENCIL_BARRIER_COUNT; order++) {
+        const stencil_grid grid = grid_of(of, order, 1);
+        int64_t resident = *blocks;
+        if (grid.cluster_blocks == 0)
+            TRY(stencil_grid_resident(of->body->kernels->persistent[order], &grid, &resident));
+        *blocks = stencil_smaller(*blocks, resident);
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_case_gpu_upload(stencil_bench *b, stencil_case_problem *p) {
+    stencil_device *device;
+    TRY(stencil_bench_memory(b, &device, sizeof *device));
+    TRY(stencil_device_create(b, 0, device));
+    p->device = device;
+    for (int i = 0; i < p->array_count; i++) {
+        stencil_case_array *a = &p->array[i];
+        const size_t bytes = (size_t)a->count * a->element_bytes;
+        TRY(stencil_device_memory(b, &a->device, bytes > 0 ? bytes : 1));
+        if (a->kind == STENCIL_CASE_INPUT)
+            TRY_CUDA(cudaMemcpy(a->device, a->memory, bytes, cudaMemcpyHostToDevice));
+    }
+    return STENCIL_OK;
+}
+
+static void destroy_gpu(void *kept) {
+    stencil_case_gpu *gpu = kept;
+    cudaFree(gpu->launch.trace.mark);
+    if (gpu->graph != NULL)
+        cudaGraphExecDestroy(gpu->graph);
+    if (gpu->barrier.start != NULL)
+        stencil_barrier_destroy(&gpu->barrier);
+}
+
+static stencil_status launch_phases(const stencil_case_loop *loop) {
+    stencil_case_gpu *gpu = loop->gpu;
+    stencil_case_launch launch = gpu->launch;
+    for (launch.phase = 0; launch.phase < launch.phases; launch.phase++) {
+        TRY(stencil_device_launch(gpu->device, gpu->kernel, gpu->grid.blocks, gpu->grid.block_x,
+                                  (void *[]){&launch}));
+        if (loop->order == STENCIL_CASE_STREAM)
+            TRY_CUDA(cudaStreamSynchronize(gpu->device->stream));
+        if (loop->order == STENCIL_CASE_DEVICE)
+            TRY_CUDA(cudaDeviceSynchronize());
+        if (loop->order == STENCIL_CASE_EVENT) {
+            TRY_CUDA(cudaEventRecord(gpu->device->done, gpu->device->stream));
+            TRY_CUDA(cudaEventSynchronize(gpu->device->done));
+        }
+    }
+    return STENCIL_OK;
+}
+
+/* What is captured does not run. */
+static stencil_status capture(const stencil_case_loop *loop) {
+    cudaGraph_t graph = NULL;
+    const cudaStream_t stream = loop->gpu->device->stream;
+    TRY_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    stencil_status status = launch_phases(loop);
+    const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
+    const cudaError_t made = status == STENCIL_OK && ended == cudaSuccess
+                                 ? cudaGraphInstantiate(&loop->gpu->graph, graph, 0)
+                                 : ended;
+    if (graph != NULL)
+        cudaGraphDestroy(graph);
+    TRY(status);
+    TRY_CUDA(made);
+    return STENCIL_OK;
+}
+
+static stencil_status create_barrier(stencil_case_loop *loop, const stencil_barrier_info *info) {
+    stencil_case_gpu *gpu = loop->gpu;
+    TRY(stencil_barrier_create(&gpu->barrier, &(stencil_barrier_shape){.info = info,
+                                                                       .parts = 1,
+                                                                       .device = {gpu->device->gpu},
+                                                                       .first = {0, loop->blocks},
+                                                                       .timeout_s = loop->timeout_s}));
+    if (loop->ring != NULL)
+        TRY(stencil_barrier_set_neighbors(&gpu->barrier, loop->ring, loop->ring + loop->blocks + 1, false));
+    gpu->launch.state = gpu->barrier.state[0];
+    return STENCIL_OK;
+}
+
+/* The blocks of a barrier that can have no more than this; *why where it has none. */
+static stencil_status fit(const stencil_bench *b, stencil_case_loop *loop, char why[96]) {
+    const stencil_barrier_info *info = &stencil_barriers[loop->order];
+    const stencil_gpu *gpu = &b->machine->gpu[loop->gpu->device->gpu];
+    const unsigned cluster = loop->gpu->grid.cluster_blocks > 1 ? loop->gpu->grid.cluster_blocks : 1;
+    int64_t resident = 0;
+    if (!gpu->cooperative)
+        snprintf(why, 96, "the GPU has no cooperative launch");
+    else if (gpu->capability < info->capability)
+        snprintf(why, 96, "needs compute capability %d.%d", info->capability / 10, info->capability % 10);
+    else
+        TRY(stencil_grid_resident(loop->gpu->kernel, &loop->gpu->grid, &resident));
+    loop->blocks = (uint32_t)stencil_smaller(loop->blocks, resident) / cluster * cluster;
+    loop->gpu->grid.blocks = loop->blocks;
+    if (loop->blocks == 0 && why[0] == '\0')
+        snprintf(why, 96, "there is work for less than a cluster of %u blocks", cluster);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_case_gpu_create(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
+    const stencil_case_problem *p = loop->problem;
+    const stencil_case_kernels *kernels = p->of->body->kernels;
+    const bool persistent = stencil_case_is_persistent(loop->order);
+    struct cudaFuncAttributes attributes;
+    TRY(stencil_bench_memory(b, &loop->gpu, sizeof *loop->gpu));
+    stencil_case_gpu *gpu = loop->gpu;
+    TRY(stencil_bench_keep(b, destroy_gpu, gpu));
+    gpu->device = p->device;
+    gpu->kernel = persistent ? kernels->persistent[loop->order] : kernels->phase;
+    gpu->grid = grid_of(p->of, loop->order, loop->blocks);
+    TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->kernel)); /* loads it: not while a graph is captured */
+    gpu->launch.phases = p->of->body->phases(p->arguments);
+    memcpy(gpu->launch.arguments, p->arguments, sizeof p->arguments);
+    for (int i = 0; i < p->array_count; i++)
+        memcpy(gpu->launch.arguments + p->array[i].pointer_at, &p->array[i].device,
+               sizeof p->array[i].device);
+    if (persistent)
+        TRY(fit(b, loop, why));
+    if (why[0] != '\0')
+        return STENCIL_OK;
+    if (persistent)
+        return create_barrier(loop, &stencil_barriers[loop->order]);
+    return loop->order == STENCIL_CASE_GRAPH ? capture(loop) : STENCIL_OK;
+}
+
+stencil_status stencil_case_gpu_run(stencil_case_loop *loop, int64_t count, double *time_s) {
+    stencil_case_gpu *gpu = loop->gpu;
+    const bool persistent = stencil_case_is_persistent(loop->order);
+    const cudaStream_t stream = gpu->device->stream;
+    gpu->launch.fault = loop->fault;
+    gpu->launch.special =
+        loop->fault.delay_ns != 0 || loop->fault.absent_step != 0 || gpu->launch.trace.mark != NULL;
+    const double start_s = stencil_clock_s();
+    for (int64_t i = 0; i < count; i++) {
+        if (persistent)
+            TRY(stencil_grid_launch(gpu->kernel, &gpu->grid, &gpu->launch, stream));
+        else if (loop->order == STENCIL_CASE_GRAPH)
+            TRY_CUDA(cudaGraphLaunch(gpu->graph, stream));
+        else
+            TRY(launch_phases(loop));
+    }
+    TRY_CUDA(cudaStreamSynchronize(stream));
+    *time_s = stencil_clock_s() - start_s;
+    return persistent ? stencil_barrier_check(&gpu->barrier) : STENCIL_OK;
+}
+
+stencil_status stencil_case_gpu_spoil(const stencil_case_loop *loop) {
+    const stencil_case_problem *p = loop->problem;
+    for (int i = 0; i < p->array_count; i++)
+        if (p->array[i].kind != STENCIL_CASE_INPUT)
+            TRY_CUDA(
+                cudaMemset(p->array[i].device, 0xff, (size_t)p->array[i].count * p->array[i].element_bytes));
+    TRY_CUDA(cudaDeviceSynchronize());
+    return STENCIL_OK;
+}
+
+stencil_status stencil_case_gpu_read(const stencil_case_loop *loop) {
+    const stencil_case_problem *p = loop->problem;
+    for (int i = 0; i < p->array_count; i++)
+        if (p->array[i].kind == STENCIL_CASE_RESULT)
+            TRY(stencil_device_read(loop->gpu->device, p->array[i].memory, p->array[i].device,
+                                    (size_t)p->array[i].count * p->array[i].element_bytes));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_case_gpu_mark(stencil_case_loop *loop, int64_t *host, size_t count, bool back) {
+    stencil_trace *trace = &loop->gpu->launch.trace;
+    if (!back) {
+        *trace = loop->trace;
+        return stencil_to_device(&trace->mark, NULL, count * sizeof *host);
+    }
+    TRY(stencil_device_read(loop->gpu->device, host, trace->mark, count * sizeof *host));
+    TRY_CUDA(cudaFree(trace->mark));
+    *trace = (stencil_trace){0};
+    return STENCIL_OK;
+}
+#endif

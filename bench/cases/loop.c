@@ -1,0 +1,215 @@
+#include "bench/cases/loop.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "solver/attribution/trial.h"
+#include "sync/host.h"
+
+const char *stencil_case_order_name(int order) {
+    static const char *const names[] = {"explicit, stream", "explicit, device", "explicit, event", "graph"};
+    return order == STENCIL_CASE_IMPLICIT  ? "implicit"
+           : order < STENCIL_BARRIER_COUNT ? stencil_barriers[order].name
+                                           : names[order - STENCIL_BARRIER_COUNT];
+}
+
+static int64_t phases_of(const stencil_case_loop *loop) {
+    return loop->problem->of->body->phases(loop->problem->arguments);
+}
+
+static stencil_status create_team(stencil_bench *b, stencil_case_loop *loop) {
+    TRY(stencil_team_create(&loop->team, loop->blocks, 0, loop->timeout_s));
+    TRY(stencil_bench_keep(b, free, loop->team.words));
+    loop->team.neighbor_first = loop->ring;
+    loop->team.neighbor = loop->ring != NULL ? loop->ring + loop->blocks + 1 : NULL;
+    return STENCIL_OK;
+}
+
+stencil_status stencil_case_loop_create(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
+    const bool barrier = stencil_case_is_persistent(loop->order);
+    if (barrier && stencil_barriers[loop->order].needs == STENCIL_NEEDS_NEIGHBORS) {
+        uint32_t *ring;
+        if (!loop->problem->of->ring) {
+            snprintf(why, 96, "a block's partners change from phase to phase");
+            return STENCIL_OK;
+        }
+        TRY(stencil_ring_create(b, &ring, loop->blocks));
+        loop->ring = ring;
+    }
+#ifdef STENCIL_HAVE_CUDA
+    if (b->options->backend == STENCIL_BACKEND_GPU)
+        return stencil_case_gpu_create(b, loop, why);
+#endif
+    return create_team(b, loop);
+}
+
+static void sleep_ns(uint32_t ns) {
+    nanosleep(&(struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000}, NULL);
+}
+
+static void note(const stencil_trace *trace, int64_t step, uint32_t thread, stencil_mark mark) {
+    const int64_t sample = trace->mark != NULL ? stencil_trace_sample(trace, step) : -1;
+    if (sample >= 0)
+        trace->mark[(sample * trace->participants + thread) * STENCIL_MARKS + mark] =
+            (int64_t)(1e9 * stencil_clock_s());
+}
+
+/* What a test asks for before the barrier behind a phase; false: the thread stays away until another one has
+ * given up. */
+static bool comes(const stencil_case_loop *loop, uint32_t thread, int64_t step) {
+    const stencil_fault *fault = &loop->fault;
+    if (fault->delay_ns != 0)
+        sleep_ns(stencil_lateness_ns(fault, thread, step));
+    if (fault->absent_step != step || fault->absent != thread)
+        return true;
+    while (__atomic_load_n(loop->team.alarm, __ATOMIC_RELAXED) == 0)
+        sleep_ns(1000000);
+    return false;
+}
+
+/* A thread's share of a phase. */
+static void make_phase(const stencil_case_loop *loop, int64_t phase, uint32_t thread) {
+    const stencil_case_body *body = loop->problem->of->body;
+    _Alignas(16) unsigned char shared[STENCIL_CASE_SHARED_MAX];
+    note(&loop->trace, phase + 1, thread, STENCIL_MARK_BEGIN);
+    body->phase(loop->problem->arguments, phase, (stencil_case_block){thread, loop->blocks, shared});
+    note(&loop->trace, phase + 1, thread, STENCIL_MARK_SWEPT);
+}
+
+/* All phases under a barrier; the failure of thread and step stands in the alarm. */
+static void make_persistent(const stencil_case_loop *loop, uint32_t thread, int64_t phases) {
+    for (int64_t step = 1; step <= phases; step++) {
+        make_phase(loop, step - 1, thread);
+        const bool more = step < phases;
+        if (more && (!comes(loop, thread, step) ||
+                     !stencil_team_sync((stencil_barrier_id)loop->order, &loop->team, thread, false)))
+            return;
+        note(&loop->trace, step, thread, STENCIL_MARK_LEFT);
+        note(&loop->trace, step, thread, STENCIL_MARK_END);
+    }
+}
+
+/* A parallel region for all phases, or for each. */
+static stencil_status run_team(const stencil_case_loop *loop, int64_t phases) {
+    const int threads = (int)loop->blocks;
+    const bool persistent = stencil_case_is_persistent(loop->order);
+    for (int64_t phase = 0; phase < (persistent ? 1 : phases); phase++) {
+        int team = 0;
+#pragma omp parallel num_threads(threads)
+        {
+            const bool complete = omp_get_num_threads() == threads;
+#pragma omp master
+            team = omp_get_num_threads();
+            if (complete && persistent)
+                make_persistent(loop, (uint32_t)omp_get_thread_num(), phases);
+            else if (complete)
+                make_phase(loop, phase, (uint32_t)omp_get_thread_num());
+        }
+        CHECK(team == threads, UNAVAILABLE, "OpenMP gave %d thread%s where %d were asked for", team,
+              stencil_plural(team), threads);
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status run_cpu(const stencil_case_loop *loop, int64_t count, double *time_s) {
+    const double start_s = stencil_clock_s();
+    for (int64_t i = 0; i < count; i++)
+        TRY(run_team(loop, phases_of(loop)));
+    *time_s = stencil_clock_s() - start_s;
+    const uint32_t alarm = loop->team.alarm[0];
+    CHECK(alarm == 0, INTERNAL,
+          "%s of %lld elements, barrier %s: thread %u waited for more than %g s in vain",
+          loop->problem->of->name, (long long)loop->problem->n, stencil_case_order_name(loop->order),
+          alarm - 1, loop->timeout_s);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_case_loop_run(stencil_case_loop *loop, int64_t count, double *time_s) {
+#ifdef STENCIL_HAVE_CUDA
+    if (loop->gpu != NULL)
+        return stencil_case_gpu_run(loop, count, time_s);
+#endif
+    return run_cpu(loop, count, time_s);
+}
+
+stencil_status stencil_case_loop_verify(stencil_case_loop *loop) {
+    double time_s;
+    stencil_case_spoil(loop->problem);
+#ifdef STENCIL_HAVE_CUDA
+    if (loop->gpu != NULL)
+        TRY(stencil_case_gpu_spoil(loop));
+#endif
+    TRY(stencil_case_loop_run(loop, 1, &time_s));
+#ifdef STENCIL_HAVE_CUDA
+    if (loop->gpu != NULL)
+        TRY(stencil_case_gpu_read(loop));
+#endif
+    return stencil_case_check(loop->problem, stencil_case_order_name(loop->order));
+}
+
+enum { SAMPLES_MAX = 255 };
+
+/* Runs once, with the marks of the loop's trace in `mark`. */
+static stencil_status record(stencil_case_loop *loop, int64_t *mark, size_t count) {
+    double time_s;
+#ifdef STENCIL_HAVE_CUDA
+    if (loop->gpu != NULL) {
+        TRY(stencil_case_gpu_mark(loop, mark, count, false));
+        TRY(stencil_case_gpu_run(loop, 1, &time_s));
+        return stencil_case_gpu_mark(loop, mark, count, true);
+    }
+#endif
+    (void)count;
+    loop->trace.mark = mark;
+    return run_cpu(loop, 1, &time_s);
+}
+
+/* What a timeline is made of: marks and clocks of all participants, in one clock. */
+static stencil_status take(stencil_case_loop *loop, bool launches, stencil_timeline *timeline) {
+    const size_t count = (size_t)loop->trace.samples * loop->blocks * STENCIL_MARKS;
+    int64_t *mark = calloc(count, sizeof *mark);
+    stencil_tick_clock *clock = malloc(loop->blocks * sizeof *clock);
+    stencil_status status =
+        mark != NULL && clock != NULL
+            ? record(loop, mark, count)
+            : ERROR(NO_MEMORY, "no memory for the moments of %u phases", loop->trace.samples);
+    for (uint32_t p = 0; p < loop->blocks && status == STENCIL_OK; p++) {
+        timeline->who[p] = (stencil_who){-1, -1};
+        clock[p] = (stencil_tick_clock){mark[STENCIL_MARK_BEGIN], 1e-9, 0};
+    }
+    if (status == STENCIL_OK)
+        stencil_trial_take(timeline, 0, mark, clock, launches);
+    free(mark);
+    free(clock);
+    loop->trace = (stencil_trace){0};
+    return status;
+}
+
+/* Of launches a few phases from the first on, which only shows when the next one could begin; of a persistent
+ * loop some of all that have a barrier behind them. */
+stencil_status stencil_case_loop_attribute(stencil_case_loop *loop, stencil_inside *inside) {
+    const bool launches = !stencil_case_is_persistent(loop->order);
+    const int64_t phases = phases_of(loop), noted = launches ? phases : phases - 1;
+    const int64_t every = launches ? 1 : (noted + SAMPLES_MAX - 1) / SAMPLES_MAX | 1;
+    stencil_timeline timeline;
+    *inside = (stencil_inside){0};
+    if (phases < 2 || loop->order == STENCIL_CASE_GRAPH)
+        return STENCIL_OK;
+    loop->trace.participants = loop->blocks;
+    stencil_trace_set(&loop->trace, 1, (uint32_t)every,
+                      (uint32_t)stencil_smaller((noted + every - 1) / every, SAMPLES_MAX));
+    stencil_status status =
+        stencil_timeline_create(&timeline, (int)loop->blocks, (int)loop->trace.samples - launches);
+    timeline.unit = loop->gpu != NULL ? "block" : "thread";
+    timeline.neighbor_first = loop->ring;
+    timeline.neighbor = loop->ring != NULL ? loop->ring + loop->blocks + 1 : NULL;
+    if (status == STENCIL_OK)
+        status = take(loop, launches, &timeline);
+    if (status == STENCIL_OK)
+        status = stencil_timeline_analyse(&timeline, inside);
+    stencil_timeline_destroy(&timeline);
+    return status;
+}

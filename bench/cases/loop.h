@@ -1,0 +1,90 @@
+/* Runs of a problem, by every means that keeps its phases in order: a launch for each phase, a graph of
+ * these, a persistent kernel under any barrier; on a CPU a parallel region for each phase, or a team under
+ * the barrier's twin. Internal to bench/. */
+#pragma once
+
+#include "bench/benchmark.h"
+#include "bench/cases/problem.h"
+#include "kernels/sweep.h"
+#include "solver/attribution/timeline.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a kernel of a case is told. */
+typedef struct stencil_case_launch {
+    stencil_barrier_state state;
+    int64_t phase, phases; /* which one, of a launch for each; how many in all */
+    stencil_fault fault;   /* of a persistent loop, in steps 1, 2, …: step i ends phase i - 1 */
+    stencil_trace trace;   /* `mark` in ns of one clock; the same steps */
+    bool special;          /* there is a fault, or a trace */
+    unsigned char arguments[STENCIL_CASE_ARGUMENTS_BYTES] __attribute__((aligned(16)));
+} stencil_case_launch;
+
+/* What keeps phases in order: a barrier, by its number, or one of these. */
+enum {
+    STENCIL_CASE_IMPLICIT = STENCIL_BARRIER_none, /* a launch for each phase, waited for at the end */
+    STENCIL_CASE_STREAM = STENCIL_BARRIER_COUNT,  /* waited for after each: for the stream, */
+    STENCIL_CASE_DEVICE,                          /* for the device, */
+    STENCIL_CASE_EVENT,                           /* for an event */
+    STENCIL_CASE_GRAPH,                           /* launches in a graph */
+    STENCIL_CASE_ORDERS,
+    STENCIL_CASE_CPU_ORDERS = STENCIL_BARRIER_COUNT
+};
+const char *stencil_case_order_name(int order);
+static inline bool stencil_case_is_persistent(int order) {
+    return order != STENCIL_CASE_IMPLICIT && order < STENCIL_BARRIER_COUNT;
+}
+
+typedef struct stencil_case_gpu stencil_case_gpu;
+
+/* How a problem is run: the first part is the caller's to fill in. */
+typedef struct stencil_case_loop {
+    const stencil_case_problem *problem;
+    int order;
+    uint32_t blocks;     /* on a CPU: threads */
+    double timeout_s;    /* of a wait at a barrier */
+    stencil_fault fault; /* of the next runs of a persistent loop; for tests */
+
+    const uint32_t *ring; /* lists of neighbours; NULL: not needed */
+    stencil_trace trace;
+    stencil_barrier_state team; /* a CPU's */
+    stencil_case_gpu *gpu;      /* NULL: a CPU */
+} stencil_case_loop;
+
+/* Makes ready to run, until the benchmark ends; the loop stays where it is, and may get fewer blocks. *why,
+ * "" before: a reason where the device cannot run it so. */
+stencil_status stencil_case_loop_create(stencil_bench *b, stencil_case_loop *loop, char why[96]);
+
+/* Makes `count` runs, one behind the other. INTERNAL where a participant waited in vain at a barrier; the
+ * loop is of no use any more then. */
+stencil_status stencil_case_loop_run(stencil_case_loop *loop, int64_t count, double *time_s);
+
+/* Makes a run from spoiled arrays and checks all of its results. */
+stencil_status stencil_case_loop_verify(stencil_case_loop *loop);
+
+/* Makes a run whose participants note where their time goes, and the mean phase of it; a phase that has no
+ * other behind it is left out. `inside` is the caller's to destroy, with failures too; without samples where
+ * there is but one phase, or in a graph. */
+stencil_status stencil_case_loop_attribute(stencil_case_loop *loop, stencil_inside *inside);
+
+#ifdef STENCIL_HAVE_CUDA
+/* bench/cases/gpu.c: the same on GPU gpu[0] of the options. */
+stencil_status stencil_case_gpu_create(stencil_bench *b, stencil_case_loop *loop, char why[96]);
+stencil_status stencil_case_gpu_run(stencil_case_loop *loop, int64_t count, double *time_s);
+/* Spoils the device's arrays; brings results to the host. */
+stencil_status stencil_case_gpu_spoil(const stencil_case_loop *loop);
+stencil_status stencil_case_gpu_read(const stencil_case_loop *loop);
+/* Marks of the trace, there and back. */
+stencil_status stencil_case_gpu_mark(stencil_case_loop *loop, int64_t *host, size_t count, bool back);
+/* Copies all inputs of a problem to the current device until the benchmark ends, and has room for the rest.
+ */
+stencil_status stencil_case_gpu_upload(stencil_bench *b, stencil_case_problem *problem);
+/* Blocks that are resident at once under any barrier. */
+stencil_status stencil_case_gpu_resident(const stencil_case *of, int64_t *blocks);
+#endif
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,96 @@
+/* Integers divided by the largest absolute value among them, in two passes of one GPU: the baseline of a
+ * report on synchronisation across devices in CUDA 9 (two kernels), and under a barrier its single kernel,
+ * without the cache on chip: between phases nothing stays there. The largest value is at least 1. */
+#pragma once
+
+#include "bench/cases/case.h"
+
+enum {
+    normalise_lanes = 256,
+    normalise_shared_bytes = normalise_lanes * (int)sizeof(uint32_t),
+    NORMALISE_PIECE = 2 * normalise_lanes /* quads of a piece, a multiple of it */
+};
+
+/* Read and written in one access. */
+typedef struct normalise_integers {
+    int32_t value[4];
+} __attribute__((aligned(16))) normalise_integers;
+typedef struct normalise_numbers {
+    float value[4];
+} __attribute__((aligned(16))) normalise_numbers;
+
+typedef struct normalise_arguments {
+    int64_t pieces, piece_quads;
+    const normalise_integers *integers; /* [pieces * piece_quads], zeros behind the last one */
+    uint32_t *largest;                  /* [pieces]: of each */
+    normalise_numbers *numbers;         /* [pieces * piece_quads] */
+} normalise_arguments;
+
+STENCIL_ANYWHERE int64_t normalise_phases(const normalise_arguments *a) {
+    (void)a;
+    return 2;
+}
+
+STENCIL_ANYWHERE uint32_t normalise_larger(uint32_t a, uint32_t b) {
+    return a > b ? a : b;
+}
+
+/* The largest of shared[lanes] into shared[0], for all lanes. */
+STENCIL_ANYWHERE void normalise_combine(uint32_t *shared) {
+    for (uint32_t half = normalise_lanes / 2; half > 0; half /= 2) {
+        CASE_SYNC();
+        CASE_LANES(t, half) {
+            if (t < half)
+                shared[t] = normalise_larger(shared[t], shared[t + half]);
+        }
+    }
+    CASE_SYNC();
+}
+
+STENCIL_ANYWHERE void normalise_find(const normalise_arguments *a, stencil_case_block block) {
+    uint32_t *shared = (uint32_t *)block.shared;
+    CASE_GROUPS(p, a->pieces, block) {
+        CASE_SYNC();
+        CASE_LANES(t, normalise_lanes) {
+            uint32_t largest = 0;
+            for (int64_t i = t; i < a->piece_quads; i += normalise_lanes) {
+                const normalise_integers quad = a->integers[p * a->piece_quads + i];
+                for (int k = 0; k < 4; k++)
+                    largest = normalise_larger(largest, quad.value[k] < 0 ? 0u - (uint32_t)quad.value[k]
+                                                                          : (uint32_t)quad.value[k]);
+            }
+            shared[t] = largest;
+        }
+        normalise_combine(shared);
+        CASE_LANES(t, 1) {
+            if (t == 0)
+                a->largest[p] = shared[0];
+        }
+    }
+}
+
+STENCIL_ANYWHERE void normalise_divide(const normalise_arguments *a, stencil_case_block block) {
+    uint32_t *shared = (uint32_t *)block.shared;
+    CASE_LANES(t, normalise_lanes) {
+        uint32_t largest = 1;
+        for (int64_t p = t; p < a->pieces; p += normalise_lanes)
+            largest = normalise_larger(largest, a->largest[p]);
+        shared[t] = largest;
+    }
+    normalise_combine(shared);
+    const float largest = (float)shared[0];
+    CASE_ITEMS(i, a->pieces * a->piece_quads, block) {
+        const normalise_integers quad = a->integers[i];
+        normalise_numbers to;
+        for (int k = 0; k < 4; k++)
+            to.value[k] = (float)quad.value[k] / largest;
+        a->numbers[i] = to;
+    }
+}
+
+STENCIL_ANYWHERE void normalise_phase(const normalise_arguments *a, int64_t phase, stencil_case_block block) {
+    if (phase == 0)
+        normalise_find(a, block);
+    else
+        normalise_divide(a, block);
+}

@@ -1,0 +1,133 @@
+/* A case with its data: what NAME.c provides, and what the harness makes of it. Internal to bench/. */
+#pragma once
+
+#include "base/cuda.h"
+#include "bench/cases/case.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum stencil_case_array_kind {
+    STENCIL_CASE_INPUT,   /* read only */
+    STENCIL_CASE_SCRATCH, /* overwritten before it is read */
+    STENCIL_CASE_RESULT   /* the same, and compared with what the plain version expects, bit by bit */
+} stencil_case_array_kind;
+
+typedef struct stencil_case_array {
+    const char *name;
+    stencil_case_array_kind kind;
+    size_t pointer_at; /* in the arguments: where its address stands */
+    int64_t count;
+    size_t element_bytes;
+    void *memory, *expected,
+        *device; /* owned; `expected`: of a result; `device`: of the current one, or NULL */
+} stencil_case_array;
+
+enum { STENCIL_CASE_ARRAYS_MAX = 12 };
+
+typedef struct stencil_case stencil_case;
+
+/* One problem of a case. Zeroed before it is made; destroy has to follow. */
+typedef struct stencil_case_problem {
+    const stencil_case *of;
+    int64_t n;                           /* its size, in elements as the case counts them */
+    int64_t repeats;                     /* of a case that repeats something; 0: as published */
+    int64_t items;                       /* that a phase has work for at once, at most */
+    double bytes;                        /* that a run has to read and write at least; 0: none that matter */
+    double plain_s;                      /* what the plain version took, once */
+    const struct stencil_device *device; /* that has a copy; NULL: none */
+    int array_count;
+    stencil_case_array array[STENCIL_CASE_ARRAYS_MAX];
+    /* NAME_arguments, with the arrays of the host. */
+    unsigned char arguments[STENCIL_CASE_ARGUMENTS_BYTES] __attribute__((aligned(16)));
+} stencil_case_problem;
+
+/* What a GPU has of a case; bench/cases/kernels.cuh. Their argument is a stencil_case_launch. */
+typedef struct stencil_case_kernels {
+    const void *phase;                             /* makes one phase */
+    const void *persistent[STENCIL_BARRIER_COUNT]; /* makes all of them under a barrier; [none]: NULL */
+} stencil_case_kernels;
+
+/* What NAME.c says. */
+typedef struct stencil_case_body {
+    uint32_t lanes;
+    size_t shared_bytes;
+    /* On a CPU, on a GPU: sizes where nobody asks, each `factor` times the one before. Most 0: as far as
+     * all blocks are resident. */
+    struct {
+        int64_t least, most, factor;
+    } size[2];
+    int64_t (*phases)(const void *arguments);
+    void (*phase)(const void *arguments, int64_t phase, stencil_case_block block);
+    /* Of n and repeats makes the rest, with its inputs filled in. BAD_DATA: there is no such size. */
+    stencil_status (*make)(stencil_case_problem *problem);
+    /* Fills in what results have to be: sequential, and another program than the phases. */
+    void (*plain)(const stencil_case_problem *problem);
+    const stencil_case_kernels *kernels; /* NULL without CUDA */
+} stencil_case_body;
+
+/* A row of cases.def. */
+struct stencil_case {
+    const char *name;
+    bool ring; /* blocks depend on those before and after them only */
+    const stencil_case_body *body;
+};
+extern const stencil_case stencil_cases[]; /* name NULL behind the last one */
+
+/* The body of case `id`, at the end of its NAME.c: what is in NAME.cuh, and the members given. */
+#ifdef STENCIL_HAVE_CUDA
+#define STENCIL_CASE_KERNELS(id) &stencil_case_kernels_##id
+#else
+#define STENCIL_CASE_KERNELS(id) NULL
+#endif
+#define STENCIL_CASE_BODY(id, ...)                                                                           \
+    _Static_assert(sizeof(id##_arguments) <= STENCIL_CASE_ARGUMENTS_BYTES, "room for the arguments");        \
+    _Static_assert((int)id##_shared_bytes <= (int)STENCIL_CASE_SHARED_MAX, "room in shared memory");         \
+    static int64_t id##_phases_of(const void *arguments) {                                                   \
+        return id##_phases(arguments);                                                                       \
+    }                                                                                                        \
+    static void id##_phase_of(const void *arguments, int64_t phase, stencil_case_block block) {              \
+        id##_phase(arguments, phase, block);                                                                 \
+    }                                                                                                        \
+    extern const stencil_case_kernels stencil_case_kernels_##id;                                             \
+    const stencil_case_body stencil_case_##id = {.lanes = id##_lanes,                                        \
+                                                 .shared_bytes = id##_shared_bytes,                          \
+                                                 .phases = id##_phases_of,                                   \
+                                                 .phase = id##_phase_of,                                     \
+                                                 .kernels = STENCIL_CASE_KERNELS(id),                        \
+                                                 __VA_ARGS__}
+#define STENCIL_CASE(id, name, partners, traits, text) extern const stencil_case_body stencil_case_##id;
+#include "bench/cases/cases.def"
+
+/* Adds an array of `count` elements, zeroed, and writes its address into the arguments at pointer_at. */
+stencil_status stencil_case_add_array(stencil_case_problem *problem, const stencil_case_array *array);
+#define CASE_ADD_ARRAY(problem, id, member, what, elements)                                                  \
+    stencil_case_add_array(problem,                                                                          \
+                           &(stencil_case_array){.name = #member,                                            \
+                                                 .kind = STENCIL_CASE_##what,                                \
+                                                 .pointer_at = offsetof(id##_arguments, member),             \
+                                                 .count = (elements),                                        \
+                                                 .element_bytes = sizeof *((id##_arguments *)NULL)->member})
+/* What the result that was added as `name` has to be. */
+void *stencil_case_expected(const stencil_case_problem *problem, const char *name);
+
+/* Numbers that follow from the state alone: 64 bits; 0 <= x < 1 (G. Steele et al., "Fast splittable
+ * pseudorandom number generators", 2014). */
+uint64_t stencil_case_random(uint64_t *state);
+double stencil_case_random_real(uint64_t *state);
+
+/* Makes a problem of size n, and has the plain version solve it. BAD_DATA: the case has no such size. */
+stencil_status stencil_case_make(stencil_case_problem *problem, const stencil_case *of, int64_t n,
+                                 int64_t repeats);
+void stencil_case_destroy(stencil_case_problem *problem);
+
+/* Spoils all host arrays but the inputs, so that nothing of an earlier run is taken for a result. */
+void stencil_case_spoil(const stencil_case_problem *problem);
+/* INTERNAL where a result on the host is not what it has to be: the first element that differs, and who made
+ * it. */
+stencil_status stencil_case_check(const stencil_case_problem *problem, const char *by);
+
+#ifdef __cplusplus
+}
+#endif

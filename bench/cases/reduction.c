@@ -1,0 +1,54 @@
+#include "bench/cases/reduction.cuh"
+
+#include "bench/cases/problem.h"
+
+/* So many pieces at most, however many values: their sums are the work of one block. */
+enum { PIECES_MAX = 32768 };
+
+static int64_t round_up(int64_t count, int64_t to) {
+    return (count + to - 1) / to * to;
+}
+
+static stencil_status make(stencil_case_problem *p) {
+    reduction_arguments *r = (reduction_arguments *)p->arguments;
+    uint64_t state = 2;
+    CHECK(p->n <= INT64_MAX / 64, BAD_DATA, "reduction: more elements than can be counted");
+    const int64_t piece = round_up((p->n + PIECES_MAX - 1) / PIECES_MAX, REDUCTION_PIECE);
+    r->piece_pairs = piece / 2;
+    r->pieces = piece > 0 ? (p->n + piece - 1) / piece : 0;
+    r->sums_pairs = round_up(r->pieces, 2 * REDUCTION_PAIRS) / 2;
+    p->items = reduction_lanes * r->pieces;
+    p->bytes = (double)p->n * sizeof(double);
+    TRY(CASE_ADD_ARRAY(p, reduction, values, INPUT, r->pieces * r->piece_pairs));
+    TRY(CASE_ADD_ARRAY(p, reduction, sums, SCRATCH, r->sums_pairs));
+    TRY(CASE_ADD_ARRAY(p, reduction, sum, RESULT, 1));
+    double *values = p->array[0].memory;
+    for (int64_t i = 0; i < p->n; i++)
+        values[i] = stencil_case_random_real(&state) - 0.5;
+    return STENCIL_OK;
+}
+
+/* The sum of a piece, by what it says in reduction.cuh: values in order, each to its sum. */
+static double add(const double *value, int64_t count) {
+    double sum[2 * reduction_lanes] = {0};
+    for (int64_t i = 0; i < count; i++)
+        sum[i % (2 * reduction_lanes)] += value[i];
+    for (int t = 0; t < reduction_lanes; t++)
+        sum[t] = sum[2 * t] + sum[2 * t + 1];
+    for (int half = reduction_lanes / 2; half > 0; half /= 2)
+        for (int t = 0; t < half; t++)
+            sum[t] += sum[t + half];
+    return sum[0];
+}
+
+/* What is added up again has room in the array that the phases use for it, and is overwritten there. */
+static void plain(const stencil_case_problem *p) {
+    const reduction_arguments *r = (const reduction_arguments *)p->arguments;
+    double *expected = stencil_case_expected(p, "sum"), *sums = (double *)r->sums;
+    for (int64_t i = 0; i < r->pieces; i++)
+        sums[i] = add((const double *)(r->values + i * r->piece_pairs), 2 * r->piece_pairs);
+    *expected = add(sums, r->pieces);
+}
+
+STENCIL_CASE_BODY(reduction, .size = {{1 << 10, 1 << 22, 16}, {1 << 10, 1 << 30, 8}}, .make = make,
+                  .plain = plain);

@@ -1,0 +1,81 @@
+/* The sum of n doubles in one canonical order, whoever makes it (L. Zhang et al., "A Study of Single and
+ * Multi-device Synchronization Methods in Nvidia GPUs", section 7.4):
+ *
+ * 1. The values, filled up with zeros, are cut into pieces of the same length, a multiple of 2048 that
+ * follows from n alone. Lane t = 0 … 255 of a piece adds up pairs t, t + 256, …, the first and the second
+ * values of them apart, each in ascending order from 0; its sum is first + second.
+ * 2. The sum of a piece is s_0 of: s_t += s_(t+128) for t < 128, then 64, …, 1.
+ * 3. Phase 1 makes the sum of the pieces' sums, filled up with zeros to a multiple of 512, as one piece. */
+#pragma once
+
+#include "bench/cases/case.h"
+
+enum {
+    reduction_lanes = 256,
+    reduction_shared_bytes = reduction_lanes * (int)sizeof(double),
+    REDUCTION_PAIRS = reduction_lanes,    /* that the lanes add at once */
+    REDUCTION_PIECE = 8 * REDUCTION_PAIRS /* values of a piece, a multiple of it */
+};
+
+/* Read in one access. */
+typedef struct reduction_pair {
+    double first, second;
+} __attribute__((aligned(16))) reduction_pair;
+
+typedef struct reduction_arguments {
+    int64_t pieces, piece_pairs;  /* how many there are, and the pairs of each */
+    int64_t sums_pairs;           /* of pieces' sums, zeros included */
+    const reduction_pair *values; /* [pieces * piece_pairs] */
+    reduction_pair *sums;         /* [sums_pairs] */
+    double *sum;                  /* [1] */
+} reduction_arguments;
+
+STENCIL_ANYWHERE int64_t reduction_phases(const reduction_arguments *r) {
+    (void)r;
+    return 2;
+}
+
+/* The sum of a piece of `pairs`, a multiple of the lanes, in shared[0]. */
+STENCIL_ANYWHERE void reduction_add(const reduction_pair *piece, int64_t pairs, double *shared) {
+    CASE_SYNC();
+    CASE_LANES(t, reduction_lanes) {
+        double first = 0, second = 0;
+#ifdef __CUDA_ARCH__
+#pragma unroll 4
+#endif
+        for (int64_t i = t; i < pairs; i += reduction_lanes) {
+            const reduction_pair pair = piece[i];
+            first += pair.first;
+            second += pair.second;
+        }
+        shared[t] = first + second;
+    }
+    for (uint32_t half = reduction_lanes / 2; half > 0; half /= 2) {
+        CASE_SYNC();
+        CASE_LANES(t, half) {
+            if (t < half)
+                shared[t] += shared[t + half];
+        }
+    }
+}
+
+/* Lane 0 has made shared[0]. */
+STENCIL_ANYWHERE void reduction_phase(const reduction_arguments *r, int64_t phase, stencil_case_block block) {
+    double *shared = (double *)block.shared, *sums = (double *)r->sums;
+    if (phase == 0) {
+        CASE_GROUPS(p, 2 * r->sums_pairs, block) {
+            if (p < r->pieces)
+                reduction_add(r->values + p * r->piece_pairs, r->piece_pairs, shared);
+            CASE_LANES(t, 1) {
+                if (t == 0)
+                    sums[p] = p < r->pieces ? shared[0] : 0;
+            }
+        }
+    } else if (block.number == 0) {
+        reduction_add(r->sums, r->sums_pairs, shared);
+        CASE_LANES(t, 1) {
+            if (t == 0)
+                r->sum[0] = shared[0];
+        }
+    }
+}

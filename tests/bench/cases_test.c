@@ -1,0 +1,361 @@
+/* The applications of the study, on a CPU or a GPU: every case, by everything that keeps its phases in order,
+ * for sizes that divide and that do not; late and absent participants; what a wrong result looks like; the
+ * plain versions against definitions. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bench/cases/fft.cuh"
+#include "bench/cases/loop.h"
+#include "bench/cases/reduction.cuh"
+#include "bench/cases/smith_waterman.cuh"
+#include "options.h"
+
+#define OK(call) assert_int_equal(call, STENCIL_OK)
+
+enum { REPEATS = 20, TEAM = 3 };
+
+/* Where everything runs, and by how much it can be ordered there. */
+static stencil_backend backend;
+static int orders;
+static stencil_machine machine;
+
+/* What a loop needs around it. */
+typedef struct fixture {
+    stencil_bench b;
+    stencil_bench_options options;
+    stencil_case_problem problem;
+} fixture;
+
+static void start(fixture *f, const stencil_case *of, int64_t n) {
+    *f = (fixture){0};
+    options_init(&f->options);
+    f->options.backend = backend;
+    f->b.options = &f->options;
+    f->b.machine = &machine;
+    OK(stencil_case_make(&f->problem, of, n, REPEATS));
+#ifdef STENCIL_HAVE_CUDA
+    if (backend == STENCIL_BACKEND_GPU)
+        OK(stencil_case_gpu_upload(&f->b, &f->problem));
+#endif
+}
+
+static void end(fixture *f) {
+    stencil_bench_end(&f->b);
+    stencil_case_destroy(&f->problem);
+}
+
+/* False: the case, or the GPU, has no such order. */
+static bool create(fixture *f, stencil_case_loop *loop, int order, uint32_t threads, double timeout_s) {
+    char why[96] = "";
+    *loop = (stencil_case_loop){
+        .problem = &f->problem, .order = order, .blocks = threads, .timeout_s = timeout_s};
+    OK(stencil_case_loop_create(&f->b, loop, why));
+    if (why[0] != '\0')
+        assert_true(!f->problem.of->ring || backend == STENCIL_BACKEND_GPU);
+    return why[0] == '\0';
+}
+
+static bool has_size(const stencil_case *of, int64_t n) {
+    stencil_case_problem problem;
+    const stencil_status status = stencil_case_make(&problem, of, n, REPEATS);
+    stencil_case_destroy(&problem);
+    assert_true(status == STENCIL_OK || status == STENCIL_BAD_DATA);
+    return status == STENCIL_OK;
+}
+
+/* A size that the case has, with work for several threads. */
+static int64_t usual_size(const stencil_case *of) {
+    return has_size(of, 1300) ? 1300 : 2048;
+}
+
+static void every_size_in_every_order(void **state) {
+    static const int64_t sizes[] = {0, 1, 2, 3, 64, 255, 257, 1000, 1024, 2500};
+    (void)state;
+    for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
+        int made = 0;
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            fixture f;
+            if (!has_size(of, sizes[i]))
+                continue;
+            made++;
+            start(&f, of, sizes[i]);
+            for (int order = 0; order < orders; order++)
+                for (uint32_t threads = 1; threads <= TEAM; threads += 2) {
+                    stencil_case_loop loop;
+                    if (sizes[i] >= threads && create(&f, &loop, order, threads, 10))
+                        OK(stencil_case_loop_verify(&loop));
+                }
+            end(&f);
+        }
+        assert_true(made >= 3);
+    }
+}
+
+static void lateness_changes_no_bit(void **state) {
+    (void)state;
+    for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
+        fixture f;
+        start(&f, of, usual_size(of));
+        for (int order = STENCIL_CASE_IMPLICIT + 1; order < STENCIL_BARRIER_COUNT; order++)
+            for (uint32_t late = 0; late <= TEAM; late++) {
+                stencil_case_loop loop;
+                if (!create(&f, &loop, order, TEAM, 10))
+                    continue;
+                loop.fault = (stencil_fault){.delay_ns = 100000, .seed = late, .late = late};
+                OK(stencil_case_loop_verify(&loop));
+            }
+        end(&f);
+    }
+}
+
+/* Whoever stays away, at the first barrier or the last: the others give up. */
+static void absence_ends(const stencil_case *of, int order, uint32_t absent) {
+    stencil_case_loop loop;
+    fixture f;
+    start(&f, of, usual_size(of));
+    const int64_t last = of->body->phases(f.problem.arguments) - 1;
+    if (create(&f, &loop, order, TEAM, 0.02) && absent < loop.blocks && loop.blocks > 1) {
+        const double start_s = stencil_clock_s();
+        double time_s = 0;
+        loop.fault = (stencil_fault){.absent_step = absent % 2 != 0 ? 1 : last, .absent = absent};
+        assert_int_equal(stencil_case_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
+        assert_true(stencil_clock_s() - start_s < 10);
+        assert_non_null(strstr(stencil_error_last()->message, "in vain"));
+        assert_non_null(strstr(stencil_error_last()->message, stencil_barriers[order].name));
+    }
+    end(&f);
+}
+
+static void absence_ends_the_run(void **state) {
+    (void)state;
+    for (const stencil_case *of = stencil_cases; of->name != NULL; of++)
+        for (int order = STENCIL_CASE_IMPLICIT + 1; order < STENCIL_BARRIER_COUNT; order++)
+            for (uint32_t absent = 0; absent < TEAM; absent++)
+                absence_ends(of, order, absent);
+}
+
+/* A case that leaves its second phase out. */
+static void (*whole)(const void *, int64_t, stencil_case_block);
+
+static void without_second(const void *arguments, int64_t phase, stencil_case_block block) {
+    if (phase != 1)
+        whole(arguments, phase, block);
+}
+
+static void is_wrong(stencil_case_loop *loop) {
+    assert_int_equal(stencil_case_loop_verify(loop), STENCIL_INTERNAL);
+    assert_non_null(strstr(stencil_error_last()->message, "is not that of the plain version"));
+}
+
+static void left_out_phases_are_found(void **state) {
+    (void)state;
+    for (const stencil_case *of = stencil_cases; of->name != NULL && backend == STENCIL_BACKEND_CPU; of++) {
+        stencil_case_body body = *of->body;
+        const stencil_case wrong = {of->name, of->ring, &body};
+        stencil_case_loop loop;
+        fixture f;
+        whole = body.phase;
+        body.phase = without_second;
+        start(&f, &wrong, usual_size(of));
+        create(&f, &loop, STENCIL_CASE_IMPLICIT, 1, 10);
+        is_wrong(&loop);
+        end(&f);
+    }
+}
+
+/* A bit at either end of each result. */
+static void wrong_bits_are_found(void **state) {
+    (void)state;
+    for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
+        stencil_case_loop loop;
+        fixture f;
+        start(&f, of, usual_size(of));
+        create(&f, &loop, STENCIL_CASE_IMPLICIT, 1, 10);
+        for (int i = 0; i < f.problem.array_count; i++) {
+            const stencil_case_array *a = &f.problem.array[i];
+            unsigned char *byte = a->expected;
+            if (a->kind != STENCIL_CASE_RESULT)
+                continue;
+            const size_t last = (size_t)a->count * a->element_bytes - 1;
+            byte[0] ^= 1;
+            is_wrong(&loop);
+            byte[0] ^= 1;
+            byte[last] ^= 1;
+            is_wrong(&loop);
+            byte[last] ^= 1;
+        }
+        OK(stencil_case_loop_verify(&loop));
+        end(&f);
+    }
+}
+
+/* The parts of a phase add up. Lateness is none of the computing: who is late waits, in the mean over all, at
+ * least its share of that time, however busy the machine is. */
+#define LATE_S 1e-3
+static void attribution(void **state) {
+    (void)state;
+    for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
+        fixture f;
+        start(&f, of, usual_size(of));
+        for (int order = 0; order < orders; order++) {
+            stencil_case_loop loop;
+            stencil_inside inside;
+            if (order == STENCIL_CASE_GRAPH || !create(&f, &loop, order, 4, 10))
+                continue;
+            if (stencil_case_is_persistent(order))
+                loop.fault = (stencil_fault){.delay_ns = (uint32_t)(1e9 * LATE_S), .late = 1};
+            OK(stencil_case_loop_attribute(&loop, &inside));
+            assert_true(inside.samples > 0);
+            const double sum = inside.launch_s + inside.compute_s + inside.halo_s + inside.imbalance_s +
+                               inside.latency_s + inside.after_s;
+            assert_true(fabs(sum - inside.step_s) <= 1e-9 * inside.step_s);
+            if (stencil_case_is_persistent(order))
+                assert_true(inside.imbalance_s + inside.latency_s >= 0.99 * LATE_S / loop.blocks);
+            stencil_inside_destroy(&inside);
+        }
+        end(&f);
+    }
+}
+
+static const stencil_case *find(const char *name) {
+    const stencil_case *of = stencil_cases;
+    while (strcmp(of->name, name) != 0)
+        of++;
+    return of;
+}
+
+/* By the definition, in double. */
+static void transform_is_the_definition(void **state) {
+    (void)state;
+    for (int64_t n = 2; n <= 256; n *= 2) {
+        fixture f;
+        start(&f, find("fft"), n);
+        const fft_number *x = ((const fft_arguments *)(void *)f.problem.arguments)->input,
+                         *y = stencil_case_expected(&f.problem, "output");
+        for (int64_t k = 0; k < n; k++) {
+            double re = 0, im = 0;
+            for (int64_t t = 0; t < n; t++) {
+                const double angle = -2 * acos(-1) * (double)(k * t % n) / (double)n;
+                re += x[t].re * cos(angle) - x[t].im * sin(angle);
+                im += x[t].re * sin(angle) + x[t].im * cos(angle);
+            }
+            assert_true(fabs(re - y[k].re) < 1e-6 * sqrt((double)n) * log2((double)n) + 1e-7);
+            assert_true(fabs(im - y[k].im) < 1e-6 * sqrt((double)n) * log2((double)n) + 1e-7);
+        }
+        end(&f);
+    }
+}
+
+/* Within the bound of an error of any order of n additions. */
+static void sum_is_the_sum(void **state) {
+    (void)state;
+    for (int64_t n = 0; n < 20000; n = 3 * n + 1) {
+        fixture f;
+        start(&f, find("reduction"), n);
+        const double *value =
+            (const double *)((const reduction_arguments *)(void *)f.problem.arguments)->values;
+        long double sum = 0, size = 0;
+        for (int64_t i = 0; i < n; i++) {
+            sum += value[i];
+            size += fabsl(value[i]);
+        }
+        const double *expected = stencil_case_expected(&f.problem, "sum");
+        assert_true(fabsl(sum - *expected) <= (long double)n * 0x1p-53L * size);
+        assert_true(n == 0 ? *expected == 0 : *expected != 0);
+        end(&f);
+    }
+}
+
+/* The score of the letters and gaps of an alignment that is traced back from its last cell. */
+static int64_t trace_back(const smith_waterman_arguments *w, const uint8_t *from, int64_t at) {
+    int64_t score = 0;
+    int now = SW_DIAGONAL;
+    for (int64_t i = at / w->columns, j = at % w->columns; i >= 0 && j >= 0;) {
+        const uint8_t how = from[i * w->columns + j];
+        if (now == SW_DIAGONAL)
+            now = how & 3;
+        if (now == SW_STOP)
+            break;
+        if (now == SW_DIAGONAL) {
+            score += w->a[i--] == w->b[j--] ? SW_SAME : SW_OTHER;
+        } else {
+            const bool goes_on = (how & (now == SW_E ? SW_E_GOES_ON : SW_F_GOES_ON)) != 0;
+            score -= goes_on ? SW_EXTEND : SW_OPEN;
+            i -= now == SW_F;
+            j -= now == SW_E;
+            now = goes_on ? now : SW_DIAGONAL;
+        }
+    }
+    return score;
+}
+
+/* The largest score of any alignment that ends in cell (i, j), by trying all lengths of gaps. */
+static int64_t best_end(const smith_waterman_arguments *w, int64_t *h, int64_t i, int64_t j) {
+    int64_t best = 0, corner = i > 0 && j > 0 ? h[(i - 1) * w->columns + j - 1] : 0;
+    corner += w->a[i] == w->b[j] ? SW_SAME : SW_OTHER;
+    best = corner > best ? corner : best;
+    for (int64_t k = 1; k <= j; k++) {
+        const int64_t gap = h[i * w->columns + j - k] - SW_OPEN - (k - 1) * SW_EXTEND;
+        best = gap > best ? gap : best;
+    }
+    for (int64_t k = 1; k <= i; k++) {
+        const int64_t gap = h[(i - k) * w->columns + j] - SW_OPEN - (k - 1) * SW_EXTEND;
+        best = gap > best ? gap : best;
+    }
+    return h[i * w->columns + j] = best;
+}
+
+/* The score is that of the definition, and the alignment that is traced back has it. */
+static void alignment_is_the_best(void **state) {
+    (void)state;
+    for (int64_t n = 1; n < 400; n = 2 * n + 1) {
+        fixture f;
+        start(&f, find("smith-waterman"), n);
+        const smith_waterman_arguments *w = (const smith_waterman_arguments *)(void *)f.problem.arguments;
+        const smith_waterman_best *best = stencil_case_expected(&f.problem, "best");
+        int64_t *h = calloc((size_t)(w->rows * w->columns), sizeof *h), score = 0, at = 0;
+        for (int64_t i = 0; i < w->rows * w->columns; i++)
+            if (best_end(w, h, i / w->columns, i % w->columns) > score) {
+                score = h[i];
+                at = i;
+            }
+        free(h);
+        assert_true(n < 8 || score > 2);
+        assert_int_equal(best->score, score);
+        assert_int_equal(best->at, at);
+        if (score > 0)
+            assert_int_equal(trace_back(w, stencil_case_expected(&f.problem, "from"), at), score);
+        end(&f);
+    }
+}
+
+/* False: there is no GPU, or it cannot do this. */
+static bool find_machine(bool gpu) {
+    backend = gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
+    orders = gpu ? STENCIL_CASE_ORDERS : STENCIL_CASE_CPU_ORDERS;
+    return !gpu || (stencil_machine_probe(&machine, STENCIL_STREAMS_DEFAULT) == STENCIL_OK &&
+                    machine.gpu_count > 0 && machine.gpu[0].cooperative);
+}
+
+/* ARGUMENTS: cpu | gpu */
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_size_in_every_order),   cmocka_unit_test(lateness_changes_no_bit),
+        cmocka_unit_test(absence_ends_the_run),        cmocka_unit_test(left_out_phases_are_found),
+        cmocka_unit_test(wrong_bits_are_found),        cmocka_unit_test(attribution),
+        cmocka_unit_test(transform_is_the_definition), cmocka_unit_test(sum_is_the_sum),
+        cmocka_unit_test(alignment_is_the_best),
+    };
+    if (!find_machine(argc > 1 && strcmp(argv[1], "gpu") == 0)) {
+        printf("no GPU\n");
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

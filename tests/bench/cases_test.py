@@ -1,0 +1,72 @@
+"""`stencil bench` of the applications of the study: which there are, what they report, how they fail."""
+import json
+import pathlib
+import re
+import statistics
+import unittest
+
+from bench_test import BARRIERS, CPU, Commands, call
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Name, and whether blocks depend on those beside them only.
+CASES = dict(re.findall(r'^STENCIL_CASE\(\w+, "([\w-]+)", (\w+), ',
+                        (ROOT / "bench/cases/cases.def").read_text(encoding="utf-8"), re.MULTILINE))
+SMALL = [*CPU, "--samples", "3", "--iterations", "2", "--sizes", "512,1024"]
+
+
+class CasesTest(Commands):
+    def test_list(self):
+        names = [line.split()[0] for line in self.ok("cases", "--list").splitlines() if not line.startswith(" ")]
+        self.assertEqual(names, list(CASES))
+        self.assertRegex(self.ok("--list", "fft", "copy"), r"^fft .*(\n .*)*\ncopy ")
+
+    def test_every_case_under_every_barrier(self):
+        text = self.ok("cases", *SMALL, "--repeats", "30", "--json", self.path("out.json"))
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
+        results = json.loads(self.read("out.json"))["results"]
+        self.assertEqual([result["benchmark"] for result in results], list(CASES))
+        for result in results:
+            self.assertIsNone(result["failed"])
+            self.assertEqual([(row["name"], row["axes"]["elements"]) for row in result["rows"]],
+                             [(name, n) for n in (512, 1024) for name in ["implicit", *BARRIERS]])
+            for row in result["rows"]:
+                alone = row["name"] == "neighbor" and CASES[result["benchmark"]] == "ALL"
+                self.assertEqual(row["skipped"], "a block's partners change from phase to phase" if alone else None)
+                if alone:
+                    continue
+                self.assertEqual((len(row["samples"]), row["iterations"], row["unit"]), (3, 2, "s/run"))
+                self.assertGreater(row["speedup"], 0)
+                self.assertTrue(0 <= row["sync_measured"] <= 1)
+                self.assertIn(row["workers"], (1, 2))
+                beside = [other for other in result["rows"] if other["axes"] == row["axes"] and other["samples"]]
+                fastest = min(other["statistics"]["median"] for other in beside)
+                self.assertAlmostEqual(row["of_fastest"], row["statistics"]["median"] / fastest)
+        self.assertEqual(self.ok("--from", self.path("out.json")), text)
+        # All rows of a size are compared with one time of the plain version.
+        rows = [row for row in results[0]["rows"] if row["axes"]["elements"] == 512]
+        plain = [row["speedup"] * statistics.median(row["samples"]) for row in rows]
+        for each in plain:
+            self.assertAlmostEqual(each / plain[0], 1)
+
+    def test_absent_thread_ends_with_exit_code_70(self):
+        for name in CASES:
+            done = call(name, *CPU, "--sizes", "8192", "--inject-fault")
+            self.assertEqual(done.returncode, 70, done)
+            self.assertRegex(done.stderr, rf"^stencil: {name} of 8192 elements, barrier {BARRIERS[0]}: thread \d+ waited for "
+                             r"more than 0.5 s in vain\n$")
+            self.assertIn("FAILED", done.stdout)
+
+    def test_refusals(self):
+        self.refused(64, "did you mean 'bitonic'", "bitonc")
+        self.refused(64, "did you mean 'cases'", "case")
+        self.refused(64, "--repeats has no effect on fft", "fft", *CPU, "--repeats", "3")
+        self.refused(64, "--sweep has no effect on fft", "fft", *CPU, "--sweep", "naive")
+        self.refused(64, "--size has no effect on mean", "mean", *CPU, "--size", "9x9")
+        self.refused(64, "--sizes", "mean", *CPU, "--sizes", "0")
+        done = call("fft", *CPU, "--sizes", "1000")
+        self.assertEqual(done.returncode, 65, done)
+        self.assertEqual(done.stderr, "stencil: fft of 1000 elements: it takes a power of two, 2 \u2026 2^30\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
