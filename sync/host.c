@@ -146,7 +146,9 @@ stencil_status stencil_grid_launch(const void *kernel, const stencil_grid *grid,
 stencil_status stencil_grid_resident(const void *kernel, const stencil_grid *grid, int64_t *blocks) {
     struct cudaFuncAttributes attributes;
     cudaLaunchAttribute attribute[2];
-    const cudaLaunchConfig_t config = config_of(grid, NULL, attribute);
+    stencil_grid one = *grid; /* cluster: a grid of no whole number of them is an error even here */
+    one.blocks = grid->cluster_blocks;
+    const cudaLaunchConfig_t config = config_of(&one, NULL, attribute);
     int device, sm_count, count = 0;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel));
     if (grid->cluster_blocks > 1) {
