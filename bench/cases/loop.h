@@ -29,6 +29,7 @@ enum {
     STENCIL_CASE_DEVICE,                          /* for the device, */
     STENCIL_CASE_EVENT,                           /* for an event */
     STENCIL_CASE_GRAPH,                           /* launches in a graph */
+    STENCIL_CASE_CEILING,                         /* whatever the library of the ceiling does */
     STENCIL_CASE_ORDERS,
     STENCIL_CASE_CPU_ORDERS = STENCIL_BARRIER_COUNT
 };
@@ -47,6 +48,8 @@ typedef struct stencil_case_loop {
     double timeout_s;    /* of a wait at a barrier */
     stencil_fault fault; /* of the next runs of a persistent loop; for tests */
 
+    double bytes;         /* that a run has to move; 0: nobody says */
+    const char *name;     /* of the order, or of the ceiling's library */
     const uint32_t *ring; /* lists of neighbours; NULL: not needed */
     stencil_trace trace;
     stencil_barrier_state team; /* a CPU's */

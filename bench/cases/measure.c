@@ -50,14 +50,17 @@ static stencil_status add_row(stencil_bench *b, const stencil_case_problem *p, i
                           .blocks = blocks,
                           .timeout_s = planted ? planted_timeout_s : timeout_s}};
     char why[96] = "";
-    TRY(STENCIL_BENCH_ADD(b, o, "order", stencil_case_order_name(order), "s/run", .sample = sample,
-                          .verify = verify, .sample_s = sample_s, .axis = {{"elements", p->n}}));
+    const bool ceiling = order == STENCIL_CASE_CEILING;
+    TRY(STENCIL_BENCH_ADD(b, o, ceiling ? "ceiling" : "order", stencil_case_order_name(order), "s/run",
+                          .sample = sample, .verify = verify, .sample_s = sample_s,
+                          .axis = {{"elements", p->n}}));
     ordered *made = stencil_bench_what(b, b->result->row_count - 1);
     stencil_bench_row *row = stencil_bench_last(b);
     TRY(stencil_case_loop_create(b, &made->loop, why));
     snprintf(row->skipped, sizeof row->skipped, "%s", why);
-    row->workers = made->loop.blocks;
-    row->bytes = p->bytes;
+    snprintf(row->name, sizeof row->name, "%s", made->loop.name);
+    row->workers = ceiling ? NAN : made->loop.blocks;
+    row->bytes = made->loop.bytes;
     if (planted)
         made->loop.fault = (stencil_fault){.absent_step = 1, .absent = made->loop.blocks - 1};
     return STENCIL_OK;
@@ -92,17 +95,18 @@ static stencil_status add_copies(stencil_bench *b, const stencil_case_problem *p
     return STENCIL_OK;
 }
 
-/* The rows of a size with the fastest of them. */
+/* The rows of a size with the fastest of the case's own. */
 static void compare(stencil_bench_result *result, int first) {
     double fastest = INFINITY;
     for (int pass = 0; pass < 2; pass++)
         for (int i = first; i < result->row_count; i++) {
             stencil_bench_row *row = &result->row[i];
-            if (row->sample_count == 0 || isnan(row->workers))
+            const bool own = strcmp(row->kind, "order") == 0;
+            if (row->sample_count == 0 || (!own && strcmp(row->kind, "ceiling") != 0))
                 continue;
-            if (pass == 0)
+            if (pass == 0 && own)
                 fastest = fmin(fastest, row->statistics.median);
-            else
+            if (pass > 0)
                 row->of_fastest = row->statistics.median / fastest;
         }
 }
@@ -129,7 +133,8 @@ static stencil_status measure_size(stencil_bench *b, const stencil_case *of, int
 #endif
     for (int order = planted; order < (gpu && !planted ? STENCIL_CASE_ORDERS : STENCIL_CASE_CPU_ORDERS);
          order++)
-        TRY(add_row(b, p, order, blocks));
+        if (order != STENCIL_CASE_CEILING || of->body->ceiling != NULL)
+            TRY(add_row(b, p, order, blocks));
     if (gpu && !planted)
         TRY(add_copies(b, p));
     TRY(stencil_bench_take(b));

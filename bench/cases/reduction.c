@@ -1,5 +1,7 @@
 #include "bench/cases/reduction.cuh"
 
+#include <math.h>
+
 #include "bench/cases/problem.h"
 
 /* So many pieces at most, however many values: their sums are the work of one block. */
@@ -50,5 +52,14 @@ static void plain(const stencil_case_problem *p) {
     *expected = add(sums, r->pieces);
 }
 
+/* In either of two results a value goes through at most so many additions, where no fewer than 256 partial
+ * sums are made side by side and joined in a tree; and no value is larger than 1/2. */
+static bool agrees(const stencil_case_problem *p) {
+    const reduction_arguments *r = (const reduction_arguments *)p->arguments;
+    const double *expected = stencil_case_expected(p, "sum"), n = (double)p->n;
+    return fabs(*r->sum - *expected) <= 2 * (n / 256 + 64) * 0x1p-53 * (n / 2); /* NaN: false */
+}
+
 STENCIL_CASE_BODY(reduction, .size = {{1 << 10, 1 << 22, 16}, {1 << 10, 1 << 30, 8}}, .make = make,
-                  .plain = plain);
+                  .plain = plain, .ceiling = STENCIL_ON_GPU(stencil_case_ceiling_reduction),
+                  .agrees = agrees);
