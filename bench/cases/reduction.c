@@ -4,8 +4,9 @@
 
 #include "bench/cases/problem.h"
 
-/* So many pieces at most, however many values: their sums are the work of one block. */
-enum { PIECES_MAX = 32768 };
+/* So many pieces at most, however many values: several for every block of a large GPU, and few enough that
+ * one block adds up their sums in no time. */
+enum { PIECES_MAX = 8192 };
 
 static int64_t round_up(int64_t count, int64_t to) {
     return (count + to - 1) / to * to;
@@ -18,7 +19,7 @@ static stencil_status make(stencil_case_problem *p) {
     const int64_t piece = round_up((p->n + PIECES_MAX - 1) / PIECES_MAX, REDUCTION_PIECE);
     r->piece_pairs = piece / 2;
     r->pieces = piece > 0 ? (p->n + piece - 1) / piece : 0;
-    r->sums_pairs = round_up(r->pieces, 2 * REDUCTION_PAIRS) / 2;
+    r->sums_pairs = (r->pieces + 1) / 2;
     p->items = reduction_lanes * r->pieces;
     p->bytes = (double)p->n * sizeof(double);
     TRY(CASE_ADD_ARRAY(p, reduction, values, INPUT, r->pieces * r->piece_pairs));

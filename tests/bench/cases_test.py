@@ -36,7 +36,10 @@ class CasesTest(Commands):
                     continue
                 self.assertEqual((len(row["samples"]), row["iterations"], row["unit"]), (3, 2, "s/run"))
                 self.assertGreater(row["speedup"], 0)
-                self.assertTrue(0 <= row["sync_measured"] <= 1)
+                if result["benchmark"] == "reduction":  # of one phase, at these sizes
+                    self.assertIsNone(row["sync_measured"])
+                else:
+                    self.assertTrue(0 <= row["sync_measured"] <= 1)
                 self.assertIn(row["workers"], (1, 2))
                 beside = [other for other in result["rows"] if other["axes"] == row["axes"] and other["samples"]]
                 fastest = min(other["statistics"]["median"] for other in beside)
