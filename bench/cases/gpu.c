@@ -163,7 +163,9 @@ stencil_status stencil_case_gpu_create(stencil_bench *b, stencil_case_loop *loop
     fill_launch(p, &gpu->launch);
     if (loop->order == STENCIL_CASE_CEILING)
         return create_ceiling(b, loop, why);
-    gpu->kernel = persistent ? kernels->persistent[loop->order] : kernels->phase;
+    gpu->kernel = loop->order == STENCIL_CASE_ALONE ? kernels->persistent[STENCIL_BARRIER_none]
+                  : persistent                      ? kernels->persistent[loop->order]
+                                                    : kernels->phase;
     gpu->grid = grid_of(p->of, loop->order, loop->blocks);
     TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->kernel)); /* loads it: not while a graph is captured */
     if (persistent)
@@ -184,7 +186,10 @@ stencil_status stencil_case_gpu_run(stencil_case_loop *loop, int64_t count, doub
         loop->fault.delay_ns != 0 || loop->fault.absent_step != 0 || gpu->launch.trace.mark != NULL;
     const double start_s = stencil_clock_s();
     for (int64_t i = 0; i < count; i++) {
-        if (persistent)
+        if (loop->order == STENCIL_CASE_ALONE)
+            TRY(stencil_device_launch(gpu->device, gpu->kernel, 1, gpu->grid.block_x,
+                                      (void *[]){&gpu->launch}));
+        else if (persistent)
             TRY(stencil_grid_launch(gpu->kernel, &gpu->grid, &gpu->launch, stream));
         else if (loop->order == STENCIL_CASE_GRAPH)
             TRY_CUDA(cudaGraphLaunch(gpu->graph, stream));

@@ -10,8 +10,8 @@
 #include "sync/host.h"
 
 const char *stencil_case_order_name(int order) {
-    static const char *const names[] = {"explicit, stream", "explicit, device", "explicit, event", "graph",
-                                        "ceiling"};
+    static const char *const names[] = {"alone", "explicit, stream", "explicit, device", "explicit, event",
+                                        "graph", "ceiling"};
     return order == STENCIL_CASE_IMPLICIT  ? "implicit"
            : order < STENCIL_BARRIER_COUNT ? stencil_barriers[order].name
                                            : names[order - STENCIL_BARRIER_COUNT];
@@ -199,7 +199,7 @@ stencil_status stencil_case_loop_attribute(stencil_case_loop *loop, stencil_insi
     const int64_t every = launches ? 1 : (noted + SAMPLES_MAX - 1) / SAMPLES_MAX | 1;
     stencil_timeline timeline;
     *inside = (stencil_inside){0};
-    if (phases < 2 || loop->order >= STENCIL_CASE_GRAPH)
+    if (phases < 2 || loop->order >= STENCIL_CASE_GRAPH || loop->order == STENCIL_CASE_ALONE)
         return STENCIL_OK;
     loop->trace.participants = loop->blocks;
     stencil_trace_set(&loop->trace, 1, (uint32_t)every,

@@ -45,8 +45,9 @@ typedef struct stencil_case_problem {
 
 /* What a GPU has of a case; bench/cases/kernels.cuh. Their argument is a stencil_case_launch. */
 typedef struct stencil_case_kernels {
-    const void *phase;                             /* makes one phase */
-    const void *persistent[STENCIL_BARRIER_COUNT]; /* makes all of them under a barrier; [none]: NULL */
+    const void *phase; /* makes one phase */
+    const void
+        *persistent[STENCIL_BARRIER_COUNT]; /* makes all of them under a barrier; [none]: in one block */
 } stencil_case_kernels;
 
 /* bench/cases/ceiling.h. *why, "" before: a reason where this machine has no such library. */
@@ -72,6 +73,10 @@ typedef struct stencil_case_body {
     void (*plain)(const stencil_case_problem *problem);
     const stencil_case_kernels *kernels; /* NULL without CUDA */
     stencil_case_ceiling_make *ceiling;  /* stencil_case_ceiling_NAME(); NULL: it has none, or no CUDA */
+    /* Of a case whose runs stream p->bytes through memory and do little else: bytes that a block has under
+     * way at once. 0: nothing is predicted of it. */
+    double in_flight;
+    bool alike; /* its phases are, so that runs are split by a launch, computing and waiting */
     /* Whether the host's results are within the bound of error of any good way to make them; NULL: all have
      * the same bits. */
     bool (*agrees)(const stencil_case_problem *problem);

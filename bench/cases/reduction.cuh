@@ -14,8 +14,9 @@
 enum {
     reduction_lanes = 256,
     reduction_shared_bytes = reduction_lanes * (int)sizeof(double),
-    REDUCTION_PAIRS = reduction_lanes,    /* that the lanes add at once, one each */
-    REDUCTION_PIECE = 8 * REDUCTION_PAIRS /* values of a piece, a multiple of it */
+    REDUCTION_PAIRS = reduction_lanes,     /* that the lanes add at once, one each */
+    REDUCTION_PIECE = 8 * REDUCTION_PAIRS, /* values of a piece, a multiple of it */
+    REDUCTION_UNDER_WAY = 8                /* loads of a lane */
 };
 
 /* Read in one access. */
@@ -35,14 +36,14 @@ STENCIL_ANYWHERE int64_t reduction_phases(const reduction_arguments *r) {
     return r->pieces > 1 ? 2 : 1;
 }
 
-/* The sum of a piece of `pairs` in shared[0]. Eight loads of a lane are under way at once: the last phase is
- * one block, and takes as long as its loads that follow each other. */
+/* The sum of a piece of `pairs` in shared[0]. Several loads of a lane are under way at once: the last phase
+ * is one block, and takes as long as its loads that follow each other. */
 STENCIL_ANYWHERE void reduction_add(const reduction_pair *piece, int64_t pairs, double *shared) {
     CASE_SYNC();
     CASE_LANES(t, reduction_lanes) {
         double first = 0, second = 0;
 #ifdef __CUDA_ARCH__
-#pragma unroll 8
+#pragma unroll REDUCTION_UNDER_WAY
 #endif
         for (int64_t i = t; i < pairs; i += reduction_lanes) {
             const reduction_pair pair = piece[i];

@@ -248,7 +248,8 @@ static void attribution(void **state) {
         for (int order = 0; order < orders; order++) {
             stencil_case_loop loop;
             stencil_inside inside;
-            if (order >= STENCIL_CASE_GRAPH || !create(&f, &loop, order, 4, 10))
+            if (order >= STENCIL_CASE_GRAPH || order == STENCIL_CASE_ALONE ||
+                !create(&f, &loop, order, 4, 10))
                 continue;
             if (stencil_case_is_persistent(order))
                 loop.fault = (stencil_fault){.delay_ns = (uint32_t)(1e9 * LATE_S), .late = 1};
@@ -370,6 +371,35 @@ static void alignment_is_the_best(void **state) {
     }
 }
 
+/* By equation 5 of L. Zhang et al.: up to so many bytes one block is quicker than all with a barrier between
+ * them (T_sync: what the barrier takes beside the latency), and by equation 4 where many have more under way
+ * than there is. */
+static void switch_points_are_those_of_the_equations(void **state) {
+    static const double latency_s = 1e-6, sync_s = 2e-6;
+    const stencil_case *of = find("reduction");
+    const double basic = of->body->in_flight / latency_s;
+    (void)state;
+    for (double blocks = 4; blocks <= 4096; blocks *= 2) {
+        stencil_calibration c = {.latency_s = latency_s, .set_bytes = {1e9, 2e9}};
+        fixture f;
+        for (int i = 0; i < STENCIL_STRATEGIES; i++)
+            c.sync[i] = (stencil_sync_cost){.few_s = latency_s + sync_s, .all_s = latency_s + sync_s};
+        for (int loop = 0; loop < STENCIL_LOOP_COUNT; loop++)
+            c.bytes_per_s[loop][0][STENCIL_NEAR] = c.bytes_per_s[loop][0][STENCIL_FAR] = 1000 * basic;
+        const double more = fmin(blocks, 1000) * basic, by_4 = (latency_s + sync_s) * basic,
+                     by_5 = sync_s * more * basic / (more - basic);
+        const double at = by_4 <= more * latency_s ? by_4 : by_5;
+        start(&f, of, 6000);
+        for (int side = -1; side <= 1; side += 2) {
+            f.problem.bytes = at * (1 + 1e-3 * side);
+            const double alone_s = stencil_case_predict(&f.problem, STENCIL_CASE_ALONE, 1, 0, &c),
+                         all_s = stencil_case_predict(&f.problem, STENCIL_BARRIER_central, blocks, 1, &c);
+            assert_int_equal(alone_s < all_s, side < 0);
+        }
+        end(&f);
+    }
+}
+
 /* False: there is no GPU, or it cannot do this. */
 static bool find_machine(bool gpu) {
     backend = gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
@@ -391,6 +421,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(transform_is_the_definition),
         cmocka_unit_test(sum_is_the_sum),
         cmocka_unit_test(alignment_is_the_best),
+        cmocka_unit_test(switch_points_are_those_of_the_equations),
     };
     if (!find_machine(argc > 1 && strcmp(argv[1], "gpu") == 0)) {
         printf("no GPU\n");
