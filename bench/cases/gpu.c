@@ -135,6 +135,10 @@ static stencil_status fit(const stencil_bench *b, stencil_case_loop *loop, char 
 
 static stencil_status create_ceiling(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
     stencil_case_gpu *gpu = loop->gpu;
+    if (loop->problem->of->body->ceiling == NULL) {
+        snprintf(why, 96, "no library makes this result");
+        return STENCIL_OK;
+    }
     gpu->ceiling = (stencil_case_ceiling){
         .problem = loop->problem, .arguments = gpu->launch.arguments, .stream = gpu->device->stream};
     TRY(loop->problem->of->body->ceiling(b, &gpu->ceiling, why));
