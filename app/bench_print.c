@@ -231,7 +231,7 @@ static const char *const csv_behind[] = {
     "unit",        "median",        "mad",       "p5",         "p95",        "smallest",      "largest",
     "spread",      "noisy",         "samples",   "iterations", "method",     "method_sd",     "bytes_per_s",
     "cells_per_s", "ratio_to_copy", "predicted", "sync_share", "of_fastest", "sync_measured", "speedup",
-    "workers",     "outcome",       "skipped"};
+    "workers",     "t_o",           "t_c",       "t_s",        "outcome",    "skipped"};
 static const char *const csv_case[] = {"sweep", "depth",    "strategy", "best_by", "best_other", "reach",
                                        "aim",   "measured", "plain",    "loop",    "bound",      "used"};
 enum {

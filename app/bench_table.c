@@ -67,7 +67,18 @@ void bench_add_median(table *t, const stencil_bench_row *row, const bench_scale 
 }
 
 /* What a listing says of rows with samples, a column each; one that says nothing is left out. */
-typedef enum value_kind { UNIT, SCALED, DIGITS, SPREAD, COUNT, RATE, PERCENT, TIMES, WHOLE } value_kind;
+typedef enum value_kind {
+    UNIT,
+    SCALED,
+    DIGITS,
+    SPREAD,
+    COUNT,
+    RATE,
+    PERCENT,
+    TIMES,
+    WHOLE,
+    MICRO
+} value_kind;
 #define AT(member) offsetof(stencil_bench_row, member)
 static const struct {
     table_column column;
@@ -90,6 +101,9 @@ static const struct {
     {{.header = "sync"}, PERCENT, AT(sync_measured)},
     {{.header = "x plain"}, TIMES, AT(speedup)},
     {{.header = "workers"}, WHOLE, AT(workers)},
+    {{.header = "tO_us"}, MICRO, AT(t_o)},
+    {{.header = "tC_us"}, MICRO, AT(t_c)},
+    {{.header = "tS_us"}, MICRO, AT(t_s)},
 };
 enum { VALUES = sizeof values / sizeof *values, BYTES_RATE = 8 };
 
@@ -111,6 +125,8 @@ static const char *cell_text(const stencil_bench_row *row, int column, const ben
         return value_text(value, &(bench_scale){.factor = scale->factor, .decimals = -1}, text);
     case RATE:
         return value_text(value > 0 ? stencil_bench_rate(row, value) : NAN, &giga, text);
+    case MICRO:
+        return value_text(value, &(bench_scale){.factor = 1e-6, .decimals = -1}, text);
     case COUNT:
         snprintf(text, TABLE_CELL_SIZE, "%lld", (long long)row->sample_count);
         break;

@@ -81,6 +81,9 @@ typedef struct stencil_bench_row {
      * faster it is than a plain sequential version on the host; blocks, or threads of a CPU, that share the
      * work. */
     double sync_measured, speedup, workers;
+    /* NaN: not known. Seconds of T = t_O + M (t_C + t_S) (S. Xiao, W. Feng, IPDPS 2010), of a row of M
+     * phases: of a launch, of computing in a phase, and of keeping it in order. */
+    double t_o, t_c, t_s;
     char outcome[96];  /* a statement in place of samples: "completes", "agree: 4.03, 4.02"; "" */
     char skipped[192]; /* why it was not measured; "" */
 } stencil_bench_row;
@@ -231,13 +234,17 @@ json_t *stencil_bench_report_json(const stencil_bench_report *report);
 stencil_status stencil_bench_report_read(json_t *root, stencil_bench_report *report);
 void stencil_bench_report_destroy(stencil_bench_report *report);
 
-/* bench/crossover.c: which row is the fastest up to which place on axis "nx", in words: "`graph` up to 700²,
- * `neighbor` from there to 2300², then `relaunch`", the shape being "²". Places lie between those that were
- * measured, on straight lines of the logarithms; what is within the noise of the fastest is as good, and
- * stays; where that is not known, or large, it is not certain. By what was measured, or `predicted` for the
- * same rows. "" with less than two places. */
-void stencil_bench_crossovers(const stencil_bench_result *result, bool predicted, const char *shape,
-                              char text[STENCIL_BENCH_NOTE_SIZE]);
+/* bench/crossover.c: which row is the fastest up to which place on an axis, in words: "`graph` up to 700²,
+ * `neighbor` from there to 2300², then `relaunch`". Places lie between those that were measured, on straight
+ * lines of the logarithms; what is within the noise of the fastest is as good, and stays; where that is not
+ * known, or large, it is not certain. "" with less than two places. */
+typedef struct stencil_ranking {
+    const stencil_bench_result *result;
+    const char *kind;         /* of the rows; NULL: all of them */
+    const char *axis, *shape; /* "nx"; what stands behind its numbers: "²" */
+    bool predicted;           /* by what was predicted for the same rows, not by what was measured */
+} stencil_ranking;
+void stencil_bench_crossovers(const stencil_ranking *ranking, char text[STENCIL_BENCH_NOTE_SIZE]);
 
 /* bench/against.c: is it as fast as it was? Verdicts over two results of the same benchmark.
  * Let the cost be the samples, or their inverse where higher is better, and [low, high] the 99 % interval of

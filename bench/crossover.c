@@ -4,28 +4,25 @@
 #include "base/words.h"
 #include "bench/bench.h"
 
-static const char axis[] = "nx";
-
 /* What predictions do not tell apart. */
 static const double apart = 0.01;
 
-/* Whose crossovers: rows of a result by what was measured, or by what was predicted for those. */
-typedef struct ranking {
-    const stencil_bench_result *result;
-    bool predicted;
-} ranking;
-
-static double time_of(const ranking *r, const stencil_bench_row *row) {
+static double time_of(const stencil_ranking *r, const stencil_bench_row *row) {
     return r->predicted ? row->predicted : row->statistics.median;
 }
 
+/* Whether it was measured, and where on the axis. */
+static bool is_ranked(const stencil_ranking *r, const stencil_bench_row *row, int64_t *place) {
+    return row->sample_count > 0 && (r->kind == NULL || strcmp(row->kind, r->kind) == 0) &&
+           stencil_bench_axis(row, r->axis, place);
+}
+
 /* The measured row of this name (NULL: the fastest one) at a place, or NULL. */
-static const stencil_bench_row *row_at(const ranking *r, const char *name, int64_t place) {
+static const stencil_bench_row *row_at(const stencil_ranking *r, const char *name, int64_t place) {
     const stencil_bench_row *found = NULL;
     for (const stencil_bench_row *row = r->result->row; row < r->result->row + r->result->row_count; row++) {
         int64_t here;
-        if (row->sample_count > 0 && stencil_bench_axis(row, axis, &here) && here == place &&
-            (name == NULL || strcmp(row->name, name) == 0) &&
+        if (is_ranked(r, row, &here) && here == place && (name == NULL || strcmp(row->name, name) == 0) &&
             (found == NULL || time_of(r, row) < time_of(r, found)))
             found = row;
     }
@@ -33,16 +30,16 @@ static const stencil_bench_row *row_at(const ranking *r, const char *name, int64
 }
 
 /* The next larger place where something was measured; the same one: there is none. */
-static int64_t next_place(const ranking *r, int64_t place) {
+static int64_t next_place(const stencil_ranking *r, int64_t place) {
     int64_t next = INT64_MAX, here;
     for (const stencil_bench_row *row = r->result->row; row < r->result->row + r->result->row_count; row++)
-        if (row->sample_count > 0 && stencil_bench_axis(row, axis, &here) && here > place && here < next)
+        if (is_ranked(r, row, &here) && here > place && here < next)
             next = here;
     return next < INT64_MAX ? next : place;
 }
 
 /* Whether the row is as fast as the fastest one there, for all that noise lets us know. */
-static bool is_as_fast(const ranking *r, const char *name, int64_t place) {
+static bool is_as_fast(const stencil_ranking *r, const char *name, int64_t place) {
     const stencil_bench_row *row = row_at(r, name, place), *best = row_at(r, NULL, place);
     if (row == NULL || row == best)
         return row != NULL;
@@ -51,7 +48,7 @@ static bool is_as_fast(const ranking *r, const char *name, int64_t place) {
 }
 
 /* Of those that are as fast as any from `place` on, the one that stays it longest, up to *last. */
-static const char *holder_from(const ranking *r, int64_t place, int64_t *last) {
+static const char *holder_from(const stencil_ranking *r, int64_t place, int64_t *last) {
     const char *holder = row_at(r, NULL, place)->name;
     *last = place - 1;
     for (int i = -1; i < r->result->row_count; i++) { /* the fastest one first */
@@ -70,7 +67,7 @@ static const char *holder_from(const ranking *r, int64_t place, int64_t *last) {
 }
 
 /* Where b becomes as fast as a, which is fastest at `from` and no longer at `to`. */
-static int64_t crossing(const ranking *r, const char *a, const char *b, int64_t from, int64_t to) {
+static int64_t crossing(const stencil_ranking *r, const char *a, const char *b, int64_t from, int64_t to) {
     const stencil_bench_row *row[] = {row_at(r, a, from), row_at(r, b, from), row_at(r, a, to),
                                       row_at(r, b, to)};
     if (row[1] == NULL || row[2] == NULL)
@@ -85,7 +82,7 @@ static int64_t crossing(const ranking *r, const char *a, const char *b, int64_t 
 }
 
 /* At how many sizes nobody knows how far the samples of the fastest one spread, or that is too far. */
-static void add_doubt(const ranking *r, char text[STENCIL_BENCH_NOTE_SIZE]) {
+static void add_doubt(const stencil_ranking *r, char text[STENCIL_BENCH_NOTE_SIZE]) {
     int places = 0, uncertain = 0;
     for (int64_t place = 0, next; (next = next_place(r, place)) > place; place = next, places++) {
         const stencil_bench_row *best = row_at(r, NULL, next);
@@ -96,9 +93,7 @@ static void add_doubt(const ranking *r, char text[STENCIL_BENCH_NOTE_SIZE]) {
                          "; not certain at %d of %d sizes: too few or noisy samples", uncertain, places);
 }
 
-void stencil_bench_crossovers(const stencil_bench_result *result, bool predicted, const char *shape,
-                              char text[STENCIL_BENCH_NOTE_SIZE]) {
-    const ranking ranked = {result, predicted}, *r = &ranked;
+void stencil_bench_crossovers(const stencil_ranking *r, char text[STENCIL_BENCH_NOTE_SIZE]) {
     const char *before = NULL, *since = "";
     int64_t last = 0, first = next_place(r, 0);
     text[0] = '\0';
@@ -109,7 +104,7 @@ void stencil_bench_crossovers(const stencil_bench_result *result, bool predicted
         const char *holder = holder_from(r, place, &last);
         if (before != NULL)
             stencil_text_add(text, STENCIL_BENCH_NOTE_SIZE, "%s %lld%s, %s", since,
-                             (long long)crossing(r, before, holder, held, place), shape,
+                             (long long)crossing(r, before, holder, held, place), r->shape,
                              next_place(r, last) == last ? "then " : "");
         stencil_text_add(text, STENCIL_BENCH_NOTE_SIZE, "`%s`", holder);
         since = before == NULL ? " up to" : " from there to";
@@ -117,6 +112,6 @@ void stencil_bench_crossovers(const stencil_bench_result *result, bool predicted
     }
     if (strstr(text, " up to") == NULL)
         stencil_text_add(text, STENCIL_BENCH_NOTE_SIZE, " at all sizes");
-    if (!predicted)
+    if (!r->predicted)
         add_doubt(r, text);
 }

@@ -75,7 +75,10 @@ stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *
                                .of_fastest = NAN,
                                .sync_measured = NAN,
                                .speedup = NAN,
-                               .workers = NAN};
+                               .workers = NAN,
+                               .t_o = NAN,
+                               .t_c = NAN,
+                               .t_s = NAN};
     snprintf(row->name, sizeof row->name, "%s", subject->name);
     snprintf(row->skipped, sizeof row->skipped, "%s", subject->skipped != NULL ? subject->skipped : "");
     for (int i = 0; i < STENCIL_BENCH_AXES_MAX; i++)

@@ -28,6 +28,7 @@ AXES = {
     "gpus": ("GPUs", "{} GPUs"),
     "size": ("lanes of a group", "{} lanes"),
     "bytes": ("bytes of a transfer", "{}"),
+    "elements": ("elements", "{} elements"),
     "nx": ("cells of a side", "{} cells a side"),
     "from": ("from GPU", "from GPU {}"),
     "to": ("to GPU", "to GPU {}"),
@@ -175,7 +176,8 @@ def draw_lines(ax, result, unit, rows, _):
         bars = [[abs(row["statistics"][end] - at) for row, at in zip(curve, y)] for end in ("p5", "p95")]
         ax.errorbar([row["axes"][inner] for row in curve], y, yerr=None if many else bars, color=COLORS[i % len(COLORS)], capsize=2,
                     marker=MARKERS[i % len(MARKERS)], markersize=5,
-                    linewidth=1.2, label=(" " * curve[0]["name"].startswith("_")  # else it would be hidden
+                    linewidth=1.2, linestyle=":" if curve[0]["kind"] == "ceiling" else "-",
+                    label=(" " * curve[0]["name"].startswith("_")  # else it would be hidden
                            + curve[0]["name"] + place(curve[0], list(curve[0]["axes"])[:-1])))
         ax.plot([row["axes"][inner] for row in curve], [row["predicted"] for row in curve], linestyle="--", linewidth=1,
                 color=COLORS[i % len(COLORS)], alpha=0.7)
@@ -273,7 +275,7 @@ def draw(result, style, path, force):
     rows = [row for series in grouped([row for row in result["rows"] if row["samples"]], series_of)
             if style_of(series) == style for row in series]
     panels = [in_units(some) for some in grouped(rows, lambda row: (
-        row["kind"], row["unit"], list(row["axes"])[-1] if style == "lines" else None))]
+        "order" if row["kind"] == "ceiling" else row["kind"], row["unit"], list(row["axes"])[-1] if style == "lines" else None))]
     panels = [(unit, some, together) for unit, together in panels
               for some in (by_place(together, 2) if style == "map" else [together])]
     if not panels:

@@ -171,7 +171,11 @@ stencil_status stencil_measure_strategies(stencil_bench *b) {
         TRY(status);
     }
     for (int predicted = 0; predicted < 2; predicted++) {
-        stencil_bench_crossovers(b->result, predicted, spec.rank == 2 ? "²" : "³", text);
+        stencil_bench_crossovers(&(stencil_ranking){.result = b->result,
+                                                    .axis = "nx",
+                                                    .shape = spec.rank == 2 ? "²" : "³",
+                                                    .predicted = predicted},
+                                 text);
         if (text[0] != '\0')
             stencil_bench_note(b, "Fastest%s: %s.", predicted ? " by prediction" : "", text);
     }

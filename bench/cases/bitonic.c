@@ -43,4 +43,4 @@ static void plain(const stencil_case_problem *p) {
 }
 
 STENCIL_CASE_BODY(bitonic, .size = {{1 << 10, 1 << 16, 8}, {1 << 16, 1 << 26, 4}}, .make = make,
-                  .plain = plain);
+                  .plain = plain, .ceiling = STENCIL_ON_GPU(stencil_case_ceiling_bitonic));

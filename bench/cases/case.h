@@ -10,6 +10,8 @@
  *                NAME_phase(arguments, i, block)    a block's share of phase i = 0, 1, …
  *   NAME.c     sizes, data and the plain version, as STENCIL_CASE_HOST(NAME, …) (bench/cases/problem.h)
  *
+ * and, where a library makes the same result, NAME_ceiling.cu (bench/cases/ceiling.h).
+ *
  * A phase is written for a block of lanes. On a GPU a lane is a thread; on a CPU a thread is a block and
  * makes its lanes one after the other, so what a lane knows ends with CASE_LANES(): what another one needs
  * stands in block.shared, behind a CASE_SYNC(). A run reads its inputs, and overwrites everything else before

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/device.h"
+#include "bench/cases/ceiling.h"
 #include "sync/host.h"
 
 /* A loop's side of a GPU. */
@@ -17,6 +17,7 @@ struct stencil_case_gpu {
     stencil_grid grid;
     stencil_barrier barrier;
     cudaGraphExec_t graph;
+    stencil_case_ceiling ceiling;
 };
 
 enum { CLUSTER_BLOCKS = 4 };
@@ -132,6 +133,28 @@ static stencil_status fit(const stencil_bench *b, stencil_case_loop *loop, char 
     return STENCIL_OK;
 }
 
+static stencil_status create_ceiling(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
+    stencil_case_gpu *gpu = loop->gpu;
+    if (loop->problem->of->body->ceiling == NULL) {
+        snprintf(why, 96, "no library makes this result");
+        return STENCIL_OK;
+    }
+    gpu->ceiling = (stencil_case_ceiling){
+        .problem = loop->problem, .arguments = gpu->launch.arguments, .stream = gpu->device->stream};
+    TRY(loop->problem->of->body->ceiling(b, &gpu->ceiling, why));
+    loop->name = gpu->ceiling.name;
+    loop->bytes = gpu->ceiling.bytes;
+    return STENCIL_OK;
+}
+
+/* What kernels are told: all but the phase, with the arrays of the device. */
+static void fill_launch(const stencil_case_problem *p, stencil_case_launch *launch) {
+    launch->phases = p->of->body->phases(p->arguments);
+    memcpy(launch->arguments, p->arguments, sizeof p->arguments);
+    for (int i = 0; i < p->array_count; i++)
+        memcpy(launch->arguments + p->array[i].pointer_at, &p->array[i].device, sizeof p->array[i].device);
+}
+
 stencil_status stencil_case_gpu_create(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
     const stencil_case_problem *p = loop->problem;
     const stencil_case_kernels *kernels = p->of->body->kernels;
@@ -141,14 +164,14 @@ stencil_status stencil_case_gpu_create(stencil_bench *b, stencil_case_loop *loop
     stencil_case_gpu *gpu = loop->gpu;
     TRY(stencil_bench_keep(b, destroy_gpu, gpu));
     gpu->device = p->device;
-    gpu->kernel = persistent ? kernels->persistent[loop->order] : kernels->phase;
+    fill_launch(p, &gpu->launch);
+    if (loop->order == STENCIL_CASE_CEILING)
+        return create_ceiling(b, loop, why);
+    gpu->kernel = loop->order == STENCIL_CASE_ALONE ? kernels->persistent[STENCIL_BARRIER_none]
+                  : persistent                      ? kernels->persistent[loop->order]
+                                                    : kernels->phase;
     gpu->grid = grid_of(p->of, loop->order, loop->blocks);
     TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->kernel)); /* loads it: not while a graph is captured */
-    gpu->launch.phases = p->of->body->phases(p->arguments);
-    memcpy(gpu->launch.arguments, p->arguments, sizeof p->arguments);
-    for (int i = 0; i < p->array_count; i++)
-        memcpy(gpu->launch.arguments + p->array[i].pointer_at, &p->array[i].device,
-               sizeof p->array[i].device);
     if (persistent)
         TRY(fit(b, loop, why));
     if (why[0] != '\0')
@@ -167,10 +190,15 @@ stencil_status stencil_case_gpu_run(stencil_case_loop *loop, int64_t count, doub
         loop->fault.delay_ns != 0 || loop->fault.absent_step != 0 || gpu->launch.trace.mark != NULL;
     const double start_s = stencil_clock_s();
     for (int64_t i = 0; i < count; i++) {
-        if (persistent)
+        if (loop->order == STENCIL_CASE_ALONE)
+            TRY(stencil_device_launch(gpu->device, gpu->kernel, 1, gpu->grid.block_x,
+                                      (void *[]){&gpu->launch}));
+        else if (persistent)
             TRY(stencil_grid_launch(gpu->kernel, &gpu->grid, &gpu->launch, stream));
         else if (loop->order == STENCIL_CASE_GRAPH)
             TRY_CUDA(cudaGraphLaunch(gpu->graph, stream));
+        else if (loop->order == STENCIL_CASE_CEILING)
+            TRY(gpu->ceiling.run(&gpu->ceiling));
         else
             TRY(launch_phases(loop));
     }

@@ -40,6 +40,15 @@ __device__ __forceinline__ bool alarmed(const stencil_barrier_state &s) {
     return __syncthreads_or(thread_in_block() == 0 && alarm_raised(s));
 }
 
+/* Of a block that has nobody to wait for but its own threads. */
+struct alone_barrier {
+    __device__ explicit alone_barrier(const stencil_barrier_state &) {}
+    __device__ void sync(int64_t) {
+        __syncthreads();
+    }
+    __device__ void leave() {}
+};
+
 template <class Case>
 static __device__ __forceinline__ void make_phase(const stencil_case_launch &l, int64_t phase) {
     __shared__ __align__(16) unsigned char shared[Case::shared_bytes > 0 ? Case::shared_bytes : 16];
@@ -73,7 +82,7 @@ static __global__ void __launch_bounds__(Case::lanes)
             note_moment(l, step, STENCIL_MARK_LEFT);
             note_moment(l, step, STENCIL_MARK_END);
         }
-        if (step % ALARM_EVERY == 0 && alarmed(l.state))
+        if (step % ALARM_EVERY == 0 && gridDim.x > 1 && alarmed(l.state))
             break;
     }
     barrier.leave();
@@ -95,7 +104,7 @@ static __global__ void __launch_bounds__(Case::lanes)
 template <class Case> static stencil_case_kernels stencil_case_kernels_of() {
     return {STENCIL_CASE_KERNEL(case_phase<Case>),
             {
-                nullptr,
+                STENCIL_CASE_KERNEL(case_persistent<Case, stencil::alone_barrier>),
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     STENCIL_CASE_KERNEL(case_persistent<Case, stencil::id##_barrier>),
 #include "sync/barriers.def"

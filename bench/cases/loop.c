@@ -10,7 +10,8 @@
 #include "sync/host.h"
 
 const char *stencil_case_order_name(int order) {
-    static const char *const names[] = {"explicit, stream", "explicit, device", "explicit, event", "graph"};
+    static const char *const names[] = {"alone", "explicit, stream", "explicit, device", "explicit, event",
+                                        "graph", "ceiling"};
     return order == STENCIL_CASE_IMPLICIT  ? "implicit"
            : order < STENCIL_BARRIER_COUNT ? stencil_barriers[order].name
                                            : names[order - STENCIL_BARRIER_COUNT];
@@ -30,6 +31,8 @@ static stencil_status create_team(stencil_bench *b, stencil_case_loop *loop) {
 
 stencil_status stencil_case_loop_create(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
     const bool barrier = stencil_case_is_persistent(loop->order);
+    loop->name = stencil_case_order_name(loop->order);
+    loop->bytes = loop->problem->bytes;
     if (barrier && stencil_barriers[loop->order].needs == STENCIL_NEEDS_NEIGHBORS) {
         uint32_t *ring;
         if (!loop->problem->of->ring) {
@@ -122,8 +125,7 @@ static stencil_status run_cpu(const stencil_case_loop *loop, int64_t count, doub
     const uint32_t alarm = loop->team.alarm[0];
     CHECK(alarm == 0, INTERNAL,
           "%s of %lld elements, barrier %s: thread %u waited for more than %g s in vain",
-          loop->problem->of->name, (long long)loop->problem->n, stencil_case_order_name(loop->order),
-          alarm - 1, loop->timeout_s);
+          loop->problem->of->name, (long long)loop->problem->n, loop->name, alarm - 1, loop->timeout_s);
     return STENCIL_OK;
 }
 
@@ -147,7 +149,8 @@ stencil_status stencil_case_loop_verify(stencil_case_loop *loop) {
     if (loop->gpu != NULL)
         TRY(stencil_case_gpu_read(loop));
 #endif
-    return stencil_case_check(loop->problem, stencil_case_order_name(loop->order));
+    return loop->order == STENCIL_CASE_CEILING ? stencil_case_check_bound(loop->problem, loop->name)
+                                               : stencil_case_check(loop->problem, loop->name);
 }
 
 enum { SAMPLES_MAX = 255 };
@@ -196,7 +199,7 @@ stencil_status stencil_case_loop_attribute(stencil_case_loop *loop, stencil_insi
     const int64_t every = launches ? 1 : (noted + SAMPLES_MAX - 1) / SAMPLES_MAX | 1;
     stencil_timeline timeline;
     *inside = (stencil_inside){0};
-    if (phases < 2 || loop->order == STENCIL_CASE_GRAPH)
+    if (phases < 2 || loop->order >= STENCIL_CASE_GRAPH || loop->order == STENCIL_CASE_ALONE)
         return STENCIL_OK;
     loop->trace.participants = loop->blocks;
     stencil_trace_set(&loop->trace, 1, (uint32_t)every,

@@ -25,12 +25,14 @@ typedef struct stencil_case_launch {
 /* What keeps phases in order: a barrier, by its number, or one of these. */
 enum {
     STENCIL_CASE_IMPLICIT = STENCIL_BARRIER_none, /* a launch for each phase, waited for at the end */
-    STENCIL_CASE_STREAM = STENCIL_BARRIER_COUNT,  /* waited for after each: for the stream, */
+    STENCIL_CASE_ALONE = STENCIL_BARRIER_COUNT,   /* one block, or thread, makes all of them */
+    STENCIL_CASE_STREAM,                          /* waited for after each: for the stream, */
     STENCIL_CASE_DEVICE,                          /* for the device, */
     STENCIL_CASE_EVENT,                           /* for an event */
     STENCIL_CASE_GRAPH,                           /* launches in a graph */
+    STENCIL_CASE_CEILING,                         /* whatever the library of the ceiling does */
     STENCIL_CASE_ORDERS,
-    STENCIL_CASE_CPU_ORDERS = STENCIL_BARRIER_COUNT
+    STENCIL_CASE_CPU_ORDERS = STENCIL_CASE_STREAM
 };
 const char *stencil_case_order_name(int order);
 static inline bool stencil_case_is_persistent(int order) {
@@ -47,6 +49,8 @@ typedef struct stencil_case_loop {
     double timeout_s;    /* of a wait at a barrier */
     stencil_fault fault; /* of the next runs of a persistent loop; for tests */
 
+    double bytes;         /* that a run has to move; 0: nobody says */
+    const char *name;     /* of the order, or of the ceiling's library */
     const uint32_t *ring; /* lists of neighbours; NULL: not needed */
     stencil_trace trace;
     stencil_barrier_state team; /* a CPU's */
@@ -68,6 +72,14 @@ stencil_status stencil_case_loop_verify(stencil_case_loop *loop);
  * other behind it is left out. `inside` is the caller's to destroy, with failures too; without samples where
  * there is but one phase, or in a graph. */
 stencil_status stencil_case_loop_attribute(stencil_case_loop *loop, stencil_inside *inside);
+
+/* bench/cases/predict.c: seconds that a run in this order takes of `blocks` blocks, `share` of those that fit
+ * at once, of a case with bytes in flight, on GPUs that were calibrated so. NaN: nothing is known. By L.
+ * Zhang et al. (reduction.cuh), section 7.1: Little's law says what blocks that have so much under way get
+ * from memory (equation 1), and a run is latency, synchronisation and the bytes beyond those (equations 2 and
+ * 3). Where two of these are the same lie the switch points of equations 4 and 5. */
+double stencil_case_predict(const stencil_case_problem *problem, int order, double blocks, double share,
+                            const stencil_calibration *calibration);
 
 #ifdef STENCIL_HAVE_CUDA
 /* bench/cases/gpu.c: the same on GPU gpu[0] of the options. */

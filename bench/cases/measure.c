@@ -7,10 +7,16 @@
 #include "bench/benchmarks/trial.h"
 #include "bench/cases/loop.h"
 
-/* A row. */
+/* A problem of one size, and who shares its work. */
+typedef struct sized {
+    const stencil_case_problem *problem, *one; /* one: the same of a single phase; NULL: not needed */
+    uint32_t blocks;
+    double share; /* of all blocks that are resident at once */
+} sized;
+
+/* A row; `one` runs the problem of a single phase. */
 typedef struct ordered {
-    stencil_case_loop loop;
-    int row;
+    stencil_case_loop loop, one;
 } ordered;
 
 static const double timeout_s = 10, planted_timeout_s = 0.5, sample_s = 0.02;
@@ -19,6 +25,25 @@ enum { LATE_NS = 20000 };
 static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *time_s) {
     (void)b;
     return stencil_case_loop_run(&((ordered *)what)->loop, count, time_s);
+}
+
+/* The row as T = t_O + t_C + (M - 1) (t_C + t_S), M phases of which have a barrier or a launch behind them
+ * but the last one: t_O + t_C is what a run of a single phase takes. */
+enum { ONE_SAMPLES = 31 };
+static stencil_status split(ordered *o, stencil_bench_row *row) {
+    const double phases = (double)o->loop.problem->of->body->phases(o->loop.problem->arguments);
+    double sample[ONE_SAMPLES], scratch[ONE_SAMPLES];
+    if (o->one.problem == NULL || isnan(row->sync_measured))
+        return STENCIL_OK;
+    TRY(stencil_case_loop_verify(&o->one));
+    for (int i = 0; i < ONE_SAMPLES; i++)
+        TRY(stencil_case_loop_run(&o->one, 1, &sample[i]));
+    const double one_s = stencil_statistics_of(sample, ONE_SAMPLES, scratch).median,
+                 each_s = (row->statistics.median - one_s) / (phases - 1);
+    row->t_s = row->sync_measured * each_s;
+    row->t_c = each_s - row->t_s;
+    row->t_o = one_s - row->t_c;
+    return STENCIL_OK;
 }
 
 /* As it was timed, and again with some blocks late before each barrier; of a case with many phases less late,
@@ -40,39 +65,57 @@ static stencil_status verify(stencil_bench *b, void *what) {
         row->sync_measured = 1 - inside.compute_s / inside.step_s;
     stencil_inside_destroy(&inside);
     row->speedup = loop->problem->plain_s / row->statistics.median;
-    return status;
+    TRY(status);
+    return split(o, row);
 }
 
-static stencil_status add_row(stencil_bench *b, const stencil_case_problem *p, int order, uint32_t blocks) {
-    const bool planted = b->options->inject_fault;
+/* What the model says of an order; a CPU is not modelled. */
+static double predict(const stencil_bench *b, const sized *s, int order) {
+    const bool alone = order == STENCIL_CASE_ALONE;
+    return b->options->backend == STENCIL_BACKEND_GPU
+               ? stencil_case_predict(s->problem, order, alone ? 1 : s->blocks, alone ? 0 : s->share,
+                                      &b->machine->gpu_costs)
+               : NAN;
+}
+
+static stencil_status add_row(stencil_bench *b, const sized *s, int order) {
+    const stencil_case_problem *p = s->problem;
+    const bool planted = b->options->inject_fault, ceiling = order == STENCIL_CASE_CEILING;
     ordered o = {.loop = {.problem = p,
                           .order = order,
-                          .blocks = blocks,
+                          .blocks = order == STENCIL_CASE_ALONE ? 1 : s->blocks,
                           .timeout_s = planted ? planted_timeout_s : timeout_s}};
     char why[96] = "";
-    TRY(STENCIL_BENCH_ADD(b, o, "order", stencil_case_order_name(order), "s/run", .sample = sample,
-                          .verify = verify, .sample_s = sample_s, .axis = {{"elements", p->n}}));
+    o.one = o.loop;
+    o.one.problem = s->one;
+    TRY(STENCIL_BENCH_ADD(b, o, ceiling ? "ceiling" : "order", stencil_case_order_name(order), "s/run",
+                          .sample = sample, .verify = verify, .sample_s = sample_s,
+                          .axis = {{"elements", p->n}}));
     ordered *made = stencil_bench_what(b, b->result->row_count - 1);
     stencil_bench_row *row = stencil_bench_last(b);
     TRY(stencil_case_loop_create(b, &made->loop, why));
+    if (s->one != NULL && why[0] == '\0')
+        TRY(stencil_case_loop_create(b, &made->one, why));
     snprintf(row->skipped, sizeof row->skipped, "%s", why);
-    row->workers = made->loop.blocks;
-    row->bytes = p->bytes;
+    snprintf(row->name, sizeof row->name, "%s", made->loop.name);
+    row->workers = ceiling ? NAN : made->loop.blocks;
+    row->bytes = made->loop.bytes;
+    row->predicted = predict(b, s, order);
     if (planted)
         made->loop.fault = (stencil_fault){.absent_step = 1, .absent = made->loop.blocks - 1};
     return STENCIL_OK;
 }
 
 /* How many blocks a problem is given: as many as it has work for, or as are resident at once. */
-static stencil_status choose_blocks(stencil_bench *b, const stencil_case *of, int64_t items,
-                                    uint32_t *blocks) {
+static stencil_status choose_blocks(stencil_bench *b, const stencil_case *of, int64_t items, sized *s) {
     int64_t most = b->machine->cpu_threads;
     const int64_t lanes = of->body->lanes, wanted = (items + lanes - 1) / lanes;
 #ifdef STENCIL_HAVE_CUDA
     if (b->options->backend == STENCIL_BACKEND_GPU)
         TRY(stencil_case_gpu_resident(of, &most));
 #endif
-    *blocks = (uint32_t)(wanted < 1 ? 1 : stencil_smaller(wanted, most));
+    s->blocks = (uint32_t)(wanted < 1 ? 1 : stencil_smaller(wanted, most));
+    s->share = (double)s->blocks / (double)most;
     return STENCIL_OK;
 }
 
@@ -92,17 +135,18 @@ static stencil_status add_copies(stencil_bench *b, const stencil_case_problem *p
     return STENCIL_OK;
 }
 
-/* The rows of a size with the fastest of them. */
+/* The rows of a size with the fastest of the case's own. */
 static void compare(stencil_bench_result *result, int first) {
     double fastest = INFINITY;
     for (int pass = 0; pass < 2; pass++)
         for (int i = first; i < result->row_count; i++) {
             stencil_bench_row *row = &result->row[i];
-            if (row->sample_count == 0 || isnan(row->workers))
+            const bool own = strcmp(row->kind, "order") == 0;
+            if (row->sample_count == 0 || (!own && strcmp(row->kind, "ceiling") != 0))
                 continue;
-            if (pass == 0)
+            if (pass == 0 && own)
                 fastest = fmin(fastest, row->statistics.median);
-            else
+            if (pass > 0)
                 row->of_fastest = row->statistics.median / fastest;
         }
 }
@@ -111,27 +155,50 @@ static void destroy(void *problem) {
     stencil_case_destroy(problem);
 }
 
-/* Measures a problem of one size. With a planted fault: barriers alone. */
+/* Makes a problem, until the benchmark ends. */
+static stencil_status make(stencil_bench *b, const stencil_case *of, int64_t n, int64_t repeats,
+                           const stencil_case_problem **made) {
+    stencil_case_problem *p;
+    TRY(stencil_bench_memory(b, &p, sizeof *p));
+    TRY(stencil_bench_keep(b, destroy, p));
+    *made = p;
+    TRY(stencil_case_make(p, of, n, repeats));
+#ifdef STENCIL_HAVE_CUDA
+    if (b->options->backend == STENCIL_BACKEND_GPU)
+        TRY(stencil_case_gpu_upload(b, p));
+#endif
+    return STENCIL_OK;
+}
+
+/* Barriers alone where a fault is planted. One block alone where the switch to many is looked for, and not
+ * where it would take ages. */
+enum { ALONE_MOST = 8 };
+static bool is_wanted(const stencil_bench *b, const sized *s, int order) {
+    const stencil_case_body *body = s->problem->of->body;
+    if (b->options->inject_fault)
+        return stencil_case_is_persistent(order);
+    if (order == STENCIL_CASE_ALONE)
+        return body->in_flight > 0 &&
+               !(predict(b, s, order) > ALONE_MOST * predict(b, s, STENCIL_CASE_IMPLICIT));
+    return order != STENCIL_CASE_CEILING || body->ceiling != NULL;
+}
+
+/* Measures a problem of one size. */
 static stencil_status measure_size(stencil_bench *b, const stencil_case *of, int64_t n) {
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU, planted = b->options->inject_fault;
     const int first = b->result->row_count;
-    stencil_case_problem *p;
-    uint32_t blocks;
-    TRY(stencil_bench_memory(b, &p, sizeof *p));
-    TRY(stencil_bench_keep(b, destroy, p));
-    TRY(stencil_case_make(p, of, n, b->options->repeats));
-    TRY(choose_blocks(b, of, p->items, &blocks));
-    if (planted && blocks < 2)
+    sized s = {0};
+    TRY(make(b, of, n, b->options->repeats, &s.problem));
+    if (of->body->alike && !planted)
+        TRY(make(b, of, n, 1, &s.one));
+    TRY(choose_blocks(b, of, s.problem->items, &s));
+    if (planted && s.blocks < 2)
         return stencil_bench_skip(b->result, "one block has nobody to wait for");
-#ifdef STENCIL_HAVE_CUDA
-    if (gpu)
-        TRY(stencil_case_gpu_upload(b, p));
-#endif
-    for (int order = planted; order < (gpu && !planted ? STENCIL_CASE_ORDERS : STENCIL_CASE_CPU_ORDERS);
-         order++)
-        TRY(add_row(b, p, order, blocks));
+    for (int order = 0; order < (gpu ? STENCIL_CASE_ORDERS : STENCIL_CASE_CPU_ORDERS); order++)
+        if (is_wanted(b, &s, order))
+            TRY(add_row(b, &s, order));
     if (gpu && !planted)
-        TRY(add_copies(b, p));
+        TRY(add_copies(b, s.problem));
     TRY(stencil_bench_take(b));
     compare(b->result, first);
     return STENCIL_OK;
@@ -146,20 +213,46 @@ static const stencil_case *find(const char *name) {
 
 /* The largest problem where the case says none: with work for all blocks that fit. */
 static stencil_status choose_most(stencil_bench *b, const stencil_case *of, bool gpu, int64_t *most) {
-    uint32_t blocks;
+    sized s;
     *most = of->body->size[gpu].most;
     if (*most > 0)
         return STENCIL_OK;
-    TRY(choose_blocks(b, of, INT32_MAX, &blocks));
-    *most = (int64_t)blocks * of->body->lanes;
+    TRY(choose_blocks(b, of, INT32_MAX, &s));
+    *most = (int64_t)s.blocks * of->body->lanes;
     return STENCIL_OK;
+}
+
+/* All sizes that are asked for, or the case's own. */
+static stencil_status measure_sizes(stencil_bench *b, const stencil_case *of) {
+    const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
+    const int64_t least = of->body->size[gpu].least, factor = of->body->size[gpu].factor;
+    int64_t most;
+    for (int i = 0; i < b->options->edge_count; i++)
+        TRY(measure_size(b, of, b->options->edge[i]));
+    if (b->options->edge_count > 0)
+        return STENCIL_OK;
+    TRY(choose_most(b, of, gpu, &most));
+    for (int64_t n = least; n < most && !b->options->inject_fault; n *= factor)
+        TRY(measure_size(b, of, n));
+    return measure_size(b, of, most);
+}
+
+/* Where one order hands over to the next, as measured and, on a GPU, as predicted. */
+static void note_switches(stencil_bench *b, bool gpu) {
+    for (int predicted = 0; predicted < 1 + gpu; predicted++) {
+        const stencil_ranking ranking = {
+            .result = b->result, .kind = "order", .axis = "elements", .shape = "", .predicted = predicted};
+        char text[STENCIL_BENCH_NOTE_SIZE];
+        stencil_bench_crossovers(&ranking, text);
+        if (text[0] != '\0')
+            stencil_bench_note(b, "Fastest%s: %s.", predicted ? " by the model (000, section 7.1)" : "",
+                               text);
+    }
 }
 
 stencil_status stencil_measure_case(stencil_bench *b) {
     const stencil_case *of = find(b->result->benchmark);
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
-    const int64_t least = of->body->size[gpu].least, factor = of->body->size[gpu].factor;
-    int64_t most;
     stencil_bench_note(b,
                        "Verified: every result of a run from spoiled arrays, and of another one with late "
                        "%s, was that of the plain version to the last bit.",
@@ -169,12 +262,15 @@ stencil_status stencil_measure_case(stencil_bench *b) {
                        "sync: the part of a phase that is no computing, from moments noted in another run; "
                        "workers: %s.",
                        gpu ? "blocks" : "threads");
-    for (int i = 0; i < b->options->edge_count; i++)
-        TRY(measure_size(b, of, b->options->edge[i]));
-    if (b->options->edge_count > 0)
-        return STENCIL_OK;
-    TRY(choose_most(b, of, gpu, &most));
-    for (int64_t n = least; n < most && !b->options->inject_fault; n *= factor)
-        TRY(measure_size(b, of, n));
-    return measure_size(b, of, most);
+    if (of->body->agrees != NULL && gpu && !b->options->inject_fault)
+        stencil_bench_note(
+            b, "The ceiling makes its result in another order: that is within the bound of error.");
+    if (of->body->alike)
+        stencil_bench_note(
+            b, "Run of M phases = t_O + t_C + (M - 1) (t_C + t_S) (001): a launch, computing, and what keeps "
+               "a phase in order; t_O + t_C is a run of one phase.");
+    TRY(measure_sizes(b, of));
+    if (of->body->in_flight > 0 && !b->options->inject_fault)
+        note_switches(b, gpu);
+    return STENCIL_OK;
 }

@@ -82,3 +82,12 @@ stencil_status stencil_case_check(const stencil_case_problem *p, const char *by)
     }
     return STENCIL_OK;
 }
+
+stencil_status stencil_case_check_bound(const stencil_case_problem *p, const char *by) {
+    if (p->of->body->agrees == NULL)
+        return stencil_case_check(p, by);
+    CHECK(p->of->body->agrees(p), INTERNAL,
+          "%s of %lld elements, %s: it differs from the plain version by more than its bound of error",
+          p->of->name, (long long)p->n, by);
+    return STENCIL_OK;
+}

@@ -45,9 +45,16 @@ typedef struct stencil_case_problem {
 
 /* What a GPU has of a case; bench/cases/kernels.cuh. Their argument is a stencil_case_launch. */
 typedef struct stencil_case_kernels {
-    const void *phase;                             /* makes one phase */
-    const void *persistent[STENCIL_BARRIER_COUNT]; /* makes all of them under a barrier; [none]: NULL */
+    const void *phase; /* makes one phase */
+    const void
+        *persistent[STENCIL_BARRIER_COUNT]; /* makes all of them under a barrier; [none]: in one block */
 } stencil_case_kernels;
+
+/* bench/cases/ceiling.h. *why, "" before: a reason where this machine has no such library. */
+typedef struct stencil_case_ceiling stencil_case_ceiling;
+struct stencil_bench;
+typedef stencil_status stencil_case_ceiling_make(struct stencil_bench *b, stencil_case_ceiling *ceiling,
+                                                 char why[96]);
 
 /* What NAME.c says. */
 typedef struct stencil_case_body {
@@ -65,6 +72,14 @@ typedef struct stencil_case_body {
     /* Fills in what results have to be: sequential, and another program than the phases. */
     void (*plain)(const stencil_case_problem *problem);
     const stencil_case_kernels *kernels; /* NULL without CUDA */
+    stencil_case_ceiling_make *ceiling;  /* stencil_case_ceiling_NAME(); NULL: it has none, or no CUDA */
+    /* Of a case whose runs stream p->bytes through memory and do little else: bytes that a block has under
+     * way at once. 0: nothing is predicted of it. */
+    double in_flight;
+    bool alike; /* its phases are, so that runs are split by a launch, computing and waiting */
+    /* Whether the host's results are within the bound of error of any good way to make them; NULL: all have
+     * the same bits. */
+    bool (*agrees)(const stencil_case_problem *problem);
 } stencil_case_body;
 
 /* A row of cases.def. */
@@ -99,6 +114,9 @@ extern const stencil_case stencil_cases[]; /* name NULL behind the last one */
                                                  __VA_ARGS__}
 #define STENCIL_CASE(id, name, partners, traits, text) extern const stencil_case_body stencil_case_##id;
 #include "bench/cases/cases.def"
+#define STENCIL_CASE(id, name, partners, traits, text)                                                       \
+    stencil_case_ceiling_make stencil_case_ceiling_##id; /* not of every case */
+#include "bench/cases/cases.def"
 
 /* Adds an array of `count` elements, zeroed, and writes its address into the arguments at pointer_at. */
 stencil_status stencil_case_add_array(stencil_case_problem *problem, const stencil_case_array *array);
@@ -125,8 +143,9 @@ void stencil_case_destroy(stencil_case_problem *problem);
 /* Spoils all host arrays but the inputs, so that nothing of an earlier run is taken for a result. */
 void stencil_case_spoil(const stencil_case_problem *problem);
 /* INTERNAL where a result on the host is not what it has to be: the first element that differs, and who made
- * it. */
+ * it. And where it is not within the bound of error, of a case that has one. */
 stencil_status stencil_case_check(const stencil_case_problem *problem, const char *by);
+stencil_status stencil_case_check_bound(const stencil_case_problem *problem, const char *by);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,12 @@
 #include "bench/cases/reduction.cuh"
 
+#include <math.h>
+
 #include "bench/cases/problem.h"
 
-/* So many pieces at most, however many values: their sums are the work of one block. */
-enum { PIECES_MAX = 32768 };
+/* So many pieces at most, however many values: several for every block of a large GPU, and few enough that
+ * one block adds up their sums in no time. */
+enum { PIECES_MAX = 8192 };
 
 static int64_t round_up(int64_t count, int64_t to) {
     return (count + to - 1) / to * to;
@@ -16,7 +19,7 @@ static stencil_status make(stencil_case_problem *p) {
     const int64_t piece = round_up((p->n + PIECES_MAX - 1) / PIECES_MAX, REDUCTION_PIECE);
     r->piece_pairs = piece / 2;
     r->pieces = piece > 0 ? (p->n + piece - 1) / piece : 0;
-    r->sums_pairs = round_up(r->pieces, 2 * REDUCTION_PAIRS) / 2;
+    r->sums_pairs = (r->pieces + 1) / 2;
     p->items = reduction_lanes * r->pieces;
     p->bytes = (double)p->n * sizeof(double);
     TRY(CASE_ADD_ARRAY(p, reduction, values, INPUT, r->pieces * r->piece_pairs));
@@ -50,5 +53,14 @@ static void plain(const stencil_case_problem *p) {
     *expected = add(sums, r->pieces);
 }
 
+/* In either of two results a value goes through at most so many additions, where no fewer than 256 partial
+ * sums are made side by side and joined in a tree; and no value is larger than 1/2. */
+static bool agrees(const stencil_case_problem *p) {
+    const reduction_arguments *r = (const reduction_arguments *)p->arguments;
+    const double *expected = stencil_case_expected(p, "sum"), n = (double)p->n;
+    return fabs(*r->sum - *expected) <= 2 * (n / 256 + 64) * 0x1p-53 * (n / 2); /* NaN: false */
+}
+
 STENCIL_CASE_BODY(reduction, .size = {{1 << 10, 1 << 22, 16}, {1 << 10, 1 << 30, 8}}, .make = make,
-                  .plain = plain);
+                  .plain = plain, .ceiling = STENCIL_ON_GPU(stencil_case_ceiling_reduction), .agrees = agrees,
+                  .in_flight = REDUCTION_UNDER_WAY * REDUCTION_PAIRS * sizeof(reduction_pair));

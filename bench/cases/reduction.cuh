@@ -5,7 +5,8 @@
  * follows from n alone. Lane t = 0 … 255 of a piece adds up pairs t, t + 256, …, the first and the second
  * values of them apart, each in ascending order from 0; its sum is first + second.
  * 2. The sum of a piece is s_0 of: s_t += s_(t+128) for t < 128, then 64, …, 1.
- * 3. Phase 1 makes the sum of the pieces' sums, filled up with zeros to a multiple of 512, as one piece. */
+ * 3. Phase 1 makes the sum of the pieces' sums as one piece; that of a single one is its own.
+ * Zeros behind the last value, however many, change nothing: no partial sum is ever -0. */
 #pragma once
 
 #include "bench/cases/case.h"
@@ -13,8 +14,9 @@
 enum {
     reduction_lanes = 256,
     reduction_shared_bytes = reduction_lanes * (int)sizeof(double),
-    REDUCTION_PAIRS = reduction_lanes,    /* that the lanes add at once */
-    REDUCTION_PIECE = 8 * REDUCTION_PAIRS /* values of a piece, a multiple of it */
+    REDUCTION_PAIRS = reduction_lanes,     /* that the lanes add at once, one each */
+    REDUCTION_PIECE = 8 * REDUCTION_PAIRS, /* values of a piece, a multiple of it */
+    REDUCTION_UNDER_WAY = 8                /* loads of a lane */
 };
 
 /* Read in one access. */
@@ -24,24 +26,24 @@ typedef struct reduction_pair {
 
 typedef struct reduction_arguments {
     int64_t pieces, piece_pairs;  /* how many there are, and the pairs of each */
-    int64_t sums_pairs;           /* of pieces' sums, zeros included */
+    int64_t sums_pairs;           /* of pieces' sums, of an odd number with a zero behind */
     const reduction_pair *values; /* [pieces * piece_pairs] */
     reduction_pair *sums;         /* [sums_pairs] */
     double *sum;                  /* [1] */
 } reduction_arguments;
 
 STENCIL_ANYWHERE int64_t reduction_phases(const reduction_arguments *r) {
-    (void)r;
-    return 2;
+    return r->pieces > 1 ? 2 : 1;
 }
 
-/* The sum of a piece of `pairs`, a multiple of the lanes, in shared[0]. */
+/* The sum of a piece of `pairs` in shared[0]. Several loads of a lane are under way at once: the last phase
+ * is one block, and takes as long as its loads that follow each other. */
 STENCIL_ANYWHERE void reduction_add(const reduction_pair *piece, int64_t pairs, double *shared) {
     CASE_SYNC();
     CASE_LANES(t, reduction_lanes) {
         double first = 0, second = 0;
 #ifdef __CUDA_ARCH__
-#pragma unroll 4
+#pragma unroll REDUCTION_UNDER_WAY
 #endif
         for (int64_t i = t; i < pairs; i += reduction_lanes) {
             const reduction_pair pair = piece[i];
@@ -63,14 +65,15 @@ STENCIL_ANYWHERE void reduction_add(const reduction_pair *piece, int64_t pairs, 
 STENCIL_ANYWHERE void reduction_phase(const reduction_arguments *r, int64_t phase, stencil_case_block block) {
     double *shared = (double *)block.shared, *sums = (double *)r->sums;
     if (phase == 0) {
+        double *to = r->pieces > 1 ? sums : r->sum;
         CASE_GROUPS(p, r->pieces, block) {
             reduction_add(r->values + p * r->piece_pairs, r->piece_pairs, shared);
             CASE_LANES(t, 1) {
                 if (t == 0)
-                    sums[p] = shared[0];
+                    to[p] = shared[0];
             }
         }
-        CASE_ITEMS(i, 2 * r->sums_pairs - r->pieces, block) {
+        CASE_ITEMS(i, r->pieces > 1 ? 2 * r->sums_pairs - r->pieces : 0, block) {
             sums[r->pieces + i] = 0;
         }
     } else if (block.number == 0) {

@@ -123,8 +123,13 @@ static double compute_s(const stencil_calibration *c, const stencil_plan *plan,
     return first_s + (1 - far) * (rounds - 1) * c->round_s[loop] + cells * each_s;
 }
 
-/* Of a step with nothing to compute: between few blocks (a quarter of those that fit) and all; across parts,
- * by the logarithm of how many. */
+/* Between few blocks (a quarter of those that fit) and all. */
+double stencil_model_sync(const stencil_calibration *c, int index, double share) {
+    const stencil_sync_cost *cost = &c->sync[index];
+    return cost->few_s + fmax(share - 0.25, 0) / 0.75 * (cost->all_s - cost->few_s);
+}
+
+/* Of a step with nothing to compute; across parts, by the logarithm of how many. */
 static double sync_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_machine *machine) {
     const stencil_sync_cost *cost = &c->sync[plan->strategy];
     const int parts = plan->cut.parts;
@@ -134,8 +139,7 @@ static double sync_s(const stencil_calibration *c, const stencil_plan *plan, con
     }
     if (plan->backend == STENCIL_BACKEND_CPU)
         return cost->few_s; /* all threads take part whatever there is to do */
-    const double share = fmin(stencil_model_rounds(plan, machine), 1);
-    return cost->few_s + fmax(share - 0.25, 0) / 0.75 * (cost->all_s - cost->few_s);
+    return stencil_model_sync(c, plan->strategy, fmin(stencil_model_rounds(plan, machine), 1));
 }
 
 /* Cells of the part that sends most, to parts on other devices, in bytes; *copies: boxes of them. */

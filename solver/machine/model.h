@@ -28,6 +28,10 @@ stencil_cost stencil_model_pass(const stencil_plan *plan, const stencil_problem 
  * far one on, and on a straight line of its logarithm between them. */
 double stencil_model_far(const stencil_calibration *calibration, double set_bytes);
 
+/* Seconds of a step with next to nothing to compute in one part, by strategy `index`, the latency of first
+ * loads included, where a share of the blocks that fit at once take part, 0 … 1. */
+double stencil_model_sync(const stencil_calibration *calibration, int index, double share);
+
 /* Tiles of a part for each block that its GPU holds for it at once. Not for plans on a CPU. */
 double stencil_model_rounds(const stencil_plan *plan, const stencil_machine *machine);
 

@@ -62,27 +62,40 @@ static bool create(fixture *f, stencil_case_loop *loop, int order, uint32_t thre
     return why[0] == '\0';
 }
 
-static bool has_size(const stencil_case *of, int64_t n) {
+/* 0: the case has no such size. */
+static int64_t phases_at(const stencil_case *of, int64_t n) {
     stencil_case_problem problem;
     const stencil_status status = stencil_case_make(&problem, of, n, REPEATS);
+    const int64_t phases = status == STENCIL_OK ? of->body->phases(problem.arguments) : 0;
     stencil_case_destroy(&problem);
     assert_true(status == STENCIL_OK || status == STENCIL_BAD_DATA);
-    return status == STENCIL_OK;
+    return phases;
 }
 
-/* A size that the case has, with work for several threads. */
+/* A size that the case has, with work for several threads and a barrier. */
 static int64_t usual_size(const stencil_case *of) {
-    return has_size(of, 1300) ? 1300 : 2048;
+    static const int64_t sizes[] = {1300, 2048, 6000};
+    int i = 0;
+    while (phases_at(of, sizes[i]) < 2)
+        i++;
+    return sizes[i];
+}
+
+static const stencil_case *find(const char *name) {
+    const stencil_case *of = stencil_cases;
+    while (strcmp(of->name, name) != 0)
+        of++;
+    return of;
 }
 
 static void every_size_in_every_order(void **state) {
-    static const int64_t sizes[] = {0, 1, 2, 3, 64, 255, 257, 1000, 1024, 2500};
+    static const int64_t sizes[] = {0, 1, 2, 3, 64, 255, 257, 1000, 1024, 2500, 7000};
     (void)state;
     for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
         int made = 0;
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             fixture f;
-            if (!has_size(of, sizes[i]))
+            if (phases_at(of, sizes[i]) == 0)
                 continue;
             made++;
             start(&f, of, sizes[i]);
@@ -171,6 +184,34 @@ static void left_out_phases_are_found(void **state) {
 }
 
 /* A bit at either end of each result. */
+/* A result that is a little more off than any order of additions and any radix would make it. */
+static void bounds_are_checked(void **state) {
+    static const char *const names[] = {"reduction", "fft"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const stencil_case *of = find(names[i]);
+        stencil_case_loop loop;
+        fixture f;
+        start(&f, of, usual_size(of));
+        create(&f, &loop, STENCIL_CASE_IMPLICIT, 1, 10);
+        OK(stencil_case_loop_verify(&loop));
+        OK(stencil_case_check_bound(&f.problem, "a ceiling"));
+        for (int a = 0; a < f.problem.array_count; a++) {
+            unsigned char *memory = f.problem.array[a].memory;
+            if (f.problem.array[a].kind != STENCIL_CASE_RESULT)
+                continue;
+            memory[0] ^= 1; /* of another order */
+            assert_int_equal(stencil_case_check(&f.problem, "a ceiling"), STENCIL_INTERNAL);
+            OK(stencil_case_check_bound(&f.problem, "a ceiling"));
+            memory[3] ^= 1 << 5; /* in float32 a factor; in a double as small as the other one */
+            memory[f.problem.array[a].element_bytes - 3] ^= 1;
+            assert_int_equal(stencil_case_check_bound(&f.problem, "a ceiling"), STENCIL_INTERNAL);
+            assert_non_null(strstr(stencil_error_last()->message, "bound of error"));
+        }
+        end(&f);
+    }
+}
+
 static void wrong_bits_are_found(void **state) {
     (void)state;
     for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
@@ -207,7 +248,8 @@ static void attribution(void **state) {
         for (int order = 0; order < orders; order++) {
             stencil_case_loop loop;
             stencil_inside inside;
-            if (order == STENCIL_CASE_GRAPH || !create(&f, &loop, order, 4, 10))
+            if (order >= STENCIL_CASE_GRAPH || order == STENCIL_CASE_ALONE ||
+                !create(&f, &loop, order, 4, 10))
                 continue;
             if (stencil_case_is_persistent(order))
                 loop.fault = (stencil_fault){.delay_ns = (uint32_t)(1e9 * LATE_S), .late = 1};
@@ -222,13 +264,6 @@ static void attribution(void **state) {
         }
         end(&f);
     }
-}
-
-static const stencil_case *find(const char *name) {
-    const stencil_case *of = stencil_cases;
-    while (strcmp(of->name, name) != 0)
-        of++;
-    return of;
 }
 
 /* By the definition, in double. */
@@ -336,6 +371,35 @@ static void alignment_is_the_best(void **state) {
     }
 }
 
+/* By equation 5 of L. Zhang et al.: up to so many bytes one block is quicker than all with a barrier between
+ * them (T_sync: what the barrier takes beside the latency), and by equation 4 where many have more under way
+ * than there is. */
+static void switch_points_are_those_of_the_equations(void **state) {
+    static const double latency_s = 1e-6, sync_s = 2e-6;
+    const stencil_case *of = find("reduction");
+    const double basic = of->body->in_flight / latency_s;
+    (void)state;
+    for (double blocks = 4; blocks <= 4096; blocks *= 2) {
+        stencil_calibration c = {.latency_s = latency_s, .set_bytes = {1e9, 2e9}};
+        fixture f;
+        for (int i = 0; i < STENCIL_STRATEGIES; i++)
+            c.sync[i] = (stencil_sync_cost){.few_s = latency_s + sync_s, .all_s = latency_s + sync_s};
+        for (int loop = 0; loop < STENCIL_LOOP_COUNT; loop++)
+            c.bytes_per_s[loop][0][STENCIL_NEAR] = c.bytes_per_s[loop][0][STENCIL_FAR] = 1000 * basic;
+        const double more = fmin(blocks, 1000) * basic, by_4 = (latency_s + sync_s) * basic,
+                     by_5 = sync_s * more * basic / (more - basic);
+        const double at = by_4 <= more * latency_s ? by_4 : by_5;
+        start(&f, of, 6000);
+        for (int side = -1; side <= 1; side += 2) {
+            f.problem.bytes = at * (1 + 1e-3 * side);
+            const double alone_s = stencil_case_predict(&f.problem, STENCIL_CASE_ALONE, 1, 0, &c),
+                         all_s = stencil_case_predict(&f.problem, STENCIL_BARRIER_central, blocks, 1, &c);
+            assert_int_equal(alone_s < all_s, side < 0);
+        }
+        end(&f);
+    }
+}
+
 /* False: there is no GPU, or it cannot do this. */
 static bool find_machine(bool gpu) {
     backend = gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
@@ -347,11 +411,17 @@ static bool find_machine(bool gpu) {
 /* ARGUMENTS: cpu | gpu */
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_size_in_every_order),   cmocka_unit_test(lateness_changes_no_bit),
-        cmocka_unit_test(absence_ends_the_run),        cmocka_unit_test(left_out_phases_are_found),
-        cmocka_unit_test(wrong_bits_are_found),        cmocka_unit_test(attribution),
-        cmocka_unit_test(transform_is_the_definition), cmocka_unit_test(sum_is_the_sum),
+        cmocka_unit_test(every_size_in_every_order),
+        cmocka_unit_test(lateness_changes_no_bit),
+        cmocka_unit_test(absence_ends_the_run),
+        cmocka_unit_test(left_out_phases_are_found),
+        cmocka_unit_test(wrong_bits_are_found),
+        cmocka_unit_test(bounds_are_checked),
+        cmocka_unit_test(attribution),
+        cmocka_unit_test(transform_is_the_definition),
+        cmocka_unit_test(sum_is_the_sum),
         cmocka_unit_test(alignment_is_the_best),
+        cmocka_unit_test(switch_points_are_those_of_the_equations),
     };
     if (!find_machine(argc > 1 && strcmp(argv[1], "gpu") == 0)) {
         printf("no GPU\n");

@@ -33,7 +33,8 @@ class CasesTest(Commands):
         for result in results:
             self.assertIsNone(result["failed"])
             self.assertEqual([(row["name"], row["axes"]["elements"]) for row in result["rows"]],
-                             [(name, n) for n in (512, 1024) for name in ["implicit", *BARRIERS]])
+                             [(name, n) for n in (512, 1024)
+                              for name in ["implicit", *BARRIERS, *["alone"] * (result["benchmark"] == "reduction")]])
             for row in result["rows"]:
                 alone = row["name"] == "neighbor" and CASES[result["benchmark"]] == "ALL"
                 self.assertEqual(row["skipped"], "a block's partners change from phase to phase" if alone else None)
@@ -41,8 +42,12 @@ class CasesTest(Commands):
                     continue
                 self.assertEqual((len(row["samples"]), row["iterations"], row["unit"]), (3, 2, "s/run"))
                 self.assertGreater(row["speedup"], 0)
-                self.assertTrue(0 <= row["sync_measured"] <= 1)
-                self.assertIn(row["workers"], (1, 2))
+                if result["benchmark"] == "reduction":  # of one phase, at these sizes
+                    self.assertIsNone(row["sync_measured"])
+                else:
+                    self.assertTrue(0 <= row["sync_measured"] <= 1)
+                self.assertIn(row["workers"], (1, 2) if row["name"] != "alone" else (1,))
+                self.check_split(row, result["benchmark"] == "mean", 30)
                 beside = [other for other in result["rows"] if other["axes"] == row["axes"] and other["samples"]]
                 fastest = min(other["statistics"]["median"] for other in beside)
                 self.assertAlmostEqual(row["of_fastest"], row["statistics"]["median"] / fastest)
@@ -52,6 +57,26 @@ class CasesTest(Commands):
         plain = [row["speedup"] * statistics.median(row["samples"]) for row in rows]
         for each in plain:
             self.assertAlmostEqual(each / plain[0], 1)
+
+    def check_split(self, row, is_split, phases):
+        """T = t_O + t_C + (M - 1) (t_C + t_S), where it is stated."""
+        parts = [row[name] for name in ("t_o", "t_c", "t_s")]
+        if not is_split:
+            self.assertEqual(parts, [None] * 3)
+            return
+        launch, computing, waiting = parts
+        self.assertAlmostEqual(launch + computing + (phases - 1) * (computing + waiting), row["statistics"]["median"], 12)
+        self.assertAlmostEqual(row["sync_measured"] * (computing + waiting), waiting, 12)
+
+    def test_switch_points(self):
+        text = self.ok("reduction", *CPU, "--samples", "3", "--iterations", "1", "--sizes", "1000,100000", "--json",
+                       self.path("out.json"))
+        result, = json.loads(self.read("out.json"))["results"]
+        notes = [note for note in result["notes"] if note.startswith("Fastest: `")]
+        self.assertEqual(len(notes), 1)
+        self.assertIn(" ".join(notes[0].split()[:2]), text)
+        self.assertIn("alone", [row["name"] for row in result["rows"]])
+        self.assertNotIn("Fastest", self.ok("mean", *SMALL, "--repeats", "5"))
 
     def test_absent_thread_ends_with_exit_code_70(self):
         for name in CASES:

@@ -19,16 +19,18 @@ typedef struct made {
 static void check(const made *list, int count, const char *expected) {
     stencil_bench_row row[32] = {0};
     const stencil_bench_result result = {.benchmark = "test", .row_count = count, .row = row};
+    stencil_ranking ranking = {.result = &result, .axis = "nx", .shape = "²", .kind = "order"};
     char text[STENCIL_BENCH_NOTE_SIZE];
     for (int i = 0; i < count; i++) {
         snprintf(row[i].name, sizeof row[i].name, "%s", list[i].name);
+        row[i].kind = list[i].name[0] == '-' ? "ceiling" : "order";
         row[i].axis_count = 1;
         row[i].axis[0] = (stencil_bench_parameter){.name = "nx", .number = list[i].nx};
         row[i].sample_count = list[i].median > 0;
         row[i].noisy = !(list[i].spread < 0.1);
         row[i].statistics = (stencil_statistics){.median = list[i].median, .spread = list[i].spread};
     }
-    stencil_bench_crossovers(&result, false, "²", text);
+    stencil_bench_crossovers(&ranking, text);
     assert_string_equal(text, expected);
     for (int i = 0; i < count; i++) { /* the same figures as predictions, without noise */
         if (list[i].spread > 0)
@@ -36,7 +38,8 @@ static void check(const made *list, int count, const char *expected) {
         row[i].predicted = list[i].median;
         row[i].statistics.median = 1;
     }
-    stencil_bench_crossovers(&result, true, "²", text);
+    ranking.predicted = true;
+    stencil_bench_crossovers(&ranking, text);
     assert_int_equal(strlen(text), strcspn(expected, ";"));
     assert_memory_equal(text, expected, strlen(text));
 }
@@ -45,7 +48,8 @@ static void check(const made *list, int count, const char *expected) {
 
 static void one_of_them_everywhere(void **state) {
     (void)state;
-    CHECK_WORDS("`b` at all sizes", {"a", 64, 2, 0}, {"b", 64, 1, 0}, {"a", 128, 3, 0}, {"b", 128, 2, 0});
+    CHECK_WORDS("`b` at all sizes", {"a", 64, 2, 0}, {"b", 64, 1, 0}, {"a", 128, 3, 0}, {"b", 128, 2, 0},
+                {"-", 128, 1, 0});
     CHECK_WORDS("", {"a", 64, 2, 0}, {"b", 64, 1, 0});
     CHECK_WORDS("", {"a", 64, 0, 0}, {"a", 128, 0, 0});
 }
