@@ -264,7 +264,7 @@ static void print_launch(const run_record *run) {
         print_gpu_launch(plan);
     } else {
         PRINT("Tiles", "rows of %s, %s for each thread", TEXT_COUNTED(plan->tile[STENCIL_X], "cell"),
-              TEXT_COUNT(plan->tile[STENCIL_Y]));
+              TEXT_COUNT(plan->share_rows));
         static const char *const stores[STENCIL_STORES_COUNT] = {
             "through the cache", "past the cache",
             "through the cache or past it, as the first steps find out"};

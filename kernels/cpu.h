@@ -11,8 +11,9 @@ typedef struct stencil_cpu_pass {
     int64_t first, last;                               /* rows of domain->n (row = z*ny + y) */
     int steps;                                         /* 1 … the depth of the plan */
     const stencil_weights *weights[STENCIL_DEPTH_MAX]; /* [steps] */
-    bool streaming; /* results bypass the cache (for fields larger than it) */
-    int64_t width;  /* columns of a strip of a deep sweep, a multiple of STENCIL_PARTIAL_CELLS */
+    bool streaming;             /* results bypass the cache (for fields larger than it) */
+    int64_t tile[STENCIL_AXES]; /* of a deep sweep: rows (3D) and columns of a strip, the latter a multiple of
+                                   STENCIL_PARTIAL_CELLS */
     void
         *scratch; /* what such a sweep keeps between steps: stencil_pipeline_bytes(), on a 64-byte boundary */
     double *partial; /* where the residual's partial sums go, that of the part's first partial sum; NULL: the
@@ -20,18 +21,35 @@ typedef struct stencil_cpu_pass {
     stencil_norm norm;
 } stencil_cpu_pass;
 
-enum { STENCIL_PIPELINE_ROWS = 4 };
-/* What the pipeline sweep keeps of a step: rows of a ring, a power of two; columns beside those of a strip.
- */
-static inline int64_t stencil_pipeline_ring_rows(int radius) {
-    return 2 * radius + STENCIL_PIPELINE_ROWS <= 8 ? 8 : 16;
+/* What the pipeline sweep keeps of a step: a ring of the last rows (2D) or planes (3D) of a strip, a power of
+ * two; it makes so many of one step before those of the next. */
+static inline int64_t stencil_pipeline_group(int rank) {
+    return rank == 2 ? 4 : 2;
 }
-static inline int64_t stencil_pipeline_margin(int depth, int radius) {
+static inline int64_t stencil_pipeline_ring(int rank, int radius) {
+    const int64_t least = 2 * radius + stencil_pipeline_group(rank);
+    return least <= 4 ? 4 : least <= 8 ? 8 : 16;
+}
+/* Columns, and in 3D rows, beside those of a strip, on each side. */
+static inline int64_t stencil_pipeline_columns(int depth, int radius) {
     const int64_t line = 64 / (int64_t)sizeof(float);
     return ((int64_t)depth * radius + 2 * line - 1) / line * line; /* computed in whole lines */
 }
-static inline int64_t stencil_pipeline_bytes(int depth, int radius, int64_t width, int64_t cell_bytes) {
-    return depth * stencil_pipeline_ring_rows(radius) * (width + 2 * stencil_pipeline_margin(depth, radius)) *
+static inline int64_t stencil_pipeline_rows(int rank, int depth, int radius) {
+    return rank == 2 ? 0 : (int64_t)(depth - 1) * radius;
+}
+/* Cells of a ring from row to row, and from one of its rows (2D) or planes to the next. */
+static inline int64_t stencil_pipeline_row(int depth, int radius, int64_t columns) {
+    return columns + 2 * stencil_pipeline_columns(depth, radius);
+}
+static inline int64_t stencil_pipeline_plane(int rank, int depth, int radius,
+                                             const int64_t tile[STENCIL_AXES]) {
+    const int64_t rows = rank == 2 ? 1 : tile[STENCIL_Y] + 2 * stencil_pipeline_rows(rank, depth, radius);
+    return rows * stencil_pipeline_row(depth, radius, tile[STENCIL_X]);
+}
+static inline int64_t stencil_pipeline_bytes(int rank, int depth, int radius,
+                                             const int64_t tile[STENCIL_AXES], int64_t cell_bytes) {
+    return depth * stencil_pipeline_ring(rank, radius) * stencil_pipeline_plane(rank, depth, radius, tile) *
            cell_bytes;
 }
 

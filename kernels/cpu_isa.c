@@ -17,8 +17,8 @@
 enum { SEGMENT_CELLS = 512 };
 
 /* A streaming sweep advances so many rows of a plane together, some cells of each in turn, and asks for lines
- * so far ahead. */
-enum { BAND_ROWS = 8, LINE_BYTES = 64, PREFETCH_BYTES = 512 };
+ * so far ahead. In 3D it walks through strips of rows of which so many bytes stay in a core's own cache. */
+enum { BAND_ROWS = 8, TURN_BYTES = 256, LINE_BYTES = 64, PREFETCH_BYTES = 512, OWN_BYTES = 1 << 19 };
 
 /* Copies 64-byte lines past the cache. */
 static void copy_streaming(void *to, const void *from, int64_t count) {

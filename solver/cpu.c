@@ -17,8 +17,9 @@ int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_proble
     enum { PAGE_BYTES = 4096 };
     if (plan->depth == 1)
         return 0;
-    const int64_t bytes = stencil_pipeline_bytes(plan->depth, problem->shape->radius, plan->tile[STENCIL_X],
-                                                 (int64_t)stencil_precision_bytes(problem->precision));
+    const int64_t bytes =
+        stencil_pipeline_bytes(problem->rank, plan->depth, problem->shape->radius, plan->tile,
+                               (int64_t)stencil_precision_bytes(problem->precision));
     return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
@@ -177,7 +178,7 @@ static void sweep_rows(const stencil_cpu *cpu, const work *w, int part, int64_t 
     stencil_cpu_pass pass = {.sweep = cpu->plan->sweep,
                              .from = w->pass->from,
                              .steps = w->pass->steps,
-                             .width = cpu->plan->tile[STENCIL_X],
+                             .tile = {1, cpu->plan->tile[STENCIL_Y], cpu->plan->tile[STENCIL_X]},
                              .scratch = cpu->scratch + w->thread * cpu->scratch_bytes,
                              .streaming = w->streaming,
                              .partial = w->check ? d->partial + d->partial_first : NULL,

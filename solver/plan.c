@@ -292,11 +292,12 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
                        ? stencil_stores_choose(problem, plan->threads, machine->cpu_cache_bytes)
                        : STENCIL_STORES_CACHED;
     const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
+    plan->share_rows = (rows + plan->threads - 1) / plan->threads;
     plan->tile[STENCIL_Z] = 1;
-    plan->tile[STENCIL_Y] = (rows + plan->threads - 1) / plan->threads;
+    plan->tile[STENCIL_Y] = plan->share_rows;
     plan->tile[STENCIL_X] = problem->n[STENCIL_X];
     if (plan->depth > 1)
-        plan->tile[STENCIL_X] = stencil_sweep_infos[plan->sweep].host->columns(plan, problem, machine);
+        stencil_sweep_infos[plan->sweep].host->strip(plan, problem, machine);
     const stencil_fault *d = &plan->wait.fault;
     CHECK(d->absent_step == 0 || d->absent_part > 0 || d->absent < (uint32_t)plan->threads, USAGE,
           "--inject-absent stops thread %u, and there are %d: give --threads %u", (unsigned)d->absent,

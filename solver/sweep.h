@@ -27,14 +27,14 @@ typedef struct stencil_sweep_host {
     stencil_pass_work (*work)(const stencil_plan *plan, const stencil_problem *problem, int part, int steps);
     /* Steps of a pass that were measured to suit it, up to those; they may have no room. NULL: 1. */
     int (*suits)(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
-    /* Columns that a thread of a CPU makes at once in passes of several steps. */
-    int64_t (*columns)(const stencil_plan *plan, const stencil_problem *problem,
-                       const stencil_machine *machine);
+    /* Cells of a strip that a thread of a CPU makes at once in passes of several steps, into plan->tile:
+     * columns, and in 3D rows. */
+    void (*strip)(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
     /* Divides parts of up to n cells (z, y, x) among the blocks of a GPU that holds `slots` of the plan's
      * kernel at once: threads of a block (STENCIL_BLOCK_THREADS) and cells of a tile go into the plan. */
     void (*shape)(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3], int64_t slots);
-    /* "", or why it cannot run a problem. NULL: it can run them all. */
-    const char *(*unavailable)(const stencil_problem *problem);
+    /* "", or why it cannot run a problem on a back-end. NULL: it can run them all. */
+    const char *(*unavailable)(const stencil_problem *problem, stencil_backend backend);
 } stencil_sweep_host;
 
 /* The shape of the stream sweep, whose steps others make, too. */

@@ -58,7 +58,7 @@ void stencil_sweep_suit(stencil_plan *plan, const stencil_problem *problem, cons
     const stencil_sweep_host *host = stencil_sweep_infos[plan->sweep].host;
     plan->depth = host->suits(plan, problem, machine);
     if (plan->backend == STENCIL_BACKEND_CPU && plan->depth > 1)
-        plan->tile[STENCIL_X] = host->columns(plan, problem, machine);
+        host->strip(plan, problem, machine);
 }
 
 double stencil_sweep_traffic(const stencil_plan *plan, const stencil_problem *problem) {
@@ -170,5 +170,5 @@ const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_prob
     if (backend == STENCIL_BACKEND_GPU &&
         !stencil_kernel_is_compiled(sweep, STENCIL_EXCHANGE_STORE, STENCIL_BARRIER_none))
         return "it has no kernel for GPUs";
-    return host->unavailable != NULL ? host->unavailable(problem) : "";
+    return host->unavailable != NULL ? host->unavailable(problem, backend) : "";
 }

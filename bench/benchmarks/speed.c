@@ -10,17 +10,22 @@
 #include "solver/machine/model.h"
 #include "solver/sweep.h"
 
-/* Steps of a sample; edges of sizes of a sweep's own. */
-enum { STEPS = 1000, OWN_FIRST = 7000, OWN_LAST = 12000 };
+/* Steps of a sample, on a GPU and on a CPU; edges of sizes of a sweep's own. */
+enum { STEPS = 1000, CPU_STEPS = 100, OWN_FIRST = 7000, OWN_LAST = 12000 };
+
+/* What figures of a case are parts of. */
+typedef enum figures { OF_ONE, OF_COPY, OF_PLAIN } figures;
 
 typedef struct speed_case {
+    stencil_backend backend;
+    figures figures;
     stencil_shape_id shape;
     stencil_precision precision;
     int64_t edge;
     bool own; /* at an edge of the sweep's own, too */
     int gpus;
     stencil_bar_unit unit;
-    const char *sweep, *strategies, *best_by; /* sweep NULL: the plain one, figures are parts of a copy */
+    const char *sweep, *strategies, *best_by; /* sweep NULL: the plain one */
     double best, reach, aim;
 } speed_case;
 
@@ -28,7 +33,9 @@ static const speed_case cases[] = {
 #define NAMED false
 #define OWN   true
 #define STENCIL_SPEED(stencil, precision, edge, own, gpus, unit, sweep, strategies, whose, best, reach, aim) \
-    {STENCIL_SHAPE_##stencil,                                                                                \
+    {STENCIL_BACKEND_GPU,                                                                                    \
+     OF_ONE,                                                                                                 \
+     STENCIL_SHAPE_##stencil,                                                                                \
      STENCIL_##precision,                                                                                    \
      edge,                                                                                                   \
      own,                                                                                                    \
@@ -40,22 +47,31 @@ static const speed_case cases[] = {
      best,                                                                                                   \
      reach,                                                                                                  \
      aim},
-#define STENCIL_PLAIN(stencil, precision, edge, reach)                                                       \
-    {STENCIL_SHAPE_##stencil,                                                                                \
+#define STENCIL_OURS(backend, figures, stencil, precision, edge, sweep, whose, reach, aim)                   \
+    {STENCIL_BACKEND_##backend,                                                                              \
+     figures,                                                                                                \
+     STENCIL_SHAPE_##stencil,                                                                                \
      STENCIL_##precision,                                                                                    \
      edge,                                                                                                   \
      false,                                                                                                  \
      1,                                                                                                      \
      STENCIL_GCELL_PER_S,                                                                                    \
-     NULL,                                                                                                   \
+     sweep,                                                                                                  \
      "relaunch,graph,grid",                                                                                  \
-     "copy",                                                                                                 \
+     whose,                                                                                                  \
      1,                                                                                                      \
      reach,                                                                                                  \
-     1},
+     aim},
+#define STENCIL_PLAIN(stencil, precision, edge, reach)                                                       \
+    STENCIL_OURS(GPU, OF_COPY, stencil, precision, edge, NULL, "copy", reach, 1)
+#define STENCIL_CPU(stencil, precision, edge)                                                                \
+    STENCIL_OURS(CPU, OF_PLAIN, stencil, precision, edge, "pipeline", "plain sweep", 2, 3)
+#define STENCIL_CPU_PLAIN(stencil, precision, edge)                                                          \
+    STENCIL_OURS(CPU, OF_COPY, stencil, precision, edge, NULL, "copy", 0.85, 1)
 #include "bench/speed.def"
 #undef NAMED
 #undef OWN
+#undef STENCIL_OURS
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -91,6 +107,10 @@ static const char *sweep_of(const speed_case *c) {
     return c->sweep != NULL ? c->sweep : plain_sweep();
 }
 
+static int64_t steps_of(const speed_case *c) {
+    return c->backend == STENCIL_BACKEND_GPU ? STEPS : CPU_STEPS;
+}
+
 static stencil_spec spec_of(const speed_case *c, const int64_t extent[3]) {
     const stencil_shape *shape = &stencil_shapes[c->shape];
     stencil_spec spec;
@@ -99,7 +119,7 @@ static stencil_spec spec_of(const speed_case *c, const int64_t extent[3]) {
     spec.rank = shape->rank;
     memcpy(spec.extent, extent, sizeof spec.extent);
     spec.precision = c->precision;
-    spec.steps = spec.check_every = STEPS; /* which says how many steps a pass has */
+    spec.steps = spec.check_every = steps_of(c); /* which says how many steps a pass has */
     stencil_trial_weights(&spec);
     return spec;
 }
@@ -123,7 +143,7 @@ static void add_places(const stencil_bench *b, speed *s, const speed_case *c) {
     const stencil_bench_options *options = b->options;
     const stencil_spec *asked = &options->spec;
     const int rank = stencil_shapes[c->shape].rank;
-    if ((asked->rank > 0 && asked->rank != rank) ||
+    if (c->backend != options->backend || (asked->rank > 0 && asked->rank != rank) ||
         (options->one_precision && asked->precision != c->precision) ||
         (asked->stencil[0] != '\0' && strcmp(asked->stencil, stencil_shapes[c->shape].name) != 0) ||
         (options->sweep != NULL && strcmp(options->sweep, sweep_of(c)) != 0))
@@ -193,10 +213,10 @@ static int64_t rounded_up(int64_t n, int64_t unit) {
 
 /* Steps that are whole passes of the plan, and of those of the rows before it, too, unless it takes a tenth
  * more steps to have both. All rows of a problem make the same steps: the most that one of them asks for. */
-static int64_t whole_passes(speed *s, const stencil_plan *plan) {
-    const int64_t apart = stencil_sweep_checks_apart(plan), left = STEPS - apart,
+static int64_t whole_passes(speed *s, const stencil_plan *plan, int64_t steps) {
+    const int64_t apart = stencil_sweep_checks_apart(plan), left = steps - apart,
                   common = common_multiple(s->pass, plan->depth);
-    s->pass = rounded_up(left, common) - left <= STEPS / 10 ? common : plan->depth;
+    s->pass = rounded_up(left, common) - left <= steps / 10 ? common : plan->depth;
     return apart + rounded_up(left, s->pass);
 }
 
@@ -217,7 +237,7 @@ static stencil_status add_row(stencil_bench *b, speed *s, const speed_case *c, c
     if (status == STENCIL_OK && row->plan.depth == 1 && stencil_sweep_infos[row->plan.sweep].host->depth > 1)
         status = ERROR(UNAVAILABLE, "its passes have one step here");
     if (status == STENCIL_OK && row->plan.depth > 1)
-        t->least = whole_passes(s, &row->plan);
+        t->least = whole_passes(s, &row->plan, steps_of(c));
     snprintf(name, sizeof name, "%s f%d %s/%s", t->problem.shape->name,
              8 * (int)stencil_precision_bytes(c->precision), row->sweep, strategy);
     stencil_bench_subject subject = {"strategy", name,
@@ -297,11 +317,14 @@ static void fill_bound(stencil_bench_bar *bar, stencil_trial *t, const stencil_p
         bar->bound.used[STENCIL_RESOURCE_ARITHMETIC] = NAN;
 }
 
-/* What there is to reach, beside a copy of so many bytes per second. */
-static void fill_figures(const speed_place *place, double copy) {
-    const speed_case *c = place->of; /* of what such a copy of each array comes to, or as they are */
+/* What there is to reach, beside a copy of so many bytes per second (of what such a copy of each array comes
+ * to), and a plain sweep of so many cells. */
+static void fill_figures(const speed_place *place, double copy, double plain_rate) {
+    const speed_case *c = place->of;
     const double bytes = 2.0 * (double)stencil_precision_bytes(c->precision),
-                 part = c->sweep != NULL ? 1 : 1e-9 * copy / bytes;
+                 part = c->figures == OF_COPY    ? 1e-9 * copy / bytes
+                        : c->figures == OF_PLAIN ? 1e-9 * plain_rate
+                                                 : 1;
     place->bar->best_other = part * c->best;
     place->bar->reach = part * c->reach;
     place->bar->aim = part * c->aim;
@@ -318,7 +341,7 @@ static void fill_bar(const stencil_bench *b, speed *s, const speed_place *place,
                  loop_rate = fastest(b, s, sweep_of(c), true, &other);
     const bool us = c->unit == STENCIL_US_PER_STEP;
     stencil_bench_bar *bar = place->bar;
-    fill_figures(place, copy);
+    fill_figures(place, copy, plain_rate);
     bar->measured = us ? 1e6 * cells / rate : 1e-9 * rate;
     bar->plain = us ? 1e6 * cells / plain_rate : 1e-9 * plain_rate;
     bar->loop = us ? 1e6 * cells / loop_rate : 1e-9 * loop_rate;
@@ -345,7 +368,7 @@ static bool can_be(speed *s, const speed_place *at, const stencil_spec *spec) {
     stencil_problem_destroy(&problem);
     for (int i = 0; i < s->place_count && !can; i++)
         if (same_problem(at, &s->place[i])) {
-            fill_figures(&s->place[i], NAN);
+            fill_figures(&s->place[i], NAN, NAN);
             char *why = s->place[i].bar->skipped;
             snprintf(why, sizeof s->place[i].bar->skipped, "%.190s", stencil_error_last()->message);
             s->place[i].done = true;
@@ -356,10 +379,13 @@ static bool can_be(speed *s, const speed_place *at, const stencil_spec *spec) {
 /* All cases of the problem at a place. */
 static stencil_status measure_problem(stencil_bench *b, speed *s, const speed_place *at) {
     stencil_trial *t = &s->trial;
-    const speed_case plain = {.shape = at->of->shape, .precision = at->of->precision, .gpus = at->of->gpus};
+    const speed_case plain = {.backend = at->of->backend,
+                              .shape = at->of->shape,
+                              .precision = at->of->precision,
+                              .gpus = at->of->gpus};
     const stencil_spec spec = spec_of(at->of, at->extent);
     const int first = b->result->row_count;
-    *t = (stencil_trial){.tries = 10, .sample_s = -1, .least = STEPS};
+    *t = (stencil_trial){.tries = 10, .sample_s = -1, .least = steps_of(at->of)};
     s->row_count = 0;
     s->pass = 1;
     if (!can_be(s, at, &spec))
@@ -410,8 +436,10 @@ stencil_status stencil_measure_speed(stencil_bench *b) {
             TRY(status);
         }
     stencil_bench_note(
-        b, "Best others: published codes, each at its best setting, on one NVIDIA H200, or the copy "
-           "of the same field here.");
+        b, b->options->backend == STENCIL_BACKEND_GPU
+               ? "Best others: published codes, each at its best setting, on one NVIDIA H200, or the "
+                 "copy of the same field here."
+               : "Best others: the plain sweep, or the copy, of the same field here.");
     stencil_bench_note(b, "Used: of what the resource that bounds the sweep allows: memory, as the copy "
                           "moves it, shared memory, or fma.");
     stencil_bench_note(b, "Loop: of what was measured, what a persistent loop reaches.");

@@ -34,8 +34,8 @@ static stencil_sweep_id family_of(const stencil_plan *plan) {
 }
 
 /* Seconds of a cell by bytes that must move and fma. On a CPU a thread waits for memory in one step of a pass
- * and finds the rows of the others in its cache; on a GPU all stages work at once, those too that a short
- * pass has no steps for. */
+ * and finds the rows of the others in its cache; in 3D it computes nothing meanwhile, so short are the rows.
+ * On a GPU all stages work at once, those too that a short pass has no steps for. */
 static double guess_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_problem *problem,
                       const stencil_machine *machine, stencil_loop loop, stencil_distance distance) {
     const double steps = stencil_sweep_pass_steps(plan, problem),
@@ -49,6 +49,8 @@ static double guess_s(const stencil_calibration *c, const stencil_plan *plan, co
     }
     if (plan->backend == STENCIL_BACKEND_GPU)
         return fmax(bytes_s, fma_s);
+    if (problem->rank == 3)
+        return bytes_s + fma_s;
     return fmax(bytes_s, fma_s / steps) + fma_s * (steps - 1) / steps;
 }
 
@@ -107,7 +109,7 @@ static double compute_s(const stencil_calibration *c, const stencil_plan *plan,
                  near_each_s = cell_s(c, plan, problem, machine, loop, STENCIL_NEAR),
                  far_each_s = cell_s(c, plan, problem, machine, loop, STENCIL_FAR);
     const double cells = gpu ? (double)stencil_box_cells(&part->box) * part->sharing
-                             : (double)plan->tile[STENCIL_Y] * plan->threads * (double)problem->n[STENCIL_X];
+                             : (double)plan->share_rows * plan->threads * (double)problem->n[STENCIL_X];
     if (step_s[STENCIL_FEW] > 0)
         return step_s[STENCIL_FEW] +
                (1 - far) *

@@ -1,10 +1,12 @@
 /* The pipeline sweep: as many steps at once as make up for reading and writing the field once. */
+#include <math.h>
+
 #include "kernels/cpu.h"
 #include "kernels/sweeps/pipeline.h"
 #include "solver/sweep.h"
 
-static const char *unavailable(const stencil_problem *problem) {
-    return problem->rank == 3 ? "it makes steps of 2D fields" : "";
+static const char *unavailable(const stencil_problem *problem, stencil_backend backend) {
+    return problem->rank == 3 && backend == STENCIL_BACKEND_GPU ? "on GPUs it makes steps of 2D fields" : "";
 }
 
 static stencil_pipeline_shape shape_of(const stencil_problem *problem) {
@@ -113,25 +115,68 @@ static int suits(const stencil_plan *plan, const stencil_problem *problem, const
     const int64_t steps = stencil_sweep_longest(plan, problem);
     if (plan->backend == STENCIL_BACKEND_GPU) /* whole passes are fastest */
         return (int)stencil_smaller(most(plan, problem, machine), steps);
-    const int64_t rows = problem->n[STENCIL_Y] / machine->cpu_threads, radius = problem->shape->radius;
-    const int64_t best = stencil_smaller(plan->tuning.cpu_pass_steps, 1 + rows / (4 * radius));
+    const int axis = problem->rank == 2 ? STENCIL_Y : STENCIL_Z;
+    const int64_t share = problem->n[axis] / machine->cpu_threads, radius = problem->shape->radius,
+                  best = stencil_smaller(problem->rank == 2 ? plan->tuning.cpu_pass_steps
+                                                            : plan->tuning.cpu_pass_steps_3d,
+                                         1 + share / (4 * radius));
     if (steps <= best)
         return (int)steps;
     const int64_t passes = (steps + best - 1) / best;
     return (int)((steps + passes - 1) / passes);
 }
 
-/* So many that the rows between all steps of a pass stay in a core's own cache. */
-static int64_t columns(const stencil_plan *plan, const stencil_problem *problem,
-                       const stencil_machine *machine) {
-    const int64_t cell = (int64_t)stencil_precision_bytes(problem->precision),
-                  share = machine->cpu_cache_bytes / machine->cpu_threads,
-                  wanted = plan->tuning.cpu_ring_bytes,
-                  bytes = machine->cpu_cache_bytes > 0 ? stencil_smaller(share, wanted) : wanted,
-                  column = stencil_pipeline_bytes(plan->depth, problem->shape->radius, 1, cell) -
-                           stencil_pipeline_bytes(plan->depth, problem->shape->radius, 0, cell),
-                  count = bytes / column / STENCIL_PARTIAL_CELLS * STENCIL_PARTIAL_CELLS;
-    return count > STENCIL_PARTIAL_CELLS ? count : STENCIL_PARTIAL_CELLS;
+/* Bytes of a core's own cache for what is kept between steps. */
+static int64_t kept_bytes(const stencil_plan *plan, const stencil_machine *machine) {
+    const int64_t share = machine->cpu_cache_bytes / machine->cpu_threads,
+                  wanted = plan->tuning.cpu_ring_bytes;
+    return machine->cpu_cache_bytes > 0 ? stencil_smaller(share, wanted) : wanted;
+}
+
+/* The most cells of a strip along an axis, in units, of which that many bytes are kept; the others as they
+ * are. */
+static int64_t fitting(const stencil_plan *plan, const stencil_problem *problem, const int64_t tile[3],
+                       int axis, int64_t unit, int64_t bytes) {
+    const int64_t cell = (int64_t)stencil_precision_bytes(problem->precision);
+    int64_t some[STENCIL_AXES] = {1, tile[STENCIL_Y], tile[STENCIL_X]}, kept[2];
+    for (int k = 0; k < 2; k++) {
+        some[axis] = k;
+        kept[k] = stencil_pipeline_bytes(problem->rank, plan->depth, problem->shape->radius, some, cell);
+    }
+    const int64_t count = bytes / (kept[1] - kept[0]) / unit * unit; /* beside it there are a few more */
+    return count > unit ? count : unit;
+}
+
+/* So many that what is between all steps of a pass stays in a core's own cache: in 3D rows as long as leave
+ * the least to be made beside its cells, where a row takes time for a few more than it has. */
+static void strip(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
+    enum { ROW_CELLS = STENCIL_PARTIAL_CELLS };
+    const int64_t bytes = kept_bytes(plan, machine), *n = problem->n,
+                  twice = (int64_t)problem->shape->radius * (plan->depth - 1); /* beside it, in the mean */
+    int64_t *tile = plan->tile, best[2] = {1, STENCIL_PARTIAL_CELLS};
+    double least = INFINITY;
+    if (problem->rank == 2) {
+        tile[STENCIL_X] = fitting(plan, problem, tile, STENCIL_X, STENCIL_PARTIAL_CELLS, bytes);
+        return;
+    }
+    for (int64_t strips = 1; strips <= n[STENCIL_X]; strips++) {
+        const int64_t across = up((n[STENCIL_X] + strips - 1) / strips, STENCIL_PARTIAL_CELLS);
+        tile[STENCIL_X] = across;
+        tile[STENCIL_Y] = stencil_smaller(fitting(plan, problem, tile, STENCIL_Y, 1, bytes), n[STENCIL_Y]);
+        const double made = (1 + (ROW_CELLS + (double)(strips > 1 ? twice + STENCIL_PARTIAL_CELLS / 4 : 0)) /
+                                     (double)across) *
+                            (1 + (double)twice / (double)tile[STENCIL_Y]);
+        if (made < least) {
+            least = made;
+            best[0] = tile[STENCIL_Y];
+            best[1] = across;
+        }
+        if (across == STENCIL_PARTIAL_CELLS)
+            break;
+    }
+    tile[STENCIL_Z] = (n[STENCIL_Z] + plan->threads - 1) / plan->threads;
+    tile[STENCIL_Y] = best[0];
+    tile[STENCIL_X] = best[1];
 }
 
 const stencil_sweep_host stencil_sweep_pipeline = {.depth = STENCIL_DEPTH_MAX,
@@ -142,5 +187,5 @@ const stencil_sweep_host stencil_sweep_pipeline = {.depth = STENCIL_DEPTH_MAX,
                                                    .work = work,
                                                    .shape = stencil_shape_stream,
                                                    .suits = suits,
-                                                   .columns = columns,
+                                                   .strip = strip,
                                                    .unavailable = unavailable};

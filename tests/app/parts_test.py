@@ -88,7 +88,8 @@ class Parts(CommandTest):
         self.ok("new", "p.h5", "--stencil", "j3d7pt", "--size", "100x100x18")
         needs = []
         for parts in (1, 16):
-            self.ok("p.h5", "--parts", parts, "--cut", f"{parts},1,1", "--dry-run", "--json", "plan.json", "--force")
+            self.ok("p.h5", "--parts", parts, "--cut", f"{parts},1,1", "--sweep", "stream", "--dry-run", "--json", "plan.json",
+                    "--force")
             with open(self.path("plan.json")) as file:
                 needs.append(json.load(file)["plan"]["memory_bytes"]["host_need"])
         self.assertGreater(needs[1], 2 * needs[0])  # a part of one plane has three

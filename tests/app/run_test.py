@@ -377,13 +377,14 @@ class Json(CommandTest):
     def test_contents(self):
         self.ok("new", "p.h5", "--problem", "poisson", "--accelerate", "none", "--size", "21x19x17", "--precision", "float32",
                 "--boundary", "fixed,mirror,periodic")
-        done = self.ok("p.h5", "--steps", 25, "--rtol", "1e-9", "--atol", "1e-30", "--check-every", 10, "--json", "-", code=2)
+        done = self.ok("p.h5", "--steps", 25, "--rtol", "1e-9", "--atol", "1e-30", "--check-every", 10, "--sweep", "stream",
+                       "--json", "-", code=2)
         report = json.loads(done.stdout)
         self.assertEqual(report["schema_version"], 3)
         self.assertEqual(report["input"], "p.h5")
         self.assertEqual(report["output"], "p.out.h5")
         self.assertEqual(report["command_line"],
-                         "stencil p.h5 --steps 25 --rtol 1e-9 --atol 1e-30 --check-every 10 --json -")
+                         "stencil p.h5 --steps 25 --rtol 1e-9 --atol 1e-30 --check-every 10 --sweep stream --json -")
         problem = report["problem"]
         self.assertEqual(problem["extent"], [17, 19, 21])
         self.assertEqual(problem["updated"], [15, 19, 21])

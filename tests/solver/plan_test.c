@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "kernels/sweeps/stream.h"
+#include "solver/cpu.h"
 #include "solver/parts/workers.h"
 #include "solver/strategy.h"
 #include "solver/sweep.h"
@@ -103,8 +104,46 @@ static void depths(void **state) {
     expect_depth(&problem, (stencil_run_options){.depth = 4}, 4, NULL);
     expect_depth(&problem, (stencil_run_options){.depth = 5}, 0,
                  "--depth 5: the field has room for the ghost cells of 4 steps: give --depth 4");
-    problem.rank = 3;
-    expect_depth(&problem, (stencil_run_options){0}, 0, "2D fields");
+}
+
+/* In 3D a strip has what a core's cache keeps of all steps: rows as long as the field's, or cut where too few
+ * of them would fit; one row at least. */
+static void strips(void **state) {
+    (void)state;
+    static const struct {
+        int64_t extent[3], cache_bytes;
+        int depth;
+        bool cut; /* along x */
+    } cases[] = {{{256, 256, 256}, 1 << 25, 4, false}, {{256, 256, 256}, 1 << 25, 2, false},
+                 {{64, 64, 9000}, 1 << 25, 4, true},   {{99, 3, 200}, 1 << 25, 3, false},
+                 {{99, 99, 200}, 1 << 12, 3, false},   {{99, 99, 99}, 1 << 25, 64, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const stencil_machine machine = {.cpu_threads = 2,
+                                         .cpu_cache_bytes = cases[i].cache_bytes,
+                                         .host_available_bytes = INT64_C(1) << 40};
+        const stencil_run_options options = {
+            .backend = STENCIL_BACKEND_CPU, .sweep = "pipeline", .depth = cases[i].depth};
+        stencil_spec spec;
+        stencil_problem problem;
+        stencil_plan plan;
+        stencil_spec_init(&spec);
+        spec.rank = 3;
+        memcpy(spec.extent, cases[i].extent, sizeof spec.extent);
+        snprintf(spec.stencil, sizeof spec.stencil, "j3d7pt");
+        assert_int_equal(stencil_problem_resolve(&problem, &spec), STENCIL_OK);
+        problem.stop.check_every = 1000;
+        assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
+        assert_int_equal(plan.depth, cases[i].depth);
+        assert_int_equal(plan.tile[STENCIL_X] % STENCIL_PARTIAL_CELLS, 0);
+        assert_int_equal(plan.tile[STENCIL_X] < problem.n[STENCIL_X], cases[i].cut);
+        assert_in_range(plan.tile[STENCIL_Y], 1, problem.n[STENCIL_Y]);
+        /* With what is beside it not much more than it may be, where it is not as small as can be. */
+        if (plan.tile[STENCIL_Y] > 1 && cases[i].depth < 8)
+            assert_true(stencil_cpu_scratch_bytes(&plan, &problem) < 2 * plan.tuning.cpu_ring_bytes);
+        const stencil_pass_work made = stencil_sweep_mean(&plan, &problem);
+        assert_true(made.cells > 1);
+        stencil_problem_destroy(&problem);
+    }
 }
 
 /* Steps of a pass on a GPU of a capability: what its kernel makes, and 1 where that is not made for it. */
@@ -219,8 +258,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unknown_strategy), cmocka_unit_test(too_large_for_the_host),
         cmocka_unit_test(sweeps),           cmocka_unit_test(depths),
-        cmocka_unit_test(depths_on_gpus),   cmocka_unit_test(compiled_kernels),
-        cmocka_unit_test(shapes),           cmocka_unit_test(long_streams),
+        cmocka_unit_test(strips),           cmocka_unit_test(depths_on_gpus),
+        cmocka_unit_test(compiled_kernels), cmocka_unit_test(shapes),
+        cmocka_unit_test(long_streams),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }
