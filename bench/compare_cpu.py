@@ -1,0 +1,501 @@
+#!/usr/bin/env python3
+"""Runs Devito (where it is installed) and a plain C loop beside stencil on a CPU:
+the same problem, the same threads, in turns.
+
+    python3 bench/compare_cpu.py --sizes 4096x4096 -- --effort patient
+
+What stands behind -- goes to every run of stencil. Problems are those of
+`stencil new --stencil j2d5pt|j3d7pt --initial random`: fixed boundary, weights
+as in the file. The competitors:
+
+  stream  stencil --sweep stream: each step reads and writes the whole field
+  auto    stencil with the sweep and the strategy of its own choice
+  C loop  two buffers and nested loops, the outermost one parallel (OpenMP),
+          compiled for this problem by $CC (or cc, gcc, clang)
+  Devito  an Operator with opt=advanced, OpenMP and tuned blocks
+
+First all of them make the same few steps: auto has to agree with stream to the
+last bit, the others within rounding. After one round that does not count, each
+is timed once per round; only steps are timed (of Devito: apply). The table has
+medians with the standard deviation that the samples suggest; ratio is auto over
+the faster one of C loop and Devito. Residuals that stencil checks on its way
+(every 100 steps) are part of its time."""
+import argparse
+import concurrent.futures
+import contextlib
+import importlib.util
+import json
+import math
+import multiprocessing
+import os
+import platform
+import shlex
+import shutil
+import statistics
+import string
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import h5py
+    import numpy
+except ImportError:
+    print("compare_cpu.py: there is no h5py for python3 here (Debian: python3-h5py)", file=sys.stderr)
+    sys.exit(69)
+
+SIZES = ["2048x2048", "4096x4096", "8192x8192", "256x256x256", "384x384x384"]
+PRECISIONS = ["float64", "float32"]
+STENCILS = {2: "j2d5pt", 3: "j3d7pt"}
+SAMPLE_S = 1.0  # what a sample of `stream` takes where --steps does not say
+PROBE_S = 0.1  # a run this long says well enough what a step takes
+# Results are compared after at most so many steps: more would let the rounding that has to be allowed for grow, and the
+# field decay to where faults no longer show.
+VERIFIED_STEPS = 100
+HEADINGS = {"stream": "stream", "auto": "auto", "c": "C loop", "devito": "Devito"}
+
+# Weights and extents are constants of the compiler: as much as it can be told.
+C_LOOP = string.Template("""\
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef $real real;
+enum { COUNT = $count }; /* indices of the outermost axis, each with a slab of cells */
+static const long slab = $slab, bytes = $slab * sizeof(real);
+
+static void step(const real *restrict u, real *restrict v) {
+#pragma omp parallel for schedule(static)
+$loops        v[$cell] = $sum;
+}
+
+/* A slab is first touched, and so placed, by the thread that will compute it. */
+static int load(const char *path, real *u, real *v) {
+    const int file = open(path, O_RDONLY);
+    int failed = 0;
+#pragma omp parallel for schedule(static) reduction(| : failed)
+    for (long i = 0; i < COUNT; i++) {
+        failed |= pread(file, u + i * slab, bytes, i * bytes) != bytes;
+        memcpy(v + i * slab, u + i * slab, bytes);
+    }
+    return failed | close(file);
+}
+
+static int store(const char *path, const real *u) {
+    FILE *file = fopen(path, "wb");
+    return file == NULL || fwrite(u, bytes, COUNT, file) != COUNT || fclose(file) != 0;
+}
+
+int main(int count, char **arguments) { /* FIELD STEPS [RESULT] */
+    real *u = malloc(COUNT * bytes), *v = malloc(COUNT * bytes);
+    if (u == NULL || v == NULL || load(arguments[1], u, v))
+        return 1;
+    struct timespec start, end;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (long left = atol(arguments[2]); left > 0; left--) {
+        step(u, v);
+        real *const swap = u;
+        u = v;
+        v = swap;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    printf("%.9f\\n", (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec));
+    return count > 3 && store(arguments[3], u);
+}
+""")
+
+
+def fail(code, text):
+    print(f"compare_cpu.py: {text}", file=sys.stderr)
+    sys.exit(code)
+
+
+def run(what, command):
+    """The standard output of a command. Where it fails, so do we, with what it says in one line."""
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
+    except OSError as error:
+        fail(69, f"{what}: cannot run '{command[0]}': {error.strerror}")
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        line = next((line for line in lines if "error" in line), lines[-1])
+        code = done.returncode if what == "stencil" and done.returncode > 0 else 70
+        fail(code, f"{what}: {line.removeprefix(what + ': ')}")
+    return done.stdout
+
+
+class Problem:
+    """A problem file that stencil made, and what the other codes need of it: the raw field, points and weights."""
+
+    def __init__(self, program, size, precision, folder):
+        self.name, self.size, self.precision = STENCILS[len(size)], size, precision
+        self.path, self.field = os.path.join(folder, "p.h5"), os.path.join(folder, "field")
+        run("stencil", [program, "new", self.path, "--quiet", "--stencil", self.name, "--initial", "random",
+                        "--size", "x".join(map(str, size)), "--precision", precision])
+        with h5py.File(self.path) as file:
+            u = file["u"][...]
+            self.offsets = star(u.ndim)
+            default = [1 / len(self.offsets)] * len(self.offsets)
+            self.weights = numpy.asarray(file.get("stencil/weights", default)).astype(u.dtype).tolist()
+        self.shape, self.dtype = u.shape, u.dtype
+        self.updated = math.prod(n - 2 for n in u.shape)
+        u.tofile(self.field)
+
+    def read(self, path):
+        """A result that is such a raw field; changes of it stay in memory."""
+        return numpy.memmap(path, self.dtype, "c", shape=self.shape)
+
+
+def star(rank):
+    """The centre and its neighbours along the axes, in the order in which a file has their weights."""
+    units = [tuple(int(i == axis) for i in range(rank)) for axis in range(rank)]
+    return sorted([(0,) * rank, *units, *(tuple(-i for i in unit) for unit in units)])
+
+
+class Stencil:
+    """A competitor: sample(steps) gives seconds, result(steps) the field after them."""
+
+    def __init__(self, program, problem, folder, options):
+        self.problem, self.output, self.plan = problem, os.path.join(folder, "p.out.h5"), None
+        self.command = [program, problem.path, "--device", "cpu", "--quiet", "--force", "--json", "-", *options]
+
+    def report(self, steps, *options):
+        report = json.loads(run("stencil", [*self.command, "--steps", str(steps), *options]))
+        if report["result"]["steps_done"] != steps:
+            fail(70, f"stencil made {report['result']['steps_done']} of {steps} steps")
+        self.plan = {key: report["plan"][key] for key in ("strategy", "sweep", "depth", "threads")}
+        return report
+
+    def sample(self, steps):
+        return self.report(steps, "--no-output")["times_s"]["compute"]
+
+    def result(self, steps):
+        self.report(steps, "--output", self.output)
+        with h5py.File(self.output) as file:
+            u = file["u"][...]
+        os.remove(self.output)
+        return u
+
+
+class CLoop:
+    def __init__(self, compiler, problem, folder):
+        self.problem, self.program = problem, os.path.join(folder, "loop")
+        self.output = self.program + ".out"
+        with open(self.program + ".c", "w", encoding="utf-8") as file:
+            file.write(c_source(problem))
+        run("the C compiler", [*compiler, self.program + ".c", "-o", self.program])
+
+    def sample(self, steps, *output):
+        return float(run("the C loop", [self.program, self.problem.field, str(steps), *output]))
+
+    def result(self, steps):
+        self.sample(steps, self.output)
+        return self.problem.read(self.output)
+
+
+def c_source(problem):
+    strides = [math.prod(problem.shape[axis + 1:]) for axis in range(len(problem.shape))]
+    names = "zyx"[-len(strides):]
+    loops = "".join(f"{'    ' * (axis + 1)}for (long {name} = 1; {name} < {n - 1}; {name}++)\n"
+                    for axis, (name, n) in enumerate(zip(names, problem.shape)))
+    cell = " + ".join(f"{name} * {stride}" for name, stride in zip(names, strides))
+    terms = [f"(real){weight.hex()} * u[{cell} + {sum(o * s for o, s in zip(offset, strides))}]"
+             for offset, weight in zip(problem.offsets, problem.weights)]
+    return C_LOOP.substitute(real="double" if problem.precision == "float64" else "float", count=problem.shape[0],
+                             slab=strides[0], loops=loops, cell=cell, sum=" + ".join(terms))
+
+
+class Devito:
+    """In a process of its own, which keeps the Operator: neither memory nor idle threads of it are the others'."""
+
+    def __init__(self, problem, folder, stack):
+        self.problem, self.output = problem, os.path.join(folder, "devito.out")
+        self.process = stack.enter_context(devito_process())
+        self.call(devito_prepare, problem.shape, problem.precision, problem.offsets, problem.weights, problem.field)
+
+    def call(self, function, *arguments):
+        try:
+            return self.process.submit(function, *arguments).result()
+        except Exception as error:  # whatever another code raises, or its end
+            return fail(70, f"Devito: {(str(error) or repr(error)).splitlines()[0]}")
+
+    def sample(self, steps, output=None):
+        return self.call(devito_sample, steps, output)
+
+    def result(self, steps):
+        self.sample(steps, self.output)
+        return self.problem.read(self.output)
+
+
+def devito_process():
+    # Not by fork: its OpenMP has to start after OMP_NUM_THREADS was set, in a process without threads.
+    return concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+
+
+def devito_version():
+    """None where it is not installed."""
+    if importlib.util.find_spec("devito") is None:
+        return None
+    with devito_process() as process:
+        try:
+            return process.submit(devito_import).result()
+        except Exception as error:
+            return fail(69, f"Devito is installed, but cannot be used: {(str(error) or repr(error)).splitlines()[0]}")
+
+
+def devito_import():
+    import devito
+    return devito.__version__
+
+
+KEPT = {}  # by the process of Devito, between calls
+
+
+def devito_prepare(shape, precision, offsets, weights, field):
+    from devito import Constant, Eq, Grid, Operator, TimeFunction, configuration
+    # Data are placed by the threads that compute them, as the others do.
+    for key, value in (("language", "openmp"), ("log-level", "ERROR"), ("first-touch", True)):
+        configuration[key] = value
+    dtype = numpy.dtype(precision).type
+    u = TimeFunction(name="u", grid=Grid(shape=shape, dtype=dtype), space_order=2, time_order=1)
+    # One symbol for equal weights, so that they can be factored out; a number would be printed with 15 digits.
+    symbols = {w: Constant(name=f"w{i}", dtype=dtype, value=w) for i, w in enumerate(dict.fromkeys(weights))}
+    terms = []
+    for offset, weight in zip(offsets, weights):
+        term = u
+        for dimension, o in zip(u.grid.dimensions, offset):
+            term = term.shift(dimension, o * dimension.spacing)
+        terms.append(symbols[weight] * term)
+    operator = Operator(Eq(u.forward, sum(terms), subdomain=u.grid.interior), opt="advanced", language="openmp")
+    KEPT.update(operator=operator, u=u, field=numpy.fromfile(field, dtype).reshape(shape), blocks={})
+    # Compiles and, where there are blocks (3D), tries their sizes; what it found is an argument of later calls.
+    operator.apply(time_m=0, time_M=9, autotune="aggressive")
+    tuned = (getattr(operator, "_state", {}).get("autotuning") or [{}])[-1].get("tuned", {})
+    KEPT["blocks"] = {name: n for name, n in tuned.items() if "blk" in name}
+
+
+def devito_sample(steps, output):
+    u = KEPT["u"]
+    u.data[:] = KEPT["field"]  # both buffers: cells of the boundary are in either
+    start = time.perf_counter()
+    KEPT["operator"].apply(time_m=0, time_M=steps - 1, **KEPT["blocks"])
+    seconds = time.perf_counter() - start
+    if output is not None:
+        numpy.ascontiguousarray(u.data[steps % 2]).tofile(output)
+    return seconds
+
+
+def verify(problem, competitors, steps, fault):
+    """All results against the first one's. 4 eps a step is what sums of seven terms, in any order, can lose."""
+    reference = competitors["stream"].result(steps)
+    rounding = steps * 4 * float(numpy.finfo(problem.dtype).eps) * float(abs(reference).max())
+    for name, competitor in competitors.items():
+        if name == "stream":
+            continue
+        limit, u = 0.0 if name == "auto" else rounding, competitor.result(steps)
+        if name == fault:
+            u[tuple(n // 2 for n in problem.shape)] += 2 * rounding
+        off = float(numpy.max([abs(u[i] - reference[i]).max() for i in range(len(u))]))
+        if not off <= limit:  # nor if it is NaN
+            fail(70, f"{HEADINGS[name]} is wrong: {problem.name} {size_text(problem)} {problem.precision} differs from "
+                     f"stream by {off:.3g} after {steps} steps, allowed are {limit:.3g}")
+
+
+def steps_for(competitor):
+    """As many as take about SAMPLE_S, to two digits."""
+    steps, seconds = 1, competitor.sample(1)
+    while seconds < PROBE_S:
+        steps *= min(max(math.ceil(1.2 * PROBE_S / max(seconds, 1e-9)), 2), 100)
+        seconds = competitor.sample(steps)
+    steps *= SAMPLE_S / seconds
+    return max(1, int(float(f"{steps:.2g}")))
+
+
+def spread(samples):
+    """Standard deviation over the median, as `stencil bench` has it (bench/statistics.h); None: not known."""
+    if len(samples) < 2:
+        return None
+    middle, twentieths = statistics.median(samples), statistics.quantiles(samples, n=20, method="inclusive")
+    deviation = statistics.median(abs(sample - middle) for sample in samples)
+    return max(1.4826 * deviation, (twentieths[-1] - twentieths[0]) / 3.2897) / middle
+
+
+def measure(problem, competitors, asked):
+    """The row of a problem."""
+    steps = asked.steps or steps_for(competitors["stream"])
+    verified = min(steps, VERIFIED_STEPS)
+    verify(problem, competitors, verified, asked.inject_fault)
+    samples = {name: [] for name in competitors}
+    for i in range(asked.repeats + 1):
+        for name, competitor in competitors.items():
+            rate = problem.updated * steps / max(competitor.sample(steps), 1e-9)
+            if i > 0:  # in the first round plans are tried, and processors wake
+                samples[name].append(rate)
+    row = {"stencil": problem.name, "size": problem.size, "precision": problem.precision,
+           "updated_cells": problem.updated, "steps": steps, "verified_steps": verified, "competitors": {}}
+    for name, rates in samples.items():
+        row["competitors"][name] = {"cells_per_s": statistics.median(rates), "spread": spread(rates), "samples": rates,
+                                    "plan": getattr(competitors[name], "plan", None)}
+    others = {name: figures["cells_per_s"] for name, figures in row["competitors"].items() if name in ("c", "devito")}
+    row["best_other"] = max(others, key=others.get, default=None)
+    row["ratio"] = row["competitors"]["auto"]["cells_per_s"] / others[row["best_other"]] if others else None
+    return row
+
+
+def size_text(problem):
+    nx, *others = problem.size
+    return f"{nx}{' ²³'[len(others)]}" if others == [nx] * len(others) else "x".join(map(str, problem.size))
+
+
+def figures_text(figures):
+    """'8.15 ±3%', in Gcell/s."""
+    rate, wide = figures["cells_per_s"] / 1e9, figures["spread"]
+    digits = 1 if rate >= 100 else 2 if rate >= 1 else 3
+    return f"{rate:.{digits}f}" + ("" if wide is None else f" ±{min(100 * wide, 99):.0f}%")
+
+
+def table_line(cells, ratio):
+    return f"{cells[0]:<8}{cells[1]:<14}{cells[2]:<8}" + "".join(f"{cell:>11}" for cell in cells[3:]) + f"{ratio:>6}"
+
+
+def print_row(problem, row, names):
+    cells = [figures_text(row["competitors"][name]) if name in row["competitors"] else "-" for name in names]
+    ratio = "-" if row["ratio"] is None else f"{row['ratio']:.2f}"
+    print(table_line([problem.name, size_text(problem), problem.precision, *cells], ratio), flush=True)
+
+
+def compiler():
+    """The command that compiles the C loop; None where there is no compiler."""
+    named = shlex.split(os.environ.get("CC", ""))
+    found = named or next(([name] for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
+    return found and [*found, "-O3", "-march=native", "-fopenmp"]
+
+
+def machine(program, threads):
+    """What the figures belong to: the processor, and the version of stencil."""
+    info = json.loads(run("stencil", [program, "info", "--json", "-"]))
+    names = []
+    with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
+        names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    cpu = names[0] if names else platform.machine()
+    return {"cpu": cpu, "isa": info["cpu"]["isa"], "threads": threads}, info["version"]
+
+
+def competitors_of(problem, folder, stack, asked, have):
+    options = ["--threads", str(asked.threads), *asked.options]
+    competitors = {"stream": Stencil(asked.stencil, problem, folder, [*options, "--sweep", "stream"]),
+                   "auto": Stencil(asked.stencil, problem, folder, options)}
+    if have["c"]:
+        competitors["c"] = CLoop(have["c"], problem, folder)
+    if have["devito"]:
+        competitors["devito"] = Devito(problem, folder, stack)
+    return competitors
+
+
+def measure_all(asked, have):
+    """The rows of all problems, each printed once it is there."""
+    rows = []
+    print(table_line(["Gcell/s", "cells", "", *HEADINGS.values()], "ratio"))
+    for size in asked.sizes:
+        for precision in asked.precision:
+            with tempfile.TemporaryDirectory(prefix="stencil-compare-") as folder, contextlib.ExitStack() as stack:
+                problem = Problem(asked.stencil, size, precision, folder)
+                rows.append(measure(problem, competitors_of(problem, folder, stack, asked, have), asked))
+                print_row(problem, rows[-1], HEADINGS)
+    return rows
+
+
+def main():
+    asked = arguments()
+    # For the C loop and Devito; stencil is told by an option.
+    os.environ["OMP_NUM_THREADS"] = str(asked.threads)
+    where, version = machine(asked.stencil, asked.threads)
+    have = {"c": compiler(), "devito": devito_version()}
+    if asked.inject_fault and not have.get(asked.inject_fault, True):
+        fail(69, f"--inject-fault: {HEADINGS[asked.inject_fault]} is not here")
+    print(f"{where['cpu']}, {where['threads']} threads; stencil {version}")
+    print("C loop:", shlex.join(have["c"]) if have["c"] else "no C compiler found; left out")
+    print("Devito:", have["devito"] or "not installed; left out", flush=True)
+    rows = measure_all(asked, have)
+    if asked.json:
+        save(asked.json, asked.force, {
+            "schema_version": 1, "command_line": shlex.join(["compare_cpu.py", *sys.argv[1:]]), "machine": where,
+            "versions": {"stencil": version, "devito": have["devito"]},
+            "c_compiler": have["c"] and shlex.join(have["c"]), "rows": rows})
+
+
+def save(path, force, content):
+    """A whole file or none."""
+    try:
+        with tempfile.TemporaryDirectory(dir=os.path.dirname(path) or ".", prefix=".compare-") as folder:
+            part = os.path.join(folder, "part.json")
+            with open(part, "w", encoding="utf-8") as file:
+                json.dump(content, file, indent=2)
+                file.write("\n")
+            (os.replace if force else os.link)(part, path)
+    except OSError as error:
+        fail(73 if isinstance(error, FileExistsError) else 74, f"cannot write '{path}': {error.strerror}")
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        fail(64, f"{message}; --help lists the options")
+
+
+def positive(text):
+    if not text.isascii() or not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 on")
+    return int(text)
+
+
+def size_of(text):
+    numbers = text.split("x")
+    if len(numbers) not in STENCILS or not all(n.isascii() and n.isdigit() and int(n) >= 3 for n in numbers):
+        raise argparse.ArgumentTypeError(f"'{text}' is not NXxNY or NXxNYxNZ with at least 3 cells along each axis")
+    return [int(n) for n in numbers]
+
+
+def arguments():
+    """Those of the command line, checked; options: what stands behind --."""
+    own, options = sys.argv[1:], []
+    if "--" in own:
+        own, options = own[:own.index("--")], own[own.index("--") + 1:]
+    parser = Parser(description=__doc__, usage="%(prog)s [options] [-- option of stencil ...]", allow_abbrev=False,
+                    formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=79))
+    add = parser.add_argument
+    add("--sizes", type=size_of, nargs="+", metavar="SIZE", default=list(map(size_of, SIZES)),
+        help=f"cells along each axis, x first: {STENCILS[2]} where there are two, {STENCILS[3]} where there are three "
+             f"[{' '.join(SIZES)}]")
+    add("--precision", nargs="+", choices=PRECISIONS, metavar="TYPE", default=PRECISIONS,
+        help=f"of field and arithmetic [{' '.join(PRECISIONS)}]")
+    add("--threads", type=positive, metavar="N", default=len(os.sched_getaffinity(0)),
+        help="of each competitor [as many CPUs as this process may use]")
+    add("--repeats", type=positive, metavar="N", default=5, help="rounds, and samples of each competitor [5]")
+    add("--steps", type=positive, metavar="N", help="of a sample [as many as take stream about a second]")
+    add("--stencil", metavar="PATH", default=os.environ.get("STENCIL") or "stencil",
+        help="the command [$STENCIL, or stencil in PATH]")
+    add("--json", metavar="FILE", help="write all samples there, too")
+    add("--force", action="store_true", help="replace FILE if it exists")
+    add("--inject-fault", choices=list(HEADINGS)[1:], metavar="NAME",
+        help="for tests: change a cell of the result of auto, c or devito by twice what rounding may; must fail with "
+             "exit code 70")
+    asked = parser.parse_args(own)
+    if shutil.which(asked.stencil) is None:
+        fail(69, f"there is no command '{asked.stencil}': give --stencil PATH or set $STENCIL")
+    if asked.json and os.path.exists(asked.json) and not asked.force:
+        fail(73, f"'{asked.json}' exists; --force replaces it")
+    if asked.json and not os.path.isdir(os.path.dirname(asked.json) or "."):
+        fail(74, f"cannot write '{asked.json}': there is no such folder")
+    asked.options = options
+    return asked
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
