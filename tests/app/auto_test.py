@@ -231,7 +231,7 @@ class AutoTest(CommandTest):
     def test_check_interrupted(self):
         """What was found until then is written."""
         command = [STENCIL, "calibrate", *HERE, "--seconds", "0.01", "--noise", "1e9", "--check", "1000"]
-        for seconds in (4, 30):  # a busy machine, or a build with sanitizers, takes longer
+        for seconds in (4, 30, 120):  # a busy machine, or a build with sanitizers, takes longer
             process = subprocess.Popen([*command, "--json", "cases.json"], cwd=self.directory, stdout=subprocess.PIPE,
                                        stderr=subprocess.PIPE, encoding="utf-8")
             time.sleep(seconds)
