@@ -18,8 +18,7 @@ First all of them make the same few steps: auto has to agree with stream to the
 last bit, the others within rounding. After one round that does not count, each
 is timed once per round; only steps are timed (of Devito: apply). The table has
 medians with the standard deviation that the samples suggest; ratio is auto over
-the faster one of C loop and Devito. Residuals that stencil checks on its way
-(every 100 steps) are part of its time."""
+the faster one of C loop and Devito. Residuals of every 100th step count."""
 import argparse
 import concurrent.futures
 import contextlib
