@@ -363,7 +363,7 @@ def table_line(cells, ratio):
 
 def print_row(problem, row, names):
     cells = [figures_text(row["competitors"][name]) if name in row["competitors"] else "-" for name in names]
-    ratio = "-" if row["ratio"] is None else f"{row['ratio']:.2f}"
+    ratio = "-" if row["ratio"] is None else f"{row['ratio']:.2f}"[:5].rstrip(".")
     print(table_line([problem.name, size_text(problem), problem.precision, *cells], ratio), flush=True)
 
 
