@@ -13,12 +13,8 @@
 /* Steps of a sample, on a GPU and on a CPU; edges of sizes of a sweep's own. */
 enum { STEPS = 1000, CPU_STEPS = 100, OWN_FIRST = 7000, OWN_LAST = 12000 };
 
-/* What figures of a case are parts of. */
-typedef enum figures { OF_ONE, OF_COPY, OF_PLAIN } figures;
-
 typedef struct speed_case {
     stencil_backend backend;
-    figures figures;
     stencil_shape_id shape;
     stencil_precision precision;
     int64_t edge;
@@ -26,7 +22,7 @@ typedef struct speed_case {
     int gpus;
     stencil_bar_unit unit;
     const char *sweep, *strategies, *best_by; /* sweep NULL: the plain one */
-    double best, reach, aim;
+    double best, reach, aim; /* of the plain sweep: parts of a copy; of others on a CPU: of the plain sweep */
 } speed_case;
 
 static const speed_case cases[] = {
@@ -34,7 +30,6 @@ static const speed_case cases[] = {
 #define OWN   true
 #define STENCIL_SPEED(stencil, precision, edge, own, gpus, unit, sweep, strategies, whose, best, reach, aim) \
     {STENCIL_BACKEND_GPU,                                                                                    \
-     OF_ONE,                                                                                                 \
      STENCIL_SHAPE_##stencil,                                                                                \
      STENCIL_##precision,                                                                                    \
      edge,                                                                                                   \
@@ -47,9 +42,8 @@ static const speed_case cases[] = {
      best,                                                                                                   \
      reach,                                                                                                  \
      aim},
-#define STENCIL_OURS(backend, figures, stencil, precision, edge, sweep, whose, reach, aim)                   \
+#define STENCIL_OURS(backend, stencil, precision, edge, sweep, whose, reach, aim)                            \
     {STENCIL_BACKEND_##backend,                                                                              \
-     figures,                                                                                                \
      STENCIL_SHAPE_##stencil,                                                                                \
      STENCIL_##precision,                                                                                    \
      edge,                                                                                                   \
@@ -63,11 +57,11 @@ static const speed_case cases[] = {
      reach,                                                                                                  \
      aim},
 #define STENCIL_PLAIN(stencil, precision, edge, reach)                                                       \
-    STENCIL_OURS(GPU, OF_COPY, stencil, precision, edge, NULL, "copy", reach, 1)
+    STENCIL_OURS(GPU, stencil, precision, edge, NULL, "copy", reach, 1)
 #define STENCIL_CPU(stencil, precision, edge)                                                                \
-    STENCIL_OURS(CPU, OF_PLAIN, stencil, precision, edge, "pipeline", "plain sweep", 2, 3)
+    STENCIL_OURS(CPU, stencil, precision, edge, "pipeline", "plain sweep", 2, 3)
 #define STENCIL_CPU_PLAIN(stencil, precision, edge)                                                          \
-    STENCIL_OURS(CPU, OF_COPY, stencil, precision, edge, NULL, "copy", 0.85, 1)
+    STENCIL_OURS(CPU, stencil, precision, edge, NULL, "copy", 0.85, 1)
 #include "bench/speed.def"
 #undef NAMED
 #undef OWN
@@ -322,9 +316,9 @@ static void fill_bound(stencil_bench_bar *bar, stencil_trial *t, const stencil_p
 static void fill_figures(const speed_place *place, double copy, double plain_rate) {
     const speed_case *c = place->of;
     const double bytes = 2.0 * (double)stencil_precision_bytes(c->precision),
-                 part = c->figures == OF_COPY    ? 1e-9 * copy / bytes
-                        : c->figures == OF_PLAIN ? 1e-9 * plain_rate
-                                                 : 1;
+                 part = c->sweep == NULL                    ? 1e-9 * copy / bytes
+                        : c->backend == STENCIL_BACKEND_CPU ? 1e-9 * plain_rate
+                                                            : 1;
     place->bar->best_other = part * c->best;
     place->bar->reach = part * c->reach;
     place->bar->aim = part * c->aim;
@@ -379,10 +373,8 @@ static bool can_be(speed *s, const speed_place *at, const stencil_spec *spec) {
 /* All cases of the problem at a place. */
 static stencil_status measure_problem(stencil_bench *b, speed *s, const speed_place *at) {
     stencil_trial *t = &s->trial;
-    const speed_case plain = {.backend = at->of->backend,
-                              .shape = at->of->shape,
-                              .precision = at->of->precision,
-                              .gpus = at->of->gpus};
+    speed_case plain = *at->of;
+    plain.sweep = NULL;
     const stencil_spec spec = spec_of(at->of, at->extent);
     const int first = b->result->row_count;
     *t = (stencil_trial){.tries = 10, .sample_s = -1, .least = steps_of(at->of)};
