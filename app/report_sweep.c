@@ -6,15 +6,19 @@
 #include "solver/sweep.h"
 
 /* Which passes are shorter (returned). */
-static const char *short_passes_text(const stencil_passes *passes, char text[160]) {
+static const char *short_passes_text(const stencil_passes *passes, int depth, char text[160]) {
+    const bool alone = passes->checked == 1, shorter = passes->checked > 1 && passes->checked < depth;
     if (passes->rest > 0)
         stencil_text_add(text, 160, ", the last one before a check %s", TEXT_COUNT(passes->rest));
-    if (passes->first || passes->apart)
-        stencil_text_add(text, 160, "%s %s by %s", passes->rest > 0 ? " and" : ",",
-                         !passes->apart   ? "the first step"
+    if (shorter)
+        stencil_text_add(text, 160, "%s the checked one %s",
+                         passes->rest > 0 && !passes->first ? " and" : ",", TEXT_COUNT(passes->checked));
+    if (passes->first || alone)
+        stencil_text_add(text, 160, "%s %s by %s", passes->rest > 0 || shorter ? " and" : ",",
+                         !alone           ? "the first step"
                          : !passes->first ? "the checked step"
                                           : "the first and the checked step",
-                         passes->first && passes->apart ? "themselves" : "itself");
+                         passes->first && alone ? "themselves" : "itself");
     return text;
 }
 
@@ -27,7 +31,7 @@ void report_print_passes(const run_record *run) {
     stencil_sweep_tile(plan, &run->problem, tile);
     const double again = stencil_sweep_again(plan, &run->problem);
     PRINT("Passes", "%s, %d steps each%s, in tiles of %s cells; %s", stencil_sweep_infos[plan->sweep].name,
-          plan->depth, short_passes_text(&passes, (char[160]){""}),
+          plan->depth, short_passes_text(&passes, plan->depth, (char[160]){""}),
           TEXT_EXTENT(tile + STENCIL_AXES - run->problem.rank, run->problem.rank, " x "),
           again < 1 ? TEXT("%.3g %% of all cells are computed twice", 100 * again)
                     : TEXT("cells are computed %.3g times in the mean", 1 + again));

@@ -8,23 +8,28 @@
 
 namespace stencil {
 
-template <class P, class T, bool General> void describe_pass(stencil_kernel *kernel, bool loop) {
-    using Pass = pipeline<P, T, General>;
-    kernel->deep = reinterpret_cast<const void *>(&pipeline_kernel<P, T, General>);
+template <class P, class T, stencil_pipeline_kind Kind>
+void describe_pass(stencil_kernel *kernel, bool loop) {
+    using Pass = pipeline<P, T, Kind>;
+    kernel->deep = reinterpret_cast<const void *>(&pipeline_kernel<P, T, Kind>);
     kernel->depth = Pass::depth, kernel->deep_bytes = Pass::bytes;
     kernel->deep_threads = STENCIL_PIPELINE_THREADS;
-    if constexpr (General)
+    if constexpr (Kind == STENCIL_PIPELINE_GENERAL) {
         kernel->mirror = reinterpret_cast<const void *>(&mirror_kernel<P, T>);
-    else if (loop)
-        kernel->deep = reinterpret_cast<const void *>(&pipeline_loop<Pass>);
+    } else {
+        if (loop)
+            kernel->deep = reinterpret_cast<const void *>(&pipeline_loop<Pass>);
+        kernel->checked = reinterpret_cast<const void *>(&pipeline_kernel<P, T, STENCIL_PIPELINE_CHECKED>);
+        kernel->checked_bytes = pipeline<P, T, STENCIL_PIPELINE_CHECKED>::bytes;
+    }
 }
 template <int Rank, stencil_rule Rule, int Radius, class T>
 void describe_deep(stencil_kernel *kernel, bool general, bool loop) {
     if constexpr (Rank == 2) {
         if (general)
-            describe_pass<points<Rank, Rule, Radius>, T, true>(kernel, loop);
+            describe_pass<points<Rank, Rule, Radius>, T, STENCIL_PIPELINE_GENERAL>(kernel, loop);
         else
-            describe_pass<points<Rank, Rule, Radius>, T, false>(kernel, loop);
+            describe_pass<points<Rank, Rule, Radius>, T, STENCIL_PIPELINE_PLAIN>(kernel, loop);
     }
 }
 

@@ -26,12 +26,14 @@ __device__ __forceinline__ double combine_lanes(double value, int lanes, stencil
     return value;
 }
 
-/* Partial sum whose 64 terms stand in the lanes of a warp (or half of one), V in each. */
+/* The tree over V adjacent terms of a lane; and over 64, which stand in the lanes of a warp (or half of one):
+ * a partial sum. */
+template <int V> __device__ __forceinline__ double combine_terms(const double *term, stencil_norm norm) {
+    return V == 4 ? combine(combine(term[0], term[1], norm), combine(term[V - 2], term[V - 1], norm), norm)
+                  : combine(term[0], term[1], norm);
+}
 template <int V> __device__ __forceinline__ double partial_sum(const double *term, stencil_norm norm) {
-    double value =
-        V == 4 ? combine(combine(term[0], term[1], norm), combine(term[V - 2], term[V - 1], norm), norm)
-               : combine(term[0], term[1], norm);
-    return combine_lanes(value, STENCIL_PARTIAL_CELLS / V, norm);
+    return combine_lanes(combine_terms<V>(term, norm), STENCIL_PARTIAL_CELLS / V, norm);
 }
 
 /* Partial sum number `partial` of the whole problem, in the memory of the part that has made it. */

@@ -104,7 +104,7 @@ typedef struct stencil_schedule {
     double under_atol;   /* NaN: no such criterion */
     stencil_norm norm;
     int64_t updated_cells; /* of the whole problem */
-    bool apart;            /* a step that is checked is a pass of its own */
+    int32_t checked_most;  /* steps of a pass whose last one is checked, at most; 0: as many as of any */
 } stencil_schedule;
 
 /* For tests: a run with these must give the same bits, or end with an alarm. */
@@ -215,14 +215,20 @@ typedef struct stencil_pass {
     int32_t from;  /* the buffer that is read: 0 or 1 */
 } stencil_pass;
 
-/* Steps of the pass that follows `step` steps: `depth`, or fewer where a step before is checked, or that very
- * step is and is to be made apart, or the last one of all is made (`end`). */
+/* The same for one depth; 0: no pass is shorter for its check. */
+STENCIL_ANYWHERE int64_t stencil_checked_most(const stencil_schedule *schedule, int64_t depth) {
+    return depth == 1 ? 0 : schedule->checked_most < depth ? schedule->checked_most : depth;
+}
+
+/* Steps of the pass that follows `step` steps: `depth`, or fewer where a step before is checked, or the last
+ * one of all is made (`end`), or where the pass behind it is checked: that one has as many as it may. */
 STENCIL_ANYWHERE int64_t stencil_pass_steps(const stencil_schedule *schedule, int64_t depth, int64_t step,
                                             int64_t end) {
     if (depth == 1)
         return step < end;
     const int64_t check = stencil_schedule_next(schedule, step), last = check < end ? check : end,
-                  left = schedule->apart && last == check && last - step > 1 ? last - step - 1 : last - step;
+                  most = stencil_checked_most(schedule, depth),
+                  left = last == check && last - step > most ? last - step - most : last - step;
     return left < depth ? left : depth;
 }
 
@@ -242,8 +248,10 @@ static inline bool stencil_pass_reaches(const stencil_pass *pass, int64_t every)
 /* Passes of so many steps, of which none but the last may be checked. */
 static inline int64_t stencil_passes_to(const stencil_schedule *schedule, int64_t depth, int64_t steps,
                                         bool checked) {
-    const bool apart = schedule->apart && checked && depth > 1 && steps > 1;
-    return (steps - apart + depth - 1) / depth + apart;
+    const int64_t most = checked ? stencil_checked_most(schedule, depth) : 0;
+    if (most == 0)
+        return (steps + depth - 1) / depth;
+    return steps > most ? (steps - most + depth - 1) / depth + 1 : steps > 0;
 }
 
 /* Passes of the steps behind `first` up to `end`, of which none but the last is schedule->check_step. */

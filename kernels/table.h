@@ -36,9 +36,11 @@ typedef struct stencil_kernel {
      * copies of edge cells to stencil_copies_kernel(). Or a persistent loop of such passes, none of whose
      * steps is checked, with any barrier (stencil_kernel_args.sync). NULL: there is none. And what has to be
      * launched before a pass where a side along y is mirrored, in any number of blocks of
-     * STENCIL_BLOCK_THREADS threads; NULL: it is not for such sides. */
-    const void *deep, *mirror;
-    int depth, deep_threads, deep_bytes;
+     * STENCIL_BLOCK_THREADS threads; NULL: it is not for such sides. And a pass whose last step is checked,
+     * with so many bytes, which sums residuals into set 0 of the partial sums; NULL: none of several steps.
+     */
+    const void *deep, *mirror, *checked;
+    int depth, deep_threads, deep_bytes, checked_bytes;
 } stencil_kernel;
 
 enum { STENCIL_BLOCK_THREADS = STENCIL_COMBINE_LANES }; /* of every kernel: a block combines a group */
@@ -66,9 +68,11 @@ STENCIL_CONSTANT stencil_kernel stencil_kernel_key(int index) {
                                 .step_bytes = 0,
                                 .deep = NULL,
                                 .mirror = NULL,
+                                .checked = NULL,
                                 .depth = 1,
                                 .deep_threads = 0,
-                                .deep_bytes = 0};
+                                .deep_bytes = 0,
+                                .checked_bytes = 0};
     return key;
 }
 static inline int stencil_kernel_index(const stencil_kernel *key) {

@@ -193,7 +193,7 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
 }
 
 /* Asking for attributes loads a kernel: nothing is loaded lazily while kernels wait for each other. A
- * persistent loop of single steps combines by itself, one of deeper passes copies by itself. */
+ * persistent loop of single steps combines by itself. */
 static stencil_status load_kernels(const stencil_plan *plan) {
     const stencil_kernel *kernel = &plan->kernel;
     const bool persistent = plan->barrier != STENCIL_BARRIER_none;
@@ -211,8 +211,12 @@ static stencil_status load_kernels(const stencil_plan *plan) {
     TRY_CUDA(
         cudaFuncSetAttribute(kernel->deep, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel->deep_bytes));
     TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel->deep));
-    if (!persistent)
-        TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_copies_kernel(kernel->precision)));
+    if (kernel->checked != NULL) {
+        TRY_CUDA(cudaFuncSetAttribute(kernel->checked, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      kernel->checked_bytes));
+        TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel->checked));
+    }
+    TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_copies_kernel(kernel->precision)));
     if (kernel->mirror != NULL)
         TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel->mirror));
     return STENCIL_OK;

@@ -92,23 +92,25 @@ static stencil_status launch_mirror(const stencil_gpu_part *gpu, stencil_kernel_
     return STENCIL_OK;
 }
 
-/* A pass of several steps. */
+/* A pass of several steps, of which the last may be checked. */
 static stencil_status launch_deep(const stencil_gpu_part *gpu, stencil_kernel_args *args, bool programmatic,
                                   cudaStream_t stream) {
     const stencil_plan *plan = gpu->plan;
+    const stencil_kernel *kernel = &plan->kernel;
+    const bool checked = stencil_schedule_checks(&args->schedule, args->step_first + args->step_count);
     void *arguments[] = {args};
     cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
                                      .val.programmaticStreamSerializationAllowed = 1};
     const cudaLaunchConfig_t config = {
         .gridDim = {(unsigned)plan->deep_blocks, 1, 1},
-        .blockDim = {(unsigned)plan->kernel.deep_threads, 1, 1},
-        .dynamicSmemBytes = (size_t)plan->kernel.deep_bytes,
+        .blockDim = {(unsigned)kernel->deep_threads, 1, 1},
+        .dynamicSmemBytes = (size_t)(checked ? kernel->checked_bytes : kernel->deep_bytes),
         .stream = stream,
         .attrs = &attribute,
         .numAttrs = programmatic ? 1 : 0,
     };
     TRY(launch_mirror(gpu, args, stream));
-    TRY_CUDA(cudaLaunchKernelExC(&config, plan->kernel.deep, arguments));
+    TRY_CUDA(cudaLaunchKernelExC(&config, checked ? kernel->checked : kernel->deep, arguments));
     return launch_copies(gpu, args, stream);
 }
 

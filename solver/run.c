@@ -248,7 +248,7 @@ static stencil_status drive(stencil_run *r) {
             TRY(first_step(r));
             continue;
         }
-        r->schedule.apart = stencil_sweep_checks_apart(r->plan);
+        r->schedule.checked_most = stencil_sweep_checked_most(r->plan, r->problem);
         const stencil_batch batch = next_batch(r);
         TRY(make_batch(r, &batch, &r->schedule));
         TRY(observe(r, &batch));

@@ -23,8 +23,13 @@ typedef struct stencil_sweep_host {
     /* Cells (z, y, x) of what a block of a GPU makes of a part of n cells in a pass of several steps. */
     void (*deep_tile)(const stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
                       int64_t tile[3]);
-    /* What it makes of a part in such a pass, of so many steps up to plan->depth. */
-    stencil_pass_work (*work)(const stencil_plan *plan, const stencil_problem *problem, int part, int steps);
+    /* What it makes of a part in such a pass, of so many steps up to plan->depth, the last of which may be
+     * checked. */
+    stencil_pass_work (*work)(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
+                              bool checked);
+    /* Steps of a pass whose last one is checked that a GPU can make, at most. NULL: 1, as a sweep of single
+     * steps. */
+    int (*checked)(const stencil_problem *problem);
     /* Steps of a pass that were measured to suit it, up to those; they may have no room. NULL: 1. */
     int (*suits)(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
     /* Cells of a strip that a thread of a CPU makes at once in passes of several steps, into plan->tile:
@@ -44,9 +49,10 @@ void stencil_shape_stream(stencil_plan *plan, const stencil_problem *problem, co
 /* Whether a GPU's passes of several steps need its general kernel (stencil_kernel_deepen()): weights differ
  * from step to step, there is a source term, or a boundary is mirrored. */
 bool stencil_sweep_is_general(const stencil_problem *problem);
-/* Whether a step that is checked is a pass by itself: on a GPU, whose passes of several steps sum nothing
+/* Steps of a pass whose last one is checked, at most; 0: as many as of any. On a GPU a warp of each line
+ * sums in such a pass instead of making steps, or the plain sweep makes that step by itself
  * (docs/performance.md, "Passes whose last step is checked"). */
-bool stencil_sweep_checks_apart(const stencil_plan *plan);
+int stencil_sweep_checked_most(const stencil_plan *plan, const stencil_problem *problem);
 
 /* Gives a plan of a sweep of several steps the passes that were measured to suit it, which are also those of
  * calibrations; only the model may look at it then. */
@@ -56,17 +62,18 @@ void stencil_sweep_suit(stencil_plan *plan, const stencil_problem *problem, cons
 double stencil_sweep_traffic(const stencil_plan *plan, const stencil_problem *problem);
 
 /* Steps that a pass can have at most, were `depth` no limit: those from one check to the next, or of the
- * whole run where they are fewer, but for one that is a pass by itself. */
+ * whole run where they are fewer, but for those of a shorter pass that is checked. */
 int64_t stencil_sweep_longest(const stencil_plan *plan, const stencil_problem *problem);
 
 /* The passes from one check to the next, or of the whole run where it ends before: what is told of passes, or
  * predicted, is a mean over these. */
 typedef struct stencil_passes {
-    int64_t steps; /* of all of them */
-    int64_t whole; /* passes of plan->depth steps */
-    int64_t rest;  /* steps of the one behind these; 0: there is none */
-    bool first;    /* the run's first step is a pass by itself: a criterion needs its residual */
-    bool apart;    /* so is the checked one */
+    int64_t steps;   /* of all of them */
+    int64_t whole;   /* passes of plan->depth steps */
+    int64_t rest;    /* steps of the one behind these; 0: there is none */
+    int64_t checked; /* steps of the last one, where the step that is checked ends a shorter pass; 0: it ends
+                        one of those */
+    bool first;      /* the run's first step is a pass by itself: a criterion needs its residual */
 } stencil_passes;
 stencil_passes stencil_sweep_passes(const stencil_plan *plan, const stencil_problem *problem);
 
@@ -76,8 +83,11 @@ double stencil_sweep_pass_steps(const stencil_plan *plan, const stencil_problem 
 /* Cells (z, y, x) that a block of a GPU, or a thread of a CPU, makes of the first part in a pass. */
 void stencil_sweep_tile(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]);
 
-/* What all parts make in a pass of several steps on GPUs, up to plan->depth. */
-stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_problem *problem, int steps);
+/* What all parts make in a pass of several steps on GPUs, up to plan->depth, the last of which may be
+ * checked.
+ */
+stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_problem *problem, int steps,
+                                     bool checked);
 
 /* The same per updated cell and step, in the mean over stencil_sweep_passes(), on CPUs, too. */
 stencil_pass_work stencil_sweep_mean(const stencil_plan *plan, const stencil_problem *problem);

@@ -20,8 +20,16 @@ bool stencil_sweep_is_general(const stencil_problem *problem) {
     return general;
 }
 
-bool stencil_sweep_checks_apart(const stencil_plan *plan) {
-    return plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1;
+/* Were `depth` no limit. */
+static int checked_most(const stencil_plan *plan, const stencil_problem *problem) {
+    const stencil_sweep_host *host = stencil_sweep_infos[plan->sweep].host;
+    if (plan->backend == STENCIL_BACKEND_CPU)
+        return 0;
+    return host->checked != NULL ? host->checked(problem) : 1;
+}
+
+int stencil_sweep_checked_most(const stencil_plan *plan, const stencil_problem *problem) {
+    return plan->depth > 1 ? (int)stencil_smaller(checked_most(plan, problem), plan->depth) : 0;
 }
 
 /* Steps from one check to the next, or of the whole run; *first: with one that is a pass by itself. */
@@ -34,16 +42,17 @@ static int64_t interval(const stencil_problem *problem, bool *first) {
 }
 
 int64_t stencil_sweep_longest(const stencil_plan *plan, const stencil_problem *problem) {
-    const bool apart = plan->backend == STENCIL_BACKEND_GPU;
     bool first;
-    const int64_t steps = interval(problem, &first) - apart - first;
-    return steps > 1 ? steps : 1;
+    const int64_t steps = interval(problem, &first), all = steps - first,
+                  most = stencil_smaller(checked_most(plan, problem), all);
+    return all - most > most ? all - most : most > 0 ? most : 1;
 }
 
 stencil_passes stencil_sweep_passes(const stencil_plan *plan, const stencil_problem *problem) {
-    stencil_passes p = {.apart = stencil_sweep_checks_apart(plan)};
+    stencil_passes p = {0};
     p.steps = interval(problem, &p.first);
-    const int64_t left = p.steps - p.apart - p.first;
+    p.checked = stencil_smaller(stencil_sweep_checked_most(plan, problem), p.steps - p.first);
+    const int64_t left = p.steps - p.checked - p.first;
     p.whole = left / plan->depth;
     p.rest = left % plan->depth;
     return p;
@@ -51,7 +60,7 @@ stencil_passes stencil_sweep_passes(const stencil_plan *plan, const stencil_prob
 
 double stencil_sweep_pass_steps(const stencil_plan *plan, const stencil_problem *problem) {
     const stencil_passes p = stencil_sweep_passes(plan, problem);
-    return (double)p.steps / (double)(p.whole + (p.rest > 0) + p.first + p.apart);
+    return (double)p.steps / (double)(p.whole + (p.rest > 0) + p.first + (p.checked > 0));
 }
 
 void stencil_sweep_suit(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
@@ -74,10 +83,12 @@ void stencil_sweep_tile(const stencil_plan *plan, const stencil_problem *problem
         tile[axis] = stencil_smaller(tile[axis], plan->part[0].box.n[axis]);
 }
 
-stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_problem *problem, int steps) {
+stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_problem *problem, int steps,
+                                     bool checked) {
     stencil_pass_work all = {0};
     for (int p = 0; p < plan->cut.parts; p++) {
-        const stencil_pass_work work = stencil_sweep_infos[plan->sweep].host->work(plan, problem, p, steps);
+        const stencil_pass_work work =
+            stencil_sweep_infos[plan->sweep].host->work(plan, problem, p, steps, checked);
         all.cells += work.cells;
         all.longest += work.longest;
         all.wavefronts += work.wavefronts;
@@ -108,14 +119,14 @@ static double cells_on_cpu(const stencil_plan *plan, const stencil_problem *prob
 
 /* Adds what passes of so many steps make; one of a single step computes nothing twice. */
 static void add_passes(stencil_pass_work *sum, const stencil_plan *plan, const stencil_problem *problem,
-                       int64_t steps, int64_t count) {
+                       int64_t steps, int64_t count, bool checked) {
     stencil_pass_work work = {.cells = (double)stencil_problem_updated_cells(problem) * (double)steps};
     if (count == 0)
         return;
     if (steps > 1 && plan->backend == STENCIL_BACKEND_CPU)
         work.cells = cells_on_cpu(plan, problem, steps);
     else if (steps > 1)
-        work = stencil_sweep_work(plan, problem, (int)steps);
+        work = stencil_sweep_work(plan, problem, (int)steps, checked);
     sum->cells += (double)count * work.cells;
     sum->wavefronts += (double)count * work.wavefronts;
 }
@@ -124,9 +135,10 @@ stencil_pass_work stencil_sweep_mean(const stencil_plan *plan, const stencil_pro
     const stencil_passes p = stencil_sweep_passes(plan, problem);
     const double all = (double)stencil_problem_updated_cells(problem) * (double)p.steps;
     stencil_pass_work sum = {0};
-    add_passes(&sum, plan, problem, plan->depth, p.whole);
-    add_passes(&sum, plan, problem, p.rest, p.rest > 0);
-    add_passes(&sum, plan, problem, 1, p.first + p.apart);
+    add_passes(&sum, plan, problem, plan->depth, p.whole, false);
+    add_passes(&sum, plan, problem, p.rest, p.rest > 0, false);
+    add_passes(&sum, plan, problem, p.checked, p.checked > 0, true);
+    add_passes(&sum, plan, problem, 1, p.first, true);
     return (stencil_pass_work){.cells = sum.cells / all, .wavefronts = sum.wavefronts / all};
 }
 

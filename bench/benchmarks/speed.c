@@ -208,10 +208,10 @@ static int64_t rounded_up(int64_t n, int64_t unit) {
 /* Steps that are whole passes of the plan, and of those of the rows before it, too, unless it takes a tenth
  * more steps to have both. All rows of a problem make the same steps: the most that one of them asks for. */
 static int64_t whole_passes(speed *s, const stencil_plan *plan, int64_t steps) {
-    const int64_t apart = stencil_sweep_checks_apart(plan), left = steps - apart,
+    const int64_t checked = stencil_sweep_checked_most(plan, &s->trial.problem), left = steps - checked,
                   common = common_multiple(s->pass, plan->depth);
     s->pass = rounded_up(left, common) - left <= steps / 10 ? common : plan->depth;
-    return apart + rounded_up(left, s->pass);
+    return checked + rounded_up(left, s->pass);
 }
 
 /* A row of the problem, unless it has that already; the first one is what the others are compared with. */

@@ -93,7 +93,7 @@ int64_t stencil_trial_edge(const stencil_spec *spec, const stencil_run_options *
             plan.backend != STENCIL_BACKEND_GPU || plan.depth == 1)
             continue;
         const double kept = (double)stencil_problem_updated_cells(&problem) * plan.depth /
-                            stencil_sweep_work(&plan, &problem, plan.depth).longest;
+                            stencil_sweep_work(&plan, &problem, plan.depth, false).longest;
         if (kept > best_kept) {
             best = edge;
             best_kept = kept;

@@ -6,21 +6,21 @@
 namespace stencil {
 
 #if STENCIL_HAS_BULK_COPIES
-template <class P, class T, bool General> struct pipeline_copies : pipeline_line<P, T, General> {
-    using base = pipeline_line<P, T, General>;
-    using base::vector, base::rows, base::radius, base::stages, base::row_bytes, base::slot_bytes,
-        base::to_next, base::back_to_first;
-    using typename base::line, typename base::piece, typename base::turn, typename base::source_turn;
+template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies : pipeline_line<P, T, Kind> {
+    using base = pipeline_line<P, T, Kind>;
+    using base::vector, base::rows, base::radius, base::general, base::hands, base::row_bytes,
+        base::slot_bytes, base::to_next, base::back_to_first;
+    using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn;
 
     /* By one lane. Beyond the last row that there is, the last one is loaded again. Loader and storer have
      * few registers, and a slot takes them no longer than it takes a stage. */
     __device__ __forceinline__ static void load_rows(const stencil_kernel_args &s, const line &l,
                                                      uint32_t ring) {
-        turn t(ring, stages + 1, 1);
-        source_turn f(ring, 0);
+        turn t(ring, hands + 1, 1);
+        beside_turn f(ring, 0);
         base::template walk<false>(l, [&](const piece &p) {
             const T *const column = l.in + (p.x - (p.x & (vector - 1))), *const source =
-                                                                             General ? static_cast<const T *>(
+                                                                             general ? static_cast<const T *>(
                                                                                            s.domain.b)
                                                                                      : nullptr;
             const int64_t row = l.row;
@@ -47,7 +47,7 @@ template <class P, class T, bool General> struct pipeline_copies : pipeline_line
     /* By one lane. A slot is free when the copies out of the next one have begun: those out of this one have
      * then been read, mostly. */
     __device__ __forceinline__ static void store_rows(const line &l, uint32_t ring) {
-        turn t(ring, stages, 0);
+        turn t(ring, hands, 0);
         uint32_t before = 0;
         base::template walk<false>(l, [&](const piece &p) {
             const int count = p.k1 - p.k0, tail = count & (vector - 1);

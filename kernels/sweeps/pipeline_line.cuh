@@ -28,30 +28,44 @@ namespace stencil {
  * above a row comes before it, in every step. Rows at such a side are made before the pass
  * (pipeline_mirror.cuh).
  *
- * Stages beyond the last step of a short pass hand rows on as they are. */
-template <class P, class T, bool General> struct pipeline_line {
+ * Stages beyond the last step of a short pass hand rows on as they are.
+ *
+ * In a checked pass the last warp of a line sums the residual of what the last stage hands on to it. What a
+ * row was before the last step that stage leaves in a second ring. Strips begin where partial sums do. Of a
+ * short pass the first stages hand rows on, so that the last step is always the last level of the last stage.
+ */
+template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
     using cell = T;
+    static constexpr bool general = Kind == STENCIL_PIPELINE_GENERAL,
+                          checked = Kind == STENCIL_PIPELINE_CHECKED;
     static constexpr stencil_pipeline_shape shape =
-        stencil_pipeline_shape_of(P::rule, P::radius, sizeof(T) == 8, General);
+        stencil_pipeline_shape_of(P::rule, P::radius, sizeof(T) == 8, Kind);
     static constexpr int radius = P::radius, levels = shape.levels, cells = shape.cells, rows = shape.rows,
                          stages = shape.stages, depth = stages * levels, vector = vector_cells<T>,
                          width = 32 * cells;
-    static constexpr int lines = STENCIL_PIPELINE_WARPS / stages,
+    /* Hands: warps that have a slot one after the other between loader and storer. */
+    static constexpr int hands = stages + checked, lines = STENCIL_PIPELINE_WARPS / hands,
                          row_bytes = (width + vector) * (int)sizeof(T), slot_bytes = rows * row_bytes,
-                         slot_barriers = (stages + 2) * 8;
+                         slot_barriers = (hands + 2) * 8;
     using stage_warp = pipeline_warp<P, T, levels, cells>;
-    /* Of the source term: rows behind those of the slots; and weights of a step. */
-    static constexpr int rows_behind = General ? radius * (depth - 1) : 0,
-                         weights = General ? stage_warp::points + 1 : 0,
+    /* Of a second ring, which has the source term, or what rows of so many slots were before the last step:
+     * rows beside those of all slots. And weights of a step. */
+    static constexpr int old_slots = 4,
+                         rows_behind = general   ? radius * (depth - 1)
+                                       : checked ? old_slots * rows + radius
+                                                 : 0,
+                         weights = general ? stage_warp::points + 1 : 0,
                          weights_bytes = (depth * weights * (int)sizeof(T) + 15) / 16 * 16;
     /* The lines share 227 KiB, of which some is for their strips. */
     static constexpr int slots = ((227 * 1024 - 512 - weights_bytes) / lines - rows_behind * row_bytes) /
-                                 (slot_bytes * (General ? 2 : 1) + slot_barriers),
-                         sources = General ? slots * rows + rows_behind : 0,
+                                 (slot_bytes * (general ? 2 : 1) + slot_barriers),
+                         beside_rows = general ? slots * rows + rows_behind : rows_behind,
                          own_bytes = slots * (slot_bytes + slot_barriers),
-                         ring_bytes = own_bytes + sources * row_bytes,
+                         ring_bytes = own_bytes + beside_rows * row_bytes,
                          bytes = lines * ring_bytes + weights_bytes;
-    static_assert(slots >= stages + 3, "every stage has a slot, and some are on their way");
+    static_assert(slots >= hands + 3, "every warp has a slot, and some are on their way");
+    /* Strips begin at a multiple of so many columns. */
+    static constexpr int column_unit = checked ? (int)STENCIL_PARTIAL_CELLS : vector;
 
     /* The same for all threads of a block: in shared memory, since registers are what is short. */
     struct line {
@@ -85,8 +99,8 @@ template <class P, class T, bool General> struct pipeline_line {
             l.closed[1][side] = stencil_side_is_closed(&d, STENCIL_X, side);
             l.beside[side] = l.closed[1][side] ? radius : l.reach;
         }
-        l.first = (width - l.beside[0] - l.reach) / vector * vector;
-        l.step = (width - 2 * l.reach) / vector * vector;
+        l.first = (width - l.beside[0] - l.reach) / column_unit * column_unit;
+        l.step = (width - 2 * l.reach) / column_unit * column_unit;
         const int rest = l.nx - l.first - (width - l.reach - l.beside[1]);
         l.strips =
             l.nx + l.beside[0] + l.beside[1] == width ? 1 : 2 + (rest > 0 ? (rest + l.step - 1) / l.step : 0);
@@ -141,20 +155,20 @@ template <class P, class T, bool General> struct pipeline_line {
             }
         }
     };
-    static constexpr uint32_t to_next = slots * 8, back_to_first = (stages + 1) * slots * 8;
+    static constexpr uint32_t to_next = slots * 8, back_to_first = (hands + 1) * slots * 8;
 
-    /* Rows of the source term in turn, behind the slots and their barriers. */
-    struct source_turn {
+    /* Rows of the second ring in turn, behind the slots and their barriers. */
+    struct beside_turn {
         uint32_t first, at;
-        __device__ __forceinline__ source_turn(uint32_t ring, int row)
-            : first(ring + own_bytes), at(first + (row < 0 ? row + sources : row) * row_bytes) {}
+        __device__ __forceinline__ beside_turn(uint32_t ring, int row)
+            : first(ring + own_bytes), at(first + (row < 0 ? row + beside_rows : row) * row_bytes) {}
         __device__ __forceinline__ uint32_t before(int rows_before) const {
             const uint32_t there = at - rows_before * row_bytes;
-            return there < first ? there + sources * row_bytes : there;
+            return there < first ? there + beside_rows * row_bytes : there;
         }
         __device__ __forceinline__ void next() {
             at += row_bytes;
-            if (at == first + sources * row_bytes)
+            if (at == first + beside_rows * row_bytes)
                 at = first;
         }
     };

@@ -1,5 +1,5 @@
-/* The persistent loop of passes of several steps. A step that is checked is not among them: the host makes it
- * in a launch of its own, between two of these. */
+/* The persistent loop of passes of several steps. One whose last step is checked is not among them: the host
+ * makes it in a launch of its own, between two of these. */
 #pragma once
 
 #include "kernels/copies.cuh"

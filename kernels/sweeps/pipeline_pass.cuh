@@ -1,17 +1,18 @@
 /* A pass of several steps on a GPU, and the kernels around it. */
 #pragma once
 
-#include "kernels/sweeps/pipeline_copies.cuh"
+#include "kernels/sweeps/pipeline_sums.cuh"
 
 namespace stencil {
 
 #if STENCIL_HAS_BULK_COPIES
-template <class P, class T, bool General = false> struct pipeline : pipeline_copies<P, T, General> {
-    using base = pipeline_copies<P, T, General>;
-    using base::radius, base::levels, base::cells, base::rows, base::stages, base::depth, base::vector,
-        base::lines, base::slots, base::weights, base::row_bytes, base::slot_bytes, base::ring_bytes,
-        base::to_next, base::start, base::load_rows, base::store_rows;
-    using typename base::line, typename base::piece, typename base::turn, typename base::source_turn,
+template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeline_sums<P, T, Kind> {
+    using base = pipeline_sums<P, T, Kind>;
+    using base::general, base::checked, base::radius, base::levels, base::cells, base::rows, base::stages,
+        base::hands, base::old_slots, base::depth, base::vector, base::lines, base::slots, base::weights,
+        base::row_bytes, base::slot_bytes, base::ring_bytes, base::to_next, base::start, base::load_rows,
+        base::store_rows, base::sum_rows;
+    using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn,
         typename base::stage_warp;
 
     /* Cells beyond a side that are mirrored there. */
@@ -29,12 +30,19 @@ template <class P, class T, bool General = false> struct pipeline : pipeline_cop
         for (int v = 0; v < cells; v++)
             c[v] = from[v];
     }
+    /* In the last stage of a checked pass, before it leaves rows in the second ring: until those that have
+     * their places there, of the slot so many before this one, have been summed. */
+    __device__ __forceinline__ static void await_summed(const turn &u) {
+        const bool around = u.left > slots - old_slots; /* that slot is at the end of the ring */
+        wait_warp(u.barrier + 2 * to_next + ((around ? slots : 0) - old_slots) * 8, u.parity ^ around);
+    }
     /* By a warp; weights: of the first step, in shared memory. */
     __device__ __forceinline__ static void make_steps(const stencil_kernel_args &s, const line &l,
                                                       uint32_t ring, int stage, uint32_t weights_at) {
         stage_warp warp;
         turn u(ring, stage, 0);
-        if (__shfl_sync(~0u, stage >= l.stages, 0)) {
+        const int place = checked ? stage - (stages - l.stages) : stage; /* among those that make steps */
+        if (__shfl_sync(~0u, checked ? place < 0 : place >= l.stages, 0)) {
             base::template walk<true>(l, [&](const piece &p) {
                 for (int left = p.count; left > 0; left -= rows, u.next()) {
                     wait_warp(u.barrier, u.parity);
@@ -43,25 +51,28 @@ template <class P, class T, bool General = false> struct pipeline : pipeline_cop
             });
             return;
         }
-        source_turn f(ring, -radius * levels * stage);
+        beside_turn f(ring, general ? -radius * levels * stage : 0);
         warp.clear();
         base::template walk<true>(l, [&](const piece &p) {
             const bool left = lane() == 0 && l.closed[1][0] && p.strip == 0,
                        right = lane() == 31 && l.closed[1][1] && p.last;
             pipeline_level own = {0, 0, {0, 0}};
-            if (General) {
+            if (general) {
                 own.mirrored[0] = left ? mirrored(s, STENCIL_X, 0) : 0;
                 own.mirrored[1] = right ? mirrored(s, STENCIL_X, 1) : 0;
             }
+            const bool last = checked && __shfl_sync(~0u, stage == stages - 1, 0);
             const uint32_t mine = (lane() * cells + (p.x & (vector - 1))) * (uint32_t)sizeof(T);
-            const int first_kept = __shfl_sync(~0u, l.steps - stage * levels,
-                                               0); /* levels from there on are not among the steps */
+            /* Levels from there on are not among the steps; in a checked pass, those before it. */
+            const int first_kept = __shfl_sync(
+                ~0u, checked ? (l.stages - place) * levels - l.steps : l.steps - place * levels, 0);
+            const bool whole = checked ? first_kept <= 0 : first_kept >= levels;
             const int low = __shfl_sync(~0u, l.closed[0][0] ? 0 : INT_MIN / 2, 0),
                       high = __shfl_sync(~0u, l.closed[0][1] ? l.ny : INT_MAX / 2, 0);
-            int y = p.from - radius * levels * stage;
+            int y = p.from - radius * levels * place;
             const int end = y + p.count;
             /* Whole slots of rows none of which, at any level, is a boundary row. */
-            const int plain = first_kept < levels ? INT_MAX / 2 : low == 0 ? radius * levels : INT_MIN / 2;
+            const int plain = !whole ? INT_MAX / 2 : low == 0 ? radius * levels : INT_MIN / 2;
             const int begin = max(y, min(y + (plain - y + rows - 1) / rows * rows, end)),
                       stop = max(begin, min(y + (high - y) / rows * rows, end));
             auto pass = [&](auto edge, int to) {
@@ -70,6 +81,8 @@ template <class P, class T, bool General = false> struct pipeline : pipeline_cop
 #pragma unroll 1
                 for (; y < to; y += rows) {
                     wait_warp(u.barrier, u.parity);
+                    if (last)
+                        await_summed(u);
 #pragma unroll unrolled
                     for (int b = 0; b < rows; b++) {
                         T c[cells];
@@ -78,22 +91,23 @@ template <class P, class T, bool General = false> struct pipeline : pipeline_cop
                         for (int t = 0; t < levels; t++) {
                             constexpr bool Edge = decltype(edge)::value;
                             const int row = y + b - radius * t;
-                            if constexpr (General) {
+                            const bool kept = checked ? t < first_kept : t >= first_kept;
+                            if (checked && t == levels - 1 && last)
+                                warp.store(c, f.at + mine);
+                            if constexpr (general) {
                                 if (Edge)
                                     mirror_row(s, l, stage * levels + t, row, p.x + lane() * cells, c);
                                 own.weights =
                                     weights_at + (stage * levels + t) * weights * (uint32_t)sizeof(T);
                                 own.source = s.domain.b != nullptr ? f.before(radius * t) + mine : 0;
-                                warp.template level<Edge>(t, c, own, left, right, t >= first_kept, row, low,
-                                                          high);
+                                warp.template level<Edge>(t, c, own, left, right, kept, row, low, high);
                             } else {
                                 const T *weight = weights_of<T>(s.domain.weights);
-                                warp.template level<Edge>(t, c, weight, left, right, t >= first_kept, row,
-                                                          low, high);
+                                warp.template level<Edge>(t, c, weight, left, right, kept, row, low, high);
                             }
                             end_block(s.depth);
                         }
-                        if (General)
+                        if (general || checked)
                             f.next();
                         warp.store(c, u.slot + b * row_bytes + mine);
                     }
@@ -120,14 +134,14 @@ template <class P, class T, bool General = false> struct pipeline : pipeline_cop
                      weights_of<T>(step)[k < stage_warp::points ? k : STENCIL_SOURCE_WEIGHT]);
         }
     }
-    /* Calls each(its address, how many threads arrive: all lanes of a stage, one of loader and storer) for
-     * the barriers of all slots, which the threads share out. */
+    /* Calls each(its address, how many threads arrive: all lanes of a warp, one of loader and storer) for the
+     * barriers of all slots, which the threads share out. */
     template <class Each> __device__ __forceinline__ static void for_barriers(uint32_t rings, Each each) {
-        for (int i = threadIdx.x; i < lines * (stages + 2) * slots; i += blockDim.x) {
-            const int ring = i / ((stages + 2) * slots);
-            const int hand = i / slots % (stages + 2);
-            each(rings + ring * (ring_bytes - (stages + 2) * slots * 8) + slots * slot_bytes + i * 8,
-                 hand > 0 && hand <= stages ? 32 : 1);
+        for (int i = threadIdx.x; i < lines * (hands + 2) * slots; i += blockDim.x) {
+            const int ring = i / ((hands + 2) * slots);
+            const int hand = i / slots % (hands + 2);
+            each(rings + ring * (ring_bytes - (hands + 2) * slots * 8) + slots * slot_bytes + i * 8,
+                 hand > 0 && hand <= hands ? 32 : 1);
         }
     }
 
@@ -143,7 +157,7 @@ template <class P, class T, bool General = false> struct pipeline : pipeline_cop
      * stages are, on schedulers of their own. The line whose stages all were would be through before the
      * other one, which alone cannot keep the multiprocessor busy. */
     __device__ __forceinline__ static void run(const stencil_kernel_args &s, const stencil_pass &pass) {
-        static_assert((stages == 4 && lines == 2) || (stages == 8 && lines == 1), "");
+        static_assert((hands == 4 && lines == 2) || (hands == 8 && lines == 1), "");
         extern __shared__ __align__(128) char shared[];
         __shared__ line l[lines];
         const uint32_t rings = shared_address(shared);
@@ -151,16 +165,19 @@ template <class P, class T, bool General = false> struct pipeline : pipeline_cop
         if (threadIdx.x < lines)
             start(s, pass, l[threadIdx.x], (int)threadIdx.x);
         const uint32_t weights_at = rings + lines * ring_bytes;
-        if constexpr (General)
+        if constexpr (general)
             start_weights(s, pass, weights_at);
         for_barriers(rings, [](uint32_t barrier, int threads) { init_barrier(barrier, threads); });
         publish_barriers();
         __syncthreads();
-        if (warp < stages * lines) { /* in this order the compiler gives these warps the registers */
+        if (warp < STENCIL_PIPELINE_WARPS) { /* in this order the compiler gives these warps the registers */
             more_registers<step_registers>();
             const int number = lines == 2 ? warp / 4 ^ scheduler / 2 : 0,
                       stage = lines == 2 ? scheduler : warp;
-            make_steps(s, l[number], rings + number * ring_bytes, stage, weights_at);
+            if (checked && stage == stages)
+                sum_rows(s, l[number], rings + number * ring_bytes);
+            else
+                make_steps(s, l[number], rings + number * ring_bytes, stage, weights_at);
         } else {
             fewer_registers<copy_registers>();
             const int number = scheduler / 2;
@@ -178,7 +195,7 @@ template <class P, class T, bool General = false> struct pipeline : pipeline_cop
         extern __shared__ __align__(128) char shared[];
         __syncthreads();
         __syncwarp();
-        if (threadIdx.x < 32 * stages * lines)
+        if (threadIdx.x < 32 * STENCIL_PIPELINE_WARPS)
             fewer_registers<registers>();
         else
             more_registers<registers>();
@@ -205,12 +222,12 @@ template <class Pass> __device__ __forceinline__ void launched_deep_pass(const s
         put_launched(s, sample, STENCIL_MARK_SWEPT);
 }
 
-template <class P, class T, bool General>
+template <class P, class T, stencil_pipeline_kind Kind>
 __global__ void __launch_bounds__(STENCIL_PIPELINE_THREADS, 1)
     pipeline_kernel(const __grid_constant__ stencil_kernel_args s) {
     await_launch_before();
 #if STENCIL_HAS_BULK_COPIES
-    launched_deep_pass<pipeline<P, T, General>>(s);
+    launched_deep_pass<pipeline<P, T, Kind>>(s);
 #endif
 }
 

@@ -19,7 +19,7 @@ struct stream_tuning {
     int batch, blocks, block_x;
 };
 template <class P, class T> constexpr stencil_stream_sums stream_sums_of() {
-    return stencil_stream_sums_of(P::rank, P::rule, P::radius, sizeof(T) == 8);
+    return stencil_stream_sums_of(P::rank, P::radius, sizeof(T) == 8);
 }
 template <class P, class T, bool Relaunch, bool Ll> constexpr stream_tuning stream_tuning_of() {
     constexpr bool f64 = sizeof(T) == 8;

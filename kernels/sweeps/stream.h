@@ -17,15 +17,12 @@ typedef struct stencil_stream_sums {
 
 /* Sets that are at the copy's bandwidth with a window have no sums. Measured on an H200 (docs/performance.md,
  * "The stream sweep"). */
-STENCIL_CONSTANT stencil_stream_sums stencil_stream_sums_of(int rank, stencil_rule rule, int radius,
-                                                            bool f64) {
+STENCIL_CONSTANT stencil_stream_sums stencil_stream_sums_of(int rank, int radius, bool f64) {
     const stencil_stream_sums none = {1, 0, 2, 0}, flat = {1, 6, 2, 32},
                               flat_box3 = {1, 6, 2, f64 ? 64 : 256}, far = {4, 1, 2, 64},
-                              near = {2, 4, 2, 64}, near_more = {2, 3, 2, 64};
+                              near = {4, 1, 2, 32};
     if (rank == 2)
         return radius == 1 ? none : radius == 2 ? flat : flat_box3;
-    if (radius > 1)
-        return far;
-    /* Three blocks of float64 with fewer planes ahead leave L1 too little. */
-    return rule == STENCIL_STAR || (rule == STENCIL_EDGES && f64) ? near : near_more;
+    /* With one plane ahead rings leave the most to L1, where lines are found that several warps read. */
+    return radius == 1 ? near : far;
 }

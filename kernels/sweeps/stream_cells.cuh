@@ -30,7 +30,7 @@ __device__ __forceinline__ int64_t opaque(int64_t offset) {
 }
 
 template <class P, class T> struct stream_cells {
-    static constexpr int V = vector_cells<T>;
+    static constexpr int V = vector_cells<T>, sector = 32 / (int)sizeof(T); /* cells of 32 bytes, of L2 */
 
     /* This thread's place in a tile, in which a thread of a 3D tile has `rows` rows of y. */
     __device__ __forceinline__ static place place_in(const stencil_kernel_args &s, const tile_place &t,
@@ -78,13 +78,29 @@ template <class P, class T> struct stream_cells {
             value[v] = few_registers ? value[v] + source[v] : fma(factor, source[v], value[v]);
     }
 
-    /* Adds the source, if any, to a vector of cells and stores it. */
+    /* Whether a vector belongs to the last sector of a row and holds what is behind the row, which may be
+     * stored again: both sides are boundaries, so cells there keep their values. */
+    __device__ __forceinline__ static bool ends_sector(const stencil_domain &d, const place &p) {
+        const int left_x = (int)d.n[STENCIL_X] - p.x;
+        return left_x < V && left_x > -(p.x % sector) && d.image[STENCIL_HERE - 1][0] == nullptr &&
+               d.image[STENCIL_HERE + 1][0] == nullptr;
+    }
+
+    /* Adds the source, if any, to a vector of cells and stores it; `kept`: the same cells before, whose part
+     * behind the end of the row is stored with them, or NULL. */
     __device__ __forceinline__ static void store(T factor, const T *b, T *next, const vector_place &p,
-                                                 T *value) {
+                                                 T *value, const T *kept = nullptr) {
         if (b != nullptr)
             add_source(factor, b + p.at, value);
         if (V <= p.left_x) {
             store_vector(next + p.at, value);
+        } else if (kept != nullptr) {
+            T all[V];
+            load_vector(kept, all);
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                all[v] = v < p.left_x ? value[v] : all[v];
+            store_vector(next + p.at, all);
         } else {
 #pragma unroll
             for (int v = 0; v < V; v++)

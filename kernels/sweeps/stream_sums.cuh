@@ -46,11 +46,14 @@ template <int Count> __device__ __forceinline__ void await_groups() {
 template <class P, class T, int Rows, int Ahead> struct stream_sums {
     using cells = stream_cells<P, T>;
     static constexpr int R = P::radius, V = vector_cells<T>, C = P::cross, lines = Rows + 2 * C, warp = 32;
+    /* Whether whole sectors are stored at the ends of rows, which costs registers: in 3D rows are short, and
+     * with a radius of 2 there are none left. */
+    static constexpr bool keeps = P::rank == 3 && R == 1;
     /* Vectors beside a warp's own on each side; cells of a line; what a warp's ring and a block's rings take.
      */
     static constexpr int sides = (R + V - 1) / V, width = (warp + 2 * sides) * V, slots = Ahead + 1,
-                         slot = lines * width, ring = slots * slot,
-                         bytes = ring * (int)sizeof(T) * STENCIL_BLOCK_THREADS / warp;
+                         slot = lines * width, ring = slots * slot, kept = keeps ? 2 * (R + 1) * Rows * V : 0,
+                         bytes = (ring + kept) * (int)sizeof(T) * STENCIL_BLOCK_THREADS / warp;
     static_assert(Ahead > 0, "what is copied is not what is read");
 
     /* Sum m of a row: of the row or plane that has the one last added at offset m - R. */
@@ -71,13 +74,31 @@ template <class P, class T, int Rows, int Ahead> struct stream_sums {
     __device__ __forceinline__ static T *own_ring() {
         extern __shared__ __align__(128) char shared[];
         const int number = (int)(threadIdx.y * blockDim.x + threadIdx.x) / warp;
-        return reinterpret_cast<T *>(shared) + number * ring + lane() * V;
+        return reinterpret_cast<T *>(shared) + number * (ring + kept) + lane() * V;
     }
 
-    /* A thread beyond the end of the row loads the last vector that is read, and stores nothing. */
+    /* A sector that is stored in part has to be fetched before memory can have it back, one for each row. So
+     * the last one of a row is stored whole, with what is behind the row, the same in both buffers. A sum is
+     * complete R planes after its cells were read: R + 1 vectors of each of the two that share a sector. */
+    __device__ __forceinline__ static T *own_kept(T *own_ring, int left) {
+        return own_ring - lane() * V + ring + (lane() % 2 * (R + 1) + left % (R + 1)) * Rows * V;
+    }
+    __device__ __forceinline__ static void keep(T *to, const T *in) {
+#pragma unroll
+        for (int r = 0; r < Rows; r++) {
+            T vector[V];
+            load_vector(in + (C + r) * width + sides * V, vector);
+            store_vector(to + r * V, vector);
+        }
+    }
+
+    /* A thread beyond the end of the row, and of its last sector, loads the last vector that is read, and
+     * stores nothing. */
     __device__ __forceinline__ static course start(const stencil_domain &d, const place &p) {
         course c;
-        const int last = ((int)d.n[STENCIL_X] + R - 1) / V * V, x = min(p.x, last), warp_x = p.x - lane() * V;
+        const int nx = (int)d.n[STENCIL_X], sector = cells::sector,
+                  end = (nx - 1) / sector * sector + sector - V, read = (nx + R - 1) / V * V,
+                  last = keeps ? max(read, end) : read, x = min(p.x, last), warp_x = p.x - lane() * V;
         c.stream = P::rank == 3 ? d.plane : d.row;
         c.cross = P::rank == 3 ? d.row : 0;
         c.to = p.z * d.plane + p.y * d.row + x;
@@ -178,7 +199,7 @@ template <class P, class T, int Rows, int Ahead> struct stream_sums {
      * were in registers too long ago. */
     template <bool Check>
     __device__ __forceinline__ void finish(const stencil_kernel_args &s, int from, const place &p,
-                                           const course &c, double *partial) {
+                                           const course &c, const T *kept, double *partial) {
         const stencil_domain &d = s.domain;
         const T *u = static_cast<const T *>(d.u[from]);
         T *next = static_cast<T *>(d.u[!from]);
@@ -189,7 +210,7 @@ template <class P, class T, int Rows, int Ahead> struct stream_sums {
                 break;
             const vector_place at = {p.x, (int)d.n[STENCIL_X] - p.x, c.to + r * c.cross};
             cells::store(weights_of<T>(d.weights)[STENCIL_SOURCE_WEIGHT], static_cast<const T *>(d.b), next,
-                         at, sum[2 * R][r]);
+                         at, sum[2 * R][r], keeps && cells::ends_sector(d, p) ? kept + r * V : nullptr);
             if (Check) {
                 T old[V];
                 load_vector(u + at.at, old);
@@ -249,9 +270,11 @@ template <class P, class T, int Rows, int Ahead> struct stream_sums {
             __syncwarp(); /* of all lanes; and the slot before has been read */
             load_next();
             add(weights_of<T>(d.weights), get);
+            if (keeps && cells::ends_sector(d, p))
+                keep(own_kept(first, left), get);
             get = get + slot == end ? first : get + slot;
             if (left <= p.count) {
-                finish<Check>(s, from, p, c, partial);
+                finish<Check>(s, from, p, c, own_kept(first, left + R), partial);
                 c.to = opaque(c.to + c.stream);
                 if (Check)
                     partial += P::rank == 3 ? d.partial_plane : d.partial_row;

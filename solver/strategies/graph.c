@@ -41,10 +41,12 @@ static stencil_status capture(stencil_gpu_part *gpu, int from, cudaGraphExec_t *
     return STENCIL_OK;
 }
 
-/* Steps that can be made from `step` on before the next one that is checked, and the last of the batch. */
-static int64_t plain_steps(const stencil_schedule *schedule, int64_t step, int64_t end) {
-    const int64_t to_check = schedule->check_every - 1 - step % schedule->check_every;
-    return to_check < end - 1 - step ? to_check : end - 1 - step;
+/* Steps that can be made from `step` on before the next pass that is checked, and the last one of the batch,
+ * which may be. */
+static int64_t plain_steps(const stencil_schedule *schedule, int64_t depth, int64_t step, int64_t end) {
+    const int64_t most = stencil_checked_most(schedule, depth), last = most > 1 ? most : 1,
+                  to_check = schedule->check_every - step % schedule->check_every;
+    return (to_check < end - step ? to_check : end - step) - last;
 }
 
 /* A graph holds the weights of the steps from 0 or 1 on: it fits where a cycle begins again there. */
@@ -53,7 +55,8 @@ static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch
     const cudaGraphExec_t *graph = run->loop;
     const int depth = run->plan->depth;
     const bool fits = (pass->first - pass->from) % run->cycle_length == 0;
-    if (!fits || plain_steps(&run->schedule, pass->first, batch->first + batch->count) < GRAPH_PASSES * depth)
+    if (!fits ||
+        plain_steps(&run->schedule, depth, pass->first, batch->first + batch->count) < GRAPH_PASSES * depth)
         return stencil_gpu_launch_pass(gpu, pass);
     TRY_CUDA(cudaGraphLaunch(graph[pass->from], gpu->stream));
     *pass = (stencil_pass){pass->first + (int64_t)(GRAPH_PASSES - 1) * depth, depth, !pass->from};

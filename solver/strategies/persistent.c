@@ -145,12 +145,12 @@ static stencil_status collect(stencil_gpu_run *run, const stencil_batch *batch, 
 
 /* One part's passes. */
 static stencil_status launch_passes(stencil_gpu_part *gpu, const stencil_batch *batch) {
-    const int64_t behind = batch->first + batch->count + 1;
     stencil_kernel_args *s = &gpu->args;
+    const int64_t last = batch->first + batch->count, check = stencil_schedule_next(&s->schedule, last);
     int64_t *absent = &s->fault.absent_step;
-    /* A step that is checked has no barrier: who is absent in it is so at the one before, or at the next. */
-    if (*absent == behind && stencil_schedule_checks(&s->schedule, behind))
-        *absent = behind - 1;
+    /* A pass that is checked has no barrier: who is absent in it is so at the one before, or at the next. */
+    if (*absent > last && *absent <= check && check - last <= stencil_checked_most(&s->schedule, s->depth))
+        *absent = last;
     if (*absent > 0 && *absent <= batch->first)
         *absent = batch->first + 1;
     TRY_CUDA(cudaSetDevice(gpu->device));
@@ -165,15 +165,16 @@ static stencil_status launch_checked(stencil_gpu_run *run, const stencil_pass *p
     return STENCIL_OK;
 }
 
-/* Passes of several steps: a launch of all up to the next step that is checked, which is a launch of its own.
+/* Passes of several steps: a launch of all up to the next one that is checked, which is a launch of its own.
  * A launch that ends elsewhere was asked to, or blocks have given up. */
 static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
     const int64_t depth = run->plan->depth, end = batch->first + batch->count,
-                  check = stencil_schedule_next(&run->schedule, pass->first);
+                  check = stencil_schedule_next(&run->schedule, pass->first),
+                  plain_end = check <= end ? check - stencil_checked_most(&run->schedule, depth) : end;
     if (stencil_schedule_checks(&run->schedule, pass->first + pass->steps))
         return launch_checked(run, pass);
     const stencil_batch some = {.first = pass->first,
-                                .count = (check <= end ? check - 1 : end) - pass->first,
+                                .count = plain_end - pass->first,
                                 .observers = batch->observers,
                                 .from = pass->from};
     for (int p = 0; p < run->parts; p++)

@@ -9,10 +9,20 @@ static const char *unavailable(const stencil_problem *problem, stencil_backend b
     return problem->rank == 3 && backend == STENCIL_BACKEND_GPU ? "on GPUs it makes steps of 2D fields" : "";
 }
 
-static stencil_pipeline_shape shape_of(const stencil_problem *problem) {
+static stencil_pipeline_shape shape_of(const stencil_problem *problem, bool checked) {
     return stencil_pipeline_shape_of(problem->shape->rule, problem->shape->radius,
                                      problem->precision == STENCIL_FLOAT64,
-                                     stencil_sweep_is_general(problem));
+                                     stencil_sweep_is_general(problem) ? STENCIL_PIPELINE_GENERAL
+                                     : checked                         ? STENCIL_PIPELINE_CHECKED
+                                                                       : STENCIL_PIPELINE_PLAIN);
+}
+
+/* General passes sum nothing. */
+static int checked(const stencil_problem *problem) {
+    return stencil_sweep_is_general(problem)
+               ? 1
+               : stencil_pipeline_checked(problem->shape->rule, problem->shape->radius,
+                                          problem->precision == STENCIL_FLOAT64);
 }
 
 /* On a GPU passes of several steps are those of kernels that copy in bulk: launches for every problem, loops
@@ -32,11 +42,11 @@ static int most(const stencil_plan *plan, const stencil_problem *problem, const 
 static int64_t narrowest(const stencil_plan *plan, const stencil_problem *problem) {
     if (plan->backend == STENCIL_BACKEND_CPU)
         return 1;
-    return 32 * shape_of(problem).cells - 2 * problem->shape->radius;
+    return 32 * shape_of(problem, false).cells - 2 * problem->shape->radius;
 }
 
 static int64_t lines_of(const stencil_plan *plan, const stencil_problem *problem) {
-    return plan->deep_blocks * (STENCIL_PIPELINE_WARPS / shape_of(problem).stages);
+    return plan->deep_blocks * (STENCIL_PIPELINE_WARPS / shape_of(problem, false).stages);
 }
 
 /* Strips follow each other, and each line of a block has as many of their rows. */
@@ -73,23 +83,25 @@ static int64_t rows_of(int64_t begin, int64_t end, int64_t ny, int64_t reach, in
 
 /* Strips and lines are placed as pipeline::start() and walk() do. A stage computes all columns of a strip in
  * each of its levels, whatever is kept of them. In shared memory it loads and stores them once in its levels,
- * a level exchanges columns between lanes, 4 bytes of each in a wavefront, and rows are copied in and out. */
-static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps) {
+ * a level exchanges columns between lanes, 4 bytes of each in a wavefront, and rows are copied in and out. In
+ * a checked pass the last stage stores them once more as they were, and two rows are loaded to be summed. */
+static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
+                              bool checked) {
     enum { WAVEFRONT = 128, LANE_BYTES = 4 };
     const stencil_shape *set = problem->shape;
     const bool f64 = problem->precision == STENCIL_FLOAT64;
-    const stencil_pipeline_shape shape = shape_of(problem);
-    const int64_t *n = plan->part[part].box.n, cell = f64 ? 8 : 4, vector = 16 / cell,
-                  width = 32 * shape.cells, reach = (int64_t)set->radius * steps,
-                  stages = up(steps, shape.levels) / shape.levels, levels = stages * shape.levels,
-                  lag = set->radius * levels;
+    const stencil_pipeline_shape shape = shape_of(problem, checked);
+    const int64_t *n = plan->part[part].box.n, cell = f64 ? 8 : 4,
+                  unit = checked ? (int64_t)STENCIL_PARTIAL_CELLS : 16 / cell, width = 32 * shape.cells,
+                  reach = (int64_t)set->radius * steps, stages = up(steps, shape.levels) / shape.levels,
+                  levels = stages * shape.levels, lag = set->radius * levels;
     int64_t beside[STENCIL_AXES][2], rows = 0, longest = 0;
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         for (int side = 0; side < 2; side++)
             beside[axis][side] =
                 stencil_cut_side(&plan->cut, part, axis, side).ghosts > set->radius ? reach : set->radius;
-    const int64_t *x = beside[STENCIL_X], first = (width - x[0] - reach) / vector * vector,
-                  step = (width - 2 * reach) / vector * vector,
+    const int64_t *x = beside[STENCIL_X], first = (width - x[0] - reach) / unit * unit,
+                  step = (width - 2 * reach) / unit * unit,
                   rest = n[STENCIL_X] - first - (width - reach - x[1]),
                   strips =
                       n[STENCIL_X] + x[0] + x[1] == width ? 1 : 2 + (rest > 0 ? up(rest, step) / step : 0);
@@ -102,7 +114,8 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
         rows += count;
         longest = count > longest ? count : longest;
     }
-    const double row_cells = (double)(width * levels), row_bytes = (double)(2 * width * cell * (stages + 1)),
+    const double row_cells = (double)(width * levels),
+                 row_bytes = (double)(width * cell * (2 * (stages + 1) + 3 * checked)),
                  exchanged = (double)(2 * set->radius * levels * cell / LANE_BYTES);
     return (stencil_pass_work){.cells = (double)rows * row_cells,
                                .longest = (double)(longest * lines) * row_cells,
@@ -184,6 +197,7 @@ const stencil_sweep_host stencil_sweep_pipeline = {.depth = STENCIL_DEPTH_MAX,
                                                    .most = most,
                                                    .narrowest = narrowest,
                                                    .deep_tile = deep_tile,
+                                                   .checked = checked,
                                                    .work = work,
                                                    .shape = stencil_shape_stream,
                                                    .suits = suits,

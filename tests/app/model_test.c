@@ -332,7 +332,7 @@ static void deep_plan(stencil_plan *plan, stencil_problem *problem, int64_t ny, 
     problem_of(problem, "j2d5pt", nx + 2);
     stencil_spec spec = problem->spec;
     spec.extent[0] = ny + 2;
-    spec.check_every = 161;
+    spec.check_every = 172;
     spec.steps = 1000;
     assert_int_equal(stencil_problem_resolve(problem, &spec), STENCIL_OK);
     assert_int_equal(stencil_plan_make(plan, problem, &options, deep_machine()), STENCIL_OK);
@@ -356,17 +356,19 @@ static void bounds(void **state) {
         const int64_t ny = 26400 / strips - 16, nx = strips == 1 ? 670 : 671;
         const double rows = strips * 102 + (264 - strips) * 132, cells = (double)(nx * ny);
         deep_plan(&plan, &problem, ny, nx);
-        const stencil_pass_work work = stencil_sweep_work(&plan, &problem, plan.depth);
+        const stencil_pass_work work = stencil_sweep_work(&plan, &problem, plan.depth, false),
+                                checked = stencil_sweep_work(&plan, &problem, 12, true);
         expect_close(work.cells, rows * levels);
         expect_close(work.longest, 264 * 132 * levels);
         expect_close(work.wavefronts, rows * wavefronts);
-        /* Ten passes, and the step that is checked, which computes nothing twice. */
-        const double made = (10 * rows * levels + cells) / (161 * cells);
+        /* Ten passes, and the one that is checked. */
+        const double made = (10 * rows * levels + checked.cells) / (172 * cells);
         expect_close(1 + stencil_sweep_again(&plan, &problem), made);
         const stencil_bound bound = stencil_model_bound(&plan, &problem, &h200);
-        expect_close(stencil_sweep_pass_steps(&plan, &problem), 161 / 11.0);
-        expect_close(bound.need[STENCIL_RESOURCE_MEMORY], 8 * 11 / 161.0);
-        expect_close(bound.need[STENCIL_RESOURCE_SHARED], 10 * rows * wavefronts / (161 * cells));
+        expect_close(stencil_sweep_pass_steps(&plan, &problem), 172 / 11.0);
+        expect_close(bound.need[STENCIL_RESOURCE_MEMORY], 8 * 11 / 172.0);
+        expect_close(bound.need[STENCIL_RESOURCE_SHARED],
+                     (10 * rows * wavefronts + checked.wavefronts) / (172 * cells));
         expect_close(bound.need[STENCIL_RESOURCE_ARITHMETIC], 5 * made);
         expect_close(bound.peak[STENCIL_RESOURCE_SHARED], 132 * 1.98e9);
         expect_close(bound.peak[STENCIL_RESOURCE_ARITHMETIC], 132 * 1.98e9 * 128);
@@ -387,6 +389,30 @@ static void bounds(void **state) {
                  2 * h200.gpu_costs.bytes_per_s[STENCIL_LOOP_PERSISTENT][0][STENCIL_FAR]);
 }
 
+/* The same of a checked pass of 3 x 4 steps, whose rows are stored once more before the last one, and loaded
+ * twice to be summed. */
+static void checked_work(void **state) {
+    (void)state;
+    stencil_plan plan;
+    stencil_problem problem;
+    const double levels = 672 * 12, wavefronts = 672 * 4 / 128 * (2 * 4 + 3) + 2 * 12;
+    for (int strips = 1; strips <= 2; strips++) {
+        const double rows = strips * (88 + 12 + 2) + (264 - strips) * 124;
+        deep_plan(&plan, &problem, 26400 / strips - 12, strips == 1 ? 670 : 671);
+        const stencil_pass_work work = stencil_sweep_work(&plan, &problem, 12, true);
+        expect_close(work.cells, rows * levels);
+        expect_close(work.longest, 264 * 124 * levels);
+        expect_close(work.wavefronts, rows * wavefronts);
+    }
+    /* Strips begin at multiples of 64 columns: three keep 640, 640 and up to 659, where others keep 648. */
+    for (int more = 0; more < 2; more++) {
+        const int strips = 3 + more;
+        deep_plan(&plan, &problem, 26400 / strips - 12, 640 + 640 + 659 + more);
+        expect_close(stencil_sweep_work(&plan, &problem, 12, true).cells,
+                     (strips * (88 + 12 + 2) + (264 - strips) * 124) * levels);
+    }
+}
+
 /* Part of what lines compute that is kept, were all of them as long as the longest one. */
 static double kept_at(stencil_spec *spec, const stencil_run_options *options, int64_t edge) {
     stencil_plan plan;
@@ -395,7 +421,7 @@ static double kept_at(stencil_spec *spec, const stencil_run_options *options, in
     assert_int_equal(stencil_problem_resolve(&problem, spec), STENCIL_OK);
     assert_int_equal(stencil_plan_make(&plan, &problem, options, deep_machine()), STENCIL_OK);
     assert_true(plan.depth > 1);
-    const stencil_pass_work work = stencil_sweep_work(&plan, &problem, plan.depth);
+    const stencil_pass_work work = stencil_sweep_work(&plan, &problem, plan.depth, false);
     const double cells = (double)stencil_problem_updated_cells(&problem) * plan.depth;
     assert_true(work.longest >= work.cells && work.cells > cells);
     return cells / work.longest;
@@ -453,13 +479,13 @@ static void random_weights(void **state) {
 int main(int argc, char **argv) {
     json_t *file = NULL;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_small_field),  cmocka_unit_test(a_large_field),
-        cmocka_unit_test(fillings),       cmocka_unit_test(passes_of_other_steps),
-        cmocka_unit_test(many_points),    cmocka_unit_test(several_parts),
-        cmocka_unit_test(ranking),        cmocka_unit_test(candidates),
-        cmocka_unit_test(other_devices),  cmocka_unit_test(round_trip),
-        cmocka_unit_test(bounds),         cmocka_unit_test(edges),
-        cmocka_unit_test(random_weights),
+        cmocka_unit_test(a_small_field), cmocka_unit_test(a_large_field),
+        cmocka_unit_test(fillings),      cmocka_unit_test(passes_of_other_steps),
+        cmocka_unit_test(many_points),   cmocka_unit_test(several_parts),
+        cmocka_unit_test(ranking),       cmocka_unit_test(candidates),
+        cmocka_unit_test(other_devices), cmocka_unit_test(round_trip),
+        cmocka_unit_test(bounds),        cmocka_unit_test(checked_work),
+        cmocka_unit_test(edges),         cmocka_unit_test(random_weights),
     };
     if (argc != 2 || json_read(argv[1], &file) != STENCIL_OK ||
         stencil_machine_read(&h200, file) != STENCIL_OK) {

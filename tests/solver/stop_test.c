@@ -335,14 +335,16 @@ static void windows_suit_weights_and_norm(void **state) {
  * buffer to the other; and their number. */
 static void expect_passes(const stencil_schedule *schedule, int depth, int64_t first, int64_t end) {
     stencil_pass pass = {first, 0, 1};
+    const int64_t most = schedule->checked_most < depth ? schedule->checked_most : depth;
     int64_t step = first, count = 0;
     for (pass = stencil_pass_next(&pass, schedule, depth, end); pass.steps > 0;
          pass = stencil_pass_next(&pass, schedule, depth, end)) {
         assert_int_equal(pass.first, step);
         assert_int_equal(pass.from, count++ % 2);
+        const int64_t check = stencil_schedule_next(schedule, step);
         int64_t last = step + 1;
         while (last < step + depth && last < end && !stencil_schedule_checks(schedule, last) &&
-               !(schedule->apart && stencil_schedule_checks(schedule, last + 1)))
+               !(most > 0 && check <= end && last == check - most))
             last++;
         assert_int_equal(pass.first + pass.steps, last);
         for (int64_t every = 1; every < 8; every++)
@@ -360,8 +362,8 @@ static void passes_end_where_steps_are_checked(void **state) {
         for (int depth = 1; depth <= 9; depth++)
             for (int64_t first = 0; first < 30; first += 1 + first / 7)
                 for (int64_t end = first; end < first + 40; end += 3)
-                    for (int apart = 0; apart < 2; apart++) {
-                        stencil_schedule schedule = {.check_every = every[e], .apart = apart == 1};
+                    for (int most = 0; most <= 5; most++) {
+                        stencil_schedule schedule = {.check_every = every[e], .checked_most = most};
                         expect_passes(&schedule, depth, first, end);
                         schedule.check_step = end;
                         expect_passes(&schedule, depth, first, end);

@@ -1,0 +1,121 @@
+/* The warps of a checked pass of the pipeline sweep that sum the residual of its last step. */
+#pragma once
+
+#include "kernels/residual.cuh"
+#include "kernels/sweeps/pipeline_copies.cuh"
+
+namespace stencil {
+
+/* 16 bytes of shared memory. */
+__device__ __forceinline__ void get_vector(uint32_t at, double *v) {
+    asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "r"(at) : "memory");
+}
+__device__ __forceinline__ void get_vector(uint32_t at, float *v) {
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+                 : "r"(at)
+                 : "memory");
+}
+
+/* Trees over so many adjacent lanes, of Count values at once: combine_lanes(), but in place of combining a
+ * value twice, in both of two lanes, these combine two, so that all trees together are hardly more work than
+ * one. Which value a lane ends with, which() says; Count is `lanes` at most. */
+template <int Count, int Lanes> struct lane_trees {
+    static_assert(Count <= Lanes, "");
+    __device__ __forceinline__ static double combine_all(double *value, stencil_norm norm) {
+        int count = Count;
+#pragma unroll
+        for (int step = 1; step < Lanes; step *= 2) {
+            const bool second = (lane() & step) != 0;
+#pragma unroll
+            for (int i = 0; i < count; i += 2) {
+                const double a = value[i], b = i + 1 < count ? value[i + 1] : a;
+                value[i / 2] = combine(second ? b : a, __shfl_xor_sync(~0u, second ? a : b, step), norm);
+            }
+            count = (count + 1) / 2;
+        }
+        return value[0];
+    }
+    /* From the last step, which leaves one, back to the first. */
+    __device__ __forceinline__ static int which() {
+        int at = 0;
+#pragma unroll
+        for (int step = Lanes / 2; step > 0; step /= 2)
+            at = min(2 * at + ((lane() & step) != 0), (Count + step - 1) / step - 1);
+        return at;
+    }
+};
+
+#if STENCIL_HAS_BULK_COPIES
+template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : pipeline_copies<P, T, Kind> {
+    using base = pipeline_copies<P, T, Kind>;
+    using base::vector, base::width, base::rows, base::radius, base::stages, base::row_bytes, base::to_next;
+    using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn;
+
+    /* A vector of cells in each lane has the terms of one or two partial sums; a row has so many vectors. */
+    static constexpr int lanes = STENCIL_PARTIAL_CELLS / vector, sums = 32 / lanes,
+                         vectors = (width + 32 * vector - 1) / (32 * vector);
+    using trees = lane_trees<vectors, lanes>;
+
+    /* By a warp: partial sums of a row of `count` cells, from where they are and where they were. */
+    template <stencil_norm Norm>
+    __device__ __forceinline__ static void sum_row(uint32_t now, uint32_t before, int count,
+                                                   double *partial) {
+        double value[vectors];
+#pragma unroll
+        for (int k = 0; k < vectors; k++) {
+            const int x = (32 * k + (int)lane()) * vector;
+            const uint32_t at = (uint32_t)min(x, (count - 1) / vector * vector) * (uint32_t)sizeof(T);
+            T cell[vector], old[vector];
+            double term[vector];
+            get_vector(now + at, cell);
+            get_vector(before + at, old);
+#pragma unroll
+            for (int v = 0; v < vector; v++)
+                term[v] = x + v < count ? residual_term(cell[v], old[v], Norm) : 0.0;
+            value[k] = combine_terms<vector>(term, Norm);
+        }
+        const double sum = trees::combine_all(value, Norm);
+        const int number = trees::which() * sums + (int)lane() / lanes;
+        if (number * STENCIL_PARTIAL_CELLS < count)
+            partial[number] = sum;
+    }
+    /* By a warp. */
+    template <stencil_norm Norm>
+    __device__ __forceinline__ static void sum_rows_by(const stencil_kernel_args &s, const line &l,
+                                                       uint32_t ring) {
+        turn u(ring, stages, 0);
+        beside_turn old(ring, 0);
+        base::template walk<true>(l, [&](const piece &p) {
+            const uint32_t column = (p.k0 - (p.x - (p.x & (vector - 1)))) * (uint32_t)sizeof(T);
+            const int count = p.k1 - p.k0;
+            const int64_t row = s.domain.partial_row;
+            double *partial = s.domain.partial + s.domain.partial_first + (p.from - l.lag) * row +
+                              p.k0 / STENCIL_PARTIAL_CELLS;
+            uint32_t y = p.from - l.lag - p.y0; /* from the first row that is kept */
+            const uint32_t kept = p.y1 - p.y0;
+#pragma unroll 1
+            for (int left = p.count; left > 0; left -= rows, u.next()) {
+                wait_warp(u.barrier, u.parity);
+#pragma unroll 1
+                for (int b = 0; b < rows; b++, y++, partial += row) {
+                    if (y < kept)
+                        sum_row<Norm>(u.slot + b * row_bytes + column, old.before(radius) + column, count,
+                                      partial);
+                    old.next();
+                }
+                arrive(u.barrier + to_next);
+            }
+        });
+    }
+    __device__ __forceinline__ static void sum_rows(const stencil_kernel_args &s, const line &l,
+                                                    uint32_t ring) {
+        if (s.schedule.norm == STENCIL_NORM_L2)
+            sum_rows_by<STENCIL_NORM_L2>(s, l, ring);
+        else
+            sum_rows_by<STENCIL_NORM_MAX>(s, l, ring);
+    }
+};
+#endif
+
+} // namespace stencil
