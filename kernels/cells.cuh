@@ -65,6 +65,40 @@ __device__ __forceinline__ void store_vector(double *to, const double *from) {
     *reinterpret_cast<double2 *>(to) = make_double2(from[0], from[1]);
 }
 
+/* What L2 is to do with a line: keep it before others, give it away before others, or neither. */
+enum class l2_line { keep, give_away };
+__device__ __forceinline__ uint64_t l2_policy(l2_line line, bool other_than_usual) {
+    uint64_t policy = 0;
+#if __CUDA_ARCH__ >= 800
+    uint64_t usual;
+    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(usual));
+    if (line == l2_line::keep)
+        asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    else
+        asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    policy = other_than_usual ? policy : usual;
+#endif
+    return policy;
+}
+__device__ __forceinline__ void store_vector(float *to, const float *from, uint64_t policy) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("st.global.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(to), "f"(from[0]),
+                 "f"(from[1]), "f"(from[2]), "f"(from[3]), "l"(policy)
+                 : "memory");
+#else
+    store_vector(to, from);
+#endif
+}
+__device__ __forceinline__ void store_vector(double *to, const double *from, uint64_t policy) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("st.global.L2::cache_hint.v2.f64 [%0], {%1, %2}, %3;" ::"l"(to), "d"(from[0]), "d"(from[1]),
+                 "l"(policy)
+                 : "memory");
+#else
+    store_vector(to, from);
+#endif
+}
+
 template <class T> __device__ __forceinline__ const T *weights_of(const stencil_weights &weights) {
     if constexpr (sizeof(T) == sizeof(float))
         return weights.f32;

@@ -183,6 +183,7 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     s->domain.partial_set = allocated.partial_set;
     s->domain.partial = allocated.partial;
     s->poll_every = plan->poll_every;
+    s->past_l2 = plan->part[gpu->part].past_l2;
     s->tile_stream = plan->tile[problem->rank == 3 ? STENCIL_Z : STENCIL_Y];
     if (problem->rank == 2)
         s->tile_stream /= plan->block_y;

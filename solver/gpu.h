@@ -77,8 +77,8 @@ struct stencil_gpu_run {
     int cycle_length;
     bool slabs; /* a part's rows follow each other in the whole field */
     stencil_barrier barrier;
-    stencil_gpu_queue *queue; /* the strategy's */
-    void *loop;               /* what the strategy keeps between batches, owned by it */
+    stencil_gpu_queue *queue, *queue_ahead; /* the strategy's */
+    void *loop;                             /* what the strategy keeps between batches, owned by it */
     int64_t partial_count;
     bool combine_on_host; /* parts do not reach each other: partial sums come to the host as they are */
     double *values;       /* pinned: partial sums, or those of their groups; and room to combine them */

@@ -41,6 +41,7 @@ static stencil_status open_side(stencil_run *r, const side *lender) {
         CHECK(r->gpu != NULL, NO_MEMORY, "no memory for a run");
         TRY(stencil_gpu_create(r->gpu, r->plan, r->problem, lender != NULL ? lender->gpu : NULL));
         r->gpu->queue = r->strategy->queue_gpu;
+        r->gpu->queue_ahead = r->strategy->queue_ahead;
         return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->gpu) : STENCIL_OK;
     }
 #endif

@@ -27,6 +27,9 @@ typedef struct stencil_strategy {
     stencil_status (*batch_cpu)(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
     stencil_status (*batch_gpu)(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome);
     stencil_gpu_queue *queue_gpu; /* what that does in a step */
+    /* The same of the pass behind one that is checked, while the host waits for the residual, which may end
+     * the run: one pass, or none, with 0 steps. Of one part. NULL: nothing is queued there. */
+    stencil_gpu_queue *queue_ahead;
     int replayed; /* passes that it queues at once as open_gpu has captured them: from step 0 or 1 on, that of
                      the buffer that they begin with; 0: none */
     /* What lasts from batch to batch, in run->loop; or NULL. close is NULL-safe. */

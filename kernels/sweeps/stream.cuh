@@ -210,11 +210,13 @@ template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     using single = stream_sweep; /* what makes a step that is a pass of its own */
     static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
     static constexpr stencil_stream_sums sums = stream_sums_of<P, T>();
+    /* What L2 is told costs registers, which loops with two planes on each side do not have, and gains
+     * nothing where fma are what takes the time (2D, radius 3) or steps are short (LL exchange). */
+    static constexpr bool policies = !Ll && (P::rank == 2 ? P::radius < 3 : P::radius == 1 || Relaunch);
     static constexpr int summed_ahead = sums.ahead > 0 ? sums.ahead : 1;
+    using sums_sweep = stream_sums<P, T, sums.rows, summed_ahead, policies>;
     static constexpr int depth = 1, batch = tuning.batch, blocks = tuning.blocks, block_x = tuning.block_x,
-                         cells = vector_cells<T>,
-                         shared_bytes =
-                             sums.ahead > 0 ? stream_sums<P, T, sums.rows, summed_ahead>::bytes : 0;
+                         cells = vector_cells<T>, shared_bytes = sums.ahead > 0 ? sums_sweep::bytes : 0;
 
     template <bool Check>
     __device__ __forceinline__ static void tile(const stencil_kernel_args &s, const tile_place &t, int from,
@@ -234,7 +236,7 @@ template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     __device__ __forceinline__ static void tile_of_sums(const stencil_kernel_args &s, const tile_place &t,
                                                         int from, double *partial) {
         if constexpr (sums.ahead > 0) {
-            stream_sums<P, T, sums.rows, summed_ahead> sweep;
+            sums_sweep sweep;
             sweep.template tile<Check>(s, from, stream_cells<P, T>::place_in(s, t, sums.rows), partial);
         }
     }

@@ -87,13 +87,18 @@ template <class P, class T> struct stream_cells {
     }
 
     /* Adds the source, if any, to a vector of cells and stores it; `kept`: the same cells before, whose part
-     * behind the end of the row is stored with them, or NULL. */
+     * behind the end of the row is stored with them, or NULL. Policy: whether L2 is told what to do with
+     * whole vectors. */
+    template <bool Policy = false>
     __device__ __forceinline__ static void store(T factor, const T *b, T *next, const vector_place &p,
-                                                 T *value, const T *kept = nullptr) {
+                                                 T *value, const T *kept = nullptr, uint64_t policy = 0) {
         if (b != nullptr)
             add_source(factor, b + p.at, value);
         if (V <= p.left_x) {
-            store_vector(next + p.at, value);
+            if (Policy)
+                store_vector(next + p.at, value, policy);
+            else
+                store_vector(next + p.at, value);
         } else if (kept != nullptr) {
             T all[V];
             load_vector(kept, all);

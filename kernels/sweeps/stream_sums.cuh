@@ -30,6 +30,17 @@ __device__ __forceinline__ void begin_copy(void *to, const void *from) {
     *static_cast<float4 *>(to) = *static_cast<const float4 *>(from);
 #endif
 }
+/* The same of a line that L2 is told what to do with. */
+__device__ __forceinline__ void begin_copy(void *to, const void *from, uint64_t policy) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(
+                     (uint32_t)__cvta_generic_to_shared(to)),
+                 "l"(from), "l"(policy)
+                 : "memory");
+#else
+    begin_copy(to, from);
+#endif
+}
 /* Ends a group of copies that this thread has begun. */
 __device__ __forceinline__ void end_group() {
 #if __CUDA_ARCH__ >= 800
@@ -43,7 +54,9 @@ template <int Count> __device__ __forceinline__ void await_groups() {
 #endif
 }
 
-template <class P, class T, int Rows, int Ahead> struct stream_sums {
+/* Policies: L2 is to keep what is read, part of it more than once, before what is stored, which is read in
+ * the next step only. */
+template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_sums {
     using cells = stream_cells<P, T>;
     static constexpr int R = P::radius, V = vector_cells<T>, C = P::cross, lines = Rows + 2 * C, warp = 32;
     /* Whether whole sectors are stored at the ends of rows, which costs registers: in 3D rows are short, and
@@ -116,15 +129,21 @@ template <class P, class T, int Rows, int Ahead> struct stream_sums {
         return false;
     }
 
+    __device__ __forceinline__ static void copy_in(T *to, const T *from, bool past_l2) {
+        if (Policies)
+            begin_copy(to, from, l2_policy(l2_line::keep, past_l2));
+        else
+            begin_copy(to, from);
+    }
     /* Begins to copy what is next into a slot. Lines of rows that do not exist are read by none that do: the
      * last one is loaded again. */
-    __device__ __forceinline__ static void load(const T *u, const course &c, T *to) {
+    __device__ __forceinline__ static void load(const T *u, const course &c, bool past_l2, T *to) {
 #pragma unroll
         for (int l = 0; l < lines; l++) {
             const T *line = u + (l <= 2 * C ? l - C : min(l - C, c.last + C)) * c.cross + c.at;
-            begin_copy(to + l * width + sides * V, line);
+            copy_in(to + l * width + sides * V, line, past_l2);
             if (has_sides(l) && lane() < 2 * sides)
-                begin_copy(to + l * width + (lane() < sides ? 0 : warp * V), line + c.beside);
+                copy_in(to + l * width + (lane() < sides ? 0 : warp * V), line + c.beside, past_l2);
         }
     }
 
@@ -209,8 +228,10 @@ template <class P, class T, int Rows, int Ahead> struct stream_sums {
             if (r > 0 && r > c.last)
                 break;
             const vector_place at = {p.x, (int)d.n[STENCIL_X] - p.x, c.to + r * c.cross};
-            cells::store(weights_of<T>(d.weights)[STENCIL_SOURCE_WEIGHT], static_cast<const T *>(d.b), next,
-                         at, sum[2 * R][r], keeps && cells::ends_sector(d, p) ? kept + r * V : nullptr);
+            cells::template store<Policies>(weights_of<T>(d.weights)[STENCIL_SOURCE_WEIGHT],
+                                            static_cast<const T *>(d.b), next, at, sum[2 * R][r],
+                                            keeps && cells::ends_sector(d, p) ? kept + r * V : nullptr,
+                                            l2_policy(l2_line::give_away, s.past_l2));
             if (Check) {
                 T old[V];
                 load_vector(u + at.at, old);
@@ -253,7 +274,7 @@ template <class P, class T, int Rows, int Ahead> struct stream_sums {
         int left = p.count + 2 * R, to_load = left; /* rows or planes */
         auto load_next = [&] {
             if (to_load > 0) {
-                load(u, c, put);
+                load(u, c, s.past_l2, put);
                 c.at = opaque(c.at + c.stream);
                 to_load--;
             }

@@ -49,14 +49,27 @@ static int64_t plain_steps(const stencil_schedule *schedule, int64_t depth, int6
     return (to_check < end - step ? to_check : end - step) - last;
 }
 
-/* A graph holds the weights of the steps from 0 or 1 on: it fits where a cycle begins again there. */
+/* Whether the pass begins a graph, which holds the weights of the steps from 0 or 1 on: it fits where a cycle
+ * begins again there. */
+static bool replays(const stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass) {
+    const int64_t depth = run->plan->depth,
+                  plain = plain_steps(&run->schedule, depth, pass->first, batch->first + batch->count);
+    return (pass->first - pass->from) % run->cycle_length == 0 && plain >= GRAPH_PASSES * depth;
+}
+
+/* A graph of passes cannot be made in vain: its second one overwrites what the run would end with. */
+static stencil_status queue_ahead(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
+    if (!replays(run, batch, pass))
+        return stencil_gpu_launch_pass(&run->part[0], pass);
+    pass->steps = 0;
+    return STENCIL_OK;
+}
+
 static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
     stencil_gpu_part *gpu = &run->part[0];
     const cudaGraphExec_t *graph = run->loop;
     const int depth = run->plan->depth;
-    const bool fits = (pass->first - pass->from) % run->cycle_length == 0;
-    if (!fits ||
-        plain_steps(&run->schedule, depth, pass->first, batch->first + batch->count) < GRAPH_PASSES * depth)
+    if (!replays(run, batch, pass))
         return stencil_gpu_launch_pass(gpu, pass);
     TRY_CUDA(cudaGraphLaunch(graph[pass->from], gpu->stream));
     *pass = (stencil_pass){pass->first + (int64_t)(GRAPH_PASSES - 1) * depth, depth, !pass->from};
@@ -84,6 +97,7 @@ static void close_gpu(stencil_gpu_run *run) {
 const stencil_strategy stencil_strategy_graph = {
     .replayed = GRAPH_PASSES,
     .queue_gpu = STENCIL_ON_GPU(queue_gpu),
+    .queue_ahead = STENCIL_ON_GPU(queue_ahead),
     .open_gpu = STENCIL_ON_GPU(open_gpu),
     .close_gpu = STENCIL_ON_GPU(close_gpu),
 };

@@ -84,16 +84,34 @@ static stencil_status wait_for_all(stencil_gpu_run *run) {
     return STENCIL_OK;
 }
 
-/* After the steps up to `step` were queued: waits for all parts where the step is checked. */
-static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batch, int64_t step,
-                                 stencil_outcome *outcome) {
+/* Waits for residuals that are on their way to the host. Meanwhile the GPU makes the next pass, where the
+ * strategy lets it: should the check end the run that was in vain, in the buffer that nobody asks for. */
+static stencil_status wait_for_residual(stencil_gpu_run *run, const stencil_batch *batch,
+                                        const stencil_pass *pass, stencil_pass *ahead) {
+    const stencil_gpu_part *gpu = &run->part[0];
+    if (run->queue_ahead == NULL)
+        return wait_for_all(run);
+    *ahead = stencil_pass_next(pass, &run->schedule, run->plan->depth, batch->first + batch->count);
+    TRY_CUDA(cudaEventRecord(gpu->step_done, gpu->stream));
+    if (ahead->steps > 0)
+        TRY(run->queue_ahead(run, batch, ahead));
+    TRY_CUDA(cudaEventSynchronize(gpu->step_done));
+    return STENCIL_OK;
+}
+
+/* After a pass was queued: where its last step is checked, waits for the residual of all parts. *ahead: the
+ * next pass, where that is queued already. */
+static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass,
+                                 stencil_pass *ahead, stencil_outcome *outcome) {
+    const int64_t step = pass->first + pass->steps;
     double residual = NAN;
+    *ahead = (stencil_pass){0};
     if (stencil_schedule_checks(&run->schedule, step)) {
         if (run->parts > 1) /* partial sums of a part may be in others */
             TRY(wait_for_all(run));
         for (int p = 0; p < run->parts; p++)
             TRY(stencil_gpu_start_combine(&run->part[p]));
-        TRY(wait_for_all(run));
+        TRY(wait_for_residual(run, batch, pass, ahead));
         residual = stencil_gpu_residual(run);
         run->part[0].args.mailbox->residual = residual;
     }
@@ -106,11 +124,12 @@ stencil_status stencil_host_loop_gpu(stencil_gpu_run *run, const stencil_batch *
     const int64_t end = batch->first + batch->count;
     const int depth = run->plan->depth;
     TRY(mark(run, true));
-    stencil_pass pass = stencil_batch_pass(batch, &run->schedule, depth);
+    stencil_pass pass = stencil_batch_pass(batch, &run->schedule, depth), ahead = {0};
     for (; pass.steps > 0 && outcome->reason == STENCIL_REASON_NONE;
          pass = stencil_pass_next(&pass, &run->schedule, depth, end)) {
-        TRY(run->queue(run, batch, &pass));
-        TRY(end_queued(run, batch, pass.first + pass.steps, outcome));
+        if (ahead.steps == 0)
+            TRY(run->queue(run, batch, &pass));
+        TRY(end_queued(run, batch, &pass, &ahead, outcome));
     }
     TRY(mark(run, false));
     return wait_for_all(run);
@@ -145,7 +164,8 @@ static stencil_status queue_event_sync(stencil_gpu_run *run, const stencil_batch
 
 /* A launch per step, queued in a stream: the end of a kernel is the barrier, and the host waits only where it
  * checks a residual (implicit CPU synchronisation of Xiao and Feng, IPDPS 2010). */
-const stencil_strategy stencil_strategy_relaunch = {.queue_gpu = STENCIL_ON_GPU(queue_launch)};
+const stencil_strategy stencil_strategy_relaunch = {.queue_gpu = STENCIL_ON_GPU(queue_launch),
+                                                    .queue_ahead = STENCIL_ON_GPU(queue_launch)};
 
 /* The host waits for the stream after every step (explicit CPU synchronisation of Xiao and Feng, IPDPS 2010).
  */

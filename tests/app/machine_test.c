@@ -45,8 +45,8 @@ static const wanted plans[] = {
     {"j2d5pt", F32, 4096, "neighbor", 4, LL, {1, 4, 1}, {1, 64, 128}, 32, 2, 118, 264, 264},
     {"j2d5pt", F32, 4096, "neighbor", 8, LL, {1, 8, 1}, {1, 64, 128}, 32, 2, 118, 256, 256},
     {"j2d5pt", F32, 16384, "neighbor", 8, STORE, {1, 8, 1}, {1, 32, 256}, 64, 2, 116, 264, 264},
-    {"j3d7pt", F32, 512, "neighbor", 4, STORE, {2, 2, 1}, {16, 4, 512}, 128, 3, 80, 396, 396},
-    {"j3d7pt", F64, 512, "multi-grid", 8, STORE, {4, 2, 1}, {64, 8, 128}, 64, 2, 128, 256, 256},
+    {"j3d7pt", F32, 512, "neighbor", 4, STORE, {2, 2, 1}, {8, 2, 512}, 128, 3, 80, 396, 396},
+    {"j3d7pt", F64, 512, "multi-grid", 8, STORE, {4, 2, 1}, {32, 16, 128}, 64, 2, 128, 256, 256},
     {"j2d25pt", F64, 2048, "openmp", 4, STORE, {1, 4, 1}, {1, 32, 128}, 64, 2, 114, 0, 0},
 };
 
@@ -112,6 +112,33 @@ static void h200_plans(void **state) {
         print_message("%s %lld %s on %d\n", plans[i].stencil, (long long)plans[i].extent, plans[i].sync,
                       plans[i].gpus);
         expect_plan(&plans[i]);
+    }
+}
+
+/* An H200's L2 has 60 MiB: fields of more than eight times that find nothing there of the step before. Parts
+ * on one GPU share it. */
+static void fields_beside_l2(void **state) {
+    static const struct {
+        const char *stencil;
+        int64_t extent;
+        int gpus;
+        bool past;
+    } fields[] = {{"j3d7pt", 512, 1, true},
+                  {"j3d7pt", 384, 1, false},
+                  {"j3d7pt", 512, 4, false},
+                  {"j2d5pt", 8192, 1, true},
+                  {"j2d5pt", 7000, 1, false}};
+    stencil_plan plan;
+    (void)state;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const wanted w = {.stencil = fields[i].stencil,
+                          .precision = F32,
+                          .extent = fields[i].extent,
+                          .sync = fields[i].gpus > 1 ? "openmp" : "relaunch",
+                          .gpus = fields[i].gpus};
+        assert_int_equal(plan_of(&plan, &w, &h200), STENCIL_OK);
+        for (int part = 0; part < fields[i].gpus; part++)
+            assert_int_equal(plan.part[part].past_l2, fields[i].past);
     }
 }
 
@@ -277,9 +304,9 @@ static void round_trip(void **state) {
 int main(int argc, char **argv) {
     json_t *file = NULL;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(h200_plans), cmocka_unit_test(memory_of_all), cmocka_unit_test(without_links),
-        cmocka_unit_test(other_gpus), cmocka_unit_test(deep_loops),    cmocka_unit_test(shallow_loops),
-        cmocka_unit_test(round_trip),
+        cmocka_unit_test(h200_plans),    cmocka_unit_test(fields_beside_l2), cmocka_unit_test(memory_of_all),
+        cmocka_unit_test(without_links), cmocka_unit_test(other_gpus),       cmocka_unit_test(deep_loops),
+        cmocka_unit_test(shallow_loops), cmocka_unit_test(round_trip),
     };
     if (argc != 2 || json_read(file_name = argv[1], &file) != STENCIL_OK ||
         stencil_machine_read(&h200, file) != STENCIL_OK) {
