@@ -46,7 +46,7 @@ class ToyBarrier(harness.CommandTest):
     def test_one_file_and_one_line(self):
         tree, build = self.copy(), self.path("build")
         self.must("cmake", "-S", tree, "-B", build, "-D", "STENCIL_CUDA=OFF", "-D", "STENCIL_TESTS=OFF", "-D",
-                  "CMAKE_BUILD_TYPE=Release")
+                  "CMAKE_BUILD_TYPE=Debug")
         self.must("cmake", "--build", build, "--parallel", "2", "--target", "stencil")
         program = os.path.join(build, "app", "stencil")
         self.ok("new", "p.h5", "--problem", "heat", "--size", "65x33", program=program)
