@@ -65,9 +65,10 @@ __device__ __forceinline__ void store_vector(double *to, const double *from) {
     *reinterpret_cast<double2 *>(to) = make_double2(from[0], from[1]);
 }
 
-/* What L2 is to do with a line: keep it before others, give it away before others, or neither. */
+/* What L2 is to do with a line: keep it longer than others, or give it away before them. */
 enum class l2_line { keep, give_away };
-__device__ __forceinline__ uint64_t l2_policy(l2_line line, bool other_than_usual) {
+/* That policy, or the usual one where the caller does not ask for it. */
+__device__ __forceinline__ uint64_t l2_policy(l2_line line, bool asked_for) {
     uint64_t policy = 0;
 #if __CUDA_ARCH__ >= 800
     uint64_t usual;
@@ -76,7 +77,7 @@ __device__ __forceinline__ uint64_t l2_policy(l2_line line, bool other_than_usua
         asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
     else
         asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    policy = other_than_usual ? policy : usual;
+    policy = asked_for ? policy : usual;
 #endif
     return policy;
 }

@@ -123,9 +123,7 @@ static bool ll_pays(const stencil_plan *plan, const stencil_problem *problem,
     if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) > plan->tuning.ll_words_max)
         return false;
     for (int p = 0; p < plan->cut.parts; p++)
-        if (stencil_problem_arrays(problem) * plan->part[p].sharing *
-                stencil_layout_bytes(&plan->cut.layout) >
-            machine->gpu[plan->part[p].gpu].l2_bytes)
+        if (stencil_plan_l2_fill(plan, p, problem, machine) > 1)
             return false;
     return true;
 }

@@ -13,6 +13,14 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
 stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_machine *machine);
 
+/* Fields of all parts on the GPU of part `p`, as a multiple of its L2. */
+static inline double stencil_plan_l2_fill(const stencil_plan *plan, int p, const stencil_problem *problem,
+                                          const stencil_machine *machine) {
+    const stencil_part_plan *part = &plan->part[p];
+    return (double)(stencil_problem_arrays(problem) * stencil_layout_bytes(&plan->cut.layout)) *
+           part->sharing / (double)machine->gpu[part->gpu].l2_bytes;
+}
+
 /* Steps between two looks at the host: a step takes its barrier and the like, and the time that memory needs
  * for 16 bytes of each cell. */
 static inline double stencil_plan_step_s(const stencil_tuning *tuning, double cells, double bytes_per_s) {

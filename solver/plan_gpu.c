@@ -173,16 +173,6 @@ static stencil_status check_device_memory(stencil_plan *plan, const stencil_prob
     return STENCIL_OK;
 }
 
-static void compare_with_l2(stencil_plan *plan, const stencil_problem *problem,
-                            const stencil_machine *machine) {
-    const double bytes = (double)(stencil_problem_arrays(problem) * stencil_layout_bytes(&plan->cut.layout));
-    for (int p = 0; p < plan->cut.parts; p++) {
-        stencil_part_plan *part = &plan->part[p];
-        part->past_l2 =
-            bytes * part->sharing > plan->tuning.past_l2 * (double)machine->gpu[part->gpu].l2_bytes;
-    }
-}
-
 stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_machine *machine) {
     const int64_t *n = plan->cut.layout.n; /* of the largest part */
@@ -194,7 +184,8 @@ stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *probl
     TRY(check_tiles(plan, n));
     TRY(choose_grids(plan, machine));
     TRY(check_device_memory(plan, problem, machine));
-    compare_with_l2(plan, problem, machine);
+    for (int p = 0; p < plan->cut.parts; p++)
+        plan->part[p].past_l2 = stencil_plan_l2_fill(plan, p, problem, machine) > plan->tuning.past_l2;
     const double cells = (double)n[0] * (double)n[1] * (double)n[2];
     plan->poll_every = stencil_plan_poll_every(&plan->tuning, cells, plan->tuning.bytes_per_s);
     /* Weights of a step are parameters of its launch: taken from memory they cost the sweep registers that it
