@@ -18,12 +18,12 @@ namespace stencil {
 struct stream_tuning {
     int batch, blocks, block_x;
 };
-template <class P, class T> constexpr stencil_stream_sums stream_sums_of() {
-    return stencil_stream_sums_of(P::rank, P::radius, sizeof(T) == 8);
+template <class P, class T, bool Relaunch> constexpr stencil_stream_sums stream_sums_of() {
+    return stencil_stream_sums_of(P::rank, P::radius, sizeof(T) == 8, Relaunch);
 }
 template <class P, class T, bool Relaunch, bool Ll> constexpr stream_tuning stream_tuning_of() {
     constexpr bool f64 = sizeof(T) == 8;
-    constexpr stencil_stream_sums sums = stream_sums_of<P, T>();
+    constexpr stencil_stream_sums sums = stream_sums_of<P, T, Relaunch>();
     /* LL exchange is for short steps: with three blocks, or more rows, its state would not stay in registers,
      * and what is spilled has to be fetched from L2 after each acquire. */
     constexpr bool star = P::row_reach(P::radius, 0) == 0;
@@ -209,10 +209,10 @@ template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     using cell = T;
     using single = stream_sweep; /* what makes a step that is a pass of its own */
     static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
-    static constexpr stencil_stream_sums sums = stream_sums_of<P, T>();
-    /* What L2 is told costs registers, which loops with two planes on each side do not have, and gains
-     * nothing where fma are what takes the time (2D, radius 3) or steps are short (LL exchange). */
-    static constexpr bool policies = !Ll && (P::rank == 2 ? P::radius < 3 : P::radius == 1 || Relaunch);
+    static constexpr stencil_stream_sums sums = stream_sums_of<P, T, Relaunch>();
+    /* What L2 is told gains nothing where fma are what takes the time (2D, radius 3) or steps are short (LL
+     * exchange). */
+    static constexpr bool policies = !Ll && (P::rank == 3 || P::radius < 3);
     static constexpr int summed_ahead = sums.ahead > 0 ? sums.ahead : 1;
     using sums_sweep = stream_sums<P, T, sums.rows, summed_ahead, policies>;
     static constexpr int depth = 1, batch = tuning.batch, blocks = tuning.blocks, block_x = tuning.block_x,

@@ -16,10 +16,10 @@ typedef struct stencil_stream_sums {
 } stencil_stream_sums;
 
 /* Sets that are at the copy's bandwidth with a window have no sums. Measured on an H200 (docs/performance.md,
- * "The stream sweep"). */
-STENCIL_CONSTANT stencil_stream_sums stencil_stream_sums_of(int rank, int radius, bool f64) {
+ * "The stream sweep"). launched: a step is a launch; persistent loops have fewer registers left. */
+STENCIL_CONSTANT stencil_stream_sums stencil_stream_sums_of(int rank, int radius, bool f64, bool launched) {
     const stencil_stream_sums none = {1, 0, 2, 0}, flat = {1, 6, 2, 32},
-                              flat_box3 = {1, 6, 2, f64 ? 64 : 256}, far = {4, 1, 2, 64},
+                              flat_box3 = {1, 6, 2, f64 ? 64 : 256}, far = {launched ? 4 : 2, 1, 2, 64},
                               near = {4, 1, 2, 32};
     if (rank == 2)
         return radius == 1 ? none : radius == 2 ? flat : flat_box3;

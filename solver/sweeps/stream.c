@@ -39,7 +39,8 @@ void stencil_shape_stream(stencil_plan *plan, const stencil_problem *problem, co
     const stencil_shape *shape = problem->shape;
     const int axis = problem->rank == 3 ? STENCIL_Z : STENCIL_Y;
     const stencil_stream_sums sums =
-        stencil_stream_sums_of(shape->rank, shape->radius, problem->precision == STENCIL_FLOAT64);
+        stencil_stream_sums_of(shape->rank, shape->radius, problem->precision == STENCIL_FLOAT64,
+                               kernel->barrier == STENCIL_BARRIER_none);
     plan->block_x = kernel->block_x;
     while (plan->block_x > 32 && n[STENCIL_X] <= plan->block_x / 2 * kernel->cells)
         plan->block_x /= 2;
