@@ -60,15 +60,13 @@ static void note(const stencil_trace *trace, int64_t step, uint32_t thread, sten
             (int64_t)(1e9 * stencil_clock_s());
 }
 
-/* What a test asks for before the barrier behind a phase; false: the thread stays away until another one has
- * given up. */
-static bool comes(const stencil_case_loop *loop, uint32_t thread, int64_t step) {
-    const stencil_fault *fault = &loop->fault;
+bool stencil_case_comes(const stencil_fault *fault, const stencil_barrier_state *team, uint32_t thread,
+                        int64_t step) {
     if (fault->delay_ns != 0)
         sleep_ns(stencil_lateness_ns(fault, thread, step));
     if (fault->absent_step != step || fault->absent != thread)
         return true;
-    while (__atomic_load_n(loop->team.alarm, __ATOMIC_RELAXED) == 0)
+    while (__atomic_load_n(team->alarm, __ATOMIC_RELAXED) == 0)
         sleep_ns(1000000);
     return false;
 }
@@ -87,7 +85,7 @@ static void make_persistent(const stencil_case_loop *loop, uint32_t thread, int6
     for (int64_t step = 1; step <= phases; step++) {
         make_phase(loop, step - 1, thread);
         const bool more = step < phases;
-        if (more && (!comes(loop, thread, step) ||
+        if (more && (!stencil_case_comes(&loop->fault, &loop->team, thread, step) ||
                      !stencil_team_sync((stencil_barrier_id)loop->order, &loop->team, thread, false)))
             return;
         note(&loop->trace, step, thread, STENCIL_MARK_LEFT);

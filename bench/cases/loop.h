@@ -73,6 +73,14 @@ stencil_status stencil_case_loop_verify(stencil_case_loop *loop);
  * there is but one phase, or in a graph. */
 stencil_status stencil_case_loop_attribute(stencil_case_loop *loop, stencil_inside *inside);
 
+/* What a test asks of a thread before the barrier behind a phase; false: it has stayed away until another one
+ * gave up. */
+bool stencil_case_comes(const stencil_fault *fault, const stencil_barrier_state *team, uint32_t thread,
+                        int64_t step);
+
+/* Compares the rows from number `first` on with the fastest of kind "order" among them: of_fastest. */
+void stencil_case_compare(stencil_bench_result *result, int first);
+
 /* bench/cases/predict.c: seconds that a run in this order takes of `blocks` blocks, `share` of those that fit
  * at once, of a case with bytes in flight, on GPUs that were calibrated so. NaN: nothing is known. By L.
  * Zhang et al. (reduction.cuh), section 7.1: Little's law says what blocks that have so much under way get

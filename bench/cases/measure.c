@@ -135,8 +135,7 @@ static stencil_status add_copies(stencil_bench *b, const stencil_case_problem *p
     return STENCIL_OK;
 }
 
-/* The rows of a size with the fastest of the case's own. */
-static void compare(stencil_bench_result *result, int first) {
+void stencil_case_compare(stencil_bench_result *result, int first) {
     double fastest = INFINITY;
     for (int pass = 0; pass < 2; pass++)
         for (int i = first; i < result->row_count; i++) {
@@ -200,7 +199,7 @@ static stencil_status measure_size(stencil_bench *b, const stencil_case *of, int
     if (gpu && !planted)
         TRY(add_copies(b, s.problem));
     TRY(stencil_bench_take(b));
-    compare(b->result, first);
+    stencil_case_compare(b->result, first);
     return STENCIL_OK;
 }
 
