@@ -11,10 +11,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Name, and whether blocks depend on those beside them only.
 CASES = dict(re.findall(r'^STENCIL_CASE\(\w+, "([\w-]+)", (\w+), ',
                         (ROOT / "bench/cases/cases.def").read_text(encoding="utf-8"), re.MULTILINE))
-# They are among the cases, and no barrier of one grid orders them: on GPUs only, and over several parts.
-ON_GPUS = ["warp-reduction", "quadratic"]
+# They are among the cases, and no barrier of one grid orders them: on GPUs only, in two streams, over several parts.
+ON_GPUS = ["warp-reduction"]
+IN_STREAMS = ["quadratic"]
 IN_PARTS = {"multi-reduction": ["host, transfers", "host, tree", "multi-grid", "neighbor, tree"]}
-APART = [*ON_GPUS, *IN_PARTS]
+APART = [*ON_GPUS, *IN_STREAMS, *IN_PARTS]
 SMALL = [*CPU, "--samples", "3", "--iterations", "2", "--sizes", "512,1024"]
 
 
@@ -32,7 +33,12 @@ class CasesTest(Commands):
         for result in results[:len(ON_GPUS)]:
             self.assertEqual(result["skipped"], "does not apply to a CPU")
         for result in results[len(ON_GPUS):len(APART)]:
-            self.check_parts(result)
+            self.assertIsNone(result["failed"])
+            if result["benchmark"] in IN_PARTS:
+                self.check_parts(result)
+            else:
+                self.assertEqual([(row["name"], len(row["samples"]), row["unit"]) for row in result["rows"]],
+                                 [(name, 3, "s/round") for name in ("fork and join", "omp barrier", "event, threads wait")])
         results = results[len(APART):]
         for result in results:
             self.assertIsNone(result["failed"])
@@ -64,7 +70,6 @@ class CasesTest(Commands):
 
     def check_parts(self, result):
         """Rows of a case over several parts: every order at every size and number of threads, beside the fastest there."""
-        self.assertIsNone(result["failed"])
         self.assertEqual([(row["name"], row["axes"]) for row in result["rows"]],
                          [(name, {"elements": n, "threads": threads}) for n in (512, 1024) for threads in (1, 2)
                           for name in IN_PARTS[result["benchmark"]]])
