@@ -8,8 +8,7 @@
 
 #include "sync/host.h"
 
-const char *const multi_reduction_order_names[] = {"host, transfers", "host, tree", "multi-grid",
-                                                   "neighbor, tree", "CUB and NCCL"};
+static const stencil_parts_case sum;
 
 static multi_reduction_way way_of(multi_reduction_order order) {
     return order == MULTI_REDUCTION_HOST         ? MULTI_REDUCTION_OWN
@@ -217,8 +216,7 @@ static stencil_status run_team(multi_reduction_loop *loop, int64_t count, double
     const uint32_t alarm = loop->team.alarm[0];
     CHECK(alarm == 0, INTERNAL,
           "multi-reduction of %lld elements, %s: thread %u waited for more than %g s in vain",
-          (long long)loop->spread->problem->n, multi_reduction_order_names[loop->order], alarm - 1,
-          loop->timeout_s);
+          (long long)loop->spread->problem->n, sum.order[loop->order].name, alarm - 1, loop->timeout_s);
     return STENCIL_OK;
 }
 
@@ -232,20 +230,19 @@ stencil_status multi_reduction_loop_run(multi_reduction_loop *loop, int64_t coun
 }
 
 /* The case's own check, of the sum of one part after the other. */
-static stencil_status check(const multi_reduction_loop *loop, int part, double sum) {
+static stencil_status check(const multi_reduction_loop *loop, int part, double found) {
     const stencil_case_problem *p = loop->spread->problem;
     const reduction_arguments *r = (const reduction_arguments *)p->arguments;
     char by[64];
-    *r->sum = sum;
-    snprintf(by, sizeof by, "%s, part %d of %d", multi_reduction_order_names[loop->order], part + 1,
-             loop->spread->parts);
+    *r->sum = found;
+    snprintf(by, sizeof by, "%s, part %d of %d", sum.order[loop->order].name, part + 1, loop->spread->parts);
     return loop->order == MULTI_REDUCTION_CEILING ? stencil_case_check_bound(p, by)
                                                   : stencil_case_check(p, by);
 }
 
 stencil_status multi_reduction_loop_verify(multi_reduction_loop *loop) {
     const int parts = loop->spread->parts;
-    double time_s, sum[STENCIL_PARTS_MAX];
+    double time_s, found;
 #ifdef STENCIL_HAVE_CUDA
     if (loop->gpu != NULL)
         TRY(multi_reduction_gpu_spoil(loop));
@@ -255,14 +252,63 @@ stencil_status multi_reduction_loop_verify(multi_reduction_loop *loop) {
                (size_t)(loop->part[p].of.sums_pairs + 1) * sizeof(reduction_pair));
     TRY(multi_reduction_loop_run(loop, 1, &time_s));
     for (int p = 0; p < parts; p++) {
-        sum[p] = NAN;
+        found = NAN;
 #ifdef STENCIL_HAVE_CUDA
         if (loop->gpu != NULL)
-            TRY(multi_reduction_gpu_read(loop, p, &sum[p]));
+            TRY(multi_reduction_gpu_read(loop, p, &found));
 #endif
         if (loop->gpu == NULL)
-            sum[p] = *loop->part[p].of.sum;
-        TRY(check(loop, p, sum[p]));
+            found = *loop->part[p].of.sum;
+        TRY(check(loop, p, found));
     }
     return STENCIL_OK;
+}
+
+static stencil_status spread(stencil_bench *b, const stencil_case_problem *problem, int parts, void **made,
+                             uint32_t *blocks) {
+    multi_reduction_spread *s;
+    TRY(stencil_bench_memory(b, &s, sizeof *s));
+    *s = (multi_reduction_spread){.problem = problem, .parts = parts};
+    TRY(multi_reduction_spread_create(b, s));
+    *made = s;
+    *blocks = s->blocks;
+    return STENCIL_OK;
+}
+
+static stencil_status create(stencil_bench *b, const void *spread, int order, double timeout_s, void **made,
+                             stencil_fault **fault, char why[96]) {
+    multi_reduction_loop *loop;
+    TRY(stencil_bench_memory(b, &loop, sizeof *loop));
+    *loop = (multi_reduction_loop){
+        .spread = spread, .order = (multi_reduction_order)order, .timeout_s = timeout_s};
+    *made = loop;
+    *fault = &loop->fault;
+    return multi_reduction_loop_create(b, loop, why);
+}
+
+static stencil_status run(void *loop, int64_t count, double *time_s) {
+    return multi_reduction_loop_run(loop, count, time_s);
+}
+
+static stencil_status verify(void *loop) {
+    return multi_reduction_loop_verify(loop);
+}
+
+static const stencil_parts_case sum = {
+    .of = "reduction",
+    .size = {{1 << 10, 1 << 22, 64}, {1 << 16, 1 << 28, 64}},
+    .order = {[MULTI_REDUCTION_HOST] = {.name = "host, transfers"},
+              [MULTI_REDUCTION_HOST_TREE] = {.name = "host, tree"},
+              [MULTI_REDUCTION_MULTI_GRID] = {.name = "multi-grid", .persistent = true},
+              [MULTI_REDUCTION_NEIGHBOR] = {.name = "neighbor, tree", .persistent = true},
+              [MULTI_REDUCTION_CEILING] = {.name = "CUB and NCCL", .ceiling = true, .gpus = true}},
+    .spread = spread,
+    .create = create,
+    .run = run,
+    .verify = verify};
+
+stencil_status stencil_measure_multi_reduction(stencil_bench *b) {
+    stencil_bench_note(b, "Every %s has the sum in the end.",
+                       b->options->backend == STENCIL_BACKEND_GPU ? "GPU" : "thread");
+    return stencil_parts_measure(b, &sum, false);
 }

@@ -18,7 +18,6 @@ typedef enum multi_reduction_order {
     MULTI_REDUCTION_CEILING, /* CUB in each part, and NCCL's all-reduce */
     MULTI_REDUCTION_ORDERS
 } multi_reduction_order;
-extern const char *const multi_reduction_order_names[];
 static inline bool multi_reduction_is_persistent(multi_reduction_order order) {
     return order == MULTI_REDUCTION_MULTI_GRID || order == MULTI_REDUCTION_NEIGHBOR;
 }

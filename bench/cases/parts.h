@@ -6,15 +6,35 @@
 #include "bench/device.h"
 #include "sync/host.h"
 
-/* How many parts are measured: 1, then twice as many each time, then all. Begins behind 0; 0 comes behind the
- * last one. */
-static inline int stencil_next_parts(int parts, int all) {
-    const int next = parts == 0 ? 1 : 2 * parts;
-    return parts == all ? 0 : next < all ? next : all;
-}
-
 /* How many there are here: GPUs of the options, as far as they reach each other's memory, or threads. */
 int stencil_parts_most(const stencil_bench *b);
+
+enum { STENCIL_PARTS_ORDERS_MAX = 8 };
+
+/* What the benchmark of a case over parts is made of (bench/cases/parts_measure.c): rows over sizes and the
+ * number of parts, for everything that keeps these in order. */
+typedef struct stencil_parts_case {
+    const char *of; /* the case that its problems are of */
+    struct {
+        int64_t least, most, factor;
+    } size[2]; /* where nobody asks, on a CPU, on GPUs */
+    struct {
+        const char *name;          /* NULL behind the last one */
+        bool persistent;           /* its waits have a time limit: faults are planted there */
+        bool ceiling, gpus, apart; /* a library's; has no CPU side; not among those that run together */
+    } order[STENCIL_PARTS_ORDERS_MAX + 1];
+    /* Spreads a problem over parts of some blocks each; makes ready to run it: *loop, and what is wrong with
+     * its next runs. Until the benchmark ends. *why, "" before: a reason where this machine cannot. */
+    stencil_status (*spread)(stencil_bench *b, const stencil_case_problem *problem, int parts, void **spread,
+                             uint32_t *blocks);
+    stencil_status (*create)(stencil_bench *b, const void *spread, int order, double timeout_s, void **loop,
+                             stencil_fault **fault, char why[96]);
+    stencil_status (*run)(void *loop, int64_t count, double *time_s);
+    stencil_status (*verify)(void *loop);
+} stencil_parts_case;
+
+/* All orders but those apart, or these alone. */
+stencil_status stencil_parts_measure(stencil_bench *b, const stencil_parts_case *of, bool apart);
 
 #ifdef STENCIL_HAVE_CUDA
 #ifdef __cplusplus

@@ -16,7 +16,8 @@ KEEPING = {name for name in CASES
 # They are among the cases, and no barrier of one grid orders them: on GPUs only, in two streams, over several parts.
 ON_GPUS = ["warp-reduction"]
 IN_STREAMS = ["quadratic"]
-IN_PARTS = {"multi-reduction": ["host, transfers", "host, tree", "multi-grid", "neighbor, tree"]}
+IN_PARTS = {"multi-reduction": ["host, transfers", "host, tree", "multi-grid", "neighbor, tree"],
+            "multi-normalise": ["atomic, system", "maxima on the host", "maximum per block", "three passes", "one pass, cached"]}
 APART = [*ON_GPUS, *IN_STREAMS, *IN_PARTS]
 SMALL = [*CPU, "--samples", "3", "--iterations", "2", "--sizes", "512,1024"]
 
@@ -113,7 +114,7 @@ class CasesTest(Commands):
         for name in IN_PARTS:
             done = call(name, *CPU, "--sizes", "8192", "--inject-fault")
             self.assertEqual(done.returncode, 70, done)
-            self.assertRegex(done.stderr, rf"^stencil: {name} of 8192 elements, multi-grid: thread \d+ waited for more than "
+            self.assertRegex(done.stderr, rf"^stencil: {name} of 8192 elements, (multi-grid|one pass, cached): thread \d+ waited for more than "
                              r"0.5 s in vain\n$")
 
     def test_refusals(self):

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "bench/cases/multi_normalise.h"
 #include "bench/cases/multi_reduction.h"
 #include "options.h"
 
@@ -32,6 +33,7 @@ typedef struct fixture {
     stencil_bench_options options;
     stencil_case_problem problem;
     multi_reduction_spread spread;
+    multi_normalise_spread ranges;
 } fixture;
 
 static void start(fixture *f, const char *name, int64_t n, int parts) {
@@ -50,6 +52,12 @@ static void start_sum(fixture *f, int64_t n, int parts) {
     start(f, "reduction", n, parts);
     f->spread = (multi_reduction_spread){.problem = &f->problem, .parts = parts};
     OK(multi_reduction_spread_create(&f->b, &f->spread));
+}
+
+static void start_normalise(fixture *f, int64_t n, int parts) {
+    start(f, "normalise-cached", n, parts);
+    f->ranges = (multi_normalise_spread){.problem = &f->problem, .parts = parts};
+    OK(multi_normalise_spread_create(&f->b, &f->ranges));
 }
 
 static void end(fixture *f) {
@@ -142,6 +150,76 @@ static void wrong_sums_are_found(void **state) {
     end(&f);
 }
 
+/* False: a CPU has no such way. Managed memory is left out: it can hang a GPU that others share. */
+static bool create_way(fixture *f, multi_normalise_loop *loop, int way, double timeout_s) {
+    char why[96] = "";
+    *loop =
+        (multi_normalise_loop){.spread = &f->ranges, .way = (multi_normalise_way)way, .timeout_s = timeout_s};
+    if (way == MULTI_NORMALISE_MANAGED)
+        return false;
+    OK(multi_normalise_loop_create(&f->b, loop, why));
+    if (why[0] != '\0')
+        assert_true(backend == STENCIL_BACKEND_CPU && way == MULTI_NORMALISE_PINNED);
+    return why[0] == '\0';
+}
+
+/* With fewer pieces than parts, and more than a block keeps. */
+static void every_way_to_normalise(void **state) {
+    static const int64_t sizes[] = {0, 1, 5, 5000, 70001};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int parts = 1; parts <= parts_most; parts++) {
+            fixture f;
+            start_normalise(&f, sizes[i], parts);
+            for (int way = 0; way <= MULTI_NORMALISE_CACHED; way++) {
+                multi_normalise_loop loop;
+                double time_s;
+                if (!create_way(&f, &loop, way, 10))
+                    continue;
+                OK(multi_normalise_loop_verify(&loop));
+                OK(multi_normalise_loop_run(&loop, 3, &time_s));
+                OK(multi_normalise_loop_verify(&loop));
+                loop.fault = (stencil_fault){.delay_ns = 100000, .seed = (uint32_t)parts};
+                OK(multi_normalise_loop_verify(&loop));
+            }
+            end(&f);
+        }
+}
+
+/* A bit at either end of what all parts have made. */
+static void wrong_numbers_are_found(void **state) {
+    fixture f;
+    (void)state;
+    start_normalise(&f, 70001, parts_most);
+    for (int way = 0; way <= MULTI_NORMALISE_CACHED; way++) {
+        multi_normalise_loop loop;
+        unsigned char *byte = stencil_case_expected(&f.problem, "numbers");
+        if (!create_way(&f, &loop, way, 10))
+            continue;
+        for (int end = 0; end < 2; end++, byte += 4 * 70001 - 1) {
+            byte[0] ^= 1;
+            assert_int_equal(multi_normalise_loop_verify(&loop), STENCIL_INTERNAL);
+            byte[0] ^= 1;
+        }
+        OK(multi_normalise_loop_verify(&loop));
+    }
+    end(&f);
+}
+
+static void absence_ends_the_one_pass(void **state) {
+    multi_normalise_loop loop;
+    fixture f;
+    double time_s = 0;
+    (void)state;
+    start_normalise(&f, 70001, parts_most);
+    if (create_way(&f, &loop, MULTI_NORMALISE_CACHED, 0.02) && f.ranges.parts * (int)f.ranges.blocks > 1) {
+        loop.fault.absent_step = 1;
+        assert_int_equal(multi_normalise_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
+        assert_non_null(strstr(stencil_error_last()->message, "in vain"));
+    }
+    end(&f);
+}
+
 /* False: there are no GPUs, or they cannot do this. */
 static bool find_machine(bool gpu) {
     backend = gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
@@ -165,6 +243,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(lateness_changes_no_bit),
         cmocka_unit_test(absence_ends_the_run),
         cmocka_unit_test(wrong_sums_are_found),
+        cmocka_unit_test(every_way_to_normalise),
+        cmocka_unit_test(wrong_numbers_are_found),
+        cmocka_unit_test(absence_ends_the_one_pass),
     };
     const bool gpu = argc > 1 && strcmp(argv[1], "gpu") == 0;
     if (!find_machine(gpu)) {
