@@ -41,6 +41,13 @@ static inline bool stencil_case_is_persistent(int order) {
 
 typedef struct stencil_case_gpu stencil_case_gpu;
 
+/* How many blocks share `wanted` pieces of work where no more than `most` are resident: with as many as
+ * possible the last round would be one of few blocks. */
+static inline uint32_t stencil_case_blocks(int64_t wanted, int64_t most) {
+    const int64_t rounds = (wanted + most - 1) / most;
+    return rounds < 1 ? 1 : (uint32_t)((wanted + rounds - 1) / rounds);
+}
+
 /* How a problem is run: the first part is the caller's to fill in. */
 typedef struct stencil_case_loop {
     const stencil_case_problem *problem;

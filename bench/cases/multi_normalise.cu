@@ -159,8 +159,7 @@ stencil_status multi_normalise_gpu_spread(stencil_bench *b, multi_normalise_spre
     TRY(stencil_parts_create(b, s->parts, s->gpus));
     TRY(stencil_parts_resident(s->gpus, s->problem->of->body->kernels->persistent[STENCIL_BARRIER_multi_grid],
                                LANES, &resident));
-    const int64_t wanted = (a->pieces + s->parts - 1) / s->parts;
-    s->blocks = (uint32_t)(wanted > 1 ? stencil_smaller(wanted, resident) : 1);
+    s->blocks = stencil_case_blocks((a->pieces + s->parts - 1) / s->parts, resident);
     TRY_CUDA(cudaHostAlloc(reinterpret_cast<void **>(&told), (size_t)s->parts * sizeof *told,
                            cudaHostAllocPortable));
     TRY(stencil_bench_keep(

@@ -25,15 +25,15 @@ static const stencil_device &device_of(const multi_reduction_loop *loop, int par
 stencil_status multi_reduction_gpu_spread(stencil_bench *b, multi_reduction_spread *s) {
     const reduction_arguments *r = &s->part[0].of;
     const size_t piece_bytes = (size_t)r->piece_pairs * sizeof *r->values;
-    int64_t blocks = (r->pieces + s->parts - 1) / s->parts;
+    int64_t most = INT32_MAX;
     TRY(stencil_bench_memory(b, &s->gpus, sizeof *s->gpus));
     TRY(stencil_parts_create(b, s->parts, s->gpus));
     for (const void *kernel : persistent) {
         int64_t resident;
         TRY(stencil_parts_resident(s->gpus, kernel, multi_reduction_lanes, &resident));
-        blocks = stencil_smaller(blocks, resident);
+        most = stencil_smaller(most, resident);
     }
-    s->blocks = blocks > 1 ? (uint32_t)blocks : 1;
+    s->blocks = stencil_case_blocks((r->pieces + s->parts - 1) / s->parts, most);
     for (int p = s->parts - 1; p >= 0; p--) {
         multi_reduction_arguments *m = &s->part[p];
         const int64_t own = multi_reduction_first(m, p + 1) - multi_reduction_first(m, p);
