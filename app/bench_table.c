@@ -316,47 +316,74 @@ static void print_listing(bench_printer *p, listing *l, const char *title) {
     bench_print_table(p, title, &t);
 }
 
-/* Rows that were compared with each other at every place of their only axis: a listing for each place, and
- * all medians, names down and places across. l->row has space for all rows three times. */
-static void print_compared(bench_printer *p, const stencil_bench_result *result, listing *l) {
-    table t = {0};
-    int count = 0, places = 0;
-    const stencil_bench_row **all = l->row + result->row_count, **series = all + result->row_count;
-    for (int i = 0; i < result->row_count; i++)
-        if (result->row[i].axis_count == 1)
-            all[count++] = &result->row[i];
+/* Of a series that all[count] has rows of, the one at a place of its last axis; NULL: there is none. */
+static const stencil_bench_row *find_at(const stencil_bench_row *const *all, int count,
+                                        const stencil_bench_row *series, int64_t place) {
+    for (int i = 0; i < count; i++)
+        if (belong_together(series, all[i]) && all[i]->axis[all[i]->axis_count - 1].number == place)
+            return all[i];
+    return NULL;
+}
+
+/* Rows that were compared with each other, at one place of their outer axes, which `outer` names: a listing
+ * for each place on the last one, and all medians, names down and places across. */
+static void print_compared_along(bench_printer *p, const stencil_bench_row *const *all, int count, listing *l,
+                                 const char *outer) {
+    const int last = all[0]->axis_count - 1;
+    const char *axis = all[0]->axis[last].name;
     const bench_scale scale = bench_scale_of(all, count, all[0]->unit);
-    const char *axis = all[0]->axis[0].name;
+    int places = 0;
+    table t = {0};
     char text[BENCH_NAME_SIZE];
     table_add_column(&t, "", true, 0);
-    for (int64_t place = INT64_MIN; next_number(all, count, 0, &place); places++) {
+    for (int64_t place = INT64_MIN; next_number(all, count, last, &place); places++) {
         l->count = 0;
         for (int i = 0; i < count; i++)
-            if (all[i]->axis[0].number == place)
+            if (all[i]->axis[last].number == place)
                 l->row[l->count++] = all[i];
         snprintf(text, sizeof text, "%lld", (long long)place);
         table_add_column(&t, text, false, 0);
-        snprintf(text, sizeof text, "%s %lld, %s", axis, (long long)place,
+        snprintf(text, sizeof text, "%s%s %lld, %s", outer, axis, (long long)place,
                  bench_scale_of(l->row, l->count, all[0]->unit).unit);
         print_listing(p, l, text);
     }
     for (int i = 0; i < count; i++) {
-        const int there = series_of(result, all[i], series);
-        if (series[0] != all[i])
+        bool seen = false;
+        for (int k = 0; k < i; k++)
+            seen = seen || belong_together(all[k], all[i]);
+        if (seen)
             continue;
         table_add_row(&t);
         table_add_cell(&t, "%s", all[i]->name);
-        int k = 0;
-        for (int64_t place = INT64_MIN; next_number(all, count, 0, &place);) {
-            const bool here = k < there && series[k]->axis[0].number == place;
-            bench_add_median(&t, here ? series[k++] : NULL, &scale, "-");
-        }
+        for (int64_t place = INT64_MIN; next_number(all, count, last, &place);)
+            bench_add_median(&t, find_at(all, count, all[i], place), &scale, "-");
     }
-    snprintf(text, sizeof text, "%s: names down, %s across", scale.unit, axis);
+    snprintf(text, sizeof text, "%s%s: names down, %s across", outer, scale.unit, axis);
     if (places > 1)
         bench_print_table(p, text, &t);
     else
         table_destroy(&t);
+}
+
+/* Rows that were compared with each other at every place of their axes, of which there are one or two.
+ * l->row has space for all rows three times. */
+static void print_compared(bench_printer *p, const stencil_bench_result *result, int axes, listing *l) {
+    const stencil_bench_row **all = l->row + result->row_count, **some = all + result->row_count;
+    char outer[BENCH_NAME_SIZE] = "";
+    int count = 0;
+    for (int i = 0; i < result->row_count; i++)
+        if (result->row[i].axis_count == axes)
+            all[count++] = &result->row[i];
+    if (axes == 1)
+        print_compared_along(p, all, count, l, outer);
+    for (int64_t place = INT64_MIN; axes > 1 && next_number(all, count, 0, &place);) {
+        int here = 0;
+        for (int i = 0; i < count; i++)
+            if (all[i]->axis[0].number == place)
+                some[here++] = all[i];
+        snprintf(outer, sizeof outer, "%s %lld, ", all[0]->axis[0].name, (long long)place);
+        print_compared_along(p, some, here, l, outer);
+    }
 }
 
 void bench_print_tables(bench_printer *p, const stencil_bench_result *result) {
@@ -374,7 +401,7 @@ void bench_print_tables(bench_printer *p, const stencil_bench_result *result) {
     for (int i = 0; i < result->row_count; i++)
         if (!isnan(result->row[i].of_fastest)) {
             l.titled = true;
-            print_compared(p, result, &l);
+            print_compared(p, result, result->row[i].axis_count, &l);
             free(l.row);
             return;
         }

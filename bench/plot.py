@@ -4,9 +4,10 @@
     plot.py [--force] DIRECTORY < FILE.json
 
 Of each benchmark, as far as it has such rows: NAME-map.png (a heat map over blocks per multiprocessor and threads for
-each place on other axes), NAME-lines.png (medians with p5 and p95 over the innermost axis) and NAME-box.png (all
-samples of rows without a varying axis, and of host methods); or NAME-bars.png alone, where there are cases with figures
-to be reached. ~ marks what has samples that spread too much."""
+each place on other axes), NAME-lines.png (medians with p5 and p95 over the innermost axis; of rows that were compared
+with each other also as multiples of the fastest) and NAME-box.png (all samples of rows without a varying axis, and of
+host methods); or NAME-bars.png alone, where there are cases with figures to be reached. ~ marks what has samples that
+spread too much."""
 import argparse
 import json
 import math
@@ -17,7 +18,8 @@ import tempfile
 
 LOG_RATIO = 20  # of the largest to the smallest number: above it an axis is logarithmic
 CLIP_RATIO = 3  # of the range of all samples to that of most of them: above it only most are shown
-LEGEND_MAX = 12  # lines whose names stand among them; more stand beside them, without bars
+LEGEND_MAX = 10  # lines whose names stand among them; more stand beside them, without bars
+RELATIVE, RELATIVE_MOST = "times the fastest", 2.5  # of a panel, and what it shows at most
 TICKS_MAX = 9  # numbers on an axis, each with a mark of its own
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666"]
 MARKERS = "os^Dv<>pX*"
@@ -43,8 +45,10 @@ def fail(code, text):
 
 
 def amount(axis, number):
-    """A number on an axis: bytes with their powers of 1024."""
+    """A number on an axis: bytes with their powers of 1024, many elements as a power of 2."""
     power = 0
+    if axis == "elements" and number >= 1024 and number & (number - 1) == 0:
+        return "2" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(number.bit_length() - 1))
     while axis == "bytes" and number >= 1024 and number % 1024 == 0 and power < 4:
         number, power = number // 1024, power + 1
     return f"{number} {['B', 'KiB', 'MiB', 'GiB', 'TiB'][power]}" if axis == "bytes" else str(number)
@@ -176,7 +180,7 @@ def draw_lines(ax, result, unit, rows, _):
         bars = [[abs(row["statistics"][end] - at) for row, at in zip(curve, y)] for end in ("p5", "p95")]
         ax.errorbar([row["axes"][inner] for row in curve], y, yerr=None if many else bars, color=COLORS[i % len(COLORS)], capsize=2,
                     marker=MARKERS[i % len(MARKERS)], markersize=5,
-                    linewidth=1.2, linestyle=":" if curve[0]["kind"] == "ceiling" else "-",
+                    linewidth=1.2, linestyle=":" if curve[0]["kind"] == "ceiling" else "-" if i < len(COLORS) else "-.",
                     label=(" " * curve[0]["name"].startswith("_")  # else it would be hidden
                            + curve[0]["name"] + place(curve[0], list(curve[0]["axes"])[:-1])))
         ax.plot([row["axes"][inner] for row in curve], [row["predicted"] for row in curve], linestyle="--", linewidth=1,
@@ -189,7 +193,9 @@ def draw_lines(ax, result, unit, rows, _):
     if xs[0] > 0 and xs[-1] >= 8 * xs[0]:
         ax.set_xscale("log", base=2)
         xs = [x for i, x in enumerate(xs) if i == 0 or x > 1.15 * xs[i - 1] or len(xs) > TICKS_MAX]
-    if is_log(rows):
+    if unit == RELATIVE:
+        ax.set_ylim(0, min(RELATIVE_MOST, 1.05 * max(map(median, rows))))
+    elif is_log(rows):
         ax.set_yscale("log")
     elif min(row["statistics"]["smallest"] for row in rows) > 0:
         ax.set_ylim(0, 1.05 * ax.get_ylim()[1])
@@ -200,11 +206,21 @@ def draw_lines(ax, result, unit, rows, _):
     ax.grid(color="#dddddd")
     if any(row["predicted"] == row["predicted"] for row in rows):
         ax.plot([], [], "--", color="black", linewidth=1, label="as the model predicts")
-    if many:
+    if many and unit != RELATIVE:
         ax.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
-    else:
+    elif unit != RELATIVE:  # else it stands in the panel before
         ax.legend(fontsize=9, framealpha=0.8)
     ax.set(xlabel=axis_label(inner, result), ylabel=unit, title=rows[0]["kind"])
+
+
+def relative(rows):
+    """Rows beside the fastest one at their place, where they were compared with it: in the same unit they are lines that
+    cannot be told apart if they span decades."""
+    def scaled(row):
+        factor = row["of_fastest"] / median(row)
+        return dict(row, samples=[x * factor for x in row["samples"]], predicted=math.nan, ratio_to_copy=None,
+                    statistics={name: x * factor for name, x in row["statistics"].items()})
+    return [scaled(row) for row in rows]
 
 
 def draw_box(ax, _, unit, rows, __):
@@ -225,13 +241,15 @@ def draw_box(ax, _, unit, rows, __):
     else:
         clip(ax, rows, [x for row in rows for x in row["samples"]])
     plain(ax.xaxis)
-    ax.set_yticks(range(len(rows)), [marked(row, row["name"] + place(row, row["axes"])) for row in rows])
+    common = [axis for axis, number in rows[0]["axes"].items() if all(row["axes"].get(axis) == number for row in rows[1:])]
+    ax.set_yticks(range(len(rows)), [marked(row, row["name"] + place(row, [axis for axis in row["axes"] if axis not in common]))
+                                     for row in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.grid(axis="x", color="#dddddd")
     ax.set_axisbelow(True)
     if ax.get_legend_handles_labels()[0]:
         ax.legend(fontsize=9, framealpha=0.8)
-    ax.set(xlabel=unit, title=rows[0]["kind"])
+    ax.set(xlabel=unit + place(rows[0], common), title=rows[0]["kind"])
 
 
 def clip(ax, rows, samples):
@@ -278,6 +296,10 @@ def draw(result, style, path, force):
         "order" if row["kind"] == "ceiling" else row["kind"], row["unit"], list(row["axes"])[-1] if style == "lines" else None))]
     panels = [(unit, some, together) for unit, together in panels
               for some in (by_place(together, 2) if style == "map" else [together])]
+    if style == "lines":  # a copy is a line beside what it is compared with
+        panels = [panel for panel in panels if panel[1][0]["kind"] != "copy" or len(panels) == 1]
+        panels += [(RELATIVE, *[relative(some)] * 2) for _, some, _ in panels
+                   if is_log(some) and all(row.get("of_fastest") is not None for row in some)]
     if not panels:
         return
     from matplotlib.figure import Figure

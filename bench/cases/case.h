@@ -24,7 +24,9 @@
 /* One of `blocks` blocks that share the work of a phase. */
 typedef struct stencil_case_block {
     uint32_t number, blocks;
-    void *shared; /* NAME_shared_bytes, its own; worth nothing at the beginning of a phase */
+    /* NAME_shared_bytes, its own; worth nothing at the beginning of a phase, unless the case keeps things
+     * there (bench/cases/problem.h) */
+    void *shared;
 } stencil_case_block;
 
 enum { STENCIL_CASE_ARGUMENTS_BYTES = 192, STENCIL_CASE_SHARED_MAX = 48 * 1024 };

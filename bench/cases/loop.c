@@ -33,6 +33,10 @@ stencil_status stencil_case_loop_create(stencil_bench *b, stencil_case_loop *loo
     const bool barrier = stencil_case_is_persistent(loop->order);
     loop->name = stencil_case_order_name(loop->order);
     loop->bytes = loop->problem->bytes;
+    if (loop->problem->of->body->keeps && !barrier && loop->order != STENCIL_CASE_CEILING) {
+        snprintf(why, 96, "nothing stays on chip from launch to launch");
+        return STENCIL_OK;
+    }
     if (barrier && stencil_barriers[loop->order].needs == STENCIL_NEEDS_NEIGHBORS) {
         uint32_t *ring;
         if (!loop->problem->of->ring) {
@@ -60,34 +64,31 @@ static void note(const stencil_trace *trace, int64_t step, uint32_t thread, sten
             (int64_t)(1e9 * stencil_clock_s());
 }
 
-/* What a test asks for before the barrier behind a phase; false: the thread stays away until another one has
- * given up. */
-static bool comes(const stencil_case_loop *loop, uint32_t thread, int64_t step) {
-    const stencil_fault *fault = &loop->fault;
+bool stencil_case_comes(const stencil_fault *fault, const stencil_barrier_state *team, uint32_t thread,
+                        int64_t step) {
     if (fault->delay_ns != 0)
         sleep_ns(stencil_lateness_ns(fault, thread, step));
     if (fault->absent_step != step || fault->absent != thread)
         return true;
-    while (__atomic_load_n(loop->team.alarm, __ATOMIC_RELAXED) == 0)
+    while (__atomic_load_n(team->alarm, __ATOMIC_RELAXED) == 0)
         sleep_ns(1000000);
     return false;
 }
 
-/* A thread's share of a phase. */
-static void make_phase(const stencil_case_loop *loop, int64_t phase, uint32_t thread) {
+/* A thread's share of a phase, and what it shares with nobody else. */
+static void make_phase(const stencil_case_loop *loop, int64_t phase, uint32_t thread, void *shared) {
     const stencil_case_body *body = loop->problem->of->body;
-    _Alignas(16) unsigned char shared[STENCIL_CASE_SHARED_MAX];
     note(&loop->trace, phase + 1, thread, STENCIL_MARK_BEGIN);
     body->phase(loop->problem->arguments, phase, (stencil_case_block){thread, loop->blocks, shared});
     note(&loop->trace, phase + 1, thread, STENCIL_MARK_SWEPT);
 }
 
 /* All phases under a barrier; the failure of thread and step stands in the alarm. */
-static void make_persistent(const stencil_case_loop *loop, uint32_t thread, int64_t phases) {
+static void make_persistent(const stencil_case_loop *loop, uint32_t thread, int64_t phases, void *shared) {
     for (int64_t step = 1; step <= phases; step++) {
-        make_phase(loop, step - 1, thread);
+        make_phase(loop, step - 1, thread, shared);
         const bool more = step < phases;
-        if (more && (!comes(loop, thread, step) ||
+        if (more && (!stencil_case_comes(&loop->fault, &loop->team, thread, step) ||
                      !stencil_team_sync((stencil_barrier_id)loop->order, &loop->team, thread, false)))
             return;
         note(&loop->trace, step, thread, STENCIL_MARK_LEFT);
@@ -104,12 +105,13 @@ static stencil_status run_team(const stencil_case_loop *loop, int64_t phases) {
 #pragma omp parallel num_threads(threads)
         {
             const bool complete = omp_get_num_threads() == threads;
+            _Alignas(16) unsigned char shared[STENCIL_CASE_SHARED_MAX];
 #pragma omp master
             team = omp_get_num_threads();
             if (complete && persistent)
-                make_persistent(loop, (uint32_t)omp_get_thread_num(), phases);
+                make_persistent(loop, (uint32_t)omp_get_thread_num(), phases, shared);
             else if (complete)
-                make_phase(loop, phase, (uint32_t)omp_get_thread_num());
+                make_phase(loop, phase, (uint32_t)omp_get_thread_num(), shared);
         }
         CHECK(team == threads, UNAVAILABLE, "OpenMP gave %d thread%s where %d were asked for", team,
               stencil_plural(team), threads);

@@ -41,6 +41,13 @@ static inline bool stencil_case_is_persistent(int order) {
 
 typedef struct stencil_case_gpu stencil_case_gpu;
 
+/* How many blocks share `wanted` pieces of work where no more than `most` are resident: with as many as
+ * possible the last round would be one of few blocks. */
+static inline uint32_t stencil_case_blocks(int64_t wanted, int64_t most) {
+    const int64_t rounds = (wanted + most - 1) / most;
+    return rounds < 1 ? 1 : (uint32_t)((wanted + rounds - 1) / rounds);
+}
+
 /* How a problem is run: the first part is the caller's to fill in. */
 typedef struct stencil_case_loop {
     const stencil_case_problem *problem;
@@ -72,6 +79,14 @@ stencil_status stencil_case_loop_verify(stencil_case_loop *loop);
  * other behind it is left out. `inside` is the caller's to destroy, with failures too; without samples where
  * there is but one phase, or in a graph. */
 stencil_status stencil_case_loop_attribute(stencil_case_loop *loop, stencil_inside *inside);
+
+/* What a test asks of a thread before the barrier behind a phase; false: it has stayed away until another one
+ * gave up. */
+bool stencil_case_comes(const stencil_fault *fault, const stencil_barrier_state *team, uint32_t thread,
+                        int64_t step);
+
+/* Compares the rows from number `first` on with the fastest of kind "order" among them: of_fastest. */
+void stencil_case_compare(stencil_bench_result *result, int first);
 
 /* bench/cases/predict.c: seconds that a run in this order takes of `blocks` blocks, `share` of those that fit
  * at once, of a case with bytes in flight, on GPUs that were calibrated so. NaN: nothing is known. By L.

@@ -106,15 +106,23 @@ static stencil_status add_row(stencil_bench *b, const sized *s, int order) {
     return STENCIL_OK;
 }
 
-/* How many blocks a problem is given: as many as it has work for, or as are resident at once. */
-static stencil_status choose_blocks(stencil_bench *b, const stencil_case *of, int64_t items, sized *s) {
-    int64_t most = b->machine->cpu_threads;
-    const int64_t lanes = of->body->lanes, wanted = (items + lanes - 1) / lanes;
+/* How many blocks are resident at once, or threads. */
+static stencil_status find_most(stencil_bench *b, const stencil_case *of, int64_t *most) {
+    *most = b->machine->cpu_threads;
 #ifdef STENCIL_HAVE_CUDA
     if (b->options->backend == STENCIL_BACKEND_GPU)
-        TRY(stencil_case_gpu_resident(of, &most));
+        TRY(stencil_case_gpu_resident(of, most));
+#else
+    (void)of;
 #endif
-    s->blocks = (uint32_t)(wanted < 1 ? 1 : stencil_smaller(wanted, most));
+    return STENCIL_OK;
+}
+
+/* How many a problem is given. */
+static stencil_status choose_blocks(stencil_bench *b, const stencil_case *of, int64_t items, sized *s) {
+    int64_t most;
+    TRY(find_most(b, of, &most));
+    s->blocks = stencil_case_blocks((items + of->body->lanes - 1) / of->body->lanes, most);
     s->share = (double)s->blocks / (double)most;
     return STENCIL_OK;
 }
@@ -135,8 +143,7 @@ static stencil_status add_copies(stencil_bench *b, const stencil_case_problem *p
     return STENCIL_OK;
 }
 
-/* The rows of a size with the fastest of the case's own. */
-static void compare(stencil_bench_result *result, int first) {
+void stencil_case_compare(stencil_bench_result *result, int first) {
     double fastest = INFINITY;
     for (int pass = 0; pass < 2; pass++)
         for (int i = first; i < result->row_count; i++) {
@@ -200,7 +207,7 @@ static stencil_status measure_size(stencil_bench *b, const stencil_case *of, int
     if (gpu && !planted)
         TRY(add_copies(b, s.problem));
     TRY(stencil_bench_take(b));
-    compare(b->result, first);
+    stencil_case_compare(b->result, first);
     return STENCIL_OK;
 }
 
@@ -213,12 +220,11 @@ static const stencil_case *find(const char *name) {
 
 /* The largest problem where the case says none: with work for all blocks that fit. */
 static stencil_status choose_most(stencil_bench *b, const stencil_case *of, bool gpu, int64_t *most) {
-    sized s;
     *most = of->body->size[gpu].most;
     if (*most > 0)
         return STENCIL_OK;
-    TRY(choose_blocks(b, of, INT32_MAX, &s));
-    *most = (int64_t)s.blocks * of->body->lanes;
+    TRY(find_most(b, of, most));
+    *most *= of->body->lanes;
     return STENCIL_OK;
 }
 

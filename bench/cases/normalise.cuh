@@ -1,6 +1,6 @@
 /* Integers divided by the largest absolute value among them, in two passes of one GPU: the baseline of a
  * report on synchronisation across devices in CUDA 9 (two kernels), and under a barrier its single kernel,
- * without the cache on chip: between phases nothing stays there. The largest value is at least 1. */
+ * without the cache on chip, which is normalise_cached.cuh's. The largest value is at least 1. */
 #pragma once
 
 #include "bench/cases/case.h"
@@ -35,6 +35,20 @@ STENCIL_ANYWHERE uint32_t normalise_larger(uint32_t a, uint32_t b) {
     return a > b ? a : b;
 }
 
+/* The largest absolute value among `largest` and four integers; these divided. */
+STENCIL_ANYWHERE uint32_t normalise_largest(uint32_t largest, normalise_integers quad) {
+    for (int k = 0; k < 4; k++)
+        largest = normalise_larger(largest, quad.value[k] < 0 ? 0u - (uint32_t)quad.value[k]
+                                                              : (uint32_t)quad.value[k]);
+    return largest;
+}
+STENCIL_ANYWHERE normalise_numbers normalise_quotients(normalise_integers quad, float by) {
+    normalise_numbers to;
+    for (int k = 0; k < 4; k++)
+        to.value[k] = (float)quad.value[k] / by;
+    return to;
+}
+
 /* The largest of shared[lanes] into shared[0], for all lanes. */
 STENCIL_ANYWHERE void normalise_combine(uint32_t *shared) {
     for (uint32_t half = normalise_lanes / 2; half > 0; half /= 2) {
@@ -47,18 +61,26 @@ STENCIL_ANYWHERE void normalise_combine(uint32_t *shared) {
     CASE_SYNC();
 }
 
+/* The same of `count` words, and at least 1. */
+STENCIL_ANYWHERE float normalise_largest_of(const uint32_t *words, int64_t count, uint32_t *shared) {
+    CASE_LANES(t, normalise_lanes) {
+        uint32_t largest = 1;
+        for (int64_t i = t; i < count; i += normalise_lanes)
+            largest = normalise_larger(largest, words[i]);
+        shared[t] = largest;
+    }
+    normalise_combine(shared);
+    return (float)shared[0];
+}
+
 STENCIL_ANYWHERE void normalise_find(const normalise_arguments *a, stencil_case_block block) {
     uint32_t *shared = (uint32_t *)block.shared;
     CASE_GROUPS(p, a->pieces, block) {
         CASE_SYNC();
         CASE_LANES(t, normalise_lanes) {
             uint32_t largest = 0;
-            for (int64_t i = t; i < a->piece_quads; i += normalise_lanes) {
-                const normalise_integers quad = a->integers[p * a->piece_quads + i];
-                for (int k = 0; k < 4; k++)
-                    largest = normalise_larger(largest, quad.value[k] < 0 ? 0u - (uint32_t)quad.value[k]
-                                                                          : (uint32_t)quad.value[k]);
-            }
+            for (int64_t i = t; i < a->piece_quads; i += normalise_lanes)
+                largest = normalise_largest(largest, a->integers[p * a->piece_quads + i]);
             shared[t] = largest;
         }
         normalise_combine(shared);
@@ -70,21 +92,9 @@ STENCIL_ANYWHERE void normalise_find(const normalise_arguments *a, stencil_case_
 }
 
 STENCIL_ANYWHERE void normalise_divide(const normalise_arguments *a, stencil_case_block block) {
-    uint32_t *shared = (uint32_t *)block.shared;
-    CASE_LANES(t, normalise_lanes) {
-        uint32_t largest = 1;
-        for (int64_t p = t; p < a->pieces; p += normalise_lanes)
-            largest = normalise_larger(largest, a->largest[p]);
-        shared[t] = largest;
-    }
-    normalise_combine(shared);
-    const float largest = (float)shared[0];
+    const float largest = normalise_largest_of(a->largest, a->pieces, (uint32_t *)block.shared);
     CASE_ITEMS(i, a->pieces * a->piece_quads, block) {
-        const normalise_integers quad = a->integers[i];
-        normalise_numbers to;
-        for (int k = 0; k < 4; k++)
-            to.value[k] = (float)quad.value[k] / largest;
-        a->numbers[i] = to;
+        a->numbers[i] = normalise_quotients(a->integers[i], largest);
     }
 }
 

@@ -76,6 +76,9 @@ typedef struct stencil_case_body {
     /* Of a case whose runs stream p->bytes through memory and do little else: bytes that a block has under
      * way at once. 0: nothing is predicted of it. */
     double in_flight;
+    /* What a phase leaves in block.shared the next one finds there: in orders that make all phases in one
+     * kernel, which are the only ones that run it. */
+    bool keeps;
     bool alike; /* its phases are, so that runs are split by a launch, computing and waiting */
     /* Whether the host's results are within the bound of error of any good way to make them; NULL: all have
      * the same bits. */

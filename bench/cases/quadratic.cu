@@ -1,48 +1,23 @@
-/* A solver of quadratic equations on two streams (004, a tutorial on synchronising streams): eight
- * element-wise kernels a round, four in each stream, which meet three times, and every way to let them meet.
- * Not a case of cases.def: its phases are the streams' own, and no barrier keeps them in order.
- *
- * Of a x² + b x + c the array `b` holds -b, so that both solutions are (b ± sqrt(b² - 4 a c)) / 2 a. */
-#include <math.h>
-#include <string.h>
-
+/* The solver on a GPU: two streams, and every way to let them meet. */
+#include "bench/cases/quadratic.h"
 #include "bench/device.h"
 
 namespace {
 
-enum { ELEMENTS = 16382, ROUNDS = 1024, THREADS = 256 };
+enum { ELEMENTS = QUADRATIC_ELEMENTS, ROUNDS = 1024, THREADS = 256 };
 
-enum operation { PRODUCT, PRODUCT_TIMES, SUM, ROOT, DIFFERENCE, QUOTIENT_TIMES };
-
-STENCIL_ANYWHERE float operate(operation what, float x, float y, float factor) {
-    switch (what) {
-    case PRODUCT:
-        return x * y;
-    case PRODUCT_TIMES:
-        return factor * (x * y);
-    case SUM:
-        return x + y;
-    case ROOT:
-        return sqrtf(x);
-    case DIFFERENCE:
-        return x - y;
-    case QUOTIENT_TIMES:
-        return factor * (x / y);
-    }
-    return 0;
-}
-
-template <operation What>
+template <quadratic_operation What>
 __global__ void __launch_bounds__(THREADS) each(const float *x, const float *y, float factor, float *to) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < ELEMENTS)
-        to[i] = operate(What, x[i], y[i], factor);
+        to[i] = quadratic_operate(What, x[i], y[i], factor);
 }
 
 struct solver {
     stencil_device minus, plus; /* the streams, named after the solution that they end with */
     float *a, *b, *c, *solution[2], *root;
-    float *host, *expected; /* [2 * ELEMENTS] */
+    quadratic_data data;
+    float *host[2]; /* solutions that were read */
 };
 
 /* How streams meet: the host waits for both, for the device, or for an event of each, or the streams wait for
@@ -83,7 +58,7 @@ stencil_status meet(const stencil_device &from, const stencil_device &to, order 
     }
 }
 
-template <operation What>
+template <quadratic_operation What>
 stencil_status launch(const stencil_device &device, const float *x, const float *y, float factor, float *to) {
     return stencil_launch(device, each<What>, (ELEMENTS + THREADS - 1) / THREADS, THREADS, x, y, factor, to);
 }
@@ -152,41 +127,23 @@ stencil_status verify(stencil_bench *, void *what) {
     TRY_CUDA(cudaDeviceSynchronize());
     TRY(run(o, 1, &time_s));
     for (int k = 0; k < 2; k++)
-        TRY(stencil_device_read(&s.plus, s.host + k * ELEMENTS, s.solution[k], bytes));
-    for (int i = 0; i < 2 * ELEMENTS; i++)
-        CHECK(memcmp(&s.host[i], &s.expected[i], sizeof *s.host) == 0, INTERNAL,
-              "quadratic, %s: solution %d of equation %d is %a, not %a", order_names[o.how], i / ELEMENTS,
-              i % ELEMENTS, (double)s.host[i], (double)s.expected[i]);
-    return STENCIL_OK;
-}
-
-/* Equations with two real solutions each, 1 <= a, -b, -c < 2, and what these are. */
-stencil_status fill(const solver &s, float *values) {
-    float *const a = values, *const b = a + ELEMENTS, *const c = b + ELEMENTS;
-    for (int i = 0; i < ELEMENTS; i++) {
-        a[i] = 1 + (float)(i * 7 % 1024) / 1024;
-        b[i] = 1 + (float)(i * 11 % 4096) / 4096;
-        c[i] = -1 - (float)(i * 13 % 16384) / 16384;
-        const float root = sqrtf(b[i] * b[i] + -4 * (a[i] * c[i]));
-        s.expected[i] = 0.5f * ((b[i] - root) / a[i]);
-        s.expected[ELEMENTS + i] = 0.5f * ((b[i] + root) / a[i]);
-    }
-    TRY_CUDA(cudaMemcpy(s.a, a, ELEMENTS * sizeof *a, cudaMemcpyHostToDevice));
-    TRY_CUDA(cudaMemcpy(s.b, b, ELEMENTS * sizeof *b, cudaMemcpyHostToDevice));
-    TRY_CUDA(cudaMemcpy(s.c, c, ELEMENTS * sizeof *c, cudaMemcpyHostToDevice));
-    return STENCIL_OK;
+        TRY(stencil_device_read(&s.plus, s.host[k], s.solution[k], bytes));
+    return quadratic_check(&s.data, s.host, order_names[o.how]);
 }
 
 stencil_status create(stencil_bench *b, solver *s) {
-    float *values;
+    const size_t bytes = ELEMENTS * sizeof(float);
+    TRY(quadratic_data_create(b, &s->data));
     TRY(stencil_device_create(b, 0, &s->minus));
     TRY(stencil_device_create(b, 0, &s->plus));
     for (float **array : {&s->a, &s->b, &s->c, &s->solution[0], &s->solution[1], &s->root})
-        TRY(stencil_device_memory(b, array, ELEMENTS * sizeof **array));
-    TRY(stencil_bench_memory(b, &s->host, 2 * ELEMENTS * sizeof *s->host));
-    TRY(stencil_bench_memory(b, &s->expected, 2 * ELEMENTS * sizeof *s->expected));
-    TRY(stencil_bench_memory(b, &values, 3 * ELEMENTS * sizeof *values));
-    return fill(*s, values);
+        TRY(stencil_device_memory(b, array, bytes));
+    for (float *&host : s->host)
+        TRY(stencil_bench_memory(b, &host, bytes));
+    TRY_CUDA(cudaMemcpy(s->a, s->data.a, bytes, cudaMemcpyHostToDevice));
+    TRY_CUDA(cudaMemcpy(s->b, s->data.b, bytes, cudaMemcpyHostToDevice));
+    TRY_CUDA(cudaMemcpy(s->c, s->data.c, bytes, cudaMemcpyHostToDevice));
+    return STENCIL_OK;
 }
 
 void destroy_graph(void *graph) {

@@ -4,21 +4,27 @@
 
 #include "bench/cases/problem.h"
 
-/* So many pieces at most, however many values: several for every block of a large GPU, and few enough that
- * one block adds up their sums in no time. */
-enum { PIECES_MAX = 8192 };
+/* How long pieces are: as short as they can be while there are few of them, then longer, as long as FEW
+ * blocks add up a piece each; then there are more of them, so that a larger GPU, or several, have enough to
+ * share; and no more than one block adds up the sums of in no time. */
+enum { FEW = 256, LONG = 4 * REDUCTION_PIECE, MANY = 8192 };
 
-static int64_t round_up(int64_t count, int64_t to) {
-    return (count + to - 1) / to * to;
+static int64_t divide_up(int64_t count, int64_t by) {
+    return (count + by - 1) / by;
+}
+
+static int64_t choose_piece(int64_t n) {
+    const int64_t few = stencil_smaller(divide_up(n, FEW), LONG), many = divide_up(n, MANY);
+    return divide_up(few > many ? few : many, REDUCTION_PIECE) * REDUCTION_PIECE;
 }
 
 static stencil_status make(stencil_case_problem *p) {
     reduction_arguments *r = (reduction_arguments *)p->arguments;
     uint64_t state = 2;
     CHECK(p->n <= INT64_MAX / 64, BAD_DATA, "reduction: more elements than can be counted");
-    const int64_t piece = round_up((p->n + PIECES_MAX - 1) / PIECES_MAX, REDUCTION_PIECE);
+    const int64_t piece = choose_piece(p->n);
     r->piece_pairs = piece / 2;
-    r->pieces = piece > 0 ? (p->n + piece - 1) / piece : 0;
+    r->pieces = piece > 0 ? divide_up(p->n, piece) : 0;
     r->sums_pairs = (r->pieces + 1) / 2;
     p->items = reduction_lanes * r->pieces;
     p->bytes = (double)p->n * sizeof(double);

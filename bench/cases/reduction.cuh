@@ -36,8 +36,33 @@ STENCIL_ANYWHERE int64_t reduction_phases(const reduction_arguments *r) {
     return r->pieces > 1 ? 2 : 1;
 }
 
-/* The sum of a piece of `pairs` in shared[0]. Several loads of a lane are under way at once: the last phase
- * is one block, and takes as long as its loads that follow each other. */
+/* s_0 of step 2, of the s_t in shared[t], into shared[0]. On a GPU the last steps are those of a warp. */
+STENCIL_ANYWHERE void reduction_combine(double *shared) {
+#ifdef __CUDA_ARCH__
+    enum { WARP = 32 };
+#else
+    enum { WARP = 1 };
+#endif
+    for (uint32_t half = reduction_lanes / 2; half >= WARP; half /= 2) {
+        CASE_SYNC();
+        CASE_LANES(t, half) {
+            if (t < half)
+                shared[t] += shared[t + half];
+        }
+    }
+#ifdef __CUDA_ARCH__
+    if (threadIdx.x < WARP) {
+        double sum = shared[threadIdx.x];
+        for (uint32_t half = WARP / 2; half > 0; half /= 2)
+            sum += __shfl_down_sync(~0u, sum, half);
+        if (threadIdx.x == 0)
+            shared[0] = sum;
+    }
+#endif
+}
+
+/* The sum of a piece of `pairs` in shared[0]: lane 0 has made it. Several loads of a lane are under way at
+ * once. */
 STENCIL_ANYWHERE void reduction_add(const reduction_pair *piece, int64_t pairs, double *shared) {
     CASE_SYNC();
     CASE_LANES(t, reduction_lanes) {
@@ -52,16 +77,9 @@ STENCIL_ANYWHERE void reduction_add(const reduction_pair *piece, int64_t pairs, 
         }
         shared[t] = first + second;
     }
-    for (uint32_t half = reduction_lanes / 2; half > 0; half /= 2) {
-        CASE_SYNC();
-        CASE_LANES(t, half) {
-            if (t < half)
-                shared[t] += shared[t + half];
-        }
-    }
+    reduction_combine(shared);
 }
 
-/* Lane 0 has made shared[0]. */
 STENCIL_ANYWHERE void reduction_phase(const reduction_arguments *r, int64_t phase, stencil_case_block block) {
     double *shared = (double *)block.shared, *sums = (double *)r->sums;
     if (phase == 0) {

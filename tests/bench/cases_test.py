@@ -11,8 +11,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Name, and whether blocks depend on those beside them only.
 CASES = dict(re.findall(r'^STENCIL_CASE\(\w+, "([\w-]+)", (\w+), ',
                         (ROOT / "bench/cases/cases.def").read_text(encoding="utf-8"), re.MULTILINE))
-# They are among the cases, and no barrier of a grid orders them.
-APART = ["warp-reduction", "quadratic"]
+KEEPING = {name for name in CASES
+           if ".keeps = true" in (ROOT / f"bench/cases/{name.replace('-', '_')}.c").read_text(encoding="utf-8")}
+# They are among the cases, and no barrier of one grid orders them: on GPUs only, in two streams, over several parts.
+ON_GPUS = ["warp-reduction"]
+IN_STREAMS = ["quadratic"]
+IN_PARTS = {"multi-reduction": ["host, transfers", "host, tree", "multi-grid", "neighbor, tree"],
+            "multi-normalise": ["atomic, system", "maxima on the host", "maximum per block", "three passes", "one pass, cached"]}
+APART = [*ON_GPUS, *IN_STREAMS, *IN_PARTS]
 SMALL = [*CPU, "--samples", "3", "--iterations", "2", "--sizes", "512,1024"]
 
 
@@ -27,8 +33,15 @@ class CasesTest(Commands):
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
         results = json.loads(self.read("out.json"))["results"]
         self.assertEqual([result["benchmark"] for result in results], [*APART, *CASES])
-        for result in results[:len(APART)]:
+        for result in results[:len(ON_GPUS)]:
             self.assertEqual(result["skipped"], "does not apply to a CPU")
+        for result in results[len(ON_GPUS):len(APART)]:
+            self.assertIsNone(result["failed"])
+            if result["benchmark"] in IN_PARTS:
+                self.check_parts(result)
+            else:
+                self.assertEqual([(row["name"], len(row["samples"]), row["unit"]) for row in result["rows"]],
+                                 [(name, 3, "s/round") for name in ("fork and join", "omp barrier", "event, threads wait")])
         results = results[len(APART):]
         for result in results:
             self.assertIsNone(result["failed"])
@@ -37,8 +50,10 @@ class CasesTest(Commands):
                               for name in ["implicit", *BARRIERS, *["alone"] * (result["benchmark"] == "reduction")]])
             for row in result["rows"]:
                 alone = row["name"] == "neighbor" and CASES[result["benchmark"]] == "ALL"
-                self.assertEqual(row["skipped"], "a block's partners change from phase to phase" if alone else None)
-                if alone:
+                launched = row["name"] == "implicit" and result["benchmark"] in KEEPING
+                self.assertEqual(row["skipped"], "a block's partners change from phase to phase" if alone else
+                                 "nothing stays on chip from launch to launch" if launched else None)
+                if alone or launched:
                     continue
                 self.assertEqual((len(row["samples"]), row["iterations"], row["unit"]), (3, 2, "s/run"))
                 self.assertGreater(row["speedup"], 0)
@@ -57,6 +72,17 @@ class CasesTest(Commands):
         plain = [row["speedup"] * statistics.median(row["samples"]) for row in rows]
         for each in plain:
             self.assertAlmostEqual(each / plain[0], 1)
+
+    def check_parts(self, result):
+        """Rows of a case over several parts: every order at every size and number of threads, beside the fastest there."""
+        self.assertEqual([(row["name"], row["axes"]) for row in result["rows"]],
+                         [(name, {"elements": n, "threads": threads}) for n in (512, 1024) for threads in (1, 2)
+                          for name in IN_PARTS[result["benchmark"]]])
+        for row in result["rows"]:
+            self.assertEqual((len(row["samples"]), row["iterations"], row["unit"]), (3, 2, "s/run"))
+            self.assertGreater(row["speedup"], 0)
+            fastest = min(other["statistics"]["median"] for other in result["rows"] if other["axes"] == row["axes"])
+            self.assertAlmostEqual(row["of_fastest"], row["statistics"]["median"] / fastest)
 
     def check_split(self, row, is_split, phases):
         """T = t_O + t_C + (M - 1) (t_C + t_S), where it is stated."""
@@ -85,6 +111,11 @@ class CasesTest(Commands):
             self.assertRegex(done.stderr, rf"^stencil: {name} of 8192 elements, barrier {BARRIERS[0]}: thread \d+ waited for "
                              r"more than 0.5 s in vain\n$")
             self.assertIn("FAILED", done.stdout)
+        for name in IN_PARTS:
+            done = call(name, *CPU, "--sizes", "8192", "--inject-fault")
+            self.assertEqual(done.returncode, 70, done)
+            self.assertRegex(done.stderr, rf"^stencil: {name} of 8192 elements, (multi-grid|one pass, cached): thread \d+ waited for more than "
+                             r"0.5 s in vain\n$")
 
     def test_refusals(self):
         self.refused(64, "did you mean 'bitonic'", "bitonc")

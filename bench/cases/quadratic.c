@@ -1,0 +1,166 @@
+/* The solver on a CPU: two threads are the streams. And the data of both sides. */
+#include "bench/cases/quadratic.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sync/host.h"
+#include "sync/waits.h"
+
+stencil_status quadratic_data_create(stencil_bench *b, quadratic_data *data) {
+    float *values;
+    TRY(stencil_bench_memory(b, &values, 5 * (size_t)QUADRATIC_ELEMENTS * sizeof *values));
+    *data = (quadratic_data){.a = values,
+                             .b = values + QUADRATIC_ELEMENTS,
+                             .c = values + 2 * QUADRATIC_ELEMENTS,
+                             .expected = {values + 3 * QUADRATIC_ELEMENTS, values + 4 * QUADRATIC_ELEMENTS}};
+    for (int i = 0; i < QUADRATIC_ELEMENTS; i++) {
+        const float a = data->a[i] = 1 + (float)(i * 7 % 1024) / 1024,
+                    minus_b = data->b[i] = 1 + (float)(i * 11 % 4096) / 4096,
+                    c = data->c[i] = -1 - (float)(i * 13 % 16384) / 16384,
+                    root = sqrtf(minus_b * minus_b + -4 * (a * c));
+        data->expected[0][i] = 0.5f * ((minus_b - root) / a);
+        data->expected[1][i] = 0.5f * ((minus_b + root) / a);
+    }
+    return STENCIL_OK;
+}
+
+stencil_status quadratic_check(const quadratic_data *data, const float *const solution[2], const char *by) {
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < QUADRATIC_ELEMENTS; i++)
+            CHECK(memcmp(&solution[k][i], &data->expected[k][i], sizeof **solution) == 0, INTERNAL,
+                  "quadratic, %s: solution %d of equation %d is %a, not %a", by, k, i, (double)solution[k][i],
+                  (double)data->expected[k][i]);
+    return STENCIL_OK;
+}
+
+/* How the threads meet: a parallel region ends and the next one begins; at OpenMP's barrier; or one waits for
+ * what the other has told, as a stream does for an event. */
+enum { FORK_AND_JOIN, OPENMP_BARRIER, EVENT, ORDERS };
+static const char *const order_names[] = {"fork and join", "omp barrier", "event, threads wait"};
+static const double timeout_s = 10;
+
+/* The threads, named after the solution that they end with. */
+enum { MINUS, PLUS, THREADS };
+
+typedef struct ordered {
+    quadratic_data data;
+    float *solution[2], *root;
+    int how;
+    stencil_barrier_state team; /* flags: how many events a thread has told */
+} ordered;
+
+static inline void each(quadratic_operation what, const float *x, const float *y, float factor, float *to) {
+    for (int i = 0; i < QUADRATIC_ELEMENTS; i++)
+        to[i] = quadratic_operate(what, x[i], y[i], factor);
+}
+
+/* What a thread does before it meets the other one for the first, second and third time in a round. */
+enum { STRETCHES = 3 };
+static void make_stretch(const ordered *o, int thread, int stretch) {
+    const quadratic_data *d = &o->data;
+    float *const minus = o->solution[MINUS], *const plus = o->solution[PLUS], *const root = o->root;
+    switch (THREADS * stretch + thread) {
+    case THREADS * 0 + MINUS:
+        each(PRODUCT, d->b, d->b, 0, minus);
+        break;
+    case THREADS * 0 + PLUS:
+        each(PRODUCT_TIMES, d->a, d->c, -4, plus);
+        break;
+    case THREADS * 1 + PLUS:
+        each(SUM, minus, plus, 0, minus);
+        each(ROOT, minus, minus, 0, root);
+        break;
+    case THREADS * 2 + MINUS:
+        each(DIFFERENCE, d->b, root, 0, minus);
+        each(QUOTIENT_TIMES, minus, d->a, 0.5f, minus);
+        break;
+    case THREADS * 2 + PLUS:
+        each(SUM, d->b, root, 0, plus);
+        each(QUOTIENT_TIMES, plus, d->a, 0.5f, plus);
+        break;
+    }
+}
+
+/* Behind a stretch the one that goes on with the other's results waits for it. false: in vain. */
+static bool meet(const ordered *o, int thread, int stretch) {
+    static const int teller[STRETCHES] = {MINUS, PLUS, MINUS};
+    uint32_t *const flag = stencil_barrier_flag(&o->team, (uint32_t)teller[stretch]);
+    uint32_t *const seen = &stencil_barrier_epoch(&o->team)[teller[stretch]]; /* of the one that waits */
+    if (o->how == OPENMP_BARRIER) {
+#pragma omp barrier
+        return true;
+    }
+    if (thread == teller[stretch]) {
+        team_store(flag, *flag + 1);
+        return true;
+    }
+    return team_spin(&o->team, (uint32_t)thread, flag, ++*seen);
+}
+
+static bool make_rounds(const ordered *o, int thread, int64_t rounds) {
+    bool came = true;
+    for (int64_t i = 0; i < rounds; i++)
+        for (int stretch = 0; stretch < STRETCHES && came; stretch++) {
+            make_stretch(o, thread, stretch);
+            came = meet(o, thread, stretch);
+        }
+    return came;
+}
+
+static stencil_status sample(stencil_bench *b, void *what, int64_t rounds, double *time_s) {
+    const ordered *o = what;
+    const bool forks = o->how == FORK_AND_JOIN;
+    const int64_t regions = forks ? STRETCHES * rounds : 1;
+    int threads = 0, in_vain = 0;
+    (void)b;
+    const double start_s = stencil_clock_s();
+    for (int64_t i = 0; i < regions; i++) {
+#pragma omp parallel num_threads(THREADS) reduction(+ : in_vain)
+        {
+            const int thread = omp_get_thread_num(), team = omp_get_num_threads();
+#pragma omp master
+            threads = team;
+            if (team == THREADS && forks)
+                make_stretch(o, thread, (int)(i % STRETCHES));
+            else if (team == THREADS)
+                in_vain += !make_rounds(o, thread, rounds);
+        }
+    }
+    *time_s = stencil_clock_s() - start_s;
+    CHECK(threads == THREADS, UNAVAILABLE, "OpenMP gave %d thread%s where %d were asked for", threads,
+          stencil_plural(threads), THREADS);
+    CHECK(in_vain == 0, INTERNAL, "quadratic, %s: a thread waited for more than %g s in vain",
+          order_names[o->how], timeout_s);
+    return STENCIL_OK;
+}
+
+/* After one round from spoiled arrays. */
+static stencil_status verify(stencil_bench *b, void *what) {
+    const ordered *o = what;
+    const float *const solution[] = {o->solution[MINUS], o->solution[PLUS]};
+    double time_s;
+    for (int k = 0; k < 2; k++)
+        memset(o->solution[k], 0xff, QUADRATIC_ELEMENTS * sizeof **o->solution);
+    memset(o->root, 0xff, QUADRATIC_ELEMENTS * sizeof *o->root);
+    TRY(sample(b, what, 1, &time_s));
+    return quadratic_check(&o->data, solution, order_names[o->how]);
+}
+
+stencil_status stencil_measure_quadratic_cpu(stencil_bench *b) {
+    const size_t bytes = QUADRATIC_ELEMENTS * sizeof(float);
+    ordered o = {0};
+    TRY(quadratic_data_create(b, &o.data));
+    TRY(stencil_bench_memory(b, &o.solution[MINUS], bytes));
+    TRY(stencil_bench_memory(b, &o.solution[PLUS], bytes));
+    TRY(stencil_bench_memory(b, &o.root, bytes));
+    TRY(stencil_team_create(&o.team, THREADS, 0, timeout_s));
+    TRY(stencil_bench_keep(b, free, o.team.words));
+    for (o.how = 0; o.how < ORDERS; o.how++)
+        TRY(STENCIL_BENCH_ADD(b, o, "order", order_names[o.how], "s/round", .sample = sample,
+                              .verify = verify, .axis = {{"elements", QUADRATIC_ELEMENTS}}));
+    stencil_bench_note(b, "A round is eight loops over the elements by two threads, which meet three times.");
+    stencil_bench_note(b, "Verified: both solutions of all equations after another round, to the last bit.");
+    return stencil_bench_take(b);
+}

@@ -1,0 +1,256 @@
+/* Cases over several parts, threads of a CPU or GPUs: every number of parts in every order, late and absent
+ * participants, what a wrong result looks like. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bench/cases/multi_normalise.h"
+#include "bench/cases/multi_reduction.h"
+#include "options.h"
+
+#define OK(call) assert_int_equal(call, STENCIL_OK)
+
+/* Where everything runs, and over how many parts at most. */
+static stencil_backend backend;
+static int parts_most = 5;
+static stencil_machine machine;
+
+static const stencil_case *find(const char *name) {
+    const stencil_case *of = stencil_cases;
+    while (strcmp(of->name, name) != 0)
+        of++;
+    return of;
+}
+
+/* What a loop needs around it. */
+typedef struct fixture {
+    stencil_bench b;
+    stencil_bench_options options;
+    stencil_case_problem problem;
+    multi_reduction_spread spread;
+    multi_normalise_spread ranges;
+} fixture;
+
+static void start(fixture *f, const char *name, int64_t n, int parts) {
+    *f = (fixture){0};
+    options_init(&f->options);
+    f->options.backend = backend;
+    f->options.gpu_count = parts;
+    for (int i = 0; i < parts; i++)
+        f->options.gpu[i] = i;
+    f->b.options = &f->options;
+    f->b.machine = &machine;
+    OK(stencil_case_make(&f->problem, find(name), n, 0));
+}
+
+static void start_sum(fixture *f, int64_t n, int parts) {
+    start(f, "reduction", n, parts);
+    f->spread = (multi_reduction_spread){.problem = &f->problem, .parts = parts};
+    OK(multi_reduction_spread_create(&f->b, &f->spread));
+}
+
+static void start_normalise(fixture *f, int64_t n, int parts) {
+    start(f, "normalise-cached", n, parts);
+    f->ranges = (multi_normalise_spread){.problem = &f->problem, .parts = parts};
+    OK(multi_normalise_spread_create(&f->b, &f->ranges));
+}
+
+static void end(fixture *f) {
+    stencil_bench_end(&f->b);
+    stencil_case_destroy(&f->problem);
+}
+
+/* False: the machine has no such order. */
+static bool create(fixture *f, multi_reduction_loop *loop, int order, double timeout_s) {
+    char why[96] = "";
+    *loop = (multi_reduction_loop){
+        .spread = &f->spread, .order = (multi_reduction_order)order, .timeout_s = timeout_s};
+    OK(multi_reduction_loop_create(&f->b, loop, why));
+    if (why[0] != '\0')
+        assert_int_equal(order, MULTI_REDUCTION_CEILING);
+    return why[0] == '\0';
+}
+
+/* With fewer pieces than parts, too. */
+static void every_number_of_parts_in_every_order(void **state) {
+    static const int64_t sizes[] = {0, 1, 2, 1000, 5000, 70000};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int parts = 1; parts <= parts_most; parts++) {
+            fixture f;
+            start_sum(&f, sizes[i], parts);
+            for (int order = 0; order < MULTI_REDUCTION_ORDERS; order++) {
+                multi_reduction_loop loop;
+                double time_s;
+                if (!create(&f, &loop, order, 10))
+                    continue;
+                OK(multi_reduction_loop_verify(&loop));
+                OK(multi_reduction_loop_run(&loop, 3, &time_s));
+                OK(multi_reduction_loop_verify(&loop));
+            }
+            end(&f);
+        }
+}
+
+static void lateness_changes_no_bit(void **state) {
+    fixture f;
+    (void)state;
+    start_sum(&f, 70000, parts_most);
+    for (int order = 0; order < MULTI_REDUCTION_ORDERS; order++)
+        for (uint32_t late = 0; late <= (uint32_t)parts_most; late++) {
+            multi_reduction_loop loop;
+            if (!multi_reduction_is_persistent((multi_reduction_order)order) || !create(&f, &loop, order, 10))
+                continue;
+            loop.fault = (stencil_fault){.delay_ns = 100000, .seed = late, .late = late};
+            OK(multi_reduction_loop_verify(&loop));
+        }
+    end(&f);
+}
+
+/* At the first barrier, or, in a tree, at the last one. */
+static void absence_ends_the_run(void **state) {
+    (void)state;
+    for (int last = 0; last < 2; last++)
+        for (int order = 0; order < MULTI_REDUCTION_ORDERS; order++) {
+            multi_reduction_loop loop;
+            fixture f;
+            double time_s = 0;
+            start_sum(&f, 70000, parts_most);
+            if (multi_reduction_is_persistent((multi_reduction_order)order) &&
+                create(&f, &loop, order, 0.02) && f.spread.parts * (int)f.spread.blocks > 1) {
+                const double start_s = stencil_clock_s();
+                loop.fault.absent_step = last ? multi_reduction_phases(&loop.part[0]) - 1 : 1;
+                assert_int_equal(multi_reduction_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
+                assert_true(stencil_clock_s() - start_s < 10);
+                assert_non_null(strstr(stencil_error_last()->message, "in vain"));
+            }
+            end(&f);
+        }
+}
+
+static void wrong_sums_are_found(void **state) {
+    fixture f;
+    (void)state;
+    start_sum(&f, 70000, parts_most);
+    for (int order = 0; order < MULTI_REDUCTION_CEILING; order++) {
+        multi_reduction_loop loop;
+        unsigned char *byte = stencil_case_expected(&f.problem, "sum");
+        create(&f, &loop, order, 10);
+        byte[0] ^= 1;
+        assert_int_equal(multi_reduction_loop_verify(&loop), STENCIL_INTERNAL);
+        assert_non_null(strstr(stencil_error_last()->message, "is not that of the plain version"));
+        byte[0] ^= 1;
+        OK(multi_reduction_loop_verify(&loop));
+    }
+    end(&f);
+}
+
+/* False: a CPU has no such way. Managed memory is left out: it can hang a GPU that others share. */
+static bool create_way(fixture *f, multi_normalise_loop *loop, int way, double timeout_s) {
+    char why[96] = "";
+    *loop =
+        (multi_normalise_loop){.spread = &f->ranges, .way = (multi_normalise_way)way, .timeout_s = timeout_s};
+    if (way == MULTI_NORMALISE_MANAGED)
+        return false;
+    OK(multi_normalise_loop_create(&f->b, loop, why));
+    if (why[0] != '\0')
+        assert_true(backend == STENCIL_BACKEND_CPU && way == MULTI_NORMALISE_PINNED);
+    return why[0] == '\0';
+}
+
+/* With fewer pieces than parts, and more than a block keeps. */
+static void every_way_to_normalise(void **state) {
+    static const int64_t sizes[] = {0, 1, 5, 5000, 70001};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int parts = 1; parts <= parts_most; parts++) {
+            fixture f;
+            start_normalise(&f, sizes[i], parts);
+            for (int way = 0; way <= MULTI_NORMALISE_CACHED; way++) {
+                multi_normalise_loop loop;
+                double time_s;
+                if (!create_way(&f, &loop, way, 10))
+                    continue;
+                OK(multi_normalise_loop_verify(&loop));
+                OK(multi_normalise_loop_run(&loop, 3, &time_s));
+                OK(multi_normalise_loop_verify(&loop));
+                loop.fault = (stencil_fault){.delay_ns = 100000, .seed = (uint32_t)parts};
+                OK(multi_normalise_loop_verify(&loop));
+            }
+            end(&f);
+        }
+}
+
+/* A bit at either end of what all parts have made. */
+static void wrong_numbers_are_found(void **state) {
+    fixture f;
+    (void)state;
+    start_normalise(&f, 70001, parts_most);
+    for (int way = 0; way <= MULTI_NORMALISE_CACHED; way++) {
+        multi_normalise_loop loop;
+        unsigned char *byte = stencil_case_expected(&f.problem, "numbers");
+        if (!create_way(&f, &loop, way, 10))
+            continue;
+        for (int end = 0; end < 2; end++, byte += 4 * 70001 - 1) {
+            byte[0] ^= 1;
+            assert_int_equal(multi_normalise_loop_verify(&loop), STENCIL_INTERNAL);
+            byte[0] ^= 1;
+        }
+        OK(multi_normalise_loop_verify(&loop));
+    }
+    end(&f);
+}
+
+static void absence_ends_the_one_pass(void **state) {
+    multi_normalise_loop loop;
+    fixture f;
+    double time_s = 0;
+    (void)state;
+    start_normalise(&f, 70001, parts_most);
+    if (create_way(&f, &loop, MULTI_NORMALISE_CACHED, 0.02) && f.ranges.parts * (int)f.ranges.blocks > 1) {
+        loop.fault.absent_step = 1;
+        assert_int_equal(multi_normalise_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
+        assert_non_null(strstr(stencil_error_last()->message, "in vain"));
+    }
+    end(&f);
+}
+
+/* False: there are no GPUs, or they cannot do this. */
+static bool find_machine(bool gpu) {
+    backend = gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
+    if (!gpu)
+        return true;
+    if (stencil_machine_probe(&machine, STENCIL_STREAMS_DEFAULT) != STENCIL_OK || machine.gpu_count == 0 ||
+        !machine.gpu[0].cooperative)
+        return false;
+    stencil_bench_options all = {.backend = backend, .gpu_count = machine.gpu_count};
+    const stencil_bench b = {.options = &all, .machine = &machine};
+    for (int i = 0; i < machine.gpu_count; i++)
+        all.gpu[i] = i;
+    parts_most = stencil_parts_most(&b);
+    return true;
+}
+
+/* ARGUMENTS: cpu | gpu */
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_number_of_parts_in_every_order),
+        cmocka_unit_test(lateness_changes_no_bit),
+        cmocka_unit_test(absence_ends_the_run),
+        cmocka_unit_test(wrong_sums_are_found),
+        cmocka_unit_test(every_way_to_normalise),
+        cmocka_unit_test(wrong_numbers_are_found),
+        cmocka_unit_test(absence_ends_the_one_pass),
+    };
+    const bool gpu = argc > 1 && strcmp(argv[1], "gpu") == 0;
+    if (!find_machine(gpu)) {
+        printf("no GPU whose blocks can wait for each other\n");
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
