@@ -38,4 +38,4 @@ static void plain(const stencil_case_problem *p) {
     }
 }
 
-STENCIL_CASE_BODY(mean, .size = {{256, 0, 2}, {256, 0, 4}}, .make = make, .plain = plain, .alike = true);
+STENCIL_CASE_BODY(mean, .size = {{256, 0, 2}, {256, 0, 8}}, .make = make, .plain = plain, .alike = true);
