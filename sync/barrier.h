@@ -60,12 +60,32 @@ extern const stencil_barrier_info stencil_barriers[];
  * epoch). Participants are blocks or threads. */
 enum { STENCIL_LINE_WORDS = 32, STENCIL_PART_WORDS_AT = 2 * STENCIL_LINE_WORDS, STENCIL_LINES_SHARED = 3 };
 static inline size_t stencil_barrier_word_count(uint32_t participants) {
-    return (STENCIL_LINES_SHARED + (size_t)participants) * STENCIL_LINE_WORDS + 3 * (size_t)participants;
+    const size_t plain = 3 * (size_t)participants;
+    return (STENCIL_LINES_SHARED + (size_t)participants) * STENCIL_LINE_WORDS + plain +
+           plain % 2; /* even, so that an alarm may lie behind them */
 }
 
-/* Words of an alarm: 0, or 1 + the participant that first gave up waiting; low, high word of its step; not 0
- * when a participant of another part gave up. */
+/* Words of an alarm: the first two are one of 64 bits (and aligned to it), 0, or the largest of what those
+ * that gave up say, stencil_alarm_of(); of a team, whose threads know their steps, 1 + the thread. The last
+ * is not 0 when a participant of another part gave up. */
 enum { STENCIL_ALARM_WORDS = 4, STENCIL_ALARM_ELSEWHERE = 3 };
+
+/* The earlier the step, the larger: who waits for a participant that does not come gives up in the step that
+ * it misses, but others, who wait for those, may be the first to give up, in later steps. The low word is
+ * never 0. */
+enum { STENCIL_ALARM_PARTICIPANT_BITS = 20, STENCIL_ALARM_STEP_BITS = 44 };
+STENCIL_ANYWHERE uint64_t stencil_alarm_of(uint32_t participant, int64_t step) {
+    const uint64_t last = (UINT64_C(1) << STENCIL_ALARM_STEP_BITS) - 1,
+                   at = (uint64_t)step < last ? (uint64_t)step : last;
+    return (last - at) << STENCIL_ALARM_PARTICIPANT_BITS | (participant + 1);
+}
+static inline uint32_t stencil_alarm_participant(uint64_t alarm) {
+    return (uint32_t)(alarm & ((UINT32_C(1) << STENCIL_ALARM_PARTICIPANT_BITS) - 1)) - 1;
+}
+static inline int64_t stencil_alarm_step(uint64_t alarm) {
+    const uint64_t last = (UINT64_C(1) << STENCIL_ALARM_STEP_BITS) - 1;
+    return (int64_t)(last - (alarm >> STENCIL_ALARM_PARTICIPANT_BITS));
+}
 
 /* Memory and limits of a barrier, on the device for blocks, on the host for a team of threads. All parts
  * number their participants together; part p has its own words and alarm, in its own memory. */
@@ -86,7 +106,7 @@ typedef struct stencil_barrier_state {
     uint32_t *const *peer_words;    /* [parts] the words of every part; NULL: one part */
     uint32_t *const *peer_alarm;    /* [parts] */
     uint64_t timeout_ns;            /* of one wait */
-    uint32_t *alarm;                /* [STENCIL_ALARM_WORDS] */
+    uint32_t *alarm;                /* [STENCIL_ALARM_WORDS], at a multiple of 8 bytes */
 } stencil_barrier_state;
 
 /* The parts of the words. */

@@ -235,30 +235,33 @@ stencil_status stencil_barrier_set_neighbors(stencil_barrier *barrier, const uin
     return STENCIL_OK;
 }
 
-/* A part that gave up by itself says where (several may have at once: the first of them); the others only
- * know that it happened. */
+/* Parts whose blocks waited in vain say where; the earliest step counts. Others only know that it happened.
+ */
 stencil_status stencil_barrier_check(stencil_barrier *barrier) {
     const stencil_barrier_shape *shape = &barrier->shape;
-    uint32_t first[STENCIL_ALARM_WORDS] = {0}, seen[STENCIL_ALARM_WORDS];
+    uint64_t earliest = 0;
     int part = 0;
     for (int p = 0; p < shape->parts; p++) {
+        uint32_t seen[STENCIL_ALARM_WORDS];
+        uint64_t alarm;
         TRY_CUDA(cudaMemcpy(seen, barrier->state[p].alarm, sizeof seen, cudaMemcpyDeviceToHost));
-        barrier->alarmed = barrier->alarmed || (seen[0] | seen[STENCIL_ALARM_ELSEWHERE]) != 0;
-        if (seen[0] != 0 && first[0] == 0) {
-            memcpy(first, seen, sizeof first);
+        memcpy(&alarm, seen, sizeof alarm);
+        barrier->alarmed = barrier->alarmed || alarm != 0 || seen[STENCIL_ALARM_ELSEWHERE] != 0;
+        if (alarm > earliest) {
+            earliest = alarm;
             part = p;
         }
     }
     if (!barrier->alarmed)
         return STENCIL_OK;
-    CHECK(first[0] != 0, INTERNAL, "barrier %s: the run is given up", shape->info->name);
+    CHECK(earliest != 0, INTERNAL, "barrier %s: the run is given up", shape->info->name);
     char waiter[64];
-    const int length = snprintf(waiter, sizeof waiter, "block %u", first[0] - 1);
+    const int length =
+        snprintf(waiter, sizeof waiter, "block %u", (unsigned)stencil_alarm_participant(earliest));
     if (shape->parts > 1)
         snprintf(waiter + length, sizeof waiter - (size_t)length, " of part %d on GPU %d", part,
                  shape->device[part]);
-    return stencil_alarm_fail(shape->info->name, waiter, (int64_t)((uint64_t)first[2] << 32 | first[1]),
-                              shape->timeout_s);
+    return stencil_alarm_fail(shape->info->name, waiter, stencil_alarm_step(earliest), shape->timeout_s);
 }
 
 void stencil_barrier_destroy(stencil_barrier *barrier) {

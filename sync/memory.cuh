@@ -49,25 +49,22 @@ __device__ __forceinline__ bool alarm_raised(const stencil_barrier_state &s) {
     return (load_relaxed(s.alarm) | load_relaxed_system(s.alarm + STENCIL_ALARM_ELSEWHERE)) != 0;
 }
 
-/* The watchdog: whether to give up. The first block whose wait times out raises the alarm, the others see it.
- */
+/* The watchdog: whether to give up. The first block whose wait times out raises the alarm, the others see it
+ * and give up, too. The alarm names whoever waited in the earliest step. */
 static __device__ __noinline__ bool give_up(const stencil_barrier_state &s, uint64_t *start_ns,
                                             int64_t step) {
     const uint64_t now_ns = device_clock_ns();
     if (*start_ns == 0)
         *start_ns = now_ns;
-    if (alarm_raised(s))
-        return true;
-    if (now_ns - *start_ns < s.timeout_ns)
+    const bool raised = alarm_raised(s);
+    if (!raised && now_ns - *start_ns < s.timeout_ns)
         return false;
-    if (atomicCAS(s.alarm, 0u, 1 + s.first + blockIdx.x) ==
-        0) { /* relaxed: the host reads it after the launch */
-        s.alarm[1] = (uint32_t)step;
-        s.alarm[2] = (uint32_t)((uint64_t)step >> 32);
-        for (uint32_t p = 0; p < s.parts && s.peer_alarm != nullptr; p++)
-            if (p != s.part)
-                store_relaxed_system(s.peer_alarm[p] + STENCIL_ALARM_ELSEWHERE, 1);
-    }
+    /* Relaxed: the host reads it after the launch. */
+    atomicMax(reinterpret_cast<unsigned long long *>(s.alarm),
+              (unsigned long long)stencil_alarm_of(s.first + blockIdx.x, step));
+    for (uint32_t p = 0; !raised && p < s.parts && s.peer_alarm != nullptr; p++)
+        if (p != s.part)
+            store_relaxed_system(s.peer_alarm[p] + STENCIL_ALARM_ELSEWHERE, 1);
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* Barriers under stress: `test_barriers cpu|gpu`. Every strategy with a barrier gives the bits of the plain
  * reference when blocks come late by random times, when its counters wrap around and the kernel is launched
  * again and again, and ends with an alarm that says who waited where when a block never comes; the device
- * works on after that. */
+ * works on after that. Where blocks do not wait for each other bits differ. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +19,7 @@ static struct {
     stencil_backend backend;
     int tried;
     int depth; /* of the passes of the problem at hand, where it has some */
+    stencil_sweep_id sweep;
 } here;
 
 typedef void (*stress)(const trial *t, const trace *trace, int strategy);
@@ -27,8 +28,9 @@ static trial_run run_of(int strategy) {
     return (trial_run){.machine = &here.machine,
                        .backend = here.backend,
                        .strategy = strategy,
-                       .sweep = here.depth > 0 ? STENCIL_SWEEP_pipeline : 0,
+                       .sweep = here.sweep,
                        .depth = here.depth,
+                       .must_fit = true,
                        .threads = 3,
                        .steps = STEPS,
                        .check_every = 7,
@@ -45,7 +47,7 @@ static bool has_barrier(int strategy) {
 }
 
 /* Applies `what` to every barrier on problems of many small blocks: 2D and 3D, stars and boxes, all
- * boundaries; and on some that a GPU has passes of several steps for. */
+ * boundaries; and on some that a GPU has passes of several steps for, or keeps on chip. */
 static void with_all(stress what) {
     static const struct {
         const char *shape;
@@ -53,17 +55,48 @@ static void with_all(stress what) {
         stencil_precision precision;
         stencil_boundary boundary[3];
         int depth;
+        stencil_sweep_id sweep;
     } problem[] = {
-        {"j2d5pt", {1, 97, 300}, STENCIL_FLOAT64, {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED}, 0},
-        {"j2d25pt", {1, 61, 530}, STENCIL_FLOAT32, {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR}, 0},
-        {"j3d7pt", {13, 35, 140}, STENCIL_FLOAT32, {STENCIL_PERIODIC, STENCIL_MIRROR, STENCIL_PERIODIC}, 0},
-        {"j3d27pt", {9, 26, 70}, STENCIL_FLOAT64, {STENCIL_MIRROR, STENCIL_PERIODIC, STENCIL_FIXED}, 0},
-        {"j2d5pt", {1, 97, 801}, STENCIL_FLOAT32, {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED}, 4},
-        {"j2d9pt", {1, 61, 830}, STENCIL_FLOAT64, {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC}, 4},
+        {"j2d5pt", {1, 97, 300}, STENCIL_FLOAT64, {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED}, 0, 0},
+        {"j2d25pt", {1, 61, 530}, STENCIL_FLOAT32, {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR}, 0, 0},
+        {"j3d7pt",
+         {13, 35, 140},
+         STENCIL_FLOAT32,
+         {STENCIL_PERIODIC, STENCIL_MIRROR, STENCIL_PERIODIC},
+         0,
+         0},
+        {"j3d27pt", {9, 26, 70}, STENCIL_FLOAT64, {STENCIL_MIRROR, STENCIL_PERIODIC, STENCIL_FIXED}, 0, 0},
+        {"j2d5pt",
+         {1, 97, 801},
+         STENCIL_FLOAT32,
+         {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+         4,
+         STENCIL_SWEEP_pipeline},
+        {"j2d9pt",
+         {1, 61, 830},
+         STENCIL_FLOAT64,
+         {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC},
+         4,
+         STENCIL_SWEEP_pipeline},
+        {"j2d5pt",
+         {1, 151, 260},
+         STENCIL_FLOAT32,
+         {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+         4,
+         STENCIL_SWEEP_resident},
+        {"j2d5pt",
+         {1, 180, 333},
+         STENCIL_FLOAT64,
+         {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR},
+         4,
+         STENCIL_SWEEP_resident},
     };
     for (size_t p = 0; p < sizeof problem / sizeof *problem; p++) {
         const stencil_shape *shape = stencil_shape_find(problem[p].shape);
         here.depth = problem[p].depth;
+        here.sweep = problem[p].sweep;
+        if (here.sweep == STENCIL_SWEEP_resident && here.backend == STENCIL_BACKEND_CPU)
+            continue;
         trial t;
         trace trace;
         trial_init(&t, problem[p].precision, shape->rank, problem[p].extent, problem[p].boundary);
@@ -86,6 +119,7 @@ static void late(const trial *t, const trace *trace, int strategy) {
         r.wait.fault.seed = seed;
         r.wait.fault.delay_ns = here.backend == STENCIL_BACKEND_GPU ? 30000 : 500000;
         r.check_every = seed == 1 ? 1 : 1000;
+        r.must_fit = seed > 1; /* tiles on chip do not suit checks of every step */
         trial_expect(t, trace, &r);
     }
 }
@@ -100,23 +134,32 @@ static void wrapping(const trial *t, const trace *trace, int strategy) {
     }
 }
 
+/* The step that is waited for in vain where a block does not come in `step`; 0: not the same one each time.
+ */
+static int64_t missed(int64_t step, int strategy) {
+    if (here.backend == STENCIL_BACKEND_GPU) /* where passes have several steps, the end of one */
+        return here.depth > 0 ? (step + here.depth - 1) / here.depth * here.depth : step;
+    /* Without a check in this step, threads far away pass it and may be the first to give up, in the next. */
+    return here.depth == 0 && (step == 7 || strcmp(stencil_strategy_at(strategy).name, "neighbor") != 0)
+               ? step
+               : 0;
+}
+
 static void absent(const trial *t, const trace *trace, int strategy) {
     char words[96];
     trial_run r = run_of(strategy);
-    /* Step 7 is a residual check, step 9 is not. Barrier `cluster` has leaders, of clusters of four blocks or
-     * pairs of threads: participant 0 is one, participant 1 stands inside its cluster. */
+    /* Step 7 is a residual check, step 9 is not, unless passes have several steps. Barrier `cluster` has
+     * leaders, of clusters of four blocks or pairs of threads: participant 0 is one, participant 1 stands
+     * inside its cluster. */
     for (int k = 0; k < 4; k++) {
-        const int64_t step = k % 2 == 0 ? 7 : 9;
+        const int64_t step = k % 2 == 0 ? 7 : 9, end = missed(step, strategy);
+        r.check_every = here.depth > 0 ? 1000 : 7;
         r.wait.timeout_s = 0.05;
         r.wait.fault.absent = k < 2 ? 1 : 0;
         r.wait.fault.absent_step = step;
-        /* Without a check in this step, blocks far away pass it and may be the first to give up, in the next
-         * check. Where passes have several steps, it is the end of one that is waited for. */
-        const bool all =
-            here.depth == 0 && (step == 7 || strcmp(stencil_strategy_at(strategy).name, "neighbor") != 0);
         char at[32] = "in step ";
-        if (all)
-            snprintf(at, sizeof at, "in step %lld ", (long long)step);
+        if (end > 0)
+            snprintf(at, sizeof at, "in step %lld ", (long long)end);
         snprintf(words, sizeof words, "barrier %s:|%s|waited for more than 0.05 s",
                  stencil_strategy_at(strategy).name, at);
         r.failure = words;
@@ -124,6 +167,21 @@ static void absent(const trial *t, const trace *trace, int strategy) {
     }
     r = run_of(strategy);
     trial_expect(t, trace, &r); /* and it works on */
+}
+
+/* Blocks that come late, and others that do not wait for them: whoever left out the order between blocks
+ * would be found by the field. Only tiles on chip can be asked to. */
+static void unordered(const trial *t, const trace *trace, int strategy) {
+    if (here.sweep != STENCIL_SWEEP_resident || strcmp(stencil_strategy_at(strategy).name, "neighbor") != 0)
+        return;
+    trial_run r = run_of(strategy);
+    r.check_every = 1000;
+    r.wait.fault.seed = 1;
+    r.wait.fault.delay_ns = 30000;
+    trial_expect(t, trace, &r);
+    r.wait.fault.unordered = true;
+    r.unlike = true;
+    trial_expect(t, trace, &r);
 }
 
 static void test_late(void **state) {
@@ -141,11 +199,17 @@ static void test_absent(void **state) {
     with_all(absent);
 }
 
+static void test_unordered(void **state) {
+    (void)state;
+    with_all(unordered);
+}
+
 int main(int argument_count, char **argument) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_late),
         cmocka_unit_test(test_wrapping),
         cmocka_unit_test(test_absent),
+        cmocka_unit_test(test_unordered),
     };
     if (argument_count != 2 || (strcmp(argument[1], "cpu") != 0 && strcmp(argument[1], "gpu") != 0)) {
         fprintf(stderr, "usage: %s cpu|gpu\n", argument[0]);

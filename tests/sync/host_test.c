@@ -56,6 +56,26 @@ static void memory_of_a_team(void **state) {
     free(team.words);
 }
 
+/* Of several that give up, the one that waited in the earliest step counts. */
+static void earliest_alarm(void **state) {
+    static const int64_t step[] = {0, 1, 2, 9, INT64_C(1) << 31, INT64_C(1) << 43};
+    static const uint32_t participant[] = {0, 1, 131, 99999};
+    enum { STEPS = sizeof step / sizeof *step, PARTICIPANTS = sizeof participant / sizeof *participant };
+    (void)state;
+    for (int i = 0; i < STEPS; i++)
+        for (int p = 0; p < PARTICIPANTS; p++) {
+            const uint64_t alarm = stencil_alarm_of(participant[p], step[i]);
+            assert_true((uint32_t)alarm != 0);
+            assert_int_equal(stencil_alarm_step(alarm), step[i]);
+            assert_int_equal(stencil_alarm_participant(alarm), participant[p]);
+            for (int q = 0; q < PARTICIPANTS && i > 0; q++)
+                assert_true(stencil_alarm_of(participant[q], step[i - 1]) > alarm);
+        }
+    assert_true(stencil_alarm_of(0, INT64_MAX) != 0); /* later than can be said */
+    for (uint32_t n = 1; n < 300; n++)
+        assert_int_equal(stencil_barrier_word_count(n) % 2, 0);
+}
+
 static void text_of_an_alarm(void **state) {
     (void)state;
     assert_int_equal(stencil_alarm_fail("central", "block 7 of part 1 on GPU 3", 12, 0.05), STENCIL_INTERNAL);
@@ -68,6 +88,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_of_a_ring),
         cmocka_unit_test(memory_of_a_team),
+        cmocka_unit_test(earliest_alarm),
         cmocka_unit_test(text_of_an_alarm),
     };
     return cmocka_run_group_tests_name("host side of barriers", tests, NULL, NULL);
