@@ -65,6 +65,12 @@ __device__ __forceinline__ void store_vector(double *to, const double *from) {
     *reinterpret_cast<double2 *>(to) = make_double2(from[0], from[1]);
 }
 
+/* Never does anything: number >= 0. Instructions are not moved across it, or what is needed at once would
+ * have no room in registers. */
+__device__ __forceinline__ void end_block(int number) {
+    asm volatile("{ .reg .pred p; setp.lt.s32 p, %0, 0;\n\t@p trap; }" ::"r"(number));
+}
+
 /* What L2 is to do with a line: keep it longer than others, or give it away before them. */
 enum class l2_line { keep, give_away };
 /* That policy, or the usual one where the caller does not ask for it. */

@@ -51,7 +51,8 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
 }
 
 /* Does what a test asks for before the barrier of a pass that ends with `step`: the block comes late, or not
- * at all (until another gives up). */
+ * at all until others have given up: not only the first of them, or those that wait for this block itself
+ * would go on without having said so. */
 template <int Depth>
 static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, int64_t step, int steps) {
     const stencil_fault &d = s.fault;
@@ -65,9 +66,13 @@ static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, i
     const bool absent = d.absent_part != 0 ? s.barrier.part + 1 == d.absent_part : participant == d.absent;
     const bool now =
         Depth == 1 ? step == d.absent_step : step - steps < d.absent_step && d.absent_step <= step;
-    if (now && absent)
+    if (now && absent) {
+        constexpr uint64_t noticed_ns = 10000000; /* all watchdogs have looked at the alarm by then */
         while (!alarm_raised(s.barrier) && device_clock_ns() - start_ns < 4 * s.barrier.timeout_ns)
             __nanosleep(1000);
+        for (const uint64_t raised_ns = device_clock_ns(); device_clock_ns() - raised_ns < noticed_ns;)
+            __nanosleep(1000);
+    }
 }
 
 /* Whether a block has given up; the same answer for all threads of a block. */

@@ -5,6 +5,7 @@
 
 #include "kernels/points.h"
 #include "kernels/residual.h"
+#include "kernels/sweeps/resident.h"
 #include "kernels/trace.h"
 #include "sync/barrier.h"
 
@@ -107,7 +108,7 @@ typedef struct stencil_schedule {
     int32_t checked_most;  /* steps of a pass whose last one is checked, at most; 0: as many as of any */
 } stencil_schedule;
 
-/* For tests: a run with these must give the same bits, or end with an alarm. */
+/* For tests: a run with these must give the same bits, or end with an alarm; unordered ones must not. */
 typedef struct stencil_fault {
     uint32_t delay_ns;   /* before each barrier some participants are late by up to this; 0: none */
     uint32_t seed;       /* of which ones, and how late */
@@ -115,6 +116,8 @@ typedef struct stencil_fault {
     int64_t absent_step; /* in this step (1, 2, …) participant `absent` never arrives; 0: none */
     uint32_t absent;
     uint32_t absent_part; /* 1 + a part all of whose blocks are absent instead; 0: none */
+    bool unordered; /* tiles of the resident sweep take words of other tiles as they find them, also old ones
+                     */
 } stencil_fault;
 
 /* How late a participant is in a step, from the seed. One in four is, or one alone. */
@@ -133,8 +136,8 @@ typedef struct stencil_control {
     int64_t step;                        /* steps done */
     int64_t history_count;               /* residuals written to `history` */
     int64_t interrupt;                   /* step at which to leave, set by block 0 when the host asks */
-    uint32_t reason;                     /* stencil_reason */
     uint32_t alarm[STENCIL_ALARM_WORDS]; /* of the barrier, see stencil_barrier_state */
+    uint32_t reason;                     /* stencil_reason */
 } stencil_control;
 
 /* Seen by the host while a persistent loop runs: pinned memory mapped into the device. */
@@ -186,6 +189,7 @@ typedef struct stencil_kernel_args {
     stencil_control *control;
     stencil_mailbox *mailbox;
     stencil_ll ll;
+    stencil_resident resident;
     stencil_barrier_state barrier;
     stencil_fault fault;
     stencil_trace trace;

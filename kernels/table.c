@@ -29,7 +29,8 @@ bool stencil_kernel_read(stencil_kernel *kernel, const char *text) {
 #ifdef STENCIL_HAVE_CUDA
 #define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
     extern const stencil_kernel *stencil_kernels_##name(void);                                               \
-    extern void stencil_deep_##name(stencil_kernel *kernel, bool general, bool loop);
+    extern void stencil_deep_##name(stencil_kernel *kernel, bool general, bool loop);                        \
+    extern const void *stencil_resident_##name(stencil_precision precision, bool general, int shape);
 #include "kernels/stencils.def"
 #endif
 
@@ -56,5 +57,19 @@ void stencil_kernel_deepen(stencil_kernel *kernel, bool general, bool loop) {
     deepen[kernel->shape](kernel, general, loop);
 #else
     (void)kernel, (void)general, (void)loop;
+#endif
+}
+
+const void *stencil_resident_kernel(stencil_shape_id set, stencil_precision precision, bool general,
+                                    int shape) {
+#ifdef STENCIL_HAVE_CUDA
+    static const void *(*const loop_of[])(stencil_precision, bool, int) = {
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text) stencil_resident_##name,
+#include "kernels/stencils.def"
+    };
+    return loop_of[set](precision, general, shape);
+#else
+    (void)set, (void)precision, (void)general, (void)shape;
+    return NULL;
 #endif
 }

@@ -113,6 +113,11 @@ const stencil_kernel *stencil_kernel_find(const stencil_kernel *key);
  * faster: all that loops can. Nothing in a build without CUDA. */
 void stencil_kernel_deepen(stencil_kernel *kernel, bool general, bool loop);
 
+/* The loop of the resident sweep for tiles of a shape (kernels/sweeps/resident.h), `general` as above; NULL
+ * in a build without CUDA. */
+const void *stencil_resident_kernel(stencil_shape_id set, stencil_precision precision, bool general,
+                                    int shape);
+
 /* The first reduction level of the last check: combine(stencil_kernel_args by value) combines its groups from
  * set 0 of the partial sums, a block of STENCIL_BLOCK_THREADS threads per group, any grid. Only with CUDA. */
 const void *stencil_combine_kernel(void);

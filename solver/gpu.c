@@ -73,6 +73,20 @@ static stencil_status own(stencil_gpu_part *gpu, void *to, const void *from, siz
     return status;
 }
 
+/* No word has the number of an exchange yet, where they are counted from neither -1 nor -2. */
+static stencil_status allocate_tiles(stencil_gpu_part *gpu) {
+    const stencil_plan *plan = gpu->run->plan;
+    const size_t tiles = (size_t)plan->resident.tiles[0] * (size_t)plan->resident.tiles[1];
+    uint32_t *const made = malloc(tiles * sizeof *made);
+    CHECK(made != NULL, NO_MEMORY, "no memory for the numbers of %zu tiles", tiles);
+    for (size_t i = 0; i < tiles; i++)
+        made[i] = plan->wait.epoch;
+    const stencil_status status = own(gpu, &gpu->args.resident.exchanges, made, tiles * sizeof *made);
+    free(made);
+    TRY(status);
+    return own(gpu, &gpu->args.resident.words, NULL, (size_t)plan->resident_bytes);
+}
+
 static stencil_status allocate(stencil_gpu_part *gpu, bool lent) {
     stencil_gpu_run *run = gpu->run;
     stencil_kernel_args *s = &gpu->args;
@@ -88,6 +102,8 @@ static stencil_status allocate(stencil_gpu_part *gpu, bool lent) {
     TRY(own(gpu, &s->history, NULL, STENCIL_CHECKS_MAX * sizeof *s->history));
     TRY(own(gpu, &s->control, NULL, sizeof *s->control));
     TRY(own(gpu, &s->cycle, run->cycle, (size_t)run->cycle_length * sizeof *s->cycle));
+    if (run->plan->resident.warps > 0)
+        TRY(allocate_tiles(gpu));
     TRY_CUDA(cudaHostAlloc((void **)&s->mailbox, sizeof *s->mailbox, cudaHostAllocMapped));
     TRY_CUDA(cudaMallocHost((void **)&gpu->control_host, sizeof *gpu->control_host));
     *s->mailbox = (stencil_mailbox){.residual = NAN};
@@ -191,6 +207,9 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
         s->tile_count[axis] = (uint32_t)((s->domain.n[axis] + plan->tile[axis] - 1) / plan->tile[axis]);
     s->fault = plan->wait.fault;
     s->special = s->fault.delay_ns != 0 || s->fault.absent_step != 0;
+    s->resident.shape = plan->resident.shape;
+    s->resident.warps = plan->resident.warps;
+    memcpy(s->resident.tiles, plan->resident.tiles, sizeof s->resident.tiles);
 }
 
 /* Asking for attributes loads a kernel: nothing is loaded lazily while kernels wait for each other. A

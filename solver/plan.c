@@ -232,6 +232,15 @@ static stencil_status cut_deep(stencil_plan *plan, const stencil_problem *proble
     return STENCIL_OK;
 }
 
+/* How passes of several steps are laid out, and whether they can be. */
+static stencil_status place_passes(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_machine *machine) {
+    const stencil_sweep_info *sweep = &stencil_sweep_infos[plan->sweep];
+    const char *why = sweep->host->place != NULL ? sweep->host->place(plan, problem, machine) : "";
+    CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s", sweep->name, why);
+    return STENCIL_OK;
+}
+
 static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_run_options *options, int parts) {
     TRY(cut_deep(plan, problem, options, parts));
@@ -342,6 +351,7 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     TRY(choose_sweep(plan, problem, options));
     TRY(choose_depth(plan, problem, options, machine));
     TRY(choose_parts(plan, problem, options, parts));
+    TRY(place_passes(plan, problem, machine));
     TRY(check_fault(plan, problem, options));
     TRY(choose_halo(plan, problem, options, machine));
     if (plan->backend == STENCIL_BACKEND_CPU)

@@ -80,8 +80,7 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
     plan->kernel.function = compiled != NULL ? compiled->function : NULL;
     plan->kernel.step_bytes = compiled != NULL ? compiled->step_bytes : 0;
     if (compiled != NULL && plan->depth > 1)
-        stencil_kernel_deepen(&plan->kernel, stencil_sweep_is_general(problem),
-                              plan->barrier != STENCIL_BARRIER_none);
+        stencil_sweep_infos[plan->sweep].host->deepen(plan, problem);
     return STENCIL_OK;
 }
 
@@ -137,6 +136,8 @@ static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *ma
         part->grid_blocks = (int)part->tile_count;
         if ((cooperative && part->tile_count > slots) || loops_deep(plan))
             part->grid_blocks = (int)slots;
+        if (plan->resident.warps > 0)
+            part->grid_blocks = plan->resident.tiles[0] * plan->resident.tiles[1];
         if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
             TRY(fit_clusters(plan, machine));
         part->first_block = first;
@@ -144,6 +145,10 @@ static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *ma
     }
     if (loops_deep(plan))
         plan->deep_blocks = plan->part[0].grid_blocks;
+    const int tiles = plan->resident.tiles[0] * plan->resident.tiles[1];
+    CHECK(plan->resident.warps == 0 || tiles <= plan->deep_blocks, UNAVAILABLE,
+          "--sweep resident is not available here: it needs %d blocks at once, --sync %s has %d", tiles,
+          stencil_strategy_at(plan->strategy).name, plan->deep_blocks);
     return STENCIL_OK;
 }
 
@@ -161,7 +166,8 @@ static stencil_status check_device_memory(stencil_plan *plan, const stencil_prob
         char need[32], have[32];
         CHECK(sharing <= SHARING_MAX, UNAVAILABLE, "GPU %d is named %d times, it can hold up to %d parts", id,
               sharing, SHARING_MAX);
-        if (!stencil_multiply(stencil_gpu_bytes(problem, &plan->cut, plan->halo), sharing, &bytes))
+        if (!stencil_multiply(stencil_gpu_bytes(problem, &plan->cut, plan->halo) + plan->resident_bytes,
+                              sharing, &bytes))
             bytes = INT64_MAX;
         if (bytes > plan->device_bytes || p == 0) {
             plan->device_bytes = bytes;
@@ -190,9 +196,10 @@ stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *probl
     plan->poll_every = stencil_plan_poll_every(&plan->tuning, cells, plan->tuning.bytes_per_s);
     /* Weights of a step are parameters of its launch: taken from memory they cost the sweep registers that it
      * does not have. */
-    if (problem->cycle.length > 1 && plan->barrier != STENCIL_BARRIER_none)
+    const bool resident = stencil_sweep_infos[plan->sweep].host->resident;
+    if (problem->cycle.length > 1 && plan->barrier != STENCIL_BARRIER_none && !resident)
         plan->wait.steps_per_launch = plan->depth;
-    if (loops_deep(plan) && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)
+    if (loops_deep(plan) && !resident && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)
         stencil_notes_add(&plan->notes, "behind a pass of several steps --sync %s waits for all blocks",
                           stencil_strategy_at(plan->strategy).name);
     return STENCIL_OK;

@@ -139,12 +139,15 @@ typedef struct stencil_plan {
     stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.parts] */
     stencil_halo_mode halo;                    /* not AUTO */
     bool overlap;
-    int64_t tile[3];    /* cells per tile (z, y, x), the same in all parts */
-    int64_t share_rows; /* of a CPU's thread, at most: of all parts, plane after plane */
-    int deep_blocks;    /* of a launch that makes several steps */
-    int registers;      /* per thread */
-    int blocks_per_sm;  /* resident at once */
-    bool keeps_cycle;   /* of an accelerated problem; the cells at its beginning are kept: it takes long */
+    int64_t tile[3];           /* cells per tile (z, y, x), the same in all parts */
+    int64_t share_rows;        /* of a CPU's thread, at most: of all parts, plane after plane */
+    int deep_blocks;           /* of a launch that makes several steps */
+    stencil_resident resident; /* its tiles, where cells stay on chip; warps 0: they do not */
+    int64_t resident_bytes;    /* of device memory for their ghost cells */
+    int resident_shared;       /* bytes of shared memory of a block */
+    int registers;             /* per thread */
+    int blocks_per_sm;         /* resident at once */
+    bool keeps_cycle; /* of an accelerated problem; the cells at its beginning are kept: it takes long */
     int64_t host_bytes, device_bytes; /* needed, fields included; on the device that needs most */
     int64_t host_available_bytes, device_available_bytes;
 } stencil_plan;

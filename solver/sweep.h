@@ -15,7 +15,9 @@ typedef struct stencil_pass_work {
 typedef struct stencil_sweep_host {
     int depth;    /* steps of a pass, from one exchange of ghost cells to the next, at most */
     bool streams; /* its CPU twin can store results past the cache */
-    double guess; /* what a cell takes beside bytes and fma, where nobody has measured it; 0: 1 */
+    bool gpu_only;
+    bool resident; /* cells stay on chip for a whole launch of a persistent loop, which has all weights */
+    double guess;  /* what a cell takes beside bytes and fma, where nobody has measured it; 0: 1 */
     /* Steps of a pass that it can make here, up to `depth`. NULL: as many. */
     int (*most)(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
     /* Cells along x that a part must have for passes of several steps. NULL: any number. */
@@ -23,6 +25,13 @@ typedef struct stencil_sweep_host {
     /* Cells (z, y, x) of what a block of a GPU makes of a part of n cells in a pass of several steps. */
     void (*deep_tile)(const stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
                       int64_t tile[3]);
+    /* Lays out the passes of a plan whose cut is made. "", or why it cannot. NULL: there is nothing to do. */
+    const char *(*place)(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
+    /* Gives the plan's kernel what makes passes of several steps on a GPU. */
+    void (*deepen)(stencil_plan *plan, const stencil_problem *problem);
+    /* What a step of such a pass takes, and the exchange behind it. NULL: what calibrations measure. */
+    void (*seconds)(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine,
+                    double *step_s, double *exchange_s);
     /* What it makes of a part in such a pass, of so many steps up to plan->depth, the last of which may be
      * checked. */
     stencil_pass_work (*work)(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,

@@ -71,8 +71,12 @@ void stencil_sweep_suit(stencil_plan *plan, const stencil_problem *problem, cons
 }
 
 double stencil_sweep_traffic(const stencil_plan *plan, const stencil_problem *problem) {
-    return stencil_problem_arrays(problem) * (double)stencil_precision_bytes(problem->precision) /
-           stencil_sweep_pass_steps(plan, problem);
+    const double bytes =
+        stencil_problem_arrays(problem) * (double)stencil_precision_bytes(problem->precision);
+    if (plan->resident.warps >
+        0) /* for each launch: that of a step that is checked, and that of the others */
+        return 2 * bytes / (double)stencil_sweep_passes(plan, problem).steps;
+    return bytes / stencil_sweep_pass_steps(plan, problem);
 }
 
 void stencil_sweep_tile(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]) {
@@ -182,5 +186,7 @@ const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_prob
     if (backend == STENCIL_BACKEND_GPU &&
         !stencil_kernel_is_compiled(sweep, STENCIL_EXCHANGE_STORE, STENCIL_BARRIER_none))
         return "it has no kernel for GPUs";
+    if (backend == STENCIL_BACKEND_CPU && host->gpu_only)
+        return "it is for GPUs: the caches of a CPU keep a small field without it";
     return host->unavailable != NULL ? host->unavailable(problem, backend) : "";
 }

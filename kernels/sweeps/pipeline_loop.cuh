@@ -3,46 +3,18 @@
 #pragma once
 
 #include "kernels/copies.cuh"
-#include "kernels/persistent.cuh"
+#include "kernels/meet.cuh"
 #include "kernels/sweeps/pipeline_pass.cuh"
-#include "sync/all.cuh"
 
 namespace stencil {
 
 #if STENCIL_HAS_BULK_COPIES
-/* A pass takes as long as tens of barriers: one kernel has them all, and makes the one it needs anew behind
- * each pass, as a launch does, so that nothing of it is kept in registers meanwhile. A fault comes after that
- * (blocks of a cluster wait for each other to make theirs), and once in a pass. */
-template <class Barrier>
-__device__ __forceinline__ void meet_blocks(const stencil_kernel_args &s, const stencil_pass &pass,
+/* All blocks wait for all: whose rows a line reads changes with the steps of a pass. What copy engines have
+ * written is there for all afterwards, and what threads have is there for copy engines. */
+__device__ __forceinline__ void meet_copied(const stencil_kernel_args &s, const stencil_pass &pass,
                                             bool first) {
-    const int64_t step = pass.first + pass.steps;
-    Barrier barrier(s.barrier);
-    if (first && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
-        inject_fault<STENCIL_DEPTH_MAX>(s, step, pass.steps);
-    barrier.sync_all(step);
-    barrier.leave();
-    __syncthreads(); /* the next one begins where this one ends */
-}
-
-/* The barrier of the whole grid that stands for one. */
-template <class Barrier>
-using whole_barrier = std::conditional_t<Barrier::local, multi_grid_barrier, Barrier>;
-
-/* All blocks wait for all, whatever the barrier: whose rows a line reads changes with the steps of a pass.
- * What copy engines have written is there for all afterwards, and what threads have is there for copy
- * engines. All is inlined: ptxas has no registers left for a call that makes calls. */
-__device__ __forceinline__ void meet_all(const stencil_kernel_args &s, const stencil_pass &pass, bool first) {
     publish_to_all_copies();
-    switch (s.sync) {
-#define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
-    case STENCIL_BARRIER_##id:                                                                               \
-        meet_blocks<whole_barrier<id##_barrier>>(s, pass, first);                                            \
-        break;
-#include "sync/barriers.def"
-    default:
-        break;
-    }
+    meet_all(s, pass, first);
     publish_to_all_copies();
 }
 
@@ -56,7 +28,7 @@ __device__ __forceinline__ void end_pass(const stencil_kernel_args &s, const ste
         if (round > 0)
             copy_edges<T>(s.domain, !pass.from);
         if (!s.trace.without_barrier)
-            meet_all(s, pass, round == 0);
+            meet_copied(s, pass, round == 0);
     }
 }
 #endif

@@ -126,12 +126,6 @@ template <int Count> __device__ __forceinline__ void fewer_registers() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
 #endif
 }
-/* Never does anything: number >= 0. Instructions are not moved across it, or what is needed at once would
- * have no room in registers. */
-__device__ __forceinline__ void end_block(int number) {
-    asm volatile("{ .reg .pred p; setp.lt.s32 p, %0, 0;\n\t@p trap; }" ::"r"(number));
-}
-
 /* What a level of a general pass has of its own: addresses in shared memory of its step's weights, and of
  * this lane's cells in the row of the source term (0: there is none); cells beside the first and the last
  * column that are mirrored in them, where this lane has those. */

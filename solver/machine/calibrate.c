@@ -274,7 +274,8 @@ static stencil_status measure_rates(work *w, double row) {
         if (time_is_over(w))
             return STENCIL_OK;
         if (stencil_sweep_unavailable((stencil_sweep_id)sweep, &problem,
-                                      w->gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU)[0] != '\0')
+                                      w->gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU)[0] != '\0' ||
+            stencil_sweep_infos[sweep].host->seconds != NULL)
             continue;
         TRY(tell(w, stencil_shapes[shape].name));
         TRY(measure_rate(w, s, (stencil_loop)loop, row));

@@ -184,9 +184,19 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
     /* A deep sweep keeps its steps in order once for so many of them. */
     const double depth = stencil_sweep_pass_steps(plan, problem);
     const double order_s = fmax(sync_s(c, plan, machine) - c->latency_s, 0) / depth;
-    stencil_cost cost = {.compute_s = compute_s(c, plan, problem, machine, loop),
-                         .halo_s = halo_s(c, plan, problem) / depth};
-    if (persistent)
+    const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
+    stencil_cost cost = {0};
+    if (plan->resident.warps > 0) {
+        sweep->seconds(plan, problem, machine, &cost.compute_s, &cost.halo_s);
+        cost.halo_s /= depth;
+        cost.launch_s = plan->tuning.resident_launch_s / (double)stencil_sweep_passes(plan, problem).steps;
+    } else {
+        cost.compute_s = compute_s(c, plan, problem, machine, loop);
+        cost.halo_s = halo_s(c, plan, problem) / depth;
+    }
+    if (plan->resident.warps > 0 && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)
+        cost.barrier_s = 0; /* words tell of themselves */
+    else if (persistent)
         cost.barrier_s = order_s;
     else
         cost.launch_s = order_s;

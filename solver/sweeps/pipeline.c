@@ -192,6 +192,11 @@ static void strip(stencil_plan *plan, const stencil_problem *problem, const sten
     tile[STENCIL_X] = best[1];
 }
 
+static void deepen(stencil_plan *plan, const stencil_problem *problem) {
+    stencil_kernel_deepen(&plan->kernel, stencil_sweep_is_general(problem),
+                          plan->barrier != STENCIL_BARRIER_none);
+}
+
 const stencil_sweep_host stencil_sweep_pipeline = {.depth = STENCIL_DEPTH_MAX,
                                                    .streams = true,
                                                    .most = most,
@@ -199,6 +204,7 @@ const stencil_sweep_host stencil_sweep_pipeline = {.depth = STENCIL_DEPTH_MAX,
                                                    .deep_tile = deep_tile,
                                                    .checked = checked,
                                                    .work = work,
+                                                   .deepen = deepen,
                                                    .shape = stencil_shape_stream,
                                                    .suits = suits,
                                                    .strip = strip,

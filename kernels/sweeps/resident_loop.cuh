@@ -1,0 +1,286 @@
+/* The persistent loop of the resident sweep: cells come on chip at its beginning and go back at its end;
+ * between them only ghost cells move. A step that is checked is not among its steps: the host makes it in a
+ * launch of its own, between two of these. */
+#pragma once
+
+#include "kernels/copies.cuh"
+#include "kernels/meet.cuh"
+#include "kernels/sweeps/resident_exchange.cuh"
+
+namespace stencil {
+
+template <class P, class T_, bool General, int Shape>
+struct resident_block : resident_exchange<P, T_, General, Shape> {
+    using base = resident_exchange<P, T_, General, Shape>;
+    using T = T_;
+    using base::K, base::R, base::radius, base::width, base::place, base::cells, base::lane, base::warp,
+        base::stage_row, base::weights, base::points, base::find_ways, base::edge_of;
+    using typename base::ways;
+    static constexpr bool general = General;
+
+    /* Where the tile of this block lies along an axis (0: y, 1: x), and what those beside it want. */
+    __device__ __forceinline__ static void place_axis(const stencil_kernel_args &s, int axis, int tile) {
+        const int tiles = s.resident.tiles[axis], reach = radius * s.depth,
+                  length = axis == 0 ? place().rows + 2 * radius : width;
+        const int64_t n = s.domain.n[STENCIL_Y + axis];
+        const bool open = !stencil_side_is_closed(&s.domain, STENCIL_Y + axis, STENCIL_LOW);
+        place().first[axis] = (int)stencil_resident_begin(n, length, radius, reach, open, tiles, tile);
+        for (int side = 0; side < 2; side++) {
+            const bool closed = !open && tile == (side == 0 ? 0 : tiles - 1);
+            const int shift = closed ? -length
+                                     : (int)stencil_resident_shift(n, length, radius, reach, open, tiles,
+                                                                   tile, side == 0 ? -1 : 1);
+            place().closed[axis][side] = closed;
+            place().mirrored[axis][side] = closed && s.domain.mirror[STENCIL_Y + axis][side];
+            place().wanted[axis][side] = closed ? -2 * length : side == 0 ? shift + length - reach : shift;
+        }
+    }
+    /* By one thread. Blocks without a tile only take the barriers. */
+    __device__ __forceinline__ static void find_place(const stencil_kernel_args &s, bool works) {
+        place().step = s.step_first, place().left = s.step_count;
+        place().steps = (int)min(s.step_count, (int64_t)s.depth);
+        place().passes = 0, place().to_poll = s.poll_every;
+        if (!works)
+            return;
+        const int warps = blockDim.x / 32;
+        const stencil_resident_memory m =
+            stencil_resident_memory_of(base::shape, radius, sizeof(T) == 8, warps, radius * s.depth,
+                                       weight_sets(s) * weights, General && s.domain.b != nullptr);
+        volatile stencil_resident_memory &to = place().memory;
+        to.edge = m.edge, to.mixed = m.mixed, to.stage = m.stage;
+        to.fixed = m.fixed, to.weights = m.weights, to.source = m.source;
+        to.ghosts = m.ghosts, to.bytes = m.bytes;
+        place().rows = warps * R, place().reach = radius * s.depth;
+        place().tile = blockIdx.x;
+        place().y = blockIdx.x / s.resident.tiles[1], place().x = blockIdx.x % s.resident.tiles[1];
+        place().exchanges = s.resident.exchanges[blockIdx.x];
+        place_axis(s, 0, place().y);
+        place_axis(s, 1, place().x);
+    }
+
+    /* The cell of the field in row or column `at` of the tile: periodic axes go round. */
+    __device__ __forceinline__ static int64_t in_field(const stencil_domain &d, int axis, int at) {
+        const int n = (int)d.n[STENCIL_Y + axis], i = place().first[axis] + at;
+        if (stencil_side_is_closed(&d, STENCIL_Y + axis, STENCIL_LOW))
+            return i;
+        const int rest = i % n;
+        return rest < 0 ? rest + n : rest;
+    }
+    /* Of the lane's columns. */
+    __device__ __forceinline__ static void find_columns(const stencil_domain &d, int (&column)[K]) {
+        const int first = lane() * K;
+#pragma unroll
+        for (int v = 0; v < K; v++)
+            column[v] = (int)in_field(d, 1, first + v);
+    }
+    /* Row `at` of the tile, of an array of the field. */
+    __device__ __forceinline__ static void load_row(const stencil_domain &d, const void *array, int at,
+                                                    const int (&column)[K], T *to) {
+        const T *const row = static_cast<const T *>(array) + in_field(d, 0, at) * d.row;
+#pragma unroll
+        for (int v = 0; v < K; v++)
+            to[v] = row[column[v]];
+    }
+    __device__ __forceinline__ static void put_row(T *to, const T *from) {
+#pragma unroll
+        for (int v = 0; v < K; v++)
+            to[v * 32] = from[v];
+    }
+    __device__ __forceinline__ void load(const stencil_kernel_args &s) {
+        const stencil_domain &d = s.domain;
+        const void *const in = d.u[s.step_first & 1];
+        const int first = warp() * R, at = lane(), rows = place().rows;
+        T *const kept = cells(place().memory.fixed);
+        const auto now = base::find_rows(0), next = base::find_rows(1);
+        int column[K];
+        find_columns(d, column);
+        T row[K];
+        for_each<0, R>([&](auto j) {
+            constexpr int J = decltype(j)::value;
+            load_row(d, in, radius + first + J, column, row);
+#pragma unroll
+            for (int v = 0; v < K; v++)
+                for (int buffer = 0; buffer < (base::mixed && base::is_outer(J) ? 2 : 1); buffer++)
+                    this->template cell<J>(v, buffer == 0 ? now : next) = row[v];
+#pragma unroll
+            for (int k = 0; k < radius; k++) {
+                if (at == 0)
+                    kept[2 * (first + J) * radius + k] = row[k];
+                if (at == 31)
+                    kept[(2 * (first + J) + 1) * radius + k] = row[K - radius + k];
+            }
+        });
+#pragma unroll 1
+        for (int j = 0; j < radius; j++) {
+            if (first == 0)
+                load_row(d, in, j, column, row), put_row(cells(stage_row(0, j)), row);
+            if (first + R == rows)
+                load_row(d, in, radius + rows + j, column, row),
+                    put_row(cells(stage_row(1, place().reach - radius + j)), row);
+        }
+#pragma unroll 1
+        for (int j = 0; General && d.b != nullptr && j < R; j++)
+            load_row(d, d.b, radius + first + j, column, row),
+                put_row(cells(place().memory.source + (first + j) * width + at), row);
+        publish(0);
+    }
+    /* The cells that are right, and this tile's: no ghost and no boundary cells. */
+    __device__ __forceinline__ void store(const stencil_kernel_args &s, int buffer) {
+        const stencil_domain &d = s.domain;
+        T *const out = static_cast<T *>(d.u[(s.step_first + place().passes) & 1]);
+        const int beyond = radius, reach = place().reach, first = warp() * R + beyond, at = lane() * K,
+                  high = place().rows + 2 * beyond;
+        const int top = place().closed[0][0] ? beyond : reach,
+                  bottom = high - (place().closed[0][1] ? beyond : reach),
+                  left = place().closed[1][0] ? beyond : reach,
+                  right = width - (place().closed[1][1] ? beyond : reach);
+        const auto rows = base::find_rows(buffer);
+        int column[K];
+        find_columns(d, column);
+        for_each<0, R>([&](auto j) {
+            constexpr int J = decltype(j)::value;
+            if (first + J < top || first + J >= bottom)
+                return;
+            T *const row = out + in_field(d, 0, first + J) * d.row;
+#pragma unroll
+            for (int v = 0; v < K; v++)
+                if (at + v >= left && at + v < right)
+                    row[column[v]] = this->template cell<J>(v, rows);
+        });
+    }
+
+    __device__ __forceinline__ static int weight_sets(const stencil_kernel_args &s) {
+        return General ? s.depth : 1;
+    }
+    /* Of all points and of the source term, in each step of a pass; those of all steps are among the
+     * parameters of the kernel, which fma take them from. */
+    __device__ __forceinline__ static void load_weights(const stencil_kernel_args &s) {
+        const int64_t step = place().step;
+        T *const to = cells(place().memory.weights);
+        for (int i = threadIdx.x; i < weight_sets(s) * weights; i += blockDim.x) {
+            const int k = i % weights;
+            to[i] = weights_of<T>(
+                s.cycle[(step + i / weights) % s.cycle_length])[k < points ? k : STENCIL_SOURCE_WEIGHT];
+        }
+    }
+    /* buffer: of outer rows, which the first step reads. */
+    __device__ __forceinline__ void make_steps(const stencil_kernel_args &s, int &buffer) {
+        const int steps = place().steps;
+        const bool left = lane() == 0 && place().closed[1][0], right = lane() == 31 && place().closed[1][1];
+        ways w = find_ways(General && s.domain.b != nullptr);
+        w.weight = General ? cells(place().memory.weights) : weights_of<T>(s.domain.weights);
+#pragma unroll 1
+        for (int l = 0; l < steps; l++) {
+            if (l > 0)
+                __syncthreads();
+            this->step(w, buffer, left, right);
+            buffer ^= 1;
+            if (General)
+                w.weight += weights;
+        }
+    }
+    /* Behind the exchange of the pass before. */
+    __device__ __forceinline__ void begin_pass(const stencil_kernel_args &s, int buffer) {
+        if (General)
+            load_weights(s);
+        this->take(buffer);
+        publish(buffer);
+    }
+    /* The outer rows, as they are, where other warps read them. */
+    __device__ __forceinline__ void publish(int buffer) {
+        if constexpr (!base::mixed)
+            base::publish(edge_of(warp(), 0) + (buffer ? base::buffer_cells() : 0));
+    }
+};
+
+/* For attribution: moments of whole passes. */
+__device__ __forceinline__ void note_pass(const stencil_kernel_args &s, const stencil_pass &pass,
+                                          stencil_mark mark) {
+    if (is_special(s) && pass.steps == s.depth)
+        note_moment(s, pass.first / s.depth + 1, mark);
+}
+
+/* Between the pass that was made and the next one: what tiles want is sent, and whoever has to wait for all
+ * blocks does: at the end of the launch, where the host is asked, and behind each pass where the barrier is
+ * not one of neighbours, for whom words tell of themselves. Whether there is another pass; its cells are not
+ * taken yet. */
+template <class Block>
+__device__ __forceinline__ bool end_pass_of(const stencil_kernel_args &s, Block &block, bool works,
+                                            int buffer) {
+    volatile resident_place &place = Block::place();
+    const stencil_pass pass = {place.step, place.steps, 0};
+    const int64_t step = pass.first + pass.steps;
+    const uint32_t number = place.exchanges + 1;
+    const bool last = place.left == pass.steps, poll = place.to_poll <= pass.steps;
+    if (poll && is_leader())
+        relay_interrupt(s, step);
+    note_pass(s, pass, STENCIL_MARK_SWEPT);
+    const bool meets = last || poll || s.sync != STENCIL_BARRIER_neighbor;
+    if (!meets && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
+        inject_fault<STENCIL_DEPTH_MAX>(s, step, pass.steps);
+    if (works && !last)
+        block.send(s.resident, number, buffer);
+    if (meets && !s.trace.without_barrier)
+        meet_all(s, pass, true);
+    __syncthreads();
+    const bool leaves =
+        last || (poll && (alarmed(s) || poll_host(s, step, STENCIL_REASON_NONE) != STENCIL_REASON_NONE));
+    if (threadIdx.x == 0) { /* while what others send is on its way */
+        place.exchanges = number - last;
+        place.passes = place.passes + 1;
+        place.to_poll = poll ? s.poll_every : place.to_poll - pass.steps;
+        const int64_t left = place.left - pass.steps;
+        place.step = step, place.left = left;
+        place.steps = (int)min(left, (int64_t)s.depth);
+    }
+    if (works && !leaves)
+        block.receive(s, number, step,
+                      s.sync == STENCIL_BARRIER_neighbor && !s.trace.without_barrier && !s.fault.unordered);
+    note_pass(s, pass, STENCIL_MARK_LEFT);
+    note_pass(s, pass, STENCIL_MARK_END);
+    __syncthreads();
+    return !leaves;
+}
+
+/* Up to so many steps behind step_first. The leader tells the host how far the loop has come: to its end, to
+ * where the host asked it to leave, or, where blocks have given up, to neither. */
+template <class Block>
+__global__ void __launch_bounds__(32 * Block::shape.warps, 1)
+    resident_loop(const __grid_constant__ stencil_kernel_args s) {
+    Block block;
+    int buffer = 0;
+    const bool works = blockIdx.x < s.resident.tiles[0] * s.resident.tiles[1];
+    if (threadIdx.x == 0)
+        Block::find_place(s, works);
+    __syncthreads();
+    if (works) {
+        Block::find_sources(s.resident);
+        if (Block::general)
+            Block::load_weights(s);
+        block.load(s);
+    }
+    for (;;) {
+        __syncthreads();
+        note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
+        if (works && !s.trace.without_compute)
+            block.make_steps(s, buffer);
+        if (!end_pass_of(s, block, works, buffer))
+            break;
+        if (works)
+            block.begin_pass(s, buffer);
+    }
+    if (alarmed(s))
+        return;
+    if (works)
+        block.store(s, buffer);
+    if (works && threadIdx.x == 0)
+        s.resident.exchanges[blockIdx.x] = Block::place().exchanges;
+    if (is_leader())
+        s.mailbox->step = Block::place().step;
+    if (stencil_has_copies(&s.domain)) {
+        meet_all(s, {Block::place().step, 0, 0}, false);
+        copy_edges<typename Block::T>(s.domain, (int)((s.step_first + Block::place().passes) & 1));
+    }
+}
+
+} // namespace stencil

@@ -1,0 +1,338 @@
+/* The tile that a block of the resident sweep keeps, and how it makes a step.
+ *
+ *   columns ->   0 ... reach | own columns ... | ... 32 K - 1       a lane has K cells beside each other
+ *   row 0        radius rows, only read: ghost or boundary rows, in shared memory
+ *   row radius   warp 0      R rows in registers
+ *                warp 1      R rows ...                             rows of other warps come by shared memory
+ *                ...                                   those of large tiles are in shared memory in part
+ *   the end      radius rows, only read
+ *
+ * A step goes down the rows, in place: each old row adds its share to the sums of all rows that read it, the
+ * lowest of which wait in registers of rows that are through, the others in `radius` rows of sums. Ghost
+ * cells are `reach` wide; with each step `radius` more of them are no longer right, until an exchange. */
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "kernels/ll.cuh"
+#include "kernels/cells.cuh"
+#include "kernels/sweeps/resident.h"
+
+namespace stencil {
+
+/* What exchanges need and steps do not: in shared memory, or it would take the registers of cells. */
+struct resident_place {
+    stencil_resident_memory memory;
+    int32_t rows, reach;  /* of registers, all warps; of ghost cells */
+    int32_t tile, x, y;   /* this one's number, and its place among the tiles */
+    int32_t first[2];     /* cell of the field that its row 0 and column 0 are */
+    int32_t closed[2][2]; /* axis (y, x), side: nothing comes from beyond */
+    int32_t mirrored[2][2];
+    int32_t wanted[2][2];           /* row or column from which on a tile beside this one wants cells */
+    int64_t step, left;             /* steps made before this pass; that the launch still has to make */
+    int32_t steps, passes, to_poll; /* of this pass; that have been made; steps to a poll */
+    uint32_t exchanges;
+};
+static_assert(sizeof(resident_place) <= STENCIL_RESIDENT_PLACE, "");
+
+/* The compiler is not to keep what follows from it. */
+__device__ __forceinline__ int hidden(int i) {
+    asm volatile("" : "+r"(i));
+    return i;
+}
+
+/* f(std::integral_constant) for First, First + 1, ... , Last - 1. */
+template <int First, class F, int... I>
+__device__ __forceinline__ void call_each(std::integer_sequence<int, I...>, F f) {
+    (f(std::integral_constant<int, First + I>()), ...);
+}
+template <int First, int Last, class F> __device__ __forceinline__ void for_each(F f) {
+    call_each<First>(std::make_integer_sequence<int, Last - First>(), f);
+}
+
+template <class P, class T_, bool General, int Shape> struct resident_tile {
+    using T = T_;
+    static constexpr stencil_resident_shape shape =
+        stencil_resident_shape_of(P::radius, sizeof(T_) == 8, Shape);
+    static constexpr int K = shape.cells, R = shape.rows, radius = P::radius, width = 32 * K;
+    static constexpr bool mixed = shape.mixed > 0;
+    static constexpr int inner = R - 2 * radius, registers = mixed ? inner - shape.mixed : R;
+    /* Cells leave no registers for rows that are begun early. */
+    static constexpr bool full = registers * K * sizeof(T_) / 4 > 96;
+    static_assert(K >= 2 * radius && R >= radius && registers > 0, "");
+
+    T c[registers][K];
+
+    /* Rows in shared memory before row r, of those between the outer ones; whether it is one, or an outer one
+     * there; which one of c it is else. */
+    __host__ __device__ static constexpr int mixed_before(int r) {
+        return mixed ? (r - radius) * shape.mixed / inner : 0;
+    }
+    __host__ __device__ static constexpr bool is_outer(int r) {
+        return r < radius || r >= R - radius;
+    }
+    __host__ __device__ static constexpr bool in_memory(int r) {
+        return mixed && (is_outer(r) || mixed_before(r + 1) > mixed_before(r));
+    }
+    __host__ __device__ static constexpr int register_of(int r) {
+        return mixed ? r - radius - mixed_before(r) : r;
+    }
+
+    __device__ __forceinline__ static volatile resident_place &place() {
+        extern __shared__ __align__(128) char shared[];
+        return *reinterpret_cast<volatile resident_place *>(shared);
+    }
+    __device__ __forceinline__ static T *cells(int at) {
+        extern __shared__ __align__(128) char shared[];
+        return reinterpret_cast<T *>(shared + STENCIL_RESIDENT_PLACE) + at;
+    }
+    __device__ __forceinline__ static uint32_t *list() {
+        extern __shared__ __align__(128) char shared[];
+        return reinterpret_cast<uint32_t *>(shared + place().memory.bytes) - place().memory.ghosts;
+    }
+    __device__ __forceinline__ static int lane() {
+        return hidden(threadIdx.x & 31);
+    }
+    __device__ __forceinline__ static int warp() {
+        return hidden(threadIdx.x >> 5);
+    }
+    __device__ __forceinline__ static int warps() {
+        return hidden(blockDim.x >> 5);
+    }
+
+    /* Number of a point among those of the set. */
+    __host__ __device__ static constexpr int number(int y, int x) {
+        int before = 0;
+        for (int dy = -radius; dy <= radius; dy++)
+            for (int dx = -radius; dx <= radius; dx++)
+                before += (dy < y || (dy == y && dx < x)) && P::contains(dy, 0, dx);
+        return before;
+    }
+    static constexpr int points = number(radius + 1, 0), weights = points + 1;
+
+    /* Rows of shared memory that a warp reads and writes in a step. */
+    struct ways {
+        int own, over, under;            /* its outer rows; the rows above and below: in cells */
+        int flip, over_flip, under_flip; /* from one buffer of outer rows to the other; 0: not such a row */
+        int over_row, under_row;         /* from row to row */
+        int mixed, fixed;                /* its rows between those in registers; boundary cells of its rows */
+        const T *weight;
+        int source; /* < 0: none */
+    };
+    __device__ __forceinline__ static int edge_of(int warp, int row) {
+        return (warp * 2 * radius + row) * width + lane();
+    }
+    __device__ __forceinline__ static int mixed_of(int warp) {
+        return place().memory.mixed + warp * shape.mixed * width + lane();
+    }
+    __device__ __forceinline__ static int stage_row(int side, int row) {
+        return place().memory.stage + (side * place().reach + row) * width + lane();
+    }
+    __device__ __forceinline__ static ways find_ways(bool source) {
+        const int warp_ = warp(), last = warps() - 1;
+        ways w;
+        w.flip = (last + 1) * 2 * radius * width;
+        w.own = edge_of(warp_, 0), w.mixed = mixed_of(warp_);
+        w.fixed = place().memory.fixed + 2 * warp_ * R * radius;
+        w.over = edge_of(warp_ - 1, radius), w.over_flip = w.flip;
+        w.under = edge_of(warp_ + 1, 0), w.under_flip = w.flip;
+        w.over_row = w.under_row = width;
+        if (warp_ == 0 && General && place().mirrored[0][0])
+            w.over = edge_of(0, radius - 1), w.over_row = -width;
+        else if (warp_ == 0)
+            w.over = stage_row(0, 0), w.over_flip = 0;
+        if (warp_ == last && General && place().mirrored[0][1])
+            w.under = edge_of(last, 2 * radius - 1), w.under_row = -width;
+        else if (warp_ == last)
+            w.under = stage_row(1, place().reach - radius), w.under_flip = 0;
+        w.source = source ? place().memory.source + warp_ * R * width + lane() : -1;
+        return w;
+    }
+
+    /* The points of a row that lies Dy below the row of the sum. */
+    template <int Dy>
+    __device__ __forceinline__ static void add(T (&sum)[K], const T (&row)[K + 2 * radius], const T *weight) {
+        for_each<-radius, radius + 1>([&](auto dx) {
+            constexpr int X = decltype(dx)::value;
+            if constexpr (P::contains(Dy, 0, X)) {
+                constexpr int k = number(Dy, X);
+                const T w = weight[k];
+#pragma unroll
+                for (int v = 0; v < K; v++)
+                    sum[v] = k == 0 ? multiply(w, row[radius + v + X]) : fma(w, row[radius + v + X], sum[v]);
+            }
+        });
+    }
+    /* How far along x row M, from 0 on, is read by the rows of the warp. */
+    __host__ __device__ static constexpr int reach_of(int m) {
+        int reach = 0;
+        for (int dy = -radius; dy <= radius; dy++)
+            if (m - dy >= 0 && m - dy < R && P::row_reach(dy < 0 ? -dy : dy, 0) > reach)
+                reach = P::row_reach(dy < 0 ? -dy : dy, 0);
+        return reach;
+    }
+    /* Rows in shared memory of the warp and of those beside it, for one step. */
+    struct rows_of_step {
+        const T *over, *under, *own; /* outer rows as they are */
+        T *next, *mixed;             /* as the step makes them */
+        const T *fixed;              /* boundary cells, of a row those at the left, then those at the right */
+        bool kept[2], mirrored[2];   /* left, right: this lane's outer cells are boundary or mirrored ones */
+    };
+    __host__ __device__ static constexpr int place_in_memory(int r) {
+        return (r < radius ? r : r >= R - radius ? r - R + 2 * radius : mixed_before(r)) * width;
+    }
+    template <int M>
+    __device__ __forceinline__ void old_row(T (&row)[K + 2 * radius], const rows_of_step &rows,
+                                            const ways &w) const {
+#pragma unroll
+        for (int v = 0; v < K; v++)
+            if constexpr (M < 0)
+                row[radius + v] = rows.over[(M + radius) * (General ? w.over_row : width) + v * 32];
+            else if constexpr (M >= R)
+                row[radius + v] = rows.under[(M - R) * (General ? w.under_row : width) + v * 32];
+            else if constexpr (in_memory(M))
+                row[radius + v] = (is_outer(M) ? rows.own : rows.mixed)[place_in_memory(M) + v * 32];
+            else
+                row[radius + v] = c[register_of(M)][v];
+#pragma unroll
+        for (int k = 1; k <= reach_of(M); k++) {
+            row[radius - k] = __shfl_up_sync(~0u, row[radius + K - k], 1);
+            row[radius + K - 1 + k] = __shfl_down_sync(~0u, row[radius + k - 1], 1);
+        }
+    }
+    /* Row M adds its share to the sums of the rows above it, to its own, and to those below. */
+    template <int M>
+    __device__ __forceinline__ void add_row(T (&ahead)[radius][K], T (&begun)[radius][K],
+                                            const rows_of_step &rows, const ways &w) {
+        T row[K + 2 * radius];
+        old_row<M>(row, rows, w);
+        for_each<0, radius>([&](auto i) {
+            constexpr int Dy = radius - decltype(i)::value, O = M - Dy;
+            if constexpr (O >= 0 && O < R) {
+                T(&sum)[K] = sum_of<O>(begun);
+                add<Dy>(sum, row, w.weight);
+                if constexpr (Dy == radius && General)
+                    add_source<O>(sum, w);
+                if constexpr (Dy == radius && in_memory(O))
+                    put_row<O>(sum, rows);
+                else if constexpr (Dy == radius)
+                    close_row<O>(sum, rows);
+            }
+        });
+        if constexpr (M >= 0 && M < R) {
+            T(&sum)[K] = sum_of<M>(begun);
+            add<0>(ahead[0], row, w.weight);
+#pragma unroll
+            for (int v = 0; v < K; v++)
+                sum[v] = ahead[0][v];
+        }
+        for_each<1, radius + 1>([&](auto j) {
+            constexpr int J = decltype(j)::value, O = M + J;
+            if constexpr (J < radius)
+#pragma unroll
+                for (int v = 0; v < K; v++)
+                    ahead[J - 1][v] = ahead[J][v];
+            if constexpr (O >= 0 && O < R)
+                add<-J>(ahead[J - 1], row, w.weight);
+        });
+    }
+    /* The sums of row O, which rows below it still add to: in place, or until it goes to shared memory. */
+    template <int O> __device__ __forceinline__ T (&sum_of(T (&begun)[radius][K]))[K] {
+        if constexpr (in_memory(O))
+            return begun[O % radius];
+        else
+            return c[register_of(O)];
+    }
+    template <int O> __device__ __forceinline__ static void put_row(T (&sum)[K], const rows_of_step &rows) {
+        T *const to = (is_outer(O) ? rows.next : rows.mixed) + place_in_memory(O);
+        mirror_row(sum, rows);
+#pragma unroll
+        for (int v = 0; v < K; v++)
+            if (!(v < radius && rows.kept[0]) && !(v >= K - radius && rows.kept[1]))
+                to[v * 32] = sum[v];
+    }
+    template <int O> __device__ __forceinline__ void add_source(T (&sum)[K], const ways &w) const {
+        if (w.source < 0)
+            return;
+        const T *const b = cells(w.source) + O * width;
+        const T factor = w.weight[points];
+#pragma unroll
+        for (int v = 0; v < K; v++)
+            sum[v] = fma(factor, b[v * 32], sum[v]);
+    }
+
+    /* Outer cells of a row in registers: boundary cells are as they were before, mirrored ones as the cells
+     * that they show. Nobody but their neighbours in the row has read what the sum was. */
+    template <int O> __device__ __forceinline__ static void close_row(T (&row)[K], const rows_of_step &rows) {
+#pragma unroll
+        for (int k = 0; k < radius; k++) {
+            if (rows.kept[0])
+                row[k] = rows.fixed[2 * O * radius + k];
+            if (rows.kept[1])
+                row[K - radius + k] = rows.fixed[(2 * O + 1) * radius + k];
+        }
+        mirror_row(row, rows);
+    }
+    __device__ __forceinline__ static void mirror_row(T (&row)[K], const rows_of_step &rows) {
+#pragma unroll
+        for (int k = 0; k < radius && General; k++) {
+            row[k] = rows.mirrored[0] ? row[2 * radius - 1 - k] : row[k];
+            row[K - radius + k] = rows.mirrored[1] ? row[K - 1 - radius - k] : row[K - radius + k];
+        }
+    }
+    /* For the warps above and below, where the outer rows are in registers. */
+    __device__ __forceinline__ void publish(int to) const {
+        T *const edge = cells(to);
+#pragma unroll
+        for (int j = 0; j < radius; j++)
+#pragma unroll
+            for (int v = 0; v < K; v++) {
+                edge[j * width + v * 32] = c[j][v];
+                edge[(radius + j) * width + v * 32] = c[R - radius + j][v];
+            }
+    }
+    /* buffer: of outer rows, 0 or 1. */
+    __device__ __forceinline__ void step(const ways &w, int buffer, bool left, bool right) {
+        T ahead[radius][K], begun[radius][K];
+        const bool mirror_left = General && left && place().mirrored[1][0],
+                   mirror_right = General && right && place().mirrored[1][1];
+        const rows_of_step rows = {cells(w.over + (buffer ? w.over_flip : 0)),
+                                   cells(w.under + (buffer ? w.under_flip : 0)),
+                                   cells(w.own + (buffer ? w.flip : 0)),
+                                   cells(w.own + (buffer ? 0 : w.flip)),
+                                   cells(w.mixed),
+                                   cells(w.fixed),
+                                   {left && !mirror_left, right && !mirror_right},
+                                   {mirror_left, mirror_right}};
+        for_each<-radius, R + radius>([&](auto m) {
+            add_row<decltype(m)::value>(ahead, begun, rows, w);
+            if constexpr (full && decltype(m)::value % 2 != 0)
+                __syncwarp();
+        });
+        if constexpr (!mixed)
+            publish(w.own + (buffer ? 0 : w.flip));
+    }
+
+    /* The warp's rows in shared memory. */
+    struct memory_rows {
+        T *outer, *mixed;
+    };
+    __device__ __forceinline__ static memory_rows find_rows(int buffer) {
+        if constexpr (!mixed)
+            return {nullptr, nullptr};
+        return {cells(edge_of(warp(), 0) + (buffer ? buffer_cells() : 0)), cells(mixed_of(warp()))};
+    }
+    /* Cell v of row J, wherever it is. */
+    template <int J> __device__ __forceinline__ T &cell(int v, const memory_rows &at) {
+        if constexpr (!in_memory(J))
+            return c[register_of(J)][v];
+        else
+            return (is_outer(J) ? at.outer : at.mixed)[place_in_memory(J) + v * 32];
+    }
+    __device__ __forceinline__ static int buffer_cells() {
+        return warps() * 2 * radius * width;
+    }
+};
+
+} // namespace stencil

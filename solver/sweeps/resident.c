@@ -1,0 +1,218 @@
+/* The resident sweep: tiles that all multiprocessors together keep on chip for a whole launch. */
+#include <math.h>
+
+#include "kernels/sweeps/resident.h"
+#include "solver/parts/workers.h"
+#include "solver/sweep.h"
+
+enum { DEPTH_MAX = 16 };
+
+static const char *unavailable(const stencil_problem *problem, stencil_backend backend) {
+    (void)backend;
+    return problem->rank == 3 ? "it keeps 2D fields" : "";
+}
+
+/* What a plan's tiles follow from. */
+typedef struct subject {
+    const stencil_problem *problem;
+    const stencil_tuning *tuning;
+    double clocks_per_s; /* of a multiprocessor */
+    int64_t shared_bytes;
+    int radius, slots; /* blocks that are there at once */
+    bool f64, general, source;
+} subject;
+
+/* A way to lay the tiles, and what a step and an exchange take. */
+typedef struct layout {
+    stencil_resident tiles;
+    int depth;
+    stencil_resident_memory memory;
+    double step_s, exchange_s;
+} layout;
+
+static subject subject_of(const stencil_plan *plan, const stencil_problem *problem,
+                          const stencil_machine *machine) {
+    enum { PROCESSING_CLUSTER = 16 }; /* multiprocessors, at least, within which clusters stay */
+    const stencil_gpu *gpu = &machine->gpu[plan->part[0].gpu];
+    const int cluster = plan->tuning.cluster_blocks;
+    subject s = {.problem = problem,
+                 .tuning = &plan->tuning,
+                 .clocks_per_s = 1e3 * gpu->clock_khz,
+                 .shared_bytes = gpu->shared_per_block_bytes,
+                 .radius = problem->shape->radius,
+                 .slots = gpu->sm_count,
+                 .f64 = problem->precision == STENCIL_FLOAT64,
+                 .general = stencil_sweep_is_general(problem),
+                 .source = stencil_problem_arrays(problem) > 2};
+    if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
+        s.slots = gpu->sm_count / PROCESSING_CLUSTER * (PROCESSING_CLUSTER / cluster * cluster);
+    return s;
+}
+
+/* Tiles of `length` cells that cover n with ghost cells that the tiles beside them have; 0: none do. */
+static int64_t tiles_along(int64_t n, int64_t length, int radius, int reach, bool open) {
+    const int64_t most = length - 2 * reach, span = n + 2 * radius - length; /* from tile to tile */
+    if (most < reach || (!open && span < 0))
+        return 0;
+    if (!open && span == 0)
+        return 1;
+    const int64_t steps = ((open ? n : span) + most - 1) / most;
+    return (open ? n : span) / steps >= reach ? steps + !open : 0;
+}
+
+/* Warps make their rows one after the other, a lane's cells beside each other: what is beside that, and what
+ * an exchange takes, were measured (tuning.def). */
+static void predict(const subject *s, layout *l, stencil_resident_shape shape) {
+    enum { SCHEDULERS = 4 };
+    const stencil_tuning *t = s->tuning;
+    const int turns = (l->tiles.warps + SCHEDULERS - 1) / SCHEDULERS;
+    const double fma = (double)turns * shape.rows * shape.cells * s->problem->shape->point_count;
+    l->step_s =
+        (t->resident_clocks + fma * (s->f64 ? t->resident_fma_f64 : t->resident_fma_f32)) / s->clocks_per_s;
+    l->exchange_s = t->resident_exchange_s + shape.rows * shape.cells * t->resident_cell_s +
+                    l->memory.ghosts * (s->f64 ? t->resident_ghost_f64_s : t->resident_ghost_f32_s);
+}
+
+/* Whether tiles of a shape, so many warps and a depth do it. */
+static bool lay(const subject *s, layout *l, int index, int warps, int depth) {
+    const stencil_problem *problem = s->problem;
+    const stencil_resident_shape shape = stencil_resident_shape_of(s->radius, s->f64, index);
+    const int reach = s->radius * depth,
+              weights = (s->general ? depth : 1) * (problem->shape->point_count + 1);
+    int64_t tiles[2];
+    if (s->general && shape.plain)
+        return false;
+    for (int axis = 0; axis < 2; axis++) {
+        const int64_t length = axis == 0 ? warps * shape.rows + 2 * s->radius : 32 * shape.cells;
+        tiles[axis] = tiles_along(problem->n[STENCIL_Y + axis], length, s->radius, reach,
+                                  problem->boundary[STENCIL_Y + axis] == STENCIL_PERIODIC);
+        if (tiles[axis] == 0 || tiles[axis] > s->slots)
+            return false;
+    }
+    *l = (layout){.tiles = {.shape = index, .warps = warps, .tiles = {(int32_t)tiles[0], (int32_t)tiles[1]}},
+                  .depth = depth,
+                  .memory =
+                      stencil_resident_memory_of(shape, s->radius, s->f64, warps, reach, weights, s->source)};
+    if (tiles[0] * tiles[1] > s->slots || l->memory.bytes > s->shared_bytes)
+        return false;
+    predict(s, l, shape);
+    return true;
+}
+
+/* The layout that is predicted to be quickest, of depths from `least` to `most`. */
+static bool find(const subject *s, layout *best, int least, int most) {
+    double best_s = INFINITY;
+    for (int index = 0; index < STENCIL_RESIDENT_SHAPES; index++)
+        for (int warps = 2; warps <= stencil_resident_shape_of(s->radius, s->f64, index).warps; warps++)
+            for (int depth = least; depth <= most; depth++) {
+                layout l;
+                if (!lay(s, &l, index, warps, depth) || l.step_s + l.exchange_s / depth >= best_s)
+                    continue;
+                *best = l;
+                best_s = l.step_s + l.exchange_s / depth;
+            }
+    return best_s < INFINITY;
+}
+
+static int suits(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
+    const subject s = subject_of(plan, problem, machine);
+    const int most = (int)stencil_smaller(DEPTH_MAX, stencil_sweep_longest(plan, problem));
+    layout l;
+    return find(&s, &l, 2, most) ? l.depth : (int)stencil_smaller(2, most);
+}
+
+static const char *place(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
+    const subject s = subject_of(plan, problem, machine);
+    layout l;
+    if (plan->barrier == STENCIL_BARRIER_none)
+        return "it is a persistent loop: give --sync neighbor, or another one with a barrier";
+    if (plan->cut.parts > 1)
+        return "it runs in one part, on one GPU";
+    if (plan->depth == 1)
+        return stencil_sweep_longest(plan, problem) == 1 ? "too few steps lie between two residual checks"
+                                                         : "it makes several steps from exchange to exchange";
+    for (int axis = STENCIL_Y; axis < STENCIL_AXES; axis++)
+        if (problem->boundary[axis] != STENCIL_FIXED && problem->radius[axis] != problem->shape->radius)
+            return "the points reach less far than their set along an axis that is not fixed";
+    if (!find(&s, &l, plan->depth, plan->depth)) {
+        int64_t most = 0; /* cells of a multiprocessor */
+        for (int i = 0; i < STENCIL_RESIDENT_SHAPES; i++) {
+            const stencil_resident_shape shape = stencil_resident_shape_of(s.radius, s.f64, i);
+            most = -stencil_smaller(-most, (int64_t)-32 * shape.cells * shape.rows * shape.warps);
+        }
+        return (double)stencil_problem_updated_cells(problem) > 0.5 * (double)(s.slots * most)
+                   ? "the field has more cells than the multiprocessors of the GPU hold"
+                   : "the field is too small or too narrow to be cut into tiles";
+    }
+    plan->resident = l.tiles;
+    plan->resident_bytes =
+        (int64_t)l.tiles.tiles[0] * l.tiles.tiles[1] *
+        (2 * l.memory.ghosts * stencil_ll_words(problem->precision) * (int64_t)sizeof(uint64_t) +
+         (int64_t)sizeof(uint32_t));
+    plan->resident_shared = l.memory.bytes;
+    return "";
+}
+
+static void deepen(stencil_plan *plan, const stencil_problem *problem) {
+    stencil_kernel *kernel = &plan->kernel;
+    const stencil_resident *tiles = &plan->resident;
+    kernel->deep = stencil_resident_kernel(kernel->shape, kernel->precision,
+                                           stencil_sweep_is_general(problem), tiles->shape);
+    kernel->depth = DEPTH_MAX;
+    kernel->deep_threads = 32 * tiles->warps;
+    kernel->deep_bytes = plan->resident_shared;
+}
+
+static void seconds(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine,
+                    double *step_s, double *exchange_s) {
+    const subject s = subject_of(plan, problem, machine);
+    layout l = {.depth = plan->depth};
+    lay(&s, &l, plan->resident.shape, plan->resident.warps, plan->depth);
+    *step_s = l.step_s;
+    *exchange_s = l.exchange_s;
+}
+
+static stencil_resident_shape shape_of(const stencil_plan *plan, const stencil_problem *problem) {
+    return stencil_resident_shape_of(problem->shape->radius, problem->precision == STENCIL_FLOAT64,
+                                     plan->resident.shape);
+}
+
+static void deep_tile(const stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
+                      int64_t tile[3]) {
+    const stencil_resident_shape shape = shape_of(plan, problem);
+    (void)n;
+    tile[STENCIL_Z] = 1;
+    tile[STENCIL_Y] = (int64_t)plan->resident.warps * shape.rows;
+    tile[STENCIL_X] = 32 * shape.cells;
+}
+
+/* All cells of all tiles, in each step. Through shared memory go neighbours along x, by shuffles, 4 bytes of
+ * a lane in a wavefront, the outer rows of the warps, and the source term. */
+static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
+                              bool checked) {
+    enum { LANE_BYTES = 4 };
+    const stencil_resident_shape shape = shape_of(plan, problem);
+    const double radius = problem->shape->radius,
+                 words = (double)stencil_precision_bytes(problem->precision) / LANE_BYTES,
+                 warps =
+                     (double)plan->resident.tiles[0] * plan->resident.tiles[1] * plan->resident.warps * steps,
+                 source = stencil_problem_arrays(problem) > 2 ? shape.rows * shape.cells : 0,
+                 cells = warps * 32 * shape.cells * shape.rows;
+    (void)part, (void)checked; /* one that is checked is a step by itself */
+    return (stencil_pass_work){.cells = cells,
+                               .longest = cells,
+                               .wavefronts =
+                                   warps * words * (2 * radius * (shape.rows + 2 * shape.cells) + source)};
+}
+
+const stencil_sweep_host stencil_sweep_resident = {.depth = DEPTH_MAX,
+                                                   .gpu_only = true,
+                                                   .resident = true,
+                                                   .deep_tile = deep_tile,
+                                                   .work = work,
+                                                   .shape = stencil_shape_stream,
+                                                   .suits = suits,
+                                                   .place = place,
+                                                   .deepen = deepen,
+                                                   .seconds = seconds,
+                                                   .unavailable = unavailable};
