@@ -47,7 +47,8 @@ trial_run run_of(int strategy, int64_t steps, int pair) {
 void set_sweep(trial_run *r, int sweep) {
     static const int depth[] = {3, 0, 2, 64, 5};
     r->sweep = sweep;
-    r->depth = stencil_sweep_infos[sweep].host->depth > 1 ? depth[here.turn % 5] : 0;
+    const int most = stencil_sweep_infos[sweep].host->depth;
+    r->depth = most > 1 ? (int)stencil_smaller(depth[here.turn % 5], most) : 0;
 }
 
 /* The sweeps take turns. */
@@ -264,19 +265,13 @@ int main(int argument_count, char **argument) {
     static const struct {
         const char *name;
         CMUnitTestFunction function;
-    } others[] = {{"deep passes", deep_passes},
-                  {"wide fields", wide_fields},
-                  {"custom points", custom_points},
-                  {"cycles", cycles},
-                  {"accelerated", accelerated},
-                  {"equations", equations},
-                  {"tolerance midway", tolerance_midway},
-                  {"continued", continued},
-                  {"divergence", divergence},
-                  {"interrupted", interrupted},
-                  {"observed", observed},
-                  {"long rows", long_rows},
-                  {"long streams", long_streams},
+    } others[] = {{"deep passes", deep_passes}, {"resident fields", resident_fields},
+                  {"wide fields", wide_fields}, {"custom points", custom_points},
+                  {"cycles", cycles},           {"accelerated", accelerated},
+                  {"equations", equations},     {"tolerance midway", tolerance_midway},
+                  {"continued", continued},     {"divergence", divergence},
+                  {"interrupted", interrupted}, {"observed", observed},
+                  {"long rows", long_rows},     {"long streams", long_streams},
                   {"many looks", many_looks}};
     static struct CMUnitTest
         tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + sizeof others / sizeof *others)];

@@ -189,7 +189,10 @@ void observed(void **state) {
         set_some_sweep(&t, &r);
         r.check_every = 3;
         r.observers = (stencil_observers){&observer, 1};
-        trial_expect(&t, &trace, &r);
+        if (!trial_expect(&t, &trace, &r)) { /* no plan has this sweep here; all have the first one */
+            set_sweep(&r, 0);
+            assert_true(trial_expect(&t, &trace, &r));
+        }
         assert_true(v.in_order);
         assert_int_equal(v.looks, 5);
         assert_int_equal(v.last, 35);

@@ -211,19 +211,28 @@ static bool same_value(stencil_precision precision, const void *a, int64_t at_a,
     return isnan(load(precision, a, at_a)) && isnan(load(precision, b, at_b));
 }
 
-static void expect_field(const trial *t, const trial_run *r, const stencil_problem *p, const stencil_field *u,
-                         const void *expected) {
+/* How many cells differ; the first of them, and where it is. */
+static int64_t find_different(const trial *t, const stencil_problem *p, const stencil_field *u,
+                              const void *expected, int64_t *first, int64_t *first_at) {
     const int64_t *n = t->reference.extent;
-    int64_t different = 0, first = -1, first_at = 0;
+    int64_t different = 0;
     for (int64_t i = 0; i < cell_count(t); i++) {
         const int64_t at = element(p, &u->layout, i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]);
         if (same_value(p->precision, u->data, at, expected, i))
             continue;
         if (different++ == 0) {
-            first = i;
-            first_at = at;
+            *first = i;
+            *first_at = at;
         }
     }
+    return different;
+}
+
+static void expect_field(const trial *t, const trial_run *r, const stencil_problem *p, const stencil_field *u,
+                         const void *expected) {
+    const int64_t *n = t->reference.extent;
+    int64_t first, first_at;
+    const int64_t different = find_different(t, p, u, expected, &first, &first_at);
     if (different == 0)
         return;
     const double is = load(p->precision, u->data, first_at), should = load(p->precision, expected, first);
@@ -370,10 +379,13 @@ static stencil_machine machine_of(const trial_run *r) {
         for (int p = 0; p < r->parts && r->parts > 1; p++)
             machine.gpu[i].sm_count += r->gpu[p] == i;
     }
+    for (int i = 0; i < machine.gpu_count && r->multiprocessors > 0; i++)
+        machine.gpu[i].sm_count = r->multiprocessors;
     return machine;
 }
 
-static void make_plan(const trial *t, const trial_run *r, const stencil_problem *problem,
+/* false: a sweep that not every field suits has refused this one. */
+static bool make_plan(const trial *t, const trial_run *r, const stencil_problem *problem,
                       stencil_plan *plan) {
     stencil_machine machine = machine_of(r);
     stencil_run_options options = {.sync = stencil_strategy_at(r->strategy).name,
@@ -392,7 +404,11 @@ static void make_plan(const trial *t, const trial_run *r, const stencil_problem 
     while (options.depth > 1 && stencil_plan_here(plan, problem, &options, &machine) != STENCIL_OK &&
            strstr(stencil_error_last()->message, "give --depth") != NULL)
         options.depth--;
-    EXPECT_OK(stencil_plan_here(plan, problem, &options, &machine));
+    const stencil_status status = stencil_plan_here(plan, problem, &options, &machine);
+    if (status == STENCIL_UNAVAILABLE && !r->must_fit && stencil_sweep_infos[r->sweep].host->place != NULL &&
+        strstr(stencil_error_last()->message, " is not available here: ") != NULL)
+        return false;
+    EXPECT_OK(status);
     EXPECT(r->depth == 0 ||
                plan->depth == stencil_smaller(options.depth, stencil_sweep_longest(plan, problem)),
            "passes of %d steps", plan->depth);
@@ -404,6 +420,7 @@ static void make_plan(const trial *t, const trial_run *r, const stencil_problem 
            "the plan stays in the cache");
     if (plan->backend == STENCIL_BACKEND_CPU && r->tries)
         plan->stores = STENCIL_STORES_TRIED;
+    return true;
 }
 
 #ifdef __SANITIZE_ADDRESS__
@@ -423,10 +440,10 @@ static bool is_drawn(const trial_run *r) {
     return (uint64_t)(trial_random(SEED, run / of) * (double)of) == run % of;
 }
 
-void trial_expect(const trial *t, const trace *trace, const trial_run *r) {
+bool trial_expect(const trial *t, const trace *trace, const trial_run *r) {
     static stencil_plan plan[STENCIL_SIDES_MAX];
     if (!is_drawn(r))
-        return;
+        return false;
     stencil_spec spec = t->spec;
     spec.steps = r->steps;
     spec.check_every = r->check_every;
@@ -441,18 +458,34 @@ void trial_expect(const trial *t, const trace *trace, const trial_run *r) {
     if (t->cycle_length > 0)
         problem.cycle = (stencil_cycle){.length = t->cycle_length, .given = t->cycle};
     load_fields(t, r, &problem, field);
+    bool possible = true;
     for (int i = 0; i < plans; i++)
-        make_plan(t, i > 0 ? &r->others[i - 1] : r, &problem, &plan[i]);
+        possible = possible && make_plan(t, i > 0 ? &r->others[i - 1] : r, &problem, &plan[i]);
+    if (!possible) {
+        stencil_problem_destroy(&problem);
+        destroy_fields(field);
+        return false;
+    }
     if (r->failure != NULL) {
         const stencil_status status = run_fields(plan, plans, &problem, field, &r->observers, &report);
         stencil_report_destroy(&report);
         stencil_problem_destroy(&problem);
         destroy_fields(field);
         expect_failure(t, r, status);
-        return;
+        return true;
     }
     run_pieces(t, r, plan, &problem, field);
     EXPECT_OK(run_fields(plan, plans, &problem, field, &r->observers, &report));
+    if (r->unlike) {
+        int64_t cell, at;
+        EXPECT(find_different(t, &problem, &field[STENCIL_ARRAY_U], trace_state(trace, r->steps), &cell,
+                              &at) > 0,
+               "nobody waited, and u is right");
+        stencil_report_destroy(&report);
+        stencil_problem_destroy(&problem);
+        destroy_fields(field);
+        return true;
+    }
     expect_end(t, r, &report, trace);
     EXPECT(stencil_cycle_end(&problem, report.steps) == report.steps, "it ended in mid-cycle");
     if (report.reason == STENCIL_REASON_INTERRUPTED)
@@ -463,4 +496,5 @@ void trial_expect(const trial *t, const trace *trace, const trial_run *r) {
     stencil_report_destroy(&report);
     stencil_problem_destroy(&problem);
     destroy_fields(field);
+    return true;
 }

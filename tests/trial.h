@@ -28,8 +28,9 @@ typedef struct trial_run {
     int threads; /* of the CPU back-end */
     bool small;  /* as on a machine with next to no cache and GPUs of one multiprocessor: fields are larger
                     than the cache, blocks have several tiles */
-    bool tries;  /* stores through the cache and past it round-robin, on the CPU back-end */
-    int parts;   /* 0: one */
+    int multiprocessors;        /* as on a GPU of so many, where they hold more each; 0: all */
+    bool tries;                 /* stores through the cache and past it round-robin, on the CPU back-end */
+    int parts;                  /* 0: one */
     int gpu[STENCIL_PARTS_MAX]; /* of each part, on the GPU back-end */
     int cut[3];
     stencil_halo_mode halo;
@@ -43,8 +44,10 @@ typedef struct trial_run {
     stencil_wait_policy wait;
     const struct trial_run *others; /* plans that make the steps in turns with this one's, three each */
     int other_count;
-    int one_of; /* on a CPU one of so many such runs is made, drawn with a fixed seed, and a quarter of them
-                   where host code has sanitizers; 0, or STENCIL_FULL_MATRIX=1 in the environment: each is */
+    int one_of;  /* on a CPU one of so many such runs is made, drawn with a fixed seed, and a quarter of them
+                    where host code has sanitizers; 0, or STENCIL_FULL_MATRIX=1 in the environment: each is */
+    bool unlike; /* the field must NOT be the reference's: an order between blocks was left out */
+    bool must_fit;       /* a sweep that not every field suits has to take this one; else it may refuse */
     const char *failure; /* NULL: succeeds; else fails as INTERNAL, and these words (|-separated) are in the
                             message */
 } trial_run;
@@ -79,7 +82,8 @@ double trial_random(uint64_t seed, uint64_t index);
 
 /* Runs the trial, unless it is not drawn (one_of), and fails the test, naming the case, unless the field, the
  * history, the step and the reason are those of the trace, which holds at least r->steps steps. An
- * interrupted run is held against the state of the step it reports. */
-void trial_expect(const trial *t, const trace *trace, const trial_run *r);
+ * interrupted run is held against the state of the step it reports. Whether it ran: not where it is not
+ * drawn, and not where there is no such plan and it need not fit. */
+bool trial_expect(const trial *t, const trace *trace, const trial_run *r);
 
 #endif

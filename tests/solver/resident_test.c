@@ -1,0 +1,176 @@
+/* The tiles of the resident sweep, held against what they have to be: each cell is some tile's own, and each
+ * ghost cell is one of the tile's beside it that is right there; fields that do not suit are refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernels/sweeps/resident.h"
+#include "solver/choose.h"
+#include "solver/sweep.h"
+
+static stencil_machine machine;
+
+/* An H200 that knows the kernels of single steps. */
+static void look_around(void) {
+    machine = (stencil_machine){.gpu_count = 2,
+                                .gpu = {{.name = "NVIDIA H200",
+                                         .sm_count = 132,
+                                         .capability = 90,
+                                         .clock_khz = 1980000,
+                                         .registers_per_sm = 65536,
+                                         .memory_bytes = INT64_C(140) << 30,
+                                         .l2_bytes = 60 << 20,
+                                         .shared_per_block_bytes = 232448,
+                                         .cooperative = true,
+                                         .clusters = true}},
+                                .peer = {{true, true}, {true, true}},
+                                .cpu_threads = 2};
+    machine.gpu[1] = machine.gpu[0];
+    for (int shape = 0; shape < STENCIL_SHAPE_COUNT; shape++)
+        for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++)
+            machine.kernel[machine.kernel_count++] =
+                (stencil_kernel_attributes){.kernel = {.shape = (stencil_shape_id)shape,
+                                                       .precision = (stencil_precision)precision,
+                                                       .sweep = STENCIL_SWEEP_resident,
+                                                       .cells = 4,
+                                                       .block_x = 128,
+                                                       .blocks = 4},
+                                            .image = true,
+                                            .registers = 64,
+                                            .blocks_per_sm = 4};
+    stencil_calibration_defaults(&machine);
+}
+
+static void problem_of(stencil_problem *problem, const char *stencil, stencil_precision precision, int64_t ny,
+                       int64_t nx, stencil_boundary y, stencil_boundary x) {
+    stencil_spec spec;
+    stencil_spec_init(&spec);
+    spec.rank = 2;
+    spec.extent[0] = ny;
+    spec.extent[1] = nx;
+    spec.boundary_count = 2;
+    spec.boundary[0] = y;
+    spec.boundary[1] = x;
+    spec.precision = precision;
+    spec.steps = 1000;
+    spec.check_every = 1000;
+    snprintf(spec.stencil, sizeof spec.stencil, "%s", stencil);
+    assert_int_equal(stencil_problem_resolve(problem, &spec), STENCIL_OK);
+}
+
+/* Whether tile `tile` has a cell, at `at` of its own numbers, that is right when its ghost cells are not. */
+static bool is_right(int64_t n, int64_t length, int radius, int reach, bool open, int tiles, int tile,
+                     int64_t at) {
+    const int64_t begin = stencil_resident_begin(n, length, radius, reach, open, tiles, tile);
+    const int64_t low = open || tile > 0 ? reach : 0,
+                  high = open || tile < tiles - 1 ? length - reach : length;
+    assert_true(open || (begin >= -radius && begin + length <= n + radius));
+    return at >= low && at < high;
+}
+
+static void check_axis(int64_t n, int64_t length, int radius, int reach, bool open, int tiles) {
+    bool *const own = calloc((size_t)n, sizeof *own);
+    for (int t = 0; t < tiles; t++) {
+        const int64_t begin = stencil_resident_begin(n, length, radius, reach, open, tiles, t);
+        for (int64_t at = 0; at < length; at++)
+            if (is_right(n, length, radius, reach, open, tiles, t, at) &&
+                (open || (begin + at >= 0 && begin + at < n)))
+                own[((begin + at) % n + n) % n] = true;
+        for (int side = -1; side <= 1; side += 2) {
+            const int other = (t + side + tiles) % tiles;
+            if (!open && t + side != other)
+                continue;
+            const int64_t shift = stencil_resident_shift(n, length, radius, reach, open, tiles, t, side);
+            const int64_t there = stencil_resident_begin(n, length, radius, reach, open, tiles, other);
+            assert_int_equal((begin + shift - there) % n, 0);
+            for (int64_t at = side < 0 ? 0 : length - reach; at < (side < 0 ? reach : length); at++)
+                assert_true(is_right(n, length, radius, reach, open, tiles, other, at - shift));
+        }
+    }
+    for (int64_t i = 0; i < n; i++)
+        assert_true(own[i]);
+    free(own);
+}
+
+static void tiles(void **state) {
+    static const int depth[] = {0, 2, 3, 7, 16};
+    (void)state;
+    int placed = 0;
+    for (int k = 0; k < 2500; k++) {
+        const stencil_shape *shape = &stencil_shapes[k % 5];
+        const int64_t ny = 40 + k * 13 % 1500, nx = 60 + k * 29 % 1300;
+        const stencil_boundary boundary[2] = {(stencil_boundary)(k / 5 % 3), (stencil_boundary)(k / 15 % 3)};
+        const stencil_run_options options = {
+            .sync = "neighbor", .sweep = "resident", .gpu_count = 1, .depth = depth[k % 7 % 5]};
+        stencil_problem problem;
+        stencil_plan plan;
+        problem_of(&problem, shape->name, (stencil_precision)(k / 45 % 2), ny, nx, boundary[0], boundary[1]);
+        if (stencil_plan_make(&plan, &problem, &options, &machine) != STENCIL_OK)
+            continue;
+        const stencil_resident *r = &plan.resident;
+        const bool f64 = problem.precision == STENCIL_FLOAT64;
+        const stencil_resident_shape block = stencil_resident_shape_of(shape->radius, f64, r->shape);
+        const int64_t length[2] = {r->warps * block.rows + 2 * shape->radius, 32 * block.cells};
+        placed++;
+        assert_true(r->warps >= 2 && r->warps <= block.warps && r->tiles[0] * r->tiles[1] <= 132);
+        assert_int_equal(plan.kernel.barrier, STENCIL_BARRIER_none);
+        assert_int_equal(plan.deep_blocks, r->tiles[0] * r->tiles[1]);
+        assert_true(plan.resident_shared <= machine.gpu[0].shared_per_block_bytes);
+        for (int axis = 0; axis < 2; axis++)
+            check_axis(problem.n[STENCIL_Y + axis], length[axis], shape->radius, shape->radius * plan.depth,
+                       boundary[axis] == STENCIL_PERIODIC, r->tiles[axis]);
+    }
+    assert_in_range(placed, 800, 2499);
+}
+
+static void expect_refusal(const char *words, const char *sync, int64_t ny, int64_t nx, int gpus,
+                           int64_t every) {
+    const stencil_run_options options = {.sync = sync, .sweep = "resident", .gpu_count = gpus, .gpu = {0, 1}};
+    stencil_problem problem;
+    stencil_plan plan;
+    problem_of(&problem, "j2d5pt", STENCIL_FLOAT64, ny, nx, STENCIL_FIXED, STENCIL_FIXED);
+    problem.stop.check_every = every;
+    assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_UNAVAILABLE);
+    if (strstr(stencil_error_last()->message, words) == NULL)
+        fail_msg("'%s' does not say '%s'", stencil_error_last()->message, words);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    expect_refusal("more cells than the multiprocessors", "neighbor", 4096, 4096, 1, 1000);
+    expect_refusal("too small or too narrow", "neighbor", 40, 40, 1, 1000);
+    expect_refusal("too small or too narrow", "neighbor", 4000, 40, 1, 1000);
+    expect_refusal("give --sync neighbor", "relaunch", 1000, 1000, 1, 1000);
+    expect_refusal("in one part", "neighbor", 1000, 1000, 2, 1000);
+    expect_refusal("between two residual checks", "neighbor", 1000, 1000, 1, 1);
+}
+
+/* Where it fits it is what is chosen, by name and without one; no other sweep has tiles on chip. */
+static void choice(void **state) {
+    (void)state;
+    stencil_problem problem;
+    for (int64_t n = 512; n <= 1024; n *= 2) {
+        const stencil_run_options options = {.gpu_count = 1};
+        stencil_choice chosen;
+        problem_of(&problem, "j2d5pt", STENCIL_FLOAT32, n, n, STENCIL_FIXED, STENCIL_PERIODIC);
+        assert_int_equal(stencil_choice_make(&chosen, &problem, &options, &machine), STENCIL_OK);
+        const stencil_plan *plan = &chosen.item[chosen.chosen].plan;
+        assert_int_equal(plan->sweep, STENCIL_SWEEP_resident);
+        assert_string_equal(stencil_strategy_at(plan->strategy).name, "neighbor");
+        for (int i = 0; i < chosen.possible; i++)
+            assert_int_equal(chosen.item[i].plan.resident.warps > 0,
+                             chosen.item[i].plan.sweep == STENCIL_SWEEP_resident);
+        stencil_choice_destroy(&chosen);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles), cmocka_unit_test(refusals),
+                                       cmocka_unit_test(choice)};
+    look_around();
+    return cmocka_run_group_tests_name("resident", tests, NULL, NULL);
+}
