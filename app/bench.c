@@ -110,14 +110,25 @@ static void print_benchmark(FILE *out, int index) {
                        fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_names[index]), NAME_COLUMNS + 1);
 }
 
-/* The index of a benchmark among those of a report that was read from a file, or of all (file NULL). */
+/* Whether an operand names it: by its name, or all cases by theirs. */
+static bool names(const char *operand, const char *benchmark) {
+    if (strcmp(operand, benchmark) == 0)
+        return true;
+    for (int k = 0; strcmp(operand, STENCIL_BENCH_CASES) == 0 && stencil_bench_names[k] != NULL; k++)
+        if (stencil_bench_is_case(k) && strcmp(stencil_bench_names[k], benchmark) == 0)
+            return true;
+    return false;
+}
+
+/* The index of a benchmark among those of a report that was read from a file, or of all (file NULL): of
+ * `cases` that of the first one. */
 static stencil_status find_benchmark(const char *file, const stencil_bench_report *report, const char *name,
                                      int *index) {
     stencil_nearest nearest = {.word = name};
     for (*index = 0; file != NULL ? *index < report->result_count : stencil_bench_names[*index] != NULL;
          ++*index) {
         const char *there = file != NULL ? report->result[*index].benchmark : stencil_bench_names[*index];
-        if (strcmp(there, name) == 0)
+        if (names(name, there))
             return STENCIL_OK;
         stencil_nearest_offer(&nearest, there);
     }
@@ -177,14 +188,12 @@ static stencil_status add_named(int benchmark, int index[CHOSEN_MAX], int *count
 static stencil_status find_named(const invocation *call, int index[CHOSEN_MAX], int *count) {
     *count = 0;
     for (int i = 0; i < call->operand_count; i++) {
-        const bool cases = strcmp(call->operand[i], STENCIL_BENCH_CASES) == 0;
         int found;
-        if (!cases && !is_file(call->operand[i])) {
-            TRY(find_benchmark(NULL, NULL, call->operand[i], &found));
-            TRY(add_named(found, index, count));
-        }
-        for (int k = 0; cases && stencil_bench_names[k] != NULL; k++)
-            if (stencil_bench_is_case(k))
+        if (is_file(call->operand[i]))
+            continue;
+        TRY(find_benchmark(NULL, NULL, call->operand[i], &found));
+        for (int k = found; stencil_bench_names[k] != NULL; k++)
+            if (names(call->operand[i], stencil_bench_names[k]))
                 TRY(add_named(k, index, count));
     }
     return STENCIL_OK;
@@ -239,7 +248,7 @@ static stencil_status choose_results(const invocation *call, stencil_bench_repor
     for (int i = 0; i < all; i++) {
         bool chosen = call->operand_count == 0;
         for (int k = 0; k < call->operand_count; k++)
-            chosen = chosen || strcmp(call->operand[k], report->result[i].benchmark) == 0;
+            chosen = chosen || names(call->operand[k], report->result[i].benchmark);
         if (chosen)
             report->result[report->result_count++] = report->result[i];
         else

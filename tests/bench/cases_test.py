@@ -33,6 +33,7 @@ class CasesTest(Commands):
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
         results = json.loads(self.read("out.json"))["results"]
         self.assertEqual([result["benchmark"] for result in results], [*APART, *CASES])
+        self.assertEqual(self.ok("cases", "--from", self.path("out.json")), self.ok("--from", self.path("out.json")))
         for result in results[:len(ON_GPUS)]:
             self.assertEqual(result["skipped"], "does not apply to a CPU")
         for result in results[len(ON_GPUS):len(APART)]:
