@@ -308,6 +308,9 @@ static stencil_status open_outputs(bench_state *state) {
         TRY(target_check("--csv", options->csv, options->force, input[i]));
         TRY(target_check("--md", options->md, options->force, input[i]));
     }
+    TRY(target_check_apart("--csv", options->csv, options->json, "--json"));
+    TRY(target_check_apart("--md", options->md, options->json, "--json"));
+    TRY(target_check_apart("--md", options->md, options->csv, "--csv"));
     if (options->plot != NULL)
         TRY(bench_plot_check(&state->report, options->plot, options->force));
     state->then.path = options->against;

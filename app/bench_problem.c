@@ -5,11 +5,14 @@
 #include "app/bench.h"
 #include "inputs/inputs.h"
 
+enum { EDGE_LEVEL_MAX = 40 };
+#define EDGE_MAX ((int64_t)1 << EDGE_LEVEL_MAX)
+
 /* A number up to `end`; false: there is none. */
 static bool read_edge(const char *text, const char **end, int64_t *edge) {
     *end = text + strspn(text, "0123456789");
-    *edge = *end - text < 11 ? strtoll(text, NULL, 10) : 0;
-    return *edge > 0;
+    *edge = *end - text < 13 ? strtoll(text, NULL, 10) : INT64_MAX;
+    return *end > text;
 }
 
 stencil_status bench_read_edges(const char *text, stencil_bench_options *bench) {
@@ -21,7 +24,11 @@ stencil_status bench_read_edges(const char *text, stencil_bench_options *bench) 
         to = edge;
         if (good && strncmp(end, "..", 2) == 0)
             good = read_edge(end + 2, &end, &to) && to >= edge;
+        CHECK(!good || (edge > 0 && to <= EDGE_MAX), USAGE, "--sizes: '%s': sizes are 1 … 2^%d", text,
+              EDGE_LEVEL_MAX);
         for (; good && edge <= to; edge *= 2) {
+            for (int i = 0; i < bench->edge_count; i++)
+                CHECK(bench->edge[i] != edge, USAGE, "--sizes: '%s' has %lld twice", text, (long long)edge);
             CHECK(bench->edge_count < STENCIL_BENCH_EDGES_MAX, USAGE, "--sizes: '%s' has more than %d sizes",
                   text, STENCIL_BENCH_EDGES_MAX);
             bench->edge[bench->edge_count++] = edge;

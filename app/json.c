@@ -61,6 +61,22 @@ static bool is_special(const char *target) {
     return stat(target, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
+/* Whether two files would appear under one name: the same in the same directory. */
+static bool same_file(const char *a, const char *b) {
+    const char *last_a = stencil_path_last(a), *last_b = stencil_path_last(b);
+    struct stat first, second;
+    return strcmp(last_a, last_b) == 0 && stat(TEXT_LONG("%.*s.", (int)(last_a - a), a), &first) == 0 &&
+           stat(TEXT_LONG("%.*s.", (int)(last_b - b), b), &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+stencil_status target_check_apart(const char *option, const char *path, const char *other, const char *what) {
+    CHECK(path == NULL || other == NULL || target_is_stdout(path) || target_is_stdout(other) ||
+              is_special(path) || !same_file(path, other),
+          USAGE, "%s %s is the %s file too: give another name", option, path, what);
+    return STENCIL_OK;
+}
+
 stencil_status target_check(const char *option, const char *target, bool force, const char *input) {
     if (target == NULL || target_is_stdout(target) || is_special(target))
         return STENCIL_OK;

@@ -26,6 +26,9 @@ bool target_is_stdout(const char *target);
  * file is replaced only with `force`, and `input` (may be NULL) never. `option` ("--json") is named in
  * messages. Nothing to check where target is NULL. */
 stencil_status target_check(const char *option, const char *target, bool force, const char *input);
+/* USAGE: two options name one file, which only the last one would be found in; `what` it is for the other one
+ * ("JSON"). Of paths of which one is NULL, standard output or no regular file nothing is said. */
+stencil_status target_check_apart(const char *option, const char *path, const char *other, const char *what);
 
 /* Prints what the file holds; false: it could not, errno says why or is 0. */
 typedef bool (*target_printer)(FILE *out, const void *content);

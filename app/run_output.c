@@ -44,23 +44,6 @@ static stencil_status name_output(const char *input, char name[TEXT_NAME_SIZE]) 
     return STENCIL_OK;
 }
 
-/* Whether two files would appear under one name: the same in the same directory. */
-static bool same_file(const char *a, const char *b) {
-    const char *last_a = stencil_path_last(a), *last_b = stencil_path_last(b);
-    struct stat first, second;
-    return strcmp(last_a, last_b) == 0 && stat(TEXT_LONG("%.*s.", (int)(last_a - a), a), &first) == 0 &&
-           stat(TEXT_LONG("%.*s.", (int)(last_b - b), b), &second) == 0 && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
-/* Two options do not name one file, which only the last one would be found in. */
-static stencil_status check_apart(const char *option, const char *path, const char *other, const char *what) {
-    CHECK(path == NULL || other == NULL || target_is_stdout(path) || target_is_stdout(other) ||
-              !same_file(path, other),
-          USAGE, "%s %s is the %s file too: give another name", option, path, what);
-    return STENCIL_OK;
-}
-
 /* Everything that can be known to fail at the end is found here, before computing. */
 stencil_status run_output_prepare(run_record *record, const run_targets *options, char name[TEXT_NAME_SIZE]) {
     stencil_output *output = &record->output;
@@ -73,9 +56,9 @@ stencil_status run_output_prepare(run_record *record, const run_targets *options
         output->started_s = (int64_t)time(NULL);
         TRY(open_output(record));
     }
-    TRY(check_apart("--json", options->json, output->path, "output"));
-    TRY(check_apart("--trace", options->trace, output->path, "output"));
-    TRY(check_apart("--trace", options->trace, options->json, "--json"));
+    TRY(target_check_apart("--json", options->json, output->path, "output"));
+    TRY(target_check_apart("--trace", options->trace, output->path, "output"));
+    TRY(target_check_apart("--trace", options->trace, options->json, "--json"));
     TRY(target_check("--trace", options->trace, options->force, output->input_path));
     return target_check("--json", options->json, options->force, output->input_path);
 }

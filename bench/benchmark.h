@@ -148,6 +148,10 @@ stencil_bench_row *stencil_bench_last(const stencil_bench *b);
  * added since, with as much time. */
 stencil_status stencil_bench_take(stencil_bench *b);
 
+/* Instead, of rows that have a planted fault: samples each once. INTERNAL as every row that is not skipped
+ * has to be, with the failure of the first one; or where one is not, naming it. */
+stencil_status stencil_bench_take_planted(stencil_bench *b);
+
 void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number);
 void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text);
 void stencil_bench_note(stencil_bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));

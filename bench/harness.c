@@ -269,6 +269,27 @@ void stencil_bench_fill_ratios(stencil_bench_result *result, int first) {
     }
 }
 
+stencil_status stencil_bench_take_planted(stencil_bench *b) {
+    stencil_error first = {0};
+    for (b->row = b->taken; b->row < b->result->row_count; b->row++) {
+        stencil_bench_row *row = &b->result->row[b->row];
+        double value;
+        if (!is_measured(row))
+            continue;
+        const stencil_status status = sample(b, 1, &value);
+        if (status != STENCIL_OK && status != STENCIL_INTERNAL)
+            return status;
+        snprintf(row->outcome, sizeof row->outcome, "%s",
+                 status == STENCIL_OK ? "the planted fault was not found" : "finds the planted fault");
+        CHECK(status != STENCIL_OK, INTERNAL, "%s, %s: the planted fault was not found", b->result->benchmark,
+              row->name);
+        if (first.message[0] == '\0')
+            first = *stencil_error_last();
+    }
+    b->taken = b->result->row_count;
+    return first.message[0] != '\0' ? stencil_error_adopt(&first) : STENCIL_OK;
+}
+
 stencil_status stencil_bench_take(stencil_bench *b) {
     const int64_t asked = b->options->samples, most = asked > 0 ? asked : STENCIL_BENCH_AUTO_MAX;
     stencil_bench_row *const row = b->result->row;

@@ -8,9 +8,8 @@ static stencil_status make(stencil_case_problem *p) {
     bitonic_arguments *s = (bitonic_arguments *)p->arguments;
     uint64_t state = 4;
     s->n = p->n;
-    for (s->levels = 1; s->levels < LEVELS_MAX && (int64_t)1 << s->levels < p->n;)
+    for (s->levels = 1; (int64_t)1 << s->levels < p->n;)
         s->levels++;
-    CHECK((int64_t)1 << s->levels >= p->n, BAD_DATA, "bitonic: more than 2^%d elements", LEVELS_MAX);
     p->items = (int64_t)1 << (s->levels - 1);
     p->bytes = 2.0 * (double)bitonic_phases(s) * (double)p->n * sizeof(uint32_t);
     TRY(CASE_ADD_ARRAY(p, bitonic, input, INPUT, p->n));
@@ -42,5 +41,5 @@ static void plain(const stencil_case_problem *p) {
     pass(s->keys, sorted, s->n, 24);
 }
 
-STENCIL_CASE_BODY(bitonic, .size = {{1 << 10, 1 << 16, 8}, {1 << 16, 1 << 26, 4}}, .make = make,
-                  .plain = plain, .ceiling = STENCIL_ON_GPU(stencil_case_ceiling_bitonic));
+STENCIL_CASE_BODY(bitonic, .most_level = LEVELS_MAX, .size = {{1 << 10, 1 << 16, 8}, {1 << 16, 1 << 26, 4}},
+                  .make = make, .plain = plain, .ceiling = STENCIL_ON_GPU(stencil_case_ceiling_bitonic));

@@ -7,10 +7,8 @@ enum { STAGES_MAX = 30 };
 static stencil_status make(stencil_case_problem *p) {
     fft_arguments *f = (fft_arguments *)p->arguments;
     uint64_t state = 3;
-    while (f->stages < STAGES_MAX && (int64_t)1 << f->stages < p->n)
+    while ((int64_t)1 << f->stages < p->n)
         f->stages++;
-    CHECK(p->n >= 2 && (int64_t)1 << f->stages == p->n, BAD_DATA,
-          "fft of %lld elements: it takes a power of two, 2 … 2^%d", (long long)p->n, STAGES_MAX);
     f->n = p->n;
     p->items = p->n / 2;
     p->bytes = 2.0 * (double)f->stages * (double)p->n * sizeof(fft_number);
@@ -64,5 +62,6 @@ static bool agrees(const stencil_case_problem *p) {
     return sqrt(difference) <= 2 * 7 * 0x1p-24 * (double)f->stages * sqrt(size); /* NaN: false */
 }
 
-STENCIL_CASE_BODY(fft, .size = {{1 << 12, 1 << 18, 8}, {1 << 16, 1 << 24, 4}}, .make = make, .plain = plain,
+STENCIL_CASE_BODY(fft, .least = 2, .most_level = STAGES_MAX, .power_of_two = true,
+                  .size = {{1 << 12, 1 << 18, 8}, {1 << 16, 1 << 24, 4}}, .make = make, .plain = plain,
                   .ceiling = STENCIL_ON_GPU(stencil_case_ceiling_fft), .agrees = agrees);

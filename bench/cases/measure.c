@@ -199,13 +199,16 @@ static stencil_status measure_size(stencil_bench *b, const stencil_case *of, int
     if (of->body->alike && !planted)
         TRY(make(b, of, n, 1, &s.one));
     TRY(choose_blocks(b, of, s.problem->items, &s));
-    if (planted && s.blocks < 2)
-        return stencil_bench_skip(b->result, "one block has nobody to wait for");
+    CHECK(!planted || s.blocks > 1, USAGE,
+          "--inject-fault: %s of %lld elements has one block, which waits for nobody", of->name,
+          (long long)n);
     for (int order = 0; order < (gpu ? STENCIL_CASE_ORDERS : STENCIL_CASE_CPU_ORDERS); order++)
         if (is_wanted(b, &s, order))
             TRY(add_row(b, &s, order));
     if (gpu && !planted)
         TRY(add_copies(b, s.problem));
+    if (planted)
+        return stencil_bench_take_planted(b);
     TRY(stencil_bench_take(b));
     stencil_case_compare(b->result, first);
     return STENCIL_OK;
@@ -234,6 +237,8 @@ static stencil_status measure_sizes(stencil_bench *b, const stencil_case *of) {
     const int64_t least = of->body->size[gpu].least, factor = of->body->size[gpu].factor;
     int64_t most;
     for (int i = 0; i < b->options->edge_count; i++)
+        TRY(stencil_case_check_size(of, b->options->edge[i]));
+    for (int i = 0; i < b->options->edge_count; i++)
         TRY(measure_size(b, of, b->options->edge[i]));
     if (b->options->edge_count > 0)
         return STENCIL_OK;
@@ -259,6 +264,9 @@ static void note_switches(stencil_bench *b, bool gpu) {
 stencil_status stencil_measure_case(stencil_bench *b) {
     const stencil_case *of = find(b->result->benchmark);
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
+    TRY(measure_sizes(b, of));
+    if (b->options->inject_fault)
+        return STENCIL_OK;
     stencil_bench_note(b,
                        "Verified: every result of a run from spoiled arrays, and of another one with late "
                        "%s, was that of the plain version to the last bit.",
@@ -268,15 +276,14 @@ stencil_status stencil_measure_case(stencil_bench *b) {
                        "sync: the part of a phase that is no computing, from moments noted in another run; "
                        "workers: %s.",
                        gpu ? "blocks" : "threads");
-    if (of->body->agrees != NULL && gpu && !b->options->inject_fault)
+    if (of->body->agrees != NULL && gpu)
         stencil_bench_note(
             b, "The ceiling makes its result in another order: that is within the bound of error.");
     if (of->body->alike)
         stencil_bench_note(
             b, "Run of M phases = t_O + t_C + (M - 1) (t_C + t_S) (001): a launch, computing, and what keeps "
                "a phase in order; t_O + t_C is a run of one phase.");
-    TRY(measure_sizes(b, of));
-    if (of->body->in_flight > 0 && !b->options->inject_fault)
+    if (of->body->in_flight > 0)
         note_switches(b, gpu);
     return STENCIL_OK;
 }

@@ -61,11 +61,14 @@ static stencil_status measure_parts(stencil_bench *b, ordered o, int parts, bool
     uint32_t blocks;
     void *spread;
     TRY(o.of->spread(b, o.problem, parts, &spread, &blocks));
-    if (b->options->inject_fault && (uint32_t)parts * blocks < 2)
-        return stencil_bench_skip(b->result, "one block has nobody to wait for");
+    CHECK(!b->options->inject_fault || (uint32_t)parts * blocks > 1, USAGE,
+          "--inject-fault: %s of %lld elements has one block, which waits for nobody", b->result->benchmark,
+          (long long)o.problem->n);
     for (o.order = 0; o.of->order[o.order].name != NULL; o.order++)
         if (is_wanted(b, &o, apart))
             TRY(add_row(b, &o, spread, parts));
+    if (b->options->inject_fault)
+        return stencil_bench_take_planted(b);
     TRY(stencil_bench_take(b));
     stencil_case_compare(b->result, first);
     return STENCIL_OK;
@@ -75,23 +78,45 @@ static void destroy(void *problem) {
     stencil_case_destroy(problem);
 }
 
-/* 1 part, then twice as many each time, then all; where a fault is planted all at once. */
-static stencil_status measure_size(stencil_bench *b, const stencil_parts_case *of, int64_t n, bool apart) {
+/* The case whose problems are shared out. */
+static const stencil_case *base_of(const stencil_parts_case *of) {
     const stencil_case *base = stencil_cases;
-    const int all = stencil_parts_most(b);
-    stencil_case_problem *problem;
     while (strcmp(base->name, of->of) != 0)
         base++;
+    return base;
+}
+
+/* 1 part, then twice as many each time, then all; where a fault is planted all at once. */
+static stencil_status measure_size(stencil_bench *b, const stencil_parts_case *of, int64_t n, bool apart) {
+    const int all = stencil_parts_most(b);
+    stencil_case_problem *problem;
     TRY(stencil_bench_memory(b, &problem, sizeof *problem));
     TRY(stencil_bench_keep(b, destroy, problem));
-    TRY(stencil_case_make(problem, base, n, 0));
+    TRY(stencil_case_make(problem, base_of(of), n, 0));
     for (int parts = b->options->inject_fault ? all : 1; parts < all; parts *= 2)
         TRY(measure_parts(b, (ordered){.of = of, .problem = problem}, parts, apart));
     return measure_parts(b, (ordered){.of = of, .problem = problem}, all, apart);
 }
 
-stencil_status stencil_parts_measure(stencil_bench *b, const stencil_parts_case *of, bool apart) {
+static stencil_status measure_sizes(stencil_bench *b, const stencil_parts_case *of, bool apart) {
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU, planted = b->options->inject_fault;
+    for (int i = 0; i < b->options->edge_count; i++)
+        TRY(stencil_case_check_size(base_of(of), b->options->edge[i]));
+    for (int i = 0; i < b->options->edge_count; i++)
+        TRY(measure_size(b, of, b->options->edge[i], apart));
+    if (b->options->edge_count > 0)
+        return STENCIL_OK;
+    for (int64_t n = planted ? of->size[gpu].most : of->size[gpu].least; n <= of->size[gpu].most;
+         n *= of->size[gpu].factor)
+        TRY(measure_size(b, of, n, apart));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_parts_measure(stencil_bench *b, const stencil_parts_case *of, bool apart) {
+    const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
+    TRY(measure_sizes(b, of, apart));
+    if (b->options->inject_fault)
+        return STENCIL_OK;
     stencil_bench_note(
         b,
         "A run begins with the first launch and ends when all %s have ended. Verified: its "
@@ -100,12 +125,5 @@ stencil_status stencil_parts_measure(stencil_bench *b, const stencil_parts_case 
         gpu ? "GPUs" : "threads", gpu ? "blocks" : "threads");
     if (gpu && stencil_parts_most(b) < b->options->gpu_count)
         stencil_bench_note(b, "Only one GPU is used: the others cannot reach each other's memory.");
-    for (int i = 0; i < b->options->edge_count; i++)
-        TRY(measure_size(b, of, b->options->edge[i], apart));
-    if (b->options->edge_count > 0)
-        return STENCIL_OK;
-    for (int64_t n = planted ? of->size[gpu].most : of->size[gpu].least; n <= of->size[gpu].most;
-         n *= of->size[gpu].factor)
-        TRY(measure_size(b, of, n, apart));
     return STENCIL_OK;
 }

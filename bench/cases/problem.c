@@ -42,10 +42,19 @@ double stencil_case_random_real(uint64_t *state) {
     return (double)(stencil_case_random(state) >> 11) * 0x1p-53;
 }
 
+stencil_status stencil_case_check_size(const stencil_case *of, int64_t n) {
+    const stencil_case_body *body = of->body;
+    const int level = body->most_level > 0 ? body->most_level : 62;
+    CHECK(n >= body->least && n <= (int64_t)1 << level && (!body->power_of_two || (n & (n - 1)) == 0),
+          BAD_DATA, "%s of %lld elements: it takes %s%lld … 2^%d", of->name, (long long)n,
+          body->power_of_two ? "a power of two, " : "", (long long)body->least, level);
+    return STENCIL_OK;
+}
+
 stencil_status stencil_case_make(stencil_case_problem *p, const stencil_case *of, int64_t n,
                                  int64_t repeats) {
     *p = (stencil_case_problem){.of = of, .n = n, .repeats = repeats};
-    CHECK(n >= 0, BAD_DATA, "%s of %lld elements: there is no such size", of->name, (long long)n);
+    TRY(stencil_case_check_size(of, n));
     TRY(of->body->make(p));
     const double start_s = stencil_clock_s();
     of->body->plain(p);

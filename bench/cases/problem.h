@@ -65,9 +65,13 @@ typedef struct stencil_case_body {
     struct {
         int64_t least, most, factor;
     } size[2];
+    /* Sizes that there are: from `least` to 2^most_level (0: what memory holds), or powers of two alone. */
+    int64_t least;
+    int most_level;
+    bool power_of_two;
     int64_t (*phases)(const void *arguments);
     void (*phase)(const void *arguments, int64_t phase, stencil_case_block block);
-    /* Of n and repeats makes the rest, with its inputs filled in. BAD_DATA: there is no such size. */
+    /* Of n and repeats makes the rest, with its inputs filled in. BAD_DATA: more than can be counted. */
     stencil_status (*make)(stencil_case_problem *problem);
     /* Fills in what results have to be: sequential, and another program than the phases. */
     void (*plain)(const stencil_case_problem *problem);
@@ -137,6 +141,9 @@ void *stencil_case_expected(const stencil_case_problem *problem, const char *nam
  * pseudorandom number generators", 2014). */
 uint64_t stencil_case_random(uint64_t *state);
 double stencil_case_random_real(uint64_t *state);
+
+/* BAD_DATA: the case has no problem of size n. Nothing is made. */
+stencil_status stencil_case_check_size(const stencil_case *of, int64_t n);
 
 /* Makes a problem of size n, and has the plain version solve it. BAD_DATA: the case has no such size. */
 stencil_status stencil_case_make(stencil_case_problem *problem, const stencil_case *of, int64_t n,

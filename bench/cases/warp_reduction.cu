@@ -180,6 +180,7 @@ stencil_status stencil_measure_warp_reduction(stencil_bench *b) {
                               .axis = {{"values", LANES}}, .count = timing.latency_repeats,
                               .skipped = capability < m.capability ? "the GPU has no such instruction" : ""));
     }
+    TRY(stencil_bench_take(b));
     stencil_bench_note(b,
                        "Cycles of a sum: values stored and added up, one sum behind the other in one warp. "
                        "\"nosync\" leaves out what keeps lanes together; a barrier of the compiler or "
@@ -188,7 +189,6 @@ stencil_status stencil_measure_warp_reduction(stencil_bench *b) {
                        "Verified: after timing, %d sums of every warp of full multiprocessors, but for "
                        "nosync, of which is said how many are wrong in one warp.",
                        CHECKED_SUMS + 1);
-    TRY(stencil_bench_take(b));
     for (const method &m : methods)
         if (!m.right)
             TRY(state_wrong(b, &timing, m));

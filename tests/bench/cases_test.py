@@ -112,9 +112,14 @@ class CasesTest(Commands):
             self.assertRegex(done.stderr, rf"^stencil: {name} of 8192 elements, barrier {BARRIERS[0]}: thread \d+ waited for "
                              r"more than 0.5 s in vain\n$")
             self.assertIn("FAILED", done.stdout)
+            self.assertNotIn("Verified", done.stdout)
+            rows = re.findall(r"^ *(\S.*?) {2,}.*?(finds the planted fault|skipped)", done.stdout, re.MULTILINE)
+            self.assertEqual([row[0].split()[0] for row in rows], BARRIERS)
+            self.assertEqual([row[1] for row in rows].count("skipped"), CASES[name] == "ALL")
         for name in IN_PARTS:
             done = call(name, *CPU, "--sizes", "8192", "--inject-fault")
             self.assertEqual(done.returncode, 70, done)
+            self.assertNotIn("Verified", done.stdout)
             self.assertRegex(done.stderr, rf"^stencil: {name} of 8192 elements, (multi-grid|one pass, cached): thread \d+ waited for more than "
                              r"0.5 s in vain\n$")
 
@@ -124,7 +129,17 @@ class CasesTest(Commands):
         self.refused(64, "--repeats has no effect on fft", "fft", *CPU, "--repeats", "3")
         self.refused(64, "--sweep has no effect on fft", "fft", *CPU, "--sweep", "naive")
         self.refused(64, "--size has no effect on mean", "mean", *CPU, "--size", "9x9")
-        self.refused(64, "--sizes", "mean", *CPU, "--sizes", "0")
+        for sizes in ("0", "2199023255552", "99999999999999999999"):
+            self.refused(64, "sizes are 1 \u2026 2^40", "mean", *CPU, "--sizes", sizes)
+        self.refused(64, "has 512 twice", "mean", *CPU, "--sizes", "512,256..1024")
+        done = call("reduction", *CPU, "--sizes", "1", "--inject-fault")
+        self.assertEqual(done.returncode, 64, done)
+        self.assertRegex(done.stderr, "^stencil: --inject-fault: reduction of 1 elements has one block, which waits for nobody\\n$")
+        self.refused(64, "is the --json file too", "mean", *CPU, "--json", self.path("same"), "--csv", self.path("same"), "-f")
+        # Before anything is measured.
+        done = call("fft", *CPU, "--sizes", "4,3", "--samples", "3")
+        self.assertEqual((done.returncode, done.stdout.count("Verified")), (65, 0), done)
+        self.assertNotIn("implicit", done.stdout)
         done = call("fft", *CPU, "--sizes", "1000")
         self.assertEqual(done.returncode, 65, done)
         self.assertEqual(done.stderr, "stencil: fft of 1000 elements: it takes a power of two, 2 \u2026 2^30\n")
