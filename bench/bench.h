@@ -7,6 +7,10 @@
 #include "bench/statistics.h"
 #include "solver/machine/model.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { STENCIL_BENCH_SCHEMA_VERSION = 2, STENCIL_BENCH_SAMPLES_MAX = 100000 };
 /* A row that is left to itself ends with AUTO_MAX samples at the latest; it is not judged before it has
  * SETTLE, and gets LEAST after the time-out as well, as long as that takes no more than four time-outs. */
@@ -276,3 +280,7 @@ typedef struct stencil_comparison {
 stencil_status stencil_bench_compare(const stencil_bench_result *then, const stencil_bench_result *now,
                                      double margin, stencil_comparison **comparison, int *count,
                                      char why[192]);
+
+#ifdef __cplusplus
+}
+#endif

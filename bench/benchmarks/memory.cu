@@ -9,7 +9,6 @@ enum {
     READ_BLOCKS_PER_SM = 2,
     READ_BLOCKS_MAX = 1024,
     THREADS = 512,
-    SUM_VALUES = 8,  /* bytes of a double */
     READ_BYTES = 16, /* of a thread at a time */
     SHARED_WORDS = 4096,
     MARK = 0x12345678
@@ -148,29 +147,6 @@ struct shared_read : stencil::sm_operation {
     }
 };
 
-/* sum += data[i], i += group size. */
-struct shared_sum : stencil::sm_operation {
-    uint32_t address, offset = 0;
-    double sum = 0;
-    __device__ explicit shared_sum(const stencil::sm_arguments &) {
-        __shared__ double data[2048];
-        for (uint32_t i = threadIdx.x; i < 2048; i += blockDim.x)
-            data[i] = 1;
-        __syncthreads();
-        address = (uint32_t)__cvta_generic_to_shared(data);
-        offset = 8 * threadIdx.x;
-    }
-    __device__ void once() {
-        double value;
-        asm volatile("ld.volatile.shared.f64 %0, [%1];" : "=d"(value) : "r"(address + offset));
-        sum += value;
-        offset = (offset + 8 * blockDim.x) & (8 * 2048 - 1);
-    }
-    __device__ unsigned wrong(int64_t times) {
-        return sum != (double)times;
-    }
-};
-
 /* A chain in all of `bytes`, a place every `apart` bytes. */
 static stencil_words chain_of(uint32_t *place, int64_t bytes, int apart) {
     const int64_t count = bytes / apart;
@@ -268,11 +244,11 @@ static stencil_status add_shared(stencil_bench *b, const stencil::sm_timing *tim
                           .scale = 32 * READ_BYTES};
     TRY(STENCIL_BENCH_ADD(b, c, "bandwidth", "shared memory, read", "bytes/cycle", STENCIL_METHOD_SM_CLOCK,
                           .sample = stencil::sm_sample, .count = repeats));
-    c.kernel = stencil::time_operation<shared_sum, 16>;
+    c.kernel = stencil::time_operation<stencil::shared_sum, 16>;
     c.name = "adding in shared memory";
     c.blocks_per_sm = 0;
     for (c.threads = 1; c.threads <= 1024; c.threads *= 32) {
-        c.scale = (c.threads < 32 ? c.threads : 32) * SUM_VALUES;
+        c.scale = (c.threads < 32 ? c.threads : 32) * stencil::SUM_BYTES;
         TRY(STENCIL_BENCH_ADD(b, c, "bandwidth", "shared memory, sum", "bytes/cycle", STENCIL_METHOD_SM_CLOCK,
                               .sample = stencil::sm_sample, .axis = {{"threads", c.threads}},
                               .count = repeats));

@@ -162,6 +162,30 @@ template <class Group> struct checked_barrier : group_operation<Group> {
     }
 };
 
+/* Adding up doubles in shared memory, i += group size (000 Fig. 10): each thread SUM_BYTES at a time. */
+enum { SUM_BYTES = sizeof(double) };
+struct shared_sum : sm_operation {
+    uint32_t address, offset = 0;
+    double sum = 0;
+    __device__ explicit shared_sum(const sm_arguments &) {
+        __shared__ double data[2048];
+        for (uint32_t i = threadIdx.x; i < 2048; i += blockDim.x)
+            data[i] = 1;
+        __syncthreads();
+        address = (uint32_t)__cvta_generic_to_shared(data);
+        offset = 8 * threadIdx.x;
+    }
+    __device__ void once() {
+        double value;
+        asm volatile("ld.volatile.shared.f64 %0, [%1];" : "=d"(value) : "r"(address + offset));
+        sum += value;
+        offset = (offset + 8 * blockDim.x) & (8 * 2048 - 1);
+    }
+    __device__ unsigned wrong(int64_t times) {
+        return sum != (double)times;
+    }
+};
+
 __device__ __forceinline__ uint32_t multiprocessor() {
     uint32_t sm;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));

@@ -47,6 +47,9 @@ double stencil_case_predict(const stencil_case_problem *p, int order, double blo
         return NAN;
     const double memory_s = (1 - far) / memory[STENCIL_NEAR] + far / memory[STENCIL_FAR], /* of a byte */
         byte_s = fmax(memory_s, c->latency_s / (blocks * body->in_flight));
-    return ordered_s(order, (double)body->phases(p->arguments), share, c) +
-           fmax(p->bytes - c->latency_s / byte_s, 0) * byte_s;
+    const stencil_little little = {.latency = c->latency_s,
+                                   .throughput = 1 / byte_s,
+                                   .sync = ordered_s(order, (double)body->phases(p->arguments), share, c) -
+                                           c->latency_s};
+    return stencil_little_time(&little, p->bytes);
 }

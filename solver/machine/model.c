@@ -4,6 +4,22 @@
 
 #include "solver/sweep.h"
 
+double stencil_little_time(const stencil_little *w, double amount) {
+    return w->latency + w->sync + fmax(amount - w->latency * w->throughput, 0) / w->throughput;
+}
+
+double stencil_little_switch(const stencil_little *basic, const stencil_little *more) {
+    const double sync = more->sync - basic->sync, under_way = more->latency * more->throughput,
+                 by_4 = (basic->latency + sync) * basic->throughput;
+    if (sync <= 0)
+        return 0;
+    if (by_4 <= under_way)
+        return by_4;
+    return more->throughput > basic->throughput
+               ? sync * more->throughput * basic->throughput / (more->throughput - basic->throughput)
+               : INFINITY;
+}
+
 double stencil_model_far(const stencil_calibration *c, double set_bytes) {
     const double near = c->set_bytes[STENCIL_NEAR], far = c->set_bytes[STENCIL_FAR];
     return set_bytes <= near ? 0 : set_bytes >= far ? 1 : log(set_bytes / near) / log(far / near);

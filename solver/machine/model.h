@@ -6,6 +6,24 @@
 
 #include "solver/run.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Threads that share work, by Little's law (equation 1): in any unit of time and of work. */
+typedef struct stencil_little {
+    double latency;    /* of what they have under way at once */
+    double throughput; /* work per time */
+    double sync;       /* what waiting for each other adds */
+} stencil_little;
+
+/* How long they take for so much work: either side of equation 2, with equation 3. */
+double stencil_little_time(const stencil_little *little, double amount);
+
+/* From how much work on `more` are faster than `basic`, both of one latency: equation 4 where more have so
+ * much under way at once, else equation 5. 0: for any; INFINITY: for none. */
+double stencil_little_switch(const stencil_little *basic, const stencil_little *more);
+
 /* Seconds of a step by what they are for; the terms add up to step_s. */
 typedef struct stencil_cost {
     double launch_s;  /* the host: launches, and waiting for them */
@@ -63,3 +81,7 @@ stencil_bound stencil_model_bound(const stencil_plan *plan, const stencil_proble
 
 /* Cells per second that a resource allows; infinite where nothing is needed of it. */
 double stencil_bound_rate(const stencil_bound *bound, stencil_resource resource);
+
+#ifdef __cplusplus
+}
+#endif

@@ -476,16 +476,56 @@ static void random_weights(void **state) {
     }
 }
 
+/* The published switch points (L. Zhang et al., Tables 3 and 4), in bytes, from their latency, throughputs
+ * and five synchronisations in cycles. A warp's they have from equation 5, 70 bytes, though a warp has 256
+ * bytes under way at once: by equation 4 it is the product below. */
+static void switch_points_of_table_4(void **state) {
+    static const struct {
+        double latency, basic, more, sync, bytes, within;
+    } published[] = {{13, 0.62, 19.6, 110, (13 + 110) * 0.62, 1e-12},
+                     {18.5, 0.43, 13.8, 155, (18.5 + 155) * 0.43, 1e-12},
+                     {13, 19.6, 215, 420, 9076, 0.01},
+                     {18.5, 13.8, 141, 2135, 32681, 0.01}};
+    (void)state;
+    for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
+        const stencil_little basic = {.latency = published[i].latency, .throughput = published[i].basic},
+                             more = {published[i].latency, published[i].more, published[i].sync};
+        const double at = stencil_little_switch(&basic, &more);
+        assert_true(fabs(at / published[i].bytes - 1) < published[i].within);
+        assert_true(fabs(stencil_little_time(&basic, at) / stencil_little_time(&more, at) - 1) < 1e-12);
+    }
+}
+
+/* Equation 4: many have all of it under way at once. And those that are never, or always, faster. */
+static void other_switch_points(void **state) {
+    const stencil_little basic = {.latency = 10, .throughput = 1}, same = {10, 1, 5}, free = {10, 2, 0},
+                         more = {10, 100, 20};
+    (void)state;
+    assert_true(stencil_little_switch(&basic, &more) == 30);
+    assert_true(stencil_little_time(&basic, 30) == stencil_little_time(&more, 30));
+    assert_true(isinf(stencil_little_switch(&basic, &same)));
+    assert_true(stencil_little_switch(&basic, &free) == 0);
+}
+
 int main(int argc, char **argv) {
     json_t *file = NULL;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_small_field), cmocka_unit_test(a_large_field),
-        cmocka_unit_test(fillings),      cmocka_unit_test(passes_of_other_steps),
-        cmocka_unit_test(many_points),   cmocka_unit_test(several_parts),
-        cmocka_unit_test(ranking),       cmocka_unit_test(candidates),
-        cmocka_unit_test(other_devices), cmocka_unit_test(round_trip),
-        cmocka_unit_test(bounds),        cmocka_unit_test(checked_work),
-        cmocka_unit_test(edges),         cmocka_unit_test(random_weights),
+        cmocka_unit_test(a_small_field),
+        cmocka_unit_test(a_large_field),
+        cmocka_unit_test(fillings),
+        cmocka_unit_test(passes_of_other_steps),
+        cmocka_unit_test(many_points),
+        cmocka_unit_test(several_parts),
+        cmocka_unit_test(ranking),
+        cmocka_unit_test(candidates),
+        cmocka_unit_test(other_devices),
+        cmocka_unit_test(round_trip),
+        cmocka_unit_test(bounds),
+        cmocka_unit_test(checked_work),
+        cmocka_unit_test(edges),
+        cmocka_unit_test(random_weights),
+        cmocka_unit_test(switch_points_of_table_4),
+        cmocka_unit_test(other_switch_points),
     };
     if (argc != 2 || json_read(argv[1], &file) != STENCIL_OK ||
         stencil_machine_read(&h200, file) != STENCIL_OK) {

@@ -14,7 +14,7 @@ CASES = dict(re.findall(r'^STENCIL_CASE\(\w+, "([\w-]+)", (\w+), ',
 KEEPING = {name for name in CASES
            if ".keeps = true" in (ROOT / f"bench/cases/{name.replace('-', '_')}.c").read_text(encoding="utf-8")}
 # They are among the cases, and no barrier of one grid orders them: on GPUs only, in two streams, over several parts.
-ON_GPUS = ["warp-reduction"]
+ON_GPUS = ["warp-reduction", "shared-reduction"]
 IN_STREAMS = ["quadratic"]
 IN_PARTS = {"multi-reduction": ["host, transfers", "host, tree", "multi-grid", "neighbor, tree"],
             "multi-normalise": ["atomic, system", "maxima on the host", "maximum per block", "three passes", "one pass, cached"]}
