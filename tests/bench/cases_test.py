@@ -27,6 +27,9 @@ class CasesTest(Commands):
     def test_list(self):
         names = [line.split()[0] for line in self.ok("cases", "--list").splitlines() if not line.startswith(" ")]
         self.assertEqual(names, [*APART, *CASES])
+        # In columns, whatever their names are.
+        starts = {re.search(r"^\S* +|^ +", line).end() for line in self.ok("--list").splitlines()}
+        self.assertEqual(len(starts), 1, starts)
         self.assertRegex(self.ok("--list", "fft", "copy"), r"^fft .*(\n .*)*\ncopy ")
 
     def test_every_case_under_every_barrier(self):
