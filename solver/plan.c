@@ -241,12 +241,12 @@ static stencil_status place_passes(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *problem,
-                                   const stencil_run_options *options, int parts) {
-    TRY(cut_deep(plan, problem, options, parts));
+/* How many parts there are, and which of them have the same GPU. */
+static void share_devices(stencil_plan *plan, int parts) {
+    plan->cut.parts = parts < STENCIL_PARTS_MAX ? parts : STENCIL_PARTS_MAX; /* too many: the cut says so */
+    parts = plan->cut.parts;
     for (int p = 0; p < parts; p++) {
         stencil_part_plan *part = &plan->part[p];
-        part->box = stencil_cut_box(&plan->cut, p);
         part->leads = true;
         for (int other = 0; other < parts; other++) {
             const bool same = plan->part[other].gpu == part->gpu;
@@ -254,6 +254,13 @@ static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *pr
             part->leads = part->leads && !(same && other < p);
         }
     }
+}
+
+static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_run_options *options, int parts) {
+    TRY(cut_deep(plan, problem, options, parts));
+    for (int p = 0; p < parts; p++)
+        plan->part[p].box = stencil_cut_box(&plan->cut, p);
     return STENCIL_OK;
 }
 
@@ -349,6 +356,7 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s",
           stencil_strategy_at(plan->strategy).name, why);
     TRY(choose_sweep(plan, problem, options));
+    share_devices(plan, parts);
     TRY(choose_depth(plan, problem, options, machine));
     TRY(choose_parts(plan, problem, options, parts));
     TRY(place_passes(plan, problem, machine));
