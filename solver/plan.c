@@ -214,12 +214,15 @@ static bool has_width(const stencil_plan *plan, const stencil_problem *problem) 
 /* The cut, with ghost cells for as many steps as there is room for. */
 static stencil_status cut_deep(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_run_options *options, int parts) {
-    const int asked = plan->depth;
+    const int asked = plan->depth, stacked[STENCIL_AXES] = {1, parts, 1};
+    /* Tiles on chip go on in parts above and below. */
+    const bool stacks = stencil_sweep_infos[plan->sweep].host->resident && options->cut[0] == 0;
     for (;; plan->depth--) {
         const stencil_mesh mesh = stencil_problem_mesh(problem, plan->depth);
         if (plan->depth > 1 && !stencil_mesh_has_room(&mesh))
             continue;
-        const stencil_status status = stencil_cut_make(&plan->cut, &mesh, parts, options->cut);
+        const stencil_status status =
+            stencil_cut_make(&plan->cut, &mesh, parts, stacks ? stacked : options->cut);
         if (status == STENCIL_OK && (plan->depth == 1 || has_width(plan, problem)))
             break;
         if (plan->depth == 1)

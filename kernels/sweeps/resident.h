@@ -50,7 +50,7 @@ STENCIL_ANYWHERE int32_t stencil_resident_row_beyond(int32_t rows, int side) {
  * tile at that end, `radius` of them; where another part goes on, the tile ends with ghost cells. Those
  * between are spread evenly; along a periodic axis that is not cut all are. */
 typedef struct stencil_resident_axis {
-    int64_t n, length;  /* cells of the part, and of a tile */
+    int64_t n, length; /* cells of the part, and of a tile */
     int32_t tiles;
     int32_t reach;      /* ghost cells of a tile beside its own, the radius times the steps of a pass */
     int32_t outside[2]; /* of a tile beyond the ends of the part: the radius, or reach */

@@ -60,21 +60,25 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     __device__ __forceinline__ static int wrap(int tile, int tiles) {
         return tile < 0 ? tile + tiles : tile >= tiles ? tile - tiles : tile;
     }
-    __device__ __forceinline__ static uint32_t first_word(const stencil_resident &r, int row, int x) {
-        return (uint32_t)((row * r.tiles[1] + wrap(x, r.tiles[1])) * 2 * place().memory.ghosts);
+    __device__ __forceinline__ static uint32_t first_word_at(const stencil_resident &r, int row, int column) {
+        return (uint32_t)((row * r.tiles[1] + column) * 2 * place().memory.ghosts);
     }
-    /* Whether the tiles at a side (0: above) are another part's. */
-    __device__ __forceinline__ static bool is_beyond(const stencil_resident &r, int side) {
-        return place().y == (side == 0 ? 0 : r.tiles[0] - 1) && r.beyond[side] != nullptr;
+    /* Of the tile that lies so many rows and columns from this one, which may be another part's. */
+    __device__ __forceinline__ static uint32_t first_word(const stencil_resident &r, int y, int x) {
+        const int row = place().y + y, rows = r.tiles[0], side = row == rows;
+        const bool beyond = (row < 0 || row == rows) && r.beyond[side] != nullptr;
+        return first_word_at(r, beyond ? stencil_resident_row_beyond(rows, side) : wrap(row, rows),
+                             wrap(place().x + x, r.tiles[1]));
     }
-    /* Where rows go: to another part as to the row on its other side. */
+    /* Where rows go: into the memory of the part that reads them, where they come from beyond its other side.
+     */
     __device__ __forceinline__ static void find_readers(const stencil_resident &r) {
         for (int side = 0; side < 2; side++) {
-            const bool beyond = is_beyond(r, side);
+            const bool beyond = place().y == (side == 0 ? 0 : r.tiles[0] - 1) && r.beyond[side] != nullptr;
             const int row = beyond ? stencil_resident_row_beyond(r.tiles[0], !side) : place().y;
-            place().rows_to[side] =
-                (beyond ? r.beyond[side] : r.words) +
-                (int64_t)words * (first_word(r, row, place().x) + (uint32_t)(side * place().reach * width));
+            place().rows_to[side] = (beyond ? r.beyond[side] : r.words) +
+                                    (int64_t)words * (first_word_at(r, row, place().x) +
+                                                      (uint32_t)(side * place().reach * width));
         }
     }
     /* Rows of the tile from the first to the last that are not ghost rows, which come whole. */
@@ -100,16 +104,14 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             const int there = x == 0  ? column
                               : x < 0 ? column + width - reach - place().wanted[1][0]
                                       : column - place().wanted[1][1];
-            const int row = is_beyond(r, side) ? stencil_resident_row_beyond(r.tiles[0], side)
-                                               : wrap(place().y + (side == 0 ? -1 : 1), r.tiles[0]);
-            return first_word(r, row, place().x + x) + (uint32_t)((side == 0 ? reach : 0) + k) * width +
+            return first_word(r, side == 0 ? -1 : 1, x) + (uint32_t)((side == 0 ? reach : 0) + k) * width +
                    there % K * 32 + there / K;
         }
         const int j = i - in_rows, side = j / (place().rows * reach), row = j / reach % place().rows;
         const kept_rows kept = find_kept();
         if (place().closed[1][side] || row + radius < kept.first || row + radius >= kept.end)
             return none;
-        return first_word(r, place().y, place().x + (side == 0 ? -1 : 1)) +
+        return first_word(r, 0, side == 0 ? -1 : 1) +
                (uint32_t)(column_words(!side) + row * reach + j % reach);
     }
     __device__ __forceinline__ static void find_sources(const stencil_resident &r) {
@@ -141,7 +143,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     __device__ __forceinline__ void send(const stencil_resident &r, uint32_t number, int buffer) {
         const int reach = place().reach, row0 = warp() * R + radius;
         const int64_t set = (int64_t)words * ((number & 1) * (uint32_t)place().memory.ghosts);
-        uint64_t *const own = r.words + (int64_t)words * first_word(r, place().y, place().x) + set;
+        uint64_t *const own = r.words + (int64_t)words * first_word(r, 0, 0) + set;
         const memory_rows at = base::find_rows(buffer);
         stage_columns(at);
 #pragma unroll 1

@@ -18,9 +18,9 @@ typedef struct subject {
     const stencil_tuning *tuning;
     double clocks_per_s; /* of a multiprocessor */
     int64_t shared_bytes;
-    int radius, parts; /* one above the other */
-    int slots;         /* blocks of a part that are there at once */
-    bool f64, general, source;
+    int radius, parts;                 /* one above the other */
+    int slots;                         /* blocks of a part that are there at once */
+    bool f64, general, source, linked; /* some tiles are on other GPUs than those beside them */
 } subject;
 
 /* A way to lay the tiles, and what a step and an exchange take. */
@@ -46,9 +46,11 @@ static subject subject_of(const stencil_plan *plan, const stencil_problem *probl
                  .f64 = problem->precision == STENCIL_FLOAT64,
                  .general = stencil_sweep_is_general(problem),
                  .source = stencil_problem_arrays(problem) > 2};
-    for (int p = 1; p < s.parts; p++)
-        s.slots = (int)stencil_smaller(s.slots, machine->gpu[plan->part[p].gpu].sm_count /
-                                                    plan->part[p].sharing);
+    for (int p = 1; p < s.parts; p++) {
+        const stencil_part_plan *part = &plan->part[p];
+        s.slots = (int)stencil_smaller(s.slots, machine->gpu[part->gpu].sm_count / part->sharing);
+        s.linked = s.linked || part->gpu != plan->part[0].gpu;
+    }
     if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
         s.slots = gpu->sm_count / PROCESSING_CLUSTER * (PROCESSING_CLUSTER / cluster * cluster);
     return s;
@@ -115,7 +117,8 @@ static void predict(const subject *s, layout *l, stencil_resident_shape shape) {
     const double fma = (double)turns * shape.rows * shape.cells * s->problem->shape->point_count;
     l->step_s =
         (t->resident_clocks + fma * (s->f64 ? t->resident_fma_f64 : t->resident_fma_f32)) / s->clocks_per_s;
-    l->exchange_s = t->resident_exchange_s + shape.rows * shape.cells * t->resident_cell_s +
+    l->exchange_s = t->resident_exchange_s + s->linked * t->resident_link_s +
+                    shape.rows * shape.cells * t->resident_cell_s +
                     l->memory.ghosts * (s->f64 ? t->resident_ghost_f64_s : t->resident_ghost_f32_s);
 }
 
@@ -172,7 +175,7 @@ static const char *place(stencil_plan *plan, const stencil_problem *problem, con
     if (plan->barrier == STENCIL_BARRIER_none)
         return "it is a persistent loop: give --sync neighbor, or another one with a barrier";
     if (plan->cut.count[STENCIL_X] > 1)
-        return "its parts lie one above the other: give --cut 1 along x";
+        return "its parts lie one above the other: leave --cut out";
     if (plan->depth == 1)
         return stencil_sweep_longest(plan, problem) == 1 ? "too few steps lie between two residual checks"
                                                          : "it makes several steps from exchange to exchange";

@@ -83,8 +83,7 @@ static axis_of_field axis_make(const stencil_cut *cut, int axis, int64_t length,
             .length = length,
             .tiles = tiles,
             .reach = reach,
-            .outside = {a.periodic || p > 0 ? reach : radius,
-                        a.periodic || p < a.parts - 1 ? reach : radius},
+            .outside = {a.periodic || p > 0 ? reach : radius, a.periodic || p < a.parts - 1 ? reach : radius},
             .round = a.periodic && a.parts == 1};
     return a;
 }
@@ -96,8 +95,8 @@ static int64_t begin_of(const axis_of_field *a, int part, int tile) {
 
 /* Whether the field ends with a tile at a side. */
 static bool ends_with(const axis_of_field *a, int part, int tile, int side) {
-    return !a->periodic && (side < 0 ? part == 0 && tile == 0
-                                     : part == a->parts - 1 && tile == a->part[part].tiles - 1);
+    return !a->periodic &&
+           (side < 0 ? part == 0 && tile == 0 : part == a->parts - 1 && tile == a->part[part].tiles - 1);
 }
 
 /* Whether a tile has a cell, at `at` of its own numbers, that is right when its ghost cells are not. */
@@ -163,8 +162,8 @@ static stencil_status make_plan(stencil_plan *plan, stencil_problem *problem, in
         .sync = "neighbor", .sweep = "resident", .gpu_count = parts, .depth = depth[k % 7 % 5]};
     for (int p = 0; p < parts; p++)
         options.gpu[p] = p % 2;
-    problem_of(problem, shape->name, (stencil_precision)(k / 45 % 2), ny, nx,
-               (stencil_boundary)(k / 5 % 3), (stencil_boundary)(k / 15 % 3));
+    problem_of(problem, shape->name, (stencil_precision)(k / 45 % 2), ny, nx, (stencil_boundary)(k / 5 % 3),
+               (stencil_boundary)(k / 15 % 3));
     return stencil_plan_make(plan, problem, &options, &machine);
 }
 
@@ -205,9 +204,14 @@ static void tiles(void **state) {
     }
 }
 
-static void expect_refusal(const char *words, const char *sync, int64_t ny, int64_t nx, int gpus,
+/* columns: of parts; 0: as the plan chooses. */
+static void expect_refusal(const char *words, const char *sync, int64_t ny, int64_t nx, int gpus, int columns,
                            int64_t every) {
-    const stencil_run_options options = {.sync = sync, .sweep = "resident", .gpu_count = gpus, .gpu = {0, 1}};
+    const stencil_run_options options = {.sync = sync,
+                                         .sweep = "resident",
+                                         .gpu_count = gpus,
+                                         .gpu = {0, 1},
+                                         .cut = {columns > 0, columns > 0, columns}};
     stencil_problem problem;
     stencil_plan plan;
     problem_of(&problem, "j2d5pt", STENCIL_FLOAT64, ny, nx, STENCIL_FIXED, STENCIL_FIXED);
@@ -219,13 +223,13 @@ static void expect_refusal(const char *words, const char *sync, int64_t ny, int6
 
 static void refusals(void **state) {
     (void)state;
-    expect_refusal("more cells than the multiprocessors", "neighbor", 4096, 4096, 1, 1000);
-    expect_refusal("too small or too narrow", "neighbor", 40, 40, 1, 1000);
-    expect_refusal("too small or too narrow", "neighbor", 4000, 40, 1, 1000);
-    expect_refusal("give --sync neighbor", "relaunch", 1000, 1000, 1, 1000);
-    expect_refusal("more cells than the multiprocessors", "neighbor", 4096, 4096, 2, 1000);
-    expect_refusal("one above the other", "neighbor", 100, 4000, 2, 1000);
-    expect_refusal("between two residual checks", "neighbor", 1000, 1000, 1, 1);
+    expect_refusal("more cells than the multiprocessors", "neighbor", 4096, 4096, 1, 0, 1000);
+    expect_refusal("too small or too narrow", "neighbor", 40, 40, 1, 0, 1000);
+    expect_refusal("too small or too narrow", "neighbor", 4000, 40, 1, 0, 1000);
+    expect_refusal("give --sync neighbor", "relaunch", 1000, 1000, 1, 0, 1000);
+    expect_refusal("more cells than the multiprocessors", "neighbor", 4096, 4096, 2, 0, 1000);
+    expect_refusal("one above the other", "neighbor", 1000, 1000, 2, 2, 1000);
+    expect_refusal("between two residual checks", "neighbor", 1000, 1000, 1, 0, 1);
 }
 
 /* Where it fits it is what is chosen, by name and without one; no other sweep has tiles on chip. */
