@@ -315,23 +315,34 @@ static void accelerated(void **state) {
 
 static void interrupted(void **state) {
     static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
-    static const division two = {2, {0, 0, 0}};
+    static const division two = {2, {1, 2, 1}};
     const subject *s = *state;
-    const int64_t extent[3] = {1, 15, 70};
-    trial t;
-    trace trace;
-    trial_init(&t, s->precision, 2, extent, boundary);
-    trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
-    trial_fill(&t, 3, 1.0, STENCIL_SOURCE_NONE);
-    trace_make(&trace, &t, 2000);
-    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
-        if (spans(strategy)) {
+    for (int chip = 0; chip < 1 + (here.backend == STENCIL_BACKEND_GPU); chip++) {
+        const int64_t extent[3] = {1, chip ? 61 : 15, 70};
+        trial t;
+        trace trace;
+        trial_init(&t, s->precision, 2, extent, boundary);
+        trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
+        trial_fill(&t, 3, 1.0, STENCIL_SOURCE_NONE);
+        trace_make(&trace, &t, 2000);
+        here.depth = chip ? 2 : 0;
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
+            const bool loops = stencil_strategy_at(strategy).barrier != STENCIL_BARRIER_none;
+            if (!spans(strategy) || (chip && !loops))
+                continue;
             trial_run r = run_of(strategy, &two, &exchanges[0], 2000);
             r.observers = (stencil_observers){&trial_impatient, 1};
+            if (chip) {
+                r.sweep = STENCIL_SWEEP_resident;
+                r.check_every = 1000;
+                r.must_fit = true;
+            }
             trial_expect(&t, &trace, &r);
         }
-    trace_destroy(&trace);
-    trial_destroy(&t);
+        here.depth = 0;
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
 }
 
 typedef void (*stress)(const trial *t, const trace *trace, int strategy, const division *d);

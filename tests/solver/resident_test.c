@@ -232,18 +232,20 @@ static void refusals(void **state) {
     expect_refusal("between two residual checks", "neighbor", 1000, 1000, 1, 0, 1);
 }
 
-/* Where it fits it is what is chosen, by name and without one; no other sweep has tiles on chip. */
+/* Where it fits it is what is chosen, on all GPUs that are there; no other sweep has tiles on chip. */
 static void choice(void **state) {
     (void)state;
     stencil_problem problem;
-    for (int64_t n = 512; n <= 1024; n *= 2) {
-        const stencil_run_options options = {.gpu_count = 1};
+    for (int k = 0; k < 4; k++) {
+        const int64_t n = k % 2 == 0 ? 512 : 1024;
+        const stencil_run_options options = {.gpu_count = 1 + k / 2, .gpu = {0, 1}};
         stencil_choice chosen;
         problem_of(&problem, "j2d5pt", STENCIL_FLOAT32, n, n, STENCIL_FIXED, STENCIL_PERIODIC);
         assert_int_equal(stencil_choice_make(&chosen, &problem, &options, &machine), STENCIL_OK);
         const stencil_plan *plan = &chosen.item[chosen.chosen].plan;
         assert_int_equal(plan->sweep, STENCIL_SWEEP_resident);
         assert_string_equal(stencil_strategy_at(plan->strategy).name, "neighbor");
+        assert_int_equal(plan->cut.parts, options.gpu_count);
         for (int i = 0; i < chosen.possible; i++)
             assert_int_equal(chosen.item[i].plan.resident.warps > 0,
                              chosen.item[i].plan.sweep == STENCIL_SWEEP_resident);
