@@ -70,8 +70,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         return first_word_at(r, beyond ? stencil_resident_row_beyond(rows, side) : wrap(row, rows),
                              wrap(place().x + x, r.tiles[1]));
     }
-    /* Where rows go: into the memory of the part that reads them, where they come from beyond its other side.
-     */
+    /* Where rows go: beyond a cut into the memory of the part that reads them, as what lies on its other
+     * side. */
     __device__ __forceinline__ static void find_readers(const stencil_resident &r) {
         for (int side = 0; side < 2; side++) {
             const bool beyond = place().y == (side == 0 ? 0 : r.tiles[0] - 1) && r.beyond[side] != nullptr;
