@@ -258,13 +258,24 @@ static stencil_status measure_rate(work *w, subject s, stencil_loop loop, double
     return STENCIL_OK;
 }
 
-/* Families by how often they are wanted: the first sweep first. */
+/* Sweeps by how often they are wanted: in their order, those that are taken to be slow behind all others. */
+static void order_sweeps(int sweep[STENCIL_SWEEP_COUNT]) {
+    int count = 0;
+    for (int slow = 0; slow < 2; slow++)
+        for (int i = 0; i < STENCIL_SWEEP_COUNT; i++)
+            if ((stencil_sweep_infos[i].host->guess > 1) == slow)
+                sweep[count++] = i;
+}
+
+/* All families of a sweep before those of the next one. */
 static stencil_status measure_rates(work *w, double row) {
     const int loops = w->gpu ? STENCIL_LOOP_COUNT : 1;
+    int ordered[STENCIL_SWEEP_COUNT];
+    order_sweeps(ordered);
     for (int i = 0; i < STENCIL_SWEEP_COUNT * STENCIL_SHAPE_COUNT * STENCIL_PRECISION_COUNT * loops; i++) {
         const int loop = i % loops, precision = i / loops % STENCIL_PRECISION_COUNT,
                   shape = i / loops / STENCIL_PRECISION_COUNT % STENCIL_SHAPE_COUNT,
-                  sweep = i / loops / STENCIL_PRECISION_COUNT / STENCIL_SHAPE_COUNT;
+                  sweep = ordered[i / loops / STENCIL_PRECISION_COUNT / STENCIL_SHAPE_COUNT];
         const subject s = {
             (stencil_shape_id)shape, (stencil_precision)precision, sweep, w->reference[loop], 1, 0, 0};
         stencil_problem problem;

@@ -61,7 +61,8 @@ static double guess_s(const stencil_calibration *c, const stencil_plan *plan, co
                          c->fma_per_s[problem->precision];
     if (plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1) {
         const int most = stencil_sweep_infos[plan->sweep].host->most(plan, problem, machine);
-        return fmax(bytes_s, fma_s * (1 + plan->tuning.idle_stage * (most / steps - 1)));
+        const double pass_fma_s = problem->rank == 2 ? fma_s / plan->tuning.pass_fma : fma_s;
+        return fmax(bytes_s, pass_fma_s * (1 + plan->tuning.idle_stage * (most / steps - 1)));
     }
     if (plan->backend == STENCIL_BACKEND_GPU)
         return fmax(bytes_s, fma_s);
