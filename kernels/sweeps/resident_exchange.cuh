@@ -5,7 +5,11 @@
  * cell lies. Corners come with the rows, from the tiles that lie cornerwise. There are words for even and for
  * odd exchanges; those of exchange e may be overwritten in e + 2 for the reason given there: who reads a
  * tile's words sends it words, too, and a tile that has received all of e + 1 knows that all of e have been
- * read. */
+ * read.
+ *
+ * Tiles of another part are no different: the rows that only these read are stored into that part's memory,
+ * across the link, and nowhere else, so that everybody polls memory of its own GPU. Number and place of a
+ * tile's words follow from its column, since all parts have the same grid of tiles along x. */
 #pragma once
 
 #include "kernels/sweeps/resident_tile.cuh"
@@ -56,9 +60,26 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     __device__ __forceinline__ static int wrap(int tile, int tiles) {
         return tile < 0 ? tile + tiles : tile >= tiles ? tile - tiles : tile;
     }
+    __device__ __forceinline__ static uint32_t first_word_at(const stencil_resident &r, int row, int column) {
+        return (uint32_t)((row * r.tiles[1] + column) * 2 * place().memory.ghosts);
+    }
+    /* Of the tile that lies so many rows and columns from this one, which may be another part's. */
     __device__ __forceinline__ static uint32_t first_word(const stencil_resident &r, int y, int x) {
-        const int tile = wrap(place().y + y, r.tiles[0]) * r.tiles[1] + wrap(place().x + x, r.tiles[1]);
-        return (uint32_t)(tile * 2 * place().memory.ghosts);
+        const int row = place().y + y, rows = r.tiles[0], side = row == rows;
+        const bool beyond = (row < 0 || row == rows) && r.beyond[side] != nullptr;
+        return first_word_at(r, beyond ? stencil_resident_row_beyond(rows, side) : wrap(row, rows),
+                             wrap(place().x + x, r.tiles[1]));
+    }
+    /* Where rows go: beyond a cut into the memory of the part that reads them, as what lies on its other
+     * side. */
+    __device__ __forceinline__ static void find_readers(const stencil_resident &r) {
+        for (int side = 0; side < 2; side++) {
+            const bool beyond = place().y == (side == 0 ? 0 : r.tiles[0] - 1) && r.beyond[side] != nullptr;
+            const int row = beyond ? stencil_resident_row_beyond(r.tiles[0], !side) : place().y;
+            place().rows_to[side] = (beyond ? r.beyond[side] : r.words) +
+                                    (int64_t)words * (first_word_at(r, row, place().x) +
+                                                      (uint32_t)(side * place().reach * width));
+        }
     }
     /* Rows of the tile from the first to the last that are not ghost rows, which come whole. */
     struct kept_rows {
@@ -121,8 +142,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     /* Sends what other tiles want: rows by the lanes that have them, columns by way of shared memory. */
     __device__ __forceinline__ void send(const stencil_resident &r, uint32_t number, int buffer) {
         const int reach = place().reach, row0 = warp() * R + radius;
-        uint64_t *const own =
-            r.words + (int64_t)words * (first_word(r, 0, 0) + (number & 1) * (uint32_t)place().memory.ghosts);
+        const int64_t set = (int64_t)words * ((number & 1) * (uint32_t)place().memory.ghosts);
+        uint64_t *const own = r.words + (int64_t)words * first_word(r, 0, 0) + set;
         const memory_rows at = base::find_rows(buffer);
         stage_columns(at);
 #pragma unroll 1
@@ -132,7 +153,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
 #pragma unroll 1
         for (int side = 0; side < 2; side++) {
             const int from = place().wanted[0][side] - row0, end = min(from + reach, R);
-            uint64_t *to = own + (int64_t)words * ((side * reach - from) * width + lane());
+            uint64_t *to = place().rows_to[side] + set + (int64_t)words * (lane() - from * width);
 #pragma unroll 1
             for (int j = max(from, 0); j < end; j++) {
                 T row[K];
