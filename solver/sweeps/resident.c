@@ -148,7 +148,7 @@ static const char *place(stencil_plan *plan, const stencil_problem *problem, con
     plan->resident_bytes =
         (int64_t)l.tiles.tiles[0] * l.tiles.tiles[1] *
         (2 * l.memory.ghosts * stencil_ll_words(problem->precision) * (int64_t)sizeof(uint64_t) +
-         (int64_t)sizeof(uint32_t));
+         l.memory.ghosts * (int64_t)sizeof(uint32_t) + (int64_t)sizeof(uint32_t));
     plan->resident_shared = l.memory.bytes;
     return "";
 }
