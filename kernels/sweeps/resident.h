@@ -19,8 +19,8 @@ typedef struct stencil_resident_shape {
  * twice the radius in a lane. rows 0: there is no such shape. */
 STENCIL_CONSTANT stencil_resident_shape stencil_resident_shape_of(int radius, bool f64, int index) {
     const stencil_resident_shape shapes[2][STENCIL_RESIDENT_SHAPES] = {
-        {{2, 5, 0, 12, false}, {4, 11, 0, 8, false}, {6, 16, 5, 12, false}, {6, 26, 9, 8, false}},
-        {{2, 5, 0, 12, false}, {4, 11, 0, 8, false}, {6, 24, 8, 8, false}, {7, 25, 10, 8, true}}};
+        {{2, 5, 0, 12, false}, {4, 11, 0, 8, false}, {7, 21, 0, 8, false}, {6, 26, 9, 8, false}},
+        {{2, 5, 0, 12, false}, {4, 11, 0, 8, false}, {7, 21, 7, 8, false}, {7, 25, 10, 8, true}}};
     const stencil_resident_shape far[2][STENCIL_RESIDENT_SHAPES] = {
         {{6, 4, 0, 8, false}, {6, 9, 0, 8, false}, {6, 14, 0, 8, false}, {0, 0, 0, 0, true}},
         {{6, 4, 0, 8, false}, {6, 6, 0, 8, false}, {6, 8, 0, 8, false}, {0, 0, 0, 0, true}}};
@@ -34,7 +34,8 @@ typedef struct stencil_resident {
     int32_t shape, warps; /* of a block */
     int32_t tiles[2];     /* of a part along y and x; shape, warps and tiles 0: there are none */
     uint64_t *words;      /* tiles * 2 * ghosts cells of flagged words, those of other parts included; zeroed
-                             once */
+                             once; behind them, uint32_t [own tiles * ghosts], where each of these cells is in
+                             shared memory */
     uint64_t *beyond[2];  /* those of the part above and of the one below; NULL: the field ends, or goes round
                              within the part */
     uint32_t *exchanges;  /* [own tiles]: how many a block has made in all launches */
@@ -44,6 +45,11 @@ typedef struct stencil_resident {
  * above. */
 STENCIL_ANYWHERE int32_t stencil_resident_row_beyond(int32_t rows, int side) {
     return side == 0 ? rows + 1 : rows;
+}
+
+/* Rows of words: own ones, and where the axis is cut those two. */
+STENCIL_ANYWHERE int32_t stencil_resident_rows_of_words(int32_t rows, bool cut) {
+    return rows + (cut ? 2 : 0);
 }
 
 /* An axis of a part, which tiles are laid along. Where it ends with boundary or mirrored cells, so does the
@@ -75,32 +81,31 @@ STENCIL_ANYWHERE int64_t stencil_resident_shift(const stencil_resident_axis *a, 
     return stencil_resident_begin(a, other) + around - stencil_resident_begin(a, tile);
 }
 
-/* The shared memory of a block: where each piece begins, in cells, behind STENCIL_RESIDENT_PLACE bytes. */
-enum { STENCIL_RESIDENT_PLACE = 256 };
+/* The shared memory of a block: where each piece begins, in cells, behind STENCIL_RESIDENT_PLACE bytes, of
+ * which tables of the warps are the last. */
+enum { STENCIL_RESIDENT_TABLES = 12 * 48, STENCIL_RESIDENT_PLACE = 256 + STENCIL_RESIDENT_TABLES };
 typedef struct stencil_resident_memory {
     int32_t edge;    /* the outer rows of each warp, twice: as they are, and as the next step makes them */
     int32_t mixed;   /* its rows between those in registers */
     int32_t stage;   /* ghost cells: rows above and below, then those of the rows at the left and right, where
                         cells for the tiles there lie before they are sent */
-    int32_t fixed;   /* boundary cells of each row */
     int32_t weights; /* of all steps; in the general kernel of each one of a pass */
     int32_t source;  /* the source term of all cells, where there is one */
     int32_t ghosts;  /* cells of the stage */
-    int32_t bytes;   /* of all, with the list of where each ghost cell comes from, which comes last */
+    int32_t bytes;   /* of all, with the list of where ghost rows come from, which comes last */
 } stencil_resident_memory;
 
 STENCIL_ANYWHERE stencil_resident_memory stencil_resident_memory_of(stencil_resident_shape shape, int radius,
                                                                     bool f64, int warps, int reach,
                                                                     int weights, bool source) {
-    stencil_resident_memory m = {0, 0, 0, 0, 0, 0, 0, 0};
+    stencil_resident_memory m = {0, 0, 0, 0, 0, 0, 0};
     const int width = 32 * shape.cells, rows = warps * shape.rows;
     m.ghosts = 2 * reach * (width + rows);
     m.mixed = 2 * warps * 2 * radius * width;
     m.stage = m.mixed + warps * shape.mixed * width;
-    m.fixed = m.stage + m.ghosts;
-    m.weights = m.fixed + 2 * rows * radius;
+    m.weights = m.stage + m.ghosts;
     m.source = m.weights + weights;
     const int cells = m.source + (source ? rows * width : 0);
-    m.bytes = STENCIL_RESIDENT_PLACE + cells * (f64 ? 8 : 4) + m.ghosts * 4;
+    m.bytes = STENCIL_RESIDENT_PLACE + cells * (f64 ? 8 : 4) + 2 * width * (int32_t)sizeof(uint32_t);
     return m;
 }

@@ -53,9 +53,19 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     static constexpr int words = sizeof(T) / sizeof(float);
     static constexpr uint32_t none = ~0u;
 
+    __device__ __forceinline__ static uint64_t *word_at(uint64_t *first, uint32_t cell) {
+        return first + (uint64_t)cell * words;
+    }
     /* Words of a tile, in cells: rows for the tiles above and below, columns for those left and right. */
     __device__ __forceinline__ static int column_words(int side) {
         return 2 * place().reach * width + side * place().rows * place().reach;
+    }
+    /* Where staged column 0 would come from, of those at the left and right. */
+    __device__ __forceinline__ static void find_beside(const stencil_resident &r) {
+        const int more = place().rows * place().reach;
+        place().own = first_word(r, 0, 0);
+        place().beside[0] = first_word(r, 0, -1) + column_words(1);
+        place().beside[1] = first_word(r, 0, 1) + column_words(0) - more;
     }
     __device__ __forceinline__ static int wrap(int tile, int tiles) {
         return tile < 0 ? tile + tiles : tile >= tiles ? tile - tiles : tile;
@@ -76,9 +86,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         for (int side = 0; side < 2; side++) {
             const bool beyond = place().y == (side == 0 ? 0 : r.tiles[0] - 1) && r.beyond[side] != nullptr;
             const int row = beyond ? stencil_resident_row_beyond(r.tiles[0], !side) : place().y;
-            place().rows_to[side] = (beyond ? r.beyond[side] : r.words) +
-                                    (int64_t)words * (first_word_at(r, row, place().x) +
-                                                      (uint32_t)(side * place().reach * width));
+            place().rows_to[side] =
+                word_at(beyond ? r.beyond[side] : r.words, first_word_at(r, row, place().x));
         }
     }
     /* Rows of the tile from the first to the last that are not ghost rows, which come whole. */
@@ -90,197 +99,264 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         return {place().closed[0][0] ? 0 : reach, place().closed[0][1] ? rows : rows - reach};
     }
 
-    /* Where ghost cell i of the stage comes from. */
-    __device__ __forceinline__ static uint32_t source_of(const stencil_resident &r, int i) {
-        const int reach = place().reach, in_rows = 2 * reach * width;
-        if (i < in_rows) {
-            const int side = i / (reach * width), k = i / width % reach, slot = i % width,
-                      column = slot % 32 * K + slot / 32;
-            const int x = column < reach && !place().closed[1][0]            ? -1
-                          : column >= width - reach && !place().closed[1][1] ? 1
-                                                                             : 0;
-            if (place().closed[0][side])
-                return none;
-            const int there = x == 0  ? column
-                              : x < 0 ? column + width - reach - place().wanted[1][0]
-                                      : column - place().wanted[1][1];
-            return first_word(r, side == 0 ? -1 : 1, x) + (uint32_t)((side == 0 ? reach : 0) + k) * width +
-                   there % K * 32 + there / K;
-        }
-        const int j = i - in_rows, side = j / (place().rows * reach), row = j / reach % place().rows;
-        const kept_rows kept = find_kept();
-        if (place().closed[1][side] || row + radius < kept.first || row + radius >= kept.end)
-            return none;
-        return first_word(r, 0, side == 0 ? -1 : 1) +
-               (uint32_t)(column_words(!side) + row * reach + j % reach);
+    /* The word that a cell of the first ghost row of a side comes from; those of further rows follow row by
+     * row. slot: of the cell in its row. */
+    __device__ __forceinline__ static uint32_t source_of(const stencil_resident &r, int side, int slot) {
+        const int reach = place().reach, column = slot % 32 * K + slot / 32;
+        const int x = column < reach && !place().closed[1][0]            ? -1
+                      : column >= width - reach && !place().closed[1][1] ? 1
+                                                                         : 0;
+        const int there = x == 0  ? column
+                          : x < 0 ? column + width - reach - place().wanted[1][0]
+                                  : column - place().wanted[1][1];
+        return first_word(r, side == 0 ? -1 : 1, x) + (uint32_t)(side == 0 ? reach * width : 0) +
+               there % K * 32 + there / K;
     }
     __device__ __forceinline__ static void find_sources(const stencil_resident &r) {
         uint32_t *const from = list();
+#pragma unroll 1
+        for (int i = threadIdx.x; i < 2 * width; i += blockDim.x)
+            from[i] = source_of(r, i / width, i % width);
+    }
+
+    /* An exchange costs by the instructions that a warp makes, six to eight clocks each
+     * (docs/performance.md). Cells in registers have to be named one by one, so they go through shared
+     * memory: the stage, where ghost cells are between passes, has room for them. Ghost cell i of the tile
+     * and cell i that others want, which is its word i, are of the same thread: rows of the stage by warps,
+     * columns by all threads. */
+
+    /* Where cell i is sent from, and where ghost cell i goes: in the low and high half, in cells; of outer
+     * rows in their first buffer. Rows in registers have them in the stage, cell by cell. */
+    static constexpr uint32_t nowhere = 0xffff;
+    __device__ __forceinline__ static uint32_t *table(const stencil_resident &r) {
         const int ghosts = place().memory.ghosts;
+        const bool cut = r.beyond[0] != nullptr || r.beyond[1] != nullptr;
+        const int tiles = stencil_resident_rows_of_words(r.tiles[0], cut) * r.tiles[1];
+        return reinterpret_cast<uint32_t *>(word_at(r.words, (uint32_t)(2 * ghosts * tiles))) +
+               (int64_t)ghosts * place().tile;
+    }
+    /* The cell in a row (of all warps) and column of the tile; where it is in registers, stage cell i. */
+    __device__ __forceinline__ static uint32_t place_of(int row, int column, int i) {
+        const int at = row / R, j = row - at * R, slot = column % K * 32 + column / K - lane();
+        if (!base::is_in_memory(j))
+            return place().memory.stage + i;
+        return (uint32_t)(base::memory_row(j, base::find_rows(at, 0, lane())) - cells(0) + slot);
+    }
+    __device__ __forceinline__ static uint32_t entry_of(int i) {
+        const int reach = place().reach, rows = place().rows;
+        const kept_rows kept = find_kept();
+        if (i < 2 * reach * width) {
+            const int side = i / (reach * width), k = i / width % reach, slot = i % width,
+                      column = slot % 32 * K + slot / 32, from = place().wanted[0][side] + k - radius,
+                      to = side == 0 ? k - radius : kept.end + k - radius;
+            if (place().closed[0][side])
+                return nowhere << 16 | nowhere;
+            return place_of(from, column, i) |
+                   (to < 0 || to >= rows ? place().memory.stage + i : place_of(to, column, i)) << 16;
+        }
+        const int j = i - 2 * reach * width, side = j / (rows * reach), k = j / rows % reach, row = j % rows;
+        if (place().closed[1][side])
+            return nowhere << 16 | nowhere;
+        const bool ghost = row + radius < kept.first || row + radius >= kept.end;
+        return place_of(row, place().wanted[1][side] + k, i) |
+               (ghost ? nowhere : place_of(row, side == 0 ? k : width - reach + k, i)) << 16;
+    }
+    __device__ __forceinline__ static void find_places(const stencil_resident &r) {
 #pragma unroll 1
-        for (int i = threadIdx.x; i < ghosts; i += blockDim.x)
-            from[i] = source_of(r, i);
+        for (int i = threadIdx.x; base::mixed && i < place().memory.ghosts; i += blockDim.x)
+            table(r)[i] = entry_of(i);
     }
 
-    /* What is run once an exchange has to be fetched each time, which takes longer than the cells do
-     * (docs/performance.md): rows are sent by one piece of code, to which the row is brought. */
-
-    /* Row j, which is not known before: one of many copies. */
-    template <int From, int To>
-    __device__ __forceinline__ void pick_row(T (&row)[K], int j, const memory_rows &at) {
-        constexpr int middle = (From + To) / 2;
-        if constexpr (To - From == 1) {
-#pragma unroll
-            for (int v = 0; v < K; v++)
-                row[v] = this->template cell<From>(v, at);
-        } else if (j < middle)
-            pick_row<From, middle>(row, j, at);
-        else
-            pick_row<middle, To>(row, j, at);
-    }
-
-    /* Sends what other tiles want: rows by the lanes that have them, columns by way of shared memory. */
-    __device__ __forceinline__ void send(const stencil_resident &r, uint32_t number, int buffer) {
-        const int reach = place().reach, row0 = warp() * R + radius;
-        const int64_t set = (int64_t)words * ((number & 1) * (uint32_t)place().memory.ghosts);
-        uint64_t *const own = r.words + (int64_t)words * first_word(r, 0, 0) + set;
-        const memory_rows at = base::find_rows(buffer);
-        stage_columns(at);
+    /* f(whether of rows, how many at once, first, from one to the next, end) for all cells of a thread. */
+    template <class F> __device__ __forceinline__ static void each_batch(F f) {
+        constexpr int batch = R < 8 ? 2 : 4, once = base::full && words == 2 ? (K + 1) / 2 : K;
+        const int reach = place().reach, in_rows = 2 * reach * width, ghosts = place().memory.ghosts;
 #pragma unroll 1
-        for (int side = 0; side < 2; side++)
-            if (!place().closed[1][side])
-                send_columns(own + (int64_t)words * (column_words(side) + warp() * R * reach), side, number);
-#pragma unroll 1
-        for (int side = 0; side < 2; side++) {
-            const int from = place().wanted[0][side] - row0, end = min(from + reach, R);
-            uint64_t *to = place().rows_to[side] + set + (int64_t)words * (lane() - from * width);
-#pragma unroll 1
-            for (int j = max(from, 0); j < end; j++) {
-                T row[K];
-                pick_row<0, R>(row, j, at);
-#pragma unroll
-                for (int v = 0; v < K; v++)
-                    store_flagged(to + words * (j * width + v * 32), row[v], number);
+        for (int row = warp(); row < 2 * reach; row += warps())
+            if (!place().closed[0][row >= reach]) {
+                const int first = row * width + lane();
+                f(std::true_type(), std::integral_constant<int, once>(), first, 32, in_rows);
+                if constexpr (once < K)
+                    f(std::true_type(), std::integral_constant<int, K - once>(), first + once * 32, 32,
+                      in_rows);
             }
-        }
-    }
-    /* Cells of the warp's rows that the tiles at the left and right want, row by row. */
-    __device__ __forceinline__ static T *staged(int side) {
-        return cells(place().memory.stage + 2 * place().reach * width +
-                     (side * place().rows + warp() * R) * place().reach);
-    }
-    __device__ __forceinline__ void stage_columns(const memory_rows &at) {
-        const int reach = place().reach;
 #pragma unroll 1
-        for (int side = 0; side < 2; side++) {
-            if (place().closed[1][side])
-                continue;
-            const int first = lane() * K - place().wanted[1][side]; /* of this lane among the wanted ones */
-            uint32_t to = shared_address(staged(side)) + first * (int)sizeof(T);
-            bool wanted[K];
-#pragma unroll
-            for (int v = 0; v < K; v++)
-                wanted[v] = (unsigned)(first + v) < (unsigned)reach;
-            for_each<0, R>([&](auto row) {
-#pragma unroll
-                for (int v = 0; v < K; v++)
-                    store_if(wanted[v], to + v * (int)sizeof(T),
-                             this->template cell<decltype(row)::value>(v, at));
-                to += reach * (int)sizeof(T);
-            });
-        }
-        __syncwarp();
+        for (int i = in_rows + (int)threadIdx.x; i < ghosts; i += batch * (int)blockDim.x)
+            f(std::false_type(), std::integral_constant<int, batch>(), i, (int)blockDim.x, ghosts);
     }
-    __device__ __forceinline__ static void send_columns(uint64_t *to, int side, uint32_t number) {
-        const T *const from = staged(side);
-        const int end = R * place().reach;
-#pragma unroll 1
-        for (int i = lane(); i < end; i += 32)
-            store_flagged(to + words * i, from[i], number);
+    /* Of an entry's half. */
+    __device__ __forceinline__ static T *cell_at(uint32_t at, int flip) {
+        return cells((int)at + ((int)at < flip ? flip : 0));
     }
 
-    /* Fetches the ghost cells into the stage, which nobody reads any more. polled: waits for the words; else
-     * a barrier has. */
-    __device__ __forceinline__ static void receive(const stencil_kernel_args &s, uint32_t number,
-                                                   int64_t step, bool polled) {
-        /* Cells at once, so that their trips overlap: as many as registers are left for. */
-        constexpr int left = 240 - base::registers * K * words, batch = left > 140      ? 14
-                                                                        : left / 10 > 8 ? left / 10
-                                                                                        : 8;
-        const uint32_t *const from = list();
-        const int ghosts = place().memory.ghosts;
-        const uint64_t *const all = s.resident.words + (int64_t)words * ((number & 1) * (uint32_t)ghosts);
-        T *const stage = cells(place().memory.stage);
-#pragma unroll 1
-        for (int i = threadIdx.x; i < ghosts; i += batch * blockDim.x) {
-            uint32_t at[batch];
-            T value[batch];
+    /* Sends what other tiles want. Behind a barrier of the block: others no longer read ghost cells. */
+    __device__ __forceinline__ void send(const stencil_resident &r, uint32_t number, int buffer) {
+        stage_columns();
+        stage_rows();
+        __syncthreads();
+        const uint32_t set = (number & 1) * (uint32_t)place().memory.ghosts, own = place().own + set;
+        const uint32_t *const entries = table(r);
+        const int flip = buffer ? base::buffer_cells() : 0;
+        const T *const stage = cells(place().memory.stage);
+        each_batch([&](auto of_rows, auto count, int first, int step, int end) {
+            constexpr int Count = decltype(count)::value;
+            uint64_t *const to = decltype(of_rows)::value
+                                     ? word_at(place().rows_to[first >= place().reach * width], set)
+                                     : word_at(r.words, own);
+            const T *from[Count];
+            T value[Count];
+            bool wanted[Count];
 #pragma unroll
-            for (int k = 0; k < batch; k++)
-                at[k] = i + k * (int)blockDim.x < ghosts ? from[i + k * blockDim.x] : none;
-            spin(s.barrier, step, [&] {
+            for (int k = 0; k < Count; k++) {
+                const int i = first + k * step;
+                wanted[k] = i < end;
+                from[k] = stage + i;
+                if (base::mixed && wanted[k]) {
+                    const uint32_t at = entries[i] & nowhere;
+                    wanted[k] = at != nowhere;
+                    from[k] = cell_at(at, flip);
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < Count; k++)
+                if (wanted[k])
+                    value[k] = *from[k];
+#pragma unroll
+            for (int k = 0; k < Count; k++)
+                if (wanted[k])
+                    store_flagged(word_at(to, (uint32_t)(first + k * step)), value[k], number);
+        });
+    }
+    /* Fetches ghost cells, those of a batch at once, so that their trips overlap. polled: waits for the
+     * words; else a barrier has. */
+    __device__ __forceinline__ static void receive(const stencil_kernel_args &s, uint32_t number,
+                                                   int64_t step_, bool polled, int buffer) {
+        const int reach = place().reach, in_rows = 2 * reach * width, half = in_rows + place().rows * reach;
+        uint64_t *const all = word_at(s.resident.words, (number & 1) * (uint32_t)place().memory.ghosts);
+        const uint32_t *const entries = table(s.resident);
+        const int flip = buffer ? base::buffer_cells() : 0;
+        const uint32_t left = place().closed[1][0] ? none : place().beside[0] - in_rows,
+                       right = place().closed[1][1] ? none : place().beside[1] - in_rows;
+        T *const stage = cells(place().memory.stage);
+        each_batch([&](auto of_rows, auto count, int first, int step, int end) {
+            constexpr int Count = decltype(count)::value;
+            uint32_t at[Count];
+            T value[Count];
+            const int row = first / width, side = row >= reach;
+#pragma unroll
+            for (int k = 0; k < Count; k++) {
+                const int i = first + k * step;
+                if constexpr (decltype(of_rows)::value)
+                    at[k] = list()[i - (row - side) * width] + (uint32_t)((row - side * reach) * width);
+                else {
+                    const uint32_t from = i < half ? left : right;
+                    at[k] = i < end && from != none ? from + (uint32_t)i : none;
+                }
+                if (base::mixed && at[k] != none && entries[i] >> 16 == nowhere)
+                    at[k] = none;
+            }
+            spin(s.barrier, step_, [&] {
                 bool there = true;
 #pragma unroll
-                for (int k = 0; k < batch; k++)
+                for (int k = 0; k < Count; k++)
                     if (at[k] != none)
-                        there = load_flagged(all + (int64_t)words * at[k], number, &value[k]) && there;
+                        there = load_flagged(word_at(all, at[k]), number, &value[k]) && there;
                 return there || !polled;
             });
 #pragma unroll
-            for (int k = 0; k < batch; k++)
-                if (at[k] != none)
-                    stage[i + k * blockDim.x] = value[k];
-        }
-    }
-    /* From there to where the rows are: whole rows at the ends of the tile, and cells at the ends of rows. */
-    __device__ __forceinline__ void take(int buffer) {
-        const int first = warp() * R + radius;
-        const memory_rows rows = base::find_rows(buffer);
-        const kept_rows kept = find_kept();
-#pragma unroll 1
-        for (int side = 0; side < 2; side++)
-            if (!place().closed[1][side])
-                take_columns(side, rows);
-        if (first < kept.first || first + R > kept.end)
-            take_rows(first, kept, rows);
-    }
-    __device__ __forceinline__ void take_columns(int side, const memory_rows &rows) {
-        const int reach = place().reach, first = lane() * K - (side == 0 ? 0 : width - reach);
-        uint32_t from = shared_address(staged(side)) + first * (int)sizeof(T);
-        bool ghost[K];
-#pragma unroll
-        for (int v = 0; v < K; v++)
-            ghost[v] = (unsigned)(first + v) < (unsigned)reach;
-        for_each<0, R>([&](auto row) {
-#pragma unroll
-            for (int v = 0; v < K; v++)
-                put_if<decltype(row)::value>(ghost[v], v, from + v * (int)sizeof(T), rows);
-            from += reach * (int)sizeof(T);
+            for (int k = 0; k < Count; k++)
+                if (at[k] != none) {
+                    const int i = first + k * step; /* looked up again: registers are scarce while waiting */
+                    *(base::mixed ? cell_at(entries[i] >> 16, flip) : stage + i) = value[k];
+                }
         });
     }
-    __device__ __forceinline__ void take_rows(int first, kept_rows kept, const memory_rows &rows) {
+
+    /* f(inside, address, cell) for the lane's cells in registers: where they are among staged columns, of
+     * which column `first` is its first cell. */
+    template <class F> __device__ __forceinline__ void each_staged(int side, int first, F f) {
+        const int reach = place().reach, rows = place().rows;
+        const uint32_t from =
+            shared_address(columns() + (side * reach + first) * rows + warp() * R); /* column by column */
+        uint32_t at[K];
+        bool inside[K];
+#pragma unroll
+        for (int v = 0; v < K; v++) {
+            inside[v] = (unsigned)(first + v) < (unsigned)reach;
+            at[v] = from + v * rows * (int)sizeof(T);
+        }
+        for_each<0, R>([&](auto row) {
+            constexpr int J = decltype(row)::value;
+            if constexpr (!base::in_memory(J))
+#pragma unroll
+                for (int v = 0; v < K; v++)
+                    f(inside[v], at[v] + J * (int)sizeof(T), this->c[base::register_of(J)][v]);
+        });
+    }
+    __device__ __forceinline__ static T *columns() {
+        return cells(place().memory.stage + 2 * place().reach * width);
+    }
+    /* A lane has cells for one side, or in narrow fields for both. */
+    __device__ __forceinline__ void stage_columns() {
+        const int reach = place().reach, left = lane() * K - place().wanted[1][0],
+                  right = lane() * K - place().wanted[1][1];
+        const bool at_left = left > -K && left<reach, at_right = right> - K && right < reach;
+        int side = at_left ? 0 : 1;
+#pragma unroll 1
+        for (;;) {
+            each_staged(side, side == 0 ? left : right,
+                        [](bool wanted, uint32_t to, T &cell) { store_if(wanted, to, cell); });
+            if (!__any_sync(~0u, at_right && side == 0))
+                break;
+            side = 1;
+        }
+    }
+    /* Rows of the warp that the tiles above and below want, of those in registers. */
+    __device__ __forceinline__ void stage_rows() {
+        constexpr int row_bytes = width * (int)sizeof(T);
+        const int reach = place().reach, first = warp() * R + radius;
+#pragma unroll 1
+        for (int side = 0; side < 2; side++) {
+            const int from = place().wanted[0][side] - first, end = from + reach;
+            if (from >= R || end <= 0)
+                continue;
+            const uint32_t to = shared_address(cells(stage_row(side, 0))) - from * row_bytes;
+            for_each<0, R>([&](auto row) {
+                constexpr int J = decltype(row)::value;
+                if constexpr (!base::in_memory(J))
+                    if (J >= from && J < end) {
+#pragma unroll
+                        for (int v = 0; v < K; v++)
+                            store_if(true, to + J * row_bytes + v * 32 * (int)sizeof(T),
+                                     this->c[base::register_of(J)][v]);
+                    }
+            });
+        }
+    }
+    /* Ghost cells of rows in registers: at their ends, then whole rows at the ends of the tile. */
+    __device__ __forceinline__ void take() {
+        const int first = warp() * R + radius, side = lane() >= 16;
+        const kept_rows kept = find_kept();
+        each_staged(side, place().closed[1][side] ? width : lane() * K - side * (width - place().reach),
+                    [](bool ghost, uint32_t from, T &cell) { load_if(ghost, cell, from); });
+        if (first < kept.first || first + R > kept.end)
+            take_rows(first, kept);
+    }
+    __device__ __forceinline__ void take_rows(int first, kept_rows kept) {
         constexpr int row_bytes = width * (int)sizeof(T);
         const uint32_t above = shared_address(cells(stage_row(0, 0))) + first * row_bytes,
                        below = above + (place().reach - kept.end) * row_bytes;
         for_each<0, R>([&](auto row) {
             constexpr int J = decltype(row)::value;
             const bool high = first + J < kept.first, ghost = high || first + J >= kept.end;
+            if constexpr (!base::in_memory(J))
+                if (ghost) {
 #pragma unroll
-            for (int v = 0; v < K; v++)
-                put_if<J>(ghost, v, (high ? above : below) + J * row_bytes + v * 32 * (int)sizeof(T), rows);
+                    for (int v = 0; v < K; v++)
+                        load_if(true, this->c[base::register_of(J)][v],
+                                (high ? above : below) + J * row_bytes + v * 32 * (int)sizeof(T));
+                }
         });
-    }
-    /* Cell v of row J from shared memory, or as it was: without a jump, whose target would have to be
-     * fetched. */
-    template <int J>
-    __device__ __forceinline__ void put_if(bool wanted, int v, uint32_t from, const memory_rows &rows) {
-        T &to = this->template cell<J>(v, rows);
-        if constexpr (base::in_memory(J)) {
-            T value = 0;
-            load_if(wanted, value, from);
-            store_if(wanted, shared_address(&to), value);
-        } else
-            load_if(wanted, to, from);
     }
 };
 

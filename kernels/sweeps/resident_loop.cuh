@@ -55,7 +55,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
                                        weight_sets(s) * weights, General && s.domain.b != nullptr);
         volatile stencil_resident_memory &to = place().memory;
         to.edge = m.edge, to.mixed = m.mixed, to.stage = m.stage;
-        to.fixed = m.fixed, to.weights = m.weights, to.source = m.source;
+        to.weights = m.weights, to.source = m.source;
         to.ghosts = m.ghosts, to.bytes = m.bytes;
         place().rows = warps * R, place().reach = radius * s.depth;
         place().tile = blockIdx.x;
@@ -64,6 +64,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         place_axis(s, 0, place().y);
         place_axis(s, 1, place().x);
         base::find_readers(s.resident);
+        base::find_beside(s.resident);
     }
 
     /* The cell of the part in row or column `at` of the tile: periodic axes that are not cut go round. */
@@ -98,8 +99,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         const stencil_domain &d = s.domain;
         const void *const in = d.u[s.step_first & 1];
         const int first = warp() * R, at = lane(), rows = place().rows;
-        T *const kept = cells(place().memory.fixed);
-        const auto now = base::find_rows(0), next = base::find_rows(1);
+        const auto now = base::find_rows(warp(), 0, lane()), next = base::find_rows(warp(), 1, lane());
         int column[K];
         find_columns(d, column);
         T row[K];
@@ -112,10 +112,10 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
                     this->template cell<J>(v, buffer == 0 ? now : next) = row[v];
 #pragma unroll
             for (int k = 0; k < radius; k++) {
-                if (at == 0)
-                    kept[2 * (first + J) * radius + k] = row[k];
-                if (at == 31)
-                    kept[(2 * (first + J) + 1) * radius + k] = row[K - radius + k];
+                if (at == 0 && place().closed[1][0])
+                    cells(base::fixed_of(0, first + J))[k] = row[k];
+                if (at == 31 && place().closed[1][1])
+                    cells(base::fixed_of(1, first + J))[k] = row[K - radius + k];
             }
         });
 #pragma unroll 1
@@ -142,7 +142,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
                   bottom = high - (place().closed[0][1] ? beyond : reach),
                   left = place().closed[1][0] ? beyond : reach,
                   right = width - (place().closed[1][1] ? beyond : reach);
-        const auto rows = base::find_rows(buffer);
+        const auto rows = base::find_rows(warp(), buffer, lane());
         int column[K];
         find_columns(d, column);
         for_each<0, R>([&](auto j) {
@@ -171,27 +171,32 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
                 s.cycle[(step + i / weights) % s.cycle_length])[k < points ? k : STENCIL_SOURCE_WEIGHT];
         }
     }
-    /* buffer: of outer rows, which the first step reads. */
+    /* buffer: of outer rows, which the first step reads. Where cells leave no registers, where the rows are
+     * is found anew for each step. */
     __device__ __forceinline__ void make_steps(const stencil_kernel_args &s, int &buffer) {
+        const bool source = General && s.domain.b != nullptr;
         const int steps = place().steps;
-        const bool left = lane() == 0 && place().closed[1][0], right = lane() == 31 && place().closed[1][1];
-        ways w = find_ways(General && s.domain.b != nullptr);
-        w.weight = General ? cells(place().memory.weights) : weights_of<T>(s.domain.weights);
+        const T *weight = General ? cells(place().memory.weights) : weights_of<T>(s.domain.weights);
+        const ways even = find_ways(source, 0), odd = find_ways(source, 1);
 #pragma unroll 1
         for (int l = 0; l < steps; l++) {
             if (l > 0)
                 __syncthreads();
-            this->step(w, buffer, left, right);
+            ways w = buffer ? odd : even;
+            if (base::full)
+                w = find_ways(source, buffer);
+            w.weight = weight;
+            this->step(w);
             buffer ^= 1;
             if (General)
-                w.weight += weights;
+                weight += weights;
         }
     }
     /* Behind the exchange of the pass before. */
     __device__ __forceinline__ void begin_pass(const stencil_kernel_args &s, int buffer) {
         if (General)
             load_weights(s);
-        this->take(buffer);
+        this->take();
         publish(buffer);
     }
     /* The outer rows, as they are, where other warps read them. */
@@ -226,11 +231,13 @@ __device__ __forceinline__ bool end_pass_of(const stencil_kernel_args &s, Block 
     const bool meets = last || poll || s.sync != STENCIL_BARRIER_neighbor;
     if (!meets && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
         inject_fault<STENCIL_DEPTH_MAX>(s, step, pass.steps);
-    if (works && !last)
+    if (works && !last) {
+        __syncthreads(); /* nobody reads ghost cells any more */
         block.send(s.resident, number, buffer);
+    } else
+        __syncthreads();
     if (meets && !s.trace.without_barrier)
         meet_all(s, pass, true);
-    __syncthreads();
     const bool leaves =
         last || (poll && (alarmed(s) || poll_host(s, step, STENCIL_REASON_NONE) != STENCIL_REASON_NONE));
     if (threadIdx.x == 0) { /* while what others send is on its way */
@@ -241,9 +248,9 @@ __device__ __forceinline__ bool end_pass_of(const stencil_kernel_args &s, Block 
         place.step = step, place.left = left;
         place.steps = (int)min(left, (int64_t)s.depth);
     }
+    const bool polled = s.sync == STENCIL_BARRIER_neighbor && !s.trace.without_barrier && !s.fault.unordered;
     if (works && !leaves)
-        block.receive(s, number, step,
-                      s.sync == STENCIL_BARRIER_neighbor && !s.trace.without_barrier && !s.fault.unordered);
+        block.receive(s, number, step, polled, buffer);
     note_pass(s, pass, STENCIL_MARK_LEFT);
     note_pass(s, pass, STENCIL_MARK_END);
     __syncthreads();
@@ -262,7 +269,10 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
         Block::find_place(s, works);
     __syncthreads();
     if (works) {
+        if (threadIdx.x % 32 == 0)
+            Block::find_rows_beside();
         Block::find_sources(s.resident);
+        Block::find_places(s.resident);
         if (Block::general)
             Block::load_weights(s);
         block.load(s);

@@ -35,8 +35,9 @@ struct resident_place {
     int64_t step, left;             /* steps made before this pass; that the launch still has to make */
     int32_t steps, passes, to_poll; /* of this pass; that have been made; steps to a poll */
     uint32_t exchanges;
+    uint32_t own, beside[2]; /* words of this tile, and of the columns of those at the left and right */
 };
-static_assert(sizeof(resident_place) <= STENCIL_RESIDENT_PLACE, "");
+static_assert(sizeof(resident_place) <= STENCIL_RESIDENT_PLACE - STENCIL_RESIDENT_TABLES, "");
 
 /* The compiler is not to keep what follows from it. */
 __device__ __forceinline__ int hidden(int i) {
@@ -77,6 +78,14 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     __host__ __device__ static constexpr bool in_memory(int r) {
         return mixed && (is_outer(r) || mixed_before(r + 1) > mixed_before(r));
     }
+    /* Whether lanes read cells beside theirs from shared memory, where a row is: two loads where shuffles are
+     * four. One that is made in place is then held together by __syncwarp(). */
+    __host__ __device__ static constexpr bool is_in_place(int r) {
+        return r >= 0 && r < R && in_memory(r) && !is_outer(r);
+    }
+    __host__ __device__ static constexpr bool reads_beside(int r) {
+        return r < 0 || r >= R || (in_memory(r) && (is_outer(r) || sizeof(T) == 8));
+    }
     __host__ __device__ static constexpr int register_of(int r) {
         return mixed ? r - radius - mixed_before(r) : r;
     }
@@ -91,7 +100,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     }
     __device__ __forceinline__ static uint32_t *list() {
         extern __shared__ __align__(128) char shared[];
-        return reinterpret_cast<uint32_t *>(shared + place().memory.bytes) - place().memory.ghosts;
+        return reinterpret_cast<uint32_t *>(shared + place().memory.bytes) - 2 * width;
     }
     __device__ __forceinline__ static int lane() {
         return hidden(threadIdx.x & 31);
@@ -113,15 +122,28 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     }
     static constexpr int points = number(radius + 1, 0), weights = points + 1;
 
-    /* Rows of shared memory that a warp reads and writes in a step. */
+    /* Rows of shared memory that a warp reads and writes in a step: where they are, in cells. */
     struct ways {
-        int own, over, under;            /* its outer rows; the rows above and below: in cells */
-        int flip, over_flip, under_flip; /* from one buffer of outer rows to the other; 0: not such a row */
-        int over_row, under_row;         /* from row to row */
-        int mixed, fixed;                /* its rows between those in registers; boundary cells of its rows */
+        int own, next, over,
+            under;        /* its outer rows as they are and as the step makes them; those beside it */
+        int mixed, fixed; /* its rows between those in registers; boundary cells of its rows */
+        bool kept[2], mirrored[2]; /* left, right: this lane's outer cells are boundary or mirrored ones */
+        int over_row, under_row;   /* from row to row */
         const T *weight;
         int source; /* < 0: none */
     };
+    /* The same for all lanes, found once: that takes more instructions than a row. */
+    struct row_table {
+        int4 rows[2]; /* own, next, over, under, by the buffer that outer rows are in */
+        int4 rest;    /* mixed; boundary cells at the left and right; flags */
+    };
+    static_assert(shape.warps * sizeof(row_table) <= STENCIL_RESIDENT_TABLES, "");
+    enum { closed_sides = 1, mirrored_sides = 4, over_is_mirror = 16, under_is_mirror = 32 };
+    __device__ __forceinline__ static row_table &table() {
+        extern __shared__ __align__(128) char shared[];
+        return reinterpret_cast<row_table *>(shared + STENCIL_RESIDENT_PLACE -
+                                             STENCIL_RESIDENT_TABLES)[warp()];
+    }
     __device__ __forceinline__ static int edge_of(int warp, int row) {
         return (warp * 2 * radius + row) * width + lane();
     }
@@ -131,24 +153,48 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     __device__ __forceinline__ static int stage_row(int side, int row) {
         return place().memory.stage + (side * place().reach + row) * width + lane();
     }
-    __device__ __forceinline__ static ways find_ways(bool source) {
-        const int warp_ = warp(), last = warps() - 1;
+    /* Boundary cells of a row, at the left or right: where ghost cells of that side would be. */
+    __device__ __forceinline__ static int fixed_of(int side, int row) {
+        return place().memory.stage + (2 * width + side * place().rows) * place().reach + row * radius;
+    }
+    /* By one lane of each warp. */
+    __device__ __forceinline__ static void find_rows_beside() {
+        const int at = warp(), last = warps() - 1, flip = buffer_cells();
+        row_table &t = table();
+        int flags = place().closed[1][0] * closed_sides + place().closed[1][1] * 2 * closed_sides +
+                    place().mirrored[1][0] * mirrored_sides + place().mirrored[1][1] * 2 * mirrored_sides;
+        if (General && at == 0 && place().mirrored[0][0])
+            flags += over_is_mirror;
+        if (General && at == last && place().mirrored[0][1])
+            flags += under_is_mirror;
+        for (int b = 0; b < 2; b++) {
+            const int own = edge_of(at, 0) - lane(), buffer = b * flip;
+            t.rows[b].x = own + buffer, t.rows[b].y = own + flip - buffer;
+            t.rows[b].z = flags & over_is_mirror ? own + buffer + (radius - 1) * width
+                          : at > 0               ? own + buffer - radius * width
+                                                 : stage_row(0, 0) - lane();
+            t.rows[b].w = flags & under_is_mirror ? own + buffer + (2 * radius - 1) * width
+                          : at < last             ? own + buffer + 2 * radius * width
+                                                  : stage_row(1, place().reach - radius) - lane();
+        }
+        t.rest.x = mixed_of(at) - lane(), t.rest.w = flags;
+        t.rest.y = fixed_of(0, at * R), t.rest.z = fixed_of(1, at * R);
+    }
+    __device__ __forceinline__ static ways find_ways(bool source, int buffer) {
+        const row_table &t = table();
+        const int4 rows = t.rows[buffer], rest = t.rest;
+        const int at = lane(), flags = rest.w;
         ways w;
-        w.flip = (last + 1) * 2 * radius * width;
-        w.own = edge_of(warp_, 0), w.mixed = mixed_of(warp_);
-        w.fixed = place().memory.fixed + 2 * warp_ * R * radius;
-        w.over = edge_of(warp_ - 1, radius), w.over_flip = w.flip;
-        w.under = edge_of(warp_ + 1, 0), w.under_flip = w.flip;
-        w.over_row = w.under_row = width;
-        if (warp_ == 0 && General && place().mirrored[0][0])
-            w.over = edge_of(0, radius - 1), w.over_row = -width;
-        else if (warp_ == 0)
-            w.over = stage_row(0, 0), w.over_flip = 0;
-        if (warp_ == last && General && place().mirrored[0][1])
-            w.under = edge_of(last, 2 * radius - 1), w.under_row = -width;
-        else if (warp_ == last)
-            w.under = stage_row(1, place().reach - radius), w.under_flip = 0;
-        w.source = source ? place().memory.source + warp_ * R * width + lane() : -1;
+        w.own = rows.x + at, w.next = rows.y + at, w.over = rows.z + at, w.under = rows.w + at;
+        w.mixed = rest.x + at, w.fixed = at == 31 ? rest.z : rest.y;
+        for (int side = 0; side < 2; side++) {
+            const bool here = at == side * 31;
+            w.mirrored[side] = General && here && (flags & mirrored_sides << side);
+            w.kept[side] = here && (flags & closed_sides << side) && !w.mirrored[side];
+        }
+        w.over_row = flags & over_is_mirror ? -width : width;
+        w.under_row = flags & under_is_mirror ? -width : width;
+        w.source = source ? place().memory.source + warp() * R * width + at : -1;
         return w;
     }
 
@@ -178,7 +224,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     struct rows_of_step {
         const T *over, *under, *own; /* outer rows as they are */
         T *next, *mixed;             /* as the step makes them */
-        const T *fixed;              /* boundary cells, of a row those at the left, then those at the right */
+        const T *fixed;              /* boundary cells, of the side that the lane is at */
         bool kept[2], mirrored[2];   /* left, right: this lane's outer cells are boundary or mirrored ones */
     };
     __host__ __device__ static constexpr int place_in_memory(int r) {
@@ -187,18 +233,24 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     template <int M>
     __device__ __forceinline__ void old_row(T (&row)[K + 2 * radius], const rows_of_step &rows,
                                             const ways &w) const {
+        if constexpr (M < 0 || M >= R || in_memory(M)) {
+            const T *const at = M < 0    ? rows.over + (M + radius) * (General ? w.over_row : width)
+                                : M >= R ? rows.under + (M - R) * (General ? w.under_row : width)
+                                         : (is_outer(M) ? rows.own : rows.mixed) + place_in_memory(M);
 #pragma unroll
-        for (int v = 0; v < K; v++)
-            if constexpr (M < 0)
-                row[radius + v] = rows.over[(M + radius) * (General ? w.over_row : width) + v * 32];
-            else if constexpr (M >= R)
-                row[radius + v] = rows.under[(M - R) * (General ? w.under_row : width) + v * 32];
-            else if constexpr (in_memory(M))
-                row[radius + v] = (is_outer(M) ? rows.own : rows.mixed)[place_in_memory(M) + v * 32];
-            else
+            for (int v = 0; v < K; v++)
+                row[radius + v] = at[v * 32];
+#pragma unroll
+            for (int k = 1; k <= (reads_beside(M) ? reach_of(M) : 0); k++) {
+                row[radius - k] = at[(K - k) * 32 - 1];
+                row[radius + K - 1 + k] = at[(k - 1) * 32 + 1];
+            }
+        } else
+#pragma unroll
+            for (int v = 0; v < K; v++)
                 row[radius + v] = c[register_of(M)][v];
 #pragma unroll
-        for (int k = 1; k <= reach_of(M); k++) {
+        for (int k = 1; k <= (reads_beside(M) ? 0 : reach_of(M)); k++) {
             row[radius - k] = __shfl_up_sync(~0u, row[radius + K - k], 1);
             row[radius + K - 1 + k] = __shfl_down_sync(~0u, row[radius + k - 1], 1);
         }
@@ -270,9 +322,9 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
 #pragma unroll
         for (int k = 0; k < radius; k++) {
             if (rows.kept[0])
-                row[k] = rows.fixed[2 * O * radius + k];
+                row[k] = rows.fixed[O * radius + k];
             if (rows.kept[1])
-                row[K - radius + k] = rows.fixed[(2 * O + 1) * radius + k];
+                row[K - radius + k] = rows.fixed[O * radius + k];
         }
         mirror_row(row, rows);
     }
@@ -294,36 +346,49 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
                 edge[(radius + j) * width + v * 32] = c[R - radius + j][v];
             }
     }
-    /* buffer: of outer rows, 0 or 1. */
-    __device__ __forceinline__ void step(const ways &w, int buffer, bool left, bool right) {
+    __device__ __forceinline__ void step(const ways &w) {
         T ahead[radius][K], begun[radius][K];
-        const bool mirror_left = General && left && place().mirrored[1][0],
-                   mirror_right = General && right && place().mirrored[1][1];
-        const rows_of_step rows = {cells(w.over + (buffer ? w.over_flip : 0)),
-                                   cells(w.under + (buffer ? w.under_flip : 0)),
-                                   cells(w.own + (buffer ? w.flip : 0)),
-                                   cells(w.own + (buffer ? 0 : w.flip)),
-                                   cells(w.mixed),
-                                   cells(w.fixed),
-                                   {left && !mirror_left, right && !mirror_right},
-                                   {mirror_left, mirror_right}};
+        const rows_of_step rows = {
+            cells(w.over),  cells(w.under), cells(w.own),           cells(w.next),
+            cells(w.mixed), cells(w.fixed), {w.kept[0], w.kept[1]}, {w.mirrored[0], w.mirrored[1]}};
         for_each<-radius, R + radius>([&](auto m) {
             add_row<decltype(m)::value>(ahead, begun, rows, w);
-            if constexpr (full && decltype(m)::value % 2 != 0)
-                __syncwarp();
+            if constexpr ((is_in_place(decltype(m)::value) && reads_beside(decltype(m)::value)) ||
+                          (full && decltype(m)::value % 2 != 0))
+                __syncwarp(); /* before lanes replace cells that those beside them read */
         });
         if constexpr (!mixed)
-            publish(w.own + (buffer ? 0 : w.flip));
+            publish(w.next);
     }
 
-    /* The warp's rows in shared memory. */
+    /* Rows of a warp in shared memory; from cell `at` of a row on. */
     struct memory_rows {
         T *outer, *mixed;
     };
-    __device__ __forceinline__ static memory_rows find_rows(int buffer) {
+    __device__ __forceinline__ static memory_rows find_rows(int warp, int buffer, int at) {
         if constexpr (!mixed)
             return {nullptr, nullptr};
-        return {cells(edge_of(warp(), 0) + (buffer ? buffer_cells() : 0)), cells(mixed_of(warp()))};
+        const int first = at - lane();
+        return {cells(edge_of(warp, 0) + first + (buffer ? buffer_cells() : 0)),
+                cells(mixed_of(warp) + first)};
+    }
+    /* Which of its rows are there, between the outer ones: a bit each. */
+    __host__ __device__ static constexpr uint32_t mixed_bits() {
+        uint32_t bits = 0;
+        for (int r = 0; r < R; r++)
+            bits |= (uint32_t)(in_memory(r) && !is_outer(r)) << r;
+        return bits;
+    }
+    static_assert(!mixed || R <= 32, "");
+    __device__ __forceinline__ static bool is_in_memory(int row) {
+        return mixed && (is_outer(row) || (mixed_bits() >> row & 1) != 0);
+    }
+    /* One that is there. */
+    __device__ __forceinline__ static T *memory_row(int row, const memory_rows &at) {
+        constexpr uint32_t bits = mixed_bits();
+        return row < radius        ? at.outer + row * width
+               : row >= R - radius ? at.outer + (row - R + 2 * radius) * width
+                                   : at.mixed + __popc(bits & ((1u << row) - 1)) * width;
     }
     /* Cell v of row J, wherever it is. */
     template <int J> __device__ __forceinline__ T &cell(int v, const memory_rows &at) {

@@ -193,11 +193,10 @@ static const char *place(stencil_plan *plan, const stencil_problem *problem, con
                    : "the field is too small or too narrow to be cut into tiles";
     }
     plan->resident = l.tiles;
-    const int rows_beyond = s.parts > 1 ? 2 : 0;
     plan->resident_bytes =
-        (int64_t)(l.tiles.tiles[0] + rows_beyond) * l.tiles.tiles[1] *
+        (int64_t)stencil_resident_rows_of_words(l.tiles.tiles[0], s.parts > 1) * l.tiles.tiles[1] *
         (2 * l.memory.ghosts * stencil_ll_words(problem->precision) * (int64_t)sizeof(uint64_t) +
-         (int64_t)sizeof(uint32_t));
+         l.memory.ghosts * (int64_t)sizeof(uint32_t) + (int64_t)sizeof(uint32_t));
     plan->resident_shared = l.memory.bytes;
     return "";
 }
