@@ -1,26 +1,10 @@
 /* The resident sweep: tiles that all multiprocessors together keep on chip for a whole launch. */
 #include <math.h>
 
-#include "kernels/sweeps/resident.h"
 #include "solver/parts/workers.h"
-#include "solver/sweep.h"
+#include "solver/sweeps/resident.h"
 
 enum { DEPTH_MAX = 16 };
-
-static const char *unavailable(const stencil_problem *problem, stencil_backend backend) {
-    (void)backend;
-    return problem->rank == 3 ? "it keeps 2D fields" : "";
-}
-
-/* What a plan's tiles follow from. */
-typedef struct subject {
-    const stencil_problem *problem;
-    const stencil_tuning *tuning;
-    double clocks_per_s; /* of a multiprocessor */
-    int64_t shared_bytes;
-    int radius, slots; /* blocks that are there at once */
-    bool f64, general, source;
-} subject;
 
 /* A way to lay the tiles, and what a step and an exchange take. */
 typedef struct layout {
@@ -89,7 +73,11 @@ static bool lay(const subject *s, layout *l, int index, int warps, int depth) {
         if (tiles[axis] == 0 || tiles[axis] > s->slots)
             return false;
     }
-    *l = (layout){.tiles = {.shape = index, .warps = warps, .tiles = {(int32_t)tiles[0], (int32_t)tiles[1]}},
+    *l = (layout){.tiles = {.shape = index,
+                            .warps = warps,
+                            .tiles = {(int32_t)tiles[0], (int32_t)tiles[1]},
+                            .tiles_z = 1,
+                            .warps_z = 1},
                   .depth = depth,
                   .memory =
                       stencil_resident_memory_of(shape, s->radius, s->f64, warps, reach, weights, s->source)};
@@ -118,12 +106,46 @@ static int suits(const stencil_plan *plan, const stencil_problem *problem, const
     const subject s = subject_of(plan, problem, machine);
     const int most = (int)stencil_smaller(DEPTH_MAX, stencil_sweep_longest(plan, problem));
     layout l;
+    if (problem->rank == 3)
+        return (int)stencil_smaller(RESIDENT_BOX_DEPTH, most);
     return find(&s, &l, 2, most) ? l.depth : (int)stencil_smaller(2, most);
+}
+
+/* Cells that a multiprocessor holds. */
+static int64_t most_of(const subject *s) {
+    int64_t most = 0;
+    for (int i = 0; i < STENCIL_RESIDENT_SHAPES; i++) {
+        const stencil_resident_shape shape = stencil_resident_shape_of(s->radius, s->f64, i);
+        most = -stencil_smaller(-most, (int64_t)-32 * shape.cells * shape.rows * shape.warps);
+    }
+    return most;
+}
+
+/* The tiles of a plan whose depth is chosen; false: there are none. */
+static bool place_tiles(stencil_plan *plan, const subject *s) {
+    layout l;
+    if (s->problem->rank == 3) {
+        box_layout box;
+        if (!resident_box_find(s, &box, plan->depth))
+            return false;
+        plan->resident = box.tiles;
+        plan->resident_bytes = resident_box_bytes(&box, s->f64);
+        plan->resident_shared = box.memory.bytes;
+        return true;
+    }
+    if (!find(s, &l, plan->depth, plan->depth))
+        return false;
+    plan->resident = l.tiles;
+    plan->resident_bytes =
+        (int64_t)stencil_resident_tiles(&l.tiles) *
+        (2 * l.memory.ghosts * stencil_ll_words(s->problem->precision) * (int64_t)sizeof(uint64_t) +
+         (int64_t)sizeof(uint32_t));
+    plan->resident_shared = l.memory.bytes;
+    return true;
 }
 
 static const char *place(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
     const subject s = subject_of(plan, problem, machine);
-    layout l;
     if (plan->barrier == STENCIL_BARRIER_none)
         return "it is a persistent loop: give --sync neighbor, or another one with a barrier";
     if (plan->cut.parts > 1)
@@ -134,23 +156,12 @@ static const char *place(stencil_plan *plan, const stencil_problem *problem, con
     for (int axis = STENCIL_Y; axis < STENCIL_AXES; axis++)
         if (problem->boundary[axis] != STENCIL_FIXED && problem->radius[axis] != problem->shape->radius)
             return "the points reach less far than their set along an axis that is not fixed";
-    if (!find(&s, &l, plan->depth, plan->depth)) {
-        int64_t most = 0; /* cells of a multiprocessor */
-        for (int i = 0; i < STENCIL_RESIDENT_SHAPES; i++) {
-            const stencil_resident_shape shape = stencil_resident_shape_of(s.radius, s.f64, i);
-            most = -stencil_smaller(-most, (int64_t)-32 * shape.cells * shape.rows * shape.warps);
-        }
-        return (double)stencil_problem_updated_cells(problem) > 0.5 * (double)(s.slots * most)
-                   ? "the field has more cells than the multiprocessors of the GPU hold"
-                   : "the field is too small or too narrow to be cut into tiles";
-    }
-    plan->resident = l.tiles;
-    plan->resident_bytes =
-        (int64_t)l.tiles.tiles[0] * l.tiles.tiles[1] *
-        (2 * l.memory.ghosts * stencil_ll_words(problem->precision) * (int64_t)sizeof(uint64_t) +
-         (int64_t)sizeof(uint32_t));
-    plan->resident_shared = l.memory.bytes;
-    return "";
+    if (place_tiles(plan, &s))
+        return "";
+    const double most = (double)(problem->rank == 3 ? resident_box_most(&s) : most_of(&s));
+    return (double)stencil_problem_updated_cells(problem) > (problem->rank == 3 ? 1 : 0.5) * s.slots * most
+               ? "the field has more cells than the multiprocessors of the GPU hold"
+               : "the field is too small or too narrow to be cut into tiles";
 }
 
 static void deepen(stencil_plan *plan, const stencil_problem *problem) {
@@ -167,6 +178,13 @@ static void seconds(const stencil_plan *plan, const stencil_problem *problem, co
                     double *step_s, double *exchange_s) {
     const subject s = subject_of(plan, problem, machine);
     layout l = {.depth = plan->depth};
+    if (problem->rank == 3) {
+        box_layout box = {0};
+        resident_box_lay(&s, &box, &plan->resident, plan->depth);
+        *step_s = box.step_s;
+        *exchange_s = box.exchange_s * stencil_sweep_pass_steps(plan, problem); /* behind each step */
+        return;
+    }
     lay(&s, &l, plan->resident.shape, plan->resident.warps, plan->depth);
     *step_s = l.step_s;
     *exchange_s = l.exchange_s;
@@ -181,6 +199,13 @@ static void deep_tile(const stencil_plan *plan, const stencil_problem *problem, 
                       int64_t tile[3]) {
     const stencil_resident_shape shape = shape_of(plan, problem);
     (void)n;
+    if (problem->rank == 3) {
+        const stencil_box_extent box = stencil_box_extent_of(resident_box_shape(problem, &plan->resident),
+                                                             plan->resident.warps, plan->resident.warps_z);
+        for (int axis = 0; axis < STENCIL_AXES; axis++)
+            tile[axis] = box.cells[axis];
+        return;
+    }
     tile[STENCIL_Z] = 1;
     tile[STENCIL_Y] = (int64_t)plan->resident.warps * shape.rows;
     tile[STENCIL_X] = 32 * shape.cells;
@@ -199,6 +224,8 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
                  source = stencil_problem_arrays(problem) > 2 ? shape.rows * shape.cells : 0,
                  cells = warps * 32 * shape.cells * shape.rows;
     (void)part, (void)checked; /* one that is checked is a step by itself */
+    if (problem->rank == 3)
+        return resident_box_work(problem, &plan->resident, steps);
     return (stencil_pass_work){.cells = cells,
                                .longest = cells,
                                .wavefronts =
@@ -214,5 +241,4 @@ const stencil_sweep_host stencil_sweep_resident = {.depth = DEPTH_MAX,
                                                    .suits = suits,
                                                    .place = place,
                                                    .deepen = deepen,
-                                                   .seconds = seconds,
-                                                   .unavailable = unavailable};
+                                                   .seconds = seconds};
