@@ -117,7 +117,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
         return place().closed[axis][side] && !place().mirrored[axis][side];
     }
     __device__ __forceinline__ static int tiles_of(const stencil_resident &r, int axis) {
-        return axis == 0 ? r.tiles_z : r.tiles[axis - 1];
+        return axis == 0 ? stencil_resident_tiles_z(&r) : r.tiles[axis - 1];
     }
     /* Where the words of group g begin, of the tile so far beside this one; in bytes. */
     __device__ __forceinline__ static uint32_t word_at(const stencil_resident &r, const int (&beside)[3],
@@ -170,11 +170,34 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
         taken()[place_of] =
             make_uint4(in[0], in[1], in[2], word_at(r, beside, g - first + place().memory.slab[other]));
     }
+    /* Slabs beside each other along z and y come first: the others are sent when all rows are published. */
     __device__ __forceinline__ static void count_groups() {
         int count = 0;
-        for (int s = 0; s < slabs; s++)
+        for (int s = 0; s < slabs; s++) {
             count += is_fixed(s / 2, s % 2) ? 0 : place().memory.slab[s + 1] - place().memory.slab[s];
-        place().groups = count, place().corners = 0;
+            if (s == 3)
+                place().groups[0] = count;
+        }
+        place().groups[1] = count, place().corners = 0;
+    }
+    __device__ __forceinline__ static bool is_wanted(int axis, int at) {
+        bool wanted_there = false;
+        for (int side = 0; side < 2; side++)
+            for (int k = 0; k < radius && !is_fixed(axis, side); k++)
+                wanted_there = wanted_there || at == wanted(axis, side, k);
+        return wanted_there;
+    }
+    /* Of the lane's rows those that hold cells of such slabs. */
+    __device__ __forceinline__ static uint32_t &first_rows() {
+        return reinterpret_cast<uint32_t *>(bytes(place().memory.first))[threadIdx.x / lanes];
+    }
+    __device__ __forceinline__ static void find_first() {
+        uint32_t rows = 0;
+        for (int z = 0; z < base::RZ; z++)
+            for (int y = 0; y < base::RY; y++)
+                if (is_wanted(0, base::lane_z() + z) || is_wanted(1, base::lane_y() + y))
+                    rows |= 1u << (z * base::RY + y);
+        first_rows() = rows;
     }
     /* The ghost cell (z, y, x), which lies beyond sides of several axes; false: it never changes. */
     __device__ __forceinline__ static bool find_corner(const stencil_resident &r, const int (&at)[3],
@@ -206,6 +229,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
         return true;
     }
     __device__ __forceinline__ static void make_lists(const stencil_resident &r) {
+        find_first();
 #pragma unroll 1
         for (int g = threadIdx.x; g < place().memory.slab[slabs]; g += blockDim.x)
             list_group(r, g);
@@ -240,18 +264,18 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
     __device__ __forceinline__ static uint4 entry_of(const uint4 *list, int g, int k, int last) {
         return list[min(g + k * (int)blockDim.x, last)];
     }
-    __device__ __forceinline__ static void send(uint64_t *all, uint32_t number) {
+    /* Groups from `first` to before `end`. */
+    __device__ __forceinline__ static void send(uint64_t *all, uint32_t number, int first, int end) {
         const uint4 *const list = sent();
-        const int last = place().groups - 1;
         char *const set = set_of(all, number);
 #pragma unroll 1
-        for (int g = threadIdx.x; g <= last; g += batch * blockDim.x) {
+        for (int g = first + threadIdx.x; g < end; g += batch * blockDim.x) {
             words w[batch];
             uint4 e[batch];
             T value[batch][group];
 #pragma unroll
             for (int k = 0; k < batch; k++)
-                e[k] = entry_of(list, g, k, last);
+                e[k] = entry_of(list, g, k, end - 1);
 #pragma unroll
             for (int k = 0; k < batch; k++)
                 load_at(e[k].x, value[k][0]), load_at(e[k].y, value[k][1]), load_at(e[k].z, value[k][2]);
@@ -266,7 +290,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
     __device__ __forceinline__ static void receive(const stencil_barrier_state &barrier, uint64_t *all,
                                                    uint32_t number, int64_t step, bool polled) {
         const uint4 *const list = taken();
-        const int last = place().groups - 1;
+        const int last = place().groups[1] - 1;
         char *const set = set_of(all, number);
 #pragma unroll 1
         for (int g = threadIdx.x; g <= last; g += batch * blockDim.x) {
@@ -275,15 +299,20 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
 #pragma unroll
             for (int k = 0; k < batch; k++)
                 e[k] = entry_of(list, g, k, last);
-            spin(barrier, step, [&] {
-                uint32_t missing = 0;
+            uint32_t missing[batch];
 #pragma unroll
-                for (int k = 0; k < batch; k++)
-                    w[k].load(word_in(set, e[k].w));
+            for (int k = 0; k < batch; k++)
+                missing[k] = 1;
+            spin(barrier, step, [&] { /* those that are not there are asked for again */
+                                      uint32_t any = 0;
 #pragma unroll
-                for (int k = 0; k < batch; k++)
-                    missing |= w[k].missing(number);
-                return missing == 0 || !polled;
+                                      for (int k = 0; k < batch; k++)
+                                          if (missing[k] != 0)
+                                              w[k].load(word_in(set, e[k].w));
+#pragma unroll
+                                      for (int k = 0; k < batch; k++)
+                                          missing[k] = w[k].missing(number), any |= missing[k];
+                                      return any == 0 || !polled;
             });
 #pragma unroll
             for (int k = 0; k < batch; k++) {

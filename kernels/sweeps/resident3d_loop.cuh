@@ -36,7 +36,8 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         place().passes = 0, place().to_poll = s.poll_every;
         if (!works)
             return;
-        const stencil_box_extent length = stencil_box_extent_of(base::shape, r.warps, r.warps_z);
+        const stencil_box_extent length =
+            stencil_box_extent_of(base::shape, r.warps, stencil_resident_warps_z(&r));
         const stencil_box_memory m = stencil_box_memory_of(&length, radius, base::star, sizeof(T) == 8,
                                                            General ? s.depth * weights : 0);
         volatile int32_t *const to = reinterpret_cast<volatile int32_t *>(&place().memory);
@@ -113,7 +114,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
             }
         }
     }
-    /* Step number `made` of the pass, from 0 on; its cells are published when all have read. */
+    /* Step number `made` of the pass, from 0 on, up to where all have read. */
     __device__ __forceinline__ void make_step(const stencil_kernel_args &s, int made) {
         if (General && made == 0) {
             load_weights(s);
@@ -125,7 +126,22 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         if (General && s.domain.b != nullptr)
             add_source(s.domain, weight[points]);
         __syncthreads();
-        this->publish();
+    }
+    /* Cells to shared memory, and from there what other tiles want: first the rows of most of it, so that it
+     * is on its way while the others follow. */
+    __device__ __forceinline__ void publish_and_send(const stencil_kernel_args &s, uint32_t number,
+                                                     bool sends) {
+        uint32_t rows = base::first_rows();
+        int first = 0;
+#pragma unroll 1
+        for (int turn = 0; turn < 2; turn++, rows = ~rows) {
+            const int end = place().groups[turn];
+            this->publish(rows);
+            __syncthreads();
+            if (sends)
+                base::send(s.resident.words, number, first, end);
+            first = end;
+        }
     }
 };
 
@@ -145,7 +161,8 @@ template <class T> __device__ void copy_sides(const stencil_domain &d, int to) {
  * for all blocks does, as in 2D, but under another barrier than that of neighbours behind each step. Whether
  * there is another step. */
 template <class Block>
-__device__ __forceinline__ bool end_step_of(const stencil_kernel_args &s, bool works, int &made) {
+__device__ __forceinline__ bool end_step_of(const stencil_kernel_args &s, Block &block, bool works,
+                                            int &made) {
     volatile box_place &place = Block::place();
     made++;
     const stencil_pass pass = {place.step, place.steps, 0};
@@ -160,9 +177,8 @@ __device__ __forceinline__ bool end_step_of(const stencil_kernel_args &s, bool w
     const bool meets = last || poll || s.sync != STENCIL_BARRIER_neighbor;
     if (!meets && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
         inject_fault<STENCIL_DEPTH_MAX>(s, step, 1);
-    uint64_t *const words = s.resident.words;
-    if (works && !last)
-        Block::send(words, number);
+    if (works)
+        block.publish_and_send(s, number, !last);
     if (meets && !s.trace.without_barrier)
         meet_all(s, {step - 1, 1, 0}, true);
     if (ends)
@@ -178,7 +194,7 @@ __device__ __forceinline__ bool end_step_of(const stencil_kernel_args &s, bool w
         place.steps = (int)min(left, (int64_t)s.depth);
     }
     if (works && !leaves)
-        Block::receive(s.barrier, words, number, step,
+        Block::receive(s.barrier, s.resident.words, number, step,
                        s.sync == STENCIL_BARRIER_neighbor && !s.trace.without_barrier && !s.fault.unordered);
     if (ends) {
         note_pass(s, pass, STENCIL_MARK_LEFT);
@@ -208,8 +224,7 @@ __global__ void __launch_bounds__(32 * Block::warps, 1)
             note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
         if (works && !s.trace.without_compute)
             block.make_step(s, made);
-        __syncthreads();
-    } while (end_step_of<Block>(s, works, made));
+    } while (end_step_of(s, block, works, made));
     if (alarmed(s))
         return;
     if (works)
