@@ -91,7 +91,7 @@ typedef struct stencil_box_memory {
     int32_t weights;              /* where they begin, in cells */
     int32_t sent, taken, corners; /* lists, in bytes: groups' cells and their words, ghost cells and theirs;
                                      those at edges */
-    int32_t first;                /* which rows of the lanes are published first, in bytes */
+    int32_t first;                /* which planes of a warp are published first, in bytes */
     int32_t bytes;
 } stencil_box_memory;
 
@@ -117,6 +117,6 @@ STENCIL_ANYWHERE stencil_box_memory stencil_box_memory_of(const stencil_box_exte
     m.taken = m.sent + m.slab[STENCIL_BOX_SLABS] * 16;
     m.corners = m.taken + m.slab[STENCIL_BOX_SLABS] * 16;
     m.first = m.corners + m.edges * 8;
-    m.bytes = m.first + 1024 / STENCIL_BOX_LANES * 4;
+    m.bytes = m.first + 32 * 4;
     return m;
 }

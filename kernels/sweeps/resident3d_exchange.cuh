@@ -170,34 +170,28 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
         taken()[place_of] =
             make_uint4(in[0], in[1], in[2], word_at(r, beside, g - first + place().memory.slab[other]));
     }
-    /* Slabs beside each other along z and y come first: the others are sent when all rows are published. */
+    /* Slabs along z come first: the others are sent when all planes are published. */
     __device__ __forceinline__ static void count_groups() {
         int count = 0;
         for (int s = 0; s < slabs; s++) {
             count += is_fixed(s / 2, s % 2) ? 0 : place().memory.slab[s + 1] - place().memory.slab[s];
-            if (s == 3)
+            if (s == 1)
                 place().groups[0] = count;
         }
         place().groups[1] = count, place().corners = 0;
     }
-    __device__ __forceinline__ static bool is_wanted(int axis, int at) {
-        bool wanted_there = false;
-        for (int side = 0; side < 2; side++)
-            for (int k = 0; k < radius && !is_fixed(axis, side); k++)
-                wanted_there = wanted_there || at == wanted(axis, side, k);
-        return wanted_there;
-    }
-    /* Of the lane's rows those that hold cells of such slabs. */
-    __device__ __forceinline__ static uint32_t &first_rows() {
-        return reinterpret_cast<uint32_t *>(bytes(place().memory.first))[threadIdx.x / lanes];
+    /* Of the planes of the thread's warp those that hold cells of such slabs. */
+    __device__ __forceinline__ static uint32_t &first_planes() {
+        return reinterpret_cast<uint32_t *>(bytes(place().memory.first))[threadIdx.x / 32];
     }
     __device__ __forceinline__ static void find_first() {
-        uint32_t rows = 0;
-        for (int z = 0; z < base::RZ; z++)
-            for (int y = 0; y < base::RY; y++)
-                if (is_wanted(0, base::lane_z() + z) || is_wanted(1, base::lane_y() + y))
-                    rows |= 1u << (z * base::RY + y);
-        first_rows() = rows;
+        uint32_t planes = 0;
+        for (int side = 0; side < 2; side++)
+            for (int k = 0; k < radius && !is_fixed(0, side); k++) {
+                const int z = wanted(0, side, k) - base::lane_z();
+                planes |= z >= 0 && z < base::RZ ? 1u << z : 0;
+            }
+        first_planes() = planes;
     }
     /* The ghost cell (z, y, x), which lies beyond sides of several axes; false: it never changes. */
     __device__ __forceinline__ static bool find_corner(const stencil_resident &r, const int (&at)[3],
@@ -264,23 +258,24 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
     __device__ __forceinline__ static uint4 entry_of(const uint4 *list, int g, int k, int last) {
         return list[min(g + k * (int)blockDim.x, last)];
     }
-    /* Groups from `first` to before `end`. */
+    /* Groups from `first` to before `end`; half of them take one turn. */
     __device__ __forceinline__ static void send(uint64_t *all, uint32_t number, int first, int end) {
+        constexpr int at_once = (batch + 1) / 2;
         const uint4 *const list = sent();
         char *const set = set_of(all, number);
 #pragma unroll 1
-        for (int g = first + threadIdx.x; g < end; g += batch * blockDim.x) {
-            words w[batch];
-            uint4 e[batch];
-            T value[batch][group];
+        for (int g = first + threadIdx.x; g < end; g += at_once * blockDim.x) {
+            words w[at_once];
+            uint4 e[at_once];
+            T value[at_once][group];
 #pragma unroll
-            for (int k = 0; k < batch; k++)
+            for (int k = 0; k < at_once; k++)
                 e[k] = entry_of(list, g, k, end - 1);
 #pragma unroll
-            for (int k = 0; k < batch; k++)
+            for (int k = 0; k < at_once; k++)
                 load_at(e[k].x, value[k][0]), load_at(e[k].y, value[k][1]), load_at(e[k].z, value[k][2]);
 #pragma unroll
-            for (int k = 0; k < batch; k++) {
+            for (int k = 0; k < at_once; k++) {
                 w[k].pack(value[k], number);
                 w[k].store(word_in(set, e[k].w));
             }

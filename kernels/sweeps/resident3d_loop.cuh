@@ -127,16 +127,16 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
             add_source(s.domain, weight[points]);
         __syncthreads();
     }
-    /* Cells to shared memory, and from there what other tiles want: first the rows of most of it, so that it
-     * is on its way while the others follow. */
+    /* Cells to shared memory, and from there what other tiles want: first the planes of half of it, so
+     * that it is on its way while the others follow. */
     __device__ __forceinline__ void publish_and_send(const stencil_kernel_args &s, uint32_t number,
                                                      bool sends) {
-        uint32_t rows = base::first_rows();
+        uint32_t planes = base::first_planes();
         int first = 0;
 #pragma unroll 1
-        for (int turn = 0; turn < 2; turn++, rows = ~rows) {
+        for (int turn = 0; turn < 2; turn++, planes = ~planes) {
             const int end = place().groups[turn];
-            this->publish(rows);
+            this->publish(planes);
             __syncthreads();
             if (sends)
                 base::send(s.resident.words, number, first, end);

@@ -36,7 +36,7 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
     static constexpr int pad = (radius + K - 1) / K, stretch = lanes + 2 * pad,
                          row_cells = stencil_box_row(radius, sizeof(T_) == 8);
 
-    static_assert(RZ * RY <= 32, "");
+    static_assert(RZ <= 32, "");
 
     T c[RZ][RY][K];
 
@@ -150,22 +150,22 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
                 for (int v = 0; v < K; v++)
                     c[z][y][v] = sum[z][y][v];
     }
-    /* f(cell of the lane, its place in shared memory) in some of its rows: a bit for each. */
-    template <class F> __device__ __forceinline__ void each_own(uint32_t rows, F f) {
+    /* f(cell of the lane, its place in shared memory) in some of its planes: a bit for each. */
+    template <class F> __device__ __forceinline__ void each_own(uint32_t planes, F f) {
         const int plane = place().memory.plane;
         T *at = cells() + (lane_z() + radius) * plane + (lane_y() + radius) * row_cells + lane_x();
 #pragma unroll
         for (int z = 0; z < RZ; z++, at += plane)
+            if (planes >> z & 1)
 #pragma unroll
-            for (int y = 0; y < RY; y++)
+                for (int y = 0; y < RY; y++)
 #pragma unroll
-                for (int v = 0; v < K; v++)
-                    if (rows >> (z * RY + y) & 1)
+                    for (int v = 0; v < K; v++)
                         f(c[z][y][v], at[y * row_cells + slot(v)]);
     }
     /* To where neighbours read them, and from there. */
-    __device__ __forceinline__ void publish(uint32_t rows) {
-        each_own(rows, [](const T &own, T &shared) { shared = own; });
+    __device__ __forceinline__ void publish(uint32_t planes) {
+        each_own(planes, [](const T &own, T &shared) { shared = own; });
     }
     __device__ __forceinline__ void fetch() {
         each_own(~0u, [](T &own, const T &shared) { own = shared; });
