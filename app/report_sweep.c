@@ -1,6 +1,7 @@
 /* How passes make the steps of a run, what bounds it, and how near it came. */
 #include <math.h>
 
+#include "kernels/sweeps/resident3d.h"
 #include "app/json.h"
 #include "app/report.h"
 #include "solver/sweep.h"
@@ -35,7 +36,13 @@ void report_print_passes(const run_record *run) {
           TEXT_EXTENT(tile + STENCIL_AXES - run->problem.rank, run->problem.rank, " x "),
           again < 1 ? TEXT("%.3g %% of all cells are computed twice", 100 * again)
                     : TEXT("cells are computed %.3g times in the mean", 1 + again));
-    if (plan->resident.warps > 0)
+    if (plan->resident.warps > 0 && run->problem.rank == 3)
+        PRINT("On chip",
+              "%d x %d x %d tiles in registers and %s of shared memory each; ghost cells %d wide, exchanged "
+              "every step",
+              stencil_resident_tiles_z(&plan->resident), plan->resident.tiles[0], plan->resident.tiles[1],
+              TEXT_BYTES(plan->resident_shared), run->problem.shape->radius);
+    else if (plan->resident.warps > 0)
         PRINT("On chip",
               "%d x %d tiles%s in registers and %s of shared memory each; ghost cells %d wide, exchanged "
               "every %d steps",

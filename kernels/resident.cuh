@@ -1,7 +1,7 @@
 /* The kernels of the resident sweep of one point set, the argument of STENCIL_RESIDENT(). */
 #pragma once
 
-#include "kernels/sweeps/resident_loop.cuh"
+#include "kernels/sweeps/resident3d_loop.cuh"
 #include "kernels/table.h"
 
 namespace stencil {
@@ -18,12 +18,24 @@ template <class P, class T, bool General> const void *resident_of(int shape) {
         resident_loop_of<P, T, General, 2>(), resident_loop_of<P, T, General, 3>()};
     return loop[shape];
 }
+template <class P, class T, bool General, int Shape> const void *box_loop_of() {
+    if constexpr (stencil_box_shape_of(P::radius, sizeof(T) == 8, Shape).rows > 0)
+        return reinterpret_cast<const void *>(&box_loop<box_block<P, T, General, Shape>>);
+    return nullptr;
+}
+template <class P, class T, bool General> const void *box_of(int shape) {
+    static const void *const loop[STENCIL_BOX_SHAPES] = {
+        box_loop_of<P, T, General, 0>(), box_loop_of<P, T, General, 1>(), box_loop_of<P, T, General, 2>()};
+    return loop[shape];
+}
 template <int Rank, stencil_rule Rule, int Radius, class T>
 const void *find_resident(bool general, int shape) {
     if constexpr (Rank == 2)
         return general ? resident_of<points<Rank, Rule, Radius>, T, true>(shape)
                        : resident_of<points<Rank, Rule, Radius>, T, false>(shape);
-    return nullptr;
+    else
+        return general ? box_of<points<Rank, Rule, Radius>, T, true>(shape)
+                       : box_of<points<Rank, Rule, Radius>, T, false>(shape);
 }
 
 } // namespace stencil

@@ -1,3 +1,4 @@
+#include "kernels/sweeps/resident3d.h"
 #include "solver/gpu.h"
 
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static stencil_status own(stencil_gpu_part *gpu, void *to, const void *from, siz
 /* No word has the number of an exchange yet, where they are counted from neither -1 nor -2. */
 static stencil_status allocate_tiles(stencil_gpu_part *gpu) {
     const stencil_plan *plan = gpu->run->plan;
-    const size_t tiles = (size_t)plan->resident.tiles[0] * (size_t)plan->resident.tiles[1];
+    const size_t tiles = (size_t)stencil_resident_tiles(&plan->resident);
     uint32_t *const made = malloc(tiles * sizeof *made);
     CHECK(made != NULL, NO_MEMORY, "no memory for the numbers of %zu tiles", tiles);
     for (size_t i = 0; i < tiles; i++)

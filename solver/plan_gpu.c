@@ -1,6 +1,7 @@
 /* What a plan has on GPUs: kernel, tiles, grids and device memory. */
 #include <string.h>
 
+#include "kernels/sweeps/resident3d.h"
 #include "solver/plan.h"
 #include "solver/strategy.h"
 #include "solver/sweep.h"
@@ -137,7 +138,7 @@ static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *ma
         if ((cooperative && part->tile_count > slots) || loops_deep(plan))
             part->grid_blocks = (int)slots;
         if (plan->resident.warps > 0)
-            part->grid_blocks = plan->resident.tiles[0] * plan->resident.tiles[1];
+            part->grid_blocks = stencil_resident_tiles(&plan->resident);
         if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
             TRY(fit_clusters(plan, machine));
         part->first_block = first;
@@ -145,7 +146,7 @@ static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *ma
     }
     if (loops_deep(plan))
         plan->deep_blocks = plan->part[0].grid_blocks;
-    const int tiles = plan->resident.tiles[0] * plan->resident.tiles[1];
+    const int tiles = stencil_resident_tiles(&plan->resident);
     CHECK(plan->resident.warps == 0 || tiles <= plan->deep_blocks, UNAVAILABLE,
           "--sweep resident is not available here: it needs %d blocks at once, --sync %s has %d", tiles,
           stencil_strategy_at(plan->strategy).name, plan->deep_blocks);

@@ -35,6 +35,7 @@ void accelerated(void **state);
 void deep_passes(void **state);
 void wide_fields(void **state);
 void resident_fields(void **state);
+void resident_solids(void **state);
 
 /* Tests of conformance_ends.c; state: a subject. */
 void tolerance_midway(void **state);

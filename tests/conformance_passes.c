@@ -182,12 +182,30 @@ void wide_fields(void **state) {
     }
 }
 
-/* Fields that stay on chip: all that its kernels tell apart (point sets, boundaries, source, weights of
- * several steps), of sizes that suit none of their tiles, on all multiprocessors and on few, whose tiles are
- * larger, in launches that end anywhere; with every strategy that has a barrier. */
-void resident_fields(void **state) {
+/* With every strategy that has a barrier, in launches that end anywhere. */
+static void run_resident(const trial *t, const trace *trace, int k) {
     static const int depth[] = {0, 2, 5, 3, 8, 4}, multiprocessors[] = {0, 12, 4, 0, 7};
     static const int64_t every[] = {1000, 26, 7, 3};
+    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
+        trial_run r = run_of(strategy, STOP_STEPS - here.turn % 9, 0);
+        if (!runs_here(strategy) || stencil_strategy_at(strategy).barrier == STENCIL_BARRIER_none)
+            continue;
+        r.small = false;
+        r.sweep = STENCIL_SWEEP_resident;
+        r.depth = depth[here.turn % 6];
+        r.check_every = every[here.turn / 6 % 4];
+        r.multiprocessors = multiprocessors[(here.turn + k) % 5];
+        r.must_fit = r.depth < 5 && r.multiprocessors == 0;
+        if (here.turn % 5 == 0)
+            memcpy(r.pieces, (const int64_t[]){13, 29}, sizeof r.pieces);
+        trial_expect(t, trace, &r);
+    }
+}
+
+/* Fields that stay on chip: all that its kernels tell apart (point sets, boundaries, source, weights of
+ * several steps), of sizes that suit none of their tiles, on all multiprocessors and on few, whose tiles are
+ * larger. */
+void resident_fields(void **state) {
     const subject *s = *state;
     for (int k = 0; k < 24 && here.backend == STENCIL_BACKEND_GPU; k++) {
         const stencil_boundary boundary[3] = {STENCIL_FIXED, (stencil_boundary)(k % 3),
@@ -203,20 +221,28 @@ void resident_fields(void **state) {
         if (k % 7 == 2)
             trial_set_cycle(&t, 5);
         trace_make(&trace, &t, STOP_STEPS);
-        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
-            trial_run r = run_of(strategy, STOP_STEPS - here.turn % 9, 0);
-            if (!runs_here(strategy) || stencil_strategy_at(strategy).barrier == STENCIL_BARRIER_none)
-                continue;
-            r.small = false;
-            r.sweep = STENCIL_SWEEP_resident;
-            r.depth = depth[here.turn % 6];
-            r.check_every = every[here.turn / 6 % 4];
-            r.multiprocessors = multiprocessors[(here.turn + k) % 5];
-            r.must_fit = r.depth < 5 && r.multiprocessors == 0;
-            if (here.turn % 5 == 0)
-                memcpy(r.pieces, (const int64_t[]){13, 29}, sizeof r.pieces);
-            trial_expect(&t, &trace, &r);
-        }
+        run_resident(&t, &trace, k);
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
+/* The same in 3D. */
+void resident_solids(void **state) {
+    const subject *s = *state;
+    for (int k = 0; k < 30 && here.backend == STENCIL_BACKEND_GPU; k++) {
+        const stencil_boundary boundary[3] = {(stencil_boundary)(k % 3), (stencil_boundary)(k / 3 % 3),
+                                              (stencil_boundary)((k / 9 + k) % 3)};
+        const int64_t extent[3] = {21 + 3 * k % 23, 29 + k, 41 + 7 * k % 40};
+        trial t;
+        trace trace;
+        trial_init(&t, s->precision, 3, extent, boundary);
+        trial_set_shape(&t, &stencil_shapes[5 + k % 5], NULL);
+        trial_fill(&t, (uint64_t)k, 1.0, k % 4 == 1 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+        if (k % 7 == 2)
+            trial_set_cycle(&t, 5);
+        trace_make(&trace, &t, STOP_STEPS);
+        run_resident(&t, &trace, k);
         trace_destroy(&trace);
         trial_destroy(&t);
     }

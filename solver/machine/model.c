@@ -223,8 +223,8 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
     }
     if (plan->resident.warps > 0 && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)
         cost.barrier_s = 0; /* words tell of themselves */
-    else if (persistent)
-        cost.barrier_s = order_s;
+    else if (persistent)    /* of tiles in 3D behind each step */
+        cost.barrier_s = plan->resident.warps > 0 && problem->rank == 3 ? depth * order_s : order_s;
     else
         cost.launch_s = order_s;
     if (persistent && plan->wait.steps_per_launch > 0)

@@ -1,27 +1,10 @@
 /* The resident sweep: tiles that all multiprocessors together keep on chip for a whole launch. */
 #include <math.h>
 
-#include "kernels/sweeps/resident.h"
 #include "solver/parts/workers.h"
-#include "solver/sweep.h"
+#include "solver/sweeps/resident.h"
 
 enum { DEPTH_MAX = 16 };
-
-static const char *unavailable(const stencil_problem *problem, stencil_backend backend) {
-    (void)backend;
-    return problem->rank == 3 ? "it keeps 2D fields" : "";
-}
-
-/* What a plan's tiles follow from. */
-typedef struct subject {
-    const stencil_problem *problem;
-    const stencil_tuning *tuning;
-    double clocks_per_s; /* of a multiprocessor */
-    int64_t shared_bytes;
-    int radius, parts;                 /* one above the other */
-    int slots;                         /* blocks of a part that are there at once */
-    bool f64, general, source, linked; /* some tiles are on other GPUs than those beside them */
-} subject;
 
 /* A way to lay the tiles, and what a step and an exchange take. */
 typedef struct layout {
@@ -166,14 +149,50 @@ static int suits(const stencil_plan *plan, const stencil_problem *problem, const
     const subject s = subject_of(plan, problem, machine);
     const int most = (int)stencil_smaller(DEPTH_MAX, stencil_sweep_longest(plan, problem));
     layout l;
+    if (problem->rank == 3)
+        return (int)stencil_smaller(RESIDENT_BOX_DEPTH, most);
     return find(&s, &l, 2, most) ? l.depth : (int)stencil_smaller(2, most);
+}
+
+/* Cells that a multiprocessor holds. */
+static int64_t most_of(const subject *s) {
+    int64_t most = 0;
+    for (int i = 0; i < STENCIL_RESIDENT_SHAPES; i++) {
+        const stencil_resident_shape shape = stencil_resident_shape_of(s->radius, s->f64, i);
+        most = -stencil_smaller(-most, (int64_t)-32 * shape.cells * shape.rows * shape.warps);
+    }
+    return most;
+}
+
+/* The tiles of a plan whose depth is chosen; false: there are none. */
+static bool place_tiles(stencil_plan *plan, const subject *s) {
+    layout l;
+    if (s->problem->rank == 3) {
+        box_layout box;
+        if (!resident_box_find(s, &box, plan->depth))
+            return false;
+        plan->resident = box.tiles;
+        plan->resident_bytes = resident_box_bytes(&box, s->f64);
+        plan->resident_shared = box.memory.bytes;
+        return true;
+    }
+    if (!find(s, &l, plan->depth, plan->depth))
+        return false;
+    plan->resident = l.tiles;
+    plan->resident_bytes =
+        (int64_t)stencil_resident_rows_of_words(l.tiles.tiles[0], s->parts > 1) * l.tiles.tiles[1] *
+        (2 * l.memory.ghosts * stencil_ll_words(s->problem->precision) * (int64_t)sizeof(uint64_t) +
+         l.memory.ghosts * (int64_t)sizeof(uint32_t) + (int64_t)sizeof(uint32_t));
+    plan->resident_shared = l.memory.bytes;
+    return true;
 }
 
 static const char *place(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
     const subject s = subject_of(plan, problem, machine);
-    layout l;
     if (plan->barrier == STENCIL_BARRIER_none)
         return "it is a persistent loop: give --sync neighbor, or another one with a barrier";
+    if (problem->rank == 3 && plan->cut.parts > 1)
+        return "in 3D it runs in one part, on one GPU";
     if (plan->cut.count[STENCIL_X] > 1)
         return "its parts lie one above the other: leave --cut out";
     if (plan->depth == 1)
@@ -182,30 +201,20 @@ static const char *place(stencil_plan *plan, const stencil_problem *problem, con
     for (int axis = STENCIL_Y; axis < STENCIL_AXES; axis++)
         if (problem->boundary[axis] != STENCIL_FIXED && problem->radius[axis] != problem->shape->radius)
             return "the points reach less far than their set along an axis that is not fixed";
-    if (!find(&s, &l, plan->depth, plan->depth)) {
-        int64_t most = 0; /* cells of a multiprocessor */
-        for (int i = 0; i < STENCIL_RESIDENT_SHAPES; i++) {
-            const stencil_resident_shape shape = stencil_resident_shape_of(s.radius, s.f64, i);
-            most = -stencil_smaller(-most, (int64_t)-32 * shape.cells * shape.rows * shape.warps);
-        }
-        return (double)stencil_problem_updated_cells(problem) > 0.5 * (double)(s.parts * s.slots * most)
-                   ? "the field has more cells than the multiprocessors hold"
-                   : "the field is too small or too narrow to be cut into tiles";
-    }
-    plan->resident = l.tiles;
-    plan->resident_bytes =
-        (int64_t)stencil_resident_rows_of_words(l.tiles.tiles[0], s.parts > 1) * l.tiles.tiles[1] *
-        (2 * l.memory.ghosts * stencil_ll_words(problem->precision) * (int64_t)sizeof(uint64_t) +
-         l.memory.ghosts * (int64_t)sizeof(uint32_t) + (int64_t)sizeof(uint32_t));
-    plan->resident_shared = l.memory.bytes;
-    return "";
+    if (place_tiles(plan, &s))
+        return "";
+    const double most = (double)(problem->rank == 3 ? resident_box_most(&s) : most_of(&s));
+    return (double)stencil_problem_updated_cells(problem) >
+                   (problem->rank == 3 ? 1 : 0.5) * s.parts * s.slots * most
+               ? "the field has more cells than the multiprocessors hold"
+               : "the field is too small or too narrow to be cut into tiles";
 }
 
 static void deepen(stencil_plan *plan, const stencil_problem *problem) {
     stencil_kernel *kernel = &plan->kernel;
     const stencil_resident *tiles = &plan->resident;
     kernel->deep = stencil_resident_kernel(kernel->shape, kernel->precision,
-                                           stencil_sweep_is_general(problem), tiles->shape);
+                                           stencil_sweep_is_general(problem), stencil_resident_index(tiles));
     kernel->depth = DEPTH_MAX;
     kernel->deep_threads = 32 * tiles->warps;
     kernel->deep_bytes = plan->resident_shared;
@@ -215,6 +224,13 @@ static void seconds(const stencil_plan *plan, const stencil_problem *problem, co
                     double *step_s, double *exchange_s) {
     const subject s = subject_of(plan, problem, machine);
     layout l = {.depth = plan->depth};
+    if (problem->rank == 3) {
+        box_layout box = {0};
+        resident_box_lay(&s, &box, &plan->resident, plan->depth);
+        *step_s = box.step_s;
+        *exchange_s = box.exchange_s * stencil_sweep_pass_steps(plan, problem); /* behind each step */
+        return;
+    }
     lay(&s, &l, plan->resident.shape, plan->resident.warps, plan->depth);
     *step_s = l.step_s;
     *exchange_s = l.exchange_s;
@@ -229,6 +245,14 @@ static void deep_tile(const stencil_plan *plan, const stencil_problem *problem, 
                       int64_t tile[3]) {
     const stencil_resident_shape shape = shape_of(plan, problem);
     (void)n;
+    if (problem->rank == 3) {
+        const stencil_box_extent box =
+            stencil_box_extent_of(resident_box_shape(problem, &plan->resident), plan->resident.warps,
+                                  stencil_resident_warps_z(&plan->resident));
+        for (int axis = 0; axis < STENCIL_AXES; axis++)
+            tile[axis] = box.cells[axis];
+        return;
+    }
     tile[STENCIL_Z] = 1;
     tile[STENCIL_Y] = (int64_t)plan->resident.warps * shape.rows;
     tile[STENCIL_X] = 32 * shape.cells;
@@ -247,6 +271,8 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
                  source = stencil_problem_arrays(problem) > 2 ? shape.rows * shape.cells : 0,
                  cells = warps * 32 * shape.cells * shape.rows;
     (void)part, (void)checked; /* one that is checked is a step by itself */
+    if (problem->rank == 3)
+        return resident_box_work(problem, &plan->resident, steps);
     return (stencil_pass_work){.cells = cells,
                                .longest = cells,
                                .wavefronts =
@@ -262,5 +288,4 @@ const stencil_sweep_host stencil_sweep_resident = {.depth = DEPTH_MAX,
                                                    .suits = suits,
                                                    .place = place,
                                                    .deepen = deepen,
-                                                   .seconds = seconds,
-                                                   .unavailable = unavailable};
+                                                   .seconds = seconds};

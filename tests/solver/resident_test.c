@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/sweeps/resident.h"
+#include "kernels/sweeps/resident3d.h"
 #include "solver/choose.h"
 #include "solver/sweep.h"
 
@@ -45,21 +45,24 @@ static void look_around(void) {
     stencil_calibration_defaults(&machine);
 }
 
-static void problem_of(stencil_problem *problem, const char *stencil, stencil_precision precision, int64_t ny,
-                       int64_t nx, stencil_boundary y, stencil_boundary x) {
+static void solid_of(stencil_problem *problem, const char *stencil, stencil_precision precision, int rank,
+                     const int64_t *extent, const stencil_boundary *boundary) {
     stencil_spec spec;
     stencil_spec_init(&spec);
-    spec.rank = 2;
-    spec.extent[0] = ny;
-    spec.extent[1] = nx;
-    spec.boundary_count = 2;
-    spec.boundary[0] = y;
-    spec.boundary[1] = x;
+    spec.rank = rank;
+    spec.boundary_count = rank;
+    memcpy(spec.extent, extent, (size_t)rank * sizeof *extent);
+    memcpy(spec.boundary, boundary, (size_t)rank * sizeof *boundary);
     spec.precision = precision;
     spec.steps = 1000;
     spec.check_every = 1000;
     snprintf(spec.stencil, sizeof spec.stencil, "%s", stencil);
     assert_int_equal(stencil_problem_resolve(problem, &spec), STENCIL_OK);
+}
+
+static void problem_of(stencil_problem *problem, const char *stencil, stencil_precision precision, int64_t ny,
+                       int64_t nx, stencil_boundary y, stencil_boundary x) {
+    solid_of(problem, stencil, precision, 2, (const int64_t[]){ny, nx}, (const stencil_boundary[]){y, x});
 }
 
 /* An axis of a field, in parts. */
@@ -204,6 +207,82 @@ static void tiles(void **state) {
     }
 }
 
+/* Along an axis of a 3D field: tiles cover it, each lies in it or goes round, and the cells beyond its sides
+ * are cells of the tiles there, the same ones of the field. */
+static void check_solid_axis(int64_t n, int64_t length, int radius, bool open, int tiles) {
+    bool *const own = calloc((size_t)n, sizeof *own);
+    for (int t = 0; t < tiles; t++) {
+        const int64_t begin = stencil_box_begin(n, length, open, tiles, t);
+        assert_true(open || (begin >= 0 && begin + length <= n));
+        for (int64_t at = 0; at < length; at++)
+            own[(begin + at) % n] = true;
+        for (int side = -1; side <= 1; side += 2) {
+            const int other = (t + side + tiles) % tiles;
+            if (!open && t + side != other) {
+                assert_true(side < 0 ? begin == 0 : begin + length == n);
+                continue;
+            }
+            const int64_t shift = stencil_box_shift(n, length, open, tiles, t, side),
+                          there = stencil_box_begin(n, length, open, tiles, other);
+            assert_int_equal((begin + shift - there) % n, 0);
+            for (int64_t at = side < 0 ? -radius : length; at < (side < 0 ? 0 : length + radius); at++)
+                assert_true(at - shift >= 0 && at - shift < length);
+        }
+    }
+    for (int64_t i = 0; i < n; i++)
+        assert_true(own[i]);
+    free(own);
+}
+
+static void solid_tiles(void **state) {
+    (void)state;
+    int placed = 0;
+    for (int k = 0; k < 2500; k++) {
+        const stencil_shape *shape = &stencil_shapes[5 + k % 5];
+        const int64_t n[3] = {10 + k * 7 % 120, 9 + k * 13 % 150, 20 + k * 29 % 140};
+        const stencil_boundary boundary[3] = {(stencil_boundary)(k / 5 % 3), (stencil_boundary)(k / 15 % 3),
+                                              (stencil_boundary)(k / 45 % 3)};
+        const stencil_run_options options = {.sync = "neighbor", .sweep = "resident", .gpu_count = 1};
+        stencil_problem problem;
+        stencil_plan plan;
+        solid_of(&problem, shape->name, (stencil_precision)(k / 135 % 2), 3, n, boundary);
+        if (stencil_plan_make(&plan, &problem, &options, &machine) != STENCIL_OK)
+            continue;
+        const stencil_resident *r = &plan.resident;
+        const stencil_box_shape block = stencil_box_shape_of(
+            shape->radius, problem.precision == STENCIL_FLOAT64, stencil_resident_index(r));
+        const stencil_box_extent tile = stencil_box_extent_of(block, r->warps, stencil_resident_warps_z(r));
+        placed++;
+        assert_true(r->warps >= 1 && r->warps <= block.warps && r->warps % stencil_resident_warps_z(r) == 0);
+        assert_true(stencil_resident_tiles(r) <= 132);
+        assert_int_equal(plan.deep_blocks, stencil_resident_tiles(r));
+        assert_true(plan.resident_shared <= machine.gpu[0].shared_per_block_bytes);
+        for (int axis = 0; axis < 3; axis++)
+            check_solid_axis(problem.n[axis], tile.cells[axis], shape->radius,
+                             boundary[axis] == STENCIL_PERIODIC,
+                             axis == 0 ? stencil_resident_tiles_z(r) : r->tiles[axis - 1]);
+    }
+    assert_in_range(placed, 1000, 2499);
+}
+
+static void expect_solid_refusal(const char *words, int64_t nz, int64_t ny, int64_t nx) {
+    static const stencil_boundary fixed[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED};
+    const stencil_run_options options = {.sync = "neighbor", .sweep = "resident", .gpu_count = 1};
+    stencil_problem problem;
+    stencil_plan plan;
+    solid_of(&problem, "j3d7pt", STENCIL_FLOAT64, 3, (const int64_t[]){nz, ny, nx}, fixed);
+    assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_UNAVAILABLE);
+    if (strstr(stencil_error_last()->message, words) == NULL)
+        fail_msg("'%s' does not say '%s'", stencil_error_last()->message, words);
+}
+
+static void solid_refusals(void **state) {
+    (void)state;
+    expect_solid_refusal("more cells than the multiprocessors", 256, 256, 256);
+    expect_solid_refusal("too small or too narrow", 40, 40, 20);
+    expect_solid_refusal("too small or too narrow", 40, 5, 40);
+}
+
 /* columns: of parts; 0: as the plan chooses. */
 static void expect_refusal(const char *words, const char *sync, int64_t ny, int64_t nx, int gpus, int columns,
                            int64_t every) {
@@ -255,6 +334,7 @@ static void choice(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(tiles), cmocka_unit_test(refusals),
+                                       cmocka_unit_test(solid_tiles), cmocka_unit_test(solid_refusals),
                                        cmocka_unit_test(choice)};
     look_around();
     return cmocka_run_group_tests_name("resident", tests, NULL, NULL);

@@ -1,0 +1,122 @@
+/* What the resident sweep keeps of a 3D field where, for its kernels and for the host that launches them. */
+#pragma once
+
+#include "kernels/sweeps/resident.h"
+
+/* A block, of which a multiprocessor holds one, keeps a tile; a lane has STENCIL_BOX_CELLS cells beside each
+ * other of `rows` rows and `planes` planes in registers, STENCIL_BOX_LANES lanes make a row of the tile. How
+ * many warps stand beside each other along y and z, up to `warps` in all, is the plan's choice. Tiles are
+ * whole: they have cells in common where the field has no whole number of them. rows 0: no such shape. */
+enum { STENCIL_BOX_LANES = 16, STENCIL_BOX_CELLS = 2, STENCIL_BOX_SHAPES = 3 };
+typedef struct stencil_box_shape {
+    int rows, planes, warps;
+} stencil_box_shape;
+
+/* From small fields to large ones. */
+STENCIL_CONSTANT stencil_box_shape stencil_box_shape_of(int radius, bool f64, int index) {
+    const stencil_box_shape shapes[2][STENCIL_BOX_SHAPES] = {{{4, 2, 16}, {4, 4, 16}, {4, 8, 12}},
+                                                             {{4, 2, 16}, {4, 8, 8}, {0, 0, 0}}};
+    const stencil_box_shape far[2][STENCIL_BOX_SHAPES] = {{{4, 4, 16}, {0, 0, 0}, {0, 0, 0}},
+                                                          {{4, 4, 12}, {0, 0, 0}, {0, 0, 0}}};
+    return radius == 1 ? shapes[f64][index] : far[f64][index];
+}
+
+/* Which shape it is, tiles and warps of a block along z; how many tiles there are. */
+STENCIL_ANYWHERE int32_t stencil_resident_index(const stencil_resident *r) {
+    return r->shape & 0xff;
+}
+STENCIL_ANYWHERE int32_t stencil_resident_tiles_z(const stencil_resident *r) {
+    return r->shape >> 8 == 0 ? 1 : r->shape >> 8 & 0xfff;
+}
+STENCIL_ANYWHERE int32_t stencil_resident_warps_z(const stencil_resident *r) {
+    return r->shape >> 20;
+}
+STENCIL_ANYWHERE int32_t stencil_resident_shape_with(int shape, int tiles_z, int warps_z) {
+    return shape | tiles_z << 8 | warps_z << 20;
+}
+STENCIL_ANYWHERE int32_t stencil_resident_tiles(const stencil_resident *r) {
+    return stencil_resident_tiles_z(r) * r->tiles[0] * r->tiles[1];
+}
+
+/* Cells of a tile along z, y and x. */
+typedef struct stencil_box_extent {
+    int32_t cells[3];
+} stencil_box_extent;
+STENCIL_ANYWHERE stencil_box_extent stencil_box_extent_of(stencil_box_shape shape, int warps, int warps_z) {
+    const stencil_box_extent extent = {{warps_z * shape.planes,
+                                        warps / warps_z * (32 / STENCIL_BOX_LANES) * shape.rows,
+                                        STENCIL_BOX_LANES * STENCIL_BOX_CELLS}};
+    return extent;
+}
+
+/* Where along an axis of n cells a tile of `length` begins. Open: the axis is periodic. */
+STENCIL_ANYWHERE int64_t stencil_box_begin(int64_t n, int64_t length, bool open, int64_t tiles,
+                                           int64_t tile) {
+    if (open)
+        return n * tile / tiles;
+    return tiles == 1 ? 0 : (n - length) * tile / (tiles - 1);
+}
+
+/* From where tile `tile` begins to where the one beside it does, on either side (step -1, 1). */
+STENCIL_ANYWHERE int64_t stencil_box_shift(int64_t n, int64_t length, bool open, int64_t tiles, int64_t tile,
+                                           int step) {
+    const int64_t other = (tile + step + tiles) % tiles, wrapped = tile + step - other; /* 0, or +-tiles */
+    return stencil_box_begin(n, length, open, tiles, other) + wrapped / tiles * n -
+           stencil_box_begin(n, length, open, tiles, tile);
+}
+
+/* From row to row of a tile in shared memory: lanes of two groups of rows read from different banks, and
+ * cells of float64 below each other lie in different ones. */
+STENCIL_CONSTANT int stencil_box_row(int radius, bool f64) {
+    const int pad = (radius + STENCIL_BOX_CELLS - 1) / STENCIL_BOX_CELLS;
+    return STENCIL_BOX_CELLS * (STENCIL_BOX_LANES + 2 * pad) + f64;
+}
+
+/* The words of a tile: slabs of cells that tiles beside it want, `radius` thick, two for each axis (z low, z
+ * high, y low, ...), in groups of three cells, which are a word of 128 bits or two with the number of the
+ * exchange in each (kernels/sweeps/resident3d_exchange.cuh); the second words of all groups lie behind the
+ * first ones, at a distance that the compiler knows. */
+enum {
+    STENCIL_BOX_GROUP = 3,
+    STENCIL_BOX_GROUPS = 4096, /* of a tile, at most */
+    STENCIL_BOX_SLABS = 6,
+    STENCIL_BOX_WORD_BYTES = 16,
+    STENCIL_BOX_PLACE = 256
+};
+typedef struct stencil_box_memory {
+    int32_t row, plane;                  /* cells from row to row, from plane to plane */
+    int32_t slab[STENCIL_BOX_SLABS + 1]; /* the first group of each, and how many there are */
+    int32_t edges;                /* ghost cells that come with none of the slabs beside the tile, at most */
+    int32_t cells;                /* of the tile with its ghost cells */
+    int32_t weights;              /* where they begin, in cells */
+    int32_t sent, taken, corners; /* lists, in bytes: groups' cells and their words, ghost cells and theirs;
+                                     those at edges */
+    int32_t first;                /* which planes of a warp are published first, in bytes */
+    int32_t bytes;
+} stencil_box_memory;
+
+/* Bytes of the words of a tile, for even and for odd exchanges. */
+STENCIL_CONSTANT int64_t stencil_box_word_bytes(bool f64) {
+    return 2 * (f64 ? 2 : 1) * STENCIL_BOX_GROUPS * STENCIL_BOX_WORD_BYTES;
+}
+
+STENCIL_ANYWHERE stencil_box_memory stencil_box_memory_of(const stencil_box_extent *tile, int radius,
+                                                          bool star, bool f64, int weights) {
+    stencil_box_memory m = {0, 0, {0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0};
+    const int size = f64 ? 8 : 4, z = tile->cells[0], y = tile->cells[1], x = tile->cells[2],
+              wide = 2 * radius;
+    const int slab[3] = {radius * y * x, radius * z * x, radius * z * y};
+    m.row = stencil_box_row(radius, f64);
+    m.plane = (y + wide) * m.row;
+    for (int s = 0; s < STENCIL_BOX_SLABS; s++)
+        m.slab[s + 1] = m.slab[s] + (slab[s / 2] + STENCIL_BOX_GROUP - 1) / STENCIL_BOX_GROUP;
+    m.edges = star ? 0 : (z + wide) * (y + wide) * (x + wide) - z * y * x - 2 * (slab[0] + slab[1] + slab[2]);
+    m.cells = (z + wide) * m.plane;
+    m.weights = m.cells;
+    m.sent = (STENCIL_BOX_PLACE + (m.weights + weights) * size + 15) / 16 * 16;
+    m.taken = m.sent + m.slab[STENCIL_BOX_SLABS] * 16;
+    m.corners = m.taken + m.slab[STENCIL_BOX_SLABS] * 16;
+    m.first = m.corners + m.edges * 8;
+    m.bytes = m.first + 32 * 4;
+    return m;
+}

@@ -1,0 +1,175 @@
+/* The tile that a block of the resident sweep keeps of a 3D field, and how it makes a step.
+ *
+ * All cells lie in shared memory, with ghost and boundary cells around them, and a lane's own in registers,
+ * too: what it reads there are neighbours. In a row every second cell lies in one stretch, the others in
+ * another one, so that lanes beside each other read cells beside each other. A step goes through the lane's
+ * rows, plane after plane: each old row adds its share to the sums of all rows that read it, which is the
+ * order of the points for each of them. When all warps have read, all write. */
+#pragma once
+
+#include "kernels/sweeps/resident3d.h"
+#include "kernels/sweeps/resident_tile.cuh"
+
+namespace stencil {
+
+/* What exchanges need and steps do not: in shared memory, or it would take the registers of cells. */
+struct box_place {
+    stencil_box_memory memory;
+    int32_t length[3];                   /* of a tile */
+    int32_t at[3];                       /* its place among the tiles */
+    int32_t first[3];                    /* cell of the field that its first cell is */
+    int32_t shift[3][2];                 /* to where the tiles beside it begin */
+    int8_t closed[3][2], mirrored[3][2]; /* nothing comes from beyond; or what is mirrored there */
+    int64_t step, left;                  /* steps made; that the launch still has to make */
+    int32_t steps, passes, to_poll;      /* of this pass; that have been made; steps to a poll */
+    int32_t groups[2], corners;          /* that are exchanged first, and all; ghost cells at edges */
+    uint32_t exchanges;
+};
+static_assert(sizeof(box_place) <= STENCIL_BOX_PLACE, "");
+
+template <class P, class T_, bool General, int Shape> struct box_tile {
+    using T = T_;
+    static constexpr stencil_box_shape shape = stencil_box_shape_of(P::radius, sizeof(T_) == 8, Shape);
+    static constexpr int K = STENCIL_BOX_CELLS, RY = shape.rows, RZ = shape.planes, radius = P::radius,
+                         lanes = STENCIL_BOX_LANES, groups = 32 / lanes, warps = shape.warps;
+    static constexpr bool star = P::rule == STENCIL_STAR, general = General;
+    static constexpr int pad = (radius + K - 1) / K, stretch = lanes + 2 * pad,
+                         row_cells = stencil_box_row(radius, sizeof(T_) == 8);
+
+    static_assert(RZ <= 32, "");
+
+    T c[RZ][RY][K];
+
+    __device__ __forceinline__ static volatile box_place &place() {
+        extern __shared__ __align__(128) char shared[];
+        return *reinterpret_cast<volatile box_place *>(shared);
+    }
+    __device__ __forceinline__ static char *bytes(int at) {
+        extern __shared__ __align__(128) char shared[];
+        return shared + at;
+    }
+    __device__ __forceinline__ static T *cells() {
+        return reinterpret_cast<T *>(bytes(STENCIL_BOX_PLACE));
+    }
+    /* Where cell x of a row lies in it. */
+    __host__ __device__ static constexpr int slot(int x) {
+        return (x + K * pad) % K * stretch + (x + K * pad) / K;
+    }
+    /* Cell (z, y, x) of the tile; ghost cells are at -radius ... -1 and behind its end. */
+    __device__ __forceinline__ static int cell_at(int z, int y, int x) {
+        return (z + radius) * place().memory.plane + (y + radius) * row_cells + slot(x);
+    }
+    /* Number of a point among those of the set. */
+    __host__ __device__ static constexpr int number(int z, int y, int x) {
+        int before = 0;
+        for (int dz = -radius; dz <= radius; dz++)
+            for (int dy = -radius; dy <= radius; dy++)
+                for (int dx = -radius; dx <= radius; dx++)
+                    before += (dz < z || (dz == z && (dy < y || (dy == y && dx < x)))) && P::has(dz, dy, dx);
+        return before;
+    }
+    static constexpr int points = number(radius + 1, 0, 0), weights = points + 1;
+
+    /* How far along x the row (m, n) of a lane is read by its rows; -1: not at all. */
+    __host__ __device__ static constexpr int reach_of(int m, int n) {
+        int reach = -1;
+        for (int dz = -radius; dz <= radius; dz++)
+            for (int dy = -radius; dy <= radius; dy++)
+                if (m - dz >= 0 && m - dz < RZ && n - dy >= 0 && n - dy < RY && P::row_reach(dz, dy) > reach)
+                    reach = P::row_reach(dz, dy);
+        return reach;
+    }
+    /* Row and plane of the lane's first cell. */
+    __device__ __forceinline__ static int lane_z() {
+        return (int)(threadIdx.x / 32) / warps_y() * RZ;
+    }
+    __device__ __forceinline__ static int lane_y() {
+        return ((int)(threadIdx.x / 32) % warps_y() * groups + (int)(threadIdx.x % 32) / lanes) * RY;
+    }
+    __device__ __forceinline__ static int lane_x() {
+        return (int)(threadIdx.x % lanes);
+    }
+    __device__ __forceinline__ static int warps_y() {
+        return place().length[1] / (groups * RY);
+    }
+
+    template <int Dz, int Dy>
+    __device__ __forceinline__ static void add(T (&sum)[K], const T (&row)[K + 2 * radius], const T *weight) {
+        for_each<-radius, radius + 1>([&](auto dx) {
+            constexpr int X = decltype(dx)::value;
+            if constexpr (P::has(Dz, Dy, X)) {
+                constexpr int k = number(Dz, Dy, X);
+                const T w = weight[k];
+#pragma unroll
+                for (int v = 0; v < K; v++)
+                    sum[v] = k == 0 ? multiply(w, row[radius + v + X]) : fma(w, row[radius + v + X], sum[v]);
+            }
+        });
+    }
+    /* Row (M, N) of the lane, or one around its own, and its neighbours; `from`: where row (M, 0) lies. */
+    template <int M, int N>
+    __device__ __forceinline__ void old_row(T (&row)[K + 2 * radius], const T *from) const {
+        constexpr bool own = M >= 0 && M < RZ && N >= 0 && N < RY;
+        constexpr int reach = reach_of(M, N);
+#pragma unroll
+        for (int x = -reach; x < K + reach; x++)
+            if constexpr (own)
+                row[radius + x] = x >= 0 && x < K ? c[M][N][x] : from[N * row_cells + slot(x)];
+            else
+                row[radius + x] = from[N * row_cells + slot(x)];
+    }
+    /* From the old cells, in shared memory and in c, to the new ones in c. */
+    __device__ __forceinline__ void step(const T *weight) {
+        const int plane = place().memory.plane;
+        const T *from = cells() + lane_z() * plane + (lane_y() + radius) * row_cells + lane_x();
+        T sum[RZ][RY][K];
+        for_each<-radius, RZ + radius>([&](auto m) {
+            constexpr int M = decltype(m)::value;
+            for_each<-radius, RY + radius>([&](auto n) {
+                constexpr int N = decltype(n)::value;
+                if constexpr (reach_of(M, N) >= 0) {
+                    T row[K + 2 * radius];
+                    old_row<M, N>(row, from);
+                    for_each<-radius, radius + 1>([&](auto dz) {
+                        for_each<-radius, radius + 1>([&](auto dy) {
+                            constexpr int Z = M - decltype(dz)::value, Y = N - decltype(dy)::value;
+                            if constexpr (Z >= 0 && Z < RZ && Y >= 0 && Y < RY)
+                                add<decltype(dz)::value, decltype(dy)::value>(sum[Z][Y], row, weight);
+                        });
+                    });
+                }
+            });
+            from += plane;
+            __syncwarp();
+        });
+#pragma unroll
+        for (int z = 0; z < RZ; z++)
+#pragma unroll
+            for (int y = 0; y < RY; y++)
+#pragma unroll
+                for (int v = 0; v < K; v++)
+                    c[z][y][v] = sum[z][y][v];
+    }
+    /* f(cell of the lane, its place in shared memory) in some of its planes: a bit for each. */
+    template <class F> __device__ __forceinline__ void each_own(uint32_t planes, F f) {
+        const int plane = place().memory.plane;
+        T *at = cells() + (lane_z() + radius) * plane + (lane_y() + radius) * row_cells + lane_x();
+#pragma unroll
+        for (int z = 0; z < RZ; z++, at += plane)
+            if (planes >> z & 1)
+#pragma unroll
+                for (int y = 0; y < RY; y++)
+#pragma unroll
+                    for (int v = 0; v < K; v++)
+                        f(c[z][y][v], at[y * row_cells + slot(v)]);
+    }
+    /* To where neighbours read them, and from there. */
+    __device__ __forceinline__ void publish(uint32_t planes) {
+        each_own(planes, [](const T &own, T &shared) { shared = own; });
+    }
+    __device__ __forceinline__ void fetch() {
+        each_own(~0u, [](T &own, const T &shared) { own = shared; });
+    }
+};
+
+} // namespace stencil
