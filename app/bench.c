@@ -13,7 +13,7 @@
 #include "app/text.h"
 #include "base/words.h"
 
-enum { NAME_COLUMNS = 14, CHOSEN_MAX = 64 };
+enum { NAME_COLUMNS = 17, CHOSEN_MAX = 64 };
 
 typedef struct bench_options {
     stencil_bench_options measure; /* its spec: only what was given, see problem_options_apply() */

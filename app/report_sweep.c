@@ -37,10 +37,10 @@ void report_print_passes(const run_record *run) {
                     : TEXT("cells are computed %.3g times in the mean", 1 + again));
     if (plan->resident.warps > 0)
         PRINT("On chip",
-              "%d x %d tiles in registers and %s of shared memory each; ghost cells %d wide, exchanged every "
-              "%d steps",
-              plan->resident.tiles[0], plan->resident.tiles[1], TEXT_BYTES(plan->resident_shared),
-              plan->depth * run->problem.shape->radius, plan->depth);
+              "%d x %d tiles%s in registers and %s of shared memory each; ghost cells %d wide, exchanged "
+              "every %d steps",
+              plan->resident.tiles[0], plan->resident.tiles[1], plan->cut.parts > 1 ? " of each part" : "",
+              TEXT_BYTES(plan->resident_shared), plan->depth * run->problem.shape->radius, plan->depth);
 }
 
 /* The i-th resource, the one that allows least first. */

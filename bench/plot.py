@@ -31,6 +31,7 @@ AXES = {
     "size": ("lanes of a group", "{} lanes"),
     "bytes": ("bytes of a transfer", "{}"),
     "elements": ("elements", "{} elements"),
+    "values": ("values", "{} values"),
     "nx": ("cells of a side", "{} cells a side"),
     "from": ("from GPU", "from GPU {}"),
     "to": ("to GPU", "to GPU {}"),
@@ -210,12 +211,13 @@ def draw_lines(ax, result, unit, rows, _):
         ax.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
     elif unit != RELATIVE:  # else it stands in the panel before
         ax.legend(fontsize=9, framealpha=0.8)
-    ax.set(xlabel=axis_label(inner, result), ylabel=unit, title=rows[0]["kind"])
+    ax.set(xlabel=axis_label(inner, result), ylabel=unit,
+           title=rows[0]["kind"] + ", beside the fastest" * (unit == RELATIVE))
 
 
 def relative(rows):
     """Rows beside the fastest one at their place, where they were compared with it: in the same unit they are lines that
-    cannot be told apart if they span decades."""
+    cannot be told apart."""
     def scaled(row):
         factor = row["of_fastest"] / median(row)
         return dict(row, samples=[x * factor for x in row["samples"]], predicted=math.nan, ratio_to_copy=None,
@@ -286,12 +288,23 @@ def title_of(result):
     return ", ".join(word for word in words if word)
 
 
+def where_they_vary(result):
+    """Rows, and the places where all of them stand: of rows that were compared with each other an axis with one place is none."""
+    rows = [row for row in result["rows"] if row["samples"]]
+    axes = [axis for axis in (rows[0]["axes"] if rows else []) if all(axis in row["axes"] for row in rows)]
+    same = [axis for axis in axes if len(values(rows, axis)) == 1]
+    if len(same) == len(axes) or any(row.get("of_fastest") is None and row["kind"] != "copy" for row in rows):
+        return rows, ""
+    return ([dict(row, axes={axis: at for axis, at in row["axes"].items() if axis not in same}) for row in rows],
+            place(rows[0], same))
+
+
 def draw(result, style, path, force):
     """Draws the rows of one style, if there are any, and writes the PNG: a panel for each kind and unit; lines have one
     for each innermost axis, too, and maps one for each place on the outer axes of a series."""
     draw_panel, width, height, most = STYLES[style]
-    rows = [row for series in grouped([row for row in result["rows"] if row["samples"]], series_of)
-            if style_of(series) == style for row in series]
+    rows, everywhere = where_they_vary(result)
+    rows = [row for series in grouped(rows, series_of) if style_of(series) == style for row in series]
     panels = [in_units(some) for some in grouped(rows, lambda row: (
         "order" if row["kind"] == "ceiling" else row["kind"], row["unit"], list(row["axes"])[-1] if style == "lines" else None))]
     panels = [(unit, some, together) for unit, together in panels
@@ -299,7 +312,7 @@ def draw(result, style, path, force):
     if style == "lines":  # a copy is a line beside what it is compared with
         panels = [panel for panel in panels if panel[1][0]["kind"] != "copy" or len(panels) == 1]
         panels += [(RELATIVE, *[relative(some)] * 2) for _, some, _ in panels
-                   if is_log(some) and all(row.get("of_fastest") is not None for row in some)]
+                   if all(row.get("of_fastest") is not None for row in some)]
     if not panels:
         return
     from matplotlib.figure import Figure
@@ -311,7 +324,7 @@ def draw(result, style, path, force):
     heights = [max(high(some) for _, some, _ in panels[i * columns:(i + 1) * columns]) for i in range(lines)]
     width = min(max(width * columns, 8 if style != "map" else 0), 16)
     figure = Figure(figsize=(width, min(sum(heights) + 0.5, 9.6)), dpi=100, layout="constrained")
-    figure.suptitle(title_of(result))
+    figure.suptitle(title_of(result) + everywhere)
     grid = figure.add_gridspec(lines, columns, height_ratios=heights)
     for i, panel in enumerate(panels):
         ax = figure.add_subplot(grid[i // columns, i % columns])

@@ -87,6 +87,16 @@ static stencil_status allocate_tiles(stencil_gpu_part *gpu) {
     return own(gpu, &gpu->args.resident.words, NULL, (size_t)plan->resident_bytes);
 }
 
+/* Tiles at a cut send rows to the part beyond it. */
+static void connect_tiles(stencil_gpu_run *run) {
+    for (int p = 0; p < run->parts; p++)
+        for (int side = 0; side < 2; side++) {
+            const int beyond = stencil_cut_side(&run->plan->cut, p, STENCIL_Y, side).beyond;
+            if (beyond >= 0 && beyond != p)
+                run->part[p].args.resident.beyond[side] = run->part[beyond].args.resident.words;
+        }
+}
+
 static stencil_status allocate(stencil_gpu_part *gpu, bool lent) {
     stencil_gpu_run *run = gpu->run;
     stencil_kernel_args *s = &gpu->args;
@@ -395,6 +405,8 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
         init_args(&run->part[p], problem);
     for (int p = 0; p < run->parts && run->parts > 1 && !run->combine_on_host; p++)
         TRY(create_peers(&run->part[p]));
+    if (run->plan->resident.warps > 0)
+        connect_tiles(run);
     if (run->plan->barrier != STENCIL_BARRIER_none)
         TRY(create_barriers(run));
     for (int p = 0; p < run->parts; p++) {

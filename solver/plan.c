@@ -214,12 +214,15 @@ static bool has_width(const stencil_plan *plan, const stencil_problem *problem) 
 /* The cut, with ghost cells for as many steps as there is room for. */
 static stencil_status cut_deep(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_run_options *options, int parts) {
-    const int asked = plan->depth;
+    const int asked = plan->depth, stacked[STENCIL_AXES] = {1, parts, 1};
+    /* Tiles on chip go on in parts above and below. */
+    const bool stacks = stencil_sweep_infos[plan->sweep].host->resident && options->cut[0] == 0;
     for (;; plan->depth--) {
         const stencil_mesh mesh = stencil_problem_mesh(problem, plan->depth);
         if (plan->depth > 1 && !stencil_mesh_has_room(&mesh))
             continue;
-        const stencil_status status = stencil_cut_make(&plan->cut, &mesh, parts, options->cut);
+        const stencil_status status =
+            stencil_cut_make(&plan->cut, &mesh, parts, stacks ? stacked : options->cut);
         if (status == STENCIL_OK && (plan->depth == 1 || has_width(plan, problem)))
             break;
         if (plan->depth == 1)
@@ -241,12 +244,12 @@ static stencil_status place_passes(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *problem,
-                                   const stencil_run_options *options, int parts) {
-    TRY(cut_deep(plan, problem, options, parts));
+/* How many parts there are, and which of them have the same GPU. */
+static void share_devices(stencil_plan *plan, int parts) {
+    plan->cut.parts = parts < STENCIL_PARTS_MAX ? parts : STENCIL_PARTS_MAX; /* too many: the cut says so */
+    parts = plan->cut.parts;
     for (int p = 0; p < parts; p++) {
         stencil_part_plan *part = &plan->part[p];
-        part->box = stencil_cut_box(&plan->cut, p);
         part->leads = true;
         for (int other = 0; other < parts; other++) {
             const bool same = plan->part[other].gpu == part->gpu;
@@ -254,6 +257,13 @@ static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *pr
             part->leads = part->leads && !(same && other < p);
         }
     }
+}
+
+static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_run_options *options, int parts) {
+    TRY(cut_deep(plan, problem, options, parts));
+    for (int p = 0; p < parts; p++)
+        plan->part[p].box = stencil_cut_box(&plan->cut, p);
     return STENCIL_OK;
 }
 
@@ -349,6 +359,7 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s",
           stencil_strategy_at(plan->strategy).name, why);
     TRY(choose_sweep(plan, problem, options));
+    share_devices(plan, parts);
     TRY(choose_depth(plan, problem, options, machine));
     TRY(choose_parts(plan, problem, options, parts));
     TRY(place_passes(plan, problem, machine));

@@ -124,14 +124,16 @@ static double cells_on_cpu(const stencil_plan *plan, const stencil_problem *prob
 /* Adds what passes of so many steps make; one of a single step computes nothing twice. */
 static void add_passes(stencil_pass_work *sum, const stencil_plan *plan, const stencil_problem *problem,
                        int64_t steps, int64_t count, bool checked) {
-    stencil_pass_work work = {.cells = (double)stencil_problem_updated_cells(problem) * (double)steps};
+    const double once = (double)stencil_problem_updated_cells(problem) * (double)steps;
+    stencil_pass_work work = {.cells = once, .longest = once};
     if (count == 0)
         return;
     if (steps > 1 && plan->backend == STENCIL_BACKEND_CPU)
-        work.cells = cells_on_cpu(plan, problem, steps);
+        work.cells = work.longest = cells_on_cpu(plan, problem, steps);
     else if (steps > 1)
         work = stencil_sweep_work(plan, problem, (int)steps, checked);
     sum->cells += (double)count * work.cells;
+    sum->longest += (double)count * work.longest;
     sum->wavefronts += (double)count * work.wavefronts;
 }
 
@@ -143,7 +145,8 @@ stencil_pass_work stencil_sweep_mean(const stencil_plan *plan, const stencil_pro
     add_passes(&sum, plan, problem, p.rest, p.rest > 0, false);
     add_passes(&sum, plan, problem, p.checked, p.checked > 0, true);
     add_passes(&sum, plan, problem, 1, p.first, true);
-    return (stencil_pass_work){.cells = sum.cells / all, .wavefronts = sum.wavefronts / all};
+    return (stencil_pass_work){
+        .cells = sum.cells / all, .longest = sum.longest / all, .wavefronts = sum.wavefronts / all};
 }
 
 double stencil_sweep_again(const stencil_plan *plan, const stencil_problem *problem) {

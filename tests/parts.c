@@ -26,6 +26,8 @@ static struct {
     stencil_machine machine;
     stencil_backend backend;
     int gpus, repeats;
+    stencil_sweep_id sweep; /* of the problem at hand, and the depth of its passes, where it has some */
+    int depth;
     int turn; /* of configurations, thread counts and residual settings */
     int runs;
 } here;
@@ -80,7 +82,9 @@ static trial_run run_of(int strategy, const division *d, const exchange *e, int6
                    .backend = here.backend,
                    .strategy = strategy,
                    .threads = threads[turn % 5],
-                   .small = turn / 2 % 2 == 1,
+                   .sweep = here.sweep,
+                   .depth = here.depth,
+                   .small = turn / 2 % 2 == 1 && here.depth == 0,
                    .tries = turn / 4 % 2 == 1,
                    .parts = d->parts,
                    .cut = {d->cut[0], d->cut[1], d->cut[2]},
@@ -97,11 +101,6 @@ static trial_run run_of(int strategy, const division *d, const exchange *e, int6
         r.gpu[p] = p % here.gpus;
     here.runs++;
     return r;
-}
-
-/* The resident sweep has one part. */
-static bool has_in_parts(const trial *t, int sweep) {
-    return trial_has_sweep(t, here.backend, sweep) && !stencil_sweep_infos[sweep].host->resident;
 }
 
 /* A trial with every exchange that a strategy has with a sweep, the divisions round-robin. */
@@ -131,7 +130,7 @@ static void run_trial(const trial *t) {
     trace_make(&trace, t, MATRIX_STEPS);
     for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL; sweep++)
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
-            if (spans(strategy) && has_in_parts(t, sweep))
+            if (spans(strategy) && trial_has_sweep(t, here.backend, sweep))
                 run_with(t, &trace, strategy, sweep);
     trace_destroy(&trace);
 }
@@ -236,6 +235,47 @@ static void wide_parts(void **state) {
     }
 }
 
+/* Fields that stay on chip, in parts one above the other that share GPUs or have one each: point sets,
+ * boundaries, sources, weights of several steps; in launches that end anywhere. */
+static void on_chip(void **state) {
+    static const division some[] = {{2, {0, 0, 0}}, {3, {1, 3, 1}}, {4, {1, 4, 1}}, {2, {1, 2, 1}}};
+    static const int depth[] = {2, 4, 0, 3, 7};
+    static const int64_t every[] = {1000, 26, 7, 5};
+    const subject *s = *state;
+    for (int k = 0; k < 18 && here.backend == STENCIL_BACKEND_GPU; k++) {
+        const stencil_boundary boundary[3] = {STENCIL_FIXED, (stencil_boundary)(k % 3),
+                                              (stencil_boundary)(k / 3 % 3)};
+        const division *d = &some[k % 4];
+        const stencil_shape *shape = &stencil_shapes[k % 5];
+        const int64_t extent[3] = {1, d->parts * (shape->radius == 1 ? 67 : 101) + 3 * k + 1,
+                                   (shape->radius == 1 ? 141 : 411) + 5 * k};
+        trial t;
+        trace trace;
+        trial_init(&t, s->precision, 2, extent, boundary);
+        trial_set_shape(&t, shape, NULL);
+        trial_fill(&t, (uint64_t)k, 1.0, k % 4 == 1 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+        if (k % 7 == 2)
+            trial_set_cycle(&t, 5);
+        trace_make(&trace, &t, 60);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+            for (int i = 0;
+                 i < 3 && spans(strategy) && stencil_strategy_at(strategy).barrier != STENCIL_BARRIER_none;
+                 i++) {
+                trial_run r = run_of(strategy, d, &exchanges[0], 60 - here.turn % 9);
+                r.small = false;
+                r.sweep = STENCIL_SWEEP_resident;
+                r.depth = depth[here.turn % 5];
+                r.check_every = every[here.turn / 5 % 4];
+                r.must_fit = r.depth < 3 && d->parts < 4;
+                if (here.turn % 5 == 0)
+                    memcpy(r.pieces, (const int64_t[]){13, 29}, sizeof r.pieces);
+                trial_expect(&t, &trace, &r);
+            }
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
 /* Accelerated problems in one to four parts, with every sweep: whole cycles, in pieces, to a tolerance. */
 static void accelerated(void **state) {
     static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
@@ -257,7 +297,7 @@ static void accelerated(void **state) {
         trace_make(&trace, &t, 4 * length);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
             for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL; sweep++)
-                for (int d = 0; d < 4 && spans(strategy) && has_in_parts(&t, sweep); d++) {
+                for (int d = 0; d < 4 && spans(strategy) && trial_has_sweep(&t, here.backend, sweep); d++) {
                     trial_run r = run_of(strategy, &some[d], &exchanges[0], 4 * length);
                     r.sweep = sweep;
                     r.check_every = (1 + here.turn % 3) * length;
@@ -275,43 +315,62 @@ static void accelerated(void **state) {
 
 static void interrupted(void **state) {
     static const stencil_boundary boundary[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC};
-    static const division two = {2, {0, 0, 0}};
+    static const division two = {2, {1, 2, 1}};
     const subject *s = *state;
-    const int64_t extent[3] = {1, 15, 70};
-    trial t;
-    trace trace;
-    trial_init(&t, s->precision, 2, extent, boundary);
-    trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
-    trial_fill(&t, 3, 1.0, STENCIL_SOURCE_NONE);
-    trace_make(&trace, &t, 2000);
-    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
-        if (spans(strategy)) {
+    for (int chip = 0; chip < 1 + (here.backend == STENCIL_BACKEND_GPU); chip++) {
+        const int64_t extent[3] = {1, chip ? 61 : 15, 70};
+        trial t;
+        trace trace;
+        trial_init(&t, s->precision, 2, extent, boundary);
+        trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
+        trial_fill(&t, 3, 1.0, STENCIL_SOURCE_NONE);
+        trace_make(&trace, &t, 2000);
+        here.depth = chip ? 2 : 0;
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
+            const bool loops = stencil_strategy_at(strategy).barrier != STENCIL_BARRIER_none;
+            if (!spans(strategy) || (chip && !loops))
+                continue;
             trial_run r = run_of(strategy, &two, &exchanges[0], 2000);
             r.observers = (stencil_observers){&trial_impatient, 1};
+            if (chip) {
+                r.sweep = STENCIL_SWEEP_resident;
+                r.check_every = 1000;
+                r.must_fit = true;
+            }
             trial_expect(&t, &trace, &r);
         }
-    trace_destroy(&trace);
-    trial_destroy(&t);
+        here.depth = 0;
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
 }
 
 typedef void (*stress)(const trial *t, const trace *trace, int strategy, const division *d);
 
+/* Applies it to every strategy, or only to those with a barrier, which also keep fields on chip. */
 static void with_all(stress what, bool persistent_only) {
     static const struct {
         const char *shape;
         int64_t extent[3];
         stencil_boundary boundary[3];
         division division;
+        int depth; /* on chip, from exchange to exchange */
     } problem[] = {
-        {"j2d5pt", {1, 197, 300}, {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED}, {2, {0, 0, 0}}},
-        {"j2d25pt", {1, 61, 330}, {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR}, {4, {1, 2, 2}}},
-        {"j3d27pt", {23, 26, 70}, {STENCIL_MIRROR, STENCIL_PERIODIC, STENCIL_FIXED}, {4, {0, 0, 0}}},
+        {"j2d5pt", {1, 197, 300}, {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED}, {2, {0, 0, 0}}, 0},
+        {"j2d25pt", {1, 61, 330}, {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR}, {4, {1, 2, 2}}, 0},
+        {"j3d27pt", {23, 26, 70}, {STENCIL_MIRROR, STENCIL_PERIODIC, STENCIL_FIXED}, {4, {0, 0, 0}}, 0},
+        {"j2d5pt", {1, 251, 300}, {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED}, {2, {0, 0, 0}}, 4},
+        {"j2d25pt", {1, 303, 420}, {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_MIRROR}, {2, {1, 2, 1}}, 2},
     };
     for (size_t p = 0; p < sizeof problem / sizeof *problem; p++) {
         const stencil_shape *shape = stencil_shape_find(problem[p].shape);
         trial t;
         trace trace;
-        trial_init(&t, p == 1 ? STENCIL_FLOAT32 : STENCIL_FLOAT64, shape->rank, problem[p].extent,
+        here.depth = problem[p].depth;
+        here.sweep = here.depth > 0 ? STENCIL_SWEEP_resident : (stencil_sweep_id)0;
+        if (here.depth > 0 && (here.backend == STENCIL_BACKEND_CPU || !persistent_only))
+            continue;
+        trial_init(&t, p % 3 == 1 ? STENCIL_FLOAT32 : STENCIL_FLOAT64, shape->rank, problem[p].extent,
                    problem[p].boundary);
         trial_set_shape(&t, shape, NULL);
         trial_fill(&t, p, 1.0, STENCIL_SOURCE_NONE);
@@ -322,6 +381,8 @@ static void with_all(stress what, bool persistent_only) {
         trace_destroy(&trace);
         trial_destroy(&t);
     }
+    here.depth = 0;
+    here.sweep = (stencil_sweep_id)0;
 }
 
 static void late(const trial *t, const trace *trace, int strategy, const division *d) {
@@ -390,6 +451,20 @@ static void absent(const trial *t, const trace *trace, int strategy, const divis
     trial_expect(t, trace, &r);
 }
 
+/* Blocks that come late, and others that do not wait for them: only tiles on chip can be asked to. */
+static void unordered(const trial *t, const trace *trace, int strategy, const division *d) {
+    if (here.depth == 0 || strcmp(stencil_strategy_at(strategy).name, "neighbor") != 0)
+        return;
+    trial_run r = run_of(strategy, d, &exchanges[0], STRESS_STEPS);
+    r.check_every = 1000;
+    r.wait.fault.seed = 1;
+    r.wait.fault.delay_ns = 30000;
+    trial_expect(t, trace, &r);
+    r.wait.fault.unordered = true;
+    r.unlike = true;
+    trial_expect(t, trace, &r);
+}
+
 static void test_late(void **state) {
     (void)state;
     with_all(late, true);
@@ -424,16 +499,22 @@ static int look_around(const char *backend) {
     return 0;
 }
 
+static void test_unordered(void **state) {
+    (void)state;
+    with_all(unordered, true);
+}
+
 int main(int argument_count, char **argument) {
     static const struct {
         const char *name;
         CMUnitTestFunction function;
     } others[] = {{"large residual", large_residual},
                   {"wide parts", wide_parts},
+                  {"on chip", on_chip},
                   {"accelerated", accelerated},
                   {"interrupted", interrupted}};
     enum { OTHERS = sizeof others / sizeof *others };
-    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + OTHERS) + 4];
+    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + OTHERS) + 5];
     static subject subjects[sizeof tests / sizeof *tests];
     static char names[sizeof tests / sizeof *tests][64];
     if (argument_count < 2 || (strcmp(argument[1], "cpu") != 0 && strcmp(argument[1], "gpu") != 0)) {
@@ -462,6 +543,7 @@ int main(int argument_count, char **argument) {
     tests[count++] = (struct CMUnitTest){"wrapping", test_wrapping, NULL, NULL, NULL};
     tests[count++] = (struct CMUnitTest){"switching", test_switching, NULL, NULL, NULL};
     tests[count++] = (struct CMUnitTest){"absent", test_absent, NULL, NULL, NULL};
+    tests[count++] = (struct CMUnitTest){"unordered", test_unordered, NULL, NULL, NULL};
     if (argument_count > 3) {
         size_t matching = 0;
         for (size_t i = 0; i < count; i++)

@@ -226,8 +226,6 @@ static stencil_status add_row(stencil_bench *b, speed *s, const speed_case *c, c
     const stencil_run_options run = options_of(b, c, strategy);
     *row = (speed_row){.sweep = sweep_of(c), .strategy = strategy};
     stencil_status status = stencil_plan_here(&row->plan, &t->problem, &run, &t->machine);
-    if (run.gpu_count > b->options->gpu_count)
-        status = ERROR(UNAVAILABLE, "it takes %d GPUs", c->gpus);
     if (status == STENCIL_OK && row->plan.depth == 1 && stencil_sweep_infos[row->plan.sweep].host->depth > 1)
         status = ERROR(UNAVAILABLE, "its passes have one step here");
     if (status == STENCIL_OK && row->plan.depth > 1)
@@ -355,10 +353,13 @@ static void fill_bar(const stencil_bench *b, speed *s, const speed_place *place,
     fill_bound(bar, t, &best->plan, rate, copy);
 }
 
-/* Whether there is such a problem; where there is none, its cases say why. */
-static bool can_be(speed *s, const speed_place *at, const stencil_spec *spec) {
+/* Whether there is such a problem, and the GPUs for it; where there is none, its cases say why. */
+static bool can_be(const stencil_bench *b, speed *s, const speed_place *at, const stencil_spec *spec) {
     stencil_problem problem = {0};
-    const bool can = stencil_problem_resolve(&problem, spec) == STENCIL_OK;
+    stencil_status status = stencil_problem_resolve(&problem, spec);
+    if (b->options->backend == STENCIL_BACKEND_GPU && at->of->gpus > b->options->gpu_count)
+        status = ERROR(UNAVAILABLE, "it takes %d GPUs", at->of->gpus);
+    const bool can = status == STENCIL_OK;
     stencil_problem_destroy(&problem);
     for (int i = 0; i < s->place_count && !can; i++)
         if (same_problem(at, &s->place[i])) {
@@ -380,7 +381,7 @@ static stencil_status measure_problem(stencil_bench *b, speed *s, const speed_pl
     *t = (stencil_trial){.tries = 10, .sample_s = -1, .least = steps_of(at->of)};
     s->row_count = 0;
     s->pass = 1;
-    if (!can_be(s, at, &spec))
+    if (!can_be(b, s, at, &spec))
         return STENCIL_OK;
     TRY(stencil_trial_create(b, t, &spec));
     TRY(add_copies(b, t));

@@ -7,7 +7,7 @@
 
 #include "bench/cases/case.h"
 
-enum { bitonic_lanes = 256, bitonic_shared_bytes = 0 };
+enum { bitonic_lanes = 256, bitonic_shared_bytes = 0, bitonic_resident = 0 };
 
 typedef struct bitonic_arguments {
     int64_t n, levels;     /* n <= 2^levels; at least 1 */

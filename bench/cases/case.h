@@ -6,6 +6,8 @@
  *   NAME.cuh   the phases, C and CUDA at once, in these names:
  *                NAME_arguments                     sizes and arrays; at most STENCIL_CASE_ARGUMENTS_BYTES
  *                enum NAME_lanes, NAME_shared_bytes threads of a block, and memory that they share
+ *                enum NAME_resident                 blocks that a multiprocessor is to have room for, which
+ *                                                   says how many registers there are; 0: the compiler does
  *                NAME_phases(arguments)             how many there are; not 0
  *                NAME_phase(arguments, i, block)    a block's share of phase i = 0, 1, …
  *   NAME.c     sizes, data and the plain version, as STENCIL_CASE_HOST(NAME, …) (bench/cases/problem.h)

@@ -8,7 +8,7 @@
 
 #include "bench/cases/case.h"
 
-enum { fft_lanes = 256, fft_shared_bytes = 0 };
+enum { fft_lanes = 256, fft_shared_bytes = 0, fft_resident = 0 };
 
 typedef struct fft_number {
     float re, im;

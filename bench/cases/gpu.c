@@ -66,12 +66,20 @@ static void destroy_gpu(void *kept) {
         stencil_barrier_destroy(&gpu->barrier);
 }
 
+/* Of a launch that makes one phase. All blocks are resident where they note moments. */
+static unsigned phase_blocks(const stencil_case_loop *loop, int64_t phase) {
+    const stencil_case_problem *p = loop->problem;
+    if (p->of->body->groups == NULL || loop->gpu->launch.trace.mark != NULL)
+        return loop->gpu->grid.blocks;
+    return (unsigned)stencil_smaller(p->of->body->groups(p->arguments, phase), INT32_MAX);
+}
+
 static stencil_status launch_phases(const stencil_case_loop *loop) {
     stencil_case_gpu *gpu = loop->gpu;
     stencil_case_launch launch = gpu->launch;
     for (launch.phase = 0; launch.phase < launch.phases; launch.phase++) {
-        TRY(stencil_device_launch(gpu->device, gpu->kernel, gpu->grid.blocks, gpu->grid.block_x,
-                                  (void *[]){&launch}));
+        TRY(stencil_device_launch(gpu->device, gpu->kernel, phase_blocks(loop, launch.phase),
+                                  gpu->grid.block_x, (void *[]){&launch}));
         if (loop->order == STENCIL_CASE_STREAM)
             TRY_CUDA(cudaStreamSynchronize(gpu->device->stream));
         if (loop->order == STENCIL_CASE_DEVICE)
@@ -174,6 +182,7 @@ stencil_status stencil_case_gpu_create(stencil_bench *b, stencil_case_loop *loop
     TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->kernel)); /* loads it: not while a graph is captured */
     if (persistent)
         TRY(fit(b, loop, why));
+    loop->workers = persistent ? loop->blocks : phase_blocks(loop, 0);
     if (why[0] != '\0')
         return STENCIL_OK;
     if (persistent)

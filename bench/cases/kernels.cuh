@@ -60,14 +60,14 @@ static __device__ __forceinline__ void make_phase(const stencil_case_launch &l, 
 }
 
 template <class Case>
-static __global__ void __launch_bounds__(Case::lanes)
+static __global__ void __launch_bounds__(Case::lanes, Case::resident)
     case_phase(const __grid_constant__ stencil_case_launch l) {
     make_phase<Case>(l, l.phase);
 }
 
 /* Whoever gives up at a barrier raises the alarm, and is let go; it is looked at now and then. */
 template <class Case, class Barrier>
-static __global__ void __launch_bounds__(Case::lanes)
+static __global__ void __launch_bounds__(Case::lanes, Case::resident)
     case_persistent(const __grid_constant__ stencil_case_launch l) {
     enum { ALARM_EVERY = 64 };
     Barrier barrier(l.state);
@@ -94,7 +94,7 @@ static __global__ void __launch_bounds__(Case::lanes)
 /* id_case: what the kernels are made from. */
 #define STENCIL_CASE_TYPE(id)                                                                                \
     struct id##_case {                                                                                       \
-        enum { lanes = id##_lanes, shared_bytes = id##_shared_bytes };                                       \
+        enum { lanes = id##_lanes, shared_bytes = id##_shared_bytes, resident = id##_resident };             \
         static __device__ __forceinline__ void phase(const unsigned char *arguments, int64_t phase,          \
                                                      stencil_case_block block) {                             \
             id##_phase(reinterpret_cast<const id##_arguments *>(arguments), phase, block);                   \

@@ -33,6 +33,7 @@ stencil_status stencil_case_loop_create(stencil_bench *b, stencil_case_loop *loo
     const bool barrier = stencil_case_is_persistent(loop->order);
     loop->name = stencil_case_order_name(loop->order);
     loop->bytes = loop->problem->bytes;
+    loop->workers = loop->blocks;
     if (loop->problem->of->body->keeps && !barrier && loop->order != STENCIL_CASE_CEILING) {
         snprintf(why, 96, "nothing stays on chip from launch to launch");
         return STENCIL_OK;

@@ -56,6 +56,7 @@ typedef struct stencil_case_loop {
     double timeout_s;    /* of a wait at a barrier */
     stencil_fault fault; /* of the next runs of a persistent loop; for tests */
 
+    uint32_t workers;     /* that make its first phase, blocks or threads */
     double bytes;         /* that a run has to move; 0: nobody says */
     const char *name;     /* of the order, or of the ceiling's library */
     const uint32_t *ring; /* lists of neighbours; NULL: not needed */

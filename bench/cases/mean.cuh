@@ -6,7 +6,7 @@
 
 #include "bench/cases/case.h"
 
-enum { mean_lanes = 256, mean_shared_bytes = 0 };
+enum { mean_lanes = 256, mean_shared_bytes = 0, mean_resident = 0 };
 
 typedef struct mean_arguments {
     int64_t n, phases;

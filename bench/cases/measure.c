@@ -98,7 +98,7 @@ static stencil_status add_row(stencil_bench *b, const sized *s, int order) {
         TRY(stencil_case_loop_create(b, &made->one, why));
     snprintf(row->skipped, sizeof row->skipped, "%s", why);
     snprintf(row->name, sizeof row->name, "%s", made->loop.name);
-    row->workers = ceiling ? NAN : made->loop.blocks;
+    row->workers = ceiling ? NAN : made->loop.workers;
     row->bytes = made->loop.bytes;
     row->predicted = predict(b, s, order);
     if (planted)

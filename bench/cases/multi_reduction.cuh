@@ -16,7 +16,11 @@ typedef enum multi_reduction_way {
     MULTI_REDUCTION_OWN
 } multi_reduction_way;
 
-enum { multi_reduction_lanes = reduction_lanes, multi_reduction_shared_bytes = reduction_shared_bytes };
+enum {
+    multi_reduction_lanes = reduction_lanes,
+    multi_reduction_shared_bytes = reduction_shared_bytes,
+    multi_reduction_resident = reduction_resident
+};
 
 typedef struct multi_reduction_arguments {
     reduction_arguments of; /* `values`: those of its own pieces; `sums`, `sum`: in its own memory */

@@ -8,6 +8,7 @@
 enum {
     normalise_lanes = 256,
     normalise_shared_bytes = normalise_lanes * (int)sizeof(uint32_t),
+    normalise_resident = 0,
     NORMALISE_PIECE = 2 * normalise_lanes /* quads of a piece, a multiple of it */
 };
 

@@ -8,7 +8,8 @@
 enum {
     normalise_cached_lanes = normalise_lanes,
     NORMALISE_KEPT = 4 * NORMALISE_PIECE, /* quads */
-    normalise_cached_shared_bytes = normalise_shared_bytes + NORMALISE_KEPT * (int)sizeof(normalise_integers)
+    normalise_cached_shared_bytes = normalise_shared_bytes + NORMALISE_KEPT * (int)sizeof(normalise_integers),
+    normalise_cached_resident = 0
 };
 
 typedef struct normalise_cached_arguments {

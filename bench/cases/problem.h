@@ -75,6 +75,10 @@ typedef struct stencil_case_body {
     stencil_status (*make)(stencil_case_problem *problem);
     /* Fills in what results have to be: sequential, and another program than the phases. */
     void (*plain)(const stencil_case_problem *problem);
+    /* How many items of CASE_GROUPS() a phase has. Where a launch makes the phase it has a block for each,
+     * and the GPU gives them out as others end: shares stay even where multiprocessors are not as fast as
+     * each other. NULL: as many blocks as a persistent kernel has. */
+    int64_t (*groups)(const void *arguments, int64_t phase);
     const stencil_case_kernels *kernels; /* NULL without CUDA */
     stencil_case_ceiling_make *ceiling;  /* stencil_case_ceiling_NAME(); NULL: it has none, or no CUDA */
     /* Of a case whose runs stream p->bytes through memory and do little else: bytes that a block has under

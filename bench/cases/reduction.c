@@ -7,7 +7,7 @@
 /* How long pieces are: as short as they can be while there are few of them, then longer, as long as FEW
  * blocks add up a piece each; then there are more of them, so that a larger GPU, or several, have enough to
  * share; and no more than one block adds up the sums of in no time. */
-enum { FEW = 256, LONG = 4 * REDUCTION_PIECE, MANY = 8192 };
+enum { FEW = 256, LONG = 4 * REDUCTION_PIECE, MANY = 16384 };
 
 static int64_t divide_up(int64_t count, int64_t by) {
     return (count + by - 1) / by;
@@ -35,6 +35,10 @@ static stencil_status make(stencil_case_problem *p) {
     for (int64_t i = 0; i < p->n; i++)
         values[i] = stencil_case_random_real(&state) - 0.5;
     return STENCIL_OK;
+}
+
+static int64_t groups(const void *arguments, int64_t phase) {
+    return phase == 0 ? ((const reduction_arguments *)arguments)->pieces : 1;
 }
 
 /* The sum of a piece, by what it says in reduction.cuh: values in order, each to its sum. */
@@ -68,5 +72,6 @@ static bool agrees(const stencil_case_problem *p) {
 }
 
 STENCIL_CASE_BODY(reduction, .size = {{1 << 10, 1 << 22, 16}, {1 << 10, 1 << 30, 8}}, .make = make,
-                  .plain = plain, .ceiling = STENCIL_ON_GPU(stencil_case_ceiling_reduction), .agrees = agrees,
+                  .groups = groups, .plain = plain, .ceiling = STENCIL_ON_GPU(stencil_case_ceiling_reduction),
+                  .agrees = agrees,
                   .in_flight = REDUCTION_UNDER_WAY * REDUCTION_PAIRS * sizeof(reduction_pair));

@@ -14,6 +14,7 @@
 enum {
     reduction_lanes = 256,
     reduction_shared_bytes = reduction_lanes * (int)sizeof(double),
+    reduction_resident = 4, /* with fewer registers the compiler waits between the loads of a lane */
     REDUCTION_PAIRS = reduction_lanes,     /* that the lanes add at once, one each */
     REDUCTION_PIECE = 8 * REDUCTION_PAIRS, /* values of a piece, a multiple of it */
     REDUCTION_UNDER_WAY = 8                /* loads of a lane */
@@ -34,6 +35,20 @@ typedef struct reduction_arguments {
 
 STENCIL_ANYWHERE int64_t reduction_phases(const reduction_arguments *r) {
     return r->pieces > 1 ? 2 : 1;
+}
+
+/* On a GPU past L1: nobody reads it again, and where its lines push out each other loads wait for room. */
+STENCIL_ANYWHERE reduction_pair reduction_read(const reduction_pair *from) {
+#ifdef __CUDA_ARCH__
+    reduction_pair pair;
+    asm volatile("ld.global.L1::no_allocate.v2.f64 {%0, %1}, [%2];"
+                 : "=d"(pair.first), "=d"(pair.second)
+                 : "l"(from)
+                 : "memory");
+    return pair;
+#else
+    return *from;
+#endif
 }
 
 /* s_0 of step 2, of the s_t in shared[t], into shared[0]. On a GPU the last steps are those of a warp. */
@@ -71,7 +86,7 @@ STENCIL_ANYWHERE void reduction_add(const reduction_pair *piece, int64_t pairs, 
 #pragma unroll REDUCTION_UNDER_WAY
 #endif
         for (int64_t i = t; i < pairs; i += reduction_lanes) {
-            const reduction_pair pair = piece[i];
+            const reduction_pair pair = reduction_read(piece + i);
             first += pair.first;
             second += pair.second;
         }

@@ -18,6 +18,7 @@
 
 enum {
     smith_waterman_lanes = 128,
+    smith_waterman_resident = 0,
     SW_TILE = smith_waterman_lanes, /* rows and columns */
     SW_SAME = 2,
     SW_OTHER = -1,

@@ -27,30 +27,58 @@ STENCIL_CONSTANT stencil_resident_shape stencil_resident_shape_of(int radius, bo
     return radius == 1 ? shapes[f64][index] : far[f64][index];
 }
 
-/* How a launch lays its tiles. Along an axis with boundary or mirrored cells the first tile begins with them
- * and the last one ends with them, those between are spread evenly; along a periodic one all are. `reach`:
- * ghost cells of a tile beside its own, the radius times the steps from one exchange to the next. */
+/* How a launch lays its tiles: those of a part, a grid of its own, beside each other along x with all parts.
+ * Above the first and below the last row of it may stand tiles of other parts, the last and the first of
+ * theirs: their words come behind those of the part's own rows, where these parts store them. */
 typedef struct stencil_resident {
     int32_t shape, warps; /* of a block */
-    int32_t tiles[2];     /* along y and x; shape, warps and tiles 0: there are none */
-    uint64_t *words;      /* tiles * 2 * ghosts cells of flagged words, zeroed once; behind them, uint32_t
-                             [tiles * ghosts], where each of these cells is in shared memory */
-    uint32_t *exchanges;  /* [tiles]: how many a block has made in all launches */
+    int32_t tiles[2];     /* of a part along y and x; shape, warps and tiles 0: there are none */
+    uint64_t *words;      /* tiles * 2 * ghosts cells of flagged words, those of other parts included; zeroed
+                             once; behind them, uint32_t [own tiles * ghosts], where each of these cells is in
+                             shared memory */
+    uint64_t *beyond[2];  /* those of the part above and of the one below; NULL: the field ends, or goes round
+                             within the part */
+    uint32_t *exchanges;  /* [own tiles]: how many a block has made in all launches */
 } stencil_resident;
 
-STENCIL_ANYWHERE int64_t stencil_resident_begin(int64_t n, int64_t length, int radius, int reach, bool open,
-                                                int64_t tiles, int64_t tile) {
-    if (open)
-        return n * tile / tiles - reach;
-    return tiles == 1 ? -radius : (n + 2 * radius - length) * tile / (tiles - 1) - radius;
+/* The row of words of tiles of the part above, and of those below: seen from there, those are below and
+ * above. */
+STENCIL_ANYWHERE int32_t stencil_resident_row_beyond(int32_t rows, int side) {
+    return side == 0 ? rows + 1 : rows;
 }
 
-/* From where tile `tile` begins to where the one beside it does, on either side (step -1, 1). */
-STENCIL_ANYWHERE int64_t stencil_resident_shift(int64_t n, int64_t length, int radius, int reach, bool open,
-                                                int64_t tiles, int64_t tile, int step) {
-    const int64_t other = (tile + step + tiles) % tiles, wrapped = tile + step - other; /* 0, or +-tiles */
-    return stencil_resident_begin(n, length, radius, reach, open, tiles, other) + wrapped / tiles * n -
-           stencil_resident_begin(n, length, radius, reach, open, tiles, tile);
+/* Rows of words: own ones, and where the axis is cut those two. */
+STENCIL_ANYWHERE int32_t stencil_resident_rows_of_words(int32_t rows, bool cut) {
+    return rows + (cut ? 2 : 0);
+}
+
+/* An axis of a part, which tiles are laid along. Where it ends with boundary or mirrored cells, so does the
+ * tile at that end, `radius` of them; where another part goes on, the tile ends with ghost cells. Those
+ * between are spread evenly; along a periodic axis that is not cut all are. */
+typedef struct stencil_resident_axis {
+    int64_t n, length; /* cells of the part, and of a tile */
+    int32_t tiles;
+    int32_t reach;      /* ghost cells of a tile beside its own, the radius times the steps of a pass */
+    int32_t outside[2]; /* of a tile beyond the ends of the part: the radius, or reach */
+    bool round;         /* the first tile is beside the last one */
+} stencil_resident_axis;
+
+STENCIL_ANYWHERE int64_t stencil_resident_begin(const stencil_resident_axis *a, int64_t tile) {
+    if (a->round)
+        return a->n * tile / a->tiles - a->reach;
+    const int64_t span = a->n + a->outside[0] + a->outside[1] - a->length; /* from the first to the last */
+    return (a->tiles == 1 ? 0 : span * tile / (a->tiles - 1)) - a->outside[0];
+}
+
+/* From where tile `tile` begins to where the one beside it does, on either side (step -1, 1), also where that
+ * is another part's. */
+STENCIL_ANYWHERE int64_t stencil_resident_shift(const stencil_resident_axis *a, int64_t tile, int step) {
+    int64_t other = tile + step, around = 0;
+    if (!a->round && (other < 0 || other == a->tiles))
+        return step * (a->length - 2 * a->reach);
+    if (other < 0 || other == a->tiles)
+        other -= step * a->tiles, around = step * a->n;
+    return stencil_resident_begin(a, other) + around - stencil_resident_begin(a, tile);
 }
 
 /* The shared memory of a block: where each piece begins, in cells, behind STENCIL_RESIDENT_PLACE bytes, of

@@ -5,17 +5,21 @@
  * with the rows, from the tiles that lie cornerwise, as a list made once says. There are words for even and
  * for odd exchanges; those of exchange e may be overwritten in e + 2 for the reason given there: who reads a
  * tile's words sends it words, too, and a tile that has received all of e + 1 knows that all of e have been
- * read. */
+ * read.
+ *
+ * Tiles of another part are no different: the rows that only these read are stored into that part's memory,
+ * across the link, and nowhere else, so that everybody polls memory of its own GPU. Number and place of a
+ * tile's words follow from its column, since all parts have the same grid of tiles along x. */
 #pragma once
 
 #include "kernels/sweeps/resident_tile.cuh"
 
 namespace stencil {
 
-/* Words as in kernels/ll.cuh, for blocks of the same device. */
+/* Words as in kernels/ll.cuh; stores are predicated, without jumps. */
 __device__ __forceinline__ void store_word(bool wanted, uint64_t *word, float value, uint32_t flag) {
     const uint64_t flagged = (uint64_t)flag << 32 | __float_as_uint(value);
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.b64 [%1], %2; }" ::"r"(
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.sys.global.b64 [%1], %2; }" ::"r"(
                      (uint32_t)wanted),
                  "l"(word), "l"(flagged)
                  : "memory");
@@ -23,20 +27,20 @@ __device__ __forceinline__ void store_word(bool wanted, uint64_t *word, float va
 __device__ __forceinline__ void store_word(bool wanted, uint64_t *word, double value, uint32_t flag) {
     const uint64_t bits = __double_as_longlong(value), high = (uint64_t)flag << 32;
     asm volatile(
-        "{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.gpu.global.v2.b64 [%1], {%2, %3}; }" ::"r"(
+        "{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.sys.global.v2.b64 [%1], {%2, %3}; }" ::"r"(
             (uint32_t)wanted),
         "l"(word), "l"(high | (bits & 0xffffffffu)), "l"(high | bits >> 32)
         : "memory");
 }
 __device__ __forceinline__ bool load_word(const uint64_t *word, uint32_t flag, float *value) {
     uint64_t flagged;
-    asm volatile("ld.relaxed.gpu.global.b64 %0, [%1];" : "=l"(flagged) : "l"(word) : "memory");
+    asm volatile("ld.relaxed.sys.global.b64 %0, [%1];" : "=l"(flagged) : "l"(word) : "memory");
     *value = __uint_as_float((uint32_t)flagged);
     return flagged >> 32 == flag;
 }
 __device__ __forceinline__ bool load_word(const uint64_t *word, uint32_t flag, double *value) {
     uint64_t low, high;
-    asm volatile("ld.relaxed.gpu.global.v2.b64 {%0, %1}, [%2];"
+    asm volatile("ld.relaxed.sys.global.v2.b64 {%0, %1}, [%2];"
                  : "=l"(low), "=l"(high)
                  : "l"(word)
                  : "memory");
@@ -97,9 +101,25 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     __device__ __forceinline__ static int wrap(int tile, int tiles) {
         return tile < 0 ? tile + tiles : tile >= tiles ? tile - tiles : tile;
     }
+    __device__ __forceinline__ static uint32_t first_word_at(const stencil_resident &r, int row, int column) {
+        return (uint32_t)((row * r.tiles[1] + column) * 2 * place().memory.ghosts);
+    }
+    /* Of the tile that lies so many rows and columns from this one, which may be another part's. */
     __device__ __forceinline__ static uint32_t first_word(const stencil_resident &r, int y, int x) {
-        const int tile = wrap(place().y + y, r.tiles[0]) * r.tiles[1] + wrap(place().x + x, r.tiles[1]);
-        return (uint32_t)(tile * 2 * place().memory.ghosts);
+        const int row = place().y + y, rows = r.tiles[0], side = row == rows;
+        const bool beyond = (row < 0 || row == rows) && r.beyond[side] != nullptr;
+        return first_word_at(r, beyond ? stencil_resident_row_beyond(rows, side) : wrap(row, rows),
+                             wrap(place().x + x, r.tiles[1]));
+    }
+    /* Where rows go: beyond a cut into the memory of the part that reads them, as what lies on its other
+     * side. */
+    __device__ __forceinline__ static void find_readers(const stencil_resident &r) {
+        for (int side = 0; side < 2; side++) {
+            const bool beyond = place().y == (side == 0 ? 0 : r.tiles[0] - 1) && r.beyond[side] != nullptr;
+            const int row = beyond ? stencil_resident_row_beyond(r.tiles[0], !side) : place().y;
+            place().rows_to[side] =
+                word_at(beyond ? r.beyond[side] : r.words, first_word_at(r, row, place().x));
+        }
     }
     /* Rows of the tile from the first to the last that are not ghost rows, which come whole. */
     struct kept_rows {
@@ -140,7 +160,9 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
      * rows in their first buffer. Rows in registers have them in the stage, cell by cell. */
     __device__ __forceinline__ static uint32_t *table(const stencil_resident &r) {
         const int ghosts = place().memory.ghosts;
-        return reinterpret_cast<uint32_t *>(r.words + (int64_t)words * 2 * ghosts * r.tiles[0] * r.tiles[1]) +
+        const bool cut = r.beyond[0] != nullptr || r.beyond[1] != nullptr;
+        const int tiles = stencil_resident_rows_of_words(r.tiles[0], cut) * r.tiles[1];
+        return reinterpret_cast<uint32_t *>(word_at(r.words, (uint32_t)(2 * ghosts * tiles))) +
                (int64_t)ghosts * place().tile;
     }
     /* The cell in a row (of all warps) and column of the tile; where it is in registers, stage cell i. */
@@ -205,14 +227,16 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         stage_columns();
         stage_rows();
         __syncthreads();
-        const uint32_t own = place().own + (number & 1) * (uint32_t)place().memory.ghosts;
+        const uint32_t set = (number & 1) * (uint32_t)place().memory.ghosts, own = place().own + set;
         const uint32_t *const entries = table(r);
         const int flip = buffer ? base::buffer_cells() : 0;
         const T *const stage = cells(place().memory.stage);
         each_batch([&](auto of_rows, auto count, int first, int step, int end) {
             constexpr int Count = decltype(count)::value;
             constexpr bool rows = decltype(of_rows)::value;
-            uint64_t *const to = word_at(r.words, own + (uint32_t)first);
+            uint64_t *const to = (rows ? word_at(place().rows_to[first >= place().reach * width], set)
+                                       : word_at(r.words, own)) +
+                                 (int64_t)first * words;
             T value[Count];
 #pragma unroll
             for (int k = 0; k < Count; k++) {

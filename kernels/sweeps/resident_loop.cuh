@@ -20,18 +20,25 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
 
     /* Where the tile of this block lies along an axis (0: y, 1: x), and what those beside it want. */
     __device__ __forceinline__ static void place_axis(const stencil_kernel_args &s, int axis, int tile) {
-        const int tiles = s.resident.tiles[axis], reach = radius * s.depth,
-                  length = axis == 0 ? place().rows + 2 * radius : width;
-        const int64_t n = s.domain.n[STENCIL_Y + axis];
-        const bool open = !stencil_side_is_closed(&s.domain, STENCIL_Y + axis, STENCIL_LOW);
-        place().first[axis] = (int)stencil_resident_begin(n, length, radius, reach, open, tiles, tile);
+        const stencil_domain &d = s.domain;
+        const int of = STENCIL_Y + axis, length = axis == 0 ? place().rows + 2 * radius : width,
+                  reach = place().reach;
+        const bool ends[2] = {stencil_side_is_closed(&d, of, STENCIL_LOW),
+                              stencil_side_is_closed(&d, of, STENCIL_HIGH)},
+                   cut = axis == 0 && (s.resident.beyond[0] != nullptr || s.resident.beyond[1] != nullptr);
+        const stencil_resident_axis a = {d.n[of],
+                                         length,
+                                         s.resident.tiles[axis],
+                                         reach,
+                                         {ends[0] ? radius : reach, ends[1] ? radius : reach},
+                                         !ends[0] && !cut};
+        place().first[axis] = (int)stencil_resident_begin(&a, tile);
+        place().round[axis] = a.round;
         for (int side = 0; side < 2; side++) {
-            const bool closed = !open && tile == (side == 0 ? 0 : tiles - 1);
-            const int shift = closed ? -length
-                                     : (int)stencil_resident_shift(n, length, radius, reach, open, tiles,
-                                                                   tile, side == 0 ? -1 : 1);
+            const bool closed = ends[side] && tile == (side == 0 ? 0 : a.tiles - 1);
+            const int shift = closed ? -length : (int)stencil_resident_shift(&a, tile, side == 0 ? -1 : 1);
             place().closed[axis][side] = closed;
-            place().mirrored[axis][side] = closed && s.domain.mirror[STENCIL_Y + axis][side];
+            place().mirrored[axis][side] = closed && d.mirror[of][side];
             place().wanted[axis][side] = closed ? -2 * length : side == 0 ? shift + length - reach : shift;
         }
     }
@@ -56,13 +63,14 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         place().exchanges = s.resident.exchanges[blockIdx.x];
         place_axis(s, 0, place().y);
         place_axis(s, 1, place().x);
+        base::find_readers(s.resident);
         base::find_beside(s.resident);
     }
 
-    /* The cell of the field in row or column `at` of the tile: periodic axes go round. */
+    /* The cell of the part in row or column `at` of the tile: periodic axes that are not cut go round. */
     __device__ __forceinline__ static int64_t in_field(const stencil_domain &d, int axis, int at) {
         const int n = (int)d.n[STENCIL_Y + axis], i = place().first[axis] + at;
-        if (stencil_side_is_closed(&d, STENCIL_Y + axis, STENCIL_LOW))
+        if (!place().round[axis])
             return i;
         const int rest = i % n;
         return rest < 0 ? rest + n : rest;

@@ -30,6 +30,8 @@ struct resident_place {
     int32_t closed[2][2]; /* axis (y, x), side: nothing comes from beyond */
     int32_t mirrored[2][2];
     int32_t wanted[2][2];           /* row or column from which on a tile beside this one wants cells */
+    int32_t round[2];               /* of axis y, x: cells beyond one end are those at the other */
+    uint64_t *rows_to[2];           /* words of rows for above and below, of even exchanges */
     int64_t step, left;             /* steps made before this pass; that the launch still has to make */
     int32_t steps, passes, to_poll; /* of this pass; that have been made; steps to a poll */
     uint32_t exchanges;

@@ -10,6 +10,9 @@
  */
 static const double batch_s = 1e-3, long_s = 15e-3;
 static const double filling[STENCIL_FILLINGS] = {0.05, 0.9, 2}; /* in rows */
+/* Fields of a GPU that are timed far away are so many times as large as the least of those: where rows are
+ * short, tiles do not fit well. */
+static const double far_sets = 2.5;
 #define STEPS_MAX (INT64_C(1) << 50)
 enum { NOISY_TIMES = 16, BATCHES = 3, STEPS_FIRST = 128, CPU_ROW_CELLS = 4096 };
 
@@ -216,23 +219,28 @@ static stencil_status measure_strategy(work *w, int strategy, double row) {
     return STENCIL_OK;
 }
 
-/* Seconds of a step of so many cells, but for what keeps it in order and the check; *cells: as many as there
- * came to be; *full: how full the rounds of their tiles were. */
-static stencil_status measure_cells(work *w, subject s, stencil_loop loop, double *cells, double *full,
-                                    double *seconds) {
+/* A step of so many cells, as many as there came to be. */
+typedef struct timed_cells {
+    double cells, seconds; /* but for what keeps it in order and the check */
+    double full;           /* how full the rounds of its tiles were */
+    double made;           /* stencil_model_made() */
+} timed_cells;
+
+static stencil_status measure_cells(work *w, subject s, stencil_loop loop, timed_cells *t) {
     double *step_s = w->costs->step_s[s.shape][s.precision][s.sweep][loop];
     stencil_problem problem;
     stencil_plan plan;
     double all_s;
-    s.cells = *cells;
+    s.cells = t->cells;
     TRY(time_step(w, &s, &problem, &plan, &all_s));
     const double before_s = step_s[STENCIL_FEW];
     step_s[STENCIL_FEW] = fmax(before_s, DBL_MIN); /* any will do: the time of cells is left out */
     const stencil_cost cost = stencil_model_step(&plan, &problem, w->machine);
     step_s[STENCIL_FEW] = before_s;
-    *cells = (double)stencil_problem_updated_cells(&problem);
-    *full = stencil_model_full(&plan, w->machine);
-    *seconds = fmax(all_s - cost.step_s + cost.compute_s, 0.1 * all_s);
+    t->cells = (double)stencil_problem_updated_cells(&problem);
+    t->full = stencil_model_full(&plan, w->machine);
+    t->made = stencil_model_made(&plan, &problem);
+    t->seconds = fmax(all_s - cost.step_s + cost.compute_s, 0.1 * all_s);
     return STENCIL_OK;
 }
 
@@ -241,30 +249,59 @@ static stencil_status measure_rate(work *w, subject s, stencil_loop loop, double
     enum { LAST = STENCIL_FILLINGS - 1, BEYOND, FAR, SIZES };
     stencil_calibration *c = w->costs;
     const double bytes = 2.0 * (double)stencil_precision_bytes(s.precision), *set = c->set_bytes;
-    double cells[SIZES], full[SIZES], seconds[SIZES];
-    memcpy(cells, c->cells, sizeof c->cells);
-    cells[BEYOND] = fmin(14 * row, 0.9 * set[STENCIL_NEAR] / bytes);
-    cells[FAR] = 1.02 * set[STENCIL_FAR] / bytes;
+    timed_cells t[SIZES];
+    for (int i = 0; i < STENCIL_FILLINGS; i++)
+        t[i].cells = c->cells[i];
+    t[BEYOND].cells = fmin(14 * row, 0.9 * set[STENCIL_NEAR] / bytes);
+    t[FAR].cells = (w->gpu ? far_sets : 1.02) * set[STENCIL_FAR] / bytes;
     for (int i = 0; i < SIZES; i++)
-        TRY(measure_cells(w, s, loop, &cells[i], &full[i], &seconds[i]));
+        TRY(measure_cells(w, s, loop, &t[i]));
     for (int i = STENCIL_FEW + 1; i <= BEYOND; i++)
-        seconds[i] = seconds[STENCIL_FEW] + (seconds[i] - seconds[STENCIL_FEW]) * full[i];
+        t[i].seconds = t[STENCIL_FEW].seconds + (t[i].seconds - t[STENCIL_FEW].seconds) * t[i].full;
     double *rate = c->rate[s.shape][s.precision][s.sweep][loop],
            *step_s = c->step_s[s.shape][s.precision][s.sweep][loop];
-    rate[STENCIL_NEAR] =
-        (cells[BEYOND] - cells[LAST]) / fmax(seconds[BEYOND] - seconds[LAST], 0.1 * seconds[BEYOND]);
-    rate[STENCIL_FAR] = cells[FAR] / fmax(seconds[FAR] - seconds[STENCIL_FEW], 0.3 * seconds[FAR]);
-    memcpy(step_s, seconds, STENCIL_FILLINGS * sizeof *step_s);
+    rate[STENCIL_NEAR] = (t[BEYOND].cells - t[LAST].cells) /
+                         fmax(t[BEYOND].seconds - t[LAST].seconds, 0.1 * t[BEYOND].seconds);
+    rate[STENCIL_FAR] = t[FAR].cells / fmax(t[FAR].seconds - t[STENCIL_FEW].seconds, 0.3 * t[FAR].seconds);
+    for (int i = 0; i < STENCIL_FILLINGS; i++)
+        step_s[i] = t[i].seconds;
     return STENCIL_OK;
 }
 
-/* Families by how often they are wanted: the first sweep first. */
+/* Passes of a GPU take as long as what their slowest line of tiles makes, however few cells there are: its
+ * cells per second, near and far. */
+static stencil_status measure_passes(work *w, subject s, stencil_loop loop) {
+    stencil_calibration *c = w->costs;
+    const double bytes = 2.0 * (double)stencil_precision_bytes(s.precision),
+                 sets[STENCIL_DISTANCES] = {0.9 * c->set_bytes[STENCIL_NEAR],
+                                            far_sets * c->set_bytes[STENCIL_FAR]};
+    for (int distance = 0; distance < STENCIL_DISTANCES; distance++) {
+        timed_cells t = {.cells = sets[distance] / bytes};
+        TRY(measure_cells(w, s, loop, &t));
+        c->rate[s.shape][s.precision][s.sweep][loop][distance] =
+            t.made * t.cells / fmax(t.seconds - c->latency_s, 0.1 * t.seconds);
+    }
+    return STENCIL_OK;
+}
+
+/* Sweeps by how often they are wanted: in their order, those that are taken to be slow behind all others. */
+static void order_sweeps(int sweep[STENCIL_SWEEP_COUNT]) {
+    int count = 0;
+    for (int slow = 0; slow < 2; slow++)
+        for (int i = 0; i < STENCIL_SWEEP_COUNT; i++)
+            if ((stencil_sweep_infos[i].host->guess > 1) == slow)
+                sweep[count++] = i;
+}
+
+/* All families of a sweep before those of the next one. */
 static stencil_status measure_rates(work *w, double row) {
     const int loops = w->gpu ? STENCIL_LOOP_COUNT : 1;
+    int ordered[STENCIL_SWEEP_COUNT];
+    order_sweeps(ordered);
     for (int i = 0; i < STENCIL_SWEEP_COUNT * STENCIL_SHAPE_COUNT * STENCIL_PRECISION_COUNT * loops; i++) {
         const int loop = i % loops, precision = i / loops % STENCIL_PRECISION_COUNT,
                   shape = i / loops / STENCIL_PRECISION_COUNT % STENCIL_SHAPE_COUNT,
-                  sweep = i / loops / STENCIL_PRECISION_COUNT / STENCIL_SHAPE_COUNT;
+                  sweep = ordered[i / loops / STENCIL_PRECISION_COUNT / STENCIL_SHAPE_COUNT];
         const subject s = {
             (stencil_shape_id)shape, (stencil_precision)precision, sweep, w->reference[loop], 1, 0, 0};
         stencil_problem problem;
@@ -278,7 +315,10 @@ static stencil_status measure_rates(work *w, double row) {
             stencil_sweep_infos[sweep].host->seconds != NULL)
             continue;
         TRY(tell(w, stencil_shapes[shape].name));
-        TRY(measure_rate(w, s, (stencil_loop)loop, row));
+        if (w->gpu && stencil_sweep_infos[sweep].host->depth > 1)
+            TRY(measure_passes(w, s, (stencil_loop)loop));
+        else
+            TRY(measure_rate(w, s, (stencil_loop)loop, row));
     }
     return STENCIL_OK;
 }

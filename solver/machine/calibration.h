@@ -44,7 +44,8 @@ typedef struct stencil_calibration {
     int most_parts;
     stencil_sync_cost sync[STENCIL_STRATEGIES];
     /* Of each kind of kernel, without a source: cells per second, of those beyond the last filling and of any
-     * in memory; and seconds of a step of so many cells, but for what keeps it in order. 0: not measured. */
+     * in memory; and seconds of a step of so many cells, but for what keeps it in order. 0: not measured. Of
+     * passes on GPUs the rate alone, of all cells that they make (stencil_model_made()). */
     double rate[STENCIL_SHAPE_COUNT][STENCIL_PRECISION_COUNT][STENCIL_SWEEP_COUNT][STENCIL_LOOP_COUNT]
                [STENCIL_DISTANCES];
     double cells[STENCIL_FILLINGS];

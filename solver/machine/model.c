@@ -49,19 +49,29 @@ static stencil_sweep_id family_of(const stencil_plan *plan) {
     return single ? (stencil_sweep_id)0 : plan->sweep;
 }
 
+static bool is_deep_on_gpu(const stencil_plan *plan) {
+    return plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1;
+}
+
+double stencil_model_made(const stencil_plan *plan, const stencil_problem *problem) {
+    return is_deep_on_gpu(plan) ? stencil_sweep_mean(plan, problem).longest : 1;
+}
+
 /* Seconds of a cell by bytes that must move and fma. On a CPU a thread waits for memory in one step of a pass
  * and finds the rows of the others in its cache; in 3D it computes nothing meanwhile, so short are the rows.
- * On a GPU all stages work at once, those too that a short pass has no steps for. */
+ * On a GPU all stages work at once, those too that a short pass has no steps for, until the slowest line of
+ * tiles is through. */
 static double guess_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_problem *problem,
                       const stencil_machine *machine, stencil_loop loop, stencil_distance distance) {
-    const double steps = stencil_sweep_pass_steps(plan, problem),
+    const double steps = stencil_sweep_pass_steps(plan, problem), made = stencil_model_made(plan, problem),
                  bytes_s =
                      stencil_sweep_traffic(plan, problem) / c->bytes_per_s[loop][problem->rank - 2][distance],
-                 fma_s = (1 + stencil_sweep_again(plan, problem)) * problem->shape->point_count /
-                         c->fma_per_s[problem->precision];
-    if (plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1) {
+                 point_s = problem->shape->point_count / c->fma_per_s[problem->precision],
+                 fma_s = (1 + stencil_sweep_again(plan, problem)) * point_s;
+    if (is_deep_on_gpu(plan)) {
         const int most = stencil_sweep_infos[plan->sweep].host->most(plan, problem, machine);
-        return fmax(bytes_s, fma_s * (1 + plan->tuning.idle_stage * (most / steps - 1)));
+        const double rate = problem->rank == 2 ? plan->tuning.pass_fma : 1;
+        return fmax(bytes_s, made * point_s / rate * (1 + plan->tuning.idle_stage * (most / steps - 1)));
     }
     if (plan->backend == STENCIL_BACKEND_GPU)
         return fmax(bytes_s, fma_s);
@@ -82,7 +92,8 @@ static double of_measured(const stencil_calibration *c, const stencil_plan *plan
     stencil_sweep_suit(&measured, &unchecked, machine);
     unchecked.stop.check_every = INT64_C(1000) * measured.depth;
     return guess_s(c, plan, problem, machine, loop, distance) /
-           guess_s(c, &measured, &unchecked, machine, loop, distance);
+           guess_s(c, &measured, &unchecked, machine, loop, distance) *
+           stencil_model_made(&measured, &unchecked);
 }
 
 /* Seconds that a cell takes in a stream of them, near or far: as this kind of kernel was measured, else
@@ -126,7 +137,7 @@ static double compute_s(const stencil_calibration *c, const stencil_plan *plan,
                  far_each_s = cell_s(c, plan, problem, machine, loop, STENCIL_FAR);
     const double cells = gpu ? (double)stencil_box_cells(&part->box) * part->sharing
                              : (double)plan->share_rows * plan->threads * (double)problem->n[STENCIL_X];
-    if (step_s[STENCIL_FEW] > 0)
+    if (step_s[STENCIL_FEW] > 0 && !is_deep_on_gpu(plan))
         return step_s[STENCIL_FEW] +
                (1 - far) *
                    near_s(c, step_s, cells, near_each_s,
@@ -136,7 +147,7 @@ static double compute_s(const stencil_calibration *c, const stencil_plan *plan,
     const double each_s = near_each_s + far * (far_each_s - near_each_s);
     if (!gpu)
         return cells * each_s;
-    const double rounds = ceil(stencil_model_rounds(plan, machine));
+    const double rounds = is_deep_on_gpu(plan) ? 1 : ceil(stencil_model_rounds(plan, machine));
     const double first_s = c->latency_s * (c->measured ? 1 : guess_of(plan));
     return first_s + (1 - far) * (rounds - 1) * c->round_s[loop] + cells * each_s;
 }

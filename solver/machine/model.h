@@ -57,6 +57,10 @@ double stencil_model_rounds(const stencil_plan *plan, const stencil_machine *mac
  * as long as the others. 1 in one round, and for launches, whose blocks come as others end. */
 double stencil_model_full(const stencil_plan *plan, const stencil_machine *machine);
 
+/* Cells that a GPU's passes of several steps make for each one that a step updates, were all lines of tiles
+ * as busy as the one that takes longest: what the time of such a pass goes by. 1 for other plans. */
+double stencil_model_made(const stencil_plan *plan, const stencil_problem *problem);
+
 /* What cells need of a device. */
 typedef enum stencil_resource {
     STENCIL_RESOURCE_MEMORY,     /* bytes to and from memory, or the cache that holds all arrays */

@@ -18,8 +18,9 @@ typedef struct subject {
     const stencil_tuning *tuning;
     double clocks_per_s; /* of a multiprocessor */
     int64_t shared_bytes;
-    int radius, slots; /* blocks that are there at once */
-    bool f64, general, source;
+    int radius, parts;                 /* one above the other */
+    int slots;                         /* blocks of a part that are there at once */
+    bool f64, general, source, linked; /* some tiles are on other GPUs than those beside them */
 } subject;
 
 /* A way to lay the tiles, and what a step and an exchange take. */
@@ -40,24 +41,71 @@ static subject subject_of(const stencil_plan *plan, const stencil_problem *probl
                  .clocks_per_s = 1e3 * gpu->clock_khz,
                  .shared_bytes = gpu->shared_per_block_bytes,
                  .radius = problem->shape->radius,
-                 .slots = gpu->sm_count,
+                 .parts = plan->cut.parts,
+                 .slots = gpu->sm_count / plan->part[0].sharing,
                  .f64 = problem->precision == STENCIL_FLOAT64,
                  .general = stencil_sweep_is_general(problem),
                  .source = stencil_problem_arrays(problem) > 2};
+    for (int p = 1; p < s.parts; p++) {
+        const stencil_part_plan *part = &plan->part[p];
+        s.slots = (int)stencil_smaller(s.slots, machine->gpu[part->gpu].sm_count / part->sharing);
+        s.linked = s.linked || part->gpu != plan->part[0].gpu;
+    }
     if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
         s.slots = gpu->sm_count / PROCESSING_CLUSTER * (PROCESSING_CLUSTER / cluster * cluster);
     return s;
 }
 
-/* Tiles of `length` cells that cover n with ghost cells that the tiles beside them have; 0: none do. */
-static int64_t tiles_along(int64_t n, int64_t length, int radius, int reach, bool open) {
-    const int64_t most = length - 2 * reach, span = n + 2 * radius - length; /* from tile to tile */
-    if (most < reach || (!open && span < 0))
-        return 0;
-    if (!open && span == 0)
-        return 1;
-    const int64_t steps = ((open ? n : span) + most - 1) / most;
-    return (open ? n : span) / steps >= reach ? steps + !open : 0;
+/* An axis of a part, which has no tiles yet. */
+static stencil_resident_axis axis_of(const subject *s, int axis, int part, int64_t length, int reach) {
+    const stencil_problem *problem = s->problem;
+    const int64_t n = problem->n[STENCIL_Y + axis];
+    const bool periodic = problem->boundary[STENCIL_Y + axis] == STENCIL_PERIODIC;
+    stencil_resident_axis a = {
+        .n = n, .length = length, .reach = reach, .outside = {s->radius, s->radius}, .round = periodic};
+    if (axis == 0 && s->parts > 1) {
+        a.n = stencil_share(n, s->parts, part + 1) - stencil_share(n, s->parts, part);
+        a.round = false;
+    }
+    for (int side = 0; side < 2; side++)
+        if (periodic || (axis == 0 && part != (side == 0 ? 0 : s->parts - 1)))
+            a.outside[side] = reach;
+    return a;
+}
+
+/* From the first to the last begin of a tile, and by how many tiles: round the axis, or along it. */
+static int64_t span_of(const stencil_resident_axis *a) {
+    return a->round ? a->n : a->n + a->outside[0] + a->outside[1] - a->length;
+}
+static int64_t steps_of(const stencil_resident_axis *a) {
+    return a->tiles - !a->round;
+}
+
+/* Whether tiles cover their axis, and each has the ghost cells of the one beside it. */
+static bool covers(const stencil_resident_axis *a) {
+    const int64_t most = a->length - 2 * a->reach, span = span_of(a), steps = steps_of(a);
+    if (steps == 0)
+        return span == 0 && most >= a->reach;
+    return most >= a->reach && span <= steps * most && span / steps >= a->reach;
+}
+
+/* How many do so in all parts; 0: there is no such number. */
+static int64_t tiles_along(const subject *s, int axis, int64_t length, int reach) {
+    const int64_t most = length - 2 * reach;
+    const int parts = axis == 0 ? s->parts : 1;
+    int64_t tiles = 1;
+    for (int p = 0; p < parts && most > 0; p++) {
+        const stencil_resident_axis a = axis_of(s, axis, p, length, reach);
+        const int64_t steps = (span_of(&a) + most - 1) / most;
+        tiles = steps + !a.round > tiles ? steps + !a.round : tiles;
+    }
+    for (int p = 0; p < parts; p++) {
+        stencil_resident_axis a = axis_of(s, axis, p, length, reach);
+        a.tiles = (int32_t)stencil_smaller(tiles, INT32_MAX);
+        if (!covers(&a))
+            return 0;
+    }
+    return tiles;
 }
 
 /* Warps make their rows one after the other, a lane's cells beside each other: what is beside that, and what
@@ -69,7 +117,8 @@ static void predict(const subject *s, layout *l, stencil_resident_shape shape) {
     const double fma = (double)turns * shape.rows * shape.cells * s->problem->shape->point_count;
     l->step_s =
         (t->resident_clocks + fma * (s->f64 ? t->resident_fma_f64 : t->resident_fma_f32)) / s->clocks_per_s;
-    l->exchange_s = t->resident_exchange_s + shape.rows * shape.cells * t->resident_cell_s +
+    l->exchange_s = t->resident_exchange_s + s->linked * t->resident_link_s +
+                    shape.rows * shape.cells * t->resident_cell_s +
                     l->memory.ghosts * (s->f64 ? t->resident_ghost_f64_s : t->resident_ghost_f32_s);
 }
 
@@ -84,8 +133,7 @@ static bool lay(const subject *s, layout *l, int index, int warps, int depth) {
         return false;
     for (int axis = 0; axis < 2; axis++) {
         const int64_t length = axis == 0 ? warps * shape.rows + 2 * s->radius : 32 * shape.cells;
-        tiles[axis] = tiles_along(problem->n[STENCIL_Y + axis], length, s->radius, reach,
-                                  problem->boundary[STENCIL_Y + axis] == STENCIL_PERIODIC);
+        tiles[axis] = tiles_along(s, axis, length, reach);
         if (tiles[axis] == 0 || tiles[axis] > s->slots)
             return false;
     }
@@ -126,8 +174,8 @@ static const char *place(stencil_plan *plan, const stencil_problem *problem, con
     layout l;
     if (plan->barrier == STENCIL_BARRIER_none)
         return "it is a persistent loop: give --sync neighbor, or another one with a barrier";
-    if (plan->cut.parts > 1)
-        return "it runs in one part, on one GPU";
+    if (plan->cut.count[STENCIL_X] > 1)
+        return "its parts lie one above the other: leave --cut out";
     if (plan->depth == 1)
         return stencil_sweep_longest(plan, problem) == 1 ? "too few steps lie between two residual checks"
                                                          : "it makes several steps from exchange to exchange";
@@ -140,13 +188,13 @@ static const char *place(stencil_plan *plan, const stencil_problem *problem, con
             const stencil_resident_shape shape = stencil_resident_shape_of(s.radius, s.f64, i);
             most = -stencil_smaller(-most, (int64_t)-32 * shape.cells * shape.rows * shape.warps);
         }
-        return (double)stencil_problem_updated_cells(problem) > 0.5 * (double)(s.slots * most)
-                   ? "the field has more cells than the multiprocessors of the GPU hold"
+        return (double)stencil_problem_updated_cells(problem) > 0.5 * (double)(s.parts * s.slots * most)
+                   ? "the field has more cells than the multiprocessors hold"
                    : "the field is too small or too narrow to be cut into tiles";
     }
     plan->resident = l.tiles;
     plan->resident_bytes =
-        (int64_t)l.tiles.tiles[0] * l.tiles.tiles[1] *
+        (int64_t)stencil_resident_rows_of_words(l.tiles.tiles[0], s.parts > 1) * l.tiles.tiles[1] *
         (2 * l.memory.ghosts * stencil_ll_words(problem->precision) * (int64_t)sizeof(uint64_t) +
          l.memory.ghosts * (int64_t)sizeof(uint32_t) + (int64_t)sizeof(uint32_t));
     plan->resident_shared = l.memory.bytes;

@@ -1,11 +1,12 @@
 """`stencil bench` of the applications of the study: which there are, what they report, how they fail."""
 import json
+import os
 import pathlib
 import re
 import statistics
 import unittest
 
-from bench_test import BARRIERS, CPU, Commands, call
+from bench_test import BARRIERS, CPU, HAVE_MATPLOTLIB, Commands, call
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Name, and whether blocks depend on those beside them only.
@@ -26,6 +27,9 @@ class CasesTest(Commands):
     def test_list(self):
         names = [line.split()[0] for line in self.ok("cases", "--list").splitlines() if not line.startswith(" ")]
         self.assertEqual(names, [*APART, *CASES])
+        # In columns, whatever their names are.
+        starts = {re.search(r"^\S* +|^ +", line).end() for line in self.ok("--list").splitlines()}
+        self.assertEqual(len(starts), 1, starts)
         self.assertRegex(self.ok("--list", "fft", "copy"), r"^fft .*(\n .*)*\ncopy ")
 
     def test_every_case_under_every_barrier(self):
@@ -122,6 +126,13 @@ class CasesTest(Commands):
             self.assertNotIn("Verified", done.stdout)
             self.assertRegex(done.stderr, rf"^stencil: {name} of 8192 elements, (multi-grid|one pass, cached): thread \d+ waited for more than "
                              r"0.5 s in vain\n$")
+
+    @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib here (Debian: python3-matplotlib)")
+    def test_plots(self):
+        """Of the figures in docs: lines over sizes, also of cases over several parts that were run on one."""
+        self.ok("cases", "--from", str(ROOT / "docs/cases-h200.json"), "--plot", self.path("plots"), "--quiet")
+        lines = {f"{name}-lines.png" for name in [*CASES, *IN_PARTS]}
+        self.assertLessEqual(lines | {"quadratic-box.png", "warp-reduction-box.png"}, set(os.listdir(self.path("plots"))))
 
     def test_refusals(self):
         self.refused(64, "did you mean 'bitonic'", "bitonc")

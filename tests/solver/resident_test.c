@@ -62,74 +62,156 @@ static void problem_of(stencil_problem *problem, const char *stencil, stencil_pr
     assert_int_equal(stencil_problem_resolve(problem, &spec), STENCIL_OK);
 }
 
-/* Whether tile `tile` has a cell, at `at` of its own numbers, that is right when its ghost cells are not. */
-static bool is_right(int64_t n, int64_t length, int radius, int reach, bool open, int tiles, int tile,
-                     int64_t at) {
-    const int64_t begin = stencil_resident_begin(n, length, radius, reach, open, tiles, tile);
-    const int64_t low = open || tile > 0 ? reach : 0,
-                  high = open || tile < tiles - 1 ? length - reach : length;
-    assert_true(open || (begin >= -radius && begin + length <= n + radius));
-    return at >= low && at < high;
+/* An axis of a field, in parts. */
+typedef struct axis_of_field {
+    int64_t n;
+    bool periodic;
+    int parts;
+    int64_t first[STENCIL_PARTS_MAX + 1]; /* of each part */
+    stencil_resident_axis part[STENCIL_PARTS_MAX];
+} axis_of_field;
+
+static axis_of_field axis_make(const stencil_cut *cut, int axis, int64_t length, int radius, int reach,
+                               int tiles) {
+    axis_of_field a = {.n = cut->mesh.n[axis],
+                       .periodic = cut->mesh.boundary[axis] == STENCIL_PERIODIC,
+                       .parts = cut->count[axis]};
+    memcpy(a.first, cut->first[axis], sizeof a.first);
+    for (int p = 0; p < a.parts; p++)
+        a.part[p] = (stencil_resident_axis){
+            .n = a.first[p + 1] - a.first[p],
+            .length = length,
+            .tiles = tiles,
+            .reach = reach,
+            .outside = {a.periodic || p > 0 ? reach : radius, a.periodic || p < a.parts - 1 ? reach : radius},
+            .round = a.periodic && a.parts == 1};
+    return a;
 }
 
-static void check_axis(int64_t n, int64_t length, int radius, int reach, bool open, int tiles) {
-    bool *const own = calloc((size_t)n, sizeof *own);
-    for (int t = 0; t < tiles; t++) {
-        const int64_t begin = stencil_resident_begin(n, length, radius, reach, open, tiles, t);
-        for (int64_t at = 0; at < length; at++)
-            if (is_right(n, length, radius, reach, open, tiles, t, at) &&
-                (open || (begin + at >= 0 && begin + at < n)))
-                own[((begin + at) % n + n) % n] = true;
-        for (int side = -1; side <= 1; side += 2) {
-            const int other = (t + side + tiles) % tiles;
-            if (!open && t + side != other)
-                continue;
-            const int64_t shift = stencil_resident_shift(n, length, radius, reach, open, tiles, t, side);
-            const int64_t there = stencil_resident_begin(n, length, radius, reach, open, tiles, other);
-            assert_int_equal((begin + shift - there) % n, 0);
-            for (int64_t at = side < 0 ? 0 : length - reach; at < (side < 0 ? reach : length); at++)
-                assert_true(is_right(n, length, radius, reach, open, tiles, other, at - shift));
-        }
+/* Cell of the field where a tile begins. */
+static int64_t begin_of(const axis_of_field *a, int part, int tile) {
+    return a->first[part] + stencil_resident_begin(&a->part[part], tile);
+}
+
+/* Whether the field ends with a tile at a side. */
+static bool ends_with(const axis_of_field *a, int part, int tile, int side) {
+    return !a->periodic &&
+           (side < 0 ? part == 0 && tile == 0 : part == a->parts - 1 && tile == a->part[part].tiles - 1);
+}
+
+/* Whether a tile has a cell, at `at` of its own numbers, that is right when its ghost cells are not. */
+static bool is_right(const axis_of_field *a, int part, int tile, int64_t at) {
+    const stencil_resident_axis *own = &a->part[part];
+    return at >= (ends_with(a, part, tile, -1) ? 0 : own->reach) &&
+           at < (ends_with(a, part, tile, 1) ? own->length : own->length - own->reach);
+}
+
+/* The tile beside one, of this part or the next one. */
+static void beside(const axis_of_field *a, int *part, int *tile, int side) {
+    *tile += side;
+    if (*tile < 0 || *tile == a->part[*part].tiles) {
+        *part = (*part + side + a->parts) % a->parts;
+        *tile = side > 0 ? 0 : a->part[*part].tiles - 1;
     }
-    for (int64_t i = 0; i < n; i++)
+}
+
+/* That what a tile takes for its ghost cells are these, and right. */
+static void check_side(const axis_of_field *a, int part, int tile, int side) {
+    const int64_t length = a->part[part].length, reach = a->part[part].reach,
+                  shift = stencil_resident_shift(&a->part[part], tile, side);
+    int other_part = part, other = tile;
+    beside(a, &other_part, &other, side);
+    assert_int_equal((begin_of(a, part, tile) + shift - begin_of(a, other_part, other)) % a->n, 0);
+    for (int64_t at = side < 0 ? 0 : length - reach; at < (side < 0 ? reach : length); at++)
+        assert_true(is_right(a, other_part, other, at - shift));
+}
+
+/* Each cell is right in a tile of its part, which stores no others; but for those a tile takes for its ghost
+ * cells, it reads cells that its part has. */
+static void check_axis(const axis_of_field *a, int radius) {
+    bool *const own = calloc((size_t)a->n, sizeof *own);
+    for (int p = 0; p < a->parts; p++)
+        for (int t = 0; t < a->part[p].tiles; t++) {
+            const stencil_resident_axis *of = &a->part[p];
+            const int64_t begin = begin_of(a, p, t), end = begin + of->length;
+            assert_true(a->periodic || (begin >= -radius && end <= a->n + radius));
+            assert_true(of->round ||
+                        (begin >= a->first[p] - of->outside[0] && end <= a->first[p + 1] + of->outside[1]));
+            for (int64_t at = 0; at < of->length; at++) {
+                const int64_t cell = begin + at, in_field = (cell % a->n + a->n) % a->n;
+                if (!is_right(a, p, t, at) || (!a->periodic && cell != in_field))
+                    continue;
+                assert_in_range(in_field, a->first[p], a->first[p + 1] - 1);
+                own[in_field] = true;
+            }
+            for (int side = -1; side <= 1; side += 2)
+                if (!ends_with(a, p, t, side))
+                    check_side(a, p, t, side);
+        }
+    for (int64_t i = 0; i < a->n; i++)
         assert_true(own[i]);
     free(own);
 }
 
-static void tiles(void **state) {
+/* A plan for a field in parts, every second one on the second GPU. */
+static stencil_status make_plan(stencil_plan *plan, stencil_problem *problem, int k, int parts) {
     static const int depth[] = {0, 2, 3, 7, 16};
-    (void)state;
-    int placed = 0;
-    for (int k = 0; k < 2500; k++) {
-        const stencil_shape *shape = &stencil_shapes[k % 5];
-        const int64_t ny = 40 + k * 13 % 1500, nx = 60 + k * 29 % 1300;
-        const stencil_boundary boundary[2] = {(stencil_boundary)(k / 5 % 3), (stencil_boundary)(k / 15 % 3)};
-        const stencil_run_options options = {
-            .sync = "neighbor", .sweep = "resident", .gpu_count = 1, .depth = depth[k % 7 % 5]};
-        stencil_problem problem;
-        stencil_plan plan;
-        problem_of(&problem, shape->name, (stencil_precision)(k / 45 % 2), ny, nx, boundary[0], boundary[1]);
-        if (stencil_plan_make(&plan, &problem, &options, &machine) != STENCIL_OK)
-            continue;
-        const stencil_resident *r = &plan.resident;
-        const bool f64 = problem.precision == STENCIL_FLOAT64;
-        const stencil_resident_shape block = stencil_resident_shape_of(shape->radius, f64, r->shape);
-        const int64_t length[2] = {r->warps * block.rows + 2 * shape->radius, 32 * block.cells};
-        placed++;
-        assert_true(r->warps >= 2 && r->warps <= block.warps && r->tiles[0] * r->tiles[1] <= 132);
-        assert_int_equal(plan.kernel.barrier, STENCIL_BARRIER_none);
-        assert_int_equal(plan.deep_blocks, r->tiles[0] * r->tiles[1]);
-        assert_true(plan.resident_shared <= machine.gpu[0].shared_per_block_bytes);
-        for (int axis = 0; axis < 2; axis++)
-            check_axis(problem.n[STENCIL_Y + axis], length[axis], shape->radius, shape->radius * plan.depth,
-                       boundary[axis] == STENCIL_PERIODIC, r->tiles[axis]);
-    }
-    assert_in_range(placed, 800, 2499);
+    const stencil_shape *shape = &stencil_shapes[k % 5];
+    const int64_t ny = (40 + k * 13 % 1500) * (parts > 3 ? 2 : 1), nx = 60 + k * 29 % 1300;
+    stencil_run_options options = {
+        .sync = "neighbor", .sweep = "resident", .gpu_count = parts, .depth = depth[k % 7 % 5]};
+    for (int p = 0; p < parts; p++)
+        options.gpu[p] = p % 2;
+    problem_of(problem, shape->name, (stencil_precision)(k / 45 % 2), ny, nx, (stencil_boundary)(k / 5 % 3),
+               (stencil_boundary)(k / 15 % 3));
+    return stencil_plan_make(plan, problem, &options, &machine);
 }
 
-static void expect_refusal(const char *words, const char *sync, int64_t ny, int64_t nx, int gpus,
+static void check_plan(const stencil_plan *plan, const stencil_problem *problem, int parts) {
+    const stencil_resident *r = &plan->resident;
+    const int radius = problem->shape->radius;
+    const stencil_resident_shape block =
+        stencil_resident_shape_of(radius, problem->precision == STENCIL_FLOAT64, r->shape);
+    const int64_t length[2] = {r->warps * block.rows + 2 * radius, 32 * block.cells};
+    assert_true(r->warps >= 2 && r->warps <= block.warps);
+    assert_true(r->tiles[0] * r->tiles[1] <= 132 / ((parts + 1) / 2));
+    assert_int_equal(plan->kernel.barrier, STENCIL_BARRIER_none);
+    assert_int_equal(plan->cut.count[STENCIL_Y], parts);
+    for (int p = 0; p < parts; p++)
+        assert_int_equal(plan->part[p].grid_blocks, r->tiles[0] * r->tiles[1]);
+    assert_true(plan->resident_shared <= machine.gpu[0].shared_per_block_bytes);
+    for (int axis = 0; axis < 2; axis++) {
+        const axis_of_field a = axis_make(&plan->cut, STENCIL_Y + axis, length[axis], radius,
+                                          radius * plan->depth, r->tiles[axis]);
+        check_axis(&a, radius);
+    }
+}
+
+static void tiles(void **state) {
+    static const int parts[] = {1, 2, 3, 4, 8};
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        int placed = 0;
+        for (int k = 0; k < 1500; k++) {
+            stencil_problem problem;
+            stencil_plan plan;
+            if (make_plan(&plan, &problem, k, parts[i]) == STENCIL_OK) {
+                check_plan(&plan, &problem, parts[i]);
+                placed++;
+            }
+        }
+        assert_in_range(placed, 250, 1499);
+    }
+}
+
+/* columns: of parts; 0: as the plan chooses. */
+static void expect_refusal(const char *words, const char *sync, int64_t ny, int64_t nx, int gpus, int columns,
                            int64_t every) {
-    const stencil_run_options options = {.sync = sync, .sweep = "resident", .gpu_count = gpus, .gpu = {0, 1}};
+    const stencil_run_options options = {.sync = sync,
+                                         .sweep = "resident",
+                                         .gpu_count = gpus,
+                                         .gpu = {0, 1},
+                                         .cut = {columns > 0, columns > 0, columns}};
     stencil_problem problem;
     stencil_plan plan;
     problem_of(&problem, "j2d5pt", STENCIL_FLOAT64, ny, nx, STENCIL_FIXED, STENCIL_FIXED);
@@ -141,26 +223,29 @@ static void expect_refusal(const char *words, const char *sync, int64_t ny, int6
 
 static void refusals(void **state) {
     (void)state;
-    expect_refusal("more cells than the multiprocessors", "neighbor", 4096, 4096, 1, 1000);
-    expect_refusal("too small or too narrow", "neighbor", 40, 40, 1, 1000);
-    expect_refusal("too small or too narrow", "neighbor", 4000, 40, 1, 1000);
-    expect_refusal("give --sync neighbor", "relaunch", 1000, 1000, 1, 1000);
-    expect_refusal("in one part", "neighbor", 1000, 1000, 2, 1000);
-    expect_refusal("between two residual checks", "neighbor", 1000, 1000, 1, 1);
+    expect_refusal("more cells than the multiprocessors", "neighbor", 4096, 4096, 1, 0, 1000);
+    expect_refusal("too small or too narrow", "neighbor", 40, 40, 1, 0, 1000);
+    expect_refusal("too small or too narrow", "neighbor", 4000, 40, 1, 0, 1000);
+    expect_refusal("give --sync neighbor", "relaunch", 1000, 1000, 1, 0, 1000);
+    expect_refusal("more cells than the multiprocessors", "neighbor", 4096, 4096, 2, 0, 1000);
+    expect_refusal("one above the other", "neighbor", 1000, 1000, 2, 2, 1000);
+    expect_refusal("between two residual checks", "neighbor", 1000, 1000, 1, 0, 1);
 }
 
-/* Where it fits it is what is chosen, by name and without one; no other sweep has tiles on chip. */
+/* Where it fits it is what is chosen, on all GPUs that are there; no other sweep has tiles on chip. */
 static void choice(void **state) {
     (void)state;
     stencil_problem problem;
-    for (int64_t n = 512; n <= 1024; n *= 2) {
-        const stencil_run_options options = {.gpu_count = 1};
+    for (int k = 0; k < 4; k++) {
+        const int64_t n = k % 2 == 0 ? 512 : 1024;
+        const stencil_run_options options = {.gpu_count = 1 + k / 2, .gpu = {0, 1}};
         stencil_choice chosen;
         problem_of(&problem, "j2d5pt", STENCIL_FLOAT32, n, n, STENCIL_FIXED, STENCIL_PERIODIC);
         assert_int_equal(stencil_choice_make(&chosen, &problem, &options, &machine), STENCIL_OK);
         const stencil_plan *plan = &chosen.item[chosen.chosen].plan;
         assert_int_equal(plan->sweep, STENCIL_SWEEP_resident);
         assert_string_equal(stencil_strategy_at(plan->strategy).name, "neighbor");
+        assert_int_equal(plan->cut.parts, options.gpu_count);
         for (int i = 0; i < chosen.possible; i++)
             assert_int_equal(chosen.item[i].plan.resident.warps > 0,
                              chosen.item[i].plan.sweep == STENCIL_SWEEP_resident);
