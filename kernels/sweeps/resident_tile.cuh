@@ -63,7 +63,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     static constexpr int inner = R - 2 * radius, registers = mixed ? inner - shape.mixed : R;
     /* Cells leave no registers for rows that are begun early. */
     static constexpr bool full = registers * K * sizeof(T_) / 4 > 96;
-    static_assert(K >= 2 * radius && R >= radius && registers > 0, "");
+    static_assert(K >= 2 * radius && R >= radius && R <= 32 && registers > 0, "");
 
     T c[registers][K];
 
@@ -372,14 +372,13 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
         return {cells(edge_of(warp, 0) + first + (buffer ? buffer_cells() : 0)),
                 cells(mixed_of(warp) + first)};
     }
-    /* Which of its rows are there, between the outer ones: a bit each. */
+    /* Which rows are there, between the outer ones. */
     __host__ __device__ static constexpr uint32_t mixed_bits() {
         uint32_t bits = 0;
         for (int r = 0; r < R; r++)
             bits |= (uint32_t)(in_memory(r) && !is_outer(r)) << r;
         return bits;
     }
-    static_assert(!mixed || R <= 32, "");
     __device__ __forceinline__ static bool is_in_memory(int row) {
         return mixed && (is_outer(row) || (mixed_bits() >> row & 1) != 0);
     }
