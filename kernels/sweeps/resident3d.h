@@ -91,7 +91,6 @@ typedef struct stencil_box_memory {
     int32_t weights;              /* where they begin, in cells */
     int32_t sent, taken, corners; /* lists, in bytes: groups' cells and their words, ghost cells and theirs;
                                      those at edges */
-    int32_t first;                /* which planes of a warp are published first, in bytes */
     int32_t bytes;
 } stencil_box_memory;
 
@@ -102,7 +101,7 @@ STENCIL_CONSTANT int64_t stencil_box_word_bytes(bool f64) {
 
 STENCIL_ANYWHERE stencil_box_memory stencil_box_memory_of(const stencil_box_extent *tile, int radius,
                                                           bool star, bool f64, int weights) {
-    stencil_box_memory m = {0, 0, {0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0};
+    stencil_box_memory m = {0, 0, {0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0};
     const int size = f64 ? 8 : 4, z = tile->cells[0], y = tile->cells[1], x = tile->cells[2],
               wide = 2 * radius;
     const int slab[3] = {radius * y * x, radius * z * x, radius * z * y};
@@ -116,7 +115,6 @@ STENCIL_ANYWHERE stencil_box_memory stencil_box_memory_of(const stencil_box_exte
     m.sent = (STENCIL_BOX_PLACE + (m.weights + weights) * size + 15) / 16 * 16;
     m.taken = m.sent + m.slab[STENCIL_BOX_SLABS] * 16;
     m.corners = m.taken + m.slab[STENCIL_BOX_SLABS] * 16;
-    m.first = m.corners + m.edges * 8;
-    m.bytes = m.first + 32 * 4;
+    m.bytes = m.corners + m.edges * 8;
     return m;
 }
