@@ -31,11 +31,17 @@ STENCIL_CONSTANT stencil_resident_shape stencil_resident_shape_of(int radius, bo
  * and the last one ends with them, those between are spread evenly; along a periodic one all are. `reach`:
  * ghost cells of a tile beside its own, the radius times the steps from one exchange to the next. */
 typedef struct stencil_resident {
-    int32_t shape, warps; /* of a block */
-    int32_t tiles[2];     /* along y and x; shape, warps and tiles 0: there are none */
-    uint64_t *words;      /* tiles * 2 * ghosts cells of flagged words, zeroed once */
-    uint32_t *exchanges;  /* [tiles]: how many a block has made in all launches */
+    int32_t shape, warps;     /* of a block */
+    int32_t tiles[2];         /* along y and x; shape, warps and tiles 0: there are none */
+    int32_t tiles_z, warps_z; /* in 3D along z (kernels/sweeps/resident3d.h); in 2D 1 */
+    uint64_t *words;          /* tiles * 2 * ghosts cells of flagged words, zeroed once */
+    uint32_t *exchanges;      /* [tiles]: how many a block has made in all launches */
 } stencil_resident;
+
+/* How many tiles there are. */
+STENCIL_ANYWHERE int32_t stencil_resident_tiles(const stencil_resident *r) {
+    return r->tiles_z * r->tiles[0] * r->tiles[1];
+}
 
 STENCIL_ANYWHERE int64_t stencil_resident_begin(int64_t n, int64_t length, int radius, int reach, bool open,
                                                 int64_t tiles, int64_t tile) {

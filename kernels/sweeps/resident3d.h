@@ -21,23 +21,6 @@ STENCIL_CONSTANT stencil_box_shape stencil_box_shape_of(int radius, bool f64, in
     return radius == 1 ? shapes[f64][index] : far[f64][index];
 }
 
-/* Which shape it is, tiles and warps of a block along z; how many tiles there are. */
-STENCIL_ANYWHERE int32_t stencil_resident_index(const stencil_resident *r) {
-    return r->shape & 0xff;
-}
-STENCIL_ANYWHERE int32_t stencil_resident_tiles_z(const stencil_resident *r) {
-    return r->shape >> 8 == 0 ? 1 : r->shape >> 8 & 0xfff;
-}
-STENCIL_ANYWHERE int32_t stencil_resident_warps_z(const stencil_resident *r) {
-    return r->shape >> 20;
-}
-STENCIL_ANYWHERE int32_t stencil_resident_shape_with(int shape, int tiles_z, int warps_z) {
-    return shape | tiles_z << 8 | warps_z << 20;
-}
-STENCIL_ANYWHERE int32_t stencil_resident_tiles(const stencil_resident *r) {
-    return stencil_resident_tiles_z(r) * r->tiles[0] * r->tiles[1];
-}
-
 /* Cells of a tile along z, y and x. */
 typedef struct stencil_box_extent {
     int32_t cells[3];

@@ -117,7 +117,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
         return place().closed[axis][side] && !place().mirrored[axis][side];
     }
     __device__ __forceinline__ static int tiles_of(const stencil_resident &r, int axis) {
-        return axis == 0 ? stencil_resident_tiles_z(&r) : r.tiles[axis - 1];
+        return axis == 0 ? r.tiles_z : r.tiles[axis - 1];
     }
     /* Where the words of group g begin, of the tile so far beside this one; in bytes. */
     __device__ __forceinline__ static uint32_t word_at(const stencil_resident &r, const int (&beside)[3],

@@ -36,8 +36,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         place().passes = 0, place().to_poll = s.poll_every;
         if (!works)
             return;
-        const stencil_box_extent length =
-            stencil_box_extent_of(base::shape, r.warps, stencil_resident_warps_z(&r));
+        const stencil_box_extent length = stencil_box_extent_of(base::shape, r.warps, r.warps_z);
         const stencil_box_memory m = stencil_box_memory_of(&length, radius, base::star, sizeof(T) == 8,
                                                            General ? s.depth * weights : 0);
         volatile int32_t *const to = reinterpret_cast<volatile int32_t *>(&place().memory);
