@@ -1,7 +1,6 @@
 /* How passes make the steps of a run, what bounds it, and how near it came. */
 #include <math.h>
 
-#include "kernels/sweeps/resident3d.h"
 #include "app/json.h"
 #include "app/report.h"
 #include "solver/sweep.h"
@@ -40,7 +39,7 @@ void report_print_passes(const run_record *run) {
         PRINT("On chip",
               "%d x %d x %d tiles in registers and %s of shared memory each; ghost cells %d wide, exchanged "
               "every step",
-              stencil_resident_tiles_z(&plan->resident), plan->resident.tiles[0], plan->resident.tiles[1],
+              plan->resident.tiles_z, plan->resident.tiles[0], plan->resident.tiles[1],
               TEXT_BYTES(plan->resident_shared), run->problem.shape->radius);
     else if (plan->resident.warps > 0)
         PRINT("On chip",

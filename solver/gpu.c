@@ -1,4 +1,3 @@
-#include "kernels/sweeps/resident3d.h"
 #include "solver/gpu.h"
 
 #include <stdlib.h>
@@ -220,6 +219,8 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     s->special = s->fault.delay_ns != 0 || s->fault.absent_step != 0;
     s->resident.shape = plan->resident.shape;
     s->resident.warps = plan->resident.warps;
+    s->resident.tiles_z = plan->resident.tiles_z;
+    s->resident.warps_z = plan->resident.warps_z;
     memcpy(s->resident.tiles, plan->resident.tiles, sizeof s->resident.tiles);
 }
 

@@ -1,7 +1,6 @@
 /* What a plan has on GPUs: kernel, tiles, grids and device memory. */
 #include <string.h>
 
-#include "kernels/sweeps/resident3d.h"
 #include "solver/plan.h"
 #include "solver/strategy.h"
 #include "solver/sweep.h"

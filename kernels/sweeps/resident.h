@@ -31,15 +31,21 @@ STENCIL_CONSTANT stencil_resident_shape stencil_resident_shape_of(int radius, bo
  * Above the first and below the last row of it may stand tiles of other parts, the last and the first of
  * theirs: their words come behind those of the part's own rows, where these parts store them. */
 typedef struct stencil_resident {
-    int32_t shape, warps; /* of a block */
-    int32_t tiles[2];     /* of a part along y and x; shape, warps and tiles 0: there are none */
-    uint64_t *words;      /* tiles * 2 * ghosts cells of flagged words, those of other parts included; zeroed
-                             once; behind them, uint32_t [own tiles * ghosts], where each of these cells is in
-                             shared memory */
-    uint64_t *beyond[2];  /* those of the part above and of the one below; NULL: the field ends, or goes round
-                             within the part */
-    uint32_t *exchanges;  /* [own tiles]: how many a block has made in all launches */
+    int32_t shape, warps;     /* of a block */
+    int32_t tiles[2];         /* of a part along y and x; shape, warps and tiles 0: there are none */
+    int32_t tiles_z, warps_z; /* in 3D along z (kernels/sweeps/resident3d.h); in 2D 1 */
+    uint64_t *words;     /* tiles * 2 * ghosts cells of flagged words, those of other parts included; zeroed
+                            once; behind them, uint32_t [own tiles * ghosts], where each of these cells is in
+                            shared memory */
+    uint64_t *beyond[2]; /* those of the part above and of the one below; NULL: the field ends, or goes round
+                            within the part */
+    uint32_t *exchanges; /* [own tiles]: how many a block has made in all launches */
 } stencil_resident;
+
+/* How many tiles a part has. */
+STENCIL_ANYWHERE int32_t stencil_resident_tiles(const stencil_resident *r) {
+    return r->tiles_z * r->tiles[0] * r->tiles[1];
+}
 
 /* The row of words of tiles of the part above, and of those below: seen from there, those are below and
  * above. */

@@ -21,23 +21,6 @@ STENCIL_CONSTANT stencil_box_shape stencil_box_shape_of(int radius, bool f64, in
     return radius == 1 ? shapes[f64][index] : far[f64][index];
 }
 
-/* Which shape it is, tiles and warps of a block along z; how many tiles there are. */
-STENCIL_ANYWHERE int32_t stencil_resident_index(const stencil_resident *r) {
-    return r->shape & 0xff;
-}
-STENCIL_ANYWHERE int32_t stencil_resident_tiles_z(const stencil_resident *r) {
-    return r->shape >> 8 == 0 ? 1 : r->shape >> 8 & 0xfff;
-}
-STENCIL_ANYWHERE int32_t stencil_resident_warps_z(const stencil_resident *r) {
-    return r->shape >> 20;
-}
-STENCIL_ANYWHERE int32_t stencil_resident_shape_with(int shape, int tiles_z, int warps_z) {
-    return shape | tiles_z << 8 | warps_z << 20;
-}
-STENCIL_ANYWHERE int32_t stencil_resident_tiles(const stencil_resident *r) {
-    return stencil_resident_tiles_z(r) * r->tiles[0] * r->tiles[1];
-}
-
 /* Cells of a tile along z, y and x. */
 typedef struct stencil_box_extent {
     int32_t cells[3];
@@ -91,7 +74,6 @@ typedef struct stencil_box_memory {
     int32_t weights;              /* where they begin, in cells */
     int32_t sent, taken, corners; /* lists, in bytes: groups' cells and their words, ghost cells and theirs;
                                      those at edges */
-    int32_t first;                /* which planes of a warp are published first, in bytes */
     int32_t bytes;
 } stencil_box_memory;
 
@@ -102,7 +84,7 @@ STENCIL_CONSTANT int64_t stencil_box_word_bytes(bool f64) {
 
 STENCIL_ANYWHERE stencil_box_memory stencil_box_memory_of(const stencil_box_extent *tile, int radius,
                                                           bool star, bool f64, int weights) {
-    stencil_box_memory m = {0, 0, {0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0};
+    stencil_box_memory m = {0, 0, {0, 0, 0, 0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0};
     const int size = f64 ? 8 : 4, z = tile->cells[0], y = tile->cells[1], x = tile->cells[2],
               wide = 2 * radius;
     const int slab[3] = {radius * y * x, radius * z * x, radius * z * y};
@@ -116,7 +98,6 @@ STENCIL_ANYWHERE stencil_box_memory stencil_box_memory_of(const stencil_box_exte
     m.sent = (STENCIL_BOX_PLACE + (m.weights + weights) * size + 15) / 16 * 16;
     m.taken = m.sent + m.slab[STENCIL_BOX_SLABS] * 16;
     m.corners = m.taken + m.slab[STENCIL_BOX_SLABS] * 16;
-    m.first = m.corners + m.edges * 8;
-    m.bytes = m.first + 32 * 4;
+    m.bytes = m.corners + m.edges * 8;
     return m;
 }

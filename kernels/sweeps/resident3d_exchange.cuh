@@ -117,7 +117,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
         return place().closed[axis][side] && !place().mirrored[axis][side];
     }
     __device__ __forceinline__ static int tiles_of(const stencil_resident &r, int axis) {
-        return axis == 0 ? stencil_resident_tiles_z(&r) : r.tiles[axis - 1];
+        return axis == 0 ? r.tiles_z : r.tiles[axis - 1];
     }
     /* Where the words of group g begin, of the tile so far beside this one; in bytes. */
     __device__ __forceinline__ static uint32_t word_at(const stencil_resident &r, const int (&beside)[3],
@@ -170,28 +170,11 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
         taken()[place_of] =
             make_uint4(in[0], in[1], in[2], word_at(r, beside, g - first + place().memory.slab[other]));
     }
-    /* Slabs along z come first: the others are sent when all planes are published. */
     __device__ __forceinline__ static void count_groups() {
         int count = 0;
-        for (int s = 0; s < slabs; s++) {
+        for (int s = 0; s < slabs; s++)
             count += is_fixed(s / 2, s % 2) ? 0 : place().memory.slab[s + 1] - place().memory.slab[s];
-            if (s == 1)
-                place().groups[0] = count;
-        }
-        place().groups[1] = count, place().corners = 0;
-    }
-    /* Of the planes of the thread's warp those that hold cells of such slabs. */
-    __device__ __forceinline__ static uint32_t &first_planes() {
-        return reinterpret_cast<uint32_t *>(bytes(place().memory.first))[threadIdx.x / 32];
-    }
-    __device__ __forceinline__ static void find_first() {
-        uint32_t planes = 0;
-        for (int side = 0; side < 2; side++)
-            for (int k = 0; k < radius && !is_fixed(0, side); k++) {
-                const int z = wanted(0, side, k) - base::lane_z();
-                planes |= z >= 0 && z < base::RZ ? 1u << z : 0;
-            }
-        first_planes() = planes;
+        place().groups = count, place().corners = 0;
     }
     /* The ghost cell (z, y, x), which lies beyond sides of several axes; false: it never changes. */
     __device__ __forceinline__ static bool find_corner(const stencil_resident &r, const int (&at)[3],
@@ -223,7 +206,6 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
         return true;
     }
     __device__ __forceinline__ static void make_lists(const stencil_resident &r) {
-        find_first();
 #pragma unroll 1
         for (int g = threadIdx.x; g < place().memory.slab[slabs]; g += blockDim.x)
             list_group(r, g);
@@ -258,19 +240,19 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
     __device__ __forceinline__ static uint4 entry_of(const uint4 *list, int g, int k, int last) {
         return list[min(g + k * (int)blockDim.x, last)];
     }
-    /* Groups from `first` to before `end`; half of them take one turn. */
-    __device__ __forceinline__ static void send(uint64_t *all, uint32_t number, int first, int end) {
+    __device__ __forceinline__ static void send(uint64_t *all, uint32_t number) {
         constexpr int at_once = (batch + 1) / 2;
         const uint4 *const list = sent();
+        const int last = place().groups - 1;
         char *const set = set_of(all, number);
 #pragma unroll 1
-        for (int g = first + threadIdx.x; g < end; g += at_once * blockDim.x) {
+        for (int g = threadIdx.x; g <= last; g += at_once * blockDim.x) {
             words w[at_once];
             uint4 e[at_once];
             T value[at_once][group];
 #pragma unroll
             for (int k = 0; k < at_once; k++)
-                e[k] = entry_of(list, g, k, end - 1);
+                e[k] = entry_of(list, g, k, last);
 #pragma unroll
             for (int k = 0; k < at_once; k++)
                 load_at(e[k].x, value[k][0]), load_at(e[k].y, value[k][1]), load_at(e[k].z, value[k][2]);
@@ -285,7 +267,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
     __device__ __forceinline__ static void receive(const stencil_barrier_state &barrier, uint64_t *all,
                                                    uint32_t number, int64_t step, bool polled) {
         const uint4 *const list = taken();
-        const int last = place().groups[1] - 1;
+        const int last = place().groups - 1;
         char *const set = set_of(all, number);
 #pragma unroll 1
         for (int g = threadIdx.x; g <= last; g += batch * blockDim.x) {

@@ -36,8 +36,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         place().passes = 0, place().to_poll = s.poll_every;
         if (!works)
             return;
-        const stencil_box_extent length =
-            stencil_box_extent_of(base::shape, r.warps, stencil_resident_warps_z(&r));
+        const stencil_box_extent length = stencil_box_extent_of(base::shape, r.warps, r.warps_z);
         const stencil_box_memory m = stencil_box_memory_of(&length, radius, base::star, sizeof(T) == 8,
                                                            General ? s.depth * weights : 0);
         volatile int32_t *const to = reinterpret_cast<volatile int32_t *>(&place().memory);
@@ -127,22 +126,6 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
             add_source(s.domain, weight[points]);
         __syncthreads();
     }
-    /* Cells to shared memory, and from there what other tiles want: first the planes of half of it, so
-     * that it is on its way while the others follow. */
-    __device__ __forceinline__ void publish_and_send(const stencil_kernel_args &s, uint32_t number,
-                                                     bool sends) {
-        uint32_t planes = base::first_planes();
-        int first = 0;
-#pragma unroll 1
-        for (int turn = 0; turn < 2; turn++, planes = ~planes) {
-            const int end = place().groups[turn];
-            this->publish(planes);
-            __syncthreads();
-            if (sends)
-                base::send(s.resident.words, number, first, end);
-            first = end;
-        }
-    }
 };
 
 /* Copies of all cells at the sides of a 3D part, in buffer `to`; by all blocks. */
@@ -178,7 +161,10 @@ __device__ __forceinline__ bool end_step_of(const stencil_kernel_args &s, Block 
     if (!meets && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
         inject_fault<STENCIL_DEPTH_MAX>(s, step, 1);
     if (works)
-        block.publish_and_send(s, number, !last);
+        block.publish();
+    __syncthreads();
+    if (works && !last)
+        Block::send(s.resident.words, number);
     if (meets && !s.trace.without_barrier)
         meet_all(s, {step - 1, 1, 0}, true);
     if (ends)

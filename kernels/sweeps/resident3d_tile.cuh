@@ -22,7 +22,7 @@ struct box_place {
     int8_t closed[3][2], mirrored[3][2]; /* nothing comes from beyond; or what is mirrored there */
     int64_t step, left;                  /* steps made; that the launch still has to make */
     int32_t steps, passes, to_poll;      /* of this pass; that have been made; steps to a poll */
-    int32_t groups[2], corners;          /* that are exchanged first, and all; ghost cells at edges */
+    int32_t groups, corners;             /* that are exchanged; ghost cells at edges */
     uint32_t exchanges;
 };
 static_assert(sizeof(box_place) <= STENCIL_BOX_PLACE, "");
@@ -35,8 +35,6 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
     static constexpr bool star = P::rule == STENCIL_STAR, general = General;
     static constexpr int pad = (radius + K - 1) / K, stretch = lanes + 2 * pad,
                          row_cells = stencil_box_row(radius, sizeof(T_) == 8);
-
-    static_assert(RZ <= 32, "");
 
     T c[RZ][RY][K];
 
@@ -140,7 +138,8 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
                 }
             });
             from += plane;
-            __syncwarp();
+            if (!star) /* or loads are moved up until registers run out */
+                __syncwarp();
         });
 #pragma unroll
         for (int z = 0; z < RZ; z++)
@@ -150,25 +149,24 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
                 for (int v = 0; v < K; v++)
                     c[z][y][v] = sum[z][y][v];
     }
-    /* f(cell of the lane, its place in shared memory) in some of its planes: a bit for each. */
-    template <class F> __device__ __forceinline__ void each_own(uint32_t planes, F f) {
+    /* f(cell of the lane, its place in shared memory) of all. */
+    template <class F> __device__ __forceinline__ void each_own(F f) {
         const int plane = place().memory.plane;
         T *at = cells() + (lane_z() + radius) * plane + (lane_y() + radius) * row_cells + lane_x();
 #pragma unroll
         for (int z = 0; z < RZ; z++, at += plane)
-            if (planes >> z & 1)
 #pragma unroll
-                for (int y = 0; y < RY; y++)
+            for (int y = 0; y < RY; y++)
 #pragma unroll
-                    for (int v = 0; v < K; v++)
-                        f(c[z][y][v], at[y * row_cells + slot(v)]);
+                for (int v = 0; v < K; v++)
+                    f(c[z][y][v], at[y * row_cells + slot(v)]);
     }
     /* To where neighbours read them, and from there. */
-    __device__ __forceinline__ void publish(uint32_t planes) {
-        each_own(planes, [](const T &own, T &shared) { shared = own; });
+    __device__ __forceinline__ void publish() {
+        each_own([](const T &own, T &shared) { shared = own; });
     }
     __device__ __forceinline__ void fetch() {
-        each_own(~0u, [](T &own, const T &shared) { own = shared; });
+        each_own([](T &own, const T &shared) { own = shared; });
     }
 };
 

@@ -120,7 +120,11 @@ static bool lay(const subject *s, layout *l, int index, int warps, int depth) {
         if (tiles[axis] == 0 || tiles[axis] > s->slots)
             return false;
     }
-    *l = (layout){.tiles = {.shape = index, .warps = warps, .tiles = {(int32_t)tiles[0], (int32_t)tiles[1]}},
+    *l = (layout){.tiles = {.shape = index,
+                            .warps = warps,
+                            .tiles = {(int32_t)tiles[0], (int32_t)tiles[1]},
+                            .tiles_z = 1,
+                            .warps_z = 1},
                   .depth = depth,
                   .memory =
                       stencil_resident_memory_of(shape, s->radius, s->f64, warps, reach, weights, s->source)};
@@ -214,7 +218,7 @@ static void deepen(stencil_plan *plan, const stencil_problem *problem) {
     stencil_kernel *kernel = &plan->kernel;
     const stencil_resident *tiles = &plan->resident;
     kernel->deep = stencil_resident_kernel(kernel->shape, kernel->precision,
-                                           stencil_sweep_is_general(problem), stencil_resident_index(tiles));
+                                           stencil_sweep_is_general(problem), tiles->shape);
     kernel->depth = DEPTH_MAX;
     kernel->deep_threads = 32 * tiles->warps;
     kernel->deep_bytes = plan->resident_shared;
@@ -246,9 +250,8 @@ static void deep_tile(const stencil_plan *plan, const stencil_problem *problem, 
     const stencil_resident_shape shape = shape_of(plan, problem);
     (void)n;
     if (problem->rank == 3) {
-        const stencil_box_extent box =
-            stencil_box_extent_of(resident_box_shape(problem, &plan->resident), plan->resident.warps,
-                                  stencil_resident_warps_z(&plan->resident));
+        const stencil_box_extent box = stencil_box_extent_of(resident_box_shape(problem, &plan->resident),
+                                                             plan->resident.warps, plan->resident.warps_z);
         for (int axis = 0; axis < STENCIL_AXES; axis++)
             tile[axis] = box.cells[axis];
         return;

@@ -7,8 +7,7 @@
 enum { LANES = 32, AXES = 3 };
 
 stencil_box_shape resident_box_shape(const stencil_problem *problem, const stencil_resident *tiles) {
-    return stencil_box_shape_of(problem->shape->radius, problem->precision == STENCIL_FLOAT64,
-                                stencil_resident_index(tiles));
+    return stencil_box_shape_of(problem->shape->radius, problem->precision == STENCIL_FLOAT64, tiles->shape);
 }
 
 /* Tiles of `length` cells that cover n, each beginning at least a radius behind the one before; 0: none do.
@@ -49,7 +48,7 @@ static void predict(const subject *s, box_layout *l, stencil_box_shape b) {
 bool resident_box_lay(const subject *s, box_layout *l, const stencil_resident *tiles, int depth) {
     const stencil_problem *problem = s->problem;
     const stencil_box_shape b = resident_box_shape(problem, tiles);
-    const stencil_box_extent tile = stencil_box_extent_of(b, tiles->warps, stencil_resident_warps_z(tiles));
+    const stencil_box_extent tile = stencil_box_extent_of(b, tiles->warps, tiles->warps_z);
     const int weights = s->general ? depth * (problem->shape->point_count + 1) : 0;
     int64_t count[AXES], all = 1;
     for (int axis = 0; axis < AXES; axis++) {
@@ -59,13 +58,13 @@ bool resident_box_lay(const subject *s, box_layout *l, const stencil_resident *t
             return false;
         all *= count[axis];
     }
-    *l = (box_layout){
-        .tiles = {.shape = stencil_resident_shape_with(stencil_resident_index(tiles), (int)count[0],
-                                                       stencil_resident_warps_z(tiles)),
-                  .warps = tiles->warps,
-                  .tiles = {(int32_t)count[1], (int32_t)count[2]}},
-        .memory =
-            stencil_box_memory_of(&tile, s->radius, problem->shape->rule == STENCIL_STAR, s->f64, weights)};
+    *l = (box_layout){.tiles = {.shape = tiles->shape,
+                                .warps = tiles->warps,
+                                .warps_z = tiles->warps_z,
+                                .tiles = {(int32_t)count[1], (int32_t)count[2]},
+                                .tiles_z = (int32_t)count[0]},
+                      .memory = stencil_box_memory_of(&tile, s->radius, problem->shape->rule == STENCIL_STAR,
+                                                      s->f64, weights)};
     if (all > s->slots || l->memory.bytes > s->shared_bytes ||
         l->memory.slab[STENCIL_BOX_SLABS] > STENCIL_BOX_GROUPS)
         return false;
@@ -78,8 +77,7 @@ bool resident_box_find(const subject *s, box_layout *best, int depth) {
     for (int shape = 0; shape < STENCIL_BOX_SHAPES; shape++)
         for (int warps = 1; warps <= stencil_box_shape_of(s->radius, s->f64, shape).warps; warps++)
             for (int warps_z = 1; warps_z <= warps; warps_z++) {
-                const stencil_resident tiles = {.shape = stencil_resident_shape_with(shape, 1, warps_z),
-                                                .warps = warps};
+                const stencil_resident tiles = {.shape = shape, .warps = warps, .warps_z = warps_z};
                 box_layout l;
                 if (warps % warps_z != 0 || !resident_box_lay(s, &l, &tiles, depth) ||
                     l.step_s + l.exchange_s >= best_s)

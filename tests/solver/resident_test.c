@@ -249,18 +249,17 @@ static void solid_tiles(void **state) {
         if (stencil_plan_make(&plan, &problem, &options, &machine) != STENCIL_OK)
             continue;
         const stencil_resident *r = &plan.resident;
-        const stencil_box_shape block = stencil_box_shape_of(
-            shape->radius, problem.precision == STENCIL_FLOAT64, stencil_resident_index(r));
-        const stencil_box_extent tile = stencil_box_extent_of(block, r->warps, stencil_resident_warps_z(r));
+        const stencil_box_shape block =
+            stencil_box_shape_of(shape->radius, problem.precision == STENCIL_FLOAT64, r->shape);
+        const stencil_box_extent tile = stencil_box_extent_of(block, r->warps, r->warps_z);
         placed++;
-        assert_true(r->warps >= 1 && r->warps <= block.warps && r->warps % stencil_resident_warps_z(r) == 0);
+        assert_true(r->warps >= 1 && r->warps <= block.warps && r->warps % r->warps_z == 0);
         assert_true(stencil_resident_tiles(r) <= 132);
         assert_int_equal(plan.deep_blocks, stencil_resident_tiles(r));
         assert_true(plan.resident_shared <= machine.gpu[0].shared_per_block_bytes);
         for (int axis = 0; axis < 3; axis++)
             check_solid_axis(problem.n[axis], tile.cells[axis], shape->radius,
-                             boundary[axis] == STENCIL_PERIODIC,
-                             axis == 0 ? stencil_resident_tiles_z(r) : r->tiles[axis - 1]);
+                             boundary[axis] == STENCIL_PERIODIC, axis == 0 ? r->tiles_z : r->tiles[axis - 1]);
     }
     assert_in_range(placed, 1000, 2499);
 }
