@@ -265,13 +265,21 @@ int main(int argument_count, char **argument) {
     static const struct {
         const char *name;
         CMUnitTestFunction function;
-    } others[] = {{"deep passes", deep_passes}, {"resident fields", resident_fields},
-                  {"wide fields", wide_fields}, {"custom points", custom_points},
-                  {"cycles", cycles},           {"accelerated", accelerated},
-                  {"equations", equations},     {"tolerance midway", tolerance_midway},
-                  {"continued", continued},     {"divergence", divergence},
-                  {"interrupted", interrupted}, {"observed", observed},
-                  {"long rows", long_rows},     {"long streams", long_streams},
+    } others[] = {{"deep passes", deep_passes},
+                  {"resident fields", resident_fields},
+                  {"wide fields", wide_fields},
+                  {"solid fields", solid_fields},
+                  {"custom points", custom_points},
+                  {"cycles", cycles},
+                  {"accelerated", accelerated},
+                  {"equations", equations},
+                  {"tolerance midway", tolerance_midway},
+                  {"continued", continued},
+                  {"divergence", divergence},
+                  {"interrupted", interrupted},
+                  {"observed", observed},
+                  {"long rows", long_rows},
+                  {"long streams", long_streams},
                   {"many looks", many_looks}};
     static struct CMUnitTest
         tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + sizeof others / sizeof *others)];
