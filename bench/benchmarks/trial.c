@@ -110,8 +110,7 @@ static double own_edge(stencil_spec *spec, const stencil_run_options *options, c
 
 /* 3D: as many planes as may be, of all rows and columns in steps of `step`. */
 static double own_plane(stencil_spec *spec, const stencil_run_options *options,
-                        const stencil_machine *machine, int64_t range[2][2], int64_t step,
-                        int64_t own[3]) {
+                        const stencil_machine *machine, int64_t range[2][2], int64_t step, int64_t own[3]) {
     double best = 0;
     for (int64_t ny = range[0][0]; ny <= range[0][1]; ny += step)
         for (int64_t nx = range[1][0]; nx <= range[1][1]; nx += step) {
