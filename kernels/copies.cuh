@@ -5,30 +5,49 @@
 
 namespace stencil {
 
-/* Rows at the edges along y whole, of the others the vectors at both ends, in buffer `to` of a 2D part; by
- * all blocks. */
+/* How many lie at the two edges of an axis of `n`, in units of `unit` cells. */
+struct edge_units {
+    int64_t low, high;
+    __device__ edge_units(const stencil_domain &d, int axis, int64_t n, int64_t unit) {
+        const int64_t first = (d.n[axis] - d.reach[axis][1]) / unit;
+        low = min((d.reach[axis][0] + unit - 1) / unit, n);
+        high = d.reach[axis][1] > 0 ? min(n - max(first, (int64_t)0), n - low) : 0;
+    }
+    __device__ int64_t count() const {
+        return low + high;
+    }
+    /* Number i of them; of those between them. */
+    __device__ int64_t at(int64_t i, int64_t n) const {
+        return i < low ? i : n - count() + i;
+    }
+};
+
+/* Planes at the edges along z and rows at those along y whole, of the others the vectors at both ends, in
+ * buffer `to` of a part; by all blocks. */
 template <class T> __device__ void copy_edges(const stencil_domain &d, int to) {
     constexpr int V = vector_cells<T>;
-    const int64_t nx = d.n[STENCIL_X], ny = d.n[STENCIL_Y], across = (nx + V - 1) / V;
-    const int64_t top = min((int64_t)d.reach[STENCIL_Y][0], ny),
-                  bottom = min((int64_t)d.reach[STENCIL_Y][1], ny - top),
-                  left = min((d.reach[STENCIL_X][0] + V - 1) / (int64_t)V, across),
-                  right = min(across - max((nx - d.reach[STENCIL_X][1]) / V, (int64_t)0), across - left);
-    const int64_t rows = (top + bottom) * across, ends = d.reach[STENCIL_X][1] > 0 ? left + right : left;
-    const int64_t count = rows + (ny - top - bottom) * ends;
+    const int64_t nx = d.n[STENCIL_X], ny = d.n[STENCIL_Y], nz = d.n[STENCIL_Z], across = (nx + V - 1) / V;
+    const edge_units ze(d, STENCIL_Z, nz, 1), ye(d, STENCIL_Y, ny, 1), xe(d, STENCIL_X, across, V);
+    const int64_t plane = ny * across, planes = ze.count() * plane, rows = ye.count() * across,
+                  rest = rows + (ny - ye.count()) * xe.count(), count = planes + (nz - ze.count()) * rest;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;
          i += (int64_t)gridDim.x * blockDim.x) {
-        int64_t y, v;
-        if (i < rows) {
-            y = i / across, v = i % across;
-            y = y < top ? y : ny - top - bottom + y;
+        int64_t z, y, v;
+        if (i < planes) {
+            z = ze.at(i / plane, nz), y = i % plane / across, v = i % across;
         } else {
-            y = top + (i - rows) / ends, v = (i - rows) % ends;
-            v = v < left ? v : across - ends + v;
+            const int64_t k = (i - planes) % rest;
+            z = ze.low + (i - planes) / rest;
+            if (k < rows) {
+                y = ye.at(k / across, ny), v = k % across;
+            } else {
+                y = ye.low + (k - rows) / xe.count();
+                v = xe.at((k - rows) % xe.count(), across);
+            }
         }
         T value[V];
-        load_vector(static_cast<const T *>(d.u[to]) + y * d.row + v * V, value);
-        write_copies(d, to, 0, y, v * V, (int)min((int64_t)V, nx - v * V), value);
+        load_vector(static_cast<const T *>(d.u[to]) + z * d.plane + y * d.row + v * V, value);
+        write_copies(d, to, z, y, v * V, (int)min((int64_t)V, nx - v * V), value);
     }
 }
 

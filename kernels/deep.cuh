@@ -4,6 +4,7 @@
 
 #include "kernels/sweeps/pipeline_loop.cuh"
 #include "kernels/sweeps/pipeline_mirror.cuh"
+#include "kernels/sweeps/pipeline_planes.cuh"
 #include "kernels/table.h"
 
 namespace stencil {
@@ -18,10 +19,16 @@ void describe_pass(stencil_kernel *kernel, bool loop) {
         kernel->mirror = reinterpret_cast<const void *>(&mirror_kernel<P, T>);
     } else {
         if (loop)
-            kernel->deep = reinterpret_cast<const void *>(&pipeline_loop<Pass>);
+            kernel->deep = reinterpret_cast<const void *>(&pipeline_loop<Pass, STENCIL_PIPELINE_THREADS>);
         kernel->checked = reinterpret_cast<const void *>(&pipeline_kernel<P, T, STENCIL_PIPELINE_CHECKED>);
         kernel->checked_bytes = pipeline<P, T, STENCIL_PIPELINE_CHECKED>::bytes;
     }
+}
+template <class P, class T> void describe_solid(stencil_kernel *kernel, bool loop) {
+    using Pass = pipeline_solid<P, T>;
+    kernel->deep = loop ? reinterpret_cast<const void *>(&pipeline_loop<Pass, Pass::threads>)
+                        : reinterpret_cast<const void *>(&pipeline_solid_kernel<P, T>);
+    kernel->depth = Pass::depth, kernel->deep_bytes = Pass::bytes, kernel->deep_threads = Pass::threads;
 }
 template <int Rank, stencil_rule Rule, int Radius, class T>
 void describe_deep(stencil_kernel *kernel, bool general, bool loop) {
@@ -30,6 +37,8 @@ void describe_deep(stencil_kernel *kernel, bool general, bool loop) {
             describe_pass<points<Rank, Rule, Radius>, T, STENCIL_PIPELINE_GENERAL>(kernel, loop);
         else
             describe_pass<points<Rank, Rule, Radius>, T, STENCIL_PIPELINE_PLAIN>(kernel, loop);
+    } else if (!general) {
+        describe_solid<points<Rank, Rule, Radius>, T>(kernel, loop);
     }
 }
 

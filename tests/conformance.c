@@ -269,6 +269,7 @@ int main(int argument_count, char **argument) {
                   {"resident fields", resident_fields},
                   {"resident solids", resident_solids},
                   {"wide fields", wide_fields},
+                  {"solid fields", solid_fields},
                   {"custom points", custom_points},
                   {"cycles", cycles},
                   {"accelerated", accelerated},

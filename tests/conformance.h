@@ -34,6 +34,7 @@ void cycles(void **state);
 void accelerated(void **state);
 void deep_passes(void **state);
 void wide_fields(void **state);
+void solid_fields(void **state);
 void resident_fields(void **state);
 void resident_solids(void **state);
 

@@ -182,6 +182,48 @@ void wide_fields(void **state) {
     }
 }
 
+/* 3D fields of one tile of a GPU's deep passes and of several, along y and x, whole and in chunks of planes:
+ * on few multiprocessors, which make one tile after the other, and on all; passes of all depths, in runs that
+ * are long enough for graphs. Every fourth one has to do with single steps: it has a source, or weights of
+ * five. */
+void solid_fields(void **state) {
+    enum { KINDS = 5 };
+    static const stencil_boundary boundary[KINDS][3] = {
+        {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+        {STENCIL_PERIODIC, STENCIL_FIXED, STENCIL_FIXED},
+        {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_PERIODIC},
+        {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC},
+        {STENCIL_PERIODIC, STENCIL_PERIODIC, STENCIL_PERIODIC}};
+    static const int depth[] = {0, 2, 64, 3, 0}, multiprocessors[] = {0, 3, 7, 1};
+    static const int64_t every[] = {1000, 26, 7}, widths[] = {131, 263, 48, 190};
+    const subject *s = *state;
+    for (int k = 0; k < 20; k += here.backend == STENCIL_BACKEND_GPU ? 1 : 4) {
+        const int64_t extent[3] = {9 + k, k % 3 == 0 ? 90 - k : 27 + k, widths[k % 4] + k};
+        trial t;
+        trace trace;
+        trial_init(&t, s->precision, 3, extent, boundary[k % KINDS]);
+        trial_set_shape(&t, &stencil_shapes[5 + k / 4], NULL);
+        trial_fill(&t, (uint64_t)k, 1.0, k % 8 == 7 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+        if (k % 8 == 3)
+            trial_set_cycle(&t, 5);
+        trace_make(&trace, &t, MATRIX_STEPS * 8);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
+            if (!runs_here(strategy))
+                continue;
+            trial_run r = run_of(strategy, MATRIX_STEPS * 8 - here.turn % 9, 0);
+            r.small = false;
+            r.sweep = STENCIL_SWEEP_pipeline;
+            r.depth = depth[here.turn % 5];
+            r.check_every = every[here.turn / 5 % 3];
+            r.multiprocessors = multiprocessors[here.turn % 4];
+            r.one_of = PASSES_ONE_OF;
+            trial_expect(&t, &trace, &r);
+        }
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
 /* With every strategy that has a barrier, in launches that end anywhere. */
 static void run_resident(const trial *t, const trace *trace, int k) {
     static const int depth[] = {0, 2, 5, 3, 8, 4}, multiprocessors[] = {0, 12, 4, 0, 7};

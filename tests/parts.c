@@ -203,7 +203,8 @@ static void large_residual(void **state) {
     }
 }
 
-/* Parts as wide as the strips of a GPU's passes of several steps: with ghost cells of others on each side. */
+/* Parts as wide as the strips of a GPU's passes of several steps, and in 3D of one tile or several: with
+ * ghost cells of others on each side. */
 static void wide_parts(void **state) {
     static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
                                                    {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_FIXED},
@@ -211,18 +212,21 @@ static void wide_parts(void **state) {
                                                    {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_PERIODIC}};
     static const int64_t every[] = {100, 7, 10};
     const subject *s = *state;
-    for (int b = 0; b < 4; b++) {
-        const int64_t extent[3] = {1, 83 + b, 2803 - 2 * b};
+    for (int b = 0; b < 8; b++) {
+        const bool flat = b < 4;
+        const int64_t flat_extent[3] = {1, 83 + b, 2803 - 2 * b},
+                      solid_extent[3] = {35 - b, 51 + 3 * b, 203 - 9 * b};
         trial t;
         trace trace;
-        trial_init(&t, s->precision, 2, extent, boundary[b]);
-        trial_set_shape(&t, &stencil_shapes[(b + here.turn) % 5], NULL);
+        trial_init(&t, s->precision, flat ? 2 : 3, flat ? flat_extent : solid_extent, boundary[b % 4]);
+        trial_set_shape(&t, &stencil_shapes[(b + here.turn) % 5 + (flat ? 0 : 5)], NULL);
         trial_fill(&t, (uint64_t)b, 1.0, STENCIL_SOURCE_NONE);
         trace_make(&trace, &t, 30);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
             for (int k = 0; k < 3 && spans(strategy); k++) {
                 static const int depth[] = {64, 3, 5, 2};
-                trial_run r = run_of(strategy, &divisions2[here.turn % 7], &exchanges[0], 30 - here.turn % 5);
+                const division *d = flat ? &divisions2[here.turn % 7] : &divisions3[here.turn % 10];
+                trial_run r = run_of(strategy, d, &exchanges[0], 30 - here.turn % 5);
                 r.sweep = STENCIL_SWEEP_pipeline;
                 r.depth = depth[here.turn % 4];
                 r.check_every = every[k];

@@ -10,8 +10,15 @@
 #include "solver/machine/model.h"
 #include "solver/sweep.h"
 
-/* Steps of a sample, on a GPU and on a CPU; edges of sizes of a sweep's own. */
-enum { STEPS = 1000, CPU_STEPS = 100, OWN_FIRST = 7000, OWN_LAST = 12000 };
+/* Steps of a sample, on a GPU and on a CPU; edges of sizes of a sweep's own, in 2D and in 3D. */
+enum {
+    STEPS = 1000,
+    CPU_STEPS = 100,
+    OWN_FIRST = 7000,
+    OWN_LAST = 12000,
+    SOLID_FIRST = 300,
+    SOLID_LAST = 640
+};
 
 typedef struct speed_case {
     stencil_backend backend;
@@ -151,9 +158,10 @@ static void add_places(const stencil_bench *b, speed *s, const speed_case *c) {
         return;
     const stencil_spec spec = spec_of(c, (const int64_t[]){c->edge, c->edge, c->edge});
     const stencil_run_options run = options_of(b, c, NULL);
-    const int64_t own = stencil_trial_edge(&spec, &run, b->machine, OWN_FIRST, OWN_LAST);
-    if (own > 0)
-        add_place(s, c, (const int64_t[]){own, own, own});
+    int64_t own[3];
+    if (stencil_trial_own(&spec, &run, b->machine, rank == 2 ? OWN_FIRST : SOLID_FIRST,
+                          rank == 2 ? OWN_LAST : SOLID_LAST, own))
+        add_place(s, c, own);
 }
 
 static bool same_problem(const speed_place *a, const speed_place *b) {

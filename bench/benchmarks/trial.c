@@ -79,27 +79,67 @@ void stencil_trial_weights(stencil_spec *spec) {
         spec->weight[i] /= sum;
 }
 
-int64_t stencil_trial_edge(const stencil_spec *spec, const stencil_run_options *options,
-                           const stencil_machine *machine, int64_t first, int64_t last) {
-    int64_t best = 0;
-    double best_kept = 0;
-    stencil_spec square = *spec;
+/* Of the cells that multiprocessors compute in a pass while the busiest one works, those that are kept; 0: it
+ * has no passes of several steps. */
+static double kept_at(const stencil_spec *spec, const stencil_run_options *options,
+                      const stencil_machine *machine) {
     stencil_problem problem;
     stencil_plan plan;
+    if (stencil_problem_resolve(&problem, spec) != STENCIL_OK ||
+        stencil_plan_make(&plan, &problem, options, machine) != STENCIL_OK ||
+        plan.backend != STENCIL_BACKEND_GPU || plan.depth == 1)
+        return 0;
+    return (double)stencil_problem_updated_cells(&problem) * plan.depth /
+           stencil_sweep_work(&plan, &problem, plan.depth, false).longest;
+}
+
+/* 2D: squares. */
+static double own_edge(stencil_spec *spec, const stencil_run_options *options, const stencil_machine *machine,
+                       int64_t first, int64_t last, int64_t own[3]) {
+    double best = 0;
     for (int64_t edge = first; edge <= last; edge++) {
-        square.extent[0] = square.extent[1] = edge;
-        if (stencil_problem_resolve(&problem, &square) != STENCIL_OK ||
-            stencil_plan_make(&plan, &problem, options, machine) != STENCIL_OK ||
-            plan.backend != STENCIL_BACKEND_GPU || plan.depth == 1)
-            continue;
-        const double kept = (double)stencil_problem_updated_cells(&problem) * plan.depth /
-                            stencil_sweep_work(&plan, &problem, plan.depth, false).longest;
-        if (kept > best_kept) {
-            best = edge;
-            best_kept = kept;
+        spec->extent[0] = spec->extent[1] = edge;
+        const double kept = kept_at(spec, options, machine);
+        if (kept > best) {
+            best = kept;
+            own[0] = own[1] = edge;
         }
     }
     return best;
+}
+
+/* 3D: as many planes as may be, of all rows and columns in steps of `step`. */
+static double own_plane(stencil_spec *spec, const stencil_run_options *options,
+                        const stencil_machine *machine, int64_t range[2][2], int64_t step, int64_t own[3]) {
+    double best = 0;
+    for (int64_t ny = range[0][0]; ny <= range[0][1]; ny += step)
+        for (int64_t nx = range[1][0]; nx <= range[1][1]; nx += step) {
+            spec->extent[1] = ny;
+            spec->extent[2] = nx;
+            const double kept = kept_at(spec, options, machine);
+            if (kept > best) {
+                best = kept;
+                memcpy(own, spec->extent, 3 * sizeof *own);
+            }
+        }
+    return best;
+}
+
+bool stencil_trial_own(const stencil_spec *spec, const stencil_run_options *options,
+                       const stencil_machine *machine, int64_t first, int64_t last, int64_t own[3]) {
+    enum { COARSE = 8 };
+    stencil_spec some = *spec;
+    if (spec->rank == 2)
+        return own_edge(&some, options, machine, first, last, own) > 0;
+    some.extent[0] = last;
+    int64_t range[2][2] = {{first, last}, {first, last}};
+    if (own_plane(&some, options, machine, range, COARSE, own) == 0)
+        return false;
+    for (int axis = 0; axis < 2; axis++) {
+        range[axis][0] = own[1 + axis] - COARSE > first ? own[1 + axis] - COARSE : first;
+        range[axis][1] = own[1 + axis] + COARSE < last ? own[1 + axis] + COARSE : last;
+    }
+    return own_plane(&some, options, machine, range, 1, own) > 0;
 }
 
 void stencil_trial_release(void *trial) {

@@ -41,11 +41,11 @@ bool stencil_trial_default(stencil_spec *spec);
 /* Weights of the spec's named set: random, all different, of sum 1. */
 void stencil_trial_weights(stencil_spec *spec);
 
-/* The edge from `first` to `last` of a square whose passes of several steps by a plan with these options keep
- * most of what they compute on GPUs, the time that lines wait for the longest one included; the smallest of
- * several. 0: there are no such passes. Pure. */
-int64_t stencil_trial_edge(const stencil_spec *spec, const stencil_run_options *options,
-                           const stencil_machine *machine, int64_t first, int64_t last);
+/* The square, or in 3D the box of `last` planes, with edges from `first` to `last` whose passes of several
+ * steps by a plan with these options keep most of what they compute on GPUs, the time that others wait for
+ * what takes longest included; the smallest of several. false: there are no such passes. Pure. */
+bool stencil_trial_own(const stencil_spec *spec, const stencil_run_options *options,
+                       const stencil_machine *machine, int64_t first, int64_t last, int64_t own[3]);
 
 /* Problem and fields, until the benchmark ends or they are released; *trial is zeroed before. */
 stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *trial, const stencil_spec *spec);

@@ -51,3 +51,84 @@ STENCIL_CONSTANT int stencil_pipeline_checked(stencil_rule rule, int radius, boo
         stencil_pipeline_shape_of(rule, radius, f64, STENCIL_PIPELINE_CHECKED);
     return shape.stages * shape.levels;
 }
+
+/* In 3D a block makes a tile of rows and columns, `warps` times `rows` and 32 * `cells`, plane after plane:
+ * all of its warps all steps of a pass, each for its rows. So many planes are loaded `ahead` of the one that
+ * is taken. */
+typedef struct stencil_pipeline_tile_shape {
+    int depth, cells, rows, warps, ahead;
+} stencil_pipeline_tile_shape;
+
+/* Columns of tiles begin at such places, for accesses to whole sectors. */
+enum { STENCIL_PIPELINE_UNIT_BYTES = 32 };
+
+/* As much as registers and shared memory hold; measured, docs/performance.md. */
+STENCIL_CONSTANT stencil_pipeline_tile_shape stencil_pipeline_tile_of(stencil_rule rule, int radius,
+                                                                      bool f64) {
+    const stencil_pipeline_tile_shape star[][2] = {{{4, 4, 4, 8, 3}, {3, 2, 6, 8, 2}},
+                                                   {{2, 4, 5, 8, 2}, {2, 2, 5, 8, 2}}},
+                                      others[] = {{3, 2, 8, 8, 2}, {2, 2, 6, 8, 2}},
+                                      box[] = {{3, 4, 4, 8, 2}, {2, 2, 7, 8, 2}};
+    return rule == STENCIL_STAR ? star[radius - 1][f64] : rule == STENCIL_BOX ? box[f64] : others[f64];
+}
+
+STENCIL_CONSTANT int stencil_pipeline_tile_threads(stencil_rule rule, int radius, bool f64) {
+    return 32 * stencil_pipeline_tile_of(rule, radius, f64).warps;
+}
+
+/* Tiles along an axis: where the first one begins, how far it is to the next one, and how many there are.
+ * They are `extent` cells long and overlap by what a pass reaches; at the ends of the part they read
+ * `beside`. */
+typedef struct stencil_pipeline_tiles {
+    int64_t first, step, count;
+} stencil_pipeline_tiles;
+STENCIL_CONSTANT stencil_pipeline_tiles stencil_pipeline_tiles_of(int64_t n, const int beside[2],
+                                                                  int64_t reach, int64_t extent,
+                                                                  int64_t unit) {
+    const int64_t first = -((beside[0] + unit - 1) / unit * unit), step = (extent - 2 * reach) / unit * unit,
+                  left = n + beside[1] - extent - first;
+    const stencil_pipeline_tiles tiles = {first, step, left <= 0 ? 1 : 1 + (left + step - 1) / step};
+    return tiles;
+}
+
+/* How blocks share out the tiles of a part. Where that keeps nine of ten busy, each makes `whole` ones, and
+ * blocks have `chunks` of planes of each of the rest: so all go through the same planes at about the same
+ * time. Else (chunks 0) the planes of all tiles follow each other, and each block has as many. */
+typedef struct stencil_pipeline_shares {
+    int64_t planes; /* of a tile */
+    int more;       /* that beginning one takes */
+    int tiles, blocks, whole, chunks;
+} stencil_pipeline_shares;
+STENCIL_CONSTANT stencil_pipeline_shares stencil_pipeline_share(int tiles, int64_t planes, int more,
+                                                                int blocks) {
+    const int whole = tiles / blocks, rest = tiles % blocks, chunks = rest > 0 ? blocks / rest : 1,
+              turns = whole * chunks + (rest > 0);
+    const bool busy = (int64_t)10 * tiles * chunks >= (int64_t)9 * blocks * turns;
+    const stencil_pipeline_shares shares = {planes, more, tiles, blocks, whole, busy ? chunks : 0};
+    return shares;
+}
+/* Piece k of a block: some planes of a tile; of none where it has no such piece, but perhaps further ones.
+ * false: it has no more. */
+typedef struct stencil_pipeline_piece {
+    int tile;
+    int64_t planes[2];
+} stencil_pipeline_piece;
+STENCIL_ANYWHERE bool stencil_pipeline_piece_of(const stencil_pipeline_shares *s, int block, int k,
+                                                stencil_pipeline_piece *piece) {
+    if (s->chunks > 0) {
+        const int rest = s->tiles - s->whole * s->blocks, last = rest > 0 && block < rest * s->chunks;
+        const int chunks = k < s->whole ? 1 : s->chunks, chunk = k < s->whole || rest == 0 ? 0 : block / rest;
+        piece->tile = k * s->blocks + (k < s->whole || rest == 0 ? block : block % rest);
+        piece->planes[0] = s->planes * chunk / chunks;
+        piece->planes[1] = s->planes * (chunk + 1) / chunks;
+        return k < s->whole + last;
+    }
+    const int64_t each = s->planes + s->more, all = s->tiles * each, share = all / s->blocks,
+                  over = all % s->blocks, begin = share * block + (block < over ? block : over),
+                  end = begin + share + (block < over);
+    piece->tile = (int)(begin / each) + k;
+    const int64_t here = piece->tile * each, offset = begin > here ? begin - here - s->more : 0;
+    piece->planes[0] = offset > 0 ? offset : 0;
+    piece->planes[1] = here + each <= end ? s->planes : end - here - s->more;
+    return here < end;
+}

@@ -36,9 +36,8 @@ __device__ __forceinline__ void end_pass(const stencil_kernel_args &s, const ste
 /* Up to so many steps behind step_first, in passes of `depth`; the last one may be shorter. The leader tells
  * the host how far the loop has come: to its end, to where the host asked it to leave, or, where blocks have
  * given up, to neither. */
-template <class Sweep>
-__global__ void __launch_bounds__(STENCIL_PIPELINE_THREADS, 1)
-    pipeline_loop(const __grid_constant__ stencil_kernel_args s) {
+template <class Sweep, int Threads>
+__global__ void __launch_bounds__(Threads, 1) pipeline_loop(const __grid_constant__ stencil_kernel_args s) {
 #if STENCIL_HAS_BULK_COPIES
     __shared__ stencil_pass pass; /* in registers they would be in the way */
     __shared__ int32_t to_poll;

@@ -5,10 +5,6 @@
 #include "kernels/sweeps/pipeline.h"
 #include "solver/sweep.h"
 
-static const char *unavailable(const stencil_problem *problem, stencil_backend backend) {
-    return problem->rank == 3 && backend == STENCIL_BACKEND_GPU ? "on GPUs it makes steps of 2D fields" : "";
-}
-
 static stencil_pipeline_shape shape_of(const stencil_problem *problem, bool checked) {
     return stencil_pipeline_shape_of(problem->shape->rule, problem->shape->radius,
                                      problem->precision == STENCIL_FLOAT64,
@@ -17,30 +13,39 @@ static stencil_pipeline_shape shape_of(const stencil_problem *problem, bool chec
                                                                        : STENCIL_PIPELINE_PLAIN);
 }
 
-/* General passes sum nothing. */
+static stencil_pipeline_tile_shape tile_of(const stencil_problem *problem) {
+    return stencil_pipeline_tile_of(problem->shape->rule, problem->shape->radius,
+                                    problem->precision == STENCIL_FLOAT64);
+}
+
+/* General passes sum nothing, nor do those of 3D fields. */
 static int checked(const stencil_problem *problem) {
-    return stencil_sweep_is_general(problem)
+    return stencil_sweep_is_general(problem) || problem->rank == 3
                ? 1
                : stencil_pipeline_checked(problem->shape->rule, problem->shape->radius,
                                           problem->precision == STENCIL_FLOAT64);
 }
 
-/* On a GPU passes of several steps are those of kernels that copy in bulk: launches for every problem, loops
- * for those that the plain kernel can do. */
+/* On a GPU passes of several steps are those of kernels that copy in bulk: launches for every 2D problem,
+ * loops for those that the plain kernel can do, which is the only one in 3D. */
 static int most(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
     enum { CAPABILITY = 90 };
     const stencil_shape *shape = problem->shape;
     if (plan->backend == STENCIL_BACKEND_CPU)
         return STENCIL_DEPTH_MAX;
-    bool can = plan->barrier == STENCIL_BARRIER_none || !stencil_sweep_is_general(problem);
+    const bool plain = !stencil_sweep_is_general(problem);
+    bool can = plain || (problem->rank == 2 && plan->barrier == STENCIL_BARRIER_none);
     for (int i = 0; i < machine->gpu_count; i++)
         can = can && machine->gpu[i].capability >= CAPABILITY;
-    return can ? stencil_pipeline_depth(shape->rule, shape->radius, problem->precision == STENCIL_FLOAT64)
-               : 1;
+    if (!can)
+        return 1;
+    return problem->rank == 3
+               ? tile_of(problem).depth
+               : stencil_pipeline_depth(shape->rule, shape->radius, problem->precision == STENCIL_FLOAT64);
 }
 
 static int64_t narrowest(const stencil_plan *plan, const stencil_problem *problem) {
-    if (plan->backend == STENCIL_BACKEND_CPU)
+    if (plan->backend == STENCIL_BACKEND_CPU || problem->rank == 3)
         return 1;
     return 32 * shape_of(problem, false).cells - 2 * problem->shape->radius;
 }
@@ -49,9 +54,34 @@ static int64_t lines_of(const stencil_plan *plan, const stencil_problem *problem
     return plan->deep_blocks * (STENCIL_PIPELINE_WARPS / shape_of(problem, false).stages);
 }
 
-/* Strips follow each other, and each line of a block has as many of their rows. */
+/* Tiles of a part along an axis, in a pass of so many steps. */
+static stencil_pipeline_tiles tiles_along(const stencil_plan *plan, const stencil_problem *problem, int part,
+                                          int axis, int steps) {
+    const stencil_pipeline_tile_shape tile = tile_of(problem);
+    const int radius = problem->shape->radius, reach = radius * steps,
+              cell = (int)stencil_precision_bytes(problem->precision);
+    int beside[2];
+    for (int side = 0; side < 2; side++)
+        beside[side] = stencil_cut_side(&plan->cut, part, axis, side).ghosts > radius ? reach : radius;
+    return axis == STENCIL_X ? stencil_pipeline_tiles_of(plan->part[part].box.n[axis], beside, reach,
+                                                         32 * tile.cells, STENCIL_PIPELINE_UNIT_BYTES / cell)
+                             : stencil_pipeline_tiles_of(plan->part[part].box.n[axis], beside, reach,
+                                                         tile.warps * tile.rows, 1);
+}
+
+/* In 3D tiles of columns and rows, some planes of them. In 2D strips follow each other, and each line of a
+ * block has as many of their rows. */
 static void deep_tile(const stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
                       int64_t tile[3]) {
+    if (problem->rank == 3) {
+        const stencil_pipeline_tiles y = tiles_along(plan, problem, 0, STENCIL_Y, plan->depth),
+                                     x = tiles_along(plan, problem, 0, STENCIL_X, plan->depth);
+        const int64_t planes = n[STENCIL_Z] * y.count * x.count / plan->deep_blocks;
+        tile[STENCIL_Z] = planes < 1 ? 1 : planes < n[STENCIL_Z] ? planes : n[STENCIL_Z];
+        tile[STENCIL_Y] = y.step;
+        tile[STENCIL_X] = x.step;
+        return;
+    }
     const int64_t reach = (int64_t)problem->shape->radius * plan->depth,
                   strips = (n[STENCIL_X] + narrowest(plan, problem) - 1) / narrowest(plan, problem),
                   rows = strips * n[STENCIL_Y] / lines_of(plan, problem);
@@ -81,6 +111,39 @@ static int64_t rows_of(int64_t begin, int64_t end, int64_t ny, int64_t reach, in
     return count;
 }
 
+/* In 3D a warp computes all cells of its rows in each level, in turns that are as many more than the planes
+ * of a piece as it takes until the last level has them, and as the pass reaches. It gets outer rows of other
+ * warps through shared memory, planes are copied in, and a level exchanges columns as in 2D. */
+static stencil_pass_work solid_work(const stencil_plan *plan, const stencil_problem *problem, int part,
+                                    int steps) {
+    enum { WAVEFRONT = 128, LANE_BYTES = 4 };
+    const stencil_shape *set = problem->shape;
+    const stencil_pipeline_tile_shape tile = tile_of(problem);
+    const int more = set->radius * steps + (set->radius + 1) * tile.depth;
+    const stencil_pipeline_shares shares =
+        stencil_pipeline_share((int)(tiles_along(plan, problem, part, STENCIL_Y, steps).count *
+                                     tiles_along(plan, problem, part, STENCIL_X, steps).count),
+                               plan->part[part].box.n[STENCIL_Z], more, plan->deep_blocks);
+    int64_t turns = 0, longest = 0;
+    for (int block = 0; block < shares.blocks; block++) {
+        int64_t own = 0;
+        stencil_pipeline_piece piece;
+        for (int k = 0; stencil_pipeline_piece_of(&shares, block, k, &piece); k++)
+            own += piece.planes[0] < piece.planes[1] ? piece.planes[1] - piece.planes[0] + more : 0;
+        turns += own;
+        longest = own > longest ? own : longest;
+    }
+    const int64_t cell = (int64_t)stencil_precision_bytes(problem->precision), rows = tile.warps * tile.rows,
+                  row_bytes = 32 * tile.cells * cell,
+                  beside = set->rule == STENCIL_STAR ? tile.rows : tile.rows + 2 * set->radius;
+    const double turn_cells = (double)(rows * 32 * tile.cells * tile.depth),
+                 bytes = (double)((4 * set->radius * tile.warps * tile.depth + 2 * rows) * row_bytes),
+                 exchanged = (double)(2 * set->radius * beside * tile.warps * tile.depth * cell / LANE_BYTES);
+    return (stencil_pass_work){.cells = (double)turns * turn_cells,
+                               .longest = (double)(longest * shares.blocks) * turn_cells,
+                               .wavefronts = (double)turns * (bytes / WAVEFRONT + exchanged)};
+}
+
 /* Strips and lines are placed as pipeline::start() and walk() do. A stage computes all columns of a strip in
  * each of its levels, whatever is kept of them. In shared memory it loads and stores them once in its levels,
  * a level exchanges columns between lanes, 4 bytes of each in a wavefront, and rows are copied in and out. In
@@ -88,6 +151,8 @@ static int64_t rows_of(int64_t begin, int64_t end, int64_t ny, int64_t reach, in
 static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
                               bool checked) {
     enum { WAVEFRONT = 128, LANE_BYTES = 4 };
+    if (problem->rank == 3)
+        return solid_work(plan, problem, part, steps);
     const stencil_shape *set = problem->shape;
     const bool f64 = problem->precision == STENCIL_FLOAT64;
     const stencil_pipeline_shape shape = shape_of(problem, checked);
@@ -207,5 +272,4 @@ const stencil_sweep_host stencil_sweep_pipeline = {.depth = STENCIL_DEPTH_MAX,
                                                    .deepen = deepen,
                                                    .shape = stencil_shape_stream,
                                                    .suits = suits,
-                                                   .strip = strip,
-                                                   .unavailable = unavailable};
+                                                   .strip = strip};

@@ -1,0 +1,342 @@
+/* A warp of the pipeline sweep in 3D: all levels of its rows of a tile, plane after plane. */
+#pragma once
+
+#include "kernels/sweeps/pipeline_tile.cuh"
+
+namespace stencil {
+
+#if STENCIL_HAS_BULK_COPIES
+template <class P, class T> struct pipeline_planes : pipeline_tile<P, T> {
+    using base = pipeline_tile<P, T>;
+    using base::radius, base::depth, base::cells, base::rows, base::warps, base::hop, base::lag, base::slots,
+        base::barrier_bytes, base::edge_rows, base::edges, base::plane_rows, base::shape;
+    using typename base::place, typename base::piece, typename base::vector;
+    static constexpr int R = radius, side = 2 * R + 1;
+    /* Whether only the row of a cell itself is read beside its column. */
+    static constexpr bool star = P::rule == STENCIL_STAR;
+
+    /* Points before point (z, y, x). */
+    static constexpr __host__ __device__ int before(int z, int y, int x) {
+        int count = 0;
+        for (int k = -R; k <= R; k++)
+            for (int j = -R; j <= R; j++)
+                for (int i = -R; i <= R; i++)
+                    count += P::has(k, j, i) && (k < z || (k == z && (j < y || (j == y && i < x))));
+        return count;
+    }
+    template <int Z, int Y, int X> static constexpr int number = before(Z, Y, X);
+
+    /* Of each level: the plane that it got last; and sums k of the planes R - k behind it, without their
+     * points of that one and of those that follow. Plane after plane a sum takes its points in ascending
+     * order, as the update has them. */
+    T plane[depth][rows][cells], sum[depth][2 * R][rows][cells];
+
+    vector *edge, *ring;     /* of this lane in shared memory: outer rows of all warps, its rows of planes */
+    uint32_t barriers, turn; /* turns that the block has made */
+    /* Planes that are stored; planes before and from these on keep their values; the last plane and row that
+     * there are, rows before the first one; levels without a step. */
+    int stored[2], moving[2], last_plane, last_row, below, skipped;
+    int to_load, to_take; /* slots of the ring */
+    int y, x, z;          /* its first cell; the plane that is loaded next */
+    const char *from;     /* its columns there, in the first row of all */
+    char *to;             /* its first cell in the plane that is stored next */
+    uint32_t kept, some;  /* rows that it stores, a bit each; where those of the lane in part */
+    uint32_t cells_kept;  /* a bit for each cell of such a row */
+    /* Cells that keep their values: a bit for each row in which the lane's are; for those of a lane that are
+     * so in all rows where others are not. And whether the warp has any. */
+    uint32_t still, still_cells;
+    bool has_still, has_still_cells;
+
+    __device__ __forceinline__ void clear() {
+#pragma unroll
+        for (int t = 0; t < depth; t++)
+#pragma unroll
+            for (int j = 0; j < rows; j++)
+#pragma unroll
+                for (int v = 0; v < cells; v++) {
+                    plane[t][j][v] = 0;
+#pragma unroll
+                    for (int k = 0; k < 2 * R; k++)
+                        sum[t][k][j][v] = 0;
+                }
+    }
+    __device__ __forceinline__ static uint32_t row_bytes(const stencil_domain &d) {
+        return (uint32_t)(d.row * sizeof(T));
+    }
+    /* A warp's own rows: 2 R of them, and those of the warps beside it around them. */
+    __device__ __forceinline__ vector &edge_row(uint32_t turn, int t, int row) const {
+        return edge[(int)(((turn & 1) * depth + t) * edge_rows + row) * 32];
+    }
+    __device__ __forceinline__ vector &ring_row(int slot, int j) const {
+        return ring[(slot * plane_rows + j) * 32];
+    }
+    /* Once, before the first piece, behind the block's barriers. */
+    __device__ __forceinline__ void enter(char *shared) {
+        const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
+        vector *const rows_of_lane = reinterpret_cast<vector *>(shared + barrier_bytes) + lane();
+        edge = rows_of_lane + (warp + 1) * 2 * R * 32;
+        ring = rows_of_lane + (edges + warp * rows) * 32;
+        barriers = shared_address(shared);
+        turn = 1;
+#pragma unroll
+        for (int t = 0; t < depth; t++)
+            arrive(barriers + t * 8); /* outer rows of "the turn before": nothing comes of them */
+    }
+    __device__ __forceinline__ void find_still(const place &l) {
+        const int low = l.low[STENCIL_X], end = l.end[STENCIL_X];
+        const bool whole = x + cells <= low || x >= end;
+        still = still_cells = 0;
+#pragma unroll
+        for (int j = 0; j < rows; j++)
+            still |= whole || y + j < l.low[STENCIL_Y] || y + j >= l.end[STENCIL_Y] ? 1u << j : 0;
+#pragma unroll
+        for (int v = 0; v < cells; v++)
+            still_cells |= !whole && (x + v < low || x + v >= end) ? 1u << v : 0;
+        has_still_cells = __any_sync(~0u, still_cells != 0);
+        has_still = has_still_cells || __any_sync(~0u, still != 0);
+    }
+    __device__ __forceinline__ void start_piece(const stencil_domain &d, const place &l, const piece &p,
+                                                int first) {
+        const int own = (int)(threadIdx.x / 32) * rows;
+        for (int side = 0; side < 2; side++)
+            stored[side] = p.kept[STENCIL_Z][side];
+        moving[0] = l.low[STENCIL_Z], moving[1] = l.end[STENCIL_Z], skipped = l.skipped;
+        last_plane = l.n[STENCIL_Z] - 1 + l.beside[STENCIL_Z][1];
+        last_row = l.n[STENCIL_Y] - 1 + l.beside[STENCIL_Y][1], below = l.beside[STENCIL_Y][0];
+        y = p.y + own, x = p.x + (int)lane() * cells, z = first;
+        find_still(l);
+        const int left = (l.beside[STENCIL_X][0] + cells - 1) / cells * cells,
+                  right = (l.n[STENCIL_X] + l.beside[STENCIL_X][1] - 1) / cells * cells;
+        from = reinterpret_cast<const char *>(l.in + first * d.plane - l.beside[STENCIL_Y][0] * d.row +
+                                              max(min(x, right), -left));
+        to = reinterpret_cast<char *>(l.out + (first - lag) * d.plane + y * d.row + x);
+        kept = cells_kept = 0;
+#pragma unroll
+        for (int j = 0; j < rows; j++)
+            kept |= y + j >= p.kept[STENCIL_Y][0] && y + j < p.kept[STENCIL_Y][1] ? 1u << j : 0;
+#pragma unroll
+        for (int v = 0; v < cells; v++)
+            cells_kept |= x + v >= p.kept[STENCIL_X][0] && x + v < p.kept[STENCIL_X][1] ? 1u << v : 0;
+        const bool all = cells_kept == (1u << cells) - 1;
+        some = all ? 0 : kept;
+        kept = all ? kept : 0;
+        to_load = to_take = 0;
+        clear();
+    }
+
+    /* The lane's own cells of the next plane; beyond the last row and plane that there are, those again. */
+    __device__ __forceinline__ void load(const stencil_domain &d) {
+        const uint32_t at = shared_address(&ring_row(to_load, 0));
+#pragma unroll
+        for (int j = 0; j < rows; j++)
+            copy_async<sizeof(vector)>(at + j * 32 * (int)sizeof(vector),
+                                       from +
+                                           (uint64_t)(uint32_t)(min(y + j, last_row) + below) * row_bytes(d));
+        end_copies();
+        if (z < last_plane)
+            from += d.plane * (int64_t)sizeof(T);
+        z++;
+        to_load = to_load + 1 == slots ? 0 : to_load + 1;
+    }
+    /* Outer rows of a level's plane, for the warps beside this one. Every lane arrives, as racecheck has it.
+     */
+    __device__ __forceinline__ void give(int t) {
+#pragma unroll
+        for (int k = 0; k < R; k++)
+#pragma unroll
+            for (int v = 0; v < cells; v++) {
+                edge_row(turn, t, k).cell[v] = plane[t][k][v];
+                edge_row(turn, t, R + k).cell[v] = plane[t][rows - R + k][v];
+            }
+        arrive(barriers + t * 8);
+    }
+
+    /* Rows of a level's plane, those of other warps included, and cells of other lanes beside them: of as
+     * many rows as a cell reads. */
+    struct around {
+        vector above[R], below[R];
+        T before[side][R], behind[side][R];
+    };
+    __device__ __forceinline__ T cell_of(const around &a, int t, int j, int v) const {
+        return j < 0       ? a.above[j < 0 ? j + R : 0].cell[v]
+               : j >= rows ? a.below[j >= rows ? j - rows : 0].cell[v]
+                           : plane[t][j < 0 || j >= rows ? 0 : j][v];
+    }
+    __device__ __forceinline__ void get_beside(around &a, int t, int j) const {
+#pragma unroll
+        for (int k = 0; k < R; k++) {
+            a.before[(j + side) % side][k] = __shfl_up_sync(~0u, cell_of(a, t, j, cells - R + k), 1);
+            a.behind[(j + side) % side][k] = __shfl_down_sync(~0u, cell_of(a, t, j, k), 1);
+        }
+    }
+    /* Row j of the sums takes its points of the plane; sum[2 R] is complete. */
+    __device__ __forceinline__ void add_row(const around &a, const T *w, int t, int j,
+                                            T s[side][cells]) const {
+#pragma unroll
+        for (int k = 1; k < side; k++)
+#pragma unroll
+            for (int v = 0; v < cells; v++)
+                s[k][v] = sum[t][k - 1][j][v];
+        for_constants<side>([&](auto dy) {
+            for_constants<side>([&](auto dx) {
+                for_constants<side>([&](auto back) {
+                    constexpr int Y = decltype(dy)::value - R, X = decltype(dx)::value - R,
+                                  Z = R - decltype(back)::value;
+                    if constexpr (P::has(Z, Y, X)) {
+                        constexpr int k = number<Z, Y, X>;
+#pragma unroll
+                        for (int v = 0; v < cells; v++) {
+                            const int at = v + X, r = (j + Y + side) % side;
+                            const T u = at < 0        ? a.before[r][at < 0 ? at + R : 0]
+                                        : at >= cells ? a.behind[r][at >= cells ? at - cells : 0]
+                                                      : cell_of(a, t, j + Y, at < 0 || at >= cells ? 0 : at);
+                            s[Z + R][v] = k == 0 ? multiply(w[0], u) : fma(w[k], u, s[Z + R][v]);
+                        }
+                    }
+                });
+            });
+        });
+    }
+    /* Row j, where the rows of such lanes are stored: whole ones, and of others cells apart. */
+    struct rows_now {
+        uint32_t whole, cell[cells];
+    };
+    __device__ __forceinline__ void store(const stencil_domain &d, int j, const rows_now &now,
+                                          const T *c) const {
+        vector v;
+        T *const row = reinterpret_cast<T *>(to + (uint64_t)(uint32_t)j * row_bytes(d));
+#pragma unroll
+        for (int i = 0; i < cells; i++)
+            v.cell[i] = c[i];
+        put_if(now.whole & 1u << j, row, v);
+#pragma unroll
+        for (int i = 0; i < cells; i++)
+            put_if(now.cell[i] & 1u << j, row + i, c[i]);
+    }
+    /* Cells that keep their values have those again that they had before the pass; `all`: the whole plane. */
+    __device__ __forceinline__ void keep_cells(int t, bool all) {
+        int slot = to_take - 1 - R - hop * (t - 1);
+        slot += slot < 0 ? slots : 0;
+        const uint32_t old = shared_address(&ring_row(slot, 0)), mask = all ? ~0u : still;
+#pragma unroll
+        for (int j = 0; j < rows; j++)
+            get_if<cells>(mask & 1u << j, old + j * 32 * (int)sizeof(vector), plane[t][j]);
+        if (!has_still_cells)
+            return;
+#pragma unroll
+        for (int v = 0; v < cells; v++)
+#pragma unroll
+            for (int j = 0; j < rows; j++)
+                if (still_cells >> v & 1)
+                    plane[t][j][v] = ring_row(slot, j).cell[v];
+    }
+
+    /* A turn of a level: completes a plane R behind the one that it has, for the next level, or stores it. */
+    template <int t> __device__ __forceinline__ void make_level(const stencil_domain &d) {
+        around a;
+        wait_warp(barriers + t * 8, ~turn & 1);
+#pragma unroll
+        for (int k = 0; k < R; k++) {
+            a.above[k] = edge_row(turn + 1, t, k - R);
+            a.below[k] = edge_row(turn + 1, t, 2 * R + k);
+        }
+        /* Of the plane that is loaded next, after those that are there already: z - ahead is level 0's. */
+        const int made = z - shape.ahead - 1 - R - hop * t;
+        rows_now now;
+        if constexpr (t == depth - 1) {
+            const bool is_stored = made >= stored[0] && made < stored[1];
+            now.whole = is_stored ? kept : 0;
+#pragma unroll
+            for (int v = 0; v < cells; v++)
+                now.cell[v] = is_stored && (cells_kept >> v & 1) ? some : 0;
+        }
+        constexpr int beside = star ? 0 : R, first = star ? R : beside;
+#pragma unroll
+        for (int j = -beside; j < rows + R; j++) {
+            if (j < rows + beside)
+                get_beside(a, t, j);
+            if (j < first)
+                continue;
+            T s[side][cells];
+            add_row(a, weights_of<T>(d.weights), t, j - R, s);
+#pragma unroll
+            for (int v = 0; v < cells; v++) {
+#pragma unroll
+                for (int k = 0; k < 2 * R; k++)
+                    sum[t][k][j - R][v] = s[k][v];
+                if constexpr (t < depth - 1)
+                    plane[t + 1][j - R][v] = s[2 * R][v];
+            }
+            if constexpr (t == depth - 1)
+                store(d, j - R, now, s[2 * R]);
+        }
+        if constexpr (t < depth - 1) {
+            const bool all = t < skipped || made < moving[0] || made >= moving[1];
+            if (all || has_still)
+                keep_cells(t + 1, all);
+            give(t + 1);
+        }
+    }
+    __device__ __forceinline__ void make_piece(const stencil_domain &d, const place &l, const piece &p) {
+        const int low = p.kept[STENCIL_Z][0] - l.reach, closed = -l.beside[STENCIL_Z][0],
+                  first = max(low, closed), turns = p.kept[STENCIL_Z][1] + lag - first;
+        start_piece(d, l, p, first);
+#pragma unroll 1
+        for (int i = 0; i < shape.ahead; i++)
+            load(d);
+#pragma unroll 1
+        for (int i = 0; i < turns; i++, turn++, to += d.plane * (int64_t)sizeof(T)) {
+            for_constants<depth>([&](auto back) { make_level<depth - 1 - decltype(back)::value>(d); });
+            await_groups<shape.ahead - 1>();
+#pragma unroll
+            for (int j = 0; j < rows; j++)
+#pragma unroll
+                for (int v = 0; v < cells; v++)
+                    plane[0][j][v] = ring_row(to_take, j).cell[v];
+            give(0);
+            to_take = to_take + 1 == slots ? 0 : to_take + 1;
+            load(d);
+        }
+        await_groups<0>();
+    }
+};
+
+/* A pass of several steps of a 3D part: the first levels have none where the pass is short. */
+template <class P, class T> struct pipeline_solid : pipeline_planes<P, T> {
+    using base = pipeline_planes<P, T>;
+    using base::depth, base::threads;
+    using typename base::place, typename base::piece;
+
+    __device__ __forceinline__ static void run(const stencil_kernel_args &s, const stencil_pass &pass) {
+        extern __shared__ __align__(128) char shared[];
+        place l;
+        base::start(s, pass, l);
+        if (threadIdx.x < depth)
+            init_barrier(shared_address(shared) + threadIdx.x * 8, threads);
+        publish_barriers();
+        __syncthreads();
+        base warp;
+        warp.enter(shared);
+        base::walk(l, [&](const piece &p) { warp.make_piece(s.domain, l, p); });
+    }
+    /* Behind run(), where more is to come. */
+    __device__ __forceinline__ static void end() {
+        extern __shared__ __align__(128) char shared[];
+        __syncthreads();
+        if (threadIdx.x < depth)
+            drop_barrier(shared_address(shared) + threadIdx.x * 8);
+        __syncthreads();
+    }
+};
+#endif
+
+template <class P, class T>
+__global__ void __launch_bounds__(stencil_pipeline_tile_threads(P::rule, P::radius, sizeof(T) == 8), 1)
+    pipeline_solid_kernel(const __grid_constant__ stencil_kernel_args s) {
+    await_launch_before();
+#if STENCIL_HAS_BULK_COPIES
+    launched_deep_pass<pipeline_solid<P, T>>(s);
+#endif
+}
+
+} // namespace stencil

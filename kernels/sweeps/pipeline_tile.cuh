@@ -1,0 +1,172 @@
+/* Tiles of the pipeline sweep in 3D: where they lie, and what a block has of one in shared memory. */
+#pragma once
+
+#include <climits>
+#include <type_traits>
+
+#include "kernels/persistent.cuh"
+#include "kernels/sweeps/pipeline_warp.cuh"
+
+namespace stencil {
+
+/* f(integral_constant<0>), f(integral_constant<1>), …: a loop whose counter is a constant in each turn. */
+template <int Count, class F> __device__ __forceinline__ void for_constants(F f) {
+    if constexpr (Count > 0) {
+        for_constants<Count - 1>(f);
+        f(std::integral_constant<int, Count - 1>());
+    }
+}
+
+/* Some cells of a row, which a lane loads and stores at once. */
+template <class T, int Cells> struct alignas(Cells * sizeof(T)) pipeline_cells { T cell[Cells]; };
+
+/* From device memory to shared memory without a register in between. */
+template <int Bytes> __device__ __forceinline__ void copy_async(uint32_t to, const void *from) {
+    if constexpr (Bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(Bytes) : "memory");
+}
+__device__ __forceinline__ void end_copies() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+/* Until all of this thread's groups of copies but the last `Pending` are there, for this thread. */
+template <int Pending> __device__ __forceinline__ void await_groups() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+}
+
+/* Stores where `stored` is not 0, without a branch: those keep instructions of other rows away. */
+__device__ __forceinline__ void put_if(uint32_t stored, float *to, float v) {
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.f32 [%1], %2; }" ::"r"(stored),
+                 "l"(to), "f"(v)
+                 : "memory");
+}
+__device__ __forceinline__ void put_if(uint32_t stored, double *to, double v) {
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.f64 [%1], %2; }" ::"r"(stored),
+                 "l"(to), "d"(v)
+                 : "memory");
+}
+__device__ __forceinline__ void put_if(uint32_t stored, float *to, const pipeline_cells<float, 2> &v) {
+    asm volatile(
+        "{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.v2.f32 [%1], {%2, %3}; }" ::"r"(stored),
+        "l"(to), "f"(v.cell[0]), "f"(v.cell[1])
+        : "memory");
+}
+__device__ __forceinline__ void put_if(uint32_t stored, float *to, const pipeline_cells<float, 4> &v) {
+    asm volatile(
+        "{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.v4.f32 [%1], {%2, %3, %4, %5}; }" ::"r"(
+            stored),
+        "l"(to), "f"(v.cell[0]), "f"(v.cell[1]), "f"(v.cell[2]), "f"(v.cell[3])
+        : "memory");
+}
+__device__ __forceinline__ void put_if(uint32_t stored, double *to, const pipeline_cells<double, 2> &v) {
+    asm volatile(
+        "{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.v2.f64 [%1], {%2, %3}; }" ::"r"(stored),
+        "l"(to), "d"(v.cell[0]), "d"(v.cell[1])
+        : "memory");
+}
+
+/* Loads cells from shared memory where `loaded` is not 0, without a branch either. */
+template <int Cells> __device__ __forceinline__ void get_if(uint32_t loaded, uint32_t at, float *v) {
+    if constexpr (Cells == 2)
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0;\n\t@p ld.shared.v2.f32 {%0, %1}, [%3]; }"
+                     : "+f"(v[0]), "+f"(v[1])
+                     : "r"(loaded), "r"(at)
+                     : "memory");
+    else
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %4, 0;\n\t@p ld.shared.v4.f32 {%0, %1, %2, %3}, [%5]; }"
+                     : "+f"(v[0]), "+f"(v[1]), "+f"(v[2]), "+f"(v[3])
+                     : "r"(loaded), "r"(at)
+                     : "memory");
+}
+template <int Cells> __device__ __forceinline__ void get_if(uint32_t loaded, uint32_t at, double *v) {
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0;\n\t@p ld.shared.v2.f64 {%0, %1}, [%3]; }"
+                 : "+d"(v[0]), "+d"(v[1])
+                 : "r"(loaded), "r"(at)
+                 : "memory");
+}
+
+#if STENCIL_HAS_BULK_COPIES
+template <class P, class T> struct pipeline_tile {
+    using cell = T;
+    static constexpr stencil_pipeline_tile_shape shape =
+        stencil_pipeline_tile_of(P::rule, P::radius, sizeof(T) == 8);
+    static constexpr int radius = P::radius, depth = shape.depth, cells = shape.cells, rows = shape.rows,
+                         warps = shape.warps, threads = 32 * warps;
+    using vector = pipeline_cells<T, cells>;
+
+    /* A level gets a plane, and in the next turn, when all warps have theirs, the rows of others beside it;
+     * then it completes the plane `radius` before that one, for the next level. What cells were before the
+     * pass is kept until the last level but one has made them, for those that keep their values. */
+    static constexpr int hop = radius + 1, lag = hop * depth, slots = shape.ahead + hop * (depth - 1);
+    /* Shared memory, behind a barrier for each level: of two turns the outer rows of all warps in all levels,
+     * with room beyond the first and the last one; planes. In rows of vectors. */
+    static constexpr int barrier_bytes = 128, edge_rows = 2 * radius * (warps + 2),
+                         edges = 2 * depth * edge_rows, plane_rows = warps * rows,
+                         bytes = barrier_bytes + (edges + slots * plane_rows) * 32 * (int)sizeof(vector);
+    static_assert(depth * 8 <= barrier_bytes && bytes <= 227 * 1024 - 512, "");
+
+    /* The same for all threads, which each find it themselves. */
+    struct place {
+        const T *in; /* updated cell (0, 0, 0) */
+        T *out;
+        int n[3], reach, skipped; /* cells along z, y, x; that a pass reaches; levels without a step */
+        int beside[3][2], low[3], end[3]; /* cells read beside those; cells beyond these keep their values */
+        int first[3], step[3], tiles[3];  /* along y and x: of the first tile, to the next one, how many */
+    };
+    /* A block's share of a tile. */
+    struct piece {
+        int y, x, kept[3][2]; /* first cell that is read; cells that are stored along z, y, x */
+    };
+    __device__ static void place_axis(place &l, int axis, int extent, int unit) {
+        const stencil_pipeline_tiles tiles =
+            stencil_pipeline_tiles_of(l.n[axis], l.beside[axis], l.reach, extent, unit);
+        l.first[axis] = (int)tiles.first, l.step[axis] = (int)tiles.step, l.tiles[axis] = (int)tiles.count;
+    }
+    __device__ static void start(const stencil_kernel_args &s, const stencil_pass &pass, place &l) {
+        const stencil_domain &d = s.domain;
+        l.in = static_cast<const T *>(d.u[pass.from]);
+        l.out = static_cast<T *>(d.u[!pass.from]);
+        /* The compiler is told that all lanes have the same: what is computed from it needs no registers of
+         * each lane. */
+        const int steps = __reduce_max_sync(~0u, pass.steps);
+        l.reach = radius * steps, l.skipped = depth - steps;
+        for (int axis = 0; axis < 3; axis++) {
+            bool closed[2];
+            l.n[axis] = (int)d.n[axis];
+            for (int side = 0; side < 2; side++) {
+                closed[side] = stencil_side_is_closed(&d, axis, side);
+                l.beside[axis][side] = closed[side] ? radius : l.reach;
+            }
+            l.low[axis] = closed[0] ? 0 : INT_MIN / 2;
+            l.end[axis] = closed[1] ? l.n[axis] : INT_MAX / 2;
+        }
+        place_axis(l, STENCIL_Y, plane_rows, 1);
+        place_axis(l, STENCIL_X, 32 * cells, STENCIL_PIPELINE_UNIT_BYTES / (int)sizeof(T));
+    }
+    __device__ __forceinline__ static void keep(const place &l, int axis, int tile, int from, int kept[2]) {
+        kept[0] = tile == 0 ? 0 : from + l.reach;
+        kept[1] = tile == l.tiles[axis] - 1 ? l.n[axis] : from + l.step[axis] + l.reach;
+    }
+    /* Calls each(piece) for what this block makes. */
+    template <class Each> __device__ __forceinline__ static void walk(const place &l, Each each) {
+        const stencil_pipeline_shares shares = stencil_pipeline_share(
+            l.tiles[STENCIL_Y] * l.tiles[STENCIL_X], l.n[STENCIL_Z], l.reach + lag, (int)gridDim.x);
+        stencil_pipeline_piece part;
+#pragma unroll 1
+        for (int k = 0; stencil_pipeline_piece_of(&shares, (int)blockIdx.x, k, &part); k++) {
+            const int ix = part.tile % l.tiles[STENCIL_X], iy = part.tile / l.tiles[STENCIL_X];
+            piece p;
+            p.kept[STENCIL_Z][0] = (int)part.planes[0], p.kept[STENCIL_Z][1] = (int)part.planes[1];
+            p.y = l.first[STENCIL_Y] + iy * l.step[STENCIL_Y];
+            p.x = l.first[STENCIL_X] + ix * l.step[STENCIL_X];
+            keep(l, STENCIL_Y, iy, p.y, p.kept[STENCIL_Y]);
+            keep(l, STENCIL_X, ix, p.x, p.kept[STENCIL_X]);
+            if (p.kept[STENCIL_Z][0] < p.kept[STENCIL_Z][1])
+                each(p);
+        }
+    }
+};
+#endif
+
+} // namespace stencil
