@@ -388,14 +388,15 @@ static stencil_machine machine_of(const trial_run *r) {
 static bool make_plan(const trial *t, const trial_run *r, const stencil_problem *problem,
                       stencil_plan *plan) {
     stencil_machine machine = machine_of(r);
-    stencil_run_options options = {.sync = stencil_strategy_at(r->strategy).name,
-                                   .sweep = stencil_sweep_infos[r->sweep].name,
-                                   .backend = r->backend,
-                                   .cut = {r->cut[0], r->cut[1], r->cut[2]},
-                                   .halo = r->halo,
-                                   .overlap = r->overlap,
-                                   .depth = r->depth,
-                                   .wait = r->wait};
+    stencil_run_options options = {
+        .sync = stencil_strategy_at(r->strategy).name,
+        .sweep = stencil_sweep_infos[r->sweep].name,
+        .backend = r->backend,
+        .cut = {r->cut[0], r->cut[1], r->cut[2]},
+        .halo = r->halo,
+        .overlap = r->overlap,
+        .depth = (int)stencil_smaller(r->depth, stencil_sweep_infos[r->sweep].host->depth),
+        .wait = r->wait};
     if (r->backend == STENCIL_BACKEND_CPU)
         options.parts = r->parts;
     else
