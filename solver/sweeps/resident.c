@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "solver/parts/workers.h"
+#include "solver/plan.h"
 #include "solver/sweeps/resident.h"
 
 enum { DEPTH_MAX = 16 };
@@ -16,9 +17,7 @@ typedef struct layout {
 
 static subject subject_of(const stencil_plan *plan, const stencil_problem *problem,
                           const stencil_machine *machine) {
-    enum { PROCESSING_CLUSTER = 16 }; /* multiprocessors, at least, within which clusters stay */
     const stencil_gpu *gpu = &machine->gpu[plan->part[0].gpu];
-    const int cluster = plan->tuning.cluster_blocks;
     subject s = {.problem = problem,
                  .tuning = &plan->tuning,
                  .clocks_per_s = 1e3 * gpu->clock_khz,
@@ -35,7 +34,7 @@ static subject subject_of(const stencil_plan *plan, const stencil_problem *probl
         s.linked = s.linked || part->gpu != plan->part[0].gpu;
     }
     if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
-        s.slots = gpu->sm_count / PROCESSING_CLUSTER * (PROCESSING_CLUSTER / cluster * cluster);
+        s.slots = stencil_plan_clusters(plan, gpu) * plan->tuning.cluster_blocks;
     return s;
 }
 
@@ -197,9 +196,6 @@ static const char *place(stencil_plan *plan, const stencil_problem *problem, con
         return "it is a persistent loop: give --sync neighbor, or another one with a barrier";
     if (problem->rank == 3 && plan->cut.parts > 1)
         return "in 3D it runs in one part, on one GPU";
-    /* Its kernels have both, but no GPU has run the tests of that yet ("resident solids"). */
-    if (problem->rank == 3 && (s.source || problem->cycle.length > 1))
-        return "in 3D it is for problems without a source, whose weights are the same in each step";
     if (plan->cut.count[STENCIL_X] > 1)
         return "its parts lie one above the other: leave --cut out";
     if (plan->depth == 1)
