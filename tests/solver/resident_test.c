@@ -356,9 +356,7 @@ static void choice(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles),          cmocka_unit_test(refusals),         cmocka_unit_test(solid_tiles),
-        cmocka_unit_test(solid_refusals), cmocka_unit_test(clusters_at_once),
-
-        cmocka_unit_test(choice)};
+        cmocka_unit_test(solid_refusals), cmocka_unit_test(clusters_at_once), cmocka_unit_test(choice)};
     look_around();
     return cmocka_run_group_tests_name("resident", tests, NULL, NULL);
 }
