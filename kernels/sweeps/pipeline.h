@@ -62,18 +62,23 @@ typedef struct stencil_pipeline_tile_shape {
 /* Columns of tiles begin at such places, for accesses to whole sectors. */
 enum { STENCIL_PIPELINE_UNIT_BYTES = 32 };
 
-/* As much as registers and shared memory hold; measured, docs/performance.md. */
-STENCIL_CONSTANT stencil_pipeline_tile_shape stencil_pipeline_tile_of(stencil_rule rule, int radius,
-                                                                      bool f64) {
+/* As much as registers and shared memory hold; measured, docs/performance.md. GENERAL: with weights of each
+ * level and the source term, which take registers, too. */
+STENCIL_CONSTANT stencil_pipeline_tile_shape stencil_pipeline_tile_of(stencil_rule rule, int radius, bool f64,
+                                                                      bool general) {
     const stencil_pipeline_tile_shape star[][2] = {{{4, 4, 4, 8, 3}, {3, 2, 6, 8, 2}},
                                                    {{2, 4, 5, 8, 2}, {2, 2, 5, 8, 2}}},
                                       others[] = {{3, 2, 8, 8, 2}, {2, 2, 6, 8, 2}},
-                                      box[] = {{3, 4, 4, 8, 2}, {2, 2, 7, 8, 2}};
+                                      box[] = {{3, 4, 4, 8, 2}, {2, 2, 7, 8, 2}},
+                                      more[][2] = {{{3, 4, 4, 8, 2}, {2, 2, 5, 8, 2}},
+                                                   {{2, 2, 7, 8, 2}, {2, 2, 4, 8, 2}}};
+    if (general)
+        return more[radius - 1][f64];
     return rule == STENCIL_STAR ? star[radius - 1][f64] : rule == STENCIL_BOX ? box[f64] : others[f64];
 }
 
-STENCIL_CONSTANT int stencil_pipeline_tile_threads(stencil_rule rule, int radius, bool f64) {
-    return 32 * stencil_pipeline_tile_of(rule, radius, f64).warps;
+STENCIL_CONSTANT int stencil_pipeline_tile_threads(stencil_rule rule, int radius, bool f64, bool general) {
+    return 32 * stencil_pipeline_tile_of(rule, radius, f64, general).warps;
 }
 
 /* Tiles along an axis: where the first one begins, how far it is to the next one, and how many there are.
