@@ -9,8 +9,8 @@ namespace stencil {
 #if STENCIL_HAS_BULK_COPIES
 /* Levels, planes and turns are those of a plain pass. What is more:
  *
- * Weights are in shared memory, so each is loaded once for all rows of a plane. The source term comes from
- * L2, where it was asked for with the plane.
+ * Weights of a cycle are in shared memory, so each is loaded once for all rows of a plane. The source term
+ * comes from L2, where it was asked for with the plane.
  *
  * Cells beyond a mirrored side are made anew in each level. Those of a row beyond its ends when the row has
  * been made, those beyond the first and the last row when these are read, from rows that are read with them.
@@ -31,6 +31,7 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
     static_assert(rows >= 2 * R && (R == 1 || (R == 2 && star && depth == 2)), "");
 
     const T *weights;     /* of the first level */
+    bool is_cycle;        /* whether levels have weights of their own, not those of the launch */
     const char *source;   /* its columns there, in the first row and plane of all; nullptr: there is none */
     vector *aside;        /* its rows of two planes: the first, and the last but one */
     int first_plane, top; /* that there is; from this one on planes are those before it */
@@ -46,8 +47,9 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         T row[rows + 2 * R][cells], before[rows + 2 * R][R], behind[rows + 2 * R][R];
     };
 
-    __device__ __forceinline__ void enter(char *shared) {
+    __device__ __forceinline__ void enter(char *shared, bool cycle) {
         base::enter(shared);
+        is_cycle = cycle;
         weights = reinterpret_cast<const T *>(shared + weights_at);
         aside = &ring_row(slots, 0);
     }
@@ -215,7 +217,10 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
             get_source(d, made, b);
         around a;
         get_around(a, t, made + R);
-        add_plane(a, w, t, out);
+        if (is_cycle)
+            add_plane(a, w, t, out);
+        else
+            add_plane(a, weights_of<T>(d.weights), t, out);
         if (source == nullptr)
             return;
         const T factor = w[base::level_weights - 1];

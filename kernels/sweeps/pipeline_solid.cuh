@@ -33,7 +33,10 @@ struct pipeline_solid : std::conditional_t<General, pipeline_general<P, T>, pipe
         publish_barriers();
         __syncthreads();
         base warp;
-        warp.enter(shared);
+        if constexpr (General)
+            warp.enter(shared, s.cycle_length > 1);
+        else
+            warp.enter(shared);
         base::walk(l, [&](const piece &p) { warp.make_piece(s.domain, l, p); });
     }
     /* Behind run(), where more is to come. */
