@@ -4,7 +4,7 @@
 
 #include "kernels/sweeps/pipeline_loop.cuh"
 #include "kernels/sweeps/pipeline_mirror.cuh"
-#include "kernels/sweeps/pipeline_planes.cuh"
+#include "kernels/sweeps/pipeline_solid.cuh"
 #include "kernels/table.h"
 
 namespace stencil {
@@ -24,10 +24,10 @@ void describe_pass(stencil_kernel *kernel, bool loop) {
         kernel->checked_bytes = pipeline<P, T, STENCIL_PIPELINE_CHECKED>::bytes;
     }
 }
-template <class P, class T> void describe_solid(stencil_kernel *kernel, bool loop) {
-    using Pass = pipeline_solid<P, T>;
+template <class P, class T, bool General> void describe_solid(stencil_kernel *kernel, bool loop) {
+    using Pass = pipeline_solid<P, T, General>;
     kernel->deep = loop ? reinterpret_cast<const void *>(&pipeline_loop<Pass, Pass::threads>)
-                        : reinterpret_cast<const void *>(&pipeline_solid_kernel<P, T>);
+                        : reinterpret_cast<const void *>(&pipeline_solid_kernel<P, T, General>);
     kernel->depth = Pass::depth, kernel->deep_bytes = Pass::bytes, kernel->deep_threads = Pass::threads;
 }
 template <int Rank, stencil_rule Rule, int Radius, class T>
@@ -37,8 +37,11 @@ void describe_deep(stencil_kernel *kernel, bool general, bool loop) {
             describe_pass<points<Rank, Rule, Radius>, T, STENCIL_PIPELINE_GENERAL>(kernel, loop);
         else
             describe_pass<points<Rank, Rule, Radius>, T, STENCIL_PIPELINE_PLAIN>(kernel, loop);
-    } else if (!general) {
-        describe_solid<points<Rank, Rule, Radius>, T>(kernel, loop);
+    } else {
+        if (general)
+            describe_solid<points<Rank, Rule, Radius>, T, true>(kernel, loop);
+        else
+            describe_solid<points<Rank, Rule, Radius>, T, false>(kernel, loop);
     }
 }
 

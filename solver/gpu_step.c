@@ -84,7 +84,7 @@ static stencil_status launch_mirror(const stencil_gpu_part *gpu, stencil_kernel_
     enum { BLOCKS_PER_SM = 4 };
     const int32_t *mirror = args->domain.mirror[STENCIL_Y];
     void *arguments[] = {args};
-    if (!mirror[STENCIL_LOW] && !mirror[STENCIL_HIGH])
+    if (gpu->plan->kernel.mirror == NULL || (!mirror[STENCIL_LOW] && !mirror[STENCIL_HIGH]))
         return STENCIL_OK;
     const dim3 grid = {(unsigned)(BLOCKS_PER_SM * gpu->plan->deep_blocks), 1, 1},
                block = {STENCIL_BLOCK_THREADS, 1, 1};

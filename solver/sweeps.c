@@ -160,9 +160,10 @@ static const char *why_single(const stencil_plan *plan, const stencil_problem *p
     if (options->halo == STENCIL_HALO_LL)
         return "words of --halo ll have the number of one step";
     if (sweep->most != NULL && sweep->most(plan, problem, machine) == 1)
-        return problem->rank == 3 && stencil_sweep_is_general(problem)
-                   ? "in 3D it has no passes with a source, a mirrored side or changing weights"
-               : plan->barrier != STENCIL_BARRIER_none && stencil_sweep_is_general(problem)
+        return problem->rank == 3 && machine->gpu[0].capability >= 90
+                   ? "its points reach less far along z, which is mirrored, than those of its kernel"
+               : plan->barrier != STENCIL_BARRIER_none && problem->rank == 2 &&
+                       stencil_sweep_is_general(problem)
                    ? "with a source, a mirrored side or changing weights it needs launches (--sync relaunch)"
                    : "it needs GPUs of compute capability 9.0";
     if (stencil_sweep_longest(plan, problem) == 1)

@@ -184,27 +184,37 @@ void wide_fields(void **state) {
 
 /* 3D fields of one tile of a GPU's deep passes and of several, along y and x, whole and in chunks of planes:
  * on few multiprocessors, which make one tile after the other, and on all; passes of all depths, in runs that
- * are long enough for graphs. Every fourth one has to do with single steps: it has a source, or weights of
- * five. */
+ * are long enough for graphs. Every second one needs the general kernel of a GPU: for its boundary, a source,
+ * weights of five steps, or several of them. */
 void solid_fields(void **state) {
-    enum { KINDS = 5 };
+    enum { PLAIN = 5, KINDS = 13 }; /* boundaries that the plain kernel has; all */
     static const stencil_boundary boundary[KINDS][3] = {
         {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
         {STENCIL_PERIODIC, STENCIL_FIXED, STENCIL_FIXED},
         {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_PERIODIC},
         {STENCIL_FIXED, STENCIL_FIXED, STENCIL_PERIODIC},
-        {STENCIL_PERIODIC, STENCIL_PERIODIC, STENCIL_PERIODIC}};
+        {STENCIL_PERIODIC, STENCIL_PERIODIC, STENCIL_PERIODIC},
+        {STENCIL_MIRROR, STENCIL_MIRROR, STENCIL_MIRROR},
+        {STENCIL_MIRROR, STENCIL_FIXED, STENCIL_FIXED},
+        {STENCIL_FIXED, STENCIL_MIRROR, STENCIL_FIXED},
+        {STENCIL_FIXED, STENCIL_FIXED, STENCIL_MIRROR},
+        {STENCIL_MIRROR, STENCIL_PERIODIC, STENCIL_FIXED},
+        {STENCIL_PERIODIC, STENCIL_MIRROR, STENCIL_MIRROR},
+        {STENCIL_MIRROR, STENCIL_FIXED, STENCIL_PERIODIC},
+        {STENCIL_FIXED, STENCIL_MIRROR, STENCIL_PERIODIC}};
     static const int depth[] = {0, 2, 64, 3, 0}, multiprocessors[] = {0, 3, 7, 1};
     static const int64_t every[] = {1000, 26, 7}, widths[] = {131, 263, 48, 190};
     const subject *s = *state;
-    for (int k = 0; k < 20; k += here.backend == STENCIL_BACKEND_GPU ? 1 : 4) {
-        const int64_t extent[3] = {9 + k, k % 3 == 0 ? 90 - k : 27 + k, widths[k % 4] + k};
+    for (int k = 0; k < 40; k += here.backend == STENCIL_BACKEND_GPU ? 1 : 5) {
+        const bool general = k % 2 == 1;
+        const int i = k / 2, kind = general ? i * 5 % KINDS : i % PLAIN;
+        const int64_t extent[3] = {9 + i, i % 3 == 0 ? 90 - i : 27 + i, widths[i % 4] + i};
         trial t;
         trace trace;
-        trial_init(&t, s->precision, 3, extent, boundary[k % KINDS]);
-        trial_set_shape(&t, &stencil_shapes[5 + k / 4], NULL);
-        trial_fill(&t, (uint64_t)k, 1.0, k % 8 == 7 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
-        if (k % 8 == 3)
+        trial_init(&t, s->precision, 3, extent, boundary[kind]);
+        trial_set_shape(&t, &stencil_shapes[5 + i / 4], NULL);
+        trial_fill(&t, (uint64_t)k, 1.0, general && i % 2 == 1 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+        if (general && (i % 3 == 1 || kind < PLAIN))
             trial_set_cycle(&t, 5);
         trace_make(&trace, &t, MATRIX_STEPS * 8);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {

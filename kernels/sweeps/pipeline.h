@@ -59,21 +59,38 @@ typedef struct stencil_pipeline_tile_shape {
     int depth, cells, rows, warps, ahead;
 } stencil_pipeline_tile_shape;
 
-/* Columns of tiles begin at such places, for accesses to whole sectors. */
-enum { STENCIL_PIPELINE_UNIT_BYTES = 32 };
+/* Columns of tiles begin at such places, for accesses to vectors. */
+enum { STENCIL_PIPELINE_UNIT_BYTES = 16 };
 
-/* As much as registers and shared memory hold; measured, docs/performance.md. */
-STENCIL_CONSTANT stencil_pipeline_tile_shape stencil_pipeline_tile_of(stencil_rule rule, int radius,
-                                                                      bool f64) {
-    const stencil_pipeline_tile_shape star[][2] = {{{4, 4, 4, 8, 3}, {3, 2, 6, 8, 2}},
+/* As much as registers and shared memory hold; measured, docs/performance.md. GENERAL: with weights of each
+ * level and the source term, which take registers, too. */
+STENCIL_CONSTANT stencil_pipeline_tile_shape stencil_pipeline_tile_of(stencil_rule rule, int radius, bool f64,
+                                                                      bool general) {
+    const stencil_pipeline_tile_shape star[][2] = {{{4, 4, 4, 8, 2}, {4, 2, 4, 8, 2}},
                                                    {{2, 4, 5, 8, 2}, {2, 2, 5, 8, 2}}},
-                                      others[] = {{3, 2, 8, 8, 2}, {2, 2, 6, 8, 2}},
-                                      box[] = {{3, 4, 4, 8, 2}, {2, 2, 7, 8, 2}};
-    return rule == STENCIL_STAR ? star[radius - 1][f64] : rule == STENCIL_BOX ? box[f64] : others[f64];
+                                      box[] = {{3, 4, 4, 8, 2}, {2, 2, 7, 8, 2}},
+                                      corners[] = {{3, 4, 5, 8, 2}, {3, 2, 5, 8, 2}},
+                                      edges[] = {{3, 4, 5, 8, 2}, {3, 2, 4, 8, 2}},
+                                      more_star[][2] = {{{3, 4, 4, 8, 2}, {3, 2, 4, 8, 2}},
+                                                        {{2, 2, 7, 8, 2}, {2, 2, 4, 8, 2}}},
+                                      more[] = {{3, 4, 4, 8, 2}, {2, 2, 4, 8, 2}};
+    if (general)
+        return rule == STENCIL_STAR ? more_star[radius - 1][f64] : more[f64];
+    switch (rule) {
+    case STENCIL_STAR:
+        return star[radius - 1][f64];
+    case STENCIL_BOX:
+        return box[f64];
+    case STENCIL_CORNERS:
+        return corners[f64];
+    case STENCIL_EDGES:
+        break;
+    }
+    return edges[f64];
 }
 
-STENCIL_CONSTANT int stencil_pipeline_tile_threads(stencil_rule rule, int radius, bool f64) {
-    return 32 * stencil_pipeline_tile_of(rule, radius, f64).warps;
+STENCIL_CONSTANT int stencil_pipeline_tile_threads(stencil_rule rule, int radius, bool f64, bool general) {
+    return 32 * stencil_pipeline_tile_of(rule, radius, f64, general).warps;
 }
 
 /* Tiles along an axis: where the first one begins, how far it is to the next one, and how many there are.

@@ -6,8 +6,8 @@
 namespace stencil {
 
 #if STENCIL_HAS_BULK_COPIES
-template <class P, class T> struct pipeline_planes : pipeline_tile<P, T> {
-    using base = pipeline_tile<P, T>;
+template <class P, class T, bool General = false> struct pipeline_planes : pipeline_tile<P, T, General> {
+    using base = pipeline_tile<P, T, General>;
     using base::radius, base::depth, base::cells, base::rows, base::warps, base::hop, base::lag, base::slots,
         base::barrier_bytes, base::edge_rows, base::edges, base::plane_rows, base::shape;
     using typename base::place, typename base::piece, typename base::vector;
@@ -15,16 +15,7 @@ template <class P, class T> struct pipeline_planes : pipeline_tile<P, T> {
     /* Whether only the row of a cell itself is read beside its column. */
     static constexpr bool star = P::rule == STENCIL_STAR;
 
-    /* Points before point (z, y, x). */
-    static constexpr __host__ __device__ int before(int z, int y, int x) {
-        int count = 0;
-        for (int k = -R; k <= R; k++)
-            for (int j = -R; j <= R; j++)
-                for (int i = -R; i <= R; i++)
-                    count += P::has(k, j, i) && (k < z || (k == z && (j < y || (j == y && i < x))));
-        return count;
-    }
-    template <int Z, int Y, int X> static constexpr int number = before(Z, Y, X);
+    template <int Z, int Y, int X> static constexpr int number = base::before(Z, Y, X);
 
     /* Of each level: the plane that it got last; and sums k of the planes R - k behind it, without their
      * points of that one and of those that follow. Plane after plane a sum takes its points in ascending
@@ -213,10 +204,14 @@ template <class P, class T> struct pipeline_planes : pipeline_tile<P, T> {
         for (int i = 0; i < cells; i++)
             put_if(now.cell[i] & 1u << j, row + i, c[i]);
     }
-    /* Cells that keep their values have those again that they had before the pass; `all`: the whole plane. */
-    __device__ __forceinline__ void keep_cells(int t, bool all) {
-        int slot = to_take - 1 - R - hop * (t - 1);
-        slot += slot < 0 ? slots : 0;
+    /* The slot of a plane that was taken so many turns before the next one is. */
+    __device__ __forceinline__ int slot_of(int turns) const {
+        const int slot = to_take - turns;
+        return slot < 0 ? slot + slots : slot;
+    }
+    /* Cells that keep their values have those again that they had before the pass, from the slot where those
+     * are; `all`: the whole plane. */
+    __device__ __forceinline__ void keep_cells(int t, int slot, bool all) {
         const uint32_t old = shared_address(&ring_row(slot, 0)), mask = all ? ~0u : still;
 #pragma unroll
         for (int j = 0; j < rows; j++)
@@ -273,7 +268,7 @@ template <class P, class T> struct pipeline_planes : pipeline_tile<P, T> {
         if constexpr (t < depth - 1) {
             const bool all = t < skipped || made < moving[0] || made >= moving[1];
             if (all || has_still)
-                keep_cells(t + 1, all);
+                keep_cells(t + 1, slot_of(hop * (t + 1)), all);
             give(t + 1);
         }
     }
@@ -300,43 +295,6 @@ template <class P, class T> struct pipeline_planes : pipeline_tile<P, T> {
         await_groups<0>();
     }
 };
-
-/* A pass of several steps of a 3D part: the first levels have none where the pass is short. */
-template <class P, class T> struct pipeline_solid : pipeline_planes<P, T> {
-    using base = pipeline_planes<P, T>;
-    using base::depth, base::threads;
-    using typename base::place, typename base::piece;
-
-    __device__ __forceinline__ static void run(const stencil_kernel_args &s, const stencil_pass &pass) {
-        extern __shared__ __align__(128) char shared[];
-        place l;
-        base::start(s, pass, l);
-        if (threadIdx.x < depth)
-            init_barrier(shared_address(shared) + threadIdx.x * 8, threads);
-        publish_barriers();
-        __syncthreads();
-        base warp;
-        warp.enter(shared);
-        base::walk(l, [&](const piece &p) { warp.make_piece(s.domain, l, p); });
-    }
-    /* Behind run(), where more is to come. */
-    __device__ __forceinline__ static void end() {
-        extern __shared__ __align__(128) char shared[];
-        __syncthreads();
-        if (threadIdx.x < depth)
-            drop_barrier(shared_address(shared) + threadIdx.x * 8);
-        __syncthreads();
-    }
-};
 #endif
-
-template <class P, class T>
-__global__ void __launch_bounds__(stencil_pipeline_tile_threads(P::rule, P::radius, sizeof(T) == 8), 1)
-    pipeline_solid_kernel(const __grid_constant__ stencil_kernel_args s) {
-    await_launch_before();
-#if STENCIL_HAS_BULK_COPIES
-    launched_deep_pass<pipeline_solid<P, T>>(s);
-#endif
-}
 
 } // namespace stencil

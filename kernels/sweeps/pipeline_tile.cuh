@@ -87,23 +87,40 @@ template <int Cells> __device__ __forceinline__ void get_if(uint32_t loaded, uin
 }
 
 #if STENCIL_HAS_BULK_COPIES
-template <class P, class T> struct pipeline_tile {
+template <class P, class T, bool General> struct pipeline_tile {
     using cell = T;
     static constexpr stencil_pipeline_tile_shape shape =
-        stencil_pipeline_tile_of(P::rule, P::radius, sizeof(T) == 8);
+        stencil_pipeline_tile_of(P::rule, P::radius, sizeof(T) == 8, General);
     static constexpr int radius = P::radius, depth = shape.depth, cells = shape.cells, rows = shape.rows,
                          warps = shape.warps, threads = 32 * warps;
     using vector = pipeline_cells<T, cells>;
 
+    /* Points before point (z, y, x). */
+    static constexpr __host__ __device__ int before(int z, int y, int x) {
+        int count = 0;
+        for (int k = -radius; k <= radius; k++)
+            for (int j = -radius; j <= radius; j++)
+                for (int i = -radius; i <= radius; i++)
+                    count += P::has(k, j, i) && (k < z || (k == z && (j < y || (j == y && i < x))));
+        return count;
+    }
+
     /* A level gets a plane, and in the next turn, when all warps have theirs, the rows of others beside it;
      * then it completes the plane `radius` before that one, for the next level. What cells were before the
-     * pass is kept until the last level but one has made them, for those that keep their values. */
-    static constexpr int hop = radius + 1, lag = hop * depth, slots = shape.ahead + hop * (depth - 1);
+     * pass is kept until the last level but one has made them, for those that keep their values; of general
+     * passes for a turn more (pipeline_general.cuh). */
+    static constexpr int hop = radius + 1, lag = hop * depth,
+                         slots = shape.ahead + hop * (depth - 1) + (General && radius == 1);
     /* Shared memory, behind a barrier for each level: of two turns the outer rows of all warps in all levels,
-     * with room beyond the first and the last one; planes. In rows of vectors. */
+     * with room beyond the first and the last one; planes, of general passes of radius 2 two more. In rows of
+     * vectors. And weights of all levels. */
     static constexpr int barrier_bytes = 128, edge_rows = 2 * radius * (warps + 2),
                          edges = 2 * depth * edge_rows, plane_rows = warps * rows,
-                         bytes = barrier_bytes + (edges + slots * plane_rows) * 32 * (int)sizeof(vector);
+                         planes = slots + (General && radius > 1 ? 2 : 0),
+                         level_weights = General ? before(radius + 1, 0, 0) + 1 : 0,
+                         weights_at =
+                             barrier_bytes + (edges + planes * plane_rows) * 32 * (int)sizeof(vector),
+                         bytes = weights_at + depth * level_weights * (int)sizeof(T);
     static_assert(depth * 8 <= barrier_bytes && bytes <= 227 * 1024 - 512, "");
 
     /* The same for all threads, which each find it themselves. */
@@ -112,6 +129,7 @@ template <class P, class T> struct pipeline_tile {
         T *out;
         int n[3], reach, skipped; /* cells along z, y, x; that a pass reaches; levels without a step */
         int beside[3][2], low[3], end[3]; /* cells read beside those; cells beyond these keep their values */
+        int mirrored[3][2];               /* cells beyond a side that are mirrored there */
         int first[3], step[3], tiles[3];  /* along y and x: of the first tile, to the next one, how many */
     };
     /* A block's share of a tile. */
@@ -137,9 +155,10 @@ template <class P, class T> struct pipeline_tile {
             for (int side = 0; side < 2; side++) {
                 closed[side] = stencil_side_is_closed(&d, axis, side);
                 l.beside[axis][side] = closed[side] ? radius : l.reach;
+                l.mirrored[axis][side] = General && d.mirror[axis][side] ? d.reach[axis][side] : 0;
             }
-            l.low[axis] = closed[0] ? 0 : INT_MIN / 2;
-            l.end[axis] = closed[1] ? l.n[axis] : INT_MAX / 2;
+            l.low[axis] = closed[0] ? -l.mirrored[axis][0] : INT_MIN / 2;
+            l.end[axis] = closed[1] ? l.n[axis] + l.mirrored[axis][1] : INT_MAX / 2;
         }
         place_axis(l, STENCIL_Y, plane_rows, 1);
         place_axis(l, STENCIL_X, 32 * cells, STENCIL_PIPELINE_UNIT_BYTES / (int)sizeof(T));

@@ -96,15 +96,22 @@ static double of_measured(const stencil_calibration *c, const stencil_plan *plan
            stencil_model_made(&measured, &unchecked);
 }
 
+/* What the kernel makes of what the one that was measured, or guessed, does: that is a plain one. */
+static double rate_of_kernel(const stencil_plan *plan, const stencil_problem *problem) {
+    const bool solid = is_deep_on_gpu(plan) && plan->resident.warps == 0 && problem->rank == 3;
+    return solid && stencil_sweep_is_general(problem) ? plan->tuning.solid_general : 1;
+}
+
 /* Seconds that a cell takes in a stream of them, near or far: as this kind of kernel was measured, else
  * bytes that must move and fma. With a source there are more bytes. */
 static double cell_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_problem *problem,
                      const stencil_machine *machine, stencil_loop loop, stencil_distance distance) {
     const double measured = c->rate[problem->shape->id][problem->precision][family_of(plan)][loop][distance];
+    const double rate = rate_of_kernel(plan, problem);
     if (measured > 0)
         return of_measured(c, plan, problem, machine, loop, distance) * stencil_problem_arrays(problem) /
-               2.0 / measured;
-    return guess_of(plan) * guess_s(c, plan, problem, machine, loop, distance);
+               2.0 / (measured * rate);
+    return guess_of(plan) * guess_s(c, plan, problem, machine, loop, distance) / rate;
 }
 
 /* The arrays of all parts on a device. */

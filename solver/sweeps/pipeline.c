@@ -15,7 +15,7 @@ static stencil_pipeline_shape shape_of(const stencil_problem *problem, bool chec
 
 static stencil_pipeline_tile_shape tile_of(const stencil_problem *problem) {
     return stencil_pipeline_tile_of(problem->shape->rule, problem->shape->radius,
-                                    problem->precision == STENCIL_FLOAT64);
+                                    problem->precision == STENCIL_FLOAT64, stencil_sweep_is_general(problem));
 }
 
 /* General passes sum nothing, nor do those of 3D fields. */
@@ -26,15 +26,22 @@ static int checked(const stencil_problem *problem) {
                                           problem->precision == STENCIL_FLOAT64);
 }
 
-/* On a GPU passes of several steps are those of kernels that copy in bulk: launches for every 2D problem,
- * loops for those that the plain kernel can do, which is the only one in 3D. */
+/* General passes in 3D mirror as many planes as the set reaches over. */
+static bool can_mirror_planes(const stencil_problem *problem) {
+    return problem->boundary[STENCIL_Z] != STENCIL_MIRROR ||
+           problem->radius[STENCIL_Z] == problem->shape->radius;
+}
+
+/* On a GPU passes of several steps are those of kernels that copy in bulk: launches for every problem, loops
+ * for those that the plain kernel can do, and in 3D for all. */
 static int most(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
     enum { CAPABILITY = 90 };
     const stencil_shape *shape = problem->shape;
     if (plan->backend == STENCIL_BACKEND_CPU)
         return STENCIL_DEPTH_MAX;
     const bool plain = !stencil_sweep_is_general(problem);
-    bool can = plain || (problem->rank == 2 && plan->barrier == STENCIL_BARRIER_none);
+    bool can =
+        problem->rank == 3 ? can_mirror_planes(problem) : plain || plan->barrier == STENCIL_BARRIER_none;
     for (int i = 0; i < machine->gpu_count; i++)
         can = can && machine->gpu[i].capability >= CAPABILITY;
     if (!can)

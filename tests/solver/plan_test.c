@@ -185,6 +185,41 @@ static void depths_on_gpus(void **state) {
         }
 }
 
+/* In 3D launches and loops have passes of all problems, but for planes that are mirrored less far than the
+ * kernel reads them. */
+static void depths_of_solids_on_gpus(void **state) {
+    const stencil_sweep_host *sweep = stencil_sweep_infos[STENCIL_SWEEP_pipeline].host;
+    (void)state;
+    for (int shape = 5; shape < STENCIL_SHAPE_COUNT; shape++)
+        for (int k = 0; k < 10; k++) {
+            const int axis = k / 2 - 2;
+            stencil_spec spec;
+            stencil_problem problem;
+            stencil_spec_init(&spec);
+            spec.rank = 3;
+            spec.extent[0] = spec.extent[1] = spec.extent[2] = 99;
+            spec.precision = (stencil_precision)(k % 2);
+            snprintf(spec.stencil, sizeof spec.stencil, "%s", stencil_shapes[shape].name);
+            assert_int_equal(stencil_problem_resolve(&problem, &spec), STENCIL_OK);
+            problem.spec.source = axis == -2 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE;
+            problem.cycle.length = axis == -1 ? 3 : 1;
+            if (axis >= 0)
+                problem.boundary[axis] = STENCIL_MIRROR;
+            assert_true(stencil_sweep_is_general(&problem));
+            for (int barrier = 0; barrier < STENCIL_BARRIER_COUNT; barrier++) {
+                const stencil_plan plan = {.backend = STENCIL_BACKEND_GPU,
+                                           .barrier = (stencil_barrier_id)barrier};
+                stencil_machine machine = {.gpu_count = 1, .gpu = {{.capability = 90}}};
+                stencil_problem less = problem;
+                assert_in_range(sweep->most(&plan, &problem, &machine), 2, 4);
+                less.radius[STENCIL_Z]--;
+                assert_int_equal(sweep->most(&plan, &less, &machine) > 1, axis != STENCIL_Z);
+                machine.gpu[0].capability = 80;
+                assert_int_equal(sweep->most(&plan, &problem, &machine), 1);
+            }
+        }
+}
+
 /* What sweeps.def says is compiled. */
 static void compiled_kernels(void **state) {
     (void)state;
@@ -259,10 +294,15 @@ static void too_large_for_the_host(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unknown_strategy), cmocka_unit_test(too_large_for_the_host),
-        cmocka_unit_test(sweeps),           cmocka_unit_test(depths),
-        cmocka_unit_test(strips),           cmocka_unit_test(depths_on_gpus),
-        cmocka_unit_test(compiled_kernels), cmocka_unit_test(shapes),
+        cmocka_unit_test(unknown_strategy),
+        cmocka_unit_test(too_large_for_the_host),
+        cmocka_unit_test(sweeps),
+        cmocka_unit_test(depths),
+        cmocka_unit_test(strips),
+        cmocka_unit_test(depths_on_gpus),
+        cmocka_unit_test(depths_of_solids_on_gpus),
+        cmocka_unit_test(compiled_kernels),
+        cmocka_unit_test(shapes),
         cmocka_unit_test(long_streams),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);

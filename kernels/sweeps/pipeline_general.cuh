@@ -1,0 +1,349 @@
+/* A warp of a general pass of the pipeline sweep in 3D: weights of each step, a source term, mirrored sides.
+ */
+#pragma once
+
+#include "kernels/sweeps/pipeline_planes.cuh"
+
+namespace stencil {
+
+#if STENCIL_HAS_BULK_COPIES
+/* Levels, planes and turns are those of a plain pass. What is more:
+ *
+ * Weights of a cycle are in shared memory, so each is loaded once for all rows of a plane. The source term
+ * comes from L2, where it was asked for with the plane.
+ *
+ * Cells beyond a mirrored side are made anew in each level. Those of a row beyond its ends when the row has
+ * been made, those beyond the first and the last row when these are read, from rows that are read with them.
+ * Beyond the last plane, planes are not made: what stands there in their place is the last plane. Before the
+ * first one the level gets plane 0 as plane -1 in a turn that is its own; in it all other levels stand still.
+ * Of radius 2 planes 1, 0 and 0 in three turns, for which plane 0 waits in shared memory; so does the last
+ * plane but one. Cells of such planes that keep their values, by other sides, are those of the plane that is
+ * meant: of radius 2 nobody reads them, since the one set that there is is a star. */
+template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true> {
+    using base = pipeline_planes<P, T, true>;
+    using base::R, base::depth, base::cells, base::rows, base::hop, base::lag, base::slots, base::shape,
+        base::star, base::plane_rows, base::edges, base::weights_at, base::barrier_bytes, base::plane,
+        base::sum, base::turn, base::barriers, base::z, base::y, base::x, base::to, base::to_take,
+        base::last_plane, base::last_row, base::below, base::stored, base::moving, base::skipped, base::kept,
+        base::cells_kept, base::some, base::has_still, base::edge_row, base::ring_row, base::slot_of,
+        base::row_bytes, base::give, base::keep_cells, base::load, base::store;
+    using typename base::place, typename base::piece, typename base::vector, typename base::rows_now;
+    static_assert(rows >= 2 * R && (R == 1 || (R == 2 && star && depth == 2)), "");
+
+    const T *weights;     /* of the first level */
+    bool is_cycle;        /* whether levels have weights of their own, not those of the launch */
+    const char *source;   /* its columns there, in the first row and plane of all; nullptr: there is none */
+    vector *aside;        /* its rows of two planes: the first, and the last but one */
+    int first_plane, top; /* that there is; from this one on planes are those before it */
+    int repeats, turns_alone; /* level that has turns of its own; -1: none; how many it has had */
+    bool bottom;              /* whether planes before the first one are mirrored */
+    int width, left_column,
+        beyond[2];           /* of rows: cells; of the tile: its first column, cells that it has beyond */
+    int mirrored_y[2], last; /* rows beyond its own; the last row of all, from the warp's first */
+    uint32_t moved;          /* cells that come from another row where theirs does */
+
+    /* Rows of a level's plane and of other warps beside it, and cells of other lanes beside theirs. */
+    struct around {
+        T row[rows + 2 * R][cells], before[rows + 2 * R][R], behind[rows + 2 * R][R];
+    };
+
+    __device__ __forceinline__ void enter(char *shared, bool cycle) {
+        base::enter(shared);
+        is_cycle = cycle;
+        weights = reinterpret_cast<const T *>(shared + weights_at);
+        aside = &ring_row(slots, 0);
+    }
+    __device__ __forceinline__ void start_piece(const stencil_domain &d, const place &l, const piece &p,
+                                                int first) {
+        base::start_piece(d, l, p, first);
+        const int left = (l.beside[STENCIL_X][0] + cells - 1) / cells * cells,
+                  right = (l.n[STENCIL_X] + l.beside[STENCIL_X][1] - 1) / cells * cells;
+        source = d.b == nullptr ? nullptr
+                                : reinterpret_cast<const char *>(static_cast<const T *>(d.b) - below * d.row +
+                                                                 max(min(x, right), -left));
+        first_plane = -l.beside[STENCIL_Z][0];
+        bottom = l.mirrored[STENCIL_Z][0] > 0;
+        top = l.mirrored[STENCIL_Z][1] > 0 ? l.n[STENCIL_Z] : INT_MAX / 2;
+        repeats = -1;
+        width = l.n[STENCIL_X], left_column = p.x;
+#pragma unroll
+        for (int side = 0; side < 2; side++) {
+            const int at = side == 0 ? -1 : width;
+            beyond[side] = at >= p.x && at < p.x + 32 * cells ? l.mirrored[STENCIL_X][side] : 0;
+        }
+        mirrored_y[0] = y == -R ? l.mirrored[STENCIL_Y][0] : 0;
+        mirrored_y[1] = l.mirrored[STENCIL_Y][1], last = l.n[STENCIL_Y] - 1 - y;
+        moved = 0;
+#pragma unroll
+        for (int v = 0; v < cells; v++)
+            moved |= x + v >= l.low[STENCIL_X] && x + v < l.end[STENCIL_X] ? 1u << v : 0;
+    }
+    /* The source term of the plane that is loaded next, into L2. */
+    __device__ __forceinline__ void ask_for_source(const stencil_domain &d) const {
+        if (source == nullptr)
+            return;
+        const char *const from = source + min(z, last_plane) * d.plane * (int64_t)sizeof(T);
+#pragma unroll
+        for (int j = 0; j < rows; j++)
+            asm volatile("prefetch.global.L2 [%0];" ::"l"(
+                from + (uint64_t)(uint32_t)(min(y + j, last_row) + below) * row_bytes(d)));
+    }
+    __device__ __forceinline__ void get_source(const stencil_domain &d, int made, T b[rows][cells]) const {
+        const char *const from =
+            source + max(min(made, last_plane), first_plane) * d.plane * (int64_t)sizeof(T);
+#pragma unroll
+        for (int j = 0; j < rows; j++) {
+            const vector v = *reinterpret_cast<const vector *>(
+                from + (uint64_t)(uint32_t)(min(y + j, last_row) + below) * row_bytes(d));
+#pragma unroll
+            for (int i = 0; i < cells; i++)
+                b[j][i] = v.cell[i];
+        }
+    }
+
+    /* Row `to` has the cells of row `from`, where those are among the steps; in rows from the warp's first.
+     */
+    __device__ __forceinline__ void mirror_row(around &a, int to, int from) const {
+#pragma unroll
+        for (int v = 0; v < cells; v++)
+            a.row[to + R][v] = moved >> v & 1 ? a.row[from + R][v] : a.row[to + R][v];
+    }
+    __device__ __forceinline__ void mirror_rows(around &a) const {
+#pragma unroll
+        for (int k = 0; k < R; k++)
+            if (k < mirrored_y[0])
+                mirror_row(a, R - 1 - k, R + k);
+        if (mirrored_y[1] == 0)
+            return;
+        for_constants<rows + R - 1>([&](auto at) {
+            constexpr int m = decltype(at)::value;
+            if (last == m)
+                for_constants<R>([&](auto from) {
+                    constexpr int k = decltype(from)::value;
+                    if (m + 1 + k < rows + R && k < mirrored_y[1])
+                        mirror_row(a, m + 1 + k, m - k);
+                });
+        });
+    }
+    /* Cells beyond the ends of rows; where they come from, from the first column of the tile. */
+    __device__ __forceinline__ void mirror_column(T u[rows][cells], int to, int from) const {
+#pragma unroll
+        for (int j = 0; j < rows; j++) {
+            T image = u[j][0];
+            for_constants<cells>([&](auto v) { /* a loop becomes an access by a number that no register has */
+                                               if (from % cells == decltype(v)::value)
+                                                   image = u[j][decltype(v)::value];
+            });
+            image = __shfl_sync(~0u, image, from / cells);
+#pragma unroll
+            for (int v = 0; v < cells; v++)
+                u[j][v] = x + v == to ? image : u[j][v];
+        }
+    }
+    __device__ __forceinline__ void mirror_columns(T u[rows][cells]) const {
+#pragma unroll
+        for (int side = 0; side < 2; side++)
+#pragma unroll
+            for (int k = 0; k < R; k++)
+                if (k < beyond[side])
+                    mirror_column(u, side == 0 ? -1 - k : width + k,
+                                  (side == 0 ? k : width - 1 - k) - left_column);
+    }
+
+    /* at: the plane that it has, of which no rows are mirrored where it keeps its values. */
+    __device__ __forceinline__ void get_around(around &a, int t, int at) const {
+#pragma unroll
+        for (int j = -R; j < rows + R; j++) {
+            const vector v = j < 0       ? edge_row(turn + 1, t, j)
+                             : j >= rows ? edge_row(turn + 1, t, 2 * R + j - rows)
+                                         : vector();
+#pragma unroll
+            for (int i = 0; i < cells; i++)
+                a.row[j + R][i] = j < 0 || j >= rows ? v.cell[i] : plane[t][j < 0 || j >= rows ? 0 : j][i];
+        }
+        if (at >= moving[0] && at < moving[1])
+            mirror_rows(a);
+#pragma unroll
+        for (int j = star ? 0 : -R; j < (star ? rows : rows + R); j++)
+#pragma unroll
+            for (int k = 0; k < R; k++) {
+                a.before[j + R][k] = __shfl_up_sync(~0u, a.row[j + R][cells - R + k], 1);
+                a.behind[j + R][k] = __shfl_down_sync(~0u, a.row[j + R][k], 1);
+            }
+    }
+    /* Sums take their points of the plane, each point in all rows; `out` is complete. */
+    __device__ __forceinline__ void add_plane(const around &a, const T *w, int t, T out[rows][cells]) {
+        for_constants<2 * R + 1>([&](auto back) {
+            constexpr int Z = R - decltype(back)::value;
+            T s[rows][cells];
+#pragma unroll
+            for (int j = 0; j < rows; j++)
+#pragma unroll
+                for (int v = 0; v < cells; v++)
+                    s[j][v] = Z > -R ? sum[t][Z > -R ? Z + R - 1 : 0][j][v] : T(0);
+            for_constants<2 * R + 1>([&](auto dy) {
+                for_constants<2 * R + 1>([&](auto dx) {
+                    constexpr int Y = decltype(dy)::value - R, X = decltype(dx)::value - R;
+                    if constexpr (P::has(Z, Y, X)) {
+                        constexpr int k = base::template number<Z, Y, X>;
+                        const T weight = w[k];
+#pragma unroll
+                        for (int j = 0; j < rows; j++)
+#pragma unroll
+                            for (int v = 0; v < cells; v++) {
+                                const int at = v + X, r = j + Y + R;
+                                const T u = at < 0        ? a.before[r][at < 0 ? at + R : 0]
+                                            : at >= cells ? a.behind[r][at >= cells ? at - cells : 0]
+                                                          : a.row[r][at < 0 || at >= cells ? 0 : at];
+                                s[j][v] = k == 0 ? multiply(weight, u) : fma(weight, u, s[j][v]);
+                            }
+                    }
+                });
+            });
+#pragma unroll
+            for (int j = 0; j < rows; j++)
+#pragma unroll
+                for (int v = 0; v < cells; v++)
+                    if constexpr (Z == R)
+                        out[j][v] = s[j][v];
+                    else
+                        sum[t][Z + R][j][v] = s[j][v];
+        });
+    }
+    __device__ __forceinline__ void make_plane(const stencil_domain &d, int t, int made, T out[rows][cells]) {
+        const T *const w = weights + t * base::level_weights;
+        T b[rows][cells];
+        if (source != nullptr)
+            get_source(d, made, b);
+        around a;
+        get_around(a, t, made + R);
+        if (is_cycle)
+            add_plane(a, w, t, out);
+        else
+            add_plane(a, weights_of<T>(d.weights), t, out);
+        if (source == nullptr)
+            return;
+        const T factor = w[base::level_weights - 1];
+#pragma unroll
+        for (int j = 0; j < rows; j++)
+#pragma unroll
+            for (int v = 0; v < cells; v++)
+                out[j][v] = fma(factor, b[j][v], out[j][v]);
+    }
+
+    /* A level's rows, and those of the first plane or the last but one that it had; or both change places. */
+    __device__ __forceinline__ void put_aside(int t, int side) {
+#pragma unroll
+        for (int j = 0; j < rows; j++)
+#pragma unroll
+            for (int v = 0; v < cells; v++)
+                aside[(side * plane_rows + j) * 32].cell[v] = plane[t][j][v];
+    }
+    __device__ __forceinline__ void take_back(int t, int side, bool change) {
+#pragma unroll
+        for (int j = 0; j < rows; j++) {
+            vector &there = aside[(side * plane_rows + j) * 32];
+            const vector v = there;
+#pragma unroll
+            for (int i = 0; i < cells; i++) {
+                if (change)
+                    there.cell[i] = plane[t][j][i];
+                plane[t][j][i] = v.cell[i];
+            }
+        }
+    }
+    /* A level's plane `made` is there: what keeps its values has them, and what is mirrored of it. */
+    __device__ __forceinline__ void end_plane(int t, int made) {
+        const bool all = t <= skipped || made < moving[0] || made >= moving[1];
+        if (made < top)
+            mirror_columns(plane[t]);
+        if (R > 1 && made == top + 1)
+            take_back(t, 1, false);
+        /* Plane 0 comes as plane -1 first. */
+        if (all || has_still)
+            keep_cells(t, slot_of(hop * t + (R == 1 && bottom && made == 0)), all);
+        if (R > 1 && bottom && made == 0)
+            put_aside(t, 0);
+        if (R > 1 && made == top - 2)
+            put_aside(t, 1);
+    }
+    /* A turn of its own is over for a level. */
+    __device__ __forceinline__ void end_alone(int t) {
+        const bool all = t <= skipped;
+        if (R == 1 && (all || has_still))
+            keep_cells(t, slot_of(hop * t + 1), all);
+        if (R > 1 && turns_alone != 1)
+            take_back(t, 0, true);
+    }
+    template <int t> __device__ __forceinline__ void make_level(const stencil_domain &d) {
+        wait_warp(barriers + t * 8, ~turn & 1);
+        if (repeats >= 0 && repeats != t) {
+            give(t);
+            return;
+        }
+        const int made = z - shape.ahead - 1 - R - hop * t;
+        if constexpr (t < depth - 1) {
+            if (made < top)
+                make_plane(d, t, made, plane[t + 1]);
+        } else {
+            T out[rows][cells];
+            make_plane(d, t, made, out);
+            const bool is_stored = made >= stored[0] && made < stored[1];
+            rows_now now;
+            now.whole = is_stored ? kept : 0;
+#pragma unroll
+            for (int v = 0; v < cells; v++)
+                now.cell[v] = is_stored && (cells_kept >> v & 1) ? some : 0;
+#pragma unroll
+            for (int j = 0; j < rows; j++)
+                store(d, j, now, out[j]);
+        }
+        if (repeats == t) {
+            end_alone(t);
+            give(t);
+        } else if constexpr (t < depth - 1) {
+            end_plane(t + 1, made);
+            give(t + 1);
+        }
+    }
+    /* The level that has turns of its own next: all the planes that it repeats are there. */
+    __device__ __forceinline__ int find_repeating() const {
+        const int turns = z - shape.ahead - 2 * R;
+        return bottom && turns >= 0 && turns % hop == 0 && turns / hop < depth - 1 ? turns / hop + 1 : -1;
+    }
+    __device__ __forceinline__ void make_piece(const stencil_domain &d, const place &l, const piece &p) {
+        const int low = p.kept[STENCIL_Z][0] - l.reach, closed = -l.beside[STENCIL_Z][0],
+                  first = max(low, closed);
+        start_piece(d, l, p, first);
+#pragma unroll 1
+        for (int i = 0; i < shape.ahead; i++) {
+            ask_for_source(d);
+            load(d);
+        }
+#pragma unroll 1
+        for (int left = p.kept[STENCIL_Z][1] + lag - first; left > 0; turn++) {
+            for_constants<depth>([&](auto back) { make_level<depth - 1 - decltype(back)::value>(d); });
+            if (repeats >= 0) {
+                repeats = ++turns_alone == 2 * R - 1 ? -1 : repeats;
+                continue;
+            }
+            await_groups<shape.ahead - 1>();
+#pragma unroll
+            for (int j = 0; j < rows; j++)
+#pragma unroll
+                for (int v = 0; v < cells; v++)
+                    plane[0][j][v] = ring_row(to_take, j).cell[v];
+            give(0);
+            repeats = find_repeating(), turns_alone = 0;
+            to_take = to_take + 1 == slots ? 0 : to_take + 1;
+            ask_for_source(d);
+            load(d);
+            to += d.plane * (int64_t)sizeof(T);
+            left--;
+        }
+        await_groups<0>();
+    }
+};
+#endif
+
+} // namespace stencil
