@@ -13,7 +13,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
     using base = box_exchange<P, T_, General, Shape>;
     using T = T_;
     using base::K, base::RY, base::RZ, base::radius, base::place, base::cells, base::cell_at, base::weights,
-        base::points, base::row_cells, base::slot, base::lane_z, base::lane_y, base::lane_x, base::tiles_of;
+        base::points, base::lane_z, base::lane_y, base::lane_x, base::tiles_of, base::cells_of, base::twin;
 
     __device__ __forceinline__ static void place_axis(const stencil_kernel_args &s, int axis, int tiles) {
         const int64_t n = s.domain.n[axis], length = place().length[axis];
@@ -42,7 +42,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         volatile int32_t *const to = reinterpret_cast<volatile int32_t *>(&place().memory);
         for (size_t i = 0; i < sizeof m / sizeof(int32_t); i++)
             to[i] = reinterpret_cast<const int32_t *>(&m)[i];
-        place().exchanges = r.exchanges[blockIdx.x];
+        place().exchanges = place().launched = r.exchanges[blockIdx.x];
         for (int axis = 2, rest = blockIdx.x; axis >= 0; rest /= tiles_of(r, axis--)) {
             place().length[axis] = length.cells[axis];
             place().at[axis] = rest % tiles_of(r, axis);
@@ -74,15 +74,20 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
             f(cell_at(at[0], at[1], at[2]), element(d, at));
         }
     }
+    /* Ghost cells that never change are in all buffers. */
     __device__ __forceinline__ void load(const stencil_kernel_args &s) {
         const T *const in = static_cast<const T *>(s.domain.u[s.step_first & 1]);
-        each_cell(s.domain, radius, [&](int to, int64_t from) { cells()[to] = in[from]; });
+        const uint32_t exchange = place().launched;
+        T *const now = cells_of(exchange), *const next = cells_of(exchange + 1);
+        each_cell(s.domain, radius, [&](int to, int64_t from) { now[to] = next[to] = in[from]; });
         __syncthreads();
-        this->fetch();
+        this->find_lane();
+        this->fetch(exchange);
     }
     __device__ __forceinline__ static void store(const stencil_kernel_args &s) {
         T *const out = static_cast<T *>(s.domain.u[(s.step_first + place().passes) & 1]);
-        each_cell(s.domain, 0, [&](int from, int64_t to) { out[to] = cells()[from]; });
+        const T *const in = cells_of(place().launched + (uint32_t)(place().step - s.step_first));
+        each_cell(s.domain, 0, [&](int from, int64_t to) { out[to] = in[from]; });
     }
 
     /* Of all points and of the source term, in each step of a pass. */
@@ -113,7 +118,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
             }
         }
     }
-    /* Step number `made` of the pass, from 0 on, up to where all have read. */
+    /* Step number `made` of the pass, from 0 on, up to where its cells may be published. */
     __device__ __forceinline__ void make_step(const stencil_kernel_args &s, int made) {
         if (General && made == 0) {
             load_weights(s);
@@ -121,10 +126,11 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         }
         const T *const weight =
             General ? cells() + place().memory.weights + made * weights : weights_of<T>(s.domain.weights);
-        this->step(weight);
+        this->step(weight, place().exchanges + made);
         if (General && s.domain.b != nullptr)
             add_source(s.domain, weight[points]);
-        __syncthreads();
+        if (!twin) /* or others still read */
+            __syncthreads();
     }
 };
 
@@ -160,8 +166,8 @@ __device__ __forceinline__ bool end_step_of(const stencil_kernel_args &s, Block 
     const bool meets = last || poll || s.sync != STENCIL_BARRIER_neighbor;
     if (!meets && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
         inject_fault<STENCIL_DEPTH_MAX>(s, step, 1);
-    if (works)
-        block.publish();
+    if (works && !Block::publishes)
+        block.publish(number);
     __syncthreads();
     if (works && !last)
         Block::send(s.resident.words, number);

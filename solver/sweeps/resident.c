@@ -197,9 +197,6 @@ static const char *place(stencil_plan *plan, const stencil_problem *problem, con
         return "it is a persistent loop: give --sync neighbor, or another one with a barrier";
     if (problem->rank == 3 && plan->cut.parts > 1)
         return "in 3D it runs in one part, on one GPU";
-    /* Its kernels have both, but no GPU has run the tests of that yet ("resident solids"). */
-    if (problem->rank == 3 && (s.source || problem->cycle.length > 1))
-        return "in 3D it is for problems without a source, whose weights are the same in each step";
     if (plan->cut.count[STENCIL_X] > 1)
         return "its parts lie one above the other: leave --cut out";
     if (plan->depth == 1)
