@@ -23,7 +23,7 @@ struct box_place {
     int64_t step, left;                  /* steps made; that the launch still has to make */
     int32_t steps, passes, to_poll;      /* of this pass; that have been made; steps to a poll */
     int32_t groups, corners;             /* that are exchanged; ghost cells at edges */
-    uint32_t exchanges, launched;        /* that have been made; before this launch */
+    uint32_t exchanges;
 };
 static_assert(sizeof(box_place) <= STENCIL_BOX_PLACE, "");
 
@@ -99,10 +99,11 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
         });
     }
     int first, plane; /* the lane's first cell in shared memory, and from plane to plane */
+    int other;        /* to the second buffer, where there is one */
 
     /* Looked up once: to ask shared memory, and to divide, would take a tenth of a step. */
     __device__ __forceinline__ void find_lane() {
-        plane = place().memory.plane;
+        plane = place().memory.plane, other = place().memory.twin;
         first = (lane_z() + radius) * plane + (lane_y() + radius) * row_cells + lane_x();
     }
     /* How far along x the row (m, n) of a lane is read by its rows; -1: not at all. */
@@ -128,8 +129,8 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
     }
 
     /* The cells of even and of odd exchanges, in buffers of their own where there are two. */
-    __device__ __forceinline__ static T *cells_of(uint32_t exchange) {
-        return cells() + (twin && exchange % 2 != 0 ? place().memory.twin : 0);
+    __device__ __forceinline__ T *cells_of(uint32_t exchange) const {
+        return cells() + (twin && exchange % 2 != 0 ? other : 0);
     }
     /* Row 0 of the lane in its plane `z`. */
     __device__ __forceinline__ T *row_at(uint32_t exchange, int z) const {
