@@ -27,7 +27,7 @@ typedef struct stencil_member {
     size_t offset, size;
     size_t count;             /* an array of so many INTEGER or REAL; 0: a single one */
     int64_t minimum, maximum; /* of an INTEGER; equal: no limits */
-    bool or_null;             /* of texts: null stands for "" and NULL */
+    bool or_null;             /* null stands for "" and NULL; of an integer it is read as 0 */
     bool newer;               /* files written before it was there lack it: null then; an array stays
                                  as it is */
     const char *const *names; /* of a CHOICE; NULL behind the last one */

@@ -422,6 +422,9 @@ stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *prob
     for (int p = 0; p < plan->cut.parts; p++)
         if (plan->part[p].leads)
             gpu[count++] = plan->part[p].gpu;
+    const bool asked = machine->gpu[gpu[0]].clusters_at_once > 0;
     TRY(stencil_machine_ask_kernel(machine, gpu, count, &plan->kernel));
+    if (!asked && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
+        TRY(choose_all(plan, problem, options, machine));
     return stencil_plan_gpu(plan, problem, machine);
 }

@@ -8,6 +8,10 @@
 stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_machine *machine);
 
+/* Clusters that a GPU holds at once where a block takes a multiprocessor for itself: as many as it was asked
+ * about, else so few that any GPU of so many multiprocessors holds them. */
+int stencil_plan_clusters(const stencil_plan *plan, const stencil_gpu *gpu);
+
 /* All that follows from the kernel, of which the machine has to know: tiles, blocks of each part, memory of
  * the devices. Errors: STENCIL_UNAVAILABLE, STENCIL_NO_MEMORY, STENCIL_USAGE. */
 stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *problem,

@@ -31,10 +31,14 @@ static bool loops_deep(const stencil_plan *plan) {
 }
 
 /* Clusters that a GPU holds at once, of blocks of which a multiprocessor holds so many. Clusters stay within
- * a processing cluster of the device, which has 16 multiprocessors at least. */
+ * a processing cluster of the device. */
 static int clusters_of(const stencil_plan *plan, int sms, int blocks_per_sm) {
-    enum { PROCESSING_CLUSTER = 16 };
+    enum { PROCESSING_CLUSTER = 18 }; /* multiprocessors, at the most */
     return sms / PROCESSING_CLUSTER * (PROCESSING_CLUSTER * blocks_per_sm / plan->tuning.cluster_blocks);
+}
+
+int stencil_plan_clusters(const stencil_plan *plan, const stencil_gpu *gpu) {
+    return gpu->clusters_at_once > 0 ? gpu->clusters_at_once : clusters_of(plan, gpu->sm_count, 1);
 }
 
 /* What is known of the plan's kernel on a GPU; where nobody has asked, what its compilation guarantees. */
@@ -108,10 +112,8 @@ static stencil_status fit_clusters(stencil_plan *plan, const stencil_machine *ma
     char text[STENCIL_KERNEL_CHARS];
     stencil_part_plan *part = &plan->part[0];
     const int blocks = plan->tuning.cluster_blocks, needed = (part->grid_blocks + blocks - 1) / blocks,
-              known = attributes_on(plan, machine, part->gpu).clusters,
-              clusters = loops_deep(plan) && known == 0
-                             ? clusters_of(plan, machine->gpu[part->gpu].sm_count, 1)
-                             : known;
+              clusters = loops_deep(plan) ? stencil_plan_clusters(plan, &machine->gpu[part->gpu])
+                                          : attributes_on(plan, machine, part->gpu).clusters;
     CHECK(clusters > 0, UNAVAILABLE, "GPU %d cannot hold a cluster of %d blocks of kernel %s", part->gpu,
           blocks, stencil_kernel_text(&plan->kernel, text));
     part->grid_blocks = blocks * (needed < clusters ? needed : clusters);

@@ -74,18 +74,25 @@ static int pick(const stencil_tune *t, double most_s) {
     return best;
 }
 
+/* So many steps or more: whole passes, of which a part costs as much as all of it. */
+static int64_t whole_passes(const stencil_candidate *c, double steps) {
+    const int64_t depth = c->plan.depth > 1 ? c->plan.depth : 1;
+    return ((int64_t)fmin(fmax(ceil(steps), 2), 1 << 24) + depth - 1) / depth * depth;
+}
+
 /* Those with their cells in the same places have turns one after the other: between others cells are copied.
  */
 static void add_racer(stencil_tune *t, int candidate) {
-    const stencil_plan *plan = &t->choice->item[candidate].plan;
-    const double steps = ceil(t->turn_s / t->choice->item[candidate].cost.step_s);
+    const stencil_candidate *c = &t->choice->item[candidate];
+    const stencil_plan *plan = &c->plan;
     int at = t->count;
     while (at > 0 && !stencil_plans_share_cells(&candidate_of(t, at - 1)->plan, plan))
         at--;
     at = at > 0 ? at : t->count;
     for (int k = t->count++; k > at; k--)
         t->racer[k] = t->racer[k - 1];
-    t->racer[at] = (stencil_racer){.candidate = candidate, .steps = (int64_t)fmin(fmax(steps, 2), 1 << 24)};
+    t->racer[at] =
+        (stencil_racer){.candidate = candidate, .steps = whole_passes(c, t->turn_s / c->cost.step_s)};
 }
 
 /* Turns end where residuals are checked, so that all have as many of them; where they are checked seldom,
@@ -224,13 +231,17 @@ static void go_on(stencil_tune *t) {
     } while (!lets_run(t));
 }
 
+static int64_t first_turn(const stencil_tune *t, int racer) {
+    return whole_passes(candidate_of(t, racer), (double)t->racer[racer].steps / WARM);
+}
+
 static int64_t next_look(void *context, int64_t step) {
     stencil_tune *t = context;
     if (t->done || (t->mark < 0 && t->count < 2))
         return INT64_MAX;
     if (t->mark < 0) {
         t->mark = step;
-        t->next = turn_end(t, step, t->racer[0].steps / WARM + 1);
+        t->next = turn_end(t, step, first_turn(t, 0));
     }
     return t->next;
 }
@@ -242,13 +253,13 @@ static stencil_status look(void *context, stencil_report *report) {
     r->sample[r->samples++] = step_s;
     evaluate(t, t->turn);
     if (step_s * (double)r->steps > t->turn_s) /* where it is slower than predicted, by whatever factor */
-        r->steps = (int64_t)fmax(t->turn_s / step_s, 2);
+        r->steps = whole_passes(candidate_of(t, t->turn), t->turn_s / step_s);
     t->turn++;
     go_on(t);
     t->mark = report->steps;
     t->mark_s = report->compute_s;
     r = &t->racer[t->turn];
-    t->next = turn_end(t, t->mark, r->samples == 0 ? r->steps / WARM + 1 : r->steps);
+    t->next = turn_end(t, t->mark, r->samples == 0 ? first_turn(t, t->turn) : r->steps);
     return STENCIL_OK;
 }
 

@@ -224,8 +224,8 @@ void solid_fields(void **state) {
     }
 }
 
-/* With every strategy that has a barrier, in launches that end anywhere. may_refuse: so may plans. */
-static void run_resident(const trial *t, const trace *trace, int k, bool may_refuse) {
+/* With every strategy that has a barrier, in launches that end anywhere. */
+static void run_resident(const trial *t, const trace *trace, int k) {
     static const int depth[] = {0, 2, 5, 3, 8, 4}, multiprocessors[] = {0, 12, 4, 0, 7};
     static const int64_t every[] = {1000, 26, 7, 3};
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
@@ -237,7 +237,7 @@ static void run_resident(const trial *t, const trace *trace, int k, bool may_ref
         r.depth = depth[here.turn % 6];
         r.check_every = every[here.turn / 6 % 4];
         r.multiprocessors = multiprocessors[(here.turn + k) % 5];
-        r.must_fit = r.depth < 5 && r.multiprocessors == 0 && !may_refuse;
+        r.must_fit = r.depth < 5 && r.multiprocessors == 0;
         if (here.turn % 5 == 0)
             memcpy(r.pieces, (const int64_t[]){13, 29}, sizeof r.pieces);
         trial_expect(t, trace, &r);
@@ -263,7 +263,7 @@ void resident_fields(void **state) {
         if (k % 7 == 2)
             trial_set_cycle(&t, 5);
         trace_make(&trace, &t, STOP_STEPS);
-        run_resident(&t, &trace, k, false);
+        run_resident(&t, &trace, k);
         trace_destroy(&trace);
         trial_destroy(&t);
     }
@@ -280,12 +280,11 @@ void resident_solids(void **state) {
         trace trace;
         trial_init(&t, s->precision, 3, extent, boundary);
         trial_set_shape(&t, &stencil_shapes[5 + k % 5], NULL);
-        const bool source = k % 4 == 1, cycle = k % 7 == 2;
-        trial_fill(&t, (uint64_t)k, 1.0, source ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
-        if (cycle)
+        trial_fill(&t, (uint64_t)k, 1.0, k % 4 == 1 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+        if (k % 7 == 2)
             trial_set_cycle(&t, 5);
         trace_make(&trace, &t, STOP_STEPS);
-        run_resident(&t, &trace, k, source || cycle);
+        run_resident(&t, &trace, k);
         trace_destroy(&trace);
         trial_destroy(&t);
     }

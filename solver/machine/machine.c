@@ -62,6 +62,7 @@ static const stencil_member gpu_members[] = {
     {GPU(INTEGER, shared_per_block_bytes), FROM(0, INT64_MAX)},
     {GPU(FLAG, cooperative)},
     {GPU(FLAG, clusters)},
+    {GPU(INTEGER, clusters_at_once), FROM(0, 65536), .or_null = true, .newer = true},
     {NULL},
 };
 static const stencil_member cpu_members[] = {

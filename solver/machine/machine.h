@@ -20,7 +20,9 @@ typedef struct stencil_gpu {
     int64_t l2_bytes;
     int64_t shared_per_sm_bytes, shared_per_block_bytes; /* the most that a block can ask for */
     bool cooperative;
-    bool clusters; /* launches in thread-block clusters */
+    bool clusters;        /* launches in thread-block clusters */
+    int clusters_at_once; /* of tuning's cluster_blocks, of blocks that have a multiprocessor each; differs
+                             between GPUs of one kind. 0: no kernel was asked for */
 } stencil_gpu;
 
 /* What the driver says of a kernel on a GPU. */
@@ -30,8 +32,7 @@ typedef struct stencil_kernel_attributes {
     bool image;                  /* there is code for this GPU; false: the rest is 0 */
     int registers, shared_bytes; /* per thread; per block */
     int blocks_per_sm;           /* resident at once */
-    int clusters;                /* of tuning's cluster_blocks, at once; 0 where the barrier needs none.
-                                    Of launches of several steps, where those were asked about */
+    int clusters;                /* of tuning's cluster_blocks, at once; 0 where the barrier needs none */
 } stencil_kernel_attributes;
 
 typedef struct stencil_machine {
@@ -61,8 +62,9 @@ bool stencil_gpus_are_shared(const int *gpu, int count);
  * end. A user's CUDA_DEVICE_MAX_CONNECTIONS comes first. */
 stencil_status stencil_machine_probe(stencil_machine *machine, int streams);
 
-/* Asks the driver for a kernel on `count` different GPUs and for the memory that is free there, and keeps
- * both in the description. That makes contexts and loads the kernel, which takes time: all GPUs side by side.
+/* Asks the driver for a kernel on `count` different GPUs, and for the memory that is free and the clusters
+ * that are at once there, and keeps all in the description. That makes contexts and loads the kernel, which
+ * takes time: all GPUs side by side.
  */
 stencil_status stencil_machine_ask_kernel(stencil_machine *machine, const int *gpu, int count,
                                           const stencil_kernel *kernel);

@@ -96,29 +96,35 @@ static stencil_status probe_gpus(stencil_machine *machine, int streams) {
     return STENCIL_OK;
 }
 
-/* Clusters that are on the device at once: of the blocks that make several steps at once where there are
- * some. */
-static stencil_status ask_clusters(int *clusters, const stencil_kernel *kernel, const char *gpu) {
+/* Clusters that are on the device at once. */
+static stencil_status ask_clusters(int *clusters, const void *function, const char *gpu, int shared_bytes) {
     stencil_tuning tuning;
     int64_t blocks;
     stencil_tuning_find(&tuning, gpu);
-    const bool deep = kernel->deep != NULL;
     const unsigned of_cluster = (unsigned)tuning.cluster_blocks;
     const stencil_grid grid = {.blocks = of_cluster,
-                               .block_x = (unsigned)(deep ? kernel->deep_threads : STENCIL_BLOCK_THREADS),
+                               .block_x = STENCIL_BLOCK_THREADS,
                                .block_y = 1,
                                .cluster_blocks = of_cluster,
-                               .shared_bytes = (unsigned)(deep ? kernel->deep_bytes : kernel->step_bytes)};
-    const void *const function = deep ? kernel->deep : kernel->function;
-    TRY_CUDA(
-        cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)grid.shared_bytes));
+                               .shared_bytes = (unsigned)shared_bytes};
+    TRY_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     TRY(stencil_grid_resident(function, &grid, &blocks));
     *clusters = (int)(blocks / of_cluster);
     return STENCIL_OK;
 }
 
+/* Blocks that take more than half of a multiprocessor's shared memory have it for themselves. */
+static stencil_status ask_clusters_at_once(stencil_gpu *gpu, const stencil_kernel *kernel) {
+    if (gpu->clusters && gpu->clusters_at_once == 0)
+        TRY(ask_clusters(&gpu->clusters_at_once, kernel->function, gpu->name,
+                         (int)(gpu->shared_per_sm_bytes / 2)));
+    TRY_CUDA(cudaFuncSetAttribute(kernel->function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  kernel->step_bytes));
+    return STENCIL_OK;
+}
+
 static stencil_status ask_attributes(stencil_kernel_attributes *row, const stencil_kernel *kernel,
-                                     const char *gpu) {
+                                     stencil_gpu *gpu) {
     struct cudaFuncAttributes attributes;
     const cudaError_t state = cudaFuncGetAttributes(&attributes, kernel->function);
     row->image = state != cudaErrorNoKernelImageForDevice && state != cudaErrorInvalidDeviceFunction;
@@ -129,12 +135,11 @@ static stencil_status ask_attributes(stencil_kernel_attributes *row, const stenc
     TRY_CUDA(state);
     row->registers = attributes.numRegs;
     row->shared_bytes = (int)attributes.sharedSizeBytes + kernel->step_bytes;
-    TRY_CUDA(cudaFuncSetAttribute(kernel->function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  kernel->step_bytes));
+    TRY(ask_clusters_at_once(gpu, kernel));
     TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         &row->blocks_per_sm, kernel->function, STENCIL_BLOCK_THREADS, (size_t)kernel->step_bytes));
-    return stencil_barriers[kernel->barrier].needs == STENCIL_NEEDS_CLUSTERS || kernel->deep != NULL
-               ? ask_clusters(&row->clusters, kernel, gpu)
+    return stencil_barriers[kernel->barrier].needs == STENCIL_NEEDS_CLUSTERS
+               ? ask_clusters(&row->clusters, kernel->function, gpu->name, kernel->step_bytes)
                : STENCIL_OK;
 }
 
@@ -144,7 +149,7 @@ static stencil_status ask_one(stencil_machine *machine, int gpu, const stencil_k
     size_t free_bytes = 0, total_bytes = 0;
     TRY_CUDA(cudaSetDevice(gpu));
     if (row != NULL)
-        TRY(ask_attributes(row, kernel, machine->gpu[gpu].name));
+        TRY(ask_attributes(row, kernel, &machine->gpu[gpu]));
     TRY_CUDA(cudaMemGetInfo(&free_bytes, &total_bytes));
     machine->gpu[gpu].free_bytes = (int64_t)free_bytes;
     return STENCIL_OK;
@@ -156,11 +161,8 @@ stencil_status stencil_machine_ask_kernel(stencil_machine *machine, const int *g
     stencil_error error[STENCIL_GPUS_MAX] = {{0}};
     for (int i = 0; i < count; i++) {
         const stencil_kernel_attributes *known = stencil_machine_kernel(machine, gpu[i], kernel);
-        if (known != NULL && known->gpu == gpu[i]) {
-            if (kernel->deep != NULL && known->clusters == 0)
-                row[i] = &machine->kernel[known - machine->kernel];
+        if (known != NULL && known->gpu == gpu[i])
             continue;
-        }
         CHECK(machine->kernel_count < STENCIL_MACHINE_KERNELS_MAX, INTERNAL,
               "more than %d kernels in the description of a machine", STENCIL_MACHINE_KERNELS_MAX);
         row[i] = &machine->kernel[machine->kernel_count++];

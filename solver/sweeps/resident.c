@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "solver/parts/workers.h"
+#include "solver/plan.h"
 #include "solver/sweeps/resident.h"
 
 enum { DEPTH_MAX = 16 };
@@ -16,9 +17,7 @@ typedef struct layout {
 
 static subject subject_of(const stencil_plan *plan, const stencil_problem *problem,
                           const stencil_machine *machine) {
-    enum { PROCESSING_CLUSTER = 16 }; /* multiprocessors, at least, within which clusters stay */
     const stencil_gpu *gpu = &machine->gpu[plan->part[0].gpu];
-    const int cluster = plan->tuning.cluster_blocks;
     subject s = {.problem = problem,
                  .tuning = &plan->tuning,
                  .clocks_per_s = 1e3 * gpu->clock_khz,
@@ -35,7 +34,7 @@ static subject subject_of(const stencil_plan *plan, const stencil_problem *probl
         s.linked = s.linked || part->gpu != plan->part[0].gpu;
     }
     if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
-        s.slots = gpu->sm_count / PROCESSING_CLUSTER * (PROCESSING_CLUSTER / cluster * cluster);
+        s.slots = stencil_plan_clusters(plan, gpu) * plan->tuning.cluster_blocks;
     return s;
 }
 

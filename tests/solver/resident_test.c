@@ -282,6 +282,28 @@ static void solid_refusals(void **state) {
     expect_solid_refusal("too small or too narrow", 40, 5, 40);
 }
 
+/* GPUs of one kind differ in how many clusters they hold: 30 of four blocks, an H200 with 132 multiprocessors
+ * had. Launches of more blocks fail. */
+static void clusters_at_once(void **state) {
+    static const int64_t extent[3] = {127, 127, 127}, plane[2] = {1623, 1098};
+    static const stencil_boundary fixed[3] = {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED};
+    const stencil_run_options options = {.sync = "cluster", .sweep = "resident", .gpu_count = 1};
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        stencil_problem problem;
+        stencil_plan plan;
+        const bool solid = k % 2 == 0;
+        const int most = k < 2 ? 4 * 30 : 4 * 28; /* nobody asked: processing clusters of 18 */
+        machine.gpu[0].clusters_at_once = k < 2 ? 30 : 0;
+        solid_of(&problem, solid ? "j3d7pt" : "j2d49pt", STENCIL_FLOAT32, solid ? 3 : 2,
+                 solid ? extent : plane, fixed);
+        assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
+        assert_in_range(plan.part[0].grid_blocks, stencil_resident_tiles(&plan.resident), most);
+        assert_int_equal(plan.part[0].grid_blocks % 4, 0);
+    }
+    machine.gpu[0].clusters_at_once = 0;
+}
+
 /* columns: of parts; 0: as the plan chooses. */
 static void expect_refusal(const char *words, const char *sync, int64_t ny, int64_t nx, int gpus, int columns,
                            int64_t every) {
@@ -332,9 +354,9 @@ static void choice(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles), cmocka_unit_test(refusals),
-                                       cmocka_unit_test(solid_tiles), cmocka_unit_test(solid_refusals),
-                                       cmocka_unit_test(choice)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tiles),          cmocka_unit_test(refusals),         cmocka_unit_test(solid_tiles),
+        cmocka_unit_test(solid_refusals), cmocka_unit_test(clusters_at_once), cmocka_unit_test(choice)};
     look_around();
     return cmocka_run_group_tests_name("resident", tests, NULL, NULL);
 }

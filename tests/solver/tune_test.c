@@ -250,12 +250,54 @@ static void another_sweep_is_timed_first(void **state) {
     stencil_problem_destroy(&r.problem);
 }
 
+/* Of passes of many steps, turns are whole ones, however slow the first turn was. */
+static void turns_are_whole_passes(void **state) {
+    (void)state;
+    static race r;
+    stencil_spec spec = named("j2d5pt");
+    stencil_report report = {0};
+    stencil_field field;
+    spec.extent[0] = spec.extent[1] = 100;
+    spec.check_every = 1000000;
+    spec.steps = 1000000;
+    r.machine = (stencil_machine){.cpu_threads = 2, .cpu_isa = "any"};
+    stencil_calibration_defaults(&r.machine);
+    r.problem = resolved(spec);
+    const stencil_run_options options = {.backend = STENCIL_BACKEND_CPU, .sweep = "pipeline", .depth = 7};
+    assert_int_equal(stencil_choice_make(&r.choice, &r.problem, &options, &r.machine), STENCIL_OK);
+    assert_int_equal(
+        stencil_tune_start(&r.tune, &r.choice, &r.problem, &r.machine, STENCIL_EFFORT_EXHAUSTIVE),
+        STENCIL_OK);
+    assert_true(r.tune.count > 1);
+    const stencil_plan *plan = &r.choice.item[r.choice.chosen].plan;
+    const stencil_layout *layout = &plan->cut.layout;
+    assert_int_equal(plan->depth, 7);
+    assert_int_equal(stencil_field_create(&field, layout, "the field"), STENCIL_OK);
+    memset(field.data, 0, (size_t)stencil_layout_bytes(layout));
+    stencil_fields fields = {&field, NULL};
+    const stencil_reader from = {stencil_fields_read, &fields};
+    assert_int_equal(stencil_run_open(&r.tune.run, plan, &r.problem, &from), STENCIL_OK);
+    const stencil_observer race = stencil_tune_observer(&r.tune);
+    for (int turns = 0; turns < 2 * STENCIL_RACE_MAX && !r.tune.done; turns++) {
+        const int64_t begin = report.steps;
+        report.steps = race.next(race.context, begin);
+        assert_true(report.steps > begin && (report.steps - begin) % 7 == 0);
+        report.compute_s += 1.0 * (double)(report.steps - begin); /* longer than any turn */
+        assert_int_equal(race.at(race.context, &report), STENCIL_OK);
+    }
+    stencil_run_close(r.tune.run);
+    stencil_field_destroy(&field);
+    stencil_choice_destroy(&r.choice);
+    stencil_problem_destroy(&r.problem);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_quickest_wins),      cmocka_unit_test(noise_does_not_win),
         cmocka_unit_test(hopeless_ones_leave),    cmocka_unit_test(a_disturbed_first_turn_is_forgiven),
         cmocka_unit_test(who_cannot_run_leaves),  cmocka_unit_test(a_run_that_ends_before_the_race_says_so),
         cmocka_unit_test(short_runs_do_not_wait), cmocka_unit_test(another_sweep_is_timed_first),
+        cmocka_unit_test(turns_are_whole_passes),
     };
     return cmocka_run_group_tests_name("tune", tests, NULL, NULL);
 }
