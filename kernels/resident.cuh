@@ -25,7 +25,8 @@ template <class P, class T, bool General, int Shape> const void *box_loop_of() {
 }
 template <class P, class T, bool General> const void *box_of(int shape) {
     static const void *const loop[STENCIL_BOX_SHAPES] = {
-        box_loop_of<P, T, General, 0>(), box_loop_of<P, T, General, 1>(), box_loop_of<P, T, General, 2>()};
+        box_loop_of<P, T, General, 0>(), box_loop_of<P, T, General, 1>(), box_loop_of<P, T, General, 2>(),
+        box_loop_of<P, T, General, 3>()};
     return loop[shape];
 }
 template <int Rank, stencil_rule Rule, int Radius, class T>

@@ -1,11 +1,12 @@
 /* Ghost cells of the tiles of the resident sweep in 3D, behind every step.
  *
- * Words that carry their number, as in kernels/ll.cuh, but of 128 bits, which are one access, too: 96 bits of
- * cells and the number of the exchange, since a tile has thousands of ghost cells and L2 is what bounds an
- * exchange. A tile sends slabs of its cells into words of its own, which tiles beside it poll; ghost cells at
- * edges and corners are in the slabs of tiles that lie cornerwise. Where a side is mirrored a tile takes its
- * own words. There are words for even and for odd exchanges; those of exchange e may be overwritten in e + 2
- * for the reason given there: who reads a tile's words sends it words, too. */
+ * Words that carry their number, as in kernels/ll.cuh, but of 128 bits, which are one access, too: 112 bits
+ * of cells and 16 of the number of the exchange (96 and 32 in float32), since a tile has thousands of ghost
+ * cells and L2 is what bounds an exchange. A tile sends slabs of its cells into words of its own, which tiles
+ * beside it poll; ghost cells at edges and corners are in the slabs of tiles that lie cornerwise. Where a
+ * side is mirrored a tile takes its own words. There are words for even and for odd exchanges; those of
+ * exchange e may be overwritten in e + 2 for the reason given there: who reads a tile's words sends it words,
+ * too. So what is read of a word in e is that of e or of e - 2, and a few bits tell one from the other. */
 #pragma once
 
 #include "kernels/sweeps/resident3d_tile.cuh"
@@ -13,56 +14,64 @@
 
 namespace stencil {
 
-/* A group of cells in words: see above. */
-template <class T> struct box_words {
-    static constexpr int count = sizeof(T) / sizeof(float);
-    ulonglong2 at[count];
+/* A group of cells in words: a cell is in `of_cell` of them. */
+template <class T> struct box_words;
+template <> struct box_words<float> {
+    static constexpr int count = stencil_box_words(false), of_cell = 1, flag = 32;
 
-    __device__ __forceinline__ void pack(const float (&c)[STENCIL_BOX_GROUP], uint32_t number) {
-        at[0].x = (uint64_t)__float_as_uint(c[1]) << 32 | __float_as_uint(c[0]);
-        at[0].y = (uint64_t)number << 32 | __float_as_uint(c[2]);
+    __device__ __forceinline__ static int word_of(int cell, int) {
+        return cell / 3;
     }
-    __device__ __forceinline__ void pack(const double (&c)[STENCIL_BOX_GROUP], uint32_t number) {
-        const uint64_t middle = __double_as_longlong(c[1]), high = (uint64_t)number << 32;
-        at[0].x = __double_as_longlong(c[0]);
-        at[0].y = high | (middle & 0xffffffffu);
-        at[count - 1].x = __double_as_longlong(c[2]);
-        at[count - 1].y = high | middle >> 32;
+    __device__ __forceinline__ static float cell(int cell, ulonglong2 first, ulonglong2) {
+        const uint64_t pair = cell % 3 == 2 ? first.y : first.x;
+        return __uint_as_float((uint32_t)(cell % 3 == 1 ? pair >> 32 : pair));
     }
-    __device__ __forceinline__ void unpack(float (&c)[STENCIL_BOX_GROUP]) const {
-        c[0] = __uint_as_float((uint32_t)at[0].x), c[1] = __uint_as_float((uint32_t)(at[0].x >> 32));
-        c[2] = __uint_as_float((uint32_t)at[0].y);
-    }
-    __device__ __forceinline__ void unpack(double (&c)[STENCIL_BOX_GROUP]) const {
-        c[0] = __longlong_as_double((long long)at[0].x);
-        c[1] = __longlong_as_double((long long)(at[count - 1].y << 32 | (at[0].y & 0xffffffffu)));
-        c[2] = __longlong_as_double((long long)at[count - 1].x);
-    }
-    __device__ __forceinline__ void store(ulonglong2 *to) const {
+    __device__ __forceinline__ static void pack(ulonglong2 (&at)[count], const float (&c)[STENCIL_BOX_GROUP],
+                                                uint32_t number) {
 #pragma unroll
-        for (int w = 0; w < count; w++)
-            asm volatile("{ .reg .b128 v; mov.b128 v, {%1, %2}; st.relaxed.gpu.global.b128 [%0], v; }" ::"l"(
-                             to + w * STENCIL_BOX_GROUPS),
-                         "l"(at[w].x), "l"(at[w].y)
-                         : "memory");
-    }
-    __device__ __forceinline__ void load(const ulonglong2 *from) {
-#pragma unroll
-        for (int w = 0; w < count; w++)
-            asm volatile("{ .reg .b128 v; ld.relaxed.gpu.global.b128 v, [%2]; mov.b128 {%0, %1}, v; }"
-                         : "=l"(at[w].x), "=l"(at[w].y)
-                         : "l"(from + w * STENCIL_BOX_GROUPS)
-                         : "memory");
-    }
-    /* 0: all words are those of this exchange. */
-    __device__ __forceinline__ uint32_t missing(uint32_t number) const {
-        uint32_t bits = 0;
-#pragma unroll
-        for (int w = 0; w < count; w++)
-            bits |= (uint32_t)(at[w].y >> 32) ^ number;
-        return bits;
+        for (int w = 0; w < count; w++) {
+            const float last = 3 * w + 2 < STENCIL_BOX_GROUP ? c[(3 * w + 2) % STENCIL_BOX_GROUP] : 0;
+            at[w].x = (uint64_t)__float_as_uint(c[3 * w + 1]) << 32 | __float_as_uint(c[3 * w]);
+            at[w].y = (uint64_t)number << 32 | __float_as_uint(last);
+        }
     }
 };
+/* Four words have a cell and the low 48 bits of another one, the fifth what is left of these. */
+template <> struct box_words<double> {
+    static constexpr int count = stencil_box_words(true), of_cell = 2, flag = 16;
+
+    __device__ __forceinline__ static int word_of(int cell, int part) {
+        return part == 0 ? cell % 4 : 4;
+    }
+    __device__ __forceinline__ static double cell(int cell, ulonglong2 first, ulonglong2 rest) {
+        const uint64_t high = rest.x >> cell % 4 * 16 << 48, low = first.y & ~UINT64_C(0) >> 16;
+        return __longlong_as_double((long long)(cell < 4 ? first.x : high | low));
+    }
+    __device__ __forceinline__ static void pack(ulonglong2 (&at)[count], const double (&c)[STENCIL_BOX_GROUP],
+                                                uint32_t number) {
+        const uint64_t mark = (uint64_t)number << 48;
+        at[4].x = 0, at[4].y = mark;
+#pragma unroll
+        for (int w = 0; w < 4; w++) {
+            const uint64_t low = __double_as_longlong(c[w + 4]);
+            at[w].x = __double_as_longlong(c[w]);
+            at[w].y = (low & ~UINT64_C(0) >> 16) | mark;
+            at[4].x |= low >> 48 << 16 * w;
+        }
+    }
+};
+
+__device__ __forceinline__ void store_word(ulonglong2 *to, const ulonglong2 &word) {
+    asm volatile("{ .reg .b128 v; mov.b128 v, {%1, %2}; st.relaxed.gpu.global.b128 [%0], v; }" ::"l"(to),
+                 "l"(word.x), "l"(word.y)
+                 : "memory");
+}
+__device__ __forceinline__ void load_word(const ulonglong2 *from, ulonglong2 &word) {
+    asm volatile("{ .reg .b128 v; ld.relaxed.gpu.global.b128 v, [%2]; mov.b128 {%0, %1}, v; }"
+                 : "=l"(word.x), "=l"(word.y)
+                 : "l"(from)
+                 : "memory");
+}
 
 /* Cells by their addresses in shared memory, which lists have. */
 __device__ __forceinline__ void load_at(uint32_t from, float &value) {
@@ -85,26 +94,40 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
     using words = box_words<T>;
     static constexpr int group = STENCIL_BOX_GROUP, slabs = STENCIL_BOX_SLABS;
 
-    /* Cell i of a slab: how deep it lies in it, and where along the other axes. */
+    /* A slab beyond a side of an axis has its cells along two other ones. A group has an eighth of them along
+     * the slow one, whose length is divisible by that, so that threads beside each other have cells beside
+     * each other, and a group's lie equally far apart. */
+    struct slab_axes {
+        int slow, fast;
+    };
+    __device__ __forceinline__ static slab_axes axes_of(int axis) {
+        if (axis != 0 && place().length[0] % group == 0)
+            return {0, 3 - axis};
+        return {axis == 1 ? 2 : 1, axis == 0 ? 2 : 0};
+    }
+    /* Cell k of group g of a slab: how deep it lies in it, and where along the other axes. Cells of a row are
+     * numbered in the order in which they lie in shared memory. */
     struct slab_cell {
         int at[3];
     };
-    /* Cells along `of` of a slab beyond a side of `axis`. */
-    __device__ __forceinline__ static int extent(int axis, int of) {
-        const int length = place().length[of];
-        return axis == of ? +radius : length;
+    __device__ __forceinline__ static slab_cell find_cell(int axis, int g, int k) {
+        const slab_axes a = axes_of(axis);
+        const int fast = place().length[a.fast], f = g % fast;
+        slab_cell c;
+        c.at[axis] = g / fast % radius;
+        c.at[a.slow] = g / (fast * radius) + k * (place().length[a.slow] / group);
+        c.at[a.fast] = a.fast == 2 ? f % lanes * K + f / lanes : f;
+        return c;
     }
-    __device__ __forceinline__ static slab_cell find_cell(int axis, int i) {
-        const int y = extent(axis, 1), x = extent(axis, 2);
-        return {{i / (y * x), i / x % y, axis == 2 ? i % x : i % x % lanes * K + i % x / lanes}};
-    }
-    /* Its number: cells of a row in the order in which they lie in shared memory. */
-    __device__ __forceinline__ static int number_of(int axis, const slab_cell &c) {
-        const int x = axis == 2 ? c.at[2] : c.at[2] % K * lanes + c.at[2] / K;
-        return (c.at[0] * extent(axis, 1) + c.at[1]) * extent(axis, 2) + x;
-    }
-    __device__ __forceinline__ static int cells_of(int axis) {
-        return extent(axis, 0) * extent(axis, 1) * extent(axis, 2);
+    /* Group and number in it of a cell. */
+    struct cell_number {
+        int g, k;
+    };
+    __device__ __forceinline__ static cell_number number_of(int axis, const slab_cell &c) {
+        const slab_axes a = axes_of(axis);
+        const int x = c.at[a.fast], f = a.fast == 2 ? x % K * lanes + x / K : x,
+                  slow = place().length[a.slow] / group, s = c.at[a.slow];
+        return {(s % slow * radius + c.at[axis]) * place().length[a.fast] + f, s / slow};
     }
     /* Where along its axis the cell of the tile lies, that the k-th one beyond a side shows. */
     __device__ __forceinline__ static int wanted(int axis, int side, int k) {
@@ -115,6 +138,9 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
     }
     __device__ __forceinline__ static bool is_fixed(int axis, int side) {
         return place().closed[axis][side] && !place().mirrored[axis][side];
+    }
+    __device__ __forceinline__ static int groups_of(int s) {
+        return place().memory.slab[s + 1] - place().memory.slab[s];
     }
     __device__ __forceinline__ static int tiles_of(const stencil_resident &r, int axis) {
         return axis == 0 ? r.tiles_z : r.tiles[axis - 1];
@@ -127,15 +153,20 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
             tile = tile * tiles_of(r, a) + (place().at[a] + beside[a] + tiles_of(r, a)) % tiles_of(r, a);
         return (uint32_t)(tile * stencil_box_word_bytes(sizeof(T) == 8) + g * STENCIL_BOX_WORD_BYTES);
     }
-    /* Groups of slabs: where their cells are in shared memory, and their words. */
+    /* Groups of slabs: where the first cell is in shared memory, how far the next one lies behind it, and
+     * their words. */
     __device__ __forceinline__ static uint4 *sent() {
         return reinterpret_cast<uint4 *>(bytes(place().memory.sent));
     }
     __device__ __forceinline__ static uint4 *taken() {
         return reinterpret_cast<uint4 *>(bytes(place().memory.taken));
     }
+    /* Of cells of exchange `number`, in bytes. */
+    __device__ __forceinline__ static uint32_t buffer_of(uint32_t number) {
+        return base::twin && number % 2 != 0 ? place().memory.twin * (uint32_t)sizeof(T) : 0;
+    }
     /* Ghost cells that come in words of tiles lying cornerwise: the words and, in the lowest bits, which cell
-     * of the group it is; where it is in shared memory. */
+     * of the group it is; where it is in shared memory. All that is of the buffer of even exchanges. */
     __device__ __forceinline__ static uint2 *corners() {
         return reinterpret_cast<uint2 *>(bytes(place().memory.corners));
     }
@@ -143,19 +174,17 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
         return shared_address(cells() + cell_at(at[0], at[1], at[2]));
     }
 
-    /* What is sent and taken is listed once. Cells of a group lie a third of the slab apart, so that threads
-     * beside each other have cells beside each other. */
-    __device__ __forceinline__ static void list_group(const stencil_resident &r, int g) {
+    /* What is sent and taken is listed once. */
+    __device__ __forceinline__ static void list_group(const stencil_resident &r, int i) {
         int s = 0, fixed = 0;
-        for (; g >= place().memory.slab[s + 1]; s++)
-            fixed += is_fixed(s / 2, s % 2) ? place().memory.slab[s + 1] - place().memory.slab[s] : 0;
-        const int axis = s / 2, side = s % 2, first = place().memory.slab[s], place_of = g - fixed;
-        const int thirds = place().memory.slab[s + 1] - first, count = cells_of(axis);
+        for (; i >= place().memory.slab[s + 1]; s++)
+            fixed += is_fixed(s / 2, s % 2) ? groups_of(s) : 0;
+        const int axis = s / 2, side = s % 2, g = i - place().memory.slab[s];
         if (is_fixed(axis, side))
             return;
-        uint32_t out[group], in[group];
-        for (int k = 0; k < group; k++) {
-            slab_cell here = find_cell(axis, min(g - first + k * thirds, count - 1)), ghost = here;
+        uint32_t out[2], in[2]; /* the first two cells */
+        for (int k = 0; k < 2; k++) {
+            slab_cell here = find_cell(axis, g, k), ghost = here;
             here.at[axis] = wanted(axis, side, here.at[axis]);
             ghost.at[axis] += side == 0 ? -radius : place().length[axis];
             out[k] = address_of(here.at);
@@ -166,14 +195,14 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
             beside[axis] = side == 0 ? -1 : 1;
             other = s ^ 1;
         }
-        sent()[place_of] = make_uint4(out[0], out[1], out[2], word_at(r, {0, 0, 0}, g));
-        taken()[place_of] =
-            make_uint4(in[0], in[1], in[2], word_at(r, beside, g - first + place().memory.slab[other]));
+        sent()[i - fixed] = make_uint4(out[0], out[1] - out[0], word_at(r, {0, 0, 0}, i), 0);
+        taken()[i - fixed] =
+            make_uint4(in[0], in[1] - in[0], word_at(r, beside, g + place().memory.slab[other]), 0);
     }
     __device__ __forceinline__ static void count_groups() {
         int count = 0;
         for (int s = 0; s < slabs; s++)
-            count += is_fixed(s / 2, s % 2) ? 0 : place().memory.slab[s + 1] - place().memory.slab[s];
+            count += is_fixed(s / 2, s % 2) ? 0 : groups_of(s);
         place().groups = count, place().corners = 0;
     }
     /* The ghost cell (z, y, x), which lies beyond sides of several axes; false: it never changes. */
@@ -199,9 +228,8 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
             } else
                 there.at[a] = mirrored ? wanted(a, side, k) : at[a] - place().shift[a][side];
         }
-        const int i = number_of(first, there),
-                  thirds = place().memory.slab[slab + 1] - place().memory.slab[slab];
-        found.x = word_at(r, beside, place().memory.slab[slab] + i % thirds) + i / thirds;
+        const cell_number i = number_of(first, there);
+        found.x = word_at(r, beside, place().memory.slab[slab] + i.g) + i.k;
         found.y = address_of(at);
         return true;
     }
@@ -225,9 +253,6 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
         }
     }
 
-    /* Groups at once, so that their trips overlap: as many as registers are left for. */
-    static constexpr int batch = base::warps > 8 ? 3 : 6;
-
     __device__ __forceinline__ static char *set_of(uint64_t *all, uint32_t number) {
         return reinterpret_cast<char *>(all) +
                (number & 1) * (uint32_t)(stencil_box_word_bytes(sizeof(T) == 8) / 2);
@@ -235,82 +260,77 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
     __device__ __forceinline__ static ulonglong2 *word_in(char *set, uint32_t at) {
         return reinterpret_cast<ulonglong2 *>(set + at);
     }
-    /* The k-th group of a thread, from g on. Behind the last one come the last one again: that takes fewer
-     * instructions than to ask. */
-    __device__ __forceinline__ static uint4 entry_of(const uint4 *list, int g, int k, int last) {
-        return list[min(g + k * (int)blockDim.x, last)];
+    /* 0: the word is that of this exchange. */
+    __device__ __forceinline__ static uint32_t missing(const ulonglong2 &word, uint32_t number) {
+        return ((uint32_t)(word.y >> 32) ^ number << (32 - words::flag)) >> (32 - words::flag);
     }
     __device__ __forceinline__ static void send(uint64_t *all, uint32_t number) {
-        constexpr int at_once = (batch + 1) / 2;
         const uint4 *const list = sent();
-        const int last = place().groups - 1;
+        const int count = place().groups;
+        const uint32_t buffer = buffer_of(number);
         char *const set = set_of(all, number);
 #pragma unroll 1
-        for (int g = threadIdx.x; g <= last; g += at_once * blockDim.x) {
-            words w[at_once];
-            uint4 e[at_once];
-            T value[at_once][group];
+        for (int g = threadIdx.x; g < count; g += blockDim.x) {
+            const uint4 e = list[g];
+            ulonglong2 w[words::count];
+            T value[group];
 #pragma unroll
-            for (int k = 0; k < at_once; k++)
-                e[k] = entry_of(list, g, k, last);
+            for (int k = 0; k < group; k++)
+                load_at(e.x + buffer + k * e.y, value[k]);
+            words::pack(w, value, number);
 #pragma unroll
-            for (int k = 0; k < at_once; k++)
-                load_at(e[k].x, value[k][0]), load_at(e[k].y, value[k][1]), load_at(e[k].z, value[k][2]);
-#pragma unroll
-            for (int k = 0; k < at_once; k++) {
-                w[k].pack(value[k], number);
-                w[k].store(word_in(set, e[k].w));
-            }
+            for (int k = 0; k < words::count; k++)
+                store_word(word_in(set, e.z) + k * STENCIL_BOX_GROUPS, w[k]);
         }
     }
     /* Waits for the words of others and takes them; polled: else a barrier has waited. */
     __device__ __forceinline__ static void receive(const stencil_barrier_state &barrier, uint64_t *all,
                                                    uint32_t number, int64_t step, bool polled) {
         const uint4 *const list = taken();
-        const int last = place().groups - 1;
+        const int count = place().groups;
+        const uint32_t buffer = buffer_of(number);
         char *const set = set_of(all, number);
 #pragma unroll 1
-        for (int g = threadIdx.x; g <= last; g += batch * blockDim.x) {
-            words w[batch];
-            uint4 e[batch];
+        for (int g = threadIdx.x; g < count; g += blockDim.x) {
+            const uint4 e = list[g];
+            ulonglong2 w[words::count];
+            take<words::count>(barrier, step, polled, w, number,
+                               [&](int k) { return word_in(set, e.z) + k * STENCIL_BOX_GROUPS; });
 #pragma unroll
-            for (int k = 0; k < batch; k++)
-                e[k] = entry_of(list, g, k, last);
-            uint32_t missing[batch];
-#pragma unroll
-            for (int k = 0; k < batch; k++)
-                missing[k] = 1;
-            spin(barrier, step, [&] { /* those that are not there are asked for again */
-                                      uint32_t any = 0;
-#pragma unroll
-                                      for (int k = 0; k < batch; k++)
-                                          if (missing[k] != 0)
-                                              w[k].load(word_in(set, e[k].w));
-#pragma unroll
-                                      for (int k = 0; k < batch; k++)
-                                          missing[k] = w[k].missing(number), any |= missing[k];
-                                      return any == 0 || !polled;
-            });
-#pragma unroll
-            for (int k = 0; k < batch; k++) {
-                T value[group];
-                w[k].unpack(value);
-                store_at(e[k].x, value[0]), store_at(e[k].y, value[1]), store_at(e[k].z, value[2]);
-            }
+            for (int k = 0; k < group; k++)
+                store_at(e.x + buffer + k * e.y,
+                         words::cell(k, w[words::word_of(k, 0)], w[words::count - 1]));
         }
 #pragma unroll 1
         for (int i = threadIdx.x; !base::star && i < place().corners; i += blockDim.x) {
             const uint2 e = corners()[i];
             const uint32_t member = e.x % STENCIL_BOX_WORD_BYTES;
-            words w;
-            spin(barrier, step, [&] {
-                w.load(word_in(set, e.x - member));
-                return w.missing(number) == 0 || !polled;
+            ulonglong2 w[words::of_cell];
+            take<words::of_cell>(barrier, step, polled, w, number, [&](int k) {
+                return word_in(set, e.x - member) + words::word_of((int)member, k) * STENCIL_BOX_GROUPS;
             });
-            T value[group];
-            w.unpack(value);
-            store_at(e.y, member == 0 ? value[0] : member == 1 ? value[1] : value[2]);
+            store_at(e.y + buffer, words::cell((int)member, w[0], w[words::of_cell - 1]));
         }
+    }
+    /* Words at(0), at(1) ...: those that are not there are asked for again, and no others. */
+    template <int Count, class F>
+    __device__ __forceinline__ static void take(const stencil_barrier_state &barrier, int64_t step,
+                                                bool polled, ulonglong2 (&w)[Count], uint32_t number, F at) {
+        uint32_t absent[Count];
+#pragma unroll
+        for (int k = 0; k < Count; k++)
+            absent[k] = 1;
+        spin(barrier, step, [&] {
+            uint32_t any = 0;
+#pragma unroll
+            for (int k = 0; k < Count; k++)
+                if (absent[k] != 0)
+                    load_word(at(k), w[k]);
+#pragma unroll
+            for (int k = 0; k < Count; k++)
+                absent[k] = missing(w[k], number), any |= absent[k];
+            return any == 0 || !polled;
+        });
     }
 };
 

@@ -13,7 +13,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
     using base = box_exchange<P, T_, General, Shape>;
     using T = T_;
     using base::K, base::RY, base::RZ, base::radius, base::place, base::cells, base::cell_at, base::weights,
-        base::points, base::row_cells, base::slot, base::lane_z, base::lane_y, base::lane_x, base::tiles_of;
+        base::points, base::lane_z, base::lane_y, base::lane_x, base::tiles_of, base::twin;
 
     __device__ __forceinline__ static void place_axis(const stencil_kernel_args &s, int axis, int tiles) {
         const int64_t n = s.domain.n[axis], length = place().length[axis];
@@ -74,15 +74,20 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
             f(cell_at(at[0], at[1], at[2]), element(d, at));
         }
     }
+    /* Ghost cells that never change are in all buffers. */
     __device__ __forceinline__ void load(const stencil_kernel_args &s) {
         const T *const in = static_cast<const T *>(s.domain.u[s.step_first & 1]);
-        each_cell(s.domain, radius, [&](int to, int64_t from) { cells()[to] = in[from]; });
+        const uint32_t exchange = place().exchanges;
+        this->find_lane();
+        T *const now = this->cells_of(exchange), *const next = this->cells_of(exchange + 1);
+        each_cell(s.domain, radius, [&](int to, int64_t from) { now[to] = next[to] = in[from]; });
         __syncthreads();
-        this->fetch();
+        this->fetch(exchange);
     }
-    __device__ __forceinline__ static void store(const stencil_kernel_args &s) {
+    __device__ __forceinline__ void store(const stencil_kernel_args &s, uint32_t number) const {
         T *const out = static_cast<T *>(s.domain.u[(s.step_first + place().passes) & 1]);
-        each_cell(s.domain, 0, [&](int from, int64_t to) { out[to] = cells()[from]; });
+        const T *const in = this->cells_of(number);
+        each_cell(s.domain, 0, [&](int from, int64_t to) { out[to] = in[from]; });
     }
 
     /* Of all points and of the source term, in each step of a pass. */
@@ -113,18 +118,20 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
             }
         }
     }
-    /* Step number `made` of the pass, from 0 on, up to where all have read. */
-    __device__ __forceinline__ void make_step(const stencil_kernel_args &s, int made) {
+    /* Step number `made` of the pass, from 0 on, up to where its cells may be published: from those of
+     * exchange `number`. */
+    __device__ __forceinline__ void make_step(const stencil_kernel_args &s, int made, uint32_t number) {
         if (General && made == 0) {
             load_weights(s);
             __syncthreads();
         }
         const T *const weight =
             General ? cells() + place().memory.weights + made * weights : weights_of<T>(s.domain.weights);
-        this->step(weight);
+        this->step(weight, number);
         if (General && s.domain.b != nullptr)
             add_source(s.domain, weight[points]);
-        __syncthreads();
+        if (!twin) /* or others still read */
+            __syncthreads();
     }
 };
 
@@ -144,13 +151,12 @@ template <class T> __device__ void copy_sides(const stencil_domain &d, int to) {
  * for all blocks does, as in 2D, but under another barrier than that of neighbours behind each step. Whether
  * there is another step. */
 template <class Block>
-__device__ __forceinline__ bool end_step_of(const stencil_kernel_args &s, Block &block, bool works,
-                                            int &made) {
+__device__ __forceinline__ bool end_step_of(const stencil_kernel_args &s, Block &block, bool works, int &made,
+                                            uint32_t &number) {
     volatile box_place &place = Block::place();
-    made++;
+    made++, number++;
     const stencil_pass pass = {place.step, place.steps, 0};
     const int64_t step = pass.first + made;
-    const uint32_t number = place.exchanges + made;
     const bool ends = made == pass.steps, last = ends && place.left == made,
                poll = ends && place.to_poll <= made;
     if (poll && is_leader())
@@ -160,8 +166,8 @@ __device__ __forceinline__ bool end_step_of(const stencil_kernel_args &s, Block 
     const bool meets = last || poll || s.sync != STENCIL_BARRIER_neighbor;
     if (!meets && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
         inject_fault<STENCIL_DEPTH_MAX>(s, step, 1);
-    if (works)
-        block.publish();
+    if (works && !Block::publishes)
+        block.publish(number);
     __syncthreads();
     if (works && !last)
         Block::send(s.resident.words, number);
@@ -199,7 +205,9 @@ __global__ void __launch_bounds__(32 * Block::warps, 1)
     if (threadIdx.x == 0)
         Block::find_place(s, works);
     __syncthreads();
+    uint32_t number = 0; /* of the exchange whose cells the tile has */
     if (works) {
+        number = Block::place().exchanges;
         Block::make_lists(s.resident);
         block.load(s);
     }
@@ -209,12 +217,12 @@ __global__ void __launch_bounds__(32 * Block::warps, 1)
         if (made == 0)
             note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
         if (works && !s.trace.without_compute)
-            block.make_step(s, made);
-    } while (end_step_of(s, block, works, made));
+            block.make_step(s, made, number);
+    } while (end_step_of(s, block, works, made, number));
     if (alarmed(s))
         return;
     if (works)
-        Block::store(s);
+        block.store(s, number);
     if (works && threadIdx.x == 0)
         s.resident.exchanges[blockIdx.x] = Block::place().exchanges;
     if (is_leader())

@@ -32,9 +32,12 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
     static constexpr stencil_box_shape shape = stencil_box_shape_of(P::radius, sizeof(T_) == 8, Shape);
     static constexpr int K = STENCIL_BOX_CELLS, RY = shape.rows, RZ = shape.planes, radius = P::radius,
                          lanes = STENCIL_BOX_LANES, groups = 32 / lanes, warps = shape.warps;
-    static constexpr bool star = P::rule == STENCIL_STAR, general = General;
+    static constexpr bool star = P::rule == STENCIL_STAR, general = General, twin = shape.twin;
     static constexpr int pad = (radius + K - 1) / K, stretch = lanes + 2 * pad,
                          row_cells = stencil_box_row(radius, sizeof(T_) == 8);
+
+    /* A step leaves its cells where neighbours read them. */
+    static constexpr bool publishes = twin && !General;
 
     T c[RZ][RY][K];
 
@@ -68,15 +71,6 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
     }
     static constexpr int points = number(radius + 1, 0, 0), weights = points + 1;
 
-    /* How far along x the row (m, n) of a lane is read by its rows; -1: not at all. */
-    __host__ __device__ static constexpr int reach_of(int m, int n) {
-        int reach = -1;
-        for (int dz = -radius; dz <= radius; dz++)
-            for (int dy = -radius; dy <= radius; dy++)
-                if (m - dz >= 0 && m - dz < RZ && n - dy >= 0 && n - dy < RY && P::row_reach(dz, dy) > reach)
-                    reach = P::row_reach(dz, dy);
-        return reach;
-    }
     /* Row and plane of the lane's first cell. */
     __device__ __forceinline__ static int lane_z() {
         return (int)(threadIdx.x / 32) / warps_y() * RZ;
@@ -104,6 +98,23 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
             }
         });
     }
+    int first, plane; /* the lane's first cell in shared memory, and from plane to plane */
+    int other;        /* to the second buffer, where there is one */
+
+    /* Looked up once: to ask shared memory, and to divide, would take a tenth of a step. */
+    __device__ __forceinline__ void find_lane() {
+        plane = place().memory.plane, other = place().memory.twin;
+        first = (lane_z() + radius) * plane + (lane_y() + radius) * row_cells + lane_x();
+    }
+    /* How far along x the row (m, n) of a lane is read by its rows; -1: not at all. */
+    __host__ __device__ static constexpr int reach_of(int m, int n) {
+        int reach = -1;
+        for (int dz = -radius; dz <= radius; dz++)
+            for (int dy = -radius; dy <= radius; dy++)
+                if (m - dz >= 0 && m - dz < RZ && n - dy >= 0 && n - dy < RY && P::row_reach(dz, dy) > reach)
+                    reach = P::row_reach(dz, dy);
+        return reach;
+    }
     /* Row (M, N) of the lane, or one around its own, and its neighbours; `from`: where row (M, 0) lies. */
     template <int M, int N>
     __device__ __forceinline__ void old_row(T (&row)[K + 2 * radius], const T *from) const {
@@ -116,43 +127,79 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
             else
                 row[radius + x] = from[N * row_cells + slot(x)];
     }
-    /* From the old cells, in shared memory and in c, to the new ones in c. */
-    __device__ __forceinline__ void step(const T *weight) {
-        const int plane = place().memory.plane;
-        const T *from = cells() + lane_z() * plane + (lane_y() + radius) * row_cells + lane_x();
+
+    /* The cells of even and of odd exchanges, in buffers of their own where there are two. */
+    __device__ __forceinline__ T *cells_of(uint32_t exchange) const {
+        return cells() + (twin && exchange % 2 != 0 ? other : 0);
+    }
+    /* Row 0 of the lane in its plane `z`. */
+    __device__ __forceinline__ T *row_at(uint32_t exchange, int z) const {
+        return cells_of(exchange) + first + z * plane;
+    }
+    /* Rows around those of the lane, in a plane. */
+    struct rows {
+        T at[RY + 2 * radius][K + 2 * radius];
+    };
+    template <int M> __device__ __forceinline__ void old_plane(rows &r, const T *from) const {
+        for_each<-radius, RY + radius>([&](auto n) {
+            constexpr int N = decltype(n)::value;
+            if constexpr (reach_of(M, N) >= 0)
+                old_row<M, N>(r.at[N + radius], from);
+        });
+    }
+    /* What a plane of old cells adds to the sums. */
+    template <int M>
+    __device__ __forceinline__ static void add_plane(T (&sum)[RZ][RY][K], const rows &r, const T *weight) {
+        for_each<-radius, RY + radius>([&](auto n) {
+            constexpr int N = decltype(n)::value;
+            if constexpr (reach_of(M, N) >= 0)
+                for_each<-radius, radius + 1>([&](auto dz) {
+                    for_each<-radius, radius + 1>([&](auto dy) {
+                        constexpr int Z = M - decltype(dz)::value, Y = N - decltype(dy)::value;
+                        if constexpr (Z >= 0 && Z < RZ && Y >= 0 && Y < RY)
+                            add<decltype(dz)::value, decltype(dy)::value>(sum[Z][Y], r.at[N + radius],
+                                                                          weight);
+                    });
+                });
+        });
+    }
+
+    /* From the old cells, those of an exchange, in shared memory and in c, to the new ones in c, and in the
+     * other buffer where there are two. Of stars the next plane is read before the last one that is done is
+     * stored, or it would have to wait for that. */
+    __device__ __forceinline__ void step(const T *weight, uint32_t exchange) {
+        const T *from = row_at(exchange, -radius);
+        T *to = row_at(exchange + 1, 0);
         T sum[RZ][RY][K];
+        rows now, next;
+        old_plane<-radius>(now, from);
         for_each<-radius, RZ + radius>([&](auto m) {
             constexpr int M = decltype(m)::value;
-            for_each<-radius, RY + radius>([&](auto n) {
-                constexpr int N = decltype(n)::value;
-                if constexpr (reach_of(M, N) >= 0) {
-                    T row[K + 2 * radius];
-                    old_row<M, N>(row, from);
-                    for_each<-radius, radius + 1>([&](auto dz) {
-                        for_each<-radius, radius + 1>([&](auto dy) {
-                            constexpr int Z = M - decltype(dz)::value, Y = N - decltype(dy)::value;
-                            if constexpr (Z >= 0 && Z < RZ && Y >= 0 && Y < RY)
-                                add<decltype(dz)::value, decltype(dy)::value>(sum[Z][Y], row, weight);
-                        });
-                    });
-                }
-            });
             from += plane;
-            if (!star) /* or loads are moved up until registers run out */
-                __syncwarp();
+            if constexpr (star && M + 1 < RZ + radius)
+                old_plane<M + 1>(next, from);
+            add_plane<M>(sum, now, weight);
+            if constexpr (!star && M + 1 < RZ + radius) {
+                __syncwarp(); /* or loads are moved up until registers run out */
+                old_plane<M + 1>(next, from);
+            }
+            if constexpr (M >= radius) {
+#pragma unroll
+                for (int y = 0; y < RY; y++)
+#pragma unroll
+                    for (int v = 0; v < K; v++) {
+                        c[M - radius][y][v] = sum[M - radius][y][v];
+                        if (publishes)
+                            to[y * row_cells + slot(v)] = sum[M - radius][y][v];
+                    }
+                to += plane;
+            }
+            now = next;
         });
-#pragma unroll
-        for (int z = 0; z < RZ; z++)
-#pragma unroll
-            for (int y = 0; y < RY; y++)
-#pragma unroll
-                for (int v = 0; v < K; v++)
-                    c[z][y][v] = sum[z][y][v];
     }
     /* f(cell of the lane, its place in shared memory) of all. */
-    template <class F> __device__ __forceinline__ void each_own(F f) {
-        const int plane = place().memory.plane;
-        T *at = cells() + (lane_z() + radius) * plane + (lane_y() + radius) * row_cells + lane_x();
+    template <class F> __device__ __forceinline__ void each_own(uint32_t exchange, F f) {
+        T *at = row_at(exchange, 0);
 #pragma unroll
         for (int z = 0; z < RZ; z++, at += plane)
 #pragma unroll
@@ -162,11 +209,11 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
                     f(c[z][y][v], at[y * row_cells + slot(v)]);
     }
     /* To where neighbours read them, and from there. */
-    __device__ __forceinline__ void publish() {
-        each_own([](const T &own, T &shared) { shared = own; });
+    __device__ __forceinline__ void publish(uint32_t exchange) {
+        each_own(exchange, [](const T &own, T &shared) { shared = own; });
     }
-    __device__ __forceinline__ void fetch() {
-        each_own([](T &own, const T &shared) { own = shared; });
+    __device__ __forceinline__ void fetch(uint32_t exchange) {
+        each_own(exchange, [](T &own, const T &shared) { own = shared; });
     }
 };
 

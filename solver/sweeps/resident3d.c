@@ -41,7 +41,7 @@ static void predict(const subject *s, box_layout *l, stencil_box_shape b) {
                  reads = (double)l->tiles.warps * words * reads_of(s->problem->shape, b),
                  writes = (double)l->tiles.warps * words * own;
     l->step_s = (t->box_clocks + t->box_fma * fmax(fma, reads) + writes) / s->clocks_per_s;
-    l->exchange_s = t->box_exchange_s +
+    l->exchange_s = t->box_exchange_s + (l->memory.edges > 0 ? t->box_edges_s : 0) +
                     l->memory.slab[STENCIL_BOX_SLABS] * (s->f64 ? t->box_group_f64_s : t->box_group_f32_s);
 }
 
