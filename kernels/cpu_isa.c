@@ -9,14 +9,16 @@
 #include "kernels/cpu_vector.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define NOINLINE      __attribute__((noinline))
 
 /* Rows that are computed at once, so many vectors of each: some rows of a plane, in 3D of as many planes. As
  * many sums as hide the latency of fma and leave registers for what they read. */
 enum { BLOCK_ROWS = 4, BLOCK_PLANES = 2, BLOCK_VECTORS = 2 };
 
-/* The most planes of a band, rows of each of them, and what these read. */
+/* The most planes of a band, rows of each of them (in 3D and in 2D), and what these read. */
 enum {
     BAND_PLANES = 4,
+    BAND_SOLID_ROWS = 4,
     BAND_ROWS = 8,
     BAND_READ_PLANES = BAND_PLANES + 2 * STENCIL_RADIUS_MAX,
     BAND_READ_ROWS = BAND_ROWS + 2 * STENCIL_RADIUS_MAX
