@@ -6,8 +6,9 @@
 
 enum { CHUNK = 64, GROUP = 1024, LANES = 256, PARALLEL_CELLS = 1 << 14 };
 
-/* fma() is a slow library call where the compiler may not assume the instruction. The result is the same. */
-#if defined(__x86_64__)
+/* fma() is a slow library call where the compiler may not assume the instruction. The result is the same.
+ * Not under ThreadSanitizer, which is not yet there when the loader chooses between the two. */
+#if defined(__x86_64__) && !defined(STENCIL_THREAD_SANITIZER)
 #define WITH_FMA __attribute__((target_clones("fma", "default")))
 #else
 #define WITH_FMA

@@ -74,6 +74,7 @@ target_compile_definitions(stencil_options INTERFACE _POSIX_C_SOURCE=200809L STE
 # run uses of it is unpacked when it is loaded.
 target_compile_options(stencil_options INTERFACE
     $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wpedantic -Werror -ffp-contract=off -fno-math-errno -fno-trapping-math>
+    "$<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-missing-field-initializers;-Wno-format-zero-length>" # {NULL} ends tables
     $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false -Xfatbin=-compress-all -Xcompiler=-Wall,-Wextra>)
 target_link_libraries(stencil_options INTERFACE OpenMP::OpenMP_C m)
 if(STENCIL_SANITIZE)

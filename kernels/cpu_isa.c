@@ -4,21 +4,29 @@
  * wherever the CPU has one. */
 #include <string.h>
 #include <tgmath.h>
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 #include "kernels/cpu.h"
+#include "kernels/cpu_vector.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+#define NOINLINE      __attribute__((noinline))
 
-/* Cells that are computed at once: a segment's results are still in L1 when they are summed. A multiple of
- * the cells of a partial sum. */
-enum { SEGMENT_CELLS = 512 };
+/* Rows that are computed at once, so many vectors of each: some rows of a plane, in 3D of as many planes. As
+ * many sums as hide the latency of fma and leave registers for what they read. */
+enum { BLOCK_ROWS = 4, BLOCK_PLANES = 2, BLOCK_VECTORS = 2 };
 
-/* A streaming sweep advances so many rows of a plane together, some cells of each in turn, and asks for lines
- * so far ahead. In 3D it walks through strips of rows of which so many bytes stay in a core's own cache. */
-enum { BAND_ROWS = 8, TURN_BYTES = 256, LINE_BYTES = 64, PREFETCH_BYTES = 512, OWN_BYTES = 1 << 19 };
+/* The most planes of a band, rows of each of them (in 3D and in 2D), and what these read. */
+enum {
+    BAND_PLANES = 4,
+    BAND_SOLID_ROWS = 4,
+    BAND_ROWS = 8,
+    BAND_READ_PLANES = BAND_PLANES + 2 * STENCIL_RADIUS_MAX,
+    BAND_READ_ROWS = BAND_ROWS + 2 * STENCIL_RADIUS_MAX
+};
+
+/* A streaming sweep advances the rows of a band together, some cells of each in turn, and asks for lines so
+ * far ahead. In 3D it walks through strips of rows of which so many bytes stay in a core's own cache. */
+enum { TURN_BYTES = 256, LINE_BYTES = 64, PREFETCH_BYTES = 512, OWN_BYTES = 1 << 19 };
 
 /* Copies 64-byte lines past the cache. */
 static void copy_streaming(void *to, const void *from, int64_t count) {
@@ -39,17 +47,36 @@ static void copy_streaming(void *to, const void *from, int64_t count) {
     }
 }
 
-/* Makes streaming stores visible to the threads of the next step. */
-static inline void streaming_fence(void) {
-#if defined(__SSE2__)
-    _mm_sfence();
-#endif
-}
-
 /* Where the partial sums of row (z, y) of the part go, from that of cell x on. */
 static inline double *partials_at(const stencil_domain *d, const stencil_cpu_pass *pass, int64_t z, int64_t y,
                                   int64_t x) {
     return pass->partial + z * d->partial_plane + y * d->partial_row + x / STENCIL_PARTIAL_CELLS;
+}
+
+/* Rows y[0] … y[1] - 1 of planes z[0] … z[1] - 1. */
+typedef struct box {
+    int64_t y[2], z[2];
+} box;
+
+/* The boxes that the rows of a pass consist of, one after the other, none higher than `most` rows: of all its
+ * planes but the first and the last a pass has all rows. Begins with y[1] = 0; false behind the last one. */
+static inline bool next_box(box *b, const stencil_cpu_pass *pass, int64_t ny, int64_t most) {
+    const int64_t strips = (ny + most - 1) / most, cut[2] = {pass->first % ny, pass->last % ny};
+    do {
+        if (b->y[1] >= ny)
+            return false;
+        b->y[0] = b->y[1];
+        int64_t strip = b->y[0] * strips / ny;
+        while (stencil_share(ny, strips, strip) <= b->y[0])
+            strip++;
+        b->y[1] = stencil_share(ny, strips, strip);
+        for (int k = 0; k < 2; k++)
+            if (b->y[0] < cut[k] && cut[k] < b->y[1])
+                b->y[1] = cut[k];
+        b->z[0] = pass->first <= b->y[0] ? 0 : (pass->first - b->y[0] + ny - 1) / ny;
+        b->z[1] = pass->last < b->y[1] ? 0 : (pass->last - b->y[1]) / ny + 1;
+    } while (b->z[0] >= b->z[1]);
+    return true;
 }
 
 #define CPU_TEXT_(a)     #a
@@ -58,8 +85,6 @@ static inline double *partials_at(const stencil_domain *d, const stencil_cpu_pas
 #define CPU_PASTE(a, b)  CPU_PASTE_(a, b)
 #define CPU_(name)       CPU_PASTE(name, CPU_PRECISION)
 #define CPU_REAL         CPU_(real)
-typedef float real_f32;
-typedef double real_f64;
 
 #define CPU_PRECISION f32
 #include "kernels/cpu_precision.inc"

@@ -1,0 +1,96 @@
+/* Vectors of the instruction set that a file is compiled for, the same few operations for each: of a
+ * precision P vector_P, and unaligned_P, which stands anywhere in a row. */
+#pragma once
+
+#include <math.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+enum { VECTOR_BYTES = 64 };
+#elif defined(__AVX__)
+enum { VECTOR_BYTES = 32 };
+#else
+enum { VECTOR_BYTES = 16 };
+#endif
+
+typedef float real_f32;
+typedef double real_f64;
+typedef real_f32 vector_f32 __attribute__((vector_size(VECTOR_BYTES)));
+typedef real_f64 vector_f64 __attribute__((vector_size(VECTOR_BYTES)));
+typedef real_f32 unaligned_f32 __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
+typedef real_f64 unaligned_f64 __attribute__((vector_size(VECTOR_BYTES), aligned(8), may_alias));
+
+/* Lets a vector be loaded once: compilers would rather load it again for each of its uses, and a load that
+ * crosses two lines takes as long as two. */
+#if defined(__SSE2__)
+#define VECTOR_IN_REGISTER(v) __asm__("" : "+v"(v))
+#else
+#define VECTOR_IN_REGISTER(v) (void)(v)
+#endif
+
+/* a * b + c, rounded once. */
+static inline vector_f32 fma_f32(vector_f32 a, vector_f32 b, vector_f32 c) {
+#if defined(__AVX512F__)
+    return _mm512_fmadd_ps(a, b, c);
+#elif defined(__AVX__) && defined(__FMA__)
+    return _mm256_fmadd_ps(a, b, c);
+#else
+    for (int i = 0; i < VECTOR_BYTES / (int)sizeof(float); i++)
+        c[i] = fmaf(a[i], b[i], c[i]);
+    return c;
+#endif
+}
+
+static inline vector_f64 fma_f64(vector_f64 a, vector_f64 b, vector_f64 c) {
+#if defined(__AVX512F__)
+    return _mm512_fmadd_pd(a, b, c);
+#elif defined(__AVX__) && defined(__FMA__)
+    return _mm256_fmadd_pd(a, b, c);
+#else
+    for (int i = 0; i < VECTOR_BYTES / (int)sizeof(double); i++)
+        c[i] = fma(a[i], b[i], c[i]);
+    return c;
+#endif
+}
+
+/* The same value in all lanes, a zero with its sign. */
+static inline vector_f32 splat_f32(float value) {
+    return value - (vector_f32){0};
+}
+static inline vector_f64 splat_f64(double value) {
+    return value - (vector_f64){0};
+}
+
+/* Stores past the cache, where the instruction set can; `to` stands on a multiple of VECTOR_BYTES. */
+static inline void store_past_f32(float *to, vector_f32 value) {
+#if defined(__AVX512F__)
+    _mm512_stream_ps(to, value);
+#elif defined(__AVX__)
+    _mm256_stream_ps(to, value);
+#elif defined(__SSE2__)
+    _mm_stream_ps(to, value);
+#else
+    *(vector_f32 *)to = value;
+#endif
+}
+
+static inline void store_past_f64(double *to, vector_f64 value) {
+#if defined(__AVX512F__)
+    _mm512_stream_pd(to, value);
+#elif defined(__AVX__)
+    _mm256_stream_pd(to, value);
+#elif defined(__SSE2__)
+    _mm_stream_pd(to, value);
+#else
+    *(vector_f64 *)to = value;
+#endif
+}
+
+/* Makes such stores visible to the threads of the next step. */
+static inline void streaming_fence(void) {
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
