@@ -1,9 +1,9 @@
 /* Ghost cells of the tiles of the resident sweep, every `depth` steps.
  *
  * Words that carry their number, as in kernels/ll.cuh: a tile sends the rows and columns that tiles beside it
- * want into words of its own, those of a row beside each other, and a list made once says where each ghost
- * cell lies. Corners come with the rows, from the tiles that lie cornerwise. There are words for even and for
- * odd exchanges; those of exchange e may be overwritten in e + 2 for the reason given there: who reads a
+ * want into words of its own, rows cell by cell as they are stored, columns one after the other. Corners come
+ * with the rows, from the tiles that lie cornerwise, as a list made once says. There are words for even and
+ * for odd exchanges; those of exchange e may be overwritten in e + 2 for the reason given there: who reads a
  * tile's words sends it words, too, and a tile that has received all of e + 1 knows that all of e have been
  * read.
  *
@@ -15,6 +15,38 @@
 #include "kernels/sweeps/resident_tile.cuh"
 
 namespace stencil {
+
+/* Words as in kernels/ll.cuh; stores are predicated, without jumps. */
+__device__ __forceinline__ void store_word(bool wanted, uint64_t *word, float value, uint32_t flag) {
+    const uint64_t flagged = (uint64_t)flag << 32 | __float_as_uint(value);
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.sys.global.b64 [%1], %2; }" ::"r"(
+                     (uint32_t)wanted),
+                 "l"(word), "l"(flagged)
+                 : "memory");
+}
+__device__ __forceinline__ void store_word(bool wanted, uint64_t *word, double value, uint32_t flag) {
+    const uint64_t bits = __double_as_longlong(value), high = (uint64_t)flag << 32;
+    asm volatile(
+        "{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.sys.global.v2.b64 [%1], {%2, %3}; }" ::"r"(
+            (uint32_t)wanted),
+        "l"(word), "l"(high | (bits & 0xffffffffu)), "l"(high | bits >> 32)
+        : "memory");
+}
+__device__ __forceinline__ bool load_word(const uint64_t *word, uint32_t flag, float *value) {
+    uint64_t flagged;
+    asm volatile("ld.relaxed.sys.global.b64 %0, [%1];" : "=l"(flagged) : "l"(word) : "memory");
+    *value = __uint_as_float((uint32_t)flagged);
+    return flagged >> 32 == flag;
+}
+__device__ __forceinline__ bool load_word(const uint64_t *word, uint32_t flag, double *value) {
+    uint64_t low, high;
+    asm volatile("ld.relaxed.sys.global.v2.b64 {%0, %1}, [%2];"
+                 : "=l"(low), "=l"(high)
+                 : "l"(word)
+                 : "memory");
+    *value = __longlong_as_double((long long)(high << 32 | (low & 0xffffffffu)));
+    return low >> 32 == flag && high >> 32 == flag;
+}
 
 /* Shared memory, where `wanted`, else nothing. */
 __device__ __forceinline__ uint32_t shared_address(const void *p) {
@@ -51,7 +83,6 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         base::warp, base::warps, base::stage_row;
     using typename base::memory_rows;
     static constexpr int words = sizeof(T) / sizeof(float);
-    static constexpr uint32_t none = ~0u;
 
     __device__ __forceinline__ static uint64_t *word_at(uint64_t *first, uint32_t cell) {
         return first + (uint64_t)cell * words;
@@ -127,7 +158,6 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
 
     /* Where cell i is sent from, and where ghost cell i goes: in the low and high half, in cells; of outer
      * rows in their first buffer. Rows in registers have them in the stage, cell by cell. */
-    static constexpr uint32_t nowhere = 0xffff;
     __device__ __forceinline__ static uint32_t *table(const stencil_resident &r) {
         const int ghosts = place().memory.ghosts;
         const bool cut = r.beyond[0] != nullptr || r.beyond[1] != nullptr;
@@ -150,16 +180,16 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
                       column = slot % 32 * K + slot / 32, from = place().wanted[0][side] + k - radius,
                       to = side == 0 ? k - radius : kept.end + k - radius;
             if (place().closed[0][side])
-                return nowhere << 16 | nowhere;
+                return 0; /* is not asked for */
             return place_of(from, column, i) |
                    (to < 0 || to >= rows ? place().memory.stage + i : place_of(to, column, i)) << 16;
         }
         const int j = i - 2 * reach * width, side = j / (rows * reach), k = j / rows % reach, row = j % rows;
         if (place().closed[1][side])
-            return nowhere << 16 | nowhere;
+            return 0;
         const bool ghost = row + radius < kept.first || row + radius >= kept.end;
         return place_of(row, place().wanted[1][side] + k, i) |
-               (ghost ? nowhere : place_of(row, side == 0 ? k : width - reach + k, i)) << 16;
+               (ghost ? place().memory.stage + i : place_of(row, side == 0 ? k : width - reach + k, i)) << 16;
     }
     __device__ __forceinline__ static void find_places(const stencil_resident &r) {
 #pragma unroll 1
@@ -167,10 +197,13 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             table(r)[i] = entry_of(i);
     }
 
-    /* f(whether of rows, how many at once, first, from one to the next, end) for all cells of a thread. */
+    /* f(whether of rows, how many at once, first, from one to the next, end) for all cells of a thread; those
+     * of rows are all there. */
     template <class F> __device__ __forceinline__ static void each_batch(F f) {
         constexpr int batch = R < 8 ? 2 : 4, once = base::full && words == 2 ? (K + 1) / 2 : K;
-        const int reach = place().reach, in_rows = 2 * reach * width, ghosts = place().memory.ghosts;
+        const int reach = place().reach, in_rows = 2 * reach * width, in_columns = reach * place().rows,
+                  begin = in_rows + (place().closed[1][0] ? in_columns : 0),
+                  end = in_rows + (place().closed[1][1] ? in_columns : 2 * in_columns), step = blockDim.x;
 #pragma unroll 1
         for (int row = warp(); row < 2 * reach; row += warps())
             if (!place().closed[0][row >= reach]) {
@@ -181,8 +214,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
                       in_rows);
             }
 #pragma unroll 1
-        for (int i = in_rows + (int)threadIdx.x; i < ghosts; i += batch * (int)blockDim.x)
-            f(std::false_type(), std::integral_constant<int, batch>(), i, (int)blockDim.x, ghosts);
+        for (int i = begin + (int)threadIdx.x; i < end; i += batch * step)
+            f(std::false_type(), std::integral_constant<int, batch>(), i, step, end);
     }
     /* Of an entry's half. */
     __device__ __forceinline__ static T *cell_at(uint32_t at, int flip) {
@@ -200,31 +233,19 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         const T *const stage = cells(place().memory.stage);
         each_batch([&](auto of_rows, auto count, int first, int step, int end) {
             constexpr int Count = decltype(count)::value;
-            uint64_t *const to = decltype(of_rows)::value
-                                     ? word_at(place().rows_to[first >= place().reach * width], set)
-                                     : word_at(r.words, own);
-            const T *from[Count];
+            constexpr bool rows = decltype(of_rows)::value;
+            uint64_t *const to = (rows ? word_at(place().rows_to[first >= place().reach * width], set)
+                                       : word_at(r.words, own)) +
+                                 (int64_t)first * words;
             T value[Count];
-            bool wanted[Count];
 #pragma unroll
             for (int k = 0; k < Count; k++) {
-                const int i = first + k * step;
-                wanted[k] = i < end;
-                from[k] = stage + i;
-                if (base::mixed && wanted[k]) {
-                    const uint32_t at = entries[i] & nowhere;
-                    wanted[k] = at != nowhere;
-                    from[k] = cell_at(at, flip);
-                }
+                const int i = rows ? first + k * step : min(first + k * step, end - 1);
+                value[k] = base::mixed ? *cell_at(entries[i] & 0xffff, flip) : stage[i];
             }
 #pragma unroll
             for (int k = 0; k < Count; k++)
-                if (wanted[k])
-                    value[k] = *from[k];
-#pragma unroll
-            for (int k = 0; k < Count; k++)
-                if (wanted[k])
-                    store_flagged(word_at(to, (uint32_t)(first + k * step)), value[k], number);
+                store_word(rows || first + k * step < end, to + (int64_t)k * step * words, value[k], number);
         });
     }
     /* Fetches ghost cells, those of a batch at once, so that their trips overlap. polled: waits for the
@@ -235,40 +256,34 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         uint64_t *const all = word_at(s.resident.words, (number & 1) * (uint32_t)place().memory.ghosts);
         const uint32_t *const entries = table(s.resident);
         const int flip = buffer ? base::buffer_cells() : 0;
-        const uint32_t left = place().closed[1][0] ? none : place().beside[0] - in_rows,
-                       right = place().closed[1][1] ? none : place().beside[1] - in_rows;
+        const uint32_t left = place().beside[0] - in_rows, right = place().beside[1] - in_rows;
         T *const stage = cells(place().memory.stage);
         each_batch([&](auto of_rows, auto count, int first, int step, int end) {
             constexpr int Count = decltype(count)::value;
+            constexpr bool rows = decltype(of_rows)::value;
             uint32_t at[Count];
             T value[Count];
             const int row = first / width, side = row >= reach;
+            const uint32_t *const from = list() + first - (row - side) * width;
+            const uint32_t more = (uint32_t)((row - side * reach) * width);
 #pragma unroll
             for (int k = 0; k < Count; k++) {
-                const int i = first + k * step;
-                if constexpr (decltype(of_rows)::value)
-                    at[k] = list()[i - (row - side) * width] + (uint32_t)((row - side * reach) * width);
-                else {
-                    const uint32_t from = i < half ? left : right;
-                    at[k] = i < end && from != none ? from + (uint32_t)i : none;
-                }
-                if (base::mixed && at[k] != none && entries[i] >> 16 == nowhere)
-                    at[k] = none;
+                const int i = min(first + k * step, end - 1);
+                at[k] = rows ? from[k * 32] + more : (i < half ? left : right) + (uint32_t)i;
             }
             spin(s.barrier, step_, [&] {
                 bool there = true;
 #pragma unroll
                 for (int k = 0; k < Count; k++)
-                    if (at[k] != none)
-                        there = load_flagged(word_at(all, at[k]), number, &value[k]) && there;
+                    there = load_word(word_at(all, at[k]), number, &value[k]) && there;
                 return there || !polled;
             });
 #pragma unroll
-            for (int k = 0; k < Count; k++)
-                if (at[k] != none) {
-                    const int i = first + k * step; /* looked up again: registers are scarce while waiting */
+            for (int k = 0; k < Count; k++) {
+                const int i = first + k * step; /* looked up here: registers are scarce while waiting */
+                if (rows || i < end)
                     *(base::mixed ? cell_at(entries[i] >> 16, flip) : stage + i) = value[k];
-                }
+            }
         });
     }
 
