@@ -172,10 +172,12 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         }
     }
     /* buffer: of outer rows, which the first step reads. Where cells leave no registers, where the rows are
-     * is found anew for each step. */
+     * is found anew for each step. How many there are comes by a shuffle, and whether there is another pass
+     * by a vote: where ptxas sees that a warp stays together it keeps weights in uniform registers, and an
+     * fma then reads two registers in place of three. */
     __device__ __forceinline__ void make_steps(const stencil_kernel_args &s, int &buffer) {
         const bool source = General && s.domain.b != nullptr;
-        const int steps = place().steps;
+        const int steps = __shfl_sync(~0u, place().steps, 0);
         const T *weight = General ? cells(place().memory.weights) : weights_of<T>(s.domain.weights);
         const ways even = find_ways(source, 0), odd = find_ways(source, 1);
 #pragma unroll 1
@@ -254,7 +256,7 @@ __device__ __forceinline__ bool end_pass_of(const stencil_kernel_args &s, Block 
     note_pass(s, pass, STENCIL_MARK_LEFT);
     note_pass(s, pass, STENCIL_MARK_END);
     __syncthreads();
-    return !leaves;
+    return !__any_sync(~0u, leaves);
 }
 
 /* Up to so many steps behind step_first. The leader tells the host how far the loop has come: to its end, to
