@@ -51,13 +51,15 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
             return;
         const int warps = blockDim.x / 32;
         const stencil_resident_memory m =
-            stencil_resident_memory_of(base::shape, radius, sizeof(T) == 8, warps, radius * s.depth,
-                                       weight_sets(s) * weights, General && s.domain.b != nullptr);
+            stencil_resident_tile_memory(base::shape, radius, sizeof(T) == 8, warps, radius * s.depth,
+                                         weight_sets(s) * weights, General && s.domain.b != nullptr);
         volatile stencil_resident_memory &to = place().memory;
         to.edge = m.edge, to.mixed = m.mixed, to.stage = m.stage;
         to.weights = m.weights, to.source = m.source;
         to.ghosts = m.ghosts, to.bytes = m.bytes;
         place().rows = warps * R, place().reach = radius * s.depth;
+        place().shares = max(1, (int)blockDim.x / place().rows);
+        place().row_share = (1 << STENCIL_SHARE_BITS) / place().rows + 1;
         place().tile = blockIdx.x;
         place().y = blockIdx.x / s.resident.tiles[1], place().x = blockIdx.x % s.resident.tiles[1];
         place().exchanges = s.resident.exchanges[blockIdx.x];
@@ -274,7 +276,7 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
         if (threadIdx.x % 32 == 0)
             Block::find_rows_beside();
         Block::find_sources(s.resident);
-        Block::find_places(s.resident);
+        Block::find_places();
         if (Block::general)
             Block::load_weights(s);
         block.load(s);
