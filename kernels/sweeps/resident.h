@@ -34,9 +34,9 @@ typedef struct stencil_resident {
     int32_t shape, warps;     /* of a block */
     int32_t tiles[2];         /* of a part along y and x; shape, warps and tiles 0: there are none */
     int32_t tiles_z, warps_z; /* in 3D along z (kernels/sweeps/resident3d.h); in 2D 1 */
-    uint64_t *words;     /* tiles * 2 * ghosts cells of flagged words, those of other parts included; zeroed
-                            once; behind them, uint32_t [own tiles * ghosts], where each of these cells is in
-                            shared memory */
+    uint64_t *words;     /* tiles * 2 * ghosts cells of flagged words, those of other parts included, each
+                            with the number of its exchange, of which there are even and odd ones; zeroed
+                            once */
     uint64_t *beyond[2]; /* those of the part above and of the one below; NULL: the field ends, or goes round
                             within the part */
     uint32_t *exchanges; /* [own tiles]: how many a block has made in all launches */

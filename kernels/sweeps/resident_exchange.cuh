@@ -1,9 +1,9 @@
 /* Ghost cells of the tiles of the resident sweep, every `depth` steps.
  *
  * Words that carry their number, as in kernels/ll.cuh: a tile sends the rows and columns that tiles beside it
- * want into words of its own, those of a row beside each other, and a list made once says where each ghost
- * cell lies. Corners come with the rows, from the tiles that lie cornerwise. There are words for even and for
- * odd exchanges; those of exchange e may be overwritten in e + 2 for the reason given there: who reads a
+ * want into words of its own, rows cell by cell as they are stored, columns one after the other. Corners come
+ * with the rows, from the tiles that lie cornerwise, as a list made once says. There are words for even and
+ * for odd exchanges; those of exchange e may be overwritten in e + 2 for the reason given there: who reads a
  * tile's words sends it words, too, and a tile that has received all of e + 1 knows that all of e have been
  * read.
  *
@@ -13,6 +13,7 @@
 #pragma once
 
 #include "kernels/sweeps/resident_tile.cuh"
+#include "kernels/sweeps/resident_word.cuh"
 
 namespace stencil {
 
@@ -51,10 +52,9 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         base::warp, base::warps, base::stage_row;
     using typename base::memory_rows;
     static constexpr int words = sizeof(T) / sizeof(float);
-    static constexpr uint32_t none = ~0u;
 
     __device__ __forceinline__ static uint64_t *word_at(uint64_t *first, uint32_t cell) {
-        return first + (uint64_t)cell * words;
+        return reinterpret_cast<uint64_t *>(reinterpret_cast<char *>(first) + (uint64_t)cell * (words * 8));
     }
     /* Words of a tile, in cells: rows for the tiles above and below, columns for those left and right. */
     __device__ __forceinline__ static int column_words(int side) {
@@ -65,7 +65,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         const int more = place().rows * place().reach;
         place().own = first_word(r, 0, 0);
         place().beside[0] = first_word(r, 0, -1) + column_words(1);
-        place().beside[1] = first_word(r, 0, 1) + column_words(0) - more;
+        place().beside[1] = first_word(r, 0, 1) + column_words(0) - more; /* as if behind those at the left */
     }
     __device__ __forceinline__ static int wrap(int tile, int tiles) {
         return tile < 0 ? tile + tiles : tile >= tiles ? tile - tiles : tile;
@@ -119,74 +119,121 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             from[i] = source_of(r, i / width, i % width);
     }
 
-    /* An exchange costs by the instructions that a warp makes, six to eight clocks each
-     * (docs/performance.md). Cells in registers have to be named one by one, so they go through shared
-     * memory: the stage, where ghost cells are between passes, has room for them. Ghost cell i of the tile
-     * and cell i that others want, which is its word i, are of the same thread: rows of the stage by warps,
-     * columns by all threads. */
+    /* An exchange costs by the instructions that a warp makes, six to eight clocks each, and by the trips
+     * that are made one after the other (docs/performance.md). Cells in registers have to be named one by
+     * one, so they go through shared memory: the stage, where ghost cells are between passes, has room for
+     * them. Rows in shared memory are sent and fetched where they are. A warp has whole ghost rows, a thread
+     * has a row of the tile, of which it sends and fetches columns: where they are follows from little.
+     * Whoever has nothing left sends and fetches its own last ones again: what is sent and what comes into
+     * the same place of the stage are of one thread, for whom they are in order. */
 
-    /* Where cell i is sent from, and where ghost cell i goes: in the low and high half, in cells; of outer
-     * rows in their first buffer. Rows in registers have them in the stage, cell by cell. */
-    static constexpr uint32_t nowhere = 0xffff;
-    __device__ __forceinline__ static uint32_t *table(const stencil_resident &r) {
-        const int ghosts = place().memory.ghosts;
-        const bool cut = r.beyond[0] != nullptr || r.beyond[1] != nullptr;
-        const int tiles = stencil_resident_rows_of_words(r.tiles[0], cut) * r.tiles[1];
-        return reinterpret_cast<uint32_t *>(word_at(r.words, (uint32_t)(2 * ghosts * tiles))) +
-               (int64_t)ghosts * place().tile;
+    /* Found once, in shared memory behind each other: of each ghost row the cell that it begins with, and of
+     * the row that is sent (high and low half); of each ghost column the same two within a row of shared
+     * memory; where each row of the tile begins. Cells of outer rows are those of their first buffer. */
+    static constexpr uint32_t in_place = 1u << 31;
+    __device__ __forceinline__ static uint32_t *row_places() {
+        return list() - stencil_resident_places(place().rows, place().reach);
     }
-    /* The cell in a row (of all warps) and column of the tile; where it is in registers, stage cell i. */
-    __device__ __forceinline__ static uint32_t place_of(int row, int column, int i) {
-        const int at = row / R, j = row - at * R, slot = column % K * 32 + column / K - lane();
-        if (!base::is_in_memory(j))
-            return place().memory.stage + i;
-        return (uint32_t)(base::memory_row(j, base::find_rows(at, 0, lane())) - cells(0) + slot);
+    __device__ __forceinline__ static uint32_t *column_places() {
+        return row_places() + 2 * place().reach;
     }
-    __device__ __forceinline__ static uint32_t entry_of(int i) {
-        const int reach = place().reach, rows = place().rows;
+    __device__ __forceinline__ static uint32_t *begins() {
+        return row_places() + 4 * place().reach;
+    }
+    /* Where a row of the tile is, or the row of the stage. */
+    __device__ __forceinline__ static uint32_t place_of(int row, int stage_row) {
+        const int at = row / R, j = row - at * R;
+        if (row < 0 || row >= place().rows || !base::is_in_memory(j))
+            return (uint32_t)(place().memory.stage + stage_row * width);
+        return (uint32_t)(base::memory_row(j, base::find_rows(at, 0, 0)) - cells(0));
+    }
+    __device__ __forceinline__ static uint32_t slot_of(int column) {
+        return (uint32_t)(column % K * 32 + column / K);
+    }
+    /* Rows in registers have their columns in the stage, ghost rows too, which come whole. */
+    __device__ __forceinline__ static uint32_t begin_of(int row) {
         const kept_rows kept = find_kept();
-        if (i < 2 * reach * width) {
-            const int side = i / (reach * width), k = i / width % reach, slot = i % width,
-                      column = slot % 32 * K + slot / 32, from = place().wanted[0][side] + k - radius,
-                      to = side == 0 ? k - radius : kept.end + k - radius;
-            if (place().closed[0][side])
-                return nowhere << 16 | nowhere;
-            return place_of(from, column, i) |
-                   (to < 0 || to >= rows ? place().memory.stage + i : place_of(to, column, i)) << 16;
-        }
-        const int j = i - 2 * reach * width, side = j / (rows * reach), k = j / rows % reach, row = j % rows;
-        if (place().closed[1][side])
-            return nowhere << 16 | nowhere;
-        const bool ghost = row + radius < kept.first || row + radius >= kept.end;
-        return place_of(row, place().wanted[1][side] + k, i) |
-               (ghost ? nowhere : place_of(row, side == 0 ? k : width - reach + k, i)) << 16;
+        if (row + radius < kept.first || row + radius >= kept.end || !base::is_in_memory(row % R))
+            return (uint32_t)(columns() - cells(0) + row);
+        return in_place | place_of(row, 0);
     }
-    __device__ __forceinline__ static void find_places(const stencil_resident &r) {
+    __device__ __forceinline__ static void find_places() {
+        const int reach = place().reach;
 #pragma unroll 1
-        for (int i = threadIdx.x; base::mixed && i < place().memory.ghosts; i += blockDim.x)
-            table(r)[i] = entry_of(i);
+        for (int i = threadIdx.x; i < 2 * reach; i += blockDim.x) {
+            const int side = i >= reach, k = i - side * reach;
+            const uint32_t from = place_of(place().wanted[0][side] + k - radius, i),
+                           to = place_of(side == 0 ? k - radius : find_kept().end + k - radius, i);
+            row_places()[i] = from | to << 16;
+            column_places()[i] =
+                slot_of(place().wanted[1][side] + k) | slot_of(side == 0 ? k : width - reach + k) << 16;
+        }
+#pragma unroll 1
+        for (int i = threadIdx.x; i < place().rows; i += blockDim.x)
+            begins()[i] = begin_of(i);
     }
 
-    /* f(whether of rows, how many at once, first, from one to the next, end) for all cells of a thread. */
-    template <class F> __device__ __forceinline__ static void each_batch(F f) {
-        constexpr int batch = R < 8 ? 2 : 4, once = base::full && words == 2 ? (K + 1) / 2 : K;
-        const int reach = place().reach, in_rows = 2 * reach * width, ghosts = place().memory.ghosts;
-#pragma unroll 1
-        for (int row = warp(); row < 2 * reach; row += warps())
-            if (!place().closed[0][row >= reach]) {
-                const int first = row * width + lane();
-                f(std::true_type(), std::integral_constant<int, once>(), first, 32, in_rows);
-                if constexpr (once < K)
-                    f(std::true_type(), std::integral_constant<int, K - once>(), first + once * 32, 32,
-                      in_rows);
-            }
-#pragma unroll 1
-        for (int i = in_rows + (int)threadIdx.x; i < ghosts; i += batch * (int)blockDim.x)
-            f(std::false_type(), std::integral_constant<int, batch>(), i, (int)blockDim.x, ghosts);
+    /* Cells of shared memory, outer rows in the buffer that they are in. */
+    __device__ __forceinline__ static T *cells_at(uint32_t at, int flip) {
+        return cells((int)at + (base::mixed && (int)at < flip ? flip : 0));
     }
-    /* Of an entry's half. */
-    __device__ __forceinline__ static T *cell_at(uint32_t at, int flip) {
-        return cells((int)at + ((int)at < flip ? flip : 0));
+    /* Which of the ghost rows and columns of an axis come from, or go to other tiles: from `first` on. */
+    struct open_ghosts {
+        int first, end;
+    };
+    __device__ __forceinline__ static open_ghosts find_open(int axis) {
+        const int reach = place().reach;
+        return {place().closed[axis][0] ? reach : 0, place().closed[axis][1] ? reach : 2 * reach};
+    }
+    /* Whether the one is of this warp or thread: what it has none for is the one before again. */
+    template <int Count> __device__ __forceinline__ static bool is_own(const int (&some)[Count], int b) {
+        return b == 0 || some[b] != some[b - 1];
+    }
+    /* f(part, rows) for the ghost rows of a warp, some at once, and for their cells part by part where cells
+     * leave few registers: L1 is small beside tiles so large, and what is spilled is fetched from L2. */
+    static constexpr bool large = base::full && words == 2;
+    static constexpr int cells_at_once = large && base::shape.mixed > 8 ? (K + 1) / 2 : K;
+    static constexpr int rows_at_once = K <= 2 ? 4 : K <= 4 ? 2 : 1;
+    template <class F> __device__ __forceinline__ static void each_rows(F f) {
+        const open_ghosts open = find_open(0);
+        const int step = warps();
+#pragma unroll 1
+        for (int first = open.first + warp(); first < open.end; first += rows_at_once * step) {
+            int rows[rows_at_once];
+#pragma unroll
+            for (int b = 0; b < rows_at_once; b++)
+                rows[b] = b == 0 || first + b * step < open.end ? first + b * step : rows[b - 1];
+            for_each<0, (K + cells_at_once - 1) / cells_at_once>([&](auto part) { f(part, rows); });
+        }
+    }
+    /* f(columns, row of the tile) for the ghost columns of a thread, some at once. */
+    static constexpr int columns_at_once = R < 8 ? 4 : !large ? 8 : base::shape.mixed > 8 ? 4 : 6;
+    template <class F> __device__ __forceinline__ static void each_columns(F f) {
+        const open_ghosts open = find_open(1);
+        const int thread = hidden(threadIdx.x), share = thread * place().row_share >> STENCIL_SHARE_BITS,
+                  row = thread - share * place().rows, shares = place().shares;
+        if (share >= shares)
+            return;
+#pragma unroll 1
+        for (int first = open.first + share; first < open.end; first += columns_at_once * shares) {
+            int columns[columns_at_once];
+#pragma unroll
+            for (int b = 0; b < columns_at_once; b++)
+                columns[b] = b == 0 || first + b * shares < open.end ? first + b * shares : columns[b - 1];
+            f(columns, row);
+        }
+    }
+    /* How far the cell of a ghost column is from the begin of its row; half: 0 of those that are sent, 16 of
+     * ghost cells. */
+    __device__ __forceinline__ static int from_begin(uint32_t begin, const uint32_t *places, int column,
+                                                     int half) {
+        return base::mixed && (begin & in_place) ? (int)(places[column] >> half & 0xffff)
+                                                 : column * base::stage_column();
+    }
+    /* The compiler is to keep it: one addition then makes the place of a word from it. */
+    __device__ __forceinline__ static uint64_t *kept(uint64_t *words_) {
+        asm volatile("" : "+l"(words_));
+        return words_;
     }
 
     /* Sends what other tiles want. Behind a barrier of the block: others no longer read ghost cells. */
@@ -194,96 +241,143 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         stage_columns();
         stage_rows();
         __syncthreads();
-        const uint32_t set = (number & 1) * (uint32_t)place().memory.ghosts, own = place().own + set;
-        const uint32_t *const entries = table(r);
-        const int flip = buffer ? base::buffer_cells() : 0;
-        const T *const stage = cells(place().memory.stage);
-        each_batch([&](auto of_rows, auto count, int first, int step, int end) {
-            constexpr int Count = decltype(count)::value;
-            uint64_t *const to = decltype(of_rows)::value
-                                     ? word_at(place().rows_to[first >= place().reach * width], set)
-                                     : word_at(r.words, own);
-            const T *from[Count];
-            T value[Count];
-            bool wanted[Count];
+        const uint32_t set = (number & 1) * (uint32_t)place().memory.ghosts;
+        send_rows(set, number, buffer ? base::buffer_cells() : 0);
+        send_columns(r, set, number, buffer ? base::buffer_cells() : 0);
+    }
+    __device__ __forceinline__ static void send_rows(uint32_t set, uint32_t number, int flip) {
+        const int reach = place().reach;
+        const uint32_t *const places = row_places();
+        each_rows([&](auto part, const int(&rows)[rows_at_once]) {
+            constexpr int V = decltype(part)::value * cells_at_once,
+                          End = V + cells_at_once < K ? V + cells_at_once : K;
+            T value[rows_at_once][End - V];
 #pragma unroll
-            for (int k = 0; k < Count; k++) {
-                const int i = first + k * step;
-                wanted[k] = i < end;
-                from[k] = stage + i;
-                if (base::mixed && wanted[k]) {
-                    const uint32_t at = entries[i] & nowhere;
-                    wanted[k] = at != nowhere;
-                    from[k] = cell_at(at, flip);
-                }
+            for (int b = 0; b < rows_at_once; b++) {
+                const T *const from = cells_at(places[rows[b]] & 0xffff, flip) + lane();
+#pragma unroll
+                for (int v = V; v < End; v++)
+                    value[b][v - V] = from[v * 32];
             }
 #pragma unroll
-            for (int k = 0; k < Count; k++)
-                if (wanted[k])
-                    value[k] = *from[k];
+            for (int b = 0; b < rows_at_once; b++) {
+                uint64_t *const to =
+                    word_at(place().rows_to[rows[b] >= reach], set + (uint32_t)(rows[b] * width + lane()));
 #pragma unroll
-            for (int k = 0; k < Count; k++)
-                if (wanted[k])
-                    store_flagged(word_at(to, (uint32_t)(first + k * step)), value[k], number);
+                for (int v = V; v < End; v++)
+                    resident_word<T>::store(is_own(rows, b), to + v * 32 * words, value[b][v - V], number);
+            }
         });
     }
-    /* Fetches ghost cells, those of a batch at once, so that their trips overlap. polled: waits for the
-     * words; else a barrier has. */
-    __device__ __forceinline__ static void receive(const stencil_kernel_args &s, uint32_t number,
-                                                   int64_t step_, bool polled, int buffer) {
-        const int reach = place().reach, in_rows = 2 * reach * width, half = in_rows + place().rows * reach;
-        uint64_t *const all = word_at(s.resident.words, (number & 1) * (uint32_t)place().memory.ghosts);
-        const uint32_t *const entries = table(s.resident);
-        const int flip = buffer ? base::buffer_cells() : 0;
-        const uint32_t left = place().closed[1][0] ? none : place().beside[0] - in_rows,
-                       right = place().closed[1][1] ? none : place().beside[1] - in_rows;
-        T *const stage = cells(place().memory.stage);
-        each_batch([&](auto of_rows, auto count, int first, int step, int end) {
-            constexpr int Count = decltype(count)::value;
-            uint32_t at[Count];
-            T value[Count];
-            const int row = first / width, side = row >= reach;
+    __device__ __forceinline__ static void send_columns(const stencil_resident &r, uint32_t set,
+                                                        uint32_t number, int flip) {
+        const int height = place().rows;
+        const uint32_t *const places = column_places();
+        uint64_t *const all = kept(word_at(r.words, place().own + set + (uint32_t)column_words(0)));
+        each_columns([&](const int(&column)[columns_at_once], int row) {
+            const uint32_t begin = begins()[row];
+            const T *const from = cells_at(begin & ~in_place, flip);
+            T value[columns_at_once];
 #pragma unroll
-            for (int k = 0; k < Count; k++) {
-                const int i = first + k * step;
-                if constexpr (decltype(of_rows)::value)
-                    at[k] = list()[i - (row - side) * width] + (uint32_t)((row - side * reach) * width);
-                else {
-                    const uint32_t from = i < half ? left : right;
-                    at[k] = i < end && from != none ? from + (uint32_t)i : none;
-                }
-                if (base::mixed && at[k] != none && entries[i] >> 16 == nowhere)
-                    at[k] = none;
-            }
-            spin(s.barrier, step_, [&] {
-                bool there = true;
+            for (int b = 0; b < columns_at_once; b++)
+                value[b] = from[from_begin(begin, places, column[b], 0)];
 #pragma unroll
-                for (int k = 0; k < Count; k++)
-                    if (at[k] != none)
-                        there = load_flagged(word_at(all, at[k]), number, &value[k]) && there;
-                return there || !polled;
-            });
+            for (int b = 0; b < columns_at_once; b++)
+                resident_word<T>::store(is_own(column, b), word_at(all, (uint32_t)(column[b] * height + row)),
+                                        value[b], number);
+        });
+    }
+    /* Fetches words at once, so that their trips overlap; not those that are `again` before them a second
+     * time. polled: waits until they carry the number; else a barrier has. */
+    template <int Again, int Count>
+    __device__ __forceinline__ static void
+    fetch(const stencil_kernel_args &s, uint32_t number, int64_t step, bool polled, const uint64_t *all,
+          const uint32_t (&at)[Count], resident_word<T> (&word)[Count]) {
+#pragma unroll
+        for (int k = Again; k < Count; k++)
+            word[k].set_number(number);
+        spin(s.barrier, step, [&] {
+            bool there = true;
 #pragma unroll
             for (int k = 0; k < Count; k++)
-                if (at[k] != none) {
-                    const int i = first + k * step; /* looked up again: registers are scarce while waiting */
-                    *(base::mixed ? cell_at(entries[i] >> 16, flip) : stage + i) = value[k];
-                }
+                word[k].load(k < Again || at[k] != at[k - (k < Again ? 0 : Again)],
+                             word_at(const_cast<uint64_t *>(all), at[k]));
+#pragma unroll
+            for (int k = 0; k < Count; k++)
+                there = word[k].number() == number && there;
+            return there || !polled;
+        });
+    }
+    __device__ __forceinline__ static void receive(const stencil_kernel_args &s, uint32_t number,
+                                                   int64_t step, bool polled, int buffer) {
+        const int flip = buffer ? base::buffer_cells() : 0;
+        const uint64_t *const all =
+            kept(word_at(s.resident.words, (number & 1) * (uint32_t)place().memory.ghosts));
+        receive_rows(s, number, step, polled, flip, all);
+        receive_columns(s, number, step, polled, flip, all);
+    }
+    __device__ __forceinline__ static void receive_rows(const stencil_kernel_args &s, uint32_t number,
+                                                        int64_t step, bool polled, int flip,
+                                                        const uint64_t *all) {
+        const int reach = place().reach;
+        const uint32_t *const places = row_places(), *const sources = list() + lane();
+        each_rows([&](auto part, const int(&rows)[rows_at_once]) {
+            constexpr int V = decltype(part)::value * cells_at_once,
+                          End = V + cells_at_once < K ? V + cells_at_once : K, Cells = End - V;
+            uint32_t at[rows_at_once * Cells];
+            resident_word<T> word[rows_at_once * Cells];
+#pragma unroll
+            for (int b = 0; b < rows_at_once; b++) {
+                const int side = rows[b] >= reach, k = rows[b] - side * reach;
+#pragma unroll
+                for (int v = V; v < End; v++)
+                    at[b * Cells + v - V] = sources[side * width + v * 32] + (uint32_t)(k * width);
+            }
+            fetch<Cells>(s, number, step, polled, all, at, word);
+#pragma unroll
+            for (int b = 0; b < rows_at_once; b++) {
+                T *const to = cells_at(places[rows[b]] >> 16, flip) + lane();
+#pragma unroll
+                for (int v = V; v < End; v++)
+                    if (is_own(rows, b))
+                        to[v * 32] = word[b * Cells + v - V].value();
+            }
+        });
+    }
+    __device__ __forceinline__ static void receive_columns(const stencil_kernel_args &s, uint32_t number,
+                                                           int64_t step, bool polled, int flip,
+                                                           const uint64_t *all) {
+        const int reach = place().reach, height = place().rows;
+        const uint32_t *const places = column_places();
+        const uint32_t left = place().beside[0], right = place().beside[1];
+        each_columns([&](const int(&column)[columns_at_once], int row) {
+            uint32_t at[columns_at_once];
+            resident_word<T> word[columns_at_once];
+#pragma unroll
+            for (int b = 0; b < columns_at_once; b++)
+                at[b] = (column[b] < reach ? left : right) + (uint32_t)(column[b] * height + row);
+            fetch<1>(s, number, step, polled, all, at, word);
+            const uint32_t begin = begins()[row];
+            T *const to = cells_at(begin & ~in_place, flip);
+#pragma unroll
+            for (int b = 0; b < columns_at_once; b++)
+                if (is_own(column, b))
+                    to[from_begin(begin, places, column[b], 16)] = word[b].value();
         });
     }
 
     /* f(inside, address, cell) for the lane's cells in registers: where they are among staged columns, of
      * which column `first` is its first cell. */
     template <class F> __device__ __forceinline__ void each_staged(int side, int first, F f) {
-        const int reach = place().reach, rows = place().rows;
+        const int reach = place().reach, length = base::stage_column();
         const uint32_t from =
-            shared_address(columns() + (side * reach + first) * rows + warp() * R); /* column by column */
+            shared_address(columns() + (side * reach + first) * length + warp() * R); /* column by column */
         uint32_t at[K];
         bool inside[K];
 #pragma unroll
         for (int v = 0; v < K; v++) {
             inside[v] = (unsigned)(first + v) < (unsigned)reach;
-            at[v] = from + v * rows * (int)sizeof(T);
+            at[v] = from + v * length * (int)sizeof(T);
         }
         for_each<0, R>([&](auto row) {
             constexpr int J = decltype(row)::value;

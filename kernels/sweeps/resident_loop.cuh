@@ -51,13 +51,15 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
             return;
         const int warps = blockDim.x / 32;
         const stencil_resident_memory m =
-            stencil_resident_memory_of(base::shape, radius, sizeof(T) == 8, warps, radius * s.depth,
-                                       weight_sets(s) * weights, General && s.domain.b != nullptr);
+            stencil_resident_tile_memory(base::shape, radius, sizeof(T) == 8, warps, radius * s.depth,
+                                         weight_sets(s) * weights, General && s.domain.b != nullptr);
         volatile stencil_resident_memory &to = place().memory;
         to.edge = m.edge, to.mixed = m.mixed, to.stage = m.stage;
         to.weights = m.weights, to.source = m.source;
         to.ghosts = m.ghosts, to.bytes = m.bytes;
         place().rows = warps * R, place().reach = radius * s.depth;
+        place().shares = max(1, (int)blockDim.x / place().rows);
+        place().row_share = (1 << STENCIL_SHARE_BITS) / place().rows + 1;
         place().tile = blockIdx.x;
         place().y = blockIdx.x / s.resident.tiles[1], place().x = blockIdx.x % s.resident.tiles[1];
         place().exchanges = s.resident.exchanges[blockIdx.x];
@@ -172,10 +174,12 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         }
     }
     /* buffer: of outer rows, which the first step reads. Where cells leave no registers, where the rows are
-     * is found anew for each step. */
+     * is found anew for each step. How many there are comes by a shuffle, and whether there is another pass
+     * by a vote: where ptxas sees that a warp stays together it keeps weights in uniform registers, and an
+     * fma then reads two registers in place of three. */
     __device__ __forceinline__ void make_steps(const stencil_kernel_args &s, int &buffer) {
         const bool source = General && s.domain.b != nullptr;
-        const int steps = place().steps;
+        const int steps = __shfl_sync(~0u, place().steps, 0);
         const T *weight = General ? cells(place().memory.weights) : weights_of<T>(s.domain.weights);
         const ways even = find_ways(source, 0), odd = find_ways(source, 1);
 #pragma unroll 1
@@ -254,7 +258,7 @@ __device__ __forceinline__ bool end_pass_of(const stencil_kernel_args &s, Block 
     note_pass(s, pass, STENCIL_MARK_LEFT);
     note_pass(s, pass, STENCIL_MARK_END);
     __syncthreads();
-    return !leaves;
+    return !__any_sync(~0u, leaves);
 }
 
 /* Up to so many steps behind step_first. The leader tells the host how far the loop has come: to its end, to
@@ -272,7 +276,7 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
         if (threadIdx.x % 32 == 0)
             Block::find_rows_beside();
         Block::find_sources(s.resident);
-        Block::find_places(s.resident);
+        Block::find_places();
         if (Block::general)
             Block::load_weights(s);
         block.load(s);

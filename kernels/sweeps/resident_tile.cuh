@@ -17,9 +17,11 @@
 
 #include "kernels/ll.cuh"
 #include "kernels/cells.cuh"
-#include "kernels/sweeps/resident.h"
+#include "kernels/sweeps/resident_memory.h"
 
 namespace stencil {
+
+enum { STENCIL_SHARE_BITS = 18 };
 
 /* What exchanges need and steps do not: in shared memory, or it would take the registers of cells. */
 struct resident_place {
@@ -35,7 +37,8 @@ struct resident_place {
     int64_t step, left;             /* steps made before this pass; that the launch still has to make */
     int32_t steps, passes, to_poll; /* of this pass; that have been made; steps to a poll */
     uint32_t exchanges;
-    uint32_t own, beside[2]; /* words of this tile, and of the columns of those at the left and right */
+    uint32_t own, beside[2];   /* words of this tile, and of the columns of those at the left and right */
+    int32_t shares, row_share; /* threads of a row of the tile; 1 / rows, in 2^-STENCIL_SHARE_BITS */
 };
 static_assert(sizeof(resident_place) <= STENCIL_RESIDENT_PLACE - STENCIL_RESIDENT_TABLES, "");
 
@@ -153,9 +156,12 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     __device__ __forceinline__ static int stage_row(int side, int row) {
         return place().memory.stage + (side * place().reach + row) * width + lane();
     }
+    __device__ __forceinline__ static int stage_column() {
+        return stencil_resident_stage_column(place().rows);
+    }
     /* Boundary cells of a row, at the left or right: where ghost cells of that side would be. */
     __device__ __forceinline__ static int fixed_of(int side, int row) {
-        return place().memory.stage + (2 * width + side * place().rows) * place().reach + row * radius;
+        return place().memory.stage + (2 * width + side * stage_column()) * place().reach + row * radius;
     }
     /* By one lane of each warp. */
     __device__ __forceinline__ static void find_rows_beside() {

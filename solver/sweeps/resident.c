@@ -1,6 +1,7 @@
 /* The resident sweep: tiles that all multiprocessors together keep on chip for a whole launch. */
 #include <math.h>
 
+#include "kernels/sweeps/resident_memory.h"
 #include "solver/parts/workers.h"
 #include "solver/plan.h"
 #include "solver/sweeps/resident.h"
@@ -119,14 +120,14 @@ static bool lay(const subject *s, layout *l, int index, int warps, int depth) {
         if (tiles[axis] == 0 || tiles[axis] > s->slots)
             return false;
     }
-    *l = (layout){.tiles = {.shape = index,
-                            .warps = warps,
-                            .tiles = {(int32_t)tiles[0], (int32_t)tiles[1]},
-                            .tiles_z = 1,
-                            .warps_z = 1},
-                  .depth = depth,
-                  .memory =
-                      stencil_resident_memory_of(shape, s->radius, s->f64, warps, reach, weights, s->source)};
+    *l = (layout){
+        .tiles = {.shape = index,
+                  .warps = warps,
+                  .tiles = {(int32_t)tiles[0], (int32_t)tiles[1]},
+                  .tiles_z = 1,
+                  .warps_z = 1},
+        .depth = depth,
+        .memory = stencil_resident_tile_memory(shape, s->radius, s->f64, warps, reach, weights, s->source)};
     if (tiles[0] * tiles[1] > s->slots || l->memory.bytes > s->shared_bytes)
         return false;
     predict(s, l, shape);
@@ -185,7 +186,7 @@ static bool place_tiles(stencil_plan *plan, const subject *s) {
     plan->resident_bytes =
         (int64_t)stencil_resident_rows_of_words(l.tiles.tiles[0], s->parts > 1) * l.tiles.tiles[1] *
         (2 * l.memory.ghosts * stencil_ll_words(s->problem->precision) * (int64_t)sizeof(uint64_t) +
-         l.memory.ghosts * (int64_t)sizeof(uint32_t) + (int64_t)sizeof(uint32_t));
+         (int64_t)sizeof(uint32_t));
     plan->resident_shared = l.memory.bytes;
     return true;
 }
