@@ -246,7 +246,9 @@ static void print_gpu_launch(const stencil_plan *plan) {
     if (deep)
         PRINT("Launch", "%d block%s%s, one per SM, for %s%s", plan->deep_blocks,
               stencil_plural(plan->deep_blocks), part,
-              loops ? "all passes up to a check,\nbarrier " : "each pass",
+              !loops                            ? "each pass"
+              : plan->wait.steps_per_launch > 0 ? "each pass, barrier "
+                                                : "all passes up to a check,\nbarrier ",
               loops ? stencil_barriers[plan->barrier].name : "");
     PRINT(deep ? "" : "Launch", "%d block%s of %d x %d threads%s, %d per SM,\n%d registers per thread%s",
           blocks, stencil_plural(blocks), plan->block_x, plan->block_y, part, plan->blocks_per_sm,

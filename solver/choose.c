@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "solver/strategy.h"
+#include "solver/sweep.h"
 
 /* What a candidate on another device than the usual one has to be quicker by. */
 static const double other_device = 1.25;
@@ -103,6 +104,16 @@ static int find_best(const stencil_choice *choice, const devices *usual) {
     return best;
 }
 
+/* Of a sweep that is a persistent loop the first strategy of all is none. */
+static stencil_run_options with_barrier(const stencil_run_options *options) {
+    stencil_run_options first = *options;
+    for (int i = 0; stencil_sweep_infos[i].name != NULL && options->sweep != NULL && options->sync == NULL;
+         i++)
+        if (strcmp(stencil_sweep_infos[i].name, options->sweep) == 0 && stencil_sweep_infos[i].host->resident)
+            first.sync = "neighbor";
+    return first;
+}
+
 stencil_status stencil_choice_make(stencil_choice *choice, const stencil_problem *problem,
                                    const stencil_run_options *options, const stencil_machine *machine) {
     devices device[DEVICES_MAX];
@@ -136,7 +147,8 @@ stencil_status stencil_choice_make(stencil_choice *choice, const stencil_problem
     qsort(choice->item, (size_t)choice->count, sizeof *choice->item, by_time);
     if (!usual) { /* the usual plan says why; a field too small for its parts goes to fewer devices */
         stencil_plan none;
-        const stencil_status status = stencil_plan_make(&none, problem, options, machine);
+        const stencil_run_options first = with_barrier(options);
+        const stencil_status status = stencil_plan_make(&none, problem, &first, machine);
         if (status != STENCIL_USAGE || choice->possible == 0 || options->gpu_count < 2)
             return status;
     }

@@ -145,8 +145,10 @@ static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *ma
         part->first_block = first;
         first += (uint32_t)part->grid_blocks;
     }
-    if (loops_deep(plan))
+    if (loops_deep(plan)) {
         plan->deep_blocks = plan->part[0].grid_blocks;
+        plan->deep_slots = machine->gpu[plan->part[0].gpu].sm_count / plan->part[0].sharing;
+    }
     const int tiles = stencil_resident_tiles(&plan->resident);
     CHECK(plan->resident.warps == 0 || tiles <= plan->deep_blocks, UNAVAILABLE,
           "--sweep resident is not available here: it needs %d blocks at once, --sync %s has %d", tiles,
@@ -188,7 +190,7 @@ stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *probl
     const stencil_part_plan *part = &plan->part[0];
     const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
     stencil_sweep_infos[plan->sweep].host->shape(plan, problem, n, share > 0 ? share : 1);
-    plan->deep_blocks = machine->gpu[part->gpu].sm_count;
+    plan->deep_slots = plan->deep_blocks = machine->gpu[part->gpu].sm_count;
     TRY(check_tiles(plan, n));
     TRY(choose_grids(plan, machine));
     TRY(check_device_memory(plan, problem, machine));

@@ -142,6 +142,7 @@ typedef struct stencil_plan {
     int64_t tile[3];           /* cells per tile (z, y, x), the same in all parts */
     int64_t share_rows;        /* of a CPU's thread, at most: of all parts, plane after plane */
     int deep_blocks;           /* of a launch that makes several steps */
+    int deep_slots;            /* as many as there could be, were there work for all: one a multiprocessor */
     stencil_resident resident; /* its tiles, where cells stay on chip; warps 0: they do not */
     int64_t resident_bytes;    /* of device memory for their ghost cells */
     int resident_shared;       /* bytes of shared memory of a block */

@@ -7,7 +7,7 @@
 /* What is made in a pass of several steps of a part. */
 typedef struct stencil_pass_work {
     double cells;      /* computed in all steps, those included that are not kept */
-    double longest;    /* the same, were everything as busy as what takes longest */
+    double longest;    /* the same, were all multiprocessors as busy as what takes longest */
     double wavefronts; /* of shared memory: what a multiprocessor moves in a clock */
 } stencil_pass_work;
 

@@ -160,7 +160,7 @@ static const char *why_single(const stencil_plan *plan, const stencil_problem *p
     if (options->halo == STENCIL_HALO_LL)
         return "words of --halo ll have the number of one step";
     if (sweep->most != NULL && sweep->most(plan, problem, machine) == 1)
-        return problem->rank == 3 && machine->gpu[0].capability >= 90
+        return problem->rank == 3 && machine->gpu[plan->part[0].gpu].capability >= 90
                    ? "its points reach less far along z, which is mirrored, than those of its kernel"
                : plan->barrier != STENCIL_BARRIER_none && problem->rank == 2 &&
                        stencil_sweep_is_general(problem)

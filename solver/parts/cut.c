@@ -84,7 +84,7 @@ stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int 
         cut_into(cut, mesh, asked);
     const int axis = misfit(cut);
     CHECK(axis == STENCIL_AXES, USAGE,
-          "--cut makes a part of %lld cells along %c%s, less than %s reaches (%lld): use fewer parts",
+          "the cut makes a part of %lld cells along %c%s, less than %s reaches (%lld): use fewer parts",
           (long long)thinnest(cut, axis), axis_name[axis], axis == STENCIL_X ? " (in multiples of 64)" : "",
           name, (long long)mesh->ghosts[axis]);
     return stencil_layout_init(&cut->layout, mesh->precision, stencil_cut_box(cut, 0).n, mesh->ghosts);

@@ -147,7 +147,7 @@ static stencil_pass_work solid_work(const stencil_plan *plan, const stencil_prob
                  bytes = (double)((4 * set->radius * tile.warps * tile.depth + 2 * rows) * row_bytes),
                  exchanged = (double)(2 * set->radius * beside * tile.warps * tile.depth * cell / LANE_BYTES);
     return (stencil_pass_work){.cells = (double)turns * turn_cells,
-                               .longest = (double)(longest * shares.blocks) * turn_cells,
+                               .longest = (double)(longest * plan->deep_slots) * turn_cells,
                                .wavefronts = (double)turns * (bytes / WAVEFRONT + exchanged)};
 }
 
@@ -190,7 +190,8 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
                  row_bytes = (double)(width * cell * (2 * (stages + 1) + 3 * checked)),
                  exchanged = (double)(2 * set->radius * levels * cell / LANE_BYTES);
     return (stencil_pass_work){.cells = (double)rows * row_cells,
-                               .longest = (double)(longest * lines) * row_cells,
+                               .longest = (double)(longest * lines) * row_cells * plan->deep_slots /
+                                          plan->deep_blocks,
                                .wavefronts = (double)rows * (row_bytes / WAVEFRONT + exchanged)};
 }
 

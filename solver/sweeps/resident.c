@@ -201,15 +201,14 @@ static const char *place(stencil_plan *plan, const stencil_problem *problem, con
         return "its parts lie one above the other: leave --cut out";
     if (plan->depth == 1)
         return stencil_sweep_longest(plan, problem) == 1 ? "too few steps lie between two residual checks"
-                                                         : "it makes several steps from exchange to exchange";
+                                                         : "its passes have two steps or more";
     for (int axis = STENCIL_Y; axis < STENCIL_AXES; axis++)
         if (problem->boundary[axis] != STENCIL_FIXED && problem->radius[axis] != problem->shape->radius)
             return "the points reach less far than their set along an axis that is not fixed";
     if (place_tiles(plan, &s))
         return "";
     const double most = (double)(problem->rank == 3 ? resident_box_most(&s) : most_of(&s));
-    return (double)stencil_problem_updated_cells(problem) >
-                   (problem->rank == 3 ? 1 : 0.5) * s.parts * s.slots * most
+    return (double)stencil_problem_updated_cells(problem) > 0.5 * s.parts * s.slots * most
                ? "the field has more cells than the multiprocessors hold"
                : "the field is too small or too narrow to be cut into tiles";
 }

@@ -278,8 +278,21 @@ static void expect_solid_refusal(const char *words, int64_t nz, int64_t ny, int6
 static void solid_refusals(void **state) {
     (void)state;
     expect_solid_refusal("more cells than the multiprocessors", 256, 256, 256);
+    expect_solid_refusal("more cells than the multiprocessors", 131, 131, 131);
     expect_solid_refusal("too small or too narrow", 40, 40, 20);
     expect_solid_refusal("too small or too narrow", 40, 5, 40);
+}
+
+/* Without a strategy, too, a refusal says what the field is, not that a strategy is to be given. */
+static void choice_refuses(void **state) {
+    const stencil_run_options options = {.sweep = "resident", .gpu_count = 1};
+    stencil_problem problem;
+    stencil_choice choice;
+    (void)state;
+    problem_of(&problem, "j2d5pt", STENCIL_FLOAT64, 8192, 8192, STENCIL_FIXED, STENCIL_FIXED);
+    assert_int_equal(stencil_choice_make(&choice, &problem, &options, &machine), STENCIL_UNAVAILABLE);
+    assert_non_null(strstr(stencil_error_last()->message, "more cells than the multiprocessors"));
+    stencil_choice_destroy(&choice);
 }
 
 /* GPUs of one kind differ in how many clusters they hold: 30 of four blocks, an H200 with 132 multiprocessors
@@ -354,9 +367,13 @@ static void choice(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tiles),          cmocka_unit_test(refusals),         cmocka_unit_test(solid_tiles),
-        cmocka_unit_test(solid_refusals), cmocka_unit_test(clusters_at_once), cmocka_unit_test(choice)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles),
+                                       cmocka_unit_test(refusals),
+                                       cmocka_unit_test(solid_tiles),
+                                       cmocka_unit_test(solid_refusals),
+                                       cmocka_unit_test(clusters_at_once),
+                                       cmocka_unit_test(choice_refuses),
+                                       cmocka_unit_test(choice)};
     look_around();
     return cmocka_run_group_tests_name("resident", tests, NULL, NULL);
 }
