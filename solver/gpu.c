@@ -224,34 +224,32 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     memcpy(s->resident.tiles, plan->resident.tiles, sizeof s->resident.tiles);
 }
 
-/* Asking for attributes loads a kernel: nothing is loaded lazily while kernels wait for each other. A
- * persistent loop of single steps combines by itself. */
+/* Loads a kernel, so that nothing is loaded lazily while kernels wait for each other, and lets its blocks
+ * have so many bytes of shared memory: never fewer than before, since plans that take turns in a run have
+ * kernels in common, and a launch that asks for more than its kernel may have fails. NULL: none. */
+static stencil_status load_kernel(const void *function, int shared_bytes) {
+    struct cudaFuncAttributes attributes;
+    if (function == NULL)
+        return STENCIL_OK;
+    TRY_CUDA(cudaFuncGetAttributes(&attributes, function));
+    if (attributes.maxDynamicSharedSizeBytes < shared_bytes)
+        TRY_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+    return STENCIL_OK;
+}
+
+/* A persistent loop of single steps combines by itself. */
 static stencil_status load_kernels(const stencil_plan *plan) {
     const stencil_kernel *kernel = &plan->kernel;
-    const bool persistent = plan->barrier != STENCIL_BARRIER_none;
-    struct cudaFuncAttributes attributes;
-    const void *const steps[] = {kernel->function, kernel->traced};
-    for (int i = 0; i < 2; i++)
-        if (steps[i] != NULL)
-            TRY_CUDA(cudaFuncSetAttribute(steps[i], cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          kernel->step_bytes));
-    TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel->function));
-    if (!persistent || plan->depth > 1)
-        TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_combine_kernel()));
+    TRY(load_kernel(kernel->function, kernel->step_bytes));
+    TRY(load_kernel(kernel->traced, kernel->step_bytes));
+    if (plan->barrier == STENCIL_BARRIER_none || plan->depth > 1)
+        TRY(load_kernel(stencil_combine_kernel(), 0));
     if (plan->depth == 1)
         return STENCIL_OK;
-    TRY_CUDA(
-        cudaFuncSetAttribute(kernel->deep, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel->deep_bytes));
-    TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel->deep));
-    if (kernel->checked != NULL) {
-        TRY_CUDA(cudaFuncSetAttribute(kernel->checked, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                      kernel->checked_bytes));
-        TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel->checked));
-    }
-    TRY_CUDA(cudaFuncGetAttributes(&attributes, stencil_copies_kernel(kernel->precision)));
-    if (kernel->mirror != NULL)
-        TRY_CUDA(cudaFuncGetAttributes(&attributes, kernel->mirror));
-    return STENCIL_OK;
+    TRY(load_kernel(kernel->deep, kernel->deep_bytes));
+    TRY(load_kernel(kernel->checked, kernel->checked_bytes));
+    TRY(load_kernel(stencil_copies_kernel(kernel->precision), 0));
+    return load_kernel(kernel->mirror, 0);
 }
 
 /* Streams, events and the kernels. */

@@ -234,7 +234,8 @@ void solid_fields(void **state) {
     }
 }
 
-/* With every strategy that has a barrier, in launches that end anywhere. */
+/* With every strategy that has a barrier, in launches that end anywhere, and in turns with a plan that shares
+ * its kernel and takes less shared memory. */
 static void run_resident(const trial *t, const trace *trace, int k) {
     static const int depth[] = {0, 2, 5, 3, 8, 4}, multiprocessors[] = {0, 12, 4, 0, 7};
     static const int64_t every[] = {1000, 26, 7, 3};
@@ -248,8 +249,14 @@ static void run_resident(const trial *t, const trace *trace, int k) {
         r.check_every = every[here.turn / 6 % 4];
         r.multiprocessors = multiprocessors[(here.turn + k) % 5];
         r.must_fit = r.depth < 5 && r.multiprocessors == 0;
+        trial_run shallow = r;
+        shallow.depth = 2;
         if (here.turn % 5 == 0)
             memcpy(r.pieces, (const int64_t[]){13, 29}, sizeof r.pieces);
+        else if (here.turn % 5 == 3) {
+            r.others = &shallow;
+            r.other_count = 1;
+        }
         trial_expect(t, trace, &r);
     }
 }

@@ -124,8 +124,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
      * one, so they go through shared memory: the stage, where ghost cells are between passes, has room for
      * them. Rows in shared memory are sent and fetched where they are. A warp has whole ghost rows, a thread
      * has a row of the tile, of which it sends and fetches columns: where they are follows from little.
-     * Whoever has nothing left sends and fetches its own last ones again: what is sent and what comes into
-     * the same place of the stage are of one thread, for whom they are in order. */
+     * What is sent and what comes into the same place of the stage are of one thread, for whom they are in
+     * order. */
 
     /* Found once, in shared memory behind each other: of each ghost row the cell that it begins with, and of
      * the row that is sent (high and low half); of each ghost column the same two within a row of shared
