@@ -114,7 +114,7 @@ void choice_print_terms(const stencil_choice *choice, const stencil_problem *pro
     }
     table_print(stdout, &t);
     if (t.column[t.column_count - 1].hidden)
-        PRINT("Gcell/s", "%s / µs per step (no room for a column)", TEXT_NUMBER(1e-3 * cells));
+        PRINT("Gcell/s", "%s divided by the µs per step (no room for a column)", TEXT_NUMBER(1e-3 * cells));
     table_destroy(&t);
 }
 

@@ -37,7 +37,8 @@ static const option plan_table[] = {
     {"sweep", 0, OPTION_NAME, AT(run.sweep), "NAME", .help = "only this way to make a step",
      .names = choice_sweeps},
     {"depth", 0, OPTION_INTEGER, AT(run.depth), "D",
-     .help = "steps that --sweep pipeline makes for each time that it reads the field; auto: as suits it",
+     .help = "steps that --sweep pipeline makes for each time that it reads the field, resident from one "
+             "exchange to the next (in 3D it exchanges behind each); auto: as suits it",
      .preset = "auto", .minimum = 1, .maximum = STENCIL_DEPTH_MAX, .automatic = true},
     {.heading = "Field, in place of INPUT"},
     {"size", 0, OPTION_SIZE, AT(problem.extent), "NXxNY[xNZ]", .help = "cells, x first",

@@ -38,7 +38,7 @@ static const option run_table[] = {
      .preset = "auto", .names = choice_sweeps},
     {"depth", 0, OPTION_INTEGER, AT(run.depth), "D",
      .help = "steps that --sweep pipeline makes for each time that it reads the field, resident from one "
-             "exchange to the next; auto: as suits it",
+             "exchange to the next (in 3D it exchanges behind each); auto: as suits it",
      .preset = "auto", .minimum = 1, .maximum = STENCIL_DEPTH_MAX, .automatic = true},
     {"effort", 0, OPTION_CHOICE, AT(open.effort), "HOW",
      .help = "what auto goes by: estimate, what is predicted; measure, the best two or three timed in the "

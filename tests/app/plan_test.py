@@ -35,7 +35,7 @@ class PlanTest(CommandTest):
                 self.assertIn("depth on  predicted launch barrier compute check Gcell/s", lines[1])
                 self.assertAlmostEqual(float(lines[2].split()[-1]), 4094**2 / times[0] / 1e3, delta=0.06)
             else:
-                self.assertRegex(lines[-1], r"^Gcell/s +16761 / µs per step \(no room")
+                self.assertRegex(lines[-1], r"^Gcell/s +16761 divided by the µs per step \(no room")
             for plan in possible:
                 self.assertEqual(plan["depth"], 1)
                 terms = plan["predicted"]
