@@ -85,8 +85,8 @@ class PlanTest(CommandTest):
         self.refused(64, ["--depth 8 is not for --sweep stream"], "plan", "p.h5", "--machine", H200, "--sweep", "stream", "--depth", 8)
         self.refused(64, ["give --depth 16"], "plan", "p.h5", *self.with_pipeline(), "--depth", 17)
         solid = ["plan", "--machine", H200, "--size", "9x9x9", "--device", "gpu", "--depth"]
-        self.refused(69, [" no kernel j3d7pt float64 pipeline none: calibrate it again"], *solid, 3)
-        self.refused(64, ["give --depth 3"], *solid, 4)
+        self.refused(69, [" no kernel j3d7pt float64 pipeline none: calibrate it again"], *solid, 4)
+        self.refused(64, ["give --depth 4"], *solid, 5)
         self.assertEqual({(p["sweep"], p["depth"]) for p in self.plans(*CPU, "--size", "9x9x9", "--depth", 4) if p["predicted"]},
                          {("pipeline", 4)})
         self.assertEqual({(p["sweep"], p["on"]) for p in self.plans("--machine", H200, "--size", "4096x4096") if p["chosen"]},
