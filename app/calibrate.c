@@ -80,26 +80,35 @@ static void print_costs(const stencil_calibration *c, bool several) {
     table_destroy(&t);
 }
 
-/* A column for each sweep and precision in cache and in memory; of launched kernels, or those that stay. */
+/* A column for each sweep and precision in cache and in memory, of those that have a figure; of launched
+ * kernels, or those that stay. */
 static void print_rates(const stencil_calibration *c, stencil_loop loop, const char *title) {
+    enum { COLUMNS = STENCIL_SWEEP_COUNT * STENCIL_PRECISION_COUNT * STENCIL_DISTANCES };
+    double rate[STENCIL_SHAPE_COUNT][COLUMNS];
+    bool has_rates[COLUMNS] = {false};
+    for (int shape = 0; shape < STENCIL_SHAPE_COUNT; shape++)
+        for (int k = 0; k < COLUMNS; k++) {
+            rate[shape][k] =
+                c->rate[shape][k / STENCIL_DISTANCES % STENCIL_PRECISION_COUNT]
+                       [k / STENCIL_DISTANCES / STENCIL_PRECISION_COUNT][loop][k % STENCIL_DISTANCES];
+            has_rates[k] |= rate[shape][k] > 0;
+        }
     table t = {0};
     table_add_column(&t, title, true, 0);
-    for (int k = 0; k < STENCIL_SWEEP_COUNT * STENCIL_PRECISION_COUNT * STENCIL_DISTANCES; k++)
-        table_add_column(&t,
-                         TEXT("%s_%s_%s",
-                              stencil_sweep_infos[k / STENCIL_DISTANCES / STENCIL_PRECISION_COUNT].name,
-                              stencil_precision_names[k / STENCIL_DISTANCES % STENCIL_PRECISION_COUNT],
-                              k % STENCIL_DISTANCES == STENCIL_NEAR ? "cache" : "memory"),
-                         false, 0);
+    for (int k = 0; k < COLUMNS; k++)
+        if (has_rates[k])
+            table_add_column(&t,
+                             TEXT("%s_%s_%s",
+                                  stencil_sweep_infos[k / STENCIL_DISTANCES / STENCIL_PRECISION_COUNT].name,
+                                  stencil_precision_names[k / STENCIL_DISTANCES % STENCIL_PRECISION_COUNT],
+                                  k % STENCIL_DISTANCES == STENCIL_NEAR ? "cache" : "memory"),
+                             false, 0);
     for (int shape = 0; shape < STENCIL_SHAPE_COUNT; shape++) {
         table_add_row(&t);
         table_add_cell(&t, "%s", stencil_shapes[shape].name);
-        for (int k = 0; k < STENCIL_SWEEP_COUNT * STENCIL_PRECISION_COUNT * STENCIL_DISTANCES; k++) {
-            const double rate =
-                c->rate[shape][k / STENCIL_DISTANCES % STENCIL_PRECISION_COUNT]
-                       [k / STENCIL_DISTANCES / STENCIL_PRECISION_COUNT][loop][k % STENCIL_DISTANCES];
-            table_add_cell(&t, "%s", rate > 0 ? TEXT_NUMBER(1e-9 * rate) : "–");
-        }
+        for (int k = 0; k < COLUMNS; k++)
+            if (has_rates[k])
+                table_add_cell(&t, "%s", rate[shape][k] > 0 ? TEXT_NUMBER(1e-9 * rate[shape][k]) : "–");
     }
     table_print(stdout, &t);
     table_destroy(&t);

@@ -26,8 +26,8 @@ typedef struct speed_case {
     stencil_backend backend;
     stencil_shape_id shape;
     stencil_precision precision;
-    int64_t edge;
-    bool own; /* at an edge of the sweep's own, too */
+    int64_t extent[3]; /* in array order */
+    bool own;          /* at an edge of the sweep's own, too */
     int gpus;
     stencil_bar_unit unit;
     const char *sweep, *strategies, *best_by; /* sweep NULL: the plain one */
@@ -37,11 +37,15 @@ typedef struct speed_case {
 static const speed_case cases[] = {
 #define NAMED false
 #define OWN   true
-#define STENCIL_SPEED(stencil, precision, edge, own, gpus, unit, sweep, strategies, whose, best, reach, aim) \
+/* Of a case: (nz, ny, nx). */
+#define EXTENT(...)                                                                                          \
+    { __VA_ARGS__ }
+#define STENCIL_SPEED(stencil, precision, extent, own, gpus, unit, sweep, strategies, whose, best, reach,    \
+                      aim)                                                                                   \
     {STENCIL_BACKEND_GPU,                                                                                    \
      STENCIL_SHAPE_##stencil,                                                                                \
      STENCIL_##precision,                                                                                    \
-     edge,                                                                                                   \
+     EXTENT extent,                                                                                          \
      own,                                                                                                    \
      gpus,                                                                                                   \
      STENCIL_##unit,                                                                                         \
@@ -55,7 +59,7 @@ static const speed_case cases[] = {
     {STENCIL_BACKEND_##backend,                                                                              \
      STENCIL_SHAPE_##stencil,                                                                                \
      STENCIL_##precision,                                                                                    \
-     edge,                                                                                                   \
+     {edge, edge, edge},                                                                                     \
      false,                                                                                                  \
      1,                                                                                                      \
      STENCIL_GCELL_PER_S,                                                                                    \
@@ -74,6 +78,7 @@ static const speed_case cases[] = {
 #include "bench/speed.def"
 #undef NAMED
 #undef OWN
+#undef EXTENT
 #undef STENCIL_OURS
 };
 enum { CASES = sizeof cases / sizeof *cases };
@@ -155,12 +160,12 @@ static void add_places(const stencil_bench *b, speed *s, const speed_case *c) {
         return;
     const int edges = asked->rank == 0 ? options->edge_count : 0;
     for (int i = 0; i < (edges > 0 ? edges : 1); i++) {
-        const int64_t edge = edges > 0 ? options->edge[i] : c->edge, extent[] = {edge, edge, edge};
-        add_place(s, c, asked->rank > 0 ? asked->extent : extent);
+        const int64_t edge = edges > 0 ? options->edge[i] : 0, extent[] = {edge, edge, edge};
+        add_place(s, c, asked->rank > 0 ? asked->extent : edges > 0 ? extent : c->extent);
     }
     if (asked->rank > 0 || edges > 0 || !c->own)
         return;
-    const stencil_spec spec = spec_of(c, (const int64_t[]){c->edge, c->edge, c->edge});
+    const stencil_spec spec = spec_of(c, c->extent);
     const stencil_run_options run = options_of(b, c, NULL);
     int64_t own[3];
     if (stencil_trial_own(&spec, &run, b->machine, rank == 2 ? OWN_FIRST : SOLID_FIRST,

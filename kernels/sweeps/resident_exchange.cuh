@@ -245,6 +245,15 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         send_rows(set, number, buffer ? base::buffer_cells() : 0);
         send_columns(r, set, number, buffer ? base::buffer_cells() : 0);
     }
+    /* Whether cell v of the lane is, with its row. Ghost columns are not: corners come from the tiles that
+     * lie cornerwise, and of rows that are sent where they are other threads may be writing them already. */
+    __device__ __forceinline__ static bool is_sent(int v) {
+        if constexpr (!base::mixed)
+            return true;
+        const int reach = place().reach, first = place().closed[1][0] ? 0 : reach,
+                  end = place().closed[1][1] ? width : width - reach, column = lane() * K + v;
+        return column >= first && column < end;
+    }
     __device__ __forceinline__ static void send_rows(uint32_t set, uint32_t number, int flip) {
         const int reach = place().reach;
         const uint32_t *const places = row_places();
@@ -252,12 +261,20 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             constexpr int V = decltype(part)::value * cells_at_once,
                           End = V + cells_at_once < K ? V + cells_at_once : K;
             T value[rows_at_once][End - V];
+            bool sent[End - V];
+#pragma unroll
+            for (int v = V; v < End; v++)
+                sent[v - V] = is_sent(v);
 #pragma unroll
             for (int b = 0; b < rows_at_once; b++) {
                 const T *const from = cells_at(places[rows[b]] & 0xffff, flip) + lane();
 #pragma unroll
                 for (int v = V; v < End; v++)
-                    value[b][v - V] = from[v * 32];
+                    if constexpr (base::mixed) {
+                        value[b][v - V] = 0;
+                        load_if(sent[v - V], value[b][v - V], shared_address(from + v * 32));
+                    } else
+                        value[b][v - V] = from[v * 32];
             }
 #pragma unroll
             for (int b = 0; b < rows_at_once; b++) {
@@ -265,7 +282,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
                     word_at(place().rows_to[rows[b] >= reach], set + (uint32_t)(rows[b] * width + lane()));
 #pragma unroll
                 for (int v = V; v < End; v++)
-                    resident_word<T>::store(is_own(rows, b), to + v * 32 * words, value[b][v - V], number);
+                    resident_word<T>::store(sent[v - V] && is_own(rows, b), to + v * 32 * words,
+                                            value[b][v - V], number);
             }
         });
     }
