@@ -207,7 +207,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         }
     }
     /* f(columns, row of the tile) for the ghost columns of a thread, some at once. */
-    static constexpr int columns_at_once = R < 8 ? 4 : !large ? 8 : base::shape.mixed > 8 ? 4 : 6;
+    static constexpr int columns_at_once = R < 8 || large ? 4 : 8;
     template <class F> __device__ __forceinline__ static void each_columns(F f) {
         const open_ghosts open = find_open(1);
         const int thread = hidden(threadIdx.x), share = thread * place().row_share >> STENCIL_SHARE_BITS,
@@ -270,11 +270,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
                 const T *const from = cells_at(places[rows[b]] & 0xffff, flip) + lane();
 #pragma unroll
                 for (int v = V; v < End; v++)
-                    if constexpr (base::mixed) {
-                        value[b][v - V] = 0;
-                        load_if(sent[v - V], value[b][v - V], shared_address(from + v * 32));
-                    } else
-                        value[b][v - V] = from[v * 32];
+                    value[b][v - V] = sent[v - V] ? from[v * 32] : T(0);
             }
 #pragma unroll
             for (int b = 0; b < rows_at_once; b++) {
