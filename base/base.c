@@ -1,9 +1,11 @@
+#define _DEFAULT_SOURCE /* madvise() */
 #include "base/base.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -146,17 +148,25 @@ int64_t stencil_memory_available_bytes(void) {
     return stencil_smaller(available, stencil_smaller(group, space));
 }
 
-enum { PARALLEL_BYTES = 1 << 22 };
+enum { PARALLEL_BYTES = 1 << 22, PAGE_BYTES = 4096, HUGE_BYTES = 1 << 21 };
+
+/* Memory in huge pages where the system has them: rows and planes of a sweep are pages apart, and a core looks up few
+ * of these at a time. Else, or where it refuses, in small ones. */
+static void ask_for_huge_pages(void *memory, int64_t size_bytes) {
+    if (size_bytes >= HUGE_BYTES)
+        (void)madvise(memory, (size_t)size_bytes, MADV_HUGEPAGE);
+}
 
 stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const char *what) {
-    const int64_t page = 4096;
+    const int64_t page = PAGE_BYTES, boundary = size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES;
     *memory = NULL;
     const int64_t have = stencil_memory_available_bytes();
-    const bool fits = size_bytes >= 0 && size_bytes < have - page;
+    const bool fits = size_bytes >= 0 && size_bytes < have - boundary;
     const int64_t rounded = fits ? (size_bytes + page - 1) / page * page : 0;
-    char *bytes = fits ? aligned_alloc((size_t)page, (size_t)(rounded > 0 ? rounded : page)) : NULL;
+    char *bytes = fits ? aligned_alloc((size_t)boundary, (size_t)(rounded > 0 ? rounded : page)) : NULL;
     CHECK(bytes != NULL, NO_MEMORY, "%s needs %s of host memory, %s available", what,
           stencil_bytes_text(size_bytes, (char[32]){""}), stencil_bytes_text(have, (char[32]){""}));
+    ask_for_huge_pages(bytes, rounded);
     /* The first touch places a page near the thread that will sweep it; where there are few, waking a large
      * machine's threads costs more than the pages. */
 #pragma omp parallel for schedule(static) if (rounded > PARALLEL_BYTES)

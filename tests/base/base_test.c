@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -110,6 +111,39 @@ static void memory_is_aligned_and_zero(void **state) {
             assert_int_equal(((const char *)memory)[at], 0);
         free(memory);
     }
+}
+
+/* Whether the kernel has been asked for huge pages at an address: "hg" among the flags of its mapping. */
+static bool is_huge(const void *memory) {
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    assert_non_null(maps);
+    bool here = false, huge = false;
+    char line[512];
+    while (fgets(line, sizeof line, maps) != NULL) {
+        uintptr_t first, end;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &first, &end) == 2)
+            here = first <= (uintptr_t)memory && (uintptr_t)memory < end;
+        else if (here && strncmp(line, "VmFlags:", 8) == 0)
+            huge = strstr(line, " hg") != NULL;
+    }
+    fclose(maps);
+    return huge;
+}
+
+static void large_memory_asks_for_huge_pages(void **state) {
+    (void)state;
+    void *large = NULL, *small = NULL;
+    if (access("/sys/kernel/mm/transparent_hugepage", F_OK) != 0)
+        skip();
+    assert_int_equal(stencil_memory_alloc(&large, 5000000, "test"), STENCIL_OK);
+    assert_int_equal(stencil_memory_alloc(&small, 1000000, "test"), STENCIL_OK);
+    assert_int_equal((uintptr_t)large % (2 << 20), 0);
+    assert_true(is_huge(large));
+    assert_false(is_huge(small));
+    for (int64_t at = 0; at < 5000000; at++)
+        assert_int_equal(((const char *)large)[at], 0);
+    free(large);
+    free(small);
 }
 
 static void too_much_memory_is_refused_with_need_and_have(void **state) {
@@ -257,6 +291,7 @@ int main(void) {
         cmocka_unit_test(products_that_overflow_are_seen),
         cmocka_unit_test(bytes_are_written_for_people),
         cmocka_unit_test(memory_is_aligned_and_zero),
+        cmocka_unit_test(large_memory_asks_for_huge_pages),
         cmocka_unit_test(too_much_memory_is_refused_with_need_and_have),
         cmocka_unit_test(limits_of_the_process_count),
         cmocka_unit_test(control_groups_count_up_to_the_root),
