@@ -148,17 +148,10 @@ int64_t stencil_memory_available_bytes(void) {
     return stencil_smaller(available, stencil_smaller(group, space));
 }
 
-enum { PARALLEL_BYTES = 1 << 22, PAGE_BYTES = 4096, HUGE_BYTES = 1 << 21 };
-
-/* Memory in huge pages where the system has them: rows and planes of a sweep are pages apart, and a core
- * looks up few of these at a time. Else, or where it refuses, in small ones. */
-static void ask_for_huge_pages(void *memory, int64_t size_bytes) {
-    if (size_bytes >= HUGE_BYTES)
-        (void)madvise(memory, (size_t)size_bytes, MADV_HUGEPAGE);
-}
+enum { PARALLEL_BYTES = 1 << 22, HUGE_BYTES = 1 << 21 };
 
 stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const char *what) {
-    const int64_t page = PAGE_BYTES, boundary = size_bytes >= HUGE_BYTES ? HUGE_BYTES : PAGE_BYTES;
+    const int64_t page = 4096, boundary = size_bytes >= HUGE_BYTES ? HUGE_BYTES : page;
     *memory = NULL;
     const int64_t have = stencil_memory_available_bytes();
     const bool fits = size_bytes >= 0 && size_bytes < have - boundary;
@@ -168,12 +161,15 @@ stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const cha
         fits && posix_memalign(&bytes, (size_t)boundary, (size_t)(rounded > 0 ? rounded : page)) == 0;
     CHECK(has, NO_MEMORY, "%s needs %s of host memory, %s available", what,
           stencil_bytes_text(size_bytes, (char[32]){""}), stencil_bytes_text(have, (char[32]){""}));
-    ask_for_huge_pages(bytes, rounded);
+    /* Rows and planes of a sweep are pages apart, and a core looks up few of these at a time. A system that
+     * has no huge pages refuses, and small ones are as good as they were. */
+    if (boundary == HUGE_BYTES)
+        (void)madvise(bytes, (size_t)rounded, MADV_HUGEPAGE);
+    *memory = bytes;
     /* The first touch places a page near the thread that will sweep it; where there are few, waking a large
      * machine's threads costs more than the pages. */
 #pragma omp parallel for schedule(static) if (rounded > PARALLEL_BYTES)
     for (int64_t at = 0; at < rounded; at += page)
         memset((char *)bytes + at, 0, (size_t)page);
-    *memory = bytes;
     return STENCIL_OK;
 }

@@ -46,8 +46,8 @@ static inline int64_t stencil_smaller(int64_t a, int64_t b) {
 /* Seconds of a monotonic clock. */
 double stencil_clock_s(void);
 
-/* Zeroed memory on a 4096-byte boundary, touched by all OpenMP threads; freed with free().
- * NO_MEMORY with need and have in the message where the machine does not have it. */
+/* Zeroed memory on a 4096-byte boundary, from 2 MiB on in huge pages, touched by all threads; freed with
+ * free(). NO_MEMORY with need and have in the message where the machine does not have it. */
 stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const char *what);
 
 /* Bytes that this process can still take: the least of the machine's available memory, what its control
