@@ -59,8 +59,10 @@ typedef struct stencil_pipeline_tile_shape {
     int depth, cells, rows, warps, ahead;
 } stencil_pipeline_tile_shape;
 
-/* Columns of tiles begin at such places, for accesses to vectors. */
-enum { STENCIL_PIPELINE_UNIT_BYTES = 16 };
+/* Columns of a tile begin where a vector does, which a lane loads and stores at once. Those that it stores
+ * begin and end where a sector does, the least that memory writes: of a sector that two blocks write at
+ * different times each writes a part, and memory reads the rest. */
+enum { STENCIL_PIPELINE_VECTOR_BYTES = 16, STENCIL_PIPELINE_SECTOR_BYTES = 32 };
 
 /* As much as registers and shared memory hold; measured, docs/performance.md. GENERAL: with weights of each
  * level and the source term, which take registers, too. */
@@ -68,25 +70,13 @@ STENCIL_CONSTANT stencil_pipeline_tile_shape stencil_pipeline_tile_of(stencil_ru
                                                                       bool general) {
     const stencil_pipeline_tile_shape star[][2] = {{{4, 4, 4, 8, 2}, {4, 2, 4, 8, 2}},
                                                    {{2, 4, 5, 8, 2}, {2, 2, 5, 8, 2}}},
-                                      box[] = {{3, 4, 4, 8, 2}, {2, 2, 7, 8, 2}},
-                                      corners[] = {{3, 4, 5, 8, 2}, {3, 2, 5, 8, 2}},
-                                      edges[] = {{3, 4, 5, 8, 2}, {3, 2, 4, 8, 2}},
+                                      box[] = {{3, 4, 5, 8, 2}, {3, 2, 5, 8, 2}},
                                       more_star[][2] = {{{3, 4, 4, 8, 2}, {3, 2, 4, 8, 2}},
                                                         {{2, 2, 7, 8, 2}, {2, 2, 4, 8, 2}}},
-                                      more[] = {{3, 4, 4, 8, 2}, {2, 2, 4, 8, 2}};
+                                      more_box[] = {{3, 4, 4, 8, 2}, {2, 2, 4, 8, 2}};
     if (general)
-        return rule == STENCIL_STAR ? more_star[radius - 1][f64] : more[f64];
-    switch (rule) {
-    case STENCIL_STAR:
-        return star[radius - 1][f64];
-    case STENCIL_BOX:
-        return box[f64];
-    case STENCIL_CORNERS:
-        return corners[f64];
-    case STENCIL_EDGES:
-        break;
-    }
-    return edges[f64];
+        return rule == STENCIL_STAR ? more_star[radius - 1][f64] : more_box[f64];
+    return rule == STENCIL_STAR ? star[radius - 1][f64] : box[f64];
 }
 
 STENCIL_CONSTANT int stencil_pipeline_tile_threads(stencil_rule rule, int radius, bool f64, bool general) {
@@ -94,17 +84,23 @@ STENCIL_CONSTANT int stencil_pipeline_tile_threads(stencil_rule rule, int radius
 }
 
 /* Tiles along an axis: where the first one begins, how far it is to the next one, and how many there are.
- * They are `extent` cells long and overlap by what a pass reaches; at the ends of the part they read
- * `beside`. */
+ * They are `extent` cells long and store all but `margin` cells at each end, as many as a pass reaches or
+ * more; at the ends of the part they read `beside`. Tiles begin at multiples of `vector` cells, what they
+ * store at multiples of `sector`. */
 typedef struct stencil_pipeline_tiles {
-    int64_t first, step, count;
+    int64_t first, step, count, margin;
 } stencil_pipeline_tiles;
+STENCIL_CONSTANT int64_t stencil_pipeline_up(int64_t cells, int64_t unit) {
+    return (cells + unit - 1) / unit * unit;
+}
 STENCIL_CONSTANT stencil_pipeline_tiles stencil_pipeline_tiles_of(int64_t n, const int beside[2],
                                                                   int64_t reach, int64_t extent,
-                                                                  int64_t unit) {
-    const int64_t first = -((beside[0] + unit - 1) / unit * unit), step = (extent - 2 * reach) / unit * unit,
-                  left = n + beside[1] - extent - first;
-    const stencil_pipeline_tiles tiles = {first, step, left <= 0 ? 1 : 1 + (left + step - 1) / step};
+                                                                  int64_t vector, int64_t sector) {
+    const int64_t margin = stencil_pipeline_up(reach, vector), least = margin % sector,
+                  before = least + (beside[0] > least ? stencil_pipeline_up(beside[0] - least, sector) : 0),
+                  step = (extent - 2 * margin) / sector * sector, left = n + beside[1] - extent + before;
+    const stencil_pipeline_tiles tiles = {-before, step, left <= 0 ? 1 : 1 + (left + step - 1) / step,
+                                          margin};
     return tiles;
 }
 

@@ -292,7 +292,7 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
             rows_now now;
             now.whole = is_stored ? kept : 0;
 #pragma unroll
-            for (int v = 0; v < cells; v++)
+            for (int v = 0; v < cells - 1; v++)
                 now.cell[v] = is_stored && (cells_kept >> v & 1) ? some : 0;
 #pragma unroll
             for (int j = 0; j < rows; j++)

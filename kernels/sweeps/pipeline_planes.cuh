@@ -188,9 +188,10 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
             });
         });
     }
-    /* Row j, where the rows of such lanes are stored: whole ones, and of others cells apart. */
+    /* Row j, where the rows of such lanes are stored: whole ones, and of others, with which the part ends,
+     * the first cells apart. */
     struct rows_now {
-        uint32_t whole, cell[cells];
+        uint32_t whole, cell[cells - 1];
     };
     __device__ __forceinline__ void store(const stencil_domain &d, int j, const rows_now &now,
                                           const T *c) const {
@@ -201,7 +202,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
             v.cell[i] = c[i];
         put_if(now.whole & 1u << j, row, v);
 #pragma unroll
-        for (int i = 0; i < cells; i++)
+        for (int i = 0; i < cells - 1; i++)
             put_if(now.cell[i] & 1u << j, row + i, c[i]);
     }
     /* The slot of a plane that was taken so many turns before the next one is. */
@@ -242,7 +243,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
             const bool is_stored = made >= stored[0] && made < stored[1];
             now.whole = is_stored ? kept : 0;
 #pragma unroll
-            for (int v = 0; v < cells; v++)
+            for (int v = 0; v < cells - 1; v++)
                 now.cell[v] = is_stored && (cells_kept >> v & 1) ? some : 0;
         }
         constexpr int beside = star ? 0 : R, first = star ? R : beside;

@@ -130,16 +130,18 @@ template <class P, class T, bool General> struct pipeline_tile {
         int n[3], reach, skipped; /* cells along z, y, x; that a pass reaches; levels without a step */
         int beside[3][2], low[3], end[3]; /* cells read beside those; cells beyond these keep their values */
         int mirrored[3][2];               /* cells beyond a side that are mirrored there */
-        int first[3], step[3], tiles[3];  /* along y and x: of the first tile, to the next one, how many */
+        /* Along y and x: of the first tile, to the next one, how many, and cells that one does not store. */
+        int first[3], step[3], tiles[3], margin[3];
     };
     /* A block's share of a tile. */
     struct piece {
         int y, x, kept[3][2]; /* first cell that is read; cells that are stored along z, y, x */
     };
-    __device__ static void place_axis(place &l, int axis, int extent, int unit) {
+    __device__ static void place_axis(place &l, int axis, int extent, int vector, int sector) {
         const stencil_pipeline_tiles tiles =
-            stencil_pipeline_tiles_of(l.n[axis], l.beside[axis], l.reach, extent, unit);
+            stencil_pipeline_tiles_of(l.n[axis], l.beside[axis], l.reach, extent, vector, sector);
         l.first[axis] = (int)tiles.first, l.step[axis] = (int)tiles.step, l.tiles[axis] = (int)tiles.count;
+        l.margin[axis] = (int)tiles.margin;
     }
     __device__ static void start(const stencil_kernel_args &s, const stencil_pass &pass, place &l) {
         const stencil_domain &d = s.domain;
@@ -160,12 +162,13 @@ template <class P, class T, bool General> struct pipeline_tile {
             l.low[axis] = closed[0] ? -l.mirrored[axis][0] : INT_MIN / 2;
             l.end[axis] = closed[1] ? l.n[axis] + l.mirrored[axis][1] : INT_MAX / 2;
         }
-        place_axis(l, STENCIL_Y, plane_rows, 1);
-        place_axis(l, STENCIL_X, 32 * cells, STENCIL_PIPELINE_UNIT_BYTES / (int)sizeof(T));
+        place_axis(l, STENCIL_Y, plane_rows, 1, 1);
+        place_axis(l, STENCIL_X, 32 * cells, STENCIL_PIPELINE_VECTOR_BYTES / (int)sizeof(T),
+                   STENCIL_PIPELINE_SECTOR_BYTES / (int)sizeof(T));
     }
     __device__ __forceinline__ static void keep(const place &l, int axis, int tile, int from, int kept[2]) {
-        kept[0] = tile == 0 ? 0 : from + l.reach;
-        kept[1] = tile == l.tiles[axis] - 1 ? l.n[axis] : from + l.step[axis] + l.reach;
+        kept[0] = tile == 0 ? 0 : from + l.margin[axis];
+        kept[1] = tile == l.tiles[axis] - 1 ? l.n[axis] : from + l.step[axis] + l.margin[axis];
     }
     /* Calls each(piece) for what this block makes. */
     template <class Each> __device__ __forceinline__ static void walk(const place &l, Each each) {

@@ -70,10 +70,12 @@ static stencil_pipeline_tiles tiles_along(const stencil_plan *plan, const stenci
     int beside[2];
     for (int side = 0; side < 2; side++)
         beside[side] = stencil_cut_side(&plan->cut, part, axis, side).ghosts > radius ? reach : radius;
-    return axis == STENCIL_X ? stencil_pipeline_tiles_of(plan->part[part].box.n[axis], beside, reach,
-                                                         32 * tile.cells, STENCIL_PIPELINE_UNIT_BYTES / cell)
-                             : stencil_pipeline_tiles_of(plan->part[part].box.n[axis], beside, reach,
-                                                         tile.warps * tile.rows, 1);
+    return axis == STENCIL_X
+               ? stencil_pipeline_tiles_of(plan->part[part].box.n[axis], beside, reach, 32 * tile.cells,
+                                           STENCIL_PIPELINE_VECTOR_BYTES / cell,
+                                           STENCIL_PIPELINE_SECTOR_BYTES / cell)
+               : stencil_pipeline_tiles_of(plan->part[part].box.n[axis], beside, reach,
+                                           tile.warps * tile.rows, 1, 1);
 }
 
 /* In 3D tiles of columns and rows, some planes of them. In 2D strips follow each other, and each line of a
@@ -98,10 +100,6 @@ static void deep_tile(const stencil_plan *plan, const stencil_problem *problem, 
         stencil_smaller(narrowest(plan, problem) - 2 * (reach - problem->shape->radius), n[STENCIL_X]);
 }
 
-static int64_t up(int64_t count, int64_t unit) {
-    return (count + unit - 1) / unit * unit;
-}
-
 /* Rows that a line computes of those that are its own (begin … end) among the rows of all strips: of each
  * strip also those that a pass reaches, and as many as it takes until the last stage has them. */
 static int64_t rows_of(int64_t begin, int64_t end, int64_t ny, int64_t reach, int64_t lag, int64_t above,
@@ -113,7 +111,7 @@ static int64_t rows_of(int64_t begin, int64_t end, int64_t ny, int64_t reach, in
                       last = here + strip <= end ? ny : end - here - reach,
                       from = first - reach > -above ? first - reach : -above;
         if (last > first)
-            count += up(last + lag - from, unit);
+            count += stencil_pipeline_up(last + lag - from, unit);
     }
     return count;
 }
@@ -165,7 +163,8 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
     const stencil_pipeline_shape shape = shape_of(problem, checked);
     const int64_t *n = plan->part[part].box.n, cell = f64 ? 8 : 4,
                   unit = checked ? (int64_t)STENCIL_PARTIAL_CELLS : 16 / cell, width = 32 * shape.cells,
-                  reach = (int64_t)set->radius * steps, stages = up(steps, shape.levels) / shape.levels,
+                  reach = (int64_t)set->radius * steps,
+                  stages = stencil_pipeline_up(steps, shape.levels) / shape.levels,
                   levels = stages * shape.levels, lag = set->radius * levels;
     int64_t beside[STENCIL_AXES][2], rows = 0, longest = 0;
     for (int axis = 0; axis < STENCIL_AXES; axis++)
@@ -175,8 +174,9 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
     const int64_t *x = beside[STENCIL_X], first = (width - x[0] - reach) / unit * unit,
                   step = (width - 2 * reach) / unit * unit,
                   rest = n[STENCIL_X] - first - (width - reach - x[1]),
-                  strips =
-                      n[STENCIL_X] + x[0] + x[1] == width ? 1 : 2 + (rest > 0 ? up(rest, step) / step : 0);
+                  strips = n[STENCIL_X] + x[0] + x[1] == width
+                               ? 1
+                               : 2 + (rest > 0 ? stencil_pipeline_up(rest, step) / step : 0);
     const int64_t all = strips * (n[STENCIL_Y] + reach), lines = lines_of(plan, problem), share = all / lines,
                   more = all % lines;
     for (int64_t i = 0; i < lines; i++) {
@@ -246,7 +246,8 @@ static void strip(stencil_plan *plan, const stencil_problem *problem, const sten
         return;
     }
     for (int64_t strips = 1; strips <= n[STENCIL_X]; strips++) {
-        const int64_t across = up((n[STENCIL_X] + strips - 1) / strips, STENCIL_PARTIAL_CELLS);
+        const int64_t across =
+            stencil_pipeline_up((n[STENCIL_X] + strips - 1) / strips, STENCIL_PARTIAL_CELLS);
         tile[STENCIL_X] = across;
         tile[STENCIL_Y] = stencil_smaller(fitting(plan, problem, tile, STENCIL_Y, 1, bytes), n[STENCIL_Y]);
         const double made = (1 + (ROW_CELLS + (double)(strips > 1 ? twice + STENCIL_PARTIAL_CELLS / 4 : 0)) /
