@@ -26,7 +26,7 @@ enum {
 
 /* A streaming sweep advances the rows of a band together, some cells of each in turn, and asks for lines so
  * far ahead. In 3D it walks through strips of rows of which so many bytes stay in a core's own cache. */
-enum { TURN_BYTES = 256, LINE_BYTES = 64, PREFETCH_BYTES = 512, OWN_BYTES = 1 << 19 };
+enum { TURN_BYTES = 256, LINE_BYTES = 64, PREFETCH_BYTES = 1024, OWN_BYTES = 1 << 19 };
 
 /* Copies 64-byte lines past the cache. */
 static void copy_streaming(void *to, const void *from, int64_t count) {

@@ -30,6 +30,44 @@ typedef real_f64 unaligned_f64 __attribute__((vector_size(VECTOR_BYTES), aligned
 #define VECTOR_IN_REGISTER(v) (void)(v)
 #endif
 
+/* Keeps loads behind it: compilers would load what two branches need before they know which one it is. */
+#define LOADS_STAY_BEHIND() __asm__ volatile("" : : : "memory")
+
+/* Words n … of two vectors, one behind the other; a word is as large as a float. And whether that takes one
+ * instruction: then it is quicker than a load that crosses two lines. */
+#if defined(__AVX512F__)
+enum { VECTOR_SHIFTS = 1 };
+#else
+enum { VECTOR_SHIFTS = 0 };
+#endif
+static inline vector_f32 words_of_two(vector_f32 low, vector_f32 high, int n) {
+#if defined(__AVX512F__)
+#define WORDS_FROM(n)                                                                                        \
+    case n:                                                                                                  \
+        return (vector_f32)_mm512_alignr_epi32((__m512i)high, (__m512i)low, n);
+    switch (n) { /* what three cells of either precision to either side need */
+        WORDS_FROM(1)
+        WORDS_FROM(2)
+        WORDS_FROM(3)
+        WORDS_FROM(4)
+        WORDS_FROM(6)
+        WORDS_FROM(10)
+        WORDS_FROM(12)
+        WORDS_FROM(13)
+        WORDS_FROM(14)
+        WORDS_FROM(15)
+    }
+#undef WORDS_FROM
+    return low;
+#else
+    enum { WORDS = VECTOR_BYTES / (int)sizeof(float) };
+    vector_f32 words;
+    for (int i = 0; i < WORDS; i++)
+        words[i] = i + n < WORDS ? low[i + n] : high[i + n - WORDS];
+    return words;
+#endif
+}
+
 /* a * b + c, rounded once. */
 static inline vector_f32 fma_f32(vector_f32 a, vector_f32 b, vector_f32 c) {
 #if defined(__AVX512F__)
