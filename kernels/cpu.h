@@ -36,7 +36,11 @@ static inline int64_t stencil_pipeline_columns(int depth, int radius) {
     return ((int64_t)depth * radius + 2 * line - 1) / line * line; /* computed in whole lines */
 }
 static inline int64_t stencil_pipeline_rows(int rank, int depth, int radius) {
-    return rank == 2 ? 0 : (int64_t)(depth - 1) * radius;
+    return rank == 2 ? 0 : (int64_t)depth * radius;
+}
+/* Rows that a strip in 3D has at least for the next one along y to go on where it ends. */
+static inline int64_t stencil_pipeline_least(int steps, int radius) {
+    return (int64_t)steps * radius;
 }
 /* Cells of a ring from row to row, and from one of its rows (2D) or planes to the next. */
 static inline int64_t stencil_pipeline_row(int depth, int radius, int64_t columns) {
@@ -47,10 +51,19 @@ static inline int64_t stencil_pipeline_plane(int rank, int depth, int radius,
     const int64_t rows = rank == 2 ? 1 : tile[STENCIL_Y] + 2 * stencil_pipeline_rows(rank, depth, radius);
     return rows * stencil_pipeline_row(depth, radius, tile[STENCIL_X]);
 }
-static inline int64_t stencil_pipeline_bytes(int rank, int depth, int radius,
-                                             const int64_t tile[STENCIL_AXES], int64_t cell_bytes) {
+static inline int64_t stencil_pipeline_ring_bytes(int rank, int depth, int radius,
+                                                  const int64_t tile[STENCIL_AXES], int64_t cell_bytes) {
     return depth * stencil_pipeline_ring(rank, radius) * stencil_pipeline_plane(rank, depth, radius, tile) *
            cell_bytes;
+}
+/* With what is kept aside for the next strip, of a pass of so many planes at most. */
+static inline int64_t stencil_pipeline_bytes(int rank, int depth, int radius,
+                                             const int64_t tile[STENCIL_AXES], int64_t planes,
+                                             int64_t cell_bytes) {
+    const int64_t rows =
+        rank == 2 ? 0 : (depth - 1) * (planes + 2 * (int64_t)radius * (depth - 1)) * 2 * radius;
+    return stencil_pipeline_ring_bytes(rank, depth, radius, tile, cell_bytes) +
+           rows * stencil_pipeline_row(depth, radius, tile[STENCIL_X]) * cell_bytes;
 }
 
 /* Advances rows and writes the copies of their edge cells. */

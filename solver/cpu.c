@@ -17,8 +17,16 @@ int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_proble
     enum { PAGE_BYTES = 4096 };
     if (plan->depth == 1)
         return 0;
+    int64_t rows = 0, planes = 0; /* of all parts; that a thread's share has of one of them, at most */
+    for (int p = 0; p < plan->cut.parts; p++)
+        rows += plan->part[p].box.n[STENCIL_Z] * plan->part[p].box.n[STENCIL_Y];
+    for (int p = 0; p < plan->cut.parts; p++) {
+        const int64_t *n = plan->part[p].box.n,
+                      some = stencil_smaller(n[STENCIL_Z], rows / plan->threads / n[STENCIL_Y] + 2);
+        planes = some > planes ? some : planes;
+    }
     const int64_t bytes =
-        stencil_pipeline_bytes(problem->rank, plan->depth, problem->shape->radius, plan->tile,
+        stencil_pipeline_bytes(problem->rank, plan->depth, problem->shape->radius, plan->tile, planes,
                                (int64_t)stencil_precision_bytes(problem->precision));
     return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }

@@ -1,4 +1,5 @@
 /* The registry of sweeps, made of kernels/sweeps.def. */
+#include "kernels/cpu.h"
 #include "solver/sweep.h"
 
 #include <math.h>
@@ -101,8 +102,9 @@ stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_pro
 }
 
 /* Each step of a pass needs cells around those of the step behind it, of every tile that another one or
- * another part is beside. */
+ * another part is beside; but for tiles along y in 3D, which go on where others ended. */
 static double cells_on_cpu(const stencil_plan *plan, const stencil_problem *problem, int64_t steps) {
+    const int64_t least = stencil_pipeline_least((int)steps, problem->shape->radius);
     double made = 0;
     for (int p = 0; p < plan->cut.parts; p++) {
         const int64_t *n = plan->part[p].box.n;
@@ -110,7 +112,8 @@ static double cells_on_cpu(const stencil_plan *plan, const stencil_problem *prob
             double cells = 1;
             for (int axis = 0; axis < STENCIL_AXES; axis++) {
                 const int64_t more = axis < STENCIL_AXES - problem->rank ? 0 : left * problem->shape->radius;
-                const int64_t tiles = (n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
+                const bool goes_on = axis == STENCIL_Y && problem->rank == 3 && plan->tile[axis] >= least;
+                const int64_t tiles = goes_on ? 1 : (n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
                 const int open = (stencil_cut_side(&plan->cut, p, axis, 0).ghosts > problem->shape->radius) +
                                  (stencil_cut_side(&plan->cut, p, axis, 1).ghosts > problem->shape->radius);
                 cells *= (double)(n[axis] + more * (2 * (tiles - 1) + open));

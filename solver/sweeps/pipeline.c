@@ -227,18 +227,19 @@ static int64_t fitting(const stencil_plan *plan, const stencil_problem *problem,
     int64_t some[STENCIL_AXES] = {1, tile[STENCIL_Y], tile[STENCIL_X]}, kept[2];
     for (int k = 0; k < 2; k++) {
         some[axis] = k;
-        kept[k] = stencil_pipeline_bytes(problem->rank, plan->depth, problem->shape->radius, some, cell);
+        kept[k] = stencil_pipeline_ring_bytes(problem->rank, plan->depth, problem->shape->radius, some, cell);
     }
     const int64_t count = bytes / (kept[1] - kept[0]) / unit * unit; /* beside it there are a few more */
     return count > unit ? count : unit;
 }
 
 /* So many that what is between all steps of a pass stays in a core's own cache: in 3D rows as long as leave
- * the least to be made beside its cells, where a row takes time for a few more than it has. */
+ * the least to be made beside its cells, where a row takes time for a few more than it has, and rows that are
+ * handed on for about as much as half of them. */
 static void strip(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
     enum { ROW_CELLS = STENCIL_PARTIAL_CELLS };
-    const int64_t bytes = kept_bytes(plan, machine), *n = problem->n,
-                  twice = (int64_t)problem->shape->radius * (plan->depth - 1); /* beside it, in the mean */
+    const int64_t bytes = kept_bytes(plan, machine), *n = problem->n, radius = problem->shape->radius,
+                  twice = radius * (plan->depth - 1); /* beside it, in the mean */
     int64_t *tile = plan->tile, best[2] = {1, STENCIL_PARTIAL_CELLS};
     double least = INFINITY;
     if (problem->rank == 2) {
@@ -250,9 +251,13 @@ static void strip(stencil_plan *plan, const stencil_problem *problem, const sten
             stencil_pipeline_up((n[STENCIL_X] + strips - 1) / strips, STENCIL_PARTIAL_CELLS);
         tile[STENCIL_X] = across;
         tile[STENCIL_Y] = stencil_smaller(fitting(plan, problem, tile, STENCIL_Y, 1, bytes), n[STENCIL_Y]);
-        const double made = (1 + (ROW_CELLS + (double)(strips > 1 ? twice + STENCIL_PARTIAL_CELLS / 4 : 0)) /
-                                     (double)across) *
-                            (1 + (double)twice / (double)tile[STENCIL_Y]);
+        const double made =
+            (1 +
+             (ROW_CELLS + (double)(strips > 1 ? twice + STENCIL_PARTIAL_CELLS / 4 : 0)) / (double)across) *
+            (1 + (double)(tile[STENCIL_Y] < stencil_pipeline_least(plan->depth, problem->shape->radius)
+                              ? twice
+                              : radius) /
+                     (double)tile[STENCIL_Y]);
         if (made < least) {
             least = made;
             best[0] = tile[STENCIL_Y];
