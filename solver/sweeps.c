@@ -101,10 +101,28 @@ stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_pro
     return all;
 }
 
+/* Whether tiles along y in 3D go on where others ended. Those of fewer rows than four for each step may do
+ * so, too, but hand on so much that it gains nothing. */
+static bool goes_on(const stencil_plan *plan, const stencil_problem *problem) {
+    const int64_t least = stencil_pipeline_least(plan->depth, problem->shape->radius),
+                  rows = plan->tile[STENCIL_Y];
+    return problem->rank == 3 && rows >= least && rows >= 4 * plan->depth;
+}
+
+double stencil_sweep_beside(const stencil_plan *plan, const stencil_problem *problem) {
+    if (plan->backend != STENCIL_BACKEND_CPU || plan->depth == 1 || problem->rank == 2)
+        return 0;
+    const double seams = ceil((double)problem->n[STENCIL_Y] / (double)plan->tile[STENCIL_Y]) - 1,
+                 handed_on = goes_on(plan, problem) ? seams * 2 * problem->shape->radius : 0;
+    const bool cut = plan->tile[STENCIL_X] < problem->n[STENCIL_X];
+    return plan->tuning.cpu_handed_on * handed_on / (double)problem->n[STENCIL_Y] +
+           (double)(plan->tuning.cpu_row_cells + (cut ? STENCIL_PARTIAL_CELLS / 4 : 0)) /
+               (double)plan->tile[STENCIL_X];
+}
+
 /* Each step of a pass needs cells around those of the step behind it, of every tile that another one or
  * another part is beside; but for tiles along y in 3D, which go on where others ended. */
 static double cells_on_cpu(const stencil_plan *plan, const stencil_problem *problem, int64_t steps) {
-    const int64_t least = stencil_pipeline_least((int)steps, problem->shape->radius);
     double made = 0;
     for (int p = 0; p < plan->cut.parts; p++) {
         const int64_t *n = plan->part[p].box.n;
@@ -112,8 +130,9 @@ static double cells_on_cpu(const stencil_plan *plan, const stencil_problem *prob
             double cells = 1;
             for (int axis = 0; axis < STENCIL_AXES; axis++) {
                 const int64_t more = axis < STENCIL_AXES - problem->rank ? 0 : left * problem->shape->radius;
-                const bool goes_on = axis == STENCIL_Y && problem->rank == 3 && plan->tile[axis] >= least;
-                const int64_t tiles = goes_on ? 1 : (n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
+                const int64_t tiles = axis == STENCIL_Y && goes_on(plan, problem)
+                                          ? 1
+                                          : (n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
                 const int open = (stencil_cut_side(&plan->cut, p, axis, 0).ghosts > problem->shape->radius) +
                                  (stencil_cut_side(&plan->cut, p, axis, 1).ghosts > problem->shape->radius);
                 cells *= (double)(n[axis] + more * (2 * (tiles - 1) + open));

@@ -58,16 +58,17 @@ double stencil_model_made(const stencil_plan *plan, const stencil_problem *probl
 }
 
 /* Seconds of a cell by bytes that must move and fma. On a CPU a thread waits for memory in one step of a pass
- * and finds the rows of the others in its cache; in 3D it computes nothing meanwhile, so short are the rows.
- * On a GPU all stages work at once, those too that a short pass has no steps for, until the slowest line of
- * tiles is through. */
+ * and finds the rows of the others in its cache; in 3D, where rows are short, a single step computes nothing
+ * meanwhile. On a GPU all stages work at once, those too that a short pass has no steps for, until the
+ * slowest line of tiles is through. */
 static double guess_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_problem *problem,
                       const stencil_machine *machine, stencil_loop loop, stencil_distance distance) {
     const double steps = stencil_sweep_pass_steps(plan, problem), made = stencil_model_made(plan, problem),
                  bytes_s =
                      stencil_sweep_traffic(plan, problem) / c->bytes_per_s[loop][problem->rank - 2][distance],
                  point_s = problem->shape->point_count / c->fma_per_s[problem->precision],
-                 fma_s = (1 + stencil_sweep_again(plan, problem)) * point_s;
+                 beside_s = stencil_sweep_beside(plan, problem) * 7 / c->fma_per_s[problem->precision],
+                 fma_s = (1 + stencil_sweep_again(plan, problem)) * point_s + beside_s;
     if (is_deep_on_gpu(plan)) {
         const int most = stencil_sweep_infos[plan->sweep].host->most(plan, problem, machine);
         const double rate = problem->rank == 2 ? plan->tuning.pass_fma : 1;
@@ -76,7 +77,7 @@ static double guess_s(const stencil_calibration *c, const stencil_plan *plan, co
     if (plan->backend == STENCIL_BACKEND_GPU)
         return fmax(bytes_s, fma_s);
     if (problem->rank == 3)
-        return bytes_s + fma_s;
+        return (plan->depth > 1 ? plan->tuning.cpu_fetched : 1) * bytes_s + fma_s;
     return fmax(bytes_s, fma_s / steps) + fma_s * (steps - 1) / steps;
 }
 

@@ -234,10 +234,8 @@ static int64_t fitting(const stencil_plan *plan, const stencil_problem *problem,
 }
 
 /* So many that what is between all steps of a pass stays in a core's own cache: in 3D rows as long as leave
- * the least to be made beside its cells, where a row takes time for a few more than it has, and rows that are
- * handed on for about as much as half of them. */
+ * the least to be made beside its cells, where a row takes time for a few more than it has, or handed on. */
 static void strip(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
-    enum { ROW_CELLS = STENCIL_PARTIAL_CELLS };
     const int64_t bytes = kept_bytes(plan, machine), *n = problem->n, radius = problem->shape->radius,
                   twice = radius * (plan->depth - 1); /* beside it, in the mean */
     int64_t *tile = plan->tile, best[2] = {1, STENCIL_PARTIAL_CELLS};
@@ -251,13 +249,12 @@ static void strip(stencil_plan *plan, const stencil_problem *problem, const sten
             stencil_pipeline_up((n[STENCIL_X] + strips - 1) / strips, STENCIL_PARTIAL_CELLS);
         tile[STENCIL_X] = across;
         tile[STENCIL_Y] = stencil_smaller(fitting(plan, problem, tile, STENCIL_Y, 1, bytes), n[STENCIL_Y]);
-        const double made =
-            (1 +
-             (ROW_CELLS + (double)(strips > 1 ? twice + STENCIL_PARTIAL_CELLS / 4 : 0)) / (double)across) *
-            (1 + (double)(tile[STENCIL_Y] < stencil_pipeline_least(plan->depth, problem->shape->radius)
-                              ? twice
-                              : radius) /
-                     (double)tile[STENCIL_Y]);
+        const double beside = plan->tuning.cpu_row_cells +
+                              (double)(strips > 1 ? twice + STENCIL_PARTIAL_CELLS / 4 : 0),
+                     seam = tile[STENCIL_Y] < 4 * plan->depth
+                                ? (double)twice
+                                : plan->tuning.cpu_handed_on * 2 * (double)radius,
+                     made = (1 + beside / (double)across) * (1 + seam / (double)tile[STENCIL_Y]);
         if (made < least) {
             least = made;
             best[0] = tile[STENCIL_Y];
