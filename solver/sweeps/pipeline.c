@@ -213,9 +213,10 @@ static int suits(const stencil_plan *plan, const stencil_problem *problem, const
 }
 
 /* Bytes of a core's own cache for what is kept between steps. */
-static int64_t kept_bytes(const stencil_plan *plan, const stencil_machine *machine) {
+static int64_t kept_bytes(const stencil_plan *plan, const stencil_problem *problem,
+                          const stencil_machine *machine) {
     const int64_t share = machine->cpu_cache_bytes / machine->cpu_threads,
-                  wanted = plan->tuning.cpu_ring_bytes;
+                  wanted = problem->rank == 2 ? plan->tuning.cpu_ring_bytes : plan->tuning.cpu_ring_bytes_3d;
     return machine->cpu_cache_bytes > 0 ? stencil_smaller(share, wanted) : wanted;
 }
 
@@ -236,7 +237,8 @@ static int64_t fitting(const stencil_plan *plan, const stencil_problem *problem,
 /* So many that what is between all steps of a pass stays in a core's own cache: in 3D rows as long as leave
  * the least to be made beside its cells, where a row takes time for a few more than it has, or handed on. */
 static void strip(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
-    const int64_t bytes = kept_bytes(plan, machine), *n = problem->n, radius = problem->shape->radius,
+    const int64_t bytes = kept_bytes(plan, problem, machine), *n = problem->n,
+                  radius = problem->shape->radius,
                   twice = radius * (plan->depth - 1); /* beside it, in the mean */
     int64_t *tile = plan->tile, best[2] = {1, STENCIL_PARTIAL_CELLS};
     double least = INFINITY;

@@ -141,7 +141,7 @@ static void strips(void **state) {
         if (plan.tile[STENCIL_Y] > 1 && cases[i].depth < 8)
             assert_true(stencil_pipeline_ring_bytes(3, plan.depth, problem.shape->radius, plan.tile,
                                                     (int64_t)stencil_precision_bytes(problem.precision)) <
-                        2 * plan.tuning.cpu_ring_bytes);
+                        2 * plan.tuning.cpu_ring_bytes_3d);
         const stencil_pass_work made = stencil_sweep_mean(&plan, &problem);
         assert_true(made.cells > 1);
         stencil_problem_destroy(&problem);
