@@ -30,17 +30,14 @@ static inline int64_t stencil_pipeline_ring(int rank, int radius) {
     const int64_t least = 2 * radius + stencil_pipeline_group(rank);
     return least <= 4 ? 4 : least <= 8 ? 8 : 16;
 }
-/* Columns, and in 3D rows, beside those of a strip, on each side. */
+/* Columns, and in 3D rows, beside those of a strip, on each side. A strip has as many rows itself where the
+ * next one along y goes on. */
 static inline int64_t stencil_pipeline_columns(int depth, int radius) {
     const int64_t line = 64 / (int64_t)sizeof(float);
     return ((int64_t)depth * radius + 2 * line - 1) / line * line; /* computed in whole lines */
 }
 static inline int64_t stencil_pipeline_rows(int rank, int depth, int radius) {
     return rank == 2 ? 0 : (int64_t)depth * radius;
-}
-/* Rows that a strip in 3D has at least for the next one along y to go on where it ends. */
-static inline int64_t stencil_pipeline_least(int steps, int radius) {
-    return (int64_t)steps * radius;
 }
 /* Cells of a ring from row to row, and from one of its rows (2D) or planes to the next. */
 static inline int64_t stencil_pipeline_row(int depth, int radius, int64_t columns) {

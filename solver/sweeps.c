@@ -1,5 +1,4 @@
 /* The registry of sweeps, made of kernels/sweeps.def. */
-#include "kernels/cpu.h"
 #include "solver/sweep.h"
 
 #include <math.h>
@@ -101,19 +100,15 @@ stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_pro
     return all;
 }
 
-/* Whether tiles along y in 3D go on where others ended. Those of fewer rows than four for each step may do
- * so, too, but hand on so much that it gains nothing. */
-static bool goes_on(const stencil_plan *plan, const stencil_problem *problem) {
-    const int64_t least = stencil_pipeline_least(plan->depth, problem->shape->radius),
-                  rows = plan->tile[STENCIL_Y];
-    return problem->rank == 3 && rows >= least && rows >= 4 * plan->depth;
+bool stencil_sweep_goes_on(const stencil_plan *plan, const stencil_problem *problem) {
+    return problem->rank == 3 && plan->tile[STENCIL_Y] >= 4 * plan->depth;
 }
 
 double stencil_sweep_beside(const stencil_plan *plan, const stencil_problem *problem) {
     if (plan->backend != STENCIL_BACKEND_CPU || plan->depth == 1 || problem->rank == 2)
         return 0;
     const double seams = ceil((double)problem->n[STENCIL_Y] / (double)plan->tile[STENCIL_Y]) - 1,
-                 handed_on = goes_on(plan, problem) ? seams * 2 * problem->shape->radius : 0;
+                 handed_on = stencil_sweep_goes_on(plan, problem) ? seams * 2 * problem->shape->radius : 0;
     const bool cut = plan->tile[STENCIL_X] < problem->n[STENCIL_X];
     return plan->tuning.cpu_handed_on * handed_on / (double)problem->n[STENCIL_Y] +
            (double)(plan->tuning.cpu_row_cells + (cut ? STENCIL_PARTIAL_CELLS / 4 : 0)) /
@@ -130,7 +125,7 @@ static double cells_on_cpu(const stencil_plan *plan, const stencil_problem *prob
             double cells = 1;
             for (int axis = 0; axis < STENCIL_AXES; axis++) {
                 const int64_t more = axis < STENCIL_AXES - problem->rank ? 0 : left * problem->shape->radius;
-                const int64_t tiles = axis == STENCIL_Y && goes_on(plan, problem)
+                const int64_t tiles = axis == STENCIL_Y && stencil_sweep_goes_on(plan, problem)
                                           ? 1
                                           : (n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
                 const int open = (stencil_cut_side(&plan->cut, p, axis, 0).ghosts > problem->shape->radius) +

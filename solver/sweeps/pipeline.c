@@ -212,7 +212,7 @@ static int suits(const stencil_plan *plan, const stencil_problem *problem, const
     return (int)((steps + passes - 1) / passes);
 }
 
-/* Bytes of a core's own cache for what is kept between steps. */
+/* Bytes of cache for what a thread keeps between steps. */
 static int64_t kept_bytes(const stencil_plan *plan, const stencil_problem *problem,
                           const stencil_machine *machine) {
     const int64_t share = machine->cpu_cache_bytes / machine->cpu_threads,
@@ -234,12 +234,11 @@ static int64_t fitting(const stencil_plan *plan, const stencil_problem *problem,
     return count > unit ? count : unit;
 }
 
-/* So many that what is between all steps of a pass stays in a core's own cache: in 3D rows as long as leave
- * the least to be made beside its cells, where a row takes time for a few more than it has, or handed on. */
+/* So many that what is between all steps of a pass stays in cache: in 3D rows as long as leave the least to
+ * be made twice and beside the cells. */
 static void strip(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
     const int64_t bytes = kept_bytes(plan, problem, machine), *n = problem->n,
-                  radius = problem->shape->radius,
-                  twice = radius * (plan->depth - 1); /* beside it, in the mean */
+                  twice = (int64_t)problem->shape->radius * (plan->depth - 1); /* beside it, in the mean */
     int64_t *tile = plan->tile, best[2] = {1, STENCIL_PARTIAL_CELLS};
     double least = INFINITY;
     if (problem->rank == 2) {
@@ -251,12 +250,10 @@ static void strip(stencil_plan *plan, const stencil_problem *problem, const sten
             stencil_pipeline_up((n[STENCIL_X] + strips - 1) / strips, STENCIL_PARTIAL_CELLS);
         tile[STENCIL_X] = across;
         tile[STENCIL_Y] = stencil_smaller(fitting(plan, problem, tile, STENCIL_Y, 1, bytes), n[STENCIL_Y]);
-        const double beside = plan->tuning.cpu_row_cells +
-                              (double)(strips > 1 ? twice + STENCIL_PARTIAL_CELLS / 4 : 0),
-                     seam = tile[STENCIL_Y] < 4 * plan->depth
-                                ? (double)twice
-                                : plan->tuning.cpu_handed_on * 2 * (double)radius,
-                     made = (1 + beside / (double)across) * (1 + seam / (double)tile[STENCIL_Y]);
+        const double columns = strips > 1 ? (double)twice / (double)across : 0,
+                     rows =
+                         stencil_sweep_goes_on(plan, problem) ? 0 : (double)twice / (double)tile[STENCIL_Y],
+                     made = (1 + columns) * (1 + rows) + stencil_sweep_beside(plan, problem);
         if (made < least) {
             least = made;
             best[0] = tile[STENCIL_Y];
