@@ -53,14 +53,18 @@ static inline int64_t stencil_pipeline_ring_bytes(int rank, int depth, int radiu
     return depth * stencil_pipeline_ring(rank, radius) * stencil_pipeline_plane(rank, depth, radius, tile) *
            cell_bytes;
 }
-/* With what is kept aside for the next strip, of a pass of so many planes at most. */
+/* With the rows before seams, of a pass of so many planes at most: some more than there are, so that those of
+ * a strip do not take the place of those that it still reads. And a row that nobody writes, but vectors at
+ * the end of the last one read. */
 static inline int64_t stencil_pipeline_bytes(int rank, int depth, int radius,
                                              const int64_t tile[STENCIL_AXES], int64_t planes,
                                              int64_t cell_bytes) {
     const int64_t rows =
-        rank == 2 ? 0 : (depth - 1) * (planes + 2 * (int64_t)radius * (depth - 1)) * 2 * radius;
+        rank == 2 ? 0
+                  : (depth - 1) * 2 * radius *
+                        (planes + 2 * (int64_t)radius * (depth - 1) + stencil_pipeline_ring(rank, radius));
     return stencil_pipeline_ring_bytes(rank, depth, radius, tile, cell_bytes) +
-           rows * stencil_pipeline_row(depth, radius, tile[STENCIL_X]) * cell_bytes;
+           (rows + 1) * stencil_pipeline_row(depth, radius, tile[STENCIL_X]) * cell_bytes;
 }
 
 /* Advances rows and writes the copies of their edge cells. */

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <math.h>
+#include <string.h>
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -123,6 +124,23 @@ static inline void store_past_f64(double *to, vector_f64 value) {
     _mm_stream_pd(to, value);
 #else
     *(vector_f64 *)to = value;
+#endif
+}
+
+/* The first lanes of a vector, fewer than it has, one at least. */
+static inline void store_some_f32(float *to, vector_f32 value, int lanes) {
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << lanes) - 1), value);
+#else
+    memcpy(to, &value, (size_t)lanes * sizeof *to);
+#endif
+}
+
+static inline void store_some_f64(double *to, vector_f64 value, int lanes) {
+#if defined(__AVX512F__)
+    _mm512_mask_storeu_pd(to, (__mmask8)((1u << lanes) - 1), value);
+#else
+    memcpy(to, &value, (size_t)lanes * sizeof *to);
 #endif
 }
 

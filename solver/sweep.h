@@ -103,8 +103,7 @@ stencil_pass_work stencil_sweep_mean(const stencil_plan *plan, const stencil_pro
 
 /* Cells that are computed more than once, as a part of all: those that a tile needs of others for a pass. */
 double stencil_sweep_again(const stencil_plan *plan, const stencil_problem *problem);
-/* Whether tiles of a CPU along y in 3D go on where others ended, and make nothing twice. Lower ones may do
- * so, too, but hand on so much that it gains nothing. */
+/* Whether tiles of a CPU along y in 3D go on where others ended, and make nothing twice. */
 bool stencil_sweep_goes_on(const stencil_plan *plan, const stencil_problem *problem);
 /* What a step of a pass in 3D takes on a CPU beside its cells, for each of them, in what one of 7 points
  * takes: for rows that tiles hand on to others, and for each row for itself. */
