@@ -10,6 +10,7 @@
 #include "app/machine.h"
 #include "app/options.h"
 #include "app/progress.h"
+#include "app/signals.h"
 #include "app/text.h"
 #include "base/words.h"
 
@@ -150,6 +151,10 @@ static bool is_file(const char *operand) {
     return strchr(operand, '/') != NULL || (length > 3 && strcmp(operand + length - 3, ".h5") == 0);
 }
 
+static bool go_on(void) {
+    return signals_caught == 0;
+}
+
 /* The options, with the problem of *file, if there is one (NULL: none). */
 static stencil_status make_options(const invocation *call, stencil_bench_options *bench, const char **file) {
     const bench_options *options = call->values;
@@ -160,6 +165,7 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
         bench->backend = STENCIL_BACKEND_GPU;
     bench->child_command = child_command;
     bench->child_arguments = (const char *const *)call->argv;
+    bench->go_on = go_on;
     bench->progress = !options->quiet && progress_possible() ? progress_line : NULL;
     bench->one_precision = options_given(call, "precision");
     stencil_spec_init(&bench->spec);
@@ -354,7 +360,7 @@ static stencil_status write_outputs(const bench_state *state, int *exit_code) {
     return STENCIL_OK;
 }
 
-/* Runs the benchmarks one after the other. */
+/* Runs the benchmarks one after the other; where somebody interrupts, the report has what was measured. */
 static stencil_status measure(const invocation *call, bench_state *state) {
     const double start_s = stencil_clock_s();
     stencil_bench_report *report = &state->report;
@@ -373,6 +379,7 @@ static stencil_status measure(const invocation *call, bench_state *state) {
                      shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_DEFAULT, &notes));
     TRY(stencil_bench_check(bench, &report->machine));
     TRY(refuse_unused(call, report, index, file));
+    signals_catch();
     for (int i = 0; i < report->result_count; i++) {
         const stencil_status status =
             stencil_bench_run(index[i], bench, &report->machine, &report->result[i]);
@@ -402,6 +409,7 @@ static stencil_status bench_run(const invocation *call, int *exit_code) {
     bench_state *state = call->values;
     if (state->options.child != NULL) {
         const char *file;
+        signals_collect(); /* the process that asks decides when to end this one */
         TRY(make_options(call, &state->report.options, &file));
         return stencil_bench_child_main(state->options.child, &state->report.options);
     }
@@ -430,7 +438,7 @@ const command command_bench = {
         "samples over their median, estimated from their quantiles. GB/s are bytes that must move over the "
         "median time. A benchmark that finds a wrong result (a barrier that does not hold, strategies that "
         "give different bits) fails with exit code 70 after the others have run; what may hang or crash runs "
-        "in a process of its own.",
+        "in a process of its own. Interrupted, it shows and writes what was measured until then.",
     .options = bench_table,
     .values_size = sizeof(bench_state),
     .operand_max = OPTION_OPERANDS_MAX,

@@ -43,6 +43,7 @@ typedef struct stencil_bench_options {
      * options there, NULL behind them. child_command NULL: no child processes, all in this one. */
     const char *const *child_command, *const *child_arguments;
     void (*progress)(const char *what); /* what is being measured; may be NULL */
+    bool (*go_on)(void); /* asked before each sample; false: no more are taken; NULL: all are */
 } stencil_bench_options;
 
 /* A setting that a result depends on; a number, or text where `text` is not "". Not for what was measured
@@ -184,7 +185,9 @@ stencil_status stencil_bench_check(const stencil_bench_options *options, const s
  * where there is a child_command, it runs in a child process, so that a fault or a hang leaves the other
  * benchmarks alone. A benchmark that does not apply to the device is skipped, with the reason. Failures of
  * the benchmark stand in result->failed as well. UNAVAILABLE: a GPU asked for where none is, NO_MEMORY,
- * INTERNAL: what was timed gave wrong results, the child crashed or hung; BAD_DATA: the problem cannot be. */
+ * INTERNAL: what was timed gave wrong results, the child crashed or hung; BAD_DATA: the problem cannot be;
+ * INTERRUPTED: options->go_on said no; rows keep the samples that they have, and those that have none are
+ * skipped as interrupted. */
 stencil_status stencil_bench_run(int index, const stencil_bench_options *options,
                                  const stencil_machine *machine, stencil_bench_result *result);
 void stencil_bench_result_destroy(stencil_bench_result *result);

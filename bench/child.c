@@ -42,7 +42,12 @@ typedef struct receiver {
     int fd;
     double until_s; /* nothing is received after this time */
     bool timed_out;
+    bool (*go_on)(void); /* NULL: always */
+    pid_t child;         /* is told when nobody wants it to go on, and answers with what it has */
 } receiver;
+
+/* How often a process that waits for an answer looks whether it shall go on. */
+static const double look_s = 0.1;
 
 /* Bytes received; 0: the other end is gone, or the time is over. */
 static size_t receive_some(void *bytes, size_t size, void *context) {
@@ -53,7 +58,12 @@ static size_t receive_some(void *bytes, size_t size, void *context) {
         r->timed_out = left_s <= 0;
         if (r->timed_out)
             return 0;
-        if (poll(&entry, 1, (int)(1e3 * left_s) + 1) <= 0)
+        if (r->go_on != NULL && !r->go_on()) {
+            kill(r->child, SIGTERM);
+            r->until_s = fmin(r->until_s, stencil_clock_s() + kill_grace_s);
+            r->go_on = NULL;
+        }
+        if (poll(&entry, 1, (int)(1e3 * fmin(left_s, r->go_on != NULL ? look_s : left_s)) + 1) <= 0)
             continue;
         const ssize_t n = recv(r->fd, bytes, size, 0);
         if (n >= 0 || errno != EINTR)
@@ -142,6 +152,8 @@ static stencil_status exchange(const stencil_bench_options *options, const char 
     close(end[1]);
     if (status == STENCIL_OK) {
         /* A child that is gone already is seen when its reply is missing. */
+        r.child = child;
+        r.go_on = options->go_on;
         send_message(r.fd = end[0], request);
         *reply = receive_message(&r);
         status = end_child(child, name, r.timed_out, *reply != NULL);
@@ -191,6 +203,8 @@ stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options
     const char *name = stencil_bench_names[index];
     const stencil_status status = stencil_bench_in_child(&b, name, 0, timeout_s, result, &timed_out);
     result->benchmark = name;
+    CHECK(!timed_out || options->go_on == NULL || options->go_on(), INTERRUPTED,
+          "%s is interrupted, and does not answer", name);
     CHECK(!timed_out, INTERNAL, "%s hangs: its child process was ended after %.0f s", name, timeout_s);
     return status;
 }

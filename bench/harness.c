@@ -113,6 +113,12 @@ static bool is_measured(const stencil_bench_row *row) {
     return row->skipped[0] == '\0' && row->outcome[0] == '\0';
 }
 
+static stencil_status check_wanted(const stencil_bench *b) {
+    CHECK(b->options->go_on == NULL || b->options->go_on(), INTERRUPTED, "%s is interrupted",
+          b->result->benchmark);
+    return STENCIL_OK;
+}
+
 /* Of b->row: the time of `iterations`, or a value in the row's unit. */
 static stencil_status sample(stencil_bench *b, int64_t iterations, double *value) {
     struct stencil_bench_case *c = &b->cases[b->row];
@@ -120,6 +126,7 @@ static stencil_status sample(stencil_bench *b, int64_t iterations, double *value
     const int64_t count = s->count > 0 ? s->count : iterations;
     double high[STENCIL_PAIRS_MAX], low[STENCIL_PAIRS_MAX];
     int pairs = 0;
+    TRY(check_wanted(b));
     if (s->more == 0)
         return s->sample(b, c->what, count, value);
     do {
@@ -207,16 +214,20 @@ static stencil_status state_in_child(stencil_bench *b, const stencil_bench_subje
     stencil_bench_row *row = &b->result->row[b->row];
     stencil_bench_result answer = {0};
     bool timed_out;
+    TRY(check_wanted(b));
     show_progress(b);
     const stencil_status status =
         stencil_bench_in_child(b, b->result->benchmark, b->row + 1, subject->limit_s, &answer, &timed_out);
     const bool stated =
         status == STENCIL_OK && b->row < answer.row_count && answer.row[b->row].outcome[0] != '\0';
-    snprintf(row->outcome, sizeof row->outcome, "%s",
+    char outcome[sizeof row->outcome];
+    snprintf(outcome, sizeof outcome, "%s",
              timed_out ? "deadlocks"
              : stated  ? answer.row[b->row].outcome
                        : "ends its process");
     stencil_bench_result_destroy(&answer);
+    TRY(check_wanted(b)); /* how a process ended that nobody wants any more says nothing */
+    memcpy(row->outcome, outcome, sizeof outcome);
     return subject->may_end_process ? STENCIL_OK : status;
 }
 
@@ -290,23 +301,33 @@ stencil_status stencil_bench_take_planted(stencil_bench *b) {
     return first.message[0] != '\0' ? stencil_error_adopt(&first) : STENCIL_OK;
 }
 
+static stencil_status take_all(stencil_bench *b, int64_t most, double *scratch) {
+    stencil_bench_row *const row = b->result->row;
+    for (b->row = b->taken; b->row < b->result->row_count; b->row++)
+        if (b->cases[b->row].subject.state != NULL && is_measured(&row[b->row]))
+            TRY(state_in_child(b, &b->cases[b->row].subject));
+    if (!b->calibrated)
+        TRY(calibrate_rows(b));
+    for (b->row = b->taken; b->row < b->result->row_count; b->row++)
+        if (is_measured(&row[b->row]) && b->cases[b->row].subject.count > 0)
+            TRY(take_sample(b, false));
+    return take_rounds(b, most, scratch);
+}
+
 stencil_status stencil_bench_take(stencil_bench *b) {
     const int64_t asked = b->options->samples, most = asked > 0 ? asked : STENCIL_BENCH_AUTO_MAX;
     stencil_bench_row *const row = b->result->row;
     double *scratch;
     if (b->stated > 0)
         return state_here(b);
-    for (b->row = b->taken; b->row < b->result->row_count; b->row++)
-        if (b->cases[b->row].subject.state != NULL && is_measured(&row[b->row]))
-            TRY(state_in_child(b, &b->cases[b->row].subject));
     TRY(stencil_bench_memory(b, &scratch, (size_t)most * sizeof *scratch));
-    if (!b->calibrated)
-        TRY(calibrate_rows(b));
-    for (b->row = b->taken; b->row < b->result->row_count; b->row++)
-        if (is_measured(&row[b->row]) && b->cases[b->row].subject.count > 0)
-            TRY(take_sample(b, false));
-    TRY(take_rounds(b, most, scratch));
+    const stencil_status taken = take_all(b, most, scratch);
+    if (taken != STENCIL_OK && taken != STENCIL_INTERRUPTED)
+        return taken;
+    const stencil_error interrupted = taken != STENCIL_OK ? *stencil_error_last() : (stencil_error){0};
     for (b->row = b->taken; b->row < b->result->row_count; b->row++) {
+        if (is_measured(&row[b->row]) && row[b->row].sample_count == 0)
+            snprintf(row[b->row].skipped, sizeof row->skipped, "interrupted");
         if (!is_measured(&row[b->row]))
             row[b->row].sample_count = 0;
         if (row[b->row].sample_count > 0)
@@ -324,5 +345,5 @@ stencil_status stencil_bench_take(stencil_bench *b) {
     }
     b->taken = b->result->row_count;
     b->calibrated = false;
-    return STENCIL_OK;
+    return taken != STENCIL_OK ? stencil_error_adopt(&interrupted) : STENCIL_OK;
 }

@@ -431,8 +431,14 @@ stencil_status stencil_measure_speed(stencil_bench *b) {
     for (int i = 0; i < s->place_count; i++) {
         stencil_bench_bar *bar = s->place[i].bar = &result->bar[result->bar_count++];
         const speed_case *c = s->place[i].of;
-        *bar = (stencil_bench_bar){
-            .unit = c->unit, .measured = NAN, .plain = NAN, .loop = NAN, .bound.used = {NAN, NAN, NAN}};
+        *bar = (stencil_bench_bar){.unit = c->unit,
+                                   .best_other = NAN,
+                                   .reach = NAN,
+                                   .aim = NAN,
+                                   .measured = NAN,
+                                   .plain = NAN,
+                                   .loop = NAN,
+                                   .bound.used = {NAN, NAN, NAN}};
         name_bar(&s->place[i], bar->name, sizeof bar->name);
         const int rank = stencil_shapes[c->shape].rank;
         bar->axis_count =
@@ -443,6 +449,9 @@ stencil_status stencil_measure_speed(stencil_bench *b) {
         if (!s->place[i].done) {
             const stencil_status status = measure_problem(b, s, &s->place[i]);
             stencil_trial_release(&s->trial);
+            for (int k = i; status == STENCIL_INTERRUPTED && k < s->place_count; k++)
+                if (!s->place[k].done)
+                    snprintf(s->place[k].bar->skipped, sizeof s->place[k].bar->skipped, "interrupted");
             TRY(status);
         }
     stencil_bench_note(

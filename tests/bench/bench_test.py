@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import tempfile
@@ -384,6 +385,26 @@ class BenchTest(Commands):
         self.assertIn("j3d7pt", sweep["failed"])
         self.assertIsNone(copy["failed"])
         self.assertEqual(len(copy["rows"]), 4)
+
+    def test_interrupted_keeps_what_was_measured(self):
+        """The rows that have samples, in all files; what was not begun says why. A result that is verified stays so."""
+        never = [*CPU, "--size", "500x500", "--samples", "100000", "--iterations", "1", "--timeout", "100000"]
+        with subprocess.Popen([STENCIL, "bench", "sweep", "speed", *never, "--json", self.path("out.json"), "--csv", self.path("out.csv")],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8") as process:
+            time.sleep(5)
+            process.send_signal(signal.SIGINT)
+            shown, said = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, said)
+        self.assertEqual(said, "stencil: sweep is interrupted\n")
+        first, second = json.loads(self.read("out.json"))["results"]
+        self.assertEqual(first["failed"], "sweep is interrupted")
+        self.assertGreater(sum(len(row["samples"]) for row in first["rows"]), 0)
+        for row in first["rows"]:
+            self.assertTrue(row["samples"] and row["statistics"]["median"] > 0 or row["skipped"], row)
+        self.assertEqual((second["skipped"], second["rows"]), ("interrupted", []))
+        self.assertIn("\nBenchmark   speed\nSkipped     interrupted\n", shown)
+        self.assertEqual(self.ok("--from", self.path("out.json")), shown)
+        self.assertEqual(len(self.read("out.csv").splitlines()), 1 + len(first["rows"]))
 
     def test_part_of_a_team(self):
         rows = json.loads(self.ok("partial", *CPU, "--json", "-"))["results"][0]["rows"]

@@ -1,6 +1,8 @@
 /* Child processes: what answers, fails, crashes, hangs or is no child at all. Commands that take the place of
  * the child stand for its crashes; this program itself is a child that answers. */
+#include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -138,6 +140,68 @@ static void whole_with_fault(void **state) {
     stencil_bench_result_destroy(&result);
 }
 
+static volatile sig_atomic_t told = 0;
+
+static void tell(int number) {
+    told = number;
+}
+
+static bool is_not_told(void) {
+    return told == 0;
+}
+
+static double until_s;
+
+static bool is_before(void) {
+    return stencil_clock_s() < until_s;
+}
+
+/* A child that is not wanted any more is told, and answers with what it has. */
+static void interrupted(void **state) {
+    (void)state;
+    const stencil_machine machine = cpu_machine();
+    stencil_bench_options options = options_of(self);
+    const char *const many[] = {"100000000", "100", NULL};
+    stencil_bench_result result = {0};
+    int64_t samples = 0;
+    options.child_arguments = many;
+    options.go_on = is_before;
+    until_s = stencil_clock_s() + 2;
+    assert_int_equal(stencil_bench_run_in_child(index_of("grid"), &options, &machine, &result),
+                     STENCIL_INTERRUPTED);
+    expect_message("grid is interrupted");
+    assert_int_equal(result.row_count, STENCIL_BARRIER_COUNT - 1);
+    for (int i = 0; i < result.row_count; i++) {
+        samples += result.row[i].sample_count;
+        if (result.row[i].sample_count > 0)
+            assert_true(result.row[i].statistics.median > 0);
+        else
+            assert_string_equal(result.row[i].skipped, "interrupted");
+    }
+    assert_true(samples > 0);
+    stencil_bench_result_destroy(&result);
+    /* And nothing begins any more. */
+    assert_int_equal(stencil_bench_run(index_of("grid"), &options, &machine, &result), STENCIL_INTERRUPTED);
+    assert_string_equal(result.skipped, "interrupted");
+    stencil_bench_result_destroy(&result);
+}
+
+/* How a process ended that nobody waited for is no statement. */
+static void interrupted_statement(void **state) {
+    (void)state;
+    const stencil_machine machine = cpu_machine();
+    stencil_bench_options options = options_of(self);
+    stencil_bench_result result = {0};
+    options.go_on = is_before;
+    until_s = stencil_clock_s() + 1;
+    assert_int_equal(stencil_bench_run(index_of("partial"), &options, &machine, &result),
+                     STENCIL_INTERRUPTED);
+    assert_int_equal(result.row_count, 2 * STENCIL_BARRIER_COUNT);
+    assert_string_equal(result.row[result.row_count - 1].outcome, "");
+    assert_string_equal(result.row[result.row_count - 1].skipped, "interrupted");
+    stencil_bench_result_destroy(&result);
+}
+
 static void partial_team(void **state) {
     (void)state;
     const stencil_machine machine = cpu_machine();
@@ -159,14 +223,22 @@ static void partial_team(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const stencil_bench_options options = options_told(argc - 3, argv + 3);
+    stencil_bench_options options = options_told(argc - 3, argv + 3);
+    options.go_on = is_not_told;
+    options.timeout_s = INFINITY;
+    signal(SIGTERM, tell);
     if (argc >= 3 && strcmp(argv[1], "--child") == 0)
         return stencil_status_exit_code(stencil_bench_child_main(argv[2], &options));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(crash),        cmocka_unit_test(hang),
-        cmocka_unit_test(no_child),     cmocka_unit_test(no_such_question),
-        cmocka_unit_test(whole),        cmocka_unit_test(whole_with_fault),
+        cmocka_unit_test(crash),
+        cmocka_unit_test(hang),
+        cmocka_unit_test(no_child),
+        cmocka_unit_test(no_such_question),
+        cmocka_unit_test(whole),
+        cmocka_unit_test(whole_with_fault),
         cmocka_unit_test(partial_team),
+        cmocka_unit_test(interrupted),
+        cmocka_unit_test(interrupted_statement),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
