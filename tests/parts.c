@@ -114,7 +114,7 @@ static void run_with(const trial *t, const trace *trace, int strategy, int sweep
         const division *d = (flat ? divisions2 : divisions3) + here.turn % divisions;
         trial_run r = run_of(strategy, d, &exchanges[e], MATRIX_STEPS - here.turn % 2);
         r.sweep = sweep;
-        r.one_of = 1;
+        r.one_of = 2;
         if (stencil_sweep_infos[sweep].host->depth > 1) {
             static const int depth[] = {2, 3, 7, 4, 64};
             r.depth = depth[here.turn % 5];

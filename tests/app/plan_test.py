@@ -193,13 +193,14 @@ class PlanTest(CommandTest):
         done = self.call("calibrate", "--device", "cpu", "--threads", "1", "--seconds", "0.1", "--noise", "100000", "--quiet", env=environment)
         self.assertEqual(done.returncode, 73, done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1)
-        done = self.call("calibrate", "--device", "cpu", "--threads", "1", "--seconds", "0.01", "--noise", "1e9", "--check", 1,
-                         "--json", "machine.json", env=environment)
-        self.assertEqual(done.returncode, 73, done.stderr)
-        self.assertIn("within 5 % of the fastest plan in ", done.stdout)
-        with open(self.path("machine.json"), encoding="utf-8") as file:
-            machine = json.load(file)
-        self.assertEqual((len(machine["cases"]), machine["cpu_costs"]["most_parts"] > 0), (1, True))
+        if os.environ.get("STENCIL_SLOW") != "1": # a race of all plans takes two minutes there; test_check of command_auto has one
+            done = self.call("calibrate", "--device", "cpu", "--threads", "1", "--seconds", "0.01", "--noise", "1e9", "--check", 1,
+                             "--json", "machine.json", env=environment)
+            self.assertEqual(done.returncode, 73, done.stderr)
+            self.assertIn("within 5 % of the fastest plan in ", done.stdout)
+            with open(self.path("machine.json"), encoding="utf-8") as file:
+                machine = json.load(file)
+            self.assertEqual((len(machine["cases"]), machine["cpu_costs"]["most_parts"] > 0), (1, True))
         self.assertNotIn("Note", self.ok("plan", "--size", "99x99", env=environment).stdout)
         del environment["XDG_CACHE_HOME"]
         environment["HOME"] = self.path("home")
