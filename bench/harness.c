@@ -280,6 +280,15 @@ void stencil_bench_fill_ratios(stencil_bench_result *result, int first) {
     }
 }
 
+/* Rows that were to be measured and have no sample, of a benchmark that is interrupted. */
+static void skip_rest(stencil_bench *b) {
+    for (int i = b->taken; i < b->result->row_count; i++) {
+        stencil_bench_row *row = &b->result->row[i];
+        if (is_measured(row) && row->sample_count == 0)
+            snprintf(row->skipped, sizeof row->skipped, "interrupted");
+    }
+}
+
 stencil_status stencil_bench_take_planted(stencil_bench *b) {
     stencil_error first = {0};
     for (b->row = b->taken; b->row < b->result->row_count; b->row++) {
@@ -288,6 +297,8 @@ stencil_status stencil_bench_take_planted(stencil_bench *b) {
         if (!is_measured(row))
             continue;
         const stencil_status status = sample(b, 1, &value);
+        if (status == STENCIL_INTERRUPTED)
+            skip_rest(b);
         if (status != STENCIL_OK && status != STENCIL_INTERNAL)
             return status;
         snprintf(row->outcome, sizeof row->outcome, "%s",
@@ -325,9 +336,9 @@ stencil_status stencil_bench_take(stencil_bench *b) {
     if (taken != STENCIL_OK && taken != STENCIL_INTERRUPTED)
         return taken;
     const stencil_error interrupted = taken != STENCIL_OK ? *stencil_error_last() : (stencil_error){0};
+    if (taken == STENCIL_INTERRUPTED)
+        skip_rest(b);
     for (b->row = b->taken; b->row < b->result->row_count; b->row++) {
-        if (is_measured(&row[b->row]) && row[b->row].sample_count == 0)
-            snprintf(row[b->row].skipped, sizeof row->skipped, "interrupted");
         if (!is_measured(&row[b->row]))
             row[b->row].sample_count = 0;
         if (row[b->row].sample_count > 0)

@@ -31,6 +31,13 @@ int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_proble
     return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
+stencil_status stencil_cpu_check_team(const stencil_cpu *cpu, int threads) {
+    CHECK(threads == cpu->threads, UNAVAILABLE,
+          "OpenMP gave %d thread%s where %d were asked for: give --threads %d", threads,
+          stencil_plural(threads), cpu->threads, threads);
+    return STENCIL_OK;
+}
+
 static stencil_status create_part(stencil_cpu *cpu, int part) {
     stencil_field *field = cpu->field[part];
     const stencil_layout *layout = &cpu->plan->cut.layout;

@@ -89,6 +89,10 @@ void stencil_cpu_destroy(stencil_cpu *cpu);
  * wants them. Called by all threads of the OpenMP team, which then waits for all of them. */
 void stencil_cpu_advance(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads);
 
+/* UNAVAILABLE where OpenMP gave a team of another size than the run has: shares, and what threads keep of
+ * their own, are of that size. */
+stencil_status stencil_cpu_check_team(const stencil_cpu *cpu, int threads);
+
 /* Thread `thread` notes a moment of the pass up to step `step` (1, 2, …; 0 is none), where that is traced. */
 void stencil_cpu_note(const stencil_cpu *cpu, int64_t step, int thread, stencil_mark mark);
 

@@ -101,7 +101,8 @@ stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_pro
 }
 
 bool stencil_sweep_goes_on(const stencil_plan *plan, const stencil_problem *problem) {
-    return problem->rank == 3 && plan->tile[STENCIL_Y] >= problem->shape->radius * plan->depth;
+    const int64_t ny = problem->n[STENCIL_Y], most = plan->tile[STENCIL_Y], tiles = (ny + most - 1) / most;
+    return problem->rank == 3 && ny / tiles >= problem->shape->radius * plan->depth;
 }
 
 double stencil_sweep_beside(const stencil_plan *plan, const stencil_problem *problem) {

@@ -46,12 +46,16 @@ stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batc
         const int64_t step = pass.first + pass.steps;
         const bool check = stencil_schedule_checks(&cpu->schedule, step);
         double seen = NAN;
+        int team = 0;
         note_all(cpu, step, STENCIL_MARK_LAUNCHED);
 #pragma omp parallel num_threads(cpu->threads)
         {
             const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
-            stencil_cpu_advance(cpu, &pass, thread, threads);
-            if (check) {
+            if (thread == 0)
+                team = threads;
+            if (threads == cpu->threads)
+                stencil_cpu_advance(cpu, &pass, thread, threads);
+            if (threads == cpu->threads && check) {
                 double value;
                 stencil_cpu_sync(cpu, NULL, thread, true);
                 stencil_cpu_note(cpu, step, thread, STENCIL_MARK_LEFT);
@@ -60,6 +64,7 @@ stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batc
                     seen = value;
             }
         }
+        TRY(stencil_cpu_check_team(cpu, team));
         if (!check)
             note_all(cpu, step, STENCIL_MARK_LEFT);
         stencil_host_loop_end(&cpu->schedule, cpu->plan, batch, step, seen, outcome);

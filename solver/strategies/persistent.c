@@ -64,9 +64,7 @@ stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_batch *bat
 #pragma omp single
         threads = omp_get_num_threads();
     }
-    CHECK(threads == cpu->threads, UNAVAILABLE,
-          "OpenMP gave %d thread%s where %d were asked for: give --threads %d", threads,
-          stencil_plural(threads), cpu->threads, threads);
+    TRY(stencil_cpu_check_team(cpu, threads));
     if (cpu->barrier != STENCIL_BARRIER_none && cpu->state.alarm[0] != 0) {
         char waiter[32];
         snprintf(waiter, sizeof waiter, "thread %u", cpu->state.alarm[0] - 1);

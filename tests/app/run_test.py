@@ -201,6 +201,17 @@ class Run(CommandTest):
         self.ok("half.h5", "-o", "twice.h5", "--steps", 8)
         self.ok("compare", "once.h5", "twice.h5")
 
+    def test_fewer_threads_than_asked_for(self):
+        """What a thread keeps of its own is of the size of its share: a smaller team would write over each other's."""
+        self.ok("new", "few.h5", "--stencil", "j3d7pt", "--size", "24x90x30", "--initial", "random", "--steps", 9)
+        for sync in ("relaunch", "openmp", "grid"):
+            done = self.call("few.h5", "--sync", sync, "--sweep", "pipeline", "--depth", 3, "--threads", 6, "--device", "cpu",
+                             env={**os.environ, "OMP_THREAD_LIMIT": "2"})
+            self.assertEqual((done.returncode, done.stderr),
+                             (69, "stencil: OpenMP gave 2 threads where 6 were asked for: give --threads 2\n"))
+            self.assertFalse(os.path.exists(self.path("few.out.h5")))
+        self.ok("few.h5", "--threads", 2, "--device", "cpu", env={**os.environ, "OMP_THREAD_LIMIT": "2"})
+
     def test_threads(self):
         self.make()
         report = json.loads(self.ok("p.h5", "--steps", 3, "--threads", 1, "--json", "-", *CPU).stdout)

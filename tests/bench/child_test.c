@@ -180,6 +180,10 @@ static void interrupted(void **state) {
     }
     assert_true(samples > 0);
     stencil_bench_result_destroy(&result);
+    /* One that is told before it listens ends without an answer. */
+    assert_int_equal(stencil_bench_run_in_child(index_of("grid"), &options, &machine, &result),
+                     STENCIL_INTERRUPTED);
+    stencil_bench_result_destroy(&result);
     /* And nothing begins any more. */
     assert_int_equal(stencil_bench_run(index_of("grid"), &options, &machine, &result), STENCIL_INTERRUPTED);
     assert_string_equal(result.skipped, "interrupted");
