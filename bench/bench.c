@@ -173,9 +173,9 @@ stencil_status stencil_bench_run(int index, const stencil_bench_options *options
     stencil_bench_options chosen = *options;
     start_result(index, result);
     TRY(choose_device(&chosen, machine, benchmarks[index].traits & MANY_GPUS, result));
-    if (options->go_on != NULL && !options->go_on()) {
-        TRY(stencil_bench_skip(result, "interrupted"));
-        return ERROR(INTERRUPTED, "%s is interrupted", result->benchmark);
+    if (!stencil_bench_is_wanted(options)) {
+        TRY(stencil_bench_skip(result, STENCIL_BENCH_NOT_REACHED));
+        return stencil_bench_check_wanted(options, result->benchmark);
     }
     const bool alone = chosen.backend == STENCIL_BACKEND_GPU && options->child_command != NULL &&
                        benchmarks[index].run_gpu != NULL;

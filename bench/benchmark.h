@@ -156,6 +156,12 @@ void stencil_bench_add_number(stencil_bench_result *result, const char *name, in
 void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text);
 void stencil_bench_note(stencil_bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Whether options->go_on wants more; INTERRUPTED where it does not, with the benchmark's name. */
+bool stencil_bench_is_wanted(const stencil_bench_options *options);
+stencil_status stencil_bench_check_wanted(const stencil_bench_options *options, const char *benchmark);
+/* Why a row, a case or a benchmark that was not reached is skipped. */
+#define STENCIL_BENCH_NOT_REACHED "interrupted"
+
 /* Gives a benchmark up without an error. Returns OK. */
 stencil_status stencil_bench_skip(stencil_bench_result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -44,8 +44,9 @@ typedef struct receiver {
     int fd;
     double until_s; /* nothing is received after this time */
     bool timed_out;
-    bool (*go_on)(void); /* NULL: always */
-    pid_t child;         /* is told when nobody wants it to go on, and answers with what it has */
+    const stencil_bench_options *options; /* NULL: whoever asks is wanted always */
+    pid_t child; /* told where it is not wanted any more, and answers with what it has */
+    bool told;
 } receiver;
 
 /* How often a process that waits for an answer looks whether it shall go on. */
@@ -60,12 +61,12 @@ static size_t receive_some(void *bytes, size_t size, void *context) {
         r->timed_out = left_s <= 0;
         if (r->timed_out)
             return 0;
-        if (r->go_on != NULL && !r->go_on()) {
+        if (r->options != NULL && !r->told && !stencil_bench_is_wanted(r->options)) {
             kill(r->child, SIGTERM);
             r->until_s = fmin(r->until_s, stencil_clock_s() + answer_grace_s);
-            r->go_on = NULL;
+            r->told = true;
         }
-        if (poll(&entry, 1, (int)(1e3 * fmin(left_s, r->go_on != NULL ? look_s : left_s)) + 1) <= 0)
+        if (poll(&entry, 1, (int)(1e3 * fmin(left_s, look_s)) + 1) <= 0)
             continue;
         const ssize_t n = recv(r->fd, bytes, size, 0);
         if (n >= 0 || errno != EINTR)
@@ -155,7 +156,7 @@ static stencil_status exchange(const stencil_bench_options *options, const char 
     if (status == STENCIL_OK) {
         /* A child that is gone already is seen when its reply is missing. */
         r.child = child;
-        r.go_on = options->go_on;
+        r.options = options;
         send_message(r.fd = end[0], request);
         *reply = receive_message(&r);
         status = end_child(child, name, r.timed_out, *reply != NULL);
@@ -187,9 +188,9 @@ stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, 
         json_pack("{s:I, s:i, s:o}", "parent", (json_int_t)getpid(), "stated", stated, "machine", machine);
     stencil_status status = exchange(b->options, name, timeout_s, request, &reply);
     *timed_out = status == STENCIL_OK && reply == NULL;
-    if (reply == NULL && b->options->go_on != NULL && !b->options->go_on()) {
+    if (reply == NULL && !stencil_bench_is_wanted(b->options)) {
         *timed_out = false; /* however the child has ended */
-        status = ERROR(INTERRUPTED, "%s is interrupted", name);
+        status = stencil_bench_check_wanted(b->options, name);
     }
     if (reply != NULL)
         status = read_reply(name, reply, result);

@@ -113,10 +113,17 @@ static bool is_measured(const stencil_bench_row *row) {
     return row->skipped[0] == '\0' && row->outcome[0] == '\0';
 }
 
-static stencil_status check_wanted(const stencil_bench *b) {
-    CHECK(b->options->go_on == NULL || b->options->go_on(), INTERRUPTED, "%s is interrupted",
-          b->result->benchmark);
+bool stencil_bench_is_wanted(const stencil_bench_options *options) {
+    return options->go_on == NULL || options->go_on();
+}
+
+stencil_status stencil_bench_check_wanted(const stencil_bench_options *options, const char *benchmark) {
+    CHECK(stencil_bench_is_wanted(options), INTERRUPTED, "%s is interrupted", benchmark);
     return STENCIL_OK;
+}
+
+static stencil_status check_wanted(const stencil_bench *b) {
+    return stencil_bench_check_wanted(b->options, b->result->benchmark);
 }
 
 /* Of b->row: the time of `iterations`, or a value in the row's unit. */
@@ -285,7 +292,7 @@ static void skip_rest(stencil_bench *b) {
     for (int i = b->taken; i < b->result->row_count; i++) {
         stencil_bench_row *row = &b->result->row[i];
         if (is_measured(row) && row->sample_count == 0)
-            snprintf(row->skipped, sizeof row->skipped, "interrupted");
+            snprintf(row->skipped, sizeof row->skipped, STENCIL_BENCH_NOT_REACHED);
     }
 }
 

@@ -451,7 +451,8 @@ stencil_status stencil_measure_speed(stencil_bench *b) {
             stencil_trial_release(&s->trial);
             for (int k = i; status == STENCIL_INTERRUPTED && k < s->place_count; k++)
                 if (!s->place[k].done)
-                    snprintf(s->place[k].bar->skipped, sizeof s->place[k].bar->skipped, "interrupted");
+                    snprintf(s->place[k].bar->skipped, sizeof s->place[k].bar->skipped,
+                             STENCIL_BENCH_NOT_REACHED);
             TRY(status);
         }
     stencil_bench_note(

@@ -86,7 +86,8 @@ class Attribution(CommandTest):
     def test_a_late_thread_is_imbalance_and_is_blamed(self):
         """Late by so much that little else on this machine matters: half of the team waits for it."""
         delay_us = 20000
-        for sync, late in (("grid", 0), ("neighbor", 1)):
+        cases = (("grid", 0), ("neighbor", 1), ("grid", 1), ("multi-grid", 0))
+        for sync, late in cases[:2] if os.environ.get("STENCIL_SLOW") == "1" else cases:
             with self.subTest(sync=sync, late=late):
                 found = self.attribute("--sync", sync, "--inject-delay", 1000 * delay_us, "--inject-late", late, steps=10)
                 inside = found["inside"]

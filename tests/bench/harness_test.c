@@ -63,6 +63,44 @@ static stencil_status verify(stencil_bench *b, void *what) {
     return STENCIL_OK;
 }
 
+static int asked;
+
+static bool is_first(void) {
+    return asked++ == 0;
+}
+
+static stencil_status find_fault(stencil_bench *b, void *what, int64_t count, double *value) {
+    assert_int_equal(sample(b, what, count, value), STENCIL_OK);
+    return ERROR(INTERNAL, "found");
+}
+
+/* Rows that were not reached say so, where samples are taken and where faults are planted. */
+static void interrupted(void **state) {
+    (void)state;
+    for (int planted = 0; planted < 2; planted++) {
+        stencil_bench_options options;
+        options_init(&options);
+        options.go_on = is_first;
+        options.samples = 3;
+        stencil_bench_result result = {.benchmark = "test"};
+        stencil_bench b = {.options = &options, .result = &result};
+        const calls none = {.called = 0};
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(STENCIL_BENCH_ADD(&b, none, "k", "row", "ns", .count = 5,
+                                               .sample = planted ? find_fault : sample),
+                             STENCIL_OK);
+        asked = 0;
+        assert_int_equal(planted ? stencil_bench_take_planted(&b) : stencil_bench_take(&b),
+                         STENCIL_INTERRUPTED);
+        assert_string_equal(stencil_error_last()->message, "test is interrupted");
+        assert_string_equal(result.row[0].outcome, planted ? "finds the planted fault" : "");
+        for (int i = planted; i < 3; i++) /* the only sample of the others was one to warm up */
+            assert_string_equal(result.row[i].skipped, "interrupted");
+        stencil_bench_end(&b);
+        stencil_bench_result_destroy(&result);
+    }
+}
+
 static void counts(void **state) {
     (void)state;
     stencil_bench_options options;
@@ -161,7 +199,7 @@ static void shapes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_until_the_end), cmocka_unit_test(abandoned), cmocka_unit_test(counts),
-        cmocka_unit_test(calibrated),         cmocka_unit_test(shapes),
+        cmocka_unit_test(calibrated),         cmocka_unit_test(shapes),    cmocka_unit_test(interrupted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,6 +144,14 @@ static void strips(void **state) {
                         2 * plan.tuning.cpu_ring_bytes_3d);
         const stencil_pass_work made = stencil_sweep_mean(&plan, &problem);
         assert_true(made.cells > 1);
+        /* Strips are equally high: of 60 rows of 100 at most, two of 50, too low to go on where a pass has 55
+         * steps. */
+        problem.n[STENCIL_Y] = 100;
+        plan.tile[STENCIL_Y] = 60;
+        plan.depth = 50;
+        assert_true(stencil_sweep_goes_on(&plan, &problem));
+        plan.depth = 55;
+        assert_false(stencil_sweep_goes_on(&plan, &problem));
         stencil_problem_destroy(&problem);
     }
 }
