@@ -15,6 +15,9 @@
  * many sums as hide the latency of fma and leave registers for what they read. */
 enum { BLOCK_ROWS = 4, BLOCK_PLANES = 2, BLOCK_VECTORS = 2 };
 
+/* Weights that a block may keep, in registers or spilled, before it is better to load them again. */
+enum { WEIGHTS_KEPT = 12 };
+
 /* The most planes of a band, rows of each of them (in 3D and in 2D), and what these read. */
 enum {
     BAND_PLANES = 4,
@@ -25,8 +28,9 @@ enum {
 };
 
 /* A streaming sweep advances the rows of a band together, some cells of each in turn, and asks for lines so
- * far ahead. In 3D it walks through strips of rows of which so many bytes stay in a core's own cache. */
-enum { TURN_BYTES = 256, LINE_BYTES = 64, PREFETCH_BYTES = 1024, OWN_BYTES = 1 << 19 };
+ * far ahead. In 3D it walks through strips of rows of which so many bytes stay in a core's own cache. Results
+ * that wait in the core leave in runs, one row after the other. */
+enum { TURN_BYTES = 256, LINE_BYTES = 64, PREFETCH_BYTES = 1024, OWN_BYTES = 1 << 19, RUN_BYTES = 2048 };
 
 /* Copies 64-byte lines past the cache. */
 static void copy_streaming(void *to, const void *from, int64_t count) {

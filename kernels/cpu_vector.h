@@ -31,6 +31,14 @@ typedef real_f64 unaligned_f64 __attribute__((vector_size(VECTOR_BYTES), aligned
 #define VECTOR_IN_REGISTER(v) (void)(v)
 #endif
 
+/* Lets what a pointer leads to be loaded again: where fma cannot read one value for all lanes from memory,
+ * compilers would keep more of them than there are registers, and spill. */
+#if defined(__AVX512F__) || !defined(__SSE2__)
+#define LOADED_AGAIN(pointer) (void)(pointer)
+#else
+#define LOADED_AGAIN(pointer) __asm__("" : "+r"(pointer))
+#endif
+
 /* Keeps loads behind it: compilers would load what two branches need before they know which one it is. */
 #define LOADS_STAY_BEHIND() __asm__ volatile("" : : : "memory")
 
