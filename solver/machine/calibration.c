@@ -11,6 +11,8 @@
 /* The GPU that costs.def is of. */
 static const double sm_clocks = 132 * 1980000.0;
 enum { FAR_SETS = 2, CPU_NEAR_BYTES = 1 << 19, CPU_FAR_BYTES = 64 << 20 };
+/* CPU threads that the memory of costs.def is for: with more of them there is more of it. */
+static const double memory_threads = 4.5;
 
 /* The row of costs.def that has the name; zeros: none has. */
 static stencil_sync_cost cost_named(const char *wanted, double factor) {
@@ -71,7 +73,7 @@ void stencil_calibration_defaults(stencil_machine *machine) {
         fmax(fmin(cache > 0 ? cache : INFINITY, CPU_FAR_BYTES), 4 * c->set_bytes[STENCIL_NEAR]);
     c->peer_bytes_per_s = tuning.cpu_bytes_per_s;
     set_sync(c, false, threads);
-    set_bandwidth(c, false, threads, 1);
+    set_bandwidth(c, false, threads, fmax(1, threads / memory_threads));
     const double size =
         gpu->sm_count > 0 && gpu->clock_khz > 0 ? gpu->sm_count * (double)gpu->clock_khz / sm_clocks : 1;
     *g = (stencil_calibration){.latency_s = tuning.latency_s,

@@ -44,6 +44,7 @@ typedef struct stencil_machine {
     int cpu_threads;
     char cpu_isa[16];             /* instruction set that the CPU kernels use: "avx512", "avx2", "baseline" */
     int64_t cpu_cache_bytes;      /* last-level cache; 0: unknown */
+    int64_t cpu_core_bytes;       /* second-level cache, a core's own; 0: unknown */
     int64_t host_available_bytes; /* of memory; 0: unknown, and taken as enough */
     int kernel_count;
     stencil_kernel_attributes kernel[STENCIL_MACHINE_KERNELS_MAX]; /* as far as they were asked for */

@@ -9,22 +9,28 @@
 #include "kernels/cpu.h"
 #include "sync/host.h"
 
+/* What a file about a cache of CPU 0 says, in bytes where it has a unit; 0: there is no such file. */
+static int64_t cache_says(int index, const char *what) {
+    char path[96], unit = 0;
+    long long number = 0;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, what);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return 0;
+    const int found = fscanf(file, "%lld%c", &number, &unit);
+    fclose(file);
+    if (found < 1 || number < 0 || number >= 1 << 20)
+        return 0;
+    return found < 2 || unit == '\n' ? number : number * (unit == 'K' ? 1 << 10 : unit == 'M' ? 1 << 20 : 0);
+}
+
 /* Last-level cache that one core can fill. The C library's answer is that of a whole socket on some
  * processors. */
 static int64_t cache_bytes(void) {
     int64_t bytes = 0;
     for (int index = 0; index < 8; index++) {
-        char path[96], unit = 0;
-        long long size = 0;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
-        FILE *file = fopen(path, "r");
-        if (file == NULL)
-            break;
-        if (fscanf(file, "%lld%c", &size, &unit) == 2 && (unit == 'K' || unit == 'M') && size < 1 << 20) {
-            size *= unit == 'K' ? 1 << 10 : 1 << 20;
-            bytes = size > bytes ? size : bytes;
-        }
-        fclose(file);
+        const int64_t size = cache_says(index, "size");
+        bytes = size > bytes ? size : bytes;
     }
 #ifdef _SC_LEVEL3_CACHE_SIZE
     if (bytes == 0) {
@@ -35,10 +41,24 @@ static int64_t cache_bytes(void) {
     return bytes;
 }
 
+/* Second-level cache. */
+static int64_t core_bytes(void) {
+    for (int index = 0; index < 8; index++)
+        if (cache_says(index, "level") == 2)
+            return cache_says(index, "size");
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    const long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return l2 > 0 ? l2 : 0;
+#else
+    return 0;
+#endif
+}
+
 static void probe_cpu(stencil_machine *machine) {
     machine->cpu_threads = omp_get_max_threads();
     snprintf(machine->cpu_isa, sizeof machine->cpu_isa, "%s", stencil_cpu_best()->name);
     machine->cpu_cache_bytes = cache_bytes();
+    machine->cpu_core_bytes = core_bytes();
     machine->host_available_bytes = stencil_memory_available_bytes();
 }
 

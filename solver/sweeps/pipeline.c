@@ -212,11 +212,15 @@ static int suits(const stencil_plan *plan, const stencil_problem *problem, const
     return (int)((steps + passes - 1) / passes);
 }
 
-/* Bytes of cache for what a thread keeps between steps. */
+/* Bytes of cache for what a thread keeps between steps. In 3D that is more than most cores have of their own;
+ * where it is not, lines of the field need some room beside it. */
 static int64_t kept_bytes(const stencil_plan *plan, const stencil_problem *problem,
                           const stencil_machine *machine) {
-    const int64_t share = machine->cpu_cache_bytes / machine->cpu_threads,
-                  wanted = problem->rank == 2 ? plan->tuning.cpu_ring_bytes : plan->tuning.cpu_ring_bytes_3d;
+    const stencil_tuning *t = &plan->tuning;
+    const int64_t share = machine->cpu_cache_bytes / machine->cpu_threads, own = machine->cpu_core_bytes,
+                  solid = own >= t->cpu_ring_bytes_3d ? (int64_t)(t->cpu_ring_share * (double)own)
+                                                      : t->cpu_ring_bytes_3d,
+                  wanted = problem->rank == 2 ? t->cpu_ring_bytes : solid;
     return machine->cpu_cache_bytes > 0 ? stencil_smaller(share, wanted) : wanted;
 }
 

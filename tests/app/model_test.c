@@ -135,6 +135,21 @@ static void passes_of_other_steps(void **state) {
     assert_true(compute_s[64] > compute_s[16]); /* computes more cells twice */
 }
 
+/* A few threads share what memory gives them, and more threads have more of it, but each less than alone. */
+static void memory_of_threads(void **state) {
+    (void)state;
+    static const int threads[] = {2, 4, 16, 32};
+    double all[4];
+    for (int i = 0; i < 4; i++) {
+        stencil_machine machine = {.cpu_threads = threads[i]};
+        stencil_calibration_defaults(&machine);
+        const double *rate = machine.cpu_costs.bytes_per_s[STENCIL_LOOP_PERSISTENT][1];
+        all[i] = rate[STENCIL_FAR];
+        assert_true(all[i] < rate[STENCIL_NEAR]);
+    }
+    assert_true(all[0] == all[1] && all[2] > 3 * all[1] && all[3] == 2 * all[2]);
+}
+
 /* Timed with three fillings: straight lines between them, and on from the last one. In a persistent loop the
  * last round of tiles takes as long as the others, however few it has. */
 static void fillings(void **state) {
@@ -555,6 +570,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_large_field),
         cmocka_unit_test(fillings),
         cmocka_unit_test(passes_of_other_steps),
+        cmocka_unit_test(memory_of_threads),
         cmocka_unit_test(many_points),
         cmocka_unit_test(several_parts),
         cmocka_unit_test(ranking),

@@ -111,15 +111,23 @@ static void depths(void **state) {
 static void strips(void **state) {
     (void)state;
     static const struct {
-        int64_t extent[3], cache_bytes;
+        int64_t extent[3], cache_bytes, core_bytes;
         int depth;
-        bool cut; /* along x */
-    } cases[] = {{{256, 256, 256}, 1 << 25, 4, false}, {{256, 256, 256}, 1 << 25, 2, false},
-                 {{64, 64, 9000}, 1 << 25, 4, true},   {{99, 3, 200}, 1 << 25, 3, false},
-                 {{99, 99, 200}, 1 << 12, 3, false},   {{99, 99, 99}, 1 << 25, 64, false}};
+        bool cut;    /* along x */
+        double kept; /* of what a core may keep elsewhere, where its own cache is as large; 0: all of it */
+    } cases[] = {{{256, 256, 256}, 1 << 25, 1 << 20, 4, false, 0},
+                 {{256, 256, 256}, 1 << 25, 1 << 21, 4, false, 0.375},
+                 {{256, 256, 256}, 1 << 26, 1 << 22, 4, false, 0.75},
+                 {{256, 256, 256}, 1 << 25, 0, 2, false, 0},
+                 {{64, 64, 9000}, 1 << 25, 0, 4, true, 0},
+                 {{99, 3, 200}, 1 << 25, 0, 3, false, 0},
+                 {{99, 99, 200}, 1 << 12, 0, 3, false, 0},
+                 {{99, 99, 99}, 1 << 25, 0, 64, false, 0}};
+    int64_t rows = 0; /* of a strip of the first case */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const stencil_machine machine = {.cpu_threads = 2,
                                          .cpu_cache_bytes = cases[i].cache_bytes,
+                                         .cpu_core_bytes = cases[i].core_bytes,
                                          .host_available_bytes = INT64_C(1) << 40};
         const stencil_run_options options = {
             .backend = STENCIL_BACKEND_CPU, .sweep = "pipeline", .depth = cases[i].depth};
@@ -137,6 +145,9 @@ static void strips(void **state) {
         assert_int_equal(plan.tile[STENCIL_X] % STENCIL_PARTIAL_CELLS, 0);
         assert_int_equal(plan.tile[STENCIL_X] < problem.n[STENCIL_X], cases[i].cut);
         assert_in_range(plan.tile[STENCIL_Y], 1, problem.n[STENCIL_Y]);
+        rows = i == 0 ? plan.tile[STENCIL_Y] : rows;
+        if (cases[i].kept > 0)
+            assert_true(fabs((double)plan.tile[STENCIL_Y] - cases[i].kept * (double)rows) < 1);
         /* With what is beside it not much more than it may be, where it is not as small as can be. */
         if (plan.tile[STENCIL_Y] > 1 && cases[i].depth < 8)
             assert_true(stencil_pipeline_ring_bytes(3, plan.depth, problem.shape->radius, plan.tile,
