@@ -15,8 +15,9 @@
  * many sums as hide the latency of fma and leave registers for what they read. */
 enum { BLOCK_ROWS = 4, BLOCK_PLANES = 2, BLOCK_VECTORS = 2 };
 
-/* Weights that a block may keep, in registers or spilled, before it is better to load them again. */
-enum { WEIGHTS_KEPT = 12 };
+/* Weights that may be kept, in registers or spilled, before it is better to load them again. With so few,
+ * narrow vectors, of which a core has two each clock, are better made row by row than in blocks of rows. */
+enum { WEIGHTS_KEPT = 12, ROW_VECTORS = 4, ROWS_ALONE = VECTOR_BYTES < 64 };
 
 /* The most planes of a band, rows of each of them (in 3D and in 2D), and what these read. */
 enum {
