@@ -17,7 +17,7 @@ enum { BLOCK_ROWS = 4, BLOCK_PLANES = 2, BLOCK_VECTORS = 2 };
 
 /* Weights that may be kept, in registers or spilled, before it is better to load them again. With so few,
  * narrow vectors, of which a core has two each clock, are better made row by row than in blocks of rows. */
-enum { WEIGHTS_KEPT = 12, ROW_VECTORS = 4, ROWS_ALONE = VECTOR_BYTES < 64 };
+enum { WEIGHTS_KEPT = 12, ROW_VECTORS = 4 };
 
 /* The most planes of a band, rows of each of them (in 3D and in 2D), and what these read. */
 enum {
@@ -32,6 +32,9 @@ enum {
  * far ahead. In 3D it walks through strips of rows of which so many bytes stay in a core's own cache. Results
  * that wait in the core leave in runs, one row after the other. */
 enum { TURN_BYTES = 256, LINE_BYTES = 64, PREFETCH_BYTES = 1024, OWN_BYTES = 1 << 19, RUN_BYTES = 2048 };
+
+/* Whether a vector is narrower than a line. */
+enum { NARROW = (int)VECTOR_BYTES < (int)LINE_BYTES };
 
 /* Copies 64-byte lines past the cache. */
 static void copy_streaming(void *to, const void *from, int64_t count) {
