@@ -15,9 +15,15 @@
  * many sums as hide the latency of fma and leave registers for what they read. */
 enum { BLOCK_ROWS = 4, BLOCK_PLANES = 2, BLOCK_VECTORS = 2 };
 
-/* Weights that may be kept, in registers or spilled, before it is better to load them again. With so few,
- * narrow vectors, of which a core has two each clock, are better made row by row than in blocks of rows. */
-enum { WEIGHTS_KEPT = 12, ROW_VECTORS = 4 };
+/* Weights that may be kept, in registers or spilled, before it is better to load them again. */
+enum { WEIGHTS_KEPT = 12 };
+
+/* Of a row that is made by itself: vectors at a time, the most weights, the rows it reads along an axis. */
+enum {
+    ROW_VECTORS = (int)VECTOR_BYTES < 64 ? 4 : 2,
+    ROW_WEIGHTS = 13,
+    ROW_READS = 2 * STENCIL_RADIUS_MAX + 1
+};
 
 /* The most planes of a band, rows of each of them (in 3D and in 2D), and what these read. */
 enum {
@@ -29,9 +35,17 @@ enum {
 };
 
 /* A streaming sweep advances the rows of a band together, some cells of each in turn, and asks for lines so
- * far ahead. In 3D it walks through strips of rows of which so many bytes stay in a core's own cache. Results
- * that wait in the core leave in runs, one row after the other. */
-enum { TURN_BYTES = 256, LINE_BYTES = 64, PREFETCH_BYTES = 1024, OWN_BYTES = 1 << 19, RUN_BYTES = 2048 };
+ * far ahead (a row by itself for the next ones in such a distance). In 3D it walks through strips of rows of
+ * which so many bytes stay in a core's own cache. Results that wait in the core leave in runs, one row after
+ * the other. */
+enum {
+    TURN_BYTES = 256,
+    LINE_BYTES = 64,
+    PREFETCH_BYTES = 1024,
+    AHEAD_BYTES = 4096,
+    OWN_BYTES = 1 << 19,
+    RUN_BYTES = 2048
+};
 
 /* Whether a vector is narrower than a line. */
 enum { NARROW = (int)VECTOR_BYTES < (int)LINE_BYTES };
