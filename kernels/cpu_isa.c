@@ -18,8 +18,10 @@ enum { BLOCK_ROWS = 4, BLOCK_PLANES = 2, BLOCK_VECTORS = 2 };
 /* Weights that may be kept, in registers or spilled, before it is better to load them again. */
 enum { WEIGHTS_KEPT = 12 };
 
-/* Of a row that is made by itself: vectors at a time, the most weights, the rows it reads along an axis. */
+/* Of a row that is made by itself: its least length where vectors are whole lines, vectors at a time, the
+ * most weights, and the rows that it reads along an axis. */
 enum {
+    ROW_BYTES_LEAST = 448,
     ROW_VECTORS = (int)VECTOR_BYTES < 64 ? 4 : 2,
     ROW_WEIGHTS = 13,
     ROW_READS = 2 * STENCIL_RADIUS_MAX + 1
