@@ -18,15 +18,6 @@ enum { BLOCK_ROWS = 4, BLOCK_PLANES = 2, BLOCK_VECTORS = 2 };
 /* Weights that may be kept, in registers or spilled, before it is better to load them again. */
 enum { WEIGHTS_KEPT = 12 };
 
-/* Of a row that is made by itself: its least length where vectors are whole lines, vectors at a time, the
- * most weights, and the rows that it reads along an axis. */
-enum {
-    ROW_BYTES_LEAST = 448,
-    ROW_VECTORS = (int)VECTOR_BYTES < 64 ? 4 : 2,
-    ROW_WEIGHTS = 13,
-    ROW_READS = 2 * STENCIL_RADIUS_MAX + 1
-};
-
 /* The most planes of a band, rows of each of them (in 3D and in 2D), and what these read. */
 enum {
     BAND_PLANES = 4,
@@ -51,6 +42,15 @@ enum {
 
 /* Whether a vector is narrower than a line. */
 enum { NARROW = (int)VECTOR_BYTES < (int)LINE_BYTES };
+
+/* Of a row that is made by itself: its least length where vectors are whole lines, vectors at a time, the
+ * most weights, and the rows that it reads along an axis. */
+enum {
+    ROW_BYTES_LEAST = 448,
+    ROW_VECTORS = NARROW ? 4 : 2,
+    ROW_WEIGHTS = 13,
+    ROW_READS = 2 * STENCIL_RADIUS_MAX + 1
+};
 
 /* Copies 64-byte lines past the cache. */
 static void copy_streaming(void *to, const void *from, int64_t count) {
