@@ -97,10 +97,14 @@ static double of_measured(const stencil_calibration *c, const stencil_plan *plan
            stencil_model_made(&measured, &unchecked);
 }
 
+/* Passes in 3D, which spill in a persistent loop. */
+static bool is_solid(const stencil_plan *plan, const stencil_problem *problem) {
+    return is_deep_on_gpu(plan) && plan->resident.warps == 0 && problem->rank == 3;
+}
+
 /* What the kernel makes of what the one that was measured, or guessed, does: that is a plain one. */
 static double rate_of_kernel(const stencil_plan *plan, const stencil_problem *problem) {
-    const bool solid = is_deep_on_gpu(plan) && plan->resident.warps == 0 && problem->rank == 3;
-    return solid && stencil_sweep_is_general(problem) ? plan->tuning.solid_general : 1;
+    return is_solid(plan, problem) && stencil_sweep_is_general(problem) ? plan->tuning.solid_general : 1;
 }
 
 /* Seconds that a cell takes in a stream of them, near or far: as this kind of kernel was measured, else
@@ -112,7 +116,9 @@ static double cell_s(const stencil_calibration *c, const stencil_plan *plan, con
     if (measured > 0)
         return of_measured(c, plan, problem, machine, loop, distance) * stencil_problem_arrays(problem) /
                2.0 / (measured * rate);
-    return guess_of(plan) * guess_s(c, plan, problem, machine, loop, distance) / rate;
+    const double looped =
+        loop == STENCIL_LOOP_PERSISTENT && is_solid(plan, problem) ? plan->tuning.solid_loop : 1;
+    return guess_of(plan) * guess_s(c, plan, problem, machine, loop, distance) / (rate * looped);
 }
 
 /* The arrays of all parts on a device. */
