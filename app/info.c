@@ -74,7 +74,9 @@ static void print_strategies(const stencil_machine *machine) {
 static void print_info(const stencil_machine *machine) {
     printf("stencil %s\n\n", STENCIL_VERSION);
     const int64_t cache = machine->cpu_cache_bytes;
-    PRINT("CPU", "%d thread%s, %s kernels%s", machine->cpu_threads, stencil_plural(machine->cpu_threads),
+    const int on = machine->cpu_processors;
+    PRINT("CPU", "%d thread%s%s, %s kernels%s", machine->cpu_threads, stencil_plural(machine->cpu_threads),
+          on > 0 && on < machine->cpu_threads ? TEXT(" on %d processor%s", on, stencil_plural(on)) : "",
           machine->cpu_isa, cache > 0 ? TEXT(", %s last-level cache", TEXT_BYTES(cache)) : "");
     PRINT("Memory", "%s available", TEXT_BYTES(machine->host_available_bytes));
     if (machine->driver_version > 0)

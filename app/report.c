@@ -265,7 +265,8 @@ static void print_launch(const run_record *run) {
               plan->cut.parts > 1 ? " in part 1" : "");
         print_gpu_launch(plan);
     } else {
-        PRINT("Tiles", "rows of %s, %s for each thread", TEXT_COUNTED(plan->tile[STENCIL_X], "cell"),
+        PRINT("Tiles", "rows of %s, %s for each thread",
+              TEXT_COUNTED(stencil_smaller(plan->tile[STENCIL_X], run->problem.n[STENCIL_X]), "cell"),
               TEXT_COUNT(plan->share_rows));
         static const char *const stores[STENCIL_STORES_COUNT] = {
             "through the cache", "past the cache",

@@ -1,11 +1,14 @@
 #include "app/options.h"
 
+#include "kernels/cpu.h"
+
 #include <ctype.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* A thread that waits for a mutex to be given back, so that all of them exist at once. */
 static void *wait_for(void *mutex) {
@@ -25,6 +28,19 @@ static size_t stack_bytes(void) {
     const char *unit = strchr(units, toupper((unsigned char)letter));
     const int shift = unit != NULL ? 10 * (int)(unit - units) : 10;
     return number <= SIZE_MAX >> shift ? (size_t)number << shift : 0;
+}
+
+/* An overflow may step over the page that guards a stack, into that of another thread. */
+static stencil_status check_stacks(void) {
+    enum { KIB = 1024, LEAST = STENCIL_CPU_STACK_BYTES };
+    struct rlimit limit;
+    const size_t bytes = stack_bytes();
+    CHECK(getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= LEAST, USAGE,
+          "a stack of %llu KiB is too small: give 'ulimit -s' %d or more",
+          (unsigned long long)limit.rlim_cur / KIB, LEAST / KIB);
+    CHECK(bytes == 0 || bytes >= LEAST, USAGE, "OMP_STACKSIZE: %llu KiB are too few: give %dK or more",
+          (unsigned long long)bytes / KIB, LEAST / KIB);
+    return STENCIL_OK;
 }
 
 /* How many threads beside this one the system starts, of `count`; *number is why there are no more. */
@@ -57,6 +73,7 @@ stencil_status threads_start(int64_t count) {
                                                  : "%lld thread%s, one for each processor",
              (long long)threads, stencil_plural(threads));
     CHECK(threads <= THREADS_MAX, USAGE, "%s are too many: at most %d", who, THREADS_MAX);
+    TRY(check_stacks());
     int number = 0;
     /* One more than OpenMP starts leaves room for what it needs besides. */
     const int64_t started = threads == 1 ? threads : start_and_join(threads, &number);

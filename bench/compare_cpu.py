@@ -4,7 +4,8 @@ the same problem, the same threads, in turns.
 
     python3 bench/compare_cpu.py --sizes 4096x4096 -- --effort patient
 
-What stands behind -- goes to every run of stencil. Problems are those of
+What stands behind -- goes to every run of stencil; what makes it another
+problem (--boundary …) is refused. Problems are those of
 `stencil new --stencil j2d5pt|j3d7pt --initial random`: fixed boundary, weights
 as in the file. The competitors:
 
@@ -52,6 +53,9 @@ PROBE_S = 0.1  # a run this long says well enough what a step takes
 # Results are compared after at most so many steps: more would let the rounding that has to be allowed for grow, and the
 # field decay to where faults no longer show.
 VERIFIED_STEPS = 100
+# Options of `stencil run` that make it another problem.
+OTHER_PROBLEM = ["--problem", "--stencil", "--boundary", "--spacing", "--omega", "--accelerate", "--diffusivity", "--dt",
+                 "--precision"]
 HEADINGS = {"stream": "stream", "auto": "auto", "c": "C loop", "devito": "Devito"}
 
 # Weights and extents are constants of the compiler: as much as it can be told.
@@ -163,7 +167,7 @@ class Stencil:
         self.command = [program, problem.path, "--device", "cpu", "--quiet", "--force", "--json", "-", *options]
 
     def report(self, steps, *options):
-        report = json.loads(run("stencil", [*self.command, "--steps", str(steps), *options]))
+        report = parsed(run("stencil", [*self.command, "--steps", str(steps), *options]))
         if report["result"]["steps_done"] != steps:
             fail(70, f"stencil made {report['result']['steps_done']} of {steps} steps")
         self.plan = {key: report["plan"][key] for key in ("strategy", "sweep", "depth", "threads")}
@@ -353,8 +357,8 @@ def size_text(problem):
 def figures_text(figures):
     """'8.15 ±3%', in Gcell/s."""
     rate, wide = figures["cells_per_s"] / 1e9, figures["spread"]
-    digits = 1 if rate >= 100 else 2 if rate >= 1 else 3
-    return f"{rate:.{digits}f}" + ("" if wide is None else f" ±{min(100 * wide, 99):.0f}%")
+    text = f"{rate:.{1 if rate >= 100 else 2 if rate >= 1 else 3}f}" if rate >= 0.01 else f"{rate:.2g}"
+    return text + ("" if wide is None else f" ±{min(100 * wide, 99):.0f}%")
 
 
 def table_line(cells, ratio):
@@ -374,9 +378,17 @@ def compiler():
     return found and [*found, "-O3", "-march=native", "-fopenmp"]
 
 
+def parsed(text):
+    """The JSON that stencil writes."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return fail(69, "--stencil: what this command prints is not the JSON of stencil")
+
+
 def machine(program, threads):
     """What the figures belong to: the processor, and the version of stencil."""
-    info = json.loads(run("stencil", [program, "info", "--json", "-"]))
+    info = parsed(run("stencil", [program, "info", "--json", "-"]))
     names = []
     with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
         names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
@@ -416,7 +428,7 @@ def main():
     have = {"c": compiler(), "devito": devito_version()}
     if asked.inject_fault and not have.get(asked.inject_fault, True):
         fail(69, f"--inject-fault: {HEADINGS[asked.inject_fault]} is not here")
-    print(f"{where['cpu']}, {where['threads']} threads; stencil {version}")
+    print(f"{where['cpu']}, {where['threads']} thread{'s'[:where['threads'] != 1]}; stencil {version}")
     print("C loop:", shlex.join(have["c"]) if have["c"] else "no C compiler found; left out")
     print("Devito:", have["devito"] or "not installed; left out", flush=True)
     rows = measure_all(asked, have)
@@ -483,6 +495,9 @@ def arguments():
         help="for tests: change a cell of the result of auto, c or devito by twice what rounding may; must fail with "
              "exit code 70")
     asked = parser.parse_args(own)
+    for option in options:
+        if option.partition("=")[0] in OTHER_PROBLEM:
+            fail(64, f"{option} behind --: C loop and Devito would solve another problem")
     if shutil.which(asked.stencil) is None:
         fail(69, f"there is no command '{asked.stencil}': give --stencil PATH or set $STENCIL")
     if asked.json and os.path.exists(asked.json) and not asked.force:

@@ -4,6 +4,9 @@
 
 #include "kernels/sweep.h"
 
+/* The least stack of a thread that runs kernels: they keep up to 64 KiB of results there. */
+#define STENCIL_CPU_STACK_BYTES (256 * 1024)
+
 /* What is to be made of a pass. */
 typedef struct stencil_cpu_pass {
     stencil_sweep_id sweep;

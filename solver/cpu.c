@@ -33,8 +33,9 @@ int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_proble
 
 stencil_status stencil_cpu_check_team(const stencil_cpu *cpu, int threads) {
     CHECK(threads == cpu->threads, UNAVAILABLE,
-          "OpenMP gave %d thread%s where %d were asked for: give --threads %d", threads,
-          stencil_plural(threads), cpu->threads, threads);
+          "OpenMP gave %d thread%s where %d were asked for: give --threads %d (or unset OMP_DYNAMIC or "
+          "OMP_THREAD_LIMIT)",
+          threads, stencil_plural(threads), cpu->threads, threads);
     return STENCIL_OK;
 }
 

@@ -64,16 +64,18 @@ void stencil_calibration_defaults(stencil_machine *machine) {
     stencil_calibration *c = &machine->cpu_costs, *g = &machine->gpu_costs;
     stencil_tuning tuning;
     stencil_tuning_find(&tuning, gpu->name);
-    const double threads = machine->cpu_threads, cache = (double)machine->cpu_cache_bytes;
+    const int processors = machine->cpu_processors > 0 ? machine->cpu_processors : machine->cpu_threads;
+    const double threads = machine->cpu_threads, at_once = fmin(threads, processors),
+                 cache = (double)machine->cpu_cache_bytes;
     *c = (stencil_calibration){.most_parts = STENCIL_PARTS_MAX,
-                               .fma_per_s = {threads * 3.2e10, threads * 1.6e10}};
-    c->set_bytes[STENCIL_NEAR] = CPU_NEAR_BYTES * threads;
+                               .fma_per_s = {at_once * 3.2e10, at_once * 1.6e10}};
+    c->set_bytes[STENCIL_NEAR] = CPU_NEAR_BYTES * at_once;
     /* A shared host reports more cache than one has. */
     c->set_bytes[STENCIL_FAR] =
         fmax(fmin(cache > 0 ? cache : INFINITY, CPU_FAR_BYTES), 4 * c->set_bytes[STENCIL_NEAR]);
     c->peer_bytes_per_s = tuning.cpu_bytes_per_s;
     set_sync(c, false, threads);
-    set_bandwidth(c, false, threads, fmax(1, threads / memory_threads));
+    set_bandwidth(c, false, at_once, fmax(1, at_once / memory_threads));
     const double size =
         gpu->sm_count > 0 && gpu->clock_khz > 0 ? gpu->sm_count * (double)gpu->clock_khz / sm_clocks : 1;
     *g = (stencil_calibration){.latency_s = tuning.latency_s,

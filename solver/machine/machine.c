@@ -67,6 +67,7 @@ static const stencil_member gpu_members[] = {
 };
 static const stencil_member cpu_members[] = {
     {CPU(INTEGER, cpu_threads, "threads"), FROM(1, 4096)},
+    {CPU(INTEGER, cpu_processors, "processors"), FROM(0, 65536), .or_null = true, .newer = true},
     {CPU(TEXT, cpu_isa, "isa")},
     {CPU(INTEGER, cpu_cache_bytes, "cache_bytes"), FROM(0, INT64_MAX)},
     {CPU(INTEGER, cpu_core_bytes, "core_cache_bytes"), FROM(0, INT64_MAX), .or_null = true, .newer = true},

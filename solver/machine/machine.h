@@ -42,6 +42,7 @@ typedef struct stencil_machine {
     char no_gpu_reason[160];                       /* why gpu_count is 0; "" otherwise */
     int driver_version, runtime_version;           /* 13000 for 13.0; 0: none */
     int cpu_threads;
+    int cpu_processors;           /* that these may run on; 0: unknown, and taken as enough */
     char cpu_isa[16];             /* instruction set that the CPU kernels use: "avx512", "avx2", "baseline" */
     int64_t cpu_cache_bytes;      /* last-level cache; 0: unknown */
     int64_t cpu_core_bytes;       /* second-level cache, a core's own; 0: unknown */

@@ -106,9 +106,12 @@ sys.exit(code)
         for wanted, *arguments in (("--bogus", "--bogus"), ("'64' is not NXxNY or NXxNYxNZ", "--sizes", "64"),
                                    ("'2x64'", "--sizes", "2x64"), ("'0' is not a whole number", "--steps", "0"),
                                    ("'-1'", "--threads=-1"), ("float16", "--precision", "float16"), ("extra", "extra"),
-                                   ("'--bogus'", *SMALL, "--", "--bogus")):
+                                   ("'--bogus'", *SMALL, "--", "--bogus"),
+                                   ("another problem", *SMALL, "--", "--boundary", "periodic"),
+                                   ("another problem", *SMALL, "--", "--effort", "estimate", "--omega=0.5")):
             self.fails(64, wanted, *arguments)
         self.fails(69, "there is no command 'none'", "--stencil", "none")
+        self.fails(69, "is not the JSON of stencil", "--stencil", "true")
         self.fails(69, "cannot run 'none'", *SMALL, CC="none")
         self.fails(70, "the C compiler: exit code 1", *SMALL, CC="false")
         self.fails(74, "there is no such folder", *SMALL, "--json", "none/out.json")

@@ -135,6 +135,21 @@ static void passes_of_other_steps(void **state) {
     assert_true(compute_s[64] > compute_s[16]); /* computes more cells twice */
 }
 
+/* More threads than there are processors compute and move no more than these. */
+static void threads_that_take_turns(void **state) {
+    (void)state;
+    stencil_machine machine[] = {{.cpu_threads = 2}, {.cpu_threads = 8, .cpu_processors = 2}};
+    for (int i = 0; i < 2; i++)
+        stencil_calibration_defaults(&machine[i]);
+    assert_memory_equal(machine[0].cpu_costs.fma_per_s, machine[1].cpu_costs.fma_per_s,
+                        sizeof machine->cpu_costs.fma_per_s);
+    assert_memory_equal(machine[0].cpu_costs.bytes_per_s, machine[1].cpu_costs.bytes_per_s,
+                        sizeof machine->cpu_costs.bytes_per_s);
+    machine[1].cpu_processors = 0;
+    stencil_calibration_defaults(&machine[1]);
+    assert_near(machine[1].cpu_costs.fma_per_s[0], 4 * machine[0].cpu_costs.fma_per_s[0]);
+}
+
 /* A few threads share what memory gives them, and more threads have more of it, but each less than alone. */
 static void memory_of_threads(void **state) {
     (void)state;
@@ -595,6 +610,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_large_field),
         cmocka_unit_test(fillings),
         cmocka_unit_test(passes_of_other_steps),
+        cmocka_unit_test(threads_that_take_turns),
         cmocka_unit_test(memory_of_threads),
         cmocka_unit_test(many_points),
         cmocka_unit_test(several_parts),

@@ -208,9 +208,23 @@ class Run(CommandTest):
             done = self.call("few.h5", "--sync", sync, "--sweep", "pipeline", "--depth", 3, "--threads", 6, "--device", "cpu",
                              env={**os.environ, "OMP_THREAD_LIMIT": "2"})
             self.assertEqual((done.returncode, done.stderr),
-                             (69, "stencil: OpenMP gave 2 threads where 6 were asked for: give --threads 2\n"))
+                             (69, "stencil: OpenMP gave 2 threads where 6 were asked for: give --threads 2 (or unset OMP_DYNAMIC or "
+                              "OMP_THREAD_LIMIT)\n"))
             self.assertFalse(os.path.exists(self.path("few.out.h5")))
         self.ok("few.h5", "--threads", 2, "--device", "cpu", env={**os.environ, "OMP_THREAD_LIMIT": "2"})
+
+    def test_small_stacks(self):
+        """Kernels keep results on the stack of their thread: too small a one was stepped over, guard page and all."""
+        self.ok("new", "p.h5", "--stencil", "j3d7pt", "--size", "40x30x20", "--initial", "random", "--steps", 8)
+        for size, told in ("64k", 64), ("16", 16), ("65536B", 64):
+            done = self.call("p.h5", "-f", "--threads", 2, *CPU, env={**os.environ, "OMP_STACKSIZE": size})
+            self.assertEqual((done.returncode, done.stderr),
+                             (64, f"stencil: OMP_STACKSIZE: {told} KiB are too few: give 256K or more\n"))
+        self.ok("p.h5", "-f", "--threads", 2, "--sweep", "pipeline", *CPU, env={**os.environ, "OMP_STACKSIZE": "512k"})
+        done = subprocess.run(["sh", "-c", f"ulimit -s 128; exec {STENCIL} p.h5 -f --device cpu"], cwd=self.directory,
+                              capture_output=True, encoding="utf-8", timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr),
+                         (64, "stencil: a stack of 128 KiB is too small: give 'ulimit -s' 256 or more\n"))
 
     def test_threads(self):
         self.make()
