@@ -303,12 +303,13 @@ static void round_trip(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_true(json_equal(json_object_get(written, names[i]), json_object_get(file, names[i])));
     assert_int_equal(json_array_size(json_object_get(written, "gpus")), 8);
-    /* A file of before a core's own cache was looked at. */
+    /* A file of before a core's own cache and processors were looked at. */
     static stencil_machine machine;
-    assert_true(h200.cpu_core_bytes > 0);
+    assert_true(h200.cpu_core_bytes > 0 && h200.cpu_processors > 0);
     assert_int_equal(json_object_del(json_object_get(file, "cpu"), "core_cache_bytes"), 0);
+    assert_int_equal(json_object_del(json_object_get(file, "cpu"), "processors"), 0);
     assert_int_equal(stencil_machine_read(&machine, file), STENCIL_OK);
-    assert_int_equal(machine.cpu_core_bytes, 0);
+    assert_true(machine.cpu_core_bytes == 0 && machine.cpu_processors == 0);
     json_decref(file);
     json_decref(written);
 }
