@@ -404,10 +404,10 @@ const command command_run = {
     .details =
         "Options override the attributes of the input. Lists per axis are in array order, (y, x) or (z, y, "
         "x), unlike --size of 'stencil new', which starts with x. The first SIGINT, SIGTERM or SIGHUP ends "
-        "the run at a step boundary, within 16 steps on a CPU and about a millisecond on a GPU (with "
-        "--accelerate at the end of a cycle, or after a second with the field that it began with), and "
-        "writes "
-        "the result; what comes within a second of it is the same wish, a later one ends the run at once.\n"
+        "the run at a step boundary, within 16 steps on a CPU and about a millisecond on a GPU, and writes "
+        "the result; what comes within a second of it is the same wish, a later one ends the run at once. "
+        "With --accelerate it ends with a cycle, or after a second with the field that the cycle began "
+        "with.\n"
         "Exit codes: 0 converged or all steps done, 2 not converged, stagnated or diverged (the result is "
         "written), 128 + signal interrupted; 'stencil help' lists the others.",
     .options = run_table,

@@ -1,7 +1,5 @@
 #include "app/options.h"
 
-#include "kernels/cpu.h"
-
 #include <ctype.h>
 #include <omp.h>
 #include <pthread.h>
@@ -9,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+
+#include "kernels/cpu.h"
 
 /* A thread that waits for a mutex to be given back, so that all of them exist at once. */
 static void *wait_for(void *mutex) {

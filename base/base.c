@@ -2,6 +2,7 @@
 #include "base/base.h"
 
 #include <inttypes.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,10 @@
 
 size_t stencil_precision_bytes(stencil_precision precision) {
     return precision == STENCIL_FLOAT64 ? sizeof(double) : sizeof(float);
+}
+
+int stencil_processors(void) {
+    return omp_get_num_procs();
 }
 
 const char *const stencil_precision_names[] = {"float32", "float64", NULL};

@@ -54,6 +54,9 @@ stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const cha
  * groups leave (all of them up to the root) and what its limit of address space (ulimit -v) leaves. */
 int64_t stencil_memory_available_bytes(void);
 
+/* Processors that threads of this process may run on; those of a thread that OpenMP has bound to one, too. */
+int stencil_processors(void);
+
 /* Bytes left under the memory limits of the control groups that `membership` (a file as /proc/self/cgroup)
  * names, and of all groups above them; the smallest wins, INT64_MAX: no limit. `mount` is where the groups
  * are mounted (/sys/fs/cgroup): version 2 there or in unified/, version 1 in memory/. File cache that the

@@ -357,8 +357,8 @@ def size_text(problem):
 def figures_text(figures):
     """'8.15 ±3%', in Gcell/s."""
     rate, wide = figures["cells_per_s"] / 1e9, figures["spread"]
-    text = f"{rate:.{1 if rate >= 100 else 2 if rate >= 1 else 3}f}" if rate >= 0.01 else f"{rate:.2g}"
-    return text + ("" if wide is None else f" ±{min(100 * wide, 99):.0f}%")
+    digits = 1 if rate >= 100 else 2 if rate >= 1 else 3 if rate >= 0.01 else 5
+    return f"{rate:.{digits}f}" + ("" if wide is None else f" ±{min(100 * wide, 99):.0f}%")
 
 
 def table_line(cells, ratio):
@@ -428,7 +428,7 @@ def main():
     have = {"c": compiler(), "devito": devito_version()}
     if asked.inject_fault and not have.get(asked.inject_fault, True):
         fail(69, f"--inject-fault: {HEADINGS[asked.inject_fault]} is not here")
-    print(f"{where['cpu']}, {where['threads']} thread{'s'[:where['threads'] != 1]}; stencil {version}")
+    print(f"{where['cpu']}, threads: {where['threads']}; stencil {version}")
     print("C loop:", shlex.join(have["c"]) if have["c"] else "no C compiler found; left out")
     print("Devito:", have["devito"] or "not installed; left out", flush=True)
     rows = measure_all(asked, have)

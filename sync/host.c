@@ -1,10 +1,8 @@
-#define _GNU_SOURCE /* sched_getaffinity */
 #include "sync/host.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sync/all.cuh"
 
@@ -27,16 +25,6 @@ bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team,
     return twins[all && local ? STENCIL_BARRIER_central : id](team, thread);
 }
 
-static uint32_t count_cores(void) {
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-#ifdef __linux__
-    cpu_set_t mine;
-    if (sched_getaffinity(0, sizeof mine, &mine) == 0)
-        return (uint32_t)CPU_COUNT(&mine);
-#endif
-    return online > 0 ? (uint32_t)online : 1;
-}
-
 stencil_status stencil_team_create(stencil_barrier_state *team, uint32_t threads, uint32_t epoch,
                                    double timeout_s) {
     const size_t words = stencil_barrier_word_count(threads);
@@ -49,7 +37,7 @@ stencil_status stencil_team_create(stencil_barrier_state *team, uint32_t threads
                                     .alarm = (uint32_t *)memory + words};
     for (size_t i = 0; i < words; i++)
         team->words[i] = epoch;
-    stencil_team_cores = count_cores();
+    stencil_team_cores = (uint32_t)stencil_processors();
     return STENCIL_OK;
 }
 

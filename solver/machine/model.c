@@ -97,28 +97,26 @@ static double of_measured(const stencil_calibration *c, const stencil_plan *plan
            stencil_model_made(&measured, &unchecked);
 }
 
-/* Passes in 3D, which spill in a persistent loop. */
+/* Passes in 3D. */
 static bool is_solid(const stencil_plan *plan, const stencil_problem *problem) {
     return is_deep_on_gpu(plan) && plan->resident.warps == 0 && problem->rank == 3;
 }
 
-/* What the kernel makes of what the one that was measured, or guessed, does: that is a plain one. */
-static double rate_of_kernel(const stencil_plan *plan, const stencil_problem *problem) {
-    return is_solid(plan, problem) && stencil_sweep_is_general(problem) ? plan->tuning.solid_general : 1;
-}
-
 /* Seconds that a cell takes in a stream of them, near or far: as this kind of kernel was measured, else
- * bytes that must move and fma. With a source there are more bytes. */
+ * bytes that must move and fma. With a source there are more bytes. What was measured, or is guessed, are
+ * launches of plain kernels, and loops of these: in 3D general ones make a part of the launches' cells, in a
+ * loop, too, and loops of plain ones spill. */
 static double cell_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_problem *problem,
                      const stencil_machine *machine, stencil_loop loop, stencil_distance distance) {
-    const double measured = c->rate[problem->shape->id][problem->precision][family_of(plan)][loop][distance];
-    const double rate = rate_of_kernel(plan, problem);
+    const bool solid = is_solid(plan, problem), general = solid && stencil_sweep_is_general(problem);
+    const stencil_loop of = general ? STENCIL_LOOP_LAUNCHED : loop;
+    const double measured = c->rate[problem->shape->id][problem->precision][family_of(plan)][of][distance];
+    const double rate = general ? plan->tuning.solid_general : 1;
     if (measured > 0)
-        return of_measured(c, plan, problem, machine, loop, distance) * stencil_problem_arrays(problem) /
-               2.0 / (measured * rate);
-    const double looped =
-        loop == STENCIL_LOOP_PERSISTENT && is_solid(plan, problem) ? plan->tuning.solid_loop : 1;
-    return guess_of(plan) * guess_s(c, plan, problem, machine, loop, distance) / (rate * looped);
+        return of_measured(c, plan, problem, machine, of, distance) * stencil_problem_arrays(problem) / 2.0 /
+               (measured * rate);
+    const double looped = solid && of == STENCIL_LOOP_PERSISTENT ? plan->tuning.solid_loop : 1;
+    return guess_of(plan) * guess_s(c, plan, problem, machine, of, distance) / (rate * looped);
 }
 
 /* The arrays of all parts on a device. */

@@ -56,7 +56,7 @@ static int64_t core_bytes(void) {
 
 static void probe_cpu(stencil_machine *machine) {
     machine->cpu_threads = omp_get_max_threads();
-    machine->cpu_processors = omp_get_num_procs();
+    machine->cpu_processors = stencil_processors();
     snprintf(machine->cpu_isa, sizeof machine->cpu_isa, "%s", stencil_cpu_best()->name);
     machine->cpu_cache_bytes = cache_bytes();
     machine->cpu_core_bytes = core_bytes();

@@ -3,6 +3,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -107,9 +108,13 @@ sys.exit(code)
                                    ("'2x64'", "--sizes", "2x64"), ("'0' is not a whole number", "--steps", "0"),
                                    ("'-1'", "--threads=-1"), ("float16", "--precision", "float16"), ("extra", "extra"),
                                    ("'--bogus'", *SMALL, "--", "--bogus"),
-                                   ("another problem", *SMALL, "--", "--boundary", "periodic"),
                                    ("another problem", *SMALL, "--", "--effort", "estimate", "--omega=0.5")):
             self.fails(64, wanted, *arguments)
+        told = subprocess.run([STENCIL, "help", "run"], capture_output=True, encoding="utf-8", check=True).stdout
+        options = re.findall(r"^      (--[a-z]+)", told.partition("\nProblem (")[2].partition("\n\n")[0], re.MULTILINE)
+        self.assertIn("--boundary", options)
+        for option in options:
+            self.fails(64, f"{option} behind --: C loop and Devito would solve another problem", "--", option, "x")
         self.fails(69, "there is no command 'none'", "--stencil", "none")
         self.fails(69, "is not the JSON of stencil", "--stencil", "true")
         self.fails(69, "cannot run 'none'", *SMALL, CC="none")

@@ -226,6 +226,15 @@ class Run(CommandTest):
         self.assertEqual((done.returncode, done.stderr),
                          (64, "stencil: a stack of 128 KiB is too small: give 'ulimit -s' 256 or more\n"))
 
+    def test_processors(self):
+        """All that the process may use, also where OpenMP binds its threads to one each."""
+        mine = os.sched_getaffinity(0)
+        for bind in "false", "true":
+            for use in mine, {min(mine)}:
+                told = self.call("info", "--json", "-", env={**os.environ, "OMP_PROC_BIND": bind},
+                                 preexec_fn=lambda use=use: os.sched_setaffinity(0, use))
+                self.assertEqual(json.loads(told.stdout)["cpu"]["processors"], len(use))
+
     def test_threads(self):
         self.make()
         report = json.loads(self.ok("p.h5", "--steps", 3, "--threads", 1, "--json", "-", *CPU).stdout)

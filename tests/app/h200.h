@@ -1,0 +1,59 @@
+/* The machine of h200-x8.json, and problems and plans for it: for the tests of what is predicted. */
+#pragma once
+
+#include <stdio.h>
+
+#include "app/json.h"
+#include "solver/choose.h"
+#include "solver/sweep.h"
+
+static stencil_machine h200;
+
+static inline void problem_of(stencil_problem *problem, const char *stencil, int64_t extent) {
+    stencil_spec spec;
+    stencil_spec_init(&spec);
+    spec.rank = stencil_shape_find(stencil)->rank;
+    for (int axis = 0; axis < spec.rank; axis++)
+        spec.extent[axis] = extent;
+    spec.precision = STENCIL_FLOAT32;
+    spec.check_every = 100;
+    snprintf(spec.stencil, sizeof spec.stencil, "%s", stencil);
+    assert_int_equal(stencil_problem_resolve(problem, &spec), STENCIL_OK);
+}
+
+static inline stencil_run_options on_gpus(const char *sync, int gpus) {
+    stencil_run_options options = {.sync = sync, .backend = STENCIL_BACKEND_GPU, .gpu_count = gpus};
+    for (int i = 0; i < gpus; i++)
+        options.gpu[i] = i;
+    return options;
+}
+
+/* The H200 with kernels that nobody has compiled here: relaunch with the pipeline sweep, of all sets. */
+static inline const stencil_machine *deep_machine(void) {
+    static stencil_machine machine;
+    machine = h200;
+    for (int shape = 0; shape < STENCIL_SHAPE_COUNT; shape++)
+        for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++)
+            machine.kernel[machine.kernel_count++] =
+                (stencil_kernel_attributes){.kernel = {.shape = (stencil_shape_id)shape,
+                                                       .precision = (stencil_precision)precision,
+                                                       .sweep = STENCIL_SWEEP_pipeline,
+                                                       .cells = 4,
+                                                       .block_x = 128,
+                                                       .blocks = 4},
+                                            .image = true,
+                                            .registers = 63,
+                                            .blocks_per_sm = 4};
+    return &machine;
+}
+
+/* Whether the only argument is the file of the machine; if not, it says why. */
+static inline bool read_h200(int argc, char **argv) {
+    json_t *file = NULL;
+    const bool read = argc == 2 && json_read(argv[1], &file) == STENCIL_OK &&
+                      stencil_machine_read(&h200, file) == STENCIL_OK;
+    if (!read)
+        fprintf(stderr, "%s\n", argc == 2 ? stencil_error_last()->message : "usage: test FILE");
+    json_decref(file);
+    return read;
+}
