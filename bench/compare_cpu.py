@@ -357,7 +357,7 @@ def size_text(problem):
 def figures_text(figures):
     """'8.15 ±3%', in Gcell/s."""
     rate, wide = figures["cells_per_s"] / 1e9, figures["spread"]
-    digits = 1 if rate >= 100 else 2 if rate >= 1 else 3 if rate >= 0.01 else 5
+    digits = 1 if rate >= 100 else 2 if rate >= 1 else 3
     return f"{rate:.{digits}f}" + ("" if wide is None else f" ±{min(100 * wide, 99):.0f}%")
 
 
