@@ -54,24 +54,97 @@ __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, in
     }
 }
 
-/* The same for the cells of a thread's rows and planes from (z, y, x) on, read back from what it has just
- * stored; rows without an edge are passed over before anything is read. Inlined: a call
- * would fetch the parameters of the kernel from memory, and cost the streaming loop registers that live
- * across it. */
+/* Cells of [low, high) at a side of an axis, or all of them that exist (side 0), and where their copies begin
+ * and which way they go. */
+struct edge_cells {
+    int low, high, step;
+    int64_t image;
+
+    __device__ __forceinline__ edge_cells(const stencil_domain &d, int axis, int side, int first, int end)
+        : low(first), high(min(end, (int)d.n[axis])), step(1) {
+        if (side < 0)
+            high = min(high, d.reach[axis][STENCIL_LOW]);
+        if (side > 0)
+            low = max(low, (int)d.n[axis] - d.reach[axis][STENCIL_HIGH]);
+        image = side == 0 ? low : stencil_image(&d, axis, side, low);
+        if (side != 0 && d.mirror[axis][side < 0 ? STENCIL_LOW : STENCIL_HIGH])
+            step = -1;
+    }
+    __device__ __forceinline__ int count() const {
+        return max(high - low, 0);
+    }
+};
+
+/* `count` vectors, `cells` cells of each, from one place to another: several are on their way at once, since
+ * L2 is far. */
 template <class T>
-__device__ __forceinline__ void copy_rows(const stencil_domain &d, int to, int z, int y, int x, int deep,
-                                          int high) {
-    const T *u = static_cast<const T *>(d.u[to]);
-    const int cells = min(vector_cells<T>, (int)d.n[STENCIL_X] - x);
-    const bool ends = at_edge(d, STENCIL_X, x, x + cells);
+__device__ __forceinline__ void copy_vectors(const T *from, int64_t from_step, T *to, int64_t to_step,
+                                             int count, int cells) {
+    constexpr int V = vector_cells<T>, batch = 8;
 #pragma unroll 1
-    for (int h = 0; h < deep * high; h++) {
-        const int row_z = deep > 1 ? z + h : z, row_y = deep > 1 ? y : y + h;
-        if (!ends && !at_edge(d, STENCIL_Z, row_z, row_z + 1) && !at_edge(d, STENCIL_Y, row_y, row_y + 1))
+    for (int i = 0; i < count; i += batch) {
+        T value[batch][V];
+#pragma unroll
+        for (int k = 0; k < batch; k++)
+            load_vector(from + (int64_t)min(i + k, count - 1) * from_step, value[k]);
+#pragma unroll
+        for (int k = 0; k < batch; k++) {
+            T *const place = to + (int64_t)(i + k) * to_step;
+            if (i + k < count && cells == V)
+                store_vector(place, value[k]);
+#pragma unroll
+            for (int v = 0; v < V - 1; v++)
+                if (i + k < count && cells < V && v < cells)
+                    place[v] = value[k][v];
+        }
+    }
+}
+
+/* All copies of what a warp has stored into buffer `to`: of `deep` planes of `high` rows from (z, y) on, each
+ * lane's vector at its own x; for all lanes of the warp, with vectors side by side, those beyond the end of
+ * the row too. Vectors without an end of the row are copied face by face, of the others each row by a lane of
+ * its own. Inlined: a call would fetch the parameters of the kernel from memory, and cost the streaming loop
+ * registers that live across it. */
+template <class T>
+__device__ __forceinline__ void copy_tile(const stencil_domain &d, int to, int z, int y, int x, int deep,
+                                          int high) {
+    constexpr int V = vector_cells<T>, warp = 32;
+    const T *u = static_cast<const T *>(d.u[to]);
+    const int lane = (int)threadIdx.x % warp, cells = min(V, (int)d.n[STENCIL_X] - x);
+    const bool ends = cells > 0 && at_edge(d, STENCIL_X, x, x + cells);
+    unsigned left = __ballot_sync(~0u, ends);
+    if (left != 0)
+        __syncwarp(); /* what one lane has stored another one reads */
+#pragma unroll 1
+    for (; left != 0; left &= left - 1) {
+        const int end_x = x + (__ffs((int)left) - 1 - lane) * V;
+        const int rows = min(high, (int)d.n[STENCIL_Y] - y);
+#pragma unroll 1
+        for (int i = lane; i < deep * rows; i += warp) {
+            const int row_z = z + i / rows, row_y = y + i % rows;
+            T value[V];
+            load_vector(u + row_z * d.plane + row_y * d.row + end_x, value);
+            write_copies(d, to, row_z, row_y, end_x, min(V, (int)d.n[STENCIL_X] - end_x), value);
+        }
+    }
+    if (ends || cells <= 0)
+        return;
+#pragma unroll 1
+    for (int direction = STENCIL_DIRECTION(-1, -1, 0); direction <= STENCIL_DIRECTION(1, 1, 0);
+         direction += STENCIL_DIRECTION(0, 1, 0) - STENCIL_HERE) {
+        const edge_cells planes(d, STENCIL_Z, direction / 9 - 1, z, z + deep),
+            rows(d, STENCIL_Y, direction % 9 / 3 - 1, y, y + high);
+        if (direction == STENCIL_HERE || planes.count() == 0 || rows.count() == 0)
             continue;
-        T value[vector_cells<T>];
-        load_vector(u + row_z * d.plane + row_y * d.row + x, value);
-        write_copies(d, to, row_z, row_y, x, cells, value);
+        const T *from = u + planes.low * d.plane + rows.low * d.row + x;
+        T *image = static_cast<T *>(d.image[direction][to]) + planes.image * d.plane + rows.image * d.row + x;
+        const bool across = planes.count() > rows.count(); /* batches go along the longer one */
+        const int64_t from_step = across ? d.plane : d.row, from_next = across ? d.row : d.plane,
+                      to_step = across ? planes.step * d.plane : rows.step * d.row,
+                      to_next = across ? rows.step * d.row : planes.step * d.plane;
+        for (int i = 0; i < (across ? rows.count() : planes.count()); i++)
+            copy_vectors(from + i * from_next, from_step, image + i * to_next, to_step,
+                         across ? planes.count() : rows.count(), cells);
     }
 }
 

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "kernels/sweeps/stream.h"
 #include "solver/sweep.h"
 #include "trial.h"
 
@@ -233,6 +234,40 @@ static void wide_parts(void **state) {
                 r.one_of = 1;
                 r.wait.steps_per_launch = here.turn % 3 == 0 ? 11 : 0;
                 trial_expect(&t, &trace, &r);
+            }
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
+}
+
+/* Streams of a GPU so long that they are made with partial sums, with parts beyond each side. */
+static void long_streams(void **state) {
+    enum { STEPS = 3 };
+    static const division some[] = {{2, {0, 0, 0}}, {2, {1, 1, 2}}, {4, {1, 2, 2}},
+                                    {2, {1, 2, 1}}, {4, {2, 2, 1}}, {4, {2, 1, 2}}};
+    static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+                                                   {STENCIL_PERIODIC, STENCIL_MIRROR, STENCIL_PERIODIC},
+                                                   {STENCIL_MIRROR, STENCIL_PERIODIC, STENCIL_MIRROR}};
+    const subject *s = *state;
+    for (int i = 0; i < 2 * STENCIL_SHAPE_COUNT && here.backend == STENCIL_BACKEND_GPU; i++) {
+        const stencil_shape *shape = &stencil_shapes[i / 2];
+        const bool flat = shape->rank == 2;
+        const int64_t extent[3] = {flat ? 1 : 83, flat ? 603 : 123, 141};
+        trial t;
+        trace trace;
+        if (stencil_stream_sums_of(shape->rank, shape->radius, false, true).ahead == 0)
+            continue;
+        trial_init(&t, s->precision, shape->rank, extent, boundary[i % 3]);
+        trial_set_shape(&t, shape, NULL);
+        trial_fill(&t, (uint64_t)i, 1.0, STENCIL_SOURCE_NONE);
+        trace_make(&trace, &t, STEPS);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+            for (int e = 0; e < EXCHANGES && spans(strategy); e++) {
+                trial_run r = run_of(strategy, &some[here.turn % (flat ? 4 : 6)], &exchanges[e], STEPS);
+                r.small = true;
+                r.stream = STENCIL_STREAM_LONG;
+                if (exchanges_so(strategy, e))
+                    trial_expect(&t, &trace, &r);
             }
         trace_destroy(&trace);
         trial_destroy(&t);
@@ -512,11 +547,9 @@ int main(int argument_count, char **argument) {
     static const struct {
         const char *name;
         CMUnitTestFunction function;
-    } others[] = {{"large residual", large_residual},
-                  {"wide parts", wide_parts},
-                  {"on chip", on_chip},
-                  {"accelerated", accelerated},
-                  {"interrupted", interrupted}};
+    } others[] = {{"large residual", large_residual}, {"wide parts", wide_parts},
+                  {"long streams", long_streams},     {"on chip", on_chip},
+                  {"accelerated", accelerated},       {"interrupted", interrupted}};
     enum { OTHERS = sizeof others / sizeof *others };
     static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + OTHERS) + 5];
     static subject subjects[sizeof tests / sizeof *tests];

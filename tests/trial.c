@@ -419,6 +419,8 @@ static bool make_plan(const trial *t, const trial_run *r, const stencil_problem 
     EXPECT(plan->backend == STENCIL_BACKEND_GPU || !r->small || r->sweep != 0 ||
                plan->stores == STENCIL_STORES_STREAMING,
            "the plan stays in the cache");
+    const int64_t rows = problem->rank == 3 ? plan->tile[STENCIL_Z] : plan->tile[STENCIL_Y] / plan->block_y;
+    EXPECT(r->stream == 0 || rows >= r->stream, "streams of %lld rows", (long long)rows);
     if (plan->backend == STENCIL_BACKEND_CPU && r->tries)
         plan->stores = STENCIL_STORES_TRIED;
     return true;

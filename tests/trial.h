@@ -28,6 +28,7 @@ typedef struct trial_run {
     int threads; /* of the CPU back-end */
     bool small;  /* as on a machine with next to no cache and GPUs of one multiprocessor: fields are larger
                     than the cache, blocks have several tiles */
+    int stream;  /* rows of a stream of the stream sweep on a GPU, at least; 0: any */
     int multiprocessors;        /* as on a GPU of so many, where they hold more each; 0: all */
     bool tries;                 /* stores through the cache and past it round-robin, on the CPU back-end */
     int parts;                  /* 0: one */

@@ -20,7 +20,7 @@ typedef struct stencil_stream_sums {
 STENCIL_CONSTANT stencil_stream_sums stencil_stream_sums_of(int rank, int radius, bool f64, bool launched) {
     const stencil_stream_sums none = {1, 0, 2, 0}, flat = {1, 6, 2, 32},
                               flat_box3 = {1, 6, 2, f64 ? 64 : 256}, far = {launched ? 4 : 2, 1, 2, 64},
-                              near = {4, 1, 2, 32};
+                              near = {4, 1, 2, 64};
     if (rank == 2)
         return radius == 1 ? none : radius == 2 ? flat : flat_box3;
     /* With one plane ahead rings leave the most to L1, where lines are found that several warps read. */

@@ -53,11 +53,12 @@ template <class P, class T> struct stream_cells {
         return p;
     }
 
-    /* Whether this thread has edge cells, in `rows` rows of y in 3D. Few tiles do, so the streaming loop
-     * stays free of their copies. */
-    __device__ __forceinline__ static bool near_edge(const stencil_domain &d, const place &p, int rows) {
+    /* Whether `width` cells of a row from x on, or those of the thread's other rows, `rows` of y in 3D, are
+     * edge cells. Few tiles have some, so the streaming loop stays free of their copies. */
+    __device__ __forceinline__ static bool near_edge(const stencil_domain &d, const place &p, int x,
+                                                     int width, int rows) {
         const int deep = P::rank == 3 ? p.count : 1, high = P::rank == 3 ? rows : p.count;
-        return at_edge(d, STENCIL_X, p.x, p.x + V) || at_edge(d, STENCIL_Y, p.y, p.y + high) ||
+        return at_edge(d, STENCIL_X, x, x + width) || at_edge(d, STENCIL_Y, p.y, p.y + high) ||
                (P::rank == 3 && at_edge(d, STENCIL_Z, p.z, p.z + deep));
     }
 

@@ -244,15 +244,6 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
         }
     }
 
-    __device__ __forceinline__ static void copy_edges(const stencil_domain &d, int to, const place &p) {
-        if (p.x >= d.n[STENCIL_X] || !cells::near_edge(d, p, Rows))
-            return;
-        if (P::rank == 2)
-            copy_rows<T>(d, to, p.z, p.y, p.x, 1, p.count);
-        for (int y = p.y; P::rank == 3 && y < min(p.y + Rows, (int)d.n[STENCIL_Y]); y++)
-            copy_rows<T>(d, to, p.z, y, p.x, p.count, 1);
-    }
-
     template <bool Check>
     __device__ __forceinline__ void tile(const stencil_kernel_args &s, int from, const place &p,
                                          double *partial) {
@@ -301,7 +292,8 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
                     partial += P::rank == 3 ? d.partial_plane : d.partial_row;
             }
         }
-        copy_edges(d, !from, p);
+        if (cells::near_edge(d, p, p.x - lane() * V, warp * V, Rows))
+            copy_tile<T>(d, !from, p.z, p.y, p.x, P::rank == 3 ? p.count : 1, P::rank == 3 ? Rows : p.count);
     }
 };
 

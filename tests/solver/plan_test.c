@@ -302,6 +302,35 @@ static void long_streams(void **state) {
     }
 }
 
+/* Fields of few rounds of tiles, on a GPU of 132 multiprocessors: streams are pieces of such a length that
+ * the last round is nearly full, or that its blocks have multiprocessors for themselves. */
+static void even_streams(void **state) {
+    static const struct {
+        const char *stencil;
+        stencil_precision precision;
+        int64_t n[3], stream;
+    } field[] = {{"j3d7pt", STENCIL_FLOAT32, {128, 510, 510}, 32},  /* 256 tiles of 264 at once */
+                 {"j3d7pt", STENCIL_FLOAT32, {190, 190, 190}, 18},  /* 132 */
+                 {"j3d7pt", STENCIL_FLOAT32, {318, 318, 318}, 19},  /* 510 of 528 */
+                 {"j3d7pt", STENCIL_FLOAT32, {382, 382, 382}, 55},  /* 252 */
+                 {"j3d7pt", STENCIL_FLOAT64, {276, 276, 276}, 17},  /* 765 of 792 */
+                 {"j3d13pt", STENCIL_FLOAT64, {276, 276, 276}, 26}, /* 495 of 528 */
+                 {"j3d13pt", STENCIL_FLOAT64, {318, 318, 318}, 64}, /* 250 */
+                 {"j2ds9pt", STENCIL_FLOAT32, {1, 8190, 8190}, 32}};
+    (void)state;
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
+        const stencil_shape *shape = stencil_shape_find(field[i].stencil);
+        const bool flat = shape->rank == 2, f64 = field[i].precision == STENCIL_FLOAT64;
+        const stencil_problem problem = {
+            .rank = shape->rank, .shape = shape, .precision = field[i].precision};
+        stencil_plan plan = {
+            .kernel = {.cells = f64 ? 2 : 4, .block_x = flat ? 64 : 32, .barrier = STENCIL_BARRIER_none}};
+        stencil_tuning_find(&plan.tuning, "");
+        stencil_sweep_infos[STENCIL_SWEEP_stream].host->shape(&plan, &problem, field[i].n, 264);
+        assert_int_equal(flat ? plan.tile[STENCIL_Y] / plan.block_y : plan.tile[STENCIL_Z], field[i].stream);
+    }
+}
+
 static void too_large_for_the_host(void **state) {
     (void)state;
     stencil_machine machine = {.cpu_threads = 2, .host_available_bytes = INT64_C(1) << 40};
@@ -325,6 +354,7 @@ int main(void) {
         cmocka_unit_test(compiled_kernels),
         cmocka_unit_test(shapes),
         cmocka_unit_test(long_streams),
+        cmocka_unit_test(even_streams),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }
