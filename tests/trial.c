@@ -384,6 +384,10 @@ static stencil_machine machine_of(const trial_run *r) {
     return machine;
 }
 
+static int64_t rows_of_stream(const stencil_plan *plan, int rank) {
+    return rank == 3 ? plan->tile[STENCIL_Z] : plan->tile[STENCIL_Y] / plan->block_y;
+}
+
 /* false: a sweep that not every field suits has refused this one. */
 static bool make_plan(const trial *t, const trial_run *r, const stencil_problem *problem,
                       stencil_plan *plan) {
@@ -419,8 +423,8 @@ static bool make_plan(const trial *t, const trial_run *r, const stencil_problem 
     EXPECT(plan->backend == STENCIL_BACKEND_GPU || !r->small || r->sweep != 0 ||
                plan->stores == STENCIL_STORES_STREAMING,
            "the plan stays in the cache");
-    const int64_t rows = problem->rank == 3 ? plan->tile[STENCIL_Z] : plan->tile[STENCIL_Y] / plan->block_y;
-    EXPECT(r->stream == 0 || rows >= r->stream, "streams of %lld rows", (long long)rows);
+    EXPECT(r->stream == 0 || rows_of_stream(plan, problem->rank) >= r->stream, "streams of %lld rows",
+           (long long)rows_of_stream(plan, problem->rank));
     if (plan->backend == STENCIL_BACKEND_CPU && r->tries)
         plan->stores = STENCIL_STORES_TRIED;
     return true;
