@@ -54,6 +54,27 @@ __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, in
     }
 }
 
+/* The same for the cells of a thread's rows and planes from (z, y, x) on, read back from what it has just
+ * stored; rows without an edge are passed over before anything is read. Inlined: a call
+ * would fetch the parameters of the kernel from memory, and cost the streaming loop registers that live
+ * across it. */
+template <class T>
+__device__ __forceinline__ void copy_rows(const stencil_domain &d, int to, int z, int y, int x, int deep,
+                                          int high) {
+    const T *u = static_cast<const T *>(d.u[to]);
+    const int cells = min(vector_cells<T>, (int)d.n[STENCIL_X] - x);
+    const bool ends = at_edge(d, STENCIL_X, x, x + cells);
+#pragma unroll 1
+    for (int h = 0; h < deep * high; h++) {
+        const int row_z = deep > 1 ? z + h : z, row_y = deep > 1 ? y : y + h;
+        if (!ends && !at_edge(d, STENCIL_Z, row_z, row_z + 1) && !at_edge(d, STENCIL_Y, row_y, row_y + 1))
+            continue;
+        T value[vector_cells<T>];
+        load_vector(u + row_z * d.plane + row_y * d.row + x, value);
+        write_copies(d, to, row_z, row_y, x, cells, value);
+    }
+}
+
 /* Cells of [low, high) at a side of an axis, or all of them that exist (side 0), and where their copies begin
  * and which way they go. */
 struct edge_cells {
@@ -100,11 +121,11 @@ __device__ __forceinline__ void copy_vectors(const T *from, int64_t from_step, T
     }
 }
 
-/* All copies of what a warp has stored into buffer `to`: of `deep` planes of `high` rows from (z, y) on, each
- * lane's vector at its own x; for all lanes of the warp, with vectors side by side, those beyond the end of
- * the row too. Vectors without an end of the row are copied face by face, of the others each row by a lane of
- * its own. Inlined: a call would fetch the parameters of the kernel from memory, and cost the streaming loop
- * registers that live across it. */
+/* The same of a long tile of a warp, at more instructions to begin with: of `deep` planes of `high` rows from
+ * (z, y) on, each lane's vector at its own x; for all lanes of the warp, with vectors side by side, those
+ * beyond the end of the row too. Vectors without an end of the row are copied face by face, of the others
+ * each row by a lane of its own. Inlined: a call would fetch the parameters of the kernel from memory, and
+ * cost the streaming loop registers that live across it. */
 template <class T>
 __device__ __forceinline__ void copy_tile(const stencil_domain &d, int to, int z, int y, int x, int deep,
                                           int high) {

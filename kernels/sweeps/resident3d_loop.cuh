@@ -143,12 +143,7 @@ template <class T> __device__ void copy_sides(const stencil_domain &d, int to) {
          i += (int64_t)gridDim.x * blockDim.x) {
         const int x = (int)(i % across) * V, y = (int)(i / across % d.n[STENCIL_Y]),
                   z = (int)(i / across / d.n[STENCIL_Y]);
-        if (!at_edge(d, STENCIL_Z, z, z + 1) && !at_edge(d, STENCIL_Y, y, y + 1) &&
-            !at_edge(d, STENCIL_X, x, x + V))
-            continue;
-        T value[V];
-        load_vector(static_cast<const T *>(d.u[to]) + z * d.plane + y * d.row + x, value);
-        write_copies(d, to, z, y, x, min(V, (int)d.n[STENCIL_X] - x), value);
+        copy_rows<T>(d, to, z, y, x, 1, 1);
     }
 }
 

@@ -159,7 +159,7 @@ template <class P, class T, int Batch> struct stream {
             T value[V];
             advance(u, at, stream, cross, 1);
             finish<Check>(s, next, {p.x, left_x, at}, 0, partial, value);
-            if (left_x > 0 && cells::near_edge(d, p, p.x, V, 1))
+            if (left_x > 0 && cells::near_edge(d, p, 1))
                 write_copies(d, !from, p.z, p.y, p.x, min(V, left_x), value);
             return;
         }
@@ -177,9 +177,8 @@ template <class P, class T, int Batch> struct stream {
             }
             shift();
         }
-        constexpr int warp = 32;
-        if (cells::near_edge(d, p, p.x - (int)threadIdx.x % warp * V, warp * V, 1))
-            copy_tile<T>(d, !from, p.z, p.y, p.x, P::rank == 3 ? p.count : 1, P::rank == 3 ? 1 : p.count);
+        if (left_x > 0 && cells::near_edge(d, p, 1))
+            copy_rows<T>(d, !from, p.z, p.y, p.x, P::rank == 3 ? p.count : 1, P::rank == 3 ? 1 : p.count);
     }
 
     /* Computes, stores and, in a step that is checked, sums one vector of cells. */

@@ -53,13 +53,16 @@ template <class P, class T> struct stream_cells {
         return p;
     }
 
-    /* Whether `width` cells of a row from x on, or those of the thread's other rows, `rows` of y in 3D, are
-     * edge cells. Few tiles have some, so the streaming loop stays free of their copies. */
-    __device__ __forceinline__ static bool near_edge(const stencil_domain &d, const place &p, int x,
-                                                     int width, int rows) {
+    /* Whether this thread has edge cells, in `rows` rows of y in 3D and `width` cells from x on, by default
+     * its own. Few tiles do, so the streaming loop stays free of their copies. */
+    __device__ __forceinline__ static bool near_edge(const stencil_domain &d, const place &p, int rows, int x,
+                                                     int width) {
         const int deep = P::rank == 3 ? p.count : 1, high = P::rank == 3 ? rows : p.count;
         return at_edge(d, STENCIL_X, x, x + width) || at_edge(d, STENCIL_Y, p.y, p.y + high) ||
                (P::rank == 3 && at_edge(d, STENCIL_Z, p.z, p.z + deep));
+    }
+    __device__ __forceinline__ static bool near_edge(const stencil_domain &d, const place &p, int rows) {
+        return near_edge(d, p, rows, p.x, V);
     }
 
     /* The factor is 1 but in a cycle of several. Where registers are few, cells are then loaded by

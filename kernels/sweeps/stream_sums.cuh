@@ -292,7 +292,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
                     partial += P::rank == 3 ? d.partial_plane : d.partial_row;
             }
         }
-        if (cells::near_edge(d, p, p.x - lane() * V, warp * V, Rows))
+        if (cells::near_edge(d, p, Rows, p.x - lane() * V, warp * V))
             copy_tile<T>(d, !from, p.z, p.y, p.x, P::rank == 3 ? p.count : 1, P::rank == 3 ? Rows : p.count);
     }
 };
