@@ -121,11 +121,11 @@ __device__ __forceinline__ void copy_vectors(const T *from, int64_t from_step, T
     }
 }
 
-/* The same of a long tile of a warp, at more instructions to begin with: of `deep` planes of `high` rows from
- * (z, y) on, each lane's vector at its own x; for all lanes of the warp, with vectors side by side, those
- * beyond the end of the row too. Vectors without an end of the row are copied face by face, of the others
- * each row by a lane of its own. Inlined: a call would fetch the parameters of the kernel from memory, and
- * cost the streaming loop registers that live across it. */
+/* What copy_rows() does, for a long tile of a warp, at more instructions to begin with: of `deep` planes of
+ * `high` rows from (z, y) on, each lane's vector at its own x; for all lanes of the warp, with vectors side
+ * by side, those beyond the end of the row too. Vectors without an end of the row are copied face by face, of
+ * the others each row by a lane of its own. Inlined: a call would fetch the parameters of the kernel from
+ * memory, and cost the streaming loop registers that live across it. */
 template <class T>
 __device__ __forceinline__ void copy_tile(const stencil_domain &d, int to, int z, int y, int x, int deep,
                                           int high) {

@@ -180,7 +180,7 @@ typedef struct stencil_kernel_args {
     int64_t step_count;
     int32_t poll_every;  /* steps between polls of the mailbox */
     int64_t tile_stream; /* cells of a tile along its streaming axis (y in 2D, z in 3D) */
-    bool past_l2;        /* fields are so much larger than L2 that it holds nothing from step to step */
+    bool past_l2;        /* fields are so far beyond L2 that it holds little from step to step */
     uint32_t tile_first[3], tile_count[3]; /* the box of tiles that the launch makes */
     int64_t result_first, result_end;      /* results of combining partial sums that this part combines */
     const stencil_peers *peers;            /* NULL: no other part is reached */

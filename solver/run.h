@@ -108,10 +108,10 @@ extern const stencil_sweep_info stencil_sweep_infos[];
 
 /* What one part of a run is given. */
 typedef struct stencil_part_plan {
-    int gpu;      /* device ordinal */
-    int sharing;  /* parts on that device, this one included */
-    bool past_l2; /* the fields of those are so much larger than L2 that it holds nothing from step to step */
-    bool leads;   /* the first of them */
+    int gpu;         /* device ordinal */
+    int sharing;     /* parts on that device, this one included */
+    bool past_l2;    /* the fields of those are so far beyond L2 that it holds little from step to step */
+    bool leads;      /* the first of them */
     stencil_box box; /* its updated cells */
     int64_t tile_count;
     int grid_blocks;

@@ -205,13 +205,13 @@ static void long_streams(void **state) {
         const bool summed = stencil_stream_sums_of(rank, stencil_shapes[i].radius, false, true).ahead > 0;
         trial t;
         trace trace;
-        trial_init(&t, s->precision, rank, extent, boundary[i % 3]);
+        trial_init(&t, s->precision, rank, extent, boundary[(i + 1 + (s->precision == STENCIL_FLOAT64)) % 3]);
         trial_set_shape(&t, &stencil_shapes[i], NULL);
         trial_fill(&t, (uint64_t)i, 1.0, i % 2 == 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
         trace_make(&trace, &t, STEPS);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
             trial_run r = run_of(strategy, STEPS, here.turn % 4);
-            r.small = here.turn % 2 == 0;
+            r.small = (strategy + i) % 2 == 0;
             r.multiprocessors = r.small ? 0 : MULTIPROCESSORS;
             r.stream = summed ? STENCIL_STREAM_LONG : 0;
             if (runs_here(strategy))

@@ -145,14 +145,14 @@ static const char *case_text(const trial *t, const trial_run *r) {
                        stencil_halo_names[r->halo], r->overlap ? " overlapped" : "");
     snprintf(text + at, sizeof text - (size_t)at,
              ", source %s, weights %s, cycle %d, steps %lld, check_every %lld, norm %s, rtol %g, atol %g, "
-             "threads %d, "
-             "machine %s",
+             "threads %d, streams from %d rows on, machine %s, multiprocessors %d",
              t->source != NULL ? "yes" : "no", t->spec.weight_count > 0 ? "given" : "default",
              t->cycle_length, (long long)r->steps, (long long)r->check_every, stencil_norm_names[r->norm],
-             r->rtol, r->atol, r->threads,
+             r->rtol, r->atol, r->threads, r->stream,
              r->tries   ? "tries"
              : r->small ? "small"
-                        : "as it is");
+                        : "as it is",
+             r->multiprocessors);
     return text;
 }
 

@@ -2,54 +2,60 @@
 #include "kernels/sweeps/stream.h"
 #include "solver/sweep.h"
 
-/* How a stream of so many rows is made: rows of a tile along y for a thread. */
-static int64_t rows_of(const stencil_stream_sums *sums, int64_t stream) {
-    return stream >= STENCIL_STREAM_LONG ? sums->rows : 1;
+/* What is known where streams are chosen. */
+typedef struct terms {
+    stencil_stream_sums sums;
+    int axis;            /* along which threads stream */
+    const int64_t *n;    /* cells (z, y, x) of the largest part */
+    const int64_t *tile; /* cells of a tile that streams over one row */
+    int64_t slots;       /* blocks at once */
+    int blocks;          /* of a multiprocessor */
+    double first;        /* what the first row of a stream costs extra, in rows */
+    double summed;       /* a row of partial sums, in rows of a window */
+    double alone;        /* a tile whose block is alone on its multiprocessor, in others */
+    int64_t window_most; /* rows of a stream of windows */
+} terms;
+
+static bool is_summed(const terms *t, int64_t stream) {
+    return t->sums.ahead > 0 && stream >= STENCIL_STREAM_LONG;
 }
 
-static bool rows_are_summed(const stencil_stream_sums *sums, int64_t stream) {
-    return sums->ahead > 0 && stream >= STENCIL_STREAM_LONG;
+/* Rows of y that a thread makes side by side. */
+static int64_t rows_of(const terms *t, int64_t stream) {
+    return is_summed(t, stream) ? t->sums.rows : 1;
 }
 
-/* Rounds of tiles over resident blocks, of which a multiprocessor holds `blocks`. In the last round some
- * multiprocessors hold fewer: a block alone takes `alone` of a round's time. */
-static double rounds_of(int64_t tiles, int64_t slots, int blocks, double alone) {
-    const int64_t left = tiles % slots, sms = slots / blocks > 0 ? slots / blocks : 1,
-                  together = left / sms + (left % sms > 0);
-    const double last = blocks > 1 ? alone + (1 - alone) * (double)(together - 1) / (blocks - 1) : 1;
-    return (double)(tiles / slots) + (left > 0 ? last : 0);
+/* Rounds of tiles over the blocks at once. In the last one multiprocessors hold fewer, which are quicker. */
+static double rounds_of(const terms *t, int64_t tiles, double alone) {
+    const int64_t left = tiles % t->slots, sms = t->slots > t->blocks ? t->slots / t->blocks : 1,
+                  together = (left + sms - 1) / sms;
+    const double last = t->blocks > 1 ? alone + (1 - alone) * (double)(together - 1) / (t->blocks - 1) : 1;
+    return (double)(tiles / t->slots) + (left > 0 ? last : 0);
 }
 
-/* What a step takes with streams of so many rows: rounds of tiles times the rows of a tile and what its first
- * row costs extra. Rows of partial sums cost less than those of a window. */
-static double cost_of(const stencil_plan *plan, int radius, int axis, const int64_t n[3], int64_t slots,
-                      const stencil_stream_sums *sums, int64_t stream) {
-    const stencil_tuning *tuning = &plan->tuning;
-    const int64_t rows = rows_of(sums, stream);
-    const bool summed = rows_are_summed(sums, stream);
-    int64_t tile[3] = {plan->tile[0], plan->tile[1] * rows, plan->tile[2]}, tiles[3];
-    tile[axis] *= stream;
-    const double rounds =
-        rounds_of(stencil_tiles(n, tile, tiles), slots, sums->blocks, summed ? tuning->stream_sums_alone : 1);
-    return (summed ? tuning->stream_sums_cost : 1) * rounds * (double)rows *
-           ((double)stream + tuning->stream_overhead * (1 + radius));
+/* What a step takes with streams of so many rows, in rows of a window for each block. */
+static double cost_of(const terms *t, int64_t stream) {
+    const int64_t rows = rows_of(t, stream);
+    const bool summed = is_summed(t, stream);
+    int64_t tile[3] = {t->tile[0], t->tile[1] * rows, t->tile[2]}, tiles[3];
+    tile[t->axis] *= stream;
+    const double rounds = rounds_of(t, stencil_tiles(t->n, tile, tiles), summed ? t->alone : 1);
+    return (summed ? t->summed : 1) * rounds * (double)rows * ((double)stream + t->first);
 }
 
-/* Rows that a thread streams over along an axis: long streams reload less, short ones fill the device evenly.
- * Those of partial sums may be equal pieces of the axis. */
-static int64_t choose_stream(const stencil_plan *plan, int radius, int axis, const int64_t n[3],
-                             int64_t slots, const stencil_stream_sums *sums) {
+/* Rows that a thread streams over: long streams reload less, short ones fill the device evenly. They are
+ * powers of two; planes with partial sums may also be equal pieces of the axis, where that gains `uneven`. */
+static int64_t choose_stream(const terms *t, double uneven) {
+    const int64_t most = (t->n[t->axis] + t->tile[t->axis] - 1) / t->tile[t->axis];
     int64_t best = 1;
-    double best_cost = cost_of(plan, radius, axis, n, slots, sums, 1);
-    const int64_t most = (n[axis] + plan->tile[axis] - 1) / plan->tile[axis]; /* rows for each thread */
-    for (int64_t stream = 2; stream <= plan->tuning.stream_max || stream <= sums->longest; stream++) {
+    double best_cost = cost_of(t, 1);
+    for (int64_t stream = 2; stream <= t->window_most || stream <= t->sums.longest; stream++) {
         const int64_t pieces = (most + stream - 1) / stream;
-        const bool summed = rows_are_summed(sums, stream), power = (stream & (stream - 1)) == 0,
-                   piece = (most + pieces - 1) / pieces == stream;
-        if (summed ? !piece && !power : !power || stream > plan->tuning.stream_max)
+        const bool power = (stream & (stream - 1)) == 0,
+                   piece = t->axis == STENCIL_Z && (most + pieces - 1) / pieces == stream;
+        if (is_summed(t, stream) ? !piece && !power : !power || stream > t->window_most)
             continue;
-        const double cost =
-            cost_of(plan, radius, axis, n, slots, sums, stream) * (power ? 1 : plan->tuning.stream_uneven);
+        const double cost = cost_of(t, stream) * (power ? 1 : uneven);
         if (cost < best_cost) {
             best = stream;
             best_cost = cost;
@@ -63,9 +69,6 @@ void stencil_shape_stream(stencil_plan *plan, const stencil_problem *problem, co
     const stencil_kernel *kernel = &plan->kernel;
     const stencil_shape *shape = problem->shape;
     const int axis = problem->rank == 3 ? STENCIL_Z : STENCIL_Y;
-    const stencil_stream_sums sums =
-        stencil_stream_sums_of(shape->rank, shape->radius, problem->precision == STENCIL_FLOAT64,
-                               kernel->barrier == STENCIL_BARRIER_none);
     plan->block_x = kernel->block_x;
     while (plan->block_x > 32 && n[STENCIL_X] <= plan->block_x / 2 * kernel->cells)
         plan->block_x /= 2;
@@ -73,8 +76,22 @@ void stencil_shape_stream(stencil_plan *plan, const stencil_problem *problem, co
     plan->tile[STENCIL_Z] = 1;
     plan->tile[STENCIL_Y] = plan->block_y;
     plan->tile[STENCIL_X] = (int64_t)plan->block_x * kernel->cells;
-    const int64_t stream = choose_stream(plan, shape->radius, axis, n, slots, &sums);
-    plan->tile[STENCIL_Y] *= rows_of(&sums, stream);
+    const stencil_tuning *tuning = &plan->tuning;
+    const bool solid = problem->rank == 3;
+    terms t = {.sums =
+                   stencil_stream_sums_of(shape->rank, shape->radius, problem->precision == STENCIL_FLOAT64,
+                                          kernel->barrier == STENCIL_BARRIER_none),
+               .axis = axis,
+               .n = n,
+               .tile = plan->tile,
+               .slots = slots,
+               .first = tuning->stream_overhead * (1 + shape->radius),
+               .summed = solid ? tuning->stream_sums_cost_3d : tuning->stream_sums_cost,
+               .alone = solid && plan->part[0].sharing <= 1 ? tuning->stream_sums_alone : 1,
+               .window_most = tuning->stream_max};
+    t.blocks = plan->blocks_per_sm > 0 ? plan->blocks_per_sm : t.sums.blocks;
+    const int64_t stream = choose_stream(&t, tuning->stream_uneven);
+    plan->tile[STENCIL_Y] *= rows_of(&t, stream);
     plan->tile[axis] *= stream;
 }
 
