@@ -45,7 +45,8 @@ typedef struct stencil_sweep_host {
      * columns, and in 3D rows. */
     void (*strip)(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
     /* Divides parts of up to n cells (z, y, x) among the blocks of a GPU that holds `slots` of the plan's
-     * kernel at once: threads of a block (STENCIL_BLOCK_THREADS) and cells of a tile go into the plan. */
+     * kernel at once, so many on each multiprocessor as the plan says: threads of a block
+     * (STENCIL_BLOCK_THREADS) and cells of a tile go into the plan. */
     void (*shape)(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3], int64_t slots);
     /* "", or why it cannot run a problem on a back-end. NULL: it can run them all. */
     const char *(*unavailable)(const stencil_problem *problem, stencil_backend backend);

@@ -78,18 +78,18 @@ void stencil_shape_stream(stencil_plan *plan, const stencil_problem *problem, co
     plan->tile[STENCIL_X] = (int64_t)plan->block_x * kernel->cells;
     const stencil_tuning *tuning = &plan->tuning;
     const bool solid = problem->rank == 3;
-    terms t = {.sums =
-                   stencil_stream_sums_of(shape->rank, shape->radius, problem->precision == STENCIL_FLOAT64,
-                                          kernel->barrier == STENCIL_BARRIER_none),
-               .axis = axis,
-               .n = n,
-               .tile = plan->tile,
-               .slots = slots,
-               .first = tuning->stream_overhead * (1 + shape->radius),
-               .summed = solid ? tuning->stream_sums_cost_3d : tuning->stream_sums_cost,
-               .alone = solid && plan->part[0].sharing <= 1 ? tuning->stream_sums_alone : 1,
-               .window_most = tuning->stream_max};
-    t.blocks = plan->blocks_per_sm > 0 ? plan->blocks_per_sm : t.sums.blocks;
+    const terms t = {.sums = stencil_stream_sums_of(shape->rank, shape->radius,
+                                                    problem->precision == STENCIL_FLOAT64,
+                                                    kernel->barrier == STENCIL_BARRIER_none),
+                     .axis = axis,
+                     .n = n,
+                     .tile = plan->tile,
+                     .slots = slots,
+                     .blocks = plan->blocks_per_sm,
+                     .first = tuning->stream_overhead * (1 + shape->radius),
+                     .summed = solid ? tuning->stream_sums_cost_3d : tuning->stream_sums_cost,
+                     .alone = solid && plan->part[0].sharing <= 1 ? tuning->stream_sums_alone : 1,
+                     .window_most = tuning->stream_max};
     const int64_t stream = choose_stream(&t, tuning->stream_uneven);
     plan->tile[STENCIL_Y] *= rows_of(&t, stream);
     plan->tile[axis] *= stream;

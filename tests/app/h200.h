@@ -3,19 +3,21 @@
 
 #include <stdio.h>
 
+#include "../all_kernels.h"
 #include "app/json.h"
 #include "solver/choose.h"
 #include "solver/sweep.h"
 
 static stencil_machine h200;
 
-static inline void problem_of(stencil_problem *problem, const char *stencil, int64_t extent) {
+static inline void problem_of(stencil_problem *problem, const char *stencil, stencil_precision precision,
+                              int64_t extent) {
     stencil_spec spec;
     stencil_spec_init(&spec);
     spec.rank = stencil_shape_find(stencil)->rank;
     for (int axis = 0; axis < spec.rank; axis++)
         spec.extent[axis] = extent;
-    spec.precision = STENCIL_FLOAT32;
+    spec.precision = precision;
     spec.check_every = 100;
     snprintf(spec.stencil, sizeof spec.stencil, "%s", stencil);
     assert_int_equal(stencil_problem_resolve(problem, &spec), STENCIL_OK);
@@ -32,18 +34,7 @@ static inline stencil_run_options on_gpus(const char *sync, int gpus) {
 static inline const stencil_machine *deep_machine(void) {
     static stencil_machine machine;
     machine = h200;
-    for (int shape = 0; shape < STENCIL_SHAPE_COUNT; shape++)
-        for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++)
-            machine.kernel[machine.kernel_count++] =
-                (stencil_kernel_attributes){.kernel = {.shape = (stencil_shape_id)shape,
-                                                       .precision = (stencil_precision)precision,
-                                                       .sweep = STENCIL_SWEEP_pipeline,
-                                                       .cells = 4,
-                                                       .block_x = 128,
-                                                       .blocks = 4},
-                                            .image = true,
-                                            .registers = 63,
-                                            .blocks_per_sm = 4};
+    add_kernels(&machine, STENCIL_SWEEP_pipeline);
     return &machine;
 }
 

@@ -7,12 +7,9 @@
 
 #include <cmocka.h>
 
-#include "app/json.h"
-#include "solver/run.h"
-#include "solver/sweep.h"
+#include "h200.h"
 
 static const char *file_name;
-static stencil_machine h200;
 
 typedef struct wanted {
     const char *stencil;
@@ -51,23 +48,9 @@ static const wanted plans[] = {
     {"j2d25pt", F64, 2048, "openmp", 4, STORE, {1, 4, 1}, {1, 32, 128}, 64, 2, 114, 0, 0},
 };
 
-static void problem_of(stencil_problem *problem, const char *stencil, stencil_precision precision,
-                       int64_t extent) {
-    stencil_spec spec;
-    stencil_spec_init(&spec);
-    spec.rank = stencil_shape_find(stencil)->rank;
-    for (int axis = 0; axis < spec.rank; axis++)
-        spec.extent[axis] = extent;
-    spec.precision = precision;
-    snprintf(spec.stencil, sizeof spec.stencil, "%s", stencil);
-    assert_int_equal(stencil_problem_resolve(problem, &spec), STENCIL_OK);
-}
-
 static stencil_status plan_of(stencil_plan *plan, const wanted *w, const stencil_machine *machine) {
     stencil_problem problem;
-    stencil_run_options options = {.sync = w->sync, .backend = STENCIL_BACKEND_GPU, .gpu_count = w->gpus};
-    for (int i = 0; i < w->gpus; i++)
-        options.gpu[i] = i;
+    const stencil_run_options options = on_gpus(w->sync, w->gpus);
     problem_of(&problem, w->stencil, w->precision, w->extent);
     return stencil_plan_make(plan, &problem, &options, machine);
 }
@@ -313,17 +296,13 @@ static void round_trip(void **state) {
 }
 
 int main(int argc, char **argv) {
-    json_t *file = NULL;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(h200_plans),    cmocka_unit_test(fields_beside_l2), cmocka_unit_test(memory_of_all),
         cmocka_unit_test(without_links), cmocka_unit_test(other_gpus),       cmocka_unit_test(deep_loops),
         cmocka_unit_test(shallow_loops), cmocka_unit_test(round_trip),
     };
-    if (argc != 2 || json_read(file_name = argv[1], &file) != STENCIL_OK ||
-        stencil_machine_read(&h200, file) != STENCIL_OK) {
-        fprintf(stderr, "%s\n", argc == 2 ? stencil_error_last()->message : "usage: machine_test FILE");
+    if (!read_h200(argc, argv))
         return 1;
-    }
-    json_decref(file);
+    file_name = argv[1];
     return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static stencil_cost cost_of(const char *stencil, int64_t extent, const char *syn
                             stencil_machine *machine, stencil_plan *plan) {
     stencil_problem problem;
     const stencil_run_options options = on_gpus(sync, gpus);
-    problem_of(&problem, stencil, extent);
+    problem_of(&problem, stencil, STENCIL_FLOAT32, extent);
     if (stencil_plan_make(plan, &problem, &options, machine) != STENCIL_OK)
         fail_msg("%s", stencil_error_last()->message);
     return stencil_model_step(plan, &problem, machine);
@@ -91,7 +91,7 @@ static void passes_of_other_steps(void **state) {
     (void)state;
     stencil_machine machine = {.cpu_threads = 2, .host_available_bytes = INT64_C(1) << 40};
     stencil_problem problem;
-    problem_of(&problem, "j2d5pt", 2048);
+    problem_of(&problem, "j2d5pt", STENCIL_FLOAT32, 2048);
     problem.stop.check_every = problem.stop.steps = 16000;
     stencil_calibration_defaults(&machine);
     for (int k = 0; k < STENCIL_DISTANCES; k++) {
@@ -193,7 +193,7 @@ static void several_parts(void **state) {
 static void choose(stencil_choice *choice, const char *stencil, int64_t extent,
                    const stencil_run_options *options) {
     stencil_problem problem;
-    problem_of(&problem, stencil, extent);
+    problem_of(&problem, stencil, STENCIL_FLOAT32, extent);
     if (stencil_choice_make(choice, &problem, options, &h200) != STENCIL_OK)
         fail_msg("%s", stencil_error_last()->message);
 }
@@ -261,7 +261,7 @@ static void candidates(void **state) {
     stencil_choice_destroy(&choice);
     options.sync = "nonsense";
     stencil_problem problem;
-    problem_of(&problem, "j2d5pt", 64);
+    problem_of(&problem, "j2d5pt", STENCIL_FLOAT32, 64);
     assert_int_equal(stencil_choice_make(&choice, &problem, &options, &h200), STENCIL_USAGE);
     stencil_choice_destroy(&choice);
 }
@@ -327,7 +327,7 @@ static void loops_of_solids(void **state) {
         stencil_problem problem;
         stencil_plan plan;
         stencil_run_options options = on_gpus(syncs[persistent], 1);
-        problem_of(&problem, "j3d7pt", 512);
+        problem_of(&problem, "j3d7pt", STENCIL_FLOAT32, 512);
         stencil_spec spec = problem.spec;
         spec.boundary_count = 1;
         spec.boundary[0] = general ? STENCIL_MIRROR : STENCIL_FIXED;

@@ -13,7 +13,7 @@
 
 static void deep_plan(stencil_plan *plan, stencil_problem *problem, int64_t ny, int64_t nx) {
     const stencil_run_options options = {.sync = "relaunch", .sweep = "pipeline", .gpu_count = 1};
-    problem_of(problem, "j2d5pt", nx + 2);
+    problem_of(problem, "j2d5pt", STENCIL_FLOAT32, nx + 2);
     stencil_spec spec = problem->spec;
     spec.extent[0] = ny + 2;
     spec.check_every = 172;
@@ -62,7 +62,7 @@ static void bounds(void **state) {
     }
     /* Two GPUs have twice of everything; a step at a time needs no shared memory. */
     const stencil_run_options plain = on_gpus("neighbor", 2);
-    problem_of(&problem, "j2d5pt", 16384);
+    problem_of(&problem, "j2d5pt", STENCIL_FLOAT32, 16384);
     assert_int_equal(stencil_plan_make(&plan, &problem, &plain, &h200), STENCIL_OK);
     const stencil_bound bound = stencil_model_bound(&plan, &problem, &h200);
     assert_int_equal(bound.least, STENCIL_RESOURCE_MEMORY);

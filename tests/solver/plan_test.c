@@ -259,7 +259,7 @@ static void compiled_kernels(void **state) {
 /* A block of 256 threads, and the tile that fills a GPU. */
 static void shapes(void **state) {
     (void)state;
-    stencil_plan stream = {.kernel = {.cells = 4, .block_x = 128}},
+    stencil_plan stream = {.kernel = {.cells = 4, .block_x = 128}, .blocks_per_sm = 4},
                  naive = {.kernel = {.cells = 1, .block_x = 64}};
     stencil_tuning_find(&stream.tuning, "");
     static const int64_t n[3] = {1, 4094, 4094};
@@ -286,7 +286,8 @@ static void long_streams(void **state) {
         static const int64_t large[][3] = {{1, 8192, 8192}, {512, 512, 512}}, small[3] = {1, 60, 60};
         stencil_plan plan = {.kernel = {.cells = 4,
                                         .block_x = 32,
-                                        .barrier = launched ? STENCIL_BARRIER_none : STENCIL_BARRIER_grid}};
+                                        .barrier = launched ? STENCIL_BARRIER_none : STENCIL_BARRIER_grid},
+                             .blocks_per_sm = 2};
         stencil_tuning_find(&plan.tuning, "");
         const stencil_sweep_host *host = stencil_sweep_infos[STENCIL_SWEEP_stream].host;
         const int axis = shape->rank == 3 ? STENCIL_Z : STENCIL_Y;
@@ -324,7 +325,8 @@ static void even_streams(void **state) {
         const stencil_problem problem = {
             .rank = shape->rank, .shape = shape, .precision = field[i].precision};
         stencil_plan plan = {
-            .kernel = {.cells = f64 ? 2 : 4, .block_x = flat ? 64 : 32, .barrier = STENCIL_BARRIER_none}};
+            .kernel = {.cells = f64 ? 2 : 4, .block_x = flat ? 64 : 32, .barrier = STENCIL_BARRIER_none},
+            .blocks_per_sm = 2};
         stencil_tuning_find(&plan.tuning, "");
         stencil_sweep_infos[STENCIL_SWEEP_stream].host->shape(&plan, &problem, field[i].n, 264);
         assert_int_equal(flat ? plan.tile[STENCIL_Y] / plan.block_y : plan.tile[STENCIL_Z], field[i].stream);

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "../all_kernels.h"
 #include "kernels/sweeps/resident3d.h"
 #include "solver/choose.h"
 #include "solver/sweep.h"
@@ -30,18 +31,7 @@ static void look_around(void) {
                                 .peer = {{true, true}, {true, true}},
                                 .cpu_threads = 2};
     machine.gpu[1] = machine.gpu[0];
-    for (int shape = 0; shape < STENCIL_SHAPE_COUNT; shape++)
-        for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++)
-            machine.kernel[machine.kernel_count++] =
-                (stencil_kernel_attributes){.kernel = {.shape = (stencil_shape_id)shape,
-                                                       .precision = (stencil_precision)precision,
-                                                       .sweep = STENCIL_SWEEP_resident,
-                                                       .cells = 4,
-                                                       .block_x = 128,
-                                                       .blocks = 4},
-                                            .image = true,
-                                            .registers = 64,
-                                            .blocks_per_sm = 4};
+    add_kernels(&machine, STENCIL_SWEEP_resident);
     stencil_calibration_defaults(&machine);
 }
 
