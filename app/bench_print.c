@@ -143,7 +143,9 @@ static void print_formulas(bench_printer *p, const stencil_bench_result *result)
     for (int i = 0; i < result->row_count; i++) {
         const stencil_bench_row *row = &result->row[i];
         const char *per = strchr(row->unit, '/');
-        if (row->formula[0] != '\0' && strcmp(row->formula, last) != 0)
+        if (row->formula[0] == '\0' || row->skipped[0] != '\0')
+            continue;
+        if (strcmp(row->formula, last) != 0)
             bench_print_line(p, "Bytes",
                              TEXT_LONG("per %s: %s", per != NULL ? per + 1 : "iteration", row->formula));
         last = row->formula;
@@ -170,7 +172,8 @@ static void print_result(bench_printer *p, const stencil_bench_result *result, d
     print_methods(p, result);
     if (result->bar_count == 0)
         print_formulas(p, result);
-    for (int i = 0; i < result->note_count; i++)
+    /* They say that results were verified. */
+    for (int i = 0; i < result->note_count && result->failed[0] == '\0'; i++)
         bench_print_line(p, "Notes", result->note[i]);
 }
 

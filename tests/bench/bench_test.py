@@ -377,6 +377,7 @@ class BenchTest(Commands):
         self.assertEqual(done.returncode, 70, done)
         self.assertRegex(done.stderr, r"^stencil: j2d5pt f64 \S+ and j2d5pt f64 stream/relaunch differ after 3 steps in 1 cells, ")
         self.assertIn("FAILED", done.stdout)
+        self.assertNotIn("Verified", done.stdout)
 
     def test_failure_keeps_the_others(self):
         done = call("sweep", "copy", *SMALL, "--stencil", "j3d7pt", "--json", self.path("out.json"))
@@ -403,6 +404,7 @@ class BenchTest(Commands):
             self.assertTrue(row["samples"] and row["statistics"]["median"] > 0 or row["skipped"], row)
         self.assertEqual((second["skipped"], second["rows"]), ("interrupted", []))
         self.assertIn("\nBenchmark   speed\nSkipped     interrupted\n", shown)
+        self.assertNotIn("Verified", shown)
         self.assertEqual(self.ok("--from", self.path("out.json")), shown)
         self.assertEqual(len(self.read("out.csv").splitlines()), 1 + len(first["rows"]))
 
