@@ -387,7 +387,7 @@ int main(int argument_count, char **argument) {
                   {"long streams", long_streams},     {"on chip", on_chip},
                   {"accelerated", accelerated},       {"interrupted", interrupted}};
     enum { OTHERS = sizeof others / sizeof *others };
-    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + OTHERS) + 5];
+    static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + OTHERS) + STRESS_TESTS];
     static subject subjects[sizeof tests / sizeof *tests];
     static char names[sizeof tests / sizeof *tests][64];
     if (argument_count < 2 || (strcmp(argument[1], "cpu") != 0 && strcmp(argument[1], "gpu") != 0)) {
@@ -412,11 +412,8 @@ int main(int argument_count, char **argument) {
                 names[count], is_shape ? matrix : others[shape - STENCIL_SHAPE_COUNT].function, NULL, NULL,
                 &subjects[count]};
         }
-    tests[count++] = (struct CMUnitTest){"late", test_late, NULL, NULL, NULL};
-    tests[count++] = (struct CMUnitTest){"wrapping", test_wrapping, NULL, NULL, NULL};
-    tests[count++] = (struct CMUnitTest){"switching", test_switching, NULL, NULL, NULL};
-    tests[count++] = (struct CMUnitTest){"absent", test_absent, NULL, NULL, NULL};
-    tests[count++] = (struct CMUnitTest){"unordered", test_unordered, NULL, NULL, NULL};
+    memcpy(&tests[count], stress_tests, sizeof stress_tests);
+    count += STRESS_TESTS;
     if (argument_count > 3) {
         size_t matching = 0;
         for (size_t i = 0; i < count; i++)

@@ -35,9 +35,6 @@ bool exchanges_so(int strategy, int e);
 /* The next run in parts: thread counts, machine and residual settings take turns. */
 trial_run run_of(int strategy, const division *d, const exchange *e, int64_t steps);
 
-/* Tests of parts_stress.c. */
-void test_late(void **state);
-void test_wrapping(void **state);
-void test_switching(void **state);
-void test_absent(void **state);
-void test_unordered(void **state);
+/* Tests of parts_stress.c; cmocka's header comes before this one. */
+enum { STRESS_TESTS = 5 };
+extern const struct CMUnitTest stress_tests[STRESS_TESTS];

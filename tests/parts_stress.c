@@ -118,41 +118,27 @@ static void absent(const trial *t, const trace *trace, int strategy, const divis
     trial_expect(t, trace, &r);
 }
 
-/* Blocks that come late, and others that do not wait for them: only tiles on chip can be asked to. */
 static void unordered(const trial *t, const trace *trace, int strategy, const division *d) {
     if (here.depth == 0 || strcmp(stencil_strategy_at(strategy).name, "neighbor") != 0)
         return;
-    trial_run r = run_of(strategy, d, &exchanges[0], STRESS_STEPS);
-    r.check_every = 1000;
-    r.wait.fault.seed = 1;
-    r.wait.fault.delay_ns = 30000;
-    trial_expect(t, trace, &r);
-    r.wait.fault.unordered = true;
-    r.unlike = true;
-    trial_expect(t, trace, &r);
+    const trial_run r = run_of(strategy, d, &exchanges[0], STRESS_STEPS);
+    trial_expect_unordered(t, trace, &r);
 }
 
-void test_late(void **state) {
-    (void)state;
-    with_all(late, true);
+typedef struct stressed {
+    stress what;
+    bool persistent_only;
+} stressed;
+
+static void test(void **state) {
+    const stressed *s = *state;
+    with_all(s->what, s->persistent_only);
 }
 
-void test_wrapping(void **state) {
-    (void)state;
-    with_all(wrapping, true);
-}
-
-void test_switching(void **state) {
-    (void)state;
-    with_all(switching, false);
-}
-
-void test_absent(void **state) {
-    (void)state;
-    with_all(absent, true);
-}
-
-void test_unordered(void **state) {
-    (void)state;
-    with_all(unordered, true);
-}
+static stressed all[STRESS_TESTS] = {
+    {late, true}, {wrapping, true}, {switching, false}, {absent, true}, {unordered, true}};
+const struct CMUnitTest stress_tests[STRESS_TESTS] = {{"late", test, NULL, NULL, &all[0]},
+                                                      {"wrapping", test, NULL, NULL, &all[1]},
+                                                      {"switching", test, NULL, NULL, &all[2]},
+                                                      {"absent", test, NULL, NULL, &all[3]},
+                                                      {"unordered", test, NULL, NULL, &all[4]}};

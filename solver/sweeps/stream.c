@@ -13,6 +13,7 @@ typedef struct terms {
     double first;        /* what the first row of a stream costs extra, in rows */
     double summed;       /* a row of partial sums, in rows of a window */
     double alone;        /* a tile whose block is alone on its multiprocessor, in others */
+    double uneven;       /* what a length that is no power of two has to gain, a factor */
     int64_t window_most; /* rows of a stream of windows */
 } terms;
 
@@ -44,8 +45,8 @@ static double cost_of(const terms *t, int64_t stream) {
 }
 
 /* Rows that a thread streams over: long streams reload less, short ones fill the device evenly. They are
- * powers of two; planes with partial sums may also be equal pieces of the axis, where that gains `uneven`. */
-static int64_t choose_stream(const terms *t, double uneven) {
+ * powers of two; planes with partial sums may also be equal pieces of the axis, where that gains enough. */
+static int64_t choose_stream(const terms *t) {
     const int64_t most = (t->n[t->axis] + t->tile[t->axis] - 1) / t->tile[t->axis];
     int64_t best = 1;
     double best_cost = cost_of(t, 1);
@@ -55,7 +56,7 @@ static int64_t choose_stream(const terms *t, double uneven) {
                    piece = t->axis == STENCIL_Z && (most + pieces - 1) / pieces == stream;
         if (is_summed(t, stream) ? !piece && !power : !power || stream > t->window_most)
             continue;
-        const double cost = cost_of(t, stream) * (power ? 1 : uneven);
+        const double cost = cost_of(t, stream) * (power ? 1 : t->uneven);
         if (cost < best_cost) {
             best = stream;
             best_cost = cost;
@@ -89,8 +90,9 @@ void stencil_shape_stream(stencil_plan *plan, const stencil_problem *problem, co
                      .first = tuning->stream_overhead * (1 + shape->radius),
                      .summed = solid ? tuning->stream_sums_cost_3d : tuning->stream_sums_cost,
                      .alone = solid && plan->part[0].sharing <= 1 ? tuning->stream_sums_alone : 1,
+                     .uneven = tuning->stream_uneven,
                      .window_most = tuning->stream_max};
-    const int64_t stream = choose_stream(&t, tuning->stream_uneven);
+    const int64_t stream = choose_stream(&t);
     plan->tile[STENCIL_Y] *= rows_of(&t, stream);
     plan->tile[axis] *= stream;
 }
