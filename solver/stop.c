@@ -19,8 +19,7 @@ const char *const stencil_reason_names[STENCIL_REASON_COUNT] = {
 
 static const double pi = 3.14159265358979323846;
 
-/* 1/h^2 of an axis over S, the weight of a neighbour at omega = 1. */
-static double neighbour_weight(const stencil_problem *problem, int axis) {
+double stencil_neighbour_weight(const stencil_problem *problem, int axis) {
     const double h = stencil_spec_spacing(&problem->spec, axis);
     return 1.0 / (h * h) / stencil_spec_diagonal(&problem->spec);
 }
@@ -43,7 +42,7 @@ stencil_spectrum stencil_spectrum_of(const stencil_problem *problem) {
         const double last = fixed                                         ? (double)n
                             : problem->boundary[axis] == STENCIL_PERIODIC ? (double)(n / 2)
                                                                           : (double)(n - 1);
-        const double weight = neighbour_weight(problem, axis),
+        const double weight = stencil_neighbour_weight(problem, axis),
                      least = weight * axis_eigenvalue(problem, axis, 1.0);
         s.most += weight * axis_eigenvalue(problem, axis, last);
         s.least += fixed ? least : 0.0;
@@ -77,165 +76,6 @@ double stencil_predicted_steps(const stencil_problem *problem) {
                fmax(ceil(log(problem->stop.rtol / stencil_cycle_excess(problem)) / log(cycle)), 1.0);
     const double contraction = stencil_contraction(problem);
     return contraction < 1.0 ? 1.0 + ceil(log(problem->stop.rtol) / log(contraction)) : INFINITY;
-}
-
-/* Sums over cells, of values times `scale`, and the largest of two of them. */
-enum { R2, R, B2, B, U2, U, TERMS2, SUMS };
-typedef struct sums {
-    double sum[SUMS], largest_r, largest_term;
-} sums;
-
-/* What a pass over the cells needs. */
-typedef struct cells {
-    const stencil_problem *problem;
-    const stencil_reader *from;
-    double weight[3], scale;
-    sums *share;        /* [SHARES] */
-    stencil_box box;    /* the rows at hand: */
-    stencil_cells u, b; /* from their first cell on; b.at may be NULL */
-} cells;
-
-static void add_cell(const cells *c, int64_t at, int64_t at_b, sums *s) {
-    const int64_t stride[3] = {c->u.plane, c->u.row, 1};
-    const double u = c->scale * stencil_cells_value(&c->u, at);
-    const double b =
-        c->b.at != NULL ? c->scale * stencil_cells_value(&c->b, at_b) / c->problem->spec.omega : 0.0;
-    double sum = 0.0, terms = fabs(b) + fabs(u);
-    for (int axis = STENCIL_AXES - c->problem->rank; axis < STENCIL_AXES; axis++) {
-        const double low = c->scale * stencil_cells_value(&c->u, at - stride[axis]),
-                     high = c->scale * stencil_cells_value(&c->u, at + stride[axis]);
-        sum += c->weight[axis] * (low + high);
-        terms += c->weight[axis] * (fabs(low) + fabs(high));
-    }
-    const double r = sum + b - u;
-    const double value[SUMS] = {r * r, r, b * b, b, u * u, u, terms * terms};
-    for (int k = 0; k < SUMS; k++)
-        s->sum[k] += value[k];
-    s->largest_r = fabs(r) > s->largest_r ? fabs(r) : s->largest_r;
-    s->largest_term = terms > s->largest_term ? terms : s->largest_term;
-}
-
-static void add_sums(sums *to, const sums *from) {
-    for (int k = 0; k < SUMS; k++)
-        to->sum[k] += from->sum[k];
-    to->largest_r = fmax(to->largest_r, from->largest_r);
-    to->largest_term = fmax(to->largest_term, from->largest_term);
-}
-
-/* Row by row and then in shares of rows: the same sums whatever the number of threads, and of slabs. */
-enum { SHARES = 4096 };
-
-/* Those of a share's rows that are there; their shares have come as far as the row before. */
-static void add_share(const cells *c, int64_t share, sums *s) {
-    const stencil_box *box = &c->box;
-    const int64_t ny = c->problem->n[STENCIL_Y], rows = c->problem->n[STENCIL_Z] * ny;
-    const int64_t first = box->first[STENCIL_Z] * ny + box->first[STENCIL_Y],
-                  last = first + box->n[STENCIL_Z] * box->n[STENCIL_Y];
-    const int64_t start = stencil_share(rows, SHARES, share), end = stencil_share(rows, SHARES, share + 1);
-    for (int64_t r = start > first ? start : first; r < stencil_smaller(end, last); r++) {
-        sums row = {0};
-        const int64_t z = r / ny - box->first[STENCIL_Z], y = r % ny - box->first[STENCIL_Y];
-        for (int64_t x = 0; x < box->n[STENCIL_X]; x++)
-            add_cell(c, z * c->u.plane + y * c->u.row + x, z * c->b.plane + y * c->b.row + x, &row);
-        add_sums(s, &row);
-    }
-}
-
-static stencil_status add_slab(void *context, const stencil_box *slab, const stencil_cells *u) {
-    cells *c = context;
-    const stencil_problem *problem = c->problem;
-    void *memory = NULL;
-    stencil_status status = STENCIL_OK;
-    c->box = *slab;
-    c->u = stencil_cells_from(u, slab->first);
-    if (problem->spec.source != STENCIL_SOURCE_NONE) {
-        TRY(stencil_memory_alloc(
-            &memory, stencil_box_cells(slab) * (int64_t)stencil_precision_bytes(problem->precision),
-            "the error bound"));
-        c->b = stencil_cells_dense(problem->precision, memory, slab);
-        status = c->from->read(c->from->context, STENCIL_ARRAY_B, slab, &c->b);
-    }
-#pragma omp parallel for schedule(dynamic, 8)
-    for (int64_t k = 0; k < SHARES; k++)
-        add_share(c, k, &c->share[k]);
-    free(memory);
-    return status;
-}
-
-static stencil_status sum_up(cells *c, sums *all) {
-    const int64_t *n = c->problem->n, *radius = c->problem->radius;
-    const stencil_mesh mesh = stencil_problem_mesh(c->problem, 1);
-    const stencil_box whole = {.n = {n[0], n[1], n[2]}};
-    const stencil_slabs slabs = {c->from, &mesh, STENCIL_ARRAY_U, {radius[0], radius[1], radius[2]}, 0};
-    c->share = calloc(SHARES, sizeof *c->share);
-    CHECK(c->share != NULL, NO_MEMORY, "no memory for the error bound");
-    const stencil_status status = stencil_slabs_visit(&slabs, &whole, add_slab, c);
-    *all = (sums){0};
-    for (int64_t k = 0; k < SHARES; k++)
-        add_sums(all, &c->share[k]);
-    free(c->share);
-    return status;
-}
-
-/* Root mean square about the mean. */
-static double spread(double squares, double sum, double count) {
-    const double mean = sum / count, square = squares / count - mean * mean;
-    return square > 0 ? sqrt(square) : 0.0;
-}
-
-static void finish_defect(const stencil_problem *problem, const sums *s, double scale, stencil_defect *d) {
-    const double count = (double)stencil_problem_updated_cells(problem);
-    const bool free_constant = stencil_spectrum_of(problem).up_to_constant;
-    const double half_unit = problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24;
-    /* The sums of squares themselves are rounded, too: in rows of at most 2^31 cells. */
-    const double sums_rounding = 1.0 + 1e-6;
-    /* Those that weights, products and sums put on a term at most, see add_cell(). */
-    const int roundings = 2 * problem->rank + 12;
-    *d = (stencil_defect){
-        .rms = sums_rounding *
-               (free_constant ? spread(s->sum[R2], s->sum[R], count) : sqrt(s->sum[R2] / count)) / scale,
-        .mean = s->sum[R] / count / scale,
-        .source_mean = s->sum[B] / count / scale,
-        .source_size = sqrt(s->sum[B2] / count) / scale,
-        .size = (free_constant ? spread(s->sum[U2], s->sum[U], count) : sqrt(s->sum[U2] / count)) / scale,
-        .rounding = sums_rounding / scale *
-                    (roundings * 0x1p-53 * sqrt(s->sum[TERMS2] / count) +
-                     (half_unit + 0x1p-50) * sqrt(s->sum[B2] / count)),
-    };
-    d->norm =
-        problem->stop.norm == STENCIL_NORM_MAX ? s->largest_r / scale : sqrt(s->sum[R2] / count) / scale;
-}
-
-stencil_status stencil_defect_of(const stencil_problem *problem, const stencil_reader *from,
-                                 stencil_defect *defect) {
-    cells c = {.problem = problem, .from = from, .scale = 1.0};
-    sums s;
-    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
-        c.weight[axis] = neighbour_weight(problem, axis);
-    TRY(sum_up(&c, &s));
-    /* Squares of very large or very small fields leave the range of a double. */
-    if (isfinite(s.largest_term) && s.largest_term > 0 &&
-        (s.largest_term > 1e140 || s.largest_term < 1e-100)) {
-        c.scale = ldexp(1.0, -ilogb(s.largest_term));
-        TRY(sum_up(&c, &s));
-    }
-    finish_defect(problem, &s, c.scale, defect);
-    return STENCIL_OK;
-}
-
-/* Whether there is no solution: a constant part of the source that is more than its rounding. */
-static bool unsolvable(const stencil_problem *problem, const stencil_defect *d) {
-    const double unit = problem->precision == STENCIL_FLOAT64 ? 1e-12 : 1e-6;
-    return stencil_spectrum_of(problem).up_to_constant && fabs(d->source_mean) > unit * d->source_size;
-}
-
-stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const stencil_defect *defect) {
-    const double absolute = (defect->rms + defect->rounding) / stencil_spectrum_of(problem).least;
-    if (!isfinite(absolute) || unsolvable(problem, defect))
-        return (stencil_error_bound){0};
-    const double whole = defect->size + absolute;
-    return (stencil_error_bound){
-        .known = true, .absolute = absolute, .relative = whole > 0 ? absolute / whole : 0.0};
 }
 
 /* Whether w(k) = w(-k) for all points: their ascending order is its own mirror image. */
@@ -307,7 +147,7 @@ static double checkerboard_factor(const stencil_problem *problem) {
 stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
                                          double largest, double residual, double residual_first) {
     const double unit = problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24;
-    const bool no_solution = defect != NULL && unsolvable(problem, defect) &&
+    const bool no_solution = defect != NULL && stencil_defect_unsolvable(problem, defect) &&
                              problem->spec.omega * fabs(defect->source_mean) > 0.5 * residual;
     /* Large steps on the way of a cycle have large rounding errors, of which some are left. */
     if (problem->cycle.length > 1 && !no_solution && residual <= 1e5 * unit * largest)

@@ -9,8 +9,7 @@
 #pragma once
 
 #include "kernels/sweep.h"
-#include "solver/boxes.h"
-#include "solver/problem.h"
+#include "solver/defect.h"
 
 /* "fixed_point", "converged_rtol", "steps", … as in the enumeration. */
 extern const char *const stencil_reason_names[STENCIL_REASON_COUNT];
@@ -23,6 +22,9 @@ typedef struct stencil_spectrum {
 } stencil_spectrum;
 stencil_spectrum stencil_spectrum_of(const stencil_problem *problem);
 
+/* 1/h^2 of an axis over S: the weight of its two neighbours at omega = 1. */
+double stencil_neighbour_weight(const stencil_problem *problem, int axis);
+
 /* Factor by which a step shrinks the error at least, max |1 - omega lambda| over the spectrum; 1 or more: it
  * need not shrink at all. */
 double stencil_contraction(const stencil_problem *problem);
@@ -30,31 +32,6 @@ double stencil_contraction(const stencil_problem *problem);
 /* Steps after which the residual is rtol times the first one at the latest; INFINITY: perhaps never; NaN: not
  * known (other weights, no rtol). */
 double stencil_predicted_steps(const stencil_problem *problem);
-
-/* What a field misses: r = J u + f/S - u, the residual at omega = 1, computed in double. All in the root mean
- * square over the updated cells but `norm`. */
-typedef struct stencil_defect {
-    double rms;                      /* of r, less its mean where the solution is known up to a constant */
-    double norm;                     /* of r in the norm of the stop rule */
-    double mean;                     /* of r */
-    double source_mean, source_size; /* of f/S */
-    double size;                     /* of u, less its mean likewise */
-    double rounding; /* bound on what rounding does to r: c * 2^-53 * sum of |terms|, c the number of
-                        roundings that a term goes through, those of its weight included, plus the rounding
-                        of b to the precision of the field */
-} stencil_defect;
-/* Goes over the cells slab by slab. NO_MEMORY, what the reader fails with. */
-stencil_status stencil_defect_of(const stencil_problem *problem, const stencil_reader *from,
-                                 stencil_defect *defect);
-
-/* ||u* - u|| <= (||r|| + rounding) / lambda_min, u* the solution of the discrete equations with the given
- * source, in the root mean square over the updated cells. */
-typedef struct stencil_error_bound {
-    bool known;      /* otherwise there is none: other problems, no criterion, a source without a solution */
-    double absolute; /* on ||u* - u|| */
-    double relative; /* absolute / (||u|| + absolute): at least this part of ||u*|| may be missing */
-} stencil_error_bound;
-stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const stencil_defect *defect);
 
 /* Why a residual no longer falls. */
 typedef enum stencil_stagnation {
