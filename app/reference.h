@@ -18,10 +18,11 @@ typedef struct reference {
     double weight[STENCIL_POINTS_MAX]; /* 0 where the point was not given; rounded to the precision in use */
     /* Steps whose damping follows a cycle: its length (0: none), what `weight` is at omega = 1, the
      * eigenvalues that the roots lie between, and the damping of the step that was begun last. */
-    int64_t cycle;
+    int64_t cycle, plain_from; /* plain_from: the steps behind so many are plain; -1: none is */
     double plain[STENCIL_POINTS_MAX], least, most, omega;
     double source_scale;  /* b = source_scale f, rounded to the precision; 1 without /f */
     double source_factor; /* of b in a step, rounded to the precision; 1: added as it is */
+    double scale;         /* power of two that changes are multiplied by before they are squared */
 } reference;
 
 /* Derives everything from what the author states, and the point set on which the problem runs. */
@@ -38,6 +39,10 @@ void reference_step(const reference *r, const void *u, const void *b, void *next
 
 /* Element i of an array, in double; NULL: zeros. */
 double reference_value(const reference *r, const void *array, int64_t i);
+
+/* Chooses `scale` by the largest value of the fields before the first step (b NULL: none), as docs/format.md
+ * has it. */
+void reference_scale(reference *r, const void *u, const void *b);
 
 /* Norm of next - u over the updated cells; u NULL: zeros. NO_MEMORY. */
 stencil_status reference_residual(const reference *r, stencil_norm norm, const void *u, const void *next,

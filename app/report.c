@@ -52,6 +52,7 @@ static const struct {
     [STENCIL_REASON_STAGNATED] = {"stagnated, the residual falls no more",
                                   "stagnated after step %" PRId64 ": "},
     [STENCIL_REASON_STEPS] = {"all steps done", NULL},
+    [STENCIL_REASON_CONVERGED_PRECISION] = {"converged as far as the precision resolves", NULL},
     [STENCIL_REASON_NOT_CONVERGED] = {"all steps done, not converged",
                                       "not converged in %" PRId64 " step%s: "},
 };
@@ -66,22 +67,24 @@ static void print_residual(const run_record *run) {
           isnan(report->threshold) ? ""
                                    : TEXT(",\nlimit %.6e (%s, first residual %.3e)", report->threshold,
                                           CRITERIA(stop), report->residual_first));
+    if (report->reason == STENCIL_REASON_CONVERGED_PRECISION)
+        PRINT("", "%s resolves %.6e (docs/stopping.md)", stencil_precision_name(run->problem.precision),
+              report->resolution);
 }
-
-/* From which part of the solution on an error is no approximation any more. */
-static const double unsolved = 0.1;
 
 static void print_error(const run_record *run) {
     const stencil_error_bound *bound = &run->report.bound;
     if (!bound->known)
         return;
     const char *constant = stencil_spectrum_of(&run->problem).up_to_constant ? ", up to a constant" : "";
-    /* A field that has shrunk as asked and is as small as its error: the solution is 0, or a constant. */
-    if (bound->relative > unsolved && run->report.reason == STENCIL_REASON_CONVERGED_RTOL)
+    /* A field that has shrunk as asked and is as small as its error: the solution is 0, or a constant. The
+     * first change says how large it was. */
+    if (bound->relative > STENCIL_UNSOLVED && run->report.reason == STENCIL_REASON_CONVERGED_RTOL &&
+        bound->absolute < STENCIL_UNSOLVED * run->report.residual_first)
         PRINT("Error", "at most %.2g%s; the field is as small itself", bound->absolute, constant);
     else
         PRINT("Error", "at most %.2g (%.3g %% of the solution's size)%s%s", bound->absolute,
-              100.0 * bound->relative, constant, bound->relative > unsolved ? ": not solved" : "");
+              100.0 * bound->relative, constant, bound->relative > STENCIL_UNSOLVED ? ": not solved" : "");
 }
 
 static void print_stop(const run_record *run) {
@@ -393,6 +396,19 @@ void report_note_end(run_record *run) {
         stencil_notes_add(notes,
                           "atol is met far from the solution, since u' - u shrinks with spacing and omega: "
                           "--rtol limits the error");
+    if (report->reason == STENCIL_REASON_CONVERGED_ATOL && !stencil_problem_relaxes(&run->problem))
+        stencil_notes_add(
+            notes,
+            "atol is met, since a step changes less than that%s; that says nothing about how much "
+            "is left to change: --rtol compares with the first change",
+            run->problem.spec.kind == STENCIL_KIND_HEAT ? ", the less the smaller dt is" : "");
+    if (report->lost.change > 0)
+        stencil_notes_add(
+            notes,
+            "every change is rounded away: a step would change cells by up to %.3g, which %s does not "
+            "resolve beside values of %.3g%s",
+            report->lost.change, stencil_precision_name(run->problem.precision), report->lost.value,
+            run->problem.precision == STENCIL_FLOAT32 ? "; --precision float64 does" : "");
 }
 
 void report_print_failure(const run_record *run) {

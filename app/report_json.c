@@ -81,15 +81,17 @@ static json_t *stores_json(const stencil_report *report) {
 static json_t *result_json(const run_record *run) {
     const stencil_report *report = &run->report;
     const stencil_error_bound *bound = &report->bound;
-    return json_pack("{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:{s:o, s:o}}", "reason",
-                     stencil_reason_names[report->reason], "exit_code", run->exit_code, "steps",
+    return json_pack("{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:{s:o, s:o}}",
+                     "reason", stencil_reason_names[report->reason], "exit_code", run->exit_code, "steps",
                      (json_int_t)report->steps, "steps_done", (json_int_t)stencil_report_steps_done(report),
                      "time", json_number(stencil_problem_time(&run->problem, report->steps)), "residual",
                      json_number(stencil_history_last(&report->history)), "residual_first",
                      json_number(report->residual_first), "error_bound",
                      json_number(bound->known ? bound->absolute : NAN), "error_bound_relative",
-                     json_number(bound->known ? bound->relative : NAN), "device", report->device, "stores",
-                     stores_json(report), "history", "step",
+                     json_number(bound->known ? bound->relative : NAN), "resolution",
+                     json_number(report->resolution), "plain_from",
+                     report->plain_from >= 0 ? json_integer(report->plain_from) : json_null(), "device",
+                     report->device, "stores", stores_json(report), "history", "step",
                      json_integers(report->history.step, report->history.count), "residual",
                      json_numbers(report->history.residual, report->history.count));
 }

@@ -1,5 +1,6 @@
 /* stencil run: reads a problem, solves it, reports, writes the result. */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "app/attribution.h"
@@ -276,6 +277,38 @@ static stencil_status load(run_state *state) {
     return text_name_out_of_memory(status, state->record.output.input_path);
 }
 
+/* What the cells say of the end before the first step: that there is none, or which residual it cannot get
+ * under. */
+static stencil_status foresee(run_state *state) {
+    run_record *record = &state->record;
+    const stencil_problem *problem = &record->problem;
+    const stencil_stop *stop = &problem->stop;
+    const stencil_reader cells = {stencil_run_read, state->run};
+    stencil_outlook outlook;
+    if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0)
+        return STENCIL_OK;
+    TRY(stencil_outlook_of(problem, &cells, &outlook));
+    const bool given = problem->spec.source == STENCIL_SOURCE_F;
+    const double mean = outlook.source_mean * (given ? stencil_spec_diagonal(&problem->spec) : 1.0);
+#define UNSOLVABLE "no axis is fixed and /%s has the mean %g, not 0: there is no solution"
+    CHECK(!outlook.unsolvable || !stencil_stop_has_criterion(stop), BAD_DATA,
+          "'%s': " UNSOLVABLE "; subtract the mean from it, or fix an axis", record->output.input_path,
+          given ? "f" : "b", mean);
+    if (outlook.unsolvable)
+        stencil_notes_add(&record->notes, UNSOLVABLE ", and each step moves the whole field",
+                          given ? "f" : "b", mean);
+    const double limit = fmax(stop->rtol * outlook.first, stop->atol),
+                 resolution = stencil_resolution(problem, outlook.size);
+    if (limit < resolution)
+        stencil_notes_add(
+            &record->notes,
+            "the limit of the residual, %.2g, is below what %s resolves in such a field, %.2g: the run "
+            "ends there%s",
+            limit, stencil_precision_name(problem->precision), resolution,
+            problem->precision == STENCIL_FLOAT32 ? "; --precision float64 goes on" : "");
+    return STENCIL_OK;
+}
+
 /* The poll of an observer. */
 static bool go_on(void *context, int64_t step, double residual) {
     progress_poll(context, step, residual);
@@ -369,6 +402,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
                           options->files.json != NULL ? report_json(record) : NULL);
     }
     TRY(load(state));
+    TRY(text_name_out_of_memory(foresee(state), record->output.input_path));
     if (people) {
         report_print_head(record);
         state->notes_shown = report_print_notes(record, 0);

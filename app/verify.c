@@ -11,6 +11,7 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "inputs/inputs.h"
+#include "solver/stop.h"
 
 typedef struct verify_options {
     int64_t threads;
@@ -49,6 +50,7 @@ typedef struct verification {
     void *field[2], *b;   /* field[s % 2] is that after s steps */
     int64_t looked;       /* residuals that are compared */
     bool criterion_known; /* the input has a first residual, which is not this run's */
+    bool turned_wrong;    /* the history does not explain where plain steps begin */
     mismatch cells, residuals, first_residual;
 } verification;
 
@@ -178,6 +180,20 @@ static stencil_status make_step(verification *v, int64_t step) {
     return STENCIL_OK;
 }
 
+/* The last stretch of an accelerated problem begins where its history says so (solver/stop.h). */
+static void check_turn(verification *v) {
+    const stencil_spec *spec = &v->problem.spec;
+    stencil_history until = v->problem.origin.history;
+    v->reference.plain_from = spec->plain_from;
+    if (spec->plain_from < 0)
+        return;
+    while (until.count > 0 && until.step[until.count - 1] > spec->plain_from)
+        until.count--;
+    const double limit = fmax(spec->rtol * spec->residual_first, spec->atol);
+    v->turned_wrong = until.count == 0 || until.step[until.count - 1] != spec->plain_from ||
+                      !stencil_turns_plain(&v->problem, &until, spec->residual_first, limit);
+}
+
 /* Shows how far it is, as a run does. INTERRUPTED on request, after a whole step. */
 static stencil_status make_steps(verification *v, bool quiet) {
     int64_t step = v->first;
@@ -222,7 +238,7 @@ static void print_mismatch(const mismatch *m, const char *name, const char *wher
 }
 
 static bool is_verified(const verification *v) {
-    return v->cells.count == 0 && v->residuals.count == 0 && v->first_residual.count == 0;
+    return !v->turned_wrong && v->cells.count == 0 && v->residuals.count == 0 && v->first_residual.count == 0;
 }
 
 static void print_result(const verification *v) {
@@ -234,6 +250,8 @@ static void print_result(const verification *v) {
            TEXT_COUNTED(v->steps, "step"));
     print_mismatch(&v->cells, "/u", TEXT_LIST(at + STENCIL_AXES - rank, rank), "cell");
     print_mismatch(&v->residuals, "/residual", TEXT_LIST(&v->residuals.first, 1), "value");
+    if (v->turned_wrong)
+        printf("  plain_from %" PRId64 " does not follow from /residual\n", v->problem.spec.plain_from);
     if (v->first_residual.count > 0)
         printf("  residual_first differs: reference %.17g, file %.17g\n", v->first_residual.expected,
                v->first_residual.found);
@@ -270,6 +288,9 @@ static stencil_status verify_stages(verification *v, int *exit_code) {
     stencil_input_rest(&v->start);
     if (v->first > 0)
         TRY(compare_origin(v, &spec));
+    if (v->problem.stop.norm == STENCIL_NORM_L2)
+        reference_scale(&v->reference, v->field[v->first % 2], v->b);
+    check_turn(v);
     TRY(make_steps(v, options->quiet));
     TRY(compare_fields(v));
     if (!is_verified(v))

@@ -39,6 +39,7 @@ static const row rows[] = {
     {{"check_every", WHOLE(1)}, AT(check_every)},
     {{"residual_first", REAL(0, "one number >= 0")}, AT(residual_first), .past = true},
     {{"steps_total", WHOLE(0)}, AT(steps_total), .past = true},
+    {{"plain_from", WHOLE(0)}, AT(plain_from), .past = true},
     {{"time", REAL(-1, "one number")}, AT(time), .past = true},
     {{"time_first", REAL(-1, "one number")}, AT(time_first), .past = true},
     {{"fingerprint", TEXT(fingerprint), .wanted = "what a run has written, or nothing"},

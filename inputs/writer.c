@@ -105,6 +105,7 @@ static stencil_status write_spec(const stencil_sink *sink, const stencil_problem
     spec.time = stencil_problem_time(problem, report->steps);
     spec.time_first = problem->origin.time_first != 0 ? problem->origin.time_first : NAN;
     spec.steps_total = report->steps;
+    spec.plain_from = report->plain_from;
     memcpy(spec.fingerprint, problem->fingerprint, sizeof spec.fingerprint);
     return stencil_spec_write(sink->file, sink->path, &spec);
 }

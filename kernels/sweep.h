@@ -85,15 +85,16 @@ STENCIL_ANYWHERE bool stencil_side_is_closed(const stencil_domain *d, int axis, 
 /* Why a run stopped. A time loop, on either side, finds the first four and INTERRUPTED; the driver the rest.
  */
 typedef enum stencil_reason {
-    STENCIL_REASON_NONE,           /* not yet */
-    STENCIL_REASON_FIXED_POINT,    /* the residual is 0: u' = u in every cell */
-    STENCIL_REASON_CONVERGED_RTOL, /* residual under rtol times the first one */
-    STENCIL_REASON_CONVERGED_ATOL, /* residual under atol */
-    STENCIL_REASON_DIVERGED,       /* residual not finite */
-    STENCIL_REASON_INTERRUPTED,    /* stopped at a step boundary on request */
-    STENCIL_REASON_STAGNATED,      /* the residual has not fallen over many checks */
-    STENCIL_REASON_STEPS,          /* all steps done, no criterion given */
-    STENCIL_REASON_NOT_CONVERGED,  /* all steps done, no criterion met */
+    STENCIL_REASON_NONE,                /* not yet */
+    STENCIL_REASON_FIXED_POINT,         /* the residual is 0: u' = u in every cell */
+    STENCIL_REASON_CONVERGED_RTOL,      /* residual under rtol times the first one */
+    STENCIL_REASON_CONVERGED_ATOL,      /* residual under atol */
+    STENCIL_REASON_DIVERGED,            /* residual not finite */
+    STENCIL_REASON_INTERRUPTED,         /* stopped at a step boundary on request */
+    STENCIL_REASON_STAGNATED,           /* the residual has not fallen over many checks */
+    STENCIL_REASON_STEPS,               /* all steps done, no criterion given */
+    STENCIL_REASON_NOT_CONVERGED,       /* all steps done, no criterion met */
+    STENCIL_REASON_CONVERGED_PRECISION, /* no criterion met, but what the precision of the run resolves */
     STENCIL_REASON_COUNT
 } stencil_reason;
 

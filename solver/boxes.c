@@ -128,6 +128,19 @@ double stencil_cells_largest(const stencil_cells *cells, const int64_t n[3]) {
     return largest;
 }
 
+void stencil_cells_scale(const stencil_cells *cells, const int64_t n[3], int exponent) {
+    const int64_t rows = n[STENCIL_Z] * n[STENCIL_Y];
+#pragma omp parallel for schedule(static) if (rows * n[STENCIL_X] > 1 << 14)
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t start = row_start(cells, n, r);
+        for (int64_t at = start; at < start + n[STENCIL_X]; at++)
+            if (cells->precision == STENCIL_FLOAT64)
+                ((double *)cells->at)[at] = scalbn(((double *)cells->at)[at], exponent);
+            else
+                ((float *)cells->at)[at] = scalbnf(((float *)cells->at)[at], exponent);
+    }
+}
+
 /* Without an early exit, so that it runs at the speed of memory. */
 static bool all_finite(const stencil_cells *cells, int64_t at, int64_t count) {
     int bad = 0;

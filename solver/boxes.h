@@ -70,5 +70,8 @@ int64_t stencil_slab_bytes(const stencil_mesh *mesh);
 /* The largest absolute value of n cells (z, y, x); infinite or NaN values count as they do in fmax(). */
 double stencil_cells_largest(const stencil_cells *cells, const int64_t n[3]);
 
+/* Multiplies n cells (z, y, x) by 2^exponent. */
+void stencil_cells_scale(const stencil_cells *cells, const int64_t n[3], int exponent);
+
 /* Index (z, y, x) of the first of n cells that is NaN or infinite; false when all are finite. */
 bool stencil_cells_find_nonfinite(const stencil_cells *cells, const int64_t n[3], int64_t found[3]);

@@ -5,11 +5,11 @@
 
 #include "solver/stop.h"
 
-/* Sums over cells, of values times `scale`, and the largest of three of them. MODE_U and MODE_R are sums of u
+/* Sums over cells, of values times `scale`, and the largest of four of them. MODE_U and MODE_R are sums of u
  * and r times the slowest mode, MODE2 that of the mode's squares. */
 enum { R2, R, B2, B, U2, U, TERMS2, MODE_U, MODE_R, MODE2, SUMS };
 typedef struct sums {
-    double sum[SUMS], largest_r, largest_u, largest_term;
+    double sum[SUMS], largest_r, largest_u, largest_b, largest_term;
 } sums;
 
 /* What a pass over the cells needs. */
@@ -42,6 +42,7 @@ static double add_cell(const cells *c, int64_t at, int64_t at_b, sums *s) {
         s->sum[k] += value[k];
     s->largest_r = fabs(r) > s->largest_r ? fabs(r) : s->largest_r;
     s->largest_u = fabs(u) > s->largest_u ? fabs(u) : s->largest_u;
+    s->largest_b = fabs(b) > s->largest_b ? fabs(b) : s->largest_b;
     s->largest_term = terms > s->largest_term ? terms : s->largest_term;
     return r;
 }
@@ -51,6 +52,7 @@ static void add_sums(sums *to, const sums *from) {
         to->sum[k] += from->sum[k];
     to->largest_r = fmax(to->largest_r, from->largest_r);
     to->largest_u = fmax(to->largest_u, from->largest_u);
+    to->largest_b = fmax(to->largest_b, from->largest_b);
     to->largest_term = fmax(to->largest_term, from->largest_term);
 }
 
@@ -205,7 +207,9 @@ stencil_status stencil_outlook_of(const stencil_problem *problem, const stencil_
     const double part = s.sum[MODE_U] + (spectrum.up_to_constant ? 0 : s.sum[MODE_R] / spectrum.least),
                  size = fabs(part) / sqrt(s.sum[MODE2] * (double)stencil_problem_updated_cells(problem)) /
                         c.scale;
-    *outlook = (stencil_outlook){.residual = d.norm,
+    const double source = problem->stop.norm == STENCIL_NORM_MAX ? s.largest_b / c.scale : d.source_size;
+    const bool counts = problem->spec.kind == STENCIL_KIND_POISSON;
+    *outlook = (stencil_outlook){.first = problem->spec.omega * (counts ? fmax(d.norm, source) : d.norm),
                                  .size = isfinite(size) ? size : 0.0,
                                  .source_mean = d.source_mean,
                                  .unsolvable = stencil_defect_unsolvable(problem, &d)};
@@ -228,4 +232,67 @@ stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const
     const double whole = defect->size + absolute;
     return (stencil_error_bound){
         .known = true, .absolute = absolute, .relative = whole > 0 ? absolute / whole : 0.0};
+}
+
+/* A pass over the cells that looks for lost changes. */
+typedef struct loss {
+    const stencil_problem *problem;
+    const stencil_reader *from;
+    int32_t offset[STENCIL_POINTS_MAX][3];
+    stencil_lost lost;
+} loss;
+
+/* The change of a cell; 0 where it is not more than rounding. */
+static double lost_change(const loss *l, const stencil_cells *u, int64_t at, double b) {
+    const stencil_problem *problem = l->problem;
+    const double old = stencil_cells_value(u, at);
+    double sum = b - old, terms = fabs(b) + fabs(old);
+    for (int k = 0; k < problem->shape->point_count; k++) {
+        const int64_t there = at + l->offset[k][0] * u->plane + l->offset[k][1] * u->row + l->offset[k][2];
+        const double term =
+            problem->weight[k] != 0 ? problem->weight[k] * stencil_cells_value(u, there) : 0.0;
+        sum += term;
+        terms += fabs(term);
+    }
+    const double rounding = (problem->shape->point_count + 3) * 0x1p-53 * terms;
+    return fabs(sum) > rounding ? fabs(sum) : 0.0;
+}
+
+static stencil_status find_lost(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    loss *l = context;
+    const stencil_problem *problem = l->problem;
+    const stencil_cells u = stencil_cells_from(cells, slab->first);
+    stencil_cells b = {0};
+    void *memory = NULL;
+    stencil_status status = STENCIL_OK;
+    if (problem->spec.source != STENCIL_SOURCE_NONE) {
+        const int64_t bytes = (int64_t)stencil_precision_bytes(problem->precision);
+        TRY(stencil_memory_alloc(&memory, stencil_box_cells(slab) * bytes, "changes that are rounded away"));
+        b = stencil_cells_dense(problem->precision, memory, slab);
+        status = l->from->read(l->from->context, STENCIL_ARRAY_B, slab, &b);
+    }
+    const int64_t *n = slab->n;
+    for (int64_t i = 0; i < n[0] * n[1] * n[2] && status == STENCIL_OK; i++) {
+        const int64_t z = i / (n[1] * n[2]), y = i / n[2] % n[1], x = i % n[2];
+        const int64_t at = z * u.plane + y * u.row + x;
+        const double source = memory != NULL ? stencil_cells_value(&b, z * b.plane + y * b.row + x) : 0.0,
+                     change = lost_change(l, &u, at, source);
+        if (change > l->lost.change)
+            l->lost = (stencil_lost){change, stencil_cells_value(&u, at)};
+    }
+    free(memory);
+    return status;
+}
+
+stencil_status stencil_lost_of(const stencil_problem *problem, const stencil_reader *from,
+                               stencil_lost *lost) {
+    const int64_t *n = problem->n, *radius = problem->radius;
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    const stencil_box whole = {.n = {n[0], n[1], n[2]}};
+    const stencil_slabs slabs = {from, &mesh, STENCIL_ARRAY_U, {radius[0], radius[1], radius[2]}, 0};
+    loss l = {.problem = problem, .from = from};
+    stencil_shape_offsets(problem->shape, l.offset);
+    const stencil_status status = stencil_slabs_visit(&slabs, &whole, find_lost, &l);
+    *lost = l.lost;
+    return status;
 }

@@ -40,7 +40,7 @@ stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const
 
 /* The state before the first step. */
 typedef struct stencil_outlook {
-    double residual; /* of the field as it is at omega = 1, in the norm of the stop rule */
+    double first; /* what rtol will be relative to, see stencil_stop, but for rounding */
     double size; /* of the solution at least, in the root mean square: that of its part in the slowest mode */
     double source_mean; /* of f/S */
     bool unsolvable;    /* no axis is fixed and the source has a mean other than 0: there is no solution */
@@ -48,6 +48,16 @@ typedef struct stencil_outlook {
 /* Goes over the cells as stencil_defect_of() does. */
 stencil_status stencil_outlook_of(const stencil_problem *problem, const stencil_reader *from,
                                   stencil_outlook *outlook);
+
+/* What a step would change in exact arithmetic, where the precision of the run has rounded it away. */
+typedef struct stencil_lost {
+    double change; /* the largest one that is more than the rounding of doubles; 0: none is */
+    double value;  /* of u in that cell */
+} stencil_lost;
+/* Any problem; u' = u for all cells in the precision of the run. Goes over the cells as stencil_defect_of()
+ * does. */
+stencil_status stencil_lost_of(const stencil_problem *problem, const stencil_reader *from,
+                               stencil_lost *lost);
 
 /* The residual of a plain step at omega = 1 that the precision of the run resolves in a field of that size:
  * c * unit roundoff * size. No field that is the exact solution rounded to nearest has to have a smaller one,

@@ -23,10 +23,14 @@ struct stencil_run {
     stencil_outcome outcome;         /* of the batch that was last made */
     stencil_schedule schedule;
     double source_norm;
+    int exponent;          /* the parts have the cells times 2^exponent, see stencil_norm_exponent() */
+    stencil_problem plain; /* the last stretch of an accelerated problem: its steps at omega = 1 */
+    stencil_step_weights plain_step[2];
     int64_t window;    /* of stagnation, steps */
     int64_t steps;     /* that the cells have behind them */
     int from;          /* the buffer that they are in */
     double last_omega; /* of checked steps, but for the first one */
+    bool accelerated;  /* the problem's cycles are not to be left */
     bool keeps;        /* cycles take longer than who wants the end can wait: their first cells are kept */
     stencil_field kept;
     int64_t kept_steps; /* that those have behind them; -1: there are none */
@@ -41,3 +45,8 @@ struct stencil_run {
 
 /* Gives the parts their cells of u, before or between steps. */
 stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from);
+
+/* Makes the side that has another problem on the same cells, which the plan suits as well, and uses both;
+ * then goes back to the side and the problem before and closes that one. */
+stencil_status stencil_run_side_open(stencil_run *r, const stencil_problem *problem, side *before);
+void stencil_run_side_close(stencil_run *r, const stencil_problem *problem, const side *before);

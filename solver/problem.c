@@ -24,6 +24,7 @@ void stencil_spec_init(stencil_spec *spec) {
         .residual_first = NAN,
         .time = NAN,
         .time_first = NAN,
+        .plain_from = -1,
     };
 }
 
@@ -284,6 +285,7 @@ static void resolve_origin(stencil_problem *problem) {
     const stencil_spec *spec = &problem->spec;
     stencil_origin *origin = &problem->origin;
     *origin = (stencil_origin){.residual_first = NAN,
+                               .plain_from = -1,
                                .time_first = isnan(spec->time) ? 0.0 : spec->time,
                                .check_every = stencil_cycle_end(problem, spec->checked_every > 0
                                                                              ? spec->checked_every
@@ -294,6 +296,7 @@ static void resolve_origin(stencil_problem *problem) {
         return;
     origin->steps = spec->steps_total;
     origin->residual_first = spec->residual_first;
+    origin->plain_from = spec->plain_from;
     origin->time_first = isnan(spec->time_first) ? 0.0 : spec->time_first;
 }
 

@@ -59,6 +59,7 @@ typedef struct stencil_spec {
     int64_t checked_every;                       /* check_every of the file itself, 0: not given */
     double residual_first;                       /* see stencil_stop */
     double time, time_first;                     /* physical time of /u, and of the problem's start */
+    int64_t plain_from;                          /* see stencil_origin */
     char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* of the problem that those steps were made of */
 } stencil_spec;
 
@@ -105,6 +106,7 @@ typedef struct stencil_origin {
     double residual_first;   /* NaN: not known */
     double time_first;       /* physical time of the problem's start */
     int64_t check_every;     /* of those runs */
+    int64_t plain_from;      /* steps before the last stretch of an accelerated problem; -1: none was made */
     bool recounted;          /* the file's steps were made of another problem, and do not count */
     stencil_history history; /* so far, filled by the reader */
     bool last_is_extra;      /* its last step was checked only because that run ended there */

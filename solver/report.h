@@ -12,14 +12,18 @@ typedef struct stencil_store_report {
 
 typedef struct stencil_report {
     stencil_reason reason;
-    bool reached;                  /* what was asked for: exit code 0 */
-    int64_t steps;                 /* done since the problem's start; u is the field after them */
-    int64_t steps_before;          /* of these, made by earlier runs */
-    double residual_first;         /* of step 1, see stencil_stop; NaN: no criterion was given */
-    double threshold;              /* what the residual has to be under; NaN: no criterion was given */
+    bool reached;          /* what was asked for: exit code 0 */
+    int64_t steps;         /* done since the problem's start; u is the field after them */
+    int64_t steps_before;  /* of these, made by earlier runs */
+    double residual_first; /* of step 1, see stencil_stop; NaN: no criterion was given */
+    double threshold;      /* what the residual has to be under; NaN: no criterion was given */
+    double resolution;  /* residual that the precision resolves in this field, see stencil_resolution(); NaN:
+                           not known */
+    int64_t plain_from; /* steps before the last stretch of an accelerated problem; -1: none was made */
     stencil_history history;       /* those of earlier runs included; owned */
     stencil_stagnation stagnation; /* why, where the reason is STAGNATED */
     stencil_error_bound bound;     /* of laplace and poisson with a criterion */
+    stencil_lost lost;             /* changes of the next step, where the last one has changed no cell */
     char strategy[32];
     char backend[8];  /* "cpu" or "gpu" */
     char device[160]; /* "NVIDIA H200" or "2 threads, avx512" */

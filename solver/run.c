@@ -13,8 +13,17 @@ static void set_criteria(stencil_run *r, double first) {
     const stencil_stop *stop = &r->problem->stop;
     r->report->residual_first = first;
     r->report->threshold = fmax(stop->rtol * first, stop->atol);
-    r->schedule.under_rtol = r->last_omega * (stop->rtol * first); /* time loops know changes only */
-    r->schedule.under_atol = r->last_omega * stop->atol;
+    /* Time loops know changes only, of scaled cells. */
+    r->schedule.under_rtol = ldexp(r->last_omega * (stop->rtol * first), r->exponent);
+    r->schedule.under_atol = ldexp(r->last_omega * stop->atol, r->exponent);
+}
+
+/* Residual of a change, and the other way round. */
+static double residual_of(const stencil_run *r, double change, double omega) {
+    return ldexp(change, -r->exponent) / omega;
+}
+static stencil_reason decide(const stencil_run *r, double residual) {
+    return stencil_schedule_decide(&r->schedule, ldexp(r->last_omega * residual, r->exponent));
 }
 
 static void start_schedule(stencil_run *r) {
@@ -25,15 +34,17 @@ static void start_schedule(stencil_run *r) {
                                      .under_atol = NAN,
                                      .norm = stop->norm,
                                      .updated_cells = stencil_problem_updated_cells(r->problem)};
-    r->report->residual_first = r->report->threshold = NAN;
+    r->report->residual_first = r->report->threshold = r->report->resolution = NAN;
+    r->report->plain_from = -1;
     r->window = stencil_stagnation_window(r->problem);
     r->last_omega = stencil_cycle_omega_last(r->problem);
 }
 
-/* What the residuals up to `step` say when it is the end of a window. */
+/* What the residuals up to `step` say when it is the end of a window; accelerated problems turn to plain
+ * steps first, see turns_plain(). */
 static stencil_reason judge_window(const stencil_run *r, int64_t step) {
     return stencil_schedule_has_criterion(&r->schedule) && step > 0 && step % r->window == 0 &&
-                   stencil_stagnated(&r->report->history, r->window, step)
+                   !r->accelerated && stencil_stagnated(&r->report->history, r->window, step)
                ? STENCIL_REASON_STAGNATED
                : STENCIL_REASON_NONE;
 }
@@ -47,7 +58,7 @@ static stencil_status resume(stencil_run *r) {
     int64_t count = history->count;
     report->steps = report->steps_before = origin->steps;
     /* A run that goes on would not have checked the step in which an earlier one has ended. */
-    if (origin->last_is_extra && origin->steps < r->problem->stop.steps)
+    if (origin->last_is_extra && origin->plain_from < 0 && origin->steps < r->problem->stop.steps)
         count--;
     for (int64_t i = 0; i < count; i++)
         TRY(stencil_history_add(&report->history, history->step[i], history->residual[i]));
@@ -59,10 +70,10 @@ static stencil_status resume(stencil_run *r) {
     if (origin->residual_first == 0 && stencil_stop_has_criterion(&r->problem->stop))
         report->reason = STENCIL_REASON_FIXED_POINT;
     else if (count > 0)
-        report->reason =
-            stencil_schedule_decide(&r->schedule, r->last_omega * stencil_history_last(&report->history));
+        report->reason = decide(r, stencil_history_last(&report->history));
+    report->plain_from = origin->plain_from;
     if (report->reason == STENCIL_REASON_NONE)
-        report->reason = judge_window(r, origin->steps);
+        report->reason = origin->plain_from >= 0 ? STENCIL_REASON_STAGNATED : judge_window(r, origin->steps);
     return STENCIL_OK;
 }
 
@@ -76,13 +87,15 @@ static bool in_cycle(const stencil_run *r, int64_t step) {
     return stencil_cycle_end(r->problem, step) != step;
 }
 
-/* Polls the observers for strategies that make cycles of steps: who wants the end gets it at the end of the
- * cycle, where batches end, or, where cells were kept, within a second. */
+/* Polls the observers with residuals, for strategies, which know changes only. Of cycles of steps: who wants
+ * the end gets it at the end of the cycle, where batches end, or, where cells were kept, within a second. */
 static bool poll_between(void *context, int64_t step, double residual) {
     static const double patience_s = 1.0;
     stencil_run *r = context;
     const stencil_batch all = {.observers = &r->observers};
-    const bool goes_on = stencil_batch_poll(&all, step, residual / r->last_omega);
+    const bool goes_on = stencil_batch_poll(&all, step, residual_of(r, residual, r->last_omega));
+    if (!r->accelerated)
+        return goes_on;
     if (!goes_on && r->asked_s == 0)
         r->asked_s = stencil_clock_s();
     return r->asked_s == 0 || r->kept_steps < 0 || stencil_clock_s() - r->asked_s < patience_s;
@@ -140,7 +153,7 @@ static stencil_batch next_batch(const stencil_run *r) {
         if (o->next != NULL)
             count = stencil_smaller(count, next_of(r, o, step) - step);
     }
-    if (r->polled == &r->own)
+    if (r->accelerated)
         count = stencil_smaller(count, stencil_cycle_end(r->problem, step + r->plan->poll_every) - step);
     return (stencil_batch){step, count, r->polled, r->from};
 }
@@ -152,7 +165,8 @@ static stencil_status keep_outcome(stencil_run *r, const stencil_batch *batch,
     int64_t step = batch->first;
     for (int64_t i = 0; i < outcome->checks; i++) {
         step = stencil_schedule_next(schedule, step);
-        const double residual = outcome->residual[i] / stencil_cycle_omega(r->problem, step - 1);
+        const double residual =
+            residual_of(r, outcome->residual[i], stencil_cycle_omega(r->problem, step - 1));
         TRY(stencil_history_add(&r->report->history, step, residual));
     }
     r->report->steps += outcome->steps;
@@ -235,8 +249,82 @@ static stencil_status first_step(stencil_run *r) {
     if (residual == 0)
         report->reason = STENCIL_REASON_FIXED_POINT;
     else if (checked && report->reason == STENCIL_REASON_NONE)
-        report->reason = stencil_schedule_decide(&r->schedule, r->last_omega * residual);
+        report->reason = decide(r, residual);
     return STENCIL_OK;
+}
+
+/* Whether an accelerated problem has come to where rounding hides what cycles still do. */
+static bool turns_plain(const stencil_run *r) {
+    const stencil_report *report = r->report;
+    const stencil_history *history = &report->history;
+    return r->accelerated && stencil_stop_has_criterion(&r->problem->stop) && history->count > 0 &&
+           history->step[history->count - 1] == report->steps &&
+           stencil_turns_plain(r->problem, history, report->residual_first, report->threshold);
+}
+
+/* Whether the last residual is as small as the precision resolves in a field that is an approximation of the
+ * solution. */
+static bool is_resolved(const stencil_run *r, const stencil_defect *defect) {
+    const stencil_report *report = r->report;
+    const stencil_error_bound bound = stencil_error_bound_of(r->problem, defect);
+    return stencil_history_last(&report->history) <= fmax(report->threshold, report->resolution) &&
+           bound.known && bound.relative <= STENCIL_UNSOLVED;
+}
+
+static stencil_status find_defect(stencil_run *r, stencil_defect *defect) {
+    const stencil_reader cells = {stencil_run_read, r};
+    TRY(stencil_defect_of(r->problem, &cells, defect));
+    r->report->resolution = stencil_resolution(r->problem, defect->magnitude);
+    return STENCIL_OK;
+}
+
+/* Plain steps up to step `end`, whose residual is checked. */
+static stencil_status make_plain_steps(stencil_run *r, int64_t end) {
+    stencil_report *report = r->report;
+    const int64_t launch = r->plan->wait.steps_per_launch;
+    stencil_schedule schedule = r->schedule;
+    schedule.check_step = end;
+    schedule.check_every = INT64_MAX;
+    schedule.checked_most = stencil_sweep_checked_most(r->plan, r->problem);
+    while (report->steps < end && report->reason == STENCIL_REASON_NONE) {
+        const int64_t left = end - report->steps;
+        const stencil_batch batch = {report->steps, launch > 0 ? stencil_smaller(left, launch) : left,
+                                     r->polled, r->from};
+        TRY(make_batch(r, &batch, &schedule));
+    }
+    return STENCIL_OK;
+}
+
+/* The end of an accelerated problem whose cycles leave nothing but rounding: a cycle of plain steps takes
+ * most of that away, unless the precision resolves no less than what is left already. */
+static stencil_status end_plain(stencil_run *r) {
+    stencil_report *report = r->report;
+    const stencil_problem *problem = r->problem;
+    stencil_defect defect;
+    side before;
+    TRY(find_defect(r, &defect));
+    if (is_resolved(r, &defect) || report->steps >= problem->stop.steps) {
+        report->reason = STENCIL_REASON_STAGNATED; /* judge_end() says how */
+        return STENCIL_OK;
+    }
+    r->plain = *problem;
+    for (int i = 0; i < 2; i++) {
+        r->plain_step[i].source_factor = 1.0;
+        memcpy(r->plain_step[i].weight, problem->weight, sizeof problem->weight);
+    }
+    /* Of length 2, so that the plan's kernels take their weights from a table as before. */
+    r->plain.cycle = (stencil_cycle){.length = 2, .given = r->plain_step};
+    report->plain_from = report->steps;
+    TRY(stencil_run_side_open(r, &r->plain, &before));
+    r->last_omega = 1.0;
+    set_criteria(r, report->residual_first);
+    const stencil_status status = make_plain_steps(r, report->steps + problem->cycle.length);
+    stencil_run_side_close(r, problem, &before);
+    if (report->reason == STENCIL_REASON_NONE)
+        report->reason = STENCIL_REASON_STAGNATED;
+    if (report->reason == STENCIL_REASON_INTERRUPTED)
+        report->plain_from = -1;
+    return status;
 }
 
 /* The one loop around all time loops. */
@@ -244,6 +332,10 @@ static stencil_status drive(stencil_run *r) {
     stencil_report *report = r->report;
     while (report->reason == STENCIL_REASON_NONE && report->steps < r->problem->stop.steps) {
         TRY(keep_cells(r));
+        if (turns_plain(r)) {
+            TRY(end_plain(r));
+            break;
+        }
         if (stencil_stop_has_criterion(&r->problem->stop) && isnan(report->residual_first)) {
             TRY(first_step(r));
             continue;
@@ -260,7 +352,8 @@ static stencil_status drive(stencil_run *r) {
 /* Whether a field that no longer changes is what was asked for: rounding alone can make u' = u. */
 static bool fixed_point_is_solution(const stencil_run *r, const stencil_defect *defect) {
     const double asked = fmax(r->problem->stop.rtol * r->report->residual_first, r->problem->stop.atol);
-    return defect == NULL || defect->norm <= asked / r->problem->spec.omega + defect->rounding;
+    return defect == NULL || defect->norm <= asked / r->problem->spec.omega + defect->rounding ||
+           (defect->norm <= r->report->resolution && is_resolved(r, defect));
 }
 
 static stencil_status take_largest(void *context, const stencil_box *slab, const stencil_cells *cells) {
@@ -280,9 +373,13 @@ static stencil_status judge_end(stencil_run *r) {
     stencil_defect values;
     const stencil_defect *defect = relaxes ? &values : NULL;
     if (relaxes) {
-        TRY(stencil_defect_of(r->problem, &cells, &values));
+        TRY(find_defect(r, &values));
         report->bound = stencil_error_bound_of(r->problem, &values);
     }
+    if (report->reason == STENCIL_REASON_NOT_CONVERGED && turns_plain(r))
+        report->reason = STENCIL_REASON_STAGNATED; /* no step is left for plain ones */
+    if (report->reason == STENCIL_REASON_STAGNATED && relaxes && is_resolved(r, defect))
+        report->reason = STENCIL_REASON_CONVERGED_PRECISION;
     if (report->reason == STENCIL_REASON_STAGNATED) {
         const stencil_slabs slabs = {.from = &cells, .mesh = &r->plan->cut.mesh, .array = STENCIL_ARRAY_U};
         const stencil_box array = stencil_mesh_array(slabs.mesh);
@@ -291,9 +388,12 @@ static stencil_status judge_end(stencil_run *r) {
         report->stagnation = stencil_stagnation_of(
             r->problem, defect, largest, stencil_history_last(&report->history), report->residual_first);
     }
+    if (stencil_history_last(&report->history) == 0 && report->steps > report->steps_before)
+        TRY(stencil_lost_of(r->problem, &cells, &report->lost));
     report->reached = report->reason == STENCIL_REASON_STEPS ||
                       report->reason == STENCIL_REASON_CONVERGED_RTOL ||
                       report->reason == STENCIL_REASON_CONVERGED_ATOL ||
+                      report->reason == STENCIL_REASON_CONVERGED_PRECISION ||
                       (report->reason == STENCIL_REASON_FIXED_POINT && fixed_point_is_solution(r, defect));
     return STENCIL_OK;
 }
@@ -313,7 +413,8 @@ stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observ
     r->observers = observers != NULL ? *observers : (stencil_observers){0};
     r->between = (stencil_observer){.context = r, .poll = poll_between};
     r->own = (stencil_observers){&r->between, 1};
-    r->polled = stencil_cycle_end(r->problem, 1) > 1 ? &r->own : &r->observers;
+    r->accelerated = stencil_cycle_end(r->problem, 1) > 1;
+    r->polled = r->accelerated || r->exponent != 0 ? &r->own : &r->observers;
     r->keeps = r->plan->keeps_cycle;
     r->kept_steps = -1;
     r->asked_s = 0;

@@ -1,5 +1,6 @@
 #include "solver/drive.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,13 +53,29 @@ static stencil_status open_side(stencil_run *r, const side *lender) {
     return stencil_cpu_create(r->cpu, r->plan, r->problem, lender != NULL ? &lender->cpu->buffers : NULL);
 }
 
+/* Cells of a reader times a power of two. */
+typedef struct scaled {
+    const stencil_reader *from;
+    int exponent;
+} scaled;
+
+static stencil_status read_scaled(void *context, stencil_array array, const stencil_box *box,
+                                  const stencil_cells *to) {
+    const scaled *s = context;
+    TRY(s->from->read(s->from->context, array, box, to));
+    stencil_cells_scale(to, box->n, s->exponent);
+    return STENCIL_OK;
+}
+
 static stencil_status load_box(stencil_run *r, int part, stencil_array array, const stencil_box *box,
                                const stencil_reader *from) {
+    scaled s = {from, r->exponent};
+    const stencil_reader reader = r->exponent != 0 ? (stencil_reader){read_scaled, &s} : *from;
 #ifdef STENCIL_HAVE_CUDA
     if (r->gpu != NULL)
-        return stencil_gpu_load(r->gpu, part, array, box, from);
+        return stencil_gpu_load(r->gpu, part, array, box, &reader);
 #endif
-    return stencil_cpu_load(r->cpu, part, array, box, from);
+    return stencil_cpu_load(r->cpu, part, array, box, &reader);
 }
 
 stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from) {
@@ -87,12 +104,24 @@ static stencil_status load_all(stencil_run *r, const stencil_reader *from, const
     return STENCIL_OK;
 }
 
+/* Reads the cells; again, and scaled, where the largest of them asks for that. */
 static stencil_status load(stencil_run *r, const stencil_reader *from) {
     stencil_intake intake = {.from = from, .problem = r->problem};
     const stencil_reader through = {stencil_intake_read, &intake};
     stencil_status status = load_all(r, &through, from);
+    r->exponent = status == STENCIL_OK ? stencil_norm_exponent(r->problem, intake.largest) : 0;
+    if (r->exponent != 0) {
+        scaled s = {from, r->exponent};
+        const stencil_reader again = {read_scaled, &s};
+        intake.from = &again; /* what it hands on is scaled, and so is the norm of the source */
+        const int exponent = r->exponent;
+        r->exponent = 0;
+        status = load_all(r, &through, &again);
+        r->exponent = exponent;
+    }
     if (status == STENCIL_OK)
-        status = stencil_intake_finish(&intake, &r->source_norm);
+        stencil_intake_finish(&intake, &r->source_norm);
+    r->source_norm = ldexp(r->source_norm, -r->exponent);
     free(intake.partial);
     r->read_s = intake.read_s;
     return status;
@@ -191,7 +220,30 @@ stencil_status stencil_run_read(void *run, stencil_array array, const stencil_bo
         if (stencil_box_cells(&cells) > 0)
             TRY(read_part(r, part, stencil_buffer_of(array, r->from), &cells, to));
     }
+    if (r->exponent != 0)
+        stencil_cells_scale(to, box->n, -r->exponent);
     return STENCIL_OK;
+}
+
+stencil_status stencil_run_side_open(stencil_run *r, const stencil_problem *problem, side *before) {
+    *before = (side){r->plan, r->cpu, r->gpu};
+    CHECK(r->sides < STENCIL_SIDES_MAX, INTERNAL, "more than %d plans in one run", STENCIL_SIDES_MAX);
+    const stencil_problem *own = r->problem;
+    const double start_s = stencil_clock_s();
+    r->problem = problem;
+    use_side(r, &(side){.plan = before->plan});
+    const stencil_status status = open_side(r, before);
+    r->side[r->sides++] = (side){r->plan, r->cpu, r->gpu};
+    r->prepare_s += stencil_clock_s() - start_s;
+    if (status != STENCIL_OK)
+        stencil_run_side_close(r, own, before);
+    return status;
+}
+
+void stencil_run_side_close(stencil_run *r, const stencil_problem *problem, const side *before) {
+    close_side(&r->side[--r->sides]);
+    use_side(r, before);
+    r->problem = problem;
 }
 
 void stencil_run_close(stencil_run *r) {

@@ -15,6 +15,7 @@ const char *const stencil_reason_names[STENCIL_REASON_COUNT] = {
     [STENCIL_REASON_STAGNATED] = "stagnated",
     [STENCIL_REASON_STEPS] = "steps",
     [STENCIL_REASON_NOT_CONVERGED] = "not_converged",
+    [STENCIL_REASON_CONVERGED_PRECISION] = "converged_precision",
 };
 
 static const double pi = 3.14159265358979323846;
@@ -128,6 +129,34 @@ bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t s
     return isfinite(before) && last >= before * (1.0 - 0x1p-30);
 }
 
+/* Whether rounding has a part in the last residual: in exact arithmetic its l2 norm falls by the contraction
+ * of the cycles since the one before, and by that of all cycles from the first one, but for the excess. */
+static bool shows_rounding(const stencil_problem *problem, const stencil_history *history, double first) {
+    const int64_t i = history->count - 1;
+    const double before = i > 0 ? history->residual[i - 1] : stencil_cycle_excess(problem) * first,
+                 cycles =
+                     (double)(history->step[i] - (i > 0 ? history->step[i - 1] : 0)) / problem->cycle.length,
+                 left = pow(stencil_cycle_contraction(problem), cycles);
+    /* Between the two, at half the way of their logarithms, a residual is rounding for its larger part. */
+    return left <= 0.5 && history->residual[i] > (i > 0 ? sqrt(left) : left) * before;
+}
+
+bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *history, double first,
+                         double threshold) {
+    const int64_t i = history->count - 1;
+    const double unit = problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24;
+    if (i < 0 || isnan(stencil_cycle_contraction(problem)) ||
+        stencil_cycle_end(problem, history->step[i]) != history->step[i])
+        return false;
+    const int64_t step = history->step[i], window = stencil_stagnation_window(problem);
+    const double cycles = (double)step / problem->cycle.length,
+                 left = pow(stencil_cycle_contraction(problem), cycles);
+    const bool enough =
+        problem->stop.norm == STENCIL_NORM_L2 && left * first <= fmax(threshold, unit * first);
+    return (enough && shows_rounding(problem, history, first)) ||
+           (step % window == 0 && stencil_stagnated(history, window, step));
+}
+
 /* How much the mode with alternating signs is left of itself by a step; 0 where the boundary has none. */
 static double checkerboard_factor(const stencil_problem *problem) {
     int32_t offset[STENCIL_POINTS_MAX][3];
@@ -206,26 +235,27 @@ stencil_status stencil_intake_read(void *context, stencil_array array, const ste
     const double start_s = stencil_clock_s();
     TRY(intake->from->read(intake->from->context, array, box, to));
     intake->read_s += stencil_clock_s() - start_s;
-    /* Changes are some 1e-20 of the values before a run ends, and this norm squares them. */
-    if (stencil_stop_has_criterion(&problem->stop) && problem->stop.norm == STENCIL_NORM_L2)
+    if (problem->precision == STENCIL_FLOAT64 && problem->stop.norm == STENCIL_NORM_L2)
         intake->largest = fmax(intake->largest, stencil_cells_largest(to, box->n));
     return array == STENCIL_ARRAY_B && wants_partials(problem) ? take_partials(intake, box, to) : STENCIL_OK;
 }
 
-stencil_status stencil_intake_finish(const stencil_intake *intake, double *source_norm) {
+int stencil_norm_exponent(const stencil_problem *problem, double largest) {
+    const bool fits = largest == 0 || !isfinite(largest) || (largest > 1e-130 && largest < 1e150);
+    if (fits || problem->stop.norm != STENCIL_NORM_L2)
+        return 0;
+    if (largest > 1)
+        return -512; /* squares overflow where the values themselves do */
+    return -ilogb(largest) < 1000 ? -ilogb(largest) : 1000; /* 2^1000 is a number */
+}
+
+void stencil_intake_finish(const stencil_intake *intake, double *source_norm) {
     const stencil_problem *problem = intake->problem;
     const int64_t count = stencil_partial_count(problem->n);
     const stencil_norm norm = problem->stop.norm;
-    const double largest = intake->largest;
-    CHECK(
-        largest == 0 || !isfinite(largest) || (largest > 1e-130 && largest < 1e150), BAD_DATA,
-        "the largest value is %g: the norm l2 squares changes, which would leave the range of numbers; give "
-        "--norm max, or scale the field",
-        largest);
     *source_norm = 0;
     if (intake->partial != NULL)
         *source_norm = stencil_residual_finish(
             stencil_combine_all(intake->partial, count, intake->partial + count, norm),
             stencil_problem_updated_cells(problem), norm);
-    return STENCIL_OK;
 }

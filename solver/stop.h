@@ -56,6 +56,15 @@ int64_t stencil_stagnation_window(const stencil_problem *problem);
  * smallest of the last window is not under that of the window before by one part in 2^30. Any problem. */
 bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t step);
 
+/* Whether an accelerated problem turns to its last stretch, a cycle of plain steps, at the last entry of the
+ * history: follows from the history, its first residual and the limit alone, so that every run and `verify`
+ * turn at the same step. It does where the cycles that are made leave as little of the error in exact
+ * arithmetic as was asked for (or as the precision resolves), while the residual falls less than that
+ * arithmetic has it fall at least, and where it stagnates: what is left is rounding, most of which plain
+ * steps take away. `threshold`: of the residual. */
+bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *history, double first,
+                         double threshold);
+
 /* Any problem; `defect` is NULL for those that are no relaxations. `largest`: of |u|. */
 stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
                                          double largest, double residual, double residual_first);
@@ -64,7 +73,7 @@ stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const s
 typedef struct stencil_intake {
     const stencil_reader *from;
     const stencil_problem *problem;
-    double largest;  /* absolute value, where the criterion wants it; else 0 */
+    double largest;  /* absolute value, where the norm squares changes in the range of numbers; else 0 */
     double *partial; /* values of b, where the criterion wants them, owned; with room to combine them */
     double read_s;   /* time that reading took */
 } stencil_intake;
@@ -78,6 +87,12 @@ stencil_status stencil_intake_read(void *context, stencil_array array, const ste
                                    const stencil_cells *to);
 
 /* After all of it: the norm of the source term b of a step, in the canonical order of kernels/residual.h,
- * where the criterion is relative to it, else 0. BAD_DATA where the norm of changes would leave the range of
- * numbers. */
-stencil_status stencil_intake_finish(const stencil_intake *intake, double *source_norm);
+ * where the criterion is relative to it, else 0. */
+void stencil_intake_finish(const stencil_intake *intake, double *source_norm);
+
+/* Exponent of the power of two that the cells of a run are multiplied by, so that the norm l2 can square
+ * their changes, which are some 1e-20 of the values before a run ends: 0 where the largest absolute value of
+ * u and b lies between 1e-130 and 1e150, -512 where it is larger, else the one that brings it between 1 and 2
+ * (1000 at most). Steps are linear, so the bits of the result stay those of the unscaled field where no value
+ * of either is subnormal. docs/format.md has it, too. */
+int stencil_norm_exponent(const stencil_problem *problem, double largest);

@@ -284,6 +284,7 @@ int main(int argument_count, char **argument) {
                   {"divergence", divergence},
                   {"interrupted", interrupted},
                   {"observed", observed},
+                  {"plain ends", plain_ends},
                   {"long rows", long_rows},
                   {"long streams", long_streams},
                   {"many looks", many_looks}};

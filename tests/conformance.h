@@ -44,3 +44,4 @@ void continued(void **state);
 void divergence(void **state);
 void interrupted(void **state);
 void observed(void **state);
+void plain_ends(void **state);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "conformance.h"
+#include "solver/stop.h"
 #include "solver/sweep.h"
 
 /* All strategies with these stop rules. */
@@ -200,4 +201,57 @@ void observed(void **state) {
     }
     trace_destroy(&trace);
     trial_destroy(&t);
+}
+
+/* Step at which the history of a trace of cycles turns to plain steps. */
+static int64_t find_turn(const stencil_problem *problem, const trace *trace) {
+    const int64_t every = problem->cycle.length;
+    stencil_history history = {0};
+    int64_t turn = 0;
+    for (int64_t step = every; step <= trace->steps && turn == 0; step += every) {
+        assert_int_equal(stencil_history_add(&history, step, trace->residual[STENCIL_NORM_L2][step]),
+                         STENCIL_OK);
+        if (stencil_turns_plain(problem, &history, trace->residual[STENCIL_NORM_L2][1], 0.0))
+            turn = step;
+    }
+    stencil_history_destroy(&history);
+    return turn;
+}
+
+/* An accelerated problem whose limit is below what the precision resolves ends with a cycle of plain steps,
+ * whoever makes them, at once, continued in the cycle before and in pieces. */
+void plain_ends(void **state) {
+    static const stencil_boundary boundary[3] = {STENCIL_MIRROR, STENCIL_FIXED, STENCIL_FIXED};
+    const subject *s = *state;
+    enum { CYCLE = 128, CYCLES = 14 };
+    for (int rank = 2; rank <= (s->precision == STENCIL_FLOAT32 ? 3 : 2); rank++) { /* a trace takes 140 MB */
+        const int64_t extent[3] = {rank == 2 ? 1 : 3, 75, 131};
+        trial t;
+        trace trace;
+        stencil_problem problem;
+        trial_init(&t, s->precision, rank, extent, boundary);
+        t.spec.kind = STENCIL_KIND_POISSON;
+        snprintf(t.spec.accelerate, sizeof t.spec.accelerate, "chebyshev:%d", CYCLE);
+        trial_fill(&t, 11, 1.0, STENCIL_SOURCE_F);
+        assert_int_equal(stencil_problem_resolve(&problem, &t.spec), STENCIL_OK);
+        trace_make(&trace, &t, CYCLES * CYCLE);
+        const int64_t turn = find_turn(&problem, &trace);
+        assert_true(turn > 0 && turn < CYCLES * CYCLE);
+        trace_destroy(&trace);
+        t.reference.plain_from = turn;
+        trace_make(&trace, &t, turn + CYCLE);
+        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+            for (int piece = 0; piece < 2 && runs_here(strategy); piece++) {
+                trial_run r = run_of(strategy, turn + CYCLE, 0);
+                set_some_sweep(&t, &r);
+                r.check_every = CYCLE;
+                r.one_of = 3;
+                r.rtol = 0.0;
+                r.reason = STENCIL_REASON_CONVERGED_PRECISION;
+                r.pieces[0] = piece == 0 ? 0 : turn;
+                trial_expect(&t, &trace, &r);
+            }
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
 }

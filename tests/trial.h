@@ -41,6 +41,7 @@ typedef struct trial_run {
     int64_t check_every;
     stencil_norm norm;
     double rtol, atol;           /* NAN: none */
+    stencil_reason reason;       /* that it ends with at its last step; NONE: as the trace says */
     stencil_observers observers; /* one of them may interrupt the run */
     stencil_wait_policy wait;
     const struct trial_run *others; /* plans that make the steps in turns with this one's, three each */

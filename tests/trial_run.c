@@ -166,8 +166,10 @@ static void expect_end(const trial *t, const trial_run *r, const stencil_report 
                "interrupted after step %lld", (long long)report->steps);
         return;
     }
-    const trace_end end =
+    trace_end end =
         trace_find_end(trace, &(trace_stop){r->steps, r->check_every, r->norm, r->rtol, r->atol, 0.0});
+    if (r->reason != STENCIL_REASON_NONE)
+        end = (trace_end){r->steps, r->reason};
     EXPECT(report->steps == end.step && report->reason == end.reason,
            "ended after step %lld (%s) instead of %lld (%s)", (long long)report->steps,
            stencil_reason_names[report->reason], (long long)end.step, stencil_reason_names[end.reason]);
@@ -259,6 +261,7 @@ static void run_pieces(const trial *t, const trial_run *r, const stencil_plan *p
         stencil_history_destroy(&origin->history);
         origin->steps = report.steps;
         origin->residual_first = report.residual_first;
+        origin->plain_from = report.plain_from;
         origin->history = report.history;
         origin->last_is_extra =
             report.history.count > 0 && report.history.step[report.history.count - 1] % r->check_every != 0;
