@@ -82,8 +82,10 @@ static const option run_table[] = {
      .offset = offsetof(run_options, problem)},
     {.heading = "Output"},
     {"output", 'o', OPTION_TEXT, AT(files.output), "FILE",
-     .help = "result (default: INPUT with .out.h5 for .h5)"},
-    {"force", 'f', OPTION_FLAG, AT(files.force), NULL, .help = "replace existing files"},
+     .help = "result (default: INPUT with .out.h5 for .h5; of a result .out2.h5, then .out3.h5 …); INPUT "
+             "itself, with --force, goes on in place: the result replaces it when it is complete"},
+    {"force", 'f', OPTION_FLAG, AT(files.force), NULL,
+     .help = "replace existing files, INPUT included where it is the output"},
     {"no-output", 0, OPTION_FLAG, AT(files.no_output), NULL, .help = "write no result",
      .contradicts = {"output"}},
     {"json", 0, OPTION_TEXT, AT(files.json), "FILE",
@@ -346,8 +348,9 @@ static stencil_status tell(run_state *state, bool people, stencil_status failed)
 }
 
 static stencil_status run_stages(run_state *state, int *exit_code) {
-    const run_options *options = &state->options;
+    run_options *options = &state->options;
     run_record *record = &state->record;
+    options->files.dry_run = options->dry_run;
     CHECK(options->files.trace == NULL || !target_is_stdout(options->files.trace), USAGE,
           "--trace -: standard output has the report: give a file name");
     CHECK(options->files.output == NULL || strcmp(options->files.output, "-") != 0, USAGE,
