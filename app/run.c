@@ -55,8 +55,8 @@ static const option run_table[] = {
      .help = "how many (2), or which ones (0,2 or 2,); each gets a part of the field, and one named several "
              "times (0,0) that many; means --device gpu",
      .contradicts = {"device cpu"}, .count_offset = offsetof(run_options, run.gpu_count)},
-    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
-     .minimum = 1, .maximum = THREADS_MAX},
+    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = THREADS_HELP, .minimum = 1,
+     .maximum = THREADS_MAX},
     {.heading = "Several GPUs"},
     {"parts", 0, OPTION_INTEGER, AT(run.parts), "N",
      .help = "cut a run on the CPU as one on N GPUs is; means --device cpu",
@@ -224,6 +224,8 @@ static void take_plan(run_state *state) {
     record->plan = *plan_of(state);
     for (int i = 0; i < record->plan.notes.count; i++)
         stencil_notes_add(&record->notes, "%s", record->plan.notes.line[i]);
+    if (record->plan.backend == STENCIL_BACKEND_CPU && state->options.machine == NULL)
+        threads_note(record->plan.threads, &record->notes);
     const int asked = record->choice.choice.asked.gpu_count,
               used = record->plan.backend == STENCIL_BACKEND_GPU ? record->plan.cut.parts : 0;
     if (used < asked)

@@ -57,10 +57,9 @@ static stencil_status name_output(const char *input, char name[TEXT_NAME_SIZE]) 
     const bool suffix = dot != NULL && dot > input && dot[-1] != '/' &&
                         (strcmp(dot, ".h5") == 0 || strcmp(dot, ".hdf5") == 0);
     int next = 1;
-    const int length =
-        stem_of_result(input, (int)(suffix ? (size_t)(dot - input) : strlen(input)), &next);
-    const int written = snprintf(name, TEXT_NAME_SIZE, "%.*s.out%s.h5", length, input,
-                                 next > 1 ? TEXT("%d", next) : "");
+    const int length = stem_of_result(input, (int)(suffix ? (size_t)(dot - input) : strlen(input)), &next);
+    const int written =
+        snprintf(name, TEXT_NAME_SIZE, "%.*s.out%s.h5", length, input, next > 1 ? TEXT("%d", next) : "");
     CHECK(written >= 0 && written < TEXT_NAME_SIZE, USAGE,
           "the input's name is too long: give --output FILE");
     return STENCIL_OK;
