@@ -442,5 +442,6 @@ const command command_bench = {
     .options = bench_table,
     .values_size = sizeof(bench_state),
     .operand_max = OPTION_OPERANDS_MAX,
+    .alone = true,
     .run = bench_run,
 };

@@ -294,5 +294,6 @@ const command command_calibrate = {
                "turns, and one in which auto chooses, without wisdom.",
     .options = calibrate_table,
     .values_size = sizeof(calibrate_options),
+    .alone = true,
     .run = calibrate_run,
 };

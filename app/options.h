@@ -65,6 +65,7 @@ typedef struct command {
     size_t
         values_size; /* of the structure that the options fill, or begins with it; the rest of it is zero */
     int operand_min, operand_max;
+    bool alone; /* it writes files or times the machine: no process may do the same beside it */
     /* Does the work; *exit_code (0 before) is used where the status is OK. */
     stencil_status (*run)(const invocation *call, int *exit_code);
 } command;

@@ -419,5 +419,6 @@ const command command_run = {
     .values_size = sizeof(run_state),
     .operand_min = 1,
     .operand_max = 1,
+    .alone = true,
     .run = run_run,
 };
