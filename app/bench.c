@@ -63,8 +63,8 @@ static const option measure_table[] = {
     {"gpus", 'g', OPTION_DEVICES, AT(measure.gpu), "N|LIST",
      .help = "how many (2), or which ones (0,2 or 2,); means --device gpu (default: all)",
      .contradicts = {"device cpu"}, .count_offset = offsetof(bench_options, measure.gpu_count)},
-    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
-     .minimum = 1, .maximum = THREADS_MAX},
+    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = THREADS_HELP, .minimum = 1,
+     .maximum = THREADS_MAX},
     {.heading = "Size"},
     {"size", 0, OPTION_SIZE, AT(measure.spec.extent), "NXxNY[xNZ]",
      .help = "cells, x first (default: 8192x8192, 512x512x512, or what a benchmark needs)",
@@ -442,5 +442,6 @@ const command command_bench = {
     .options = bench_table,
     .values_size = sizeof(bench_state),
     .operand_max = OPTION_OPERANDS_MAX,
+    .alone = true,
     .run = bench_run,
 };

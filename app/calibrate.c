@@ -31,8 +31,8 @@ static const option calibrate_table[] = {
     {.heading = "Options"},
     {"device", 0, OPTION_CHOICE, AT(backend), "WHERE", .help = "what to measure; auto: all there is",
      .preset = "auto", .names = stencil_backend_names},
-    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
-     .minimum = 1, .maximum = THREADS_MAX},
+    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = THREADS_HELP, .minimum = 1,
+     .maximum = THREADS_MAX},
     {"seconds", 0, OPTION_REAL, AT(seconds), "S",
      .help = "time for each kind of device; what does not fit in keeps general figures",
      .preset = PRESET(MACHINE_CALIBRATION_S), .maximum = 3600, .positive = true},
@@ -294,5 +294,6 @@ const command command_calibrate = {
                "turns, and one in which auto chooses, without wisdom.",
     .options = calibrate_table,
     .values_size = sizeof(calibrate_options),
+    .alone = true,
     .run = calibrate_run,
 };

@@ -1,6 +1,8 @@
 #include "app/choice.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "app/bench.h"
 #include "app/json.h"
@@ -22,11 +24,12 @@ const char *const choice_sweeps[] = {
     NULL,
 };
 
-/* "CPU", "GPU", "4 GPUs". */
+/* "CPU", "GPU", "4 GPUs". A plan that failed knows its back-end unless that is what failed. */
 static const char *device_text(const stencil_candidate *c, char text[32]) {
     const stencil_plan *plan = &c->plan;
     const int parts = c->possible ? plan->cut.parts : c->options.gpu_count;
-    const bool cpu = (c->possible ? plan->backend : c->options.backend) == STENCIL_BACKEND_CPU;
+    const bool known = c->possible || plan->backend != STENCIL_BACKEND_AUTO;
+    const bool cpu = (known ? plan->backend : c->options.backend) == STENCIL_BACKEND_CPU;
     snprintf(text, 32, cpu ? "CPU" : parts > 1 ? "%d GPUs" : "GPU", parts);
     return text;
 }
@@ -73,19 +76,25 @@ bool choice_rival(const stencil_choice *choice, const stencil_problem *problem,
     return rival->possible;
 }
 
-static void start_row(table *t, const stencil_candidate *c) {
+/* The cells of a row from --sweep on. */
+static void add_plan(table *t, const stencil_candidate *c) {
     char device[32];
-    table_add_row(t);
-    table_add_cell(t, "%s", c->options.sync);
     table_add_cell(t, "%s", c->options.sweep);
     table_add_cell(t, c->possible ? "%d" : "–", c->plan.depth);
     table_add_cell(t, "%s", device_text(c, device));
     table_add_cell(t, "%s", c->possible ? TEXT_NUMBER(1e6 * c->cost.step_s) : "–");
 }
 
-static void start_table(table *t) {
+static void start_row(table *t, const stencil_candidate *c) {
+    table_add_row(t);
+    table_add_cell(t, "%s", c->options.sync);
+    add_plan(t, c);
+}
+
+static void start_table(table *t, bool sync_first) {
     *t = (table){0};
-    table_add_column(t, "--sync", true, 0);
+    if (sync_first)
+        table_add_column(t, "--sync", true, 0);
     table_add_column(t, "--sweep", true, 0);
     table_add_column(t, "depth", false, 0);
     table_add_column(t, "on", true, 0);
@@ -100,7 +109,7 @@ void choice_print_terms(const stencil_choice *choice, const stencil_problem *pro
     for (int i = 0; i < choice->possible; i++)
         halos = halos || choice->item[i].cost.halo_s > 0;
     table t;
-    start_table(&t);
+    start_table(&t, true);
     for (int k = 0; k < TERMS - !halos; k++)
         table_add_column(&t, titles[k], false, 0);
     table_add_column(&t, "Gcell/s", false, 1);
@@ -118,19 +127,126 @@ void choice_print_terms(const stencil_choice *choice, const stencil_problem *pro
     table_destroy(&t);
 }
 
+/* A candidate as it is told: together with those that are like it. */
+typedef struct telling {
+    const stencil_candidate *of;
+    const char *reason;
+    char device[32];
+    unsigned
+        sweeps; /* with which its strategy has this reason on its device, where that is why it cannot run */
+    bool told;
+} telling;
+
+/* A reason less the names that stand before it anyhow. */
+static const char *reason_of(const stencil_choice *choice, const stencil_candidate *c) {
+    const char *const starts[] = {TEXT("--sync %s ", c->options.sync),
+                                  TEXT("--sweep %s is not available here: ", c->options.sweep),
+                                  TEXT("--sweep %s: ", c->options.sweep)};
+    if (c == &choice->item[choice->chosen] && c->why[0] == '\0')
+        return "chosen";
+    for (size_t i = 0; i < sizeof starts / sizeof *starts && !c->possible; i++)
+        if (strncmp(c->why, starts[i], strlen(starts[i])) == 0)
+            return c->why + strlen(starts[i]);
+    return c->why;
+}
+
+static unsigned sweep_bit(const stencil_candidate *c) {
+    return 1U << stencil_name_find(c->options.sweep, choice_sweeps);
+}
+
+static bool is_same_case(const telling *a, const telling *b) {
+    return a->of->possible == b->of->possible && strcmp(a->device, b->device) == 0 &&
+           strcmp(a->reason, b->reason) == 0;
+}
+
+/* Whether one row says it of both. */
+static bool is_alike(const telling *a, const telling *b) {
+    const stencil_candidate *x = a->of, *y = b->of;
+    if (!is_same_case(a, b) || a->sweeps != b->sweeps)
+        return false;
+    return !x->possible ||
+           (x->samples + y->samples == 0 && x->plan.depth == y->plan.depth &&
+            strcmp(x->options.sweep, y->options.sweep) == 0 && x->cost.step_s == y->cost.step_s);
+}
+
+static telling *tellings_make(const stencil_choice *choice) {
+    telling *list = calloc((size_t)choice->count + 1, sizeof *list);
+    for (int i = 0; i < choice->count && list != NULL; i++) {
+        list[i].of = &choice->item[i];
+        list[i].reason = reason_of(choice, list[i].of);
+        device_text(list[i].of, list[i].device);
+    }
+    for (int i = choice->possible; i < choice->count && list != NULL; i++)
+        for (int j = choice->possible; j < choice->count; j++)
+            if (is_same_case(&list[i], &list[j]) &&
+                strcmp(list[i].of->options.sync, list[j].of->options.sync) == 0)
+                list[i].sweeps |= sweep_bit(list[j].of);
+    return list;
+}
+
+/* The strategies of all that are like number `first`, which are told by that: "lock, central", or "any
+ * strategy" for several that are all there are on its device. */
+static const char *take_names(telling *list, int count, int first, char text[256]) {
+    bool all = true;
+    int names = 0;
+    text[0] = '\0';
+    for (int i = 0; i < count; i++) {
+        const stencil_candidate *c = list[i].of;
+        const bool alike = !list[i].told && is_alike(&list[first], &list[i]);
+        if (alike && strcmp(c->options.sweep, list[first].of->options.sweep) == 0)
+            stencil_text_add(text, 256, "%s%s", names++ > 0 ? ", " : "", c->options.sync);
+        all = all && (alike || strcmp(list[first].device, list[i].device) != 0 ||
+                      (list[first].sweeps & sweep_bit(c)) == 0);
+        list[i].told = list[i].told || alike;
+    }
+    return all && names > 1 && !list[first].of->possible ? "any strategy" : text;
+}
+
+/* "stream, naive", or "any sweep". */
+static const char *sweeps_text(unsigned sweeps, char text[128]) {
+    int names = 0;
+    text[0] = '\0';
+    for (int i = 1; choice_sweeps[i] != NULL; i++)
+        if ((sweeps >> i & 1) != 0)
+            stencil_text_add(text, 128, "%s%s", names++ > 0 ? ", " : "", choice_sweeps[i]);
+    return names == STENCIL_SWEEP_COUNT ? "any sweep" : text;
+}
+
+static void print_impossible(const stencil_choice *choice, telling *list) {
+    char names[256], sweeps[128];
+    const char *label = "Cannot run";
+    for (int i = choice->possible; i < choice->count; i++) {
+        if (list[i].told)
+            continue;
+        const char *strategies = take_names(list, choice->count, i, names);
+        PRINT(label, "%s on %s, %s: %s", sweeps_text(list[i].sweeps, sweeps), list[i].device, strategies,
+              list[i].reason);
+        label = "";
+    }
+}
+
 void choice_print_reasons(const stencil_choice *choice) {
+    char names[256];
+    telling *list = tellings_make(choice);
     table t;
-    start_table(&t);
+    start_table(&t, false);
     table_add_column(&t, "measured", false, 0);
-    for (int i = 0; i < choice->count; i++) {
-        const stencil_candidate *c = &choice->item[i];
-        start_row(&t, c);
+    table_add_column(&t, "--sync", true, 0);
+    for (int i = 0; i < choice->possible && list != NULL; i++) {
+        const stencil_candidate *c = list[i].of;
+        if (list[i].told)
+            continue;
+        table_add_row(&t);
+        add_plan(&t, c);
         table_add_cell(&t, "%s", c->samples > 0 ? TEXT_NUMBER(1e6 * c->step_s) : "–");
-        table_add_cell(&t, "%s", i == choice->chosen && c->why[0] == '\0' ? "chosen" : c->why);
+        table_add_cell(&t, "%s: %s", take_names(list, choice->possible, i, names), list[i].reason);
         table_span_cell(&t);
     }
     table_print(stdout, &t);
     table_destroy(&t);
+    if (list != NULL)
+        print_impossible(choice, list);
+    free(list);
 }
 
 json_t *choice_json(const stencil_choice *choice) {

@@ -1,4 +1,5 @@
 /* stencil info: what this machine and this build can do. */
+#include <omp.h>
 #include <string.h>
 
 #include "app/options.h"
@@ -71,12 +72,13 @@ static void print_strategies(const stencil_machine *machine) {
         printf("  GPU: %s\n", machine->no_gpu_reason);
 }
 
-static void print_info(const stencil_machine *machine) {
+static void print_info(const stencil_machine *machine, const char *why) {
     printf("stencil %s\n\n", STENCIL_VERSION);
     const int64_t cache = machine->cpu_cache_bytes;
     const int on = machine->cpu_processors;
-    PRINT("CPU", "%d thread%s%s, %s kernels%s", machine->cpu_threads, stencil_plural(machine->cpu_threads),
-          on > 0 && on < machine->cpu_threads ? TEXT(" on %d processor%s", on, stencil_plural(on)) : "",
+    PRINT("CPU", "%d thread%s%s (%s),\n%s kernels%s", machine->cpu_threads,
+          stencil_plural(machine->cpu_threads),
+          on > 0 && on < machine->cpu_threads ? TEXT(" on %d processor%s", on, stencil_plural(on)) : "", why,
           machine->cpu_isa, cache > 0 ? TEXT(", %s last-level cache", TEXT_BYTES(cache)) : "");
     PRINT("Memory", "%s available", TEXT_BYTES(machine->host_available_bytes));
     if (machine->driver_version > 0)
@@ -128,9 +130,10 @@ static json_t *stencils_json(void) {
 }
 
 /* With all that a plan for this machine needs, as `run --machine` reads it. */
-static json_t *info_json(const stencil_machine *machine) {
+static json_t *info_json(const stencil_machine *machine, const char *why) {
     json_t *root = json_pack("{s:i, s:s}", "schema_version", 1, "version", STENCIL_VERSION);
     stencil_machine_write(machine, root);
+    json_object_set_new(json_object_get(root, "cpu"), "threads_because", json_text(why));
     json_object_set_new(root, "strategies", strategies_json(machine));
     json_object_set_new(root, "sweeps", sweeps_json());
     json_object_set_new(root, "stencils", stencils_json());
@@ -142,13 +145,16 @@ static stencil_status info_run(const invocation *call, int *exit_code) {
     (void)exit_code;
     TRY(target_check("--json", options->json, options->force, NULL));
     stencil_machine machine = {0};
+    char why[THREADS_WHY_SIZE];
+    threads_default_why(why);
+    omp_set_num_threads((int)stencil_smaller(threads_default(), THREADS_MAX));
     TRY(stencil_machine_probe(&machine, STENCIL_STREAMS_PART));
     if (!target_is_stdout(options->json))
-        print_info(&machine);
+        print_info(&machine, why);
     if (options->json == NULL)
         return STENCIL_OK;
     TRY(stencil_machine_ask_all(&machine));
-    return json_write(options->json, options->force, info_json(&machine));
+    return json_write(options->json, options->force, info_json(&machine, why));
 }
 
 const command command_info = {

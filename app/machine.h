@@ -8,7 +8,7 @@
 #include "solver/machine/machine.h"
 
 /* The machine that the file `path` describes; NULL: this one, with a calibration of this user's cache where
- * there is one. threads: 0, as OpenMP decides. What was ignored is noted. */
+ * there is one. threads: 0, threads_default(). What was ignored is noted. */
 stencil_status machine_find(stencil_machine *machine, const char *path, int64_t threads, int streams,
                             stencil_notes *notes);
 

@@ -97,6 +97,28 @@ static void print_version(void) {
     );
 }
 
+/* Launchers of MPI start a program several times, and each of ours would do all of the work. A batch script,
+ * which runs once, has no count of its own step (SLURM_NTASKS is that of the job). */
+static stencil_status check_alone(void) {
+    static const char *const counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
+                                         "SLURM_STEP_NUM_TASKS"};
+    char names[160] = "";
+    long most = 1;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const char *text = getenv(counts[i]);
+        const long count = text != NULL ? strtol(text, NULL, 10) : 1;
+        if (count > 1)
+            stencil_text_add(names, sizeof names, "%s%s", names[0] != '\0' ? " -u " : "", counts[i]);
+        most = count > most ? count : most;
+    }
+    CHECK(names[0] == '\0', USAGE,
+          "started %ld times, and each would do the same: this program has no MPI, start it once without "
+          "mpirun "
+          "or srun -n (--gpus N uses several GPUs); for tasks of their own, 'env -u %s stencil …'",
+          most, names);
+    return STENCIL_OK;
+}
+
 /* A command, whose options begin behind `skipped` arguments. */
 static stencil_status run_command(const command *command, int skipped, int argc, char **argv,
                                   int *exit_code) {
@@ -111,7 +133,7 @@ static stencil_status run_command(const command *command, int skipped, int argc,
         options_print_help(stdout, command);
     else if (status == STENCIL_OK && call.version)
         print_version();
-    else if (status == STENCIL_OK)
+    else if (status == STENCIL_OK && (status = command->alone ? check_alone() : STENCIL_OK) == STENCIL_OK)
         status = command->run(&call, exit_code);
     free(line);
     free(values);

@@ -140,5 +140,6 @@ const command command_new = {
     .values_size = sizeof(new_options),
     .operand_min = 1,
     .operand_max = 1,
+    .alone = true,
     .run = new_run,
 };

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/words.h"
 #include "solver/problem.h"
 
 enum { OPTION_OPERANDS_MAX = 16, OPTION_GIVEN_MAX = 64, THREADS_MAX = 4096 };
@@ -64,6 +65,7 @@ typedef struct command {
     size_t
         values_size; /* of the structure that the options fill, or begins with it; the rest of it is zero */
     int operand_min, operand_max;
+    bool alone; /* it writes files or times the machine: no process may do the same beside it */
     /* Does the work; *exit_code (0 before) is used where the status is OK. */
     stencil_status (*run)(const invocation *call, int *exit_code);
 } command;
@@ -121,10 +123,20 @@ extern const option stop_option_table[];
  * no effect on the problem that *spec then states. */
 stencil_status problem_options_apply(const invocation *call, stencil_spec *spec);
 
-/* Makes OpenMP use `count` threads, the value of --threads, and starts them; 0: as many as OpenMP decides,
- * from OMP_NUM_THREADS or the machine. NO_MEMORY where the system does not start as many, USAGE where
- * OMP_NUM_THREADS is above THREADS_MAX: OpenMP itself would end the process. Called before the first parallel
- * region; threads.c. */
+/* Threads where --threads is not given: as OMP_NUM_THREADS says, else one for each processor that the process
+ * has the use of; and why so many, "affinity: 2 of 64 processors" (returned). Asked before threads_start().
+ */
+#define THREADS_HELP "CPU threads (default: OMP_NUM_THREADS, or one for each processor that it may use)"
+enum { THREADS_WHY_SIZE = 96 };
+int64_t threads_default(void);
+const char *threads_default_why(char text[THREADS_WHY_SIZE]);
+
+/* Notes that so many threads are more than the process has processors for. */
+void threads_note(int64_t threads, stencil_notes *notes);
+
+/* Makes OpenMP use `count` threads, the value of --threads, and starts them; 0: threads_default(). NO_MEMORY
+ * where the system does not start as many, USAGE where OMP_NUM_THREADS is above THREADS_MAX: OpenMP itself
+ * would end the process. Called before the first parallel region; threads.c. */
 stencil_status threads_start(int64_t count);
 
 /* Prints the help of a command at 80 columns. */

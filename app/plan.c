@@ -29,8 +29,8 @@ static const option plan_table[] = {
     {"gpus", 'g', OPTION_DEVICES, AT(run.gpu), "N|LIST",
      .help = "how many at most (2), or which ones (0,2 or 2,)", .contradicts = {"device cpu"},
      .count_offset = offsetof(plan_options, run.gpu_count)},
-    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
-     .minimum = 1, .maximum = THREADS_MAX},
+    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = THREADS_HELP, .minimum = 1,
+     .maximum = THREADS_MAX},
     {.heading = "Plans"},
     {"sync", 0, OPTION_NAME, AT(run.sync), "NAME", .help = "only this way to keep steps in order",
      .names = choice_syncs},
@@ -204,6 +204,8 @@ static stencil_status plan_run(const invocation *call, int *exit_code) {
     TRY(find_spec(state, call));
     TRY(target_check("--json", o->json, o->force, NULL));
     TRY(machine_find(&state->machine, o->machine, o->threads, STENCIL_STREAMS_PART, &state->notes));
+    if (o->machine == NULL && state->machine.gpu_count == 0)
+        threads_note(state->machine.cpu_threads, &state->notes);
     choice_open(&state->options.run);
     return o->sizes != NULL ? show_switches(state) : rank_plans(state);
 }

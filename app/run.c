@@ -56,8 +56,8 @@ static const option run_table[] = {
      .help = "how many (2), or which ones (0,2 or 2,); each gets a part of the field, and one named several "
              "times (0,0) that many; means --device gpu",
      .contradicts = {"device cpu"}, .count_offset = offsetof(run_options, run.gpu_count)},
-    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
-     .minimum = 1, .maximum = THREADS_MAX},
+    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = THREADS_HELP, .minimum = 1,
+     .maximum = THREADS_MAX},
     {.heading = "Several GPUs"},
     {"parts", 0, OPTION_INTEGER, AT(run.parts), "N",
      .help = "cut a run on the CPU as one on N GPUs is; means --device cpu",
@@ -83,8 +83,10 @@ static const option run_table[] = {
      .offset = offsetof(run_options, problem)},
     {.heading = "Output"},
     {"output", 'o', OPTION_TEXT, AT(files.output), "FILE",
-     .help = "result (default: INPUT with .out.h5 for .h5)"},
-    {"force", 'f', OPTION_FLAG, AT(files.force), NULL, .help = "replace existing files"},
+     .help = "result (default: INPUT with .out.h5 for .h5; of a result .out2.h5, then .out3.h5 …); INPUT "
+             "itself, with --force, goes on in place: the result replaces it when it is complete"},
+    {"force", 'f', OPTION_FLAG, AT(files.force), NULL,
+     .help = "replace existing files, INPUT included where it is the output"},
     {"no-output", 0, OPTION_FLAG, AT(files.no_output), NULL, .help = "write no result",
      .contradicts = {"output"}},
     {"json", 0, OPTION_TEXT, AT(files.json), "FILE",
@@ -223,6 +225,8 @@ static void take_plan(run_state *state) {
     record->plan = *plan_of(state);
     for (int i = 0; i < record->plan.notes.count; i++)
         stencil_notes_add(&record->notes, "%s", record->plan.notes.line[i]);
+    if (record->plan.backend == STENCIL_BACKEND_CPU && state->options.machine == NULL)
+        threads_note(record->plan.threads, &record->notes);
     const int asked = record->choice.choice.asked.gpu_count,
               used = record->plan.backend == STENCIL_BACKEND_GPU ? record->plan.cut.parts : 0;
     if (used < asked)
@@ -343,6 +347,20 @@ static stencil_status attribute(run_state *state) {
     return attribution_make(a, state->run, &state->record);
 }
 
+/* Numbers that a CPU computes many times more slowly: bits are as on other devices, so none is flushed to 0.
+ */
+static void note_subnormal(run_record *record) {
+    static const double few = 0.01;
+    const bool wide = record->problem.precision == STENCIL_FLOAT64;
+    if (record->report.subnormal > few)
+        stencil_notes_add(
+            &record->notes,
+            "%.0f %% of all cells are subnormal numbers (below %s), which slow a CPU down several "
+            "times: %s a larger scale of the field and its source; a GPU is not slowed",
+            100 * record->report.subnormal, wide ? "2.2e-308" : "1.2e-38",
+            wide ? "give" : "give --precision float64, or");
+}
+
 /* A signal that came while the result was being written counts, too. */
 static int report_exit_code(const stencil_report *report) {
     if (report->reason == STENCIL_REASON_INTERRUPTED || signals_caught != 0)
@@ -379,8 +397,9 @@ static stencil_status tell(run_state *state, bool people, stencil_status failed)
 }
 
 static stencil_status run_stages(run_state *state, int *exit_code) {
-    const run_options *options = &state->options;
+    run_options *options = &state->options;
     run_record *record = &state->record;
+    options->files.dry_run = options->dry_run;
     CHECK(options->files.trace == NULL || !target_is_stdout(options->files.trace), USAGE,
           "--trace -: standard output has the report: give a file name");
     CHECK(options->files.output == NULL || strcmp(options->files.output, "-") != 0, USAGE,
@@ -415,6 +434,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
         text_append(failed, record->output.path, "holds the complete result");
     record->done = true;
     report_note_end(record);
+    note_subnormal(record);
     record->exit_code = *exit_code =
         failed == STENCIL_OK ? report_exit_code(&record->report) : stencil_status_exit_code(failed);
     return tell(state, people, failed);
@@ -448,5 +468,6 @@ const command command_run = {
     .values_size = sizeof(run_state),
     .operand_min = 1,
     .operand_max = 1,
+    .alone = true,
     .run = run_run,
 };

@@ -32,15 +32,49 @@ static stencil_status write_result(run_record *record, stencil_run *run) {
     return stencil_output_write(&record->output, &record->problem, &from, &record->report);
 }
 
-/* "input.h5" -> "input.out.h5" beside it; a suffix other than .h5 or .hdf5 is kept. */
+/* Bytes of a stem before ".out" or ".out2", ".out3" …, which name results, and the number of the next one
+ * (1: it is no result). */
+static int stem_of_result(const char *input, int length, int *next) {
+    enum { DIGITS_MAX = 8 };
+    static const char mark[] = ".out";
+    const int mark_length = (int)sizeof mark - 1;
+    int end = length, number = 0;
+    while (end > 0 && length - end < DIGITS_MAX && input[end - 1] >= '0' && input[end - 1] <= '9')
+        end--;
+    if (end < length && (input[end] == '0' || sscanf(input + end, "%d", &number) != 1))
+        return length;
+    const int stem = end - mark_length;
+    if (stem <= 0 || input[stem - 1] == '/' || memcmp(input + stem, mark, (size_t)mark_length) != 0)
+        return length;
+    *next = end < length ? number + 1 : 2;
+    return stem;
+}
+
+/* "input.h5" -> "input.out.h5" beside it, "input.out.h5" -> "input.out2.h5" and so on; a suffix other than
+ * .h5 or .hdf5 is kept. */
 static stencil_status name_output(const char *input, char name[TEXT_NAME_SIZE]) {
     const char *dot = strrchr(input, '.');
     const bool suffix = dot != NULL && dot > input && dot[-1] != '/' &&
                         (strcmp(dot, ".h5") == 0 || strcmp(dot, ".hdf5") == 0);
-    const int length = (int)(suffix ? (size_t)(dot - input) : strlen(input));
-    const int written = snprintf(name, TEXT_NAME_SIZE, "%.*s.out.h5", length, input);
+    int next = 1;
+    const int length = stem_of_result(input, (int)(suffix ? (size_t)(dot - input) : strlen(input)), &next);
+    const int written =
+        snprintf(name, TEXT_NAME_SIZE, "%.*s.out%s.h5", length, input, next > 1 ? TEXT("%d", next) : "");
     CHECK(written >= 0 && written < TEXT_NAME_SIZE, USAGE,
           "the input's name is too long: give --output FILE");
+    return STENCIL_OK;
+}
+
+/* A dry run writes no result: a file that is in the way of one is noted. */
+static stencil_status try_output(run_record *record, bool dry_run) {
+    stencil_output *output = &record->output;
+    const stencil_status status = open_output(record);
+    if (status != STENCIL_CANNOT_CREATE || !dry_run || output->force)
+        return status;
+    const stencil_error seen = *stencil_error_last();
+    output->force = true;
+    TRY(open_output(record));
+    stencil_notes_add(&record->notes, "the run itself would be refused: %s", seen.message);
     return STENCIL_OK;
 }
 
@@ -54,7 +88,7 @@ stencil_status run_output_prepare(run_record *record, const run_targets *options
         output->notes = &record->notes;
         output->force = options->force;
         output->started_s = (int64_t)time(NULL);
-        TRY(open_output(record));
+        TRY(try_output(record, options->dry_run));
     }
     TRY(target_check_apart("--json", options->json, output->path, "output"));
     TRY(target_check_apart("--trace", options->trace, output->path, "output"));
@@ -88,6 +122,15 @@ static stencil_status rescue(run_record *record, stencil_run *run, char name[TEX
 stencil_status run_output_write(run_record *record, stencil_run *run, char name[TEXT_NAME_SIZE]) {
     if (record->output.path == NULL)
         return STENCIL_OK;
+    if (record->report.reason == STENCIL_REASON_DIVERGED && stencil_output_replaces_input(&record->output)) {
+        stencil_notes_add(&record->notes,
+                          "the run diverged: no result is written, and '%s' stays as it was; --output FILE "
+                          "writes one",
+                          record->output.path);
+        record->output.path = NULL;
+        run_output_close(record);
+        return STENCIL_OK;
+    }
     const double start_s = stencil_clock_s();
     signals_hold();
     stencil_status status = write_result(record, run);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "app/text.h"
 #include "kernels/cpu.h"
 
 /* A thread that waits for a mutex to be given back, so that all of them exist at once. */
@@ -63,14 +64,63 @@ static int64_t start_and_join(int64_t count, int *number) {
     return started;
 }
 
+static bool environment_decides(void) {
+    const char *text = getenv("OMP_NUM_THREADS");
+    return text != NULL && text[0] != '\0';
+}
+
+int64_t threads_default(void) {
+    const int64_t openmp = stencil_smaller(omp_get_max_threads(), omp_get_thread_limit());
+    return environment_decides() ? openmp : stencil_smaller(openmp, stencil_processors());
+}
+
+/* "3", "1.5": processors of a quota. */
+static const char *quota_text(int64_t thousandths, char text[TEXT_SIZE]) {
+    snprintf(text, TEXT_SIZE, "%.4g", 1e-3 * (double)thousandths);
+    return text;
+}
+
+const char *threads_default_why(char text[THREADS_WHY_SIZE]) {
+    const stencil_processor_limits limits = stencil_processors_limits();
+    char quota[TEXT_SIZE];
+    if (environment_decides())
+        snprintf(text, THREADS_WHY_SIZE, "OMP_NUM_THREADS");
+    else if (limits.quota_thousandths < (int64_t)1000 * limits.allowed)
+        snprintf(text, THREADS_WHY_SIZE, "control group's quota: %s of %d processors",
+                 quota_text(limits.quota_thousandths, quota), limits.allowed);
+    else if (limits.allowed < limits.online)
+        snprintf(text, THREADS_WHY_SIZE, "affinity: %d of %d processors", limits.allowed, limits.online);
+    else
+        snprintf(text, THREADS_WHY_SIZE, "one for each processor");
+    return text;
+}
+
+void threads_note(int64_t threads, stencil_notes *notes) {
+    const stencil_processor_limits limits = stencil_processors_limits();
+    const int use = stencil_processors();
+    const bool quota = limits.quota_thousandths < (int64_t)1000 * limits.allowed;
+    char text[TEXT_SIZE];
+    if (threads <= use)
+        return;
+    if (quota)
+        quota_text(limits.quota_thousandths, text);
+    else
+        snprintf(text, sizeof text, "%d", use);
+    stencil_notes_add(notes, "%lld threads share %s processor%s, %s: --threads %d has one for each",
+                      (long long)threads, text, strcmp(text, "1") == 0 ? "" : "s",
+                      quota                            ? "the quota of the control group"
+                      : limits.allowed < limits.online ? "which the affinity of this process allows"
+                                                       : "which is all there are",
+                      use);
+}
+
 stencil_status threads_start(int64_t count) {
-    const int64_t threads =
-        count > 0 ? count : stencil_smaller(omp_get_max_threads(), omp_get_thread_limit());
+    const int64_t threads = count > 0 ? count : threads_default();
     char who[64]; /* asks for so many */
     snprintf(who, sizeof who,
-             count > 0                           ? "--threads %lld%.0s"
-             : getenv("OMP_NUM_THREADS") != NULL ? "OMP_NUM_THREADS: %lld thread%s"
-                                                 : "%lld thread%s, one for each processor",
+             count > 0               ? "--threads %lld%.0s"
+             : environment_decides() ? "OMP_NUM_THREADS: %lld thread%s"
+                                     : "%lld thread%s, one for each processor",
              (long long)threads, stencil_plural(threads));
     CHECK(threads <= THREADS_MAX, USAGE, "%s are too many: at most %d", who, THREADS_MAX);
     TRY(check_stacks());

@@ -22,8 +22,8 @@ typedef struct verify_options {
 #define AT(field) OPTION_AT(verify_options, field)
 static const option verify_table[] = {
     {.heading = "Options"},
-    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = "CPU threads (default: as OpenMP decides)",
-     .minimum = 1, .maximum = THREADS_MAX},
+    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = THREADS_HELP, .minimum = 1,
+     .maximum = THREADS_MAX},
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
@@ -75,8 +75,10 @@ static stencil_status read_output(verification *v) {
     CHECK(v->first >= 0, BAD_DATA, "'%s': more steps_done (/provenance) than steps_total", v->output);
     if (v->input == NULL)
         v->input = v->made.input;
-    CHECK(v->input[0] != '\0', USAGE, "'%s' does not name its input: give it, 'stencil verify %s INPUT'",
-          v->output, v->output);
+    CHECK(
+        v->input[0] != '\0', USAGE,
+        "'%s' has taken the place of its input, which is gone: give a copy of it, 'stencil verify %s INPUT'",
+        v->output, v->output);
     v->problem.origin.steps = v->steps;
     TRY(stencil_input_load_history(&v->result, &v->problem));
     v->residuals.of = v->problem.origin.history.count;

@@ -15,10 +15,6 @@ size_t stencil_precision_bytes(stencil_precision precision) {
     return precision == STENCIL_FLOAT64 ? sizeof(double) : sizeof(float);
 }
 
-int stencil_processors(void) {
-    return omp_get_num_procs();
-}
-
 const char *const stencil_precision_names[] = {"float32", "float64", NULL};
 
 const char *stencil_precision_name(stencil_precision precision) {
@@ -68,17 +64,18 @@ static int64_t kernel_number(const char *folder, const char *name, const char *k
 
 /* Where control groups of a version can be mounted, and their files. */
 typedef struct group_files {
-    int version;
+    int version; /* 0 ends a list */
     const char *folder, *limit, *used, *reclaimable;
 } group_files;
 
-static const group_files versions[] = {
-    {1, "/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "},
-    {2, "", "memory.max", "memory.current", "inactive_file "},
-    {2, "/unified", "memory.max", "memory.current", "inactive_file "},
-};
+/* A limit that control groups set, those above included. */
+typedef struct group_limit {
+    const char *controller; /* ",NAME," */
+    const group_files *versions;
+    int64_t (*of_group)(const char *folder, const group_files *files); /* of one by itself */
+} group_limit;
 
-/* Bytes left in one group by itself. */
+/* Bytes left. */
 static int64_t one_group_left(const char *folder, const group_files *files) {
     const int64_t limit = kernel_number(folder, files->limit, "");
     int64_t used = kernel_number(folder, files->used, "");
@@ -91,7 +88,8 @@ static int64_t one_group_left(const char *folder, const group_files *files) {
 
 /* From `group` ("/a/b") up to the root. Where a container hides the groups above it, the first folders do not
  * exist and the root is its own group. */
-static int64_t groups_left(const char *mount, const char *group, const group_files *files) {
+static int64_t groups_least(const char *mount, const char *group, const group_limit *what,
+                            const group_files *files) {
     char folder[PATH_CHARS];
     const int root = snprintf(folder, sizeof folder, "%s%s", mount, files->folder);
     if (root + strlen(group) >= sizeof folder)
@@ -99,7 +97,7 @@ static int64_t groups_left(const char *mount, const char *group, const group_fil
     strcpy(folder + root, group);
     int64_t least = INT64_MAX;
     for (;;) {
-        least = stencil_smaller(least, one_group_left(folder, files));
+        least = stencil_smaller(least, what->of_group(folder, files));
         char *slash = strrchr(folder + root, '/');
         if (slash == NULL)
             return least;
@@ -107,7 +105,7 @@ static int64_t groups_left(const char *mount, const char *group, const group_fil
     }
 }
 
-int64_t stencil_memory_group_left_bytes(const char *membership, const char *mount) {
+static int64_t group_limit_find(const group_limit *what, const char *membership, const char *mount) {
     FILE *file = fopen(membership, "r");
     if (file == NULL)
         return INT64_MAX;
@@ -120,13 +118,62 @@ int64_t stencil_memory_group_left_bytes(const char *membership, const char *moun
         if (sscanf(line, "0::%[^\n]", group) == 1)
             version = 2;
         else if (sscanf(line, "%*d:%[^:]:%[^\n]", controllers + 1, group) == 2)
-            version = strstr(strcat(controllers, ","), ",memory,") != NULL ? 1 : 0;
-        for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
-            if (versions[i].version == version)
-                least = stencil_smaller(least, groups_left(mount, group, &versions[i]));
+            version = strstr(strcat(controllers, ","), what->controller) != NULL ? 1 : 0;
+        for (const group_files *files = what->versions; files->version > 0; files++)
+            if (files->version == version)
+                least = stencil_smaller(least, groups_least(mount, group, what, files));
     }
     fclose(file);
     return least;
+}
+
+int64_t stencil_memory_group_left_bytes(const char *membership, const char *mount) {
+    static const group_files versions[] = {
+        {1, "/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "},
+        {2, "", "memory.max", "memory.current", "inactive_file "},
+        {2, "/unified", "memory.max", "memory.current", "inactive_file "},
+        {0}};
+    return group_limit_find(&(group_limit){",memory,", versions, one_group_left}, membership, mount);
+}
+
+/* Thousandths of a processor, from two numbers: microseconds in each period, and those of a period, which
+ * stand in a file of their own or (no `used`) behind the first one. */
+static int64_t one_group_quota(const char *folder, const group_files *files) {
+    char first[32];
+    const int64_t quota = kernel_number(folder, files->limit, "");
+    snprintf(first, sizeof first, "%" PRId64 " ", quota);
+    const int64_t period = files->used != NULL ? kernel_number(folder, files->used, "")
+                                               : kernel_number(folder, files->limit, first);
+    int64_t thousandths;
+    if (quota == INT64_MAX || period == INT64_MAX || quota <= 0 || period <= 0 ||
+        !stencil_multiply(quota, 1000, &thousandths))
+        return INT64_MAX;
+    return thousandths / period + (thousandths % period > 0);
+}
+
+int64_t stencil_processors_group_quota(const char *membership, const char *mount) {
+    static const group_files versions[] = {
+        {.version = 1, .folder = "/cpu", .limit = "cpu.cfs_quota_us", .used = "cpu.cfs_period_us"},
+        {.version = 1, .folder = "/cpu,cpuacct", .limit = "cpu.cfs_quota_us", .used = "cpu.cfs_period_us"},
+        {.version = 2, .folder = "", .limit = "cpu.max"},
+        {.version = 2, .folder = "/unified", .limit = "cpu.max"},
+        {0}};
+    return group_limit_find(&(group_limit){",cpu,", versions, one_group_quota}, membership, mount);
+}
+
+stencil_processor_limits stencil_processors_limits(void) {
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    const int allowed = omp_get_num_procs();
+    return (stencil_processor_limits){
+        .online = online > allowed ? (int)online : allowed,
+        .allowed = allowed,
+        .quota_thousandths = stencil_processors_group_quota("/proc/self/cgroup", "/sys/fs/cgroup")};
+}
+
+int stencil_processors(void) {
+    const stencil_processor_limits limits = stencil_processors_limits();
+    const int64_t quota = limits.quota_thousandths;
+    return (int)stencil_smaller(limits.allowed, quota / 1000 + (quota % 1000 > 0));
 }
 
 /* Left to HDF5, which does not look whether it was given what it asked for. */

@@ -54,8 +54,22 @@ stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const cha
  * groups leave (all of them up to the root) and what its limit of address space (ulimit -v) leaves. */
 int64_t stencil_memory_available_bytes(void);
 
-/* Processors that threads of this process may run on; those of a thread that OpenMP has bound to one, too. */
+/* What limits the processors of this process. */
+typedef struct stencil_processor_limits {
+    int online;                /* of the machine */
+    int allowed;               /* by the affinity that the process began with; a thread that OpenMP has bound
+                                  to one processor has it, too */
+    int64_t quota_thousandths; /* processors' time that its control groups leave; INT64_MAX: all of it */
+} stencil_processor_limits;
+stencil_processor_limits stencil_processors_limits(void);
+
+/* Processors that threads of this process have the use of: the allowed ones, or as many as use up the quota,
+ * rounded up. */
 int stencil_processors(void);
+
+/* Thousandths of a processor that the control groups which `membership` names leave a process (version 2
+ * cpu.max, version 1 cpu.cfs_quota_us); files and the rest as below. */
+int64_t stencil_processors_group_quota(const char *membership, const char *mount);
 
 /* Bytes left under the memory limits of the control groups that `membership` (a file as /proc/self/cgroup)
  * names, and of all groups above them; the smallest wins, INT64_MAX: no limit. `mount` is where the groups

@@ -54,10 +54,7 @@ static stencil_status choose_gpus(stencil_bench_options *options, const stencil_
                                   char *device, size_t size) {
     CHECK(machine->gpu_count > 0, UNAVAILABLE, "no GPU here (%s): leave %s out", machine->no_gpu_reason,
           options->gpu_count > 0 ? "--gpus" : "--device gpu");
-    for (int i = 0; i < options->gpu_count; i++)
-        CHECK(options->gpu[i] >= 0 && options->gpu[i] < machine->gpu_count, UNAVAILABLE,
-              "--gpus asks for GPU %d, this machine has %d (0 … %d)", options->gpu[i], machine->gpu_count,
-              machine->gpu_count - 1);
+    TRY(stencil_gpus_check(machine, options->gpu, options->gpu_count));
     if (options->gpu_count == 0)
         for (options->gpu_count = 0; options->gpu_count < machine->gpu_count; options->gpu_count++)
             options->gpu[options->gpu_count] = options->gpu_count;

@@ -58,7 +58,7 @@ void stencil_input_close(stencil_input *input);
  * caller says where it goes; all of that is borrowed while the sink is open. */
 typedef struct stencil_output {
     const char *path;         /* final name */
-    const char *input_path;   /* the run's input, for provenance; never overwritten */
+    const char *input_path;   /* the run's input, for provenance */
     stencil_input *input;     /* the same, open: /b or /f is copied from it, and what is the user's own */
     stencil_notes *notes;     /* what cannot be kept of that is noted here; may be NULL */
     bool force;               /* may replace an existing file */
@@ -67,12 +67,18 @@ typedef struct stencil_output {
     stencil_sink sink;        /* closed by the caller, written or not */
 } stencil_output;
 
-/* CANNOT_CREATE: the directory is missing or not writable, the file exists (no force), it is the input itself
- * (same inode), or a directory. IO: the result does not fit, with need and have. */
+/* CANNOT_CREATE: the directory is missing or not writable, the file exists or is the input itself (no force),
+ * or it is a directory. IO: the result does not fit, with need and have. */
 stencil_status stencil_output_open(stencil_output *output, const stencil_problem *problem);
 
+/* Whether the result takes the name of its input, which then is gone: the same name in the same directory, a
+ * symbolic link to the input followed. Another name of the same file (a hard link, a symbolic link as output)
+ * is replaced without the input. Asked before the result is written. */
+bool stencil_output_replaces_input(const stencil_output *output);
+
 /* Writes the result: /u, read from `from`, /residual, /residual_step, the attributes that make it a valid
- * input again, the source of the input (/b or /f) and what is the user's own in it, /provenance. Every HDF5
+ * input again, the source of the input (/b or /f) and what is the user's own in it, /provenance (without the
+ * name of an input that it replaces). The input stays open and is not looked up by name any more. Every HDF5
  * return is checked, the file fsynced and given its name; after a failure the sink leaves nothing behind
  * when it is closed. Once only. CANNOT_CREATE, IO. */
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,

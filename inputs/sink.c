@@ -61,10 +61,17 @@ static stencil_status open_temporary(stencil_sink *sink) {
     return sink->fd >= 0 ? STENCIL_OK : name_temporary(sink);
 }
 
-static stencil_status check_target(const char *path, bool replace, const char *other) {
+/* Whether the file behind `target` is that of the name `other`, which may be NULL. */
+static bool is_file(const struct stat *target, const char *other) {
+    struct stat source;
+    return other != NULL && stat(other, &source) == 0 && source.st_dev == target->st_dev &&
+           source.st_ino == target->st_ino;
+}
+
+static stencil_status check_target(const char *path, bool replace, const char *other, bool plain) {
     CHECK(stencil_path_last(path)[0] != '\0', CANNOT_CREATE,
           "'%s' names no file: give the output a file name", path);
-    struct stat target, source;
+    struct stat target;
     if (stat(path, &target) != 0) {
         struct stat link;
         CHECK(errno == ENOENT || errno == ENOTDIR, CANNOT_CREATE, "cannot create '%s': %s", path,
@@ -77,9 +84,13 @@ static stencil_status check_target(const char *path, bool replace, const char *o
     CHECK(!S_ISDIR(target.st_mode), CANNOT_CREATE, "'%s' is a directory: give the output a file name", path);
     CHECK(S_ISREG(target.st_mode), CANNOT_CREATE, "'%s' is not a regular file: choose another output file",
           path);
-    CHECK(other == NULL || stat(other, &source) != 0 || source.st_dev != target.st_dev ||
-              source.st_ino != target.st_ino,
-          CANNOT_CREATE, "'%s' is the input file: choose another output file", path);
+    if (is_file(&target, other)) {
+        CHECK(!plain, CANNOT_CREATE, "'%s' is the input file: choose another output file", path);
+        CHECK(replace, CANNOT_CREATE,
+              "'%s' is the input file: use --force to put the result in its place, or choose another output "
+              "file",
+              path);
+    }
     CHECK(replace, CANNOT_CREATE, "'%s' exists: use --force to replace it, or choose another output file",
           path);
     return STENCIL_OK;
@@ -235,7 +246,7 @@ void stencil_sink_close(stencil_sink *sink) {
 stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
                                  int64_t bytes) {
     *sink = (stencil_sink){.fd = -1, .replace = replace, .path = path};
-    TRY(check_target(path, replace, other));
+    TRY(check_target(path, replace, other, bytes == STENCIL_SINK_PLAIN));
     TRY(open_temporary(sink));
     if (bytes == STENCIL_SINK_PLAIN)
         return STENCIL_OK;

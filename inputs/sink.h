@@ -25,8 +25,9 @@ typedef struct stencil_sink {
 /* Opens the temporary file of `path`, takes space for `bytes` of values and creates an empty HDF5 file in it;
  * what is taken in vain is given back by the commit. STENCIL_SINK_PLAIN: a plain file, to be written through
  * sink->fd. The caller closes it, whatever comes. CANNOT_CREATE when the directory is missing or not
- * writable, when `path` is a directory or another special file, when it is the file `other` (may be NULL), or
- * exists and may not be replaced; IO with need and have where the space is not there. */
+ * writable, when `path` is a directory or another special file, when it exists and may not be replaced, and
+ * when a plain file would replace the file `other` (the input; may be NULL); IO with need and have where the
+ * space is not there. */
 #define STENCIL_SINK_PLAIN INT64_C(-1)
 stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
                                  int64_t bytes);

@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -59,10 +60,23 @@ static stencil_status copy_source(const stencil_sink *sink, stencil_input *input
     return stencil_sink_state(sink);
 }
 
+bool stencil_output_replaces_input(const stencil_output *output) {
+    const char *last = stencil_path_last(output->path);
+    char directory[PATH_MAX] = "./", place[PATH_MAX], name[2 * PATH_MAX], input[PATH_MAX];
+    if (output->input_path == NULL || realpath(output->input_path, input) == NULL)
+        return false;
+    if (last > output->path)
+        snprintf(directory, sizeof directory, "%.*s", (int)(last - output->path), output->path);
+    if (realpath(directory, place) == NULL)
+        return false;
+    snprintf(name, sizeof name, "%s/%s", strcmp(place, "/") == 0 ? "" : place, last);
+    return strcmp(name, input) == 0;
+}
+
 static stencil_status write_provenance(const stencil_output *output, const stencil_report *report) {
     const stencil_sink *sink = &output->sink;
     char absolute[PATH_MAX], started[32] = "";
-    const char *input = output->input_path;
+    const char *input = stencil_output_replaces_input(output) ? NULL : output->input_path;
     const time_t began = (time_t)output->started_s;
     const int64_t steps_done = stencil_report_steps_done(report);
     struct tm utc;

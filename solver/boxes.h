@@ -67,6 +67,10 @@ stencil_status stencil_slabs_visit(const stencil_slabs *slabs, const stencil_box
 /* Bytes of a slab of the cells of /u. */
 int64_t stencil_slab_bytes(const stencil_mesh *mesh);
 
+/* The part of the cells of u that are subnormal numbers, by their bits: of all cells where there are up to
+ * some millions, else of as many in rows from all over the field. NO_MEMORY; what the reader fails with. */
+stencil_status stencil_boxes_subnormal(const stencil_reader *from, const stencil_mesh *mesh, double *share);
+
 /* The largest absolute value of n cells (z, y, x); infinite or NaN values count as they do in fmax(). */
 double stencil_cells_largest(const stencil_cells *cells, const int64_t n[3]);
 

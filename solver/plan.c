@@ -28,12 +28,14 @@ static stencil_status choose_backend(stencil_plan *plan, const stencil_run_optio
             stencil_notes_add(&plan->notes, "no GPU (%s): using the CPU", machine->no_gpu_reason);
         return STENCIL_OK;
     }
+    CHECK(machine->gpu_count > 0 || options->gpu_count < 2, UNAVAILABLE,
+          "no GPU here (%s): leave --gpus out, or give --parts %d to 'stencil run', which cuts a run on the "
+          "CPU "
+          "alike",
+          machine->no_gpu_reason, options->gpu_count);
     CHECK(machine->gpu_count > 0, UNAVAILABLE, "no GPU here (%s): leave %s out", machine->no_gpu_reason,
           options->gpu_count > 0 ? "--gpus" : "--device gpu");
-    for (int i = 0; i < options->gpu_count; i++)
-        CHECK(options->gpu[i] < machine->gpu_count, UNAVAILABLE,
-              "--gpus asks for GPU %d, this machine has %d (0 … %d)", options->gpu[i], machine->gpu_count,
-              machine->gpu_count - 1);
+    TRY(stencil_gpus_check(machine, options->gpu, options->gpu_count));
     for (int i = 0; i < options->gpu_count; i++)
         plan->part[i].gpu = options->gpu[i];
     return STENCIL_OK;

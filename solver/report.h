@@ -24,6 +24,8 @@ typedef struct stencil_report {
     stencil_stagnation stagnation; /* why, where the reason is STAGNATED */
     stencil_error_bound bound;     /* of laplace and poisson with a criterion */
     stencil_lost lost;             /* changes of the next step, where the last one has changed no cell */
+    double subnormal; /* part of the cells of u in the end that are subnormal numbers, which slow CPUs
+                         down; 0 on a GPU */
     char strategy[32];
     char backend[8];  /* "cpu" or "gpu" */
     char device[160]; /* "NVIDIA H200" or "2 threads, avx512" */

@@ -370,6 +370,8 @@ static stencil_status judge_end(stencil_run *r) {
                                                                        : STENCIL_REASON_STEPS;
     const bool relaxes = stencil_stop_has_criterion(&r->problem->stop) && stencil_problem_relaxes(r->problem);
     const stencil_reader cells = {stencil_run_read, r};
+    if (r->cpu != NULL && stencil_report_steps_done(report) > 0)
+        TRY(stencil_boxes_subnormal(&cells, &r->plan->cut.mesh, &report->subnormal));
     stencil_defect values;
     const stencil_defect *defect = relaxes ? &values : NULL;
     if (relaxes) {

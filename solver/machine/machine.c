@@ -1,6 +1,7 @@
 /* The description of a machine: what is looked up in it, and all of it as JSON. */
 #include "solver/machine/machine.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/record.h"
@@ -40,6 +41,26 @@ bool stencil_gpus_are_shared(const int *gpu, int count) {
             if (gpu[i] == gpu[j])
                 return true;
     return false;
+}
+
+stencil_status stencil_gpus_check(const stencil_machine *machine, const int *gpu, int count) {
+    const int have = machine->gpu_count;
+    bool is_count = count > 1; /* the first ones, as --gpus N names them */
+    char there[64] = "one GPU (0)";
+    int missing = count;
+    for (int i = count - 1; i >= 0; i--) {
+        is_count = is_count && gpu[i] == i;
+        missing = gpu[i] < 0 || gpu[i] >= have ? i : missing;
+    }
+    if (missing == count)
+        return STENCIL_OK;
+    if (have > 1)
+        snprintf(there, sizeof there, "%d GPUs (0 … %d)", have, have - 1);
+    CHECK(!is_count, UNAVAILABLE,
+          "--gpus asks for %d GPUs, this machine has %s: give --gpus %d, or a list that names one "
+          "several times (0,0) for more parts",
+          count, there, have);
+    FAIL(UNAVAILABLE, "--gpus asks for GPU %d, this machine has %s: name one of these", gpu[missing], there);
 }
 
 #define GPU(kind, member)       #member, STENCIL_MEMBER(kind, stencil_gpu, member)

@@ -59,6 +59,9 @@ enum { STENCIL_STREAMS_PART = 2, STENCIL_STREAMS_SHARED = 32, STENCIL_STREAMS_DE
 /* Whether one of these GPUs is named several times. */
 bool stencil_gpus_are_shared(const int *gpu, int count);
 
+/* UNAVAILABLE where one of these GPUs is not there, with those that are. For machines that have some. */
+stencil_status stencil_gpus_check(const stencil_machine *machine, const int *gpu, int count);
+
 /* Looks at the machine, its kernels left out. Fails only on errors of a driver that is there. `streams`: the
  * driver makes a queue for each when a GPU is first used, which takes it some 12 ms each, and as much in the
  * end. A user's CUDA_DEVICE_MAX_CONNECTIONS comes first. */

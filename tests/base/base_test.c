@@ -265,6 +265,64 @@ static void control_groups_count_up_to_the_root(void **state) {
     }
 }
 
+static int64_t quota(const char *membership) {
+    char path[256];
+    put("membership", membership);
+    snprintf(path, sizeof path, "%s/membership", folder);
+    return stencil_processors_group_quota(path, folder);
+}
+
+static void quotas_count_up_to_the_root(void **state) {
+    (void)state;
+    static const char *const folders[] = {"", "/a", "/a/b", "/cpu", "/cpu/c", "/unified", "/unified/d"};
+    static const char *const files[] = {"a/b/cpu.max",
+                                        "a/cpu.max",
+                                        "cpu/cpu.cfs_quota_us",
+                                        "cpu/cpu.cfs_period_us",
+                                        "cpu/c/cpu.cfs_quota_us",
+                                        "cpu/c/cpu.cfs_period_us",
+                                        "unified/d/cpu.max",
+                                        "membership"};
+    char path[256];
+    strcpy(folder, "/tmp/stencil-base-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    for (size_t i = 1; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, sizeof path, "%s%s", folder, folders[i]);
+        assert_int_equal(mkdir(path, 0700), 0);
+    }
+    put("a/b/cpu.max", "max 100000\n");
+    put("a/cpu.max", "150000 100000\n");
+    put("cpu/cpu.cfs_quota_us", "-1\n");
+    put("cpu/cpu.cfs_period_us", "100000\n");
+    put("cpu/c/cpu.cfs_quota_us", "20001\n");
+    put("cpu/c/cpu.cfs_period_us", "50000\n");
+    put("unified/d/cpu.max", "800000 100000\n");
+    assert_true(quota("") == INT64_MAX);
+    assert_true(quota("0::/\n") == INT64_MAX);
+    assert_true(quota("0::/a\n") == 1500);
+    assert_true(quota("0::/a/b\n") == 1500);
+    assert_true(quota("0::/d\n") == 8000);
+    assert_true(quota("3:cpu:/\n") == INT64_MAX);
+    assert_true(quota("3:cpu,cpuacct:/c\n") == 401);
+    assert_true(quota("3:cpu:/c\n0::/a\n") == 401);
+    assert_true(quota("3:cpuset:/c\n") == INT64_MAX);
+    put("a/b/cpu.max", "200000 200000\n");
+    assert_true(quota("0::/a/b\n") == 1000);
+    put("a/b/cpu.max", "0 0\n");
+    assert_true(quota("0::/a/b\n") == 1500);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    for (size_t i = sizeof folders / sizeof *folders; i-- > 0;) {
+        snprintf(path, sizeof path, "%s%s", folder, folders[i]);
+        assert_int_equal(rmdir(path), 0);
+    }
+    const stencil_processor_limits limits = stencil_processors_limits();
+    assert_true(limits.online >= limits.allowed && limits.allowed >= stencil_processors());
+    assert_true(stencil_processors() >= 1 && limits.quota_thousandths > 0);
+}
+
 static void the_clock_runs_forward(void **state) {
     (void)state;
     const double begin = stencil_clock_s();
@@ -295,6 +353,7 @@ int main(void) {
         cmocka_unit_test(too_much_memory_is_refused_with_need_and_have),
         cmocka_unit_test(limits_of_the_process_count),
         cmocka_unit_test(control_groups_count_up_to_the_root),
+        cmocka_unit_test(quotas_count_up_to_the_root),
         cmocka_unit_test(the_clock_runs_forward),
         cmocka_unit_test(precisions_have_names_and_sizes),
     };
