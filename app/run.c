@@ -270,6 +270,8 @@ static stencil_status load(run_state *state) {
     stencil_input *input = &state->input;
     const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
     TRY(stencil_input_load_history(input, problem));
+    TRY(text_name_out_of_memory(stencil_input_check(input, problem, state->options.allow_nonfinite),
+                                state->record.output.input_path));
     const stencil_status status = stencil_run_open(&state->run, plan_of(state), problem, &from);
     state->record.choice.tune.run = state->run;
     stencil_input_rest(input);

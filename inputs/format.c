@@ -136,6 +136,8 @@ static void note_own(const own *own) {
 void stencil_input_notes(const stencil_input *input, stencil_notes *notes) {
     if (input->foreign)
         stencil_notes_add(notes, "attribute 'format' is none of stencil's: replaced in the result");
+    stencil_values_note(&input->values[STENCIL_ARRAY_U], "/u", "a result has those", notes);
+    stencil_values_note(&input->values[STENCIL_ARRAY_B], "the source", "a result keeps it as it is", notes);
     visit_own(input->file, note_own, notes);
 }
 

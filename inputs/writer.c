@@ -132,6 +132,8 @@ stencil_status stencil_output_write(stencil_output *output, const stencil_proble
     TRY(copy_source(output, problem));
     TRY(write_spec(sink, problem, report));
     stencil_own_copy(output->input->file, sink->file, output->notes);
+    STENCIL_HANDLE field = H5Dopen2(sink->file, "u", H5P_DEFAULT);
+    TRY(stencil_values_write(&output->input->values[STENCIL_ARRAY_U], field, problem->precision, sink->path));
     TRY(stencil_history_attach(sink->file, sink->path));
     TRY(stencil_sink_state(sink));
     TRY(write_provenance(output, report));
