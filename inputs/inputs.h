@@ -16,6 +16,7 @@ typedef struct stencil_input {
     const char *path;                           /* borrowed */
     bool foreign;                               /* the attribute `format` is none of ours */
     stencil_values values[STENCIL_ARRAY_COUNT]; /* behind the numbers of /u, and of /b or /f */
+    int64_t unwritten[STENCIL_ARRAY_COUNT];     /* cells of them that nobody wrote */
     /* For reading cells: */
     const stencil_problem *problem;
     hid_t dataset;                    /* of the array that was last read; 0: none is open */
@@ -43,6 +44,11 @@ stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem 
  * allow_nonfinite: NaN is a value. Values of NaN alone are left to the reader. */
 stencil_status stencil_input_check(stencil_input *input, const stencil_problem *problem,
                                    bool allow_nonfinite);
+
+/* BAD_DATA where cells of /u were never written, unless that is allowed; then, and where some of /b or /f
+ * were not, a note with how many. */
+stencil_status stencil_input_check_written(const stencil_input *input, const stencil_problem *problem,
+                                           bool allow, stencil_notes *notes);
 
 /* Gives back what reading has taken; it may go on nevertheless. */
 void stencil_input_rest(stencil_input *input);

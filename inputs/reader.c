@@ -37,6 +37,7 @@ static stencil_status inspect(stencil_input *input, stencil_source source, stenc
     CHECK(spec->source == STENCIL_SOURCE_NONE, BAD_DATA,
           "'%s' has both /b and /f: give /f for problem poisson, /b for everything else", path);
     TRY(stencil_values_read(values, d.id, path, name));
+    input->unwritten[is_field ? STENCIL_ARRAY_U : STENCIL_ARRAY_B] = d.unwritten;
     if (is_field) {
         const bool single = d.floating && d.element_bytes <= sizeof(float);
         spec->rank = d.rank;
@@ -224,6 +225,27 @@ stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem 
                                     bool allow_nonfinite) {
     input->problem = problem;
     return (stencil_reader){allow_nonfinite ? read_box : read_finite, input};
+}
+
+stencil_status stencil_input_check_written(const stencil_input *input, const stencil_problem *problem,
+                                           bool allow, stencil_notes *notes) {
+    const int64_t u = input->unwritten[STENCIL_ARRAY_U], source = input->unwritten[STENCIL_ARRAY_B];
+    const int64_t cells = problem->extent[0] * problem->extent[1] * problem->extent[2];
+    CHECK(u == 0 || allow, BAD_DATA,
+          "'%s': %" PRId64 " of %" PRId64 " cells of /u were never written: write them, or use "
+          "--allow-unwritten to take what HDF5 gives there (the fill value, most often 0)",
+          input->path, u, cells);
+    if (u > 0)
+        stencil_notes_add(notes,
+                          "%" PRId64 " of %" PRId64 " cells of /u were never written: they have the fill "
+                          "value, most often 0",
+                          u, cells);
+    if (source > 0)
+        stencil_notes_add(notes,
+                          "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "
+                          "value, most often 0",
+                          source, cells, stencil_array_names[problem->spec.source]);
+    return STENCIL_OK;
 }
 
 stencil_status stencil_input_check(stencil_input *input, const stencil_problem *problem,
