@@ -25,25 +25,45 @@ static bool describe(chunks *c, hid_t create, hid_t space) {
     return true;
 }
 
-/* Cells of a selection in chunks that have no place in the file. */
+/* Cells of a selection in the chunk that starts there, as far as the dataset goes; negative on failure. */
+static int64_t cells_of(const chunks *c, const hsize_t *start, hid_t within) {
+    hsize_t count[H5S_MAX_RANK];
+    for (int axis = 0; axis < c->rank; axis++) {
+        const hsize_t left = c->extent[axis] - start[axis];
+        count[axis] = left < c->size[axis] ? left : c->size[axis];
+    }
+    return (int64_t)points_in(within, start, count);
+}
+
+/* Cells of a selection in chunks that have no place in the file: asks for each chunk there can be. */
 static int64_t missing_cells(hid_t dataset, const chunks *c, hid_t within) {
     int64_t cells = 0;
     for (hsize_t k = 0; k < c->total; k++) {
-        hsize_t start[H5S_MAX_RANK], count[H5S_MAX_RANK], rest = k, bytes = 0;
+        hsize_t start[H5S_MAX_RANK], rest = k, bytes = 0;
         haddr_t address = HADDR_UNDEF;
         unsigned mask;
         for (int axis = c->rank - 1; axis >= 0; axis--) {
             const hsize_t along = (c->extent[axis] + c->size[axis] - 1) / c->size[axis];
             start[axis] = rest % along * c->size[axis];
-            count[axis] = c->extent[axis] - start[axis];
-            if (count[axis] > c->size[axis])
-                count[axis] = c->size[axis];
             rest /= along;
         }
-        if (H5Dget_chunk_info_by_coord(dataset, start, &mask, &address, &bytes) < 0 || address != HADDR_UNDEF)
-            continue;
-        const hssize_t points = points_in(within, start, count);
+        const bool known = H5Dget_chunk_info_by_coord(dataset, start, &mask, &address, &bytes) < 0;
+        const int64_t points = known || address != HADDR_UNDEF ? 0 : cells_of(c, start, within);
         cells += points > 0 ? points : 0;
+    }
+    return cells;
+}
+
+/* The same from the chunks that have one, which HDF5 counts up to each of them. */
+static int64_t cells_beside(hid_t dataset, const chunks *c, hid_t within, hid_t space, hsize_t known) {
+    int64_t cells = (int64_t)H5Sget_select_npoints(within);
+    for (hsize_t k = 0; k < known; k++) {
+        hsize_t start[H5S_MAX_RANK], bytes = 0;
+        haddr_t address = HADDR_UNDEF;
+        unsigned mask;
+        const bool found = H5Dget_chunk_info(dataset, space, k, start, &mask, &address, &bytes) >= 0;
+        const int64_t points = found ? cells_of(c, start, within) : 0;
+        cells -= points > 0 ? points : 0;
     }
     return cells;
 }
@@ -61,7 +81,8 @@ int64_t stencil_cells_unwritten(hid_t dataset, hid_t within) {
     if (layout != H5D_CHUNKED || !describe(&c, create, space) ||
         H5Dget_num_chunks(dataset, space, &known) < 0 || known >= c.total)
         return 0;
-    return known == 0 ? (int64_t)H5Sget_select_npoints(of) : missing_cells(dataset, &c, of);
+    return known == 0 || known < c.total / known ? cells_beside(dataset, &c, of, space, known)
+                                                 : missing_cells(dataset, &c, of);
 }
 
 /* Adds a selection that has no end, as far as the dataset goes. */

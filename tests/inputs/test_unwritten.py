@@ -96,6 +96,15 @@ class Unwritten(unittest.TestCase):
                               libver=libver)
                     self.accepted()
 
+    def test_many_chunks(self):
+        """Chunks are counted from the side where there are fewer."""
+        def partly(file):
+            u = file.create_dataset("u", SHAPE, "f8", chunks=(2, 2))
+            u[4:6, 4:6] = u[10, 29] = 1.0
+
+        self.make(partly)
+        self.refused(CELLS - 8)
+
     def test_one_chunk(self):
         for libver in ("earliest", "latest"):
             self.make(lambda file: file.create_dataset("u", SHAPE, "f8", chunks=SHAPE), libver=libver)
