@@ -163,6 +163,7 @@ static stencil_status describe_problem(run_state *state) {
     stencil_input_notes(&state->input, &record->notes);
     const stencil_spec file = spec;
     TRY(problem_options_apply(state->call, &spec));
+    TRY(stencil_input_grid(&state->input, &spec, &record->notes));
     TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
     report_note_start(record, &file);
     return STENCIL_OK;

@@ -45,6 +45,12 @@ stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem 
 stencil_status stencil_input_check(stencil_input *input, const stencil_problem *problem,
                                    bool allow_nonfinite);
 
+/* Holds coordinates of /u (dimension scales, or lists /x, /y and /z) beside a spec whose options are applied.
+ * A problem without spacing takes it from even ones that are attached to all axes; BAD_DATA where they are
+ * uneven. Notes what contradicts the spacing, ends of periods that are there twice, and axes of time or
+ * colours (`notes` may be NULL). */
+stencil_status stencil_input_grid(stencil_input *input, stencil_spec *spec, stencil_notes *notes);
+
 /* BAD_DATA where cells of /u were never written, unless that is allowed; then, and where some of /b or /f
  * were not, a note with how many. */
 stencil_status stencil_input_check_written(const stencil_input *input, const stencil_problem *problem,

@@ -47,8 +47,8 @@ static int64_t missing_cells(hid_t dataset, const chunks *c, hid_t within) {
             start[axis] = rest % along * c->size[axis];
             rest /= along;
         }
-        const bool known = H5Dget_chunk_info_by_coord(dataset, start, &mask, &address, &bytes) < 0;
-        const int64_t points = known || address != HADDR_UNDEF ? 0 : cells_of(c, start, within);
+        const bool failed = H5Dget_chunk_info_by_coord(dataset, start, &mask, &address, &bytes) < 0;
+        const int64_t points = failed || address != HADDR_UNDEF ? 0 : cells_of(c, start, within);
         cells += points > 0 ? points : 0;
     }
     return cells;
