@@ -156,7 +156,8 @@ void stencil_coordinates_read(const stencil_input *input, const stencil_spec *sp
     if (u < 0)
         return;
     read_labels(u, spec, axis);
-    read_scales(input, u, spec, axis);
+    if (stencil_file_holds(input->file, "u"))
+        read_scales(input, u, spec, axis);
     for (int i = 0; i < spec->rank; i++) {
         const char *const *names = usual[STENCIL_AXES - spec->rank + i];
         for (int k = 0; k < 2 && axis[i].name[0] == '\0'; k++) {

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "inputs/coordinates.h"
@@ -93,21 +92,25 @@ static bool repeats_endpoint(const stencil_coordinates *c) {
             (is_usual_length(length, rounding) && !is_usual_length(length + c->step, rounding)));
 }
 
-/* Lines across an axis at its ends: those of the cells 0, 1, n - 2 and n - 1. */
-enum { LINES = 4 };
+/* Lines across an axis at its ends: those of the cells 0, 1, n - 2 and n - 1. In the middle of the axis that
+ * they go along, so many cells of each: a cell of each row of a file may be as far apart as its pages. */
+enum { LINES = 4, LINE_CELLS = 256 };
+
+static int64_t line_cells(const grid *g, int along) {
+    return g->spec->extent[along] < LINE_CELLS ? g->spec->extent[along] : LINE_CELLS;
+}
 
 static bool read_lines(const grid *g, hid_t u, int axis, int along, double *value) {
     const int rank = g->spec->rank, skip = STENCIL_AXES - rank;
-    const int64_t n = g->spec->extent[axis], at[LINES] = {0, 1, n - 2, n - 1};
+    const int64_t n = g->spec->extent[axis], at[LINES] = {0, 1, n - 2, n - 1}, cells = line_cells(g, along);
     bool read = true;
     for (int k = 0; k < LINES && read; k++) {
         stencil_box box = {.n = {1, 1, 1}};
         for (int i = 0; i < rank; i++)
-            box.first[skip + i] = i == axis ? at[k] : i == along ? 0 : g->spec->extent[i] / 2;
-        box.n[skip + along] = g->spec->extent[along];
-        const stencil_cells cells =
-            stencil_cells_dense(STENCIL_FLOAT64, value + (int64_t)k * g->spec->extent[along], &box);
-        read = stencil_h5_box(u, &box, H5T_NATIVE_DOUBLE, &cells, false) >= 0;
+            box.first[skip + i] = i == axis ? at[k] : (g->spec->extent[i] - (i == along ? cells : 0)) / 2;
+        box.n[skip + along] = cells;
+        const stencil_cells to = stencil_cells_dense(STENCIL_FLOAT64, value + k * cells, &box);
+        read = stencil_h5_box(u, &box, H5T_NATIVE_DOUBLE, &to, false) >= 0;
     }
     return read;
 }
@@ -135,15 +138,10 @@ static bool is_slow(hid_t u) {
 
 static bool repeats_cells(const grid *g, int axis) {
     const int rank = g->spec->rank, along = axis == rank - 1 ? rank - 2 : rank - 1;
+    double value[LINES * LINE_CELLS];
     STENCIL_HANDLE u = H5Dopen2(g->input->file, "u", H5P_DEFAULT);
-    void *memory = NULL;
-    if (u < 0 || g->spec->extent[axis] < 2 * LINES || is_slow(u) ||
-        stencil_memory_alloc(&memory, LINES * g->spec->extent[along] * (int64_t)sizeof(double),
-                             "lines of /u") != STENCIL_OK)
-        return false;
-    const bool repeats = read_lines(g, u, axis, along, memory) && go_around(memory, g->spec->extent[along]);
-    free(memory);
-    return repeats;
+    return u >= 0 && g->spec->extent[axis] >= 2 * LINES && !is_slow(u) &&
+           read_lines(g, u, axis, along, value) && go_around(value, line_cells(g, along));
 }
 
 static void note_period(const grid *g) {
