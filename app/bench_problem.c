@@ -44,7 +44,9 @@ stencil_status bench_read_edges(const char *text, stencil_bench_options *bench) 
 
 stencil_status bench_read_file(const char *path, stencil_spec *spec) {
     stencil_input input = {0};
-    const stencil_status status = stencil_input_open(&input, path, spec);
+    stencil_status status = stencil_input_open(&input, path, spec);
+    if (status == STENCIL_OK)
+        status = stencil_input_grid(&input, spec, NULL);
     stencil_input_close(&input);
     return status;
 }

@@ -71,10 +71,13 @@ static stencil_status find_spec(plan_state *state, const invocation *call) {
     stencil_spec_init(spec);
     if (call->operand_count > 0) {
         stencil_input input = {0};
-        const stencil_status status = stencil_input_open(&input, call->operand[0], spec);
+        stencil_status status = stencil_input_open(&input, call->operand[0], spec);
+        if (status == STENCIL_OK)
+            status = problem_options_apply(call, spec);
+        if (status == STENCIL_OK)
+            status = stencil_input_grid(&input, spec, &state->notes);
         stencil_input_close(&input);
-        TRY(status);
-        return problem_options_apply(call, spec);
+        return status;
     }
     const stencil_shape *shape = stencil_shape_find(o->problem.stencil);
     spec->rank = o->sizes == NULL ? o->problem.rank : shape != NULL ? shape->rank : 2;

@@ -24,7 +24,7 @@ typedef struct run_options {
     const char *machine;
     run_targets files;
     auto_options open;
-    bool attribute, explain, dry_run, allow_nonfinite, quiet;
+    bool attribute, explain, dry_run, allow_nonfinite, allow_unwritten, quiet;
 } run_options;
 
 #define AT(field) OPTION_AT(run_options, field)
@@ -105,6 +105,8 @@ static const option run_table[] = {
      .help = "plan for the machine that stencil info --json has described there, not for this one",
      .needs = "dry-run"},
     {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input"},
+    {"allow-unwritten", 0, OPTION_FLAG, AT(allow_unwritten), NULL,
+     .help = "accept cells of /u that nobody wrote, with the fill value"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print neither report, notes nor progress"},
     /* What an engineer does to a barrier before trusting it. */
     {.heading = "Barriers of persistent loops"},
@@ -164,6 +166,7 @@ static stencil_status describe_problem(run_state *state) {
     stencil_input_notes(&state->input, &record->notes);
     const stencil_spec file = spec;
     TRY(problem_options_apply(state->call, &spec));
+    TRY(stencil_input_grid(&state->input, &spec, &record->notes));
     TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
     report_note_start(record, &file);
     return STENCIL_OK;
@@ -275,6 +278,9 @@ static stencil_status load(run_state *state) {
     stencil_input *input = &state->input;
     const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
     TRY(stencil_input_load_history(input, problem));
+    TRY(stencil_input_check_written(input, problem, state->options.allow_unwritten, &state->record.notes));
+    TRY(text_name_out_of_memory(stencil_input_check(input, problem, state->options.allow_nonfinite),
+                                state->record.output.input_path));
     const stencil_status status = stencil_run_open(&state->run, plan_of(state), problem, &from);
     state->record.choice.tune.run = state->run;
     stencil_input_rest(input);

@@ -16,8 +16,10 @@ typedef struct stored {
     hid_t file;
     const char *path, *name; /* of the file, of the dataset */
     hid_t create, access;    /* its creation properties; access properties */
+    hid_t space;             /* its dataspace */
     hsize_t bytes;           /* of its values */
     int depth;
+    int64_t *unwritten; /* cells that nobody wrote, which are counted */
 } stored;
 
 /* The directory that HDF5 looks for other files in, from the environment, with a slash; "": none. */
@@ -26,20 +28,44 @@ static void prefix_of(const stored *s, ssize_t (*get)(hid_t, char *, size_t), ch
     snprintf(prefix + (length > 0 ? length : 0), 2, "%s", length > 0 ? "/" : "");
 }
 
-static stencil_status check_stored(hid_t file, const char *path, const char *name, int depth);
+static stencil_status check_stored(hid_t file, const char *path, const char *name, int depth,
+                                   int64_t *unwritten);
 
-/* Whether this file holds the dataset; *status tells what is wrong further down. */
-static bool holds(const char *path, const char *name, int depth, stencil_status *status) {
+/* A source of a virtual dataset: its name, and what of it is taken. */
+typedef struct source {
+    const char *file, *name;
+    hid_t taken; /* a selection */
+} source;
+
+/* Counts cells that are taken from a source in which nobody wrote them; where a part of a source is taken
+ * that is virtual itself, none unless all of it was never written. */
+static void count_unwritten(const stored *s, const source *from, hid_t file, int64_t below) {
+    STENCIL_HANDLE dataset = H5Dopen2(file, from->name, H5P_DEFAULT), space = H5Dget_space(dataset);
+    const hssize_t all = space < 0 ? -1 : H5Sget_simple_extent_npoints(space),
+                   taken = H5Sget_select_npoints(from->taken);
+    const bool whole = taken < 0 || (hsize_t)taken == H5S_UNLIMITED || taken == all;
+    if (below > 0 && (whole || below == all))
+        *s->unwritten += whole ? below : taken;
+    else if (below > 0)
+        *s->unwritten += stencil_cells_unwritten(dataset, from->taken);
+}
+
+/* Whether this file holds the source; *status tells what is wrong further down. */
+static bool holds(const stored *s, const char *path, const source *from, stencil_status *status) {
     hid_t opened = -1;
+    int64_t below = 0;
     STENCIL_HANDLE file = stencil_h5_open(path, &opened) != STENCIL_OK ? -1 : opened;
-    if (file < 0 || H5Oexists_by_name(file, name, H5P_DEFAULT) <= 0)
+    if (file < 0 || H5Oexists_by_name(file, from->name, H5P_DEFAULT) <= 0)
         return false;
-    *status = check_stored(file, path, name, depth);
+    *status = check_stored(file, path, from->name, s->depth + 1, &below);
+    if (*status == STENCIL_OK)
+        count_unwritten(s, from, file, below);
     return true;
 }
 
 /* Looks for one source of a virtual dataset where HDF5 does. */
-static stencil_status check_source(const stored *s, const char *file, const char *name) {
+static stencil_status check_source(const stored *s, const source *from) {
+    const char *file = from->file;
     char place[4][NAME_CHARS], candidate[2 * NAME_CHARS], *real = realpath(s->path, NULL);
     const char *given = strcmp(file, ".") == 0 ? s->path : file;
     const char *near = file[0] == '/' ? stencil_path_last(file) : file; /* HDF5 looks for that nearby, too */
@@ -53,13 +79,13 @@ static stencil_status check_source(const stored *s, const char *file, const char
     stencil_status status = STENCIL_OK;
     for (int i = 0; i < 4; i++) {
         const int length = snprintf(candidate, sizeof candidate, "%s%s", place[i], i == 0 ? given : near);
-        if (length < (int)sizeof candidate && holds(candidate, name, s->depth + 1, &status))
+        if (length < (int)sizeof candidate && holds(s, candidate, from, &status))
             return status;
     }
     FAIL(BAD_DATA,
          "'%s': %s is a virtual dataset, and its source %s in '%s' is missing or cannot be read: bring that "
          "file back",
-         s->path, s->name, name, file);
+         s->path, s->name, from->name, file);
 }
 
 /* Number of cells of a dataset where at most `gap` of its numbered sources in turn may be missing. */
@@ -89,8 +115,9 @@ static stencil_status check_virtual(const stored *s) {
                   H5Pget_virtual_dsetname(s->create, i, name, sizeof name) >= 0,
               BAD_DATA, "'%s' is damaged: %s has a source without a name (%s)", s->path, s->name,
               stencil_h5_reason());
+        STENCIL_HANDLE taken = H5Pget_virtual_srcspace(s->create, i);
         if (strchr(file, '%') == NULL && strchr(name, '%') == NULL)
-            TRY(check_source(s, file, name));
+            TRY(check_source(s, &(source){file, name, taken}));
         else if (cells_when_made(s, i) > made)
             made = cells_when_made(s, i);
     }
@@ -98,6 +125,7 @@ static stencil_status check_virtual(const stored *s) {
     CHECK(cells == cells_with_gaps(s, GAP_MAX) && cells >= made, BAD_DATA,
           "'%s': %s is a virtual dataset, and some of its numbered sources are missing: bring them back",
           s->path, s->name);
+    *s->unwritten += stencil_cells_unmapped(s->create, s->space);
     return STENCIL_OK;
 }
 
@@ -125,15 +153,19 @@ static stencil_status check_external(const stored *s, int count) {
     return STENCIL_OK;
 }
 
-/* `depth`: 0, and one more for each virtual dataset that it is a source of. */
-static stencil_status check_stored(hid_t file, const char *path, const char *name, int depth) {
+/* `depth`: 0, and one more for each virtual dataset that it is a source of. *unwritten: 0 before. */
+static stencil_status check_stored(hid_t file, const char *path, const char *name, int depth,
+                                   int64_t *unwritten) {
     const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
     const bool is_dataset = object >= 0 && H5Iget_type(object) == H5I_DATASET;
     STENCIL_HANDLE create = is_dataset ? H5Dget_create_plist(object) : -1;
     STENCIL_HANDLE access = is_dataset ? H5Dget_access_plist(object) : -1;
     const hsize_t bytes = is_dataset ? (hsize_t)stencil_dataset_bytes(object) : 0;
-    const stored s = {file, path, name, create, access, bytes, depth};
+    STENCIL_HANDLE space = is_dataset ? H5Dget_space(object) : -1;
+    const stored s = {file, path, name, create, access, space, bytes, depth, unwritten};
     const H5D_layout_t layout = create < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(create);
+    if (is_dataset && layout != H5D_VIRTUAL)
+        *unwritten = stencil_cells_unwritten(object, 0);
     stencil_handle_close(&object);
     CHECK(depth < DEPTH_MAX, BAD_DATA, "'%s': the sources of %s never end", path, name);
     return layout == H5D_VIRTUAL      ? check_virtual(&s)
@@ -187,7 +219,7 @@ stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const 
               H5Oexists_by_name(file, name, H5P_DEFAULT) > 0,
           BAD_DATA, "'%s': %s is a link that leads nowhere; %s", path, name,
           advice != NULL ? advice : "mend the link, or give the values as a dataset");
-    TRY(check_stored(file, path, name, 0));
+    TRY(check_stored(file, path, name, 0, &dataset->unwritten));
     dataset->id = H5Oopen(file, name, H5P_DEFAULT);
     CHECK(dataset->id >= 0, BAD_DATA, "'%s': cannot open %s (%s)", path, name, stencil_h5_reason());
     const H5I_type_t is = H5Iget_type(dataset->id);

@@ -29,3 +29,20 @@ const char *stencil_spec_attribute(int index, bool *past);
 /* Copies the user's own from one file to another: attributes of the root group and of /u, and what stands in
  * the root group. What cannot be copied is noted (`notes` may be NULL). */
 void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes);
+
+/* Whether values of a type of HDF5 are references to objects, or have some within. */
+bool stencil_type_refers(hid_t type);
+
+/* Whether an object of that name stands in this very file, and not in one that a link leads to. */
+bool stencil_file_holds(hid_t file, const char *name);
+
+/* Goes over attributes with references to objects, and datasets of them, of all objects that a file and its
+ * copy have under the same name, /u, /b and /f included: writes them into the copy, where they lead to the
+ * objects of those names. What cannot be kept is noted (`notes` may be NULL). */
+void stencil_references_copy(hid_t from, hid_t to, stencil_notes *notes);
+
+/* Makes /residual_step the dimension scale of /residual in a result whose /u has scales. IO. */
+stencil_status stencil_history_attach(hid_t file, const char *path);
+
+/* Copies the attributes of a dataset to another one, but for references. What cannot be copied is noted. */
+void stencil_attributes_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes);

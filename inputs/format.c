@@ -136,17 +136,19 @@ static void note_own(const own *own) {
 void stencil_input_notes(const stencil_input *input, stencil_notes *notes) {
     if (input->foreign)
         stencil_notes_add(notes, "attribute 'format' is none of stencil's: replaced in the result");
+    stencil_values_note(&input->values[STENCIL_ARRAY_U], "/u", "a result has those", notes);
+    stencil_values_note(&input->values[STENCIL_ARRAY_B], "the source", "a result keeps it as it is", notes);
     visit_own(input->file, note_own, notes);
 }
 
 /* NULL, or why it cannot be copied. Values in memory have the type that they have in the file, so that
  * nothing is converted. */
-static const char *copy_attribute(hid_t from, const char *name, hid_t to) {
+static const char *copy_attribute(hid_t from, const char *name, hid_t to, bool from_elsewhere) {
     STENCIL_HANDLE attribute = H5Aopen(from, name, H5P_DEFAULT);
     STENCIL_HANDLE given = attribute < 0 ? -1 : H5Aget_type(attribute);
     STENCIL_HANDLE type = given < 0 ? -1 : H5Tcopy(given), space = type < 0 ? -1 : H5Aget_space(attribute);
-    if (type >= 0 && H5Tdetect_class(type, H5T_REFERENCE) > 0)
-        return "it refers to objects of its file";
+    if (type >= 0 && stencil_type_refers(type)) /* stencil_references_copy() */
+        return from_elsewhere ? "it refers to objects of another file" : NULL;
     STENCIL_HANDLE made = space < 0 ? -1 : H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     const hssize_t count = made < 0 ? -1 : H5Sget_simple_extent_npoints(space);
     if (count == 0)
@@ -166,6 +168,7 @@ static const char *copy_attribute(hid_t from, const char *name, hid_t to) {
 /* Where copies go. */
 typedef struct transfer {
     hid_t file, u;
+    bool elsewhere;       /* /u stands in another file than the rest */
     stencil_notes *notes; /* may be NULL */
 } transfer;
 
@@ -175,7 +178,8 @@ static void copy_own(const own *own) {
     char what[160];
     herr_t failed = 0;
     if (own->place <= FIELD_ATTRIBUTE)
-        why = copy_attribute(own->at, name, own->place == ATTRIBUTE ? t->file : t->u);
+        why = own->place == ATTRIBUTE ? copy_attribute(own->at, name, t->file, false)
+                                      : copy_attribute(own->at, name, t->u, t->elsewhere);
     else if (own->place == OBJECT && own->link == H5L_TYPE_HARD)
         failed = H5Ocopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT);
     else if (own->place == OBJECT) /* stays a link: what it leads to may be large, or nowhere */
@@ -189,5 +193,26 @@ static void copy_own(const own *own) {
 
 void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes) {
     STENCIL_HANDLE u = H5Dopen2(to, "u", H5P_DEFAULT);
-    visit_own(from, copy_own, &(transfer){to, u, notes});
+    visit_own(from, copy_own, &(transfer){to, u, !stencil_file_holds(from, "u"), notes});
+    stencil_references_copy(from, to, notes);
+}
+
+/* An object whose attributes are copied. */
+typedef struct copied {
+    hid_t to;
+    const char *name;
+    stencil_notes *notes;
+} copied;
+
+static herr_t copy_visited(hid_t from, const char *name, const H5A_info_t *info, void *data) {
+    const copied *c = data;
+    (void)info;
+    const char *why = copy_attribute(from, name, c->to, false);
+    if (why != NULL && c->notes != NULL)
+        stencil_notes_add(c->notes, "attribute '%s' of %s is not kept in the result: %s", name, c->name, why);
+    return 0;
+}
+
+void stencil_attributes_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes) {
+    H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_visited, &(copied){to, name, notes});
 }

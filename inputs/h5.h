@@ -58,7 +58,8 @@ typedef struct stencil_dataset {
     int64_t count; /* elements */
     size_t element_bytes;
     bool floating;
-    char type[32]; /* "float64", "int32", "uint8" … */
+    int64_t unwritten; /* elements that nobody wrote */
+    char type[32];     /* "float64", "int32", "uint8" … */
 } stencil_dataset;
 
 /* Opens a dataset of integers or floating-point numbers of an open file; its id is 0 where there is none.
@@ -83,6 +84,13 @@ void stencil_dataset_close(stencil_dataset *dataset);
 
 /* Whether the values of an open dataset stand in other files. */
 bool stencil_dataset_elsewhere(hid_t dataset);
+
+/* Elements of an open dataset that is not virtual which were never written, as far as its layout tells: space
+ * that was taken for them beforehand does not. `within`: of that selection of its dataspace; 0: of all. */
+int64_t stencil_cells_unwritten(hid_t dataset, hid_t within);
+
+/* Elements that no source of a virtual dataset gives, from its creation properties and its dataspace. */
+int64_t stencil_cells_unmapped(hid_t create, hid_t space);
 
 /* Bytes of the values of an open dataset, unpacked; INT64_MAX where they cannot be counted. */
 int64_t stencil_dataset_bytes(hid_t dataset);

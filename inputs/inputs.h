@@ -3,6 +3,7 @@
 
 #include "base/words.h"
 #include "inputs/sink.h"
+#include "inputs/values.h"
 #include "solver/problem.h"
 #include "solver/report.h"
 
@@ -11,14 +12,17 @@
 
 /* An open input file. Zero-initialised: closed. */
 typedef struct stencil_input {
-    hid_t file;       /* 0 or negative: not open */
-    const char *path; /* borrowed */
-    bool foreign;     /* the attribute `format` is none of ours */
+    hid_t file;                                 /* 0 or negative: not open */
+    const char *path;                           /* borrowed */
+    bool foreign;                               /* the attribute `format` is none of ours */
+    stencil_values values[STENCIL_ARRAY_COUNT]; /* behind the numbers of /u, and of /b or /f */
+    int64_t unwritten[STENCIL_ARRAY_COUNT];     /* cells of them that nobody wrote */
     /* For reading cells: */
     const stencil_problem *problem;
-    hid_t dataset;       /* of the array that was last read; 0: none is open */
-    stencil_array array; /* that one */
-    hid_t read_as;       /* stencil_input_as(): the type */
+    hid_t dataset;                    /* of the array that was last read; 0: none is open */
+    stencil_array array;              /* that one */
+    hid_t read_as;                    /* stencil_input_as(): the type */
+    bool judged[STENCIL_ARRAY_COUNT]; /* its values that are not finite are those that no step uses */
 } stencil_input;
 
 /* Opens `path` and reads what it says of the problem into *spec (initialised here): shape and type of /u,
@@ -29,11 +33,28 @@ typedef struct stencil_input {
 stencil_status stencil_input_open(stencil_input *input, const char *path, stencil_spec *spec);
 
 /* Reads boxes of /u, and of /b or /f, for a problem that was resolved from the spec of this input; it is
- * borrowed. Values are converted to problem->precision by HDF5; /f is scaled by source_scale in double and
- * rounded once. Reading fails as BAD_DATA, unless allow_nonfinite with the index of the first NaN or Inf of
- * the whole array; NO_MEMORY with need and have. */
+ * borrowed. Values are converted to problem->precision by HDF5; packed ones are unpacked, and /f is scaled by
+ * source_scale, in double and rounded once. Reading fails as BAD_DATA, unless allow_nonfinite with the index
+ * of the first NaN or Inf of the whole array; NO_MEMORY with need and have. */
 stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem *problem,
                                     bool allow_nonfinite);
+
+/* Looks at all cells of /u and of its source where attributes say that some have no value (_FillValue,
+ * missing_value) or are out of range. BAD_DATA with how many of those that a step uses, and the first one;
+ * allow_nonfinite: NaN is a value. Values of NaN alone are left to the reader. */
+stencil_status stencil_input_check(stencil_input *input, const stencil_problem *problem,
+                                   bool allow_nonfinite);
+
+/* Holds coordinates of /u (dimension scales, or lists /x, /y and /z) beside a spec whose options are applied.
+ * A problem without spacing takes it from even ones that are attached to all axes; BAD_DATA where they are
+ * uneven. Notes what contradicts the spacing, ends of periods that are there twice, and axes of time or
+ * colours (`notes` may be NULL). */
+stencil_status stencil_input_grid(stencil_input *input, stencil_spec *spec, stencil_notes *notes);
+
+/* BAD_DATA where cells of /u were never written, unless that is allowed; then, and where some of /b or /f
+ * were not, a note with how many. */
+stencil_status stencil_input_check_written(const stencil_input *input, const stencil_problem *problem,
+                                           bool allow, stencil_notes *notes);
 
 /* Gives back what reading has taken; it may go on nevertheless. */
 void stencil_input_rest(stencil_input *input);

@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ const char *const stencil_array_names[] = {
     [STENCIL_SOURCE_NONE] = "/u", [STENCIL_SOURCE_B] = "/b", [STENCIL_SOURCE_F] = "/f"};
 
 /* What the spec has to know of /u or of a source; of the latter there may be none. */
-static stencil_status inspect(const stencil_input *input, stencil_source source, stencil_spec *spec) {
+static stencil_status inspect(stencil_input *input, stencil_source source, stencil_spec *spec) {
     const char *path = input->path, *name = stencil_array_names[source];
     const bool is_field = source == STENCIL_SOURCE_NONE;
     STENCIL_DATASET d = {0};
@@ -23,6 +24,7 @@ static stencil_status inspect(const stencil_input *input, stencil_source source,
     CHECK(d.id != 0 || !is_field, BAD_DATA, "'%s' has no dataset /u: give the initial values as /u", path);
     if (d.id == 0)
         return STENCIL_OK;
+    stencil_values *values = &input->values[is_field ? STENCIL_ARRAY_U : STENCIL_ARRAY_B];
     CHECK(d.rank == 2 || d.rank == 3, BAD_DATA, "'%s': %s has rank %d; give [ny][nx] or [nz][ny][nx]", path,
           name, d.rank);
     CHECK(is_field || d.rank == spec->rank, BAD_DATA, ANOTHER_SHAPE, path, name);
@@ -34,9 +36,12 @@ static stencil_status inspect(const stencil_input *input, stencil_source source,
     }
     CHECK(spec->source == STENCIL_SOURCE_NONE, BAD_DATA,
           "'%s' has both /b and /f: give /f for problem poisson, /b for everything else", path);
+    TRY(stencil_values_read(values, d.id, path, name));
+    input->unwritten[is_field ? STENCIL_ARRAY_U : STENCIL_ARRAY_B] = d.unwritten;
     if (is_field) {
+        const bool single = d.floating && d.element_bytes <= sizeof(float);
         spec->rank = d.rank;
-        spec->precision = d.floating && d.element_bytes <= sizeof(float) ? STENCIL_FLOAT32 : STENCIL_FLOAT64;
+        spec->precision = values->packed ? values->precision : single ? STENCIL_FLOAT32 : STENCIL_FLOAT64;
     }
     spec->source = source;
     return STENCIL_OK;
@@ -104,11 +109,12 @@ stencil_reader stencil_input_as(stencil_input *input, const stencil_problem *pro
 }
 
 typedef struct scaling {
+    const stencil_values *values;
     double scale;
     const stencil_cells *to;
 } scaling;
 
-/* The values of a slab, times the scale and rounded once. */
+/* The values of a slab, unpacked, times the scale and rounded once. */
 static stencil_status store_scaled(void *context, const stencil_box *slab, const stencil_cells *cells) {
     const scaling *s = context;
     const stencil_cells to = stencil_cells_from(s->to, slab->first);
@@ -119,40 +125,65 @@ static stencil_status store_scaled(void *context, const stencil_box *slab, const
         const double *from = (const double *)cells->at + r * nx;
         if (to.precision == STENCIL_FLOAT64)
             for (int64_t x = 0; x < nx; x++)
-                ((double *)to.at)[at + x] = s->scale * from[x];
+                ((double *)to.at)[at + x] = s->scale * stencil_values_unpack(s->values, from[x]);
         else
             for (int64_t x = 0; x < nx; x++)
-                ((float *)to.at)[at + x] = (float)(s->scale * from[x]);
+                ((float *)to.at)[at + x] = (float)(s->scale * stencil_values_unpack(s->values, from[x]));
     }
     return STENCIL_OK;
 }
 
-/* /f goes through double whatever the precision, so that the product is rounded only once. */
-static stencil_status read_scaled(stencil_input *input, const stencil_box *box, const stencil_cells *to) {
+/* /f, and what is packed, goes through double whatever the precision, so that it is rounded only once. */
+static stencil_status read_scaled(stencil_input *input, stencil_array array, const stencil_box *box,
+                                  const stencil_cells *to) {
     const stencil_reader from = stencil_input_as(input, input->problem, H5T_NATIVE_DOUBLE);
     const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
-    const stencil_slabs slabs = {&from, &mesh, STENCIL_ARRAY_B, .cell_bytes = sizeof(double)};
-    return stencil_slabs_visit(&slabs, box, store_scaled, &(scaling){input->problem->source_scale, to});
+    const stencil_slabs slabs = {&from, &mesh, array, .cell_bytes = sizeof(double)};
+    const bool scaled = array == STENCIL_ARRAY_B && input->problem->spec.source == STENCIL_SOURCE_F;
+    return stencil_slabs_visit(
+        &slabs, box, store_scaled,
+        &(scaling){&input->values[array], scaled ? input->problem->source_scale : 1, to});
 }
 
 static stencil_status read_box(void *context, stencil_array array, const stencil_box *box,
                                const stencil_cells *to) {
     stencil_input *input = context;
     const stencil_problem *problem = input->problem;
-    if (array == STENCIL_ARRAY_B && problem->spec.source == STENCIL_SOURCE_F)
-        return read_scaled(input, box, to);
+    if (input->values[array].packed || (array == STENCIL_ARRAY_B && problem->spec.source == STENCIL_SOURCE_F))
+        return read_scaled(input, array, box, to);
     input->read_as = stencil_h5_type(problem->precision, false);
     return read_as(input, array, box, to);
 }
 
-/* Fails with the index (array order of /u) of the first value of a slab that is not finite. */
+/* The first value of a slab that is not finite. Where NaN means that there is none, those that no step uses
+ * are left alone. */
+static bool find_nonfinite(const stencil_input *input, const stencil_box *slab, const stencil_cells *cells,
+                           int64_t at[3]) {
+    if (!stencil_cells_find_nonfinite(cells, slab->n, at) || !input->values[input->array].has_nan)
+        return stencil_cells_find_nonfinite(cells, slab->n, at);
+    const int64_t *n = slab->n;
+    for (int64_t i = 0; i < n[STENCIL_Z] * n[STENCIL_Y] * n[STENCIL_X]; i++) {
+        const int64_t here[3] = {i / n[STENCIL_X] / n[STENCIL_Y], i / n[STENCIL_X] % n[STENCIL_Y],
+                                 i % n[STENCIL_X]};
+        const double value = stencil_cells_value(cells, here[STENCIL_Z] * cells->plane +
+                                                            here[STENCIL_Y] * cells->row + here[STENCIL_X]);
+        const int64_t cell[3] = {slab->first[0] + here[0], slab->first[1] + here[1],
+                                 slab->first[2] + here[2]};
+        memcpy(at, here, sizeof here);
+        if (!isfinite(value) && (!isnan(value) || stencil_values_used(input->problem, cell, false)))
+            return true;
+    }
+    return false;
+}
+
+/* Fails with the index (array order of /u) of the first such value. */
 static stencil_status check_finite(void *context, const stencil_box *slab, const stencil_cells *cells) {
     const stencil_input *input = context;
     const stencil_problem *problem = input->problem;
     const int skip = STENCIL_AXES - problem->rank;
     int64_t at[3];
     char index[80] = "";
-    if (!stencil_cells_find_nonfinite(cells, slab->n, at))
+    if (!find_nonfinite(input, slab, cells, at))
         return STENCIL_OK;
     for (int axis = skip; axis < STENCIL_AXES; axis++)
         stencil_text_add(index, sizeof index, "[%" PRId64 "]",
@@ -161,10 +192,18 @@ static stencil_status check_finite(void *context, const stencil_box *slab, const
          dataset_name(input, input->array), index, stencil_precision_name(problem->precision));
 }
 
+/* Cells without a value, and those out of range. */
+static stencil_status check_values(stencil_input *input, stencil_array array, bool allow_nan) {
+    const stencil_reader stored = stencil_input_as(input, input->problem, H5T_NATIVE_DOUBLE);
+    const stencil_values_check check = {&input->values[array], input->problem, input->path,
+                                        dataset_name(input, array), allow_nan};
+    return stencil_values_check_all(&check, &stored, array);
+}
+
 /* Boxes come in any order: where one has such a value, the first one of all is looked for. */
 static stencil_status read_finite(void *context, stencil_array array, const stencil_box *box,
                                   const stencil_cells *to) {
-    const stencil_input *input = context;
+    stencil_input *input = context;
     const stencil_reader all = {read_box, context};
     const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
     const stencil_box whole = array == STENCIL_ARRAY_U
@@ -173,13 +212,52 @@ static stencil_status read_finite(void *context, stencil_array array, const sten
     const stencil_slabs slabs = {.from = &all, .mesh = &mesh, .array = array};
     int64_t found[3];
     TRY(read_box(context, array, box, to));
-    return stencil_cells_find_nonfinite(to, box->n, found)
-               ? stencil_slabs_visit(&slabs, &whole, check_finite, context)
-               : STENCIL_OK;
+    if (input->judged[array] || !stencil_cells_find_nonfinite(to, box->n, found))
+        return STENCIL_OK;
+    if (input->values[array].has_nan)
+        TRY(check_values(input, array, false));
+    TRY(stencil_slabs_visit(&slabs, &whole, check_finite, context));
+    input->judged[array] = true;
+    return STENCIL_OK;
 }
 
 stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem *problem,
                                     bool allow_nonfinite) {
     input->problem = problem;
     return (stencil_reader){allow_nonfinite ? read_box : read_finite, input};
+}
+
+stencil_status stencil_input_check_written(const stencil_input *input, const stencil_problem *problem,
+                                           bool allow, stencil_notes *notes) {
+    const int64_t u = input->unwritten[STENCIL_ARRAY_U], source = input->unwritten[STENCIL_ARRAY_B];
+    const int64_t cells = problem->extent[0] * problem->extent[1] * problem->extent[2];
+    CHECK(u == 0 || allow, BAD_DATA,
+          "'%s': %" PRId64 " of %" PRId64 " cells of /u were never written: write them, or use "
+          "--allow-unwritten to take what HDF5 gives there (the fill value, most often 0)",
+          input->path, u, cells);
+    if (u > 0)
+        stencil_notes_add(notes,
+                          "%" PRId64 " of %" PRId64 " cells of /u were never written: they have the fill "
+                          "value, most often 0",
+                          u, cells);
+    if (source > 0)
+        stencil_notes_add(notes,
+                          "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "
+                          "value, most often 0",
+                          source, cells, stencil_array_names[problem->spec.source]);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_input_check(stencil_input *input, const stencil_problem *problem,
+                                   bool allow_nonfinite) {
+    input->problem = problem;
+    const int count = problem->spec.source != STENCIL_SOURCE_NONE ? STENCIL_ARRAY_COUNT : STENCIL_ARRAY_U + 1;
+    for (int array = STENCIL_ARRAY_U; array < count; array++) {
+        const stencil_values *values = &input->values[array];
+        const bool limited = values->least > -INFINITY || values->most < INFINITY;
+        /* Of NaN alone the reader finds out for itself. */
+        if (limited || values->marker_count > (values->has_nan ? 1 : 0))
+            TRY(check_values(input, (stencil_array)array, allow_nonfinite));
+    }
+    return STENCIL_OK;
 }

@@ -43,17 +43,22 @@ static int64_t result_bytes(const stencil_output *output, const stencil_problem 
 
 /* /b or /f as it stands there, whatever its type and storage; values in other files, which may not be found
  * from the result, come with it. */
-static stencil_status copy_source(const stencil_sink *sink, stencil_input *input,
-                                  const stencil_problem *problem) {
+static stencil_status copy_source(const stencil_output *output, const stencil_problem *problem) {
+    const stencil_sink *sink = &output->sink;
+    stencil_input *input = output->input;
     const char *name = stencil_array_names[problem->spec.source];
     if (problem->spec.source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
     STENCIL_HANDLE from = H5Dopen2(input->file, name, H5P_DEFAULT);
     STENCIL_HANDLE type = from >= 0 ? H5Dget_type(from) : -1;
     const stencil_reader reader = stencil_input_as(input, problem, type);
-    if (type >= 0 && stencil_dataset_elsewhere(from))
-        return stencil_sink_write(sink, &(stencil_sink_dataset){name, STENCIL_ARRAY_B, type, type}, problem,
-                                  &reader);
+    if (type >= 0 && stencil_dataset_elsewhere(from)) {
+        TRY(stencil_sink_write(sink, &(stencil_sink_dataset){name, STENCIL_ARRAY_B, type, type}, problem,
+                               &reader));
+        STENCIL_HANDLE to = H5Dopen2(sink->file, name, H5P_DEFAULT);
+        stencil_attributes_copy(from, to, name, output->notes);
+        return stencil_sink_state(sink);
+    }
     CHECK(type >= 0 && H5Ocopy(input->file, name, sink->file, name, H5P_DEFAULT, H5P_DEFAULT) >= 0, IO,
           "cannot write '%s': cannot copy %s of '%s' (%s)", sink->path, name, input->path,
           stencil_h5_reason());
@@ -139,9 +144,12 @@ stencil_status stencil_output_write(stencil_output *output, const stencil_proble
                          report->history.residual));
     TRY(stencil_h5_write(sink->file, sink->path, "/residual_step", 1, &report->history.count, H5T_STD_I64LE,
                          report->history.step));
-    TRY(copy_source(sink, output->input, problem));
+    TRY(copy_source(output, problem));
     TRY(write_spec(sink, problem, report));
     stencil_own_copy(output->input->file, sink->file, output->notes);
+    STENCIL_HANDLE field = H5Dopen2(sink->file, "u", H5P_DEFAULT);
+    TRY(stencil_values_write(&output->input->values[STENCIL_ARRAY_U], field, problem->precision, sink->path));
+    TRY(stencil_history_attach(sink->file, sink->path));
     TRY(stencil_sink_state(sink));
     TRY(write_provenance(output, report));
     return stencil_sink_commit(sink);

@@ -132,15 +132,21 @@ class Own(CommandTest):
             self.assertNotIn("old", file["provenance"])
 
     def test_what_cannot_be_kept_is_noted(self):
+        """Scales are kept (tests/inputs/test_scales.py); a reference to what no result takes over is not."""
         def make(file):
             file["u"] = field(9, 11)
             file["x"] = field(11)
             file["x"].make_scale("x")
             file["u"].dims[1].attach_scale(file["x"])
+            file.create_group("provenance/old")
+            file["u"].attrs["origin"] = file["provenance/old"].ref
 
         done = self.ok(self.write(u=make), *RUN)
-        self.assertRegex(" ".join(done.stdout.split()), "Note attribute 'DIMENSION_LIST' of /u is not kept in the result: it refers")
+        self.assertRegex(" ".join(done.stdout.split()), "Note attribute 'origin' of /u is not kept in the result: it refers")
+        self.assertNotIn("DIMENSION_LIST", done.stdout)
         numpy.testing.assert_array_equal(self.read("p.out.h5", "x"), self.read("p.h5", "x"))
+        with h5py.File(self.path("p.out.h5"), "r") as file:
+            self.assertEqual(file["u"].dims[1][0], file["x"])
         self.ok("verify", "p.out.h5")
 
     def test_attribute_that_is_too_long(self):

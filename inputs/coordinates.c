@@ -1,0 +1,173 @@
+#include "inputs/coordinates.h"
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "inputs/file.h"
+
+/* An even list may be off by this part of its step. */
+#define EVEN 1e-3
+
+/* NAME of a scale that netCDF-4 makes for a dimension without coordinates. */
+static const char anonymous[] = "This is a netCDF dimension but not a netCDF variable";
+
+/* A text attribute; "" where there is none. */
+static void read_text(hid_t object, const char *name, char text[STENCIL_WORD_MAX]) {
+    const stencil_attribute is = {name, STENCIL_ATTRIBUTE_TEXT, STENCIL_WORD_MAX, .wanted = "text"};
+    int count = 0;
+    text[0] = '\0';
+    if (stencil_attribute_read(object, "", &is, text, &count) != STENCIL_OK || count != 1)
+        text[0] = '\0';
+}
+
+static bool is_time_name(const char *name) {
+    return strcasecmp(name, "time") == 0 || strcasecmp(name, "t") == 0;
+}
+
+/* By the conventions of CF ("Time Coordinate"), or by its name. */
+static bool is_time(hid_t scale, const char *label) {
+    char units[STENCIL_WORD_MAX], axis[STENCIL_WORD_MAX], standard[STENCIL_WORD_MAX];
+    read_text(scale, "units", units);
+    read_text(scale, "axis", axis);
+    read_text(scale, "standard_name", standard);
+    return is_time_name(label) || strstr(units, " since ") != NULL || strcmp(axis, "T") == 0 ||
+           strcmp(standard, "time") == 0;
+}
+
+/* How far stored numbers may be from what they stand for. */
+static double rounding_of(const stencil_dataset *d, const stencil_values *values, double largest) {
+    if (values->packed)
+        return fabs(values->scale);
+    if (!d->floating)
+        return 0;
+    return largest * (d->element_bytes <= 2               ? 0x1p-11
+                      : d->element_bytes <= sizeof(float) ? FLT_EPSILON
+                                                          : DBL_EPSILON);
+}
+
+/* Where they are on a line from the first to the last one. False: they are no coordinates. */
+static bool measure(stencil_coordinates *c, const stencil_dataset *d, const stencil_values *values,
+                    const double *value) {
+    const int64_t n = d->count;
+    double largest = 0;
+    for (int64_t i = 0; i < n; i++)
+        largest = fmax(largest, isfinite(value[i]) ? fabs(value[i]) : INFINITY);
+    c->first = value[0];
+    c->last = value[n - 1];
+    c->rounding = rounding_of(d, values, largest);
+    const double step = (c->last - c->first) / (double)(n - 1);
+    c->step = fabs(step);
+    c->even = true;
+    if (!isfinite(largest) || c->step == 0)
+        return false;
+    for (int64_t i = n - 2; i > 0; i--)
+        if (fabs(value[i] - (c->first + (double)i * step)) > 2 * c->rounding + EVEN * c->step) {
+            c->even = false;
+            c->uneven_at = i;
+        }
+    return true;
+}
+
+/* A list of numbers, one for each of n cells: by its name in the file. */
+static bool read_list(const stencil_input *input, const char *name, int64_t n, stencil_coordinates *c) {
+    STENCIL_DATASET d = {0};
+    stencil_values values;
+    void *memory = NULL;
+    int64_t count = 0;
+    if (!stencil_file_holds(input->file, name) ||
+        stencil_dataset_open(&d, input->file, input->path, name, NULL) != STENCIL_OK || d.rank != 1 ||
+        d.count != n || n < 2 || d.unwritten == n ||
+        stencil_values_read(&values, d.id, input->path, name) != STENCIL_OK ||
+        stencil_memory_alloc(&memory, n * (int64_t)sizeof(double), "coordinates") != STENCIL_OK)
+        return false;
+    double *value = memory;
+    bool known = stencil_dataset_read(&d, 0, n, H5T_NATIVE_DOUBLE, value, &count) == STENCIL_OK && count == n;
+    for (int64_t i = 0; i < n && known; i++)
+        value[i] = stencil_values_unpack(&values, value[i]);
+    known = known && measure(c, &d, &values, value);
+    free(memory);
+    return known;
+}
+
+/* Takes a scale of /u, the first of an axis with coordinates. */
+static void take_scale(const stencil_input *input, hid_t scale, int64_t n, stencil_coordinates *c) {
+    char name[PATH_MAX], own[STENCIL_WORD_MAX];
+    if (scale < 0 || H5Iget_name(scale, name, sizeof name) <= 0)
+        return;
+    const char *last = stencil_path_last(name);
+    if (c->label[0] == '\0')
+        snprintf(c->label, sizeof c->label, "%.*s", STENCIL_WORD_MAX - 1, last);
+    c->time = c->time || is_time(scale, last);
+    read_text(scale, "NAME", own);
+    if (strncmp(own, anonymous, sizeof anonymous - 1) == 0 || !read_list(input, name, n, c))
+        return;
+    snprintf(c->name, sizeof c->name, "%.*s", STENCIL_WORD_MAX - 1, name);
+    c->attached = true;
+}
+
+static void read_scales(const stencil_input *input, hid_t u, const stencil_spec *spec,
+                        stencil_coordinates *axis) {
+    STENCIL_HANDLE attribute =
+        H5Aexists(u, "DIMENSION_LIST") > 0 ? H5Aopen(u, "DIMENSION_LIST", H5P_DEFAULT) : -1;
+    STENCIL_HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute),
+                   base = type < 0 ? -1 : H5Tget_super(type);
+    STENCIL_HANDLE space = base < 0 ? -1 : H5Aget_space(attribute);
+    hvl_t list[STENCIL_AXES];
+    if (space < 0 || H5Tget_class(type) != H5T_VLEN || H5Tequal(base, H5T_STD_REF_OBJ) <= 0 ||
+        H5Sget_simple_extent_npoints(space) != spec->rank || H5Aread(attribute, type, list) < 0)
+        return;
+    for (int i = 0; i < spec->rank; i++)
+        for (size_t k = 0; k < list[i].len && axis[i].name[0] == '\0'; k++) {
+            STENCIL_HANDLE scale =
+                H5Rdereference2(u, H5P_DEFAULT, H5R_OBJECT, (const hobj_ref_t *)list[i].p + k);
+            take_scale(input, scale, spec->extent[i], &axis[i]);
+        }
+    H5Dvlen_reclaim(type, space, H5P_DEFAULT, list);
+}
+
+/* Labels of axes, which need no scales. */
+static void read_labels(hid_t u, const stencil_spec *spec, stencil_coordinates *axis) {
+    STENCIL_HANDLE attribute =
+        H5Aexists(u, "DIMENSION_LABELS") > 0 ? H5Aopen(u, "DIMENSION_LABELS", H5P_DEFAULT) : -1;
+    STENCIL_HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute),
+                   space = type < 0 ? -1 : H5Aget_space(attribute);
+    char *text[STENCIL_AXES] = {NULL};
+    if (space < 0 || H5Tis_variable_str(type) <= 0 || H5Sget_simple_extent_npoints(space) != spec->rank ||
+        H5Aread(attribute, type, text) < 0)
+        return;
+    for (int i = 0; i < spec->rank; i++) {
+        snprintf(axis[i].label, sizeof axis[i].label, "%.*s", STENCIL_WORD_MAX - 1,
+                 text[i] != NULL ? text[i] : "");
+        axis[i].time = is_time_name(axis[i].label);
+    }
+    H5Dvlen_reclaim(type, space, H5P_DEFAULT, text);
+}
+
+void stencil_coordinates_read(const stencil_input *input, const stencil_spec *spec,
+                              stencil_coordinates axis[STENCIL_AXES]) {
+    static const char *const usual[STENCIL_AXES][2] = {{"/z", "/Z"}, {"/y", "/Y"}, {"/x", "/X"}};
+    STENCIL_HANDLE u = H5Dopen2(input->file, "u", H5P_DEFAULT);
+    memset(axis, 0, STENCIL_AXES * sizeof *axis);
+    if (u < 0)
+        return;
+    read_labels(u, spec, axis);
+    if (stencil_file_holds(input->file, "u"))
+        read_scales(input, u, spec, axis);
+    for (int i = 0; i < spec->rank; i++) {
+        const char *const *names = usual[STENCIL_AXES - spec->rank + i];
+        for (int k = 0; k < 2 && axis[i].name[0] == '\0'; k++) {
+            bool taken = false; /* by another axis, as a scale */
+            for (int other = 0; other < spec->rank; other++)
+                taken = taken || strcmp(axis[other].name, names[k]) == 0;
+            if (!taken && read_list(input, names[k], spec->extent[i], &axis[i]))
+                snprintf(axis[i].name, sizeof axis[i].name, "%s", names[k]);
+        }
+        if (axis[i].label[0] == '\0')
+            snprintf(axis[i].label, sizeof axis[i].label, "%s", names[0] + 1);
+    }
+}

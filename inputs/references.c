@@ -1,0 +1,255 @@
+/* References to objects in attributes: those of dimension scales (DIMENSION_LIST, REFERENCE_LIST) and of the
+ * user's own. HDF5 leaves them empty in copies of objects in another file; here they lead to the copies. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inputs/file.h"
+
+/* An object of the input, and the same one in the result (0: it is not there). */
+typedef struct pair {
+    hobj_ref_t from, to;
+    int64_t order; /* of the pairs of an object with several names the first one counts */
+    bool past;     /* a run writes it anew */
+} pair;
+
+typedef struct transfer {
+    hid_t from, to; /* files */
+    int64_t count, room;
+    pair *pairs;   /* [count] */
+    int64_t empty; /* references of an attribute that lead to nothing in the result */
+    bool full;     /* there is no memory for more */
+    stencil_notes *notes;
+} transfer;
+
+static int compare_pairs(const void *left, const void *right) {
+    const pair *a = left, *b = right;
+    return a->from != b->from ? (a->from < b->from ? -1 : 1) : (a->order > b->order) - (a->order < b->order);
+}
+
+/* Objects that a run writes anew. */
+static bool is_past(const char *name) {
+    static const char *const past[] = {"residual", "residual_step", "provenance", NULL};
+    return stencil_name_find(name, past) >= 0;
+}
+
+/* Adds the object of that name. */
+static void add_pair(transfer *t, const char *name) {
+    pair p = {.order = t->count, .past = is_past(name)};
+    if (t->count == t->room) {
+        const int64_t room = 2 * t->room + 64;
+        pair *more = realloc(t->pairs, (size_t)room * sizeof *more);
+        t->full = more == NULL;
+        if (t->full)
+            return;
+        t->pairs = more;
+        t->room = room;
+    }
+    if (H5Rcreate(&p.from, t->from, name, H5R_OBJECT, -1) < 0)
+        return;
+    if (H5Rcreate(&p.to, t->to, name, H5R_OBJECT, -1) < 0)
+        p.to = 0;
+    t->pairs[t->count++] = p;
+}
+
+static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *info, void *data) {
+    transfer *t = data;
+    (void)file;
+    if (info->type == H5L_TYPE_HARD)
+        add_pair(t, name);
+    return t->full ? -1 : 0;
+}
+
+bool stencil_file_holds(hid_t file, const char *name) {
+    char here[PATH_MAX] = "", there[PATH_MAX] = "";
+    STENCIL_HANDLE object = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Oopen(file, name, H5P_DEFAULT) : -1;
+    return object >= 0 && H5Fget_name(file, here, sizeof here) > 0 &&
+           H5Fget_name(object, there, sizeof there) > 0 && strcmp(here, there) == 0;
+}
+
+/* The array that a run reads has its name in the result, whatever links to it. */
+static bool find_pairs(transfer *t) {
+    add_pair(t, "/");
+    for (int source = STENCIL_SOURCE_NONE; source <= STENCIL_SOURCE_F; source++)
+        if (stencil_file_holds(t->from, stencil_array_names[source]))
+            add_pair(t, stencil_array_names[source]);
+    H5Lvisit(t->from, H5_INDEX_NAME, H5_ITER_INC, visit_link, t);
+    if (t->count > 0)
+        qsort(t->pairs, (size_t)t->count, sizeof *t->pairs, compare_pairs);
+    return !t->full;
+}
+
+static hobj_ref_t counterpart(transfer *t, hobj_ref_t from) {
+    int64_t low = 0, end = t->count;
+    while (low < end) {
+        const int64_t middle = low + (end - low) / 2;
+        if (t->pairs[middle].from < from)
+            low = middle + 1;
+        else
+            end = middle;
+    }
+    const hobj_ref_t to = low < t->count && t->pairs[low].from == from ? t->pairs[low].to : 0;
+    t->empty += to == 0 && from != 0;
+    return to;
+}
+
+/* A reference to a part of a dataset. */
+static void replace_region(transfer *t, hid_t type, void *value) {
+    const hdset_reg_ref_t nothing = {0};
+    hdset_reg_ref_t made = {0};
+    hobj_ref_t of = 0;
+    if (H5Tget_size(type) == sizeof nothing && memcmp(value, &nothing, sizeof nothing) == 0)
+        return;
+    STENCIL_HANDLE from = H5Tequal(type, H5T_STD_REF_DSETREG) > 0
+                              ? H5Rdereference2(t->from, H5P_DEFAULT, H5R_DATASET_REGION, value)
+                              : -1;
+    STENCIL_HANDLE space = from < 0 ? -1 : H5Rget_region(t->from, H5R_DATASET_REGION, value);
+    const bool known = space >= 0 && H5Rcreate(&of, from, ".", H5R_OBJECT, -1) >= 0;
+    of = known ? counterpart(t, of) : 0;
+    STENCIL_HANDLE to = of == 0 ? -1 : H5Rdereference2(t->to, H5P_DEFAULT, H5R_OBJECT, &of);
+    if (to < 0 || H5Rcreate(&made, to, ".", H5R_DATASET_REGION, space) < 0)
+        t->empty++;
+    memset(value, 0, H5Tget_size(type));
+    memcpy(value, &made, sizeof made < H5Tget_size(type) ? sizeof made : H5Tget_size(type));
+}
+
+static void replace_all(transfer *t, hid_t type, char *values, size_t count);
+
+static void replace_members(transfer *t, hid_t type, char *value) {
+    const int count = H5Tget_nmembers(type);
+    for (int i = 0; i < count; i++) {
+        STENCIL_HANDLE member = H5Tget_member_type(type, (unsigned)i);
+        replace_all(t, member, value + H5Tget_member_offset(type, (unsigned)i), 1);
+    }
+}
+
+/* Replaces the references in a value in memory, whatever it is made of. */
+static void replace(transfer *t, hid_t type, H5T_class_t type_class, hid_t base, char *value) {
+    hobj_ref_t reference;
+    if (type_class == H5T_VLEN) {
+        const hvl_t *list = (const void *)value;
+        replace_all(t, base, list->p, list->len);
+    } else if (type_class == H5T_ARRAY) {
+        replace_all(t, base, value, H5Tget_size(type) / H5Tget_size(base));
+    } else if (type_class == H5T_COMPOUND) {
+        replace_members(t, type, value);
+    } else if (H5Tequal(type, H5T_STD_REF_OBJ) > 0) {
+        memcpy(&reference, value, sizeof reference);
+        reference = counterpart(t, reference);
+        memcpy(value, &reference, sizeof reference);
+    } else {
+        replace_region(t, type, value);
+    }
+}
+
+static void replace_all(transfer *t, hid_t type, char *values, size_t count) {
+    const H5T_class_t type_class = H5Tget_class(type);
+    STENCIL_HANDLE base = type_class == H5T_VLEN || type_class == H5T_ARRAY ? H5Tget_super(type) : -1;
+    if (type_class == H5T_REFERENCE || H5Tdetect_class(type, H5T_REFERENCE) > 0)
+        for (size_t i = 0; i < count; i++)
+            replace(t, type, type_class, base, values + i * H5Tget_size(type));
+}
+
+bool stencil_type_refers(hid_t type) {
+    return H5Tdetect_class(type, H5T_REFERENCE) > 0;
+}
+
+/* Writes values, in memory of their own type, as an attribute that may be there with empty references. */
+static herr_t write_values(hid_t to, const char *name, hid_t type, hid_t space, const void *values) {
+    STENCIL_HANDLE made = H5Aexists(to, name) > 0
+                              ? H5Aopen(to, name, H5P_DEFAULT)
+                              : H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    const herr_t failed = made < 0 ? -1 : H5Awrite(made, type, values);
+    if (failed < 0)
+        stencil_h5_reason();
+    return failed;
+}
+
+/* An object of the input and its counterpart, whose attributes are gone over. */
+typedef struct object {
+    transfer *transfer;
+    hid_t to;
+    const pair *pair;
+} object;
+
+/* `attribute`: NULL for values of a dataset. */
+static void note_loss(const object *o, const char *attribute, const char *why) {
+    char name[STENCIL_WORD_MAX] = "?", what[2 * STENCIL_WORD_MAX] = "values";
+    if (o->transfer->notes == NULL)
+        return;
+    H5Rget_name(o->transfer->to, H5R_OBJECT, &o->pair->to, name, sizeof name);
+    if (attribute != NULL)
+        snprintf(what, sizeof what, "attribute '%s'", attribute);
+    stencil_notes_add(o->transfer->notes, "%s of %s %s not kept in the result: %s", what, name,
+                      attribute != NULL ? "is" : "are", why);
+}
+
+static void note_outcome(const object *o, const char *attribute, herr_t failed) {
+    if (failed < 0)
+        note_loss(o, attribute, stencil_h5_reason());
+    else if (o->transfer->empty > 0)
+        note_loss(o, attribute, "it refers to what the result does not have");
+}
+
+static herr_t visit_attribute(hid_t from, const char *name, const H5A_info_t *info, void *data) {
+    const object *o = data;
+    (void)info;
+    STENCIL_HANDLE attribute = H5Aopen(from, name, H5P_DEFAULT);
+    STENCIL_HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute),
+                   space = type < 0 ? -1 : H5Aget_space(attribute);
+    const hssize_t count = space < 0 || !stencil_type_refers(type) ? 0 : H5Sget_simple_extent_npoints(space);
+    if (count <= 0)
+        return 0;
+    char *values = calloc((size_t)count, H5Tget_size(type));
+    herr_t failed = values == NULL ? -1 : H5Aread(attribute, type, values);
+    o->transfer->empty = 0;
+    if (failed >= 0) {
+        replace_all(o->transfer, type, values, (size_t)count);
+        failed = write_values(o->to, name, type, space, values);
+        H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
+    }
+    free(values);
+    note_outcome(o, name, failed);
+    return 0;
+}
+
+/* A dataset of references. */
+static void mend_values(const object *o, hid_t from) {
+    STENCIL_HANDLE type = H5Dget_type(from), space = type < 0 ? -1 : H5Dget_space(from);
+    const hssize_t count = space < 0 || !stencil_type_refers(type) ? 0 : H5Sget_simple_extent_npoints(space);
+    if (count <= 0 || stencil_dataset_elsewhere(from))
+        return;
+    char *values = calloc((size_t)count, H5Tget_size(type));
+    herr_t failed = values == NULL ? -1 : H5Dread(from, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    o->transfer->empty = 0;
+    if (failed >= 0) {
+        replace_all(o->transfer, type, values, (size_t)count);
+        failed = H5Dwrite(o->to, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+        if (failed < 0)
+            stencil_h5_reason();
+        H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
+    }
+    free(values);
+    note_outcome(o, NULL, failed);
+}
+
+static void mend_object(transfer *t, const pair *p) {
+    STENCIL_HANDLE from = H5Rdereference2(t->from, H5P_DEFAULT, H5R_OBJECT, &p->from);
+    STENCIL_HANDLE to = H5Rdereference2(t->to, H5P_DEFAULT, H5R_OBJECT, &p->to);
+    object o = {t, to, p};
+    if (from < 0 || to < 0)
+        return;
+    H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, &o);
+    if (H5Iget_type(from) == H5I_DATASET)
+        mend_values(&o, from);
+}
+
+void stencil_references_copy(hid_t from, hid_t to, stencil_notes *notes) {
+    transfer t = {.from = from, .to = to, .notes = notes};
+    if (find_pairs(&t))
+        for (int64_t i = 0; i < t.count; i++)
+            if (t.pairs[i].to != 0 && !t.pairs[i].past)
+                mend_object(&t, &t.pairs[i]);
+    free(t.pairs);
+}

@@ -1,0 +1,141 @@
+/* Cells that nobody wrote: HDF5 gives its fill value, 0 where nobody chose one, and no error. */
+#include "inputs/h5.h"
+
+/* Points of a selection that lie in a block; negative on failure. */
+static hssize_t points_in(hid_t within, const hsize_t *start, const hsize_t *count) {
+    STENCIL_HANDLE common = H5Scopy(within);
+    return common < 0 || H5Sselect_hyperslab(common, H5S_SELECT_AND, start, NULL, count, NULL) < 0
+               ? -1
+               : H5Sget_select_npoints(common);
+}
+
+/* A grid of chunks. */
+typedef struct chunks {
+    int rank;
+    hsize_t size[H5S_MAX_RANK], extent[H5S_MAX_RANK], total;
+} chunks;
+
+static bool describe(chunks *c, hid_t create, hid_t space) {
+    c->rank = H5Sget_simple_extent_dims(space, c->extent, NULL);
+    c->total = 1;
+    if (c->rank < 1 || H5Pget_chunk(create, c->rank, c->size) != c->rank)
+        return false;
+    for (int axis = 0; axis < c->rank; axis++)
+        c->total *= (c->extent[axis] + c->size[axis] - 1) / c->size[axis];
+    return true;
+}
+
+/* Cells of a selection in the chunk that starts there, as far as the dataset goes; negative on failure. */
+static int64_t cells_of(const chunks *c, const hsize_t *start, hid_t within) {
+    hsize_t count[H5S_MAX_RANK];
+    for (int axis = 0; axis < c->rank; axis++) {
+        const hsize_t left = c->extent[axis] - start[axis];
+        count[axis] = left < c->size[axis] ? left : c->size[axis];
+    }
+    return (int64_t)points_in(within, start, count);
+}
+
+/* Cells of a selection in chunks that have no place in the file: asks for each chunk there can be. */
+static int64_t missing_cells(hid_t dataset, const chunks *c, hid_t within) {
+    int64_t cells = 0;
+    for (hsize_t k = 0; k < c->total; k++) {
+        hsize_t start[H5S_MAX_RANK], rest = k, bytes = 0;
+        haddr_t address = HADDR_UNDEF;
+        unsigned mask;
+        for (int axis = c->rank - 1; axis >= 0; axis--) {
+            const hsize_t along = (c->extent[axis] + c->size[axis] - 1) / c->size[axis];
+            start[axis] = rest % along * c->size[axis];
+            rest /= along;
+        }
+        const bool failed = H5Dget_chunk_info_by_coord(dataset, start, &mask, &address, &bytes) < 0;
+        const int64_t points = failed || address != HADDR_UNDEF ? 0 : cells_of(c, start, within);
+        cells += points > 0 ? points : 0;
+    }
+    return cells;
+}
+
+/* The same from the chunks that have one, which HDF5 counts up to each of them. */
+static int64_t cells_beside(hid_t dataset, const chunks *c, hid_t within, hid_t space, hsize_t known) {
+    int64_t cells = (int64_t)H5Sget_select_npoints(within);
+    for (hsize_t k = 0; k < known; k++) {
+        hsize_t start[H5S_MAX_RANK], bytes = 0;
+        haddr_t address = HADDR_UNDEF;
+        unsigned mask;
+        const bool found = H5Dget_chunk_info(dataset, space, k, start, &mask, &address, &bytes) >= 0;
+        const int64_t points = found ? cells_of(c, start, within) : 0;
+        cells -= points > 0 ? points : 0;
+    }
+    return cells;
+}
+
+int64_t stencil_cells_unwritten(hid_t dataset, hid_t within) {
+    STENCIL_HANDLE create = H5Dget_create_plist(dataset), space = H5Dget_space(dataset);
+    const H5D_layout_t layout = create < 0 || space < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(create);
+    const hid_t of = within > 0 ? within : space;
+    H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
+    hsize_t known = 0;
+    chunks c;
+    if (layout == H5D_CONTIGUOUS && H5Pget_external_count(create) == 0 &&
+        H5Dget_space_status(dataset, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED)
+        return (int64_t)H5Sget_select_npoints(of);
+    if (layout != H5D_CHUNKED || !describe(&c, create, space) ||
+        H5Dget_num_chunks(dataset, space, &known) < 0 || known >= c.total)
+        return 0;
+    return known == 0 || known < c.total / known ? cells_beside(dataset, &c, of, space, known)
+                                                 : missing_cells(dataset, &c, of);
+}
+
+/* Adds a selection that has no end, as far as the dataset goes. */
+static herr_t add_unlimited(hid_t mapped, hid_t selection, const hsize_t *extent, int rank) {
+    hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
+    if (H5Sget_regular_hyperslab(selection, start, stride, count, block) < 0)
+        return -1;
+    for (int axis = 0; axis < rank; axis++) {
+        const hsize_t left = extent[axis] > start[axis] ? extent[axis] - start[axis] : 0;
+        if (left == 0)
+            return 0;
+        if (block[axis] == H5S_UNLIMITED)
+            block[axis] = left;
+        if (count[axis] == H5S_UNLIMITED)
+            count[axis] = (left + stride[axis] - 1) / stride[axis];
+    }
+    return H5Sselect_hyperslab(mapped, H5S_SELECT_OR, start, stride, count, block);
+}
+
+/* Adds the blocks of a selection. */
+static herr_t add_blocks(hid_t mapped, hid_t selection, int rank) {
+    const hssize_t count = H5Sget_select_hyper_nblocks(selection);
+    herr_t failed = count < 0 ? -1 : 0;
+    for (hssize_t i = 0; i < count && failed >= 0; i++) {
+        hsize_t corner[2 * H5S_MAX_RANK], size[H5S_MAX_RANK];
+        failed = H5Sget_select_hyper_blocklist(selection, (hsize_t)i, 1, corner);
+        for (int axis = 0; axis < rank; axis++)
+            size[axis] = corner[rank + axis] - corner[axis] + 1;
+        if (failed >= 0)
+            failed = H5Sselect_hyperslab(mapped, H5S_SELECT_OR, corner, NULL, size, NULL);
+    }
+    return failed;
+}
+
+int64_t stencil_cells_unmapped(hid_t create, hid_t space) {
+    const hsize_t origin[H5S_MAX_RANK] = {0};
+    hsize_t extent[H5S_MAX_RANK];
+    size_t count = 0;
+    const int rank = H5Sget_simple_extent_dims(space, extent, NULL);
+    const hssize_t all = H5Sget_simple_extent_npoints(space);
+    STENCIL_HANDLE mapped = H5Scopy(space);
+    herr_t failed =
+        rank < 1 || mapped < 0 || H5Pget_virtual_count(create, &count) < 0 ? -1 : H5Sselect_none(mapped);
+    for (size_t i = 0; i < count && failed >= 0; i++) {
+        STENCIL_HANDLE selection = H5Pget_virtual_vspace(create, i);
+        const H5S_sel_type type = selection < 0 ? H5S_SEL_ERROR : H5Sget_select_type(selection);
+        if (type == H5S_SEL_ALL)
+            return 0;
+        if (type == H5S_SEL_HYPERSLABS)
+            failed = H5Sis_regular_hyperslab(selection) > 0 ? add_unlimited(mapped, selection, extent, rank)
+                                                            : add_blocks(mapped, selection, rank);
+    }
+    /* A block may reach beyond the end. */
+    const hssize_t points = failed < 0 ? all : points_in(mapped, origin, extent);
+    return points < 0 || points > all ? 0 : (int64_t)(all - points);
+}

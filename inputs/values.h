@@ -1,0 +1,56 @@
+/* Values behind stored numbers, by the attributes of the conventions of netCDF ("Attribute Conventions" of
+ * its User's Guide) and CF ("Packed data", "Missing data"). */
+#pragma once
+
+#include <hdf5.h>
+
+#include "base/words.h"
+#include "solver/boxes.h"
+#include "solver/problem.h"
+
+enum { STENCIL_MARKERS_MAX = 16 };
+
+typedef struct stencil_values {
+    bool packed;                 /* a value is scale times the stored number, plus offset, in double */
+    double scale, offset;        /* 1 and 0 where they are not given */
+    stencil_precision precision; /* of packed numbers: that of the wider of the two attributes */
+    int filled, marker_count;    /* markers that _FillValue gives, and with missing_value all of them */
+    double marker[STENCIL_MARKERS_MAX]; /* stored numbers of cells without a value; NaN as well */
+    bool has_nan;                       /* among them */
+    double least, most;                 /* stored numbers that valid_range, valid_min and valid_max allow */
+} stencil_values;
+
+/* Of a dataset that is open; `name` is that of messages. BAD_DATA: an attribute that cannot be meant so. */
+stencil_status stencil_values_read(stencil_values *values, hid_t dataset, const char *path, const char *name);
+
+/* The value of a stored number. */
+static inline double stencil_values_unpack(const stencil_values *values, double stored) {
+    return values->packed ? stored * values->scale + values->offset : stored;
+}
+
+/* Notes that an array is packed, and what becomes of it. */
+void stencil_values_note(const stencil_values *values, const char *name, const char *result,
+                         stencil_notes *notes);
+
+/* Whether a step looks at a cell (z, y, x; counted from the first updated one), or updates it. A weight of 0
+ * hides what is finite, and it alone. */
+bool stencil_values_used(const stencil_problem *problem, const int64_t cell[3], bool finite);
+
+/* What is checked: an array of a problem. */
+typedef struct stencil_values_check {
+    const stencil_values *values;
+    const stencil_problem *problem;
+    const char *path, *name; /* of the file, of the dataset */
+    bool allow_nan;          /* NaN is a value */
+} stencil_values_check;
+
+/* Goes over all cells of /u, or the updated ones of its source; `stored` reads numbers as they are stored, as
+ * double. BAD_DATA where some that a step uses have no value, or one that is out of range: how many, and the
+ * first one. */
+stencil_status stencil_values_check_all(const stencil_values_check *check, const stencil_reader *stored,
+                                        stencil_array array);
+
+/* The same attributes of a copy of the dataset in another precision, whose values are unpacked: what it was
+ * packed with is gone, markers and limits have its type. IO. */
+stencil_status stencil_values_write(const stencil_values *values, hid_t dataset, stencil_precision precision,
+                                    const char *path);
