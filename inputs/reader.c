@@ -11,8 +11,10 @@
 
 #define ANOTHER_SHAPE "'%s': %s has another shape than /u; give one value for each cell of /u"
 
-const char *const stencil_array_names[] = {
-    [STENCIL_SOURCE_NONE] = "/u", [STENCIL_SOURCE_B] = "/b", [STENCIL_SOURCE_F] = "/f"};
+const char *const stencil_array_names[] = {[STENCIL_SOURCE_NONE] = "/u",
+                                           [STENCIL_SOURCE_B] = "/b",
+                                           [STENCIL_SOURCE_F] = "/f",
+                                           [STENCIL_SOURCE_Q] = "/q"};
 
 /* What the spec has to know of /u or of a source; of the latter there may be none. */
 static stencil_status inspect(const stencil_input *input, stencil_source source, stencil_spec *spec) {
@@ -33,7 +35,8 @@ static stencil_status inspect(const stencil_input *input, stencil_source source,
         spec->extent[i] = d.extent[i];
     }
     CHECK(spec->source == STENCIL_SOURCE_NONE, BAD_DATA,
-          "'%s' has both /b and /f: give /f for problem poisson, /b for everything else", path);
+          "'%s' has both %s and %s: give /f for problem poisson, /q for heat, /b for everything else", path,
+          stencil_array_names[spec->source], name);
     if (is_field) {
         spec->rank = d.rank;
         spec->precision = d.floating && d.element_bytes <= sizeof(float) ? STENCIL_FLOAT32 : STENCIL_FLOAT64;
@@ -47,7 +50,7 @@ stencil_status stencil_input_open(stencil_input *input, const char *path, stenci
     *input = (stencil_input){.path = path};
     TRY(stencil_h5_open(path, &input->file));
     TRY(stencil_format_read(input->file, path, &input->foreign));
-    for (int source = STENCIL_SOURCE_NONE; source <= STENCIL_SOURCE_F; source++)
+    for (int source = STENCIL_SOURCE_NONE; source < STENCIL_SOURCE_COUNT; source++)
         TRY(inspect(input, (stencil_source)source, spec));
     return stencil_spec_read(input->file, path, spec);
 }
@@ -127,7 +130,7 @@ static stencil_status store_scaled(void *context, const stencil_box *slab, const
     return STENCIL_OK;
 }
 
-/* /f goes through double whatever the precision, so that the product is rounded only once. */
+/* /f and /q go through double whatever the precision, so that the product is rounded only once. */
 static stencil_status read_scaled(stencil_input *input, const stencil_box *box, const stencil_cells *to) {
     const stencil_reader from = stencil_input_as(input, input->problem, H5T_NATIVE_DOUBLE);
     const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
@@ -139,7 +142,7 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
                                const stencil_cells *to) {
     stencil_input *input = context;
     const stencil_problem *problem = input->problem;
-    if (array == STENCIL_ARRAY_B && problem->spec.source == STENCIL_SOURCE_F)
+    if (array == STENCIL_ARRAY_B && problem->spec.source != STENCIL_SOURCE_B)
         return read_scaled(input, box, to);
     input->read_as = stencil_h5_type(problem->precision, false);
     return read_as(input, array, box, to);
