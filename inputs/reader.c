@@ -96,8 +96,8 @@ static stencil_status read_as(void *context, stencil_array array, const stencil_
     /* Chunks are unpacked one by one, beside what the run was found to need. */
     CHECK(strstr(reason, "memory allocation failed") == NULL, NO_MEMORY,
           "HDF5 has no memory to unpack a chunk of %s", name);
-    FAIL(BAD_DATA, "'%s': cannot read %s (%s): it is damaged, or packed with a filter that is missing",
-         input->path, name, reason);
+    TRY(stencil_h5_check_filters(input->dataset, input->path, name, true));
+    FAIL(BAD_DATA, "'%s': cannot read %s (%s): it is damaged", input->path, name, reason);
 }
 
 stencil_reader stencil_input_as(stencil_input *input, const stencil_problem *problem, hid_t type) {
