@@ -11,7 +11,8 @@
 static const char *const accelerations[] = {"none", "chebyshev", NULL};
 
 const option problem_option_table[] = {
-    {"problem", 0, OPTION_CHOICE, AT(kind), "NAME", .help = "weights from the grid spacing",
+    {"problem", 0, OPTION_CHOICE, AT(kind), "NAME",
+     .help = "weights from the grid spacing; poisson has its source in /f, heat in /q",
      .names = stencil_kind_names},
     {"stencil", 0, OPTION_WORD, AT(stencil), "NAME", .help = "equal weights of sum 1 on a set of points",
      .names = stencil_shape_names},

@@ -37,8 +37,8 @@ typedef struct stencil_named {
  * the problem says the same already. False: it is no such name. */
 bool stencil_alias_note(const stencil_named *named, const stencil_spec *spec, stencil_notes *notes);
 
-/* Notes attributes of the format that this problem does not use. */
-void stencil_effect_notes(hid_t file, const stencil_spec *spec, stencil_notes *notes);
+/* Notes attributes of the format that neither this problem uses nor the file's own one, of kind `own`. */
+void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec, stencil_notes *notes);
 
 /* Copies the user's own from one file to another: attributes of the root group and of /u, and what stands in
  * the root group. What cannot be copied is noted (`notes` may be NULL). */

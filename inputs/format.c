@@ -141,10 +141,11 @@ static void note_own(const own *own) {
         stencil_notes_add(notes, "/%s has the shape of /u, but is not used", own->name);
 }
 
-void stencil_input_notes(const stencil_input *input, const stencil_spec *spec, stencil_notes *notes) {
+void stencil_input_notes(const stencil_input *input, const stencil_spec *file, const stencil_spec *spec,
+                         stencil_notes *notes) {
     if (input->foreign)
         stencil_notes_add(notes, "attribute 'format' is none of stencil's: replaced in the result");
-    stencil_effect_notes(input->file, spec, notes);
+    stencil_effect_notes(input->file, file->kind, spec, notes);
     visit_own(input->file, note_own, &(search){spec, notes});
 }
 

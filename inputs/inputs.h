@@ -51,8 +51,10 @@ typedef struct stencil_provenance {
 stencil_status stencil_input_provenance(const stencil_input *input, stencil_provenance *provenance);
 
 /* Notes what stands in the file as if it were meant for us, and is not used by the problem of `spec`: nearly
- * our names, other names of the same things, attributes of other problems, fields of the shape of /u. */
-void stencil_input_notes(const stencil_input *input, const stencil_spec *spec, stencil_notes *notes);
+ * our names, other names of the same things, fields of the shape of /u; and attributes that neither that
+ * problem uses nor the one of the file itself, as it was read. */
+void stencil_input_notes(const stencil_input *input, const stencil_spec *file, const stencil_spec *spec,
+                         stencil_notes *notes);
 
 /* The problems that an attribute of the format (or its option) is for, where this one does not use it; NULL:
  * it does. */

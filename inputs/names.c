@@ -173,13 +173,14 @@ bool stencil_alias_note(const stencil_named *n, const stencil_spec *spec, stenci
     return true;
 }
 
-void stencil_effect_notes(hid_t file, const stencil_spec *spec, stencil_notes *notes) {
+void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec, stencil_notes *notes) {
     bool past;
     const char *name;
     for (int i = 0; (name = stencil_spec_attribute(i, &past)) != NULL; i++) {
         const char *problems = stencil_attribute_effect(name, spec->kind);
         const bool plain = strcmp(name, "accelerate") == 0 && strcmp(spec->accelerate, "none") == 0;
-        if (problems != NULL && !plain && H5Aexists(file, name) > 0)
+        if (problems != NULL && stencil_attribute_effect(name, own) != NULL && !plain &&
+            H5Aexists(file, name) > 0)
             stencil_notes_add(
                 notes, "attribute '%s' has no effect on %s: it is for problem %s", name,
                 spec->kind != STENCIL_KIND_NONE ? stencil_kind_names[spec->kind] : "given weights", problems);
