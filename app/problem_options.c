@@ -11,7 +11,8 @@
 static const char *const accelerations[] = {"none", "chebyshev", NULL};
 
 const option problem_option_table[] = {
-    {"problem", 0, OPTION_CHOICE, AT(kind), "NAME", .help = "weights from the grid spacing",
+    {"problem", 0, OPTION_CHOICE, AT(kind), "NAME",
+     .help = "weights from the grid spacing; poisson has its source in /f, heat in /q",
      .names = stencil_kind_names},
     {"stencil", 0, OPTION_WORD, AT(stencil), "NAME", .help = "equal weights of sum 1 on a set of points",
      .names = stencil_shape_names},
@@ -62,24 +63,15 @@ const option stop_option_table[] = {
 /* Options that say something about other problems. */
 static stencil_status check_effect(const invocation *call, const stencil_spec *spec) {
     const stencil_kind kind = spec->kind;
-    const bool relaxation = kind == STENCIL_KIND_LAPLACE || kind == STENCIL_KIND_POISSON;
-    const struct {
-        const char *name, *problems;
-        bool used;
-    } row[] = {
-        {"omega", "laplace and poisson", relaxation},
-        {"accelerate", "laplace and poisson", relaxation},
-        {"diffusivity", "heat", kind == STENCIL_KIND_HEAT},
-        {"dt", "heat", kind == STENCIL_KIND_HEAT},
-        {"spacing", "laplace, poisson and heat", kind != STENCIL_KIND_NONE},
-    };
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        CHECK(row[i].used || !options_given(call, row[i].name), USAGE,
-              "--%s is for problem %s: it has no effect on %s%s", row[i].name, row[i].problems,
+    for (const option *o = problem_option_table; o->name != NULL; o++) {
+        const char *problems = stencil_attribute_effect(o->name, kind);
+        CHECK(problems == NULL || !options_given(call, o->name), USAGE,
+              "--%s is for problem %s: it has no effect on %s%s", o->name, problems,
               kind != STENCIL_KIND_NONE  ? stencil_kind_names[kind]
               : spec->stencil[0] != '\0' ? "stencil "
                                          : "given weights",
               kind == STENCIL_KIND_NONE ? spec->stencil : "");
+    }
     return STENCIL_OK;
 }
 

@@ -37,6 +37,8 @@ static void derive_weights(reference *r, const stencil_spec *spec, double *centr
     *centre = spec->kind == STENCIL_KIND_HEAT ? 1.0 - 2.0 * all : 1.0 - omega;
     if (spec->source == STENCIL_SOURCE_F)
         r->source_scale = omega / sum;
+    if (spec->source == STENCIL_SOURCE_Q)
+        r->source_scale = dt;
 }
 
 /* Which of the author's points it is; -1: none, it only completes the set, with weight 0. */

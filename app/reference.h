@@ -20,7 +20,7 @@ typedef struct reference {
      * eigenvalues that the roots lie between, and the damping of the step that was begun last. */
     int64_t cycle, plain_from; /* plain_from: the steps behind so many are plain; -1: none is */
     double plain[STENCIL_POINTS_MAX], least, most, omega;
-    double source_scale;  /* b = source_scale f, rounded to the precision; 1 without /f */
+    double source_scale;  /* b = source_scale f, or q, rounded to the precision; 1 for /b */
     double source_factor; /* of b in a step, rounded to the precision; 1: added as it is */
     double scale;         /* power of two that changes are multiplied by before they are squared */
 } reference;

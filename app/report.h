@@ -41,6 +41,10 @@ json_t *report_bound_json(const run_record *run, double cells_per_s);
 /* The notes from number `from` on; returns how many there are by now. */
 int report_print_notes(const run_record *run, int from);
 
+/* Notes what the source term of a run means where it is not what an equation calls its source, or is missing.
+ * `file`: the problem as the options found it. */
+void report_note_source(run_record *run, const stencil_spec *file);
+
 /* Notes what is to be said about the end of a run: before it begins, and when it is known. */
 void report_note_start(run_record *run, const stencil_spec *file); /* file: as the options found it */
 void report_note_end(run_record *run);

@@ -163,11 +163,12 @@ static stencil_status describe_problem(run_state *state) {
     stencil_spec spec;
     record->output.input = &state->input;
     TRY(stencil_input_open(&state->input, path, &spec));
-    stencil_input_notes(&state->input, &record->notes);
     const stencil_spec file = spec;
     TRY(problem_options_apply(state->call, &spec));
     TRY(stencil_input_grid(&state->input, &spec, &record->notes));
+    stencil_input_notes(&state->input, &file, &spec, &record->notes);
     TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
+    report_note_source(record, &file);
     report_note_start(record, &file);
     return STENCIL_OK;
 }

@@ -42,7 +42,9 @@ char *text_utf8(const char *name);
 #define TEXT_EXTENT(extent, rank, by) text_extent(extent, rank, by, (char[96]){""})
 #define TEXT_LIST(values, count)      text_list(values, count, (char[256]){""})
 #define TEXT_ESCAPE(name)             text_escape(name, (char[TEXT_NAME_SIZE]){""}, TEXT_NAME_SIZE)
-#define TEXT_BYTES(bytes)             stencil_bytes_text(bytes, (char[TEXT_SIZE]){""})
+/* All digits of a number, in its shortest form. */
+#define TEXT_EXACT(number) stencil_number_text(number, (char[STENCIL_NUMBER_CHARS]){""})
+#define TEXT_BYTES(bytes)  stencil_bytes_text(bytes, (char[TEXT_SIZE]){""})
 /* A version of CUDA: 13020 is "13.2". */
 #define TEXT_CUDA(version) TEXT("%d.%d", (version) / 1000, (version) % 1000 / 10)
 

@@ -103,8 +103,7 @@ static stencil_status read_fields(verification *v, const stencil_spec *spec) {
     CHECK(same, BAD_DATA, "'%s' is not the input of '%s': /u has another shape than its /u", v->input,
           v->output);
     CHECK(source == STENCIL_SOURCE_NONE || spec->source == source, BAD_DATA,
-          "'%s' has no dataset /%s: give the input of that run", v->input,
-          source == STENCIL_SOURCE_F ? "f" : "b");
+          "'%s' has no dataset %s: give the input of that run", v->input, stencil_array_names[source]);
     stencil_problem scaled = v->problem;
     scaled.source_scale = v->reference.source_scale;
     const int64_t bytes = v->cells.of * (int64_t)stencil_precision_bytes(v->reference.precision);
@@ -236,7 +235,7 @@ static void print_mismatch(const mismatch *m, const char *name, const char *wher
         return;
     }
     printf("  %-10s differs in %s of %s, first at %s:\n", name, TEXT_COUNT(m->count), of, where);
-    printf("             reference %.17g, file %.17g\n", m->expected, m->found);
+    printf("             reference %s, file %s\n", TEXT_EXACT(m->expected), TEXT_EXACT(m->found));
 }
 
 static bool is_verified(const verification *v) {
@@ -255,8 +254,8 @@ static void print_result(const verification *v) {
     if (v->turned_wrong)
         printf("  plain_from %" PRId64 " does not follow from /residual\n", v->problem.spec.plain_from);
     if (v->first_residual.count > 0)
-        printf("  residual_first differs: reference %.17g, file %.17g\n", v->first_residual.expected,
-               v->first_residual.found);
+        printf("  residual_first differs: reference %s, file %s\n", TEXT_EXACT(v->first_residual.expected),
+               TEXT_EXACT(v->first_residual.found));
 }
 
 static json_t *mismatch_json(const mismatch *m) {

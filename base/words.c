@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -77,6 +78,15 @@ char *stencil_names_add(char *text, size_t size, const char *const *names) {
             stencil_text_add(text, size, "%s%s", divider, *names);
             divider = ", ";
         }
+    return text;
+}
+
+char *stencil_number_text(double number, char text[STENCIL_NUMBER_CHARS]) {
+    for (int digits = 15; digits <= 17; digits++) { /* up to 15, trailing zeros are left out */
+        snprintf(text, STENCIL_NUMBER_CHARS, "%.*g", digits, number);
+        if (strtod(text, NULL) == number)
+            break;
+    }
     return text;
 }
 

@@ -27,9 +27,13 @@ const char *stencil_path_last(const char *path);
 char *stencil_text_add(char *text, size_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The fewest digits that read back as the same number: 7e-05, not 6.9999999999999994e-05. Returns `text`. */
+enum { STENCIL_NUMBER_CHARS = 32 };
+char *stencil_number_text(double number, char text[STENCIL_NUMBER_CHARS]);
+
 /* Lines for the user that are no errors: what was assumed, ignored or kept. Collected where they come up,
  * shown by app/ under "Note". Zero-initialise. */
-enum { STENCIL_NOTES_MAX = 16, STENCIL_NOTE_CHARS = 320 };
+enum { STENCIL_NOTES_MAX = 32, STENCIL_NOTE_CHARS = 320 };
 typedef struct stencil_notes {
     int count;
     char line[STENCIL_NOTES_MAX][STENCIL_NOTE_CHARS];

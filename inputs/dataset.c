@@ -164,9 +164,12 @@ static stencil_status check_stored(hid_t file, const char *path, const char *nam
     STENCIL_HANDLE space = is_dataset ? H5Dget_space(object) : -1;
     const stored s = {file, path, name, create, access, space, bytes, depth, unwritten};
     const H5D_layout_t layout = create < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(create);
+    const stencil_status filters =
+        is_dataset ? stencil_h5_check_filters(object, path, name, false) : STENCIL_OK;
     if (is_dataset && layout != H5D_VIRTUAL)
         *unwritten = stencil_cells_unwritten(object, 0);
     stencil_handle_close(&object);
+    TRY(filters);
     CHECK(depth < DEPTH_MAX, BAD_DATA, "'%s': the sources of %s never end", path, name);
     return layout == H5D_VIRTUAL      ? check_virtual(&s)
            : layout == H5D_CONTIGUOUS ? check_external(&s, H5Pget_external_count(create))
@@ -210,6 +213,8 @@ stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const 
     H5L_info_t info;
     const htri_t exists = H5Lexists(file, name, H5P_DEFAULT);
     *dataset = (stencil_dataset){.path = path, .name = name};
+    if (exists < 0 && advice == NULL)
+        TRY(stencil_h5_check_version(path, name));
     /* Of a longer name, whose groups may be missing, only a user can think. */
     CHECK(exists >= 0 || advice != NULL, BAD_DATA, "'%s' is damaged: cannot look for %s (%s)", path, name,
           stencil_h5_reason());
@@ -221,6 +226,8 @@ stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const 
           advice != NULL ? advice : "mend the link, or give the values as a dataset");
     TRY(check_stored(file, path, name, 0, &dataset->unwritten));
     dataset->id = H5Oopen(file, name, H5P_DEFAULT);
+    if (dataset->id < 0)
+        TRY(stencil_h5_check_version(path, name));
     CHECK(dataset->id >= 0, BAD_DATA, "'%s': cannot open %s (%s)", path, name, stencil_h5_reason());
     const H5I_type_t is = H5Iget_type(dataset->id);
     CHECK(is == H5I_DATASET, BAD_DATA, "'%s': %s is a %s; %s", path, name,
@@ -255,10 +262,10 @@ stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t firs
     STENCIL_HANDLE memory = dataset->rank > 0 ? H5Screate_simple(dataset->rank, n, NULL) : H5Scopy(space);
     if (dataset->rank > 0)
         H5Sselect_hyperslab(space, H5S_SELECT_SET, at, NULL, n, NULL);
-    CHECK(H5Dread(dataset->id, memory_type, memory, space, H5P_DEFAULT, values) >= 0, BAD_DATA,
-          "'%s': %s cannot be read: it is damaged, or packed with a filter that is missing", dataset->path,
-          dataset->name);
-    return STENCIL_OK;
+    if (H5Dread(dataset->id, memory_type, memory, space, H5P_DEFAULT, values) >= 0)
+        return STENCIL_OK;
+    TRY(stencil_h5_check_filters(dataset->id, dataset->path, dataset->name, true));
+    FAIL(BAD_DATA, "'%s': %s cannot be read: it is damaged", dataset->path, dataset->name);
 }
 
 void stencil_dataset_close(stencil_dataset *dataset) {

@@ -9,9 +9,6 @@
  * HDF5 (borrowed). */
 stencil_reader stencil_input_as(stencil_input *input, const stencil_problem *problem, hid_t type);
 
-/* "/u", "/b", "/f", by the source that the latter are. */
-extern const char *const stencil_array_names[STENCIL_SOURCE_F + 1];
-
 /* BAD_DATA where the attribute `format` names one that is newer than this version. Files without it, or with
  * one that is none of ours (*foreign), are read as they are. */
 stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign);
@@ -25,6 +22,23 @@ stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_sp
 
 /* Name of the index-th attribute, NULL behind the last one; *past: a run writes it, no user gives it. */
 const char *stencil_spec_attribute(int index, bool *past);
+
+/* Whether a number stands in `spec` as that attribute, or as one value of its list. */
+bool stencil_spec_says(const stencil_spec *spec, const char *attribute, double number);
+
+/* Something in a file under a name that is none of the format's, and `what` it is for messages. */
+typedef struct stencil_named {
+    hid_t at; /* where it stands */
+    const char *name, *what;
+    bool is_object, is_root; /* no attribute; an attribute of the root group */
+} stencil_named;
+
+/* Notes what to write for a name that others give to what this problem takes ("alpha": diffusivity), unless
+ * the problem says the same already. False: it is no such name. */
+bool stencil_alias_note(const stencil_named *named, const stencil_spec *spec, stencil_notes *notes);
+
+/* Notes attributes of the format that neither this problem uses nor the file's own one, of kind `own`. */
+void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec, stencil_notes *notes);
 
 /* Copies the user's own from one file to another: attributes of the root group and of /u, and what stands in
  * the root group. What cannot be copied is noted (`notes` may be NULL). */

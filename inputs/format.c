@@ -21,15 +21,11 @@ typedef struct known {
 } known;
 
 static const known others[] = {
-    {"format", ATTRIBUTE, true},
-    {"u", OBJECT, false},
-    {"b", OBJECT, false},
-    {"f", OBJECT, false},
-    {"stencil", OBJECT, false},
-    {"residual", OBJECT, true},
-    {"residual_step", OBJECT, true},
-    {"provenance", OBJECT, true},
-    {"offsets", MEMBER, false},
+    {"format", ATTRIBUTE, true},  {"u", OBJECT, false},
+    {"b", OBJECT, false},         {"f", OBJECT, false},
+    {"q", OBJECT, false},         {"stencil", OBJECT, false},
+    {"residual", OBJECT, true},   {"residual_step", OBJECT, true},
+    {"provenance", OBJECT, true}, {"offsets", MEMBER, false},
     {"weights", MEMBER, false},
 };
 enum { OTHERS = sizeof others / sizeof *others };
@@ -118,13 +114,25 @@ static bool is_coordinate(const char *name) {
     return strlen(name) == 1 && strchr("xyzXYZ", name[0]) != NULL;
 }
 
+/* What is looked for names that were meant for us. */
+typedef struct search {
+    const stencil_spec *spec;
+    stencil_notes *notes;
+} search;
+
 static void note_own(const own *own) {
-    stencil_notes *notes = own->context;
+    const search *s = own->context;
+    stencil_notes *notes = s->notes;
     char what[160], meant[160];
     const known near = nearest(own);
     STENCIL_HANDLE space = own->place == OBJECT ? space_of(own->at, own->name) : -1;
     STENCIL_HANDLE field = space >= 0 ? space_of(own->at, "u") : -1;
     snprintf(what, sizeof what, described[own->place], own->name);
+    if (own->place != MEMBER && !is_known(ATTRIBUTE, own->name) &&
+        stencil_alias_note(
+            &(stencil_named){own->at, own->name, what, own->place == OBJECT, own->place == ATTRIBUTE},
+            s->spec, notes))
+        return;
     if (near.name != NULL) {
         snprintf(meant, sizeof meant, described[near.place], near.name);
         stencil_notes_add(notes, "%s is not used: did you mean %s%s?", what, meant,
@@ -133,12 +141,14 @@ static void note_own(const own *own) {
         stencil_notes_add(notes, "/%s has the shape of /u, but is not used", own->name);
 }
 
-void stencil_input_notes(const stencil_input *input, stencil_notes *notes) {
+void stencil_input_notes(const stencil_input *input, const stencil_spec *file, const stencil_spec *spec,
+                         stencil_notes *notes) {
     if (input->foreign)
         stencil_notes_add(notes, "attribute 'format' is none of stencil's: replaced in the result");
     stencil_values_note(&input->values[STENCIL_ARRAY_U], "/u", "a result has those", notes);
     stencil_values_note(&input->values[STENCIL_ARRAY_B], "the source", "a result keeps it as it is", notes);
-    visit_own(input->file, note_own, notes);
+    stencil_effect_notes(input->file, file->kind, spec, notes);
+    visit_own(input->file, note_own, &(search){spec, notes});
 }
 
 /* NULL, or why it cannot be copied. Values in memory have the type that they have in the file, so that

@@ -101,12 +101,15 @@ stencil_status stencil_h5_open(const char *path, hid_t *file) {
     TRY(check_file(path));
     stencil_h5_quiet();
     /* False for a file cut off within its first bytes as well: there is nothing left to know it by. */
-    CHECK(H5Fis_hdf5(path) > 0, BAD_DATA, "'%s' is not an HDF5 file: 'stencil new' makes one", path);
+    if (H5Fis_hdf5(path) <= 0)
+        return stencil_h5_refuse_foreign(path);
     STENCIL_HANDLE access = H5Pcreate(H5P_FILE_ACCESS);
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
     H5Pset_file_locking(access, true, true); /* not every file system has locks */
 #endif
     *file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
+    if (*file < 0)
+        TRY(stencil_h5_check_version(path, ""));
     CHECK(*file >= 0, BAD_DATA, "'%s' is truncated or damaged, or still being written (%s): make it again",
           path, stencil_h5_reason());
     return STENCIL_OK;
@@ -249,6 +252,8 @@ stencil_status stencil_attribute_read(hid_t object, const char *path, const sten
     const char *name = attribute->name;
     const htri_t exists = H5Aexists(object, name);
     *count = 0;
+    if (exists < 0)
+        TRY(stencil_h5_check_version(path, ""));
     CHECK(exists >= 0, BAD_DATA, "'%s' is damaged: cannot read its attributes (%s)", path,
           stencil_h5_reason());
     if (exists == 0)
@@ -256,6 +261,8 @@ stencil_status stencil_attribute_read(hid_t object, const char *path, const sten
     STENCIL_HANDLE id = H5Aopen(object, name, H5P_DEFAULT);
     STENCIL_HANDLE type = id < 0 ? -1 : H5Aget_type(id);
     STENCIL_HANDLE space = type < 0 ? -1 : H5Aget_space(id);
+    if (space < 0)
+        TRY(stencil_h5_check_version(path, name));
     CHECK(space >= 0, BAD_DATA, "'%s' is damaged: cannot read attribute '%s' (%s)", path, name,
           stencil_h5_reason());
     const hssize_t points = H5Sget_simple_extent_npoints(space);

@@ -36,6 +36,17 @@ hid_t stencil_h5_type(stencil_precision precision, bool in_file);
  * HDF5, truncated. The message names the file and says what to do. */
 stencil_status stencil_h5_open(const char *path, hid_t *file);
 
+/* Refuses a file that is not HDF5, and names what it is instead, where its first bytes tell. BAD_DATA. */
+stencil_status stencil_h5_refuse_foreign(const char *path);
+
+/* BAD_DATA where HDF5's last failure was a version that it does not know: a newer one made the file. `name`
+ * is the part of the file that was asked for; "": all of it. */
+stencil_status stencil_h5_check_version(const char *path, const char *name);
+
+/* BAD_DATA where a dataset is packed with a filter that HDF5 does not have here. `failed`: it cannot be read,
+ * and each filter of it may be why. */
+stencil_status stencil_h5_check_filters(hid_t dataset, const char *path, const char *name, bool failed);
+
 /* A new contiguous dataset without object times and fill values (all of it is going to be written); negative
  * on failure, with the reason remembered. */
 hid_t stencil_h5_create(hid_t file, const char *name, int rank, const int64_t *extent, hid_t file_type);

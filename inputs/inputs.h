@@ -25,16 +25,18 @@ typedef struct stencil_input {
     bool judged[STENCIL_ARRAY_COUNT]; /* its values that are not finite are those that no step uses */
 } stencil_input;
 
+/* "/u", "/b", "/f", "/q", by the source that the latter are. */
+extern const char *const stencil_array_names[STENCIL_SOURCE_COUNT];
+
 /* Opens `path` and reads what it says of the problem into *spec (initialised here): shape and type of /u,
- * attributes, /stencil, whether /b or /f is there. Reads no field yet. `path` is borrowed; the caller closes
- * *input, whatever comes.
- * NO_INPUT: missing, unreadable, locked, a directory. BAD_DATA: everything else that is wrong with it; the
- * message names the file, the object in it and what to do. */
+ * attributes, /stencil, whether /b, /f or /q is there. Reads no field yet. `path` is borrowed; the caller
+ * closes *input, whatever comes. NO_INPUT: missing, unreadable, locked, a directory. BAD_DATA: everything
+ * else that is wrong with it; the message names the file, the object in it and what to do. */
 stencil_status stencil_input_open(stencil_input *input, const char *path, stencil_spec *spec);
 
-/* Reads boxes of /u, and of /b or /f, for a problem that was resolved from the spec of this input; it is
- * borrowed. Values are converted to problem->precision by HDF5; packed ones are unpacked, and /f is scaled by
- * source_scale, in double and rounded once. Reading fails as BAD_DATA, unless allow_nonfinite with the index
+/* Reads boxes of /u, and of its source, for a problem that was resolved from the spec of this input; it is
+ * borrowed. Values are converted to problem->precision by HDF5; packed ones are unpacked, and /f and /q are scaled
+ * by source_scale, in double and rounded once. Reading fails as BAD_DATA, unless allow_nonfinite with the index
  * of the first NaN or Inf of the whole array; NO_MEMORY with need and have. */
 stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem *problem,
                                     bool allow_nonfinite);
@@ -69,9 +71,15 @@ typedef struct stencil_provenance {
 } stencil_provenance;
 stencil_status stencil_input_provenance(const stencil_input *input, stencil_provenance *provenance);
 
-/* Notes what stands in the file as if it were meant for us, and is not used: nearly our names, fields of the
- * shape of /u. */
-void stencil_input_notes(const stencil_input *input, stencil_notes *notes);
+/* Notes what stands in the file as if it were meant for us, and is not used by the problem of `spec`: nearly
+ * our names, other names of the same things, fields of the shape of /u; and attributes that neither that
+ * problem uses nor the one of the file itself, as it was read. */
+void stencil_input_notes(const stencil_input *input, const stencil_spec *file, const stencil_spec *spec,
+                         stencil_notes *notes);
+
+/* The problems that an attribute of the format (or its option) is for, where this one does not use it; NULL:
+ * it does. */
+const char *stencil_attribute_effect(const char *name, stencil_kind kind);
 
 void stencil_input_close(stencil_input *input);
 
@@ -80,7 +88,7 @@ void stencil_input_close(stencil_input *input);
 typedef struct stencil_output {
     const char *path;         /* final name */
     const char *input_path;   /* the run's input, for provenance */
-    stencil_input *input;     /* the same, open: /b or /f is copied from it, and what is the user's own */
+    stencil_input *input;     /* the same, open: its source is copied from it, and what is the user's own */
     stencil_notes *notes;     /* what cannot be kept of that is noted here; may be NULL */
     bool force;               /* may replace an existing file */
     const char *command_line; /* for provenance */
@@ -98,7 +106,7 @@ stencil_status stencil_output_open(stencil_output *output, const stencil_problem
 bool stencil_output_replaces_input(const stencil_output *output);
 
 /* Writes the result: /u, read from `from`, /residual, /residual_step, the attributes that make it a valid
- * input again, the source of the input (/b or /f) and what is the user's own in it, /provenance (without the
+ * input again, the source of the input and what is the user's own in it, /provenance (without the
  * name of an input that it replaces). The input stays open and is not looked up by name any more. Every HDF5
  * return is checked, the file fsynced and given its name; after a failure the sink leaves nothing behind
  * when it is closed. Once only. CANNOT_CREATE, IO. */

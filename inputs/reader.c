@@ -12,8 +12,10 @@
 
 #define ANOTHER_SHAPE "'%s': %s has another shape than /u; give one value for each cell of /u"
 
-const char *const stencil_array_names[] = {
-    [STENCIL_SOURCE_NONE] = "/u", [STENCIL_SOURCE_B] = "/b", [STENCIL_SOURCE_F] = "/f"};
+const char *const stencil_array_names[] = {[STENCIL_SOURCE_NONE] = "/u",
+                                           [STENCIL_SOURCE_B] = "/b",
+                                           [STENCIL_SOURCE_F] = "/f",
+                                           [STENCIL_SOURCE_Q] = "/q"};
 
 /* What the spec has to know of /u or of a source; of the latter there may be none. */
 static stencil_status inspect(stencil_input *input, stencil_source source, stencil_spec *spec) {
@@ -35,7 +37,8 @@ static stencil_status inspect(stencil_input *input, stencil_source source, stenc
         spec->extent[i] = d.extent[i];
     }
     CHECK(spec->source == STENCIL_SOURCE_NONE, BAD_DATA,
-          "'%s' has both /b and /f: give /f for problem poisson, /b for everything else", path);
+          "'%s' has both %s and %s: give /f for problem poisson, /q for heat, /b for everything else", path,
+          stencil_array_names[spec->source], name);
     TRY(stencil_values_read(values, d.id, path, name));
     input->unwritten[is_field ? STENCIL_ARRAY_U : STENCIL_ARRAY_B] = d.unwritten;
     if (is_field) {
@@ -52,7 +55,7 @@ stencil_status stencil_input_open(stencil_input *input, const char *path, stenci
     *input = (stencil_input){.path = path};
     TRY(stencil_h5_open(path, &input->file));
     TRY(stencil_format_read(input->file, path, &input->foreign));
-    for (int source = STENCIL_SOURCE_NONE; source <= STENCIL_SOURCE_F; source++)
+    for (int source = STENCIL_SOURCE_NONE; source < STENCIL_SOURCE_COUNT; source++)
         TRY(inspect(input, (stencil_source)source, spec));
     return stencil_spec_read(input->file, path, spec);
 }
@@ -98,8 +101,8 @@ static stencil_status read_as(void *context, stencil_array array, const stencil_
     /* Chunks are unpacked one by one, beside what the run was found to need. */
     CHECK(strstr(reason, "memory allocation failed") == NULL, NO_MEMORY,
           "HDF5 has no memory to unpack a chunk of %s", name);
-    FAIL(BAD_DATA, "'%s': cannot read %s (%s): it is damaged, or packed with a filter that is missing",
-         input->path, name, reason);
+    TRY(stencil_h5_check_filters(input->dataset, input->path, name, true));
+    FAIL(BAD_DATA, "'%s': cannot read %s (%s): it is damaged", input->path, name, reason);
 }
 
 stencil_reader stencil_input_as(stencil_input *input, const stencil_problem *problem, hid_t type) {
@@ -133,13 +136,13 @@ static stencil_status store_scaled(void *context, const stencil_box *slab, const
     return STENCIL_OK;
 }
 
-/* /f, and what is packed, goes through double whatever the precision, so that it is rounded only once. */
+/* /f and /q, and what is packed, go through double whatever the precision, so that they are rounded only once. */
 static stencil_status read_scaled(stencil_input *input, stencil_array array, const stencil_box *box,
                                   const stencil_cells *to) {
     const stencil_reader from = stencil_input_as(input, input->problem, H5T_NATIVE_DOUBLE);
     const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
     const stencil_slabs slabs = {&from, &mesh, array, .cell_bytes = sizeof(double)};
-    const bool scaled = array == STENCIL_ARRAY_B && input->problem->spec.source == STENCIL_SOURCE_F;
+    const bool scaled = array == STENCIL_ARRAY_B && input->problem->spec.source != STENCIL_SOURCE_B;
     return stencil_slabs_visit(
         &slabs, box, store_scaled,
         &(scaling){&input->values[array], scaled ? input->problem->source_scale : 1, to});
@@ -149,7 +152,8 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
                                const stencil_cells *to) {
     stencil_input *input = context;
     const stencil_problem *problem = input->problem;
-    if (input->values[array].packed || (array == STENCIL_ARRAY_B && problem->spec.source == STENCIL_SOURCE_F))
+    const bool scaled = array == STENCIL_ARRAY_B && problem->spec.source != STENCIL_SOURCE_B;
+    if (input->values[array].packed || scaled)
         return read_scaled(input, array, box, to);
     input->read_as = stencil_h5_type(problem->precision, false);
     return read_as(input, array, box, to);

@@ -71,7 +71,7 @@ bool stencil_file_holds(hid_t file, const char *name) {
 /* The array that a run reads has its name in the result, whatever links to it. */
 static bool find_pairs(transfer *t) {
     add_pair(t, "/");
-    for (int source = STENCIL_SOURCE_NONE; source <= STENCIL_SOURCE_F; source++)
+    for (int source = STENCIL_SOURCE_NONE; source < STENCIL_SOURCE_COUNT; source++)
         if (stencil_file_holds(t->from, stencil_array_names[source]))
             add_pair(t, stencil_array_names[source]);
     H5Lvisit(t->from, H5_INDEX_NAME, H5_ITER_INC, visit_link, t);

@@ -113,6 +113,20 @@ static bool is_given(const stencil_attribute *is, const void *at) {
     }
 }
 
+bool stencil_spec_says(const stencil_spec *spec, const char *attribute, double number) {
+    const row *r = rows;
+    while (r < rows + ROW_COUNT && strcmp(r->is.name, attribute) != 0)
+        r++;
+    if (r == rows + ROW_COUNT || r->is.type < STENCIL_ATTRIBUTE_REAL)
+        return false;
+    const void *at = (const char *)spec + r->at;
+    const int count = r->count_at != 0 ? *(const int *)((const char *)spec + r->count_at) : 1;
+    bool says = r->is.type == STENCIL_ATTRIBUTE_WHOLE && (double)*(const int64_t *)at == number;
+    for (int i = 0; i < count && r->is.type == STENCIL_ATTRIBUTE_REAL; i++)
+        says = says || ((const double *)at)[i] == number;
+    return says;
+}
+
 static stencil_status write_attributes(hid_t file, const char *path, const stencil_spec *spec) {
     for (const row *r = rows; r < rows + ROW_COUNT; r++) {
         const void *at = (const char *)spec + r->at;

@@ -15,7 +15,7 @@
 
 /* Adds the bytes of a dataset of the user's own, which comes along; values in other files stay there. */
 static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, void *bytes) {
-    static const char *const ours[] = {"u", "b", "f", "residual", "residual_step", NULL};
+    static const char *const ours[] = {"u", "b", "f", "q", "residual", "residual_step", NULL};
     const bool own = info->type == H5L_TYPE_HARD && stencil_name_find(name, ours) < 0;
     STENCIL_HANDLE dataset = own ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
     if (dataset >= 0 && !stencil_dataset_elsewhere(dataset))
@@ -41,7 +41,7 @@ static int64_t result_bytes(const stencil_output *output, const stencil_problem 
            kept_bytes(output->input, problem->spec.source);
 }
 
-/* /b or /f as it stands there, whatever its type and storage; values in other files, which may not be found
+/* The source as it stands there, whatever its type and storage; values in other files, which may not be found
  * from the result, come with it. */
 static stencil_status copy_source(const stencil_output *output, const stencil_problem *problem) {
     const stencil_sink *sink = &output->sink;

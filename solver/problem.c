@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
+
 const char *const stencil_kind_names[] = {"", "laplace", "poisson", "heat", NULL};
 const char *const stencil_boundary_names[] = {"fixed", "periodic", "mirror", NULL};
 const char *const stencil_norm_names[] = {"l2", "max", NULL};
@@ -123,8 +125,9 @@ static stencil_status heat_weights(stencil_spec *spec, double sum, double *centr
     if (isnan(spec->dt))
         spec->dt = largest;
     CHECK(isfinite(spec->dt) && spec->dt > 0, BAD_DATA, "dt is %g: it must be a positive number", spec->dt);
-    CHECK(spec->dt <= largest, BAD_DATA, "dt = %.17g is unstable: the largest stable time step is %.17g",
-          spec->dt, largest);
+    char dt[STENCIL_NUMBER_CHARS], limit[STENCIL_NUMBER_CHARS];
+    CHECK(spec->dt <= largest, BAD_DATA, "dt = %s is unstable: the largest stable time step is %s",
+          stencil_number_text(spec->dt, dt), stencil_number_text(largest, limit));
     double all = 0.0;
     for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
         const double h = stencil_spec_spacing(spec, axis);
@@ -149,6 +152,7 @@ static stencil_status points_from_kind(points *p, stencil_spec *spec, double *so
     CHECK(isfinite(sum) && sum > 0, BAD_DATA, "spacing leads to weights that are no finite numbers");
     if (spec->kind == STENCIL_KIND_HEAT) {
         TRY(heat_weights(spec, sum, &centre, neighbour));
+        *source_scale = spec->dt;
     } else {
         if (isnan(spec->omega))
             spec->omega = 1.0;
@@ -300,6 +304,21 @@ static void resolve_origin(stencil_problem *problem) {
     origin->time_first = isnan(spec->time_first) ? 0.0 : spec->time_first;
 }
 
+/* A scaled source has a meaning in one problem only. */
+static stencil_status check_source(const stencil_spec *spec) {
+    static const char *const meant[] = {
+        [STENCIL_KIND_NONE] = "give the term that every step adds as /b",
+        [STENCIL_KIND_LAPLACE] = "laplace has no source; give problem poisson, and its right-hand side as /f",
+        [STENCIL_KIND_POISSON] = "give the right-hand side of poisson as /f",
+        [STENCIL_KIND_HEAT] = "give the source of heat, a value per time, as /q",
+    };
+    CHECK(spec->source != STENCIL_SOURCE_F || spec->kind == STENCIL_KIND_POISSON, BAD_DATA,
+          "/f is the right-hand side of problem poisson: %s", meant[spec->kind]);
+    CHECK(spec->source != STENCIL_SOURCE_Q || spec->kind == STENCIL_KIND_HEAT, BAD_DATA,
+          "/q is the source of problem heat: %s", meant[spec->kind]);
+    return STENCIL_OK;
+}
+
 stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_spec *spec) {
     *problem = (stencil_problem){
         .spec = *spec, .rank = spec->rank, .precision = spec->precision, .source_scale = 1.0};
@@ -317,9 +336,8 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
               "no stencil: give the attribute 'stencil' or 'problem', or the option --stencil or --problem");
         TRY(points_from_name(&p, spec));
     }
-    CHECK(spec->source != STENCIL_SOURCE_F || spec->kind == STENCIL_KIND_POISSON, BAD_DATA,
-          "/f is the right-hand side of problem poisson: give the source of other problems as /b");
-    if (spec->source != STENCIL_SOURCE_F)
+    TRY(check_source(spec));
+    if (spec->source <= STENCIL_SOURCE_B)
         problem->source_scale = 1.0;
     TRY(choose_shape(problem, &p));
     TRY(check_weights(problem, &p));

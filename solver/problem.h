@@ -17,6 +17,8 @@ typedef enum stencil_source {
     STENCIL_SOURCE_NONE,
     STENCIL_SOURCE_B, /* dataset /b: added as it is */
     STENCIL_SOURCE_F, /* dataset /f: right-hand side of poisson, scaled by resolve */
+    STENCIL_SOURCE_Q, /* dataset /q: rate of heat, value per time, scaled by resolve */
+    STENCIL_SOURCE_COUNT
 } stencil_source;
 
 /* Names as they stand in files and options ("laplace", "fixed", "l2", …), indexed by the
@@ -146,7 +148,8 @@ typedef struct stencil_problem {
     int64_t radius[3];                 /* of the points given, per axis */
     int64_t first[3]; /* interior index of the array's first cell: -radius on fixed axes, else 0 */
     stencil_boundary boundary[3];
-    double source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F; 1 for SOURCE_B */
+    double
+        source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F and SOURCE_Q; 1 for SOURCE_B */
     stencil_stop stop;
     stencil_origin origin;
     char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* hexadecimal, of all that decides what a step does */
@@ -157,8 +160,8 @@ typedef struct stencil_problem {
  *  laplace, poisson: -div grad u = f (f = 0) by Jacobi relaxation on the radius-1 star:
  *    S = sum over axes of 2/h^2; w_centre = 1 - omega; w_neighbour = omega / h^2 / S; b = (omega / S) * f.
  *    With accelerate these are the weights at omega = 1, of which solver/cycle.h makes those of each step.
- *  heat: du/dt = a div grad u, explicit: c = a dt / h^2 per axis; w_neighbour = c;
- *    w_centre = 1 - 2 (c_z + c_y + c_x). Stable while dt <= 1 / (a S).
+ *  heat: du/dt = a div grad u + q, explicit: c = a dt / h^2 per axis; w_neighbour = c;
+ *    w_centre = 1 - 2 (c_z + c_y + c_x); b = dt * q. Stable while dt <= 1 / (a S).
  * All of it in double, in the order written (axes z, y, x).
  * BAD_DATA for contradictions, wrong lengths, points that fit no shape, unstable dt, too small extents. */
 stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_spec *spec);

@@ -171,7 +171,10 @@ static void equations(void **state) {
             t.spec.omega = kind == STENCIL_KIND_POISSON ? 0.8 : NAN;
             t.spec.diffusivity = kind == STENCIL_KIND_HEAT ? 0.3 : NAN;
             t.spec.dt = kind == STENCIL_KIND_HEAT ? 0.01 : NAN;
-            trial_fill(&t, 5, 1.0, kind == STENCIL_KIND_POISSON ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE);
+            trial_fill(&t, 5, 1.0,
+                       kind == STENCIL_KIND_POISSON ? STENCIL_SOURCE_F
+                       : kind == STENCIL_KIND_HEAT  ? STENCIL_SOURCE_Q
+                                                    : STENCIL_SOURCE_NONE);
             run_trial(&t);
             trial_destroy(&t);
         }

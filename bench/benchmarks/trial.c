@@ -182,9 +182,11 @@ static stencil_status verify(stencil_trial *t, const char *name, double residual
         return STENCIL_OK;
     }
     TRY(stencil_field_check_same(&t->result, name, &t->reference, t->reference_name, t->steps));
+    char text[2][STENCIL_NUMBER_CHARS];
     CHECK(memcmp(&residual, &t->reference_residual, sizeof residual) == 0, INTERNAL,
-          "%s and %s differ in the residual of step %lld: %.17g and %.17g", name, t->reference_name,
-          (long long)t->steps, residual, t->reference_residual);
+          "%s and %s differ in the residual of step %lld: %s and %s", name, t->reference_name,
+          (long long)t->steps, stencil_number_text(residual, text[0]),
+          stencil_number_text(t->reference_residual, text[1]));
     return STENCIL_OK;
 }
 

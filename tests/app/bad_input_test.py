@@ -203,6 +203,89 @@ class Files(CommandTest):
         self.refused(BAD_DATA, ["'p.h5'", "/nothing", "--dataset"], "compare", "p.h5", "p.h5", "--dataset", "/nothing")
 
 
+class OfOthers(CommandTest):
+    """Files that HDF5 does not read here: what they are, and what to do."""
+
+    def test_other_formats(self):
+        for start, words in ((b"CDF\x01", ("netCDF-3", "nccopy -k nc4")), (b"CDF\x02", ("netCDF-3", "NETCDF4")),
+                             (b"CDF\x05", ("netCDF-3",)), (b"\x93NUMPY\x01\x00", ("NumPy array", "h5py")),
+                             (b"PK\x03\x04", (".npz", "h5py")), (b"MATLAB 5.0 MAT-file, Platform: GLNXA64", ("MATLAB", "-v7.3")),
+                             (b"\x0e\x03\x13\x01", ("HDF4", "h4toh5")), (b"\x1f\x8b\x08", ("gzip", "unpack")),
+                             (b"BZh9", ("bzip2",)), (b"\xfd7zXZ\x00", ("xz",)), (b"\x28\xb5\x2f\xfd", ("zstd",)),
+                             (b"SIMPLE  =", ("FITS",)), (b"II*\x00", ("TIFF",)), (b"MM\x00*", ("TIFF",)), (b"\x89PNG", ("PNG",)),
+                             (b"# vtk DataFile Version 3.0", ("VTK",)), (b"CDF", ("'stencil new'",)), (b"CDF\x03", ("'stencil new'",))):
+            with open(self.path("a.h5"), "wb") as file:
+                file.write(start + (bytes(1000) if len(start) > 3 else b""))
+            self.refused(BAD_DATA, ["'a.h5' is ", "not an HDF5 file: ", *words], "a.h5")
+            self.refused(BAD_DATA, ["'a.h5' is ", "not an HDF5 file: ", *words], "compare", "a.h5", "a.h5")
+
+    def test_numpy(self):
+        numpy.save(self.path("u.npy"), field(9, 9))
+        numpy.savez(self.path("u.npz"), u=field(9, 9))
+        self.refused(BAD_DATA, ["'u.npy' is a NumPy array"], "u.npy")
+        self.refused(BAD_DATA, ["'u.npz' is a ZIP archive (.npz, too)"], "u.npz")
+
+    def packed(self, name, number, value=0.0, packed=True):
+        """A dataset with a filter that need not be here, and chunks that were packed by it or not."""
+        with h5py.File(self.path("p.h5"), "a") as file:
+            create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            create.set_chunk((9, 9))
+            create.set_filter(number, h5py.h5z.FLAG_OPTIONAL, ())
+            space = h5py.h5s.create_simple((9, 9))
+            made = h5py.h5d.create(file.id, name.encode(), h5py.h5t.IEEE_F64LE, space, create)
+            made.write_direct_chunk((0, 0), numpy.full((9, 9), value).tobytes(), filter_mask=0 if packed else 1)
+
+    def test_filters(self):
+        for number, name in ((32001, "blosc"), (32004, "lz4"), (32008, "bitshuffle"), (32015, "zstd"), (32026, "blosc2"),
+                             (31999, "of no registered name")):
+            for dataset in ("u", "b"):
+                self.write(u=field(9, 9) if dataset == "b" else None)
+                self.packed(dataset, number)
+                wanted = [f"'p.h5': /{dataset} is packed with filter {number} ({name})", "h5repack -f GZIP=4", "compression='gzip'"]
+                self.refused(BAD_DATA, wanted, "p.h5", "--device", "cpu")
+                self.refused(BAD_DATA, wanted, "compare", "p.h5", "p.h5", "--dataset", f"/{dataset}")
+
+    def test_filter_that_was_not_needed(self):
+        self.write()
+        self.packed("u", 32015, 3.0, packed=False)
+        self.ok("p.h5", "--steps", 1, "--device", "cpu")
+
+    def test_own_datasets_are_copied_as_they_are(self):
+        self.write(u=field(9, 9))
+        self.packed("mine", 32015)
+        self.ok("p.h5", "--steps", 1, "--device", "cpu")
+        with h5py.File(self.path("p.out.h5"), "r") as file:
+            self.assertEqual(file["mine"].id.read_direct_chunk((0, 0)), (0, bytes(648)))
+
+    def test_lzf(self):
+        self.write(u=lambda file: file.create_dataset("u", data=numpy.zeros((90, 90)), chunks=(30, 30), compression="lzf"))
+        self.refused(BAD_DATA, ["'p.h5': /u is packed with filter 32000 (lzf)"], "p.h5", "--device", "cpu")
+
+    def test_newer_versions(self):
+        """Versions of the superblock, of an object header and of its messages that no HDF5 has yet."""
+        self.write(u=lambda file: file.create_dataset("u", data=field(9, 9), chunks=(9, 9), compression="gzip"))
+        with h5py.File(self.path("p.h5"), "r") as file:
+            header = h5py.h5o.get_info(file["u"].id).addr
+        with open(self.path("p.h5"), "rb") as file:
+            good = bytearray(file.read())
+        places = {8: 9, header: 7}
+        message = header + 16
+        for _ in range(int.from_bytes(good[header + 2:header + 4], "little")):
+            kind = int.from_bytes(good[message:message + 2], "little")
+            if kind in (1, 3, 5, 8, 11):  # dataspace, datatype, fill value, layout, filters
+                places[message + 8] = 0x91 if kind == 3 else 9
+            message += 8 + int.from_bytes(good[message + 2:message + 4], "little")
+        self.assertEqual(len(places), 7)
+        for place, version in places.items():
+            bad = good[:]
+            bad[place] = version
+            with open(self.path("n.h5"), "wb") as file:
+                file.write(bad)
+            for arguments in (("n.h5",), ("compare", "n.h5", "n.h5")):
+                self.refused(BAD_DATA, ["'n.h5'", "written by a newer HDF5 than this program has, 1.", "h5repack --low=0 --high=2"],
+                             *arguments)
+
+
 class Contents(CommandTest):
     def bad(self, wanted, *arguments, **contents):
         self.refused(BAD_DATA, ["p.h5", *wanted], self.write(**contents), *arguments)

@@ -11,7 +11,7 @@ BAD_DATA, IO = 65, 74
 RUN = ("--steps", 1, "--device", "cpu", "--force")
 
 
-class Notes(CommandTest):
+class NotesTest(CommandTest):
     def notes(self, **contents):
         """The lines that a run of this file shows; the report as JSON has the same ones."""
         name = self.write(**contents)
@@ -22,13 +22,14 @@ class Notes(CommandTest):
             self.assertIn(line, done.stdout.replace("\n            ", " "))
         return lines
 
+
+class Notes(NotesTest):
     def near(self, wrong, right, **contents):
         self.assertEqual(self.notes(u=field(9, 11), **contents), [f"{wrong} is not used: did you mean {right}?"])
 
     def test_attributes(self):
         for wrong, right in (("boundry", "boundary"), ("tolerence", "tolerance"), ("Steps", "steps"), ("step", "steps"),
-                             ("check-every", "check_every"), ("tol", "tolerance"), ("boundaries", "boundary"),
-                             ("DT", "dt"), ("stencils", "stencil")):
+                             ("check-every", "check_every"), ("DT", "dt"), ("stencils", "stencil")):
             self.near(f"attribute '{wrong}'", f"attribute '{right}'", attributes={wrong: 1.0})
         self.near("attribute 'weights'", "/stencil/weights", attributes={"weights": [0.2] * 5})
 
@@ -73,6 +74,128 @@ class Notes(CommandTest):
             lines = self.notes(u=field(9, 9), attributes={"format": foreign})
             self.assertEqual(lines, ["attribute 'format' is none of stencil's: replaced in the result"])
             self.assertEqual(self.attribute("p.out.h5", "/", "format"), "stencil 1")
+
+
+class Physics(NotesTest):
+    """Names that others give to what the format calls otherwise, by problem."""
+
+    def about(self, problem, attributes=None, datasets=None, u=None):
+        given = {"stencil": None, **problem} if "problem" in problem else problem
+        u = field(9, 11) if u is None else u
+        return self.notes(u=u, attributes={**given, **(attributes or {})}, datasets=datasets)
+
+    def alias(self, problem, wrong, say, value=0.3):
+        self.assertEqual(self.about(problem, {wrong: value}), [f"attribute '{wrong}' is not used: give {say}"])
+
+    def test_heat(self):
+        heat = {"problem": "heat"}
+        for wrong in ("alpha", "Alpha", "D", "k", "kappa", "thermal_diffusivity"):
+            self.alias(heat, wrong, "diffusivity")
+        for wrong in ("dx", "dy", "h", "Delta_x"):
+            self.alias(heat, wrong, "spacing")
+        for wrong, say in (("timestep", "dt"), ("time_step", "dt"), ("t_end", "steps, or --time"), ("tol", "rtol or atol"),
+                           ("eps", "rtol or atol"),
+                           ("q", "the source, a value per time, as /q, one for each cell")):
+            self.alias(heat, wrong, say)
+        for wrong in ("max_steps", "nsteps", "nt", "maxIter"):
+            self.alias(heat, wrong, "steps", 7)
+        for wrong in ("bc", "boundaries", "BC", "boundary_conditions"):
+            self.alias(heat, wrong, "boundary", "periodic")
+        self.assertEqual(self.about(heat, {"Dt": 0.1}), ["attribute 'Dt' is not used: did you mean attribute 'dt'?"])
+
+    def test_relaxation(self):
+        self.alias({"problem": "laplace"}, "tol", "rtol or atol")
+        self.alias({"problem": "laplace"}, "relaxation_factor", "omega")
+        self.alias({"problem": "laplace"}, "delta_x", "spacing")
+        self.alias({"stencil": "j2d5pt"}, "tol", "rtol or atol")
+        self.alias({"stencil": "j2d5pt"}, "bc", "boundary", "periodic")
+
+    def test_nothing_is_said_twice(self):
+        """The same number under the format's name, or by default."""
+        heat = {"problem": "heat", "spacing": [0.1, 0.2], "diffusivity": 0.5, "dt": 1e-3, "steps": 1, "atol": 1e9}
+        same = {"dx": 0.2, "h": [0.1, 0.2], "alpha": 0.5, "timestep": 1e-3, "nt": 1, "tol": 1e9, "t_end": 0.001}
+        self.assertEqual(self.about(heat, same), [])
+        self.assertEqual(self.about({"problem": "heat"}, {"alpha": 1, "dx": 1.0}), [])
+        self.assertEqual(self.about(heat, {"alpha": 0.4}), ["attribute 'alpha' is not used: give diffusivity"])
+
+    def test_datasets_for_attributes(self):
+        heat = {"problem": "heat"}
+        self.assertEqual(self.about(heat, datasets={"alpha": 0.5}), ["/alpha is not used: give diffusivity as an attribute"])
+        self.assertEqual(self.about(heat, datasets={"kappa": field(9, 11)}),
+                         ["/kappa is not used: give diffusivity as an attribute, one number for all cells"])
+        self.assertEqual(self.about(heat, datasets={"dx": [0.1, 0.1], "steps": 10}),
+                         ["/dx is not used: give spacing as an attribute",
+                          "/steps is not used: did you mean attribute 'steps' of the root group?"])
+        self.assertEqual(self.about(heat, datasets={"boundary": "periodic"}),
+                         ["/boundary is not used: did you mean attribute 'boundary' of the root group?"])
+
+    def test_attributes_of_u(self):
+        def make(file):
+            file["u"] = field(9, 11)
+            file["u"].attrs["dx"] = 0.1
+            file["u"].attrs["spacing"] = 0.1
+
+        self.assertEqual(self.about({"problem": "heat"}, u=make),
+                         ["attribute 'dx' of /u is not used: give spacing as an attribute of the root group",
+                          "attribute 'spacing' of /u is not used: did you mean attribute 'spacing' of the root group?"])
+
+    def test_sources(self):
+        for problem, say in (({"problem": "heat"}, "the source, a value per time, as /q"),
+                             ({"problem": "poisson"}, "the right-hand side as /f"),
+                             ({"problem": "laplace"}, "problem poisson, with its right-hand side as /f"),
+                             ({"stencil": "j2d5pt"}, "what every step adds as /b")):
+            for name in ("source", "rhs", "F"):
+                for shape in ((9, 11), (7, 11), (99,)):
+                    lines = self.about(problem, datasets={name: field(*shape)})
+                    self.assertIn(f"/{name} is not used: give {say}", lines)
+                    self.assertEqual(len(lines), 1 + (problem == {"problem": "poisson"}))
+        self.assertEqual(self.about({"problem": "heat"}, datasets={"u0": field(9, 11)}),
+                         ["/u0 is not used: give the initial values as /u"])
+
+    def test_attributes_of_other_problems(self):
+        relaxed, derived = "laplace and poisson", "laplace, poisson and heat"
+        given, laplace = {"stencil": "j2d5pt"}, {"problem": "laplace"}
+        for problem, name, on, used in (({"problem": "heat"}, "omega", "heat", relaxed), (laplace, "dt", "laplace", "heat"),
+                                        (laplace, "diffusivity", "laplace", "heat"),
+                                        (given, "spacing", "given weights", derived),
+                                        (given, "diffusivity", "given weights", "heat")):
+            self.assertEqual(self.about(problem, {name: 0.5}),
+                             [f"attribute '{name}' has no effect on {on}: it is for problem {used}"])
+        self.assertEqual(self.about({"problem": "heat"}, {"accelerate": "none"}), [])
+        self.write(u=field(9, 11), attributes={"stencil": None, "problem": "heat", "dt": 0.1})
+        # Who asks for another problem knows that the file has its own.
+        self.assertNotIn("has no effect", self.ok("p.h5", *RUN, "--problem", "laplace").stdout)
+        self.write(u=field(9, 11), attributes={"stencil": None, "omega": 0.1})
+        self.assertIn("attribute 'omega' has no effect on heat", self.ok("p.h5", *RUN, "--problem", "heat").stdout)
+
+    def test_no_false_alarms(self):
+        """Common attributes and coordinates of netCDF, xarray and simulations."""
+        texts = """Conventions title institution source history references comment summary keywords license id project platform
+            naming_authority creator_name creator_email date_created processing_level instrument standard_name_vocabulary
+            product_version _NCProperties featureType cdm_data_type equation experiment model resolution contact software
+            note forcing duration convergence"""
+        attributes = dict.fromkeys(texts.split(), "some text")
+        attributes.update(time=0.5, time_coverage_start="2024", valid_min=0.0, seed=3, version=1.5, rank=2, nx=11, ny=9,
+                          T=300.0, L=1.0, Lx=1.0, Re=100.0, theta=0.5, g=9.81, c=1.0, a=2.0, t=0.1, x0=0.0, density=1e3)
+        datasets = {"x": numpy.arange(11.0), "y": numpy.arange(9.0), "time": numpy.arange(5.0), "k": numpy.arange(30.0),
+                    "rho": numpy.arange(12.0), "crs": 0, "lat": numpy.arange(9.0), "lon": numpy.arange(11.0),
+                    "grid/dx": 0.1}
+
+        def make(file):
+            file["u"] = field(9, 11)
+            for name in ("units", "long_name", "standard_name", "coordinates", "grid_mapping", "cell_methods", "axis", "source",
+                         "description", "comment", "title"):
+                file["u"].attrs[name] = "some text"
+
+        for problem in ({"problem": "heat"}, {"problem": "laplace"}, {"stencil": "j2d5pt"}):
+            self.assertEqual(self.about(problem, attributes, datasets, make), [])
+
+    def test_many_at_once(self):
+        names = {name: 0.3 for name in ("alpha", "D", "k", "kappa", "nu", "dx", "dy", "h", "hx", "hy", "timestep", "t_end", "tmax",
+                                        "max_steps", "nt", "nsteps", "tol", "eps", "reltol", "abstol", "bc", "boundaries")}
+        lines = self.about({"problem": "heat"}, names)
+        self.assertEqual(len(lines), len(names))
+        self.assertNotIn("and more of the kind", lines)
 
 
 class Own(CommandTest):

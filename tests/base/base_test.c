@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/words.h"
 
 static void exit_codes_follow_sysexits(void **state) {
     (void)state;
@@ -341,6 +343,29 @@ static void precisions_have_names_and_sizes(void **state) {
     assert_string_equal(stencil_precision_name(STENCIL_FLOAT64), "float64");
 }
 
+static void numbers_are_written_in_their_shortest_form(void **state) {
+    (void)state;
+    static const struct {
+        double number;
+        const char *text;
+    } wanted[] = {{7e-05, "7e-05"},
+                  {6.2e-05, "6.2e-05"},
+                  {0.1, "0.1"},
+                  {1, "1"},
+                  {100000, "100000"},
+                  {-0.25, "-0.25"},
+                  {1e300, "1e+300"},
+                  {0.1 + 0.2, "0.30000000000000004"},
+                  {1.0 / 3, "0.3333333333333333"},
+                  {INFINITY, "inf"}};
+    char text[STENCIL_NUMBER_CHARS];
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        assert_string_equal(stencil_number_text(wanted[i].number, text), wanted[i].text);
+    for (double number = 1e-12; number < 1e12; number *= 1.37)
+        assert_true(strtod(stencil_number_text(number, text), NULL) == number);
+    assert_string_equal(stencil_number_text(NAN, text) + (text[0] == '-'), "nan");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes_follow_sysexits),
@@ -356,6 +381,7 @@ int main(void) {
         cmocka_unit_test(quotas_count_up_to_the_root),
         cmocka_unit_test(the_clock_runs_forward),
         cmocka_unit_test(precisions_have_names_and_sizes),
+        cmocka_unit_test(numbers_are_written_in_their_shortest_form),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -96,6 +96,17 @@ static void contradictions_are_refused(void **state) {
     spec = equation(STENCIL_KIND_LAPLACE, 2);
     spec.source = STENCIL_SOURCE_F;
     refused(spec, "/f");
+    spec = equation(STENCIL_KIND_HEAT, 2);
+    spec.source = STENCIL_SOURCE_F;
+    refused(spec, "as /q");
+    spec.source = STENCIL_SOURCE_Q;
+    spec.kind = STENCIL_KIND_POISSON;
+    refused(spec, "as /f");
+    spec.kind = STENCIL_KIND_LAPLACE;
+    refused(spec, "as /f");
+    spec = named("j2d5pt");
+    spec.source = STENCIL_SOURCE_Q;
+    refused(spec, "as /b");
     spec = named("j2d5pt");
     spec.rank = 1;
     refused(spec, "rank 1");

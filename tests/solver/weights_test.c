@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "specs.h"
 
 static void named_sets_have_equal_weights(void **state) {
@@ -99,6 +101,21 @@ static void heat_adds_the_differences(void **state) {
         assert_true(fabs(p.weight[k] - expected[k]) < 1e-15);
 }
 
+/* A rate has the factor dt, given or chosen; what is added in each step has none. */
+static void heat_scales_a_rate_by_its_step(void **state) {
+    (void)state;
+    stencil_spec spec = equation(STENCIL_KIND_HEAT, 2);
+    spec.source = STENCIL_SOURCE_Q;
+    assert_true(resolved(spec).source_scale == 0.25);
+    spec.dt = 0.1;
+    const stencil_problem p = resolved(spec);
+    assert_true(p.source_scale == 0.1);
+    spec.source = STENCIL_SOURCE_B;
+    const stencil_problem added = resolved(spec);
+    assert_true(added.source_scale == 1.0);
+    assert_string_not_equal(p.fingerprint, added.fingerprint);
+}
+
 /* The largest stable step is 1 / (a sum 2/h^2) = 1 / (0.5 * 40) = 0.05. */
 static void heat_refuses_unstable_steps(void **state) {
     (void)state;
@@ -115,6 +132,13 @@ static void heat_refuses_unstable_steps(void **state) {
     spec.dt = nextafter(0.05, 1.0);
     refused(spec, "0.05");
     refused(spec, "largest stable");
+    spec.diffusivity = 0.3;
+    spec.dt = 1.0;
+    refused(spec, "dt = 1 is unstable");
+    const char *limit = strstr(stencil_error_last()->message, "step is ") + strlen("step is ");
+    spec.dt = strtod(limit, NULL);
+    resolved(spec);
+    spec.diffusivity = 0.5;
     spec.dt = 0.0;
     refused(spec, "dt");
     spec.dt = -0.01;
@@ -134,6 +158,7 @@ int main(void) {
         cmocka_unit_test(poisson_weighs_axes_by_their_spacing),
         cmocka_unit_test(one_spacing_serves_all_axes),
         cmocka_unit_test(heat_adds_the_differences),
+        cmocka_unit_test(heat_scales_a_rate_by_its_step),
         cmocka_unit_test(heat_refuses_unstable_steps),
     };
     return cmocka_run_group_tests_name("weights", tests, NULL, NULL);

@@ -1,0 +1,47 @@
+/* Notes on what a problem means beside what its author may have meant. */
+#include <math.h>
+
+#include "app/report.h"
+#include "app/text.h"
+
+/* The factor that would make the term of a step of the equation's source: dt of heat, omega / S of
+ * relaxations; 0 for given weights. */
+static double source_factor(const stencil_spec *spec) {
+    const double sum = stencil_spec_diagonal(spec), omega = isnan(spec->omega) ? 1.0 : spec->omega;
+    const double diffusivity = isnan(spec->diffusivity) ? 1.0 : spec->diffusivity;
+    if (spec->kind == STENCIL_KIND_NONE)
+        return 0.0;
+    if (spec->kind != STENCIL_KIND_HEAT)
+        return omega / sum;
+    return isnan(spec->dt) ? 1.0 / (diffusivity * sum) : spec->dt;
+}
+
+/* /b under options that change what it stands for. */
+static void note_other_step(const stencil_spec *spec, const stencil_spec *file, stencil_notes *notes) {
+    const double factor = source_factor(spec), before = source_factor(file);
+    const double ratio = before / factor;
+    const bool heat = spec->kind == STENCIL_KIND_HEAT;
+    if (before == 0.0 || heat != (file->kind == STENCIL_KIND_HEAT) || fabs(ratio - 1.0) < 1e-9)
+        return;
+    stencil_notes_add(notes,
+                      "%s: /b is added as it is all the same, a source %s times as strong as the file's",
+                      heat ? TEXT("dt is %s, the file's %s", TEXT_EXACT(factor), TEXT_EXACT(before))
+                           : "spacing or omega is not the file's",
+                      TEXT_NUMBER(ratio));
+}
+
+void report_note_source(run_record *run, const stencil_spec *file) {
+    static const char *const meant[] = {
+        [STENCIL_KIND_LAPLACE] = "spacing and omega: a right-hand side is given as /f, with problem poisson",
+        [STENCIL_KIND_POISSON] = "spacing and omega: the right-hand side of the equation is given as /f",
+        [STENCIL_KIND_HEAT] = "dt: a rate, a value per time, is given as /q",
+    };
+    const stencil_spec *spec = &run->problem.spec;
+    if (spec->kind == STENCIL_KIND_POISSON && spec->source == STENCIL_SOURCE_NONE)
+        stencil_notes_add(&run->notes, "poisson without /f: this is Laplace's equation");
+    if (spec->kind == STENCIL_KIND_NONE || spec->source != STENCIL_SOURCE_B)
+        return;
+    stencil_notes_add(&run->notes, "/b is added as it is in every step, whose meaning depends on %s",
+                      meant[spec->kind]);
+    note_other_step(spec, file, &run->notes);
+}

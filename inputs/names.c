@@ -1,0 +1,188 @@
+/* Names that users give to what the format calls otherwise, and attributes that a problem does not use. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/words.h"
+#include "inputs/file.h"
+
+enum {
+    GIVEN = 1 << STENCIL_KIND_NONE,
+    LAPLACE = 1 << STENCIL_KIND_LAPLACE,
+    POISSON = 1 << STENCIL_KIND_POISSON,
+    HEAT = 1 << STENCIL_KIND_HEAT,
+    RELAXED = LAPLACE | POISSON,
+    DERIVED = RELAXED | HEAT,
+    ALL = GIVEN | DERIVED,
+};
+
+const char *stencil_attribute_effect(const char *name, stencil_kind kind) {
+    static const struct {
+        const char *name, *problems;
+        int kinds;
+    } row[] = {
+        {"omega", "laplace and poisson", RELAXED},
+        {"accelerate", "laplace and poisson", RELAXED},
+        {"diffusivity", "heat", HEAT},
+        {"dt", "heat", HEAT},
+        {"spacing", "laplace, poisson and heat", DERIVED},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (strcmp(row[i].name, name) == 0 && (row[i].kinds & 1 << kind) == 0)
+            return row[i].problems;
+    return NULL;
+}
+
+/* Names for one thing. Letters of longer ones have any case, and no underscores or hyphens; a single letter
+ * is as it stands. */
+typedef struct alias {
+    int kinds;
+    const char *meant;     /* attribute of the format; "/…": a dataset */
+    const char *say;       /* to be given, where it is not that alone */
+    const char *const *of; /* NULL ends them */
+} alias;
+
+#define NAMES(...)                                                                                           \
+    (const char *const[]) {                                                                                  \
+        __VA_ARGS__, NULL                                                                                    \
+    }
+static const alias aliases[] = {
+    {HEAT, "diffusivity", NULL,
+     NAMES("alpha", "D", "k", "kappa", "nu", "diffusion", "diffusionconstant", "diffusioncoefficient",
+           "diffusioncoeff", "thermaldiffusivity", "conductivity", "thermalconductivity")},
+    {HEAT, "dt", NULL, NAMES("timestep", "timestepsize", "deltat", "stepsize", "timeincrement")},
+    {HEAT, "time", "steps, or --time",
+     NAMES("tend", "tfinal", "tmax", "tstop", "endtime", "finaltime", "maxtime", "stoptime", "simulationtime",
+           "totaltime", "duration")},
+    {DERIVED, "spacing", NULL,
+     NAMES("dx", "dy", "dz", "h", "hx", "hy", "hz", "deltax", "deltay", "deltaz", "gridspacing",
+           "cellspacing", "cellsize", "pixelsize", "voxelsize", "resolution")},
+    {ALL, "steps", NULL,
+     NAMES("maxsteps", "nsteps", "nstep", "numsteps", "numberofsteps", "nt", "ntimesteps", "niter", "numiter",
+           "maxiter", "itmax", "iterations", "niterations", "numiterations", "maxiterations")},
+    {ALL, "rtol", "rtol or atol",
+     NAMES("tol", "toler", "reltol", "relativetolerance", "residualtolerance", "convergencetolerance",
+           "convergencecriterion", "convergence")},
+    {ALL, "atol", NULL, NAMES("abstol", "absolutetolerance")},
+    {RELAXED, "rtol", "rtol or atol", NAMES("eps", "epsilon")},
+    {HEAT, "rtol", "rtol or atol", NAMES("eps")},
+    {RELAXED, "omega", NULL,
+     NAMES("damping", "dampingfactor", "relaxation", "relaxationfactor", "relaxationparameter")},
+    {ALL, "boundary", NULL,
+     NAMES("bc", "bcs", "boundaries", "boundarycondition", "boundaryconditions", "boundarytype", "bctype")},
+    {HEAT, "/q", "the source, a value per time, as /q",
+     NAMES("source", "sourceterm", "rhs", "righthandside", "forcing", "heatsource", "heating", "q", "Q", "f",
+           "F", "S")},
+    {POISSON, "/f", "the right-hand side as /f",
+     NAMES("source", "sourceterm", "rhs", "righthandside", "forcing", "charge", "chargedensity", "rho", "f",
+           "F", "g", "q", "Q", "S")},
+    {LAPLACE, "/f", "problem poisson, with its right-hand side as /f",
+     NAMES("source", "sourceterm", "rhs", "righthandside", "forcing", "f", "F")},
+    {GIVEN, "/b", "what every step adds as /b",
+     NAMES("source", "sourceterm", "rhs", "righthandside", "forcing", "F", "Q")},
+    {ALL, "/u", "the initial values as /u",
+     NAMES("u0", "uinit", "initial", "initialvalues", "initialcondition", "initialconditions")},
+};
+
+static bool same_name(const char *name, const char *plain) {
+    if (plain[1] == '\0')
+        return strcmp(name, plain) == 0;
+    for (; *name != '\0'; name++)
+        if (*name != '_' && *name != '-' && *name != ' ' && tolower((unsigned char)*name) != *plain++)
+            return false;
+    return *plain == '\0';
+}
+
+static const alias *alias_find(const char *name, stencil_kind kind) {
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        for (const char *const *of = aliases[i].of; (aliases[i].kinds & 1 << kind) != 0 && *of != NULL; of++)
+            if (same_name(name, *of))
+                return &aliases[i];
+    return NULL;
+}
+
+/* Numbers of an attribute, at most one per axis; 0: it holds other things. */
+static int attribute_numbers(hid_t at, const char *name, double number[STENCIL_AXES]) {
+    STENCIL_HANDLE attribute = H5Aopen(at, name, H5P_DEFAULT);
+    STENCIL_HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute);
+    STENCIL_HANDLE space = type < 0 ? -1 : H5Aget_space(attribute);
+    const H5T_class_t type_class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
+    const hssize_t count = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+    const bool are_numbers = type_class == H5T_FLOAT || type_class == H5T_INTEGER;
+    if (!are_numbers || count < 1 || count > STENCIL_AXES ||
+        H5Aread(attribute, H5T_NATIVE_DOUBLE, number) < 0)
+        return 0;
+    return (int)count;
+}
+
+/* How many values a dataset has, where it may hold such a thing: an array as /u, or its cells in a row; some
+ * numbers; else 0. */
+static hssize_t dataset_values(const stencil_named *n, const stencil_spec *spec, bool field) {
+    STENCIL_HANDLE object = H5Oopen(n->at, n->name, H5P_DEFAULT);
+    STENCIL_HANDLE space = object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_space(object) : -1;
+    const hssize_t count = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+    int64_t cells = 1;
+    for (int i = 0; i < spec->rank; i++)
+        cells *= spec->extent[i];
+    const bool fits = count == cells || count == 1 ||
+                      (field ? H5Sget_simple_extent_ndims(space) == spec->rank : count <= STENCIL_AXES);
+    return fits && count > 0 ? count : 0;
+}
+
+/* Whether the problem has this number already, under our name or by default. */
+static bool is_said(const stencil_spec *spec, const char *meant, double number) {
+    if (strcmp(meant, "time") == 0)
+        return fabs((double)spec->steps * spec->dt - number) <= spec->dt;
+    if (strcmp(meant, "rtol") == 0)
+        return spec->rtol == number || spec->atol == number;
+    const bool unset = strcmp(meant, "spacing") == 0 ? spec->spacing_count == 0
+                       : strcmp(meant, "diffusivity") == 0
+                           ? isnan(spec->diffusivity)
+                           : strcmp(meant, "omega") == 0 && isnan(spec->omega);
+    return (unset && number == 1.0) || stencil_spec_says(spec, meant, number);
+}
+
+/* How many values an attribute has, where it may hold such a thing; *said: the problem says the same. */
+static int attribute_values(const stencil_named *n, const stencil_spec *spec, const alias *a, bool *said) {
+    double number[STENCIL_AXES];
+    const int count = attribute_numbers(n->at, n->name, number);
+    *said = count > 0 && a->meant[0] != '/';
+    for (int i = 0; i < count && *said; i++)
+        *said = is_said(spec, a->meant, number[i]);
+    return strcmp(a->meant, "boundary") == 0 ? 1 : count;
+}
+
+bool stencil_alias_note(const stencil_named *n, const stencil_spec *spec, stencil_notes *notes) {
+    const alias *a = alias_find(n->name, spec->kind);
+    const bool field = a != NULL && a->meant[0] == '/';
+    const char *how = "";
+    bool said = false;
+    const hssize_t values = a == NULL      ? 0
+                            : n->is_object ? dataset_values(n, spec, field)
+                                           : attribute_values(n, spec, a, &said);
+    if (values == 0 || said)
+        return said;
+    if (field && !n->is_object)
+        how = ", one for each cell";
+    else if (!field && n->is_object)
+        how = values > STENCIL_AXES ? " as an attribute, one number for all cells" : " as an attribute";
+    else if (!field && !n->is_root)
+        how = " as an attribute of the root group";
+    stencil_notes_add(notes, "%s is not used: give %s%s", n->what, a->say != NULL ? a->say : a->meant, how);
+    return true;
+}
+
+void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec, stencil_notes *notes) {
+    bool past;
+    const char *name;
+    for (int i = 0; (name = stencil_spec_attribute(i, &past)) != NULL; i++) {
+        const char *problems = stencil_attribute_effect(name, spec->kind);
+        const bool plain = strcmp(name, "accelerate") == 0 && strcmp(spec->accelerate, "none") == 0;
+        if (problems != NULL && stencil_attribute_effect(name, own) != NULL && !plain &&
+            H5Aexists(file, name) > 0)
+            stencil_notes_add(
+                notes, "attribute '%s' has no effect on %s: it is for problem %s", name,
+                spec->kind != STENCIL_KIND_NONE ? stencil_kind_names[spec->kind] : "given weights", problems);
+    }
+}
