@@ -182,6 +182,15 @@ class AutoTest(CommandTest):
             self.assertGreater(len(rows), 5)
             for row in rows:
                 self.assertRegex(row, r" (chosen|\S.* slower|.*noise|.*not timed|\S.*)$")
+            plans = rows[:next(i for i, row in enumerate([*rows, "Cannot run"]) if row.startswith("Cannot run"))]
+            self.assertLessEqual(len(plans), 60, done.stdout)
+        text = " ".join(self.ok("p.h5", "--explain", "--force", *HERE).stdout.split())
+        self.assertEqual(text.count("the caches of a CPU keep"), 1, text)
+        self.assertIn("Cannot run resident on CPU, any strategy: it is for GPUs", text)
+        text = " ".join(self.ok("p.h5", "--explain", "--force", *HERE, "--parts", 2).stdout.split())
+        self.assertEqual(text.count("runs in one part"), 1, text)
+        self.assertIn("any sweep on CPU, relaunch, stream-sync, device-sync, event-sync, graph, lock, lock-free, central, "
+                      "cluster: runs in one part", text)
         self.assertIn("1 of 8 GPUs", " ".join(self.ok("p.h5", *there, "--gpus", 8).stdout.split()))
         self.assertEqual(self.ok("p.h5", "--explain", "-qf", *HERE).stdout, "")
 

@@ -58,9 +58,26 @@ class Output(CommandTest):
         os.symlink("p.h5", self.path("link.h5"))
         os.link(self.path("p.h5"), self.path("hard.h5"))
         for name in ("p.h5", "./p.h5", "link.h5", "hard.h5"):
-            self.refused(CANNOT_CREATE, [f"'{name}'", "is the input"], "p.h5", "-o", name, "--force", *self.forever)
+            self.refused(CANNOT_CREATE, [f"'{name}'", "is the input", "use --force"], "p.h5", "-o", name, *self.forever)
             self.refused(CANNOT_CREATE, [f"'{name}'", "is the input"], "p.h5", "--no-output", "--json", name, "--force",
                          *self.forever)
+
+    def test_dry_run_writes_nothing(self):
+        """A file that is in the way of the run's is noted; what keeps a dry run's own report from being is not."""
+        self.ok("p.h5", "--steps", 1)
+        before = self.snapshot()
+        for output, wanted in (("p.out.h5", "'p.out.h5' exists: use --force"), ("p.h5", "'p.h5' is the input file: use")):
+            done = self.ok("p.h5", "--dry-run", "-o", output)
+            self.assertIn(f"Note the run itself would be refused: {wanted}", " ".join(done.stdout.split()))
+            notes = json.loads(self.ok("p.h5", "--dry-run", "-o", output, "--json", "-").stdout)["notes"]
+            self.assertEqual(len([note for note in notes if wanted in note]), 1, notes)
+            self.assertNotIn("refused", self.ok("p.h5", "--dry-run", "-o", output, "--force").stdout)
+        self.assertEqual(before, self.snapshot())
+        self.refused(CANNOT_CREATE, ["--json", "'p.out.h5'", "--force"], "p.h5", "--dry-run", "--no-output", "--json",
+                     "p.out.h5")
+        os.mkdir(self.path("d"))
+        self.refused(CANNOT_CREATE, ["'d'", "directory"], "p.h5", "--dry-run", "-o", "d")
+        self.refused(CANNOT_CREATE, ["nowhere"], "p.h5", "--dry-run", "-o", "nowhere/p.h5")
 
     def test_report_that_cannot_be(self):
         """All commands with --json name the option, and refuse what is there."""

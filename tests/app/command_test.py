@@ -8,6 +8,8 @@ import numpy
 
 from harness import CommandTest, field, h5py
 
+H200 = os.path.join(os.path.dirname(os.path.abspath(__file__)), "h200-x8.json")
+
 COMMANDS = ("run", "new", "compare", "verify", "info", "plan", "calibrate", "wisdom", "bench")
 
 
@@ -330,20 +332,120 @@ class Info(CommandTest):
         self.ok("info", "--json", "m.json")
         self.assertEqual(self.plan("--machine", "m.json"), self.plan())
         self.assertEqual(self.plan("--machine", "m.json", "--threads", 1000, "--device", "cpu")["plan"]["threads"], 1000)
-        there = os.path.join(os.path.dirname(os.path.abspath(__file__)), "h200-x8.json")
-        plan = self.plan("--machine", there, "--gpus", 8, "--sync", "multi-grid")["plan"]
+        plan = self.plan("--machine", H200, "--gpus", 8, "--sync", "multi-grid")["plan"]
         self.assertEqual(([part["gpu"] for part in plan["parts"]], plan["strategy"]), (list(range(8)), "multi-grid"))
-        self.refused(69, ["this machine has 8"], "p.h5", "--dry-run", "--no-output", "--machine", there, "--gpus", "8,")
+        self.refused(69, ["this machine has 8"], "p.h5", "--dry-run", "--no-output", "--machine", H200, "--gpus", "8,")
 
     def test_refused_description(self):
         self.make()
         run = ("p.h5", "--no-output", "--machine", "m.json")
         self.refused(64, ["--machine", "--dry-run"], *run)
         self.refused(66, ["--machine", "m.json"], *run, "--dry-run")
-        for text, wanted in (("{", "no JSON"), ("{}", '"threads"'), ("[]", '"threads"')):
+        for text, wanted in (("{", "no JSON"), ("{}", "not a machine"), ("[]", "not a machine"),
+                             ('{"cpu": {}}', '"threads"')):
             with open(self.path("m.json"), "w") as file:
                 file.write(text)
             self.refused(65, ["--machine", "m.json", wanted], *run, "--dry-run")
+
+    def test_description_of_something_else(self):
+        """JSON of every command that is not 'info', and how one comes by a machine."""
+        self.make()
+        report = ("--json", "m.json", "--force")
+        self.ok("p.h5", "--steps", 1, "-o", "r.h5", "-q", "--force")
+        for command, arguments in (("run", ("p.h5", "--steps", 1, "--no-output", *report)),
+                                   ("plan", ("plan", "p.h5", *report)), ("verify", ("verify", "r.h5", *report)),
+                                   ("compare", ("compare", "r.h5", "r.h5", *report)),
+                                   ("bench", ("bench", "copy", "--device", "cpu", "--size", "99x99", "--samples", 2,
+                                              *report)),
+                                   ("run", ("p.h5", "--steps", 20, "--no-output", "--trace", "m.json", "--force"))):
+            self.ok(*arguments)
+            self.refused(65, ["m.json", f" of 'stencil {command}', not a machine: ", "stencil info --json"], "p.h5",
+                         "--no-output", "--machine", "m.json", "--dry-run")
+
+    def one_gpu(self):
+        """The description of a machine with eight, less seven of them."""
+        with open(H200) as file:
+            machine = json.load(file)
+        machine.update(gpus=machine["gpus"][:1], peers=[[True]],
+                       kernels=[kernel for kernel in machine["kernels"] if kernel["gpu"] == 0])
+        with open(self.path("one.json"), "w") as file:
+            json.dump(machine, file)
+        return "one.json"
+
+    def test_gpus_that_are_not_there(self):
+        self.make()
+        run = ("p.h5", "--dry-run", "--no-output", "--machine")
+        one, here = self.one_gpu(), self.path("m.json")
+        for machine, gpus, wanted in ((one, "8", "8 GPUs, this machine has one GPU (0): give --gpus 1,"),
+                                      (one, "8,", "GPU 8, this machine has one GPU (0)"),
+                                      (one, "0,3", "GPU 3, this machine has one GPU (0)"),
+                                      (H200, "9", "9 GPUs, this machine has 8 GPUs (0 … 7): give --gpus 8,"),
+                                      (H200, "0,1,9", "GPU 9, this machine has 8 GPUs (0 … 7)")):
+            self.assertNotIn("0 … 0", self.refused(69, ["--gpus asks for " + wanted], *run, machine, "--gpus", gpus))
+        with open(self.path(one)) as file:
+            machine = {**json.load(file), "gpus": [], "peers": [], "kernels": [], "no_gpu_reason": "no GPU found"}
+        with open(here, "w") as file:
+            json.dump(machine, file)
+        for gpus, wanted in (("8", "leave --gpus out, or give --parts 8"), ("0,0", "--parts 2"), ("1", "leave --gpus out")):
+            line = self.refused(69, ["no GPU here", wanted], *run, here, "--gpus", gpus)
+            self.assertEqual("--parts" in line, gpus != "1")
+
+
+class Threads(CommandTest):
+    def one_processor(self):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+    def report(self, *arguments, **keywords):
+        return json.loads(self.ok("p.h5", "--no-output", "--steps", 1, "--device", "cpu", "--json", "-", *arguments,
+                                  **keywords).stdout)
+
+    def notes_of(self, *arguments, **keywords):
+        return [note for note in self.report(*arguments, **keywords)["notes"] if "processor" in note]
+
+    def test_one_processor(self):
+        """As taskset 1 leaves a process: one thread by itself, more only where they are asked for, with a Note."""
+        bare = {key: value for key, value in os.environ.items() if not key.startswith("OMP_")}
+        here = {"preexec_fn": self.one_processor, "env": bare}
+        self.make()
+        self.assertEqual(self.report(**here)["plan"]["threads"], 1)
+        self.assertEqual(self.notes_of(**here), [])
+        note, = self.notes_of("--threads", 3, **here)
+        self.assertTrue(note.startswith("3 threads share 1 processor, ") and note.endswith("--threads 1 has one for each"),
+                        note)
+        three = {**here, "env": {**bare, "OMP_NUM_THREADS": "3"}}
+        self.assertEqual(self.report(**three)["plan"]["threads"], 3)
+        self.assertEqual(len(self.notes_of(**three)), 1)
+        if len(os.sched_getaffinity(0)) > 1:
+            self.assertIn("affinity", note)
+            self.assertRegex(self.ok("info", **here).stdout, r"CPU +1 thread \(affinity: 1 of \d+ processors\)")
+        self.assertRegex(self.ok("info", **three).stdout, r"CPU +3 threads on 1 processor \(OMP_NUM_THREADS\)")
+        info = json.loads(self.ok("info", "--json", "-", **three).stdout)["cpu"]
+        self.assertEqual((info["threads"], info["processors"], info["threads_because"]), (3, 1, "OMP_NUM_THREADS"))
+
+
+class Launchers(CommandTest):
+    """What MPI's launchers leave in the environment of several processes that would all do the same."""
+
+    def test_started_several_times(self):
+        self.make()
+        for variables in ({"OMPI_COMM_WORLD_SIZE": "2"}, {"PMI_SIZE": "4"}, {"MV2_COMM_WORLD_SIZE": "2"},
+                          {"SLURM_NTASKS": "8", "SLURM_STEP_NUM_TASKS": "8", "SLURM_PROCID": "3"}):
+            here = {"env": {**os.environ, **variables}}
+            for arguments in (("p.h5", "--steps", 1), ("new", "x.h5", "--problem", "heat", "--size", "9x9"),
+                              ("bench", "copy", "--device", "cpu"), ("calibrate", "--device", "cpu")):
+                self.refused(64, ["no MPI", "--gpus N", "env -u "], *arguments, **here)
+            for arguments in (("info",), ("help",), ("run", "--help"), ("compare", "p.h5", "p.h5")):
+                self.ok(*arguments, **here)
+        both = {"env": {**os.environ, "PMI_SIZE": "4", "SLURM_STEP_NUM_TASKS": "4"}}
+        self.refused(64, ["env -u PMI_SIZE -u SLURM_STEP_NUM_TASKS stencil"], "p.h5", **both)
+
+    def test_started_once(self):
+        """One process of a launcher, and a script of a batch job, whose tasks are those of the job."""
+        self.make()
+        for variables in ({"OMPI_COMM_WORLD_SIZE": "1", "PMI_SIZE": "1"}, {"SLURM_STEP_NUM_TASKS": "1"}, {"PMI_SIZE": ""},
+                          {"SLURM_NTASKS": "8", "SLURM_PROCID": "0", "SLURM_JOB_ID": "17"}):
+            self.ok("p.h5", "--steps", 1, "--force", env={**os.environ, **variables})
+
 
 
 class Help(CommandTest):

@@ -244,7 +244,7 @@ class Own(CommandTest):
         self.check_rich("p.out.h5")
         self.ok("verify", "p.out.h5")
         self.ok("p.out.h5", *RUN)  # and once more
-        self.check_rich("p.out.out.h5")
+        self.check_rich("p.out2.h5")
 
     def test_provenance_is_of_this_run(self):
         self.make_rich()

@@ -134,7 +134,7 @@ class PlanTest(CommandTest):
                 (["plan", "--size", "99x99", "--device", "gpu", "--machine", "none.json"], 66, "none.json"),
                 (["plan", "--size", "99x99", "--stencil", "j3d7pt"], 65, "j3d7pt"),
                 (["plan", "none.h5"], 66, "none.h5"),
-                (["plan", "--size", "9x9", "--machine", H200, "--gpus", "9"], 69, "GPU 8"),
+                (["plan", "--size", "9x9", "--machine", H200, "--gpus", "9"], 69, "9 GPUs, this machine has 8 GPUs (0 … 7): give --gpus 8"),
                 (["calibrate", "--seconds", "0"], 64, "--seconds"),
                 (["wisdom", "none.json"], 66, "none.json"),
                 (["wisdom", "p.h5"], 65, "p.h5")):

@@ -41,6 +41,83 @@ class Run(CommandTest):
         self.ok("run", "sub/p.h5", "--steps", 1)
         self.assertEqual(sorted(os.listdir(self.path("sub"))), ["p.h5", "p.out.h5"])
 
+    def test_names_of_results_do_not_grow(self):
+        os.mkdir(self.path("x.out"))
+        self.make("p.h5")
+        for name, output in (("p.h5", "p.out.h5"), ("p.out.h5", "p.out2.h5"), ("p.out2.h5", "p.out3.h5")):
+            self.ok(name, "--steps", 1)
+            self.assertTrue(os.path.exists(self.path(output)), output)
+        for name, output in (("a.out.hdf5", "a.out2.h5"), ("a.out9.h5", "a.out10.h5"), ("b.out0.h5", "b.out0.out.h5"),
+                             (".out.h5", ".out.out.h5"), ("c.out", "c.out2.h5"), ("d.out1x.h5", "d.out1x.out.h5"),
+                             ("x.out/p.h5", "x.out/p.out.h5"), ("x.out/.out.h5", "x.out/.out.out.h5"),
+                             ("about.h5", "about.out.h5"), ("e.out99999999999.h5", "e.out99999999999.out.h5")):
+            self.make(name)
+            self.ok(name, "--steps", 1)
+            self.assertTrue(os.path.exists(self.path(output)), output)
+
+    def test_in_place(self):
+        """Halves of a run, the second over the first, are the run; the file of the first is what it is compared with."""
+        self.make("p.h5", "--steps", 40)
+        self.ok("p.h5", "-o", "whole.h5")
+        self.ok("p.h5", "-o", "r.h5", "--steps", 20)
+        self.ok("r.h5", "-o", "kept.h5", "--steps", 20)
+        self.ok("r.h5", "-o", "r.h5", "--steps", 40, code=73)
+        self.ok("r.h5", "-o", "./r.h5", "--steps", 40, "--force")
+        self.ok("compare", "whole.h5", "r.h5")
+        numpy.testing.assert_array_equal(self.read("r.h5", "residual"), self.read("whole.h5", "residual"))
+        with h5py.File(self.path("r.h5"), "r") as file:
+            self.assertNotIn("input", file["provenance"].attrs)
+        self.refused(64, ["'r.h5' has taken the place of its input", "verify r.h5 INPUT"], "verify", "r.h5")
+        self.ok("verify", "r.h5", "kept.h5")
+        self.assertEqual(sorted(os.listdir(self.directory)), ["kept.h5", "p.h5", "r.h5", "whole.h5"])
+
+    def test_in_place_of_another_name(self):
+        """A link is replaced; the input stays, and results say where it is."""
+        self.make()
+        os.symlink("p.h5", self.path("link.h5"))
+        os.link(self.path("p.h5"), self.path("hard.h5"))
+        before = self.read("p.h5")
+        for name in ("link.h5", "hard.h5"):
+            self.ok("p.h5", "--steps", 3, "-o", name, "--force")
+            self.assertFalse(os.path.islink(self.path(name)))
+            self.ok("verify", name)
+        numpy.testing.assert_array_equal(self.read("p.h5"), before)
+        os.symlink("p.h5", self.path("link2.h5"))
+        self.ok("link2.h5", "--steps", 3, "-o", "p.h5", "--force")
+        self.refused(64, ["has taken the place of its input"], "verify", "p.h5")
+
+    def test_divergence_leaves_the_input(self):
+        self.write("w.h5", field(9, 9), {"stencil": None, "steps": 100000, "atol": 1e-9},
+                   {"stencil/offsets": numpy.array([[0, 0], [0, 1]], "i4"), "stencil/weights": [4.0, 4.0]})
+        self.ok("w.h5", "-o", "out.h5", code=2)
+        self.assertTrue(os.path.exists(self.path("out.h5")))
+        before = self.snapshot()
+        done = self.ok("w.h5", "-o", "w.h5", "--force", code=2)
+        self.assertIn("'w.h5' stays as it was", " ".join(done.stdout.split()))
+        self.assertNotIn("holds that step", done.stderr)
+        self.assertEqual(before, self.snapshot())
+
+    def test_subnormal_numbers(self):
+        """A point source in float32: the share of cells, counted here in all of them, and no bit of it changed."""
+        u = numpy.zeros((61, 61, 61), "f4")
+        u[30, 30, 30] = 1e-36
+        self.write("s.h5", u, {"stencil": None, "problem": "heat", "steps": 30})
+        self.ok("s.h5", *CPU, "--json", "r.json")
+        found = numpy.abs(self.read("s.out.h5"))
+        share = numpy.mean((found > 0) & (found < numpy.finfo("f4").tiny))
+        self.assertGreater(share, 0.01)
+        with open(self.path("r.json")) as file:
+            note, = [note for note in json.load(file)["notes"] if "subnormal" in note]
+        self.assertTrue(note.startswith(f"{100 * share:.0f} % of all cells are subnormal"), (note, share))
+        self.assertIn("--precision float64", note)
+        self.ok("verify", "s.out.h5")
+        for options in (("--precision", "float64"), ("--steps", 0)):
+            self.assertNotIn("subnormal", self.ok("s.h5", *CPU, *options, "--no-output").stdout)
+        self.write("s.h5", u.astype("f8") * 1e-272, {"stencil": None, "problem": "heat", "steps": 30})
+        text = self.ok("s.h5", *CPU, "--no-output").stdout
+        self.assertIn("2.2e-308", text)
+        self.assertNotIn("--precision", text)
+
     def test_command_line_in_any_order(self):
         self.make()
         self.ok("--sync", "grid", "p.h5", "--steps=3", "-qo", "x.h5", *CPU)

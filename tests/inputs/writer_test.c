@@ -225,16 +225,45 @@ static void expect_no_output(result *r, const char *path, bool force, const char
     assert_int_equal(files_count(), before);
 }
 
+/* Whatever leads to the input's name: a result there has no input any more. */
+static void results_replace_their_input(void **state) {
+    (void)state;
+    result r;
+    make_result(&r, "in.h5", "");
+    assert_int_equal(symlink("in.h5", "alias.h5"), 0);
+    assert_int_equal(link("in.h5", "hard.h5"), 0);
+    assert_int_equal(mkdir("d", 0700), 0);
+    static const struct {
+        const char *input, *output;
+        bool replaces;
+    } cases[] = {{"in.h5", "in.h5", true},        {"./in.h5", "in.h5", true},   {"in.h5", "d/../in.h5", true},
+                 {"alias.h5", "in.h5", true},     {"in.h5", "alias.h5", false}, {"in.h5", "hard.h5", false},
+                 {"alias.h5", "alias.h5", false}, {"in.h5", "d/in.h5", false},  {"in.h5", "no/in.h5", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        r.output.input_path = cases[i].input;
+        r.output.path = cases[i].output;
+        assert_int_equal(stencil_output_replaces_input(&r.output), cases[i].replaces);
+    }
+    r.output.input_path = NULL;
+    assert_false(stencil_output_replaces_input(&r.output));
+    assert_int_equal(unlink("alias.h5") + unlink("hard.h5") + rmdir("d"), 0);
+    destroy_result(&r);
+}
+
 static void outputs_that_cannot_be(void **state) {
     (void)state;
     result r;
     make_result(&r, "in.h5", "");
     H5Fclose(files_create("old.h5", 2, size));
     expect_no_output(&r, "old.h5", false, "--force");
-    expect_no_output(&r, "in.h5", true, "is the input");
-    expect_no_output(&r, "./in.h5", true, "is the input");
+    expect_no_output(&r, "in.h5", false, "is the input file: use --force");
+    expect_no_output(&r, "./in.h5", false, "is the input");
     assert_int_equal(symlink("in.h5", "alias.h5"), 0);
-    expect_no_output(&r, "alias.h5", true, "is the input");
+    expect_no_output(&r, "alias.h5", false, "is the input");
+    stencil_sink plain;
+    files_expect(stencil_sink_open(&plain, "in.h5", true, "in.h5", STENCIL_SINK_PLAIN), STENCIL_CANNOT_CREATE,
+                 "is the input file: choose");
+    stencil_sink_close(&plain);
     expect_no_output(&r, "nowhere/out.h5", false, "No such file");
     expect_no_output(&r, "old.h5/out.h5", false, "Not a directory");
     expect_no_output(&r, ".", true, "directory");
@@ -405,15 +434,11 @@ static void same_result_same_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(output_holds_the_result),
-        cmocka_unit_test(output_is_an_input),
-        cmocka_unit_test(points_survive),
-        cmocka_unit_test(outputs_that_cannot_be),
-        cmocka_unit_test(force_replaces),
-        cmocka_unit_test(full_disks_leave_nothing),
-        cmocka_unit_test(lost_input_is_no_loss),
-        cmocka_unit_test(space_is_taken_first),
-        cmocka_unit_test(temporary_files_have_a_name_at_need),
+        cmocka_unit_test(output_holds_the_result),  cmocka_unit_test(output_is_an_input),
+        cmocka_unit_test(points_survive),           cmocka_unit_test(results_replace_their_input),
+        cmocka_unit_test(outputs_that_cannot_be),   cmocka_unit_test(force_replaces),
+        cmocka_unit_test(full_disks_leave_nothing), cmocka_unit_test(lost_input_is_no_loss),
+        cmocka_unit_test(space_is_taken_first),     cmocka_unit_test(temporary_files_have_a_name_at_need),
         cmocka_unit_test(same_result_same_bytes),
     };
     return cmocka_run_group_tests_name("inputs: writer", tests, files_setup, files_teardown);
