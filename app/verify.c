@@ -218,7 +218,7 @@ static void print_mismatch(const mismatch *m, const char *name, const char *wher
         return;
     }
     printf("  %-10s differs in %s of %s, first at %s:\n", name, TEXT_COUNT(m->count), of, where);
-    printf("             reference %.17g, file %.17g\n", m->expected, m->found);
+    printf("             reference %s, file %s\n", TEXT_REAL(m->expected), TEXT_REAL(m->found));
 }
 
 static bool is_verified(const verification *v) {
@@ -235,8 +235,8 @@ static void print_result(const verification *v) {
     print_mismatch(&v->cells, "/u", TEXT_LIST(at + STENCIL_AXES - rank, rank), "cell");
     print_mismatch(&v->residuals, "/residual", TEXT_LIST(&v->residuals.first, 1), "value");
     if (v->first_residual.count > 0)
-        printf("  residual_first differs: reference %.17g, file %.17g\n", v->first_residual.expected,
-               v->first_residual.found);
+        printf("  residual_first differs: reference %s, file %s\n", TEXT_REAL(v->first_residual.expected),
+               TEXT_REAL(v->first_residual.found));
 }
 
 static json_t *mismatch_json(const mismatch *m) {

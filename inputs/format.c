@@ -127,15 +127,15 @@ static void note_own(const own *own) {
     snprintf(what, sizeof what, described[own->place], own->name);
     if (near.name != NULL) {
         snprintf(meant, sizeof meant, described[near.place], near.name);
-        stencil_notes_add(notes, "%s is not used: did you mean %s%s?", what, meant,
-                          near.place == ATTRIBUTE && own->place != ATTRIBUTE ? " of the root group" : "");
+        stencil_notes_warn(notes, "%s is not used: did you mean %s%s?", what, meant,
+                           near.place == ATTRIBUTE && own->place != ATTRIBUTE ? " of the root group" : "");
     } else if (field >= 0 && H5Sextent_equal(space, field) > 0 && !is_coordinate(own->name))
-        stencil_notes_add(notes, "/%s has the shape of /u, but is not used", own->name);
+        stencil_notes_warn(notes, "/%s has the shape of /u, but is not used", own->name);
 }
 
 void stencil_input_notes(const stencil_input *input, stencil_notes *notes) {
     if (input->foreign)
-        stencil_notes_add(notes, "attribute 'format' is none of stencil's: replaced in the result");
+        stencil_notes_warn(notes, "attribute 'format' is none of stencil's: replaced in the result");
     visit_own(input->file, note_own, notes);
 }
 
@@ -184,7 +184,7 @@ static void copy_own(const own *own) {
         why = stencil_h5_reason();
     snprintf(what, sizeof what, described[own->place], name);
     if (why != NULL && t->notes != NULL)
-        stencil_notes_add(t->notes, "%s is not kept in the result: %s", what, why);
+        stencil_notes_warn(t->notes, "%s is not kept in the result: %s", what, why);
 }
 
 void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes) {
