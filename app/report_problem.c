@@ -129,15 +129,14 @@ void report_print_choice(const run_record *run) {
     if (a->choice.possible < 2)
         return;
     if (a->wise)
-        PRINT("Chosen", "as the quickest in an earlier run (wisdom): %s µs per step",
-              TEXT_NUMBER(1e6 * c->step_s));
+        PRINT("Chosen", "quickest in an earlier run (wisdom): %s µs per step", TEXT_NUMBER(1e6 * c->step_s));
     else if (a->tune.done)
-        PRINT("Chosen", "%s, the quickest when timed: %s µs per step", choice_name(c, (char[64]){""}),
+        PRINT("Chosen", "%s: quickest when timed, %s µs per step", choice_name(c, (char[64]){""}),
               TEXT_NUMBER(1e6 * c->step_s));
     else
-        PRINT("Chosen", "as the quickest of %d ways to run it, by prediction: %s µs per step%s",
-              a->choice.possible, TEXT_NUMBER(1e6 * c->cost.step_s),
-              a->tune.count > 1 ? TEXT("; the first steps time %d of them", a->tune.count) : "");
+        PRINT("Chosen", "quickest of %d ways by prediction: %s µs per step%s", a->choice.possible,
+              TEXT_NUMBER(1e6 * c->cost.step_s),
+              a->tune.count > 1 ? TEXT("; %d are timed", a->tune.count) : "");
 }
 
 /* Breaks lines between clauses, and within one only where it is longer than a line (returned). */

@@ -92,10 +92,13 @@ static void visit_own(hid_t file, void (*visit)(const own *own), void *context) 
             H5Literate(at[o.place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &o);
 }
 
-/* The name that it may have meant, of equally near ones one of the same place. */
+/* The name that it may have meant, of equally near ones one of the same place; none where it says a unit,
+ * such as time_unit. */
 static known nearest(const own *own) {
     stencil_nearest near = {.word = own->name, .strict = 1};
     known found = {NULL, ATTRIBUTE, false}, k;
+    if (strstr(own->name, "unit") != NULL)
+        return found;
     for (int elsewhere = 0; elsewhere <= 1; elsewhere++)
         for (int i = 0; (k = name_at(i)).name != NULL; i++) {
             const char *before = near.name;
