@@ -215,7 +215,7 @@ static void print_csv_value(FILE *out, const json_t *value) {
     const char *text = json_string_value(value);
     const char *quote = text != NULL && strpbrk(text, ",\"\n\r") != NULL ? "\"" : "";
     if (json_is_real(value))
-        fprintf(out, "%.17g", json_real_value(value));
+        fputs(TEXT_REAL(json_real_value(value)), out);
     else if (json_is_integer(value))
         fprintf(out, "%lld", (long long)json_integer_value(value));
     else if (json_is_array(value))

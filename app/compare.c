@@ -140,8 +140,8 @@ static void print_within(const comparison *c) {
 static void print_distance(const comparison *c) {
     int64_t index[H5S_MAX_RANK];
     stencil_dataset_index(c->a, c->found.at, index);
-    printf("  largest difference  %s at %s\n", TEXT_EXACT(c->found.largest), TEXT_LIST(index, c->a->rank));
-    printf("  values there        %s and %s\n", TEXT_EXACT(c->found.a), TEXT_EXACT(c->found.b));
+    printf("  largest difference  %s at %s\n", TEXT_REAL(c->found.largest), TEXT_LIST(index, c->a->rank));
+    printf("  values there        %s and %s\n", TEXT_REAL(c->found.a), TEXT_REAL(c->found.b));
     printf("  root mean square    %.6g", c->found.rms);
     if (!isnan(c->found.relative))
         printf(", %.4g of that of the second file", c->found.relative);

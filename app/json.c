@@ -11,6 +11,7 @@
 #include "app/text.h"
 #include "inputs/sink.h"
 
+/* 17 digits say every number; print_shortest() takes those away that are not needed. */
 enum { FORMAT = JSON_INDENT(2) | JSON_REAL_PRECISION(17) };
 
 json_t *json_text(const char *text) {
@@ -131,10 +132,41 @@ stencil_status target_write(const char *option, const char *target, bool force, 
     return text_prefix(status, option);
 }
 
+/* A number as JSON has it; a real one with the fewest digits that read back the same. */
+static void print_number(FILE *out, const char *text, int length) {
+    char shortest[STENCIL_NUMBER_CHARS];
+    if ((int)strcspn(text, ".eE") >= length) {
+        fprintf(out, "%.*s", length, text);
+        return;
+    }
+    stencil_number_text(strtod(text, NULL), shortest);
+    fprintf(out, "%s%s", shortest, strpbrk(shortest, ".e") != NULL ? "" : ".0");
+}
+
+/* Prints JSON whose real numbers have 17 digits. */
+static void print_shortest(FILE *out, const char *text) {
+    bool quoted = false;
+    for (size_t length; *text != '\0'; text += length) {
+        length = quoted || strchr("-0123456789", *text) == NULL ? 1 : strspn(text, "+-.0123456789eE");
+        if (!quoted && strchr("-0123456789", *text) != NULL) {
+            print_number(out, text, (int)length);
+            continue;
+        }
+        quoted ^= *text == '"';
+        length += quoted && *text == '\\'; /* what it escapes may be a quote */
+        fwrite(text, 1, length, out);
+    }
+}
+
 static bool print(FILE *out, const void *root) {
     /* What stands behind \u is the same to a reader, and passes a stream that becomes ASCII. */
     const size_t escapes = out == stdout && output_is_ascii() ? JSON_ENSURE_ASCII : 0;
-    return json_dumpf(root, out, FORMAT | escapes) == 0 && fputc('\n', out) != EOF;
+    char *text = json_dumps(root, FORMAT | escapes);
+    if (text == NULL)
+        return false;
+    print_shortest(out, text);
+    free(text);
+    return ferror(out) == 0 && fputc('\n', out) != EOF;
 }
 
 stencil_status json_write(const char *target, bool force, json_t *root) {

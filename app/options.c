@@ -73,7 +73,10 @@ static stencil_status read_choice(const reading *r) {
 
 static stencil_status read_flag(const reading *r) {
     CHECK(r->text == NULL, USAGE, "--%s takes no value: leave '=%s' out", r->option->name, r->text);
-    *(bool *)r->target = true;
+    if (r->option->size == sizeof(int))
+        ++*(int *)r->target;
+    else
+        *(bool *)r->target = true;
     return STENCIL_OK;
 }
 

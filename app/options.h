@@ -11,7 +11,7 @@ enum { OPTION_OPERANDS_MAX = 16, OPTION_GIVEN_MAX = 64, THREADS_MAX = 4096 };
 
 /* Type of the value behind an option: 0, or in brackets what stands there when it was not given. */
 typedef enum option_type {
-    OPTION_FLAG,    /* bool; takes no value */
+    OPTION_FLAG,    /* bool, or int: how often it stands there; takes no value */
     OPTION_TEXT,    /* const char *; points into argv */
     OPTION_NAME,    /* const char *: one of the choices */
     OPTION_WORD,    /* char[]: likewise */

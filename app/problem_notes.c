@@ -23,11 +23,11 @@ static void note_other_step(const stencil_spec *spec, const stencil_spec *file, 
     const bool heat = spec->kind == STENCIL_KIND_HEAT;
     if (before == 0.0 || heat != (file->kind == STENCIL_KIND_HEAT) || fabs(ratio - 1.0) < 1e-9)
         return;
-    stencil_notes_add(notes,
-                      "%s: /b is added as it is all the same, a source %s times as strong as the file's",
-                      heat ? TEXT("dt is %s, the file's %s", TEXT_EXACT(factor), TEXT_EXACT(before))
-                           : "spacing or omega is not the file's",
-                      TEXT_NUMBER(ratio));
+    stencil_notes_warn(notes,
+                       "%s: /b is added as it is all the same, a source %s times as strong as the file's",
+                       heat ? TEXT("dt is %s, the file's %s", TEXT_REAL(factor), TEXT_REAL(before))
+                            : "spacing or omega is not the file's",
+                       TEXT_NUMBER(ratio));
 }
 
 void report_note_source(run_record *run, const stencil_spec *file) {
@@ -38,10 +38,10 @@ void report_note_source(run_record *run, const stencil_spec *file) {
     };
     const stencil_spec *spec = &run->problem.spec;
     if (spec->kind == STENCIL_KIND_POISSON && spec->source == STENCIL_SOURCE_NONE)
-        stencil_notes_add(&run->notes, "poisson without /f: this is Laplace's equation");
+        stencil_notes_warn(&run->notes, "poisson without /f: this is Laplace's equation");
     if (spec->kind == STENCIL_KIND_NONE || spec->source != STENCIL_SOURCE_B)
         return;
-    stencil_notes_add(&run->notes, "/b is added as it is in every step, whose meaning depends on %s",
-                      meant[spec->kind]);
+    stencil_notes_warn(&run->notes, "/b is added as it is in every step, whose meaning depends on %s",
+                       meant[spec->kind]);
     note_other_step(spec, file, &run->notes);
 }

@@ -44,6 +44,11 @@ const option stop_option_table[] = {
      .help = "stop after N steps from the problem's start (where nobody says: 1000, or 10000000 with rtol or "
              "atol)",
      .maximum = STENCIL_STEPS_MAX},
+    {"time", 0, OPTION_REAL, AT(time_end), "T",
+     .help =
+         "heat: stop at the physical time T; a dt that nobody gives is the largest stable one that divides "
+         "it, with a given one the last step is the last that does not lead past T",
+     .contradicts = {"steps"}},
     {"rtol", 0, OPTION_REAL, AT(rtol), "R",
      .help = "stop when the residual u' - u is under R times that of step 1 (poisson: or of the source, if "
              "larger); none: no such limit",
@@ -63,6 +68,8 @@ const option stop_option_table[] = {
 /* Options that say something about other problems. */
 static stencil_status check_effect(const invocation *call, const stencil_spec *spec) {
     const stencil_kind kind = spec->kind;
+    CHECK(kind == STENCIL_KIND_HEAT || !options_given(call, "time"), USAGE,
+          "--time is for problem heat: other problems have no time");
     for (const option *o = problem_option_table; o->name != NULL; o++) {
         const char *problems = stencil_attribute_effect(o->name, kind);
         CHECK(problems == NULL || !options_given(call, o->name), USAGE,
@@ -112,6 +119,10 @@ stencil_status problem_options_apply(const invocation *call, stencil_spec *spec)
         spec->accelerate[0] = '\0'; /* of the problem that the file has */
     TRY(apply_damping(call, &file, spec));
     TRY(options_apply(call, stop_option_table, spec));
+    if (options_given(call, "time"))
+        spec->steps = -1;
+    if (options_given(call, "steps"))
+        spec->time_end = NAN;
     /* Those of a file suit its rank. */
     const bool boundary = spec->boundary_count > 1 && spec->boundary_count != spec->rank;
     const int count = boundary ? spec->boundary_count : spec->spacing_count;

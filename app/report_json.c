@@ -24,10 +24,20 @@ static json_t *problem_json(const stencil_problem *problem) {
                      "diffusivity", json_number(spec->diffusivity), "dt", json_number(spec->dt));
 }
 
+/* What it says in symbols, and the largest stable dt. */
+static void add_equation(json_t *json, const stencil_problem *problem) {
+    char text[REPORT_EQUATION_CHARS];
+    const bool heat = problem->spec.kind == STENCIL_KIND_HEAT;
+    json_object_set_new(json, "dt_largest",
+                        json_number(heat ? stencil_spec_dt_largest(&problem->spec) : NAN));
+    json_object_set_new(json, "equation", json_text(report_equation_text(problem, false, text)));
+}
+
 static json_t *stop_json(const run_record *run) {
     const stencil_stop *stop = &run->problem.stop;
-    return json_pack("{s:I, s:o, s:o, s:o, s:s, s:I, s:o}", "steps", (json_int_t)stop->steps, "rtol",
-                     json_number(stop->rtol), "atol", json_number(stop->atol), "threshold",
+    return json_pack("{s:I, s:o, s:o, s:o, s:o, s:s, s:I, s:o}", "steps", (json_int_t)stop->steps, "time_end",
+                     json_number(run->problem.spec.time_end), "rtol", json_number(stop->rtol), "atol",
+                     json_number(stop->atol), "threshold",
                      json_number(run->done ? run->report.threshold : NAN), "norm",
                      stencil_norm_names[stop->norm], "check_every", (json_int_t)stop->check_every,
                      "predicted_steps", json_number(stencil_predicted_steps(&run->problem)));
@@ -96,20 +106,24 @@ static json_t *result_json(const run_record *run) {
                      json_numbers(report->history.residual, report->history.count));
 }
 
-static json_t *notes_json(const stencil_notes *notes) {
+/* All of them, or those that change what the result means. */
+static json_t *notes_json(const stencil_notes *notes, bool all) {
     json_t *array = json_array();
     for (int i = 0; i < notes->count; i++)
-        json_array_append_new(array, json_text(notes->line[i]));
+        if (all || notes->warns[i])
+            json_array_append_new(array, json_text(notes->line[i]));
     return array;
 }
 
 json_t *report_json(const run_record *run) {
     const stencil_report *report = &run->report;
-    json_t *root = json_pack("{s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "schema_version", 3,
+    json_t *root = json_pack("{s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}", "schema_version", 3,
                              "version", STENCIL_VERSION, "command_line", run->output.command_line, "input",
                              json_text(run->output.input_path), "output", json_text(run->output.path),
                              "dry_run", !run->done, "problem", problem_json(&run->problem), "stop",
-                             stop_json(run), "plan", plan_json(run), "notes", notes_json(&run->notes));
+                             stop_json(run), "plan", plan_json(run), "notes", notes_json(&run->notes, true),
+                             "warnings", notes_json(&run->notes, false));
+    add_equation(json_object_get(root, "problem"), &run->problem);
     const auto_choice *a = &run->choice;
     const bool gpu = run->plan.backend == STENCIL_BACKEND_GPU;
     json_object_set_new(root, "bound",

@@ -6,19 +6,18 @@
 #include "solver/sweep.h"
 
 /* Which passes are shorter (returned). */
-static const char *short_passes_text(const stencil_passes *passes, int depth, char text[160]) {
+static const char *short_passes_text(const stencil_passes *passes, int depth, char text[200]) {
     const bool alone = passes->checked == 1, shorter = passes->checked > 1 && passes->checked < depth;
     if (passes->rest > 0)
-        stencil_text_add(text, 160, ", the last one before a check %s", TEXT_COUNT(passes->rest));
+        stencil_text_add(text, 200, ", the last one before a check of the residual has %s",
+                         TEXT_COUNT(passes->rest));
     if (shorter)
-        stencil_text_add(text, 160, "%s the checked one %s",
-                         passes->rest > 0 && !passes->first ? " and" : ",", TEXT_COUNT(passes->checked));
+        stencil_text_add(text, 200, ", the one that is checked has %s", TEXT_COUNT(passes->checked));
     if (passes->first || alone)
-        stencil_text_add(text, 160, "%s %s by %s", passes->rest > 0 || shorter ? " and" : ",",
-                         !alone           ? "the first step"
-                         : !passes->first ? "the checked step"
-                                          : "the first and the checked step",
-                         passes->first && alone ? "themselves" : "itself");
+        stencil_text_add(text, 200, ", the %s one by itself",
+                         !alone           ? "first step is"
+                         : !passes->first ? "step that is checked is"
+                                          : "first and the checked step are each");
     return text;
 }
 
@@ -30,11 +29,13 @@ void report_print_passes(const run_record *run) {
         return;
     stencil_sweep_tile(plan, &run->problem, tile);
     const double again = stencil_sweep_again(plan, &run->problem);
-    PRINT("Passes", "%s, %d steps each%s, in tiles of %s cells; %s", stencil_sweep_infos[plan->sweep].name,
-          plan->depth, short_passes_text(&passes, plan->depth, (char[160]){""}),
+    PRINT("Passes", "of %d steps%s; each %s, in tiles of %s cells%s", plan->depth,
+          short_passes_text(&passes, plan->depth, (char[200]){""}),
+          plan->resident.warps > 0 ? "exchanges ghost cells once" : "reads and writes the field once",
           TEXT_EXTENT(tile + STENCIL_AXES - run->problem.rank, run->problem.rank, " x "),
-          again < 1 ? TEXT("%.3g %% of all cells are computed twice", 100 * again)
-                    : TEXT("cells are computed %.3g times in the mean", 1 + again));
+          again == 0  ? ""
+          : again < 1 ? TEXT(" that overlap: %.3g %% of all cells are computed twice", 100 * again)
+                      : TEXT(" that overlap: a cell is computed %.3g times in the mean", 1 + again));
     if (plan->resident.warps > 0 && run->problem.rank == 3)
         PRINT("On chip",
               "%d x %d x %d tiles in registers and %s of shared memory each; ghost cells %d wide, exchanged "
@@ -80,11 +81,12 @@ void report_print_used(const run_record *run, double cells_per_s) {
         if (isinf(rate))
             continue;
         if (bound.nominal)
-            stencil_text_add(text, sizeof text, "%s%s %.4g Gcell/s", comma, name, 1e-9 * rate);
+            stencil_text_add(text, sizeof text, "%s%s allows %.4g Gcell/s", comma, name, 1e-9 * rate);
         else
-            stencil_text_add(text, sizeof text, "%s%.3g %% of %s", comma, 100 * cells_per_s / rate, name);
+            stencil_text_add(text, sizeof text, "%s%.3g %% of what %s allows", comma,
+                             100 * cells_per_s / rate, name);
     }
-    PRINT("Bound", "%s%s", text, bound.nominal ? ", by nominal peaks" : "");
+    PRINT("Bound", "%s%s", text, bound.nominal ? " (nominal peaks, not measured here)" : "");
 }
 
 json_t *report_bound_json(const run_record *run, double cells_per_s) {

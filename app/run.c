@@ -24,7 +24,8 @@ typedef struct run_options {
     const char *machine;
     run_targets files;
     auto_options open;
-    bool attribute, explain, dry_run, allow_nonfinite, allow_unwritten, quiet;
+    bool attribute, explain, dry_run, allow_nonfinite, allow_unwritten;
+    int quiet; /* how often */
 } run_options;
 
 #define AT(field) OPTION_AT(run_options, field)
@@ -107,7 +108,9 @@ static const option run_table[] = {
     {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input"},
     {"allow-unwritten", 0, OPTION_FLAG, AT(allow_unwritten), NULL,
      .help = "accept cells of /u that nobody wrote, with the fill value"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print neither report, notes nor progress"},
+    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL,
+     .help = "print neither report nor progress, and of the notes only those that change what the result "
+             "means, on standard error; twice (-qq): none of them"},
     /* What an engineer does to a barrier before trusting it. */
     {.heading = "Barriers of persistent loops"},
     {"barrier-timeout", 0, OPTION_REAL, AT(run.wait.timeout_s), "S",
@@ -227,8 +230,7 @@ static stencil_status make_plan(run_state *state) {
 static void take_plan(run_state *state) {
     run_record *record = &state->record;
     record->plan = *plan_of(state);
-    for (int i = 0; i < record->plan.notes.count; i++)
-        stencil_notes_add(&record->notes, "%s", record->plan.notes.line[i]);
+    stencil_notes_take(&record->notes, &record->plan.notes);
     if (record->plan.backend == STENCIL_BACKEND_CPU && state->options.machine == NULL)
         threads_note(record->plan.threads, &record->notes);
     const int asked = record->choice.choice.asked.gpu_count,
@@ -243,7 +245,7 @@ static stencil_status decide(run_state *state) {
     run_record *record = &state->record;
     auto_choice *choice = &record->choice;
     auto_options open = state->options.open;
-    open.quiet = state->options.quiet;
+    open.quiet = state->options.quiet > 0;
     open.dry_run = state->options.dry_run;
     choice->tune.choice = &choice->choice;
     if (state->options.machine == NULL)
@@ -306,12 +308,12 @@ static stencil_status foresee(run_state *state) {
           "'%s': " UNSOLVABLE "; subtract the mean from it, or fix an axis", record->output.input_path,
           given ? "f" : "b", mean);
     if (outlook.unsolvable)
-        stencil_notes_add(&record->notes, UNSOLVABLE ", and each step moves the whole field",
-                          given ? "f" : "b", mean);
+        stencil_notes_warn(&record->notes, UNSOLVABLE ", and each step moves the whole field",
+                           given ? "f" : "b", mean);
     const double limit = fmax(stop->rtol * outlook.first, stop->atol),
                  resolution = stencil_resolution(problem, outlook.size);
     if (limit < resolution)
-        stencil_notes_add(
+        stencil_notes_warn(
             &record->notes,
             "the limit of the residual, %.2g, is below what %s resolves in such a field, %.2g: the run "
             "ends there%s",
@@ -328,7 +330,7 @@ static bool go_on(void *context, int64_t step, double residual) {
 
 static stencil_status compute(run_state *state) {
     progress progress;
-    progress_start(&progress, &state->record.problem, state->options.quiet);
+    progress_start(&progress, &state->record.problem, state->options.quiet > 0);
     run_record *record = &state->record;
     const stencil_observer all[] = {{&progress, .poll = go_on}, stencil_tune_observer(&record->choice.tune)};
     const stencil_observers observers = {all, 2};
@@ -349,7 +351,7 @@ static stencil_status attribute(run_state *state) {
     a->wall.write_s = state->record.write_s;
     a->wall.wall_s = stencil_clock_s() - state->start_s;
     a->wall.race_s = state->record.choice.tune.mark_s;
-    a->wanted = state->options.attribute && (!state->options.quiet || state->options.files.json != NULL);
+    a->wanted = state->options.attribute && (state->options.quiet == 0 || state->options.files.json != NULL);
     a->trace = state->options.files.trace;
     return attribution_make(a, state->run, &state->record);
 }
@@ -360,7 +362,7 @@ static void note_subnormal(run_record *record) {
     static const double few = 0.01;
     const bool wide = record->problem.precision == STENCIL_FLOAT64;
     if (record->report.subnormal > few)
-        stencil_notes_add(
+        stencil_notes_warn(
             &record->notes,
             "%.0f %% of all cells are subnormal numbers (below %s), which slow a CPU down several "
             "times: %s a larger scale of the field and its source; a GPU is not slowed",
@@ -385,7 +387,8 @@ static stencil_status tell(run_state *state, bool people, stencil_status failed)
         report_print_notes(record, state->notes_shown);
         report_print_result(record, options->explain);
         attribution_print(&state->attribution, record);
-    }
+    } else if (options->quiet == 1)
+        report_print_warnings(record, state->notes_shown);
     json_t *json = options->files.json != NULL ? report_json(record) : NULL;
     if (json != NULL && state->attribution.known)
         json_object_set_new(json, "attribution", attribution_json(&state->attribution, record));
@@ -420,10 +423,12 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     TRY(check_effect(state));
     TRY(run_output_prepare(record, &options->files, state->name));
     TRY(decide(state));
-    const bool people = !options->quiet && !target_is_stdout(options->files.json);
+    const bool people = options->quiet == 0 && !target_is_stdout(options->files.json);
     if (options->dry_run) {
         if (people)
             report_print_plan(record, options->explain);
+        else if (options->quiet == 1)
+            report_print_warnings(record, 0);
         return json_write(options->files.json, options->files.force,
                           options->files.json != NULL ? report_json(record) : NULL);
     }
@@ -433,7 +438,8 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
         report_print_head(record);
         state->notes_shown = report_print_notes(record, 0);
         output_flush();
-    }
+    } else if (options->quiet == 1)
+        state->notes_shown = report_print_warnings(record, 0);
     state->attribution.wall.start_s = stencil_clock_s() - state->start_s;
     TRY(compute(state));
     stencil_status failed = run_output_write(record, state->run, state->name);

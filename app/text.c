@@ -14,6 +14,11 @@ const char *text_number(double value, char text[TEXT_SIZE]) {
     return text;
 }
 
+const char *text_short(double value, char text[TEXT_SIZE]) {
+    snprintf(text, TEXT_SIZE, "%.6g", value);
+    return strtod(text, NULL) == value ? text : text_number(value, text);
+}
+
 const char *text_count(int64_t count, char text[TEXT_SIZE]) {
     char digits[TEXT_SIZE];
     const int length = snprintf(digits, sizeof digits, "%" PRId64, count);
@@ -133,10 +138,10 @@ static plain out, err;
 
 /* The characters of our texts that are not ASCII, those that may come, and what stands for them. */
 static const char *const forms[][2] = {
-    {"µ", "u"},  {"×", "x"},      {"·", "*"},      {"²", "^2"},     {"³", "^3"},
-    {"–", "-"},  {"−", "-"},      {"…", "..."},    {"→", "->"},     {"≤", "<="},
-    {"≥", ">="}, {"±", "+-"},     {"’", "'"},      {"“", "\""},     {"”", "\""},
-    {"‖", "||"}, {"λ", "lambda"}, {"\u00a0", " "}, {"\u2009", " "}, {"\u202f", " "},
+    {"µ", "u"},     {"×", "x"},  {"·", "*"},      {"²", "^2"},     {"³", "^3"},     {"–", "-"},   {"−", "-"},
+    {"…", "..."},   {"→", "->"}, {"≤", "<="},     {"≥", ">="},     {"±", "+-"},     {"’", "'"},   {"“", "\""},
+    {"”", "\""},    {"‖", "||"}, {"λ", "lambda"}, {"α", "alpha"},  {"ω", "omega"},  {"Σ", "sum"}, {"∂", "d"},
+    {"∇", "nabla"}, {"′", "'"},  {"\u00a0", " "}, {"\u2009", " "}, {"\u202f", " "},
 };
 
 /* What stands for a character of `length` bytes: a form, or its bytes as \x.. (returned). */

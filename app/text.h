@@ -18,6 +18,10 @@ const char *text_counted(int64_t count, const char *noun, char text[TEXT_SIZE]);
 /* Four digits that count, or a whole number from 10 000 on (returned). */
 const char *text_number(double value, char text[TEXT_SIZE]);
 
+/* The shortest number that reads back the same where that has six digits at most, else one with four that
+ * count (returned): 7e-05, 0.5, 3.845e-06. */
+const char *text_short(double value, char text[TEXT_SIZE]);
+
 /* Array-order extents as they are written in --size, x first, with `by` between them: "129 x 65" (returned).
  */
 const char *text_extent(const int64_t *extent, int rank, const char *by, char text[96]);
@@ -39,12 +43,12 @@ char *text_utf8(const char *name);
 #define TEXT_COUNT(count)             text_count(count, (char[TEXT_SIZE]){""})
 #define TEXT_COUNTED(count, noun)     text_counted(count, noun, (char[TEXT_SIZE]){""})
 #define TEXT_NUMBER(value)            text_number(value, (char[TEXT_SIZE]){""})
+#define TEXT_SHORT(value)             text_short(value, (char[TEXT_SIZE]){""})
+#define TEXT_REAL(value)              stencil_number_text(value, (char[STENCIL_NUMBER_CHARS]){""})
 #define TEXT_EXTENT(extent, rank, by) text_extent(extent, rank, by, (char[96]){""})
 #define TEXT_LIST(values, count)      text_list(values, count, (char[256]){""})
 #define TEXT_ESCAPE(name)             text_escape(name, (char[TEXT_NAME_SIZE]){""}, TEXT_NAME_SIZE)
-/* All digits of a number, in its shortest form. */
-#define TEXT_EXACT(number) stencil_number_text(number, (char[STENCIL_NUMBER_CHARS]){""})
-#define TEXT_BYTES(bytes)  stencil_bytes_text(bytes, (char[TEXT_SIZE]){""})
+#define TEXT_BYTES(bytes)             stencil_bytes_text(bytes, (char[TEXT_SIZE]){""})
 /* A version of CUDA: 13020 is "13.2". */
 #define TEXT_CUDA(version) TEXT("%d.%d", (version) / 1000, (version) % 1000 / 10)
 

@@ -235,7 +235,7 @@ static void print_mismatch(const mismatch *m, const char *name, const char *wher
         return;
     }
     printf("  %-10s differs in %s of %s, first at %s:\n", name, TEXT_COUNT(m->count), of, where);
-    printf("             reference %s, file %s\n", TEXT_EXACT(m->expected), TEXT_EXACT(m->found));
+    printf("             reference %s, file %s\n", TEXT_REAL(m->expected), TEXT_REAL(m->found));
 }
 
 static bool is_verified(const verification *v) {
@@ -254,8 +254,8 @@ static void print_result(const verification *v) {
     if (v->turned_wrong)
         printf("  plain_from %" PRId64 " does not follow from /residual\n", v->problem.spec.plain_from);
     if (v->first_residual.count > 0)
-        printf("  residual_first differs: reference %s, file %s\n", TEXT_EXACT(v->first_residual.expected),
-               TEXT_EXACT(v->first_residual.found));
+        printf("  residual_first differs: reference %s, file %s\n", TEXT_REAL(v->first_residual.expected),
+               TEXT_REAL(v->first_residual.found));
 }
 
 static json_t *mismatch_json(const mismatch *m) {

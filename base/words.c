@@ -81,26 +81,47 @@ char *stencil_names_add(char *text, size_t size, const char *const *names) {
     return text;
 }
 
-char *stencil_number_text(double number, char text[STENCIL_NUMBER_CHARS]) {
-    for (int digits = 15; digits <= 17; digits++) { /* up to 15, trailing zeros are left out */
-        snprintf(text, STENCIL_NUMBER_CHARS, "%.*g", digits, number);
-        if (strtod(text, NULL) == number)
+const char *stencil_number_text(double value, char text[STENCIL_NUMBER_CHARS]) {
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, STENCIL_NUMBER_CHARS, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
             break;
     }
     return text;
 }
 
-void stencil_notes_add(stencil_notes *notes, const char *format, ...) {
+static void add_line(stencil_notes *notes, bool warns, const char *line) {
+    int at = 0;
+    while (at < notes->count && strcmp(notes->line[at], line) != 0)
+        at++;
+    if (at == STENCIL_NOTES_MAX)
+        snprintf(notes->line[--at], STENCIL_NOTE_CHARS, "and more of the kind");
+    else if (at == notes->count)
+        snprintf(notes->line[notes->count++], STENCIL_NOTE_CHARS, "%s", line);
+    notes->warns[at] = notes->warns[at] || warns;
+}
+
+static void add_format(stencil_notes *notes, bool warns, const char *format, va_list arguments) {
     char line[STENCIL_NOTE_CHARS];
+    vsnprintf(line, sizeof line, format, arguments);
+    add_line(notes, warns, line);
+}
+
+void stencil_notes_add(stencil_notes *notes, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    add_format(notes, false, format, arguments);
     va_end(arguments);
-    for (int i = 0; i < notes->count; i++)
-        if (strcmp(notes->line[i], line) == 0)
-            return;
-    if (notes->count == STENCIL_NOTES_MAX)
-        snprintf(notes->line[STENCIL_NOTES_MAX - 1], STENCIL_NOTE_CHARS, "and more of the kind");
-    else
-        snprintf(notes->line[notes->count++], STENCIL_NOTE_CHARS, "%s", line);
+}
+
+void stencil_notes_warn(stencil_notes *notes, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    add_format(notes, true, format, arguments);
+    va_end(arguments);
+}
+
+void stencil_notes_take(stencil_notes *notes, const stencil_notes *others) {
+    for (int i = 0; i < others->count; i++)
+        add_line(notes, others->warns[i], others->line[i]);
 }

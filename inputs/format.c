@@ -88,10 +88,13 @@ static void visit_own(hid_t file, void (*visit)(const own *own), void *context) 
             H5Literate(at[o.place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &o);
 }
 
-/* The name that it may have meant, of equally near ones one of the same place. */
+/* The name that it may have meant, of equally near ones one of the same place; none where it says a unit,
+ * such as time_unit. */
 static known nearest(const own *own) {
     stencil_nearest near = {.word = own->name, .strict = 1};
     known found = {NULL, ATTRIBUTE, false}, k;
+    if (strstr(own->name, "unit") != NULL)
+        return found;
     for (int elsewhere = 0; elsewhere <= 1; elsewhere++)
         for (int i = 0; (k = name_at(i)).name != NULL; i++) {
             const char *before = near.name;
@@ -135,16 +138,16 @@ static void note_own(const own *own) {
         return;
     if (near.name != NULL) {
         snprintf(meant, sizeof meant, described[near.place], near.name);
-        stencil_notes_add(notes, "%s is not used: did you mean %s%s?", what, meant,
-                          near.place == ATTRIBUTE && own->place != ATTRIBUTE ? " of the root group" : "");
+        stencil_notes_warn(notes, "%s is not used: did you mean %s%s?", what, meant,
+                           near.place == ATTRIBUTE && own->place != ATTRIBUTE ? " of the root group" : "");
     } else if (field >= 0 && H5Sextent_equal(space, field) > 0 && !is_coordinate(own->name))
-        stencil_notes_add(notes, "/%s has the shape of /u, but is not used", own->name);
+        stencil_notes_warn(notes, "/%s has the shape of /u, but is not used", own->name);
 }
 
 void stencil_input_notes(const stencil_input *input, const stencil_spec *file, const stencil_spec *spec,
                          stencil_notes *notes) {
     if (input->foreign)
-        stencil_notes_add(notes, "attribute 'format' is none of stencil's: replaced in the result");
+        stencil_notes_warn(notes, "attribute 'format' is none of stencil's: replaced in the result");
     stencil_values_note(&input->values[STENCIL_ARRAY_U], "/u", "a result has those", notes);
     stencil_values_note(&input->values[STENCIL_ARRAY_B], "the source", "a result keeps it as it is", notes);
     stencil_effect_notes(input->file, file->kind, spec, notes);
@@ -198,7 +201,7 @@ static void copy_own(const own *own) {
         why = stencil_h5_reason();
     snprintf(what, sizeof what, described[own->place], name);
     if (why != NULL && t->notes != NULL)
-        stencil_notes_add(t->notes, "%s is not kept in the result: %s", what, why);
+        stencil_notes_warn(t->notes, "%s is not kept in the result: %s", what, why);
 }
 
 void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes) {
@@ -219,7 +222,8 @@ static herr_t copy_visited(hid_t from, const char *name, const H5A_info_t *info,
     (void)info;
     const char *why = copy_attribute(from, name, c->to, false);
     if (why != NULL && c->notes != NULL)
-        stencil_notes_add(c->notes, "attribute '%s' of %s is not kept in the result: %s", name, c->name, why);
+        stencil_notes_warn(c->notes, "attribute '%s' of %s is not kept in the result: %s", name, c->name,
+                           why);
     return 0;
 }
 

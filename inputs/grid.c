@@ -49,7 +49,7 @@ static void add_name(char *text, size_t size, const char *name) {
 #define NOTE(...)                                                                                            \
     do {                                                                                                     \
         if (g->notes != NULL)                                                                                \
-            stencil_notes_add(g->notes, __VA_ARGS__);                                                        \
+            stencil_notes_warn(g->notes, __VA_ARGS__);                                                       \
     } while (0)
 
 static void note_time(const grid *g) {

@@ -35,9 +35,9 @@ extern const char *const stencil_array_names[STENCIL_SOURCE_COUNT];
 stencil_status stencil_input_open(stencil_input *input, const char *path, stencil_spec *spec);
 
 /* Reads boxes of /u, and of its source, for a problem that was resolved from the spec of this input; it is
- * borrowed. Values are converted to problem->precision by HDF5; packed ones are unpacked, and /f and /q are scaled
- * by source_scale, in double and rounded once. Reading fails as BAD_DATA, unless allow_nonfinite with the index
- * of the first NaN or Inf of the whole array; NO_MEMORY with need and have. */
+ * borrowed. Values are converted to problem->precision by HDF5; packed ones are unpacked, and /f and /q are
+ * scaled by source_scale, in double and rounded once. Reading fails as BAD_DATA, unless allow_nonfinite with
+ * the index of the first NaN or Inf of the whole array; NO_MEMORY with need and have. */
 stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem *problem,
                                     bool allow_nonfinite);
 

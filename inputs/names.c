@@ -26,6 +26,7 @@ const char *stencil_attribute_effect(const char *name, stencil_kind kind) {
         {"accelerate", "laplace and poisson", RELAXED},
         {"diffusivity", "heat", HEAT},
         {"dt", "heat", HEAT},
+        {"time_end", "heat", HEAT},
         {"spacing", "laplace, poisson and heat", DERIVED},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
@@ -169,7 +170,7 @@ bool stencil_alias_note(const stencil_named *n, const stencil_spec *spec, stenci
         how = values > STENCIL_AXES ? " as an attribute, one number for all cells" : " as an attribute";
     else if (!field && !n->is_root)
         how = " as an attribute of the root group";
-    stencil_notes_add(notes, "%s is not used: give %s%s", n->what, a->say != NULL ? a->say : a->meant, how);
+    stencil_notes_warn(notes, "%s is not used: give %s%s", n->what, a->say != NULL ? a->say : a->meant, how);
     return true;
 }
 
@@ -181,7 +182,7 @@ void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec
         const bool plain = strcmp(name, "accelerate") == 0 && strcmp(spec->accelerate, "none") == 0;
         if (problems != NULL && stencil_attribute_effect(name, own) != NULL && !plain &&
             H5Aexists(file, name) > 0)
-            stencil_notes_add(
+            stencil_notes_warn(
                 notes, "attribute '%s' has no effect on %s: it is for problem %s", name,
                 spec->kind != STENCIL_KIND_NONE ? stencil_kind_names[spec->kind] : "given weights", problems);
     }

@@ -136,7 +136,8 @@ static stencil_status store_scaled(void *context, const stencil_box *slab, const
     return STENCIL_OK;
 }
 
-/* /f and /q, and what is packed, go through double whatever the precision, so that they are rounded only once. */
+/* /f and /q, and what is packed, go through double whatever the precision, so that they are rounded only
+ * once. */
 static stencil_status read_scaled(stencil_input *input, stencil_array array, const stencil_box *box,
                                   const stencil_cells *to) {
     const stencil_reader from = stencil_input_as(input, input->problem, H5T_NATIVE_DOUBLE);
@@ -240,15 +241,15 @@ stencil_status stencil_input_check_written(const stencil_input *input, const ste
           "--allow-unwritten to take what HDF5 gives there (the fill value, most often 0)",
           input->path, u, cells);
     if (u > 0)
-        stencil_notes_add(notes,
-                          "%" PRId64 " of %" PRId64 " cells of /u were never written: they have the fill "
-                          "value, most often 0",
-                          u, cells);
+        stencil_notes_warn(notes,
+                           "%" PRId64 " of %" PRId64 " cells of /u were never written: they have the fill "
+                           "value, most often 0",
+                           u, cells);
     if (source > 0)
-        stencil_notes_add(notes,
-                          "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "
-                          "value, most often 0",
-                          source, cells, stencil_array_names[problem->spec.source]);
+        stencil_notes_warn(notes,
+                           "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "
+                           "value, most often 0",
+                           source, cells, stencil_array_names[problem->spec.source]);
     return STENCIL_OK;
 }
 

@@ -181,8 +181,8 @@ static void note_loss(const object *o, const char *attribute, const char *why) {
     H5Rget_name(o->transfer->to, H5R_OBJECT, &o->pair->to, name, sizeof name);
     if (attribute != NULL)
         snprintf(what, sizeof what, "attribute '%s'", attribute);
-    stencil_notes_add(o->transfer->notes, "%s of %s %s not kept in the result: %s", what, name,
-                      attribute != NULL ? "is" : "are", why);
+    stencil_notes_warn(o->transfer->notes, "%s of %s %s not kept in the result: %s", what, name,
+                       attribute != NULL ? "is" : "are", why);
 }
 
 static void note_outcome(const object *o, const char *attribute, herr_t failed) {

@@ -36,6 +36,7 @@ static const row rows[] = {
     {{"tolerance", REAL(0, "one number >= 0")}, AT(atol), .new_name = "atol"},
     {{"spacing", REAL(1, "numbers > 0, " ALL_AXES)}, LIST(spacing)},
     {{"steps", WHOLE(0)}, AT(steps)},
+    {{"time_end", REAL(-1, "one number")}, AT(time_end)},
     {{"check_every", WHOLE(1)}, AT(check_every)},
     {{"residual_first", REAL(0, "one number >= 0")}, AT(residual_first), .past = true},
     {{"steps_total", WHOLE(0)}, AT(steps_total), .past = true},

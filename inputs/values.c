@@ -165,7 +165,7 @@ stencil_status stencil_values_read(stencil_values *values, hid_t dataset, const 
 void stencil_values_note(const stencil_values *values, const char *name, const char *result,
                          stencil_notes *notes) {
     if (values->packed)
-        stencil_notes_add(
+        stencil_notes_warn(
             notes,
             "%s is packed: its values are the stored numbers times scale_factor %g plus add_offset "
             "%g; %s",

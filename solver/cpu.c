@@ -272,7 +272,7 @@ void stencil_cpu_advance(const stencil_cpu *cpu, const stencil_pass *pass, int t
     }
     if (copies)
         stencil_cpu_note(cpu, step, thread, STENCIL_MARK_EXCHANGED);
-    stencil_stores_note(trial, pass_s, check || pass->steps < cpu->plan->depth);
+    stencil_stores_note(trial, pass_s / pass->steps, check || pass->steps < cpu->plan->depth);
 }
 
 static void sleep_ns(uint32_t ns) {

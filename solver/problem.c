@@ -19,6 +19,7 @@ void stencil_spec_init(stencil_spec *spec) {
         .diffusivity = NAN,
         .dt = NAN,
         .steps = -1,
+        .time_end = NAN,
         .rtol = NAN,
         .atol = NAN,
         .norm = STENCIL_NORM_L2,
@@ -105,6 +106,10 @@ double stencil_spec_diagonal(const stencil_spec *spec) {
     return sum;
 }
 
+double stencil_spec_dt_largest(const stencil_spec *spec) {
+    return 1.0 / (spec->diffusivity * stencil_spec_diagonal(spec));
+}
+
 static stencil_status check_spacing(const stencil_spec *spec) {
     CHECK(spec->spacing_count == 0 || spec->spacing_count == 1 || spec->spacing_count == spec->rank, BAD_DATA,
           "spacing has %d entries: give one for all axes or %d, one per axis", spec->spacing_count,
@@ -115,19 +120,38 @@ static stencil_status check_spacing(const stencil_spec *spec) {
     return STENCIL_OK;
 }
 
+/* A number of steps that the library still counts exactly. */
+static const double most_steps = 1e15;
+
+/* Until time_end, in equal steps as long as stability allows. */
+static stencil_status divide_time(stencil_spec *spec, double largest) {
+    const double start = isnan(spec->time) ? 0.0 : spec->time, span = spec->time_end - start;
+    double count = fmax(1.0, floor(span / largest));
+    if (!(span > 0)) /* no step, or an error that resolve_time() tells */
+        return STENCIL_OK;
+    CHECK(count < most_steps, BAD_DATA, "time_end is %g: that is more than %g steps of dt %.4g",
+          spec->time_end, most_steps, largest);
+    while (span / count > largest)
+        count++;
+    spec->dt = span / count;
+    return STENCIL_OK;
+}
+
 /* Explicit heat equation: fills centre and neighbour weights, decides dt. */
-static stencil_status heat_weights(stencil_spec *spec, double sum, double *centre, double neighbour[3]) {
+static stencil_status heat_weights(stencil_spec *spec, double *centre, double neighbour[3]) {
     if (isnan(spec->diffusivity))
         spec->diffusivity = 1.0;
     CHECK(isfinite(spec->diffusivity) && spec->diffusivity > 0, BAD_DATA,
           "diffusivity is %g: it must be a positive number", spec->diffusivity);
-    const double largest = 1.0 / (spec->diffusivity * sum);
+    const double largest = stencil_spec_dt_largest(spec);
+    if (isnan(spec->dt) && isfinite(spec->time_end))
+        TRY(divide_time(spec, largest));
     if (isnan(spec->dt))
         spec->dt = largest;
     CHECK(isfinite(spec->dt) && spec->dt > 0, BAD_DATA, "dt is %g: it must be a positive number", spec->dt);
-    char dt[STENCIL_NUMBER_CHARS], limit[STENCIL_NUMBER_CHARS];
     CHECK(spec->dt <= largest, BAD_DATA, "dt = %s is unstable: the largest stable time step is %s",
-          stencil_number_text(spec->dt, dt), stencil_number_text(largest, limit));
+          stencil_number_text(spec->dt, (char[STENCIL_NUMBER_CHARS]){""}),
+          stencil_number_text(largest, (char[STENCIL_NUMBER_CHARS]){""}));
     double all = 0.0;
     for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
         const double h = stencil_spec_spacing(spec, axis);
@@ -151,7 +175,7 @@ static stencil_status points_from_kind(points *p, stencil_spec *spec, double *so
     double centre = 0.0, neighbour[3] = {0, 0, 0};
     CHECK(isfinite(sum) && sum > 0, BAD_DATA, "spacing leads to weights that are no finite numbers");
     if (spec->kind == STENCIL_KIND_HEAT) {
-        TRY(heat_weights(spec, sum, &centre, neighbour));
+        TRY(heat_weights(spec, &centre, neighbour));
         *source_scale = spec->dt;
     } else {
         if (isnan(spec->omega))
@@ -319,6 +343,29 @@ static stencil_status check_source(const stencil_spec *spec) {
     return STENCIL_OK;
 }
 
+/* How much more than the span that is left steps may make: what rounding makes of dt and of the times. */
+static const double time_rounding = 1e-12;
+
+/* The steps up to time_end; they count from the problem's start, whoever made them. */
+static stencil_status resolve_time(stencil_problem *problem) {
+    const stencil_spec *spec = &problem->spec;
+    const double span = spec->time_end - problem->origin.time_first;
+    if (spec->kind != STENCIL_KIND_HEAT || isnan(spec->time_end))
+        return STENCIL_OK;
+    CHECK(spec->steps < 0, BAD_DATA, "both steps and time_end are given: give one of them");
+    CHECK(isfinite(spec->time_end), BAD_DATA, "time_end is %g: it must be a number", spec->time_end);
+    CHECK(span >= 0, BAD_DATA, "time_end is %g, but the problem starts at time %g: give a later one",
+          spec->time_end, problem->origin.time_first);
+    double count = nearbyint(span / spec->dt);
+    CHECK(count < most_steps, BAD_DATA, "time_end is %g: that is more than %g steps of dt %.4g",
+          spec->time_end, most_steps, spec->dt);
+    if (count * spec->dt > span * (1.0 + time_rounding))
+        count--;
+    problem->stop.steps = (int64_t)count;
+    problem->stop.steps_default = false;
+    return STENCIL_OK;
+}
+
 stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_spec *spec) {
     *problem = (stencil_problem){
         .spec = *spec, .rank = spec->rank, .precision = spec->precision, .source_scale = 1.0};
@@ -346,7 +393,7 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
     TRY(resolve_stop(problem));
     make_fingerprint(problem);
     resolve_origin(problem);
-    return STENCIL_OK;
+    return resolve_time(problem);
 }
 
 stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth) {

@@ -52,6 +52,7 @@ typedef struct stencil_spec {
     double diffusivity;  /* NaN: not given (1) */
     double dt;           /* NaN: not given (the largest stable one) */
     int64_t steps;       /* -1: not given */
+    double time_end;     /* of heat, in place of steps: the physical time to reach; NaN: not given */
     double rtol, atol;   /* of the stop rule, see stencil_stop; NaN: not given */
     stencil_norm norm;
     int64_t check_every; /* 0: not given */
@@ -71,6 +72,9 @@ void stencil_spec_init(stencil_spec *spec);
  * the axes: S of stencil_problem_resolve(). */
 double stencil_spec_spacing(const stencil_spec *spec, int axis);
 double stencil_spec_diagonal(const stencil_spec *spec);
+
+/* Of problem heat whose diffusivity is known: the largest stable time step, 1 / (diffusivity S). */
+double stencil_spec_dt_largest(const stencil_spec *spec);
 
 /* When a run ends. Steps count from the problem's start, whoever made them.
  *
@@ -162,8 +166,10 @@ typedef struct stencil_problem {
  *    With accelerate these are the weights at omega = 1, of which solver/cycle.h makes those of each step.
  *  heat: du/dt = a div grad u + q, explicit: c = a dt / h^2 per axis; w_neighbour = c;
  *    w_centre = 1 - 2 (c_z + c_y + c_x); b = dt * q. Stable while dt <= 1 / (a S).
- * All of it in double, in the order written (axes z, y, x).
- * BAD_DATA for contradictions, wrong lengths, points that fit no shape, unstable dt, too small extents. */
+ *    With time_end a dt that is not given is the largest stable one of which a whole number makes the time up
+ * to then, and the run has that number of steps; with a dt that is given, as many as do not lead past
+ * time_end. All of it in double, in the order written (axes z, y, x). BAD_DATA for contradictions, wrong
+ * lengths, points that fit no shape, unstable dt, too small extents. */
 stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_spec *spec);
 
 /* What can be cut into parts, whose ghost cells last for `depth` steps. */

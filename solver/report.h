@@ -3,8 +3,8 @@
 
 #include "solver/stop.h"
 
-/* How a CPU stored results in the end, and what it tried before: the slowest thread's best step, NaN where
- * nothing was tried (to the end). */
+/* How a CPU stored results in the end, and what it tried before: time per step in the slowest thread's best
+ * pass, NaN where nothing was tried (to the end). */
 typedef struct stencil_store_report {
     int threads, streaming_threads;
     double cached_step_s, streaming_step_s;

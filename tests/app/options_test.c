@@ -19,6 +19,7 @@ typedef struct inner {
 
 typedef struct values {
     bool force, quiet;
+    int wordy;
     const char *output;
     int64_t steps;
     double tolerance, omega;
@@ -44,6 +45,7 @@ static const option outer_table[] = {
     {.heading = "Outer"},
     {"force", 'f', OPTION_FLAG, OPTION_AT(values, force), NULL, .help = "replace"},
     {"quiet", 'q', OPTION_FLAG, OPTION_AT(values, quiet), NULL, .help = "say nothing"},
+    {"wordy", 'w', OPTION_FLAG, OPTION_AT(values, wordy), NULL, .help = "say more"},
     {"output", 'o', OPTION_TEXT, OPTION_AT(values, output), "FILE", .help = "result"},
     {"steps", 0, OPTION_INTEGER, OPTION_AT(values, steps), "N", .help = "steps", .maximum = 1000000},
     {"tolerance", 0, OPTION_REAL, OPTION_AT(values, tolerance), "T", .help = "residual", .none = true},
@@ -126,6 +128,22 @@ static void nothing_given(void **state) {
     assert_int_equal(call.operand_count, 1);
     assert_string_equal(call.operand[0], "a");
     assert_false(call.help);
+}
+
+static void flags_are_counted(void **state) {
+    static const struct {
+        const char *line;
+        int count;
+    } lines[] = {{"a", 0}, {"a -w", 1}, {"-ww a", 2}, {"--wordy a --wordy -w", 3}, {"-wfw a", 2}};
+    (void)state;
+    values v;
+    invocation call;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        parse_ok(lines[i].line, &v, &call);
+        assert_int_equal(v.wordy, lines[i].count);
+        assert_int_equal(call.given_count, lines[i].count > 0 ? (i == 4 ? 2 : 1) : 0);
+    }
+    parse_refused("a --wordy=2", "--wordy takes no value", NULL);
 }
 
 static void forms_of_an_option(void **state) {
@@ -318,15 +336,11 @@ static void help_fits_80_columns(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_given),
-        cmocka_unit_test(forms_of_an_option),
-        cmocka_unit_test(order_and_end_of_options),
-        cmocka_unit_test(values_of_each_type),
-        cmocka_unit_test(counts_and_lists_of_devices),
-        cmocka_unit_test(wrong_values),
-        cmocka_unit_test(wrong_options),
-        cmocka_unit_test(asking_for_help),
-        cmocka_unit_test(help_fits_80_columns),
+        cmocka_unit_test(nothing_given),       cmocka_unit_test(flags_are_counted),
+        cmocka_unit_test(forms_of_an_option),  cmocka_unit_test(order_and_end_of_options),
+        cmocka_unit_test(values_of_each_type), cmocka_unit_test(counts_and_lists_of_devices),
+        cmocka_unit_test(wrong_values),        cmocka_unit_test(wrong_options),
+        cmocka_unit_test(asking_for_help),     cmocka_unit_test(help_fits_80_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

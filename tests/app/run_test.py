@@ -234,7 +234,7 @@ class Run(CommandTest):
         self.assertEqual(report["problem"]["stencil"], "j2d9pt")
         self.assertEqual(report["problem"]["boundary"], ["periodic", "mirror"])
         self.assertEqual(report["problem"]["precision"], "float32")
-        self.assertEqual(report["stop"], {"steps": 5, "rtol": None, "atol": None, "threshold": None, "norm": "max",
+        self.assertEqual(report["stop"], {"steps": 5, "time_end": None, "rtol": None, "atol": None, "threshold": None, "norm": "max",
                                           "check_every": 2, "predicted_steps": None})
         self.assertEqual(report["result"]["history"]["step"], [2, 4, 5])
         self.ok("verify", "p.out.h5")
@@ -367,12 +367,14 @@ class Json(CommandTest):
         with open(self.path("machine.json"), "w", encoding="utf-8") as file:
             json.dump(machine, file)
         self.ok("new", "p.h5", "--problem", "laplace", "--accelerate", "none", "--size", "2000x3000", "--precision", "float64")
-        for every, passes, depth, text in ((110, 6, 16, ", the checked one 14"), (5, 0, 5, ""), (20, 1, 14, ", the last one before a check 6"),
-                                           (100, 6, 16, ", the last one before a check 6 and the checked one 14")):
+        for every, passes, depth, text in ((110, 6, 16, ", the one that is checked has 14"), (5, 0, 5, ""),
+                                           (20, 1, 14, ", the last one before a check of the residual has 6"),
+                                           (100, 6, 16, ", the last one before a check of the residual has 6, the one that is checked has 14")):
             run = ["p.h5", "--steps", 1000, "--check-every", every, "--sweep", "pipeline", "--depth", 16, "--sync", "relaunch", "--gpus", 1,
                    "--machine", "machine.json", "--dry-run", "--no-output"]
             shown = " ".join(self.ok(*run).stdout.split())
-            self.assertRegex(shown, rf"Passes pipeline, {depth} steps each{text}, in tiles of {608 - 2 * depth} x \d+ cells; [0-9.]+ % of all")
+            self.assertRegex(shown, rf"Passes of {depth} steps{text}; each reads and writes the field once, in tiles of {608 - 2 * depth} x "
+                                    r"\d+ cells that overlap: [0-9.]+ % of all cells are computed twice")
             report = json.loads(self.ok(*run, "--json", "-").stdout)
             again = report["plan"]["computed_twice"]
             self.assertTrue(0.2 < again < 1.5)
@@ -388,9 +390,9 @@ class Json(CommandTest):
             self.assertNotIn("nominal", shown)
         # A source changes nothing of that. The first step of a run without a check on its way is a pass by itself, too.
         self.ok("new", "source.h5", "--problem", "poisson", "--accelerate", "none", "--size", "2000x3000", "--precision", "float64")
-        for steps, every, passes, text in ((1000, 17, [12, 4, 1], "12 steps each, the last one before a check 4 and the checked step by itself"),
-                                           (1000, 9, [8, 1], "8 steps each, the checked step by itself"),
-                                           (9, 100, [1, 7, 1], "7 steps each, the first and the checked step by themselves"),
+        for steps, every, passes, text in ((1000, 17, [12, 4, 1], "12 steps, the last one before a check of the residual has 4, the step that is checked is one by itself"),
+                                           (1000, 9, [8, 1], "8 steps, the step that is checked is one by itself"),
+                                           (9, 100, [1, 7, 1], "7 steps, the first and the checked step are each one by itself"),
                                            (1000, 2, [1, 1], None)):
             run = ["source.h5", "--steps", steps, "--check-every", every, "--depth", 12, "--sync", "relaunch", "--gpus", 1,
                    "--machine", "machine.json", "--dry-run", "--no-output"]
@@ -398,7 +400,7 @@ class Json(CommandTest):
             plan = json.loads(self.ok(*run, "--json", "-").stdout)["plan"]
             self.assertEqual((plan["sweep"], plan["depth"]), ("pipeline", max(passes)))
             self.assertAlmostEqual(plan["pass_steps"], sum(passes) / len(passes))
-            self.assertIn(f"Passes pipeline, {text}, in tiles" if text else "there is 1 step at most", shown)
+            self.assertIn(f"Passes of {text}; each reads" if text else "there is 1 step at most", shown)
 
     def test_passes_that_are_made(self):
         """Passes end where a residual is checked, and where the run does. The first step is one by itself where the criterion
@@ -422,7 +424,7 @@ class Json(CommandTest):
                 self.assertGreaterEqual(plan["tile"][1], 240)
                 beside = sum(2 * 240 * row for steps_made in passes for row in range(steps_made))
                 self.assertAlmostEqual(plan["computed_twice"], beside / (sum(passes) * 240 * 300))
-                self.assertEqual(f"pipeline, {longest} steps each" in told, longest > 1)
+                self.assertEqual(f"Passes of {longest} steps" in told, longest > 1)
                 self.assertEqual("once in" in told, longest > 1)
 
     def test_sweep_is_named(self):
@@ -455,7 +457,7 @@ class Json(CommandTest):
         told = " ".join(self.ok(*run, "--dry-run").stdout.split())
         again = json.loads(self.ok(*run, "--dry-run", "--json", "-").stdout)["plan"]["computed_twice"]
         self.assertAlmostEqual(again, sum(14 * 3 * row for row in range(64)) / (40 * 64))
-        self.assertIn(f"in tiles of 94 x 5 cells; cells are computed {1 + again:.3g} times in the mean", told)
+        self.assertIn(f"in tiles of 94 x 5 cells that overlap: a cell is computed {1 + again:.3g} times in the mean", told)
 
     def test_bound(self):
         """What a step needs of each resource, by passes of several steps less memory. How much of a CPU's was used nobody knows:
@@ -480,9 +482,9 @@ class Json(CommandTest):
             self.assertNotIn("shared memory", text)
             self.assertIn("peaks are nominal", text)
             told = self.ok(*run, "--no-output").stdout
-            bounds = ", ".join(f"{r['resource']} {1e-9 * r['cells_per_s']:.4g} Gcell/s"
+            bounds = ", ".join(f"{r['resource']} allows {1e-9 * r['cells_per_s']:.4g} Gcell/s"
                                for r in sorted(known, key=lambda r: r["cells_per_s"]))
-            self.assertIn(f"Bound {bounds}, by nominal peaks", " ".join(told.split()))
+            self.assertIn(f"Bound {bounds} (nominal peaks, not measured here)", " ".join(told.split()))
             self.assertNotRegex(told, "% of (memory|arithmetic)")
 
     def test_contents(self):
@@ -507,7 +509,7 @@ class Json(CommandTest):
         result, rates, stop = report["result"], report["rates"], report["stop"]
         self.assertAlmostEqual(stop.pop("threshold"), 1e-9 * result["residual_first"], 15)
         self.assertGreater(stop.pop("predicted_steps"), 100)
-        self.assertEqual(stop, {"steps": 25, "rtol": 1e-9, "atol": 1e-30, "norm": "l2", "check_every": 10})
+        self.assertEqual(stop, {"steps": 25, "time_end": None, "rtol": 1e-9, "atol": 1e-30, "norm": "l2", "check_every": 10})
         self.assertEqual((result["reason"], result["exit_code"], result["steps"]), ("not_converged", 2, 25))
         self.assertEqual(result["history"]["step"], [10, 20, 25])
         self.assertEqual(result["history"]["residual"], self.read("p.out.h5", "residual").tolist())

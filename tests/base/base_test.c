@@ -343,27 +343,46 @@ static void precisions_have_names_and_sizes(void **state) {
     assert_string_equal(stencil_precision_name(STENCIL_FLOAT64), "float64");
 }
 
-static void numbers_are_written_in_their_shortest_form(void **state) {
-    (void)state;
+static void numbers_are_short_and_read_back(void **state) {
     static const struct {
-        double number;
+        double value;
         const char *text;
-    } wanted[] = {{7e-05, "7e-05"},
-                  {6.2e-05, "6.2e-05"},
-                  {0.1, "0.1"},
-                  {1, "1"},
-                  {100000, "100000"},
-                  {-0.25, "-0.25"},
-                  {1e300, "1e+300"},
-                  {0.1 + 0.2, "0.30000000000000004"},
-                  {1.0 / 3, "0.3333333333333333"},
-                  {INFINITY, "inf"}};
+    } row[] = {
+        {7e-05, "7e-05"},  {0.1, "0.1"}, {0.1 + 0.2, "0.30000000000000004"}, {1.0 / 3, "0.3333333333333333"},
+        {1e300, "1e+300"}, {-0.0, "-0"}, {5e-324, "4.94065645841247e-324"},  {123456789, "123456789"},
+        {INFINITY, "inf"}};
+    (void)state;
     char text[STENCIL_NUMBER_CHARS];
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        assert_string_equal(stencil_number_text(wanted[i].number, text), wanted[i].text);
-    for (double number = 1e-12; number < 1e12; number *= 1.37)
-        assert_true(strtod(stencil_number_text(number, text), NULL) == number);
-    assert_string_equal(stencil_number_text(NAN, text) + (text[0] == '-'), "nan");
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        assert_string_equal(stencil_number_text(row[i].value, text), row[i].text);
+    for (double value = 1e-9; value < 1e9; value *= 1.37)
+        assert_true(strtod(stencil_number_text(value, text), NULL) == value);
+}
+
+static void notes_have_a_weight(void **state) {
+    (void)state;
+    stencil_notes notes = {0}, all = {0};
+    stencil_notes_add(&notes, "no %s", "GPU");
+    stencil_notes_warn(&notes, "%d names", 2);
+    stencil_notes_add(&notes, "2 names"); /* it is there, and keeps its weight */
+    assert_int_equal(notes.count, 2);
+    assert_false(notes.warns[0]);
+    assert_true(notes.warns[1]);
+    stencil_notes_take(&all, &notes);
+    stencil_notes_take(&all, &notes);
+    assert_int_equal(all.count, 2);
+    assert_string_equal(all.line[1], "2 names");
+    assert_true(all.warns[1] && !all.warns[0]);
+    stencil_notes_warn(&all, "no GPU"); /* the greater weight counts */
+    assert_int_equal(all.count, 2);
+    assert_true(all.warns[0]);
+    for (int i = 0; i < STENCIL_NOTES_MAX; i++)
+        stencil_notes_add(&notes, "%d", i);
+    assert_int_equal(notes.count, STENCIL_NOTES_MAX);
+    assert_string_equal(notes.line[STENCIL_NOTES_MAX - 1], "and more of the kind");
+    assert_false(notes.warns[STENCIL_NOTES_MAX - 1]);
+    stencil_notes_warn(&notes, "one that has no place");
+    assert_true(notes.warns[STENCIL_NOTES_MAX - 1]);
 }
 
 int main(void) {
@@ -381,7 +400,8 @@ int main(void) {
         cmocka_unit_test(quotas_count_up_to_the_root),
         cmocka_unit_test(the_clock_runs_forward),
         cmocka_unit_test(precisions_have_names_and_sizes),
-        cmocka_unit_test(numbers_are_written_in_their_shortest_form),
+        cmocka_unit_test(numbers_are_short_and_read_back),
+        cmocka_unit_test(notes_have_a_weight),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

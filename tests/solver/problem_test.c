@@ -228,6 +228,38 @@ static void stop_rules_have_defaults(void **state) {
     assert_int_equal(p.stop.norm, STENCIL_NORM_MAX);
 }
 
+/* The largest stable dt that divides the time, whatever rounding does to their quotient. */
+static void dt_divides_the_time(void **state) {
+    (void)state;
+    stencil_spec spec = named("j2d5pt");
+    spec.stencil[0] = '\0';
+    spec.kind = STENCIL_KIND_HEAT;
+    for (double end = 1e-3; end < 1e3; end *= 1.0173)
+        for (double h = 0.01; h < 1; h *= 2.3) {
+            spec.spacing_count = 1;
+            spec.spacing[0] = h;
+            spec.time_end = end;
+            spec.dt = NAN;
+            stencil_problem p = resolved(spec);
+            const double largest = stencil_spec_dt_largest(&p.spec), steps = (double)p.stop.steps;
+            assert_true(p.spec.dt <= largest);
+            assert_true(fabs(stencil_problem_time(&p, p.stop.steps) - end) <= 4e-16 * end);
+            assert_true(steps == 1 || end / (steps - 1) > largest * (1 - 4e-16));
+            assert_false(p.stop.steps_default);
+            /* As a result states it: the same steps. */
+            spec.dt = p.spec.dt;
+            assert_int_equal(resolved(spec).stop.steps, p.stop.steps);
+        }
+    spec.dt = 0.001;
+    spec.spacing[0] = 1;
+    spec.time_end = 0.0149;
+    assert_int_equal(resolved(spec).stop.steps, 14);
+    spec.time_end = 0.015;
+    assert_int_equal(resolved(spec).stop.steps, 15);
+    spec.time = 0.01; /* the problem's start */
+    assert_int_equal(resolved(spec).stop.steps, 5);
+}
+
 static void names_are_found(void **state) {
     (void)state;
     assert_int_equal(stencil_name_find("heat", stencil_kind_names), STENCIL_KIND_HEAT);
@@ -247,6 +279,7 @@ int main(void) {
         cmocka_unit_test(extents_must_hold_the_stencil),
         cmocka_unit_test(extents_that_overflow_are_refused),
         cmocka_unit_test(stop_rules_have_defaults),
+        cmocka_unit_test(dt_divides_the_time),
         cmocka_unit_test(names_are_found),
     };
     return cmocka_run_group_tests_name("problem", tests, NULL, NULL);

@@ -1,0 +1,184 @@
+/* The head of a report: what is solved, in symbols and with its numbers, and who does it. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "app/report.h"
+#include "solver/cycle.h"
+#include "solver/sweep.h"
+
+#define ADD(...) stencil_text_add(text, REPORT_EQUATION_CHARS, __VA_ARGS__)
+
+/* "0.0039 × 0.0039", x first; with the names of the axes where they differ. */
+static const char *spacing_text(const stencil_problem *problem, char text[96]) {
+    const stencil_spec *spec = &problem->spec;
+    const int first = STENCIL_AXES - problem->rank;
+    bool same = true;
+    for (int axis = STENCIL_X; axis >= first; axis--) {
+        const double h = stencil_spec_spacing(spec, axis);
+        same = same && h == stencil_spec_spacing(spec, STENCIL_X);
+        stencil_text_add(text, 96, "%s%s", axis < STENCIL_X ? " × " : "", TEXT_SHORT(h));
+    }
+    return stencil_text_add(text, 96, "%s", same ? "" : problem->rank == 2 ? " (x, y)" : " (x, y, z)");
+}
+
+/* Where a relaxation or heat has a source term of its own, what that is in the equation. */
+static void add_equation(const stencil_problem *problem, bool ascii, char text[REPORT_EQUATION_CHARS]) {
+    const stencil_spec *spec = &problem->spec;
+    const bool b = spec->source == STENCIL_SOURCE_B,
+               damped = problem->cycle.length == 1 && spec->omega != 1.0;
+    const char *laplacian = ascii ? "div grad u" : "∇²u", *minus = ascii ? "-" : "−";
+    if (spec->kind == STENCIL_KIND_HEAT)
+        ADD("%s%s%s%s", ascii ? "du/dt = alpha " : "∂u/∂t = α", laplacian, b ? " + b/dt" : "",
+            b ? ", b from /b as it is" : "");
+    else if (b)
+        ADD("%s%s = S b%s, b from /b, S %s", minus, laplacian,
+            !damped ? ""
+            : ascii ? "/omega"
+                    : "/ω",
+            TEXT_SHORT(stencil_spec_diagonal(spec)));
+    else if (spec->kind == STENCIL_KIND_POISSON)
+        ADD("%s%s = %s", minus, laplacian, spec->source == STENCIL_SOURCE_F ? "f" : "0 (there is no /f)");
+    else
+        ADD("%s = 0", laplacian);
+}
+
+static void add_weights(const stencil_problem *problem, bool ascii, char text[REPORT_EQUATION_CHARS]) {
+    const stencil_spec *spec = &problem->spec;
+    const int points = spec->offset_count > 0 ? spec->offset_count : problem->shape->point_count;
+    double sum = 0.0;
+    for (int k = 0; k < problem->shape->point_count; k++)
+        sum += problem->weight[k];
+    ADD("%s over %d point%s%s, weights sum %s", ascii ? "u' = sum of w*u" : "u′ = Σ w·u", points,
+        stencil_plural(points), spec->source != STENCIL_SOURCE_NONE ? ", + b from /b" : "", TEXT_SHORT(sum));
+}
+
+char *report_equation_text(const stencil_problem *problem, bool ascii, char text[REPORT_EQUATION_CHARS]) {
+    const stencil_spec *spec = &problem->spec;
+    const int64_t before = problem->origin.steps, steps = problem->stop.steps;
+    const double start = stencil_problem_time(problem, before);
+    text[0] = '\0';
+    if (spec->kind == STENCIL_KIND_NONE) {
+        add_weights(problem, ascii, text);
+        return text;
+    }
+    add_equation(problem, ascii, text);
+    if (spec->kind == STENCIL_KIND_HEAT)
+        ADD(", %s %s, dt %s (largest stable %s)", ascii ? "alpha" : "α", TEXT_SHORT(spec->diffusivity),
+            TEXT_SHORT(spec->dt), TEXT_SHORT(stencil_spec_dt_largest(spec)));
+    else if (problem->cycle.length > 1)
+        ADD(", by accelerated Jacobi iteration");
+    else
+        ADD(", by Jacobi iteration, %s %s", ascii ? "omega" : "ω", TEXT_SHORT(spec->omega));
+    ADD(", spacing %s", spacing_text(problem, (char[96]){""}));
+    if (spec->kind == STENCIL_KIND_HEAT && start != 0)
+        ADD(", from t = %s", TEXT_SHORT(start));
+    if (spec->kind == STENCIL_KIND_HEAT)
+        ADD("%s to t = %s%s", start != 0 ? "" : ",",
+            TEXT_SHORT(stencil_problem_time(problem, steps > before ? steps : before)),
+            stencil_stop_has_criterion(&problem->stop) ? " at most" : "");
+    return text;
+}
+
+static const char *boundary_text(const stencil_problem *problem, char text[96]) {
+    const int first = STENCIL_AXES - problem->rank;
+    bool same = true;
+    for (int axis = first; axis < STENCIL_AXES; axis++)
+        same = same && problem->boundary[axis] == problem->boundary[first];
+    snprintf(text, 96, "%s", same ? stencil_boundary_names[problem->boundary[first]] : "");
+    for (int axis = STENCIL_X; axis >= first && !same; axis--)
+        stencil_text_add(text, 96, "%s%s in %c", axis < STENCIL_X ? ", " : "",
+                         stencil_boundary_names[problem->boundary[axis]], "zyx"[axis]);
+    return text;
+}
+
+static const char *device_text(const run_record *run, char text[256]) {
+    const stencil_plan *plan = &run->plan;
+    if (plan->backend != STENCIL_BACKEND_GPU)
+        return plan->device;
+    snprintf(text, 256, "%s (device%s ", run->machine.gpu[plan->part[0].gpu].name,
+             stencil_plural(plan->cut.parts));
+    for (int p = 0; p < plan->cut.parts; p++)
+        stencil_text_add(text, 256, "%s%d", p > 0 ? "," : "", plan->part[p].gpu);
+    return stencil_text_add(text, 256, plan->cut.parts > 1 ? "), %d parts" : ")", plan->cut.parts);
+}
+
+static void print_prediction(const stencil_problem *problem) {
+    const double steps = stencil_predicted_steps(problem);
+    if (isnan(steps) || isinf(steps))
+        return;
+    const double cycle = stencil_cycle_contraction(problem);
+    PRINT("Predicted", "%s%s steps to rtol %s; each %s %.2g of the error %s",
+          steps < 1e15 ? "" : "more than ", TEXT_COUNT((int64_t)fmin(steps, 1e15)),
+          TEXT_REAL(problem->stop.rtol), isnan(cycle) ? "takes" : "cycle leaves",
+          isnan(cycle) ? 1.0 - stencil_contraction(problem) : cycle, isnan(cycle) ? "away" : "at most");
+}
+
+void report_print_limits(const stencil_stop *stop) {
+    const bool criterion = stencil_stop_has_criterion(stop);
+    PRINT("Steps", "%s%s%s\nresidual every %s", criterion ? "at most " : "", TEXT_COUNT(stop->steps),
+          criterion ? TEXT(", until the residual (%s) is under %s", stencil_norm_names[stop->norm],
+                           REPORT_CRITERIA(stop))
+                    : "",
+          TEXT_COUNTED(stop->check_every, "step"));
+}
+
+void report_print_choice(const run_record *run) {
+    const auto_choice *a = &run->choice;
+    const stencil_candidate *c = &a->choice.item[a->choice.chosen];
+    if (a->choice.possible < 2)
+        return;
+    if (a->wise)
+        PRINT("Chosen", "quickest in an earlier run (wisdom): %s µs per step", TEXT_NUMBER(1e6 * c->step_s));
+    else if (a->tune.done)
+        PRINT("Chosen", "%s: quickest when timed, %s µs per step", choice_name(c, (char[64]){""}),
+              TEXT_NUMBER(1e6 * c->step_s));
+    else
+        PRINT("Chosen", "quickest of %d ways by prediction: %s µs per step%s", a->choice.possible,
+              TEXT_NUMBER(1e6 * c->cost.step_s),
+              a->tune.count > 1 ? TEXT("; %d are timed", a->tune.count) : "");
+}
+
+/* Breaks lines between clauses, and within one only where it is longer than a line (returned). */
+static char *wrap(char *text) {
+    enum { ROOM = 67 };
+    char *line = text, *divider = NULL;
+    int depth = 0;
+    for (char *at = text;; at++) {
+        depth += (*at == '(') - (*at == ')');
+        if (*at != '\0' && (depth > 0 || strncmp(at, ", ", 2) != 0))
+            continue;
+        char end = *at;
+        *at = '\0';
+        if (divider != NULL && text_columns(line) + (end != '\0') > ROOM) {
+            *divider = '\n';
+            line = divider + 1;
+        }
+        *at = end;
+        if (end == '\0')
+            return text;
+        divider = at + 1;
+    }
+}
+
+void report_print_head(const run_record *run) {
+    const stencil_problem *problem = &run->problem;
+    const stencil_plan *plan = &run->plan;
+    char boundary[96], device[256], equation[REPORT_EQUATION_CHARS];
+    PRINT("Input", "%s", TEXT_ESCAPE(run->output.input_path));
+    PRINT("Problem", "%s%s%s, %s cells (%s), %s", stencil_kind_names[problem->spec.kind],
+          problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
+          TEXT_EXTENT(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x "),
+          problem->rank == 2 ? "x, y" : "x, y, z", stencil_precision_name(problem->precision));
+    PRINT("Equation", "%s", wrap(report_equation_text(problem, output_is_ascii(), equation)));
+    PRINT("Boundary", "%s", boundary_text(problem, boundary));
+    if (problem->cycle.length > 1)
+        PRINT("Damping", "%s: cycles of %d steps", problem->spec.accelerate, problem->cycle.length);
+    print_prediction(problem);
+    PRINT("Cells", "%s updated in each step", TEXT_COUNT(stencil_problem_updated_cells(problem)));
+    PRINT("Strategy", "%s, sweep %s, on %s: %s", stencil_strategy_at(plan->strategy).name,
+          stencil_sweep_infos[plan->sweep].name, plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
+          device_text(run, device));
+    report_print_passes(run);
+    report_print_choice(run);
+}
