@@ -203,6 +203,46 @@ static void the_first_cell_that_is_not_finite_is_found(void **state) {
     }
 }
 
+/* Subnormal numbers in every fourth row (2D) or in the upper half of all planes (3D), zeros and a few others
+ * beside them. */
+static stencil_status read_pattern(void *context, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *to) {
+    const stencil_mesh *mesh = context;
+    assert_int_equal(array, STENCIL_ARRAY_U);
+    const int64_t y = box->first[STENCIL_Y];
+    const bool small = mesh->rank == 2 ? y % 4 == 0 : 2 * y < mesh->n[STENCIL_Y];
+    for (int64_t x = 0; x < box->n[STENCIL_X]; x++)
+        if (mesh->precision == STENCIL_FLOAT64)
+            ((double *)to->at)[x] = small ? (x % 2 > 0 ? -5e-324 : 2.2e-308) : x % 3 > 0 ? 0.0 : 2.3e-308;
+        else
+            ((float *)to->at)[x] = small ? (x % 2 > 0 ? -1e-45F : 1.1e-38F) : x % 3 > 0 ? -0.0F : 1.2e-38F;
+    return STENCIL_OK;
+}
+
+/* In all of a small field, and in rows of a large one that have no period of its own. */
+static void subnormal_numbers_are_counted(void **state) {
+    (void)state;
+    static const struct {
+        int rank;
+        int64_t n[3];
+        double share, within;
+    } fields[] = {{2, {1, 16, 33}, 0.25, 0},
+                  {3, {3, 6, 5}, 0.5, 0},
+                  {2, {1, 4096, 8192}, 0.25, 0.02},
+                  {3, {256, 256, 256}, 0.5, 0.02}};
+    for (int precision = 0; precision < STENCIL_PRECISION_COUNT; precision++)
+        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+            stencil_mesh mesh = {.rank = fields[i].rank, .precision = (stencil_precision)precision};
+            memcpy(mesh.n, fields[i].n, sizeof mesh.n);
+            for (int axis = 0; axis < STENCIL_AXES; axis++)
+                mesh.boundary[axis] = STENCIL_MIRROR;
+            const stencil_reader from = {read_pattern, &mesh};
+            double share = -1;
+            assert_int_equal(stencil_boxes_subnormal(&from, &mesh, &share), STENCIL_OK);
+            assert_true(fabs(share - fields[i].share) <= fields[i].within);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_aligned_and_cells_are_apart),
@@ -211,6 +251,7 @@ int main(void) {
         cmocka_unit_test(too_large_fields_are_refused),
         cmocka_unit_test(ghosts_show_what_their_indices_stand_for),
         cmocka_unit_test(the_first_cell_that_is_not_finite_is_found),
+        cmocka_unit_test(subnormal_numbers_are_counted),
     };
     return cmocka_run_group_tests_name("field", tests, NULL, NULL);
 }
