@@ -196,27 +196,11 @@ static void note_cycle(const stencil_problem *problem, const stencil_spec *file,
 void report_note_start(run_record *run, const stencil_spec *file) {
     const stencil_problem *problem = &run->problem;
     stencil_notes *notes = &run->notes;
-    const stencil_origin *origin = &problem->origin;
     note_cycle(problem, file, notes);
-    if (origin->recounted)
-        stencil_notes_warn(notes,
-                           "the file's %s had other weights, size, boundary, time step, source factor, "
-                           "precision or norm: steps count from 0 again",
-                           TEXT_COUNTED(problem->spec.steps_total, "step"));
-    else if (origin->steps > 0 && origin->steps < problem->stop.steps)
-        stencil_notes_add(notes, "the file holds step %s, from which the run goes on, to step %s at most",
-                          TEXT_COUNT(origin->steps), TEXT_COUNT(problem->stop.steps));
-    if (origin->steps > 0 && isnan(origin->residual_first) && !isnan(problem->stop.rtol))
-        stencil_notes_warn(notes,
-                           "no earlier run had a criterion: rtol is relative to the residual of step %s",
-                           TEXT_COUNT(origin->steps + 1));
     if (stencil_problem_relaxes(problem) && !isnan(problem->stop.rtol))
         note_prediction(problem, notes);
     if (problem->spec.kind == STENCIL_KIND_HEAT)
         note_time(problem, notes);
-    if (problem->spec.kind == STENCIL_KIND_POISSON && problem->spec.source == STENCIL_SOURCE_NONE)
-        stencil_notes_warn(notes, "poisson without /f is laplace: write the right-hand side as /f, or give "
-                                  "--problem laplace");
 }
 
 static const char *stagnation_text(const run_record *run) {

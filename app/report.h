@@ -60,8 +60,10 @@ int report_print_warnings(const run_record *run, int from);
  * `file`: the problem as the options found it. */
 void report_note_source(run_record *run, const stencil_spec *file);
 
-/* Notes what is to be said about the end of a run: before it begins, and when it is known. */
+/* Notes what is to be said about the end of a run: before it begins, when it is known from which step it goes
+ * on, and when the end is known. */
 void report_note_start(run_record *run, const stencil_spec *file); /* file: as the options found it */
+void report_note_origin(run_record *run);
 void report_note_end(run_record *run);
 
 /* To standard error: one line of what went wrong in a run that ended with an exit code other than 0. */

@@ -14,6 +14,7 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "inputs/inputs.h"
+#include "solver/origin.h"
 #include "solver/run.h"
 
 typedef struct run_options {
@@ -284,9 +285,13 @@ static stencil_status load(run_state *state) {
     TRY(stencil_input_check_written(input, problem, state->options.allow_unwritten, &state->record.notes));
     TRY(text_name_out_of_memory(stencil_input_check(input, problem, state->options.allow_nonfinite),
                                 state->record.output.input_path));
-    const stencil_status status = stencil_run_open(&state->run, plan_of(state), problem, &from);
+    stencil_status status = stencil_run_open(&state->run, plan_of(state), problem, &from);
     state->record.choice.tune.run = state->run;
     stencil_input_rest(input);
+    if (status == STENCIL_OK)
+        status = stencil_origin_check(problem, &(stencil_reader){stencil_run_read, state->run});
+    if (status == STENCIL_OK)
+        report_note_origin(&state->record);
     return text_name_out_of_memory(status, state->record.output.input_path);
 }
 
@@ -425,6 +430,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     TRY(decide(state));
     const bool people = options->quiet == 0 && !target_is_stdout(options->files.json);
     if (options->dry_run) {
+        report_note_origin(record);
         if (people)
             report_print_plan(record, options->explain);
         else if (options->quiet == 1)

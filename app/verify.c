@@ -11,6 +11,7 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "inputs/inputs.h"
+#include "solver/digest.h"
 #include "solver/stop.h"
 
 typedef struct verify_options {
@@ -36,6 +37,12 @@ typedef struct mismatch {
     double expected, found;
 } mismatch;
 
+/* What the digests say of an array of the output: NULL, or that it was changed after its run. */
+typedef struct edit {
+    const char *name, *how;
+} edit;
+enum { EDITS = 2 };
+
 /* A verification while it goes; released by verify_close(). */
 typedef struct verification {
     verify_options options;     /* first: what the table fills */
@@ -52,6 +59,7 @@ typedef struct verification {
     bool criterion_known; /* the input has a first residual, which is not this run's */
     bool turned_wrong;    /* the history does not explain where plain steps begin */
     mismatch cells, residuals, first_residual;
+    edit edit[EDITS]; /* of /u and of the source */
 } verification;
 
 static void verify_close(verification *v) {
@@ -95,8 +103,8 @@ static stencil_status read_array(stencil_input *from, const stencil_problem *pro
     return reader.read(reader.context, array, &all, &cells);
 }
 
-/* The fields before the first step, from a file that has those of this problem. */
-static stencil_status read_fields(verification *v, const stencil_spec *spec) {
+/* A file that has the arrays of this problem. */
+static stencil_status check_input(const verification *v, const stencil_spec *spec) {
     const stencil_source source = v->problem.spec.source;
     const bool same = spec->rank == v->problem.rank &&
                       memcmp(spec->extent, v->problem.spec.extent, sizeof spec->extent) == 0;
@@ -104,6 +112,12 @@ static stencil_status read_fields(verification *v, const stencil_spec *spec) {
           v->output);
     CHECK(source == STENCIL_SOURCE_NONE || spec->source == source, BAD_DATA,
           "'%s' has no dataset %s: give the input of that run", v->input, stencil_array_names[source]);
+    return STENCIL_OK;
+}
+
+/* The fields before the first step. */
+static stencil_status read_fields(verification *v) {
+    const stencil_source source = v->problem.spec.source;
     stencil_problem scaled = v->problem;
     scaled.source_scale = v->reference.source_scale;
     const int64_t bytes = v->cells.of * (int64_t)stencil_precision_bytes(v->reference.precision);
@@ -114,6 +128,51 @@ static stencil_status read_fields(verification *v, const stencil_spec *spec) {
         return STENCIL_OK;
     TRY(stencil_memory_alloc(&v->b, bytes, "the reference's source term"));
     return read_array(&v->start, &scaled, STENCIL_ARRAY_B, v->b);
+}
+
+static const char *source_name(const verification *v) {
+    return v->problem.spec.source == STENCIL_SOURCE_F ? "/f" : "/b";
+}
+
+/* Holds an array of the output against its digest. */
+static stencil_status check_digest(verification *v, stencil_array array, const char *wanted,
+                                   const char *otherwise) {
+    const stencil_reader reader = stencil_input_reader(&v->result, &v->problem, true);
+    char digest[STENCIL_DIGEST_CHARS];
+    edit *e = &v->edit[array == STENCIL_ARRAY_U ? 0 : 1];
+    TRY(stencil_digest_read(&v->problem, array, &reader, digest));
+    if (strcmp(digest, wanted) != 0)
+        *e = (edit){array == STENCIL_ARRAY_U ? "/u" : source_name(v), otherwise};
+    return STENCIL_OK;
+}
+
+/* Whether the output holds what its run wrote. The source of a result without digests is held against that of
+ * the input; its /u the reference alone can judge. */
+static stencil_status check_digests(verification *v) {
+    const stencil_spec *spec = &v->problem.spec;
+    const bool has_u = spec->digest_u[0] != '\0', has_b = spec->digest_b[0] != '\0',
+               source = spec->source != STENCIL_SOURCE_NONE;
+    char other[STENCIL_DIGEST_CHARS];
+    if (has_u)
+        TRY(check_digest(v, STENCIL_ARRAY_U, spec->digest_u, "is not what the run wrote (digest_u)"));
+    else if (has_b)
+        v->edit[0] = (edit){"/u", "may be anything: the attribute digest_u is missing"};
+    if (has_b && source)
+        return check_digest(v, STENCIL_ARRAY_B, spec->digest_b, "is not what the steps read (digest_b)");
+    if (has_b)
+        v->edit[1] = (edit){"/b or /f", "is missing: digest_b is of a source"};
+    else if (has_u && source)
+        v->edit[1] = (edit){source_name(v), "may be anything: the attribute digest_b is missing"};
+    else if (source) {
+        const stencil_reader reader = stencil_input_reader(&v->start, &v->problem, true);
+        TRY(stencil_digest_read(&v->problem, STENCIL_ARRAY_B, &reader, other));
+        return check_digest(v, STENCIL_ARRAY_B, other, "is not that of the input");
+    }
+    return STENCIL_OK;
+}
+
+static bool is_edited(const verification *v) {
+    return v->edit[0].name != NULL || v->edit[1].name != NULL;
 }
 
 /* Notes a pair of values; same bits, or both NaN. */
@@ -239,7 +298,15 @@ static void print_mismatch(const mismatch *m, const char *name, const char *wher
 }
 
 static bool is_verified(const verification *v) {
-    return !v->turned_wrong && v->cells.count == 0 && v->residuals.count == 0 && v->first_residual.count == 0;
+    return !is_edited(v) && !v->turned_wrong && v->cells.count == 0 && v->residuals.count == 0 &&
+           v->first_residual.count == 0;
+}
+
+static void print_edits(const verification *v) {
+    printf("%s: NOT verified, it was changed after its run\n", TEXT_ESCAPE(v->output));
+    for (const edit *e = v->edit; e < v->edit + EDITS; e++)
+        if (e->name != NULL)
+            printf("  %-10s %s\n", e->name, e->how);
 }
 
 static void print_result(const verification *v) {
@@ -268,11 +335,31 @@ static json_t *mismatch_json(const mismatch *m) {
     return root;
 }
 
+/* Of an output that was changed nothing is compared. */
 static json_t *result_json(const verification *v) {
-    return json_pack("{s:i, s:s, s:o, s:o, s:b, s:I, s:o, s:o}", "schema_version", 1, "command", "verify",
-                     "output", json_text(v->output), "input", json_text(v->input), "verified", is_verified(v),
-                     "steps", (json_int_t)v->steps, "u", mismatch_json(&v->cells), "residual",
-                     mismatch_json(&v->residuals));
+    const bool compared = !is_edited(v);
+    json_t *edited = json_array();
+    for (const edit *e = v->edit; e < v->edit + EDITS; e++)
+        if (e->name != NULL)
+            json_array_append_new(edited, json_text(e->name));
+    return json_pack("{s:i, s:s, s:o, s:o, s:b, s:I, s:o, s:o, s:o}", "schema_version", 1, "command",
+                     "verify", "output", json_text(v->output), "input", json_text(v->input), "verified",
+                     is_verified(v), "steps", (json_int_t)v->steps, "edited", edited, "u",
+                     compared ? mismatch_json(&v->cells) : json_null(), "residual",
+                     compared ? mismatch_json(&v->residuals) : json_null());
+}
+
+/* Makes the steps again, and compares. */
+static stencil_status compare_all(verification *v, const stencil_spec *spec) {
+    TRY(read_fields(v));
+    stencil_input_rest(&v->start);
+    if (v->first > 0)
+        TRY(compare_origin(v, spec));
+    if (v->problem.stop.norm == STENCIL_NORM_L2)
+        reference_scale(&v->reference, v->field[v->first % 2], v->b);
+    check_turn(v);
+    TRY(make_steps(v, v->options.quiet));
+    return compare_fields(v);
 }
 
 static stencil_status verify_stages(verification *v, int *exit_code) {
@@ -285,19 +372,15 @@ static stencil_status verify_stages(verification *v, int *exit_code) {
     reference_init(&v->reference, &v->problem.spec, v->problem.shape);
     v->cells.of = v->problem.extent[STENCIL_Z] * v->problem.extent[STENCIL_Y] * v->problem.extent[STENCIL_X];
     TRY(stencil_input_open(&v->start, v->input, &spec));
-    TRY(read_fields(v, &spec));
-    stencil_input_rest(&v->start);
-    if (v->first > 0)
-        TRY(compare_origin(v, &spec));
-    if (v->problem.stop.norm == STENCIL_NORM_L2)
-        reference_scale(&v->reference, v->field[v->first % 2], v->b);
-    check_turn(v);
-    TRY(make_steps(v, options->quiet));
-    TRY(compare_fields(v));
+    TRY(check_input(v, &spec));
+    TRY(check_digests(v));
+    stencil_input_rest(&v->result);
+    if (!is_edited(v))
+        TRY(compare_all(v, &spec));
     if (!is_verified(v))
         *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !target_is_stdout(options->json))
-        print_result(v);
+        (is_edited(v) ? print_edits : print_result)(v);
     return json_write(options->json, options->force, options->json != NULL ? result_json(v) : NULL);
 }
 
@@ -317,7 +400,8 @@ const command command_verify = {
     .details =
         "OUT is a result of 'stencil run', INPUT the file that it was made from (default: the one named "
         "in /provenance of OUT). Every cell of /u and every entry of /residual has to have the same "
-        "bits (any NaN equals any other): exit code 0, else 1. The reference is slow: it is meant for "
+        "bits (any NaN equals any other): exit code 0, else 1. A result whose /u, /b or /f was changed after "
+        "its run is told by its digests, before that: exit code 1. The reference is slow: it is meant for "
         "problems of moderate size.",
     .options = verify_table,
     .values_size = sizeof(verification),

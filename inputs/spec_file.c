@@ -46,6 +46,12 @@ static const row rows[] = {
     {{"fingerprint", TEXT(fingerprint), .wanted = "what a run has written, or nothing"},
      AT(fingerprint),
      .past = true},
+    {{"digest_u", TEXT(digest_u), .wanted = "what a run has written, or nothing"},
+     AT(digest_u),
+     .past = true},
+    {{"digest_b", TEXT(digest_b), .wanted = "what a run has written, or nothing"},
+     AT(digest_b),
+     .past = true},
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 

@@ -9,6 +9,7 @@
 
 #include "inputs/file.h"
 #include "inputs/sink.h"
+#include "solver/digest.h"
 
 /* Of a longer history, which hardly any run has, the rest has to find its place in the end. */
 #define HISTORY_MAX ((int64_t)1 << 17)
@@ -116,10 +117,40 @@ static stencil_status write_provenance(const stencil_output *output, const stenc
     return STENCIL_OK;
 }
 
+/* The values of /u while they are written. */
+typedef struct digesting {
+    const stencil_reader *from;
+    stencil_box array;
+    stencil_digest digest;
+} digesting;
+
+static stencil_status read_digesting(void *context, stencil_array array, const stencil_box *box,
+                                     const stencil_cells *to) {
+    digesting *d = context;
+    TRY(d->from->read(d->from->context, array, box, to));
+    stencil_digest_add(&d->digest, &d->array, box, to);
+    return STENCIL_OK;
+}
+
+static stencil_status write_field(const stencil_sink *sink, const stencil_problem *problem,
+                                  const stencil_reader *from, char digest[STENCIL_DIGEST_CHARS]) {
+    const stencil_sink_dataset u = {"/u", STENCIL_ARRAY_U, stencil_h5_type(problem->precision, true),
+                                    stencil_h5_type(problem->precision, false)};
+    digesting d = {.from = from, .array = stencil_digest_array(problem, STENCIL_ARRAY_U)};
+    TRY(stencil_sink_write(sink, &u, problem, &(stencil_reader){read_digesting, &d}));
+    stencil_digest_text(&d.digest, digest);
+    return STENCIL_OK;
+}
+
 /* The problem, and how far it has come, for a run that goes on from here. */
 static stencil_status write_spec(const stencil_sink *sink, const stencil_problem *problem,
-                                 const stencil_report *report) {
+                                 const stencil_reader *from, const stencil_report *report,
+                                 const char digest_u[STENCIL_DIGEST_CHARS]) {
     stencil_spec spec = problem->spec;
+    memcpy(spec.digest_u, digest_u, sizeof spec.digest_u);
+    spec.digest_b[0] = '\0';
+    if (spec.source != STENCIL_SOURCE_NONE)
+        TRY(stencil_digest_read(problem, STENCIL_ARRAY_B, from, spec.digest_b));
     spec.residual_first = report->residual_first;
     spec.time = stencil_problem_time(problem, report->steps);
     spec.time_first = problem->origin.time_first != 0 ? problem->origin.time_first : NAN;
@@ -137,15 +168,14 @@ stencil_status stencil_output_open(stencil_output *output, const stencil_problem
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
                                     const stencil_reader *from, const stencil_report *report) {
     stencil_sink *sink = &output->sink;
-    const stencil_sink_dataset u = {"/u", STENCIL_ARRAY_U, stencil_h5_type(problem->precision, true),
-                                    stencil_h5_type(problem->precision, false)};
-    TRY(stencil_sink_write(sink, &u, problem, from));
+    char digest_u[STENCIL_DIGEST_CHARS];
+    TRY(write_field(sink, problem, from, digest_u));
     TRY(stencil_h5_write(sink->file, sink->path, "/residual", 1, &report->history.count, H5T_IEEE_F64LE,
                          report->history.residual));
     TRY(stencil_h5_write(sink->file, sink->path, "/residual_step", 1, &report->history.count, H5T_STD_I64LE,
                          report->history.step));
     TRY(copy_source(output, problem));
-    TRY(write_spec(sink, problem, report));
+    TRY(write_spec(sink, problem, from, report, digest_u));
     stencil_own_copy(output->input->file, sink->file, output->notes);
     STENCIL_HANDLE field = H5Dopen2(sink->file, "u", H5P_DEFAULT);
     TRY(stencil_values_write(&output->input->values[STENCIL_ARRAY_U], field, problem->precision, sink->path));

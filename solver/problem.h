@@ -27,7 +27,7 @@ extern const char *const stencil_kind_names[STENCIL_KIND_COUNT + 1];
 extern const char *const stencil_boundary_names[STENCIL_BOUNDARY_COUNT + 1];
 extern const char *const stencil_norm_names[STENCIL_NORM_COUNT + 1];
 
-enum { STENCIL_FINGERPRINT_CHARS = 17 };
+enum { STENCIL_FINGERPRINT_CHARS = 17, STENCIL_DIGEST_CHARS = 33 };
 
 /* What an input file's attributes and the command line say, before anything is derived. The reader fills it,
  * options override it, stencil_problem_resolve() turns it into a problem, and the writer stores it again.
@@ -64,6 +64,8 @@ typedef struct stencil_spec {
     double time, time_first;                     /* physical time of /u, and of the problem's start */
     int64_t plain_from;                          /* see stencil_origin */
     char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* of the problem that those steps were made of */
+    char digest_u[STENCIL_DIGEST_CHARS];         /* of /u as they left it, see solver/digest.h */
+    char digest_b[STENCIL_DIGEST_CHARS];         /* of the source term that they read */
 } stencil_spec;
 
 void stencil_spec_init(stencil_spec *spec);
@@ -106,14 +108,26 @@ stencil_status stencil_history_add(stencil_history *history, int64_t step, doubl
 double stencil_history_last(const stencil_history *history);
 void stencil_history_destroy(stencil_history *history);
 
+/* Whether a file's arrays are those of the steps that it counts, see solver/origin.h. */
+typedef enum stencil_origin_arrays {
+    STENCIL_ORIGIN_UNCHECKED, /* nobody has looked, or it counts no steps */
+    STENCIL_ORIGIN_SAME,
+    STENCIL_ORIGIN_UNKNOWN, /* it has no digests, as results of version 0.2.0: taken for the same */
+    STENCIL_ORIGIN_OTHER_U,
+    STENCIL_ORIGIN_OTHER_SOURCE,
+    STENCIL_ORIGIN_OTHER_BOTH,
+    STENCIL_ORIGIN_LOST /* it has some of the attributes that tell, not all of them */
+} stencil_origin_arrays;
+
 /* Where a run begins: what earlier runs of the same problem have done to the field that it is given. */
 typedef struct stencil_origin {
-    int64_t steps;           /* made before; 0: the field holds initial values */
-    double residual_first;   /* NaN: not known */
-    double time_first;       /* physical time of the problem's start */
-    int64_t check_every;     /* of those runs */
-    int64_t plain_from;      /* steps before the last stretch of an accelerated problem; -1: none was made */
-    bool recounted;          /* the file's steps were made of another problem, and do not count */
+    int64_t steps;         /* made before; 0: the field holds initial values */
+    double residual_first; /* NaN: not known */
+    double time_first;     /* physical time of the problem's start */
+    int64_t check_every;   /* of those runs */
+    int64_t plain_from;    /* steps before the last stretch of an accelerated problem; -1: none was made */
+    bool recounted;        /* the file's steps were made of another problem, and do not count */
+    stencil_origin_arrays arrays;
     stencil_history history; /* so far, filled by the reader */
     bool last_is_extra;      /* its last step was checked only because that run ended there */
 } stencil_origin;

@@ -412,6 +412,8 @@ static void describe(const stencil_run *r, stencil_report *report) {
 
 stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observers, stencil_report *report) {
     r->report = report;
+    r->steps = r->problem->origin.steps; /* as they count now: the cells may have been found to be others */
+    r->from = (int)(r->steps % 2);       /* both buffers have them at first */
     r->observers = observers != NULL ? *observers : (stencil_observers){0};
     r->between = (stencil_observer){.context = r, .poll = poll_between};
     r->own = (stencil_observers){&r->between, 1};
