@@ -226,13 +226,14 @@ static const char *stagnation_text(const run_record *run) {
 void report_note_end(run_record *run) {
     const stencil_report *report = &run->report;
     stencil_notes *notes = &run->notes;
+    const bool finished =
+        report->reason != STENCIL_REASON_STEPS && report->reason != STENCIL_REASON_NOT_CONVERGED;
     if (stencil_report_steps_done(report) == 0 && report->steps > 0)
-        stencil_notes_add(
-            notes, report->reason == STENCIL_REASON_STEPS || report->reason == STENCIL_REASON_NOT_CONVERGED
-                       ? TEXT("no step was made: the file has all its steps; --%s asks for more",
-                              isnan(run->problem.spec.time_end) ? "steps" : "time")
-                       : "no step was made: the file is a finished result; a smaller --rtol or --atol "
-                         "asks for better");
+        stencil_notes_add(notes, "no step was made: %s asks for %s",
+                          finished ? "the file is a finished result; a smaller --rtol or --atol"
+                          : isnan(run->problem.spec.time_end) ? "the file has all its steps; --steps"
+                                                              : "the file has all its steps; --time",
+                          finished ? "better" : "more");
     if (report->reason == STENCIL_REASON_STAGNATED)
         stencil_notes_add(notes, "the residual falls no more: %s", stagnation_text(run));
     if (report->reason == STENCIL_REASON_FIXED_POINT && !report->reached)
