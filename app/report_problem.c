@@ -29,7 +29,10 @@ static void add_equation(const stencil_problem *problem, bool ascii, char text[R
                damped = problem->cycle.length == 1 && spec->omega != 1.0;
     const char *laplacian = ascii ? "div grad u" : "∇²u", *minus = ascii ? "-" : "−";
     if (spec->kind == STENCIL_KIND_HEAT)
-        ADD("%s%s%s%s", ascii ? "du/dt = alpha " : "∂u/∂t = α", laplacian, b ? " + b/dt" : "",
+        ADD("%s%s%s%s", ascii ? "du/dt = alpha " : "∂u/∂t = α", laplacian,
+            b                                  ? " + b/dt"
+            : spec->source == STENCIL_SOURCE_Q ? " + q"
+                                               : "",
             b ? ", b from /b as it is" : "");
     else if (b)
         ADD("%s%s = S b%s, b from /b, S %s", minus, laplacian,
