@@ -226,12 +226,16 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
 
 /* Loads a kernel, so that nothing is loaded lazily while kernels wait for each other, and lets its blocks
  * have so many bytes of shared memory: never fewer than before, since plans that take turns in a run have
- * kernels in common, and a launch that asks for more than its kernel may have fails. NULL: none. */
-static stencil_status load_kernel(const void *function, int shared_bytes) {
+ * kernels in common, and a launch that asks for more than its kernel may have fails. NULL: none. What is
+ * loaded has to be compiled for that compute capability at least, or the kernel is empty. */
+static stencil_status load_kernel(const void *function, int shared_bytes, int capability) {
     struct cudaFuncAttributes attributes;
     if (function == NULL)
         return STENCIL_OK;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, function));
+    CHECK(attributes.ptxVersion >= capability, INTERNAL,
+          "a kernel for compute capability %d.%d was compiled for %d.%d", capability / 10, capability % 10,
+          attributes.ptxVersion / 10, attributes.ptxVersion % 10);
     if (attributes.maxDynamicSharedSizeBytes < shared_bytes)
         TRY_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     return STENCIL_OK;
@@ -240,22 +244,24 @@ static stencil_status load_kernel(const void *function, int shared_bytes) {
 /* A persistent loop of single steps combines by itself. */
 static stencil_status load_kernels(const stencil_plan *plan) {
     const stencil_kernel *kernel = &plan->kernel;
-    TRY(load_kernel(kernel->function, kernel->step_bytes));
-    TRY(load_kernel(kernel->traced, kernel->step_bytes));
+    const int least = kernel->deep_capability, barrier = stencil_barriers[plan->barrier].capability;
+    TRY(load_kernel(kernel->function, kernel->step_bytes, stencil_barriers[kernel->barrier].capability));
+    TRY(load_kernel(kernel->traced, kernel->step_bytes, 0));
     if (plan->barrier == STENCIL_BARRIER_none || plan->depth > 1)
-        TRY(load_kernel(stencil_combine_kernel(), 0));
+        TRY(load_kernel(stencil_combine_kernel(), 0, 0));
     if (plan->depth == 1)
         return STENCIL_OK;
-    TRY(load_kernel(kernel->deep, kernel->deep_bytes));
-    TRY(load_kernel(kernel->checked, kernel->checked_bytes));
-    TRY(load_kernel(stencil_copies_kernel(kernel->precision), 0));
-    return load_kernel(kernel->mirror, 0);
+    TRY(load_kernel(kernel->deep, kernel->deep_bytes, least > barrier ? least : barrier));
+    TRY(load_kernel(kernel->checked, kernel->checked_bytes, least));
+    TRY(load_kernel(stencil_copies_kernel(kernel->precision), 0, 0));
+    return load_kernel(kernel->mirror, 0, least);
 }
 
 /* Streams, events and the kernels. */
 static stencil_status start_part(stencil_gpu_part *gpu, const stencil_gpu_run *lender) {
     TRY(load_kernels(gpu->plan));
     int least = 0, greatest = 0, major = 0;
+    struct cudaFuncAttributes attributes;
     TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     /* Kernels of a persistent loop that share a GPU need streams that were tried. */
     gpu->lent = lender != NULL && (!gpu->shared || gpu->plan->barrier == STENCIL_BARRIER_none ||
@@ -273,7 +279,8 @@ static stencil_status start_part(stencil_gpu_part *gpu, const stencil_gpu_run *l
     for (int k = 0; k < 2; k++)
         TRY_CUDA(cudaEventCreateWithFlags(&gpu->made[k], cudaEventDisableTiming));
     TRY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->device));
-    gpu->programmatic = major >= 9;
+    TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->plan->kernel.function));
+    gpu->programmatic = major >= 9 && attributes.ptxVersion >= 90;
     return STENCIL_OK;
 }
 
