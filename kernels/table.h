@@ -121,9 +121,10 @@ const void *stencil_resident_kernel(stencil_shape_id set, stencil_precision prec
                                     int shape);
 
 /* The compute capability (90 for 9.0) of the code that a GPU of `capability` is expected to load: the largest
- * that the build's device code was compiled for and that is not larger; 0: none. What is loaded the driver
- * says. Only with CUDA. */
+ * that the build's device code was compiled for and that is not larger; 0: none. Only with CUDA. */
 int stencil_code_expected(int capability);
+/* The same of the code that the current device has loaded. Only with CUDA, and where it has code. */
+stencil_status stencil_code_loaded(int *capability);
 
 /* The first reduction level of the last check: combine(stencil_kernel_args by value) combines its groups from
  * set 0 of the partial sums, a block of STENCIL_BLOCK_THREADS threads per group, any grid. Only with CUDA. */

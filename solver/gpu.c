@@ -226,16 +226,12 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
 
 /* Loads a kernel, so that nothing is loaded lazily while kernels wait for each other, and lets its blocks
  * have so many bytes of shared memory: never fewer than before, since plans that take turns in a run have
- * kernels in common, and a launch that asks for more than its kernel may have fails. NULL: none. What is
- * loaded has to be compiled for that compute capability at least, or the kernel is empty. */
-static stencil_status load_kernel(const void *function, int shared_bytes, int capability) {
+ * kernels in common, and a launch that asks for more than its kernel may have fails. NULL: none. */
+static stencil_status load_kernel(const void *function, int shared_bytes) {
     struct cudaFuncAttributes attributes;
     if (function == NULL)
         return STENCIL_OK;
     TRY_CUDA(cudaFuncGetAttributes(&attributes, function));
-    CHECK(attributes.ptxVersion >= capability, INTERNAL,
-          "a kernel for compute capability %d.%d was compiled for %d.%d", capability / 10, capability % 10,
-          attributes.ptxVersion / 10, attributes.ptxVersion % 10);
     if (attributes.maxDynamicSharedSizeBytes < shared_bytes)
         TRY_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     return STENCIL_OK;
@@ -244,24 +240,40 @@ static stencil_status load_kernel(const void *function, int shared_bytes, int ca
 /* A persistent loop of single steps combines by itself. */
 static stencil_status load_kernels(const stencil_plan *plan) {
     const stencil_kernel *kernel = &plan->kernel;
-    const int least = kernel->deep_capability, barrier = stencil_barriers[plan->barrier].capability;
-    TRY(load_kernel(kernel->function, kernel->step_bytes, stencil_barriers[kernel->barrier].capability));
-    TRY(load_kernel(kernel->traced, kernel->step_bytes, 0));
+    TRY(load_kernel(kernel->function, kernel->step_bytes));
+    TRY(load_kernel(kernel->traced, kernel->step_bytes));
     if (plan->barrier == STENCIL_BARRIER_none || plan->depth > 1)
-        TRY(load_kernel(stencil_combine_kernel(), 0, 0));
+        TRY(load_kernel(stencil_combine_kernel(), 0));
     if (plan->depth == 1)
         return STENCIL_OK;
-    TRY(load_kernel(kernel->deep, kernel->deep_bytes, least > barrier ? least : barrier));
-    TRY(load_kernel(kernel->checked, kernel->checked_bytes, least));
-    TRY(load_kernel(stencil_copies_kernel(kernel->precision), 0, 0));
-    return load_kernel(kernel->mirror, 0, least);
+    TRY(load_kernel(kernel->deep, kernel->deep_bytes));
+    TRY(load_kernel(kernel->checked, kernel->checked_bytes));
+    TRY(load_kernel(stencil_copies_kernel(kernel->precision), 0));
+    return load_kernel(kernel->mirror, 0);
+}
+
+/* Plans were made for the code that is there: what that has no kernel for would end in a trap. Programmatic
+ * launches are ordered by their kernels, which have no instruction for it in older code. */
+static stencil_status check_code(stencil_gpu_part *gpu) {
+    enum { PROGRAMMATIC = 90 };
+    const stencil_plan *plan = gpu->plan;
+    const int barrier = stencil_barriers[plan->barrier].capability,
+              deep = plan->depth > 1 ? plan->kernel.deep_capability : 0;
+    int code = 0, major = 0;
+    TRY(stencil_code_loaded(&code));
+    CHECK(code >= barrier && code >= deep, INTERNAL,
+          "GPU %d has code for compute capability %d.%d, too old for %s", gpu->device, code / 10, code % 10,
+          code < barrier ? stencil_barriers[plan->barrier].name : stencil_sweep_names[plan->sweep]);
+    TRY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->device));
+    gpu->programmatic = 10 * major >= PROGRAMMATIC && code >= PROGRAMMATIC;
+    return STENCIL_OK;
 }
 
 /* Streams, events and the kernels. */
 static stencil_status start_part(stencil_gpu_part *gpu, const stencil_gpu_run *lender) {
     TRY(load_kernels(gpu->plan));
-    int least = 0, greatest = 0, major = 0;
-    struct cudaFuncAttributes attributes;
+    TRY(check_code(gpu));
+    int least = 0, greatest = 0;
     TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     /* Kernels of a persistent loop that share a GPU need streams that were tried. */
     gpu->lent = lender != NULL && (!gpu->shared || gpu->plan->barrier == STENCIL_BARRIER_none ||
@@ -278,9 +290,6 @@ static stencil_status start_part(stencil_gpu_part *gpu, const stencil_gpu_run *l
     TRY_CUDA(cudaEventCreateWithFlags(&gpu->edges_done, cudaEventDisableTiming));
     for (int k = 0; k < 2; k++)
         TRY_CUDA(cudaEventCreateWithFlags(&gpu->made[k], cudaEventDisableTiming));
-    TRY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->device));
-    TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->plan->kernel.function));
-    gpu->programmatic = major >= 9 && attributes.ptxVersion >= 90;
     return STENCIL_OK;
 }
 

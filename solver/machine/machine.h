@@ -13,8 +13,8 @@ typedef struct stencil_gpu {
     char bus_id[32]; /* "0000:3B:00.0" */
     int sm_count;
     int capability; /* 90 for 9.0 */
-    int code; /* the compute capability that the kernels it loads were compiled for: as the driver says, from
-                 the first kernel on that was asked for, and before as the build lets expect; 0: unknown */
+    int code; /* the compute capability that the kernels it loads were compiled for: as that says, from the
+                 first kernel on that was asked for, and before as the build lets expect; 0: unknown */
     int clock_khz;
     int registers_per_sm, threads_per_sm, blocks_per_sm;
     int64_t memory_bytes;

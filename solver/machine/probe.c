@@ -155,7 +155,7 @@ static stencil_status ask_attributes(stencil_kernel_attributes *row, const stenc
         return STENCIL_OK;
     }
     TRY_CUDA(state);
-    gpu->code = attributes.ptxVersion;
+    TRY(stencil_code_loaded(&gpu->code));
     row->registers = attributes.numRegs;
     row->shared_bytes = (int)attributes.sharedSizeBytes + kernel->step_bytes;
     if (row->shared_bytes > gpu->shared_per_block_bytes)
