@@ -334,7 +334,7 @@ const char *stencil_strategy_unavailable(int index, stencil_backend backend, con
     if (machine->gpu[0].capability < stencil_barriers[barrier].capability)
         return "the GPU is too old for its barrier";
     if (stencil_gpu_code(&machine->gpu[0]) < stencil_barriers[barrier].capability)
-        return "this build's code for the GPU is that of one that is too old for its barrier";
+        return "this build's code is for an older GPU, which has no such barrier";
     if (barrier != STENCIL_BARRIER_none && !machine->gpu[0].cooperative)
         return "the GPU has no cooperative launch";
     return "";

@@ -320,7 +320,7 @@ static void older_gpus(void **state) {
                                            "GPU 0: build with -DCMAKE_CUDA_ARCHITECTURES=90",
                              *const shared = "shared memory for a block, GPU 0 has 99.00 KiB",
                              *const too_old = "the GPU is too old for its barrier",
-                             *const code_too_old = "this build's code for the GPU is that of one";
+                             *const code_too_old = "this build's code is for an older GPU";
     static const old_gpu gpus[] = {
         {90, 90, 0, NULL, NULL},
         {90, 0, 0, NULL, NULL}, /* nobody was asked */
