@@ -30,9 +30,12 @@ static void print_gpus(const stencil_machine *machine) {
         char processors[64];
         int node;
         stencil_topology_near(gpu->bus_id, processors, sizeof processors, &node);
-        PRINT(TEXT("GPU %d", i), "%s\n%s, %s L2 cache, compute capability %d.%d\n%d SM%s at %.2f GHz%s%s",
+        const int code = stencil_gpu_code(gpu);
+        PRINT(TEXT("GPU %d", i), "%s\n%s, %s L2 cache, compute capability %d.%d%s\n%d SM%s at %.2f GHz%s%s",
               gpu->name, TEXT_BYTES(gpu->memory_bytes), TEXT_BYTES(gpu->l2_bytes), gpu->capability / 10,
-              gpu->capability % 10, gpu->sm_count, stencil_plural(gpu->sm_count), 1e-6 * gpu->clock_khz,
+              gpu->capability % 10,
+              code < gpu->capability ? TEXT(", code for %d.%d", code / 10, code % 10) : "", gpu->sm_count,
+              stencil_plural(gpu->sm_count), 1e-6 * gpu->clock_khz,
               gpu->cooperative ? "" : ", no cooperative launch",
               processors[0] != '\0'
                   ? TEXT("\nPCI %s, near CPUs %s of NUMA node %d", gpu->bus_id, processors, node)

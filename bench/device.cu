@@ -161,7 +161,9 @@ stencil_gpu stencil_device_least(const stencil_bench *b, int count) {
     for (int i = 1; i < count; i++) {
         const stencil_gpu *gpu = &b->machine->gpu[b->options->gpu[i]];
         least.sm_count = gpu->sm_count < least.sm_count ? gpu->sm_count : least.sm_count;
+        const int code = stencil_gpu_code(gpu), code_least = stencil_gpu_code(&least);
         least.capability = gpu->capability < least.capability ? gpu->capability : least.capability;
+        least.code = code < code_least ? code : code_least;
         least.cooperative = least.cooperative && gpu->cooperative;
     }
     return least;

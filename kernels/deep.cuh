@@ -15,6 +15,7 @@ void describe_pass(stencil_kernel *kernel, bool loop) {
     kernel->deep = reinterpret_cast<const void *>(&pipeline_kernel<P, T, Kind>);
     kernel->depth = Pass::depth, kernel->deep_bytes = Pass::bytes;
     kernel->deep_threads = STENCIL_PIPELINE_THREADS;
+    kernel->deep_capability = STENCIL_PIPELINE_CAPABILITY;
     if constexpr (Kind == STENCIL_PIPELINE_GENERAL) {
         kernel->mirror = reinterpret_cast<const void *>(&mirror_kernel<P, T>);
     } else {
@@ -29,6 +30,7 @@ template <class P, class T, bool General> void describe_solid(stencil_kernel *ke
     kernel->deep = loop ? reinterpret_cast<const void *>(&pipeline_loop<Pass, Pass::threads>)
                         : reinterpret_cast<const void *>(&pipeline_solid_kernel<P, T, General>);
     kernel->depth = Pass::depth, kernel->deep_bytes = Pass::bytes, kernel->deep_threads = Pass::threads;
+    kernel->deep_capability = STENCIL_PIPELINE_CAPABILITY;
 }
 template <int Rank, stencil_rule Rule, int Radius, class T>
 void describe_deep(stencil_kernel *kernel, bool general, bool loop) {

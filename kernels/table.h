@@ -38,9 +38,10 @@ typedef struct stencil_kernel {
      * launched before a pass where a side along y is mirrored, in any number of blocks of
      * STENCIL_BLOCK_THREADS threads; NULL: it is not for such sides. And a pass whose last step is checked,
      * with so many bytes, which sums residuals into set 0 of the partial sums; NULL: none of several steps.
-     */
+     * Code that was compiled for less than `deep_capability` (90 for 9.0; 0: none is too old) has these
+     * kernels by name only. */
     const void *deep, *mirror, *checked;
-    int depth, deep_threads, deep_bytes, checked_bytes;
+    int depth, deep_threads, deep_bytes, checked_bytes, deep_capability;
 } stencil_kernel;
 
 enum { STENCIL_BLOCK_THREADS = STENCIL_COMBINE_LANES }; /* of every kernel: a block combines a group */
@@ -72,7 +73,8 @@ STENCIL_CONSTANT stencil_kernel stencil_kernel_key(int index) {
                                 .depth = 1,
                                 .deep_threads = 0,
                                 .deep_bytes = 0,
-                                .checked_bytes = 0};
+                                .checked_bytes = 0,
+                                .deep_capability = 0};
     return key;
 }
 static inline int stencil_kernel_index(const stencil_kernel *key) {
@@ -117,6 +119,12 @@ void stencil_kernel_deepen(stencil_kernel *kernel, bool general, bool loop);
  * in a build without CUDA. */
 const void *stencil_resident_kernel(stencil_shape_id set, stencil_precision precision, bool general,
                                     int shape);
+
+/* The compute capability (90 for 9.0) of the code that a GPU of `capability` is expected to load: the largest
+ * that the build's device code was compiled for and that is not larger; 0: none. Only with CUDA. */
+int stencil_code_expected(int capability);
+/* The same of the code that the current device has loaded. Only with CUDA, and where it has code. */
+stencil_status stencil_code_loaded(int *capability);
 
 /* The first reduction level of the last check: combine(stencil_kernel_args by value) combines its groups from
  * set 0 of the partial sums, a block of STENCIL_BLOCK_THREADS threads per group, any grid. Only with CUDA. */

@@ -252,10 +252,28 @@ static stencil_status load_kernels(const stencil_plan *plan) {
     return load_kernel(kernel->mirror, 0);
 }
 
+/* Plans were made for the code that is there: what that has no kernel for would end in a trap. Programmatic
+ * launches are ordered by their kernels, which have no instruction for it in older code. */
+static stencil_status check_code(stencil_gpu_part *gpu) {
+    enum { PROGRAMMATIC = 90 };
+    const stencil_plan *plan = gpu->plan;
+    const int barrier = stencil_barriers[plan->barrier].capability,
+              deep = plan->depth > 1 ? plan->kernel.deep_capability : 0;
+    int code = 0, major = 0;
+    TRY(stencil_code_loaded(&code));
+    CHECK(code >= barrier && code >= deep, INTERNAL,
+          "GPU %d has code for compute capability %d.%d, too old for %s", gpu->device, code / 10, code % 10,
+          code < barrier ? stencil_barriers[plan->barrier].name : stencil_sweep_names[plan->sweep]);
+    TRY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->device));
+    gpu->programmatic = 10 * major >= PROGRAMMATIC && code >= PROGRAMMATIC;
+    return STENCIL_OK;
+}
+
 /* Streams, events and the kernels. */
 static stencil_status start_part(stencil_gpu_part *gpu, const stencil_gpu_run *lender) {
     TRY(load_kernels(gpu->plan));
-    int least = 0, greatest = 0, major = 0;
+    TRY(check_code(gpu));
+    int least = 0, greatest = 0;
     TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     /* Kernels of a persistent loop that share a GPU need streams that were tried. */
     gpu->lent = lender != NULL && (!gpu->shared || gpu->plan->barrier == STENCIL_BARRIER_none ||
@@ -272,8 +290,6 @@ static stencil_status start_part(stencil_gpu_part *gpu, const stencil_gpu_run *l
     TRY_CUDA(cudaEventCreateWithFlags(&gpu->edges_done, cudaEventDisableTiming));
     for (int k = 0; k < 2; k++)
         TRY_CUDA(cudaEventCreateWithFlags(&gpu->made[k], cudaEventDisableTiming));
-    TRY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->device));
-    gpu->programmatic = major >= 9;
     return STENCIL_OK;
 }
 

@@ -56,7 +56,8 @@ struct stencil_gpu_part {
     cudaEvent_t made[2]; /* behind the last pass from each buffer, for other parts */
     bool shared;         /* other parts have the same device */
     bool lent;           /* the stream, by another run */
-    bool programmatic;   /* the device has programmatic dependent launch */
+    bool programmatic;   /* the device has programmatic dependent launch, and the kernels wait for the one
+                            before */
     /* Device memory, owned: the part's buffers and all that `args` points to. */
     void *memory[STENCIL_GPU_ARRAYS_MAX];
     int memory_count;

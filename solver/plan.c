@@ -192,6 +192,9 @@ static stencil_status choose_depth(stencil_plan *plan, const stencil_problem *pr
     CHECK(options->depth <= sweep->depth, USAGE, "--depth %d: --sweep %s makes up to %d steps at once",
           options->depth, name, sweep->depth);
     const bool words = options->halo == STENCIL_HALO_LL; /* with the number of a step in each */
+    for (int p = 0; p < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU && !words; p++)
+        if (options->depth != 1 && sweep->depth > 1)
+            TRY(stencil_sweep_has_kernels(plan->sweep, machine, plan->part[p].gpu));
     const int most = words ? 1 : sweep->most != NULL ? sweep->most(plan, problem, machine) : sweep->depth;
     CHECK(options->depth <= most, USAGE,
           "--depth %d: --sweep %s makes up to %d step%s at once here: give --depth %d", options->depth, name,
@@ -332,6 +335,8 @@ const char *stencil_strategy_unavailable(int index, stencil_backend backend, con
         return machine->no_gpu_reason;
     if (machine->gpu[0].capability < stencil_barriers[barrier].capability)
         return "the GPU is too old for its barrier";
+    if (stencil_gpu_code(&machine->gpu[0]) < stencil_barriers[barrier].capability)
+        return "this build's code is for an older GPU, which has no such barrier";
     if (barrier != STENCIL_BARRIER_none && !machine->gpu[0].cooperative)
         return "the GPU has no cooperative launch";
     return "";
@@ -415,18 +420,30 @@ stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *prob
     return plan->backend == STENCIL_BACKEND_GPU ? stencil_plan_gpu(plan, problem, machine) : STENCIL_OK;
 }
 
-stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *problem,
-                                 const stencil_run_options *options, stencil_machine *machine) {
-    TRY(choose_all(plan, problem, options, machine));
-    if (plan->backend == STENCIL_BACKEND_CPU)
-        return STENCIL_OK;
-    int gpu[STENCIL_PARTS_MAX], count = 0;
+/* Asks about the kernel of a plan; *news: what was found out of its GPUs decides about plans. */
+static stencil_status ask_driver(const stencil_plan *plan, stencil_machine *machine, bool *news) {
+    const bool clusters = stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS;
+    int gpu[STENCIL_PARTS_MAX], code[STENCIL_PARTS_MAX], count = 0;
     for (int p = 0; p < plan->cut.parts; p++)
-        if (plan->part[p].leads)
-            gpu[count++] = plan->part[p].gpu;
+        if (plan->part[p].leads) {
+            gpu[count] = plan->part[p].gpu;
+            code[count++] = stencil_gpu_code(&machine->gpu[plan->part[p].gpu]);
+        }
     const bool asked = machine->gpu[gpu[0]].clusters_at_once > 0;
     TRY(stencil_machine_ask_kernel(machine, gpu, count, &plan->kernel));
-    if (!asked && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
+    *news = !asked && clusters && machine->gpu[gpu[0]].clusters_at_once > 0;
+    for (int i = 0; i < count; i++)
+        *news = *news || stencil_gpu_code(&machine->gpu[gpu[i]]) != code[i];
+    return STENCIL_OK;
+}
+
+stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *problem,
+                                 const stencil_run_options *options, stencil_machine *machine) {
+    for (bool news = true; news;) {
         TRY(choose_all(plan, problem, options, machine));
+        if (plan->backend == STENCIL_BACKEND_CPU)
+            return STENCIL_OK;
+        TRY(ask_driver(plan, machine, &news));
+    }
     return stencil_plan_gpu(plan, problem, machine);
 }

@@ -48,6 +48,8 @@ static stencil_kernel_attributes attributes_on(const stencil_plan *plan, const s
     if (known != NULL)
         return *known;
     enum { REGISTERS_MAX = 255, REGISTERS_UNIT = 8 };
+    if (plan->kernel.step_bytes > machine->gpu[gpu].shared_per_block_bytes)
+        return (stencil_kernel_attributes){.image = true};
     const int blocks = plan->kernel.blocks, sms = machine->gpu[gpu].sm_count;
     const int registers = machine->gpu[gpu].registers_per_sm / STENCIL_BLOCK_THREADS / blocks;
     return (stencil_kernel_attributes){
@@ -98,7 +100,8 @@ static stencil_status check_kernel(stencil_plan *plan, const stencil_machine *ma
               "this build has no kernels for GPU %d (compute capability %d.%d): build with "
               "-DCMAKE_CUDA_ARCHITECTURES=%d",
               id, capability / 10, capability % 10, capability);
-        CHECK(attributes.blocks_per_sm > 0, UNAVAILABLE, "GPU %d cannot hold a block of kernel %s", id,
+        CHECK(attributes.blocks_per_sm > 0, UNAVAILABLE,
+              "GPU %d cannot hold a block of kernel %s: give another --sweep or --sync", id,
               stencil_kernel_text(&plan->kernel, text));
         plan->registers = attributes.registers;
         if (p == 0 || attributes.blocks_per_sm < plan->blocks_per_sm)

@@ -16,8 +16,11 @@ typedef struct stencil_sweep_host {
     int depth;    /* steps of a pass, from one exchange of ghost cells to the next, at most */
     bool streams; /* its CPU twin can store results past the cache */
     bool gpu_only;
-    bool resident; /* cells stay on chip for a whole launch of a persistent loop, which has all weights */
-    double guess;  /* what a cell takes beside bytes and fma, where nobody has measured it; 0: 1 */
+    bool resident;  /* cells stay on chip for a whole launch of a persistent loop, which has all weights */
+    int capability; /* 90 for 9.0: what its kernels of several steps were compiled for at least; 0: anything
+                     */
+    int64_t shared_bytes; /* that they need for a block; 0: what they need is the plan's choice */
+    double guess;         /* what a cell takes beside bytes and fma, where nobody has measured it; 0: 1 */
     /* Steps of a pass that it can make here, up to `depth`. NULL: as many. */
     int (*most)(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
     /* Cells along x that a part must have for passes of several steps. NULL: any number. */
@@ -114,6 +117,10 @@ double stencil_sweep_beside(const stencil_plan *plan, const stencil_problem *pro
  */
 void stencil_sweep_note_depth(stencil_plan *plan, const stencil_problem *problem,
                               const stencil_run_options *options, const stencil_machine *machine);
+
+/* Whether a GPU has the sweep's kernels of several steps; UNAVAILABLE says which one has not, why, and what
+ * to do. */
+stencil_status stencil_sweep_has_kernels(stencil_sweep_id sweep, const stencil_machine *machine, int gpu);
 
 /* "", or why it cannot run a problem on a back-end. */
 const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_problem *problem,

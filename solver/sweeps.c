@@ -171,6 +171,28 @@ double stencil_sweep_again(const stencil_plan *plan, const stencil_problem *prob
     return stencil_sweep_mean(plan, problem).cells - 1;
 }
 
+stencil_status stencil_sweep_has_kernels(stencil_sweep_id sweep, const stencil_machine *machine, int gpu) {
+    const stencil_sweep_info *info = &stencil_sweep_infos[sweep];
+    const stencil_gpu *on = &machine->gpu[gpu];
+    const int needs = info->host->capability, code = stencil_gpu_code(on);
+    const int64_t shared = info->host->shared_bytes, has = on->shared_per_block_bytes;
+    char need_text[32], has_text[32];
+    CHECK(on->capability >= needs, UNAVAILABLE,
+          "--sweep %s needs a GPU of compute capability %d.%d, GPU %d has %d.%d: give --sweep %s", info->name,
+          needs / 10, needs % 10, gpu, on->capability / 10, on->capability % 10, stencil_sweep_infos[0].name);
+    CHECK(
+        code >= needs, UNAVAILABLE,
+        "--sweep %s needs code for compute capability %d.%d, this build has that of %d.%d for GPU %d: build "
+        "with -DCMAKE_CUDA_ARCHITECTURES=%d, or give --sweep %s",
+        info->name, needs / 10, needs % 10, code / 10, code % 10, gpu, on->capability,
+        stencil_sweep_infos[0].name);
+    CHECK(has == 0 || has >= shared, UNAVAILABLE,
+          "--sweep %s needs %s of shared memory for a block, GPU %d has %s: give --sweep %s", info->name,
+          stencil_bytes_text(shared, need_text), gpu, stencil_bytes_text(has, has_text),
+          stencil_sweep_infos[0].name);
+    return STENCIL_OK;
+}
+
 /* Why a sweep that can make several steps at once makes one. */
 static const char *why_single(const stencil_plan *plan, const stencil_problem *problem,
                               const stencil_run_options *options, const stencil_machine *machine) {
@@ -178,12 +200,9 @@ static const char *why_single(const stencil_plan *plan, const stencil_problem *p
     if (options->halo == STENCIL_HALO_LL)
         return "words of --halo ll have the number of one step";
     if (sweep->most != NULL && sweep->most(plan, problem, machine) == 1)
-        return problem->rank == 3 && machine->gpu[plan->part[0].gpu].capability >= 90
+        return problem->rank == 3
                    ? "its points reach less far along z, which is mirrored, than those of its kernel"
-               : plan->barrier != STENCIL_BARRIER_none && problem->rank == 2 &&
-                       stencil_sweep_is_general(problem)
-                   ? "with a source, a mirrored side or changing weights it needs launches (--sync relaunch)"
-                   : "it needs GPUs of compute capability 9.0";
+                   : "with a source, a mirrored side or changing weights it needs launches (--sync relaunch)";
     if (stencil_sweep_longest(plan, problem) == 1)
         return problem->stop.check_every == 1 ? "every step is checked (--check-every 1)"
                : problem->stop.steps - problem->origin.steps == 1

@@ -109,13 +109,15 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
 
     __device__ explicit cluster_barrier(const stencil_barrier_state &state)
         : counted_barrier(state), parity(0) {
-#if __CUDA_ARCH__ >= 900 /* refused by the host on older devices */
+#if __CUDA_ARCH__ >= 900
         if (thread_in_block() == 0) {
             make(arrived(), cluster_size());
             make(released(), 1);
             asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         }
         cluster_hardware_sync();
+#else
+        __trap(); /* the host does not launch it: `capability` in barriers.def */
 #endif
     }
     /* Another one may be made in the same launch. */

@@ -426,5 +426,9 @@ int main(int argument_count, char **argument) {
     }
     const int failed = cmocka_run_group_tests_name("parts", tests, NULL, NULL);
     printf("%d cases in parts\n", here.runs);
+    if (trial_lacking > 0)
+        printf("SKIPPED: %d runs of sweeps that these GPUs, or this build's code for them, have no kernels "
+               "for\n",
+               trial_lacking);
     return failed != 0 || here.runs == 0;
 }

@@ -88,6 +88,9 @@ double trial_random(uint64_t seed, uint64_t index);
  * drawn, and not where there is no such plan and it need not fit. */
 bool trial_expect(const trial *t, const trace *trace, const trial_run *r);
 
+/* Runs that were left out because the GPUs, or the build's code for them, have no kernels for their sweep. */
+extern int trial_lacking;
+
 /* Runs it with late blocks, and once more without the order between blocks: fails the test unless that is
  * right first and then not. Only tiles on chip can be asked to. */
 void trial_expect_unordered(const trial *t, const trace *trace, const trial_run *late);

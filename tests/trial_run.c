@@ -289,7 +289,35 @@ static int64_t rows_of_stream(const stencil_plan *plan, int rank) {
     return rank == 3 ? plan->tile[STENCIL_Z] : plan->tile[STENCIL_Y] / plan->block_y;
 }
 
-/* false: a sweep that not every field suits has refused this one. */
+int trial_lacking = 0;
+
+/* Whether a GPU has no kernels for passes of the sweep; counted, and said once of each. */
+static bool lacks_kernels(const trial_run *r, const stencil_machine *machine) {
+    static bool said[STENCIL_SWEEP_COUNT];
+    for (int p = 0; p < r->parts || p == 0; p++) {
+        if (stencil_sweep_has_kernels((stencil_sweep_id)r->sweep, machine, r->gpu[p]) == STENCIL_OK)
+            continue;
+        if (!said[r->sweep])
+            printf("SKIPPED: %s\n", stencil_error_last()->message);
+        said[r->sweep] = true;
+        trial_lacking++;
+        return true;
+    }
+    return false;
+}
+
+/* What the driver says of a GPU's code is what the build has for it. */
+static void expect_code(const trial *t, const trial_run *r, const stencil_machine *machine) {
+#ifdef STENCIL_HAVE_CUDA
+    const stencil_gpu *gpu = &machine->gpu[r->gpu[0]];
+    EXPECT(gpu->code == stencil_code_expected(gpu->capability), "code for %d on a GPU of %d, not for %d",
+           gpu->code, gpu->capability, stencil_code_expected(gpu->capability));
+#else
+    (void)t, (void)r, (void)machine;
+#endif
+}
+
+/* false: a sweep that not every field suits has refused this one, or the GPUs have no kernels for it. */
 static bool make_plan(const trial *t, const trial_run *r, const stencil_problem *problem,
                       stencil_plan *plan) {
     stencil_machine machine = machine_of(r);
@@ -311,6 +339,8 @@ static bool make_plan(const trial *t, const trial_run *r, const stencil_problem 
            strstr(stencil_error_last()->message, "give --depth") != NULL)
         options.depth--;
     const stencil_status status = stencil_plan_here(plan, problem, &options, &machine);
+    if (status == STENCIL_UNAVAILABLE && r->backend == STENCIL_BACKEND_GPU && lacks_kernels(r, &machine))
+        return false;
     if (status == STENCIL_UNAVAILABLE && !r->must_fit && stencil_sweep_infos[r->sweep].host->place != NULL &&
         strstr(stencil_error_last()->message, " is not available here: ") != NULL)
         return false;
@@ -319,6 +349,8 @@ static bool make_plan(const trial *t, const trial_run *r, const stencil_problem 
                plan->depth == stencil_smaller(options.depth, stencil_sweep_longest(plan, problem)),
            "passes of %d steps", plan->depth);
     EXPECT(plan->backend == r->backend, "the plan is for another back-end");
+    if (r->backend == STENCIL_BACKEND_GPU)
+        expect_code(t, r, &machine);
     EXPECT(plan->backend == STENCIL_BACKEND_GPU || plan->threads == r->threads, "the plan has %d threads",
            plan->threads);
     EXPECT(plan->backend == STENCIL_BACKEND_GPU || !r->small || r->sweep != 0 ||

@@ -69,12 +69,14 @@ struct hardware_cluster_barrier : stencil::counted_barrier<hardware_cluster_barr
                          : "memory");
     }
     __device__ void sync(int64_t step) {
-#if __CUDA_ARCH__ >= 900 /* refused by the host on older devices */
+#if __CUDA_ARCH__ >= 900
         goal += gridDim.x / stencil::cluster_size();
         cluster_sync();
         if (stencil::cluster_rank() == 0 && stencil::thread_in_block() == 0)
             stencil::count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
         cluster_sync();
+#else
+        __trap(); /* the host does not launch it */
 #endif
     }
 };
@@ -212,8 +214,9 @@ static stencil_status add_row(stencil_bench *b, const passes_case *asked, bool g
         c.grid.cluster_blocks = CLUSTER_BLOCKS;
         c.grid.blocks -= c.grid.blocks % CLUSTER_BLOCKS;
     }
-    if (least.capability < capability)
-        snprintf(why, sizeof why, "needs compute capability %d.%d", capability / 10, capability % 10);
+    if (stencil_gpu_code(&least) < capability)
+        snprintf(why, sizeof why, "needs GPU code for compute capability %d.%d", capability / 10,
+                 capability % 10);
     for (int which = 0; which < 2 && why[0] == '\0' && resident; which++)
         TRY(passes_load(b, &c, which, &resident));
     if (!resident)

@@ -236,7 +236,8 @@ static stencil_status verify(stencil_bench *b, void *what) {
 static stencil_status add_case(stencil_bench *b, const stencil_device *gpu, const launch_way *way,
                                const metric *m, int gpus) {
     const int64_t repeats = stencil_smaller(b->options->repeats, REPEATS_MAX);
-    const bool multi = way->multi, missing = way->programmatic && b->machine->gpu[gpu->gpu].capability < 90;
+    const bool multi = way->multi,
+               missing = way->programmatic && stencil_gpu_code(&b->machine->gpu[gpu->gpu]) < 90;
     launch_case c = {
         .gpu = gpu,
         .way = way,
@@ -252,11 +253,11 @@ static stencil_status add_case(stencil_bench *b, const stencil_device *gpu, cons
         TRY(capture(b, &c, &c.high));
         TRY(capture(b, &c, &c.low));
     }
-    return STENCIL_BENCH_ADD(b, c, m->kind, way->name, "s/launch", m->method, .sample = sample,
-                             .verify = verify, .axis = {{multi ? "gpus" : NULL, gpus}}, .count = c.low.count,
-                             .more = c.high.count - c.low.count,
-                             .pairs = multi && m->rounds > 5 ? 5 : m->rounds,
-                             .skipped = missing ? "programmatic launch needs compute capability 9.0" : NULL);
+    return STENCIL_BENCH_ADD(
+        b, c, m->kind, way->name, "s/launch", m->method, .sample = sample, .verify = verify,
+        .axis = {{multi ? "gpus" : NULL, gpus}}, .count = c.low.count, .more = c.high.count - c.low.count,
+        .pairs = multi && m->rounds > 5 ? 5 : m->rounds,
+        .skipped = missing ? "programmatic launch needs GPU code for compute capability 9.0" : NULL);
 }
 
 static stencil_status add_cases(stencil_bench *b, const stencil_device *gpu) {

@@ -120,13 +120,14 @@ static stencil_status state_kernel(stencil_bench *b, void *what) {
 /* Of barriers with a time limit those that need nothing but memory and a cooperative launch. */
 stencil_status stencil_measure_partial(stencil_bench *b) {
     char why[64];
+    const stencil_gpu least = stencil_device_least(b, 1);
     const bool several = b->options->gpu_count > 1 && stencil_device_peers(b, why, sizeof why);
     for (const partial_kernel &k : kernels) {
         const stencil_barrier_info *info = &stencil_barriers[k.barrier];
         const bool spans = info->needs == STENCIL_NEEDS_PEERS;
         const char *missing = spans && !several ? "needs two GPUs that reach each other's memory"
-                              : stencil_device_least(b, 1).capability < info->capability
-                                  ? "needs a newer compute capability"
+                              : stencil_gpu_code(&least) < info->capability
+                                  ? "needs GPU code for a newer compute capability"
                                   : NULL;
         if (info->needs != STENCIL_NEEDS_NEIGHBORS && info->needs != STENCIL_NEEDS_CLUSTERS)
             TRY(STENCIL_BENCH_ADD(b, k, k.kind, k.name, "s", .state = state_kernel, .limit_s = child_limit_s,

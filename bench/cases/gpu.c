@@ -130,8 +130,9 @@ static stencil_status fit(const stencil_bench *b, stencil_case_loop *loop, char 
     int64_t resident = 0;
     if (!gpu->cooperative)
         snprintf(why, 96, "the GPU has no cooperative launch");
-    else if (gpu->capability < info->capability)
-        snprintf(why, 96, "needs compute capability %d.%d", info->capability / 10, info->capability % 10);
+    else if (stencil_gpu_code(gpu) < info->capability)
+        snprintf(why, 96, "needs GPU code for compute capability %d.%d", info->capability / 10,
+                 info->capability % 10);
     else
         TRY(stencil_grid_resident(loop->gpu->kernel, &loop->gpu->grid, &resident));
     loop->blocks = (uint32_t)stencil_smaller(loop->blocks, resident) / cluster * cluster;

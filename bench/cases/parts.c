@@ -67,8 +67,9 @@ stencil_status stencil_parts_loop_create(stencil_bench *b, stencil_parts_loop *l
     stencil_barrier_shape shape = {.info = info, .parts = loop->parts->count, .timeout_s = loop->timeout_s};
     if (!least.cooperative)
         snprintf(why, 96, "a GPU has no cooperative launch");
-    else if (least.capability < info->capability)
-        snprintf(why, 96, "needs compute capability %d.%d", info->capability / 10, info->capability % 10);
+    else if (stencil_gpu_code(&least) < info->capability)
+        snprintf(why, 96, "needs GPU code for compute capability %d.%d", info->capability / 10,
+                 info->capability % 10);
     if (why[0] != '\0')
         return STENCIL_OK;
     for (int p = 0; p < shape.parts; p++) {

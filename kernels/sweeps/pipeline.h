@@ -4,6 +4,15 @@
 
 #include "kernels/points.h"
 
+/* The smallest compute capability whose code has copy engines that its threads wait for by mbarriers (90
+ * for 9.0): kernels of passes of several steps are made of these. What a GPU is compiled for counts, not what
+ * it is. */
+#define STENCIL_PIPELINE_CAPABILITY 90
+
+/* Shared memory that a block of these kernels has, at most: all that a multiprocessor of an H100 gives one,
+ * less some for what the compiler places there. Blocks of 2D passes take nearly all of it. */
+enum { STENCIL_PIPELINE_SHARED_BYTES = 227 * 1024 - 512 };
+
 /* A block, of which a multiprocessor holds one, has so many warps that make steps. A line of rows has one for
  * each of its stages, and two that load and store: a block works on one line of eight stages or on two lines
  * of four. Each stage makes `levels` steps of a strip of 32 * cells columns, `cells` of them in a lane, and

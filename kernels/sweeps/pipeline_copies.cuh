@@ -5,7 +5,6 @@
 
 namespace stencil {
 
-#if STENCIL_HAS_BULK_COPIES
 template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies : pipeline_line<P, T, Kind> {
     using base = pipeline_line<P, T, Kind>;
     using base::vector, base::rows, base::radius, base::general, base::hands, base::row_bytes,
@@ -80,6 +79,5 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies :
         await_copies();
     }
 };
-#endif
 
 } // namespace stencil

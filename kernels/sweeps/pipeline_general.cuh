@@ -6,7 +6,6 @@
 
 namespace stencil {
 
-#if STENCIL_HAS_BULK_COPIES
 /* Levels, planes and turns are those of a plain pass. What is more:
  *
  * Weights of a cycle are in shared memory, so each is loaded once for all rows of a plane. The source term
@@ -344,6 +343,5 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         await_groups<0>();
     }
 };
-#endif
 
 } // namespace stencil

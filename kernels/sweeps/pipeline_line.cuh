@@ -9,7 +9,6 @@
 
 namespace stencil {
 
-#if STENCIL_HAS_BULK_COPIES
 /* Strips of columns, one behind the other, are rows that are shared out among the lines, of which each block
  * has one or two. A line goes down its strips: the loader copies rows of the field into a ring of slots in
  * shared memory, each stage makes its steps of a row as soon as the stage before has left it there, in place,
@@ -56,8 +55,9 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
                                                  : 0,
                          weights = general ? stage_warp::points + 1 : 0,
                          weights_bytes = (depth * weights * (int)sizeof(T) + 15) / 16 * 16;
-    /* The lines share 227 KiB, of which some is for their strips. */
-    static constexpr int slots = ((227 * 1024 - 512 - weights_bytes) / lines - rows_behind * row_bytes) /
+    /* What the lines share. */
+    static constexpr int slots = ((STENCIL_PIPELINE_SHARED_BYTES - weights_bytes) / lines -
+                                  rows_behind * row_bytes) /
                                  (slot_bytes * (general ? 2 : 1) + slot_barriers),
                          beside_rows = general ? slots * rows + rows_behind : rows_behind,
                          own_bytes = slots * (slot_bytes + slot_barriers),
@@ -173,6 +173,5 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
         }
     };
 };
-#endif
 
 } // namespace stencil

@@ -8,7 +8,6 @@
 
 namespace stencil {
 
-#if STENCIL_HAS_BULK_COPIES
 /* All blocks wait for all: whose rows a line reads changes with the steps of a pass. What copy engines have
  * written is there for all afterwards, and what threads have is there for copy engines. */
 __device__ __forceinline__ void meet_copied(const stencil_kernel_args &s, const stencil_pass &pass,
@@ -31,7 +30,6 @@ __device__ __forceinline__ void end_pass(const stencil_kernel_args &s, const ste
             meet_copied(s, pass, round == 0);
     }
 }
-#endif
 
 /* Up to so many steps behind step_first, in passes of `depth`; the last one may be shorter. The leader tells
  * the host how far the loop has come: to its end, to where the host asked it to leave, or, where blocks have
@@ -78,6 +76,8 @@ __global__ void __launch_bounds__(Threads, 1) pipeline_loop(const __grid_constan
             pass = {step, (int32_t)min(left, (int64_t)s.depth), !pass.from};
         }
     }
+#else
+    __trap();
 #endif
 }
 

@@ -5,7 +5,6 @@
 
 namespace stencil {
 
-#if STENCIL_HAS_BULK_COPIES
 template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeline_sums<P, T, Kind> {
     using base = pipeline_sums<P, T, Kind>;
     using base::general, base::checked, base::radius, base::levels, base::cells, base::rows, base::stages,
@@ -204,8 +203,6 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     }
 };
 
-#endif
-
 /* A pass of several steps in a launch of its own; copies of edge cells are made behind it
  * (kernels/copies.cu). For attribution whole ones note moments, and in a grid of as many rows as passes these
  * are made with nothing that holds them together. */
@@ -228,6 +225,8 @@ __global__ void __launch_bounds__(STENCIL_PIPELINE_THREADS, 1)
     await_launch_before();
 #if STENCIL_HAS_BULK_COPIES
     launched_deep_pass<pipeline<P, T, Kind>>(s);
+#else
+    __trap();
 #endif
 }
 

@@ -5,7 +5,6 @@
 
 namespace stencil {
 
-#if STENCIL_HAS_BULK_COPIES
 template <class P, class T, bool General = false> struct pipeline_planes : pipeline_tile<P, T, General> {
     using base = pipeline_tile<P, T, General>;
     using base::radius, base::depth, base::cells, base::rows, base::warps, base::hop, base::lag, base::slots,
@@ -296,6 +295,5 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         await_groups<0>();
     }
 };
-#endif
 
 } // namespace stencil

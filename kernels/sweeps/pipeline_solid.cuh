@@ -6,7 +6,6 @@
 
 namespace stencil {
 
-#if STENCIL_HAS_BULK_COPIES
 /* The first levels have no step where the pass is short. */
 template <class P, class T, bool General>
 struct pipeline_solid : std::conditional_t<General, pipeline_general<P, T>, pipeline_planes<P, T>> {
@@ -48,7 +47,6 @@ struct pipeline_solid : std::conditional_t<General, pipeline_general<P, T>, pipe
         __syncthreads();
     }
 };
-#endif
 
 template <class P, class T, bool General>
 __global__ void __launch_bounds__(stencil_pipeline_tile_threads(P::rule, P::radius, sizeof(T) == 8, General),
@@ -56,6 +54,8 @@ __global__ void __launch_bounds__(stencil_pipeline_tile_threads(P::rule, P::radi
     await_launch_before();
 #if STENCIL_HAS_BULK_COPIES
     launched_deep_pass<pipeline_solid<P, T, General>>(s);
+#else
+    __trap();
 #endif
 }
 

@@ -46,7 +46,6 @@ template <int Count, int Lanes> struct lane_trees {
     }
 };
 
-#if STENCIL_HAS_BULK_COPIES
 template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : pipeline_copies<P, T, Kind> {
     using base = pipeline_copies<P, T, Kind>;
     using base::vector, base::width, base::rows, base::radius, base::stages, base::row_bytes, base::to_next;
@@ -116,6 +115,5 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : p
             sum_rows_by<STENCIL_NORM_MAX>(s, l, ring);
     }
 };
-#endif
 
 } // namespace stencil

@@ -86,7 +86,6 @@ template <int Cells> __device__ __forceinline__ void get_if(uint32_t loaded, uin
                  : "memory");
 }
 
-#if STENCIL_HAS_BULK_COPIES
 template <class P, class T, bool General> struct pipeline_tile {
     using cell = T;
     static constexpr stencil_pipeline_tile_shape shape =
@@ -121,7 +120,7 @@ template <class P, class T, bool General> struct pipeline_tile {
                          weights_at =
                              barrier_bytes + (edges + planes * plane_rows) * 32 * (int)sizeof(vector),
                          bytes = weights_at + depth * level_weights * (int)sizeof(T);
-    static_assert(depth * 8 <= barrier_bytes && bytes <= 227 * 1024 - 512, "");
+    static_assert(depth * 8 <= barrier_bytes && bytes <= STENCIL_PIPELINE_SHARED_BYTES, "");
 
     /* The same for all threads, which each find it themselves. */
     struct place {
@@ -189,6 +188,5 @@ template <class P, class T, bool General> struct pipeline_tile {
         }
     }
 };
-#endif
 
 } // namespace stencil

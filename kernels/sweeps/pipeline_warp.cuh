@@ -35,13 +35,13 @@ __device__ __forceinline__ void put_cell(uint32_t at, double v) {
     asm volatile("st.shared.f64 [%0], %1;" ::"r"(at), "d"(v) : "memory");
 }
 
-/* What an older GPU does not have, it has no kernel for. */
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+/* Code for older GPUs has these kernels by name only: the host does not launch them (`deep_capability` of a
+ * row of the table), and a launch would end in an error. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * STENCIL_PIPELINE_CAPABILITY
 #define STENCIL_HAS_BULK_COPIES 1
 #else
 #define STENCIL_HAS_BULK_COPIES 0
 #endif
-#if STENCIL_HAS_BULK_COPIES
 /* A barrier that so many threads arrive at. */
 __device__ __forceinline__ void init_barrier(uint32_t barrier, int threads) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(threads) : "memory");
@@ -112,7 +112,6 @@ __device__ __forceinline__ void await_copies_before_read() {
 __device__ __forceinline__ void await_copies() {
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
-#endif
 
 /* Registers of a thread, by all warps of an aligned four: exists for this very architecture only. Without it
  * values that have no room are spilled. */

@@ -315,10 +315,11 @@ static stencil_status measure_rates(work *w, double row) {
             stencil_sweep_infos[sweep].host->seconds != NULL)
             continue;
         TRY(tell(w, stencil_shapes[shape].name));
-        if (w->gpu && stencil_sweep_infos[sweep].host->depth > 1)
-            TRY(measure_passes(w, s, (stencil_loop)loop));
-        else
-            TRY(measure_rate(w, s, (stencil_loop)loop, row));
+        const bool passes = w->gpu && stencil_sweep_infos[sweep].host->depth > 1;
+        const stencil_status status =
+            passes ? measure_passes(w, s, (stencil_loop)loop) : measure_rate(w, s, (stencil_loop)loop, row);
+        if (status != STENCIL_UNAVAILABLE) /* what this GPU has no kernel for stays unmeasured */
+            TRY(status);
     }
     return STENCIL_OK;
 }

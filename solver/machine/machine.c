@@ -118,8 +118,10 @@ static json_t *gpu_json(const stencil_gpu *gpu, int id) {
     char processors[256];
     int node;
     stencil_topology_near(gpu->bus_id, processors, sizeof processors, &node);
-    return stencil_record_write(json_pack("{s:i, s:f, s:s, s:i}", "id", id, "capability",
-                                          gpu->capability / 10.0, "near_cpus", processors, "numa_node", node),
+    json_t *code = gpu->code > 0 ? json_real(gpu->code / 10.0) : json_null();
+    return stencil_record_write(json_pack("{s:i, s:f, s:o, s:s, s:i}", "id", id, "capability",
+                                          gpu->capability / 10.0, "code_capability", code, "near_cpus",
+                                          processors, "numa_node", node),
                                 gpu_members, gpu);
 }
 
@@ -149,6 +151,14 @@ void stencil_machine_write(const stencil_machine *machine, json_t *root) {
         json_object_set_new(root, "gpu_costs", stencil_calibration_write(&machine->gpu_costs));
 }
 
+/* In tenths, as it is kept. */
+static stencil_status read_capability(const json_t *gpu, const char *name, int *capability) {
+    const double tenths = 10 * json_number_value(json_object_get(gpu, name)) + 0.5;
+    CHECK(tenths >= 10 && tenths < 10000, BAD_DATA, "\"%s\" is missing, or not one such as 9.0", name);
+    *capability = (int)tenths;
+    return STENCIL_OK;
+}
+
 static stencil_status read_gpus(const json_t *root, stencil_machine *machine) {
     const json_t *gpus = json_object_get(root, "gpus"), *peers = json_object_get(root, "peers");
     const size_t count = json_array_size(gpus);
@@ -156,11 +166,11 @@ static stencil_status read_gpus(const json_t *root, stencil_machine *machine) {
           "\"gpus\" is missing, or not a list of up to %d", STENCIL_GPUS_MAX);
     machine->gpu_count = (int)count;
     for (size_t i = 0; i < count; i++) {
-        const json_t *gpu = json_array_get(gpus, i), *capability = json_object_get(gpu, "capability");
+        const json_t *gpu = json_array_get(gpus, i), *code = json_object_get(gpu, "code_capability");
         TRY(stencil_record_read(gpu, gpu_members, &machine->gpu[i]));
-        const double tenths = 10 * json_number_value(capability) + 0.5;
-        CHECK(tenths >= 10 && tenths < 10000, BAD_DATA, "\"capability\" is missing, or not one such as 9.0");
-        machine->gpu[i].capability = (int)tenths;
+        TRY(read_capability(gpu, "capability", &machine->gpu[i].capability));
+        if (code != NULL && !json_is_null(code)) /* older files have none */
+            TRY(read_capability(gpu, "code_capability", &machine->gpu[i].code));
         for (size_t j = 0; j < count; j++) {
             const json_t *peer = json_array_get(json_array_get(peers, i), j);
             CHECK(json_is_boolean(peer), BAD_DATA, "\"peers\" is no table of true and false for %zu GPUs",

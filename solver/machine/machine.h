@@ -13,6 +13,8 @@ typedef struct stencil_gpu {
     char bus_id[32]; /* "0000:3B:00.0" */
     int sm_count;
     int capability; /* 90 for 9.0 */
+    int code; /* the compute capability that the kernels it loads were compiled for: as that says, from the
+                 first kernel on that was asked for, and before as the build lets expect; 0: unknown */
     int clock_khz;
     int registers_per_sm, threads_per_sm, blocks_per_sm;
     int64_t memory_bytes;
@@ -34,6 +36,11 @@ typedef struct stencil_kernel_attributes {
     int blocks_per_sm;           /* resident at once */
     int clusters;                /* of tuning's cluster_blocks, at once; 0 where the barrier needs none */
 } stencil_kernel_attributes;
+
+/* The compute capability whose kernels a GPU can run: code for an older GPU has those of that one. */
+static inline int stencil_gpu_code(const stencil_gpu *gpu) {
+    return gpu->code > 0 && gpu->code < gpu->capability ? gpu->code : gpu->capability;
+}
 
 typedef struct stencil_machine {
     int gpu_count;
@@ -67,9 +74,9 @@ stencil_status stencil_gpus_check(const stencil_machine *machine, const int *gpu
  * end. A user's CUDA_DEVICE_MAX_CONNECTIONS comes first. */
 stencil_status stencil_machine_probe(stencil_machine *machine, int streams);
 
-/* Asks the driver for a kernel on `count` different GPUs, and for the memory that is free and the clusters
- * that are at once there, and keeps all in the description. That makes contexts and loads the kernel, which
- * takes time: all GPUs side by side.
+/* Asks the driver for a kernel on `count` different GPUs, what its code was compiled for, the memory that is
+ * free and the clusters that are at once there, and keeps all in the description. That makes contexts and
+ * loads the kernel, which takes time: all GPUs side by side.
  */
 stencil_status stencil_machine_ask_kernel(stencil_machine *machine, const int *gpu, int count,
                                           const stencil_kernel *kernel);

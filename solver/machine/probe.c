@@ -72,6 +72,7 @@ static stencil_status probe_gpu(stencil_gpu *gpu, int device) {
     TRY_CUDA(cudaDeviceGetPCIBusId(gpu->bus_id, sizeof gpu->bus_id, device));
     gpu->sm_count = p.multiProcessorCount;
     gpu->capability = 10 * p.major + p.minor;
+    gpu->code = stencil_code_expected(gpu->capability);
     gpu->memory_bytes = (int64_t)p.totalGlobalMem;
     gpu->l2_bytes = p.l2CacheSize;
     gpu->shared_per_sm_bytes = (int64_t)p.sharedMemPerMultiprocessor;
@@ -154,8 +155,11 @@ static stencil_status ask_attributes(stencil_kernel_attributes *row, const stenc
         return STENCIL_OK;
     }
     TRY_CUDA(state);
+    TRY(stencil_code_loaded(&gpu->code));
     row->registers = attributes.numRegs;
     row->shared_bytes = (int)attributes.sharedSizeBytes + kernel->step_bytes;
+    if (row->shared_bytes > gpu->shared_per_block_bytes)
+        return STENCIL_OK; /* no block fits */
     TRY(ask_clusters_at_once(gpu, kernel));
     TRY_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         &row->blocks_per_sm, kernel->function, STENCIL_BLOCK_THREADS, (size_t)kernel->step_bytes));
@@ -213,7 +217,7 @@ stencil_status stencil_machine_ask_all(stencil_machine *machine) {
         for (int i = 0; i < STENCIL_KERNEL_KEYS; i++) {
             const stencil_kernel key = stencil_kernel_key(i), *kernel = stencil_kernel_find(&key);
             if (kernel != NULL && machine->kernel_count < STENCIL_MACHINE_KERNELS_MAX &&
-                stencil_barriers[kernel->barrier].capability <= machine->gpu[gpu].capability &&
+                stencil_barriers[kernel->barrier].capability <= stencil_gpu_code(&machine->gpu[gpu]) &&
                 stencil_machine_kernel(machine, gpu, kernel) == NULL)
                 TRY(stencil_machine_ask_kernel(machine, &gpu, 1, kernel));
         }

@@ -35,15 +35,15 @@ static bool can_mirror_planes(const stencil_problem *problem) {
 /* On a GPU passes of several steps are those of kernels that copy in bulk: launches for every problem, loops
  * for those that the plain kernel can do, and in 3D for all. */
 static int most(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
-    enum { CAPABILITY = 90 };
     const stencil_shape *shape = problem->shape;
     if (plan->backend == STENCIL_BACKEND_CPU)
         return STENCIL_DEPTH_MAX;
     const bool plain = !stencil_sweep_is_general(problem);
     bool can =
         problem->rank == 3 ? can_mirror_planes(problem) : plain || plan->barrier == STENCIL_BARRIER_none;
-    for (int i = 0; i < machine->gpu_count; i++)
-        can = can && machine->gpu[i].capability >= CAPABILITY;
+    for (int p = 0; p < plan->cut.parts || p == 0; p++)
+        can = can &&
+              stencil_sweep_has_kernels(STENCIL_SWEEP_pipeline, machine, plan->part[p].gpu) == STENCIL_OK;
     if (!can)
         return 1;
     return problem->rank == 3
@@ -278,6 +278,8 @@ static void deepen(stencil_plan *plan, const stencil_problem *problem) {
 
 const stencil_sweep_host stencil_sweep_pipeline = {.depth = STENCIL_DEPTH_MAX,
                                                    .streams = true,
+                                                   .capability = STENCIL_PIPELINE_CAPABILITY,
+                                                   .shared_bytes = STENCIL_PIPELINE_SHARED_BYTES,
                                                    .most = most,
                                                    .narrowest = narrowest,
                                                    .deep_tile = deep_tile,

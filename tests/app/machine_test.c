@@ -274,6 +274,81 @@ static void other_gpus(void **state) {
         assert_int_equal(plan.blocks_per_sm, compiled->blocks);
 }
 
+typedef struct old_gpu {
+    int capability, code;
+    int64_t shared_bytes;           /* 0: an H200's */
+    const char *pipeline, *cluster; /* in the messages; NULL: it runs */
+} old_gpu;
+
+static void expect_old(const old_gpu *old) {
+    stencil_machine machine = *deep_machine();
+    stencil_problem problem;
+    stencil_plan plan;
+    stencil_choice choice;
+    stencil_gpu *gpu = &machine.gpu[0];
+    stencil_run_options options = on_gpus("relaunch", 1);
+    gpu->capability = old->capability, gpu->code = old->code;
+    gpu->shared_per_block_bytes = old->shared_bytes > 0 ? old->shared_bytes : gpu->shared_per_block_bytes;
+    problem_of(&problem, "j2d5pt", F32, 4096);
+    options.sweep = "pipeline";
+    assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine),
+                     old->pipeline == NULL ? STENCIL_OK : STENCIL_UNAVAILABLE);
+    assert_non_null(strstr(old->pipeline == NULL ? "" : stencil_error_last()->message,
+                           old->pipeline == NULL ? "" : old->pipeline));
+    options.depth = 1; /* single steps are the plain sweep's */
+    assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
+    options = on_gpus("cluster", 1);
+    assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine),
+                     old->cluster == NULL ? STENCIL_OK : STENCIL_UNAVAILABLE);
+    assert_non_null(strstr(old->cluster == NULL ? "" : stencil_error_last()->message,
+                           old->cluster == NULL ? "" : old->cluster));
+    options = on_gpus(NULL, 1); /* what nobody asks for is what there is */
+    assert_int_equal(stencil_choice_make(&choice, &problem, &options, &machine), STENCIL_OK);
+    int deep = 0;
+    for (int i = 0; i < choice.possible; i++) {
+        deep += choice.item[i].plan.sweep == STENCIL_SWEEP_pipeline;
+        assert_true(old->cluster == NULL || choice.item[i].plan.barrier != STENCIL_BARRIER_cluster);
+    }
+    assert_int_equal(deep > 0, old->pipeline == NULL);
+    stencil_choice_destroy(&choice);
+}
+
+/* Kernels and barriers that a GPU, or the code that the build has for it, does not have. */
+static void older_gpus(void **state) {
+    static const char *const gpu = "GPU of compute capability 9.0, GPU 0 has 8.0: give --sweep stream",
+                             *const code = "code for compute capability 9.0, this build has that of 8.0 for "
+                                           "GPU 0: build with -DCMAKE_CUDA_ARCHITECTURES=90",
+                             *const shared = "shared memory for a block, GPU 0 has 99.00 KiB",
+                             *const too_old = "the GPU is too old for its barrier",
+                             *const code_too_old = "this build's code is for an older GPU";
+    static const old_gpu gpus[] = {
+        {90, 90, 0, NULL, NULL},
+        {90, 0, 0, NULL, NULL}, /* nobody was asked */
+        {100, 90, 0, NULL, NULL},
+        {80, 80, 0, gpu, too_old},
+        {80, 75, 0, gpu, too_old},
+        {90, 80, 0, code, code_too_old},
+        {120, 120, 99 << 10, shared, NULL},
+        {120, 89, 99 << 10, "code for compute capability 9.0, this build has that of 8.9", code_too_old}};
+    (void)state;
+    for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
+        expect_old(&gpus[i]);
+    /* One that takes no part does not matter; one that does is named. */
+    stencil_machine machine = *deep_machine();
+    stencil_problem problem;
+    stencil_plan plan;
+    stencil_run_options options = on_gpus("relaunch", 1);
+    options.sweep = "pipeline";
+    machine.gpu[1].capability = 80;
+    problem_of(&problem, "j2d5pt", F32, 4096);
+    assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
+    assert_true(plan.depth > 1);
+    options = on_gpus("openmp", 2);
+    options.sweep = "pipeline";
+    assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_UNAVAILABLE);
+    assert_non_null(strstr(stencil_error_last()->message, "GPU 1 has 8.0"));
+}
+
 /* What is read is what would be written. */
 static void round_trip(void **state) {
     (void)state;
@@ -284,6 +359,16 @@ static void round_trip(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_true(json_equal(json_object_get(written, names[i]), json_object_get(file, names[i])));
     assert_int_equal(json_array_size(json_object_get(written, "gpus")), 8);
+    assert_true(json_is_null(
+        json_object_get(json_array_get(json_object_get(written, "gpus"), 0), "code_capability")));
+    h200.gpu[1].code = 80;
+    json_t *with_code = json_object();
+    stencil_machine_write(&h200, with_code);
+    static stencil_machine old;
+    assert_int_equal(stencil_machine_read(&old, with_code), STENCIL_OK);
+    assert_true(old.gpu[0].code == 0 && old.gpu[1].code == 80 && old.gpu[1].capability == 90);
+    h200.gpu[1].code = 0;
+    json_decref(with_code);
     /* A file of before a core's own cache and processors were looked at. */
     static stencil_machine machine;
     assert_true(h200.cpu_core_bytes > 0 && h200.cpu_processors > 0);
@@ -299,7 +384,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(h200_plans),    cmocka_unit_test(fields_beside_l2), cmocka_unit_test(memory_of_all),
         cmocka_unit_test(without_links), cmocka_unit_test(other_gpus),       cmocka_unit_test(deep_loops),
-        cmocka_unit_test(shallow_loops), cmocka_unit_test(round_trip),
+        cmocka_unit_test(shallow_loops), cmocka_unit_test(older_gpus),       cmocka_unit_test(round_trip),
     };
     if (!read_h200(argc, argv))
         return 1;

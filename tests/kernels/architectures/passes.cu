@@ -1,0 +1,21 @@
+/* Kernels of passes of several steps, named by their addresses so that they are compiled. Loops have all
+ * barriers. */
+#include "kernels/deep.cuh"
+
+namespace stencil {
+
+using flat = points<2, STENCIL_STAR, 1>;
+using solid = points<3, STENCIL_STAR, 1>;
+template <class Pass, int Threads> const void *loop_of() {
+    return reinterpret_cast<const void *>(&pipeline_loop<Pass, Threads>);
+}
+
+extern const void *const passes[];
+const void *const passes[] = {
+    reinterpret_cast<const void *>(&pipeline_kernel<flat, double, STENCIL_PIPELINE_GENERAL>),
+    reinterpret_cast<const void *>(&pipeline_kernel<flat, double, STENCIL_PIPELINE_CHECKED>),
+    reinterpret_cast<const void *>(&mirror_kernel<flat, double>),
+    reinterpret_cast<const void *>(&pipeline_solid_kernel<solid, double, true>),
+    loop_of<pipeline_solid<solid, double, false>, pipeline_solid<solid, double, false>::threads>()};
+
+} // namespace stencil
