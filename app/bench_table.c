@@ -216,8 +216,7 @@ static void add_row(const listing *l, table *t, const stencil_bench_row *row) {
         table_span_cell(t);
         return;
     }
-    const bench_scale scale =
-        bench_scale_of(l->row, l->count, l->titled ? l->row[0]->unit : row->unit);
+    const bench_scale scale = bench_scale_of(l->row, l->count, l->titled ? l->row[0]->unit : row->unit);
     char text[TABLE_CELL_SIZE];
     for (int v = 0; v < VALUES; v++)
         if (l->shown[v])
@@ -375,7 +374,8 @@ static void print_compared_along(bench_printer *p, const stencil_bench_row *cons
         table_destroy(&t);
 }
 
-/* Whether tables show a row: of copies the best one, and of rows that are skipped for the same reason none. */
+/* Whether tables show a row: of copies the best one, and of rows that are skipped for the same reason none.
+ */
 static bool is_shown(const stencil_bench_result *result, const stencil_bench_row *row) {
     return !bench_skip_is_shared(result, row) && !(is_copy(row) && row->ratio < 1);
 }
