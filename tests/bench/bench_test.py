@@ -812,15 +812,6 @@ class FromTest(Commands):
             file = self.path(f"{name}.json")
             self.refused(65, f"--from: '{file}': this is {words}", "--from", file)
             self.refused(65, f"--against: '{file}': this is {words}", "copy", *SMALL, "--against", file)
-        for name, words in {**wanted, "run.json": "a report of 'stencil bench'"}.items():
-            file = self.run_files["json"] if name == "run.json" else self.path(f"{name}.json")
-            done = subprocess.run([STENCIL, "plan", problem, "--machine", file], stdin=subprocess.DEVNULL, capture_output=True,
-                                  encoding="utf-8", timeout=300)
-            if name != "info":
-                self.assertEqual((done.returncode, done.stdout), (65, ""), done)
-                self.assertRegex(done.stderr, rf"^stencil: --machine: '{re.escape(file)}': this is {words}[^\n]*\n$")
-            else:
-                self.assertEqual(done.returncode, 0, done)
 
     def test_list_of_reports(self):
         """Read as one: all results, each on its own; plots of the second one of a name have another name."""
