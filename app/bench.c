@@ -237,6 +237,8 @@ static stencil_status choose_benchmarks(const invocation *call, int index[CHOSEN
 static stencil_status read_report(const char *option, const char *path, stencil_bench_report *report) {
     json_t *root = NULL;
     stencil_status status = json_read(path, &root);
+    if (status == STENCIL_OK && !stencil_bench_is_report(root) && json_what(root) != NULL)
+        status = ERROR(BAD_DATA, "this is %s", json_what(root));
     if (status == STENCIL_OK)
         status = stencil_bench_report_read(root, report);
     json_decref(root);

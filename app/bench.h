@@ -58,6 +58,11 @@ void bench_collect_axes(const stencil_bench_row *row, const char **axis, int *co
  * a table for each field. */
 void bench_print_tables(bench_printer *p, const stencil_bench_result *result);
 
+/* bench_skipped.c: whether a row is skipped, and others for the same reason: tables leave such rows out; and
+ * a line for each such reason, with the names of its rows. */
+bool bench_skip_is_shared(const stencil_bench_result *result, const stencil_bench_row *row);
+void bench_print_skipped(bench_printer *p, const stencil_bench_result *result);
+
 /* bench_bars.c: the bars of a result: a table for those with the best of others, and one beside the copy. */
 void bench_print_bars(bench_printer *p, const stencil_bench_result *result);
 

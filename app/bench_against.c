@@ -8,13 +8,19 @@
 #include "app/text.h"
 #include "base/words.h"
 
-/* Of several results of that name the one on the same back-end. */
+/* Of several results of that name the first one that can be compared, else the one on the same back-end. */
 static const stencil_bench_result *find_result(const stencil_bench_report *report,
                                                const stencil_bench_result *now) {
     const stencil_bench_result *found = NULL;
     for (int i = 0; i < report->result_count; i++) {
         const stencil_bench_result *then = &report->result[i];
-        if (strcmp(then->benchmark, now->benchmark) == 0 && (found == NULL || then->backend == now->backend))
+        char why[192];
+        if (strcmp(then->benchmark, now->benchmark) != 0)
+            continue;
+        stencil_bench_check_comparable(then, now, why);
+        if (why[0] == '\0')
+            return then;
+        if (found == NULL || then->backend == now->backend)
             found = then;
     }
     return found;

@@ -80,6 +80,14 @@ static stencil_status plot(const stencil_bench_report *report, const char *optio
     return status;
 }
 
+/* How many results up to this one are of its benchmark: files of the second one have the name "NAME-2". */
+static int number_of(const stencil_bench_report *report, int result) {
+    int number = 0;
+    for (int i = 0; i <= result; i++)
+        number += strcmp(report->result[i].benchmark, report->result[result].benchmark) == 0;
+    return number;
+}
+
 stencil_status bench_plot_check(const stencil_bench_report *report, const char *directory, bool force) {
     static const char *const style[] = {"map", "lines", "box", "bars"};
     enum { STYLES = sizeof style / sizeof *style };
@@ -87,8 +95,10 @@ stencil_status bench_plot_check(const stencil_bench_report *report, const char *
     CHECK(mkdir(directory, 0777) == 0 || errno == EEXIST, CANNOT_CREATE, "--plot: cannot make '%s': %s",
           TEXT_ESCAPE(directory), strerror(errno));
     for (int i = 0; i < report->result_count * STYLES; i++) {
-        const int length = snprintf(path, sizeof path, "%s/%s-%s.png", directory,
-                                    report->result[i / STYLES].benchmark, style[i % STYLES]);
+        const int number = number_of(report, i / STYLES);
+        const int length =
+            snprintf(path, sizeof path, "%s/%s%s-%s.png", directory, report->result[i / STYLES].benchmark,
+                     number > 1 ? TEXT("-%d", number) : "", style[i % STYLES]);
         CHECK(length < (int)sizeof path, USAGE, "--plot: the name of the directory is too long");
         TRY(target_check("--plot", path, force, NULL));
     }

@@ -80,21 +80,6 @@ static void print_samples(bench_printer *p, const stencil_bench_result *result) 
     bench_print_line(p, "Samples", text);
 }
 
-/* Why places of fields are empty; listed rows say it themselves. */
-static void print_skipped(bench_printer *p, const stencil_bench_result *result) {
-    for (int i = 0; i < result->row_count; i++) {
-        const char *why = result->row[i].skipped;
-        int same = 0, before = 0;
-        for (int k = 0; k < result->row_count && why[0] != '\0'; k++)
-            if (strcmp(result->row[k].skipped, why) == 0) {
-                same++;
-                before += k < i;
-            }
-        if (same > 1 && before == 0)
-            bench_print_line(p, "Skipped", TEXT_LONG("%d rows: %s", same, why));
-    }
-}
-
 /* Of what the tables show: cases, or rows. */
 static void print_noise(bench_printer *p, const stencil_bench_result *result, double max_noise) {
     int noisy = 0, measured = 0, unknown = 0;
@@ -167,7 +152,7 @@ static void print_result(bench_printer *p, const stencil_bench_result *result, d
     if (p->incomplete)
         bench_print_line(p, "Tables", "no memory for a table");
     fputc('\n', p->out);
-    print_skipped(p, result);
+    bench_print_skipped(p, result);
     print_noise(p, result, max_noise);
     print_methods(p, result);
     if (result->bar_count == 0)

@@ -170,13 +170,17 @@ typedef struct listing {
     bool shown[VALUES];
 } listing;
 
+static bool is_copy(const stencil_bench_row *row) {
+    return strcmp(row->kind, "copy") == 0;
+}
+
 static void add_columns(listing *l, table *t) {
     char text[TABLE_CELL_SIZE];
     for (int i = 0; i < l->count; i++) {
         const stencil_bench_row *row = l->row[i];
         if (!l->titled)
             bench_collect_axes(row, l->axis, &l->axis_count, TABLE_COLUMNS_MAX / 2);
-        l->kinds = l->kinds || strcmp(row->kind, l->row[0]->kind) != 0;
+        l->kinds = l->kinds || (strcmp(row->kind, l->row[0]->kind) != 0 && !(l->titled && is_copy(row)));
         for (int v = 0; v < VALUES; v++)
             l->shown[v] =
                 l->shown[v] || cell_text(row, v, &(bench_scale){.factor = 1, .unit = "x"}, text)[0] != '\0';
@@ -199,7 +203,7 @@ static void add_columns(listing *l, table *t) {
 static void add_row(const listing *l, table *t, const stencil_bench_row *row) {
     const bool skipped = row->skipped[0] != '\0';
     table_add_row(t);
-    table_add_cell(t, "%s", row->name);
+    table_add_cell(t, l->titled && is_copy(row) ? "copy (%s)" : "%s", row->name);
     if (l->kinds)
         table_add_cell(t, "%s", row->kind);
     for (int i = 0; i < l->axis_count; i++) {
@@ -212,7 +216,7 @@ static void add_row(const listing *l, table *t, const stencil_bench_row *row) {
         table_span_cell(t);
         return;
     }
-    const bench_scale scale = bench_scale_of(l->row, l->count, row->unit);
+    const bench_scale scale = bench_scale_of(l->row, l->count, l->titled ? l->row[0]->unit : row->unit);
     char text[TABLE_CELL_SIZE];
     for (int v = 0; v < VALUES; v++)
         if (l->shown[v])
@@ -316,11 +320,16 @@ static void print_listing(bench_printer *p, listing *l, const char *title) {
     bench_print_table(p, title, &t);
 }
 
-/* Of a series that all[count] has rows of, the one at a place of its last axis; NULL: there is none. */
+/* Whether rows stand in one line of all medians: those of a series, and the best copies. */
+static bool share_line(const stencil_bench_row *a, const stencil_bench_row *b) {
+    return belong_together(a, b) || (is_copy(a) && is_copy(b));
+}
+
+/* Of a line that all[count] has rows of, the one at a place of its last axis; NULL: there is none. */
 static const stencil_bench_row *find_at(const stencil_bench_row *const *all, int count,
                                         const stencil_bench_row *series, int64_t place) {
     for (int i = 0; i < count; i++)
-        if (belong_together(series, all[i]) && all[i]->axis[all[i]->axis_count - 1].number == place)
+        if (share_line(series, all[i]) && all[i]->axis[all[i]->axis_count - 1].number == place)
             return all[i];
     return NULL;
 }
@@ -350,11 +359,11 @@ static void print_compared_along(bench_printer *p, const stencil_bench_row *cons
     for (int i = 0; i < count; i++) {
         bool seen = false;
         for (int k = 0; k < i; k++)
-            seen = seen || belong_together(all[k], all[i]);
+            seen = seen || share_line(all[k], all[i]);
         if (seen)
             continue;
         table_add_row(&t);
-        table_add_cell(&t, "%s", all[i]->name);
+        table_add_cell(&t, "%s", is_copy(all[i]) ? "the best copy" : all[i]->name);
         for (int64_t place = INT64_MIN; next_number(all, count, last, &place);)
             bench_add_median(&t, find_at(all, count, all[i], place), &scale, "-");
     }
@@ -365,6 +374,12 @@ static void print_compared_along(bench_printer *p, const stencil_bench_row *cons
         table_destroy(&t);
 }
 
+/* Whether tables show a row: of copies the best one, and of rows that are skipped for the same reason none.
+ */
+static bool is_shown(const stencil_bench_result *result, const stencil_bench_row *row) {
+    return !bench_skip_is_shared(result, row) && !(is_copy(row) && row->ratio < 1);
+}
+
 /* Rows that were compared with each other at every place of their axes, of which there are one or two.
  * l->row has space for all rows three times. */
 static void print_compared(bench_printer *p, const stencil_bench_result *result, int axes, listing *l) {
@@ -372,7 +387,7 @@ static void print_compared(bench_printer *p, const stencil_bench_result *result,
     char outer[BENCH_NAME_SIZE] = "";
     int count = 0;
     for (int i = 0; i < result->row_count; i++)
-        if (result->row[i].axis_count == axes)
+        if (result->row[i].axis_count == axes && is_shown(result, &result->row[i]))
             all[count++] = &result->row[i];
     if (axes == 1)
         print_compared_along(p, all, count, l, outer);
@@ -406,7 +421,8 @@ void bench_print_tables(bench_printer *p, const stencil_bench_result *result) {
             return;
         }
     for (int i = 0; i < result->row_count; i++)
-        if (!is_field(series, series_of(result, &result->row[i], series)))
+        if (!bench_skip_is_shared(result, &result->row[i]) &&
+            !is_field(series, series_of(result, &result->row[i], series)))
             l.row[l.count++] = &result->row[i];
     if (l.count > 0)
         print_listing(p, &l, NULL);

@@ -19,6 +19,10 @@ json_t *json_integers(const int64_t *values, int64_t count);
  * in the message. */
 stencil_status json_read(const char *path, json_t **root);
 
+/* app/json_what.c: what JSON that a command of this program writes is, and which command reads it: "the
+ * description of a machine: …". NULL: no command has written it. */
+const char *json_what(const json_t *root);
+
 /* Whether `target` (a file name, "-" or NULL) is standard output. */
 bool target_is_stdout(const char *target);
 

@@ -66,9 +66,8 @@ static stencil_status compare_rows(stencil_comparison *c, double margin) {
     return STENCIL_OK;
 }
 
-/* Why two results are not of the same thing. */
-static void check_comparable(const stencil_bench_result *then, const stencil_bench_result *now,
-                             char why[192]) {
+void stencil_bench_check_comparable(const stencil_bench_result *then, const stencil_bench_result *now,
+                                    char why[192]) {
     why[0] = '\0';
     if (then->failed[0] != '\0' || now->failed[0] != '\0')
         snprintf(why, 192, "it failed %s", now->failed[0] != '\0' ? "now" : "then");
@@ -96,7 +95,7 @@ stencil_status stencil_bench_compare(const stencil_bench_result *then, const ste
     *count = 0;
     *comparison = calloc((size_t)(then->row_count + now->row_count + 1), sizeof **comparison);
     CHECK(*comparison != NULL, NO_MEMORY, "no memory to compare two results");
-    check_comparable(then, now, why);
+    stencil_bench_check_comparable(then, now, why);
     if (why[0] != '\0')
         return STENCIL_OK;
     for (int i = 0; i < now->row_count + then->row_count; i++) {

@@ -235,8 +235,12 @@ void stencil_bench_report_init(stencil_bench_report *report);
  * caller, NULL without memory. */
 json_t *stencil_bench_report_json(const stencil_bench_report *report);
 
-/* What stencil_bench_report_json() wrote; a reference to `root` is kept. Of the options are read those that
- * say how it was measured, of the machine the versions of CUDA. *report is set and destroyed by the caller,
+/* Whether it is a report, or a list of them. */
+bool stencil_bench_is_report(const json_t *root);
+
+/* What stencil_bench_report_json() wrote, or a list of it; a reference to `root` is kept. Of the options are
+ * read those that say how it was measured, of the machine the versions of CUDA; a list has those of its first
+ * report, and the results of all. *report is set and destroyed by the caller,
  * whatever comes back. BAD_DATA as above, NO_MEMORY. */
 stencil_status stencil_bench_report_read(json_t *root, stencil_bench_report *report);
 void stencil_bench_report_destroy(stencil_bench_report *report);
@@ -277,9 +281,14 @@ typedef struct stencil_comparison {
     stencil_shift shift; /* of the samples, now over then; ratio NaN: nothing to compare */
 } stencil_comparison;
 
+/* Why two results cannot be compared: another back-end, a parameter that differs, one of them failed; "":
+ * they can be. */
+void stencil_bench_check_comparable(const stencil_bench_result *then, const stencil_bench_result *now,
+                                    char why[192]);
+
 /* Compares all rows of `now` and those of `then` that are not among them. *comparison (owned by the caller,
- * freed with free()) is [*count]. Where the results cannot be compared (another back-end, a parameter that
- * differs, one of them failed), why[0] is not '\0' and there is nothing else. NO_MEMORY. */
+ * freed with free()) is [*count]. Where the results cannot be compared, why[0] is not '\0' and there is
+ * nothing else. NO_MEMORY. */
 stencil_status stencil_bench_compare(const stencil_bench_result *then, const stencil_bench_result *now,
                                      double margin, stencil_comparison **comparison, int *count,
                                      char why[192]);

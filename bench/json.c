@@ -276,14 +276,62 @@ json_t *stencil_bench_report_json(const stencil_bench_report *report) {
     return root;
 }
 
-stencil_status stencil_bench_report_read(json_t *root, stencil_bench_report *report) {
+bool stencil_bench_is_report(const json_t *root) {
+    const json_t *first = json_is_array(root) ? json_array_get(root, 0) : root;
+    return json_is_integer(json_object_get(first, "schema_version")) &&
+           json_is_array(json_object_get(first, "results"));
+}
+
+/* Appends a text to those of `all`, once. */
+static void add_text(json_t *all, const char *member, const json_t *report) {
+    const char *have = json_string_value(json_object_get(all, member)),
+               *text = json_string_value(json_object_get(report, member));
+    if (have != NULL && text != NULL && strstr(have, text) == NULL)
+        json_object_set_new(all, member, json_sprintf("%s; %s", have, text));
+}
+
+/* A list of reports as one, which begins with the first of them and has the results of all: *all is owned by
+ * the caller. Options and machine are those of the first one. */
+static stencil_status join_reports(const json_t *list, json_t **all) {
+    static const char *const texts[] = {"command_line", "version", "git_revision", "compiler"};
+    *all = json_copy(json_array_get(list, 0));
+    json_t *results = json_array();
+    double seconds = 0;
+    size_t at;
+    const json_t *report;
+    json_array_foreach(list, at, report) {
+        seconds += json_number_value(json_object_get(report, "seconds"));
+        json_array_extend(results, json_object_get(report, "results"));
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+            add_text(*all, texts[i], report);
+    }
+    const bool complete = json_object_set_new(*all, "seconds", json_real(seconds)) == 0 &&
+                          json_object_set_new(*all, "results", results) == 0;
+    CHECK(complete, NO_MEMORY, "no memory for the reports");
+    return STENCIL_OK;
+}
+
+/* The versions of all that a list holds are one. */
+static stencil_status check_version(const json_t *root) {
     const json_t *version = json_object_get(root, "schema_version");
-    *report = (stencil_bench_report){.source = json_incref(root)};
-    CHECK(json_is_integer(version) && json_is_array(json_object_get(root, "results")), BAD_DATA,
-          "not written by 'stencil bench --json'");
+    CHECK(stencil_bench_is_report(root), BAD_DATA, "not written by 'stencil bench --json'");
     CHECK(json_integer_value(version) == STENCIL_BENCH_SCHEMA_VERSION, BAD_DATA,
           "has schema version %lld, %d is read", (long long)json_integer_value(version),
           STENCIL_BENCH_SCHEMA_VERSION);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_bench_report_read(json_t *root, stencil_bench_report *report) {
+    *report = (stencil_bench_report){.result_count = 0};
+    CHECK(stencil_bench_is_report(root), BAD_DATA, "not written by 'stencil bench --json'");
+    for (size_t i = 0; i < json_array_size(root); i++)
+        TRY(check_version(json_array_get(root, i)));
+    if (json_is_array(root))
+        TRY(join_reports(root, &report->source));
+    else
+        report->source = json_incref(root);
+    root = report->source;
+    TRY(check_version(root));
     TRY(stencil_record_read(root, report_members, report));
     for (int i = 0; i < report->result_count; i++)
         TRY(check_name(&report->result[i]));

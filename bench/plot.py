@@ -4,10 +4,10 @@
     plot.py [--force] DIRECTORY < FILE.json
 
 Of each benchmark, as far as it has such rows: NAME-map.png (a heat map over blocks per multiprocessor and threads for
-each place on other axes), NAME-lines.png (medians with p5 and p95 over the innermost axis; of rows that were compared
+each place on other axes), NAME-lines.png (medians with p5 and p95 over the innermost axis, of rows that were compared
 with each other also as multiples of the fastest) and NAME-box.png (all samples of rows without a varying axis, and of
-host methods); or NAME-bars.png alone, where there are cases with figures to be reached. ~ marks what has samples that
-spread too much."""
+host methods); or NAME-bars.png alone, where there are cases with figures to be reached. Of many strategies the best few
+are shown. The second result of a benchmark is NAME-2, and so on. ~ marks what has samples that spread too much."""
 import argparse
 import json
 import math
@@ -19,6 +19,7 @@ import tempfile
 LOG_RATIO = 20  # of the largest to the smallest number: above it an axis is logarithmic
 CLIP_RATIO = 3  # of the range of all samples to that of most of them: above it only most are shown
 LEGEND_MAX = 10  # lines whose names stand among them; more stand beside them, without bars
+SHOWN_MAX = 5  # of more strategies than LEGEND_MAX that were compared with each other: the best few
 RELATIVE, RELATIVE_MOST = "times the fastest", 2.5  # of a panel, and what it shows at most
 TICKS_MAX = 9  # numbers on an axis, each with a mark of its own
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666"]
@@ -170,20 +171,58 @@ def draw_map(ax, result, unit, rows, together):
            title=f"{rows[0]['name']}{place(rows[0], outer)}: {unit}")
 
 
-def draw_lines(ax, result, unit, rows, _):
-    """Medians over the innermost axis, with bars from p5 to p95."""
+def curve_label(curve, inner, fastest_at):
+    """The name of a curve, and where it is the fastest."""
+    name = curve[0]["name"] + place(curve[0], list(curve[0]["axes"])[:-1])
+    places = fastest_at.get(name, ())
+    text = name + (f" (fastest at {', '.join(amount(inner, at) for at in places)})" if places else "")
+    if len(places) == len(curve) > 2:
+        text = name + " (fastest at all)"
+    return " " * text.startswith("_") + text  # else it would be hidden
+
+
+def too_many(rows, curves):
+    """Whether only the best of these strategies are shown: there are many, and they were compared with each other."""
+    return curves > LEGEND_MAX and all(row["kind"] == "strategy" and row.get("of_fastest") is not None for row in rows)
+
+
+def the_best(rows):
+    """(rows of the best few curves, how many curves there are, places where each name is the fastest); all rows where they are
+    few or were not compared. Curves that are the fastest somewhere come first, then those that are the least behind on
+    average."""
     inner = list(rows[0]["axes"])[-1]
+    curves = by_place(rows, 1)
+    if not too_many(rows, len(curves)):
+        return rows, 0, {}
+    every = len(values(rows, inner))
+
+    def rank(curve):
+        wins = sum(row["of_fastest"] == 1 for row in curve)
+        behind = math.exp(sum(math.log(row["of_fastest"]) for row in curve) / len(curve))
+        return -wins, every - len(curve), behind
+
+    best = sorted(curves, key=rank)[:SHOWN_MAX]
+    places = {id(curve): [row["axes"][inner] for row in sorted(curve, key=lambda row: row["axes"][inner]) if row["of_fastest"] == 1]
+              for curve in best}
+    kept = {id(row) for curve in best for row in curve}
+    return ([row for row in rows if id(row) in kept], len(curves),
+            {curve[0]["name"] + place(curve[0], list(curve[0]["axes"])[:-1]): places[id(curve)] for curve in best})
+
+
+def draw_lines(ax, result, unit, rows, _):
+    """Medians over the innermost axis, with bars from p5 to p95; of many that were compared with each other the best few."""
+    inner = list(rows[0]["axes"])[-1]
+    rows, of, fastest_at = the_best(rows)
     curves = by_place(rows, 1)
     many = len(curves) > LEGEND_MAX
     for i, curve in enumerate(curves):
         curve.sort(key=lambda row: row["axes"][inner])
         y = [median(row) for row in curve]
         bars = [[abs(row["statistics"][end] - at) for row, at in zip(curve, y)] for end in ("p5", "p95")]
-        ax.errorbar([row["axes"][inner] for row in curve], y, yerr=None if many else bars, color=COLORS[i % len(COLORS)], capsize=2,
+        ax.errorbar([row["axes"][inner] for row in curve], y, yerr=None if many or unit == RELATIVE else bars, color=COLORS[i % len(COLORS)], capsize=2,
                     marker=MARKERS[i % len(MARKERS)], markersize=5,
                     linewidth=1.2, linestyle=":" if curve[0]["kind"] == "ceiling" else "-" if i < len(COLORS) else "-.",
-                    label=(" " * curve[0]["name"].startswith("_")  # else it would be hidden
-                           + curve[0]["name"] + place(curve[0], list(curve[0]["axes"])[:-1])))
+                    label=curve_label(curve, inner, fastest_at))
         ax.plot([row["axes"][inner] for row in curve], [row["predicted"] for row in curve], linestyle="--", linewidth=1,
                 color=COLORS[i % len(COLORS)], alpha=0.7)
     copies = {row["axes"][inner]: copy for row, copy in like_copy(rows)}
@@ -195,7 +234,7 @@ def draw_lines(ax, result, unit, rows, _):
         ax.set_xscale("log", base=2)
         xs = [x for i, x in enumerate(xs) if i == 0 or x > 1.15 * xs[i - 1] or len(xs) > TICKS_MAX]
     if unit == RELATIVE:
-        ax.set_ylim(0, min(RELATIVE_MOST, 1.05 * max(map(median, rows))))
+        ax.set_ylim(0.95 if min(map(median, rows)) >= 1 else 0, max(1.25, min(RELATIVE_MOST, 1.05 * max(map(median, rows)))))
     elif is_log(rows):
         ax.set_yscale("log")
     elif min(row["statistics"]["smallest"] for row in rows) > 0:
@@ -211,8 +250,8 @@ def draw_lines(ax, result, unit, rows, _):
         ax.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
     elif unit != RELATIVE:  # else it stands in the panel before
         ax.legend(fontsize=9, framealpha=0.8)
-    ax.set(xlabel=axis_label(inner, result), ylabel=unit,
-           title=rows[0]["kind"] + ", beside the fastest" * (unit == RELATIVE))
+    words = f"the best {len(fastest_at)} of {of}" if of else rows[0]["kind"]
+    ax.set(xlabel=axis_label(inner, result), ylabel=unit, title=words + ", beside the fastest" * (unit == RELATIVE))
 
 
 def relative(rows):
@@ -228,6 +267,10 @@ def relative(rows):
 def draw_box(ax, _, unit, rows, __):
     """All samples of rows, and their quartiles."""
     from statistics import quantiles
+    title = rows[0]["kind"]
+    if too_many(rows, len(rows)):
+        title = f"the best {LEGEND_MAX} of {len(rows)}"
+        rows = sorted(rows, key=lambda row: row["of_fastest"])[:LEGEND_MAX]
     for y, some in enumerate(row["samples"] for row in rows):
         low, middle, high = quantiles(some, method="inclusive") if len(some) > 1 else some * 3
         ax.barh(y, high - low, 0.6, low, color=COLORS[5], edgecolor=COLORS[0], alpha=0.5)
@@ -251,7 +294,7 @@ def draw_box(ax, _, unit, rows, __):
     ax.set_axisbelow(True)
     if ax.get_legend_handles_labels()[0]:
         ax.legend(fontsize=9, framealpha=0.8)
-    ax.set(xlabel=unit + place(rows[0], common), title=rows[0]["kind"])
+    ax.set(xlabel=unit + place(rows[0], common), title=title)
 
 
 def clip(ax, rows, samples):
@@ -319,7 +362,9 @@ def draw(result, style, path, force):
     columns = 1 if style == "box" and len(panels) == 2 else min(len(panels), 2 if len(panels) == 4 else most)
     lines = -(-len(panels) // columns)
     def high(some):
-        return max(height, 0.19 * len(by_place(some, 1))) if style == "lines" else height or 1.3 + 0.3 * len(some)
+        if style == "lines":
+            return max(height, 0.19 * len(by_place(the_best(some)[0], 1)))
+        return height or 1.3 + 0.3 * (LEGEND_MAX if too_many(some, len(some)) else len(some))
 
     heights = [max(high(some) for _, some, _ in panels[i * columns:(i + 1) * columns]) for i in range(lines)]
     width = min(max(width * columns, 8 if style != "map" else 0), 16)
@@ -418,8 +463,10 @@ if __name__ == "__main__":
     parser.add_argument("directory", help="where the pictures go")
     arguments = parser.parse_args()
     need_matplotlib()
+    seen = {}
     for result in [] if arguments.check else json.load(sys.stdin)["results"]:
-        name = os.path.join(arguments.directory, result["benchmark"])
+        number = seen[result["benchmark"]] = seen.get(result["benchmark"], 0) + 1
+        name = os.path.join(arguments.directory, result["benchmark"] + (f"-{number}" if number > 1 else ""))
         if result.get("bars"):
             draw_bars(result, f"{name}-bars.png", arguments.force)
         for style in () if result.get("bars") else STYLES:

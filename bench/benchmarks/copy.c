@@ -125,7 +125,8 @@ stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_
     c.threads = b->machine->cpu_threads;
     for (c.way = 0; name[c.way] != NULL; c.way++) {
         TRY(STENCIL_BENCH_ADD(b, c, "copy", name[c.way], "s/copy",
-                              .sample = gpu ? STENCIL_ON_GPU(sample_gpu) : sample));
+                              .sample = gpu ? STENCIL_ON_GPU(sample_gpu) : sample, .axis = {c.axis},
+                              .sample_s = c.sample_s));
         stencil_bench_row *row = stencil_bench_last(b);
         row->bytes = 2.0 * (double)c.bytes;
         snprintf(row->formula, sizeof row->formula, "read %lld + write %lld", (long long)c.bytes,

@@ -128,7 +128,19 @@ stencil_status stencil_measure_sweep(stencil_bench *b) {
 enum { EDGES = 4, CPU_EDGES = 3 };
 static const int64_t edges[2][EDGES] = {{256, 1024, 4096, 16384}, {32, 128, 256, 512}};
 
-/* Every strategy, sweep and way to exchange halos on one problem. */
+/* The copy of the field, by every way to copy. Several GPUs share a field that one of them may not hold. */
+static stencil_status add_copies(stencil_bench *b, const stencil_trial *t) {
+    const stencil_ceiling ceiling = {.bytes = t->bytes,
+                                     .from = t->initial.data,
+                                     .to = &t->result,
+                                     .axis = {"nx", t->problem.extent[STENCIL_X]},
+                                     .sample_s = t->sample_s};
+    if (b->options->backend == STENCIL_BACKEND_GPU && b->options->gpu_count > 1)
+        return STENCIL_OK;
+    return stencil_ceiling_add_rows(&ceiling, b);
+}
+
+/* Every strategy, sweep and way to exchange halos on one problem, in turns with the copy of its field. */
 static stencil_status measure_size(stencil_bench *b, stencil_trial *t, const stencil_spec *spec) {
     const char *const sweep = b->options->sweep;
     const int first = b->result->row_count;
@@ -140,8 +152,10 @@ static stencil_status measure_size(stencil_bench *b, stencil_trial *t, const ste
         if (sweep == NULL || strcmp(s->name, sweep) == 0)
             TRY(add_strategies(b, s->name));
     t->spoiled = b->options->inject_fault ? b->result->row_count : 0;
+    const int copies = b->result->row_count;
+    TRY(add_copies(b, t));
     TRY(stencil_bench_take(b));
-    stencil_bench_row *const end = b->result->row + b->result->row_count;
+    stencil_bench_row *const end = b->result->row + copies;
     for (const stencil_bench_row *row = b->result->row + first; row < end; row++)
         if (row->sample_count > 0)
             fastest = fmin(fastest, row->statistics.median);
@@ -172,6 +186,7 @@ stencil_status stencil_measure_strategies(stencil_bench *b) {
     }
     for (int predicted = 0; predicted < 2; predicted++) {
         stencil_bench_crossovers(&(stencil_ranking){.result = b->result,
+                                                    .kind = "strategy",
                                                     .axis = "nx",
                                                     .shape = spec.rank == 2 ? "²" : "³",
                                                     .predicted = predicted},

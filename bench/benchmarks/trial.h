@@ -67,7 +67,9 @@ typedef struct stencil_ceiling {
      * own. */
     const void *from;
     const stencil_field *to;
-    int way, threads; /* filled in for each row */
+    stencil_bench_parameter axis; /* where the rows stand; name NULL: on no axis */
+    double sample_s;              /* of a sample; 0: as usual */
+    int way, threads;             /* filled in for each row */
 } stencil_ceiling;
 
 /* Appends a row of kind "copy" for every way to copy on this device. A sample copies all bytes. The

@@ -53,6 +53,14 @@ def call(*arguments, path=None):
                           stderr=subprocess.PIPE, encoding="utf-8", timeout=300, env=environment)
 
 
+def plot_module():
+    """bench/plot.py."""
+    spec = importlib.util.spec_from_file_location("plot", ROOT / "bench/plot.py")
+    plot = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(plot)
+    return plot
+
+
 class Commands(unittest.TestCase):
     """A folder of its own for each test, and what to expect of a command."""
 
@@ -183,23 +191,34 @@ class BenchTest(Commands):
         self.assertLessEqual(max(map(len, text.splitlines())), 80)
         result, = json.loads(self.read("out.json"))["results"]
         wanted = [(f"{sync}/{sweep}", nx) for nx in (40, 80, 100) for sweep in SWEEPS for sync in [*LOOPS, *BARRIERS]]
-        self.assertEqual([(row["name"], row["axes"]["nx"]) for row in result["rows"]], wanted)
+        plans = [row for row in result["rows"] if row["kind"] != "copy"]
+        self.assertEqual([(row["name"], row["axes"]["nx"]) for row in plans], wanted)
         for nx in (40, 80, 100):
-            here = [row for row in result["rows"] if row["axes"] == {"nx": nx}]
+            here = [row for row in plans if row["axes"] == {"nx": nx}]
+            copies = [row for row in result["rows"] if row["kind"] == "copy" and row["axes"] == {"nx": nx}]
+            best = max(copies, key=lambda row: row["bytes_per_s"])
+            self.assertEqual([(len(row["samples"]), row["bytes"], row["of_fastest"]) for row in copies],
+                             [(5, best["bytes"], None)] * 4)
+            self.assertGreaterEqual(best["bytes"], 2 * 8 * nx**2)
+            self.assertIn(f"\ncopy ({best['name']}) ", text)
             rows = [row for row in here if not row["name"].endswith("/resident")]  # which is for GPUs
             self.assertEqual([row["statistics"] for row in here if row not in rows], [None] * len([*LOOPS, *BARRIERS]))
             fastest = min(row["statistics"]["median"] for row in rows)
             for row in rows:
                 self.assertEqual((len(row["samples"]), row["iterations"], row["cells"]), (5, 3, (nx - 2)**2))
                 self.assertAlmostEqual(row["of_fastest"], row["statistics"]["median"] / fastest)
+                self.assertAlmostEqual(row["ratio_to_copy"], row["bytes_per_s"] / best["bytes_per_s"])
                 self.assertTrue(1e-8 < row["predicted"] < 1)
                 self.assertTrue(0 < row["sync_share"] < 1)
             self.assertRegex(text, rf"\nnx {nx}, [mu]?s/step\n")
         compact = text[text.index("s/step: names down, nx across\n"):].splitlines()
         self.assertRegex(compact[1], r"^ +40 +80 +100$")
-        for line, (name, _) in zip(compact[2:], wanted[:len(wanted) // 3], strict=False):
-            number = "-" if name.endswith("/resident") else r"\d+\.\d+"
-            self.assertRegex(line, rf"^{name}( +{number}){{3}}$")
+        lines = [name for name, nx in wanted if nx == 40 and not name.endswith("/resident")] + ["the best copy", ""]
+        for line, name in zip(compact[2:], lines, strict=False):
+            self.assertRegex(line, rf"^{name}( +\d+\.\d+){{3}}$" if name else "^$")
+        # What cannot run is one line, and stands in no table.
+        self.assertEqual(text.count("resident"), 2)
+        self.assertRegex(text, rf"\nSkipped +{len(LOOPS + BARRIERS)} strategies with resident: ")
         self.assertRegex(result["notes"][0], r"^Fastest: (`\S+` at all sizes|`\S+` up to \d+²,.* then `\S+`)\.$")
         self.assertIn("Notes       Fastest: ", text)
         self.assertEqual(self.ok("--from", self.path("out.json")), text)
@@ -212,13 +231,14 @@ class BenchTest(Commands):
         subprocess.run([STENCIL, "new", problem, "--problem", "poisson", "--size", "33x21", "--quiet"], check=True)
         text = self.ok("strategies", problem, *TIMED, "--sweep", "naive", "--json", self.path("out.json"))
         result, = json.loads(self.read("out.json"))["results"]
-        self.assertEqual([row["name"] for row in result["rows"]], [f"{sync}/naive" for sync in [*LOOPS, *BARRIERS]])
+        plans = [row for row in result["rows"] if row["kind"] != "copy"]
+        self.assertEqual([row["name"] for row in plans], [f"{sync}/naive" for sync in [*LOOPS, *BARRIERS]])
         self.assertEqual([result["parameters"][name] for name in ("problem", "nx", "ny", "updated_cells")],
                          ["poisson", 33, 21, 31 * 19])
-        self.assertEqual({row["bytes"] for row in result["rows"]}, {3 * 8 * 31 * 19})
+        self.assertEqual({row["bytes"] for row in plans}, {3 * 8 * 31 * 19})
         self.assertNotIn(" down, ", text)
         cubes = json.loads(self.ok("strategies", *TIMED, "--stencil", "j3d7pt", "--sizes", "8,9", "--json", "-"))["results"][0]
-        self.assertEqual({row["cells"] for row in cubes["rows"]}, {6**3, 7**3})
+        self.assertEqual({row["cells"] for row in cubes["rows"] if row["kind"] != "copy"}, {6**3, 7**3})
         for option in (["--size", "9x9"], ["--sizes", "9,10"], [self.path("q.h5")]):
             self.refused(64, "has one problem", "strategies", problem, *CPU, *option)
         self.refused(64, "p.h5' has no effect on grid", "grid", problem, *CPU)
@@ -580,14 +600,62 @@ class BenchTest(Commands):
         self.refused(73, "copy-box.png", *arguments)
         self.ok(*arguments, "--force")
 
+    def drawn(self, result, style):
+        """The figure that plot.py makes of a result."""
+        plot = plot_module()
+        figures = []
+        plot.save = lambda figure, path, force: figures.append(figure)
+        plot.draw(result, style, "", False)
+        figure, = figures
+        return figure
+
+    def strategies(self, sizes):
+        """A result with 14 strategies of three sweeps: neighbor/stream is the fastest at the first size, grid/pipeline at the
+        others; openmp is always the next one, and any sweep naive slower than the rest."""
+        rows = []
+        for nx in sizes:
+            for sweep, factor in (("stream", 2), ("naive", 10), ("pipeline", 1.5)):
+                for i in range(14):
+                    name = {0: "neighbor", 1: "grid", 2: "openmp"}.get(i, f"other{i}") + "/" + sweep
+                    time_s = 1e-9 * nx**2 * (factor + 0.1 * i)
+                    time_s = 0.5e-9 * nx**2 if name == ("neighbor/stream" if nx == sizes[0] else "grid/pipeline") else time_s
+                    rows.append(dict(name=name, kind="strategy", unit="s/step", axes={"nx": nx}, samples=[time_s] * 5,
+                                     bytes=16 * nx**2, higher_is_better=False, method=None, noisy=False, predicted=time_s))
+            rows.append(dict(rows[-1], name="memcpy", kind="copy", unit="s/copy", samples=[1e-9 * nx**2] * 5))
+        for row in rows:
+            same = [other for other in rows if other["axes"] == row["axes"] and other["kind"] == "strategy"]
+            time_s, copy_s = row["samples"][0], 1e-9 * row["axes"]["nx"]**2
+            row["statistics"] = {name: time_s for name in ("median", "p5", "p95", "smallest")}
+            row["of_fastest"] = None if row["kind"] == "copy" else time_s / min(other["samples"][0] for other in same)
+            row["ratio_to_copy"] = copy_s / time_s
+        return {"benchmark": "strategies", "backend": "cpu", "device": "a device", "parameters": {}, "rows": rows}
+
+    @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib here (Debian: python3-matplotlib)")
+    def test_plot_of_many_strategies(self):
+        """The best few and the copy, not all 42."""
+        times, relative = self.drawn(self.strategies([64, 128, 256]), "lines").axes
+        labels = [text.get_text() for text in times.get_legend().get_texts()]
+        self.assertIn("grid/pipeline (fastest at 128, 256)", labels)
+        self.assertIn("neighbor/stream (fastest at 64)", labels)
+        self.assertIn("the best copy, as many bytes", labels)
+        self.assertEqual(len(labels), 5 + 2)
+        self.assertFalse(any("naive" in label for label in labels))
+        self.assertEqual(times.get_title(), "the best 5 of 42")
+        self.assertEqual((times.get_xlabel(), times.get_ylabel()), ("cells of a side", "µs per step"))
+        copy, = [line for line in times.lines if line.get_label().startswith("the best copy")]
+        for x, y in zip(copy.get_xdata(), copy.get_ydata(), strict=True):
+            self.assertAlmostEqual(y, 1e-3 * x**2)
+        self.assertEqual(relative.get_title(), "the best 5 of 42, beside the fastest")
+        box = self.drawn(self.strategies([64]), "box")
+        self.assertEqual(len(box.axes[0].get_yticklabels()), 10)
+        self.assertEqual(box.axes[0].get_yticklabels()[0].get_text(), "neighbor/stream")
+
     @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib here (Debian: python3-matplotlib)")
     def test_plot_of_cases(self):
         """Cases stand with what is to be reached, under their sizes and the device; their rows are drawn nowhere else."""
         self.speed("--size", "70x50", "--stencil", "j2d5pt", "--plot", self.path("plots"))
         self.assertEqual(os.listdir(self.path("plots")), ["speed-bars.png"])
-        spec = importlib.util.spec_from_file_location("plot", ROOT / "bench/plot.py")
-        plot = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(plot)
+        plot = plot_module()
         result, = json.loads(self.read("out.json"))["results"]
         bars, drawn = result["bars"], []
         plot.save = lambda figure, path, force: drawn.append(figure)
@@ -697,6 +765,85 @@ class FromTest(Commands):
                       "b, cycles: blocks_per_sm down, threads across\nblocks\n   per\n    sm    32    64\n"
                       "     1  8.00 16.00\n     2 16.00 32.00\n     4 32.00\n\n", text)
         self.assertEqual(text.count(" down, "), 2)
+
+    # The first words of what a file in docs/ is, where it is no report of this command.
+    OTHERS = {"auto-h200.json": "the description of a machine: --machine FILE of 'stencil plan'",
+              "auto-h200-x2.json": "the description of a machine: --machine FILE of 'stencil plan'"}
+
+    def test_every_json_of_the_docs(self):
+        files = sorted((ROOT / "docs").rglob("*.json"))
+        self.assertGreater(len(files), 20)
+        for file in files:
+            with self.subTest(file.name):
+                if file.name in self.OTHERS:
+                    self.refused(65, f"{file.name}': this is {self.OTHERS[file.name]}", "--from", str(file))
+                    continue
+                root = json.loads(file.read_text(encoding="utf-8"))
+                text = self.ok("--from", str(file))
+                self.assertLessEqual(max(map(len, text.splitlines())), 80)
+                self.assertEqual(re.findall(r"(?m)^Benchmark +(\S+)$", text),
+                                 [result["benchmark"] for report in (root if isinstance(root, list) else [root])
+                                  for result in report["results"]])
+                self.assertFalse(re.findall(r"(?m)^.*( -){4}$", text))  # rows that say nothing
+
+    def test_other_json_says_what_it_is(self):
+        problem = self.path("p.h5")
+
+        def make(*arguments):
+            done = subprocess.run([STENCIL, *arguments], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
+                                  timeout=300, cwd=self.folder, env=dict(os.environ, XDG_CACHE_HOME=self.path("cache")))
+            self.assertEqual(done.returncode, 0, done)
+
+        run = ("run", problem, "--steps", "3", "--device", "cpu", "--effort", "estimate", "--quiet")
+        make("new", problem, "--problem", "laplace", "--size", "9x9", "--quiet")
+        make(*run, "--json", "run.json", "--trace", "trace.json")
+        make("info", "--json", "info.json")
+        make("plan", problem, "--json", "plan.json")
+        make("verify", self.path("p.out.h5"), "--json", "verify.json")
+        make("compare", problem, problem, "--json", "compare.json")
+        for kind in ("wisdom", "calibration"):
+            with open(self.path(f"{kind}.json"), "w", encoding="utf-8") as file:
+                json.dump({"schema_version": 1, "kind": kind, "version": "0", "body": {}}, file)
+        wanted = {"run": "the report of a run", "trace": "what --trace of 'stencil run' wrote",
+                  "info": "the description of a machine", "plan": "what 'stencil plan --json' wrote",
+                  "verify": "what 'stencil verify --json' wrote", "compare": "what 'stencil compare --json' wrote",
+                  "wisdom": "wisdom: 'stencil wisdom FILE' shows it", "calibration": "a calibration"}
+        for name, words in wanted.items():
+            file = self.path(f"{name}.json")
+            self.refused(65, f"--from: '{file}': this is {words}", "--from", file)
+            self.refused(65, f"--against: '{file}': this is {words}", "copy", *SMALL, "--against", file)
+
+    def test_list_of_reports(self):
+        """Read as one: all results, each on its own; plots of the second one of a name have another name."""
+        root = json.loads(self.was("json"))
+        again = json.loads(self.was("json"))
+        again.update(command_line="another command", version="9.8.7")
+        for report, threads in ((root, 2), (again, 3)):
+            for result in report["results"]:
+                result["parameters"]["threads"] = threads
+                for row in result["rows"]:
+                    row["samples"] = [threads * sample for sample in row["samples"]]
+        with open(self.path("list.json"), "w", encoding="utf-8") as file:
+            json.dump([root, again], file)
+        text = self.ok("--from", self.path("list.json"))
+        self.assertEqual(text.count("Benchmark "), 2 * self.printed.count("Benchmark "))
+        markdown = self.ok("copy", "--from", self.path("list.json"), "--md", "-")
+        self.assertIn("; another command`\n", markdown)
+        self.assertIn("; 9.8.7, ", markdown)
+        self.assertEqual(markdown.count("\n## copy\n"), 2)
+        # Each is compared with the one that has its parameters: had it been the other one, samples were 1.5 times as large.
+        text = self.ok("copy", "--from", self.path("list.json"), "--against", self.path("list.json"))
+        self.assertEqual((text.count("Verdicts "), text.count("+0.0%"), text.count("Not done")), (2, 8, 0))
+        if HAVE_MATPLOTLIB:
+            self.ok("copy", "--from", self.path("list.json"), "--plot", self.path("two"), "--quiet")
+            self.assertEqual(sorted(os.listdir(self.path("two"))), ["copy-2-box.png", "copy-box.png"])
+            self.refused(73, "copy-box.png", "copy", "--from", self.path("list.json"), "--plot", self.path("two"))
+            os.remove(self.path("two/copy-box.png"))
+            self.refused(73, "copy-2-box.png", "copy", "--from", self.path("list.json"), "--plot", self.path("two"))
+        for text in ("[]", "[{}]", "[1]"):
+            with open(self.path("bad.json"), "w", encoding="utf-8") as file:
+                file.write(text)
+            self.refused(65, "not written by 'stencil bench --json'", "--from", self.path("bad.json"))
 
     def test_against_another(self):
         run = self.run_files["json"]

@@ -1,0 +1,97 @@
+/* Rows that were not measured: those with the same reason are one line in place of a line each in tables. */
+#include <string.h>
+
+#include "app/bench.h"
+#include "app/text.h"
+#include "base/words.h"
+
+enum { NAMES_FEW = 3, PLACES_MAX = 16 };
+
+static bool is_alike(const stencil_bench_row *a, const stencil_bench_row *b) {
+    return strcmp(a->skipped, b->skipped) == 0;
+}
+
+bool bench_skip_is_shared(const stencil_bench_result *result, const stencil_bench_row *row) {
+    int alike = 0;
+    for (int i = 0; i < result->row_count && row->skipped[0] != '\0'; i++)
+        alike += is_alike(&result->row[i], row);
+    return alike > 1;
+}
+
+/* The part of "neighbor/resident/store" that names the sweep, and its length; NULL: there is none. */
+static const char *sweep_of(const stencil_bench_row *row, size_t *length) {
+    const char *slash = strchr(row->name, '/');
+    *length = slash != NULL ? strcspn(slash + 1, "/") : 0;
+    return slash != NULL ? slash + 1 : NULL;
+}
+
+/* Appends the names of all rows that are skipped as `first` is: few of them as they are, many as a pattern if
+ * there is one for all. */
+static void add_names(const stencil_bench_result *result, const stencil_bench_row *first, char *text,
+                      size_t size) {
+    size_t length, other_length;
+    const char *sweep = sweep_of(first, &length);
+    char list[TEXT_NAME_SIZE] = "";
+    int names = 0;
+    bool same = sweep != NULL;
+    for (int i = 0; i < result->row_count; i++) {
+        const stencil_bench_row *row = &result->row[i];
+        bool seen = !is_alike(row, first);
+        for (int k = 0; k < i && !seen; k++)
+            seen = is_alike(&result->row[k], first) && strcmp(result->row[k].name, row->name) == 0;
+        if (seen)
+            continue;
+        const char *other = sweep_of(row, &other_length);
+        same = same && other != NULL && other_length == length && strncmp(sweep, other, length) == 0;
+        stencil_text_add(list, sizeof list, "%s%s", names++ > 0 ? ", " : "", row->name);
+    }
+    if (same && names > NAMES_FEW)
+        stencil_text_add(text, size, "%d strategies with %.*s", names, (int)length, sweep);
+    else
+        stencil_text_add(text, size, "%s", list);
+}
+
+/* Appends where on the only axis these rows stand, unless that is everywhere. */
+static void add_places(const stencil_bench_result *result, const stencil_bench_row *first, char *text,
+                       size_t size) {
+    int64_t place[PLACES_MAX];
+    int count = 0;
+    bool all = true;
+    for (int i = 0; i < result->row_count && count < PLACES_MAX; i++) {
+        const stencil_bench_row *row = &result->row[i];
+        if (row->axis_count != 1)
+            return;
+        int k = 0;
+        while (k < count && place[k] != row->axis[0].number)
+            k++;
+        if (k == count)
+            place[count++] = row->axis[0].number;
+    }
+    char list[TEXT_NAME_SIZE / 2] = "";
+    for (int k = 0; k < count; k++) {
+        bool here = false;
+        for (int i = 0; i < result->row_count; i++)
+            here = here || (is_alike(&result->row[i], first) && result->row[i].axis[0].number == place[k]);
+        all = all && here;
+        if (here)
+            stencil_text_add(list, sizeof list, "%s%lld", list[0] != '\0' ? ", " : "", (long long)place[k]);
+    }
+    if (!all)
+        stencil_text_add(text, size, ", %s %s", first->axis[0].name, list);
+}
+
+void bench_print_skipped(bench_printer *p, const stencil_bench_result *result) {
+    for (int i = 0; i < result->row_count; i++) {
+        const stencil_bench_row *row = &result->row[i];
+        char text[TEXT_NAME_SIZE] = "";
+        bool said = !bench_skip_is_shared(result, row);
+        for (int k = 0; k < i && !said; k++)
+            said = is_alike(&result->row[k], row);
+        if (said)
+            continue;
+        add_names(result, row, text, sizeof text);
+        add_places(result, row, text, sizeof text);
+        stencil_text_add(text, sizeof text, ": %s", row->skipped);
+        bench_print_line(p, "Skipped", text);
+    }
+}
