@@ -47,8 +47,8 @@ class Grid(unittest.TestCase):
                     file.attrs[key] = value
 
     def call(self, *options):
-        return subprocess.run([STENCIL, "--device", "cpu", "--steps", "2", "--force", *options, "p.h5"], cwd=self.folder,
-                              capture_output=True, text=True, timeout=300)
+        return subprocess.run([STENCIL, "--device", "cpu", "--steps", "2", "--force", *options, "p.h5"],
+                              cwd=self.folder, capture_output=True, text=True, timeout=300)
 
     def notes(self, *options):
         done = self.call("--json", "r.json", *options)
@@ -75,7 +75,8 @@ class Spacing(Grid):
             for problem in ("laplace", "poisson", "heat"):
                 with self.subTest(dtype=dtype, problem=problem):
                     self.make([("y", even.astype(dtype)), ("x", (2 * even[::-1]).astype(dtype))], problem=problem)
-                    self.assertIn("spacing 0.015625 x 0.03125 is taken from the coordinates /y and /x of /u", self.notes())
+                    self.assertIn("spacing 0.015625 x 0.03125 is taken from the coordinates /y and /x of /u",
+                                  self.notes())
                     self.assertEqual(self.spacing(), [1 / 64, 1 / 32])
         self.make([("lat", np.arange(9.0)), ("lon", 300 + 0.25 * np.arange(12)), ("z", np.arange(7) * 10)])
         self.notes()
@@ -104,7 +105,8 @@ class Spacing(Grid):
             with self.subTest(values[:3]):
                 self.make([("y", np.arange(9.0)), ("x", values)])
                 self.notes()
-                self.assertAlmostEqual(self.spacing()[1] * (len(values) - 1) / abs(float(values[-1]) - float(values[0])), 1)
+                length = abs(float(values[-1]) - float(values[0]))
+                self.assertAlmostEqual(self.spacing()[1] * (len(values) - 1) / length, 1)
 
     def test_packed_coordinates(self):
         self.make([("y", np.arange(9.0)), ("x", np.arange(12, dtype="i2"))])
@@ -148,7 +150,8 @@ class Spacing(Grid):
 
     def test_without_all_of_them(self):
         self.make([None, ("x", np.linspace(0, 1, 65))])
-        self.assertIn("spacing is 1, since none is given, but coordinates /x are 0.015625 apart", " ".join(self.notes()))
+        self.assertIn("spacing is 1, since none is given, but coordinates /x are 0.015625 apart",
+                      " ".join(self.notes()))
         self.assertIsNone(self.spacing())
         self.make([("y", np.linspace(0, 1, 65)), ("x", np.linspace(0, 1, 65))], attach=False)
         self.assertEqual(len([line for line in self.notes() if "spacing is 1" in line]), 2)
@@ -215,8 +218,8 @@ class Axes(Grid):
                 with self.subTest(values[-1], attach=attach):
                     self.assertEqual(len(lines(values, attach)), 1)
                     self.assertEqual(lines(values, attach, "fixed"), [])
-        for values in (np.linspace(0, 1, 33, endpoint=False), np.linspace(0, 2 * np.pi, 32, endpoint=False), np.arange(33.0),
-                       np.arange(0, 360, 5), (np.arange(40) + 0.5) / 40, 0.1 * np.arange(32)):
+        for values in (np.linspace(0, 1, 33, endpoint=False), np.linspace(0, 2 * np.pi, 32, endpoint=False),
+                       np.arange(33.0), np.arange(0, 360, 5), (np.arange(40) + 0.5) / 40, 0.1 * np.arange(32)):
             with self.subTest(values[-1]):
                 self.assertEqual(lines(values), [])
 
@@ -239,7 +242,8 @@ class Axes(Grid):
                         self.assertEqual(len(lines(3 + np.cos(2 * np.pi * ends + 1))), 1)
                         centred = (np.arange(n) + 0.5) / n
                         for profile in (np.sin(2 * np.pi * open_end), np.cos(2 * np.pi * centred), np.ones(n),
-                                        np.exp(-100 * (centred - 0.5) ** 2), np.random.default_rng(7).random(n), 0 * ends):
+                                        np.exp(-100 * (centred - 0.5) ** 2), np.random.default_rng(7).random(n),
+                                        0 * ends):
                             self.assertEqual(lines(profile), [])
 
 

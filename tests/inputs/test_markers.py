@@ -152,7 +152,8 @@ class Markers(Values):
         self.assertNotEqual(done.returncode, BAD_DATA, done.stderr)
         u[5, 5] = -999
         self.make(u, _FillValue=np.nan, missing_value=-999.0)
-        self.refused("1 cell of /u has no value (missing_value -999), the first one /u[5][5]", options=["--allow-nonfinite"])
+        self.refused("1 cell of /u has no value (missing_value -999), the first one /u[5][5]",
+                     options=["--allow-nonfinite"])
 
     def test_infinity_is_no_marker(self):
         u = self.field()
@@ -269,7 +270,8 @@ class Packed(Values):
         self.assertEqual(attributes["_FillValue"].dtype, np.float32)
 
     def test_refused_attributes(self):
-        for attribute, value, wanted in (("scale_factor", "0.1", "give one number"), ("scale_factor", 0.0, "other than 0"),
+        for attribute, value, wanted in (("scale_factor", "0.1", "give one number"),
+                                         ("scale_factor", 0.0, "other than 0"),
                                          ("add_offset", [1.0, 2.0], "give one number"),
                                          ("scale_factor", np.inf, "finite"), ("_Unsigned", "true", "unsigned type")):
             with self.subTest(attribute):

@@ -195,10 +195,10 @@ class Scales(unittest.TestCase):
         with h5py.File(self.path("p.h5"), "w") as file:
             file["u"] = h5py.ExternalLink("other.h5", "/u")
             file.attrs["stencil"] = "j2d5pt"
-        done = subprocess.run([STENCIL, "--device", "cpu", "--steps", "3", "p.h5"], cwd=self.folder, capture_output=True,
-                              text=True, timeout=300)
-        self.assertIn("attribute 'DIMENSION_LIST' of /u is not kept in the result: it refers to objects of another file",
-                      " ".join(done.stdout.split()))
+        done = subprocess.run([STENCIL, "--device", "cpu", "--steps", "3", "p.h5"], cwd=self.folder,
+                              capture_output=True, text=True, timeout=300)
+        self.assertIn("attribute 'DIMENSION_LIST' of /u is not kept in the result: it refers to objects of another "
+                      "file", " ".join(done.stdout.split()))
 
     def test_plain_results_have_no_scales(self):
         with h5py.File(self.path("p.h5"), "w") as file:

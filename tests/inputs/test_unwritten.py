@@ -35,8 +35,8 @@ class Unwritten(unittest.TestCase):
             file.attrs["stencil"] = "j2d5pt"
 
     def call(self, *options):
-        done = subprocess.run([STENCIL, "--device", "cpu", "--steps", "2", "--force", *options, "p.h5"], cwd=self.folder,
-                              capture_output=True, text=True, timeout=300)
+        done = subprocess.run([STENCIL, "--device", "cpu", "--steps", "2", "--force", *options, "p.h5"],
+                              cwd=self.folder, capture_output=True, text=True, timeout=300)
         done.said = " ".join(done.stdout.split())
         return done
 
@@ -90,7 +90,8 @@ class Unwritten(unittest.TestCase):
                 with self.subTest(libver=libver, storage=storage):
                     self.make(partly, libver=libver)
                     self.refused(CELLS - 8 * 30 - 8 * 14)
-                    self.make(lambda file: file.create_dataset("u", SHAPE, "f8", chunks=(8, 16), **storage), libver=libver)
+                    self.make(lambda file: file.create_dataset("u", SHAPE, "f8", chunks=(8, 16), **storage),
+                              libver=libver)
                     self.refused(CELLS)
                     self.make(lambda file: file.create_dataset("u", data=np.ones(SHAPE), chunks=(8, 16), **storage),
                               libver=libver)
@@ -157,7 +158,8 @@ class Unwritten(unittest.TestCase):
     def test_sources(self):
         for name, problem in (("b", None), ("f", "poisson")):
             with self.subTest(name):
-                self.make(lambda file: (file.create_dataset("u", data=np.ones(SHAPE)), file.create_dataset(name, SHAPE, "f8")))
+                self.make(lambda file: (file.create_dataset("u", data=np.ones(SHAPE)),
+                                        file.create_dataset(name, SHAPE, "f8")))
                 if problem is not None:
                     with h5py.File(self.path("p.h5"), "a") as file:
                         del file.attrs["stencil"]
