@@ -131,7 +131,7 @@ static stencil_status read_fields(verification *v) {
 }
 
 static const char *source_name(const verification *v) {
-    return v->problem.spec.source == STENCIL_SOURCE_F ? "/f" : "/b";
+    return stencil_array_names[v->problem.spec.source];
 }
 
 /* Holds an array of the output against its digest. */
@@ -154,13 +154,15 @@ static stencil_status check_digests(verification *v) {
                source = spec->source != STENCIL_SOURCE_NONE;
     char other[STENCIL_DIGEST_CHARS];
     if (has_u)
-        TRY(check_digest(v, STENCIL_ARRAY_U, spec->digest_u, "is not what the run wrote (digest_u)"));
+        TRY(check_digest(v, STENCIL_ARRAY_U, spec->digest_u,
+                         "was changed after the run: it is not what that wrote (digest_u)"));
     else if (has_b)
         v->edit[0] = (edit){"/u", "may be anything: the attribute digest_u is missing"};
     if (has_b && source)
-        return check_digest(v, STENCIL_ARRAY_B, spec->digest_b, "is not what the steps read (digest_b)");
+        return check_digest(v, STENCIL_ARRAY_B, spec->digest_b,
+                            "was changed after the run: its steps read another one (digest_b)");
     if (has_b)
-        v->edit[1] = (edit){"/b or /f", "is missing: digest_b is of a source"};
+        v->edit[1] = (edit){"/b or /f", "was removed after the run: digest_b is of one"};
     else if (has_u && source)
         v->edit[1] = (edit){source_name(v), "may be anything: the attribute digest_b is missing"};
     else if (source) {
@@ -169,10 +171,6 @@ static stencil_status check_digests(verification *v) {
         return check_digest(v, STENCIL_ARRAY_B, other, "is not that of the input");
     }
     return STENCIL_OK;
-}
-
-static bool is_edited(const verification *v) {
-    return v->edit[0].name != NULL || v->edit[1].name != NULL;
 }
 
 /* Notes a pair of values; same bits, or both NaN. */
@@ -189,7 +187,9 @@ static void check_value(mismatch *m, int64_t at, double expected, double found) 
 /* The steps and residuals that were there before are those of the input. */
 static stencil_status compare_origin(verification *v, const stencil_spec *spec) {
     const stencil_origin *was = &v->before.origin, *is = &v->problem.origin;
-    TRY(text_name_file(stencil_problem_resolve(&v->before, spec), v->input));
+    stencil_spec as_run = *spec;
+    as_run.precision = v->problem.precision; /* values may stand in a wider type */
+    TRY(text_name_file(stencil_problem_resolve(&v->before, &as_run), v->input));
     TRY(stencil_input_load_history(&v->start, &v->before));
     CHECK(was->steps == v->first && strcmp(v->before.fingerprint, v->problem.fingerprint) == 0, BAD_DATA,
           "'%s' is not the input of '%s', which begins after step %" PRId64 " of the same problem", v->input,
@@ -298,15 +298,8 @@ static void print_mismatch(const mismatch *m, const char *name, const char *wher
 }
 
 static bool is_verified(const verification *v) {
-    return !is_edited(v) && !v->turned_wrong && v->cells.count == 0 && v->residuals.count == 0 &&
-           v->first_residual.count == 0;
-}
-
-static void print_edits(const verification *v) {
-    printf("%s: NOT verified, it was changed after its run\n", TEXT_ESCAPE(v->output));
-    for (const edit *e = v->edit; e < v->edit + EDITS; e++)
-        if (e->name != NULL)
-            printf("  %-10s %s\n", e->name, e->how);
+    return v->edit[0].name == NULL && v->edit[1].name == NULL && !v->turned_wrong && v->cells.count == 0 &&
+           v->residuals.count == 0 && v->first_residual.count == 0;
 }
 
 static void print_result(const verification *v) {
@@ -316,6 +309,9 @@ static void print_result(const verification *v) {
     const int rank = v->problem.rank;
     printf("%s: %s after %s\n", TEXT_ESCAPE(v->output), is_verified(v) ? "verified" : "NOT verified",
            TEXT_COUNTED(v->steps, "step"));
+    for (const edit *e = v->edit; e < v->edit + EDITS; e++)
+        if (e->name != NULL)
+            printf("  %-10s %s\n", e->name, e->how);
     print_mismatch(&v->cells, "/u", TEXT_LIST(at + STENCIL_AXES - rank, rank), "cell");
     print_mismatch(&v->residuals, "/residual", TEXT_LIST(&v->residuals.first, 1), "value");
     if (v->turned_wrong)
@@ -335,9 +331,7 @@ static json_t *mismatch_json(const mismatch *m) {
     return root;
 }
 
-/* Of an output that was changed nothing is compared. */
 static json_t *result_json(const verification *v) {
-    const bool compared = !is_edited(v);
     json_t *edited = json_array();
     for (const edit *e = v->edit; e < v->edit + EDITS; e++)
         if (e->name != NULL)
@@ -345,21 +339,7 @@ static json_t *result_json(const verification *v) {
     return json_pack("{s:i, s:s, s:o, s:o, s:b, s:I, s:o, s:o, s:o}", "schema_version", 1, "command",
                      "verify", "output", json_text(v->output), "input", json_text(v->input), "verified",
                      is_verified(v), "steps", (json_int_t)v->steps, "edited", edited, "u",
-                     compared ? mismatch_json(&v->cells) : json_null(), "residual",
-                     compared ? mismatch_json(&v->residuals) : json_null());
-}
-
-/* Makes the steps again, and compares. */
-static stencil_status compare_all(verification *v, const stencil_spec *spec) {
-    TRY(read_fields(v));
-    stencil_input_rest(&v->start);
-    if (v->first > 0)
-        TRY(compare_origin(v, spec));
-    if (v->problem.stop.norm == STENCIL_NORM_L2)
-        reference_scale(&v->reference, v->field[v->first % 2], v->b);
-    check_turn(v);
-    TRY(make_steps(v, v->options.quiet));
-    return compare_fields(v);
+                     mismatch_json(&v->cells), "residual", mismatch_json(&v->residuals));
 }
 
 static stencil_status verify_stages(verification *v, int *exit_code) {
@@ -375,12 +355,19 @@ static stencil_status verify_stages(verification *v, int *exit_code) {
     TRY(check_input(v, &spec));
     TRY(check_digests(v));
     stencil_input_rest(&v->result);
-    if (!is_edited(v))
-        TRY(compare_all(v, &spec));
+    TRY(read_fields(v));
+    stencil_input_rest(&v->start);
+    if (v->first > 0)
+        TRY(compare_origin(v, &spec));
+    if (v->problem.stop.norm == STENCIL_NORM_L2)
+        reference_scale(&v->reference, v->field[v->first % 2], v->b);
+    check_turn(v);
+    TRY(make_steps(v, options->quiet));
+    TRY(compare_fields(v));
     if (!is_verified(v))
         *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !target_is_stdout(options->json))
-        (is_edited(v) ? print_edits : print_result)(v);
+        print_result(v);
     return json_write(options->json, options->force, options->json != NULL ? result_json(v) : NULL);
 }
 
@@ -400,9 +387,8 @@ const command command_verify = {
     .details =
         "OUT is a result of 'stencil run', INPUT the file that it was made from (default: the one named "
         "in /provenance of OUT). Every cell of /u and every entry of /residual has to have the same "
-        "bits (any NaN equals any other): exit code 0, else 1. A result whose /u, /b or /f was changed after "
-        "its run is told by its digests, before that: exit code 1. The reference is slow: it is meant for "
-        "problems of moderate size.",
+        "bits (any NaN equals any other), and digests have to say that nobody changed /u, /b or /f since: "
+        "exit code 0, else 1. The reference is slow: it is meant for problems of moderate size.",
     .options = verify_table,
     .values_size = sizeof(verification),
     .operand_min = 1,
