@@ -187,9 +187,9 @@ def too_many(rows, curves):
 
 
 def the_best(rows):
-    """(rows of the best few curves, how many curves there are, places where each name is the fastest); all rows where they are
-    few or were not compared. Curves that are the fastest somewhere come first, then those that are the least behind on
-    average."""
+    """(rows of the best few curves, how many curves there are, places where each name is the fastest); all rows where
+    they are few or were not compared. Curves that are the fastest somewhere come first, then those that are the least
+    behind on average."""
     inner = list(rows[0]["axes"])[-1]
     curves = by_place(rows, 1)
     if not too_many(rows, len(curves)):
@@ -202,15 +202,14 @@ def the_best(rows):
         return -wins, every - len(curve), behind
 
     best = sorted(curves, key=rank)[:SHOWN_MAX]
-    places = {id(curve): [row["axes"][inner] for row in sorted(curve, key=lambda row: row["axes"][inner]) if row["of_fastest"] == 1]
-              for curve in best}
+    places = {id(curve): sorted(row["axes"][inner] for row in curve if row["of_fastest"] == 1) for curve in best}
     kept = {id(row) for curve in best for row in curve}
     return ([row for row in rows if id(row) in kept], len(curves),
             {curve[0]["name"] + place(curve[0], list(curve[0]["axes"])[:-1]): places[id(curve)] for curve in best})
 
 
 def draw_lines(ax, result, unit, rows, _):
-    """Medians over the innermost axis, with bars from p5 to p95; of many that were compared with each other the best few."""
+    """Medians over the innermost axis, with bars from p5 to p95; of many strategies the best few."""
     inner = list(rows[0]["axes"])[-1]
     rows, of, fastest_at = the_best(rows)
     curves = by_place(rows, 1)
@@ -219,8 +218,8 @@ def draw_lines(ax, result, unit, rows, _):
         curve.sort(key=lambda row: row["axes"][inner])
         y = [median(row) for row in curve]
         bars = [[abs(row["statistics"][end] - at) for row, at in zip(curve, y)] for end in ("p5", "p95")]
-        ax.errorbar([row["axes"][inner] for row in curve], y, yerr=None if many or unit == RELATIVE else bars, color=COLORS[i % len(COLORS)], capsize=2,
-                    marker=MARKERS[i % len(MARKERS)], markersize=5,
+        ax.errorbar([row["axes"][inner] for row in curve], y, yerr=None if many or unit == RELATIVE else bars,
+                    color=COLORS[i % len(COLORS)], capsize=2, marker=MARKERS[i % len(MARKERS)], markersize=5,
                     linewidth=1.2, linestyle=":" if curve[0]["kind"] == "ceiling" else "-" if i < len(COLORS) else "-.",
                     label=curve_label(curve, inner, fastest_at))
         ax.plot([row["axes"][inner] for row in curve], [row["predicted"] for row in curve], linestyle="--", linewidth=1,
@@ -234,7 +233,8 @@ def draw_lines(ax, result, unit, rows, _):
         ax.set_xscale("log", base=2)
         xs = [x for i, x in enumerate(xs) if i == 0 or x > 1.15 * xs[i - 1] or len(xs) > TICKS_MAX]
     if unit == RELATIVE:
-        ax.set_ylim(0.95 if min(map(median, rows)) >= 1 else 0, max(1.25, min(RELATIVE_MOST, 1.05 * max(map(median, rows)))))
+        ax.set_ylim(0.95 if min(map(median, rows)) >= 1 else 0,
+                    max(1.25, min(RELATIVE_MOST, 1.05 * max(map(median, rows)))))
     elif is_log(rows):
         ax.set_yscale("log")
     elif min(row["statistics"]["smallest"] for row in rows) > 0:

@@ -610,17 +610,19 @@ class BenchTest(Commands):
         return figure
 
     def strategies(self, sizes):
-        """A result with 14 strategies of three sweeps: neighbor/stream is the fastest at the first size, grid/pipeline at the
-        others; openmp is always the next one, and any sweep naive slower than the rest."""
+        """14 strategies of three sweeps: neighbor/stream is the fastest at the first size, grid/pipeline at
+        the others; the sweep naive is slower than the rest."""
         rows = []
         for nx in sizes:
             for sweep, factor in (("stream", 2), ("naive", 10), ("pipeline", 1.5)):
                 for i in range(14):
                     name = {0: "neighbor", 1: "grid", 2: "openmp"}.get(i, f"other{i}") + "/" + sweep
                     time_s = 1e-9 * nx**2 * (factor + 0.1 * i)
-                    time_s = 0.5e-9 * nx**2 if name == ("neighbor/stream" if nx == sizes[0] else "grid/pipeline") else time_s
+                    if name == ("neighbor/stream" if nx == sizes[0] else "grid/pipeline"):
+                        time_s = 0.5e-9 * nx**2
                     rows.append(dict(name=name, kind="strategy", unit="s/step", axes={"nx": nx}, samples=[time_s] * 5,
-                                     bytes=16 * nx**2, higher_is_better=False, method=None, noisy=False, predicted=time_s))
+                                     bytes=16 * nx**2, higher_is_better=False, method=None, noisy=False,
+                                     predicted=time_s))
             rows.append(dict(rows[-1], name="memcpy", kind="copy", unit="s/copy", samples=[1e-9 * nx**2] * 5))
         for row in rows:
             same = [other for other in rows if other["axes"] == row["axes"] and other["kind"] == "strategy"]
@@ -790,8 +792,9 @@ class FromTest(Commands):
         problem = self.path("p.h5")
 
         def make(*arguments):
-            done = subprocess.run([STENCIL, *arguments], stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
-                                  timeout=300, cwd=self.folder, env=dict(os.environ, XDG_CACHE_HOME=self.path("cache")))
+            done = subprocess.run([STENCIL, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                                  encoding="utf-8", timeout=300, cwd=self.folder,
+                                  env=dict(os.environ, XDG_CACHE_HOME=self.path("cache")))
             self.assertEqual(done.returncode, 0, done)
 
         run = ("run", problem, "--steps", "3", "--device", "cpu", "--effort", "estimate", "--quiet")
@@ -831,7 +834,7 @@ class FromTest(Commands):
         self.assertIn("; another command`\n", markdown)
         self.assertIn("; 9.8.7, ", markdown)
         self.assertEqual(markdown.count("\n## copy\n"), 2)
-        # Each is compared with the one that has its parameters: had it been the other one, samples were 1.5 times as large.
+        # Each is compared with the one that has its parameters: samples of the other one are 1.5 times as large.
         text = self.ok("copy", "--from", self.path("list.json"), "--against", self.path("list.json"))
         self.assertEqual((text.count("Verdicts "), text.count("+0.0%"), text.count("Not done")), (2, 8, 0))
         if HAVE_MATPLOTLIB:
