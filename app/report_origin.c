@@ -16,16 +16,17 @@ static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
     case STENCIL_ORIGIN_OTHER_SOURCE:
     case STENCIL_ORIGIN_OTHER_BOTH:
         stencil_notes_warn(notes, "%s%s%s changed after the file's %s: steps count from 0 again%s",
-                          problem->origin.arrays == STENCIL_ORIGIN_OTHER_SOURCE ? source : "/u",
-                          problem->origin.arrays == STENCIL_ORIGIN_OTHER_BOTH ? TEXT(" and %s", source) : "",
-                          problem->origin.arrays == STENCIL_ORIGIN_OTHER_BOTH ? " were" : " was", steps,
-                          time);
+                           problem->origin.arrays == STENCIL_ORIGIN_OTHER_SOURCE ? source : "/u",
+                           problem->origin.arrays == STENCIL_ORIGIN_OTHER_BOTH ? TEXT(" and %s", source) : "",
+                           problem->origin.arrays == STENCIL_ORIGIN_OTHER_BOTH ? " were" : " was", steps,
+                           time);
         break;
     case STENCIL_ORIGIN_LOST:
-        stencil_notes_warn(notes,
-                          "of digest_u, digest_b and fingerprint, which a run writes, the file has some and "
-                          "others not, so nobody knows what its %s were made with: they count from 0 again%s",
-                          steps, time);
+        stencil_notes_warn(
+            notes,
+            "of digest_u, digest_b and fingerprint, which a run writes, the file has some and "
+            "others not, so nobody knows what its %s were made with: they count from 0 again%s",
+            steps, time);
         break;
     case STENCIL_ORIGIN_UNKNOWN:
         stencil_notes_warn(
@@ -47,14 +48,14 @@ void report_note_origin(run_record *run) {
     note_arrays(problem, notes);
     if (origin->recounted && origin->arrays == STENCIL_ORIGIN_UNCHECKED)
         stencil_notes_warn(notes,
-                          "the file's %s had other weights, size, boundary, time step, source factor, "
-                          "precision or norm: steps count from 0 again",
-                          TEXT_COUNTED(problem->spec.steps_total, "step"));
+                           "the file's %s had other weights, size, boundary, time step, source factor, "
+                           "precision or norm: steps count from 0 again",
+                           TEXT_COUNTED(problem->spec.steps_total, "step"));
     else if (origin->steps > 0 && origin->steps < problem->stop.steps)
         stencil_notes_add(notes, "the file holds step %s, from which the run goes on, to step %s at most",
                           TEXT_COUNT(origin->steps), TEXT_COUNT(problem->stop.steps));
     if (origin->steps > 0 && isnan(origin->residual_first) && !isnan(problem->stop.rtol))
         stencil_notes_warn(notes,
-                          "no earlier run had a criterion: rtol is relative to the residual of step %s",
-                          TEXT_COUNT(origin->steps + 1));
+                           "no earlier run had a criterion: rtol is relative to the residual of step %s",
+                           TEXT_COUNT(origin->steps + 1));
 }
