@@ -69,7 +69,8 @@ const option stop_option_table[] = {
 static stencil_status check_effect(const invocation *call, const stencil_spec *spec) {
     const stencil_kind kind = spec->kind;
     CHECK(kind == STENCIL_KIND_HEAT || !options_given(call, "time"), USAGE,
-          "--time is for problem heat: other problems have no time");
+          "--time is for problem heat: it has no effect on %s",
+          kind == STENCIL_KIND_NONE ? "given weights" : stencil_kind_names[kind]);
     for (const option *o = problem_option_table; o->name != NULL; o++) {
         const char *problems = stencil_attribute_effect(o->name, kind);
         CHECK(problems == NULL || !options_given(call, o->name), USAGE,

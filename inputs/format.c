@@ -89,11 +89,11 @@ static void visit_own(hid_t file, void (*visit)(const own *own), void *context) 
 }
 
 /* The name that it may have meant, of equally near ones one of the same place; none where it says a unit,
- * such as time_unit. */
+ * such as time_unit, or is the usual name of a coordinate. */
 static known nearest(const own *own) {
     stencil_nearest near = {.word = own->name, .strict = 1};
     known found = {NULL, ATTRIBUTE, false}, k;
-    if (strstr(own->name, "unit") != NULL)
+    if (strstr(own->name, "unit") != NULL || strcmp(own->name, "time") == 0)
         return found;
     for (int elsewhere = 0; elsewhere <= 1; elsewhere++)
         for (int i = 0; (k = name_at(i)).name != NULL; i++) {

@@ -26,12 +26,13 @@ struct stencil_run {
     int exponent;          /* the parts have the cells times 2^exponent, see stencil_norm_exponent() */
     stencil_problem plain; /* the last stretch of an accelerated problem: its steps at omega = 1 */
     stencil_step_weights plain_step[2];
-    int64_t window;    /* of stagnation, steps */
-    int64_t steps;     /* that the cells have behind them */
-    int from;          /* the buffer that they are in */
-    double last_omega; /* of checked steps, but for the first one */
-    bool accelerated;  /* the problem's cycles are not to be left */
-    bool keeps;        /* cycles take longer than who wants the end can wait: their first cells are kept */
+    int64_t window;     /* of stagnation, steps */
+    int64_t steps;      /* that the cells have behind them */
+    int from;           /* the buffer that they are in */
+    double last_omega;  /* of checked steps, but for the first one */
+    int64_t turn_first; /* see stencil_turn_first() */
+    bool accelerated;   /* the problem's cycles are not to be left */
+    bool keeps;         /* cycles take longer than who wants the end can wait: their first cells are kept */
     stencil_field kept;
     int64_t kept_steps; /* that those have behind them; -1: there are none */
     double kept_s;      /* clock: since when they are there */

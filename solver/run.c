@@ -16,6 +16,7 @@ static void set_criteria(stencil_run *r, double first) {
     /* Time loops know changes only, of scaled cells. */
     r->schedule.under_rtol = ldexp(r->last_omega * (stop->rtol * first), r->exponent);
     r->schedule.under_atol = ldexp(r->last_omega * stop->atol, r->exponent);
+    r->turn_first = stencil_turn_first(r->problem, first, r->report->threshold);
 }
 
 /* Residual of a change, and the other way round. */
@@ -36,6 +37,7 @@ static void start_schedule(stencil_run *r) {
                                      .updated_cells = stencil_problem_updated_cells(r->problem)};
     r->report->residual_first = r->report->threshold = r->report->resolution = NAN;
     r->report->plain_from = -1;
+    r->turn_first = INT64_MAX;
     r->window = stencil_stagnation_window(r->problem);
     r->last_omega = stencil_cycle_omega_last(r->problem);
 }
@@ -148,6 +150,10 @@ static stencil_batch next_batch(const stencil_run *r) {
         count = stencil_smaller(count, launch);
     if (stencil_stop_has_criterion(&r->problem->stop))
         count = stencil_smaller(count, r->window - step % r->window);
+    if (r->turn_first < INT64_MAX) {
+        const int64_t behind = step < r->turn_first ? r->turn_first - 1 : step;
+        count = stencil_smaller(count, stencil_schedule_next(&r->schedule, behind) - step);
+    }
     for (int i = 0; i < r->observers.count; i++) {
         const stencil_observer *o = &r->observers.item[i];
         if (o->next != NULL)

@@ -141,18 +141,37 @@ static bool shows_rounding(const stencil_problem *problem, const stencil_history
     return left <= 0.5 && history->residual[i] > (i > 0 ? sqrt(left) : left) * before;
 }
 
+/* What is asked for of the first residual, or what the precision resolves of it, if that is more. */
+static double part_asked(const stencil_problem *problem, double first, double threshold) {
+    return fmax(threshold / first, problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24);
+}
+
+/* Whether the cycles that are made would be enough in exact arithmetic. */
+static bool cycles_suffice(const stencil_problem *problem, double cycles, double first, double threshold) {
+    return pow(stencil_cycle_contraction(problem), cycles) <= part_asked(problem, first, threshold);
+}
+
+int64_t stencil_turn_first(const stencil_problem *problem, double first, double threshold) {
+    const double left = stencil_cycle_contraction(problem), most = 0x1p40;
+    if (isnan(left) || problem->stop.norm != STENCIL_NORM_L2 || !(first > 0) || !(left < 1))
+        return INT64_MAX;
+    double cycles = fmax(floor(log(part_asked(problem, first, threshold)) / log(left)) - 2, 0);
+    if (!(cycles < most))
+        return INT64_MAX;
+    while (!cycles_suffice(problem, cycles, first, threshold))
+        cycles++;
+    return (int64_t)cycles * problem->cycle.length;
+}
+
 bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *history, double first,
                          double threshold) {
     const int64_t i = history->count - 1;
-    const double unit = problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24;
     if (i < 0 || isnan(stencil_cycle_contraction(problem)) ||
         stencil_cycle_end(problem, history->step[i]) != history->step[i])
         return false;
     const int64_t step = history->step[i], window = stencil_stagnation_window(problem);
-    const double cycles = (double)step / problem->cycle.length,
-                 left = pow(stencil_cycle_contraction(problem), cycles);
-    const bool enough =
-        problem->stop.norm == STENCIL_NORM_L2 && left * first <= fmax(threshold, unit * first);
+    const bool enough = problem->stop.norm == STENCIL_NORM_L2 &&
+                        cycles_suffice(problem, (double)step / problem->cycle.length, first, threshold);
     return (enough && shows_rounding(problem, history, first)) ||
            (step % window == 0 && stencil_stagnated(history, window, step));
 }

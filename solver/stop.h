@@ -65,6 +65,10 @@ bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t s
 bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *history, double first,
                          double threshold);
 
+/* The first step at which it may turn, but for stagnation: from there on batches end where residuals are
+ * checked, so that no time loop goes on behind a turn. INT64_MAX: never. */
+int64_t stencil_turn_first(const stencil_problem *problem, double first, double threshold);
+
 /* Any problem; `defect` is NULL for those that are no relaxations. `largest`: of |u|. */
 stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
                                          double largest, double residual, double residual_first);

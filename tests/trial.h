@@ -41,6 +41,7 @@ typedef struct trial_run {
     int64_t check_every;
     stencil_norm norm;
     double rtol, atol;           /* NAN: none */
+    int32_t poll_every;          /* steps between polls; 0: as planned */
     stencil_reason reason;       /* that it ends with at its last step; NONE: as the trace says */
     stencil_observers observers; /* one of them may interrupt the run */
     stencil_wait_policy wait;

@@ -358,6 +358,8 @@ static bool make_plan(const trial *t, const trial_run *r, const stencil_problem 
            "the plan stays in the cache");
     EXPECT(r->stream == 0 || rows_of_stream(plan, problem->rank) >= r->stream, "streams of %lld rows",
            (long long)rows_of_stream(plan, problem->rank));
+    if (r->poll_every > 0)
+        plan->poll_every = r->poll_every;
     if (plan->backend == STENCIL_BACKEND_CPU && r->tries)
         plan->stores = STENCIL_STORES_TRIED;
     return true;

@@ -116,9 +116,9 @@ class Time(CommandTest):
         self.ok("s.h5", "--time", "0.1", "--output", "whole.h5", *CPU)
         self.ok("s.h5", "--dt", self.attribute("whole.h5", "/", "dt"), "--time", "0.05", *CPU)
         self.ok("s.out.h5", "--time", "0.1", *CPU)
-        numpy.testing.assert_array_equal(self.read("s.out.out.h5"), self.read("whole.h5"))
-        self.assertEqual(self.attribute("s.out.out.h5", "/", "time"), self.attribute("whole.h5", "/", "time"))
-        self.ok("verify", "s.out.out.h5")
+        numpy.testing.assert_array_equal(self.read("s.out2.h5"), self.read("whole.h5"))
+        self.assertEqual(self.attribute("s.out2.h5", "/", "time"), self.attribute("whole.h5", "/", "time"))
+        self.ok("verify", "s.out2.h5")
         said = " ".join(self.ok("whole.h5", "--no-output", *CPU).stdout.split())
         self.assertIn("no step was made: the file has all its steps; --time asks for more", said)
         # Another dt: steps count anew, time goes on.
@@ -228,8 +228,8 @@ class Quiet(CommandTest):
         lines = self.ok("h.out.h5", "--dt", "0.0005", "--time", "0.02", "-q", *CPU).stderr.splitlines()
         self.assertEqual(len(lines), 2, lines)
         self.assertTrue(all(line.startswith("stencil: h.out.h5: note: ") for line in lines), lines)
-        self.assertIn("steps count from 0 again", lines[0])
-        self.assertIn("no whole number of steps", lines[1])
+        self.assertTrue(any("steps count from 0 again" in line for line in lines), lines)
+        self.assertTrue(any("no whole number of steps" in line for line in lines), lines)
         self.ok("new", "l.h5", "--problem", "laplace", "--size", "65x65", "--initial", "hot-edge", "--accelerate", "none", "--rtol", "none")
         lines = self.ok("l.h5", "--atol", "1e-4", "-q", *CPU).stderr.splitlines()
         self.assertEqual(len(lines), 1, lines)
@@ -237,7 +237,7 @@ class Quiet(CommandTest):
 
     def test_poisson_without_f(self):
         self.ok("new", "p.h5", "--problem", "poisson", "--size", "9x9", "--source", "none", "--initial", "random")
-        self.assertIn("note: poisson without /f is laplace", self.ok("p.h5", "-q", *CPU).stderr)
+        self.assertIn("note: poisson without /f", self.ok("p.h5", "-q", *CPU).stderr)
         self.ok("new", "f.h5", "--problem", "poisson", "--size", "9x9")
         self.assertEqual(self.ok("f.h5", "-q", *CPU).stderr, "")
 

@@ -157,7 +157,7 @@ class Spacing(Grid):
         self.assertEqual(len([line for line in self.notes() if "spacing is 1" in line]), 2)
         self.make([("y", np.arange(9.0)), ("x", np.arange(9.0))], attach=False)
         self.assertEqual([line for line in self.notes() if "spacing" in line], [])
-        self.make([("y", np.arange(9.0)), ("q", np.linspace(0, 1, 9))], attach=False)  # nobody's name
+        self.make([("y", np.arange(9.0)), ("s", np.linspace(0, 1, 9))], attach=False)  # nobody's name
         self.assertEqual([line for line in self.notes() if "spacing" in line], [])
 
     def test_dimensions_without_coordinates(self):
