@@ -82,11 +82,13 @@ char *stencil_names_add(char *text, size_t size, const char *const *names) {
 }
 
 const char *stencil_number_text(double value, char text[STENCIL_NUMBER_CHARS]) {
+    char found[STENCIL_NUMBER_CHARS] = "";
     for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, STENCIL_NUMBER_CHARS, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
+        snprintf(found, sizeof found, "%.*g", digits, value);
+        if (strtod(found, NULL) == value)
             break;
     }
+    memcpy(text, found, sizeof found);
     return text;
 }
 
