@@ -282,8 +282,9 @@ class OfOthers(CommandTest):
             with open(self.path("n.h5"), "wb") as file:
                 file.write(bad)
             for arguments in (("n.h5",), ("compare", "n.h5", "n.h5")):
+                # HDF5 1.10.8 itself leaks what it had read of a message that it refuses.
                 self.refused(BAD_DATA, ["'n.h5'", "written by a newer HDF5 than this program has, 1.", "h5repack --low=0 --high=2"],
-                             *arguments)
+                             *arguments, env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"})
 
 
 class Contents(CommandTest):
