@@ -8,7 +8,7 @@
 #include "app/text.h"
 #include "base/words.h"
 
-/* Of several results of that name the first one that can be compared, else the one on the same back-end. */
+/* The first of several results of that name that can be compared, else the one on the same back-end. */
 static const stencil_bench_result *find_result(const stencil_bench_report *report,
                                                const stencil_bench_result *now) {
     const stencil_bench_result *found = NULL;

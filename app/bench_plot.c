@@ -80,7 +80,7 @@ static stencil_status plot(const stencil_bench_report *report, const char *optio
     return status;
 }
 
-/* How many results up to this one are of its benchmark: files of the second one have the name "NAME-2". */
+/* The number of results of its benchmark up to this one: files of the second one have the name "NAME-2". */
 static int number_of(const stencil_bench_report *report, int result) {
     int number = 0;
     for (int i = 0; i <= result; i++)

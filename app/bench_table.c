@@ -320,12 +320,12 @@ static void print_listing(bench_printer *p, listing *l, const char *title) {
     bench_print_table(p, title, &t);
 }
 
-/* Whether rows stand in one line of all medians: those of a series, and the best copies. */
+/* Tells whether rows stand in one line of all medians: those of a series, and the best copies. */
 static bool share_line(const stencil_bench_row *a, const stencil_bench_row *b) {
     return belong_together(a, b) || (is_copy(a) && is_copy(b));
 }
 
-/* Of a line that all[count] has rows of, the one at a place of its last axis; NULL: there is none. */
+/* The row of a line of all[count] at a place of its last axis; NULL: there is none. */
 static const stencil_bench_row *find_at(const stencil_bench_row *const *all, int count,
                                         const stencil_bench_row *series, int64_t place) {
     for (int i = 0; i < count; i++)
@@ -374,7 +374,8 @@ static void print_compared_along(bench_printer *p, const stencil_bench_row *cons
         table_destroy(&t);
 }
 
-/* Whether tables show a row: of copies the best one, and of rows that are skipped for the same reason none.
+/* Tells whether tables show a row: of copies the best one, and of rows that are skipped for the same reason
+ * none.
  */
 static bool is_shown(const stencil_bench_result *result, const stencil_bench_row *row) {
     return !bench_skip_is_shared(result, row) && !(is_copy(row) && row->ratio < 1);

@@ -159,7 +159,7 @@ static bool is_same_case(const telling *a, const telling *b) {
            strcmp(a->reason, b->reason) == 0;
 }
 
-/* Whether one row says it of both. */
+/* Tells whether one row says it of both. */
 static bool is_alike(const telling *a, const telling *b) {
     const stencil_candidate *x = a->of, *y = b->of;
     if (!is_same_case(a, b) || a->sweeps != b->sweeps)

@@ -112,7 +112,7 @@ static void print_rates(const run_record *run) {
               : "");
 }
 
-/* How results were stored, where both ways were tried. */
+/* Prints how results were stored, where both ways were tried. */
 static void print_stores(const stencil_store_report *stores) {
     if (stores->threads == 0 || isnan(stores->cached_step_s))
         return;

@@ -28,8 +28,8 @@ void report_print_head(const run_record *run);
 void report_print_result(const run_record *run, bool explain);
 void report_print_plan(const run_record *run, bool explain);
 
-/* What a problem is, in symbols and with its numbers: "−∇²u = f, by Jacobi iteration, ω 1, spacing 0.5 × 0.5"
- * (returned). ascii: in symbols that need no translation. */
+/* The equation of a problem, in symbols and with its numbers: "−∇²u = f, by Jacobi iteration, ω 1, spacing
+ * 0.5 × 0.5" (returned). ascii: in symbols that need no translation. */
 enum { REPORT_EQUATION_CHARS = 512 };
 char *report_equation_text(const stencil_problem *problem, bool ascii, char text[REPORT_EQUATION_CHARS]);
 
@@ -53,7 +53,7 @@ json_t *report_bound_json(const run_record *run, double cells_per_s);
 
 /* The notes from number `from` on; returns how many there are by now. */
 int report_print_notes(const run_record *run, int from);
-/* Of these, for a quiet run, those that change what the result means: to standard error, a line each. */
+/* Prints the notes that change what the result means, for a quiet run: to standard error, a line each. */
 int report_print_warnings(const run_record *run, int from);
 
 /* Notes what the source term of a run means where it is not what an equation calls its source, or is missing.

@@ -24,7 +24,7 @@ static json_t *problem_json(const stencil_problem *problem) {
                      "diffusivity", json_number(spec->diffusivity), "dt", json_number(spec->dt));
 }
 
-/* What it says in symbols, and the largest stable dt. */
+/* The equation in symbols, and the largest stable dt. */
 static void add_equation(json_t *json, const stencil_problem *problem) {
     char text[REPORT_EQUATION_CHARS];
     const bool heat = problem->spec.kind == STENCIL_KIND_HEAT;

@@ -1,4 +1,4 @@
-/* What is to be said about the steps that a file counts. */
+/* Notes about the steps that a file counts. */
 #include "app/report.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include "app/text.h"
 #include "inputs/inputs.h"
 
-/* What the digests say, which a run finds as it reads the cells. */
+/* Notes the verdict of the digests, which a run finds as it reads the cells. */
 static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
     const char *source = stencil_array_names[problem->spec.source],
                *steps = TEXT_COUNTED(problem->spec.steps_total, "step"),

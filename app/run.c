@@ -295,7 +295,7 @@ static stencil_status load(run_state *state) {
     return text_name_out_of_memory(status, state->record.output.input_path);
 }
 
-/* What the cells say of the end before the first step: that there is none, or which residual it cannot get
+/* The cells tell of the end before the first step: that there is none, or which residual it cannot get
  * under. */
 static stencil_status foresee(run_state *state) {
     run_record *record = &state->record;

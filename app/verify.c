@@ -37,7 +37,7 @@ typedef struct mismatch {
     double expected, found;
 } mismatch;
 
-/* What the digests say of an array of the output: NULL, or that it was changed after its run. */
+/* The verdict of the digests on an array of the output: NULL, or that it was changed after its run. */
 typedef struct edit {
     const char *name, *how;
 } edit;
@@ -146,8 +146,8 @@ static stencil_status check_digest(verification *v, stencil_array array, const c
     return STENCIL_OK;
 }
 
-/* Whether the output holds what its run wrote. The source of a result without digests is held against that of
- * the input; its /u the reference alone can judge. */
+/* Tells whether the output holds what its run wrote. The source of a result without digests is held against
+ * that of the input; its /u the reference alone can judge. */
 static stencil_status check_digests(verification *v) {
     const stencil_spec *spec = &v->problem.spec;
     const bool has_u = spec->digest_u[0] != '\0', has_b = spec->digest_b[0] != '\0',

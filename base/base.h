@@ -54,7 +54,7 @@ stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const cha
  * groups leave (all of them up to the root) and what its limit of address space (ulimit -v) leaves. */
 int64_t stencil_memory_available_bytes(void);
 
-/* What limits the processors of this process. */
+/* The limit on the processors of this process. */
 typedef struct stencil_processor_limits {
     int online;                /* of the machine */
     int allowed;               /* by the affinity that the process began with; a thread that OpenMP has bound

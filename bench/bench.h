@@ -235,7 +235,7 @@ void stencil_bench_report_init(stencil_bench_report *report);
  * caller, NULL without memory. */
 json_t *stencil_bench_report_json(const stencil_bench_report *report);
 
-/* Whether it is a report, or a list of them. */
+/* Tells whether it is a report, or a list of them. */
 bool stencil_bench_is_report(const json_t *root);
 
 /* What stencil_bench_report_json() wrote, or a list of it; a reference to `root` is kept. Of the options are

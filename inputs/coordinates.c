@@ -39,7 +39,7 @@ static bool is_time(hid_t scale, const char *label) {
            strcmp(standard, "time") == 0;
 }
 
-/* How far stored numbers may be from what they stand for. */
+/* The distance that stored numbers may have from what they stand for. */
 static double rounding_of(const stencil_dataset *d, const stencil_values *values, double largest) {
     if (values->packed)
         return fabs(values->scale);

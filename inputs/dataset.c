@@ -50,7 +50,7 @@ static void count_unwritten(const stored *s, const source *from, hid_t file, int
         *s->unwritten += stencil_cells_unwritten(dataset, from->taken);
 }
 
-/* Whether this file holds the source; *status tells what is wrong further down. */
+/* Tells whether this file holds the source; *status tells what is wrong further down. */
 static bool holds(const stored *s, const char *path, const source *from, stencil_status *status) {
     hid_t opened = -1;
     int64_t below = 0;

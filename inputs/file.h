@@ -23,7 +23,7 @@ stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_sp
 /* Name of the index-th attribute, NULL behind the last one; *past: a run writes it, no user gives it. */
 const char *stencil_spec_attribute(int index, bool *past);
 
-/* Whether a number stands in `spec` as that attribute, or as one value of its list. */
+/* Tells whether a number stands in `spec` as that attribute, or as one value of its list. */
 bool stencil_spec_says(const stencil_spec *spec, const char *attribute, double number);
 
 /* Something in a file under a name that is none of the format's, and `what` it is for messages. */
@@ -44,10 +44,10 @@ void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec
  * the root group. What cannot be copied is noted (`notes` may be NULL). */
 void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes);
 
-/* Whether values of a type of HDF5 are references to objects, or have some within. */
+/* Tells whether values of a type of HDF5 are references to objects, or have some within. */
 bool stencil_type_refers(hid_t type);
 
-/* Whether an object of that name stands in this very file, and not in one that a link leads to. */
+/* Tells whether an object of that name stands in this very file, and not in one that a link leads to. */
 bool stencil_file_holds(hid_t file, const char *name);
 
 /* Goes over attributes with references to objects, and datasets of them, of all objects that a file and its

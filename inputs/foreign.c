@@ -6,7 +6,7 @@
 #include "base/words.h"
 #include "inputs/h5.h"
 
-/* How files of a format begin. */
+/* The first bytes of files of a format. */
 typedef struct magic {
     const char *bytes;
     size_t count;
@@ -99,8 +99,8 @@ static const char *filter_name(H5Z_filter_t number, const char *in_file) {
     return in_file[0] != '\0' ? in_file : "of no registered name";
 }
 
-/* Whether a chunk has passed the filter with this place in the pipeline: chunks that it makes no smaller are
- * stored without it. Where none of the first ones has, reading tells. */
+/* Tells whether a chunk has passed the filter with this place in the pipeline: chunks that it makes no
+ * smaller are stored without it. Where none of the first ones has, reading tells. */
 static bool is_used(hid_t dataset, unsigned place) {
 #if H5_VERSION_GE(1, 10, 5)
     enum { LOOK_MAX = 16 };

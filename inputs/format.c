@@ -117,7 +117,7 @@ static bool is_coordinate(const char *name) {
     return strlen(name) == 1 && strchr("xyzXYZ", name[0]) != NULL;
 }
 
-/* What is looked for names that were meant for us. */
+/* The search for names that were meant for us. */
 typedef struct search {
     const stencil_spec *spec;
     stencil_notes *notes;

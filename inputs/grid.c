@@ -115,8 +115,8 @@ static bool read_lines(const grid *g, hid_t u, int axis, int along, double *valu
     return read;
 }
 
-/* Whether the last cells are the first ones again, and the field goes on beyond them as it began: not so
- * where it only is symmetric. */
+/* Tells whether the last cells are the first ones again, and the field goes on beyond them as it began: not
+ * so where it only is symmetric. */
 static bool go_around(const double *value, int64_t n) {
     double apart = 0, first = 0, last = 0, both = 0;
     for (int64_t i = 0; i < n; i++) {

@@ -100,9 +100,9 @@ typedef struct stencil_output {
  * or it is a directory. IO: the result does not fit, with need and have. */
 stencil_status stencil_output_open(stencil_output *output, const stencil_problem *problem);
 
-/* Whether the result takes the name of its input, which then is gone: the same name in the same directory, a
- * symbolic link to the input followed. Another name of the same file (a hard link, a symbolic link as output)
- * is replaced without the input. Asked before the result is written. */
+/* Tells whether the result takes the name of its input, which then is gone: the same name in the same
+ * directory, a symbolic link to the input followed. Another name of the same file (a hard link, a symbolic
+ * link as output) is replaced without the input. Asked before the result is written. */
 bool stencil_output_replaces_input(const stencil_output *output);
 
 /* Writes the result: /u, read from `from`, /residual, /residual_step, the attributes that make it a valid

@@ -131,7 +131,7 @@ static hssize_t dataset_values(const stencil_named *n, const stencil_spec *spec,
     return fits && count > 0 ? count : 0;
 }
 
-/* Whether the problem has this number already, under our name or by default. */
+/* Tells whether the problem has this number already, under our name or by default. */
 static bool is_said(const stencil_spec *spec, const char *meant, double number) {
     if (strcmp(meant, "time") == 0)
         return fabs((double)spec->steps * spec->dt - number) <= spec->dt;

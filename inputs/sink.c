@@ -61,7 +61,7 @@ static stencil_status open_temporary(stencil_sink *sink) {
     return sink->fd >= 0 ? STENCIL_OK : name_temporary(sink);
 }
 
-/* Whether the file behind `target` is that of the name `other`, which may be NULL. */
+/* Tells whether the file behind `target` is that of the name `other`, which may be NULL. */
 static bool is_file(const struct stat *target, const char *other) {
     struct stat source;
     return other != NULL && stat(other, &source) == 0 && source.st_dev == target->st_dev &&

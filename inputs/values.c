@@ -172,7 +172,7 @@ void stencil_values_note(const stencil_values *values, const char *name, const c
             name, values->scale, values->offset, result);
 }
 
-/* Whether a point reads a cell of an axis from some updated one. */
+/* Tells whether a point reads a cell of an axis from some updated one. */
 static bool axis_shows(const stencil_problem *problem, int axis, int64_t cell, int64_t offset) {
     const int64_t n = problem->n[axis], from = cell - offset, low = -1 - cell - offset, high = low + 2 * n;
     const bool inside = from >= 0 && from < n;

@@ -32,8 +32,8 @@ static inline double stencil_values_unpack(const stencil_values *values, double 
 void stencil_values_note(const stencil_values *values, const char *name, const char *result,
                          stencil_notes *notes);
 
-/* Whether a step looks at a cell (z, y, x; counted from the first updated one), or updates it. A weight of 0
- * hides what is finite, and it alone. */
+/* Tells whether a step looks at a cell (z, y, x; counted from the first updated one), or updates it. A weight
+ * of 0 hides what is finite, and it alone. */
 bool stencil_values_used(const stencil_problem *problem, const int64_t cell[3], bool finite);
 
 /* What is checked: an array of a problem. */

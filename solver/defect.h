@@ -23,8 +23,8 @@ typedef struct stencil_defect {
 stencil_status stencil_defect_of(const stencil_problem *problem, const stencil_reader *from,
                                  stencil_defect *defect);
 
-/* Whether there is no solution: no axis is fixed, and the source has a constant part that is more than its
- * rounding. */
+/* Tells whether there is no solution: no axis is fixed, and the source has a constant part that is more than
+ * its rounding. */
 bool stencil_defect_unsolvable(const stencil_problem *problem, const stencil_defect *defect);
 
 /* ||u* - u|| <= (||r|| + rounding) / lambda_min, u* the solution of the discrete equations with the given
@@ -49,7 +49,8 @@ typedef struct stencil_outlook {
 stencil_status stencil_outlook_of(const stencil_problem *problem, const stencil_reader *from,
                                   stencil_outlook *outlook);
 
-/* What a step would change in exact arithmetic, where the precision of the run has rounded it away. */
+/* The change that a step would make in exact arithmetic, where the precision of the run has rounded it away.
+ */
 typedef struct stencil_lost {
     double change; /* the largest one that is more than the rounding of doubles; 0: none is */
     double value;  /* of u in that cell */

@@ -14,7 +14,7 @@ static stencil_status differs(const stencil_problem *problem, stencil_array arra
     return STENCIL_OK;
 }
 
-/* What the digests of the spec say. */
+/* Compares the cells with the digests of the spec. */
 static stencil_status compare(const stencil_problem *problem, const stencil_reader *cells,
                               stencil_origin_arrays *arrays) {
     const stencil_spec *spec = &problem->spec;

@@ -1,4 +1,4 @@
-/* Whether the steps that a file counts were made with the arrays that stand in it. */
+/* Tells whether the steps that a file counts were made with the arrays that stand in it. */
 #pragma once
 
 #include "solver/boxes.h"

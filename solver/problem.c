@@ -343,7 +343,7 @@ static stencil_status check_source(const stencil_spec *spec) {
     return STENCIL_OK;
 }
 
-/* How much more than the span that is left steps may make: what rounding makes of dt and of the times. */
+/* The part by which steps may exceed the span that is left: dt and the times are rounded. */
 static const double time_rounding = 1e-12;
 
 /* The steps up to time_end; they count from the problem's start, whoever made them. */

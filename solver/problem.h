@@ -75,7 +75,7 @@ void stencil_spec_init(stencil_spec *spec);
 double stencil_spec_spacing(const stencil_spec *spec, int axis);
 double stencil_spec_diagonal(const stencil_spec *spec);
 
-/* Of problem heat whose diffusivity is known: the largest stable time step, 1 / (diffusivity S). */
+/* The largest stable time step of problem heat whose diffusivity is known, 1 / (diffusivity S). */
 double stencil_spec_dt_largest(const stencil_spec *spec);
 
 /* When a run ends. Steps count from the problem's start, whoever made them.
@@ -108,7 +108,7 @@ stencil_status stencil_history_add(stencil_history *history, int64_t step, doubl
 double stencil_history_last(const stencil_history *history);
 void stencil_history_destroy(stencil_history *history);
 
-/* Whether a file's arrays are those of the steps that it counts, see solver/origin.h. */
+/* Tells whether a file's arrays are those of the steps that it counts, see solver/origin.h. */
 typedef enum stencil_origin_arrays {
     STENCIL_ORIGIN_UNCHECKED, /* nobody has looked, or it counts no steps */
     STENCIL_ORIGIN_SAME,

@@ -259,7 +259,7 @@ static stencil_status first_step(stencil_run *r) {
     return STENCIL_OK;
 }
 
-/* Whether an accelerated problem has come to where rounding hides what cycles still do. */
+/* Tells whether an accelerated problem has come to where rounding hides what cycles still do. */
 static bool turns_plain(const stencil_run *r) {
     const stencil_report *report = r->report;
     const stencil_history *history = &report->history;
@@ -268,8 +268,8 @@ static bool turns_plain(const stencil_run *r) {
            stencil_turns_plain(r->problem, history, report->residual_first, report->threshold);
 }
 
-/* Whether the last residual is as small as the precision resolves in a field that is an approximation of the
- * solution. */
+/* Tells whether the last residual is as small as the precision resolves in a field that is an approximation
+ * of the solution. */
 static bool is_resolved(const stencil_run *r, const stencil_defect *defect) {
     const stencil_report *report = r->report;
     const stencil_error_bound bound = stencil_error_bound_of(r->problem, defect);
@@ -318,7 +318,7 @@ static stencil_status end_plain(stencil_run *r) {
         r->plain_step[i].source_factor = 1.0;
         memcpy(r->plain_step[i].weight, problem->weight, sizeof problem->weight);
     }
-    /* Of length 2, so that the plan's kernels take their weights from a table as before. */
+    /* The cycle has length 2, so that the plan's kernels take their weights from a table as before. */
     r->plain.cycle = (stencil_cycle){.length = 2, .given = r->plain_step};
     report->plain_from = report->steps;
     TRY(stencil_run_side_open(r, &r->plain, &before));

@@ -129,8 +129,9 @@ bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t s
     return isfinite(before) && last >= before * (1.0 - 0x1p-30);
 }
 
-/* Whether rounding has a part in the last residual: in exact arithmetic its l2 norm falls by the contraction
- * of the cycles since the one before, and by that of all cycles from the first one, but for the excess. */
+/* Tells whether rounding has a part in the last residual: in exact arithmetic its l2 norm falls by the
+ * contraction of the cycles since the one before, and by that of all cycles from the first one, but for the
+ * excess. */
 static bool shows_rounding(const stencil_problem *problem, const stencil_history *history, double first) {
     const int64_t i = history->count - 1;
     const double before = i > 0 ? history->residual[i - 1] : stencil_cycle_excess(problem) * first,
@@ -141,12 +142,12 @@ static bool shows_rounding(const stencil_problem *problem, const stencil_history
     return left <= 0.5 && history->residual[i] > (i > 0 ? sqrt(left) : left) * before;
 }
 
-/* What is asked for of the first residual, or what the precision resolves of it, if that is more. */
+/* The part of the first residual that is asked for, or that the precision resolves, if that is more. */
 static double part_asked(const stencil_problem *problem, double first, double threshold) {
     return fmax(threshold / first, problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24);
 }
 
-/* Whether the cycles that are made would be enough in exact arithmetic. */
+/* Tells whether the cycles that are made would be enough in exact arithmetic. */
 static bool cycles_suffice(const stencil_problem *problem, double cycles, double first, double threshold) {
     return pow(stencil_cycle_contraction(problem), cycles) <= part_asked(problem, first, threshold);
 }

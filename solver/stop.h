@@ -56,10 +56,10 @@ int64_t stencil_stagnation_window(const stencil_problem *problem);
  * smallest of the last window is not under that of the window before by one part in 2^30. Any problem. */
 bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t step);
 
-/* Whether an accelerated problem turns to its last stretch, a cycle of plain steps, at the last entry of the
- * history: follows from the history, its first residual and the limit alone, so that every run and `verify`
- * turn at the same step. It does where the cycles that are made leave as little of the error in exact
- * arithmetic as was asked for (or as the precision resolves), while the residual falls less than that
+/* Tells whether an accelerated problem turns to its last stretch, a cycle of plain steps, at the last entry
+ * of the history: follows from the history, its first residual and the limit alone, so that every run and
+ * `verify` turn at the same step. It does where the cycles that are made leave as little of the error in
+ * exact arithmetic as was asked for (or as the precision resolves), while the residual falls less than that
  * arithmetic has it fall at least, and where it stagnates: what is left is rounding, most of which plain
  * steps take away. `threshold`: of the residual. */
 bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *history, double first,

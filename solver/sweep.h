@@ -118,8 +118,8 @@ double stencil_sweep_beside(const stencil_plan *plan, const stencil_problem *pro
 void stencil_sweep_note_depth(stencil_plan *plan, const stencil_problem *problem,
                               const stencil_run_options *options, const stencil_machine *machine);
 
-/* Whether a GPU has the sweep's kernels of several steps; UNAVAILABLE says which one has not, why, and what
- * to do. */
+/* Tells whether a GPU has the sweep's kernels of several steps; UNAVAILABLE says which one has not, why, and
+ * what to do. */
 stencil_status stencil_sweep_has_kernels(stencil_sweep_id sweep, const stencil_machine *machine, int gpu);
 
 /* "", or why it cannot run a problem on a back-end. */
