@@ -74,20 +74,12 @@ stencil_status machine_calibrate(stencil_machine *machine, bool gpu, double seco
     return status;
 }
 
-/* JSON of other commands is taken for what it is: by a member that only those have. */
+/* JSON of other commands is named. */
 static stencil_status check_kind(const json_t *root) {
-    static const struct {
-        const char *member, *kind;
-    } others[] = {{"results", "a report of 'stencil bench'"},   {"choice", "a report of 'stencil run'"},
-                  {"plans", "a report of 'stencil plan'"},      {"verified", "a report of 'stencil verify'"},
-                  {"dataset", "a report of 'stencil compare'"}, {"traceEvents", "a trace of 'stencil run'"},
-                  {"body", "wisdom or a calibration"}};
-    const char *kind = "other JSON";
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (json_object_get(root, others[i].member) != NULL)
-            kind = others[i].kind;
+    const char *what = json_what(root);
     CHECK(json_is_object(json_object_get(root, "cpu")), BAD_DATA,
-          "it is %s, not a machine: make one with 'stencil info --json FILE'", kind);
+          "it is not a machine ('stencil info --json FILE' makes one), but %s",
+          what != NULL ? what : "other JSON");
     return STENCIL_OK;
 }
 

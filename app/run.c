@@ -306,15 +306,14 @@ static stencil_status foresee(run_state *state) {
     if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0)
         return STENCIL_OK;
     TRY(stencil_outlook_of(problem, &cells, &outlook));
-    const bool given = problem->spec.source == STENCIL_SOURCE_F;
-    const double mean = outlook.source_mean * (given ? stencil_spec_diagonal(&problem->spec) : 1.0);
-#define UNSOLVABLE "no axis is fixed and /%s has the mean %g, not 0: there is no solution"
+    const char *source = stencil_array_names[problem->spec.source];
+    const double mean = outlook.source_mean / problem->source_scale * problem->spec.omega;
+#define UNSOLVABLE "no axis is fixed and %s has the mean %g, not 0: there is no solution"
     CHECK(!outlook.unsolvable || !stencil_stop_has_criterion(stop), BAD_DATA,
           "'%s': " UNSOLVABLE "; subtract the mean from it, or fix an axis", record->output.input_path,
-          given ? "f" : "b", mean);
+          source, mean);
     if (outlook.unsolvable)
-        stencil_notes_warn(&record->notes, UNSOLVABLE ", and each step moves the whole field",
-                           given ? "f" : "b", mean);
+        stencil_notes_warn(&record->notes, UNSOLVABLE ", and each step moves the whole field", source, mean);
     const double limit = fmax(stop->rtol * outlook.first, stop->atol),
                  resolution = stencil_resolution(problem, outlook.size);
     if (limit < resolution)

@@ -359,7 +359,7 @@ class Info(CommandTest):
                                               *report)),
                                    ("run", ("p.h5", "--steps", 20, "--no-output", "--trace", "m.json", "--force"))):
             self.ok(*arguments)
-            self.refused(65, ["m.json", f" of 'stencil {command}', not a machine: ", "stencil info --json"], "p.h5",
+            self.refused(65, ["m.json", "not a machine ('stencil info --json", f"'stencil {command}"], "p.h5",
                          "--no-output", "--machine", "m.json", "--dry-run")
 
     def one_gpu(self):

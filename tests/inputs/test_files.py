@@ -4,7 +4,6 @@ import os
 import resource
 import subprocess
 import sys
-import tempfile
 import unittest
 
 try:
@@ -14,18 +13,12 @@ except ImportError:
     print("skipped: h5py is not installed (Debian: python3-h5py)")
     sys.exit(77)
 
+from folder import FolderTest  # noqa: E402
+
 STENCIL = os.environ["STENCIL"]
 
 
-class FilesTest(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class FilesTest(FolderTest):
     def stencil(self, *arguments, code=0):
         done = subprocess.run([STENCIL, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 
 try:
@@ -17,19 +16,13 @@ except ImportError as missing:
     print(f"skipped: {missing} (Debian: python3-h5py python3-netcdf4 python3-h5netcdf python3-xarray)")
     sys.exit(77)
 
+from folder import FolderTest  # noqa: E402
+
 STENCIL = os.environ["STENCIL"]
 BAD_DATA = 65
 
 
-class Grid(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class Grid(FolderTest):
     def make(self, coordinates, u=None, attach=True, **attributes):
         """coordinates: by axis in array order, (name, values), or None."""
         with h5py.File(self.path("p.h5"), "w") as file:

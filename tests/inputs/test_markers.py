@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 
 try:
@@ -14,20 +13,14 @@ except ImportError as missing:
     print(f"skipped: {missing} (Debian: python3-h5py python3-netcdf4)")
     sys.exit(77)
 
+from folder import FolderTest  # noqa: E402
+
 STENCIL = os.environ["STENCIL"]
 BAD_DATA = 65
 SHAPE = (9, 11)
 
 
-class Values(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class Values(FolderTest):
     @staticmethod
     def field(dtype="f8"):
         return (100 * np.random.default_rng(5).random(SHAPE)).round().astype(dtype)

@@ -4,7 +4,6 @@ xarray write and read them."""
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 
 try:
@@ -17,20 +16,14 @@ except ImportError as missing:
     print(f"skipped: {missing} (Debian: python3-h5py python3-netcdf4 python3-h5netcdf python3-xarray)")
     sys.exit(77)
 
+from folder import FolderTest  # noqa: E402
+
 STENCIL = os.environ["STENCIL"]
 ENGINES = ("netcdf4", "h5netcdf")
 AXES = {2: ("y", "x"), 3: ("z", "y", "x")}
 
 
-class Scales(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class Scales(FolderTest):
     def run_file(self, name="p.h5", output="r.h5", *options):
         done = subprocess.run([STENCIL, "--device", "cpu", "--force", "--steps", "3", "-o", output, *options, name],
                               cwd=self.folder, capture_output=True, text=True, timeout=300)

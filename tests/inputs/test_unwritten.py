@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import tempfile
 import unittest
 
 try:
@@ -13,21 +12,15 @@ except ImportError:
     print("skipped: h5py is not installed (Debian: python3-h5py)")
     sys.exit(77)
 
+from folder import FolderTest  # noqa: E402
+
 STENCIL = os.environ["STENCIL"]
 BAD_DATA = 65
 SHAPE = (20, 30)
 CELLS = SHAPE[0] * SHAPE[1]
 
 
-class Unwritten(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
+class Unwritten(FolderTest):
     def make(self, fill, name="p.h5", **options):
         """fill(file) makes /u."""
         with h5py.File(self.path(name), "w", **options) as file:
