@@ -3,6 +3,7 @@
 
 #include "app/report.h"
 #include "app/text.h"
+#include "inputs/inputs.h"
 
 /* The factor that would make the term of a step of the equation's source: dt of heat, omega / S of
  * relaxations; 0 for given weights. */
@@ -44,4 +45,31 @@ void report_note_source(run_record *run, const stencil_spec *file) {
     stencil_notes_warn(&run->notes, "/b is added as it is in every step, whose meaning depends on %s",
                        meant[spec->kind]);
     note_other_step(spec, file, &run->notes);
+}
+
+stencil_status report_note_outlook(run_record *record, const stencil_reader *cells) {
+    const stencil_problem *problem = &record->problem;
+    const stencil_stop *stop = &problem->stop;
+    stencil_outlook outlook;
+    if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0)
+        return STENCIL_OK;
+    TRY(stencil_outlook_of(problem, cells, &outlook));
+    const char *source = stencil_array_names[problem->spec.source];
+    const double mean = outlook.source_mean / problem->source_scale * problem->spec.omega;
+#define UNSOLVABLE "no axis is fixed and %s has the mean %g, not 0: there is no solution"
+    CHECK(!outlook.unsolvable || !stencil_stop_has_criterion(stop), BAD_DATA,
+          "'%s': " UNSOLVABLE "; subtract the mean from it, or fix an axis", record->output.input_path,
+          source, mean);
+    if (outlook.unsolvable)
+        stencil_notes_warn(&record->notes, UNSOLVABLE ", and each step moves the whole field", source, mean);
+    const double limit = fmax(stop->rtol * outlook.first, stop->atol),
+                 resolution = stencil_resolution(problem, outlook.size);
+    if (limit < resolution)
+        stencil_notes_warn(
+            &record->notes,
+            "the limit of the residual, %.2g, is below what %s resolves in such a field, %.2g: the run "
+            "ends there%s",
+            limit, stencil_precision_name(problem->precision), resolution,
+            problem->precision == STENCIL_FLOAT32 ? "; --precision float64 goes on" : "");
+    return STENCIL_OK;
 }

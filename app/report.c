@@ -223,6 +223,20 @@ static const char *stagnation_text(const run_record *run) {
     }
 }
 
+/* Numbers that a CPU computes many times more slowly: bits are as on other devices, so none is flushed to 0.
+ */
+static void note_subnormal(run_record *record) {
+    static const double few = 0.01;
+    const bool wide = record->problem.precision == STENCIL_FLOAT64;
+    if (record->report.subnormal > few)
+        stencil_notes_warn(
+            &record->notes,
+            "%.0f %% of all cells are subnormal numbers (below %s), which slow a CPU down several "
+            "times: %s a larger scale of the field and its source; a GPU is not slowed",
+            100 * record->report.subnormal, wide ? "2.2e-308" : "1.2e-38",
+            wide ? "give" : "give --precision float64, or");
+}
+
 void report_note_end(run_record *run) {
     const stencil_report *report = &run->report;
     stencil_notes *notes = &run->notes;
@@ -261,6 +275,7 @@ void report_note_end(run_record *run) {
             "resolve beside values of %.3g%s",
             report->lost.change, stencil_precision_name(run->problem.precision), report->lost.value,
             run->problem.precision == STENCIL_FLOAT32 ? "; --precision float64 does" : "");
+    note_subnormal(run);
 }
 
 void report_print_failure(const run_record *run) {

@@ -60,6 +60,11 @@ int report_print_warnings(const run_record *run, int from);
  * `file`: the problem as the options found it. */
 void report_note_source(run_record *run, const stencil_spec *file);
 
+/* Notes what the cells tell of the end before the first step of laplace and poisson: a limit of the residual
+ * below what the precision resolves, or that there is no solution: BAD_DATA where there is a criterion.
+ * NO_MEMORY; what the reader fails with. */
+stencil_status report_note_outlook(run_record *record, const stencil_reader *cells);
+
 /* Notes what is to be said about the end of a run: before it begins, when it is known from which step it goes
  * on, and when the end is known. */
 void report_note_start(run_record *run, const stencil_spec *file); /* file: as the options found it */

@@ -295,37 +295,6 @@ static stencil_status load(run_state *state) {
     return text_name_out_of_memory(status, state->record.output.input_path);
 }
 
-/* The cells tell of the end before the first step: that there is none, or which residual it cannot get
- * under. */
-static stencil_status foresee(run_state *state) {
-    run_record *record = &state->record;
-    const stencil_problem *problem = &record->problem;
-    const stencil_stop *stop = &problem->stop;
-    const stencil_reader cells = {stencil_run_read, state->run};
-    stencil_outlook outlook;
-    if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0)
-        return STENCIL_OK;
-    TRY(stencil_outlook_of(problem, &cells, &outlook));
-    const char *source = stencil_array_names[problem->spec.source];
-    const double mean = outlook.source_mean / problem->source_scale * problem->spec.omega;
-#define UNSOLVABLE "no axis is fixed and %s has the mean %g, not 0: there is no solution"
-    CHECK(!outlook.unsolvable || !stencil_stop_has_criterion(stop), BAD_DATA,
-          "'%s': " UNSOLVABLE "; subtract the mean from it, or fix an axis", record->output.input_path,
-          source, mean);
-    if (outlook.unsolvable)
-        stencil_notes_warn(&record->notes, UNSOLVABLE ", and each step moves the whole field", source, mean);
-    const double limit = fmax(stop->rtol * outlook.first, stop->atol),
-                 resolution = stencil_resolution(problem, outlook.size);
-    if (limit < resolution)
-        stencil_notes_warn(
-            &record->notes,
-            "the limit of the residual, %.2g, is below what %s resolves in such a field, %.2g: the run "
-            "ends there%s",
-            limit, stencil_precision_name(problem->precision), resolution,
-            problem->precision == STENCIL_FLOAT32 ? "; --precision float64 goes on" : "");
-    return STENCIL_OK;
-}
-
 /* The poll of an observer. */
 static bool go_on(void *context, int64_t step, double residual) {
     progress_poll(context, step, residual);
@@ -358,20 +327,6 @@ static stencil_status attribute(run_state *state) {
     a->wanted = state->options.attribute && (state->options.quiet == 0 || state->options.files.json != NULL);
     a->trace = state->options.files.trace;
     return attribution_make(a, state->run, &state->record);
-}
-
-/* Numbers that a CPU computes many times more slowly: bits are as on other devices, so none is flushed to 0.
- */
-static void note_subnormal(run_record *record) {
-    static const double few = 0.01;
-    const bool wide = record->problem.precision == STENCIL_FLOAT64;
-    if (record->report.subnormal > few)
-        stencil_notes_warn(
-            &record->notes,
-            "%.0f %% of all cells are subnormal numbers (below %s), which slow a CPU down several "
-            "times: %s a larger scale of the field and its source; a GPU is not slowed",
-            100 * record->report.subnormal, wide ? "2.2e-308" : "1.2e-38",
-            wide ? "give" : "give --precision float64, or");
 }
 
 /* A signal that came while the result was being written counts, too. */
@@ -438,7 +393,8 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
                           options->files.json != NULL ? report_json(record) : NULL);
     }
     TRY(load(state));
-    TRY(text_name_out_of_memory(foresee(state), record->output.input_path));
+    TRY(text_name_out_of_memory(report_note_outlook(record, &(stencil_reader){stencil_run_read, state->run}),
+                                record->output.input_path));
     if (people) {
         report_print_head(record);
         state->notes_shown = report_print_notes(record, 0);
@@ -452,7 +408,6 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
         text_append(failed, record->output.path, "holds the complete result");
     record->done = true;
     report_note_end(record);
-    note_subnormal(record);
     record->exit_code = *exit_code =
         failed == STENCIL_OK ? report_exit_code(&record->report) : stencil_status_exit_code(failed);
     return tell(state, people, failed);
