@@ -20,7 +20,7 @@ typedef struct bench_options {
     stencil_bench_options measure; /* its spec: only what was given, see problem_options_apply() */
     int64_t threads;
     double margin; /* per cent, as measure.max_noise */
-    const char *from, *against, *child, *sizes;
+    const char *from, *against, *child, *sizes, *field;
     const char *json, *csv, *md, *plot; /* where the results go, as they were given; NULL: not */
     bool list, fail, force, quiet;
 } bench_options;
@@ -74,6 +74,8 @@ static const option measure_table[] = {
      .contradicts = {"size"}, .tag = STENCIL_BENCH_USES_EDGES | STENCIL_BENCH_USES_ELEMENTS},
     {"sweep", 0, OPTION_NAME, AT(measure.sweep), "NAME", .help = "only this one", .names = choice_sweeps + 1,
      .tag = STENCIL_BENCH_USES_EDGES},
+    {.heading = "Input"},
+    {"field", 0, OPTION_TEXT, AT(field), "NAME", .help = FIELD_HELP},
     {.heading = "Problem", .table = problem_option_table, .offset = offsetof(bench_options, measure.spec)},
     {NULL},
 };
@@ -179,7 +181,7 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
             CHECK(*file == NULL && given->rank == 0 && options->sizes == NULL, USAGE,
                   "'%.1000s' has one problem: give neither another file nor --size or --sizes",
                   TEXT_ESCAPE(call->operand[i]));
-            TRY(bench_read_file(*file = call->operand[i], &bench->spec));
+            TRY(bench_read_file(*file = call->operand[i], options->field, &bench->spec));
         }
     return problem_options_apply(call, &bench->spec);
 }

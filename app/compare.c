@@ -6,7 +6,7 @@
 #include "app/options.h"
 #include "app/json.h"
 #include "app/text.h"
-#include "inputs/h5.h"
+#include "inputs/file.h"
 
 typedef struct compare_options {
     const char *dataset;
@@ -18,7 +18,9 @@ typedef struct compare_options {
 #define AT(field) OPTION_AT(compare_options, field)
 static const option compare_table[] = {
     {.heading = "Options"},
-    {"dataset", 0, OPTION_TEXT, AT(dataset), "PATH", .help = "dataset to compare", .preset = "/u"},
+    {"dataset", 0, OPTION_TEXT, AT(dataset), "PATH",
+     .help = "dataset to compare (default: the field of each file, /u or the one that its attribute field "
+             "names)"},
     {"atol", 0, OPTION_REAL, AT(atol), "T",
      .help = "cells count as equal where |a - b| <= T + R |b|, R from --rtol (old name: --tolerance)",
      .preset = "0", .old_name = "tolerance"},
@@ -54,6 +56,7 @@ typedef struct comparison {
     compare_options options; /* first: what the table fills */
     bool cells;              /* each cell counts, not only the root mean square */
     bool types;              /* types count: nobody gave a tolerance */
+    stencil_spec spec[2];    /* the names of the fields of A and B */
     const stencil_dataset *a, *b;
     difference found;
 } comparison;
@@ -203,12 +206,18 @@ static json_t *result_json(const comparison *c) {
 }
 
 /* The dataset keeps its file open. */
-static stencil_status open_dataset(stencil_dataset *dataset, const char *path, const char *name) {
+static stencil_status open_dataset(stencil_dataset *dataset, const char *path, const char *name,
+                                   stencil_spec *spec) {
     static const char advice[] = "name another one with --dataset";
     hid_t opened = -1;
+    bool passed_over;
     const stencil_status status = stencil_h5_open(path, &opened);
     STENCIL_HANDLE file = opened;
     TRY(status);
+    stencil_spec_init(spec);
+    TRY(stencil_field_choose(file, path, NULL, spec, &passed_over));
+    if (name == NULL)
+        name = stencil_spec_field(spec);
     TRY(stencil_dataset_open(dataset, file, path, name, advice));
     CHECK(dataset->id != 0, BAD_DATA, "'%s' has no dataset %s: %s", path, name, advice);
     return STENCIL_OK;
@@ -227,8 +236,8 @@ static stencil_status compare_run(const invocation *call, int *exit_code) {
     c->types = !cells && !rms;
     for (int i = 0; i < 2; i++)
         TRY(target_check("--json", options->json, options->force, call->operand[i]));
-    TRY(open_dataset(&a, call->operand[0], options->dataset));
-    TRY(open_dataset(&b, call->operand[1], options->dataset));
+    TRY(open_dataset(&a, call->operand[0], options->dataset, &c->spec[0]));
+    TRY(open_dataset(&b, call->operand[1], options->dataset, &c->spec[1]));
     TRY(compare_datasets(c));
     *exit_code = c->found.what[0] == '\0' ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !target_is_stdout(options->json))

@@ -113,6 +113,11 @@ bool options_has(const option *table, const option *wanted);
  * once can be read again. */
 stencil_status options_apply(const invocation *call, const option *table, void *structure);
 
+/* --field, whose TEXT it is: NULL where it is not given. */
+#define FIELD_HELP                                                                                           \
+    "dataset in the root group that u is, before and after (default: the one that the attribute field "      \
+    "names, else /u)"
+
 /* Options that state a problem: the same for `run`, where they override the file, for `new`, where they are
  * stored in it, and for `bench`. Tables with offsets into stencil_spec; problem_options.c. */
 extern const option problem_option_table[];

@@ -15,7 +15,7 @@ typedef struct plan_options {
     stencil_spec problem; /* only what was given, see options.h */
     stencil_run_options run;
     int64_t threads;
-    const char *machine, *sizes, *json;
+    const char *machine, *sizes, *json, *field;
     bool force;
 } plan_options;
 
@@ -45,6 +45,8 @@ static const option plan_table[] = {
      .contradicts = {"sizes"}, .count_offset = offsetof(plan_options, problem.rank)},
     {"sizes", 0, OPTION_TEXT, AT(sizes), "A..B",
      .help = "from A to B cells along each axis: at which size another plan becomes the quickest"},
+    {.heading = "Input"},
+    {"field", 0, OPTION_TEXT, AT(field), "NAME", .help = FIELD_HELP},
     {.heading = "Problem", .table = problem_option_table, .offset = offsetof(plan_options, problem)},
     {.heading = "Output"},
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
@@ -71,7 +73,7 @@ static stencil_status find_spec(plan_state *state, const invocation *call) {
     stencil_spec_init(spec);
     if (call->operand_count > 0) {
         stencil_input input = {0};
-        stencil_status status = stencil_input_open(&input, call->operand[0], spec);
+        stencil_status status = stencil_input_open_field(&input, call->operand[0], o->field, spec);
         if (status == STENCIL_OK)
             status = problem_options_apply(call, spec);
         if (status == STENCIL_OK)

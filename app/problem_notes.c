@@ -54,7 +54,7 @@ stencil_status report_note_outlook(run_record *record, const stencil_reader *cel
     if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0)
         return STENCIL_OK;
     TRY(stencil_outlook_of(problem, cells, &outlook));
-    const char *source = stencil_array_names[problem->spec.source];
+    const char *source = stencil_source_names[problem->spec.source];
     const double mean = outlook.source_mean / problem->source_scale * problem->spec.omega;
 #define UNSOLVABLE "no axis is fixed and %s has the mean %g, not 0: there is no solution"
     CHECK(!outlook.unsolvable || !stencil_stop_has_criterion(stop), BAD_DATA,

@@ -13,7 +13,8 @@ static json_t *problem_json(const stencil_problem *problem) {
         json_array_append_new(boundary, json_string(stencil_boundary_names[problem->boundary[first + i]]));
         json_array_append_new(spacing, json_number(stencil_spec_spacing(&problem->spec, first + i)));
     }
-    return json_pack("{s:o, s:s, s:i, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:s, s:i, s:o, s:o}", "problem",
+    return json_pack("{s:o, s:o, s:s, s:i, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:s, s:i, s:o, s:o}", "field",
+                     json_text(stencil_spec_field(spec)), "problem",
                      json_text(stencil_kind_names[spec->kind]), "stencil", problem->shape->name, "rank",
                      problem->rank, "extent", json_integers(problem->extent + first, problem->rank),
                      "updated", json_integers(problem->n + first, problem->rank), "updated_cells",

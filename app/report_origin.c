@@ -8,7 +8,8 @@
 
 /* Notes the verdict of the digests, which a run finds as it reads the cells. */
 static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
-    const char *source = stencil_array_names[problem->spec.source],
+    const char *source = stencil_source_names[problem->spec.source],
+               *field = stencil_spec_field(&problem->spec),
                *steps = TEXT_COUNTED(problem->spec.steps_total, "step"),
                *time = problem->spec.kind == STENCIL_KIND_HEAT ? ", time goes on" : "";
     switch (problem->origin.arrays) {
@@ -16,7 +17,7 @@ static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
     case STENCIL_ORIGIN_OTHER_SOURCE:
     case STENCIL_ORIGIN_OTHER_BOTH:
         stencil_notes_warn(notes, "%s%s%s changed after the file's %s: steps count from 0 again%s",
-                           problem->origin.arrays == STENCIL_ORIGIN_OTHER_SOURCE ? source : "/u",
+                           problem->origin.arrays == STENCIL_ORIGIN_OTHER_SOURCE ? source : field,
                            problem->origin.arrays == STENCIL_ORIGIN_OTHER_BOTH ? TEXT(" and %s", source) : "",
                            problem->origin.arrays == STENCIL_ORIGIN_OTHER_BOTH ? " were" : " was", steps,
                            time);
@@ -31,9 +32,9 @@ static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
     case STENCIL_ORIGIN_UNKNOWN:
         stencil_notes_warn(
             notes,
-            "the file has no digests (as results of version 0.2.0), so a change of /u%s%s after "
+            "the file has no digests (as results of version 0.2.0), so a change of %s%s%s after "
             "its %s cannot be seen: where there was one, remove the attribute steps_total",
-            problem->spec.source != STENCIL_SOURCE_NONE ? " or " : "",
+            field, problem->spec.source != STENCIL_SOURCE_NONE ? " or " : "",
             problem->spec.source != STENCIL_SOURCE_NONE ? source : "", steps);
         break;
     default:

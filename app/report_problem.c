@@ -168,7 +168,9 @@ void report_print_head(const run_record *run) {
     const stencil_problem *problem = &run->problem;
     const stencil_plan *plan = &run->plan;
     char boundary[96], device[256], equation[REPORT_EQUATION_CHARS];
-    PRINT("Input", "%s", TEXT_ESCAPE(run->output.input_path));
+    const stencil_spec *spec = &run->problem.spec;
+    PRINT("Input", "%s%s%s", TEXT_ESCAPE(run->output.input_path), spec->field[0] != '\0' ? ", " : "",
+          TEXT_ESCAPE(spec->field));
     PRINT("Problem", "%s%s%s, %s cells (%s), %s", stencil_kind_names[problem->spec.kind],
           problem->spec.kind != STENCIL_KIND_NONE ? " on " : "", problem->shape->name,
           TEXT_EXTENT(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x "),

@@ -22,7 +22,7 @@ typedef struct run_options {
     stencil_run_options run;
     int64_t threads;
     int cut_count, absent_part, late;
-    const char *machine;
+    const char *machine, *field;
     run_targets files;
     auto_options open;
     bool attribute, explain, dry_run, allow_nonfinite, allow_unwritten;
@@ -77,6 +77,11 @@ static const option run_table[] = {
      .renamed = (const char *const[]){"peer", "store", "stamped", "ll", NULL}},
     {"overlap", 0, OPTION_FLAG, AT(run.overlap), NULL,
      .help = "openmp, single-thread: compute what others need first, copy it while the rest is computed"},
+    {.heading = "Input"},
+    {"field", 0, OPTION_TEXT, AT(field), "NAME", .help = FIELD_HELP},
+    {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input"},
+    {"allow-unwritten", 0, OPTION_FLAG, AT(allow_unwritten), NULL,
+     .help = "accept cells of u that nobody wrote, with the fill value"},
     {.heading = "When to stop (overrides the file's attributes)",
      .table = stop_option_table,
      .offset = offsetof(run_options, problem)},
@@ -106,9 +111,6 @@ static const option run_table[] = {
     {"machine", 0, OPTION_TEXT, AT(machine), "FILE",
      .help = "plan for the machine that stencil info --json has described there, not for this one",
      .needs = "dry-run"},
-    {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input"},
-    {"allow-unwritten", 0, OPTION_FLAG, AT(allow_unwritten), NULL,
-     .help = "accept cells of /u that nobody wrote, with the fill value"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL,
      .help = "print neither report nor progress, and of the notes only those that change what the result "
              "means, on standard error; twice (-qq): none of them"},
@@ -166,7 +168,7 @@ static stencil_status describe_problem(run_state *state) {
     const char *path = record->output.input_path;
     stencil_spec spec;
     record->output.input = &state->input;
-    TRY(stencil_input_open(&state->input, path, &spec));
+    TRY(stencil_input_open_field(&state->input, path, state->options.field, &spec));
     const stencil_spec file = spec;
     TRY(problem_options_apply(state->call, &spec));
     TRY(stencil_input_grid(&state->input, &spec, &record->notes));

@@ -108,10 +108,10 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
     const stencil_source source = v->problem.spec.source;
     const bool same = spec->rank == v->problem.rank &&
                       memcmp(spec->extent, v->problem.spec.extent, sizeof spec->extent) == 0;
-    CHECK(same, BAD_DATA, "'%s' is not the input of '%s': /u has another shape than its /u", v->input,
-          v->output);
+    CHECK(same, BAD_DATA, "'%s' is not the input of '%s': %s has another shape than its %s", v->input,
+          v->output, v->result.field, v->result.field);
     CHECK(source == STENCIL_SOURCE_NONE || spec->source == source, BAD_DATA,
-          "'%s' has no dataset %s: give the input of that run", v->input, stencil_array_names[source]);
+          "'%s' has no dataset %s: give the input of that run", v->input, stencil_source_names[source]);
     return STENCIL_OK;
 }
 
@@ -131,7 +131,7 @@ static stencil_status read_fields(verification *v) {
 }
 
 static const char *source_name(const verification *v) {
-    return stencil_array_names[v->problem.spec.source];
+    return stencil_source_names[v->problem.spec.source];
 }
 
 /* Holds an array of the output against its digest. */
@@ -142,7 +142,7 @@ static stencil_status check_digest(verification *v, stencil_array array, const c
     edit *e = &v->edit[array == STENCIL_ARRAY_U ? 0 : 1];
     TRY(stencil_digest_read(&v->problem, array, &reader, digest));
     if (strcmp(digest, wanted) != 0)
-        *e = (edit){array == STENCIL_ARRAY_U ? "/u" : source_name(v), otherwise};
+        *e = (edit){array == STENCIL_ARRAY_U ? v->result.field : source_name(v), otherwise};
     return STENCIL_OK;
 }
 
@@ -157,7 +157,7 @@ static stencil_status check_digests(verification *v) {
         TRY(check_digest(v, STENCIL_ARRAY_U, spec->digest_u,
                          "was changed after the run: it is not what that wrote (digest_u)"));
     else if (has_b)
-        v->edit[0] = (edit){"/u", "may be anything: the attribute digest_u is missing"};
+        v->edit[0] = (edit){v->result.field, "may be anything: the attribute digest_u is missing"};
     if (has_b && source)
         return check_digest(v, STENCIL_ARRAY_B, spec->digest_b,
                             "was changed after the run: its steps read another one (digest_b)");
@@ -312,7 +312,7 @@ static void print_result(const verification *v) {
     for (const edit *e = v->edit; e < v->edit + EDITS; e++)
         if (e->name != NULL)
             printf("  %-10s %s\n", e->name, e->how);
-    print_mismatch(&v->cells, "/u", TEXT_LIST(at + STENCIL_AXES - rank, rank), "cell");
+    print_mismatch(&v->cells, v->result.field, TEXT_LIST(at + STENCIL_AXES - rank, rank), "cell");
     print_mismatch(&v->residuals, "/residual", TEXT_LIST(&v->residuals.first, 1), "value");
     if (v->turned_wrong)
         printf("  plain_from %" PRId64 " does not follow from /residual\n", v->problem.spec.plain_from);
@@ -351,7 +351,7 @@ static stencil_status verify_stages(verification *v, int *exit_code) {
     TRY(target_check("--json", options->json, options->force, v->input));
     reference_init(&v->reference, &v->problem.spec, v->problem.shape);
     v->cells.of = v->problem.extent[STENCIL_Z] * v->problem.extent[STENCIL_Y] * v->problem.extent[STENCIL_X];
-    TRY(stencil_input_open(&v->start, v->input, &spec));
+    TRY(stencil_input_open_field(&v->start, v->input, v->result.field, &spec));
     TRY(check_input(v, &spec));
     TRY(check_digests(v));
     stencil_input_rest(&v->result);

@@ -151,12 +151,12 @@ static void read_labels(hid_t u, const stencil_spec *spec, stencil_coordinates *
 void stencil_coordinates_read(const stencil_input *input, const stencil_spec *spec,
                               stencil_coordinates axis[STENCIL_AXES]) {
     static const char *const usual[STENCIL_AXES][2] = {{"/z", "/Z"}, {"/y", "/Y"}, {"/x", "/X"}};
-    STENCIL_HANDLE u = H5Dopen2(input->file, "u", H5P_DEFAULT);
+    STENCIL_HANDLE u = H5Dopen2(input->file, input->field, H5P_DEFAULT);
     memset(axis, 0, STENCIL_AXES * sizeof *axis);
     if (u < 0)
         return;
     read_labels(u, spec, axis);
-    if (stencil_file_holds(input->file, "u"))
+    if (stencil_file_holds(input->file, input->field))
         read_scales(input, u, spec, axis);
     for (int i = 0; i < spec->rank; i++) {
         const char *const *names = usual[STENCIL_AXES - spec->rank + i];

@@ -13,8 +13,17 @@ stencil_reader stencil_input_as(stencil_input *input, const stencil_problem *pro
  * one that is none of ours (*foreign), are read as they are. */
 stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign);
 
-/* Fills what the file gives; spec->rank is known. BAD_DATA names the attribute or dataset and what is
- * allowed. */
+/* Decides which dataset is the field, into spec->field: the one that is asked for (NULL: none is), else that
+ * of the attribute `field`, else /u, too where that attribute names no dataset (*passed_over). USAGE,
+ * BAD_DATA. */
+stencil_status stencil_field_choose(hid_t file, const char *path, const char *asked, stencil_spec *spec,
+                                    bool *passed_over);
+
+/* BAD_DATA: there is no such dataset; the message names one that may be meant. */
+stencil_status stencil_field_refuse_missing(hid_t file, const char *path, const stencil_spec *spec);
+
+/* Fills what the file gives; spec->rank and spec->field are known. BAD_DATA names the attribute or dataset
+ * and what is allowed. */
 stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spec);
 
 /* Writes the format and what is given in `spec`, into a new file. IO on failure. */
@@ -40,9 +49,9 @@ bool stencil_alias_note(const stencil_named *named, const stencil_spec *spec, st
 /* Notes attributes of the format that neither this problem uses nor the file's own one, of kind `own`. */
 void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec, stencil_notes *notes);
 
-/* Copies the user's own from one file to another: attributes of the root group and of /u, and what stands in
- * the root group. What cannot be copied is noted (`notes` may be NULL). */
-void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes);
+/* Copies the user's own from an input to another file: attributes of the root group and of the field, and
+ * what stands in the root group. What cannot be copied is noted (`notes` may be NULL). */
+void stencil_own_copy(const stencil_input *from, hid_t to, stencil_notes *notes);
 
 /* Tells whether values of a type of HDF5 are references to objects, or have some within. */
 bool stencil_type_refers(hid_t type);
@@ -51,12 +60,12 @@ bool stencil_type_refers(hid_t type);
 bool stencil_file_holds(hid_t file, const char *name);
 
 /* Goes over attributes with references to objects, and datasets of them, of all objects that a file and its
- * copy have under the same name, /u, /b and /f included: writes them into the copy, where they lead to the
- * objects of those names. What cannot be kept is noted (`notes` may be NULL). */
-void stencil_references_copy(hid_t from, hid_t to, stencil_notes *notes);
+ * copy have under the same name, the field, /b and /f included: writes them into the copy, where they lead to
+ * the objects of those names. What cannot be kept is noted (`notes` may be NULL). */
+void stencil_references_copy(const stencil_input *from, hid_t to, stencil_notes *notes);
 
-/* Makes /residual_step the dimension scale of /residual in a result whose /u has scales. IO. */
-stencil_status stencil_history_attach(hid_t file, const char *path);
+/* Makes /residual_step the dimension scale of /residual in a result whose field has scales. IO. */
+stencil_status stencil_history_attach(hid_t file, const char *path, const char *field);
 
 /* Copies the attributes of a dataset to another one, but for references. What cannot be copied is noted. */
 void stencil_attributes_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes);

@@ -7,10 +7,9 @@
 #include "base/words.h"
 #include "inputs/file.h"
 
-/* Where a name stands: attribute of the root group, or of /u (none of which is ours); dataset or group in the
- * root group, dataset in /stencil. */
+/* Where a name stands: attribute of the root group, or of the field (none of which is ours); dataset or group
+ * in the root group, dataset in /stencil. */
 typedef enum name_place { ATTRIBUTE, FIELD_ATTRIBUTE, OBJECT, MEMBER, PLACES } name_place;
-static const char *const described[] = {"attribute '%s'", "attribute '%s' of /u", "/%s", "/stencil/%s"};
 
 /* A name of the format: a user gives it, or only a run writes it. What stands in a file under other names is
  * the user's own. */
@@ -21,34 +20,22 @@ typedef struct known {
 } known;
 
 static const known others[] = {
-    {"format", ATTRIBUTE, true},  {"u", OBJECT, false},
-    {"b", OBJECT, false},         {"f", OBJECT, false},
-    {"q", OBJECT, false},         {"stencil", OBJECT, false},
-    {"residual", OBJECT, true},   {"residual_step", OBJECT, true},
-    {"provenance", OBJECT, true}, {"offsets", MEMBER, false},
+    {"format", ATTRIBUTE, true},
+    {"b", OBJECT, false},
+    {"f", OBJECT, false},
+    {"q", OBJECT, false},
+    {"stencil", OBJECT, false},
+    {"residual", OBJECT, true},
+    {"residual_step", OBJECT, true},
+    {"provenance", OBJECT, true},
+    {"offsets", MEMBER, false},
     {"weights", MEMBER, false},
 };
 enum { OTHERS = sizeof others / sizeof *others };
 
-/* The index-th name: the spec's attributes come last. */
-static known name_at(int index) {
-    known attribute = {.place = ATTRIBUTE};
-    if (index < OTHERS)
-        return others[index];
-    attribute.name = stencil_spec_attribute(index - OTHERS, &attribute.past);
-    return attribute;
-}
-
-static bool is_known(name_place place, const char *name) {
-    known k;
-    for (int i = 0; (k = name_at(i)).name != NULL; i++)
-        if (k.place == place && strcmp(k.name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Something in a file that is not the format's, and who is told. */
 typedef struct own {
+    const stencil_input *input;
     name_place place;
     void (*visit)(const struct own *own);
     void *context;
@@ -57,10 +44,39 @@ typedef struct own {
     H5L_type_t link; /* that it is, unless it is an attribute */
 } own;
 
+/* The index-th name: the field comes first, the spec's attributes come last. */
+static known name_at(const own *own, int index) {
+    known attribute = {.place = ATTRIBUTE};
+    if (index == 0)
+        return (known){own->input->field + 1, OBJECT, false};
+    if (index <= OTHERS)
+        return others[index - 1];
+    attribute.name = stencil_spec_attribute(index - 1 - OTHERS, &attribute.past);
+    return attribute;
+}
+
+static bool is_known(const own *own, name_place place) {
+    known k;
+    for (int i = 0; (k = name_at(own, i)).name != NULL; i++)
+        if (k.place == place && strcmp(k.name, own->name) == 0)
+            return true;
+    return false;
+}
+
+/* "attribute 'alpha' of /u", "/uu": a name at a place, for messages. */
+static void describe(const own *own, name_place place, const char *name, char *text, size_t size) {
+    if (place == ATTRIBUTE)
+        snprintf(text, size, "attribute '%s'", name);
+    else if (place == FIELD_ATTRIBUTE)
+        snprintf(text, size, "attribute '%s' of %s", name, own->input->field);
+    else
+        snprintf(text, size, "%s/%s", place == MEMBER ? "/stencil" : "", name);
+}
+
 static herr_t visit_name(own *o, hid_t at, const char *name) {
     o->at = at;
     o->name = name;
-    if (!is_known(o->place, name))
+    if (!is_known(o, o->place))
         o->visit(o);
     return 0;
 }
@@ -75,9 +91,10 @@ static herr_t visit_link(hid_t at, const char *name, const H5L_info_t *info, voi
     return visit_name(data, at, name);
 }
 
-static void visit_own(hid_t file, void (*visit)(const own *own), void *context) {
-    own o = {.visit = visit, .context = context};
-    STENCIL_HANDLE u = H5Dopen2(file, "u", H5P_DEFAULT);
+static void visit_own(const stencil_input *input, void (*visit)(const own *own), void *context) {
+    own o = {.input = input, .visit = visit, .context = context};
+    const hid_t file = input->file;
+    STENCIL_HANDLE u = H5Dopen2(file, input->field, H5P_DEFAULT);
     STENCIL_HANDLE group =
         H5Lexists(file, "stencil", H5P_DEFAULT) > 0 ? H5Gopen2(file, "stencil", H5P_DEFAULT) : -1;
     const hid_t at[PLACES] = {file, u, file, group};
@@ -96,7 +113,7 @@ static known nearest(const own *own) {
     if (strstr(own->name, "unit") != NULL || strcmp(own->name, "time") == 0)
         return found;
     for (int elsewhere = 0; elsewhere <= 1; elsewhere++)
-        for (int i = 0; (k = name_at(i)).name != NULL; i++) {
+        for (int i = 0; (k = name_at(own, i)).name != NULL; i++) {
             const char *before = near.name;
             if (!k.past && (k.place != own->place) == elsewhere)
                 stencil_nearest_offer(&near, k.name);
@@ -112,7 +129,7 @@ static hid_t space_of(hid_t group, const char *name) {
     return object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_space(object) : -1;
 }
 
-/* Coordinates of all cells have the shape of /u, too, and are meant for readers. */
+/* Coordinates of all cells have the shape of the field, too, and are meant for readers. */
 static bool is_coordinate(const char *name) {
     return strlen(name) == 1 && strchr("xyzXYZ", name[0]) != NULL;
 }
@@ -129,29 +146,32 @@ static void note_own(const own *own) {
     char what[160], meant[160];
     const known near = nearest(own);
     STENCIL_HANDLE space = own->place == OBJECT ? space_of(own->at, own->name) : -1;
-    STENCIL_HANDLE field = space >= 0 ? space_of(own->at, "u") : -1;
-    snprintf(what, sizeof what, described[own->place], own->name);
-    if (own->place != MEMBER && !is_known(ATTRIBUTE, own->name) &&
+    STENCIL_HANDLE field = space >= 0 ? space_of(own->at, own->input->field) : -1;
+    describe(own, own->place, own->name, what, sizeof what);
+    if (own->place != MEMBER && !is_known(own, ATTRIBUTE) &&
         stencil_alias_note(
             &(stencil_named){own->at, own->name, what, own->place == OBJECT, own->place == ATTRIBUTE},
             s->spec, notes))
         return;
     if (near.name != NULL) {
-        snprintf(meant, sizeof meant, described[near.place], near.name);
+        describe(own, near.place, near.name, meant, sizeof meant);
         stencil_notes_warn(notes, "%s is not used: did you mean %s%s?", what, meant,
                            near.place == ATTRIBUTE && own->place != ATTRIBUTE ? " of the root group" : "");
     } else if (field >= 0 && H5Sextent_equal(space, field) > 0 && !is_coordinate(own->name))
-        stencil_notes_warn(notes, "/%s has the shape of /u, but is not used", own->name);
+        stencil_notes_warn(notes, "/%s has the shape of %s, but is not used", own->name, own->input->field);
 }
 
 void stencil_input_notes(const stencil_input *input, const stencil_spec *file, const stencil_spec *spec,
                          stencil_notes *notes) {
     if (input->foreign)
         stencil_notes_warn(notes, "attribute 'format' is none of stencil's: replaced in the result");
-    stencil_values_note(&input->values[STENCIL_ARRAY_U], "/u", "a result has those", notes);
+    if (input->field_passed_over)
+        stencil_notes_warn(notes, "attribute 'field' names no dataset here: /u is solved, and the result is "
+                                  "without that attribute");
+    stencil_values_note(&input->values[STENCIL_ARRAY_U], input->field, "a result has those", notes);
     stencil_values_note(&input->values[STENCIL_ARRAY_B], "the source", "a result keeps it as it is", notes);
     stencil_effect_notes(input->file, file->kind, spec, notes);
-    visit_own(input->file, note_own, &(search){spec, notes});
+    visit_own(input, note_own, &(search){spec, notes});
 }
 
 /* NULL, or why it cannot be copied. Values in memory have the type that they have in the file, so that
@@ -181,7 +201,7 @@ static const char *copy_attribute(hid_t from, const char *name, hid_t to, bool f
 /* Where copies go. */
 typedef struct transfer {
     hid_t file, u;
-    bool elsewhere;       /* /u stands in another file than the rest */
+    bool elsewhere;       /* the field stands in another file than the rest */
     stencil_notes *notes; /* may be NULL */
 } transfer;
 
@@ -199,14 +219,14 @@ static void copy_own(const own *own) {
         failed = H5Lcopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT);
     if (failed < 0)
         why = stencil_h5_reason();
-    snprintf(what, sizeof what, described[own->place], name);
+    describe(own, own->place, name, what, sizeof what);
     if (why != NULL && t->notes != NULL)
         stencil_notes_warn(t->notes, "%s is not kept in the result: %s", what, why);
 }
 
-void stencil_own_copy(hid_t from, hid_t to, stencil_notes *notes) {
-    STENCIL_HANDLE u = H5Dopen2(to, "u", H5P_DEFAULT);
-    visit_own(from, copy_own, &(transfer){to, u, !stencil_file_holds(from, "u"), notes});
+void stencil_own_copy(const stencil_input *from, hid_t to, stencil_notes *notes) {
+    STENCIL_HANDLE u = H5Dopen2(to, from->field, H5P_DEFAULT);
+    visit_own(from, copy_own, &(transfer){to, u, !stencil_file_holds(from->file, from->field), notes});
     stencil_references_copy(from, to, notes);
 }
 

@@ -55,10 +55,9 @@ static void add_name(char *text, size_t size, const char *name) {
 static void note_time(const grid *g) {
     for (int i = 0; i < g->spec->rank; i++)
         if (g->axis[i].time)
-            NOTE("axis %d of /u is labelled time ('%s'), but is solved as an axis of space: give the field "
-                 "of one "
-                 "time",
-                 i, g->axis[i].label);
+            NOTE("axis %d of %s is labelled time ('%s'), but is solved as an axis of space: give the field "
+                 "of one time",
+                 i, g->input->field, g->axis[i].label);
 }
 
 /* An image has an axis of colours, first or last. */
@@ -70,10 +69,10 @@ static void note_image(const grid *g) {
         if ((n[i] == 3 || n[i] == 4) && n[1] >= LONG && other >= LONG && g->axis[i].name[0] == '\0' &&
             !g->axis[i].time)
             NOTE(
-                "axis %d of /u has %" PRId64 " cells beside %" PRId64 " and %" PRId64
+                "axis %d of %s has %" PRId64 " cells beside %" PRId64 " and %" PRId64
                 ": if they are colours, "
                 "or components, give one of them as a field of two axes; they are solved as an axis of space",
-                i, n[i], i == 0 ? n[1] : n[0], i == 0 ? n[2] : n[1]);
+                i, g->input->field, n[i], i == 0 ? n[1] : n[0], i == 0 ? n[2] : n[1]);
     }
 }
 
@@ -139,7 +138,7 @@ static bool is_slow(hid_t u) {
 static bool repeats_cells(const grid *g, int axis) {
     const int rank = g->spec->rank, along = axis == rank - 1 ? rank - 2 : rank - 1;
     double value[LINES * LINE_CELLS];
-    STENCIL_HANDLE u = H5Dopen2(g->input->file, "u", H5P_DEFAULT);
+    STENCIL_HANDLE u = H5Dopen2(g->input->file, g->input->field, H5P_DEFAULT);
     return u >= 0 && g->spec->extent[axis] >= 2 * LINES && !is_slow(u) &&
            read_lines(g, u, axis, along, value) && go_around(value, line_cells(g, along));
 }
@@ -155,10 +154,9 @@ static void note_period(const grid *g) {
                  "0 again, so leave the last cell out, as linspace(..., endpoint=False) does",
                  c->name, c->first, c->last);
         else if (c->name[0] == '\0' && repeats_cells(g, i))
-            NOTE("the last cells of /u along the periodic axis %s are the first ones again: cell n is cell 0 "
-                 "again, "
-                 "so leave them out",
-                 c->label);
+            NOTE("the last cells of %s along the periodic axis %s are the first ones again: cell n is cell 0 "
+                 "again, so leave them out",
+                 g->input->field, c->label);
     }
 }
 
@@ -201,8 +199,8 @@ static void note_unit_spacing(const grid *g) {
         else if (c->name[0] != '\0' && !c->time && !is_step_of(c, 1))
             NOTE(
                 "spacing is 1, since none is given, but coordinates %s are %.6g apart: give --spacing or the "
-                "attribute 'spacing', or attach coordinates to all axes of /u as dimension scales",
-                c->name, c->step);
+                "attribute 'spacing', or attach coordinates to all axes of %s as dimension scales",
+                c->name, c->step, g->input->field);
     }
 }
 
@@ -212,10 +210,10 @@ static stencil_status take_spacing(const grid *g, stencil_spec *spec) {
     for (int i = 0; i < spec->rank; i++) {
         const stencil_coordinates *c = &g->axis[i];
         CHECK(!c->attached || c->time || c->even, BAD_DATA,
-              "'%s': coordinates %s of /u are uneven from %s[%" PRId64
+              "'%s': coordinates %s of %s are uneven from %s[%" PRId64
               "] on, and cells are evenly spaced here: put "
               "the field on an even grid, or give --spacing or the attribute 'spacing'",
-              g->input->path, c->name, c->name, c->uneven_at);
+              g->input->path, c->name, g->input->field, c->name, c->uneven_at);
         all = all && c->attached && !c->time;
         add_name(names, sizeof names, c->name);
         add_number(steps, sizeof steps, c->step);
@@ -227,7 +225,7 @@ static stencil_status take_spacing(const grid *g, stencil_spec *spec) {
     spec->spacing_count = spec->rank;
     for (int i = 0; i < spec->rank; i++)
         spec->spacing[i] = g->axis[i].step;
-    NOTE("spacing %s is taken from the coordinates %s of /u", steps, names);
+    NOTE("spacing %s is taken from the coordinates %s of %s", steps, names, g->input->field);
     return STENCIL_OK;
 }
 

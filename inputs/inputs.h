@@ -14,7 +14,9 @@
 typedef struct stencil_input {
     hid_t file;                                 /* 0 or negative: not open */
     const char *path;                           /* borrowed */
+    char field[STENCIL_FIELD_MAX];              /* name of the dataset that u is, "/u" */
     bool foreign;                               /* the attribute `format` is none of ours */
+    bool field_passed_over;                     /* the attribute `field` names no dataset */
     stencil_values values[STENCIL_ARRAY_COUNT]; /* behind the numbers of /u, and of /b or /f */
     int64_t unwritten[STENCIL_ARRAY_COUNT];     /* cells of them that nobody wrote */
     /* For reading cells: */
@@ -25,14 +27,19 @@ typedef struct stencil_input {
     bool judged[STENCIL_ARRAY_COUNT]; /* its values that are not finite are those that no step uses */
 } stencil_input;
 
-/* "/u", "/b", "/f", "/q", by the source that the latter are. */
-extern const char *const stencil_array_names[STENCIL_SOURCE_COUNT];
+/* "/b", "/f", "/q", by the source that they are; NULL: none. */
+extern const char *const stencil_source_names[STENCIL_SOURCE_COUNT];
 
-/* Opens `path` and reads what it says of the problem into *spec (initialised here): shape and type of /u,
+/* Opens `path` and reads what it says of the problem into *spec (initialised here): shape and type of u,
  * attributes, /stencil, whether /b, /f or /q is there. Reads no field yet. `path` is borrowed; the caller
  * closes *input, whatever comes. NO_INPUT: missing, unreadable, locked, a directory. BAD_DATA: everything
  * else that is wrong with it; the message names the file, the object in it and what to do. */
 stencil_status stencil_input_open(stencil_input *input, const char *path, stencil_spec *spec);
+
+/* The same with the name of the dataset that u is, which stands in the root group ("/temperature", or without
+ * its "/"); NULL: the one that the attribute `field` names, else /u. USAGE: it cannot be one. */
+stencil_status stencil_input_open_field(stencil_input *input, const char *path, const char *field,
+                                        stencil_spec *spec);
 
 /* Reads boxes of /u, and of its source, for a problem that was resolved from the spec of this input; it is
  * borrowed. Values are converted to problem->precision by HDF5; packed ones are unpacked, and /f and /q are

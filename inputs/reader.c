@@ -10,35 +10,40 @@
 #define CHUNK_CACHE_BYTES ((size_t)256 << 20)
 #define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime, as HDF5 advises */
 
-#define ANOTHER_SHAPE "'%s': %s has another shape than /u; give one value for each cell of /u"
+const char *const stencil_source_names[] = {
+    [STENCIL_SOURCE_B] = "/b", [STENCIL_SOURCE_F] = "/f", [STENCIL_SOURCE_Q] = "/q"};
 
-const char *const stencil_array_names[] = {[STENCIL_SOURCE_NONE] = "/u",
-                                           [STENCIL_SOURCE_B] = "/b",
-                                           [STENCIL_SOURCE_F] = "/f",
-                                           [STENCIL_SOURCE_Q] = "/q"};
+static const char *array_name(const stencil_input *input, stencil_source source) {
+    return source == STENCIL_SOURCE_NONE ? input->field : stencil_source_names[source];
+}
 
-/* What the spec has to know of /u or of a source; of the latter there may be none. */
+static stencil_status check_shape(const stencil_input *input, const char *name, bool same) {
+    CHECK(same, BAD_DATA, "'%s': %s has another shape than %s; give one value for each cell of %s",
+          input->path, name, input->field, input->field);
+    return STENCIL_OK;
+}
+
+/* What the spec has to know of the field or of a source; of the latter there may be none. */
 static stencil_status inspect(stencil_input *input, stencil_source source, stencil_spec *spec) {
-    const char *path = input->path, *name = stencil_array_names[source];
+    const char *path = input->path, *name = array_name(input, source);
     const bool is_field = source == STENCIL_SOURCE_NONE;
     STENCIL_DATASET d = {0};
     TRY(stencil_dataset_open(&d, input->file, path, name, NULL));
-    CHECK(d.id != 0 || !is_field, BAD_DATA, "'%s' has no dataset /u: give the initial values as /u", path);
     if (d.id == 0)
-        return STENCIL_OK;
+        return is_field ? stencil_field_refuse_missing(input->file, path, spec) : STENCIL_OK;
     stencil_values *values = &input->values[is_field ? STENCIL_ARRAY_U : STENCIL_ARRAY_B];
     CHECK(d.rank == 2 || d.rank == 3, BAD_DATA, "'%s': %s has rank %d; give [ny][nx] or [nz][ny][nx]", path,
           name, d.rank);
-    CHECK(is_field || d.rank == spec->rank, BAD_DATA, ANOTHER_SHAPE, path, name);
+    TRY(check_shape(input, name, is_field || d.rank == spec->rank));
     for (int i = 0; i < d.rank; i++) {
         CHECK(d.extent[i] > 0, BAD_DATA, "'%s': dimension %d of %s is 0; give at least one cell", path, i,
               name);
-        CHECK(is_field || d.extent[i] == spec->extent[i], BAD_DATA, ANOTHER_SHAPE, path, name);
+        TRY(check_shape(input, name, is_field || d.extent[i] == spec->extent[i]));
         spec->extent[i] = d.extent[i];
     }
     CHECK(spec->source == STENCIL_SOURCE_NONE, BAD_DATA,
           "'%s' has both %s and %s: give /f for problem poisson, /q for heat, /b for everything else", path,
-          stencil_array_names[spec->source], name);
+          stencil_source_names[spec->source], name);
     TRY(stencil_values_read(values, d.id, path, name));
     input->unwritten[is_field ? STENCIL_ARRAY_U : STENCIL_ARRAY_B] = d.unwritten;
     if (is_field) {
@@ -50,14 +55,21 @@ static stencil_status inspect(stencil_input *input, stencil_source source, stenc
     return STENCIL_OK;
 }
 
-stencil_status stencil_input_open(stencil_input *input, const char *path, stencil_spec *spec) {
+stencil_status stencil_input_open_field(stencil_input *input, const char *path, const char *field,
+                                        stencil_spec *spec) {
     stencil_spec_init(spec);
     *input = (stencil_input){.path = path};
     TRY(stencil_h5_open(path, &input->file));
     TRY(stencil_format_read(input->file, path, &input->foreign));
+    TRY(stencil_field_choose(input->file, path, field, spec, &input->field_passed_over));
+    memcpy(input->field, stencil_spec_field(spec), strlen(stencil_spec_field(spec)) + 1);
     for (int source = STENCIL_SOURCE_NONE; source < STENCIL_SOURCE_COUNT; source++)
         TRY(inspect(input, (stencil_source)source, spec));
     return stencil_spec_read(input->file, path, spec);
+}
+
+stencil_status stencil_input_open(stencil_input *input, const char *path, stencil_spec *spec) {
+    return stencil_input_open_field(input, path, NULL, spec);
 }
 
 void stencil_input_close(stencil_input *input) {
@@ -67,7 +79,7 @@ void stencil_input_close(stencil_input *input) {
 }
 
 static const char *dataset_name(const stencil_input *input, stencil_array array) {
-    return stencil_array_names[array == STENCIL_ARRAY_U ? STENCIL_SOURCE_NONE : input->problem->spec.source];
+    return array_name(input, array == STENCIL_ARRAY_U ? STENCIL_SOURCE_NONE : input->problem->spec.source);
 }
 
 void stencil_input_rest(stencil_input *input) {
@@ -237,19 +249,19 @@ stencil_status stencil_input_check_written(const stencil_input *input, const ste
     const int64_t u = input->unwritten[STENCIL_ARRAY_U], source = input->unwritten[STENCIL_ARRAY_B];
     const int64_t cells = problem->extent[0] * problem->extent[1] * problem->extent[2];
     CHECK(u == 0 || allow, BAD_DATA,
-          "'%s': %" PRId64 " of %" PRId64 " cells of /u were never written: write them, or use "
+          "'%s': %" PRId64 " of %" PRId64 " cells of %s were never written: write them, or use "
           "--allow-unwritten to take what HDF5 gives there (the fill value, most often 0)",
-          input->path, u, cells);
+          input->path, u, cells, input->field);
     if (u > 0)
         stencil_notes_warn(notes,
-                           "%" PRId64 " of %" PRId64 " cells of /u were never written: they have the fill "
+                           "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "
                            "value, most often 0",
-                           u, cells);
+                           u, cells, input->field);
     if (source > 0)
         stencil_notes_warn(notes,
                            "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "
                            "value, most often 0",
-                           source, cells, stencil_array_names[problem->spec.source]);
+                           source, cells, stencil_source_names[problem->spec.source]);
     return STENCIL_OK;
 }
 

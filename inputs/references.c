@@ -15,6 +15,7 @@ typedef struct pair {
 } pair;
 
 typedef struct transfer {
+    const stencil_input *input;
     hid_t from, to; /* files */
     int64_t count, room;
     pair *pairs;   /* [count] */
@@ -71,9 +72,11 @@ bool stencil_file_holds(hid_t file, const char *name) {
 /* The array that a run reads has its name in the result, whatever links to it. */
 static bool find_pairs(transfer *t) {
     add_pair(t, "/");
-    for (int source = STENCIL_SOURCE_NONE; source < STENCIL_SOURCE_COUNT; source++)
-        if (stencil_file_holds(t->from, stencil_array_names[source]))
-            add_pair(t, stencil_array_names[source]);
+    if (stencil_file_holds(t->from, t->input->field))
+        add_pair(t, t->input->field);
+    for (int source = STENCIL_SOURCE_NONE + 1; source < STENCIL_SOURCE_COUNT; source++)
+        if (stencil_file_holds(t->from, stencil_source_names[source]))
+            add_pair(t, stencil_source_names[source]);
     H5Lvisit(t->from, H5_INDEX_NAME, H5_ITER_INC, visit_link, t);
     if (t->count > 0)
         qsort(t->pairs, (size_t)t->count, sizeof *t->pairs, compare_pairs);
@@ -245,8 +248,8 @@ static void mend_object(transfer *t, const pair *p) {
         mend_values(&o, from);
 }
 
-void stencil_references_copy(hid_t from, hid_t to, stencil_notes *notes) {
-    transfer t = {.from = from, .to = to, .notes = notes};
+void stencil_references_copy(const stencil_input *from, hid_t to, stencil_notes *notes) {
+    transfer t = {.input = from, .from = from->file, .to = to, .notes = notes};
     if (find_pairs(&t))
         for (int64_t i = 0; i < t.count; i++)
             if (t.pairs[i].to != 0 && !t.pairs[i].past)

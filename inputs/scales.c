@@ -60,8 +60,8 @@ static herr_t find_number(hid_t file, const char *name, const H5L_info_t *info, 
     return 0;
 }
 
-stencil_status stencil_history_attach(hid_t file, const char *path) {
-    STENCIL_HANDLE u = H5Dopen2(file, "u", H5P_DEFAULT), residual = H5Dopen2(file, "residual", H5P_DEFAULT),
+stencil_status stencil_history_attach(hid_t file, const char *path, const char *field) {
+    STENCIL_HANDLE u = H5Dopen2(file, field, H5P_DEFAULT), residual = H5Dopen2(file, "residual", H5P_DEFAULT),
                    scale = H5Dopen2(file, STEPS, H5P_DEFAULT);
     int64_t largest = -1;
     if (u < 0 || H5Aexists(u, "DIMENSION_LIST") <= 0)

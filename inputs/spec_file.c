@@ -23,6 +23,7 @@ typedef struct row {
 #define LIST(member)     AT(member), .count_at = offsetof(stencil_spec, member##_count)
 #define ALL_AXES         "one for all axes or one per axis"
 static const row rows[] = {
+    {{"field", TEXT(field)}, AT(field)},
     {{"stencil", TEXT(stencil), .words = stencil_shape_names}, AT(stencil)},
     {{"problem", WORD(stencil_kind_names)}, AT(kind)},
     {{"norm", WORD(stencil_norm_names)}, AT(norm)},
@@ -97,6 +98,8 @@ static stencil_status read_row(const row *r, hid_t file, const char *path, stenc
 
 static stencil_status read_attributes(hid_t file, const char *path, stencil_spec *spec) {
     for (const row *r = rows; r < rows + ROW_COUNT; r++) {
+        if (r->at == offsetof(stencil_spec, field)) /* stencil_field_choose() */
+            continue;
         const stencil_status status = read_row(r, file, path, spec);
         /* A time that is no number is the user's own affair. */
         if (status != STENCIL_OK && r->at != offsetof(stencil_spec, time))

@@ -299,7 +299,7 @@ static herr_t rewrite(const stencil_values *values, hid_t dataset, const char *n
 }
 
 stencil_status stencil_values_write(const stencil_values *values, hid_t dataset, stencil_precision precision,
-                                    const char *path) {
+                                    const char *path, const char *name) {
     static const struct {
         const char *name;
         bool packing, limit;
@@ -308,7 +308,7 @@ stencil_status stencil_values_write(const stencil_values *values, hid_t dataset,
                {"valid_max", false, true}};
     const hid_t file_type = stencil_h5_type(precision, true);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        OPENED a = open_attribute(dataset, path, "/u", row[i].name);
+        OPENED a = open_attribute(dataset, path, name, row[i].name);
         const bool gone = values->packed && (row[i].packing || row[i].limit);
         herr_t failed = 0;
         if (!is_number(&a))
@@ -317,7 +317,7 @@ stencil_status stencil_values_write(const stencil_values *values, hid_t dataset,
             failed = H5Adelete(dataset, row[i].name);
         else if (values->packed || H5Tequal(a.type, file_type) <= 0)
             failed = rewrite(values, dataset, row[i].name, file_type);
-        CHECK(failed >= 0, IO, "cannot write '%s': attribute '%s' of /u: %s", path, row[i].name,
+        CHECK(failed >= 0, IO, "cannot write '%s': attribute '%s' of %s: %s", path, row[i].name, name,
               stencil_h5_reason());
     }
     return STENCIL_OK;

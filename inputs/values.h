@@ -53,4 +53,4 @@ stencil_status stencil_values_check_all(const stencil_values_check *check, const
 /* The same attributes of a copy of the dataset in another precision, whose values are unpacked: what it was
  * packed with is gone, markers and limits have its type. IO. */
 stencil_status stencil_values_write(const stencil_values *values, hid_t dataset, stencil_precision precision,
-                                    const char *path);
+                                    const char *path, const char *name);

@@ -14,25 +14,33 @@
 /* Of a longer history, which hardly any run has, the rest has to find its place in the end. */
 #define HISTORY_MAX ((int64_t)1 << 17)
 
-/* Adds the bytes of a dataset of the user's own, which comes along; values in other files stay there. */
-static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, void *bytes) {
-    static const char *const ours[] = {"u", "b", "f", "q", "residual", "residual_step", NULL};
-    const bool own = info->type == H5L_TYPE_HARD && stencil_name_find(name, ours) < 0;
+/* Bytes of what is the user's own. */
+typedef struct own_bytes {
+    const char *field; /* which is not */
+    int64_t bytes;
+} own_bytes;
+
+/* Adds those of a dataset, which comes along; values in other files stay there. */
+static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, void *data) {
+    static const char *const ours[] = {"b", "f", "q", "residual", "residual_step", NULL};
+    own_bytes *all = data;
+    const bool own =
+        info->type == H5L_TYPE_HARD && stencil_name_find(name, ours) < 0 && strcmp(name, all->field + 1) != 0;
     STENCIL_HANDLE dataset = own ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
     if (dataset >= 0 && !stencil_dataset_elsewhere(dataset))
-        *(int64_t *)bytes += (int64_t)H5Dget_storage_size(dataset);
+        all->bytes += (int64_t)H5Dget_storage_size(dataset);
     return 0;
 }
 
 /* What the result takes over from the input, values of its source in other files included. */
 static int64_t kept_bytes(const stencil_input *input, stencil_source source) {
     STENCIL_HANDLE of =
-        source != STENCIL_SOURCE_NONE ? H5Dopen2(input->file, stencil_array_names[source], H5P_DEFAULT) : -1;
-    int64_t bytes = of < 0                          ? 0
-                    : stencil_dataset_elsewhere(of) ? stencil_dataset_bytes(of)
-                                                    : (int64_t)H5Dget_storage_size(of);
-    H5Lvisit(input->file, H5_INDEX_NAME, H5_ITER_NATIVE, add_bytes, &bytes);
-    return bytes;
+        source != STENCIL_SOURCE_NONE ? H5Dopen2(input->file, stencil_source_names[source], H5P_DEFAULT) : -1;
+    own_bytes all = {input->field, of < 0                          ? 0
+                                   : stencil_dataset_elsewhere(of) ? stencil_dataset_bytes(of)
+                                                                   : (int64_t)H5Dget_storage_size(of)};
+    H5Lvisit(input->file, H5_INDEX_NAME, H5_ITER_NATIVE, add_bytes, &all);
+    return all.bytes;
 }
 
 static int64_t result_bytes(const stencil_output *output, const stencil_problem *problem) {
@@ -47,7 +55,7 @@ static int64_t result_bytes(const stencil_output *output, const stencil_problem 
 static stencil_status copy_source(const stencil_output *output, const stencil_problem *problem) {
     const stencil_sink *sink = &output->sink;
     stencil_input *input = output->input;
-    const char *name = stencil_array_names[problem->spec.source];
+    const char *name = stencil_source_names[problem->spec.source];
     if (problem->spec.source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
     STENCIL_HANDLE from = H5Dopen2(input->file, name, H5P_DEFAULT);
@@ -117,7 +125,7 @@ static stencil_status write_provenance(const stencil_output *output, const stenc
     return STENCIL_OK;
 }
 
-/* The values of /u while they are written. */
+/* The values of the field while they are written. */
 typedef struct digesting {
     const stencil_reader *from;
     stencil_box array;
@@ -134,7 +142,8 @@ static stencil_status read_digesting(void *context, stencil_array array, const s
 
 static stencil_status write_field(const stencil_sink *sink, const stencil_problem *problem,
                                   const stencil_reader *from, char digest[STENCIL_DIGEST_CHARS]) {
-    const stencil_sink_dataset u = {"/u", STENCIL_ARRAY_U, stencil_h5_type(problem->precision, true),
+    const stencil_sink_dataset u = {stencil_spec_field(&problem->spec), STENCIL_ARRAY_U,
+                                    stencil_h5_type(problem->precision, true),
                                     stencil_h5_type(problem->precision, false)};
     digesting d = {.from = from, .array = stencil_digest_array(problem, STENCIL_ARRAY_U)};
     TRY(stencil_sink_write(sink, &u, problem, &(stencil_reader){read_digesting, &d}));
@@ -176,10 +185,12 @@ stencil_status stencil_output_write(stencil_output *output, const stencil_proble
                          report->history.step));
     TRY(copy_source(output, problem));
     TRY(write_spec(sink, problem, from, report, digest_u));
-    stencil_own_copy(output->input->file, sink->file, output->notes);
-    STENCIL_HANDLE field = H5Dopen2(sink->file, "u", H5P_DEFAULT);
-    TRY(stencil_values_write(&output->input->values[STENCIL_ARRAY_U], field, problem->precision, sink->path));
-    TRY(stencil_history_attach(sink->file, sink->path));
+    stencil_own_copy(output->input, sink->file, output->notes);
+    const char *name = output->input->field;
+    STENCIL_HANDLE field = H5Dopen2(sink->file, name, H5P_DEFAULT);
+    TRY(stencil_values_write(&output->input->values[STENCIL_ARRAY_U], field, problem->precision, sink->path,
+                             name));
+    TRY(stencil_history_attach(sink->file, sink->path, name));
     TRY(stencil_sink_state(sink));
     TRY(write_provenance(output, report));
     return stencil_sink_commit(sink);

@@ -31,6 +31,10 @@ void stencil_spec_init(stencil_spec *spec) {
     };
 }
 
+const char *stencil_spec_field(const stencil_spec *spec) {
+    return spec->field[0] != '\0' ? spec->field : "/u";
+}
+
 /* The points of a problem while they are being decided: (z, y, x), with weights. */
 typedef struct points {
     int count;
@@ -80,8 +84,8 @@ static stencil_status points_from_offsets(points *p, const stencil_spec *spec) {
 static stencil_status points_from_name(points *p, const stencil_spec *spec) {
     const stencil_shape *shape = stencil_shape_find(spec->stencil);
     CHECK(shape != NULL, BAD_DATA, "unknown stencil '%s': 'stencil info' lists the names", spec->stencil);
-    CHECK(shape->rank == spec->rank, BAD_DATA, "stencil %s is for %dD fields, /u is %dD", shape->name,
-          shape->rank, spec->rank);
+    CHECK(shape->rank == spec->rank, BAD_DATA, "stencil %s is for %dD fields, %s is %dD", shape->name,
+          shape->rank, stencil_spec_field(spec), spec->rank);
     CHECK(spec->weight_count == 0 || spec->weight_count == shape->point_count, BAD_DATA,
           "stencil %s has %d points, but is given %d weight%s (/stencil/weights)", shape->name,
           shape->point_count, spec->weight_count, stencil_plural(spec->weight_count));
@@ -251,8 +255,9 @@ static stencil_status resolve_extent(stencil_problem *problem, const points *p) 
         }
         const int64_t r = problem->radius[axis], width = 2 * r + 1;
         CHECK(problem->extent[axis] >= width, BAD_DATA,
-              "/u has %" PRId64 " cell%s along %s, the stencil is %" PRId64 " wide: give at least as many",
-              problem->extent[axis], stencil_plural(problem->extent[axis]), axis_name[axis], width);
+              "%s has %" PRId64 " cell%s along %s, the stencil is %" PRId64 " wide: give at least as many",
+              stencil_spec_field(&problem->spec), problem->extent[axis],
+              stencil_plural(problem->extent[axis]), axis_name[axis], width);
         const bool fixed = problem->boundary[axis] == STENCIL_FIXED;
         problem->n[axis] = fixed ? problem->extent[axis] - 2 * r : problem->extent[axis];
         problem->first[axis] = fixed ? -r : 0;

@@ -33,9 +33,12 @@ enum { STENCIL_FINGERPRINT_CHARS = 17, STENCIL_DIGEST_CHARS = 33 };
  * options override it, stencil_problem_resolve() turns it into a problem, and the writer stores it again.
  * Everything per axis is in array order: (y, x) or (z, y, x). Zero-initialise with stencil_spec_init(). "Not
  * given" is written beside each field. */
+enum { STENCIL_FIELD_MAX = 64 };
+
 typedef struct stencil_spec {
+    char field[STENCIL_FIELD_MAX];         /* the dataset that u is in a file, "/temperature"; "": /u */
     int rank;                              /* 2 or 3 */
-    int64_t extent[3];                     /* cells of /u in array order, `rank` entries used */
+    int64_t extent[3];                     /* cells of u in array order, `rank` entries used */
     stencil_precision precision;           /* of the fields and of the arithmetic */
     char stencil[32];                      /* name of a point set; "" not given */
     int offset_count;                      /* 0: not given */
@@ -69,6 +72,9 @@ typedef struct stencil_spec {
 } stencil_spec;
 
 void stencil_spec_init(stencil_spec *spec);
+
+/* The name of the field in files, for messages: "/u", unless the spec has another one. */
+const char *stencil_spec_field(const stencil_spec *spec);
 
 /* Distance of grid points along an axis (STENCIL_Z, …), 1 where nothing is given; and the sum of 2/h^2 over
  * the axes: S of stencil_problem_resolve(). */

@@ -170,6 +170,13 @@ class AutoTest(CommandTest):
         done = self.ok("p.h5", *HERE, "-fo", "a.h5", "--wisdom", "/dev/null/none")
         self.assertEqual(done.stdout.count("wisdom is not kept"), 1)
 
+    def no_row_twice(self, explained):
+        """Plans that differ in their strategy alone are one row."""
+        table = explained.split("--sync\n")[1].split("Cannot run")[0]
+        rows = re.sub(r"\n {20,}", " ", table).strip("\n").split("\n")
+        said = [re.split(r"  +", re.sub(r" (?:[a-z-]+, )*[a-z-]+: ", "  ", row, count=1)) for row in rows]
+        self.assertEqual(len({tuple(row) for row in said}), len(said), table)
+
     def test_explain(self):
         self.make("p.h5", "--steps", 2000, "--check-every", 5)
         there = ["--dry-run", "--no-output", "--machine", H200]
@@ -182,8 +189,7 @@ class AutoTest(CommandTest):
             self.assertGreater(len(rows), 5)
             for row in rows:
                 self.assertRegex(row, r" (chosen|\S.* slower|.*noise|.*not timed|\S.*)$")
-            plans = rows[:next(i for i, row in enumerate([*rows, "Cannot run"]) if row.startswith("Cannot run"))]
-            self.assertLessEqual(len(plans), 60, done.stdout)
+            self.no_row_twice(done.stdout)
         text = " ".join(self.ok("p.h5", "--explain", "--force", *HERE).stdout.split())
         self.assertEqual(text.count("the caches of a CPU keep"), 1, text)
         self.assertIn("Cannot run resident on CPU, any strategy: it is for GPUs", text)

@@ -1,0 +1,84 @@
+/* Which dataset of a file is the field: the one that is asked for, else the one that the attribute `field`
+ * names, else /u. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/words.h"
+#include "inputs/file.h"
+
+#define USUAL "/u"
+
+/* NULL, or why a field cannot have that name. */
+static const char *find_fault(const char *name) {
+    static const char *const taken[] = {"b",       "f",          "q", "residual", "residual_step",
+                                        "stencil", "provenance", ".", "..",       NULL};
+    name += name[0] == '/';
+    return name[0] == '\0'                        ? "that is no name"
+           : strchr(name, '/') != NULL            ? "a field stands in the root group"
+           : strlen(name) + 2 > STENCIL_FIELD_MAX ? "that is too long"
+           : stencil_name_find(name, taken) >= 0  ? "that is the name of something else"
+                                                  : NULL;
+}
+
+static bool holds(hid_t file, const char *name) {
+    return H5Lexists(file, name, H5P_DEFAULT) > 0;
+}
+
+/* Takes the name of a dataset in the root group, with or without its "/". */
+static void take(const char *name, stencil_spec *spec) {
+    snprintf(spec->field, sizeof spec->field, "/%s", name + (name[0] == '/'));
+    if (strcmp(spec->field, USUAL) == 0)
+        spec->field[0] = '\0';
+}
+
+stencil_status stencil_field_choose(hid_t file, const char *path, const char *asked, stencil_spec *spec,
+                                    bool *passed_over) {
+    char stated[STENCIL_FIELD_MAX] = "";
+    const stencil_attribute is = {.name = "field", .type = STENCIL_ATTRIBUTE_TEXT, .chars = sizeof stated};
+    const char *fault = asked != NULL ? find_fault(asked) : NULL;
+    int count = 0;
+    *passed_over = false;
+    CHECK(fault == NULL, USAGE, "--field %s: %s; give the name of a dataset in the root group of '%s'", asked,
+          fault, path);
+    if (asked != NULL) {
+        take(asked, spec);
+        return STENCIL_OK;
+    }
+    const bool read = stencil_attribute_read(file, path, &is, stated, &count) == STENCIL_OK && count > 0;
+    if (!read && H5Aexists(file, is.name) <= 0)
+        return STENCIL_OK;
+    fault = read ? find_fault(stated) : "it is no text";
+    /* Who has a /u and no such dataset means something else by it. */
+    if (fault != NULL || (!holds(file, stated) && holds(file, USUAL))) {
+        CHECK(holds(file, USUAL), BAD_DATA,
+              "'%s': attribute 'field' is '%s': %s; give the name of a dataset in the root group", path,
+              stated, fault);
+        *passed_over = true;
+        return STENCIL_OK;
+    }
+    take(stated, spec);
+    return STENCIL_OK;
+}
+
+/* The first dataset that a field may be. */
+static herr_t find_candidate(hid_t file, const char *name, const H5L_info_t *info, void *found) {
+    STENCIL_HANDLE object =
+        info->type == H5L_TYPE_HARD && find_fault(name) == NULL ? H5Oopen(file, name, H5P_DEFAULT) : -1;
+    STENCIL_HANDLE type = object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_type(object) : -1;
+    STENCIL_HANDLE space = type >= 0 && H5Tget_class(type) == H5T_FLOAT ? H5Dget_space(object) : -1;
+    const int rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : 0;
+    if (rank != 2 && rank != 3)
+        return 0;
+    snprintf(found, STENCIL_FIELD_MAX, "/%s", name);
+    return 1;
+}
+
+stencil_status stencil_field_refuse_missing(hid_t file, const char *path, const stencil_spec *spec) {
+    char other[STENCIL_FIELD_MAX] = "";
+    const char *name = stencil_spec_field(spec);
+    H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, find_candidate, other);
+    CHECK(other[0] == '\0', BAD_DATA,
+          "'%s' has no dataset %s: give the initial values as %s, or say which dataset they are: --field %s",
+          path, name, name, other);
+    FAIL(BAD_DATA, "'%s' has no dataset %s: give the initial values as %s", path, name, name);
+}
