@@ -61,9 +61,8 @@ stencil_status auto_choose(auto_choice *a, const stencil_problem *problem, stenc
     return STENCIL_OK;
 }
 
-void auto_finish(auto_choice *a, const stencil_problem *problem, const stencil_machine *machine, bool named,
-                 stencil_notes *notes) {
-    stencil_tune_explain(&a->tune);
+void auto_keep(const auto_choice *a, const stencil_problem *problem, const stencil_machine *machine,
+               bool named, stencil_notes *notes) {
     if (a->tune.done && a->wisdom[0] != '\0' &&
         wisdom_keep(a->wisdom, named, &a->choice, problem, machine) != STENCIL_OK && named)
         stencil_notes_add(notes, "wisdom is not kept: %s", stencil_error_last()->message);

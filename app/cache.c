@@ -6,9 +6,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "app/json.h"
+#include "app/signals.h"
 
 enum { CACHE_VERSION = 1 };
 
@@ -76,13 +78,21 @@ stencil_status cache_write(const char *path, const char *kind, const char *key, 
     return json_write_as(kind, path, true, root);
 }
 
-int cache_lock(const char *path) {
+stencil_status cache_lock(const char *path, int *lock) {
+    enum { TRIES = 100, PAUSE_NS = 10000000 };
     make_directories(path);
-    const int lock = open(TEXT_LONG("%s.lock", path), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (lock >= 0)
-        while (flock(lock, LOCK_EX) != 0 && errno == EINTR)
-            continue;
-    return lock;
+    *lock = open(TEXT_LONG("%s.lock", path), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    for (int i = 0; *lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) != 0; i++) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return STENCIL_OK; /* not every file system has locks */
+        if (i == TRIES || signals_caught != 0) {
+            cache_unlock(*lock);
+            *lock = -1;
+            FAIL(UNAVAILABLE, "another program holds the lock '%s.lock'", path);
+        }
+        nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+    }
+    return STENCIL_OK;
 }
 
 void cache_unlock(int lock) {

@@ -33,9 +33,10 @@ typedef struct auto_options {
 stencil_status auto_choose(auto_choice *a, const stencil_problem *problem, stencil_machine *machine,
                            const auto_options *options, stencil_notes *notes);
 
-/* After the run: keeps what was found out. A failure is noted where the user has `named` the file. */
-void auto_finish(auto_choice *a, const stencil_problem *problem, const stencil_machine *machine, bool named,
-                 stencil_notes *notes);
+/* After the result is written: keeps what was found out. A failure is noted where the user has `named` the
+ * file. */
+void auto_keep(const auto_choice *a, const stencil_problem *problem, const stencil_machine *machine,
+               bool named, stencil_notes *notes);
 
 /* The quickest plan on the devices that were asked for but the one that made the steps: by what this run has
  * measured of it (samples > 0), else by prediction. false: there is none. */

@@ -5,6 +5,7 @@
 #include "app/options.h"
 #include "app/json.h"
 #include "app/text.h"
+#include "inputs/h5.h"
 #include "solver/run.h"
 
 typedef struct info_options {
@@ -87,6 +88,7 @@ static void print_info(const stencil_machine *machine, const char *why) {
     if (machine->driver_version > 0)
         PRINT("CUDA", "driver %s, runtime %s", TEXT_CUDA(machine->driver_version),
               TEXT_CUDA(machine->runtime_version));
+    PRINT("HDF5", "%s", stencil_h5_version());
     print_gpus(machine);
     print_peers(machine);
     print_strategies(machine);
@@ -134,7 +136,8 @@ static json_t *stencils_json(void) {
 
 /* With all that a plan for this machine needs, as `run --machine` reads it. */
 static json_t *info_json(const stencil_machine *machine, const char *why) {
-    json_t *root = json_pack("{s:i, s:s}", "schema_version", 1, "version", STENCIL_VERSION);
+    json_t *root = json_pack("{s:i, s:s, s:s}", "schema_version", 1, "version", STENCIL_VERSION, "hdf5",
+                             stencil_h5_version());
     stencil_machine_write(machine, root);
     json_object_set_new(json_object_get(root, "cpu"), "threads_because", json_text(why));
     json_object_set_new(root, "strategies", strategies_json(machine));

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,10 +38,29 @@ json_t *json_integers(const int64_t *values, int64_t count) {
     return array;
 }
 
+/* Waits for what is written into a FIFO, but not for ever for somebody who does. */
+static stencil_status open_to_read(const char *path, FILE **file) {
+    enum { WAIT_MS = 5000 };
+    struct stat info;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct pollfd look = {.fd = fd, .events = POLLIN};
+    *file = NULL;
+    const bool silent =
+        fd >= 0 && fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode) && poll(&look, 1, WAIT_MS) <= 0;
+    if (fd >= 0 && !silent && fcntl(fd, F_SETFL, O_RDONLY) == 0)
+        *file = fdopen(fd, "rb");
+    const int why = errno;
+    if (fd >= 0 && *file == NULL)
+        close(fd);
+    CHECK(!silent, NO_INPUT, "cannot be read: it is a FIFO, and nothing comes");
+    CHECK(*file != NULL, NO_INPUT, "cannot be read: %s", strerror(why));
+    return STENCIL_OK;
+}
+
 stencil_status json_read(const char *path, json_t **root) {
     json_error_t error;
-    FILE *file = fopen(path, "rb");
-    CHECK(file != NULL, NO_INPUT, "cannot be read: %s", strerror(errno));
+    FILE *file;
+    TRY(open_to_read(path, &file));
     errno = 0;
     *root = json_loadf(file, 0, &error);
     const int why = ferror(file) != 0 ? errno : 0;

@@ -42,7 +42,7 @@ json_t *cache_read(const char *path, const char *kind, const char *key, stencil_
  * appears whole, in place of an older one. CANNOT_CREATE, IO. */
 stencil_status cache_write(const char *path, const char *kind, const char *key, json_t *body);
 
-/* Keeps other processes from between a read and the write behind it, as far as the file system can; to be
- * given to cache_unlock(). */
-int cache_lock(const char *path);
+/* Keeps other processes from between a read and the write behind it, as far as the file system can; *lock is
+ * to be given to cache_unlock(). UNAVAILABLE: another one has held it for a second, or a signal came. */
+stencil_status cache_lock(const char *path, int *lock);
 void cache_unlock(int lock);

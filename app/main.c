@@ -9,6 +9,7 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "base/words.h"
+#include "inputs/h5.h"
 
 static const command *const commands[] = {
     &command_run,  &command_new,       &command_compare, &command_verify, &command_plan,
@@ -88,13 +89,12 @@ static char *join_command_line(int argc, char **argv) {
 }
 
 static void print_version(void) {
-    printf("stencil %s%s\n", STENCIL_VERSION,
 #ifdef STENCIL_HAVE_CUDA
-           " (CPU and CUDA)"
+    static const char devices[] = "CPU and CUDA";
 #else
-           " (CPU only, built without CUDA)"
+    static const char devices[] = "CPU only, built without CUDA";
 #endif
-    );
+    printf("stencil %s (%s; HDF5 %s)\n", STENCIL_VERSION, devices, stencil_h5_version());
 }
 
 /* Launchers of MPI start a program several times, and each of ours would do all of the work. A batch script,

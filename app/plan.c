@@ -207,6 +207,7 @@ static stencil_status plan_run(const invocation *call, int *exit_code) {
     CHECK(o->sizes == NULL || o->json == NULL, USAGE,
           "--sizes and --json: a range is printed, give one of them");
     TRY(find_spec(state, call));
+    TRY(target_check_apart("--json", o->json, o->machine, "--machine"));
     TRY(target_check("--json", o->json, o->force, NULL));
     TRY(machine_find(&state->machine, o->machine, o->threads, STENCIL_STREAMS_PART, &state->notes));
     if (o->machine == NULL && state->machine.gpu_count == 0)

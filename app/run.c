@@ -291,9 +291,16 @@ static stencil_status load(run_state *state) {
     state->record.choice.tune.run = state->run;
     stencil_input_rest(input);
     if (status == STENCIL_OK)
+        status = stencil_input_check_unchanged(input);
+    if (status == STENCIL_OK)
         status = stencil_origin_check(problem, &(stencil_reader){stencil_run_read, state->run});
     if (status == STENCIL_OK)
         report_note_origin(&state->record);
+    if (status == STENCIL_OK && state->record.output.path != NULL) {
+        status = stencil_output_begin(&state->record.output, problem);
+        if (status == STENCIL_OK)
+            status = stencil_input_check_unchanged(input);
+    }
     return text_name_out_of_memory(status, state->record.output.input_path);
 }
 
@@ -315,8 +322,7 @@ static stencil_status compute(run_state *state) {
     if (state->races)
         take_plan(state);
     if (status == STENCIL_OK)
-        auto_finish(&record->choice, &record->problem, &record->machine, state->options.open.wisdom != NULL,
-                    &record->notes);
+        stencil_tune_explain(&record->choice.tune);
     return text_name_out_of_memory(status, state->record.output.input_path);
 }
 
@@ -331,9 +337,9 @@ static stencil_status attribute(run_state *state) {
     return attribution_make(a, state->run, &state->record);
 }
 
-/* A signal that came while the result was being written counts, too. */
+/* A signal that came after the last step has interrupted nothing. */
 static int report_exit_code(const stencil_report *report) {
-    if (report->reason == STENCIL_REASON_INTERRUPTED || signals_caught != 0)
+    if (report->reason == STENCIL_REASON_INTERRUPTED)
         return 128 + (signals_caught != 0 ? signals_caught : SIGINT);
     return report->reached ? 0 : EXIT_NOT_CONVERGED;
 }
@@ -367,6 +373,21 @@ static stencil_status tell(run_state *state, bool people, stencil_status failed)
     return path != NULL ? text_append(status, path, "holds the complete result") : status;
 }
 
+/* What is written replaces neither the file of wisdom nor that of a machine. */
+static stencil_status check_apart(const run_state *state) {
+    const run_options *options = &state->options;
+    const struct {
+        const char *option, *path;
+    } written[] = {{"--output", state->record.output.path},
+                   {"--json", options->files.json},
+                   {"--trace", options->files.trace}};
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+        TRY(target_check_apart(written[i].option, written[i].path, options->open.wisdom, "--wisdom"));
+        TRY(target_check_apart(written[i].option, written[i].path, options->machine, "--machine"));
+    }
+    return STENCIL_OK;
+}
+
 static stencil_status run_stages(run_state *state, int *exit_code) {
     run_options *options = &state->options;
     run_record *record = &state->record;
@@ -383,6 +404,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     TRY(make_plan(state));
     TRY(check_effect(state));
     TRY(run_output_prepare(record, &options->files, state->name));
+    TRY(check_apart(state));
     TRY(decide(state));
     const bool people = options->quiet == 0 && !target_is_stdout(options->files.json);
     if (options->dry_run) {
@@ -406,6 +428,8 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     state->attribution.wall.start_s = stencil_clock_s() - state->start_s;
     TRY(compute(state));
     stencil_status failed = run_output_write(record, state->run, state->name);
+    auto_keep(&record->choice, &record->problem, &record->machine, options->open.wisdom != NULL,
+              &record->notes);
     if (failed == STENCIL_OK && (failed = attribute(state)) != STENCIL_OK && record->output.path != NULL)
         text_append(failed, record->output.path, "holds the complete result");
     record->done = true;

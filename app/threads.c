@@ -122,6 +122,7 @@ stencil_status threads_start(int64_t count) {
              : environment_decides() ? "OMP_NUM_THREADS: %lld thread%s"
                                      : "%lld thread%s, one for each processor",
              (long long)threads, stencil_plural(threads));
+    CHECK(threads > 0, USAGE, "OMP_NUM_THREADS is more than OpenMP can count: at most %d", THREADS_MAX);
     CHECK(threads <= THREADS_MAX, USAGE, "%s are too many: at most %d", who, THREADS_MAX);
     TRY(check_stacks());
     int number = 0;

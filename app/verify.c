@@ -357,6 +357,7 @@ static stencil_status verify_stages(verification *v, int *exit_code) {
     stencil_input_rest(&v->result);
     TRY(read_fields(v));
     stencil_input_rest(&v->start);
+    TRY(stencil_input_check_unchanged(&v->start));
     if (v->first > 0)
         TRY(compare_origin(v, &spec));
     if (v->problem.stop.norm == STENCIL_NORM_L2)
@@ -364,6 +365,7 @@ static stencil_status verify_stages(verification *v, int *exit_code) {
     check_turn(v);
     TRY(make_steps(v, options->quiet));
     TRY(compare_fields(v));
+    TRY(stencil_input_check_unchanged(&v->result));
     if (!is_verified(v))
         *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !target_is_stdout(options->json))

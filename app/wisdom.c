@@ -149,9 +149,11 @@ stencil_status wisdom_check(const char *option, const char *path) {
 
 /* Adds entries (borrowed) to a file while nobody else does. */
 static stencil_status add(const char *path, bool named, const json_t *entries, json_t **all) {
-    json_t *root;
-    const int lock = cache_lock(path);
-    stencil_status status = open_to_add(path, named, &root);
+    json_t *root = NULL;
+    int lock = -1;
+    stencil_status status = cache_lock(path, &lock);
+    if (status == STENCIL_OK)
+        status = open_to_add(path, named, &root);
     if (status == STENCIL_OK) {
         json_t *body = root != NULL ? json_incref(json_object_get(root, "body")) : json_object();
         merge(body, entries);

@@ -9,7 +9,12 @@
 
 #include "base/words.h"
 
-enum { NAME_CHARS = 4096, DEPTH_MAX = 8 /* virtual datasets of virtual datasets */, GAP_MAX = 100 };
+enum {
+    NAME_CHARS = 4096,
+    DEPTH_MAX = 8, /* virtual datasets of virtual datasets */
+    GAP_MAX = 100,
+    SOURCES_MAX = 10000 /* of such sources, each as often as it is named: HDF5 opens every one to read */
+};
 
 /* A dataset. It is not open: HDF5 keeps the first view of an open one. */
 typedef struct stored {
@@ -20,6 +25,7 @@ typedef struct stored {
     hsize_t bytes;           /* of its values */
     int depth;
     int64_t *unwritten; /* cells that nobody wrote, which are counted */
+    int64_t *sources;   /* that are left to be looked at */
 } stored;
 
 /* The directory that HDF5 looks for other files in, from the environment, with a slash; "": none. */
@@ -29,7 +35,7 @@ static void prefix_of(const stored *s, ssize_t (*get)(hid_t, char *, size_t), ch
 }
 
 static stencil_status check_stored(hid_t file, const char *path, const char *name, int depth,
-                                   int64_t *unwritten);
+                                   int64_t *unwritten, int64_t *sources);
 
 /* A source of a virtual dataset: its name, and what of it is taken. */
 typedef struct source {
@@ -57,7 +63,7 @@ static bool holds(const stored *s, const char *path, const source *from, stencil
     STENCIL_HANDLE file = stencil_h5_open(path, &opened) != STENCIL_OK ? -1 : opened;
     if (file < 0 || H5Oexists_by_name(file, from->name, H5P_DEFAULT) <= 0)
         return false;
-    *status = check_stored(file, path, from->name, s->depth + 1, &below);
+    *status = check_stored(file, path, from->name, s->depth + 1, &below, s->sources);
     if (*status == STENCIL_OK)
         count_unwritten(s, from, file, below);
     return true;
@@ -77,6 +83,11 @@ static stencil_status check_source(const stored *s, const source *from) {
                  beside[i]);
     free(real);
     stencil_status status = STENCIL_OK;
+    CHECK(s->depth == 0 || (*s->sources)-- > 0, BAD_DATA,
+          "'%s': the virtual datasets that %s is made of have more than %d sources: copy its values into one "
+          "that "
+          "is not virtual",
+          s->path, s->name, SOURCES_MAX);
     for (int i = 0; i < 4; i++) {
         const int length = snprintf(candidate, sizeof candidate, "%s%s", place[i], i == 0 ? given : near);
         if (length < (int)sizeof candidate && holds(s, candidate, from, &status))
@@ -153,16 +164,17 @@ static stencil_status check_external(const stored *s, int count) {
     return STENCIL_OK;
 }
 
-/* `depth`: 0, and one more for each virtual dataset that it is a source of. *unwritten: 0 before. */
+/* `depth`: 0, and one more for each virtual dataset that it is a source of. *unwritten: 0 before. *sources
+ * become fewer. */
 static stencil_status check_stored(hid_t file, const char *path, const char *name, int depth,
-                                   int64_t *unwritten) {
+                                   int64_t *unwritten, int64_t *sources) {
     const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
     const bool is_dataset = object >= 0 && H5Iget_type(object) == H5I_DATASET;
     STENCIL_HANDLE create = is_dataset ? H5Dget_create_plist(object) : -1;
     STENCIL_HANDLE access = is_dataset ? H5Dget_access_plist(object) : -1;
     const hsize_t bytes = is_dataset ? (hsize_t)stencil_dataset_bytes(object) : 0;
     STENCIL_HANDLE space = is_dataset ? H5Dget_space(object) : -1;
-    const stored s = {file, path, name, create, access, space, bytes, depth, unwritten};
+    const stored s = {file, path, name, create, access, space, bytes, depth, unwritten, sources};
     const H5D_layout_t layout = create < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(create);
     const stencil_status filters =
         is_dataset ? stencil_h5_check_filters(object, path, name, false) : STENCIL_OK;
@@ -224,7 +236,8 @@ stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const 
               H5Oexists_by_name(file, name, H5P_DEFAULT) > 0,
           BAD_DATA, "'%s': %s is a link that leads nowhere; %s", path, name,
           advice != NULL ? advice : "mend the link, or give the values as a dataset");
-    TRY(check_stored(file, path, name, 0, &dataset->unwritten));
+    int64_t sources = SOURCES_MAX;
+    TRY(check_stored(file, path, name, 0, &dataset->unwritten, &sources));
     dataset->id = H5Oopen(file, name, H5P_DEFAULT);
     if (dataset->id < 0)
         TRY(stencil_h5_check_version(path, name));

@@ -50,7 +50,8 @@ bool stencil_alias_note(const stencil_named *named, const stencil_spec *spec, st
 void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec, stencil_notes *notes);
 
 /* Copies the user's own from an input to another file: attributes of the root group and of the field, and
- * what stands in the root group. What cannot be copied is noted (`notes` may be NULL). */
+ * what stands in the root group, but for references to objects. What cannot be copied is noted (`notes` may
+ * be NULL). */
 void stencil_own_copy(const stencil_input *from, hid_t to, stencil_notes *notes);
 
 /* Tells whether values of a type of HDF5 are references to objects, or have some within. */

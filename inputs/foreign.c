@@ -53,14 +53,12 @@ stencil_status stencil_h5_refuse_foreign(const char *path) {
 
 stencil_status stencil_h5_check_version(const char *path, const char *name) {
     const char *reason = stencil_h5_reason();
-    unsigned major, minor, release;
     const bool other = strstr(reason, " version") != NULL || strstr(reason, "fail if unknown") != NULL;
-    H5get_libversion(&major, &minor, &release);
     CHECK(!other, BAD_DATA,
-          "'%s'%s%s was written by a newer HDF5 than this program has, %u.%u.%u, or is damaged (%s): rewrite "
+          "'%s'%s%s was written by a newer HDF5 than this program has, %s, or is damaged (%s): rewrite "
           "it "
           "with h5repack --low=0 --high=2 of that HDF5, or in h5py without libver='latest'",
-          path, name[0] != '\0' ? ": " : "", name, major, minor, release, reason);
+          path, name[0] != '\0' ? ": " : "", name, stencil_h5_version(), reason);
     return STENCIL_OK;
 }
 

@@ -227,7 +227,6 @@ static void copy_own(const own *own) {
 void stencil_own_copy(const stencil_input *from, hid_t to, stencil_notes *notes) {
     STENCIL_HANDLE u = H5Dopen2(to, from->field, H5P_DEFAULT);
     visit_own(from, copy_own, &(transfer){to, u, !stencil_file_holds(from->file, from->field), notes});
-    stencil_references_copy(from, to, notes);
 }
 
 /* An object whose attributes are copied. */

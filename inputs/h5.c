@@ -57,6 +57,14 @@ const char *stencil_h5_class_text(H5T_class_t type_class) {
                                                                              : "an unknown type";
 }
 
+const char *stencil_h5_version(void) {
+    static char text[STENCIL_WORD_MAX];
+    unsigned major = 0, minor = 0, release = 0;
+    H5get_libversion(&major, &minor, &release);
+    snprintf(text, sizeof text, "%u.%u.%u", major, minor, release);
+    return text;
+}
+
 hid_t stencil_h5_type(stencil_precision precision, bool in_file) {
     return precision == STENCIL_FLOAT64 ? in_file ? H5T_IEEE_F64LE : H5T_NATIVE_DOUBLE
            : in_file                    ? H5T_IEEE_F32LE
@@ -103,7 +111,7 @@ stencil_status stencil_h5_open(const char *path, hid_t *file) {
     /* False for a file cut off within its first bytes as well: there is nothing left to know it by. */
     if (H5Fis_hdf5(path) <= 0)
         return stencil_h5_refuse_foreign(path);
-    STENCIL_HANDLE access = H5Pcreate(H5P_FILE_ACCESS);
+    STENCIL_HANDLE access = stencil_h5_read_access();
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
     H5Pset_file_locking(access, true, true); /* not every file system has locks */
 #endif
@@ -236,7 +244,8 @@ static stencil_status read_numbers(const opened *a, void *values) {
     for (int i = 0; i < a->count; i++) {
         const double value = number[i], least = (double)is->least;
         if (whole ? !(value == floor(value) && value >= least && value <= (double)STENCIL_STEPS_MAX)
-                  : !(isfinite(value) && (is->least < 0 || value > 0 || value == least)))
+                  : !((isfinite(value) || (is->infinite && !isnan(value))) &&
+                      (is->least < 0 || value > 0 || value == least)))
             return H5Tget_class(a->type) == H5T_INTEGER ? refuse(a, "is %.0f", value)
                                                         : refuse(a, "is %g", value);
         if (whole)

@@ -3,7 +3,11 @@
 
 #include <hdf5.h>
 
+#include "inputs/inputs.h"
 #include "solver/problem.h"
+
+/* "1.10.8": the HDF5 that runs, static. */
+const char *stencil_h5_version(void);
 
 /* Turns off HDF5's own error printing; called first by everything that uses HDF5. */
 void stencil_h5_quiet(void);
@@ -35,6 +39,13 @@ hid_t stencil_h5_type(stencil_precision precision, bool in_file);
  * unreadable, a directory or another special file, locked by a program that writes it. BAD_DATA: empty, not
  * HDF5, truncated. The message names the file and says what to do. */
 stencil_status stencil_h5_open(const char *path, hid_t *file);
+
+/* File access properties for reading by a driver that opens regular files only; closed by the caller,
+ * negative on failure. */
+hid_t stencil_h5_read_access(void);
+
+/* What the system says of an open file now; false: nothing. */
+bool stencil_h5_state(hid_t file, stencil_file_state *state);
 
 /* Refuses a file that is not HDF5, and names what it is instead, where its first bytes tell. BAD_DATA. */
 stencil_status stencil_h5_refuse_foreign(const char *path);
@@ -111,7 +122,7 @@ int64_t stencil_dataset_bytes(hid_t dataset);
 typedef enum stencil_attribute_type {
     STENCIL_ATTRIBUTE_TEXT, /* char[]; one */
     STENCIL_ATTRIBUTE_WORD, /* an enumeration, the index of a word */
-    STENCIL_ATTRIBUTE_REAL, /* double; finite */
+    STENCIL_ATTRIBUTE_REAL, /* double */
     STENCIL_ATTRIBUTE_WHOLE /* int64_t, at most STENCIL_STEPS_MAX */
 } stencil_attribute_type;
 
@@ -121,6 +132,7 @@ typedef struct stencil_attribute {
     size_t chars;             /* room of a TEXT, which is cut */
     const char *const *words; /* that a TEXT or WORD may be, "" not; NULL: anything */
     int64_t least;            /* that a WHOLE may be; a REAL: 1 means more than 0, -1 any */
+    bool infinite;            /* a REAL may be infinite, too */
     int axes;                 /* a list: one value for all of them or one for each; 0: one value */
     const char *wanted;       /* what is allowed, beside words and limits */
 } stencil_attribute;

@@ -10,10 +10,16 @@
 /* Most steps of a run, and most steps between two looks at the residual. */
 #define STENCIL_STEPS_MAX INT64_C(1000000000000000)
 
+/* By what a change of an open file is seen. */
+typedef struct stencil_file_state {
+    int64_t bytes, modified_s, modified_ns;
+} stencil_file_state;
+
 /* An open input file. Zero-initialised: closed. */
 typedef struct stencil_input {
     hid_t file;                                 /* 0 or negative: not open */
     const char *path;                           /* borrowed */
+    stencil_file_state state;                   /* as it was opened */
     char field[STENCIL_FIELD_MAX];              /* name of the dataset that u is, "/u" */
     bool foreign;                               /* the attribute `format` is none of ours */
     bool field_passed_over;                     /* the attribute `field` names no dataset */
@@ -68,6 +74,10 @@ stencil_status stencil_input_check_written(const stencil_input *input, const ste
 /* Gives back what reading has taken; it may go on nevertheless. */
 void stencil_input_rest(stencil_input *input);
 
+/* BAD_DATA: the file is not what it was when it was opened, so that what was read of it may be of either.
+ * Values in other files are not looked at. */
+stencil_status stencil_input_check_unchanged(const stencil_input *input);
+
 /* The residual history, into problem->origin. BAD_DATA. */
 stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem);
 
@@ -101,20 +111,26 @@ typedef struct stencil_output {
     const char *command_line; /* for provenance */
     int64_t started_s;        /* when the run began, seconds since 1970 (UTC); 0: not recorded */
     stencil_sink sink;        /* closed by the caller, written or not */
+    bool begun;               /* the sink has what is taken over from the input */
 } stencil_output;
 
 /* CANNOT_CREATE: the directory is missing or not writable, the file exists or is the input itself (no force),
  * or it is a directory. IO: the result does not fit, with need and have. */
 stencil_status stencil_output_open(stencil_output *output, const stencil_problem *problem);
 
+/* Writes what the result takes over from the input: the source, and what is the user's own. Called before the
+ * first step, so that nothing of the input is needed in the end but references to objects. IO. */
+stencil_status stencil_output_begin(stencil_output *output, const stencil_problem *problem);
+
 /* Tells whether the result takes the name of its input, which then is gone: the same name in the same
  * directory, a symbolic link to the input followed. Another name of the same file (a hard link, a symbolic
  * link as output) is replaced without the input. Asked before the result is written. */
 bool stencil_output_replaces_input(const stencil_output *output);
 
-/* Writes the result: /u, read from `from`, /residual, /residual_step, the attributes that make it a valid
- * input again, the source of the input and what is the user's own in it, /provenance (without the
- * name of an input that it replaces). The input stays open and is not looked up by name any more. Every HDF5
+/* Writes the result: u, read from `from`, /residual, /residual_step, the attributes that make it a valid
+ * input again, what stencil_output_begin() writes, unless it has (a note, where the input was changed since),
+ * /provenance (without the name of an input that it replaces). The input stays open and is not looked up by
+ * name any more. Every HDF5
  * return is checked, the file fsynced and given its name; after a failure the sink leaves nothing behind
  * when it is closed. Once only. CANNOT_CREATE, IO. */
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,

@@ -60,6 +60,7 @@ stencil_status stencil_input_open_field(stencil_input *input, const char *path, 
     stencil_spec_init(spec);
     *input = (stencil_input){.path = path};
     TRY(stencil_h5_open(path, &input->file));
+    stencil_h5_state(input->file, &input->state);
     TRY(stencil_format_read(input->file, path, &input->foreign));
     TRY(stencil_field_choose(input->file, path, field, spec, &input->field_passed_over));
     memcpy(input->field, stencil_spec_field(spec), strlen(stencil_spec_field(spec)) + 1);
@@ -70,6 +71,17 @@ stencil_status stencil_input_open_field(stencil_input *input, const char *path, 
 
 stencil_status stencil_input_open(stencil_input *input, const char *path, stencil_spec *spec) {
     return stencil_input_open_field(input, path, NULL, spec);
+}
+
+stencil_status stencil_input_check_unchanged(const stencil_input *input) {
+    const stencil_file_state *was = &input->state;
+    stencil_file_state is = *was;
+    const bool known = stencil_h5_state(input->file, &is);
+    CHECK(!known || (is.bytes == was->bytes && is.modified_s == was->modified_s &&
+                     is.modified_ns == was->modified_ns),
+          BAD_DATA, "'%s' was changed while it was read: start again when it is complete, or with a copy",
+          input->path);
+    return STENCIL_OK;
 }
 
 void stencil_input_close(stencil_input *input) {

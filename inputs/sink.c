@@ -221,7 +221,11 @@ static const H5FD_class_t driver_class = {
 /* File access property list that makes H5Fcreate write into sink->fd; closed by the caller, negative on
  * failure. */
 static hid_t driver_access(stencil_sink *sink) {
-    STENCIL_HANDLE driver = H5FDregister(&driver_class); /* the list holds on to it */
+    /* Registered once, for good: as a file is closed, HDF5 1.10 reads the class after it gave up its hold on
+     * it. */
+    static hid_t driver;
+    if (driver <= 0)
+        driver = H5FDregister(&driver_class);
     const hid_t access = driver < 0 ? -1 : H5Pcreate(H5P_FILE_ACCESS);
     /* Objects that a failed writer left open must not keep the file. */
     if (access < 0 ||
@@ -346,20 +350,31 @@ static stencil_status write_slab(void *context, const stencil_box *slab, const s
                : fail_writing(w);
 }
 
-stencil_status stencil_sink_write(const stencil_sink *sink, const stencil_sink_dataset *dataset,
-                                  const stencil_problem *problem, const stencil_reader *from) {
+stencil_status stencil_sink_create(const stencil_sink *sink, const stencil_sink_dataset *dataset,
+                                   const stencil_problem *problem) {
+    const writing w = {.sink = sink, .dataset = dataset};
+    const hid_t made = stencil_h5_create(sink->file, dataset->name, problem->rank,
+                                         problem->extent + STENCIL_AXES - problem->rank, dataset->file_type);
+    return made < 0 || H5Dclose(made) < 0 ? fail_writing(&w) : STENCIL_OK;
+}
+
+stencil_status stencil_sink_fill(const stencil_sink *sink, const stencil_sink_dataset *dataset,
+                                 const stencil_problem *problem, const stencil_reader *from) {
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     const stencil_box array = stencil_mesh_array(&mesh);
     const stencil_slabs slabs = {.from = from,
                                  .mesh = &mesh,
                                  .array = dataset->array,
                                  .cell_bytes = (int64_t)H5Tget_size(dataset->memory_type)};
-    const int skip = STENCIL_AXES - problem->rank;
-    writing w = {sink, dataset, -1, array.first};
-    w.to = stencil_h5_create(sink->file, dataset->name, problem->rank, problem->extent + skip,
-                             dataset->file_type);
+    writing w = {sink, dataset, H5Dopen2(sink->file, dataset->name, H5P_DEFAULT), array.first};
     if (w.to < 0)
         return fail_writing(&w);
     const stencil_status status = stencil_slabs_visit(&slabs, &array, write_slab, &w);
     return H5Dclose(w.to) < 0 && status == STENCIL_OK ? fail_writing(&w) : status;
+}
+
+stencil_status stencil_sink_write(const stencil_sink *sink, const stencil_sink_dataset *dataset,
+                                  const stencil_problem *problem, const stencil_reader *from) {
+    TRY(stencil_sink_create(sink, dataset, problem));
+    return stencil_sink_fill(sink, dataset, problem, from);
 }

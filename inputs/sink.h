@@ -48,6 +48,12 @@ typedef struct stencil_sink_dataset {
 stencil_status stencil_sink_write(const stencil_sink *sink, const stencil_sink_dataset *dataset,
                                   const stencil_problem *problem, const stencil_reader *from);
 
+/* The two halves of it: makes the dataset; writes the values of one that was made. */
+stencil_status stencil_sink_create(const stencil_sink *sink, const stencil_sink_dataset *dataset,
+                                   const stencil_problem *problem);
+stencil_status stencil_sink_fill(const stencil_sink *sink, const stencil_sink_dataset *dataset,
+                                 const stencil_problem *problem, const stencil_reader *from);
+
 /* Checks, fsyncs, names. IO, CANNOT_CREATE (a file came up under that name meanwhile). */
 stencil_status stencil_sink_commit(stencil_sink *sink);
 

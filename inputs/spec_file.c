@@ -39,7 +39,7 @@ static const row rows[] = {
     {{"steps", WHOLE(0)}, AT(steps)},
     {{"time_end", REAL(-1, "one number")}, AT(time_end)},
     {{"check_every", WHOLE(1)}, AT(check_every)},
-    {{"residual_first", REAL(0, "one number >= 0")}, AT(residual_first), .past = true},
+    {{"residual_first", REAL(0, "one number >= 0"), .infinite = true}, AT(residual_first), .past = true},
     {{"steps_total", WHOLE(0)}, AT(steps_total), .past = true},
     {{"plain_from", WHOLE(0)}, AT(plain_from), .past = true},
     {{"time", REAL(-1, "one number")}, AT(time), .past = true},
@@ -215,12 +215,15 @@ stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_sp
     return stencil_h5_write(file, path, "/stencil/weights", 1, &weights, H5T_IEEE_F64LE, spec->weight);
 }
 
-/* A list of numbers of 8 bytes; *count is 0 where there is none. */
-static stencil_status read_list(hid_t file, const char *path, const char *name, hid_t type, int64_t *count,
-                                void **values) {
+/* A list of numbers of 8 bytes, at most one for each of so many steps; *count is 0 where there is none. */
+static stencil_status read_list(hid_t file, const char *path, const char *name, int64_t most, hid_t type,
+                                int64_t *count, void **values) {
     STENCIL_DATASET d = {0};
     TRY(stencil_dataset_open(&d, file, path, name, NULL));
     CHECK(d.id == 0 || d.rank == 1, BAD_DATA, "'%s': %s is no list of numbers", path, name);
+    CHECK(d.count <= most, BAD_DATA,
+          "'%s': %s has %" PRId64 " entries, more than the %" PRId64 " steps of steps_total", path, name,
+          d.count, most);
     *count = d.count;
     if (d.count == 0)
         return STENCIL_OK;
@@ -237,9 +240,11 @@ stencil_status stencil_input_load_history(stencil_input *input, stencil_problem 
     int64_t count = 0, step_count = 0;
     if (origin->steps == 0)
         return STENCIL_OK;
-    stencil_status status = read_list(file, path, "/residual", H5T_NATIVE_DOUBLE, &count, &values);
+    stencil_status status =
+        read_list(file, path, "/residual", origin->steps, H5T_NATIVE_DOUBLE, &count, &values);
     if (status == STENCIL_OK)
-        status = read_list(file, path, "/residual_step", H5T_NATIVE_INT64, &step_count, &steps);
+        status =
+            read_list(file, path, "/residual_step", origin->steps, H5T_NATIVE_INT64, &step_count, &steps);
     history->residual = values; /* freed with the problem, whatever comes */
     history->step = steps;
     TRY(status);

@@ -14,40 +14,98 @@
 /* Of a longer history, which hardly any run has, the rest has to find its place in the end. */
 #define HISTORY_MAX ((int64_t)1 << 17)
 
-/* Bytes of what is the user's own. */
+/* Saturates: sizes in a damaged file may be any. */
+static int64_t add_sizes(int64_t a, int64_t b) {
+    return b < 0 || a > INT64_MAX / 2 - b ? INT64_MAX / 2 : a + b;
+}
+
+/* Bytes of what is the user's own, while they are counted. */
 typedef struct own_bytes {
-    const char *field; /* which is not */
+    const char *path, *field; /* of the input; which is not the user's own */
     int64_t bytes;
+    int depth;          /* of groups in groups */
+    int64_t shared;     /* groups with several names, which count once */
+    haddr_t *address;   /* [shared] */
+    stencil_status bad; /* what ended the count */
 } own_bytes;
+
+/* HDF5 copies groups as it calls itself, a level of them a time. */
+enum { GROUPS_MAX = 200 };
+
+static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, void *data);
+
+/* Tells whether a group was counted under another name. */
+static bool is_counted(own_bytes *all, hid_t group) {
+    H5O_info_t info;
+    if (H5Oget_info1(group, &info) < 0 || info.rc < 2)
+        return false;
+    for (int64_t i = 0; i < all->shared; i++)
+        if (all->address[i] == info.addr)
+            return true;
+    haddr_t *more = realloc(all->address, (size_t)(all->shared + 1) * sizeof *more);
+    if (more == NULL)
+        return true;
+    more[all->shared++] = info.addr;
+    all->address = more;
+    return false;
+}
+
+static herr_t add_group(own_bytes *all, hid_t group, const char *name) {
+    if (is_counted(all, group))
+        return 0;
+    if (all->depth == GROUPS_MAX) {
+        all->bad =
+            ERROR(BAD_DATA,
+                  "'%s': a group of the user's own, '%s', is in %d others, one in the other, too deep to be "
+                  "kept in the result: remove it",
+                  all->path, name, GROUPS_MAX);
+        return -1;
+    }
+    all->depth++;
+    const herr_t failed = H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_bytes, all);
+    all->depth--;
+    return all->bad != STENCIL_OK ? failed : 0;
+}
 
 /* Adds those of a dataset, which comes along; values in other files stay there. */
 static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, void *data) {
-    static const char *const ours[] = {"b", "f", "q", "residual", "residual_step", NULL};
+    static const char *const ours[] = {"b", "f", "q", "residual", "residual_step", "provenance", NULL};
     own_bytes *all = data;
     const bool own =
-        info->type == H5L_TYPE_HARD && stencil_name_find(name, ours) < 0 && strcmp(name, all->field + 1) != 0;
-    STENCIL_HANDLE dataset = own ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
-    if (dataset >= 0 && !stencil_dataset_elsewhere(dataset))
-        all->bytes += (int64_t)H5Dget_storage_size(dataset);
+        info->type == H5L_TYPE_HARD &&
+        (all->depth > 0 || (stencil_name_find(name, ours) < 0 && strcmp(name, all->field + 1) != 0));
+    STENCIL_HANDLE object = own ? H5Oopen(group, name, H5P_DEFAULT) : -1;
+    const H5I_type_t type = object < 0 ? H5I_BADID : H5Iget_type(object);
+    if (type == H5I_GROUP)
+        return add_group(all, object, name);
+    if (type == H5I_DATASET && !stencil_dataset_elsewhere(object))
+        all->bytes = add_sizes(all->bytes, (int64_t)H5Dget_storage_size(object));
     return 0;
 }
 
 /* What the result takes over from the input, values of its source in other files included. */
-static int64_t kept_bytes(const stencil_input *input, stencil_source source) {
+static stencil_status kept_bytes(const stencil_input *input, stencil_source source, int64_t *bytes) {
     STENCIL_HANDLE of =
         source != STENCIL_SOURCE_NONE ? H5Dopen2(input->file, stencil_source_names[source], H5P_DEFAULT) : -1;
-    own_bytes all = {input->field, of < 0                          ? 0
-                                   : stencil_dataset_elsewhere(of) ? stencil_dataset_bytes(of)
-                                                                   : (int64_t)H5Dget_storage_size(of)};
-    H5Lvisit(input->file, H5_INDEX_NAME, H5_ITER_NATIVE, add_bytes, &all);
-    return all.bytes;
+    own_bytes all = {.path = input->path,
+                     .field = input->field,
+                     .bytes = of < 0                          ? 0
+                              : stencil_dataset_elsewhere(of) ? stencil_dataset_bytes(of)
+                                                              : (int64_t)H5Dget_storage_size(of)};
+    H5Literate(input->file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_bytes, &all);
+    free(all.address);
+    *bytes = all.bytes;
+    return all.bad;
 }
 
-static int64_t result_bytes(const stencil_output *output, const stencil_problem *problem) {
+static stencil_status result_bytes(const stencil_output *output, const stencil_problem *problem,
+                                   int64_t *bytes) {
     const int64_t looks = problem->stop.steps / problem->stop.check_every + 1;
-    return stencil_sink_array_bytes(problem) +
-           (looks < HISTORY_MAX ? looks : HISTORY_MAX) * (int64_t)(sizeof(double) + sizeof(int64_t)) +
-           kept_bytes(output->input, problem->spec.source);
+    TRY(kept_bytes(output->input, problem->spec.source, bytes));
+    *bytes = add_sizes(*bytes,
+                       stencil_sink_array_bytes(problem) + (looks < HISTORY_MAX ? looks : HISTORY_MAX) *
+                                                               (int64_t)(sizeof(double) + sizeof(int64_t)));
+    return STENCIL_OK;
 }
 
 /* The source as it stands there, whatever its type and storage; values in other files, which may not be found
@@ -140,13 +198,17 @@ static stencil_status read_digesting(void *context, stencil_array array, const s
     return STENCIL_OK;
 }
 
+static stencil_sink_dataset field_of(const stencil_problem *problem) {
+    return (stencil_sink_dataset){stencil_spec_field(&problem->spec), STENCIL_ARRAY_U,
+                                  stencil_h5_type(problem->precision, true),
+                                  stencil_h5_type(problem->precision, false)};
+}
+
 static stencil_status write_field(const stencil_sink *sink, const stencil_problem *problem,
                                   const stencil_reader *from, char digest[STENCIL_DIGEST_CHARS]) {
-    const stencil_sink_dataset u = {stencil_spec_field(&problem->spec), STENCIL_ARRAY_U,
-                                    stencil_h5_type(problem->precision, true),
-                                    stencil_h5_type(problem->precision, false)};
+    const stencil_sink_dataset u = field_of(problem);
     digesting d = {.from = from, .array = stencil_digest_array(problem, STENCIL_ARRAY_U)};
-    TRY(stencil_sink_write(sink, &u, problem, &(stencil_reader){read_digesting, &d}));
+    TRY(stencil_sink_fill(sink, &u, problem, &(stencil_reader){read_digesting, &d}));
     stencil_digest_text(&d.digest, digest);
     return STENCIL_OK;
 }
@@ -170,22 +232,51 @@ static stencil_status write_spec(const stencil_sink *sink, const stencil_problem
 }
 
 stencil_status stencil_output_open(stencil_output *output, const stencil_problem *problem) {
-    return stencil_sink_open(&output->sink, output->path, output->force, output->input_path,
-                             result_bytes(output, problem));
+    int64_t bytes = 0;
+    output->begun = false;
+    TRY(result_bytes(output, problem, &bytes));
+    return stencil_sink_open(&output->sink, output->path, output->force, output->input_path, bytes);
+}
+
+stencil_status stencil_output_begin(stencil_output *output, const stencil_problem *problem) {
+    const stencil_sink_dataset u = field_of(problem);
+    TRY(stencil_sink_create(&output->sink, &u, problem));
+    TRY(copy_source(output, problem));
+    stencil_own_copy(output->input, output->sink.file, output->notes);
+    output->begun = true;
+    return stencil_sink_state(&output->sink);
+}
+
+/* The same in the end, for a sink that was opened again; where the input was changed since, without what it
+ * would take over. */
+static stencil_status begin_late(stencil_output *output, const stencil_problem *problem) {
+    const stencil_sink_dataset u = field_of(problem);
+    if (stencil_input_check_unchanged(output->input) == STENCIL_OK)
+        return stencil_output_begin(output, problem);
+    if (output->notes != NULL)
+        stencil_notes_warn(
+            output->notes,
+            "'%s' was changed during the run: its source, and what is the user's own in it, are not "
+            "in the result",
+            output->input->path);
+    return stencil_sink_create(&output->sink, &u, problem);
 }
 
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
                                     const stencil_reader *from, const stencil_report *report) {
     stencil_sink *sink = &output->sink;
     char digest_u[STENCIL_DIGEST_CHARS];
+    if (!output->begun)
+        TRY(begin_late(output, problem));
     TRY(write_field(sink, problem, from, digest_u));
     TRY(stencil_h5_write(sink->file, sink->path, "/residual", 1, &report->history.count, H5T_IEEE_F64LE,
                          report->history.residual));
     TRY(stencil_h5_write(sink->file, sink->path, "/residual_step", 1, &report->history.count, H5T_STD_I64LE,
                          report->history.step));
-    TRY(copy_source(output, problem));
     TRY(write_spec(sink, problem, from, report, digest_u));
-    stencil_own_copy(output->input, sink->file, output->notes);
+    /* Also those to objects that were not there before, such as /residual. */
+    if (output->begun && stencil_input_check_unchanged(output->input) == STENCIL_OK)
+        stencil_references_copy(output->input, sink->file, output->notes);
     const char *name = output->input->field;
     STENCIL_HANDLE field = H5Dopen2(sink->file, name, H5P_DEFAULT);
     TRY(stencil_values_write(&output->input->values[STENCIL_ARRAY_U], field, problem->precision, sink->path,

@@ -164,21 +164,32 @@ json_t *stencil_calibration_write(const stencil_calibration *c) {
     return root;
 }
 
-/* Numbers that are read may not be negative, and not 0 where something is divided by them. */
+/* Numbers that are read may not be negative, not 0 where something is divided by them, and not so far from
+ * those of any machine that what is made of them leaves the range of a double. */
+static bool is_rate(double number) {
+    return number >= 1e-30 && number <= 1e30;
+}
+
+static bool is_cost(double number) {
+    return number >= 0 && number <= 1e30;
+}
+
 static bool all_good(const stencil_calibration *c) {
     const double *positive[] = {c->set_bytes, c->fma_per_s, &c->bytes_per_s[0][0][0], &c->peer_bytes_per_s};
     const size_t count[] = {STENCIL_DISTANCES, STENCIL_PRECISION_COUNT,
                             sizeof c->bytes_per_s / sizeof(double), 1};
-    bool good = c->latency_s >= 0 && c->copy_s >= 0 && c->round_s[0] >= 0 && c->round_s[1] >= 0 &&
-                c->set_bytes[STENCIL_NEAR] < c->set_bytes[STENCIL_FAR] && c->cells[STENCIL_FEW] >= 0;
+    bool good = is_cost(c->latency_s) && is_cost(c->copy_s) && is_cost(c->round_s[0]) &&
+                is_cost(c->round_s[1]) && c->set_bytes[STENCIL_NEAR] < c->set_bytes[STENCIL_FAR] &&
+                is_cost(c->cells[STENCIL_FEW]);
     for (int i = 1; i < STENCIL_FILLINGS; i++)
-        good = good && c->cells[i - 1] <= c->cells[i];
+        good = good && c->cells[i - 1] <= c->cells[i] && is_cost(c->cells[i]);
     for (size_t i = 0; i < 4; i++)
         for (size_t k = 0; k < count[i]; k++)
-            good = good && positive[i][k] > 0 && isfinite(positive[i][k]) && isfinite(1 / positive[i][k]);
+            good = good && is_rate(positive[i][k]);
     for (int i = 0; i < STENCIL_STRATEGIES; i++) {
         const stencil_sync_cost *s = &c->sync[i];
-        good = good && s->few_s >= 0 && s->all_s >= 0 && s->two_s >= 0 && s->most_s >= 0 && s->check_s >= 0;
+        good = good && is_cost(s->few_s) && is_cost(s->all_s) && is_cost(s->two_s) && is_cost(s->most_s) &&
+               is_cost(s->check_s);
     }
     return good;
 }
@@ -189,7 +200,7 @@ static stencil_status read_numbers(const json_t *families, const char *name, dou
     bool good = row == NULL || json_array_size(row) == count;
     for (size_t k = 0; row != NULL && k < count; k++) {
         number[k] = json_number_value(json_array_get(row, k));
-        good = good && number[k] > 0 && isfinite(1 / number[k]);
+        good = good && is_rate(number[k]);
     }
     CHECK(good, BAD_DATA, "\"%s\" is not %zu positive numbers", name, count);
     return STENCIL_OK;
@@ -207,7 +218,7 @@ stencil_status stencil_calibration_read(stencil_calibration *c, const json_t *ob
         if (row != NULL)
             TRY(stencil_record_read(row, sync_members, &c->sync[i]));
     }
-    CHECK(all_good(c), BAD_DATA, "a cost or a rate is negative, or 0");
+    CHECK(all_good(c), BAD_DATA, "a cost or a rate is negative, 0, or beyond those of any machine");
     for (int i = 0; i < FAMILIES; i++) {
         char text[STENCIL_KERNEL_CHARS];
         family f;

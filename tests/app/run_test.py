@@ -721,8 +721,8 @@ class Signals(CommandTest):
             while not process.stdout.readline().startswith("Strategy"):
                 pass
             code, errors = self.signal_while_writing(process, number)
-            # SIGQUIT wants no orderly end, only no torn file.
-            self.assertEqual(code, -number if number == signal.SIGQUIT else 128 + number, errors)
+            # SIGQUIT wants no orderly end, only no torn file; the others interrupt nothing behind the last step.
+            self.assertEqual((code, errors), (-number if number == signal.SIGQUIT else 0, ""))
             self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "p.out.h5"])
             self.assertEqual(self.attribute("p.out.h5", "provenance", "steps_done"), 1)
             size = os.path.getsize(self.path("p.out.h5"))
