@@ -5,7 +5,7 @@ import unittest
 
 import numpy
 
-from harness import CommandTest, field, h5py, limited
+from harness import CommandTest, field, h5py, limited, fault
 
 USAGE, BAD_DATA, NO_INPUT, UNAVAILABLE, NO_MEMORY, CANNOT_CREATE = 64, 65, 66, 69, 71, 73
 
@@ -144,16 +144,19 @@ class Files(CommandTest):
         self.refused(code, wanted, "verify", name)
         self.refused(code, wanted, "compare", name, name)
 
+    @fault("the input is missing", "its name, and how to make one", 66)
     def test_missing(self):
         self.every_reader(NO_INPUT, ["'nothing.h5'", "No such file", "'stencil new'"], "nothing.h5")
 
     def test_name_of_two_lines(self):
         self.every_reader(NO_INPUT, ["'no\\nthing.h5'"], "no\nthing.h5")
 
+    @fault("the input is a directory", "that it is one", 66)
     def test_directory(self):
         os.mkdir(self.path("d.h5"))
         self.every_reader(NO_INPUT, ["'d.h5'", "directory"], "d.h5")
 
+    @fault("the input is a FIFO", "that it is no regular file; nothing is waited for", 66)
     def test_pipe(self):
         os.mkfifo(self.path("f.h5"))
         for arguments in (("f.h5",), ("verify", "f.h5"), ("compare", "f.h5", "f.h5")):
@@ -161,6 +164,7 @@ class Files(CommandTest):
             self.assertEqual(done.returncode, NO_INPUT)
             self.assertRegex(done.stderr, r"^stencil: 'f.h5' is not a regular file.*\n$")
 
+    @fault("the input may not be read", "the right that is missing", 66)
     def test_unreadable(self):
         self.make()
         keywords = self.as_nobody()
@@ -168,10 +172,12 @@ class Files(CommandTest):
         self.refused(NO_INPUT, ["'p.h5'", "Permission denied"], "p.h5", "--no-output", **keywords)
         self.refused(NO_INPUT, ["'p.h5'", "Permission denied"], "compare", "p.h5", "p.h5", **keywords)
 
+    @fault("the input is empty", "that it is", 65)
     def test_empty(self):
         open(self.path("e.h5"), "w").close()
         self.every_reader(BAD_DATA, ["'e.h5'", "empty"], "e.h5")
 
+    @fault("another program has the input open for writing", "that it is locked", 66)
     def test_locked(self):
         """Another program writes the file, old or new."""
         self.make()
@@ -183,17 +189,20 @@ class Files(CommandTest):
         with h5py.File(self.path("p.h5"), "r+"):
             self.ok("compare", "p.h5", "p.h5", env={**os.environ, "HDF5_USE_FILE_LOCKING": "FALSE"})
 
+    @fault("the input was cut short", "that it is truncated or damaged", 65)
     def test_truncated(self):
         self.make()
         size = os.path.getsize(self.path("p.h5"))
         os.truncate(self.path("p.h5"), size * 2 // 3)
         self.every_reader(BAD_DATA, ["'p.h5'", "truncated"], "p.h5")
 
+    @fault("the input is no HDF5", "what it is instead, where its first bytes tell", 65)
     def test_not_hdf5(self):
         with open(self.path("t.h5"), "w") as file:
             file.write("1 2 3\n" * 1000)
         self.every_reader(BAD_DATA, ["'t.h5'", "not an HDF5 file"], "t.h5")
 
+    @fault("verify is given no result", "what is missing", 65)
     def test_not_a_result(self):
         self.make()
         self.refused(BAD_DATA, ["'p.h5'", "steps_done"], "verify", "p.h5")
@@ -206,6 +215,7 @@ class Files(CommandTest):
 class OfOthers(CommandTest):
     """Files that HDF5 does not read here: what they are, and what to do."""
 
+    @fault("the input is of another format", "its name, and what makes HDF5 of it", 65)
     def test_other_formats(self):
         for start, words in ((b"CDF\x01", ("netCDF-3", "nccopy -k nc4")), (b"CDF\x02", ("netCDF-3", "NETCDF4")),
                              (b"CDF\x05", ("netCDF-3",)), (b"\x93NUMPY\x01\x00", ("NumPy array", "h5py")),
@@ -257,10 +267,12 @@ class OfOthers(CommandTest):
         with h5py.File(self.path("p.out.h5"), "r") as file:
             self.assertEqual(file["mine"].id.read_direct_chunk((0, 0)), (0, bytes(648)))
 
+    @fault("a dataset is packed with a filter that is not here", "its number and name, and h5repack", 65)
     def test_lzf(self):
         self.write(u=lambda file: file.create_dataset("u", data=numpy.zeros((90, 90)), chunks=(30, 30), compression="lzf"))
         self.refused(BAD_DATA, ["'p.h5': /u is packed with filter 32000 (lzf)"], "p.h5", "--device", "cpu")
 
+    @fault("a newer HDF5 has written the file", "the version of this one, and h5repack", 65)
     def test_newer_versions(self):
         """Versions of the superblock, of an object header and of its messages that no HDF5 has yet."""
         self.write(u=lambda file: file.create_dataset("u", data=field(9, 9), chunks=(9, 9), compression="gzip"))
@@ -294,11 +306,13 @@ class Contents(CommandTest):
     def test_missing_u(self):
         self.bad(["/u"], datasets={"v": field(9, 9)})
 
+    @fault("/u is a link that leads nowhere", "that it does", 65)
     def test_dangling_u(self):
         for link in (h5py.SoftLink("/nowhere"), h5py.ExternalLink("nowhere.h5", "/u")):
             self.bad(["/u is a link", "leads nowhere"], u=lambda file: file.__setitem__("u", link))
             self.refused(BAD_DATA, ["'p.h5'", "/u is a link", "--dataset"], "compare", "p.h5", "p.h5")
 
+    @fault("/u is no dataset", "what it is", 65)
     def test_group_for_u(self):
         self.bad(["/u", "group"], u=lambda file: file.create_group("u"))
 
@@ -315,16 +329,19 @@ class Contents(CommandTest):
         self.bad(["/u", "2 cells"], u=field(2, 9))
         self.bad(["/u", "6 cells"], u=field(9, 6), attributes={"stencil": "j2d49pt"})
 
+    @fault("dimensions multiply to more cells than can be counted", "that they do", 65)
     def test_size_overflows(self):
         self.bad(["/u", "dimensions"],
                  u=lambda file: file.create_dataset("u", (1 << 31, 1 << 31), "f8", chunks=(1 << 14, 1 << 14)))
 
+    @fault("/u holds no numbers", "what it holds", 65)
     def test_types_without_numbers(self):
         self.bad(["/u", "string"], u=numpy.full((9, 9), b"x"))
         self.bad(["/u", "string"],
                  u=lambda file: file.create_dataset("u", (9, 9), dtype=h5py.string_dtype()))
         self.bad(["/u", "compound"], u=numpy.zeros((9, 9), dtype=[("a", "f8"), ("b", "i4")]))
 
+    @fault("cells are NaN or infinite", "the first one, and --allow-nonfinite", 65)
     def test_not_finite(self):
         for value in (numpy.nan, numpy.inf, -numpy.inf):
             u = field(9, 11)
@@ -337,6 +354,7 @@ class Contents(CommandTest):
         b[4, 5] = numpy.nan
         self.bad(["/b", "[4][5]"], u=field(9, 9), datasets={"b": b})
 
+    @fault("numbers are infinite in the precision of the run", "the first one", 65)
     def test_too_large_for_the_precision(self):
         u = field(9, 9)
         u[2, 3] = 1e300
@@ -346,6 +364,7 @@ class Contents(CommandTest):
         self.bad(["spacing", "3 values"], u=field(9, 9), attributes={"spacing": [1.0, 1.0, 1.0]})
         self.bad(["spacing"], u=field(9, 9), attributes={"spacing": [1.0, -1.0]})
 
+    @fault("points or weights cannot be", "which of them, and why", 65)
     def test_offsets_and_weights(self):
         u = field(9, 9)
         star = numpy.array([[0, 0], [0, 1], [1, 0]], "i4")
@@ -363,6 +382,7 @@ class Contents(CommandTest):
         self.bad(["offsets", "(-1, 1, 0) twice"], u=field(9, 9, 9), attributes=none,
                  datasets={"stencil/offsets": [[-1, 1, 0], [-1, 1, 0]], "stencil/weights": [0.5, 0.5]})
 
+    @fault("an attribute has a wrong type, length or value", "its name, and what it may be", 65)
     def test_attributes(self):
         self.bad(["stencil", "nonsense"], u=field(9, 9), attributes={"stencil": "nonsense"})
         self.bad(["stencil"], u=field(9, 9), attributes={"stencil": None})
@@ -373,6 +393,7 @@ class Contents(CommandTest):
             for value in (numpy.uint64(2**64 - 1), numpy.int64(2**63 - 1), 10**15 + 1, 1e16):
                 self.bad([f"'{name}'", "1000000000000000"], u=field(9, 9), attributes={name: value})
 
+    @fault("a source has another shape than the field", "that it has", 65)
     def test_source_of_another_shape(self):
         self.bad(["/b", "shape"], u=field(9, 9), datasets={"b": field(9, 8)})
 
@@ -396,6 +417,7 @@ class OtherFiles(CommandTest):
                 file["u"] = field(3 * len(names), 9)
             file.create_virtual_dataset(dataset, layout)
 
+    @fault("a source of a virtual dataset is missing", "its name and file", 65)
     def test_virtual_dataset(self):
         run = ("p.h5", "--steps", 1, "--device", "cpu", "--force")
         self.parts()
@@ -454,6 +476,7 @@ class OtherFiles(CommandTest):
             space.select_all()
             h5py.h5d.create(file.id, b"u", h5py.h5t.NATIVE_DOUBLE, space, create)
 
+    @fault("a numbered source of a virtual dataset is missing", "that one is", 65)
     def test_numbered_sources(self):
         self.parts()
         self.numbered(3)
@@ -465,6 +488,7 @@ class OtherFiles(CommandTest):
         os.unlink(self.path("part2.h5"))
         self.refused(BAD_DATA, ["'p.h5'", "/u"], "p.h5", "--force")
 
+    @fault("a file with the values of a dataset is missing or too short", "its name", 65)
     def test_external_file(self):
         for dataset in ("u", "b"):
             with h5py.File(self.path("p.h5"), "w") as file:
@@ -490,6 +514,7 @@ class Machine(CommandTest):
         return self.write("huge.h5", lambda file: file.create_dataset("u", (1 << 20, 1 << 20), "f8",
                                                                       chunks=(1 << 12, 1 << 12)))
 
+    @fault("the field does not fit into the memory", "need and have", 71)
     def test_host_memory(self):
         self.huge()
         line = self.refused(NO_MEMORY, ["'huge.h5'", "TiB"], "huge.h5", "--device", "cpu")
@@ -500,6 +525,7 @@ class Machine(CommandTest):
         if "AddressSanitizer" in self.call("--version", preexec_fn=limit).stderr:
             self.skipTest("built with the address sanitizer")
 
+    @fault("the field does not fit under a limit of memory", "need and have", 71)
     def test_address_space(self):
         """A limit that the field does not fit under, though the machine has the memory."""
         space = limited(resource.RLIMIT_AS, 600 << 20)
@@ -509,6 +535,7 @@ class Machine(CommandTest):
                             preexec_fn=space)
         self.assertRegex(line, r"needs [0-9.]+ [MG]iB .*[0-9.]+ [KM]iB is available")
 
+    @fault("the system starts fewer threads", "how many, and which limit", 71)
     def test_more_threads_than_the_system_starts(self):
         self.make()
         space = limited(resource.RLIMIT_AS, 400000 << 10)
@@ -520,6 +547,7 @@ class Machine(CommandTest):
             self.refused(NO_MEMORY, ["OMP_NUM_THREADS: 300", "starts only"], *arguments, preexec_fn=space, env=many)
         self.ok("p.h5", "--device", "cpu", "--steps", 1, "-j", 3, preexec_fn=space)
 
+    @fault("there is hardly any memory at all", "one line, from HDF5, OpenMP or us", 71)
     def test_little_address_space(self):
         """It suffices, or one line says that it does not: neither OpenMP nor HDF5 may end the process."""
         self.make()
@@ -536,6 +564,7 @@ class Machine(CommandTest):
                 done = self.call(*arguments, preexec_fn=limited(resource.RLIMIT_AS, mebibytes << 20))
                 self.assertIn(done.returncode, (0, NO_MEMORY), f"{mebibytes} MiB: {done}")
 
+    @fault("the user may have no more processes", "how many start, and ulimit -u", 71)
     def test_more_threads_than_a_user_may_have(self):
         self.make()
         keywords = self.as_nobody()
@@ -548,6 +577,7 @@ class Machine(CommandTest):
         self.refused(NO_MEMORY, ["--threads 500", "starts only", "ulimit -u"], "p.h5", "--device", "cpu", "--no-output", "-j",
                      500, preexec_fn=few, **keywords)
 
+    @fault("OMP_NUM_THREADS is far too large", "the number, and the most", 64)
     def test_too_many_threads_from_the_environment(self):
         self.make()
         self.ok("p.h5", "--steps", 1, "-o", "r.h5")
@@ -563,6 +593,7 @@ class Machine(CommandTest):
         self.huge()
         self.refused(NO_MEMORY, ["'huge.h5'", "TiB"], "huge.h5", "--device", "gpu")
 
+    @fault("there is no GPU", "that there is none, and why", 69)
     def test_no_gpu(self):
         if self.gpu_count() > 0:
             self.skipTest("there is a GPU")

@@ -8,7 +8,7 @@ import subprocess
 import time
 import unittest
 
-from harness import STENCIL, CommandTest, limited
+from harness import STENCIL, CommandTest, limited, fault
 
 USAGE, CANNOT_CREATE, IO = 64, 73, 74
 
@@ -22,6 +22,7 @@ class Output(CommandTest):
         super().setUp()
         self.make()
 
+    @fault("the directory of the result is missing", "its name, before the first step", 73)
     def test_directory_missing(self):
         self.refused(CANNOT_CREATE, ["nowhere"], "p.h5", "-o", "nowhere/out.h5", *self.forever)
         self.refused(CANNOT_CREATE, ["nowhere"], "p.h5", "--json", "nowhere/out.json", *self.forever)
@@ -30,6 +31,7 @@ class Output(CommandTest):
     def test_directory_is_a_file(self):
         self.refused(CANNOT_CREATE, ["p.h5/"], "p.h5", "-o", "p.h5/out.h5", *self.forever)
 
+    @fault("the directory of the result is read-only", "the right that is missing, before the first step", 73)
     def test_directory_read_only(self):
         os.mkdir(self.path("d"))
         keywords = self.as_nobody()
@@ -38,10 +40,12 @@ class Output(CommandTest):
         self.refused(CANNOT_CREATE, ["'d/'", "Permission denied"], "p.h5", "--no-output", "--json", "d/out.json",
                      *self.forever, **keywords)
 
+    @fault("the result would be a directory", "that it is one", 73)
     def test_is_a_directory(self):
         os.mkdir(self.path("d"))
         self.refused(CANNOT_CREATE, ["'d'", "directory"], "p.h5", "-o", "d", "--force", *self.forever)
 
+    @fault("the result exists", "--force", 73)
     def test_exists(self):
         open(self.path("p.out.h5"), "w").close()
         self.refused(CANNOT_CREATE, ["'p.out.h5'", "--force"], "p.h5", *self.forever)
@@ -54,6 +58,7 @@ class Output(CommandTest):
         self.ok("p.h5", "-o", "./-", "--steps", 1, "--device", "cpu")
         self.ok("verify", "./-")
 
+    @fault("the result would replace its input", "--force", 73)
     def test_is_the_input(self):
         os.symlink("p.h5", self.path("link.h5"))
         os.link(self.path("p.h5"), self.path("hard.h5"))
@@ -97,6 +102,7 @@ class Output(CommandTest):
             with open(self.path("old.json")) as file:
                 self.assertEqual(json.load(file).get("schema_version"), 2 if arguments[0] == "compare" else 1)
 
+    @fault("somebody else has a file of the temporary name", "that the result cannot be written", 73)
     def test_temporary_file_of_somebody_else(self):
         """A file that has the name of our temporary one survives."""
         process = subprocess.Popen(["sh", "-c", 'echo kept >"r.json.tmp-$$"; echo kept >".r.json.$$-0.tmp"; exec "$0" "$@"',
@@ -120,6 +126,7 @@ class Output(CommandTest):
         self.refused(USAGE, ["--trace", "output"], "p.h5", "-o", "x.h5", "--trace", "./x.h5", *self.forever)
         self.refused(USAGE, ["--trace", "--json"], "p.h5", "--json", "x.json", "--trace", "./x.json", *self.forever)
 
+    @fault("a limit of file sizes (a quota) is too small", "what is needed, before the first step", 74)
     def test_disk_full(self):
         """Found before anything is computed, with need and have."""
         self.make("big.h5", "--size", "129x129")
@@ -141,6 +148,7 @@ class Output(CommandTest):
         self.addCleanup(subprocess.run, ["umount", disk], check=True)
         return disk
 
+    @fault("the file system is full", "what is needed and free, before the first step", 74, "the old result")
     def test_small_disk(self):
         disk = self.small_disk()
         self.make("big.h5", "--size", "513x513")
@@ -170,6 +178,7 @@ class Output(CommandTest):
         time.sleep(0.2)
         return process
 
+    @fault("the disk is full in the end, and everywhere", "the report; that there is no result", 74)
     def test_result_that_finds_no_place_in_the_end(self):
         """The limit comes while the run computes, and holds everywhere: the report is all that can be kept."""
         self.make("big.h5", "--size", "129x129")
@@ -177,7 +186,7 @@ class Output(CommandTest):
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
         process.send_signal(signal.SIGTERM)
         printed, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, IO)
+        self.ended(process, IO)
         self.assertRegex(printed, "(?m)^Steps .*: interrupted$")
         self.assertRegex(printed, "(?m)^Residual ")
         self.assertRegex(printed, "(?m)^Output +none$")
@@ -188,52 +197,60 @@ class Output(CommandTest):
         self.assertGreater(report["result"]["steps"], 0)
         self.assertEqual(sorted(os.listdir(self.directory)), ["big.h5", "p.h5"])
 
+    @fault("the directory of the result is removed during the run",
+           "where the result is instead", 73, "the result, as rescued-PID-NAME")
     def test_result_finds_another_place(self):
         os.mkdir(self.path("d"))
         process = self.start("p.h5", "-o", "d/out.h5", "--check-every", 1000)
         shutil.rmtree(self.path("d"))
         process.send_signal(signal.SIGTERM)
         printed, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, CANNOT_CREATE)
+        self.ended(process, CANNOT_CREATE)
         name = f"rescued-{process.pid}-out.h5"
         self.assertRegex(errors, rf"^stencil: cannot write .*'d/'.*; '{name}' holds the complete result\n$")
         self.assertRegex(printed, rf"(?m)^Output +{name}$")
         self.assertGreater(self.attribute(name, "provenance", "steps_done"), 0)
         self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", name])
 
+    @fault("another program makes a file of that name during the run", "where the result is instead", 73, "both files")
     def test_result_whose_name_was_taken(self):
         process = self.start("p.h5")
         shutil.copy(self.path("p.h5"), self.path("p.out.h5"))
         process.send_signal(signal.SIGTERM)
         errors = process.communicate(timeout=60)[1]
-        self.assertEqual(process.returncode, CANNOT_CREATE)
+        self.ended(process, CANNOT_CREATE)
         self.assertRegex(errors, rf"'p.out.h5' has come up meanwhile.*'rescued-{process.pid}-p.out.h5' holds the complete")
         with open(self.path("p.h5"), "rb") as ours, open(self.path("p.out.h5"), "rb") as theirs:
             self.assertEqual(ours.read(), theirs.read())
 
+    @fault("the process is killed while it computes", "nothing (SIGKILL)", -9)
     def test_killed_run_leaves_nothing(self):
         for number in (signal.SIGKILL, signal.SIGQUIT):
             process = self.start("p.h5", preexec_fn=limited(resource.RLIMIT_CORE, 0))
             process.send_signal(number)
             process.communicate(timeout=60)
-            self.assertEqual(process.returncode, -number)
+            self.ended(process, -number)
             self.assertEqual(os.listdir(self.directory), ["p.h5"])
 
+    @fault("there is no room to replace a result", "what is needed", 74, "the old result")
     def test_disk_full_keeps_the_old_output(self):
         self.make("big.h5", "--size", "129x129")
         self.ok("big.h5", "--steps", 1, "--device", "cpu")
         self.refused(IO, ["'big.out.h5'"], "big.h5", *self.forever, "--force",
                      preexec_fn=limited(resource.RLIMIT_FSIZE, 4096))
 
+    @fault("there is no room for the report (--json)", "its name", 74, "the result")
     def test_disk_full_for_the_report(self):
         self.refused(IO, ["r.json"], "p.h5", "--no-output", "--json", "r.json", "--check-every", 1, "--steps", 500,
                      "--device", "cpu", preexec_fn=limited(resource.RLIMIT_FSIZE, 4096))
 
+    @fault("standard output is full", "that it is", 74)
     def test_standard_output_full(self):
         with open("/dev/full", "w") as full:
             self.refused(IO, ["standard output"], "info", stdout=full)
             self.refused(IO, ["standard output"], "p.h5", "--no-output", "--device", "cpu", "--json", "-", stdout=full)
 
+    @fault("standard output is full or closed", "that the result is complete", 74, "the result")
     def test_report_lost_but_not_the_result(self):
         def close():
             os.close(1)
@@ -254,6 +271,7 @@ class Output(CommandTest):
         self.assertRegex(done.stderr, r"^stencil: .*standard output.*'n.h5' is complete\n$")
         self.ok("n.h5", "--device", "cpu")
 
+    @fault("standard input, output and error are closed", "nothing; no file takes their place", 74, "the result")
     def test_closed_descriptors(self):
         """No file of ours becomes standard input, output or error: what is printed would end in it."""
         for closed in ((0,), (2,), (0, 1), (0, 1, 2)):

@@ -6,7 +6,7 @@ import unittest
 import h5py
 import numpy
 
-from harness import CommandTest, field
+from harness import CommandTest, field, fault
 
 HISTORY = ("steps_total", "residual_first", "time", "time_first", "fingerprint", "digest_u", "digest_b")
 ON = ("--device", "cpu")
@@ -130,6 +130,7 @@ class Edited(Changes):
         report = json.loads(self.ok("verify", "e.h5", "--json", "-", code=1).stdout)
         self.assertEqual((report["verified"], report["edited"], report["u"]["differing"]), (False, ["/f"], 0))
 
+    @fault("the field of a result was edited", "a Note; its steps count from 0 again", 0, "the new result")
     def test_another_field(self):
         self.poisson()
         self.counts_anew(lambda file: file["u"].write_direct(numpy.zeros((65, 65))), "/u was")
@@ -268,6 +269,7 @@ class Unedited(Changes):
         self.assertEqual(notes, [])
         self.assertLess(self.error(5), 3e-4)
 
+    @fault("digests of a result were removed", "a Note; its steps count from 0 again", 0, "the new result")
     def test_some_digests_are_missing(self):
         self.poisson()
         for lost in ("digest_u", "digest_b", "fingerprint"):

@@ -1,4 +1,5 @@
 """Drives the built command ($STENCIL) in a directory of its own."""
+import functools
 import hashlib
 import json
 import os
@@ -25,8 +26,22 @@ def limited(what, most):
     return lambda: resource.setrlimit(what, (most, most))
 
 
+def fault(what, sees, code, left="nothing"):
+    """Marks the test of a fault for the list in docs/faults.md: what happens, what the user is told, the exit code
+    (negative: the signal that ended the process), what is left. The test has to meet that code."""
+    def mark(test):
+        @functools.wraps(test)
+        def run(self, *arguments):
+            test(self, *arguments)
+            self.assertIn(code, self.codes, f"{what}: the test has not seen the code of the list")
+        run.fault = (what, sees, code, left)
+        return run
+    return mark
+
+
 class CommandTest(unittest.TestCase):
     def setUp(self):
+        self.codes = set()  # exit codes that the test has seen
         self.directory = tempfile.mkdtemp(prefix="stencil-test-")
         self.addCleanup(shutil.rmtree, self.directory)
         # What runs leave for later ones is not this user's, nor another test's.
@@ -38,9 +53,16 @@ class CommandTest(unittest.TestCase):
 
     def call(self, *arguments, cwd=None, preexec_fn=None, program=STENCIL, **keywords):
         """Runs the command; gives a CompletedProcess with text output."""
-        return subprocess.run([program, *map(str, arguments)], cwd=cwd or self.directory, preexec_fn=preexec_fn,
+        done = subprocess.run([program, *map(str, arguments)], cwd=cwd or self.directory, preexec_fn=preexec_fn,
                               stdin=subprocess.DEVNULL, stdout=keywords.pop("stdout", subprocess.PIPE),
                               stderr=subprocess.PIPE, encoding="utf-8", timeout=300, **keywords)
+        self.codes.add(done.returncode)
+        return done
+
+    def ended(self, process, code, *more):
+        """A process that was started apart has ended with this exit code."""
+        self.codes.add(process.returncode)
+        self.assertEqual(process.returncode, code, *more)
 
     def ok(self, *arguments, code=0, **keywords):
         done = self.call(*arguments, **keywords)
@@ -55,6 +77,9 @@ class CommandTest(unittest.TestCase):
                 found[os.path.join(folder, name)] = None
             for name in files:
                 path = os.path.join(folder, name)
+                if os.path.exists(path) and not os.path.isfile(path):  # a FIFO would wait
+                    found[path] = "special"
+                    continue
                 try:
                     with open(path, "rb") as file:
                         found[path] = hashlib.sha256(file.read()).hexdigest() if not self.is_sparse(path) else "sparse"

@@ -2,7 +2,7 @@
 import json
 import unittest
 
-from harness import CommandTest
+from harness import CommandTest, fault
 
 WAYS = [("grid",), ("multi-grid",), ("neighbor",), ("openmp",), ("openmp", "--halo", "copy"),
         ("openmp", "--overlap"), ("single-thread",), ("single-thread", "--halo", "copy", "--overlap")]
@@ -74,6 +74,7 @@ class Parts(CommandTest):
         self.ok("thin.h5", "--parts", 4, "--steps", 3)
         self.ok("verify", "thin.out.h5")
 
+    @fault("a part does not arrive at a barrier", "barrier, step and part", 70)
     def test_absent_part_ends_the_run(self):
         self.make()
         self.refused(64, ["--inject-absent-part 7", "4 parts"], "p.h5", "--parts", 4, "--sync", "neighbor", "-j", 4,
@@ -94,6 +95,7 @@ class Parts(CommandTest):
                 needs.append(json.load(file)["plan"]["memory_bytes"]["host_need"])
         self.assertGreater(needs[1], 2 * needs[0])  # a part of one plane has three
 
+    @fault("a thread does not arrive at a barrier", "barrier and step", 70)
     def test_absent_thread_ends_the_run(self):
         self.make()
         for sync in ("multi-grid", "neighbor"):

@@ -13,7 +13,7 @@ import unittest
 
 import numpy
 
-from harness import STENCIL, CommandTest, field, h5py
+from harness import STENCIL, CommandTest, field, h5py, fault
 
 CPU = ("--device", "cpu")
 
@@ -606,7 +606,7 @@ class Signals(CommandTest):
         time.sleep(0.3)
         process.send_signal(number)
         printed, errors = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 128 + number, errors)
+        self.ended(process, 128 + number, errors)
         self.assertEqual(len(errors.splitlines()), 1)
         self.assertIn("interrupted after step", errors)
         self.assertIn("interrupted", printed)
@@ -614,6 +614,8 @@ class Signals(CommandTest):
         self.assertGreater(self.attribute("p.out.h5", "provenance", "steps_done"), 0)
         self.ok("verify", "p.out.h5")
 
+    @fault("SIGINT, SIGTERM or SIGHUP during the run",
+           "after which step it ended", 130, "the result of that step, from which it goes on")
     def test_interrupted_run_keeps_its_last_step(self):
         for sync in ("relaunch", "grid"):
             self.interrupt(signal.SIGINT, sync)
@@ -637,7 +639,7 @@ class Signals(CommandTest):
                        for kind, name in names[first:first + 5]]
             for name, process in started:
                 printed, errors = process.communicate(timeout=60)
-                self.assertEqual(process.returncode, 124, errors)
+                self.ended(process, 124, errors)
                 self.assertRegex(printed, r"(?m)^Steps +[1-9][0-9 ]* of .*: interrupted$", errors)
                 self.assertGreater(self.attribute(name, "provenance", "steps_done"), 1)
         self.assertEqual(len(os.listdir(self.directory)), 41)
@@ -665,6 +667,7 @@ class Signals(CommandTest):
         time.sleep(0.3)
         return process
 
+    @fault("a second signal, more than a second later", "nothing", 130)
     def test_later_signal_ends_at_once(self):
         """A thread that never arrives keeps the run from the end of its step, which the first signal waits for."""
         self.make("p.h5", "--size", "65x65")
@@ -680,7 +683,7 @@ class Signals(CommandTest):
         self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
-        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.ended(process, -signal.SIGINT)
         self.assertEqual(os.listdir(self.directory), ["p.h5"])
 
     def written(self, pid):
@@ -713,6 +716,7 @@ class Signals(CommandTest):
         errors = process.communicate(timeout=60)[1]
         return process.returncode, errors
 
+    @fault("a signal while the result is written", "nothing: it interrupts nothing", 0, "the result")
     def test_signal_while_the_result_is_written(self):
         self.make("p.h5", "--size", "3000x3000")
         whole = None
@@ -729,6 +733,7 @@ class Signals(CommandTest):
             self.assertIn(whole, (None, size))
             whole = size
 
+    @fault("a signal while new writes a problem", "that it was interrupted", 130)
     def test_signal_while_a_problem_is_made(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             process = self.start("new", "p.h5", "--stencil", "j3d7pt", "--size", "500x500x500", "--initial", "random")

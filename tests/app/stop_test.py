@@ -9,7 +9,7 @@ import unittest
 import h5py
 import numpy
 
-from harness import STENCIL, CommandTest
+from harness import STENCIL, CommandTest, fault
 
 # STENCIL_DEVICE=gpu on a machine that has one: the same ends there, and a larger problem.
 DEVICE = os.environ.get("STENCIL_DEVICE", "cpu")
@@ -115,6 +115,7 @@ class Reasons(CommandTest):
             self.assertLess(result["error_bound_relative"], 0.01)
         self.assertLessEqual(seen, {"fixed_point", "converged_precision"})
 
+    @fault("the numbers grow without end", "that the run diverged, and in which step", 2, "the result of that step")
     def test_growth(self):
         self.ok("new", "p.h5", "--problem", "laplace", "--accelerate", "none", "--size", "33x33", "--initial", "random", "--omega", 1.004)
         result, notes = self.end(code=2)
@@ -258,6 +259,7 @@ class Continuing(CommandTest):
         self.ok("b.h5", "-o", "c.h5", "--dt", dt / 2, "--steps", 10)
         self.assertEqual(self.attribute("c.h5", "/", "time"), 100 * dt + 10 * (dt / 2))
 
+    @fault("the history of a result is damaged", "which entry", 65)
     def test_damaged_histories(self):
         self.make()
         self.ok("p.h5", "--steps", 300, "-o", "a.h5")

@@ -1,0 +1,358 @@
+"""Faults from outside: files that lie, locks, links, other programs; and the list of all of them, docs/faults.md.
+
+    python3 tests/app/faults_test.py --list     prints that page's table, made from the tests that are marked"""
+import importlib
+import inspect
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+import numpy
+
+from harness import STENCIL, CommandTest, fault, field, h5py
+
+USAGE, BAD_DATA, NO_INPUT, CANNOT_CREATE, IO = 64, 65, 66, 73, 74
+RUN = ("--device", "cpu", "--effort", "estimate", "--force")
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "faults.md"
+
+
+class Input(CommandTest):
+    def laplace(self, name="p.h5", shape=(9, 11), **attributes):
+        with h5py.File(self.path(name), "w") as file:
+            file["u"] = field(*shape)
+            file.attrs.update({"problem": "laplace", "steps": 5, **attributes})
+        return name
+
+    @fault("/u is a link to a FIFO in place of a file", "that it leads nowhere; nothing is waited for", 65)
+    def test_link_to_a_fifo(self):
+        os.mkfifo(self.path("fifo"))
+        with h5py.File(self.path("p.h5"), "w") as file:
+            file["u"] = h5py.ExternalLink("fifo", "/u")
+            file.attrs["problem"] = "laplace"
+        for command in ((), ("verify",), ("compare", "p.h5"), ("plan",)):
+            self.refused(BAD_DATA, ["u"], *command, "p.h5", *(RUN if not command else ()))
+
+    @fault("a link of the user's own leads to a FIFO", "nothing: it is kept as a link", 0, "the result")
+    def test_own_link_to_a_fifo(self):
+        os.mkfifo(self.path("fifo"))
+        with h5py.File(self.path(self.laplace()), "a") as file:
+            file["mine"] = h5py.ExternalLink("fifo", "/x")
+            file["F"] = h5py.ExternalLink("fifo", "/x")
+            file["w"] = h5py.SoftLink("/mine")
+        self.ok("p.h5", *RUN)
+        with h5py.File(self.path("p.out.h5")) as file:
+            self.assertEqual(file.get("mine", getlink=True).filename, "fifo")
+
+    @fault("virtual datasets are made of virtual datasets, and those again, in great numbers",
+           "how many sources are too many", 65)
+    def test_virtual_bomb(self):
+        count = 12
+        with h5py.File(self.path("v0.h5"), "w") as file:
+            file["v"] = numpy.zeros((count, 9))
+        for level in range(1, 7):
+            with h5py.File(self.path(f"v{level}.h5"), "w", libver=("v110", "v110")) as file:
+                layout = h5py.VirtualLayout((count, 9), "f8")
+                for k in range(count):
+                    layout[k] = h5py.VirtualSource(f"v{level - 1}.h5", "v", (count, 9))[k]
+                file.create_virtual_dataset("v" if level < 6 else "u", layout)
+                file.attrs["problem"] = "laplace"
+        self.refused(BAD_DATA, ["more than 10000 sources"], "v6.h5", *RUN)
+
+    @fault("groups of the user's own are nested without end", "how deep is too deep", 65)
+    def test_deep_groups(self):
+        for depth, code in ((190, 0), (2000, BAD_DATA)):
+            with h5py.File(self.path(self.laplace()), "a") as file:
+                group = file
+                for _ in range(depth):
+                    group = group.create_group("g")
+            start = time.monotonic()
+            self.ok("p.h5", *RUN, code=code, preexec_fn=self.small_stack)
+            self.assertLess(time.monotonic() - start, 20)
+        with h5py.File(self.path(self.laplace()), "a") as file:  # a group in itself, and one of many names
+            file.create_group("a/b")
+            file["a/b/c"] = file["a"]
+            for k in range(30):
+                file.create_group(f"d{k}")
+                if k > 0:
+                    file[f"d{k - 1}/one"] = file[f"d{k - 1}/two"] = file[f"d{k}"]
+        self.ok("p.h5", *RUN)
+
+    @staticmethod
+    def small_stack():
+        import resource
+        resource.setrlimit(resource.RLIMIT_STACK, (2 << 20, 2 << 20))
+
+    @fault("/residual claims more entries than there were steps", "both numbers, before anything is read", 65)
+    def test_long_history(self):
+        self.laplace(steps_total=5, check_every=1)
+        with h5py.File(self.path("p.h5"), "a") as file:
+            for name, dtype in (("residual", "f8"), ("residual_step", "i8")):
+                file.create_dataset(name, (10**9,), dtype, chunks=(10**6,))
+        self.refused(BAD_DATA, ["/residual has 1000000000 entries", "5 steps"], "p.h5", *RUN)
+
+    @fault("sizes of datasets of the user's own add up to more than can be counted", "what is needed, and free", 74)
+    def test_sizes_overflow(self):
+        with h5py.File(self.path(self.laplace()), "a") as file:
+            places = [file.create_dataset(name, data=numpy.zeros(100)).id.get_offset() for name in ("x1", "x2", "x3")]
+        content = bytearray(pathlib.Path(self.path("p.h5")).read_bytes())
+        for place in places:
+            at = content.find(struct.pack("<QQ", place, 800))
+            content[at + 8:at + 16] = struct.pack("<Q", 0x7000000000000000)
+        pathlib.Path(self.path("p.h5")).write_bytes(content)
+        self.refused(IO, ["'p.out.h5'", "it needs"], "p.h5", *RUN)
+
+    @fault("a run diverges in its first step", "that it did", 2, "the result, which is verified and goes on")
+    def test_infinite_first_residual(self):
+        with h5py.File(self.path("p.h5"), "w") as file:
+            file["u"] = field(9, 11)
+            file["stencil/offsets"] = numpy.array([[0, 0], [0, 1]], "i4")
+            file["stencil/weights"] = [1e305, 1e305]
+            file.attrs.update({"atol": 1e-12, "steps": 9})
+        self.ok("p.h5", *RUN, code=2)
+        self.assertEqual(self.attribute("p.out.h5", "/", "residual_first"), numpy.inf)
+        self.ok("verify", "p.out.h5")
+        self.ok("p.out.h5", *RUN, code=2)
+
+    @fault("the input is overwritten or cut while it is read", "that it was changed", 65)
+    def test_input_changes(self):
+        self.ok("new", "whole.h5", "--problem", "heat", "--size", "3000x2000", "--initial", "random", "--steps", 1, "-q")
+        whole = pathlib.Path(self.path("whole.h5")).read_bytes()
+        self.ok("whole.h5", *RUN, "-o", "right.h5")
+        right, rng, seen = self.read("right.h5"), random.Random(1), 0
+        for number in range(12):
+            pathlib.Path(self.path("p.h5")).write_bytes(whole)
+            process = subprocess.Popen([STENCIL, "p.h5", "-q", *RUN], cwd=self.directory, stderr=subprocess.PIPE,
+                                       encoding="utf-8")
+            while process.poll() is None and not self.has_open(process.pid, "p.h5"):
+                pass
+            time.sleep(rng.random() * 0.02)
+            if number % 2:
+                os.truncate(self.path("p.h5"), len(whole) // 3)
+            else:
+                with open(self.path("p.h5"), "r+b") as file:
+                    file.write(bytes(len(whole)))
+            errors = process.communicate(timeout=60)[1]
+            self.codes.add(process.returncode)
+            if process.returncode == 0:  # it had been read
+                numpy.testing.assert_array_equal(self.read("p.out.h5"), right)
+                os.unlink(self.path("p.out.h5"))
+            else:
+                self.assertEqual(process.returncode, BAD_DATA, errors)
+                self.assertRegex(errors, "^stencil: 'p.h5'[^\n]*\n$")
+                self.assertFalse(os.path.exists(self.path("p.out.h5")))
+                seen += 1
+        self.assertGreater(seen, 0)
+
+    @staticmethod
+    def has_open(process, name):
+        try:
+            folder = f"/proc/{process}/fd"
+            return any(os.readlink(f"{folder}/{fd}").endswith(name) for fd in os.listdir(folder))
+        except OSError:
+            return False
+
+    @fault("the input is changed after it was read", "nothing: nothing is read any more", 0, "the result")
+    def test_input_changes_later(self):
+        self.laplace(shape=(40, 40), steps=10**9, check_every=1000)
+        with h5py.File(self.path("p.h5"), "a") as file:
+            file["mine"] = numpy.arange(1000)
+        process = subprocess.Popen([STENCIL, "p.h5", *RUN], cwd=self.directory, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, encoding="utf-8")
+        while not process.stdout.readline().startswith("Strategy"):
+            pass
+        time.sleep(0.3)
+        with open(self.path("p.h5"), "r+b") as file:
+            file.write(bytes(os.path.getsize(self.path("p.h5"))))
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        self.ended(process, 128 + signal.SIGTERM)
+        numpy.testing.assert_array_equal(self.read("p.out.h5", "mine"), numpy.arange(1000))
+        self.ok("p.out.h5", "--steps", int(self.attribute("p.out.h5", "/", "steps_total")) + 1, *RUN)
+
+
+class Beside(CommandTest):
+    """Files beside the input: what is known of the machine, reports, locks."""
+
+    def setUp(self):
+        super().setUp()
+        self.make("p.h5", "--size", "99x99")
+        self.patient = ("p.h5", "--device", "cpu", "--threads", 2, "--force", "--steps", 60000, "--effort", "exhaustive")
+
+    @fault("another program holds the lock of the file of wisdom", "a Note where the file was named", 0, "the result")
+    def test_lock_is_held(self):
+        self.ok(*self.patient[:-1], "estimate", "-o", "plain.h5")
+        for name in ("w.json.lock",):
+            holder = subprocess.Popen(["flock", self.path(name), "sleep", "60"])
+            self.addCleanup(holder.wait)
+            self.addCleanup(holder.terminate)
+            while not os.path.exists(self.path(name)):
+                time.sleep(0.01)
+            time.sleep(0.2)
+            start = time.monotonic()
+            done = self.ok(*self.patient, "--wisdom", "w.json")
+            self.assertLess(time.monotonic() - start, 40)
+            self.assertIn("wisdom is not kept: ", " ".join(done.stdout.split()))
+            self.ok("compare", "plain.h5", "p.out.h5")
+
+    @fault("--machine or --wisdom is a FIFO that nobody writes into", "that nothing comes", 66)
+    def test_fifo(self):
+        os.mkfifo(self.path("fifo"))
+        self.refused(NO_INPUT, ["--machine", "FIFO"], "p.h5", "--dry-run", "--machine", "fifo")
+        self.refused(NO_INPUT, ["--wisdom", "FIFO"], *self.patient, "--wisdom", "fifo")
+
+    @fault("a report would replace the file of wisdom or of a machine", "which, before the first step", 64)
+    def test_one_file_for_two(self):
+        self.ok("info", "--json", "m.json")
+        for arguments in (("--json", "w.json", "--wisdom", "w.json"), ("--dry-run", "--json", "m.json", "--machine", "m.json"),
+                          ("-o", "w.json", "--wisdom", "./w.json")):
+            self.refused(USAGE, ["is the --", "give another name"], *self.patient, *arguments)
+        self.refused(USAGE, ["is the --machine file"], "plan", "p.h5", "--json", "m.json", "--machine", "m.json", "-f")
+
+    @fault("the file of wisdom that is named is damaged", "that it is, and not replaced", 65)
+    def test_damaged_wisdom(self):
+        for content in ("{", "[]", "{\"kind\": \"wisdom\", \"schema_version\": 1}", "\0\0"):
+            pathlib.Path(self.path("w.json")).write_text(content)
+            self.refused(BAD_DATA, ["--wisdom", "'w.json' is not replaced"], *self.patient, "--wisdom", "w.json")
+
+    @fault("this user's wisdom or calibration is damaged", "a Note; it is made anew", 0, "the result")
+    def test_damaged_cache(self):
+        self.ok("calibrate", "--device", "cpu", "--threads", 2, "--seconds", "0.01", "--noise", "1e9", "-q")
+        self.ok(*self.patient)
+        folder = pathlib.Path(self.cache, "stencil")
+        files = [path for path in folder.iterdir() if path.suffix == ".json"]
+        self.assertEqual(len(files), 2, files)
+        for path in files:
+            path.write_text("{\"kind\": 3")
+        done = self.ok(*self.patient[:-2])
+        self.assertEqual(" ".join(done.stdout.split()).count("is ignored: "), 2, done.stdout)
+
+    @fault("numbers of a machine are beyond those of any", "which file, and that they are", 65)
+    def test_absurd_machine(self):
+        machine = json.loads(self.ok("info", "--json", "-").stdout)
+        self.ok("calibrate", "--device", "cpu", "--threads", 2, "--seconds", "0.01", "--noise", "1e9", "-q", "--json", "m.json")
+        machine = json.loads(pathlib.Path(self.path("m.json")).read_text())
+
+        def replace(tree, name, number):
+            for key, value in list(tree.items()) if isinstance(tree, dict) else []:
+                if key == name:
+                    tree[key] = [number] * len(value) if isinstance(value, list) else number
+                else:
+                    replace(value, name, number)
+            for value in tree if isinstance(tree, list) else []:
+                replace(value, name, number)
+
+        for name, number in (("fma_per_s", 1e-308), ("fma_per_s", 1e300), ("few_s", 1e300), ("latency_s", -1)):
+            changed = json.loads(json.dumps(machine))
+            replace(changed, name, number)
+            self.assertNotEqual(changed, machine, name)
+            pathlib.Path(self.path("m.json")).write_text(json.dumps(changed))
+            self.refused(BAD_DATA, ["--machine", "m.json"], "p.h5", "--dry-run", "--machine", "m.json", "--device", "cpu")
+
+    @fault("OMP_NUM_THREADS is larger than OpenMP can count", "the most that there may be", 64)
+    def test_threads_beyond_counting(self):
+        self.refused(USAGE, ["OMP_NUM_THREADS", "4096"], "p.h5", "--device", "cpu",
+                     env={**os.environ, "OMP_NUM_THREADS": "2147483648"})
+
+    @fault("memory that was freed holds other things", "nothing: none is used", 0, "the result")
+    def test_freed_memory(self):
+        self.ok("p.h5", "-f", "--device", "cpu", "--steps", 5, "-q",
+                env={**os.environ, "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0", "MALLOC_PERTURB_": "165"})
+        self.ok("verify", "p.out.h5")
+
+
+class Output(CommandTest):
+    @fault("two runs write one result", "the later one where it is instead (without --force)", 73,
+           "the first result, and the later one as rescued-PID-NAME")
+    def test_two_runs(self):
+        self.make("p.h5", "--check-every", 1000)
+        runs = []
+        for _ in range(2):
+            process = subprocess.Popen([STENCIL, "p.h5", "--steps", str(10**14), "--device", "cpu", "--effort", "estimate"],
+                                       cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+            while not process.stdout.readline().startswith("Strategy"):
+                pass
+            runs.append(process)
+        for process, code in zip(runs, (128 + signal.SIGTERM, CANNOT_CREATE)):
+            process.send_signal(signal.SIGTERM)
+            errors = process.communicate(timeout=60)[1]
+            self.ended(process, code, errors)
+        rescued = f"rescued-{runs[1].pid}-p.out.h5"
+        self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "p.out.h5", rescued])
+        for name in ("p.out.h5", rescued):
+            self.ok(name, "--steps", int(self.attribute(name, "/", "steps_total")) + 1, "-o", "more.h5", *RUN)
+
+    @fault("the process is killed at any moment", "nothing (SIGKILL)", -9, "the old result or the new one, whole")
+    def test_killed_at_any_moment(self):
+        """200 moments, and a test sees 40 of them: STENCIL_KILLS for all."""
+        self.make("p.h5", "--size", "1200x1000", "--check-every", "1")
+        self.ok("p.h5", "--steps", 1, *RUN, "-o", "one.h5")
+        self.ok("p.h5", "--steps", 2, *RUN, "-o", "two.h5")
+        results = [self.read(name) for name in ("one.h5", "two.h5")]
+        shutil.copy(self.path("one.h5"), self.path("p.out.h5"))
+        start = time.monotonic()
+        self.ok("p.h5", "--steps", 2, *RUN, "-o", "spare.h5")
+        whole, rng, writing = time.monotonic() - start, random.Random(7), 0
+        for _ in range(int(os.environ.get("STENCIL_KILLS", 40))):
+            process = subprocess.Popen([STENCIL, "p.h5", "--steps", "2", "-q", *map(str, RUN)], cwd=self.directory,
+                                       stderr=subprocess.PIPE)
+            time.sleep(rng.random() * whole * 1.1)
+            writing += self.writes(process.pid)
+            process.kill()
+            process.communicate(timeout=60)
+            self.codes.add(process.returncode)
+            self.assertIn(process.returncode, (0, -signal.SIGKILL))
+            found = self.read("p.out.h5")
+            self.assertTrue(any(numpy.array_equal(found, result) for result in results))
+            self.assertEqual(sorted(name for name in os.listdir(self.directory) if not name.startswith(".")),
+                             ["one.h5", "p.h5", "p.out.h5", "spare.h5", "two.h5"])
+        self.assertGreater(writing, 0, "no moment was within a write")
+
+    @staticmethod
+    def writes(process):
+        """Whether it has written some of a result: its counter of bytes."""
+        try:
+            with open(f"/proc/{process}/io") as file:
+                return int(file.read().split("wchar: ")[1].split()[0]) > 1 << 16
+        except (OSError, IndexError):
+            return False
+
+
+MODULES = {"Input": ("bad_input_test", "digest_test"), "Output": ("bad_output_test",),
+           "While it runs": ("run_test", "parts_test", "stop_test"), "Anywhere": ("faults_test",)}
+
+
+def listed():
+    """Rows of the table: what happens, what the user sees, exit code, what is left, and the test."""
+    for modules in MODULES.values():
+        for name in modules:
+            module = sys.modules["__main__"] if name == "faults_test" and __name__ == "__main__" else importlib.import_module(name)
+            for _, test_class in inspect.getmembers(module, inspect.isclass):
+                for test, function in sorted(vars(test_class).items()):
+                    if hasattr(function, "fault") and test_class.__module__ == module.__name__:
+                        what, sees, code, left = function.fault
+                        yield f"| {what} | {sees} | {code} | {left} | `{name[:-5]}` {test[5:].replace('_', ' ')} |"
+
+
+class List(unittest.TestCase):
+    def test_page(self):
+        """docs/faults.md has the table that the tests make, and at least 50 faults."""
+        rows = list(listed())
+        self.assertGreaterEqual(len(rows), 50)
+        page = PAGE.read_text(encoding="utf-8")
+        self.assertEqual([line for line in page.splitlines() if line.startswith("| ")][1:], rows,
+                         "docs/faults.md: put the output of faults_test.py --list there")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(listed()))
+    else:
+        unittest.main()
