@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/words.h"
+#include "inputs/chunks.h"
 
 enum {
     NAME_CHARS = 4096,
@@ -245,7 +246,9 @@ stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const 
     const H5I_type_t is = H5Iget_type(dataset->id);
     CHECK(is == H5I_DATASET, BAD_DATA, "'%s': %s is a %s; %s", path, name,
           is == H5I_GROUP ? "group" : "named type", advice != NULL ? advice : "give a dataset");
-    return describe(dataset, advice);
+    TRY(describe(dataset, advice));
+    dataset->chunks = dataset->rank > 0 ? stencil_chunks_open(dataset->id) : NULL;
+    return STENCIL_OK;
 }
 
 void stencil_dataset_index(const stencil_dataset *dataset, int64_t element, int64_t index[H5S_MAX_RANK]) {
@@ -253,6 +256,22 @@ void stencil_dataset_index(const stencil_dataset *dataset, int64_t element, int6
         index[axis] = element % dataset->extent[axis];
         element /= dataset->extent[axis];
     }
+}
+
+static stencil_status read_chunks(const stencil_dataset *d, const hsize_t *at, const hsize_t *n,
+                                  hid_t memory_type, void *values) {
+    const int skip = STENCIL_AXES - d->rank;
+    stencil_box box = {.n = {1, 1, 1}};
+    for (int axis = 0; axis < d->rank; axis++) {
+        box.first[axis + skip] = (int64_t)at[axis];
+        box.n[axis + skip] = (int64_t)n[axis];
+    }
+    const stencil_cells to = stencil_cells_dense(STENCIL_FLOAT64, values, &box);
+    const char *fault = stencil_chunks_read(d->chunks, &box, memory_type, &to);
+    CHECK(fault != stencil_chunks_no_memory, NO_MEMORY, "no memory to unpack a chunk of %s of '%s'", d->name,
+          d->path);
+    CHECK(fault == NULL, BAD_DATA, "'%s': %s cannot be read (%s): it is damaged", d->path, d->name, fault);
+    return STENCIL_OK;
 }
 
 /* Whole inner axes, a run along the next one, one index of every other axis. */
@@ -271,6 +290,8 @@ stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t firs
         whole = whole && take == dataset->extent[axis];
         *count *= take;
     }
+    if (dataset->chunks != NULL)
+        return read_chunks(dataset, at, n, memory_type, values);
     STENCIL_HANDLE space = H5Dget_space(dataset->id);
     STENCIL_HANDLE memory = dataset->rank > 0 ? H5Screate_simple(dataset->rank, n, NULL) : H5Scopy(space);
     if (dataset->rank > 0)
@@ -282,6 +303,8 @@ stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t firs
 }
 
 void stencil_dataset_close(stencil_dataset *dataset) {
+    stencil_chunks_close(dataset->chunks);
+    dataset->chunks = NULL;
     stencil_handle_close(&dataset->id);
     dataset->id = 0;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "inputs/chunks.h"
 #include "inputs/coordinates.h"
 #include "inputs/file.h"
 
@@ -99,7 +100,7 @@ static int64_t line_cells(const grid *g, int along) {
     return g->spec->extent[along] < LINE_CELLS ? g->spec->extent[along] : LINE_CELLS;
 }
 
-static bool read_lines(const grid *g, hid_t u, int axis, int along, double *value) {
+static bool read_lines(const grid *g, hid_t u, stencil_chunks *chunks, int axis, int along, double *value) {
     const int rank = g->spec->rank, skip = STENCIL_AXES - rank;
     const int64_t n = g->spec->extent[axis], at[LINES] = {0, 1, n - 2, n - 1}, cells = line_cells(g, along);
     bool read = true;
@@ -109,7 +110,8 @@ static bool read_lines(const grid *g, hid_t u, int axis, int along, double *valu
             box.first[skip + i] = i == axis ? at[k] : (g->spec->extent[i] - (i == along ? cells : 0)) / 2;
         box.n[skip + along] = cells;
         const stencil_cells to = stencil_cells_dense(STENCIL_FLOAT64, value + k * cells, &box);
-        read = stencil_h5_box(u, &box, H5T_NATIVE_DOUBLE, &to, false) >= 0;
+        read = chunks != NULL ? stencil_chunks_read(chunks, &box, H5T_NATIVE_DOUBLE, &to) == NULL
+                              : stencil_h5_box(u, &box, H5T_NATIVE_DOUBLE, &to, false) >= 0;
     }
     return read;
 }
@@ -139,8 +141,12 @@ static bool repeats_cells(const grid *g, int axis) {
     const int rank = g->spec->rank, along = axis == rank - 1 ? rank - 2 : rank - 1;
     double value[LINES * LINE_CELLS];
     STENCIL_HANDLE u = H5Dopen2(g->input->file, g->input->field, H5P_DEFAULT);
-    return u >= 0 && g->spec->extent[axis] >= 2 * LINES && !is_slow(u) &&
-           read_lines(g, u, axis, along, value) && go_around(value, line_cells(g, along));
+    if (u < 0 || g->spec->extent[axis] < 2 * LINES || is_slow(u))
+        return false;
+    stencil_chunks *chunks = stencil_chunks_open(u);
+    const bool read = read_lines(g, u, chunks, axis, along, value);
+    stencil_chunks_close(chunks);
+    return read && go_around(value, line_cells(g, along));
 }
 
 static void note_period(const grid *g) {

@@ -80,8 +80,9 @@ typedef struct stencil_dataset {
     int64_t count; /* elements */
     size_t element_bytes;
     bool floating;
-    int64_t unwritten; /* elements that nobody wrote */
-    char type[32];     /* "float64", "int32", "uint8" … */
+    int64_t unwritten;             /* elements that nobody wrote */
+    struct stencil_chunks *chunks; /* see inputs/chunks.h; NULL: HDF5 reads it */
+    char type[32];                 /* "float64", "int32", "uint8" … */
 } stencil_dataset;
 
 /* Opens a dataset of integers or floating-point numbers of an open file; its id is 0 where there is none.

@@ -29,6 +29,7 @@ typedef struct stencil_input {
     const stencil_problem *problem;
     hid_t dataset;                    /* of the array that was last read; 0: none is open */
     stencil_array array;              /* that one */
+    struct stencil_chunks *chunks;    /* its chunks, where they are unpacked here, see inputs/chunks.h */
     hid_t read_as;                    /* stencil_input_as(): the type */
     bool judged[STENCIL_ARRAY_COUNT]; /* its values that are not finite are those that no step uses */
 } stencil_input;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/words.h"
+#include "inputs/chunks.h"
 #include "inputs/file.h"
 
 /* Room for a layer of chunks, so that slabs that cut through chunks do not unpack them again and again. */
@@ -95,7 +96,9 @@ static const char *dataset_name(const stencil_input *input, stencil_array array)
 }
 
 void stencil_input_rest(stencil_input *input) {
+    stencil_chunks_close(input->chunks);
     stencil_handle_close(&input->dataset);
+    input->chunks = NULL;
     input->dataset = 0;
 }
 
@@ -110,6 +113,7 @@ static stencil_status open_dataset(stencil_input *input, stencil_array array) {
     if (access >= 0 && H5Pset_chunk_cache(access, CHUNK_CACHE_SLOTS, CHUNK_CACHE_BYTES, 1.0) >= 0)
         input->dataset = H5Dopen2(input->file, name, access);
     CHECK(input->dataset > 0, BAD_DATA, "'%s': cannot open %s (%s)", input->path, name, stencil_h5_reason());
+    input->chunks = stencil_chunks_open(input->dataset);
     return STENCIL_OK;
 }
 
@@ -119,9 +123,13 @@ static stencil_status read_as(void *context, stencil_array array, const stencil_
     stencil_input *input = context;
     const stencil_box there = stencil_box_from(box, input->problem->first);
     TRY(open_dataset(input, array));
-    if (stencil_h5_box(input->dataset, &there, input->read_as, to, false) >= 0)
+    const char *reason = NULL, *name = dataset_name(input, array);
+    if (input->chunks != NULL)
+        reason = stencil_chunks_read(input->chunks, &there, input->read_as, to);
+    else if (stencil_h5_box(input->dataset, &there, input->read_as, to, false) < 0)
+        reason = stencil_h5_reason();
+    if (reason == NULL)
         return STENCIL_OK;
-    const char *reason = stencil_h5_reason(), *name = dataset_name(input, array);
     /* Chunks are unpacked one by one, beside what the run was found to need. */
     CHECK(strstr(reason, "memory allocation failed") == NULL, NO_MEMORY,
           "HDF5 has no memory to unpack a chunk of %s", name);

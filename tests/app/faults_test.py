@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 import unittest
+import zlib
 
 import numpy
 
@@ -120,6 +121,15 @@ class Input(CommandTest):
         self.assertEqual(self.attribute("p.out.h5", "/", "residual_first"), numpy.inf)
         self.ok("verify", "p.out.h5")
         self.ok("p.out.h5", *RUN, code=2)
+
+    @fault("a packed chunk holds fewer bytes than a chunk has", "that it does", 65)
+    def test_short_chunk(self):
+        """More of what may be wrong with chunks: tests/inputs/test_chunks.py."""
+        with h5py.File(self.path("p.h5"), "w") as file:
+            u = file.create_dataset("u", (32, 32), "f8", chunks=(32, 32), compression="gzip")
+            u.id.write_direct_chunk((0, 0), zlib.compress(bytes(64)))
+            file.attrs["problem"] = "laplace"
+        self.refused(BAD_DATA, ["'p.h5'", "/u", "fewer bytes"], "p.h5", *RUN)
 
     @fault("the input is overwritten or cut while it is read", "that it was changed", 65)
     def test_input_changes(self):

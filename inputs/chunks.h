@@ -1,0 +1,20 @@
+/* Reading of datasets of rank 1 to 3 whose chunks are packed with gzip, with or without shuffle and
+ * fletcher32. */
+#pragma once
+
+#include "inputs/h5.h"
+
+typedef struct stencil_chunks stencil_chunks;
+
+/* NULL: the dataset is stored otherwise (HDF5 reads it), or there is no memory. It is borrowed. */
+stencil_chunks *stencil_chunks_open(hid_t dataset);
+void stencil_chunks_close(stencil_chunks *chunks);
+
+/* Reads a box, in indices of the dataset, as a native type: all threads unpack. Chunks that were read stay in
+ * memory, up to 256 MiB of them, for boxes that share them. NULL, or what is wrong, valid until the next call
+ * of HDF5. */
+const char *stencil_chunks_read(stencil_chunks *chunks, const stencil_box *box, hid_t type,
+                                const stencil_cells *to);
+
+/* What it says of memory. */
+extern const char stencil_chunks_no_memory[];
