@@ -1,0 +1,80 @@
+"""Commands under valgrind, which sees into libhdf5, where sanitizers do not. 3.19 has no AVX-512: the kernels are
+those of AVX2 there."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+if shutil.which("valgrind") is None:
+    print("skipped: valgrind is not installed")
+    sys.exit(77)
+if os.environ.get("STENCIL_SLOW") in ("1", "ON"):
+    print("skipped: valgrind and the sanitizers do not go together")
+    sys.exit(77)
+
+from harness import STENCIL, CommandTest, h5py
+
+VALGRIND = ["valgrind", "-q", "--error-exitcode=99"]
+CPU = ["--device", "cpu", "--threads", "2", "--effort", "estimate", "-q", "-f"]
+
+
+class Valgrind(CommandTest):
+    def clean(self, *arguments, code=0):
+        done = subprocess.run([*VALGRIND, STENCIL, *map(str, arguments)], cwd=self.directory, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=300)
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        self.assertNotIn("==", done.stderr)
+        return done
+
+    def test_commands(self):
+        self.clean("new", "p.h5", "--problem", "heat", "--size", "33x29", "--initial", "random", "--steps", 64, "-q")
+        report = self.clean("p.h5", *CPU[:-2], "-f")
+        self.assertRegex(" ".join(report.stdout.split()), "on CPU: 2 threads, avx2 ")
+        self.clean("verify", "p.out.h5")
+        self.clean("compare", "p.out.h5", "p.out.h5")
+        self.clean("p.out.h5", *CPU, "--steps", 96, "-o", "p.out.h5")
+        self.clean("verify", "p.out.h5")
+        self.clean("p.h5", "--dry-run", "--no-output", *CPU[:-1])
+
+    def test_everything_that_a_file_may_have(self):
+        import numpy
+        with h5py.File(self.path("p.h5"), "w") as file:
+            file.create_dataset("temperature", data=numpy.random.default_rng(1).random((40, 30)), chunks=(16, 16),
+                                compression="gzip", shuffle=True)
+            for name, axis, count in (("y", 0, 40), ("x", 1, 30)):
+                file[name] = numpy.arange(count) * 0.5
+                file[name].make_scale(name)
+                file["temperature"].dims[axis].attach_scale(file[name])
+            file["f"] = numpy.ones((40, 30), "f4")
+            file.create_group("mine/more").attrs["who"] = "me"
+            file["link"] = h5py.SoftLink("/mine")
+            file.attrs.update({"problem": "poisson", "field": "temperature", "steps": 20})
+        self.clean("p.h5", *CPU)
+        self.clean("verify", "p.out.h5", "-q")
+
+    def test_refusals(self):
+        self.clean("missing.h5", code=66)
+        with h5py.File(self.path("p.h5"), "w") as file:
+            file["u"] = "text"
+        self.clean("p.h5", code=65)
+
+    def test_interrupted_and_continued(self):
+        self.clean("new", "p.h5", "--problem", "heat", "--size", "33x29", "--initial", "random", "-q")
+        process = subprocess.Popen([*VALGRIND, STENCIL, "p.h5", *CPU[:-2], "-f", "--steps", str(10**12)], cwd=self.directory,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+        for line in process.stdout:
+            if line.startswith("Strategy"):
+                break
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate(timeout=120)[1]
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertNotIn("==", errors)
+        self.clean("p.out.h5", *CPU, "--steps", int(self.attribute("p.out.h5", "/", "steps_total")) + 10)
+
+
+if __name__ == "__main__":
+    unittest.main()
