@@ -152,7 +152,7 @@ static void note_time(const stencil_problem *problem, stencil_notes *notes) {
     const stencil_spec *spec = &problem->spec;
     const int64_t steps = problem->stop.steps, before = problem->origin.steps;
     const double end = stencil_problem_time(problem, steps);
-    if (steps > before && spec->time_end - end > 1e-6 * spec->dt)
+    if (steps >= before && spec->time_end - end > 1e-6 * spec->dt)
         stencil_notes_warn(
             notes,
             "no whole number of steps of dt %s ends at t = %s: the run ends before it, at t = %.9g; %s",
@@ -268,7 +268,8 @@ void report_note_end(run_record *run) {
             "atol is met, since a step changes less than that%s; that says nothing about how much "
             "is left to change: --rtol compares with the first change",
             run->problem.spec.kind == STENCIL_KIND_HEAT ? ", the less the smaller dt is" : "");
-    if (report->lost.change > 0)
+    const bool solved = report->bound.known && report->bound.relative <= STENCIL_UNSOLVED;
+    if (report->lost.change > 0 && !solved)
         stencil_notes_warn(
             notes,
             "every change is rounded away: a step would change cells by up to %.3g, which %s does not "

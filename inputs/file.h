@@ -68,5 +68,9 @@ void stencil_references_copy(const stencil_input *from, hid_t to, stencil_notes 
 /* Makes /residual_step the dimension scale of /residual in a result whose field has scales. IO. */
 stencil_status stencil_history_attach(hid_t file, const char *path, const char *field);
 
-/* Copies the attributes of a dataset to another one, but for references. What cannot be copied is noted. */
+/* Copies the attributes of an object to another one, but for references. What cannot be copied is noted. */
 void stencil_attributes_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes);
+
+/* Copies an object of the root group with all that is in it, under the same name, but for references in
+ * attributes. Negative on failure, with the reason remembered. */
+herr_t stencil_object_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes);

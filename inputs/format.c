@@ -7,6 +7,8 @@
 #include "base/words.h"
 #include "inputs/file.h"
 
+enum { NAME_CHARS = 1024 };
+
 /* Where a name stands: attribute of the root group, or of the field (none of which is ours); dataset or group
  * in the root group, dataset in /stencil. */
 typedef enum name_place { ATTRIBUTE, FIELD_ATTRIBUTE, OBJECT, MEMBER, PLACES } name_place;
@@ -214,7 +216,7 @@ static void copy_own(const own *own) {
         why = own->place == ATTRIBUTE ? copy_attribute(own->at, name, t->file, false)
                                       : copy_attribute(own->at, name, t->u, t->elsewhere);
     else if (own->place == OBJECT && own->link == H5L_TYPE_HARD)
-        failed = H5Ocopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT);
+        failed = stencil_object_copy(own->at, t->file, name, t->notes);
     else if (own->place == OBJECT) /* stays a link: what it leads to may be large, or nowhere */
         failed = H5Lcopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT);
     if (failed < 0)
@@ -248,4 +250,42 @@ static herr_t copy_visited(hid_t from, const char *name, const H5A_info_t *info,
 
 void stencil_attributes_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes) {
     H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_visited, &(copied){to, name, notes});
+}
+
+/* An object of the user's own and its copy, which has no attributes yet. */
+typedef struct twin {
+    hid_t to;
+    const char *name;
+    stencil_notes *notes;
+} twin;
+
+static void copy_attributes_of(hid_t from, hid_t to, const char *name, stencil_notes *notes) {
+    H5O_info_t info;
+    if (from >= 0 && to >= 0 && H5Oget_info1(to, &info) >= 0 && info.num_attrs == 0)
+        stencil_attributes_copy(from, to, name, notes);
+}
+
+static herr_t copy_link(hid_t group, const char *name, const H5L_info_t *info, void *data) {
+    const twin *t = data;
+    char path[NAME_CHARS];
+    if (info->type != H5L_TYPE_HARD)
+        return 0;
+    snprintf(path, sizeof path, "/%s/%s", t->name, name);
+    STENCIL_HANDLE from = H5Oopen(group, name, H5P_DEFAULT), to = H5Oopen(t->to, name, H5P_DEFAULT);
+    copy_attributes_of(from, to, path, t->notes);
+    return 0;
+}
+
+/* HDF5 1.10 copies texts of variable length without what it needs for it, and crashes, where an object has so
+ * many attributes that it keeps them apart: attributes are copied here. */
+herr_t stencil_object_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes) {
+    STENCIL_HANDLE how = H5Pcreate(H5P_OBJECT_COPY);
+    if (how < 0 || H5Pset_copy_object(how, H5O_COPY_WITHOUT_ATTR_FLAG) < 0 ||
+        H5Ocopy(from, name, to, name, how, H5P_DEFAULT) < 0)
+        return -1;
+    STENCIL_HANDLE object = H5Oopen(from, name, H5P_DEFAULT), copy = H5Oopen(to, name, H5P_DEFAULT);
+    copy_attributes_of(object, copy, name + (name[0] == '/'), notes);
+    if (object >= 0 && copy >= 0 && H5Iget_type(object) == H5I_GROUP)
+        H5Lvisit(object, H5_INDEX_NAME, H5_ITER_NATIVE, copy_link, &(twin){copy, name, notes});
+    return 0;
 }

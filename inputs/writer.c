@@ -126,7 +126,7 @@ static stencil_status copy_source(const stencil_output *output, const stencil_pr
         stencil_attributes_copy(from, to, name, output->notes);
         return stencil_sink_state(sink);
     }
-    CHECK(type >= 0 && H5Ocopy(input->file, name, sink->file, name, H5P_DEFAULT, H5P_DEFAULT) >= 0, IO,
+    CHECK(type >= 0 && stencil_object_copy(input->file, sink->file, name, output->notes) >= 0, IO,
           "cannot write '%s': cannot copy %s of '%s' (%s)", sink->path, name, input->path,
           stencil_h5_reason());
     return stencil_sink_state(sink);

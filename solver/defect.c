@@ -229,7 +229,10 @@ stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const
     const double absolute = (defect->rms + defect->rounding) / stencil_spectrum_of(problem).least;
     if (!isfinite(absolute) || stencil_defect_unsolvable(problem, defect))
         return (stencil_error_bound){0};
-    const double whole = defect->size + absolute;
+    /* A constant is all of a field that has no other part than what rounding leaves. */
+    const bool constant = stencil_spectrum_of(problem).up_to_constant &&
+                          defect->norm <= stencil_resolution(problem, defect->magnitude);
+    const double whole = (constant ? fmax(defect->size, defect->magnitude) : defect->size) + absolute;
     return (stencil_error_bound){
         .known = true, .absolute = absolute, .relative = whole > 0 ? absolute / whole : 0.0};
 }

@@ -54,5 +54,5 @@ stencil_status stencil_origin_check(stencil_problem *problem, const stencil_read
                                .plain_from = -1,
                                .recounted = true,
                                .arrays = origin->arrays};
-    return STENCIL_OK;
+    return stencil_problem_resolve_time(problem);
 }

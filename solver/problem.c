@@ -351,8 +351,7 @@ static stencil_status check_source(const stencil_spec *spec) {
 /* The part by which steps may exceed the span that is left: dt and the times are rounded. */
 static const double time_rounding = 1e-12;
 
-/* The steps up to time_end; they count from the problem's start, whoever made them. */
-static stencil_status resolve_time(stencil_problem *problem) {
+stencil_status stencil_problem_resolve_time(stencil_problem *problem) {
     const stencil_spec *spec = &problem->spec;
     const double span = spec->time_end - problem->origin.time_first;
     if (spec->kind != STENCIL_KIND_HEAT || isnan(spec->time_end))
@@ -398,7 +397,7 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
     TRY(resolve_stop(problem));
     make_fingerprint(problem);
     resolve_origin(problem);
-    return resolve_time(problem);
+    return stencil_problem_resolve_time(problem);
 }
 
 stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth) {

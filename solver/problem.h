@@ -192,6 +192,10 @@ typedef struct stencil_problem {
  * lengths, points that fit no shape, unstable dt, too small extents. */
 stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_spec *spec);
 
+/* The steps up to time_end, into stop.steps; they count from the problem's start, whoever made them. Part of
+ * stencil_problem_resolve(); again where the start is another one since. BAD_DATA. */
+stencil_status stencil_problem_resolve_time(stencil_problem *problem);
+
 /* What can be cut into parts, whose ghost cells last for `depth` steps. */
 stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth);
 

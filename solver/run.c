@@ -268,13 +268,17 @@ static bool turns_plain(const stencil_run *r) {
            stencil_turns_plain(r->problem, history, report->residual_first, report->threshold);
 }
 
+static bool is_approximation(const stencil_run *r, const stencil_defect *defect) {
+    const stencil_error_bound bound = stencil_error_bound_of(r->problem, defect);
+    return bound.known && bound.relative <= STENCIL_UNSOLVED;
+}
+
 /* Tells whether the last residual is as small as the precision resolves in a field that is an approximation
  * of the solution. */
 static bool is_resolved(const stencil_run *r, const stencil_defect *defect) {
     const stencil_report *report = r->report;
-    const stencil_error_bound bound = stencil_error_bound_of(r->problem, defect);
     return stencil_history_last(&report->history) <= fmax(report->threshold, report->resolution) &&
-           bound.known && bound.relative <= STENCIL_UNSOLVED;
+           is_approximation(r, defect);
 }
 
 static stencil_status find_defect(stencil_run *r, stencil_defect *defect) {
@@ -359,7 +363,7 @@ static stencil_status drive(stencil_run *r) {
 static bool fixed_point_is_solution(const stencil_run *r, const stencil_defect *defect) {
     const double asked = fmax(r->problem->stop.rtol * r->report->residual_first, r->problem->stop.atol);
     return defect == NULL || defect->norm <= asked / r->problem->spec.omega + defect->rounding ||
-           (defect->norm <= r->report->resolution && is_resolved(r, defect));
+           (defect->norm <= r->report->resolution && is_approximation(r, defect));
 }
 
 static stencil_status take_largest(void *context, const stencil_box *slab, const stencil_cells *cells) {

@@ -35,8 +35,8 @@ class Valgrind(CommandTest):
         self.assertRegex(" ".join(report.stdout.split()), "on CPU: 2 threads, avx2 ")
         self.clean("verify", "p.out.h5")
         self.clean("compare", "p.out.h5", "p.out.h5")
-        self.clean("p.out.h5", *CPU, "--steps", 96, "-o", "p.out.h5")
-        self.clean("verify", "p.out.h5")
+        self.clean("p.out.h5", *CPU, "--steps", 96, "-o", "more.h5")
+        self.clean("verify", "more.h5")
         self.clean("p.h5", "--dry-run", "--no-output", *CPU[:-1])
 
     def test_everything_that_a_file_may_have(self):
